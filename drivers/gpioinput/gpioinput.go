@@ -1,9 +1,8 @@
-// Package gpioinput reads contacts, motion detectors (PIR) and buttons on a GPIO
-// line. It is Gobot's direct pin driver on a line of package board, whose edges
-// the kernel debounces and tells: what was there for a moment only is not missed
-// (hold).
+// Package gpioinput reads contacts, motion detectors (PIR) and buttons on a GPIO line. It
+// uses Gobot's direct pin driver on a line of package board. The kernel debounces the line
+// and reports its edges, so the driver does not miss a short event (hold).
 //
-// Not supported: counting, frequencies and protocols on a line.
+// Not supported: counters, frequencies and protocols on a line.
 package gpioinput
 
 import (
@@ -25,18 +24,19 @@ var (
 	_ drivers.Notifier = (*Input)(nil)
 )
 
-// Config of one input.
+// Config is the configuration of one input.
 type Config struct {
-	Line      string        `yaml:"line"`       // its name, GPIO27, or its number on the chip
-	Chip      string        `yaml:"chip"`       // gpiochip0 or a chip's label; "": the one that has the line
-	Quantity  string        `yaml:"quantity"`   // what it says: contact, motion, presence, occupancy, ...
-	ActiveLow bool          `yaml:"active_low"` // 0 V is yes
-	Bias      string        `yaml:"bias"`       // up, down, none; "": as it is
-	Debounce  time.Duration `yaml:"debounce"`   // a change counts when it has lasted so long
-	Hold      time.Duration `yaml:"hold"`       // yes is said for so long after it was so
+	Line      string        `yaml:"line"`       // name (GPIO27), or number on the chip
+	Chip      string        `yaml:"chip"`       // gpiochip0, or the label of a chip; "": the chip that has the line
+	Quantity  string        `yaml:"quantity"`   // quantity of the reading: contact, motion, presence, occupancy, ...
+	ActiveLow bool          `yaml:"active_low"` // 0 V reads as 1
+	Bias      string        `yaml:"bias"`       // up, down, none; "" keeps the present bias
+	Debounce  time.Duration `yaml:"debounce"`   // shortest duration of a change that counts
+	Hold      time.Duration `yaml:"hold"`       // how long the reading stays 1 after an event
 }
 
-// DefaultConfig is a contact between the line and ground: 1 where it is closed.
+// DefaultConfig returns the configuration of a contact between the line and ground: 1 means
+// closed.
 func DefaultConfig() Config {
 	return Config{Quantity: "contact", ActiveLow: true, Bias: "up", Debounce: 10 * time.Millisecond}
 }
@@ -46,11 +46,11 @@ const (
 	maxHold     = time.Hour
 )
 
-// Validate tells all that cannot be.
+// Validate returns all errors in the configuration.
 func (c Config) Validate() error {
 	errs := []error{c.line().Validate()}
 	if c.Quantity == "" {
-		errs = append(errs, errors.New("quantity: is empty; write contact, motion, presence or what else it says"))
+		errs = append(errs, errors.New("quantity: empty; write contact, motion, presence or another quantity"))
 	}
 	switch c.Bias {
 	case "", "up", "down", "none":
@@ -68,12 +68,12 @@ func (c Config) Validate() error {
 
 func (c Config) line() board.Line { return board.Line{Chip: c.Chip, Line: c.Line} }
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "gpioinput", Class: "contact-sensor", About: "contact, motion detector or button on a GPIO line", Open: Open}
 }
 
-// Open is the drivers.Factory of this package. It touches no line.
+// Open is the drivers.Factory of this package. It does not request the line.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -82,7 +82,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, board.Kernel{}, env.Now), nil
 }
 
-// Input is one line that is read.
+// Input is one input line.
 type Input struct {
 	drivers.Life
 	cfg   Config
@@ -90,17 +90,17 @@ type Input struct {
 	now   func() time.Time
 	pin   *board.Source
 	gpio  *gpio.DirectPinDriver
-	bell  drivers.Bell // rung by the line's edges
-	last  atomic.Int64 // when it was yes, in Unix nanoseconds
+	bell  drivers.Bell // signals each edge of the line
+	last  atomic.Int64 // time of the last event in Unix nanoseconds
 }
 
-// New makes an input, of a valid configuration.
+// New returns an input for a valid configuration.
 func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Input {
 	i := &Input{Life: drivers.NewLife(name), cfg: cfg, chips: chips, now: now}
 	req := board.Request{Label: board.Label(name), ActiveLow: cfg.ActiveLow, Bias: cfg.Bias, Debounce: cfg.Debounce}
 	req.Edge = func(bool) {
 		if cfg.Hold > 0 {
-			i.last.Store(now().UnixNano()) // whichever edge: it was yes before it or is now
+			i.last.Store(now().UnixNano()) // each edge is the begin or the end of an event
 		}
 		i.bell.Ring()
 	}
@@ -109,13 +109,13 @@ func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Inpu
 	return i
 }
 
-// Holds is its line.
+// Holds returns the line.
 func (i *Input) Holds() []drivers.Hold {
 	l := i.cfg.line()
 	return []drivers.Hold{{Key: "line", What: l.String(), Same: l.Same(), Place: func() string { return l.Found(i.chips) }}}
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor of the line.
 func (i *Input) Connection() gobot.Connection { return i.pin }
 
 // Start requests the line.
@@ -127,7 +127,7 @@ func (i *Input) Start() error {
 	return nil
 }
 
-// Halt lets go of the line: an input is safe as it is.
+// Halt releases the line. An input is always in a safe state.
 func (i *Input) Halt() error {
 	i.Closed()
 	if err := errors.Join(i.gpio.Halt(), i.pin.Finalize()); err != nil {
@@ -136,10 +136,10 @@ func (i *Input) Halt() error {
 	return nil
 }
 
-// Changes is closed with the next edge of the line.
+// Changes returns a channel that closes at the next edge of the line.
 func (i *Input) Changes() <-chan struct{} { return i.bell.Changes() }
 
-// Read reads the line: 1 is yes, now or within the last Hold.
+// Read reads the line: 1 is an event now or within the last Hold.
 func (i *Input) Read(ctx context.Context) ([]drivers.Reading, error) {
 	_, done, err := i.Begin(ctx)
 	if err != nil {

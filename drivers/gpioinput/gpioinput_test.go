@@ -40,7 +40,7 @@ func TestContact(t *testing.T) {
 	if err := i.Start(); err != nil {
 		t.Fatal(err)
 	}
-	reads(t, i, "contact", 0) // open: pulled up
+	reads(t, i, "contact", 0) // open contact: pulled up
 	c.Pull(chip, line, false)
 	reads(t, i, "contact", 1)
 	c.Unplug(chip)
@@ -55,7 +55,7 @@ func TestContact(t *testing.T) {
 	}
 }
 
-// Somebody went by and is gone before anybody asks.
+// A short event ends before the first Read.
 func TestHold(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	c := boardtest.Pi()
@@ -74,7 +74,7 @@ func TestHold(t *testing.T) {
 	reads(t, i, "motion", 0)
 }
 
-// Whoever waits for a change need not ask for it.
+// A caller that waits for a change need not poll.
 func TestChanges(t *testing.T) {
 	c := boardtest.Pi()
 	i := input(c, time.Now, nil)
@@ -97,7 +97,7 @@ func TestChanges(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(*gpioinput.Config){
 		"line: is missing":                func(c *gpioinput.Config) { c.Line = "" },
-		"quantity: is empty":              func(c *gpioinput.Config) { c.Quantity = "" },
+		"quantity: empty":                 func(c *gpioinput.Config) { c.Quantity = "" },
 		`bias: "left" is unknown`:         func(c *gpioinput.Config) { c.Bias = "left" },
 		"debounce: -1ns is not between 0": func(c *gpioinput.Config) { c.Debounce = -1 },
 		"hold: 2h0m0s is not between 0":   func(c *gpioinput.Config) { c.Hold = 2 * time.Hour },

@@ -8,28 +8,28 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-// shownLines are as many of a chip's free lines as are told.
+// shownLines is the largest number of free lines that Find lists for a chip.
 const shownLines = 40
 
-// Find tells the chips of a machine and which of their lines nobody holds. What
-// hangs on a line nobody can tell, so that there is nothing to configure.
+// Find returns the GPIO chips of a host with their free lines. It returns no configuration,
+// because it cannot know the devices on the lines.
 func Find(k board.Chips) []drivers.Found {
 	chips, err := k.List()
 	if err != nil {
-		return nil // there are none, or they are not for us
+		return nil // the host has no chips, or messkit has no permission
 	}
 	var list []drivers.Found
 	for _, c := range chips {
 		where := fmt.Sprintf("%s (%s): %d lines", c.Name, c.Label, c.Lines)
 		if free := free(k, c); len(free) > 0 {
-			where += "; free, to be written as line: with driver gpiorelay or gpioinput: " + strings.Join(free, " ")
+			where += "; free, for the key line: of the drivers gpiorelay and gpioinput: " + strings.Join(free, " ")
 		}
 		list = append(list, drivers.Found{Name: c.Name, Where: where})
 	}
 	return list
 }
 
-// free are the lines of a chip that have a name and no holder.
+// free returns the names of the lines of a chip that have no consumer.
 func free(k board.Chips, c board.Chip) []string {
 	var names []string
 	for n := 0; n < c.Lines && len(names) < shownLines; n++ {

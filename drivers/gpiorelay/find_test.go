@@ -9,8 +9,7 @@ import (
 	"github.com/messkit/messkit/drivers/gpiorelay"
 )
 
-// The lines of a Pi are told, but not one that is held; and nothing is asked of
-// the lines.
+// Find lists the free lines of a Pi, and neither requests nor changes a line.
 func TestFind(t *testing.T) {
 	chips := boardtest.Pi()
 	held, err := chips.Request("gpiochip0", 17, board.Request{Label: "somebody", Start: board.Off})

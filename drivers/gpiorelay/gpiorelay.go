@@ -1,10 +1,9 @@
-// Package gpiorelay drives relays, lamps and whatever else a GPIO line switches,
-// and presses buttons with it (pulse). It is Gobot's relay driver on a line of
-// package board, which closes what that leaves open: the level before the first
-// command, the safe state, and reading back.
+// Package gpiorelay drives relays, lamps and other loads on a GPIO line, and presses
+// buttons with a relay (pulse). It uses Gobot's relay driver on a line of package board,
+// which adds the level before the first command, the safe state, and readback.
 //
-// A longest time on (max_on) and groups that exclude each other (interlock) are
-// the gate's. Not supported: dimming, and lines of the old sysfs interface.
+// The safety policy enforces a longest time on (max_on) and groups that exclude each other
+// (interlock). Not supported: dimming, and lines of the old sysfs interface.
 package gpiorelay
 
 import (
@@ -35,7 +34,7 @@ var (
 	_ drivers.Inspector    = (*Button)(nil)
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{
 		Name: "gpiorelay", Class: "relay", About: "relay, lamp or button on a GPIO line", Open: Open,
@@ -44,7 +43,7 @@ func Kind() drivers.Kind {
 	}
 }
 
-// Open is the drivers.Factory of this package. It touches no line.
+// Open is the drivers.Factory of this package. It does not request the line.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -53,8 +52,8 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, board.Kernel{}), nil
 }
 
-// New makes a Relay, or a Button where there is a pulse, of a valid
-// configuration.
+// New returns a Relay for a valid configuration, or a Button if the configuration has a
+// pulse.
 func New(name string, cfg Config, chips board.Chips) drivers.Device {
 	o := &output{Life: drivers.NewLife(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
 	o.pin = board.NewOutput(chips, cfg.line(), cfg.request(name))
@@ -65,17 +64,17 @@ func New(name string, cfg Config, chips board.Chips) drivers.Device {
 	return &Relay{output: o}
 }
 
-// output is what both kinds have in common.
+// output implements the common part of Relay and Button.
 type output struct {
 	drivers.Life
 	cfg   Config
 	chips board.Chips
 	pin   *board.Output
 	relay *gpio.RelayDriver
-	turn  chan struct{} // held while the relay is switched: Gobot's driver is not made for two at once
+	turn  chan struct{} // semaphore for relay commands, because Gobot's driver is not safe for concurrent use
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor of the line.
 func (o *output) Connection() gobot.Connection { return o.pin }
 
 // Start requests the line at its initial level.
@@ -89,7 +88,7 @@ func (o *output) Start() error {
 	return nil
 }
 
-// Halt takes the line to its safe level, and keeps it there for as long as the
+// Halt takes the line to its safe level. The line keeps that level for as long as the
 // program runs.
 func (o *output) Halt() error {
 	o.Closed()
@@ -99,7 +98,7 @@ func (o *output) Halt() error {
 	return o.named(errors.Join(o.write(o.cfg.Safe == "on"), o.relay.Halt()))
 }
 
-// Levels are what Start and Halt set.
+// Levels returns the levels that Start and Halt set.
 func (o *output) Levels() (initial, safe string) { return o.cfg.Initial, o.cfg.Safe }
 
 func (o *output) write(on bool) error {
@@ -126,19 +125,19 @@ func (o *output) Safe(context.Context) (bool, error) {
 	return err == nil && on == (o.cfg.Safe == "on"), err
 }
 
-// Inspect looks whether the line is there and free.
+// Inspect checks whether the line exists and is free.
 func (o *output) Inspect(context.Context) (string, error) {
 	what, err := o.pin.Look()
 	return what, o.named(err)
 }
 
-// Holds is its line.
+// Holds returns the line.
 func (o *output) Holds() []drivers.Hold {
 	l := o.cfg.line()
 	return []drivers.Hold{{Key: "line", What: l.String(), Same: l.Same(), Place: func() string { return l.Found(o.chips) }}}
 }
 
-// named says of an error whose it is.
+// named adds the name of the device to an error.
 func (o *output) named(err error) error {
 	if err == nil {
 		return nil
@@ -146,10 +145,10 @@ func (o *output) named(err error) error {
 	return fmt.Errorf("%s: %w", o.Name(), err)
 }
 
-// Relay is on until it is switched off.
+// Relay is a switch.
 type Relay struct{ *output }
 
-// Switch turns it on or off.
+// Switch turns the relay on or off.
 func (r *Relay) Switch(ctx context.Context, on bool) error {
 	_, done, err := r.Begin(ctx)
 	if err != nil {
@@ -169,18 +168,19 @@ func (r *Relay) On(ctx context.Context) (bool, error) {
 	return r.read()
 }
 
-// Button is pressed when it is switched on: a garage door, the power button of a
-// machine. It does not tell whether it is on, as nobody could make anything of
-// that, and pressing it twice is not pressing it once.
+// Button is a button that a relay presses: a garage door, the power button of a computer.
+// It does not implement SwitchReader, because the level of the line is not the state of the
+// device behind it. Two presses have another effect than one.
 type Button struct{ *output }
 
 // Unrepeatable implements drivers.Unrepeatable.
 func (*Button) Unrepeatable() {}
 
-// Press presses it, and returns when it is released.
+// Press presses the button and returns when the relay has released it.
 func (b *Button) Press(ctx context.Context) error { return b.Switch(ctx, true) }
 
-// Switch presses it, and returns when it is released; off releases it.
+// Switch with on presses the button and returns when the relay has released it. Switch with
+// off releases the button.
 func (b *Button) Switch(ctx context.Context, on bool) error {
 	ctx, done, err := b.Begin(ctx)
 	if err != nil {
@@ -199,6 +199,6 @@ func (b *Button) Switch(ctx context.Context, on bool) error {
 	case <-t.C:
 		return b.named(b.write(false))
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%w; it was pressed for less than %v", b.Ended(ctx), b.cfg.Pulse), b.named(b.write(false)))
+		return errors.Join(fmt.Errorf("%w; the relay has pressed the button for less than %v", b.Ended(ctx), b.cfg.Pulse), b.named(b.write(false)))
 	}
 }

@@ -56,8 +56,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// A button has no level to be read, so the suite's rules for switches do not fit;
-// what it does is below.
+// A button has no level to read back, so the rules of the suite for switches do not apply.
 func TestButton(t *testing.T) {
 	press := func(t *testing.T, story func(t *testing.T, b drivers.Switch, d drivers.Device, c *boardtest.Chips)) {
 		synctest.Test(t, func(t *testing.T) {
@@ -91,7 +90,7 @@ func TestButton(t *testing.T) {
 			}
 		})
 	})
-	t.Run("halted meanwhile", func(t *testing.T) {
+	t.Run("halted during the call", func(t *testing.T) {
 		press(t, func(t *testing.T, b drivers.Switch, d drivers.Device, c *boardtest.Chips) {
 			ended := make(chan error)
 			go func() { ended <- b.Switch(t.Context(), true) }()
@@ -140,7 +139,7 @@ func TestValidate(t *testing.T) {
 		"levels":       {func(c *gpiorelay.Config) { c.Initial, c.Safe = "yes", "" }, []string{`initial: "yes" is unknown`, `safe: "" is unknown`}},
 		"bias":         {func(c *gpiorelay.Config) { c.Bias = "left" }, []string{`bias: "left" is unknown`}},
 		"a long pulse": {func(c *gpiorelay.Config) { c.Pulse = time.Minute }, []string{"pulse: 1m0s is not between"}},
-		"a held pulse": {func(c *gpiorelay.Config) { c.Pulse, c.Safe = time.Second, "on" }, []string{`safe: "on" would hold down a button`}},
+		"a held pulse": {func(c *gpiorelay.Config) { c.Pulse, c.Safe = time.Second, "on" }, []string{`safe: "on" would keep the button pressed`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := config(tt.change).Validate()
@@ -172,14 +171,14 @@ func FuzzObey(f *testing.F) {
 	})
 }
 
-// Looking whether a line can be had neither holds nor sets it.
+// Inspect neither requests nor changes the line.
 func TestInspect(t *testing.T) {
 	chips := boardtest.Pi()
 	cfg := gpiorelay.DefaultConfig()
 	cfg.Line = "GPIO17"
 	d := gpiorelay.New("porch-light", cfg, chips)
 	what, err := d.(drivers.Inspector).Inspect(t.Context())
-	if err != nil || !strings.Contains(what, "is there and free") {
+	if err != nil || !strings.Contains(what, "exists and is free") {
 		t.Errorf("%q, %v", what, err)
 	}
 	if log := chips.Log("gpiochip0", 17); len(log) != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-// order takes a line to a level.
+// order sets a line to a level.
 type order struct {
 	board.Line
 	Device    string `json:"device"`
@@ -18,11 +18,11 @@ type order struct {
 	On        bool   `json:"on"`
 }
 
-// Orders are how another process switches the line.
+// Orders returns the commands with which another process sets the line.
 func (o *output) Orders() drivers.Orders {
 	req := o.cfg.request(o.Name())
 	word := func(on bool) []byte {
-		data, _ := json.Marshal(order{o.cfg.line(), o.Name(), req.ActiveLow, req.OpenDrain, req.Bias, on}) // strings and truth values always can be
+		data, _ := json.Marshal(order{o.cfg.line(), o.Name(), req.ActiveLow, req.OpenDrain, req.Bias, on}) // JSON can represent all of its fields
 		return data
 	}
 	orders := drivers.Orders{Off: word(false)}
@@ -32,12 +32,12 @@ func (o *output) Orders() drivers.Orders {
 	return orders
 }
 
-// Obey carries out an order: on a line that nobody holds, or together with the
-// messkit that holds it and is frozen.
+// Obey executes an order on a free line, or on a line that a frozen messkit process of the
+// same user has.
 func Obey(chips board.Chips, data []byte) (changed bool, err error) {
 	var o order
 	if err := json.Unmarshal(data, &o); err != nil {
-		return false, fmt.Errorf("gpiorelay: an order cannot be read: %w", err)
+		return false, fmt.Errorf("gpiorelay: invalid order: %w", err)
 	}
 	changed, err = board.Force(chips, o.Line, board.Request{
 		Label: board.Label(o.Device), Start: board.StartOf(o.On), ActiveLow: o.ActiveLow, OpenDrain: o.OpenDrain, Bias: o.Bias,

@@ -1,5 +1,4 @@
-// Package all is the one list of driver kinds. It knows every driver, and
-// nothing else does.
+// Package all contains the list of all driver kinds. No other package knows every driver.
 package all
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/messkit/messkit/drivers/v4l2cam"
 )
 
-// Kinds returns every kind of driver, one line for each package.
+// Kinds returns every kind of driver, with one line for each package.
 func Kinds() []drivers.Kind {
 	return slices.Concat(
 		[]drivers.Kind{

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers/onewire"
 )
 
-// board are the kinds that drive what is wired to a board.
+// board returns the kinds for devices on the lines and buses of a board.
 func board() []drivers.Kind {
 	return slices.Concat([]drivers.Kind{gpiocover.Kind(), gpioinput.Kind(), gpiorelay.Kind(), onewire.Kind()}, i2cdev.Kinds())
 }

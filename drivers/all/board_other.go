@@ -4,5 +4,5 @@ package all
 
 import "github.com/messkit/messkit/drivers"
 
-// board are the kinds that drive what is wired to a board.
+// board returns the kinds for devices on the lines and buses of a board.
 func board() []drivers.Kind { return onLinux() }

@@ -21,12 +21,12 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// readers are all drivers that read what somebody answers over HTTP, and a verb that
-// does. Who adds one adds it here.
+// readers lists each driver that reads HTTP answers, with a verb that reads one. A new
+// driver of this type needs an entry here.
 var readers = []struct {
 	name, driver, config string
-	follows              bool // it follows redirects
-	believes             bool // a status of 200 is a yes, whatever comes with it: it is read back afterwards
+	follows              bool // the driver follows redirects
+	believes             bool // the driver accepts a status of 200 with any body, because a readback follows
 	ask                  func(context.Context, drivers.Device) error
 }{
 	{"httpcam picture", "httpcam", "username: user\npassword: sesame\nmode: snapshot", true, false, photo},
@@ -71,11 +71,11 @@ func observe(ctx context.Context, d drivers.Device) error {
 	return err
 }
 
-// mostBytes is what a server may get rid of in one verb: a picture, and what lies in
-// the buffers of two machines.
+// mostBytes is the largest number of bytes that a server may send during one verb: an image
+// and the socket buffers of two hosts.
 const mostBytes = 48 << 20
 
-// hostile are servers that answer as none should. sent counts what they got rid of.
+// hostile lists servers with invalid answers. sent counts the bytes that they have sent.
 var hostile = map[string]func(w http.ResponseWriter, r *http.Request, sent *atomic.Int64, elsewhere string){
 	"a body without end": func(w http.ResponseWriter, _ *http.Request, sent *atomic.Int64, _ string) {
 		flood(w, bytes.Repeat([]byte("[[[[[[[["), 1<<13), sent)
@@ -137,19 +137,19 @@ func flood(w interface{ Write([]byte) (int, error) }, data []byte, sent *atomic.
 	}
 }
 
-// bomb is a list of 64 million zeros in some 60 kilobytes.
+// bomb is a compressed list of 64 million zeros in some 60 kilobytes.
 var bomb = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	for range 64 {
 		_, _ = z.Write(bytes.Repeat([]byte("0,"), 1<<19))
 	}
-	_ = z.Close() // a buffer takes all
+	_ = z.Close() // a write to a buffer cannot fail
 	return b.Bytes()
 })
 
-// No server makes a driver read on without end, wait without end, or say a secret to
-// somebody else; each ends as an error that names the device and holds no secret.
+// No server makes a driver read forever, wait forever, or send a secret to another host.
+// Each case ends with an error that names the device and contains no secret.
 func TestHostileServers(t *testing.T) {
 	for _, c := range readers {
 		for what, serve := range hostile {
@@ -167,7 +167,7 @@ func TestHostileServers(t *testing.T) {
 				t.Cleanup(other.Close)
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					asked.Add(1)
-					_, _ = io.Copy(io.Discard, r.Body) // else nobody notices that whoever asked has gone
+					_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client has closed the connection
 					serve(w, r, &sent, other.URL)
 				}))
 				t.Cleanup(server.Close)
@@ -177,7 +177,7 @@ func TestHostileServers(t *testing.T) {
 				}
 				err := answered(t, c.driver, "url: "+server.URL+"/x\ntimeout: "+timeout+"\n"+c.config, c.ask)
 				switch {
-				case err == nil && c.believes && what == "many bytes in few": // which it has not unpacked
+				case err == nil && c.believes && what == "many bytes in few": // which the driver has not decompressed
 				case err == nil:
 					t.Error("it is believed")
 				case !strings.HasPrefix(err.Error(), "it: "):
@@ -199,7 +199,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// answered opens a device, and asks it once.
+// answered opens a device and calls one verb.
 func answered(t *testing.T, driver, config string, ask func(context.Context, drivers.Device) error) error {
 	t.Helper()
 	kinds := all.Kinds()
@@ -212,7 +212,7 @@ func answered(t *testing.T, driver, config string, ask func(context.Context, dri
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Halt() }) // nobody would hear it
+	t.Cleanup(func() { _ = d.Halt() }) // an error has no reader here
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	err = ask(ctx, d)

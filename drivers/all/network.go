@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers/valetudo"
 )
 
-// network are the kinds of what is told things over a network.
+// network returns the kinds for devices in the network.
 func network() []drivers.Kind {
 	return []drivers.Kind{homeassistant.Kind(), httpdevice.Kind(), mqttdevice.Kind(), onvif.Kind(), printer.Kind(), roombawifi.Kind(), valetudo.Kind()}
 }

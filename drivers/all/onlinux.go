@@ -6,9 +6,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// wired are the kinds that drive what is wired to a board, and what their devices
-// are. Elsewhere than on Linux they are known by name, so that a configuration can
-// be told what is wrong with it.
+// wired lists the kinds for devices on a board, with their classes. On other systems than
+// Linux a configuration with these kinds gets an error that explains this.
 var wired = [][2]string{
 	{"gpiocover", "door"},
 	{"gpioinput", "contact-sensor"},
@@ -23,14 +22,14 @@ var wired = [][2]string{
 	{"i2c-sht3x", "thermometer"},
 }
 
-var errLinux = errors.New("what is wired to a board is driven on Linux alone; run messkit on the board, and connect to it from here")
+var errLinux = errors.New("this driver needs Linux; run messkit on the board, and connect to it from here")
 
-// onLinux are those kinds where there is no Linux.
+// onLinux returns these kinds with an Open that fails.
 func onLinux() []drivers.Kind {
 	list := make([]drivers.Kind, 0, len(wired))
 	for _, k := range wired {
 		list = append(list, drivers.Kind{
-			Name: k[0], Class: k[1], About: "on Linux alone",
+			Name: k[0], Class: k[1], About: "only on Linux",
 			Open: func(drivers.Env, func(any) error) (drivers.Device, error) { return nil, errLinux },
 		})
 	}

@@ -45,7 +45,7 @@ func TestABlindOnTwoRelays(t *testing.T) {
 			}
 			return s
 		}
-		s := says("close the kitchen blind half way", mess.Failed, "", "nobody knows where it stands until it was opened or closed all the way")
+		s := says("close the kitchen blind half way", mess.Failed, "", "the position is unknown; open or close the cover completely first")
 		if s.Reason.Effect != mess.EffectNone || len(chips.Log("gpiochip0", down)) > 4 {
 			t.Errorf("effect %q, lines %v", s.Reason.Effect, chips.Log("gpiochip0", down))
 		}

@@ -1,13 +1,13 @@
 package drivers
 
-// Classed is a device that knows better than its Kind what it is to a person:
-// light, plug, vacuum, ... What is configured counts more.
+// Classed reports the class of a device (light, plug, vacuum, ...) where the device knows
+// it better than its Kind. A class in the configuration takes precedence.
 type Classed interface {
 	Class() string
 }
 
-// Placed is a device that may know in which area of the home it is: a place in
-// words, "" where it does not know. What is configured counts more.
+// Placed reports the area of the home that a device is in, as people name it, or "" if the
+// device does not know. An area in the configuration takes precedence.
 type Placed interface {
 	Area() string
 }

@@ -1,9 +1,9 @@
-// Package drivers holds the verbs that a device may have, with their units,
-// and the registry of driver kinds. A driver knows its device, its verbs and
-// its safe state; it never learns of requests.
+// Package drivers declares the verbs of devices, with their units, and the registry of
+// driver kinds. A driver knows its device, its verbs and its safe state. It does not know
+// requests.
 //
-// Gobot is the hardware layer: a Device is a gobot.Device, so that a Gobot
-// user can bring his own.
+// Gobot is the hardware layer: each Device is a gobot.Device, so a Gobot user can add a
+// device of their own.
 package drivers
 
 import (
@@ -17,24 +17,24 @@ import (
 	"gobot.io/x/gobot/v2"
 )
 
-// Device is one thing that is driven. Start opens it and sets its initial
-// state; Halt takes it to its safe, inert state and may be called at any time
-// and more than once. Its verbs are found by type assertion.
+// Device is one physical or simulated device. Start opens the device and sets its initial
+// state. Halt takes it to its safe, inert state; a caller may call Halt at any time and
+// more than once. Callers find the verbs of a device by type assertion.
 type Device interface {
 	gobot.Device
 }
 
-// Photographer takes pictures.
+// Photographer takes images.
 type Photographer interface {
-	// Photo takes a new picture; it never returns one taken before the call.
+	// Photo takes a new image. It never returns an image taken before the call.
 	Photo(ctx context.Context) (Photo, error)
 }
 
-// Photo is a picture as the device gave it.
+// Photo is an image in the encoding that the device delivered.
 type Photo struct {
-	Data       []byte    // encoded
+	Data       []byte    // encoded image
 	MIME       string    // image/jpeg, image/png, ...
-	CapturedAt time.Time // when the shutter was open, by this machine's clock
+	CapturedAt time.Time // when the shutter was open, by the clock of this host
 }
 
 // Switch turns something on and off.
@@ -42,67 +42,67 @@ type Switch interface {
 	Switch(ctx context.Context, on bool) error
 }
 
-// SwitchReader reads back from the device whether it is on. A driver that only
-// remembers what it last sent must not have this verb.
+// SwitchReader reads back from the device whether it is on. A driver that only remembers
+// the last command must not implement this interface.
 type SwitchReader interface {
 	On(ctx context.Context) (bool, error)
 }
 
-// Dimmer sets how bright a light is, in percent of its most: 0 is off, and more
-// than 0 is on.
+// Dimmer sets the brightness of a light in percent of its maximum. 0 turns the light off;
+// any larger value turns it on.
 type Dimmer interface {
 	Dim(ctx context.Context, percent float64) error
 }
 
-// LevelReader reads back from the device how bright it is now, in percent; what
-// is off is 0.
+// LevelReader reads back from the device its present brightness in percent. The level of a
+// light that is off is 0.
 type LevelReader interface {
 	Level(ctx context.Context) (float64, error)
 }
 
-// Tinter gives a light a colour, and switches it on.
+// Tinter sets the color of a light and switches the light on.
 type Tinter interface {
 	Tint(ctx context.Context, c Colour) error
 }
 
-// ColourReader reads the colour back from the device.
+// ColourReader reads the color back from the device.
 type ColourReader interface {
 	Colour(ctx context.Context) (Colour, error)
 }
 
-// Warmer sets the colour temperature of a light's white, and switches it on.
+// Warmer sets the color temperature of a light and switches the light on.
 type Warmer interface {
-	// Warm takes kelvin: 2000 is a candle, 2700 a bulb, 6500 daylight. What is outside
-	// of Whites is ErrNothingDone.
+	// Warm sets the color temperature in kelvin: 2000 is a candle, 2700 a bulb, 6500
+	// daylight. It returns ErrNothingDone for a value outside of Whites.
 	Warm(ctx context.Context, kelvin float64) error
-	// Whites are the warmest and the coldest white, in kelvin; the same always.
+	// Whites returns the warmest and the coldest white in kelvin. The values never change.
 	Whites() (warmest, coldest float64)
 }
 
-// WarmthReader reads back from the device which colour temperature its light has,
-// in kelvin. One that shines in a colour has none, which is an error.
+// WarmthReader reads back from the device its color temperature in kelvin. It returns an
+// error for a light that shows a color.
 type WarmthReader interface {
 	Warmth(ctx context.Context) (float64, error)
 }
 
-// Colour is one of sRGB.
+// Colour is an sRGB color.
 type Colour struct{ R, G, B uint8 }
 
-// String is the colour as web pages write it: "#ff8800".
+// String returns the color in the notation of web pages: "#ff8800".
 func (c Colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// ParseColour reads what String writes.
+// ParseColour parses the notation of String.
 func ParseColour(s string) (Colour, error) {
 	hex, sharp := strings.CutPrefix(s, "#")
 	n, err := strconv.ParseUint(hex, 16, 32)
 	if !sharp || len(hex) != 6 || err != nil {
-		return Colour{}, fmt.Errorf("%q is no colour; write it like #ff8800", s)
+		return Colour{}, fmt.Errorf("%q is no color; write it like #ff8800", s)
 	}
 	return Colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, nil
 }
 
-// SafeReader reads back from the device whether it is in its safe state. It
-// works while the device is halted, which of the other verbs AtRest alone does.
+// SafeReader reads back from the device whether it is in its safe state. SafeReader and
+// RestReader are the only verbs that work while the device is halted.
 type SafeReader interface {
 	Safe(ctx context.Context) (bool, error)
 }
@@ -112,31 +112,31 @@ type Sensor interface {
 	Read(ctx context.Context) ([]Reading, error)
 }
 
-// Reading is one measurement in the unit that its name says.
+// Reading is one measurement in the unit that Unit names.
 type Reading struct {
 	Quantity string // temperature, humidity, battery, contact, motion, power, ...
 	Value    float64
 	Unit     string // °C, %, W, ... ; "" for a truth value of 0 or 1
 	At       time.Time
-	// Estimated is so for what nothing has measured: the place of a blind by the time
-	// that its motor ran.
+	// Estimated reports that no sensor measured the value, such as the position of a blind
+	// that the driver computes from the run time of its motor.
 	Estimated bool
 }
 
-// Observer says what the device itself knows to be there, in words and as
-// facts: the shelf list of a fridge that keeps one, the state of a printer.
+// Observer reports the contents or the state that the device itself knows, as text and as
+// facts: the shelf list of a fridge, the state of a printer.
 type Observer interface {
 	Observe(ctx context.Context) (Observation, error)
 }
 
-// Observation is what a device knows about its surroundings.
+// Observation contains the facts that a device knows about its surroundings.
 type Observation struct {
 	Text  string // one or more plain sentences
-	Facts []Fact // the same, for machines
+	Facts []Fact // the same content for programs
 	At    time.Time
 }
 
-// Fact is one named thing of an Observation.
+// Fact is one named value of an Observation.
 type Fact struct {
 	Name  string // "milk"
 	Value any    // string, bool, float64 or []Fact
@@ -145,54 +145,58 @@ type Fact struct {
 
 // Cleaner cleans floors.
 type Cleaner interface {
-	// Clean cleans the named areas in order (none: everything) and returns when
-	// it is done. When ctx ends it stops moving, and the outcome says what was
-	// done until then.
+	// Clean cleans the named areas in order, or everything if there are none. It returns
+	// when the cleaner has finished. When ctx ends, the cleaner stops moving, and the
+	// outcome lists the areas that it has finished.
 	Clean(ctx context.Context, areas []string, progress func(Progress)) (Outcome, error)
-	// Dock sends the cleaner to its dock and returns when it is there.
+	// Dock sends the cleaner to its dock and returns when it has arrived.
 	Dock(ctx context.Context) error
 }
 
-// RestReader reads back from what moves by itself whether it stands still, in its
-// dock or elsewhere. Like SafeReader it works while the device is halted.
+// RestReader reads back from a device that moves autonomously whether it stands still, in
+// its dock or elsewhere. Like SafeReader it works while the device is halted.
 type RestReader interface {
 	AtRest(ctx context.Context) (bool, error)
 }
 
 // Opener opens and closes something: a blind, a door, a valve.
 type Opener interface {
-	// Open returns when it is open. When ctx ends before that it stops where it is.
+	// Open returns when the device is fully open. When ctx ends before that, the device
+	// stops where it is.
 	Open(ctx context.Context) error
-	// Shut is the same the other way.
+	// Shut returns when the device is closed. When ctx ends before that, the device stops
+	// where it is.
 	Shut(ctx context.Context) error
 }
 
-// Positioner opens something part of the way.
+// Positioner moves a device to a position between closed and open.
 type Positioner interface {
 	Opener
-	// OpenTo returns when it is so far open, in percent: 0 is closed, and 100 open.
-	// When ctx ends before that it stops where it is.
+	// OpenTo returns when the device is open by this percentage: 0 is closed, 100 is open.
+	// When ctx ends before that, the device stops where it is.
 	OpenTo(ctx context.Context, percent float64) error
 }
 
-// OpeningWithin is how far from what it was told a thing may stand, in percent of its
-// way: motors and their encoders are not more exact.
+// OpeningWithin is the largest difference between the requested and the actual position
+// that counts as reached, in percent. Motors and encoders are not more exact.
 const OpeningWithin = 3
 
-// OpeningReader reads back from the device how far open it is, in percent; 0 is
-// closed. What moves just now is an error.
+// OpeningReader reads back from the device how far it is open, in percent; 0 is closed. It
+// returns an error while the device moves.
 type OpeningReader interface {
 	Opening(ctx context.Context) (float64, error)
 }
 
-// OpeningEstimator reckons how far open it is, in percent, by the time that its motor
-// ran or the like. That is no evidence: a hand or a wall switch goes unnoticed. What
-// moves, or has not been at an end, is an error.
+// OpeningEstimator estimates how far the device is open, in percent, for example from the
+// run time of its motor. An estimate is no evidence, because the driver does not notice a
+// manual movement or a wall switch. It returns an error while the device moves, and until
+// the device has reached one of its ends.
 type OpeningEstimator interface {
 	EstimatedOpening(ctx context.Context) (float64, error)
 }
 
-// Locker locks and unlocks something, and returns when it is so.
+// Locker locks and unlocks a device. Each method returns when the device has reached the
+// state.
 type Locker interface {
 	Lock(ctx context.Context) error
 	Unlock(ctx context.Context) error
@@ -203,26 +207,28 @@ type LockReader interface {
 	Locked(ctx context.Context) (bool, error)
 }
 
-// Pauser holds what a device is at, so that it can go on with it later. The task
-// goes on meanwhile, and waits.
+// Pauser interrupts the task of a device and lets it continue later. Meanwhile the task
+// remains open.
 type Pauser interface {
-	// Pause has it stand, and returns when the device says that it does.
+	// Pause stops the device and returns when the device reports that it has stopped.
 	Pause(ctx context.Context) error
-	// Resume lets it go on, and returns when the device says that it does.
+	// Resume continues the task and returns when the device reports that it has continued.
 	Resume(ctx context.Context) error
 }
 
-// Stopper ends what a device is at, whoever has begun it. A task of its own driver
-// ends with ErrStopped then.
+// Stopper terminates the current task of a device, no matter which client started it. If
+// this driver runs the task, the task returns ErrStopped.
 type Stopper interface {
-	// Stop returns when the device says that it has stopped. left is what remains
-	// for a person to see to, "" for nothing: "a half print lies on the bed".
+	// Stop returns when the device reports that it has stopped. left describes the work
+	// that remains for a person, such as "a half print lies on the bed"; it is "" if there
+	// is none.
 	Stop(ctx context.Context) (left string, err error)
 }
 
-// Spotter cleans the spot where it stands.
+// Spotter cleans the spot on which the device stands.
 type Spotter interface {
-	// Spot returns when it is done, or when ctx has ended and it stands still.
+	// Spot returns when the device has finished, or when ctx has ended and the device
+	// stands still.
 	Spot(ctx context.Context, progress func(Progress)) error
 }
 
@@ -231,86 +237,87 @@ type DockReader interface {
 	Docked(ctx context.Context) (bool, error)
 }
 
-// Areas lists what a Cleaner can be sent to, and what lies on a Printer.
+// Areas lists the places that a Cleaner can clean, or the files that a Printer stores.
 type Areas interface {
 	Areas(ctx context.Context) ([]Area, error)
 }
 
-// Mapped is a Cleaner that can be sent to these rooms and to no others, as its
-// configuration has them; none where only the device knows.
+// Mapped lists the rooms that the configuration of a Cleaner names. The Cleaner accepts
+// these rooms only. The list is empty if only the device knows its rooms.
 type Mapped interface {
 	Rooms() []string
 }
 
 // Area is a place that a device can work on, or a file that it can print.
 type Area struct {
-	Name string // "near sink": what a person calls it, unique within the device
+	Name string // "near sink": the name that people use, unique within the device
 	Room string // "kitchen"; "" for a file
-	Note string // why it is listed: "rice spill"; "" for a room as such
+	Note string // the reason for the entry: "rice spill"; "" for a room
 }
 
-// Mapper draws a picture of where the device is and has been.
+// Mapper draws an image of the present and past positions of the device.
 type Mapper interface {
 	Map(ctx context.Context) (Photo, error)
 }
 
-// Progress of a long task.
+// Progress describes the state of a long task.
 type Progress struct {
 	Percent float64 // 0..100
 	Doing   string  // "cleaning near sink"
 	Left    time.Duration
-	// Help is what a person does before it goes on, by the Resume of its Pauser; nil
-	// for nothing. It goes on with the Help gone.
+	// Help describes the action of a person that the task waits for, or is nil. The Resume
+	// method of the Pauser continues the task; Help is nil after that.
 	Help *HelpError
 }
 
-// Outcome of a task that can end half done.
+// Outcome lists the finished and the remaining parts of a task.
 type Outcome struct {
 	Done      []string
 	Remaining []string
 }
 
-// Env is what a driver gets from the program that opens it.
+// Env contains the values that the program passes to a driver when it opens a device.
 type Env struct {
-	Name   string           // the device's name in the configuration
-	Log    *slog.Logger     // carries the device's name
+	Name   string           // name of the device in the configuration
+	Log    *slog.Logger     // contains the name of the device
 	Now    func() time.Time // the clock
-	Shared *Shared          // things that several devices have in common: a bus, the simulated home
+	Shared *Shared          // resources that several devices use: a bus, the simulated home
 }
 
-// Factory opens one device of a kind. decode fills the driver's Config from
-// the configuration file over its defaults, and tells unknown keys and bad
-// values with their lines.
+// Factory opens one device of a kind. decode decodes the configuration file over the
+// defaults of the driver's Config. It reports unknown keys and invalid values with their
+// lines.
 type Factory func(env Env, decode func(any) error) (Device, error)
 
-// Kind is a kind of driver as it stands in drivers/all.
+// Kind describes a kind of driver for the registry in drivers/all.
 type Kind struct {
-	Name  string // "sim-lamp": what a configuration's "driver:" says
-	Class string // light, camera, vacuum, ...: what the device is to a person, unless configured
+	Name  string // "sim-lamp": the value of "driver:" in the configuration
+	Class string // default class of the device: light, camera, vacuum, ...
 	About string // one line
 	Open  Factory
-	// Places: its devices may be Placed, which shows when they run.
+	// Places reports that devices of this kind may implement Placed. Only an open device
+	// knows whether it does.
 	Places bool
-	// Find, where a driver has it, looks for its devices on this machine, without
-	// changing anything, until ctx ends. Who has no configuration gets what it finds,
-	// so that each has a Config.
+	// Find searches this host for devices of the kind until ctx ends, and changes nothing.
+	// It is nil if the driver cannot search. An installation without a configuration uses
+	// the devices that it finds, so each result has a Config.
 	Find func(ctx context.Context) []Found
-	// Discover, where a driver has it, looks for what a person may want to configure:
-	// what devices in the network announce of themselves until ctx ends, and what is
-	// plugged in here. It opens none of them, and changes nothing.
+	// Discover searches for devices that a person may want to configure: network devices
+	// that announce themselves until ctx ends, and devices connected to this host. It opens
+	// no device and changes nothing. It is nil if the driver cannot search.
 	Discover func(ctx context.Context) []Found
-	// Obey, where devices of this kind are Guarded, carries out one of their
-	// Orders in another process, and tells whether that has changed anything. It
-	// opens what it needs, asks no network, and may be called again and again.
+	// Obey executes one of the Orders of a Guarded device in another process, and reports
+	// whether that changed anything. It opens the resources that it needs and uses no
+	// network. A caller may repeat the call. It is nil for kinds without Guarded devices.
 	Obey func(order []byte) (changed bool, err error)
 }
 
-// Found is a device that was found. One without Config needs to be told more
-// than could be found out.
+// Found describes a device that a search found. A result without Config needs settings that
+// the search could not determine.
 type Found struct {
 	Name   string            // for the configuration: "ustreamer-camera"
-	Where  string            // for a person: "ustreamer at 127.0.0.1:8080"
-	Label  string            // what its owner calls it, "" where it does not say: "Porch Heater"
-	About  string            // what its maker says that it is, "" where it does not: "Garage door opener"
-	Config map[string]string // what the driver needs to be told; "with.channel" is channel under with, and class is what it says that it is
+	Where  string            // for people: "ustreamer at 127.0.0.1:8080"
+	Label  string            // name that the owner gave the device: "Porch Heater"; "" if unknown
+	About  string            // description by the manufacturer: "Garage door opener"; "" if unknown
+	Config map[string]string // configuration keys and values; "with.channel" is the key channel below with, and class is the class that the device reports
 }

@@ -9,26 +9,27 @@ import (
 	"time"
 )
 
-// Errand is the one task that a device is at, which another request may end. The
-// zero value is none.
+// Errand allows a device one task at a time, and lets another request end that task. The
+// zero value has no task. Its methods are safe for concurrent use.
 type Errand struct {
 	mu   sync.Mutex
 	what string
 	end  context.CancelCauseFunc
-	over chan struct{} // closed when it is over
+	over chan struct{} // closed at the end of the task
 
-	telling chan struct{} // closed when the device has been told to stop, or cannot be; nil while nobody does
-	told    uint64        // the last telling that it may have heard; 0 for none
-	tells   uint64        // how often it was told
+	telling chan struct{} // non-nil while a stop command is under way; closed when its result is known
+	told    uint64        // number of the last stop command that the device may have received; 0 for none
+	tells   uint64        // number of stop commands sent
 }
 
-// Take begins a task, and is ErrBusy while there is one. release ends it; its
-// context ends with End too.
+// Take begins a task, or returns ErrBusy while another task runs. what names the task in
+// that error. The returned context ends with ctx and with End. The caller must call release
+// at the end of the task.
 func (e *Errand) Take(ctx context.Context, what string) (_ context.Context, release func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.over != nil {
-		return nil, nil, fmt.Errorf("%w: it is %s; wait for that, or stop it", ErrBusy, e.what)
+		return nil, nil, fmt.Errorf("%w: it is %s; wait until it has finished, or stop it", ErrBusy, e.what)
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	over := make(chan struct{})
@@ -42,7 +43,8 @@ func (e *Errand) Take(ctx context.Context, what string) (_ context.Context, rele
 	}, nil
 }
 
-// End ends the task with ErrStopped, if there is one, and waits until it is over.
+// End terminates the task with ErrStopped and waits until the task has ended. It returns
+// nil if there is no task, and the error of ctx if ctx ends first.
 func (e *Errand) End(ctx context.Context) error {
 	e.mu.Lock()
 	end, over := e.end, e.over
@@ -59,8 +61,9 @@ func (e *Errand) End(ctx context.Context) error {
 	}
 }
 
-// Interrupt ends the task when tell has told the device to stop, and waits until it is
-// over. A device that cannot be told is at it still: its task goes on.
+// Interrupt calls tell, which sends a stop command to the device. If tell succeeds,
+// Interrupt terminates the task and waits until the task has ended. If tell fails, the
+// device continues, and so does its task.
 func (e *Errand) Interrupt(ctx context.Context, tell func(context.Context) error) error {
 	e.mu.Lock()
 	if e.over == nil || e.telling != nil {
@@ -88,8 +91,9 @@ func (e *Errand) Interrupt(ctx context.Context, tell func(context.Context) error
 	return e.End(ctx)
 }
 
-// Interrupted reports whether the device was told to stop by Interrupt, or may have
-// heard that, once this is known. What a task sees of its end is then no end of its own.
+// Interrupted reports whether the device has received, or may have received, a stop command
+// from Interrupt. It waits until the result of a command under way is known. If it returns
+// true, the task must not take a stop of the device for its normal end.
 func (e *Errand) Interrupted(ctx context.Context) bool {
 	e.mu.Lock()
 	telling := e.telling
@@ -105,15 +109,16 @@ func (e *Errand) Interrupted(ctx context.Context) bool {
 	return e.told != 0
 }
 
-// Doubt is the last telling to stop that the device may have heard, for Moves; 0 for
-// none. It has to be asked before the device is looked at.
+// Doubt returns the number of the last stop command that the device may have received, for
+// Moves; 0 for none. Call it before you read the state of the device.
 func (e *Errand) Doubt() uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.told
 }
 
-// Moves notes that the device was seen at its task: it has not heard of that telling.
+// Moves records that the device was seen at its task, so it has not received the stop
+// command with the number doubt.
 func (e *Errand) Moves(doubt uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -122,27 +127,28 @@ func (e *Errand) Moves(doubt uint64) {
 	}
 }
 
-// Stopped reports whether a task's context was ended by End.
+// Stopped reports whether End terminated the context of a task.
 func Stopped(ctx context.Context) bool { return context.Cause(ctx) == ErrStopped }
 
-// StopTime is how long a robot may take to stand still when it is told to.
+// StopTime is the longest time that a robot may need to stand still after a stop command.
 const StopTime = 8 * time.Second
 
-// Brake stops a robot though ctx has ended, by end. That it could not is in the log,
-// and in what is read back afterwards.
+// Brake calls end to stop a robot, even if ctx has ended. It logs an error of end and
+// returns it.
 func Brake(ctx context.Context, log *slog.Logger, end func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopTime)
 	defer cancel()
 	err := end(ctx)
 	if err != nil {
-		log.Error("the robot could not be stopped", "err", err)
+		log.Error("the robot did not accept the stop", "err", err)
 	}
 	return err
 }
 
-// Braked is err of a robot that was stopped for it by Brake, which has ended with stop:
-// where it may set out all the same, with that. One that has stopped has answered all that
-// it was told before.
+// Braked combines err, the error of a robot's task, with stop, the result of Brake after
+// that error. If the robot may still set out, the result is ErrMayAct. If the robot has
+// stopped, the result is no longer ErrMayAct, because the robot has processed all earlier
+// commands.
 func Braked(err, stop error) error {
 	switch {
 	case errors.Is(stop, ErrMayAct):

@@ -9,8 +9,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// A task goes on where its device cannot be told to stop; where it was told the task
-// ends, and where nobody knows, what it sees of its end is no end of its own.
+// A task continues if its device cannot receive the stop command, and ends if the device
+// received it. While the result is unknown, the task must not take a stop of the device for
+// its normal end.
 func TestInterrupt(t *testing.T) {
 	deaf := errors.New("no answer")
 	for name, c := range map[string]struct {
@@ -35,7 +36,7 @@ func TestInterrupt(t *testing.T) {
 			}()
 			<-begun
 			seen := make(chan bool, 1)
-			go func() { seen <- e.Interrupted(t.Context()) }() // waits until it is known
+			go func() { seen <- e.Interrupted(t.Context()) }() // waits for the result
 			close(let)
 			if told := <-seen; told != c.told {
 				t.Errorf("told: %t, want %t", told, c.told)
@@ -62,8 +63,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A verb that Halt has cut short is not one that was never begun.
-func TestHaltedMeanwhile(t *testing.T) {
+// A verb that Halt cuts short does not look like a verb that never began.
+func TestHaltDuringVerb(t *testing.T) {
 	l := drivers.NewLife("lamp")
 	_, _, err := l.Begin(t.Context())
 	if !errors.Is(err, drivers.ErrNotStarted) || errors.Is(err, drivers.ErrHalted) {
@@ -77,7 +78,7 @@ func TestHaltedMeanwhile(t *testing.T) {
 	halted := make(chan bool)
 	go func() { l.Closed(); close(halted) }()
 	<-ctx.Done()
-	if err := l.Told(ctx, ctx.Err()); !errors.Is(err, drivers.ErrHalted) || err.Error() != "lamp: halted meanwhile: not started" {
+	if err := l.Told(ctx, ctx.Err()); !errors.Is(err, drivers.ErrHalted) || err.Error() != "lamp: halted during the call: not started" {
 		t.Error(err)
 	}
 	done()

@@ -6,45 +6,45 @@ import (
 	"time"
 )
 
-// Errors that every driver words for itself and wraps, so that a caller can
-// tell them apart with errors.Is.
+// Drivers wrap these errors in texts of their own, so that a caller can distinguish them
+// with errors.Is.
 var (
-	// ErrNotStarted: a verb was called before Start or after Halt. Nothing was
-	// done.
+	// ErrNotStarted reports a verb before Start or after Halt. The driver did nothing.
 	ErrNotStarted = errors.New("not started")
-	// ErrBusy: the device does one thing at a time and is at another. Nothing
-	// was done; the error's text says what it is doing.
+	// ErrBusy reports that the device already executes another task and can execute only
+	// one. The driver did nothing. The text of the error names the other task.
 	ErrBusy = errors.New("busy")
-	// ErrHalted: the device was halted while it was at it. How far it came is not
-	// known, unless the error is ErrNothingDone too.
-	ErrHalted = errors.New("halted meanwhile")
-	// ErrMayAct: whatever the device says of itself now, it may do yet what it was
-	// told: it has not said that it heard, or could not be stopped.
+	// ErrHalted reports that Halt interrupted the verb. The progress is unknown, unless the
+	// error is ErrNothingDone too.
+	ErrHalted = errors.New("halted during the call")
+	// ErrMayAct reports that the device may still execute the command, no matter what state
+	// it reports now: it has not acknowledged the command, or the driver could not stop it.
 	ErrMayAct = errors.New("it may still act")
-	// ErrStopped: another request has ended what it was at.
+	// ErrStopped reports that another request terminated the task.
 	ErrStopped = errors.New("stopped by another request")
-	// ErrLostSight: a robot was out of reach while it was at its task, and stands
-	// somewhere since.
-	ErrLostSight = errors.New("it was out of reach while it was at it, and stands still now, and not in its dock: whether it has done is not known")
-	// ErrNoPrint: the printer was asked, and has no such print.
-	ErrNoPrint = errors.New("it is not that print")
-	// ErrNoReading: it was asked what it measures, and has told nothing: others of its
-	// kind measure something.
-	ErrNoReading = errors.New("it measures nothing of what its family may measure")
-	// ErrSilent: it tells what it measures by itself, and has not done so yet. A sensor
-	// with a battery may sleep for hours. It is ErrNoReading too.
-	ErrSilent = fmt.Errorf("it has told nothing yet: %w", ErrNoReading)
-	// ErrUnmoved: it was told to go, and stands where it stood before. Whether it has heard
-	// is not known.
-	ErrUnmoved = errors.New("it has not moved")
-	// ErrNothingDone: the device has not heard of it, or has refused it. Nothing was
-	// done. NotDone wraps it.
+	// ErrLostSight reports that a robot was unreachable during its task and now stands
+	// still outside of its dock.
+	ErrLostSight = errors.New("outcome unknown: the robot was unreachable during its task, and now stands still outside of its dock")
+	// ErrNoPrint reports that the printer answered and does not know the print.
+	ErrNoPrint = errors.New("the printer does not know that print")
+	// ErrNoReading reports that the device answered without a measurement. Other models of
+	// the same template have sensors.
+	ErrNoReading = errors.New("the device has none of the sensors of its template")
+	// ErrSilent reports that the device sends its measurements on its own schedule and has
+	// not sent any yet. A sensor with a battery may sleep for hours. The error is
+	// ErrNoReading too.
+	ErrSilent = fmt.Errorf("the device has sent no measurement yet: %w", ErrNoReading)
+	// ErrUnmoved reports that the device got a command to move and stands where it stood
+	// before. Whether it received the command is unknown.
+	ErrUnmoved = errors.New("the device has not moved")
+	// ErrNothingDone reports that the device did not receive the command or rejected it,
+	// and did nothing. Use NotDone to wrap an error with it.
 	ErrNothingDone = errors.New("nothing was done")
 )
 
-// NotDone is err of what the device has not heard of, or has refused: it is
-// ErrNothingDone too. Its text does not say so, or one would read that of a look at what
-// has been done; who tells what came of an act says it, once. nil stays nil.
+// NotDone marks err as ErrNothingDone: the device did not receive the command or rejected
+// it. The text of err stays the same, because the caller that reports the outcome of the
+// command adds "nothing was done" once. NotDone returns nil for nil.
 func NotDone(err error) error {
 	if err == nil || errors.Is(err, ErrNothingDone) {
 		return err
@@ -56,13 +56,13 @@ type notDone struct{ error }
 
 func (e *notDone) Unwrap() []error { return []error{e.error, ErrNothingDone} }
 
-// LateTime is how long a command may still take effect that the device has not answered:
-// a hub waits so long for a device on its radio network.
+// LateTime is how long an unanswered command may still take effect. A hub waits this long
+// for a device on its radio network.
 const LateTime = time.Minute
 
-// Unanswered is err of a command that the device may have received and has not answered:
-// it is ErrMayAct too. Its text does not say so, as that of NotDone does not. nil stays
-// nil, and so does an error that says that nothing was done.
+// Unanswered marks err as ErrMayAct: the device may have received the command and has not
+// answered. The text of err stays the same, as in NotDone. Unanswered returns nil for nil,
+// and returns an ErrNothingDone unchanged.
 func Unanswered(err error) error {
 	if err == nil || errors.Is(err, ErrMayAct) || errors.Is(err, ErrNothingDone) {
 		return err
@@ -74,7 +74,7 @@ type unanswered struct{ error }
 
 func (e *unanswered) Unwrap() []error { return []error{e.error, ErrMayAct} }
 
-// HelpError is a device that does not go on until a person has been there.
+// HelpError reports that a device cannot continue until a person has helped it.
 type HelpError struct {
 	Problem string // "its wheel is stuck"
 	Help    string // "free the wheel and set it on the floor"

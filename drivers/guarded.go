@@ -5,56 +5,56 @@ import (
 	"time"
 )
 
-// Guarded is a device that another process of this machine can switch off by
-// itself, without a network and while its driver's process is dead, frozen or
-// hanging: a line, a file, a serial port.
+// Guarded is a device that another process on this host can switch off without a network,
+// even while the process of its driver is dead, frozen or blocked. The device is a GPIO
+// line, a file or a serial port.
 type Guarded interface {
-	// Orders are what that process has to be told. The same device gives the same
-	// orders always.
+	// Orders returns the commands for that process. A device always returns the same
+	// commands.
 	Orders() Orders
 }
 
-// Orders are words for the Obey of the device's Kind, in JSON. They hold no
-// secrets.
+// Orders contains commands for the Obey function of the device's Kind, in JSON. They
+// contain no secrets.
 type Orders struct {
-	Off  []byte // switches it off: its time is over; nil: nobody else can
-	Safe []byte // takes it to its safe state: its program is gone; nil: it stays as it is
+	Off  []byte // switches the device off when its time has expired; nil if no other process can
+	Safe []byte // takes the device to its safe state when its program has died; nil if it keeps its state
 }
 
-// AutoOff is a Switch whose device has a timer of its own (Shelly toggle_after,
-// Tasmota PulseTime), which goes off whatever becomes of this machine.
+// AutoOff is a Switch whose device has a timer of its own (Shelly toggle_after, Tasmota
+// PulseTime). The timer switches the device off even if this host fails.
 type AutoOff interface {
 	Switch
-	// SwitchFor turns it on or off, and has the device go off by itself when it has
-	// been on for limit.
+	// SwitchFor turns the device on or off, and sets the timer of the device so that it
+	// turns off after it has been on for limit.
 	SwitchFor(ctx context.Context, on bool, limit time.Duration) error
 }
 
-// TimerLength is an AutoOff whose timer cannot take every time.
+// TimerLength is an AutoOff whose timer cannot represent every duration.
 type TimerLength interface {
-	// TimerFor is how long the timer lets the device be on where that is to be limit; 0 where
-	// the timer cannot be set for it.
+	// TimerFor returns the on time that the timer of the device sets for limit. It returns
+	// 0 if the timer cannot represent limit.
 	TimerFor(limit time.Duration) time.Duration
 }
 
-// TimerKeeper is an AutoOff whose timer stays set in the device for whatever switches it
-// on later, until it is taken away (Tasmota PulseTime).
+// TimerKeeper is an AutoOff whose timer setting stays in the device and acts on every later
+// switch-on until the driver removes it (Tasmota PulseTime).
 type TimerKeeper interface {
-	// TimerLeft says that an earlier run has set it, and may not have taken it away.
+	// TimerLeft informs the driver that an earlier process has set the timer and may not
+	// have removed the setting.
 	TimerLeft()
 }
 
-// Levels is a Switch that tells what it is set to when it is opened and when it
-// ends: on, off or keep. Neither passes a gate, so what they may be depends on
-// what the device can do.
+// Levels is a Switch that reports its levels at Start and at Halt: on, off or keep. The
+// safety policy does not see these changes at run time, so the capabilities of the device
+// decide which levels the configuration may contain.
 type Levels interface {
 	Levels() (initial, safe string)
 }
 
-// Keeper is a device without Levels that may be set to stay as it is when it is
-// halted.
+// Keeper is a device without Levels that may keep its state when the driver halts it.
 type Keeper interface{ Keeps() bool }
 
-// Unrepeatable is a device that does something else when it is told a second
-// time, as a button does. Its effect is once, whatever the catalogue says.
+// Unrepeatable is a device on which a repeated command has a second effect, such as a
+// button. Its effect is always Once, no matter what the catalog says.
 type Unrepeatable interface{ Unrepeatable() }

@@ -6,39 +6,38 @@ import (
 	"math"
 )
 
-// Thermostat keeps a temperature while it is switched on.
+// Thermostat maintains a temperature while it is on.
 type Thermostat interface {
-	// SetTarget sets the temperature that it is to keep, in °C, and returns when the
-	// device says so. Whether it is on stays as it is. What is outside of Targets is
-	// ErrNothingDone.
+	// SetTarget sets the target temperature in °C and returns when the device confirms it.
+	// It does not change whether the device is on. It returns ErrNothingDone for a value
+	// outside of Targets.
 	SetTarget(ctx context.Context, celsius float64) error
-	// Targets are the temperatures that it may be set to; the same always.
+	// Targets returns the range of target temperatures. The range never changes.
 	Targets() Targets
 }
 
-// TargetReader reads back from the device which temperature it is to keep, in °C.
+// TargetReader reads back from the device its target temperature in °C.
 type TargetReader interface {
 	Target(ctx context.Context) (float64, error)
 }
 
-// Targets are the temperatures that something may be set to, both ends included.
+// Targets is a range of target temperatures that includes both ends.
 type Targets struct{ Min, Max float64 } // °C
 
-// TargetWithin is how far from what it was told a thermostat may be set, in °C: many
-// count in half or whole degrees, of Celsius or of Fahrenheit.
+// TargetWithin is the largest difference in °C between the requested and the actual target
+// that counts as reached. Many devices use half or whole degrees Celsius or Fahrenheit.
 const TargetWithin = 0.5
 
-// Check is the error for a temperature outside of the limits.
+// Check returns an error for a temperature outside of the range.
 func (t Targets) Check(celsius float64) error {
-	if celsius >= t.Min && celsius <= t.Max { // so that NaN is refused
+	if celsius >= t.Min && celsius <= t.Max { // this form rejects NaN
 		return nil
 	}
-	return NotDone(fmt.Errorf("%g °C is not within its limits, %g to %g", celsius, t.Min, t.Max))
+	return NotDone(fmt.Errorf("%g °C is outside of the range of the device, %g to %g", celsius, t.Min, t.Max))
 }
 
-// Fahrenheit is a temperature in °C as one in °F, and Celsius the other way, each to
-// a tenth of a degree.
+// Fahrenheit converts °C to °F, rounded to a tenth of a degree.
 func Fahrenheit(celsius float64) float64 { return math.Round((celsius*1.8+32)*10) / 10 }
 
-// Celsius is a temperature in °F as one in °C.
+// Celsius converts °F to °C, rounded to a tenth of a degree.
 func Celsius(fahrenheit float64) float64 { return math.Round((fahrenheit-32)/1.8*10) / 10 }

@@ -8,27 +8,28 @@ import (
 	"strings"
 )
 
-// Holder is a device that holds something which no two devices can have: a GPIO line
-// of this machine, the one switch of something in the network.
+// Holder is a device that occupies a resource which no other device may use: a GPIO line of
+// this host, or a switch in the network.
 type Holder interface{ Holds() []Hold }
 
-// Hold is one thing that is held.
+// Hold is one occupied resource.
 type Hold struct {
-	Key  string // of the configuration: "line"
-	What string // for people: "line GPIO17"
-	Same string // the same for the same thing, however it is written; "": What
-	// Place is where it was found on this machine, "" where it was not; nil: it is not
-	// looked for. What has a place is the same only as what has the same.
+	Key  string // key of the configuration: "line"
+	What string // name for people: "line GPIO17"
+	Same string // identity of the resource, equal for all its spellings; "" means What
+	// Place returns where this host has the resource, or "" if it has none. If Place is
+	// nil, Is does not compare places.
 	Place func() string
-	// Read: it is only read. Two devices may have it, though it is most likely a mistake.
+	// Read reports that the device only reads the resource. Two devices may read it, but
+	// that is most likely an error in the configuration.
 	Read bool
-	// Only: it is whichever there is of its Kind. Beside another of these there are two,
-	// or it is that one.
+	// Only reports that the device uses the only resource of its Kind on the host. A second
+	// Hold of the same Kind is then the same resource, or the choice is ambiguous.
 	Only bool
-	Kind string // "" where none is Only
+	Kind string // "" if no Hold of the kind has Only
 }
 
-// Is reports whether two are the same thing.
+// Is reports whether both describe the same resource.
 func (h Hold) Is(other Hold) bool {
 	if h.Kind != "" && h.Kind == other.Kind && (h.Only || other.Only) {
 		return true
@@ -50,8 +51,9 @@ func (h Hold) same() string {
 	return h.Same
 }
 
-// SameURL is the same for all spellings of the address of a device: with and without
-// TLS on its usual port, with and without a slash at the end, in capitals or not.
+// SameURL returns an identity for a device address that is equal for all its spellings:
+// with or without TLS on the default port, with or without a slash at the end, in upper or
+// lower case.
 func SameURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -66,8 +68,8 @@ func SameURL(s string) string {
 	return net.JoinHostPort(SameHost(u.Hostname()), port) + p
 }
 
-// SameHost is the same for all spellings of the name of a machine, and for those of
-// this one.
+// SameHost returns an identity for a host name that is equal for all its spellings. All
+// names and addresses of this host are "localhost".
 func SameHost(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
@@ -78,7 +80,8 @@ func SameHost(host string) string {
 	return host
 }
 
-// SameFile is the same for all names of a device file of this machine.
+// SameFile returns an identity for a device file of this host that is equal for all its
+// names.
 func SameFile(name string) string {
 	if to, err := filepath.EvalSymlinks(name); err == nil {
 		return to

@@ -2,10 +2,10 @@ package drivers
 
 import "context"
 
-// Inspector is a device of which can be told, halted or not, whether it is there
-// and free to be used, where asking it for its state would set something: a line
-// of a board is an output as soon as it is held.
+// Inspector checks whether a device exists and is free, while it is started or halted. It
+// is for devices whose state cannot be read without a change: a GPIO line becomes an output
+// as soon as a process requests it.
 type Inspector interface {
-	// Inspect holds and changes nothing. what says in words what was found.
+	// Inspect occupies and changes nothing. what describes the device that it found.
 	Inspect(ctx context.Context) (what string, err error)
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Life is what most devices have in common: a name, whether they are started,
-// and verbs that end with Halt. A driver embeds it.
+// Life implements the common part of most devices: the name, the started state, and the
+// termination of verbs by Halt. Drivers embed it.
 type Life struct {
 	mu      sync.Mutex
 	name    string
@@ -17,32 +17,32 @@ type Life struct {
 	under   sync.WaitGroup
 }
 
-// NewLife is the life of a device called name.
+// NewLife returns the Life of a device with this name.
 func NewLife(name string) Life { return Life{name: name} }
 
-// Name is the device's name.
+// Name returns the name of the device.
 func (l *Life) Name() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.name
 }
 
-// SetName changes it.
+// SetName changes the name of the device.
 func (l *Life) SetName(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.name = name
 }
 
-// Opened is what Start ends with: from now on verbs may begin.
+// Opened allows verbs to begin. Call it at the end of Start.
 func (l *Life) Opened() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.started = true
 }
 
-// Closed is what Halt begins with: it ends the verbs that are under way, and
-// waits for them.
+// Closed terminates the verbs under way and waits for them. Call it at the beginning of
+// Halt.
 func (l *Life) Closed() {
 	l.mu.Lock()
 	l.started = false
@@ -53,8 +53,8 @@ func (l *Life) Closed() {
 	l.under.Wait()
 }
 
-// Begin makes the context of one verb, which ends with ctx and with Closed. done
-// has to be called at its end.
+// Begin returns the context of one verb, which ends with ctx and with Closed. The caller
+// must call done at the end of the verb.
 func (l *Life) Begin(ctx context.Context) (_ context.Context, done func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,13 +77,13 @@ func (l *Life) end(cancel *context.CancelCauseFunc) {
 	(*cancel)(nil)
 	l.mu.Lock()
 	if delete(l.ends, cancel); len(l.ends) == 0 {
-		l.ends = nil // most devices rest most of the time
+		l.ends = nil // most devices are idle most of the time
 	}
 	l.mu.Unlock()
 	l.under.Done()
 }
 
-// Ended words why a verb ended before its end.
+// Ended returns an error that says why the context of a verb ended early.
 func (l *Life) Ended(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
 		return cause
@@ -91,7 +91,7 @@ func (l *Life) Ended(ctx context.Context) error {
 	return fmt.Errorf("%s: %w", l.Name(), ctx.Err())
 }
 
-// Named says whose error it is; nil stays nil.
+// Named adds the name of the device to err. It returns nil for nil.
 func (l *Life) Named(err error) error {
 	if err == nil {
 		return nil
@@ -99,8 +99,8 @@ func (l *Life) Named(err error) error {
 	return fmt.Errorf("%s: %w", l.Name(), err)
 }
 
-// Told words an error of a verb with this context: why it was ended early counts
-// more than what came of that, but for that nothing was done, or may be done yet.
+// Told returns the error of a verb that ran with this context. If the context ended early,
+// the reason for that replaces err, but ErrNothingDone and ErrMayAct remain.
 func (l *Life) Told(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil:
@@ -117,7 +117,7 @@ func (l *Life) Told(ctx context.Context, err error) error {
 	return l.Ended(ctx)
 }
 
-// During runs a verb of a started device from Begin to its end.
+// During runs f as a verb of a started device, between Begin and done.
 func During[T any](ctx context.Context, l *Life, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	ctx, done, err := l.Begin(ctx)

@@ -8,33 +8,33 @@ import (
 
 var _ gobot.Connection = (*Link)(nil)
 
-// Link is the Gobot adaptor of a device that needs none: it has a name, and
-// nothing to connect. A driver's own adaptor may embed it. The zero value is ready
-// for use.
+// Link is the Gobot adaptor of a device without a connection: it has a name and does
+// nothing. An adaptor of a driver may embed it. The zero value is ready for use. It is safe
+// for concurrent use.
 type Link struct {
 	mu   sync.Mutex
 	name string
 	hub  bool
 }
 
-// NewLink makes one, with the name of where the device is.
+// NewLink returns a Link whose name is the address of the device.
 func NewLink(name string) *Link { return &Link{name: name} }
 
-// NewHub makes one with the name of a program that speaks for many devices, as a broker
-// does.
+// NewHub returns a Link for a program that connects many devices, such as a broker.
 func NewHub(name string) *Link { return &Link{name: name, hub: true} }
 
-// Hub reports whether it answers for many devices, and so may be asked much at a time.
+// Hub reports whether the connection serves many devices and accepts many requests at a
+// time.
 func (l *Link) Hub() bool { return l.hub }
 
-// Name is what it is called.
+// Name returns the name of the connection.
 func (l *Link) Name() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.name
 }
 
-// SetName changes it.
+// SetName changes the name of the connection.
 func (l *Link) SetName(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// MaxLease is the longest time that something moves for without being told
-// again. Nobody can run far from a rover in half a second.
+// MaxLease is the longest time that a device moves without a new command. In half a second
+// a rover cannot run far.
 const MaxLease = 500 * time.Millisecond
 
-// Mover moves about for as long as it is told to, again and again. Whoever moves
-// it renews its lease, and stops it at the end until that has worked.
+// Mover moves for as long as its caller renews the lease. The caller must stop the device
+// at the end and repeat the stop until it succeeds.
 type Mover interface {
-	// Move has it move as told, for lease at most from now on, where the device or
-	// its driver keeps that time. It returns when the device has taken it.
+	// Move moves the device for at most lease from now on. The device or its driver
+	// enforces that time. Move returns when the device has accepted the command.
 	Move(ctx context.Context, m Motion, lease time.Duration) error
-	// Still stops it, and returns when it has stopped. It works at any time between
-	// Start and Halt.
+	// Still stops the device and returns when it has stopped. A caller may call it at any
+	// time between Start and Halt.
 	Still(ctx context.Context) error
 }
 
-// Motion is how something moves. The zero value is no motion.
+// Motion is a velocity. The zero value is no motion.
 type Motion struct {
-	Forward float64 // m/s; backward below zero
-	Turn    float64 // rad/s, to the left; to the right below zero
+	Forward float64 // m/s; negative is backward
+	Turn    float64 // rad/s to the left; negative is to the right
 }

@@ -2,8 +2,8 @@ package drivers
 
 import "strings"
 
-// nearest returns the one of names that name was most likely meant to be, or
-// "" if none is near. Of equally near names the first is taken.
+// nearest returns the one of names that is most similar to name, or "" if none is similar.
+// Of equally similar names it returns the first.
 func nearest(name string, names []string) string {
 	best, least := "", allowed(name)+1
 	for _, n := range names {
@@ -14,20 +14,20 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// allowed is how many slips a name of this length may hold before a guess
-// would be a guess at random: one in every three letters.
+// allowed returns how many typing errors a name of this length may contain: one in every
+// three letters. With more, a guess would be random.
 func allowed(name string) int { return (len([]rune(fold(name))) + 2) / 3 }
 
-// fold removes what people do not remember about a name.
+// fold removes case, hyphens, underscores and spaces, which people rarely remember.
 func fold(name string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// distance counts the letters to insert, remove, replace or swap with their
-// neighbour to turn a into b (optimal string alignment).
+// distance counts the letters to insert, remove, replace or swap with their neighbor to
+// turn a into b (optimal string alignment).
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
-	var before []int // the row above row
+	var before []int // the row before row
 	row := make([]int, len(t)+1)
 	for j := range row {
 		row[j] = j

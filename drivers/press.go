@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Presser does one thing when it is set off, by itself and to its end: a button, a
-// scene, a script. To do so twice is not to do so once: it is Unrepeatable as well.
+// Presser triggers one action that runs to its end without further control: a button, a
+// scene, a script. Two presses have two effects, so a Presser is Unrepeatable as well.
 type Presser interface {
-	// Press sets it off, and returns when the device says that it has heard. A device
-	// that has not heard, or is at it still and would do nothing more, is
-	// ErrNothingDone.
+	// Press triggers the action and returns when the device has acknowledged it. It returns
+	// ErrNothingDone if the device did not receive the command, or is still running the
+	// action and would ignore another press.
 	Press(ctx context.Context) error
 }
 
-// PressReader reads back from the device when it was set off last, by whomever.
+// PressReader reads back from the device when any client last triggered it.
 type PressReader interface {
 	Pressed(ctx context.Context) (Pressed, error)
 }
 
-// Pressed is what a Presser tells of itself.
+// Pressed contains the state that a Presser reports.
 type Pressed struct {
-	At   time.Time // when it was set off last, by the device's clock; zero for never
-	Runs bool      // it is at it still
+	At   time.Time // last press by the clock of the device; zero for never
+	Runs bool      // the action is still running
 }

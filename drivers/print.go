@@ -5,39 +5,40 @@ import (
 	"time"
 )
 
-// Printer prints files that lie on it: its Areas. A print goes on by itself for
-// hours; no verb waits for its end, and the end of a verb's context ends no print.
+// Printer prints the files that it lists in Areas. A print continues without control for
+// hours: no verb waits for its end, and the end of a verb's context does not end the print.
 type Printer interface {
-	// Print starts the print of a file by its name among the Areas, and returns when
-	// the printer says that it has begun.
+	// Print starts to print a file, by its name in Areas, and returns when the printer
+	// reports that it has begun.
 	Print(ctx context.Context, file string) (Print, error)
-	// Printing tells how a print stands. It starts nothing.
+	// Printing returns the state of a print. It starts nothing.
 	Printing(ctx context.Context, p Print) (PrintState, error)
-	// Find looks for the print of a file that was begun at since or soon after that:
-	// one that runs, or has ended. It starts nothing. The error is
-	// ErrNoPrint where none is known to be it; with any other one may look again.
+	// Find searches for the print of a file that began at since or soon after. The print
+	// may still run or may have ended. Find starts nothing. It returns ErrNoPrint if the
+	// printer has no such print; after any other error the caller may try again.
 	Find(ctx context.Context, file string, since time.Time) (Print, error)
 }
 
 // Print is one print of one file.
 type Print struct {
-	File  string    // as the printer has it: "toys/benchy.gcode"
-	Label string    // the file as people know it, where File is only the printer's name of it: BENCHY~1.BGC; "" where it is not
-	ID    string    // as the printer has it; "" where it has none
-	Began time.Time // about
+	File  string    // name on the printer: "toys/benchy.gcode"
+	Label string    // name that people know, if File is only a short name of the printer such as BENCHY~1.BGC; otherwise ""
+	ID    string    // identifier on the printer; "" if it has none
+	Began time.Time // approximate
 }
 
-// PrintState is how a print stands.
+// PrintState is the state of a print.
 type PrintState struct {
 	Progress
-	Layer, Layers int           // done, and in all; 0 where the printer does not say
-	Every         time.Duration // between two looks, as its driver would have it
+	Layer, Layers int           // finished and total; 0 if the printer does not report them
+	Every         time.Duration // poll interval that the driver suggests
 	Paused        bool
-	// Over is its end. Err is why it has not come out whole, nil if it has.
+	// Over reports that the print has ended. Err is the reason of a failure, or nil if the
+	// print succeeded.
 	Over bool
 	Err  error
 }
 
-// Leaver is a device that goes on with what it is at, and safely, when the program
-// ends in order. Leave is called then instead of Halt.
+// Leaver is a device that safely continues its work after a graceful shutdown of the
+// program. The program then calls Leave instead of Halt.
 type Leaver interface{ Leave() error }

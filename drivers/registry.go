@@ -9,14 +9,14 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Registry is the kinds of drivers that a program knows. It is immutable and
-// safe for concurrent use.
+// Registry contains the kinds of drivers that a program knows. It is immutable and safe for
+// concurrent use.
 type Registry struct {
 	kinds []Kind // sorted by name
 }
 
-// NewRegistry makes a registry of kinds. It panics where a kind has no name, no
-// Open, or a name that is taken: these are mistakes in the program.
+// NewRegistry returns a registry of kinds. It panics if a kind has no name or no Open, or
+// if two kinds have the same name: these are errors of the program.
 func NewRegistry(kinds []Kind) *Registry {
 	r := &Registry{kinds: slices.Clone(kinds)}
 	order.By(r.kinds, byName)
@@ -25,9 +25,9 @@ func NewRegistry(kinds []Kind) *Registry {
 		case k.Name == "":
 			panic("drivers: a kind has no name")
 		case k.Open == nil:
-			panic(fmt.Sprintf("drivers: kind %q cannot be opened", k.Name))
+			panic(fmt.Sprintf("drivers: kind %q has no Open function", k.Name))
 		case i > 0 && r.kinds[i-1].Name == k.Name:
-			panic(fmt.Sprintf("drivers: the name %q is taken twice", k.Name))
+			panic(fmt.Sprintf("drivers: two kinds have the name %q", k.Name))
 		}
 	}
 	return r
@@ -36,7 +36,7 @@ func NewRegistry(kinds []Kind) *Registry {
 // Kinds returns every kind, sorted by name.
 func (r *Registry) Kinds() []Kind { return slices.Clone(r.kinds) }
 
-// Lookup returns the kind called name, or an *UnknownKindError.
+// Lookup returns the kind with this name, or an *UnknownKindError.
 func (r *Registry) Lookup(name string) (Kind, error) {
 	i, ok := slices.BinarySearchFunc(r.kinds, Kind{Name: name}, byName)
 	if ok {
@@ -46,8 +46,8 @@ func (r *Registry) Lookup(name string) (Kind, error) {
 	return Kind{}, &UnknownKindError{Kind: name, Nearest: cmp.Or(nearest(name, known), r.about(name)), Known: known}
 }
 
-// about is the kind of driver for what is called so, as a relay or a chip is by who
-// owns it; "" where there is none, or several that are not simulated.
+// about returns the only kind whose name or description contains name, such as a type of
+// chip. It returns "" if there is none or several. It ignores simulated kinds.
 func (r *Registry) about(name string) (found string) {
 	name = fold(name)
 	if len(name) < 4 {
@@ -75,10 +75,10 @@ func (r *Registry) names() []string {
 
 func byName(a, b Kind) int { return strings.Compare(a.Name, b.Name) }
 
-// UnknownKindError is what Lookup returns for a name that it does not know.
+// UnknownKindError is the error of Lookup for an unknown name.
 type UnknownKindError struct {
-	Kind    string   // what was asked for
-	Nearest string   // the known name that a slip of the keys would explain, or the only one that is for this; "" for none
+	Kind    string   // the name that Lookup searched for
+	Nearest string   // the most similar known name, or else the only kind that mentions the name; "" for none
 	Known   []string // sorted
 }
 

@@ -55,8 +55,8 @@ func TestLookupUnknownNamesTheNearest(t *testing.T) {
 	}
 }
 
-// A relay, or a chip by its name, leads to the driver that is for it, if one alone is.
-func TestLookupByWhatItIsFor(t *testing.T) {
+// The name of a relay or of a chip leads to its driver if there is exactly one.
+func TestLookupByPurpose(t *testing.T) {
 	list := kinds("gpiorelay", "i2c-bme280", "onewire", "sim-sensor", "roombaoi")
 	list[2].About, list[3].About, list[4].About = "DS18B20 thermometer on the 1-Wire bus", "simulated thermometer", "robot with a wire"
 	r := drivers.NewRegistry(list)
@@ -70,7 +70,7 @@ func TestLookupByWhatItIsFor(t *testing.T) {
 	}
 }
 
-func TestLookupInNothing(t *testing.T) {
+func TestLookupInEmptyRegistry(t *testing.T) {
 	if _, err := drivers.NewRegistry(nil).Lookup("httpcam"); err == nil {
 		t.Error("an empty registry found httpcam")
 	}

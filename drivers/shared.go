@@ -2,15 +2,15 @@ package drivers
 
 import "sync"
 
-// Shared holds things that several devices of one program have in common. The
-// zero value is ready for use.
+// Shared contains resources that several devices of one program use. The zero value is
+// ready for use. It is safe for concurrent use.
 type Shared struct {
 	mu     sync.Mutex
 	things map[string]any
 }
 
-// Get returns the thing called key, made by make the first time it is asked
-// for. An error is returned to every caller until make succeeds.
+// Get returns the resource with this key. The first call creates it with make. If make
+// fails, Get returns its error, and the next call tries again.
 func (s *Shared) Get(key string, make func() (any, error)) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

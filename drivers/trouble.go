@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// HelpTime is how long a task waits for a person.
+// HelpTime is the longest time that a task waits for a person.
 const HelpTime = 30 * time.Minute
 
-// Trouble is what the task of a robot waits for a person with. The zero value is
-// none, of a task that does not wait.
+// Trouble tracks the problem for which the task of a robot waits for a person. The zero
+// value belongs to a task that does not wait. It is safe for concurrent use.
 type Trouble struct {
 	mu    sync.Mutex
 	help  *HelpError
@@ -18,21 +18,21 @@ type Trouble struct {
 	again func(context.Context) error
 }
 
-// Await is called at the beginning of a task that somebody follows: from now on its
-// troubles wait for a person. again tells the device to go on with it.
+// Await begins a task that waits for a person on a problem. again is the command that lets
+// the device continue.
 func (t *Trouble) Await(again func(context.Context) error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.help, t.again = nil, again
 }
 
-// Over is called at the task's end.
+// Over ends the task.
 func (t *Trouble) Over() { t.Await(nil) }
 
-// Meets takes in what is wrong now, nil for nothing, and whether the device is at
-// its task. A trouble lasts until it is at it again: who has been freed goes on when
-// it is told to. help is what is waited for; the error is that nobody waits for it,
-// or not any more.
+// Meets records the present problem, or nil, and whether the device works on its task. A
+// problem lasts until the device works again, because a freed robot still needs a command
+// to continue. Meets returns the problem that the task waits for. It returns the problem as
+// an error if the task does not wait, or has waited longer than HelpTime.
 func (t *Trouble) Meets(now time.Time, wrong *HelpError, atIt bool) (help *HelpError, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,7 +52,8 @@ func (t *Trouble) Meets(now time.Time, wrong *HelpError, atIt bool) (help *HelpE
 	return t.help, nil
 }
 
-// Again is how the device is told to go on, nil where nothing waits for a person.
+// Again returns the command that lets the device continue, or nil if the task does not wait
+// for a person.
 func (t *Trouble) Again() func(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,24 +6,23 @@ import (
 	"strings"
 )
 
-// Turner turns something to an angle, and holds it there: a servo.
+// Turner turns a device to an angle and holds it there: a servo.
 type Turner interface {
-	// TurnTo returns when it is there, by what the device tells or by the time that
-	// it needs. When ctx ends before that it is told nothing more. An angle outside of
-	// Turns is ErrNothingDone.
+	// TurnTo returns when the device has reached the angle, by its report or by the time
+	// that it needs. When ctx ends before that, the driver sends no further command. TurnTo
+	// returns ErrNothingDone for an angle outside of Turns.
 	TurnTo(ctx context.Context, degrees float64) error
-	// Turns are the angles that it may be turned to; the same always.
+	// Turns returns the allowed angles. They never change.
 	Turns() Turns
 }
 
-// AngleReader reads back from what turns, in degrees, where it is. What only knows
-// where it was told to be must not have this verb.
+// AngleReader reads back from the device its present angle in degrees. A driver that only
+// remembers the last command must not implement this interface.
 type AngleReader interface {
 	Angle(ctx context.Context) (float64, error)
 }
 
-// Turns are the angles that something may be turned to, both ends included, and
-// those with a name.
+// Turns contains the allowed angles, both ends included, and the named angles.
 type Turns struct {
 	Min, Max  float64 // degrees
 	Positions []Position
@@ -35,15 +34,15 @@ type Position struct {
 	Degrees float64
 }
 
-// Check is the error for an angle outside of the limits.
+// Check returns an error for an angle outside of the limits.
 func (t Turns) Check(degrees float64) error {
-	if degrees >= t.Min && degrees <= t.Max { // so that NaN is refused
+	if degrees >= t.Min && degrees <= t.Max { // this form rejects NaN
 		return nil
 	}
-	return NotDone(fmt.Errorf("%g degrees is not within its limits, %g to %g", degrees, t.Min, t.Max))
+	return NotDone(fmt.Errorf("%g degrees is outside of the limits of the device, %g to %g", degrees, t.Min, t.Max))
 }
 
-// Named is the angle of a name, in whatever case.
+// Named returns the angle with this name, in upper or lower case.
 func (t Turns) Named(name string) (degrees float64, ok bool) {
 	for _, p := range t.Positions {
 		if strings.EqualFold(p.Name, name) {

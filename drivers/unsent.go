@@ -5,9 +5,9 @@ import (
 	"net"
 )
 
-// DropUnsent sets what the end of a connection does with bytes that the kernel has not
-// sent yet: it drops them, or goes on sending them. A command that its caller has given up
-// must not arrive minutes later because the kernel repeats it.
+// DropUnsent sets whether Close of a connection discards the bytes that the kernel has not
+// sent yet, or continues to send them. A command must not arrive minutes after its caller
+// has given up, because the kernel repeats it.
 func DropUnsent(conn net.Conn, drop bool) {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
@@ -17,6 +17,6 @@ func DropUnsent(conn net.Conn, drop bool) {
 		seconds = 0
 	}
 	if t, ok := conn.(*net.TCPConn); ok {
-		_ = t.SetLinger(seconds) // a connection that has ended has nothing to drop
+		_ = t.SetLinger(seconds) // a closed connection has nothing to drop
 	}
 }

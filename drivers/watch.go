@@ -5,28 +5,28 @@ import (
 	"sync"
 )
 
-// Notifier is a device that notices of its own accord that it may be otherwise than
-// it was: by an edge of a line, or because it is told. Who watches it need not ask
-// again and again.
+// Notifier is a device that notices possible changes of its state, from an edge of a line
+// or from a message. A caller need not poll it.
 type Notifier interface {
-	// Changes is closed with the next change; nil where it notices none. It does not
-	// wait, and a change behind the call is never missed.
+	// Changes returns a channel that closes at the next change, or nil if the device does
+	// not notice changes. It does not block. The channel misses no change after the call.
 	Changes() <-chan struct{}
 }
 
-// Worker is a device that works at something for a while by itself.
+// Worker is a device that works autonomously for some time.
 type Worker interface {
-	// Working reports whether it is at it: what is paused, or waits for a person, is.
+	// Working reports whether the device works. A task that is paused or waits for a person
+	// counts as work.
 	Working(ctx context.Context) (bool, error)
 }
 
-// Bell is rung with every change, for Notifier. The zero value is ready.
+// Bell implements Notifier. The zero value is ready for use. It is safe for concurrent use.
 type Bell struct {
 	mu   sync.Mutex
 	next chan struct{}
 }
 
-// Ring tells those who have asked for the next change. It does not wait.
+// Ring closes the channels that Changes has returned. It does not block.
 func (b *Bell) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

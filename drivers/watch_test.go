@@ -8,7 +8,7 @@ import (
 
 func TestBell(t *testing.T) {
 	var b drivers.Bell
-	b.Ring() // nobody waits
+	b.Ring() // without a subscriber
 	one, two := b.Changes(), b.Changes()
 	select {
 	case <-one:

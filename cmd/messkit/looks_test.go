@@ -56,7 +56,7 @@ func TestWhatIsAskedOrToldIsLookedAt(t *testing.T) {
 
 // What stops is easily said. Where it may stop something else it asks, and what only
 // talks of a stop is none.
-func TestStops(t *testing.T) {
+func TestStopDuringMove(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"make the vacuum stop", "plan", "stop-vacuum", "stop the vacuum"},
 		{"tell the vacuum to stop", "plan", "stop-vacuum", "stop the vacuum"},

@@ -47,7 +47,7 @@ func TestClimatesThatCannot(t *testing.T) {
 	}{
 		{"climate.living", "lowest: 5", "°C", 6, "climate.living cannot be set to 6 °C: it goes from 7 °C to 35 °C, says Home Assistant; write lowest and highest so"},
 		{"climate.ac", "", "°F", 12, "it goes from 15.6 °C to 30 °C"},
-		{"climate.living", "", "°C", 31, "31 °C is not within its limits, 7 to 30"},
+		{"climate.living", "", "°C", 31, "31 °C is outside of the range of the device, 7 to 30"},
 		{"climate.range", "", "°C", 20, "climate.range keeps between 19 and 24 °C, and no one temperature"},
 		{"climate.valve", "", "°C", 20, "climate.valve is off, and has no temperature then; turn it on first"},
 		{"climate.fan", "", "°C", 20, "climate.fan cannot be set to a temperature, says Home Assistant (supported_features 8)"},

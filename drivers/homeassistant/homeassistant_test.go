@@ -181,7 +181,7 @@ func TestConfigMistakes(t *testing.T) {
 		{place + "entity: light.Hall/../x", "is no entity id"},
 		{place + "entity: lawn_mower.door", "entity: a lawn_mower is not driven; known: binary_sensor, button, camera, climate, cover, fan"},
 		{place + "entity: light.a\nsegments: {a: b}", "segments: is for a vacuum"},
-		{place + "entity: vacuum.a\nsegments: {a: b, c: b}", `segments: "a" and "c" are both called "b"`},
+		{place + "entity: vacuum.a\nsegments: {a: b, c: b}", `segments: "a" and "c" have the same name "b"`},
 		{place + "entity: vacuum.a\nsegments: {a: ''}", `segments: "a" has no name`},
 		{place + "entity: vacuum.a\npoll: 1ms", "poll: 1ms is not between 50ms and 1m"},
 		{place + "entity: vacuum.a\nsafe: 'on'", "safe: a vacuum is not switched; write stop or keep"},

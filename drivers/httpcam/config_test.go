@@ -65,7 +65,7 @@ func TestConfigMistakes(t *testing.T) {
 		"url: http://c/\nusername: a:secret": "username: holds a colon or a control character; name the user otherwise in the camera",
 		"url: http://c/\nusername: a\npassword: secret\npassword_file: b": "password_file: stands beside password; keep one of them",
 		"url: http://c/\ntimeout: 0s":                                     "timeout: 0s is not between 10ms and 10m0s",
-		"url: http://c/\nmax_bytes: 3":                                    "max_bytes: 3 is too few for a picture; write at least 1024",
+		"url: http://c/\nmax_bytes: 3":                                    "max_bytes: 3 is too small for an image; write at least 1024",
 		"url: http://c/\nmax_pixels: 0":                                   "max_pixels: 0 is too few for a picture; leave it out for 64000000",
 		"url: http://c/\nskip_frames: -1":                                 "skip_frames: -1 is not between 0 and 100",
 		"url: http://c/\nskip_frames: 1000":                               "skip_frames: 1000 is not between 0 and 100",

@@ -302,7 +302,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"host: x\nblid: y", "password_file: is missing"},
 		{good + "poll: 1s", "poll: 1s is not between 2s and 1m0s"},
 		{good + "pin: 00", "pin: is no fingerprint"},
-		{good + "segments: {1: hall, 2: hall}", `"1" and "2" are both called "hall"`},
+		{good + "segments: {1: hall, 2: hall}", `"1" and "2" have the same name "hall"`},
 		{good + "map: ../x", `map: "../x" is no id`},
 		{good + "safe: dock", `safe: "dock" is unknown`},
 		{good + "password_file: /etc/x", "password_file: stands beside password"},

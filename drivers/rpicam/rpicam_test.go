@@ -128,7 +128,7 @@ func TestMoods(t *testing.T) {
 		{"hang-once", "", 2},
 		{"fail-once", "", 2},
 		{"hang", "garden-cam: rpicam-still was killed after 3s; it was tried twice (DIR/rpicam-still v1.5.0)", 2},
-		{"fail", `garden-cam: rpicam-still ended with code 255, saying "ERROR: *** no cameras available ***"; is its cable in, the right way round, and camera_auto_detect=1 in /boot/firmware/config.txt?; it was tried twice (DIR/rpicam-still v1.5.0)`, 2},
+		{"fail", `garden-cam: rpicam-still exited with code 255, saying "ERROR: *** no cameras available ***"; is its cable in, the right way round, and camera_auto_detect=1 in /boot/firmware/config.txt?; it was tried twice (DIR/rpicam-still v1.5.0)`, 2},
 		{"cut", "garden-cam: the program has ended well and written no whole JPEG, but 100 bytes; is the disk full?; it was tried twice (DIR/rpicam-still v1.5.0)", 2},
 	} {
 		t.Run(tt.mood, func(t *testing.T) {

@@ -235,7 +235,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"url: http://x\npoll: 1900ms", "poll: 1.9s is not between 2s and 1m0s"},
 		{"url: http://x\npasses: 0", "passes: 0 is not between 1 and 4"},
 		{"url: http://x\nsafe: dock", `safe: "dock" is unknown; write stop or keep`},
-		{"url: http://x\nsegments: {1: kitchen, 2: kitchen}", `segments: "1" and "2" are both called "kitchen"`},
+		{"url: http://x\nsegments: {1: kitchen, 2: kitchen}", `segments: "1" and "2" have the same name "kitchen"`},
 		{"url: http://x\nsegments: {1: ''}", `segments: "1" has no name`},
 		{"url: http://x\nsegment: {}", "segment: unknown key"},
 		{"url: http://x\ntoken: a", "token: Valetudo has none"},

@@ -53,15 +53,14 @@ func (t *TaskAssignment) Request(known func(string) bool) (mess.Request, error) 
 	if r.NeededBy == "" {
 		r.NeededBy = t.Deadline
 	}
-	if len(r.Context) == 0 {
-		for _, text := range slices.Concat(t.Specification.TechnicalRequirements, t.Specification.AcceptanceCriteria) {
-			if strings.TrimSpace(text) != "" {
-				r.Context = append(r.Context, mess.TextEntry(text))
-			}
+	list := t.ownCriteria(r)
+	for _, text := range slices.Concat(t.Specification.TechnicalRequirements, list) {
+		if strings.TrimSpace(text) != "" && !hasText(r.Context, text) {
+			r.Context = append(r.Context, mess.TextEntry(text))
 		}
-		if list := t.Specification.AcceptanceCriteria; len(list) > 0 {
-			own = append(own, mess.Field{Key: criteriaKey, Value: list})
-		}
+	}
+	if len(list) > 0 {
+		own = append(own, mess.Field{Key: criteriaKey, Value: list})
 	}
 	own = append(own, t.needs(&r, known)...)
 	if len(t.FilePatterns) > 0 {
@@ -77,6 +76,25 @@ func (t *TaskAssignment) Request(known func(string) bool) (mess.Request, error) 
 	}
 	r.Extra = r.Extra.Set(extraKey, own)
 	return r, nil
+}
+
+// ownCriteria returns the acceptance criteria without those that Assign has derived from
+// the request in metadata.mess.
+func (t *TaskAssignment) ownCriteria(r mess.Request) []string {
+	list := t.Specification.AcceptanceCriteria
+	if _, carried := carriedIn(t.Metadata); !carried {
+		return list
+	}
+	derived := criteria(r.ResponseHint)
+	return slices.DeleteFunc(slices.Clone(list), func(text string) bool { return slices.Contains(derived, text) })
+}
+
+// hasText reports whether a text is an entry of the context.
+func hasText(context []mess.Entry, text string) bool {
+	return slices.ContainsFunc(context, func(e mess.Entry) bool {
+		one, ok := e.Text()
+		return ok && one == text
+	})
 }
 
 // priority is that of the task in the words of MESS.

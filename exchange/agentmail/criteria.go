@@ -1,6 +1,7 @@
 package agentmail
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -101,6 +102,16 @@ func anys(v any) []any {
 func (c *CoordinationRequest) Unused() (list []string) {
 	if len(c.Protocol) > 0 {
 		list = append(list, "communication_protocol")
+	}
+	if len(c.SuccessCriteria) > 0 {
+		list = append(list, "success_criteria")
+	}
+	for i, r := range c.SharedResources {
+		o, _ := r.(mess.Object)
+		patterns, _ := o.Get("patterns")
+		if len(anys(patterns)) == 0 {
+			list = append(list, fmt.Sprintf("shared_resources[%d]", i))
+		}
 	}
 	known := []string{"duration_minutes"}
 	if len(c.SharedResources) > 0 {

@@ -519,6 +519,12 @@ var mutants = []mutant{
 	{"many try whether a peer is back", []edit{{
 		"exchange/mesh/state/breaker.go", "case b.probing || b.waits(s.now()):", "case b.waits(s.now()):",
 	}}, "./exchange/mesh/post TestBreaker"},
+	{"criteria of a mail beside a context of MESS are dropped", []edit{{
+		"exchange/agentmail/request.go", "	list := t.ownCriteria(r)\n", "	list := t.ownCriteria(r)\n	if len(r.Context) > 0 {\n		list = nil\n	}\n",
+	}}, "./exchange/agentmail/door TestCriteriaBesideAMESSContext"},
+	{"a task by mail that runs is silent", []edit{{
+		"exchange/agentmail/door/tell.go", "const beat = 10 * time.Minute", "const beat = 30 * time.Minute",
+	}}, "./exchange/agentmail/door TestDifferences"},
 	{"a bad error report is answered", []edit{{
 		"exchange/agentmail/invalid.go", "if e.Type == TypeErrorReport {", "if false {",
 	}}, "./exchange/agentmail TestReports|TestDecisions"},

@@ -228,6 +228,7 @@ func (m *meeting) Put(ctx context.Context, kind, id string, doc []byte, after th
 	}
 	m.mu.Unlock()
 	<-m.met
+	time.Sleep(time.Millisecond) // of the test's own clock: all who may write by now have begun
 	m.mu.Lock()
 	m.at[id]--
 	m.mu.Unlock()

@@ -15,9 +15,9 @@ const maxTimes = 20
 func (x *request) often(i int) (end, n int) {
 	w := x.words()
 	end = i
-	w.repeat.each(x.tokens, i, func(to, times int) { end, n = to, times })
+	w.Repeats.each(x.tokens, i, func(to, times int) { end, n = to, times })
 	w.counts(x.tokens, i, func(to, count int) {
-		if k := w.timesOver.longest(x.tokens, to); k > 0 {
+		if k := w.TimesOver.longest(x.tokens, to); k > 0 {
 			end, n = to+k, count
 		}
 	})

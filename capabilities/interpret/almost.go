@@ -61,7 +61,7 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 			return out, true
 		}
 	}
-	if x.words().conditional.longest(all, 0) > 0 { // "when I get home, turn on the light"
+	if x.words().Conditionals.longest(all, 0) > 0 { // "when I get home, turn on the light"
 		for i := 2; i < len(all); i++ {
 			if !x.r.catalogue.lexicon.orders[all[i].folded] {
 				continue
@@ -104,7 +104,7 @@ func (x *request) without() (capabilities.Outcome, bool) {
 // names or stands for something here, and nothing that makes it no order.
 func (x *request) hasOrder() bool {
 	w, c := x.words(), x.r.catalogue
-	waits := w.conditional.longest(x.tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
+	waits := w.Conditionals.longest(x.tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
 	if x.part || x.asks && !waits || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.tokens) > maxAlmost {
 		return false
 	}
@@ -113,7 +113,7 @@ func (x *request) hasOrder() bool {
 		if x.opposed(i) {
 			return false
 		}
-		if w.negation.longest(x.tokens, i) > 0 || w.reported.longest(x.tokens, i) > 0 || x.repeats(i) {
+		if w.Negations.longest(x.tokens, i) > 0 || w.Reported.longest(x.tokens, i) > 0 || x.repeats(i) {
 			return false
 		}
 		order = order || c.lexicon.orders[t.folded] || c.lexicon.acting[t.folded]
@@ -127,7 +127,7 @@ func (x *request) hasOrder() bool {
 func (x *request) opposed(i int) bool {
 	l := &x.r.catalogue.lexicon
 	either := i + 2
-	if either >= len(x.tokens) || x.words().joining.longest(x.tokens, i+1) == 0 && x.tokens[i+1].text != "or" {
+	if either >= len(x.tokens) || x.words().Joining.longest(x.tokens, i+1) == 0 && x.tokens[i+1].text != "or" {
 		return false
 	}
 	says := func(i int) (all signal) {
@@ -225,7 +225,7 @@ func (x *request) commands(tokens []token) bool {
 	y := &request{r: x.r, tokens: tokens}
 	l, w := &x.r.catalogue.lexicon, x.words()
 	for i, t := range tokens {
-		if l.orders[t.folded] || l.acting[t.folded] && x.r.catalogue.context.being.longest(tokens, i) == 0 || w.conditional.longest(tokens, i) > 0 || w.excepting.longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
+		if l.orders[t.folded] || l.acting[t.folded] && x.r.catalogue.context.Being.longest(tokens, i) == 0 || w.Conditionals.longest(tokens, i) > 0 || w.Excepting.longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
 			w.cardinalEnd(tokens, i) > i || l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 {
 			return true
 		}
@@ -250,7 +250,7 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 	for i, t := range x.tokens {
 		if x.r.knows(t) || c.vocabulary[t.folded] || c.timely[t.folded] {
 			likely = likely || l.orders[t.folded] || l.acting[t.folded] || x.r.names.words[t.folded] || l.naming[t.folded]
-		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.words().reported.longest(x.tokens, i) > 0 {
+		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.words().Reported.longest(x.tokens, i) > 0 {
 			return capabilities.Outcome{}, false
 		}
 	}
@@ -343,13 +343,13 @@ func (x *request) anyForeign() bool {
 // foreign reports whether a condition or a time begins at word i, which nobody
 // here can keep.
 func (x *request) foreign(i int) bool {
-	return !x.named(i) && (x.words().conditional.longest(x.tokens, i) > 0 || x.dated(i))
+	return !x.named(i) && (x.words().Conditionals.longest(x.tokens, i) > 0 || x.dated(i))
 }
 
 // dated reports whether a time begins at word i. What cannot be kept of those is
 // told better than asked.
 func (x *request) dated(i int) bool {
-	return x.timed(i) || x.timed(i+1) && x.words().clock.longest(x.tokens, i) > 0 || x.lasting(i).end > 0
+	return x.timed(i) || x.timed(i+1) && x.words().Clock.longest(x.tokens, i) > 0 || x.lasting(i).end > 0
 }
 
 // strangeFrom is the first word that is not understood, or cannot be kept; 0 if
@@ -360,7 +360,7 @@ func (x *request) strangeFrom() (i int, kept bool) {
 		case x.named(i):
 		case x.dated(i):
 			return 0, false
-		case x.words().conditional.longest(x.tokens, i) > 0, !x.r.knows(t):
+		case x.words().Conditionals.longest(x.tokens, i) > 0, !x.r.knows(t):
 			if i >= 2 {
 				return i, true
 			}
@@ -378,7 +378,7 @@ func (x *request) losing() string {
 		return fmt.Sprintf("not understood: %s; with %s instead, ", quoted(x.lost), quoted(x.taken))
 	}
 	w := x.words()
-	if from, _ := w.conditional.find(w.tokens(x.lost[0])); from >= 0 {
+	if from, _ := w.Conditionals.find(w.tokens(x.lost[0])); from >= 0 {
 		return fmt.Sprintf("nothing here waits for %q; without that, ", x.lost[0])
 	}
 	if d := x.sweeping(); d >= 0 {

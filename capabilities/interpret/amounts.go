@@ -86,7 +86,7 @@ func (x *request) amountMatches(kind string, i int) []match {
 func (x *request) temperatures(i int) []match {
 	var list []match
 	for _, m := range x.numbers(i) {
-		if m.unit == "" && (x.named(i) || m.end < len(x.tokens) && x.words().measures[x.tokens[m.end].folded]) {
+		if m.unit == "" && (x.named(i) || m.end < len(x.tokens) && x.words().Measures[x.tokens[m.end].folded]) {
 			continue // a number without its unit is another, and one in a name is none
 		}
 		if celsius, ok := x.r.catalogue.inUnitOf("temperature", &m); ok {

@@ -62,44 +62,44 @@ func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 		return false, false, false
 	}
 	tokens := w.tokens(text)
-	if from, _ := w.stop.find(tokens); from >= 0 || w.whole(w.endingTalk, tokens) {
+	if from, _ := w.Stop.find(tokens); from >= 0 || w.whole(w.EndingTalk, tokens) {
 		return false, true, true
 	}
-	if from, _ := w.undecided.find(tokens); from >= 0 {
+	if from, _ := w.Undecided.find(tokens); from >= 0 {
 		return false, false, false
 	}
-	if from, _ := w.indifferent.find(tokens); from >= 0 {
+	if from, _ := w.Indifferent.find(tokens); from >= 0 {
 		return false, false, false
 	}
 	start := 0
-	for start < len(tokens) && w.filler.longest(tokens, start) > 0 && w.no.longest(tokens, start) == 0 {
-		start += w.filler.longest(tokens, start)
+	for start < len(tokens) && w.Fillers.longest(tokens, start) > 0 && w.No.longest(tokens, start) == 0 {
+		start += w.Fillers.longest(tokens, start)
 	}
-	if w.no.longest(tokens, start) > 0 {
+	if w.No.longest(tokens, start) > 0 {
 		return false, true, false
 	}
-	if from, _ := w.denying.find(tokens); from >= 0 {
-		return false, w.yes.longest(tokens, start) == 0, false // "yes and no" is neither
+	if from, _ := w.Denying.find(tokens); from >= 0 {
+		return false, w.Yes.longest(tokens, start) == 0, false // "yes and no" is neither
 	}
 	char, _ := sign(text)
-	return char == "" && !w.asks(text, tokens) && (w.whole(w.yes, tokens) || w.affirms(tokens)), false, false
+	return char == "" && !w.asks(text, tokens) && (w.whole(w.Yes, tokens) || w.affirms(tokens)), false, false
 }
 
 // affirms reports whether all words are of those that affirm something, and one
 // at least says so itself.
 func (w *words) affirms(tokens []token) bool {
 	said := false
-	for _, none := range []*set{w.praising, w.recounting} {
+	for _, none := range []*set{w.Praising, w.Recounting} {
 		if from, _ := none.find(tokens); from >= 0 {
 			return false
 		}
 	}
 	for i := 0; i < len(tokens); {
-		yes := w.affirming.longest(tokens, i)
+		yes := w.Affirming.longest(tokens, i)
 		if said { // "sure, go ahead", but "confirm it" asks for something
-			yes = max(yes, w.yes.longest(tokens, i))
+			yes = max(yes, w.Yes.longest(tokens, i))
 		}
-		n := max(yes, w.agreeing.longest(tokens, i), w.filler.longest(tokens, i))
+		n := max(yes, w.Agreeing.longest(tokens, i), w.Fillers.longest(tokens, i))
 		if n == 0 {
 			return false
 		}
@@ -111,7 +111,7 @@ func (w *words) affirms(tokens []token) bool {
 
 // stops reports whether text is nothing but a stop word.
 func (c *Catalogue) stops(text string) bool {
-	return len(text) <= maxText && c.words.whole(c.words.stop, c.words.tokens(text))
+	return len(text) <= maxText && c.words.whole(c.words.Stop, c.words.tokens(text))
 }
 
 // takesBack reports whether text says stop somewhere, whatever else it says.
@@ -119,6 +119,6 @@ func (c *Catalogue) takesBack(text string) bool {
 	if len(text) > maxText {
 		return false
 	}
-	from, _ := c.words.stop.find(c.words.tokens(text))
+	from, _ := c.words.Stop.find(c.words.tokens(text))
 	return from >= 0
 }

@@ -17,8 +17,8 @@ const untilTold = "until told otherwise"
 // said.
 func (x *request) awhile() (capabilities.Outcome, bool) {
 	for i := 0; i < len(x.tokens); i++ {
-		long := x.words().dayLong.longest(x.tokens, i)
-		n := max(long, x.words().indefinite.longest(x.tokens, i))
+		long := x.words().DayLong.longest(x.tokens, i)
+		n := max(long, x.words().Awhile.longest(x.tokens, i))
 		if n == 0 || x.named(i) {
 			continue
 		}
@@ -85,7 +85,7 @@ const forField = "for"
 
 // length is the length of time that words are, 0 if they are none.
 func (w *words) length(tokens []token) (d time.Duration) {
-	at := w.lasting.longest(tokens, 0)
+	at := w.Lasting.longest(tokens, 0)
 	w.durations(tokens, at, func(end int, one time.Duration) {
 		if len(w.bare(tokens[end:])) == 0 {
 			d = one
@@ -106,10 +106,10 @@ func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
 	}
 	for i := 2; i < len(x.tokens); i++ {
 		end, d := x.length(i)
-		if d == 0 || end != len(x.tokens) || x.named(i) || x.words().filler.longest(x.tokens, i) > 0 { // "twice a day"
+		if d == 0 || end != len(x.tokens) || x.named(i) || x.words().Fillers.longest(x.tokens, i) > 0 { // "twice a day"
 			continue
 		}
-		if w := x.words(); w.clock.longest(x.tokens, i-1)+w.lasting.longest(x.tokens, i-1)+w.delaying.longest(x.tokens, i-1)+w.ending.longest(x.tokens, i-1) > 0 {
+		if w := x.words(); w.Clock.longest(x.tokens, i-1)+w.Lasting.longest(x.tokens, i-1)+w.Delaying.longest(x.tokens, i-1)+w.Ending.longest(x.tokens, i-1) > 0 {
 			return capabilities.Outcome{}, false
 		}
 		said := joined(x.tokens[i:end])

@@ -23,7 +23,7 @@ func (x *request) place(a *mess.Area) (capabilities.Outcome, bool) {
 	case a.Name == "":
 		return x.refuse(fmt.Sprintf("constraints.location: nothing here knows where it is on a map; name a place, like %s, or leave it out", oneOfMany(x.r.placeNames())), nil), true
 	}
-	if x.demand.location = x.area(a.Name); x.demand.location == "" && !w.whole(w.home, w.tokens(a.Name)) {
+	if x.demand.location = x.area(a.Name); x.demand.location == "" && !w.whole(w.Home, w.tokens(a.Name)) {
 		return x.refuse(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, oneOfMany(x.r.placeNames())), x.r.near(split(a.Name))), true
 	}
 	return capabilities.Outcome{}, false
@@ -140,15 +140,15 @@ func (r *Interpreter) limits(line string) bool {
 	if char, _ := r.sign(line); char != "" {
 		return true
 	}
-	if from, _ := w.stop.find(y.tokens); from >= 0 {
+	if from, _ := w.Stop.find(y.tokens); from >= 0 {
 		return true
 	}
 	for i := 0; i < len(y.tokens); i++ {
-		if n := max(w.facts.longest(y.tokens, i), w.filler.longest(y.tokens, i)); n > 1 { // "I am", "good evening"
+		if n := max(w.Facts.longest(y.tokens, i), w.Fillers.longest(y.tokens, i)); n > 1 { // "I am", "good evening"
 			i += n - 1
 			continue
 		}
-		limits := w.negation.longest(y.tokens, i) > 0 || w.conditional.longest(y.tokens, i) > 0 || y.timed(i)
+		limits := w.Negations.longest(y.tokens, i) > 0 || w.Conditionals.longest(y.tokens, i) > 0 || y.timed(i)
 		if limits && !y.named(i) {
 			return true
 		}

@@ -41,8 +41,8 @@ func (b *builder) build() *Catalogue {
 	}
 	c.grammar, c.events, c.objects = c.grammar.shared(), c.events.shared(), c.objects.shared()
 	c.watching.compile(c.words)
-	c.context.compile(c.words)
-	c.letter.compile(c.words)
+	compileSets(c.words, &c.context.lists, &c.context)
+	compileSets(c.words, &c.letter.lists, &c.letter)
 	for _, unit := range slices.Sorted(maps.Keys(b.measures)) {
 		for _, text := range b.measures[unit] {
 			c.measure.add(c.words.tokens(text), unit)
@@ -80,22 +80,22 @@ func (c *Catalogue) phrases() {
 	c.lexicon.colour.words(c.said)
 	c.lexicon.level.words(c.said)
 	c.classPhrase.words(c.said)
-	for _, s := range []*set{c.lexicon.shade, c.lexicon.percentOf, c.lexicon.from, c.lexicon.by, c.words.filler, c.words.joining, c.words.all} {
+	for _, s := range []*set{c.lexicon.shade, c.lexicon.percentOf, c.lexicon.from, c.lexicon.by, c.words.Fillers, c.words.Joining, c.words.All} {
 		s.words(c.said)
 	}
-	c.words.number.words(c.said)
+	c.words.Numbers.words(c.said)
 	c.timely = map[string]bool{}
 	c.show.words(c.timely)
 	w := c.words
-	for _, s := range []*set{w.lasting, w.delaying, w.fromNow, w.ending, w.at, w.oclock, w.day, w.half, w.fixed, w.sun, w.near, w.spanning, w.spanTo, w.excepting, w.timesOver, w.point, w.per, w.other, w.repeating, w.onDay, w.hours, w.toward, w.indefinite, w.ahead, w.afterwards, w.halfOf, w.dayLong, w.solely, w.exactly, w.roughly} {
+	for _, s := range []*set{w.Lasting, w.Delaying, w.FromNow, w.Ending, w.At, w.OClock, w.Days, w.Half, w.Fixed, w.Sun, w.Near, w.Spanning, w.SpanTo, w.Excepting, w.TimesOver, w.Point, w.Per, w.Other, w.Repeating, w.OnDay, w.Hours, w.Toward, w.Awhile, w.Ahead, w.Afterwards, w.HalfOf, w.DayLong, w.Solely, w.Exactly, w.Roughly} {
 		s.words(c.timely)
 	}
-	w.past.words(c.timely)
-	w.repeat.words(c.timely)
-	for day := range w.weekday {
+	w.Past.words(c.timely)
+	w.Repeats.words(c.timely)
+	for day := range w.Weekday {
 		c.timely[day] = true
 	}
-	for unit := range w.unit {
+	for unit := range w.Units {
 		c.timely[unit] = true
 	}
 	c.watching.known(c.timely)
@@ -162,7 +162,7 @@ func (c *Catalogue) put(form []term, s *sentence) {
 	}
 	c.grammar.add(form, s)
 	for _, t := range form {
-		if slices.Contains(c.watching.Watch, t.word) { // "watch tv": what is required may be to watch
+		if slices.Contains(c.watching.lists.Watch, t.word) { // "watch tv": what is required may be to watch
 			c.vocabulary[t.word] = true
 			continue
 		}
@@ -192,7 +192,7 @@ func (b *builder) waits(e expander, g *grammar, c *capability, list []fixed) {
 			s := &sentence{capability: c, text: text, quantity: one.Quantity, classes: one.Classes, args: inOrder(one.Args)}
 			for _, form := range forms {
 				for _, t := range form {
-					if t.kind != "" && t.kind != "number" && !slices.Contains(gapKinds, t.kind) && b.watching.Words[t.kind] == nil {
+					if t.kind != "" && t.kind != "number" && !slices.Contains(gapKinds, t.kind) && b.watching.lists.Words[t.kind] == nil {
 						b.wrong("capability %s: %q: unknown slot {%s}; there are {number}, %v and those under watching: words", c.ID, text, t.kind, gapKinds)
 					}
 				}

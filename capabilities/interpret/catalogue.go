@@ -115,7 +115,7 @@ type quantity struct {
 
 // file is one file of a catalogue; files add up.
 type file struct {
-	words
+	wordLists
 	lexicon
 	Rules        map[string]string   `yaml:"rules"`
 	Classes      map[string][]string `yaml:"classes"`
@@ -126,9 +126,9 @@ type file struct {
 	HassSlots    map[string]string   `yaml:"hass_slots"`   // its slots, and gaps
 	HassRules    map[string]string   `yaml:"hass_rules"`   // rules that its sentences may always use
 	HassLists    map[string]hassBase `yaml:"hass_lists"`   // lists that they may always use
-	Watching     watching            `yaml:"watching"`
-	Context      besides             `yaml:"context"`
-	Letter       courtesies          `yaml:"letter"`
+	Watching     waitLists           `yaml:"watching"`
+	Context      contextLists        `yaml:"context"`
+	Letter       courtesyLists       `yaml:"letter"`
 	CountedIn    map[string][]string `yaml:"counted_in"` // units, and their words
 }
 
@@ -298,7 +298,7 @@ var layouts = []string{"*.yaml", "Hass*/*.yaml", "lists/*.yaml", "lists/%s/*.yam
 
 func (b *builder) read(tree fs.FS) {
 	for _, layout := range layouts {
-		names, err := fs.Glob(tree, strings.ReplaceAll(layout, "%s", b.words.Language))
+		names, err := fs.Glob(tree, strings.ReplaceAll(layout, "%s", b.words.lists.Language))
 		if err != nil {
 			b.problems = append(b.problems, err)
 		}
@@ -339,7 +339,7 @@ func (b *builder) readAll(tree fs.FS, names []string) {
 }
 
 func (b *builder) merge(f file) {
-	b.words.merge(f.words)
+	b.words.merge(f.wordLists)
 	b.lexicon.merge(f.lexicon)
 	maps.Copy(b.rules, f.Rules)
 	maps.Copy(b.hassIntents, f.Hass)
@@ -352,9 +352,9 @@ func (b *builder) merge(f file) {
 	maps.Copy(b.classes, f.Classes)
 	maps.Copy(b.quantities, f.Quantities)
 	maps.Copy(b.measures, f.CountedIn)
-	b.watching.merge(f.Watching)
-	b.context.merge(f.Context)
-	b.letter.merge(f.Letter)
+	mergeLists(&b.watching.lists, f.Watching)
+	mergeLists(&b.context.lists, f.Context)
+	mergeLists(&b.letter.lists, f.Letter)
 	for _, c := range f.Capabilities {
 		if c == nil {
 			continue // an empty item

@@ -25,11 +25,11 @@ func (x *request) plainClock(i, end int) bool {
 			return true
 		}
 		if digits, half := cutNumber(word); digits != "" && half != "" {
-			if _, ok := w.Half[half]; ok { // "7pm"
+			if _, ok := w.lists.Half[half]; ok { // "7pm"
 				return true
 			}
 		}
-		for _, set := range []*set{w.half, w.day, w.sun, w.fixed, w.plainPast} {
+		for _, set := range []*set{w.Half, w.Days, w.Sun, w.Fixed, w.PlainPast} {
 			if set.longest(x.tokens, i) > 0 {
 				return true
 			}
@@ -50,18 +50,18 @@ type date struct {
 // day reads a day at word i, and returns how many words it has: "tomorrow", "this
 // evening", "on Monday".
 func (w *words) someDay(tokens []token, i int, d *date) int {
-	if n := w.day.longest(tokens, i); n > 0 {
-		d.evening = d.evening || w.evening.longest(tokens, i) > 0
-		d.named, d.tomorrow = true, d.tomorrow || w.tomorrow.longest(tokens, i) > 0
-		if half, ok := w.DayHalf[joined(tokens[i:i+n])]; ok {
+	if n := w.Days.longest(tokens, i); n > 0 {
+		d.evening = d.evening || w.Evenings.longest(tokens, i) > 0
+		d.named, d.tomorrow = true, d.tomorrow || w.Tomorrow.longest(tokens, i) > 0
+		if half, ok := w.lists.DayHalf[joined(tokens[i:i+n])]; ok {
 			d.half = half
 		}
 		return n
 	}
-	on := w.onDay.longest(tokens, i)
+	on := w.OnDay.longest(tokens, i)
 	if i+on < len(tokens) {
 		if t := tokens[i+on]; t.text == t.folded {
-			if day, ok := w.weekday[t.folded]; ok {
+			if day, ok := w.Weekday[t.folded]; ok {
 				d.named, d.weekday = true, day
 				return on + 1
 			}
@@ -105,7 +105,7 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabi
 	from := i
 	if n := w.someDay(x.tokens, i, &d); n > 0 {
 		from += n
-		from += w.at.longest(x.tokens, from)
+		from += w.At.longest(x.tokens, from)
 	}
 	if n, sun := w.sunAt(x.tokens, from); n > 0 {
 		end := from + n
@@ -129,13 +129,13 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabi
 		}
 		return 0, at, capabilities.Outcome{}, true
 	}
-	if why := x.r.home.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.at.longest(x.tokens, max(0, i-1)) > 0) {
+	if why := x.r.home.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.At.longest(x.tokens, max(0, i-1)) > 0) {
 		return 1, at, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", joined(x.tokens[i:end]), why), nil), false
 	}
-	end += w.exactly.longest(x.tokens, end)
+	end += w.Exactly.longest(x.tokens, end)
 	end += w.someDay(x.tokens, end, &d)
 	said := joined(x.tokens[i:end])
-	if more := w.cardinalEnd(x.tokens, end); more > end && x.tokens[end].text[0] <= '9' && !x.percents(end) && (more == len(x.tokens) || w.half.longest(x.tokens, more) > 0) {
+	if more := w.cardinalEnd(x.tokens, end); more > end && x.tokens[end].text[0] <= '9' && !x.percents(end) && (more == len(x.tokens) || w.Half.longest(x.tokens, more) > 0) {
 		return 1, at, x.refuse(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", joined(x.tokens[i:more])), nil), false
 	}
 	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
@@ -200,8 +200,8 @@ func (x *request) changed(at time.Time, hour, minute int) (time.Time, capabiliti
 // halfHour is the end of "half seven" at word i, i if that is not there.
 func (x *request) halfHour(i int) int {
 	w := x.words()
-	n := w.halfOf.longest(x.tokens, i)
-	if n == 0 || w.past.longest(x.tokens, i) > 0 {
+	n := w.HalfOf.longest(x.tokens, i)
+	if n == 0 || w.Past.longest(x.tokens, i) > 0 {
 		return i
 	}
 	end := w.cardinalEnd(x.tokens, i+n)
@@ -214,25 +214,25 @@ func (x *request) halfHour(i int) int {
 // hour reads an hour, and the minutes behind it. sure is false where it may be
 // before or after noon.
 func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
-	if n := w.fixed.longest(tokens, i); n > 0 {
-		at := w.Fixed[joined(tokens[i:i+n])]
+	if n := w.Fixed.longest(tokens, i); n > 0 {
+		at := w.lists.Fixed[joined(tokens[i:i+n])]
 		return i + n, at / 60, at % 60, true
 	}
 	past := 0
 	from := i
-	w.past.each(tokens, i, func(to int, minutes int) { from, past = to, minutes })
+	w.Past.each(tokens, i, func(to int, minutes int) { from, past = to, minutes })
 	w.cardinal(tokens, i, func(to int, n float64) { // "5 past noon"
-		if k := w.pastIs.longest(tokens, to); k > 0 && n >= 1 && n < 60 && n == math.Trunc(n) {
+		if k := w.PastIs.longest(tokens, to); k > 0 && n >= 1 && n < 60 && n == math.Trunc(n) {
 			from, past = to+k, int(n)
 		}
 	})
-	if n := w.fixed.longest(tokens, from); from > i && n > 0 { // "ten to midnight"
-		at := (w.Fixed[joined(tokens[from:from+n])] + past + 24*60) % (24 * 60)
+	if n := w.Fixed.longest(tokens, from); from > i && n > 0 { // "ten to midnight"
+		at := (w.lists.Fixed[joined(tokens[from:from+n])] + past + 24*60) % (24 * 60)
 		return from + n, at / 60, at % 60, true
 	}
 	if past == 0 {
 		digits, half := cutNumber(text(tokens, i))
-		if of, known := w.Half[half]; known { // "8.15pm"
+		if of, known := w.lists.Half[half]; known { // "8.15pm"
 			if len(digits) == 3 { // "830pm"
 				digits = "0" + digits
 			}
@@ -242,11 +242,11 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 		}
 		if hour, minute, ok := written(text(tokens, i)); ok {
 			end = i + 1
-			if w.hours.longest(tokens, end) > 0 {
+			if w.Hours.longest(tokens, end) > 0 {
 				end++
 			}
-			if k := w.half.longest(tokens, end); k > 0 && hour >= 1 && hour <= 12 { // "8.30 pm"
-				return end + k, hour%12 + w.Half[joined(tokens[end:end+k])], minute, true
+			if k := w.Half.longest(tokens, end); k > 0 && hour >= 1 && hour <= 12 { // "8.30 pm"
+				return end + k, hour%12 + w.lists.Half[joined(tokens[end:end+k])], minute, true
 			}
 			return end, hour, minute, hour > 12 || hour == 0 || text(tokens, i)[0] == '0'
 		}
@@ -257,8 +257,8 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 		end, n = from+1, k
 	} else {
 		half = ""
-		w.number.each(tokens, from, func(to int, v float64) {
-			if v == float64(int(v)) && w.filler.longest(tokens, from) == 0 {
+		w.Numbers.each(tokens, from, func(to int, v float64) {
+			if v == float64(int(v)) && w.Fillers.longest(tokens, from) == 0 {
 				end, n = to, int(v)
 			}
 		})
@@ -266,8 +266,8 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 	if end == 0 || n > 24 {
 		return 0, 0, 0, false
 	}
-	if k := w.fixed.longest(tokens, end); k > 0 && n == 12 && half == "" && past == 0 { // "12 noon"
-		return end + k, w.Fixed[joined(tokens[end:end+k])] / 60, 0, true
+	if k := w.Fixed.longest(tokens, end); k > 0 && n == 12 && half == "" && past == 0 { // "12 noon"
+		return end + k, w.lists.Fixed[joined(tokens[end:end+k])] / 60, 0, true
 	}
 	if half == "" && past == 0 {
 		end, minute = w.minutes(tokens, end)
@@ -279,16 +279,16 @@ func (w *words) hour(tokens []token, i int) (end, hour, minute int, sure bool) {
 	}
 	minute = max(0, minute) + past
 	if half == "" {
-		end += w.oclock.longest(tokens, end)
+		end += w.OClock.longest(tokens, end)
 	}
-	switch of, ok := w.Half[half]; {
+	switch of, ok := w.lists.Half[half]; {
 	case half != "" && !ok:
 		return 0, 0, 0, false
 	case half != "":
 		return end, (n%12 + of + (minute+60)/60 + 23) % 24, (minute + 60) % 60, n >= 1 && n <= 12
 	}
-	if k := w.half.longest(tokens, end); k > 0 && n >= 1 && n <= 12 {
-		of := w.Half[joined(tokens[end:end+k])]
+	if k := w.Half.longest(tokens, end); k > 0 && n >= 1 && n <= 12 {
+		of := w.lists.Half[joined(tokens[end:end+k])]
 		return end + k, (n%12 + of + (minute+60)/60 + 23) % 24, (minute + 60) % 60, true
 	}
 	sure = n > 12 || n == 0 || strings.HasPrefix(digits, "0") && end > from+1 // "08:30"

@@ -14,7 +14,7 @@ func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome
 	w := x.words()
 	d := date{weekday: -1, half: -1}
 	from := i + w.someDay(x.tokens, i, &d)
-	n := w.spanning.longest(x.tokens, from)
+	n := w.Spanning.longest(x.tokens, from)
 	if n == 0 {
 		return i, capabilities.Outcome{}, true
 	}
@@ -22,7 +22,7 @@ func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome
 	if first == 0 || first >= len(x.tokens) {
 		return i, capabilities.Outcome{}, true
 	}
-	to := w.spanTo.longest(x.tokens, first)
+	to := w.SpanTo.longest(x.tokens, first)
 	last := x.clockEnd(first + to)
 	if to == 0 || last == 0 {
 		return i, capabilities.Outcome{}, true
@@ -33,7 +33,7 @@ func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome
 	_, _, _, sure1 := w.hour(x.tokens, from+n)
 	_, _, _, sure2 := w.hour(x.tokens, first+to)
 	bare := sure1 && sure2 && first == from+n+1 && last == first+to+1 && !x.plainClock(i, end) && x.tokens[from+n].text[0] != '0' // "from 19 to 21" may be degrees
-	lasts := !bare && w.delayingFrom(x.tokens[from:from+n]) && w.ending.longest(x.tokens, first)+w.toward.longest(x.tokens, first) > 0
+	lasts := !bare && w.delayingFrom(x.tokens[from:from+n]) && w.Ending.longest(x.tokens, first)+w.Toward.longest(x.tokens, first) > 0
 	switch {
 	case !lasts: // "between 7 and 9": some time then, or all of it
 		return i, x.refuse(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", said), nil), false
@@ -55,7 +55,7 @@ func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome
 // An hour that may be before or after noon is that which makes it shorter than half a day.
 func (x *request) spanEnds(i, k int, d date, said string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
 	w, now := x.words(), x.r.home.Now
-	if w.sun.longest(x.tokens, i)+w.sun.longest(x.tokens, k) > 0 {
+	if w.Sun.longest(x.tokens, i)+w.Sun.longest(x.tokens, k) > 0 {
 		if d.named {
 			return begin, end, x.refuse(fmt.Sprintf("%q: say the times, and not the sun, of another day", said), nil), false
 		}
@@ -106,12 +106,12 @@ func (x *request) spanEnds(i, k int, d date, said string) (begin, end time.Time,
 
 // delayingFrom reports whether the word before a span says from when, as "from" does and
 // "between" does not.
-func (w *words) delayingFrom(tokens []token) bool { return w.at.longest(tokens, 0) == len(tokens) }
+func (w *words) delayingFrom(tokens []token) bool { return w.At.longest(tokens, 0) == len(tokens) }
 
 // clockEnd is the end of an hour or a word for the sun at word i, 0 if there is none.
 func (x *request) clockEnd(i int) int {
 	w := x.words()
-	if n := w.sun.longest(x.tokens, i); n > 0 {
+	if n := w.Sun.longest(x.tokens, i); n > 0 {
 		return i + n
 	}
 	end, _, _, _ := w.hour(x.tokens, i)

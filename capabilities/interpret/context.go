@@ -208,7 +208,7 @@ func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
 	}
 	tokens := w.tokens(text)
 	for i, t := range tokens {
-		if w.near.longest(tokens, i) > 0 && t.text != "at" {
+		if w.Near.longest(tokens, i) > 0 && t.text != "at" {
 			return true
 		}
 	}
@@ -223,7 +223,7 @@ func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
 		return text
 	}
 	tokens := w.tokens(text)
-	rest := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return r.catalogue.context.litter.longest([]token{t}, 0) > 0 })
+	rest := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return r.catalogue.context.Litter.longest([]token{t}, 0) > 0 })
 	if len(rest) == len(tokens) || len(rest) == 0 {
 		return text
 	}
@@ -271,20 +271,20 @@ func (r *Interpreter) reads(req mess.Request, given mess.Object, before capabili
 func (r *Interpreter) fragment(text string) string {
 	w, c := r.catalogue.words, &r.catalogue.context
 	tokens := w.tokens(text)
-	if char, _ := r.sign(text); char != "" || len(tokens) > maxAlmost || w.asks(text, tokens) || w.joining.longest(tokens, 0) > 0 {
+	if char, _ := r.sign(text); char != "" || len(tokens) > maxAlmost || w.asks(text, tokens) || w.Joining.longest(tokens, 0) > 0 {
 		return ""
 	}
 	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] { // "it is in the hall", "I meant the lamp"
 		n = 0
 		if !w.place(tokens) {
-			n = w.picking.longest(tokens, 0)
+			n = w.Picking.longest(tokens, 0)
 		}
 	}
 	x := &request{r: r, tokens: tokens}
 	for i, t := range tokens {
 		switch {
 		case !r.knows(t) && !r.catalogue.vocabulary[t.folded] && !r.catalogue.timely[t.folded],
-			c.binding.longest(tokens, i) > 0, c.being.longest(tokens, i) > 0, w.negation.longest(tokens, i) > 0,
+			c.Binding.longest(tokens, i) > 0, c.Being.longest(tokens, i) > 0, w.Negations.longest(tokens, i) > 0,
 			x.ordered(i) && !x.named(i), tokens[i].pause && i > 0:
 			return ""
 		}
@@ -295,7 +295,7 @@ func (r *Interpreter) fragment(text string) string {
 // place reports whether the words begin with what stands before a place.
 func (w *words) place(tokens []token) bool {
 	first := tokens[:1]
-	return w.near.longest(first, 0) > 0 || w.clock.longest(first, 0) > 0 || w.toward.longest(first, 0) > 0 || first[0].text == "on" || first[0].text == "of"
+	return w.Near.longest(first, 0) > 0 || w.Clock.longest(first, 0) > 0 || w.Toward.longest(first, 0) > 0 || first[0].text == "on" || first[0].text == "of"
 }
 
 // refines reports whether an outcome is of what the one before was, and says more of it.
@@ -412,9 +412,9 @@ func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool)
 // (same), or another thing.
 func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other bool) {
 	w := r.catalogue.words
-	if tokens := w.tokens(line); len(tokens) > 0 && w.joining.longest(tokens, 0) > 0 { // "and then turn on the heater"
+	if tokens := w.tokens(line); len(tokens) > 0 && w.Joining.longest(tokens, 0) > 0 { // "and then turn on the heater"
 		for n := 1; n > 0; tokens = tokens[n:] {
-			n = w.joining.longest(tokens, 0)
+			n = w.Joining.longest(tokens, 0)
 		}
 		line = joined(tokens)
 	}

@@ -16,7 +16,7 @@ func (x *request) corrected() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := 2; i+1 < len(x.tokens); i++ {
-		n := x.words().takingBack.longest(x.tokens, i)
+		n := x.words().TakingBack.longest(x.tokens, i)
 		if n == 0 || x.named(i) || !x.orders(x.tokens[:i]) || !x.stands(i+n) {
 			continue
 		}
@@ -39,12 +39,12 @@ func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.P
 	w := x.words()
 	tokens := w.tokens(lines[0])
 	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] {
-		n = max(w.picking.longest(tokens, 0), w.filler.longest(tokens, 0), w.takingBack.longest(tokens, 0), x.r.catalogue.context.correcting.longest(tokens, 0))
+		n = max(w.Picking.longest(tokens, 0), w.Fillers.longest(tokens, 0), w.TakingBack.longest(tokens, 0), x.r.catalogue.context.Corrects.longest(tokens, 0))
 	}
 	if len(lines) > 1 || len(p.Steps) > 0 || len(tokens) == 0 || len(tokens) > maxThing {
 		return nil
 	}
-	if last := len(tokens) - 1; w.picking.longest(tokens, last) > 0 { // "the kitchen one"
+	if last := len(tokens) - 1; w.Picking.longest(tokens, last) > 0 { // "the kitchen one"
 		d := x.r.index.device(p.Device)
 		tokens = append(tokens[:last], w.tokens(spaced(x.r.class[d]))...)
 	}
@@ -82,7 +82,7 @@ func (x *request) stands(i int) bool {
 func (x *request) urged(tokens []token) []token {
 	y := &request{r: x.r, tokens: tokens}
 	i := y.pass(0)
-	if i+2 >= len(tokens) || tokens[i].text != "do" || tokens[i+1].text != tokens[i+1].folded || !y.ordered(i+1) || !y.switching(tokens[i+2]) && x.words().article.longest(tokens, i+2) == 0 {
+	if i+2 >= len(tokens) || tokens[i].text != "do" || tokens[i+1].text != tokens[i+1].folded || !y.ordered(i+1) || !y.switching(tokens[i+2]) && x.words().Articles.longest(tokens, i+2) == 0 {
 		return tokens
 	}
 	return slices.Concat(tokens[:i], tokens[i+1:])

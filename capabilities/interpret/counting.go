@@ -11,14 +11,14 @@ func (f *framer) compares(i int) (is bool) {
 // for a thing: "three lights", "three times", "the one in the hall". It is no level then.
 func (f *framer) counts(i, end int) bool {
 	x := f.x
-	toward := i > 0 && x.words().toward.longest(x.tokens, i-1) == 1
+	toward := i > 0 && x.words().Toward.longest(x.tokens, i-1) == 1
 	return x.tokens[i].noun || f.one(i, end) || i == 0 && end < len(x.tokens) && x.ordered(end) || x.howOften(i) || !toward && x.r.catalogue.classPhrase.longest(x.tokens, end) > 0
 }
 
 // one reports whether the number from word i to end stands for a thing: "the big one".
 func (f *framer) one(i, end int) bool {
 	w := f.x.words()
-	return end == i+1 && w.picking.longest(f.x.tokens, i) == 1 && (i == 0 || w.toward.longest(f.x.tokens, i-1) == 0)
+	return end == i+1 && w.Picking.longest(f.x.tokens, i) == 1 && (i == 0 || w.Toward.longest(f.x.tokens, i-1) == 0)
 }
 
 // ofPlace reports whether the number from word i to end is a small one behind the name of a

@@ -11,14 +11,14 @@ func (x *request) cuts() []int {
 	var list []int
 	from := 0
 	for i := 1; i < len(x.tokens); i++ {
-		n := x.words().joining.longest(x.tokens, i)
+		n := x.words().Joining.longest(x.tokens, i)
 		if n == 0 && !x.tokens[i].pause || x.named(i) && !x.tokens[i].pause {
 			continue
 		}
 		at := i + n
 		for k := 1; k > 0 && at < len(x.tokens); at += k {
-			if k = x.words().joining.longest(x.tokens, at); k == 0 {
-				k = x.words().filler.longest(x.tokens, at)
+			if k = x.words().Joining.longest(x.tokens, at); k == 0 {
+				k = x.words().Fillers.longest(x.tokens, at)
 			}
 		}
 		order := x.pass(x.delayed(at))
@@ -39,7 +39,7 @@ func (x *request) cuts() []int {
 
 // delayed is the end of "after ten minutes" at word i, i if it is not there.
 func (x *request) delayed(i int) int {
-	n := x.words().delaying.longest(x.tokens, i)
+	n := x.words().Delaying.longest(x.tokens, i)
 	if n == 0 {
 		return i
 	}
@@ -55,7 +55,7 @@ func (x *request) opens(i int) bool {
 		if x.ordered(i) {
 			return true
 		}
-		n = x.words().filler.longest(x.tokens, i)
+		n = x.words().Fillers.longest(x.tokens, i)
 	}
 	return false
 }
@@ -127,7 +127,7 @@ func (x *request) isUneven(from, i, at int) bool {
 
 // partEnd is where the next word stands before which a text may be cut.
 func (x *request) partEnd(i int) int {
-	for i++; i < len(x.tokens) && !x.tokens[i].pause && x.words().joining.longest(x.tokens, i) == 0; {
+	for i++; i < len(x.tokens) && !x.tokens[i].pause && x.words().Joining.longest(x.tokens, i) == 0; {
 		i++
 	}
 	return i

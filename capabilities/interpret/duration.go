@@ -39,14 +39,14 @@ func (w *words) more(tokens []token, i int, sum, unit time.Duration, yield func(
 		return
 	}
 	yield(i, sum)
-	and := w.joining.longest(tokens, i)
+	and := w.Joining.longest(tokens, i)
 	w.amounts(tokens, i+and, func(end int, n float64, smaller time.Duration) {
 		if d := amount(n, smaller); d > 0 && smaller < unit {
 			w.more(tokens, end, sum+d, smaller, yield)
 		}
 	})
-	if half := i + and + w.filler.longest(tokens, i+and); and > 0 {
-		w.number.each(tokens, half, func(end int, n float64) {
+	if half := i + and + w.Fillers.longest(tokens, i+and); and > 0 {
+		w.Numbers.each(tokens, half, func(end int, n float64) {
 			if n > 0 && n < 1 && end > half {
 				yield(end, sum+amount(n, unit))
 			}
@@ -64,7 +64,7 @@ func (w *words) more(tokens []token, i int, sum, unit time.Duration, yield func(
 // stands without its unit at the end of an order; n is 0 if there is none.
 func (w *words) smaller(tokens []token, i int) (end, n int) {
 	w.cardinal(tokens, i, func(to int, v float64) {
-		ends := to == len(tokens) || tokens[to].pause || w.joining.longest(tokens, to) > 0
+		ends := to == len(tokens) || tokens[to].pause || w.Joining.longest(tokens, to) > 0
 		if ends && v >= 1 && v < 60 && v == math.Trunc(v) {
 			end, n = to, int(v)
 		}
@@ -78,7 +78,7 @@ func (w *words) amounts(tokens []token, i int, yield func(end int, n float64, un
 		return
 	}
 	add := func(end int, n float64, letters string) {
-		if unit, ok := w.unit[letters]; ok {
+		if unit, ok := w.Units[letters]; ok {
 			yield(end, n, unit)
 		}
 	}
@@ -112,7 +112,7 @@ func (w *words) compact(text string) (sum, unit time.Duration) {
 		if k := strings.IndexFunc(letters, unicode.IsDigit); k >= 0 {
 			letters = letters[:k]
 		}
-		one, known := w.unit[w.fold(letters)]
+		one, known := w.Units[w.fold(letters)]
 		if letters == "" {
 			one, known = unit/60, unit > time.Second
 		}

@@ -70,7 +70,7 @@ func (x *request) only(tokens []token, names []bound, name bound) []token {
 			i = name.match.end
 			continue
 		}
-		if n := x.words().joining.longest(tokens, i); n > 0 && i > first && i < last {
+		if n := x.words().Joining.longest(tokens, i); n > 0 && i > first && i < last {
 			i += n
 			continue
 		}

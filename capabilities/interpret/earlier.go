@@ -17,13 +17,13 @@ func (r *Interpreter) earlierPicture(req mess.Request) bool {
 	tokens := w.tokens(req.Intent)
 	picture, earlier := false, false
 	for i := 0; i < len(tokens); {
-		n := w.pictures.longest(tokens, i)
+		n := w.Pictures.longest(tokens, i)
 		picture = picture || n > 0
 		if n == 0 {
-			n = w.earlier.longest(tokens, i)
+			n = w.Earlier.longest(tokens, i)
 			earlier = earlier || n > 0
 		}
-		n = max(n, w.fetching.longest(tokens, i), w.article.longest(tokens, i), w.filler.longest(tokens, i))
+		n = max(n, w.Fetching.longest(tokens, i), w.Articles.longest(tokens, i), w.Fillers.longest(tokens, i))
 		if n == 0 {
 			return false
 		}

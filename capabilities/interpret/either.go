@@ -90,7 +90,7 @@ func (x *request) alternatives(left, right []token) (one, other []token) {
 		for i := range right {
 			if rf.place(i) && rf.nameEnd(i) == len(right) {
 				from := i
-				if i > 0 && x.words().article.longest(right, i-1) > 0 {
+				if i > 0 && x.words().Articles.longest(right, i-1) > 0 {
 					from--
 				}
 				return slices.Concat(left, right[from:]), right

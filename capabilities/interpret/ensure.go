@@ -10,12 +10,12 @@ import (
 // is "turn off the stove".
 func (x *request) ensured() (capabilities.Outcome, bool) {
 	w, start, last := x.words(), x.pass(0), len(x.tokens)-1
-	n := w.ensuring.longest(x.tokens, start)
+	n := w.Ensuring.longest(x.tokens, start)
 	from := x.pass(start + n)
 	if n == 0 || x.part || from >= last || x.named(last) {
 		return capabilities.Outcome{}, false
 	}
-	verb, end := turning[w.states[x.tokens[last].text]], x.longest("device", from)
+	verb, end := turning[w.States[x.tokens[last].text]], x.longest("device", from)
 	if verb == "" || end <= from || x.pass(end+1) != last || x.tokens[end].text != "is" && x.tokens[end].text != "are" {
 		return capabilities.Outcome{}, false
 	}
@@ -29,7 +29,7 @@ var turning = map[string]string{"on": "turn on", "off": "turn off", "open": "ope
 // ask for leave: "don't forget to lock the door", "shall we open the blind?".
 func (x *request) minded() (capabilities.Outcome, bool) {
 	start := x.pass(0)
-	n := x.words().minding.longest(x.tokens, start)
+	n := x.words().Minding.longest(x.tokens, start)
 	if n == 0 || x.part || start+n >= len(x.tokens) {
 		return capabilities.Outcome{}, false
 	}

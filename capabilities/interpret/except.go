@@ -34,7 +34,7 @@ func (x *request) exception() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := 2; i < len(x.tokens); i++ {
-		n := x.words().excepting.longest(x.tokens, i)
+		n := x.words().Excepting.longest(x.tokens, i)
 		if n == 0 || x.named(i) {
 			continue
 		}
@@ -74,7 +74,7 @@ func (x *request) exempt(i int) (end int, names []exempted) {
 	w := x.words()
 	for {
 		for n := 1; n > 0 && i < len(x.tokens); i += n {
-			n = max(w.filler.longest(x.tokens, i), w.picking.longest(x.tokens, i)) // "the one in the kitchen"
+			n = max(w.Fillers.longest(x.tokens, i), w.Picking.longest(x.tokens, i)) // "the one in the kitchen"
 		}
 		to, one := x.anyName(i)
 		if to == 0 {
@@ -85,7 +85,7 @@ func (x *request) exempt(i int) (end int, names []exempted) {
 		}
 		one.said = joined(x.tokens[i:to])
 		end, names = to, append(names, one)
-		k := w.joining.longest(x.tokens, end)
+		k := w.Joining.longest(x.tokens, end)
 		if k == 0 && (end == len(x.tokens) || !x.tokens[end].pause) {
 			return end, names
 		}

@@ -44,7 +44,7 @@ func (x *request) filled(kind string, i int) []match {
 			list = append(list, match{end: end, duration: d, value: capabilities.DurationText(d)})
 		})
 	default:
-		x.r.catalogue.watching.words[kind].each(x.tokens, i, func(end int, _ struct{}) { list = append(list, match{end: end}) })
+		x.r.catalogue.watching.Words[kind].each(x.tokens, i, func(end int, _ struct{}) { list = append(list, match{end: end}) })
 	}
 	x.matches.put(kind, i, list)
 	return list
@@ -127,7 +127,7 @@ func within[T any](p *phrases[T], w *words, tokens []token, i int, yield func(en
 		within(next, w, tokens, i+1, yield)
 		return
 	}
-	if n := w.filler.longest(tokens, i); n > 0 && i+n < len(tokens) {
+	if n := w.Fillers.longest(tokens, i); n > 0 && i+n < len(tokens) {
 		if next := p.after(tokens[i+n]); next != nil {
 			within(next, w, tokens, i+n+1, yield)
 		}

@@ -97,7 +97,7 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 // pause" is "pause the vacuum". It must be a whole sentence then.
 func (x *request) causing() (capabilities.Outcome, bool) {
 	start := x.pass(0)
-	n := x.words().causing.longest(x.tokens, start)
+	n := x.words().Causing.longest(x.tokens, start)
 	from := x.pass(start + n)
 	if n == 0 || from >= len(x.tokens) {
 		return capabilities.Outcome{}, false
@@ -204,10 +204,10 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 func (x *request) toMe(tokens []token) bool {
 	l := &x.r.catalogue.lexicon
 	for i := 0; i+1 < len(tokens); i++ {
-		if x.words().telling.longest(tokens, i) > 0 {
+		if x.words().Telling.longest(tokens, i) > 0 {
 			return true
 		}
-		if n := x.words().toSpeaker.longest(tokens, i); n > 0 && i+n < len(tokens) {
+		if n := x.words().ToSpeaker.longest(tokens, i); n > 0 && i+n < len(tokens) {
 			next := tokens[i+n].folded
 			if next == "to" || l.orders[next] || l.acting[next] {
 				return true

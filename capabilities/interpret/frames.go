@@ -190,7 +190,7 @@ func (l *lexicon) sorts(w *words, c *Catalogue) {
 	}
 	into(l.acting, "on", "off", "up", "down", "want", "should")
 	into(l.loose, glue, "joint", "should")
-	for _, text := range slices.Concat(w.Fillers, w.Clock, w.Joining) {
+	for _, text := range slices.Concat(w.lists.Fillers, w.lists.Clock, w.lists.Joining) {
 		for _, t := range w.tokens(text) {
 			l.loose[t.folded] = true
 		}

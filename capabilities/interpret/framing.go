@@ -74,7 +74,7 @@ func (f *framer) skip(i int, so framed) {
 	if l.colour.longest(f.x.tokens, i) > 0 || l.level.longest(f.x.tokens, i) > 0 { // "red and blue", "half the lights"
 		return
 	}
-	if f.x.words().asking.longest(f.x.tokens, i) > 0 && !f.x.opens(0) { // "the garage is open" orders nothing, but "make sure it is" does
+	if f.x.words().Asking.longest(f.x.tokens, i) > 0 && !f.x.opens(0) { // "the garage is open" orders nothing, but "make sure it is" does
 		return
 	}
 	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.folded] || f.x.r.names.words[t.folded] {
@@ -88,7 +88,7 @@ func (f *framer) skip(i int, so framed) {
 			return // "by 20 percent" is not "20 percent"
 		}
 	}
-	if i > 0 && f.x.words().cardinalEnd(f.x.tokens, i-1) == i && !t.pause && (!f.x.r.knows(t) || f.x.words().measures[t.folded] || l.percentOf.longest(f.x.tokens, i) > 0) {
+	if i > 0 && f.x.words().cardinalEnd(f.x.tokens, i-1) == i && !t.pause && (!f.x.r.knows(t) || f.x.words().Measures[t.folded] || l.percentOf.longest(f.x.tokens, i) > 0) {
 		return // a number without its unit is another
 	}
 	if end := f.x.words().cardinalEnd(f.x.tokens, i); end > i && !f.one(i, end) && !f.ofPlace(i, end) {
@@ -139,7 +139,7 @@ func (f *framer) setting(from, to int) bool {
 	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
 	for i := from; i < to; i++ {
 		w := f.x.words()
-		to := i > from && w.toward.longest(tokens, i-1) == 1 && w.clock.longest(tokens, i-1) == 0 // "at 7" may be a time
+		to := i > from && w.Toward.longest(tokens, i-1) == 1 && w.Clock.longest(tokens, i-1) == 0 // "at 7" may be a time
 		if l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 || f.x.percents(i) || to && w.cardinalEnd(tokens, i) > i {
 			return true
 		}
@@ -178,7 +178,7 @@ func (f *framer) signal(i int, so framed) {
 		}
 		f.from(end, next)
 	})
-	n := f.x.words().joining.longest(f.x.tokens, i)
+	n := f.x.words().Joining.longest(f.x.tokens, i)
 	if n > 0 && (so.signals.has(l.bits[level]) && l.colour.longest(f.x.tokens, i+n) > 0 || so.signals.has(l.bits[tone]) && f.x.percents(i+n)) { // "red and 30 percent"
 		f.from(i+n, so)
 	}
@@ -228,7 +228,7 @@ func (f *framer) value(i int, so framed) {
 		}
 	})
 	by := f.at(i, l.by)
-	toward := i > 0 && f.x.words().toward.longest(tokens, i-1) == 1
+	toward := i > 0 && f.x.words().Toward.longest(tokens, i-1) == 1
 	yield := func(end int, n float64, percent bool) {
 		next := so
 		switch {
@@ -252,7 +252,7 @@ func (f *framer) value(i int, so framed) {
 			next.signals |= l.bits[number]
 		}
 		next.level, next.bare = n, !toward
-		next.vague = !percent && toward && f.x.words().clock.longest(tokens, i-1) == 1
+		next.vague = !percent && toward && f.x.words().Clock.longest(tokens, i-1) == 1
 		next.valued = len(so.devices)+len(so.places) > 0
 		f.from(end, next)
 	}

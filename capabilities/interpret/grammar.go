@@ -175,7 +175,7 @@ func (w *walker) from(g *grammar, i int) {
 		}
 		return
 	}
-	if n := w.words.filler.longest(w.tokens, i); n > 0 {
+	if n := w.words.Fillers.longest(w.tokens, i); n > 0 {
 		w.from(g, i+n)
 	}
 	if next := g.after(w.tokens[i].folded); next != nil {

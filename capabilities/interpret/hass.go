@@ -95,8 +95,8 @@ func (b *builder) hassLanguage(name string, v *strictyaml.Value) bool {
 		return true
 	}
 	language, _, _ := strings.Cut(strings.ReplaceAll(v.Text, "_", "-"), "-")
-	if v.Kind != strictyaml.String || !strings.EqualFold(language, b.words.Language) {
-		b.wrong("%s:%d: language: %q is not that of the words here, %q; take the file away, or bring words of that language (language: in agent: words)", name, v.Line, v.Text, b.words.Language)
+	if v.Kind != strictyaml.String || !strings.EqualFold(language, b.words.lists.Language) {
+		b.wrong("%s:%d: language: %q is not that of the words here, %q; take the file away, or bring words of that language (language: in agent: words)", name, v.Line, v.Text, b.words.lists.Language)
 		return false
 	}
 	return true

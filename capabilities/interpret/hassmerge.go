@@ -148,7 +148,7 @@ func (h *hassReader) fits(v hassForm, c *capability) bool {
 		}
 	}
 	for i := range said {
-		if h.words.negation.longest(said, i) > 0 && c.Effect != capabilities.Query {
+		if h.words.Negations.longest(said, i) > 0 && c.Effect != capabilities.Query {
 			return false
 		}
 	}
@@ -332,7 +332,7 @@ func (h *hassReader) lacking(format, name string) {
 // mergeSkips adds words that say nothing to the fillers.
 func (b *builder) mergeSkips() {
 	said := map[string]bool{}
-	for _, list := range [][]string{b.words.Negations, b.words.Conditionals, b.words.Times, b.words.All, b.words.Joining, b.words.Stop} {
+	for _, list := range [][]string{b.words.lists.Negations, b.words.lists.Conditionals, b.words.lists.Times, b.words.lists.All, b.words.lists.Joining, b.words.lists.Stop} {
 		for _, text := range list {
 			said[text] = true
 		}
@@ -352,7 +352,7 @@ func (b *builder) mergeSkips() {
 			said[text] = said[text] || name != glue
 		}
 	}
-	own := slices.Clone(b.words.Fillers)
+	own := slices.Clone(b.words.lists.Fillers)
 	for _, s := range b.others.skips {
 		text := strings.ToLower(strings.TrimSpace(s.text))
 		switch {
@@ -366,7 +366,7 @@ func (b *builder) mergeSkips() {
 			own = append(own, text)
 		}
 	}
-	b.words.Fillers = own
+	b.words.lists.Fillers = own
 }
 
 // wishing are the signals of words that Home Assistant skips and that say here that

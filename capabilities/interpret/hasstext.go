@@ -161,7 +161,7 @@ func (h *hassil) said(text string) (list []part) {
 	}
 	tokens := h.words.tokens(text)
 	for i, t := range tokens {
-		if h.words.article.longest(tokens, i) == 0 || h.words.filler.longest(tokens, i) == 0 { // "the" may stand anywhere
+		if h.words.Articles.longest(tokens, i) == 0 || h.words.Fillers.longest(tokens, i) == 0 { // "the" may stand anywhere
 			list = append(list, part{kind: wordPart, text: t.folded})
 		}
 	}

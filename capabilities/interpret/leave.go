@@ -13,9 +13,9 @@ func (x *request) leaves() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := range x.tokens {
-		begins := i == 0 || x.tokens[i].pause || x.words().joining.longest(x.tokens, i-1) > 0
+		begins := i == 0 || x.tokens[i].pause || x.words().Joining.longest(x.tokens, i-1) > 0
 		at := x.pass(i)
-		if begins && at < len(x.tokens) && x.r.catalogue.context.leaving.longest(x.tokens, at) > 0 && x.namesAny(at+1) {
+		if begins && at < len(x.tokens) && x.r.catalogue.context.Leaving.longest(x.tokens, at) > 0 && x.namesAny(at+1) {
 			return x.refuse(fmt.Sprintf("%q asks that it stays as it is, and nothing is done for that; if something is to be done, say what, like \"turn it on\" or \"open it\" with its name", joined(x.tokens[at:])), nil), true
 		}
 	}

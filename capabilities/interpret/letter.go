@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// courtesies are the words of a letter around what it asks for.
-type courtesies struct {
+// courtesyLists are the words of a letter around its request, as a catalog file lists
+// them.
+type courtesyLists struct {
 	Greetings []string `yaml:"greetings"` // before a name: "dear house"
 	Closings  []string `yaml:"closings"`  // before a name, at the end: "best regards, Anna"
 	Wishes    []string `yaml:"wishes"`    // whole parts that ask for nothing: "how are you"
@@ -21,27 +22,14 @@ type courtesies struct {
 	Heads     []string `yaml:"heads"`     // what a line of a mail's head begins with: "subject"
 	Reporting []string `yaml:"reporting"` // of what somebody has said, which is never obeyed: "told"
 	Tellers   []string `yaml:"tellers"`   // who tells something: "I just came home"
-
-	greeting, closing, wish, haste, rank, reason, hence, quotes, head, teller, report *set
 }
 
-func (c *courtesies) lists() []*[]string {
-	return []*[]string{&c.Greetings, &c.Closings, &c.Wishes, &c.Haste, &c.Ranks, &c.Reasons, &c.Hence, &c.Quoting, &c.Heads, &c.Tellers, &c.Reporting, &c.Causes}
-}
+// courtesies are the compiled courtesyLists.
+type courtesies struct {
+	lists courtesyLists
 
-func (c *courtesies) merge(later courtesies) {
-	mine, theirs := c.lists(), later.lists()
-	for i := range mine {
-		if *theirs[i] != nil {
-			*mine[i] = *theirs[i]
-		}
-	}
-}
-
-func (c *courtesies) compile(w *words) {
-	for i, s := range []**set{&c.greeting, &c.closing, &c.wish, &c.haste, &c.rank, &c.reason, &c.hence, &c.quotes, &c.head, &c.teller, &c.report} {
-		*s = w.set(*c.lists()[i])
-	}
+	Greetings, Closings, Wishes, Haste, Ranks, Reasons *set
+	Hence, Quoting, Heads, Tellers, Reporting          *set
 }
 
 // letter is a text without what stands around a letter: greetings, wishes, a signature.
@@ -85,7 +73,7 @@ func (r *Interpreter) unquoted(text string) (plain string, left []string) {
 	w, c := r.catalogue.words, &r.catalogue.letter
 	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
 		head, body, parts := strings.Cut(text, ". ")
-		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.Heads) > 0 && strings.EqualFold(key, c.Heads[0]) && !r.limits(of) {
+		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.lists.Heads) > 0 && strings.EqualFold(key, c.lists.Heads[0]) && !r.limits(of) {
 			return strings.TrimSpace(body), []string{head}
 		}
 		return text, nil
@@ -103,8 +91,8 @@ func (r *Interpreter) unquoted(text string) (plain string, left []string) {
 		last := tokens[max(0, len(tokens)-1):]
 		key, _, headed := strings.Cut(line, ":")
 		switch {
-		case strings.HasPrefix(line, ">"), strings.HasPrefix(next, ">") && strings.HasSuffix(line, ":") && w.whole(c.quotes, last),
-			!body && headed && w.whole(c.head, w.tokens(key)):
+		case strings.HasPrefix(line, ">"), strings.HasPrefix(next, ">") && strings.HasSuffix(line, ":") && w.whole(c.Quoting, last),
+			!body && headed && w.whole(c.Heads, w.tokens(key)):
 			left = append(left, line)
 			continue
 		case line == "--":
@@ -151,20 +139,20 @@ func clausesOf(text string) (list []clause) {
 func (r *Interpreter) courteous(text string, ahead bool) bool {
 	w, c := r.catalogue.words, &r.catalogue.letter
 	tokens := w.tokens(text)
-	n := c.greeting.longest(tokens, 0)
+	n := c.Greetings.longest(tokens, 0)
 	switch {
-	case len(tokens) == 0, w.whole(c.wish, tokens), w.whole(c.haste, tokens), len(w.bare(tokens)) == 0 && len(tokens) > 1:
+	case len(tokens) == 0, w.whole(c.Wishes, tokens), w.whole(c.Haste, tokens), len(w.bare(tokens)) == 0 && len(tokens) > 1:
 		return true
 	case ahead:
 		return n > 0 && r.nameless(joined(tokens[n:]))
 	}
-	return w.whole(c.closing, tokens) || c.closing.longest(tokens, 0) > 0 && r.nameless(joined(tokens[c.closing.longest(tokens, 0):]))
+	return w.whole(c.Closings, tokens) || c.Closings.longest(tokens, 0) > 0 && r.nameless(joined(tokens[c.Closings.longest(tokens, 0):]))
 }
 
 // signed reports whether a part of a letter is what stands before the writer's name.
 func (r *Interpreter) signed(text string) bool {
 	w := r.catalogue.words
-	return w.whole(r.catalogue.letter.closing, w.tokens(text))
+	return w.whole(r.catalogue.letter.Closings, w.tokens(text))
 }
 
 // longestName is how many words somebody's name has at most.
@@ -176,7 +164,7 @@ func (r *Interpreter) nameless(text string) bool {
 	tokens := r.catalogue.words.tokens(text)
 	x := &request{r: r, tokens: tokens}
 	for i, t := range tokens {
-		if r.knows(t) && !slices.Contains(r.catalogue.words.Home, t.text) && r.catalogue.words.filler.longest(tokens, i) == 0 || x.dated(i) || r.catalogue.words.conditional.longest(tokens, i) > 0 || r.catalogue.words.negation.longest(tokens, i) > 0 {
+		if r.knows(t) && !slices.Contains(r.catalogue.words.lists.Home, t.text) && r.catalogue.words.Fillers.longest(tokens, i) == 0 || x.dated(i) || r.catalogue.words.Conditionals.longest(tokens, i) > 0 || r.catalogue.words.Negations.longest(tokens, i) > 0 {
 			return false
 		}
 	}
@@ -192,7 +180,7 @@ func (r *Interpreter) unranked(text string) string {
 	ranked, then := false, false
 	for i, p := range parts {
 		tokens := w.tokens(p.text)
-		n := c.rank.longest(tokens, 0)
+		n := c.Ranks.longest(tokens, 0)
 		x := &request{r: r, tokens: tokens}
 		alone := n > 0 && n == len(tokens) && i+1 < len(parts)
 		switch {

@@ -13,7 +13,7 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	if x.part || x.sweeping() < 0 {
 		return capabilities.Outcome{}, false
 	}
-	w, litter := x.words(), x.r.catalogue.context.litter
+	w, litter := x.words(), x.r.catalogue.context.Litter
 	lies := func(i int) bool {
 		return litter.longest(x.tokens[i:i+1], 0) > 0 && x.tokens[i].folded != "spot" && !x.named(i)
 	}
@@ -35,7 +35,7 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	beside := 0 // how many words may still say near what it is
 	for i := 0; i < len(x.tokens); i++ {
 		one := x.tokens[i : i+1]
-		switch n := w.near.longest(x.tokens, i); {
+		switch n := w.Near.longest(x.tokens, i); {
 		case n > 0 && !x.named(i) && !x.dated(i):
 			said, beside = append(said, x.tokens[i:i+n]...), maxFurniture
 			i += n - 1
@@ -45,7 +45,7 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 			said = append(said, one...)
 			beside--
 		default:
-			if !x.named(i) && w.filler.longest(x.tokens, i) == 0 {
+			if !x.named(i) && w.Fillers.longest(x.tokens, i) == 0 {
 				beside = 0
 			}
 			rest = append(rest, one...)
@@ -76,7 +76,7 @@ const maxFurniture = 2
 // plain reports whether word i limits nothing, orders nothing and joins nothing.
 func (x *request) plain(i int) bool {
 	w := x.words()
-	for _, set := range []*set{w.filler, w.joining, w.negation, w.conditional, w.ruledOut} {
+	for _, set := range []*set{w.Fillers, w.Joining, w.Negations, w.Conditionals, w.RuledOut} {
 		if set.longest(x.tokens, i) > 0 {
 			return false
 		}

@@ -23,7 +23,7 @@ func (x *request) looks() (capabilities.Outcome, bool) {
 // at each: "are the hall light and the tv on", "did I lock the door and close the garage".
 func (x *request) lookAtEach() (capabilities.Outcome, bool) {
 	for at := 1; at+1 < len(x.tokens); at++ {
-		n, or := x.words().joining.longest(x.tokens, at), x.tokens[at].text == "or"
+		n, or := x.words().Joining.longest(x.tokens, at), x.tokens[at].text == "or"
 		if or {
 			n = 1
 		}
@@ -89,18 +89,18 @@ func (x *request) told() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	state := x.tokens[last].text
-	if is := w.states[state]; is == "" || x.named(last) {
+	if is := w.States[state]; is == "" || x.named(last) {
 		return capabilities.Outcome{}, false
 	}
 	var thing []token
 	tells := false
 	for i := 0; i < last; {
-		n := max(w.filler.longest(x.tokens, i), w.recalling.longest(x.tokens, i))
+		n := max(w.Fillers.longest(x.tokens, i), w.Recalling.longest(x.tokens, i))
 		if end := x.longest("device", i); thing == nil && end > i && end <= last {
 			thing, n = x.tokens[i:end], end-i
 		} else if n == 0 {
 			return capabilities.Outcome{}, false
-		} else if w.recalling.longest(x.tokens, i) > 0 {
+		} else if w.Recalling.longest(x.tokens, i) > 0 {
 			tells = true
 		}
 		i += n

@@ -181,7 +181,7 @@ func signed(d capabilities.Device) []string {
 func (w *words) plainTokens(name string) []token {
 	t := w.tokens(name)
 	for len(t) > 0 {
-		n := w.filler.longest(t, 0)
+		n := w.Fillers.longest(t, 0)
 		if n == 0 || n == len(t) {
 			break
 		}
@@ -228,10 +228,10 @@ func spotPhrases(w *words, s capabilities.Spot) [][]token {
 	}
 	name, note, room := w.plainTokens(s.Name), w.plainTokens(s.Note), w.plainTokens(s.Room)
 	list := [][]token{name}
-	if n := w.near.longest(name, 0); n > 0 {
+	if n := w.Near.longest(name, 0); n > 0 {
 		thing := w.plainTokens(joined(name[n:]))
 		list = nil
-		for _, near := range w.Near {
+		for _, near := range w.lists.Near {
 			list = append(list, slices.Concat(w.tokens(near), thing))
 			if len(room) > 0 {
 				list = append(list, slices.Concat(w.tokens(near), room, thing))
@@ -263,18 +263,18 @@ func (m match) with(o match) match {
 // without "all".
 func (x *request) deviceMatches(i int) []match {
 	list := x.someDevice(i)
-	if n := x.words().all.longest(x.tokens, i); n > 0 {
+	if n := x.words().All.longest(x.tokens, i); n > 0 {
 		for _, m := range x.someDevice(x.pass(i + n)) {
 			last := x.tokens[m.end-1]
-			m.all = x.asks || last.text != last.folded || x.words().anyOne.longest(x.tokens, i) == 0 // "is any light on?" is about all of them
-			m.count, m.number = x.words().Counts[x.tokens[i].text], x.tokens[i].text
+			m.all = x.asks || last.text != last.folded || x.words().AnyOne.longest(x.tokens, i) == 0 // "is any light on?" is about all of them
+			m.count, m.number = x.words().lists.Counts[x.tokens[i].text], x.tokens[i].text
 			list = append(list, m)
 		}
 		x.counted(x.pass(i+n), i, &list)
 		list = append(list, match{end: i + n, all: true, devices: x.everything()})
 	}
-	x.words().number.each(x.tokens, i, func(end int, n float64) {
-		if n == 1 && x.words().filler.longest(x.tokens, i) == 0 { // "one light"
+	x.words().Numbers.each(x.tokens, i, func(end int, n float64) {
+		if n == 1 && x.words().Fillers.longest(x.tokens, i) == 0 { // "one light"
 			for _, m := range x.someDevice(x.pass(end)) {
 				m.all = false
 				list = append(list, m)
@@ -297,7 +297,7 @@ func (w *words) counts(tokens []token, i int, yield func(end, n int)) {
 	if n, err := strconv.Atoi(tokens[i].text); err == nil && n > 1 && n <= maxCount {
 		yield(i+1, n)
 	}
-	w.number.each(tokens, i, func(end int, n float64) {
+	w.Numbers.each(tokens, i, func(end int, n float64) {
 		if n > 1 && n == math.Trunc(n) {
 			yield(end, int(n))
 		}
@@ -342,7 +342,7 @@ func (x *request) withClass(m match) []match {
 // pass steps over "of" and articles.
 func (x *request) pass(i int) int {
 	for i < len(x.tokens) {
-		n := x.words().filler.longest(x.tokens, i)
+		n := x.words().Fillers.longest(x.tokens, i)
 		if x.tokens[i].folded == "of" {
 			n = 1
 		}

@@ -20,7 +20,7 @@ func (x *request) numberedName() (from, at, end int) {
 			continue
 		}
 		before := i
-		if x.words().numbering.longest(x.tokens, i-1) == 1 { // "lamp number 4"
+		if x.words().Numbering.longest(x.tokens, i-1) == 1 { // "lamp number 4"
 			before--
 		}
 		for from := range before {
@@ -67,7 +67,7 @@ func (x *request) nameNumber(i int) int {
 			end = max(end, to)
 		}
 	})
-	if end == i || x.tokens[i].pause || x.tokens[i].colon || w.picking.longest(x.tokens, i) > 0 || w.decimalAt(x.tokens[i]) {
+	if end == i || x.tokens[i].pause || x.tokens[i].colon || w.Picking.longest(x.tokens, i) > 0 || w.decimalAt(x.tokens[i]) {
 		return i
 	}
 	if to, _ := x.length(i); to > 0 || x.percents(i) || x.howOften(i) || x.plainClock(i, min(end+1, len(x.tokens))) {
@@ -75,13 +75,13 @@ func (x *request) nameNumber(i int) int {
 	}
 	if end < len(x.tokens) && !x.tokens[end].pause {
 		next := x.tokens[end]
-		for _, set := range []*set{l.percentOf, l.degree, l.kelvin, w.oclock, w.hours, w.pastIs, w.fromNow} {
+		for _, set := range []*set{l.percentOf, l.degree, l.kelvin, w.OClock, w.Hours, w.PastIs, w.FromNow} {
 			if set.longest(x.tokens, end) > 0 {
 				return i
 			}
 		}
 		switch {
-		case next.colon, w.measures[next.folded], w.unit[next.folded] > 0:
+		case next.colon, w.Measures[next.folded], w.Units[next.folded] > 0:
 			return i
 		case next.text != next.folded: // "vacuum 2 rooms"
 			return i
@@ -126,13 +126,13 @@ func (w *words) otherwiseNumbered(name []token) [][]token {
 	}
 	n, err := strconv.Atoi(name[last].text)
 	if err != nil {
-		if said, ok := w.Numbers[name[last].text]; ok && said == math.Trunc(said) && w.filler.longest(name, last) == 0 {
+		if said, ok := w.lists.Numbers[name[last].text]; ok && said == math.Trunc(said) && w.Fillers.longest(name, last) == 0 {
 			return [][]token{with(decimalText(said))}
 		}
 		return nil
 	}
 	var list [][]token
-	for _, text := range w.spelled[float64(n)] {
+	for _, text := range w.Spelled[float64(n)] {
 		list = append(list, with(text))
 	}
 	return list

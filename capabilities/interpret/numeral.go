@@ -19,7 +19,7 @@ func (w *words) numbers(tokens []token, i int, yield func(end int, n float64)) {
 			w.decimal(tokens, i+1, n, yield)
 		}
 	}
-	w.number.each(tokens, i, func(end int, n float64) {
+	w.Numbers.each(tokens, i, func(end int, n float64) {
 		if end > i {
 			yield(end, n)
 			w.greater(tokens, end, n, yield)
@@ -30,7 +30,7 @@ func (w *words) numbers(tokens []token, i int, yield func(end int, n float64)) {
 // cardinal are those that are more than an article.
 func (w *words) cardinal(tokens []token, i int, yield func(end int, n float64)) {
 	w.numbers(tokens, i, func(end int, n float64) {
-		if w.filler.longest(tokens, i) != end-i {
+		if w.Fillers.longest(tokens, i) != end-i {
 			yield(end, n)
 		}
 	})
@@ -48,11 +48,11 @@ func (w *words) greater(tokens []token, end int, n float64, yield func(end int, 
 			yield(end+1, n+ones)
 			w.decimal(tokens, end+1, n+ones, yield)
 		}
-	case n >= 1 && n < 10 && w.Numbers[tokens[end].text] == 100:
+	case n >= 1 && n < 10 && w.lists.Numbers[tokens[end].text] == 100:
 		yield(end+1, 100*n)
 		w.greater(tokens, end+1, 100*n, yield)
 	case n >= 100 && n < 1000 && math.Mod(n, 100) == 0:
-		w.cardinal(tokens, end+w.joining.longest(tokens, end), func(to int, more float64) {
+		w.cardinal(tokens, end+w.Joining.longest(tokens, end), func(to int, more float64) {
 			if more >= 1 && more < 100 {
 				yield(to, n+more)
 			}
@@ -63,7 +63,7 @@ func (w *words) greater(tokens []token, end int, n float64, yield func(end int, 
 
 // decimal is n with what stands behind a "point" at end.
 func (w *words) decimal(tokens []token, end int, n float64, yield func(end int, n float64)) {
-	k := w.point.longest(tokens, end)
+	k := w.Point.longest(tokens, end)
 	if k == 0 || n != math.Trunc(n) {
 		return
 	}
@@ -85,8 +85,8 @@ func (w *words) digit(t token) (n float64, ok bool) {
 	if len(t.text) == 1 && t.text[0] >= '0' && t.text[0] <= '9' {
 		return float64(t.text[0] - '0'), true
 	}
-	n, ok = w.Numbers[t.text]
-	return n, ok && n < 10 && n == math.Trunc(n) && w.filler.longest([]token{t}, 0) == 0
+	n, ok = w.lists.Numbers[t.text]
+	return n, ok && n < 10 && n == math.Trunc(n) && w.Fillers.longest([]token{t}, 0) == 0
 }
 
 // cardinalEnd is where the longest number at word i ends, i if there is none.
@@ -100,12 +100,12 @@ func (w *words) cardinalEnd(tokens []token, i int) int {
 // percent", "between 10 and 20 minutes"; i if there is none. Nobody can keep one.
 func (x *request) span(i int) int {
 	w, l := x.words(), &x.r.catalogue.lexicon
-	from := i + w.spanning.longest(x.tokens, i)
+	from := i + w.Spanning.longest(x.tokens, i)
 	first := w.cardinalEnd(x.tokens, from)
 	if first == from || first >= len(x.tokens) {
 		return i
 	}
-	to := w.spanTo.longest(x.tokens, first)
+	to := w.SpanTo.longest(x.tokens, first)
 	if to == 0 && !(x.tokens[first].text == "or") || x.tokens[first].text == "and" && from == i {
 		return i
 	}
@@ -117,7 +117,7 @@ func (x *request) span(i int) int {
 	if n := l.percentOf.longest(x.tokens, last); n > 0 {
 		return last + n
 	}
-	if w.measures[x.tokens[last].folded] || w.unit[x.tokens[last].folded] > 0 {
+	if w.Measures[x.tokens[last].folded] || w.Units[x.tokens[last].folded] > 0 {
 		return last + 1
 	}
 	return i
@@ -127,7 +127,7 @@ func (x *request) span(i int) int {
 // lumens"; "" if there is none.
 func (x *request) strangeUnit(i int) string {
 	end := x.words().cardinalEnd(x.tokens, i)
-	if end == i || end >= len(x.tokens) || !x.words().measures[x.tokens[end].folded] {
+	if end == i || end >= len(x.tokens) || !x.words().Measures[x.tokens[end].folded] {
 		return ""
 	}
 	return joined(x.tokens[i : end+1])

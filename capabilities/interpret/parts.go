@@ -23,9 +23,9 @@ func (p picker) parts(text string, tokens []token) []string {
 	w, l := p.catalogue.words, parts{picker: p}
 	joined := false
 	for i := 0; i < len(tokens); {
-		from := i + w.ruledOut.longest(tokens, i)
+		from := i + w.RuledOut.longest(tokens, i)
 		end := from
-		for end < len(tokens) && (end == i || !tokens[end].pause) && w.joining.longest(tokens, end) == 0 && w.ruledOut.longest(tokens, end) == 0 {
+		for end < len(tokens) && (end == i || !tokens[end].pause) && w.Joining.longest(tokens, end) == 0 && w.RuledOut.longest(tokens, end) == 0 {
 			end++
 		}
 		if !l.take(tokens[i:from], tokens[from:end], joined) {
@@ -33,7 +33,7 @@ func (p picker) parts(text string, tokens []token) []string {
 		}
 		i, joined = end, false
 		for n := 1; n > 0 && i < len(tokens); i += n {
-			n = w.joining.longest(tokens, i)
+			n = w.Joining.longest(tokens, i)
 			joined = joined || n > 0
 		}
 	}
@@ -47,23 +47,23 @@ func (p picker) parts(text string, tokens []token) []string {
 // is meant then.
 func (l *parts) take(not, part []token, joined bool) (ok bool) {
 	w, which := l.catalogue.words, l.part(part)
-	leaves := len(not) > 0 && w.leavingOut.longest(not, 0) == len(not)
+	leaves := len(not) > 0 && w.LeavingOut.longest(not, 0) == len(not)
 	switch {
 	case len(not) == 0 && len(w.bare(part)) == 0: // "please"
 		return true
-	case len(not) > 0 && w.whole(w.no, not): // "no, the hall", but not "the hall, no"
+	case len(not) > 0 && w.whole(w.No, not): // "no, the hall", but not "the hall, no"
 		return len(part) == 0 && l.named == 0
-	case len(not) > 0 && len(part) > 0 && w.whole(w.referring, w.unpicking(part)): // "not that one, the hall"
+	case len(not) > 0 && len(part) > 0 && w.whole(w.Referring, w.unpicking(part)): // "not that one, the hall"
 		return l.named == 0
 	case leaves && !l.whole: // "the hall except the kitchen"
 		return false
 	case len(not) > 0 || l.leaving:
 		l.denied, l.leaving = append(l.denied, which...), l.leaving || leaves
-	case l.named > 0 && l.catalogue.context.correcting.longest(part, 0) > 0, l.named > 0 && len(l.denied) == 0 && !w.enumerates(part): // "hall, I mean kitchen"
+	case l.named > 0 && l.catalogue.context.Corrects.longest(part, 0) > 0, l.named > 0 && len(l.denied) == 0 && !w.enumerates(part): // "hall, I mean kitchen"
 		return false
 	case joined && len(l.denied) > 0, l.instead: // "not the hall and the kitchen"
 		return false
-	case w.whole(w.rest, w.unpicking(part)):
+	case w.whole(w.Rest, w.unpicking(part)):
 		ok, l.others = l.named == len(l.denied) || joined, true
 		l.named++
 		return ok && l.named > 1
@@ -82,7 +82,7 @@ func (l *parts) take(not, part []token, joined bool) (ok bool) {
 // begins anew, as "I mean the hall" and "it is the hall" do.
 func (w *words) enumerates(part []token) bool {
 	for i := range part {
-		if (w.filler.longest(part, i) > 0 || w.picking.longest(part, i) > 0) && w.listing.longest(part, i) == 0 {
+		if (w.Fillers.longest(part, i) > 0 || w.Picking.longest(part, i) > 0) && w.Listing.longest(part, i) == 0 {
 			return false
 		}
 	}

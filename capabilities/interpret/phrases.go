@@ -112,7 +112,7 @@ func (w *words) whole(s *set, tokens []token) bool {
 		if i == len(tokens) {
 			return used
 		}
-		if n := w.filler.longest(tokens, i); n > 0 && from(i+n, used) {
+		if n := w.Fillers.longest(tokens, i); n > 0 && from(i+n, used) {
 			return true
 		}
 		found := false

@@ -23,7 +23,7 @@ func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
 		w := r.catalogue.words
 		tokens := w.tokens(req.Intent)
 		for i, t := range tokens {
-			p.said[t.folded] = w.negation.longest(tokens, i) == 0 && w.conditional.longest(tokens, i) == 0 && w.ruledOut.longest(tokens, i) == 0
+			p.said[t.folded] = w.Negations.longest(tokens, i) == 0 && w.Conditionals.longest(tokens, i) == 0 && w.RuledOut.longest(tokens, i) == 0
 		}
 	}
 	return p
@@ -36,7 +36,7 @@ func (p picker) takesNone(text string) bool {
 		return false
 	}
 	tokens := w.tokens(text)
-	return w.whole(w.noneOf, tokens) || w.whole(w.no, tokens)
+	return w.whole(w.NoneOf, tokens) || w.whole(w.No, tokens)
 }
 
 // pick finds the options that an answer means, none if it fits none.
@@ -90,7 +90,7 @@ func (p picker) text(text string) []string {
 	}
 	if i := slices.Index(options, capabilities.NoneOfThese); i >= 0 {
 		switch yes, no, _ := p.catalogue.MatchYesNo(text); {
-		case w.whole(w.noneOf, tokens), no:
+		case w.whole(w.NoneOf, tokens), no:
 			return []string{capabilities.NoneOfThese}
 		case yes && i == 1:
 			return options[:1]
@@ -110,7 +110,7 @@ func (p picker) text(text string) []string {
 	if said := folded(tokens); p.q.Field == amountField && len(options) > 0 && slices.Equal(said, folded(w.tokens(options[0]))[1:]) { // "30 percent" alone is how much
 		return options[:1]
 	}
-	if n := w.yes.longest(tokens, 0); n > 0 && n < len(tokens) { // "yes, the kitchen"
+	if n := w.Yes.longest(tokens, 0); n > 0 && n < len(tokens) { // "yes, the kitchen"
 		tokens = tokens[n:]
 	}
 	if some := p.part(tokens); len(some) > 0 {
@@ -158,9 +158,9 @@ func (p picker) part(tokens []token) []string {
 	if len(tokens) == 0 {
 		return nil
 	}
-	n := w.all.longest(tokens, 0)
-	if w.whole(w.every, tokens) || n > 0 && w.anyOne.longest(tokens, 0) == 0 && p.common(tokens[n:]) {
-		if count := w.Counts[tokens[0].text]; count > 0 && count != len(p.single()) {
+	n := w.All.longest(tokens, 0)
+	if w.whole(w.Every, tokens) || n > 0 && w.AnyOne.longest(tokens, 0) == 0 && p.common(tokens[n:]) {
+		if count := w.lists.Counts[tokens[0].text]; count > 0 && count != len(p.single()) {
 			return nil
 		}
 		return p.every()
@@ -192,21 +192,21 @@ func (w *words) byNumber(options []string, count int, tokens []token) []string {
 	counted, numbered := false, false
 	for i := 0; i < len(tokens); i++ {
 		k := w.numberOf(tokens[i])
-		ordinal := slices.Contains(w.Ordinals, tokens[i].text)
+		ordinal := slices.Contains(w.lists.Ordinals, tokens[i].text)
 		switch {
-		case n == 0 && w.last.longest(tokens, i) > 0:
+		case n == 0 && w.Last.longest(tokens, i) > 0:
 			n = count
 		case k > 0 && n == 0 && ordinal:
-			if n = k; i > 0 && w.Numbers[tokens[i-1].text] == 1 { // "a second"
+			if n = k; i > 0 && w.lists.Numbers[tokens[i-1].text] == 1 { // "a second"
 				return nil
 			}
 		case k > 0 && n == 0:
 			n, counted = k, true
 		case k > 0 && tokens[i].text == "one": // "the second one"
-		case k > 1 && n == 1 && to == 0 && tokens[i-1].text == w.Ordinals[0]: // "the first two"
+		case k > 1 && n == 1 && to == 0 && tokens[i-1].text == w.lists.Ordinals[0]: // "the first two"
 			to = k
-		case w.filler.longest(tokens, i) > 0 || w.picking.longest(tokens, i) > 0:
-			numbered = numbered || w.numbering.longest(tokens, i) > 0
+		case w.Fillers.longest(tokens, i) > 0 || w.Picking.longest(tokens, i) > 0:
+			numbered = numbered || w.Numbering.longest(tokens, i) > 0
 		default:
 			return nil
 		}
@@ -224,7 +224,7 @@ func (w *words) byNumber(options []string, count int, tokens []token) []string {
 // spelled out, or stands beside "the", "only", "at".
 func (w *words) quantified(tokens []token) bool {
 	for i, t := range tokens {
-		if _, err := strconv.Atoi(t.text); err != nil && w.numberOf(t) > 0 || w.amounting.longest(tokens, i) > 0 {
+		if _, err := strconv.Atoi(t.text); err != nil && w.numberOf(t) > 0 || w.Amounting.longest(tokens, i) > 0 {
 			return true
 		}
 	}
@@ -237,13 +237,13 @@ func (w *words) numeric(options []string) bool {
 }
 
 func (w *words) numberOf(t token) int {
-	if i := slices.Index(w.Ordinals, t.text); i >= 0 {
+	if i := slices.Index(w.lists.Ordinals, t.text); i >= 0 {
 		return i + 1
 	}
 	if n, err := strconv.Atoi(t.text); err == nil {
 		return n
 	}
-	if n, ok := w.Numbers[t.text]; ok && w.filler.longest([]token{t}, 0) == 0 {
+	if n, ok := w.lists.Numbers[t.text]; ok && w.Fillers.longest([]token{t}, 0) == 0 {
 		return int(n)
 	}
 	return 0
@@ -253,7 +253,7 @@ func (w *words) numberOf(t token) int {
 func (w *words) unpicking(tokens []token) []token {
 	return slices.DeleteFunc(w.bare(tokens), func(t token) bool {
 		one := []token{t}
-		return w.picking.longest(one, 0) > 0 && w.referring.longest(one, 0) == 0
+		return w.Picking.longest(one, 0) > 0 && w.Referring.longest(one, 0) == 0
 	})
 }
 
@@ -285,18 +285,18 @@ func (p picker) knownAll(option string, tokens []token) bool {
 		known[t.folded] = true
 	}
 	some, own := false, w.tokens(option)
-	near := slices.ContainsFunc(own, func(t token) bool { return w.near.longest([]token{t}, 0) > 0 }) // "by the stove"; a lamp by the hall may be in another room
+	near := slices.ContainsFunc(own, func(t token) bool { return w.Near.longest([]token{t}, 0) > 0 }) // "by the stove"; a lamp by the hall may be in another room
 	for i := 0; i < len(tokens); {
 		if known[tokens[i].folded] {
-			some = some || w.filler.longest(tokens, i) == 0
+			some = some || w.Fillers.longest(tokens, i) == 0
 			i++
 			continue
 		}
-		n := max(w.filler.longest(tokens, i), w.picking.longest(tokens, i))
+		n := max(w.Fillers.longest(tokens, i), w.Picking.longest(tokens, i))
 		if near {
-			n = max(n, w.near.longest(tokens, i))
+			n = max(n, w.Near.longest(tokens, i))
 		}
-		if n > 0 && w.clock.longest(tokens, i) == n && i+n < len(tokens) && w.numberOf(tokens[i+n]) > 0 { // "at one"
+		if n > 0 && w.Clock.longest(tokens, i) == n && i+n < len(tokens) && w.numberOf(tokens[i+n]) > 0 { // "at one"
 			return false
 		}
 		if n == 0 && p.said[tokens[i].folded] {

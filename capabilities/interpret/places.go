@@ -34,7 +34,7 @@ func (x *request) ofPlaces(i int, first match) []match {
 // withPlaces are the things of a class named at word i that are in the places behind them:
 // "the lights in the kitchen and the hall". What cleans is in no place that it is told of.
 func (x *request) withPlaces(m match, i int) []match {
-	n := x.words().placing.longest(x.tokens, m.end)
+	n := x.words().Placing.longest(x.tokens, m.end)
 	if n == 0 || m.how != byClass || i == m.end {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (x *request) withPlaces(m match, i int) []match {
 		one.end = last.end
 		found = append(found, one)
 		at = x.listed(last.end)
-		if n := x.words().placing.longest(x.tokens, max(at, 0)); at >= 0 && n > 0 {
+		if n := x.words().Placing.longest(x.tokens, max(at, 0)); at >= 0 && n > 0 {
 			at = x.pass(at + n)
 		}
 	}
@@ -64,7 +64,7 @@ func (x *request) withPlaces(m match, i int) []match {
 // listed is where the next of a list begins, behind "and" or a comma at word i; -1 if there
 // is none.
 func (x *request) listed(i int) int {
-	n := x.words().joining.longest(x.tokens, i)
+	n := x.words().Joining.longest(x.tokens, i)
 	if i >= len(x.tokens) || n == 0 && !x.tokens[i].pause {
 		return -1
 	}

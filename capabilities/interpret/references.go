@@ -48,12 +48,12 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 func (r *Interpreter) inPlaceOf(intent, before string) string {
 	w := r.catalogue.words
 	tokens := w.tokens(intent)
-	if w.whole(w.again, tokens) {
+	if w.whole(w.Again, tokens) {
 		return before
 	}
 	there := slices.IndexFunc(tokens, func(t token) bool { return t.text == "there" })
 	exists := there > 0 && slices.Contains([]string{"is", "are", "was", "were"}, tokens[there-1].text) && len(tokens) > there+1 // "is there milk"
-	points := slices.IndexFunc(tokens, func(t token) bool { return w.referring.longest([]token{t}, 0) > 0 })
+	points := slices.IndexFunc(tokens, func(t token) bool { return w.Referring.longest([]token{t}, 0) > 0 })
 	if (there < 0 || exists) && (points < 0 || r.thingOf(tokens) != "") {
 		return intent
 	}
@@ -92,7 +92,7 @@ func (r *Interpreter) lookedAt(p *capabilities.Plan, d int, before string) strin
 // that it points to says what that was.
 func (w *words) onceMore(intent string, tokens []token) string {
 	for k := 1; k < len(tokens); k++ {
-		if n := w.again.longest(tokens, k); n > 0 && k+n == len(tokens) {
+		if n := w.Again.longest(tokens, k); n > 0 && k+n == len(tokens) {
 			return joined(tokens[:k])
 		}
 	}

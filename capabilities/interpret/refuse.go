@@ -21,7 +21,7 @@ func (x *request) notUnderstood() capabilities.Outcome {
 	if out, bad := x.ofThePast(); bad {
 		return out
 	}
-	if list := x.leftover(0, 0); len(list) > 0 && len(x.tokens) > 0 && x.words().negation.longest(x.tokens, x.pass(0)%len(x.tokens)) == 0 && x.tokens[x.pass(0)%len(x.tokens)].text == list[0] && !x.r.catalogue.timely[x.tokens[x.pass(0)%len(x.tokens)].folded] {
+	if list := x.leftover(0, 0); len(list) > 0 && len(x.tokens) > 0 && x.words().Negations.longest(x.tokens, x.pass(0)%len(x.tokens)) == 0 && x.tokens[x.pass(0)%len(x.tokens)].text == list[0] && !x.r.catalogue.timely[x.tokens[x.pass(0)%len(x.tokens)].folded] {
 		return x.unknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
 	}
 	if out, bad := x.constrained(); bad {
@@ -62,7 +62,7 @@ func (x *request) notUnderstood() capabilities.Outcome {
 func (x *request) manyPictures() (capabilities.Outcome, bool) {
 	w := x.words()
 	for i := range x.tokens {
-		if end := w.cardinalEnd(x.tokens, i); end > i && w.pictures.longest(x.tokens, end) > 0 {
+		if end := w.cardinalEnd(x.tokens, i); end > i && w.Pictures.longest(x.tokens, end) > 0 {
 			x.explain.Leftover = texts(x.tokens[i:end])
 			return x.refuse(fmt.Sprintf("%q: a request takes one picture; make a request for each", joined(x.tokens[i:end+1])), nil), true
 		}
@@ -72,7 +72,7 @@ func (x *request) manyPictures() (capabilities.Outcome, bool) {
 
 // pointing refuses what names its thing by "it" or "that" alone.
 func (x *request) pointing() (capabilities.Outcome, bool) {
-	at := slices.IndexFunc(x.tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
+	at := slices.IndexFunc(x.tokens, func(t token) bool { return x.words().Referring.longest([]token{t}, 0) > 0 })
 	if at <= 0 || x.r.thingOf(x.tokens[1:]) != "" {
 		return capabilities.Outcome{}, false
 	}
@@ -84,11 +84,11 @@ func (x *request) pointing() (capabilities.Outcome, bool) {
 func (x *request) alone() (capabilities.Outcome, bool) {
 	w := x.words()
 	switch {
-	case w.whole(w.again, x.tokens):
+	case w.whole(w.Again, x.tokens):
 		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", joined(x.tokens)), nil), true
-	case w.whole(w.withdrawing, x.tokens):
+	case w.whole(w.Withdrawing, x.tokens):
 		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; what is open is taken back with \"messkit cancel REF\", or \"Take it back\" on its page; what was done is not undone by itself: say what is to be done now, like \"turn off\" with its name", joined(x.tokens)), nil), true
-	case w.whole(w.pausing, x.tokens), w.pause(x.tokens) > 0:
+	case w.whole(w.Pausing, x.tokens), w.pause(x.tokens) > 0:
 		return x.refuse(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", joined(x.tokens)), nil), true
 	}
 	return capabilities.Outcome{}, false
@@ -121,7 +121,7 @@ func (x *request) leftover(from, to int) []string {
 		if i >= from && i < to {
 			continue
 		}
-		known := x.r.catalogue.vocabulary[t.folded] || x.words().joining.longest(x.tokens, i) > 0
+		known := x.r.catalogue.vocabulary[t.folded] || x.words().Joining.longest(x.tokens, i) > 0
 		if !cover[i] && !known {
 			list = append(list, t.text)
 		}
@@ -247,7 +247,7 @@ func (r *Interpreter) doing(c *capability, quantity string) []string {
 }
 
 func (x *request) joins() bool {
-	from, _ := x.words().joining.find(x.tokens)
+	from, _ := x.words().Joining.find(x.tokens)
 	return from > 0
 }
 
@@ -265,7 +265,7 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 		if x.named(i) {
 			continue
 		}
-		if n := w.filler.longest(x.tokens, i); n > 1 { // "good morning", "if you please"
+		if n := w.Fillers.longest(x.tokens, i); n > 1 { // "good morning", "if you please"
 			i += n - 1
 			continue
 		}
@@ -275,13 +275,13 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 			lasts = s
 			i = s.end - 1
 			continue
-		case w.negation.longest(x.tokens, i) > 0:
+		case w.Negations.longest(x.tokens, i) > 0:
 			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
 		case x.span(i) > i:
 			why = "is a range; say one number of it"
 		case x.howOften(i):
 			why = "is a number of times, and that cannot be kept here; leave it out, or make a request for each"
-		case w.conditional.longest(x.tokens, i) > 0:
+		case w.Conditionals.longest(x.tokens, i) > 0:
 			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
 		case len(x.filled("duration", i)) > 0:
 			end := x.longest("duration", i)
@@ -290,7 +290,7 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
 		case x.partOfAName(i):
 			return x.unknown([]string{joined(x.tokens[i : i+2])}), true
-		case x.timed(i) || x.timed(i+1) && w.clock.longest(x.tokens, i) > 0:
+		case x.timed(i) || x.timed(i+1) && w.Clock.longest(x.tokens, i) > 0:
 			end := i + 1
 			for end < len(x.tokens) && x.timeLike(end) {
 				end++
@@ -319,7 +319,7 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 
 // ofThePast refuses what asks how something was: nobody here knows it.
 func (x *request) ofThePast() (capabilities.Outcome, bool) {
-	if !x.asks || !x.namesAny(0) || x.words().history.longest(x.tokens, x.pass(0)%max(1, len(x.tokens))) == 0 {
+	if !x.asks || !x.namesAny(0) || x.words().History.longest(x.tokens, x.pass(0)%max(1, len(x.tokens))) == 0 {
 		return capabilities.Outcome{}, false
 	}
 	return x.refuse("what was before, who did it and for how long is not known here, only how it is now; ask like \"is it on?\" with its name", nil), true

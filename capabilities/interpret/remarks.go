@@ -32,17 +32,17 @@ func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []str
 	}
 	w := r.catalogue.words
 	order := w.tokens(text[parts[from].from:parts[to-1].end])
-	order = order[r.catalogue.letter.hence.longest(order, 0):]
+	order = order[r.catalogue.letter.Hence.longest(order, 0):]
 	x := &request{r: r, tokens: order}
 	if !x.opens(0) {
 		return req, nil, false
 	}
 	for _, p := range slices.Concat(parts[:from], parts[to:]) {
 		said := w.tokens(p.text)
-		if reports, _ := r.catalogue.letter.report.find(said); reports >= 0 {
+		if reports, _ := r.catalogue.letter.Reporting.find(said); reports >= 0 {
 			return req, nil, false
 		}
-		said = said[r.catalogue.letter.reason.longest(said, 0):]
+		said = said[r.catalogue.letter.Reasons.longest(said, 0):]
 		if put := x.putFor(r.thingOf(said)); put != nil && p.from < parts[from].from {
 			y := &request{r: r, req: bare, tokens: said, whole: said}
 			order = put
@@ -68,7 +68,7 @@ const maxClauses = 12
 func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 	for _, p := range parts {
 		at := -1
-		for _, word := range r.catalogue.letter.Causes {
+		for _, word := range r.catalogue.letter.lists.Causes {
 			if i := strings.Index(text[p.from:p.end], " "+word+" "); i > 0 && strings.ContainsFunc(text[p.from:p.from+i], isWord) {
 				at = p.from + i
 			}
@@ -87,15 +87,15 @@ func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 func (r *Interpreter) tellsOnly(text string) bool {
 	w := r.catalogue.words
 	tokens := w.tokens(text)
-	tokens = tokens[r.catalogue.letter.reason.longest(tokens, 0):]
+	tokens = tokens[r.catalogue.letter.Reasons.longest(tokens, 0):]
 	x := &request{r: r, tokens: tokens, whole: tokens}
-	if len(tokens) < 2 || x.opens(0) || w.conditional.longest(tokens, 0) > 0 || w.negation.longest(tokens, 0)+w.takingBack.longest(tokens, 0) > 0 { // "I mean the hall light"
+	if len(tokens) < 2 || x.opens(0) || w.Conditionals.longest(tokens, 0) > 0 || w.Negations.longest(tokens, 0)+w.TakingBack.longest(tokens, 0) > 0 { // "I mean the hall light"
 		return false
 	}
-	if from, _ := w.negation.find(tokens); from < 0 && x.hopes() {
+	if from, _ := w.Negations.find(tokens); from < 0 && x.hopes() {
 		return false
 	}
-	return x.be() > 0 || r.catalogue.letter.teller.longest(tokens, 0) > 0
+	return x.be() > 0 || r.catalogue.letter.Tellers.longest(tokens, 0) > 0
 }
 
 // hopes reports whether a word says what is wanted, or how it should be.
@@ -110,7 +110,7 @@ func (x *request) hopes() (is bool) {
 // be is where a word stands that says that something is so, 0 if none of the first does.
 func (x *request) be() int {
 	for i := 1; i < min(len(x.tokens), longestSubject+1); i++ {
-		if x.r.catalogue.context.being.longest(x.tokens, i) > 0 {
+		if x.r.catalogue.context.Being.longest(x.tokens, i) > 0 {
 			return i
 		}
 	}
@@ -122,7 +122,7 @@ func (r *Interpreter) thingOf(tokens []token) (name string) {
 	x := &request{r: r, tokens: tokens}
 	for i := 0; i < len(tokens); i++ {
 		end := max(x.longest("device", i), x.longest("area", i), x.longest("spot", i))
-		if end <= i || r.catalogue.words.all.longest(tokens, i) > 0 {
+		if end <= i || r.catalogue.words.All.longest(tokens, i) > 0 {
 			continue
 		}
 		if name != "" {
@@ -137,7 +137,7 @@ func (r *Interpreter) thingOf(tokens []token) (name string) {
 // putFor is an order with a name in the place of "it", nil if there is none, or if it
 // names something itself.
 func (x *request) putFor(name string) []token {
-	at := slices.IndexFunc(x.tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
+	at := slices.IndexFunc(x.tokens, func(t token) bool { return x.words().Referring.longest([]token{t}, 0) > 0 })
 	verb := slices.IndexFunc(x.tokens, func(t token) bool { return x.r.catalogue.lexicon.orders[t.folded] })
 	if at < 0 || name == "" || x.r.thingOf(x.tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
 		return nil

@@ -22,7 +22,7 @@ func (x *request) reporting() bool {
 			return true
 		case verb && t.text != t.folded && x.thirdPerson(i):
 			return true
-		case verb && i == 1 && w.article.longest(x.tokens, 0) == 1 && c.classPhrase.longest(x.tokens, 1) == 0 && !x.named(i):
+		case verb && i == 1 && w.Articles.longest(x.tokens, 0) == 1 && c.classPhrase.longest(x.tokens, 1) == 0 && !x.named(i):
 			return true
 		case verb && i == first && i+1 < len(x.tokens) && x.tokens[i+1].text == "of" && !x.named(i):
 			return true
@@ -45,7 +45,7 @@ func (x *request) thirdPerson(i int) bool {
 	if x.r.catalogue.classPhrase.longest(x.tokens, i) > 0 && (i == 0 || i+1 == len(x.tokens) || !x.r.tells(x.tokens, i+1) || !x.named(i-1)) {
 		return false
 	}
-	sun, end := x.words().sun.find(x.tokens)
+	sun, end := x.words().Sun.find(x.tokens)
 	return (i < sun || i >= end) && !x.named(i)
 }
 

@@ -271,7 +271,7 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := range x.tokens {
-		if x.words().cardinalEnd(x.tokens, i) > i && x.words().filler.longest(x.tokens, i) == 0 {
+		if x.words().cardinalEnd(x.tokens, i) > i && x.words().Fillers.longest(x.tokens, i) == 0 {
 			return capabilities.Outcome{}, false
 		}
 	}
@@ -345,7 +345,7 @@ func (x *request) fromRequires(w *wanted) (reading, capabilities.Outcome, bool) 
 			i += n
 			continue
 		}
-		if n := x.words().filler.longest(x.tokens, i); n > 0 {
+		if n := x.words().Fillers.longest(x.tokens, i); n > 0 {
 			i += n
 			continue
 		}

@@ -22,7 +22,7 @@ func (x *request) spots(i int) []match {
 	}
 	list, from, count := slices.Clip(x.filled("spot", i)), i, 0
 	if i < len(x.tokens) {
-		if count = x.words().Counts[x.tokens[i].text]; count > 0 { // "both the kitchen and the hall"
+		if count = x.words().lists.Counts[x.tokens[i].text]; count > 0 { // "both the kitchen and the hall"
 			from = x.inside(i + 1)
 		}
 	}
@@ -88,7 +88,7 @@ func (x *request) joint(i int) (to int, ok bool) {
 	}
 	to = i
 	for n := 1; n > 0 && to < len(x.tokens); to += n {
-		n = x.words().joining.longest(x.tokens, to)
+		n = x.words().Joining.longest(x.tokens, to)
 	}
 	return to, to > i || x.tokens[i].pause
 }
@@ -96,7 +96,7 @@ func (x *request) joint(i int) (to int, ok bool) {
 // inside is what stands behind "in the" at word i.
 func (x *request) inside(i int) int {
 	for n := 1; n > 0 && i < len(x.tokens); i += n {
-		n = x.words().filler.longest(x.tokens, i)
+		n = x.words().Fillers.longest(x.tokens, i)
 		if t := x.tokens[i].text; n == 0 && (t == "in" || t == "of") {
 			n = 1
 		}

@@ -119,7 +119,7 @@ func (x *request) scoreOf(c *capability) (scored, bool) {
 	own, words, weight := x.r.catalogue.wordsOf[c.ID], 0, 0.0
 	for i := 0; i < len(x.tokens); {
 		t := x.tokens[i]
-		if n := cmp.Or(x.mention(&s.reading, i), x.words().filler.longest(x.tokens, i)); n > 0 {
+		if n := cmp.Or(x.mention(&s.reading, i), x.words().Fillers.longest(x.tokens, i)); n > 0 {
 			i += n
 			continue
 		}

@@ -18,9 +18,9 @@ func (c *Catalogue) Sense(name string) string {
 		return "has no word that can be said"
 	case number == nil:
 		return "is a number, and heard as one"
-	case w.all.longest(t, 0) > 0 || w.anyOne.longest(t, 0) == len(t):
+	case w.All.longest(t, 0) > 0 || w.AnyOne.longest(t, 0) == len(t):
 		return "is said of everything"
-	case w.whole(w.yes, t) || w.whole(w.no, t) || w.whole(w.stop, t) || w.whole(w.halting, t):
+	case w.whole(w.Yes, t) || w.whole(w.No, t) || w.whole(w.Stop, t) || w.whole(w.Halting, t):
 		return "is said for a yes, a no or a stop"
 	case c.small(t):
 		return "is heard as a word that names nothing"
@@ -38,7 +38,7 @@ func (c *Catalogue) small(t []token) bool {
 	w := c.words
 	for i := 0; i < len(t); {
 		n := 0
-		for _, s := range []*set{w.referring, w.negation, w.joining, w.filler, w.noneOf, w.rest, w.asking, w.conditional} {
+		for _, s := range []*set{w.Referring, w.Negations, w.Joining, w.Fillers, w.NoneOf, w.Rest, w.Asking, w.Conditionals} {
 			n = max(n, s.longest(t, i))
 		}
 		if n == 0 {
@@ -54,14 +54,14 @@ func (c *Catalogue) small(t []token) bool {
 func (c *Catalogue) timed(t []token) bool {
 	w := c.words
 	for i := range t {
-		for _, before := range []*set{w.lasting, w.delaying, w.ending} {
+		for _, before := range []*set{w.Lasting, w.Delaying, w.Ending} {
 			from := i + before.longest(t, i)
 			if from == i {
 				continue
 			}
 			timed := false
 			for to := from + 1; to < len(t); to++ {
-				_, unit := w.unit[t[to].folded]
+				_, unit := w.Units[t[to].folded]
 				timed = timed || unit && c.isNumber(t[from:to])
 			}
 			if timed {
@@ -77,7 +77,7 @@ func (c *Catalogue) isNumber(t []token) bool {
 		return true
 	}
 	is := false
-	c.words.number.each(t, 0, func(end int, _ float64) { is = is || end == len(t) })
+	c.words.Numbers.each(t, 0, func(end int, _ float64) { is = is || end == len(t) })
 	return is
 }
 
@@ -92,7 +92,7 @@ func (c *Catalogue) orders(t []token) bool {
 	const other = "zzyzx"
 	order := joined(t) + " " + other
 	for i := range t {
-		if n := c.words.referring.longest(t, i); n > 0 { // "switch it off"
+		if n := c.words.Referring.longest(t, i); n > 0 { // "switch it off"
 			order = joined(slices.Concat(t[:i], []token{{text: other}}, t[i+n:]))
 		}
 	}

@@ -41,13 +41,13 @@ func (w *words) bare(tokens []token) []token {
 	pause := false
 	for i := 0; i < len(tokens); i++ {
 		pause = pause || tokens[i].pause
-		if n := w.filler.longest(tokens, i); n > 0 {
+		if n := w.Fillers.longest(tokens, i); n > 0 {
 			i += n - 1
 			continue
 		}
 		one := tokens[i]
 		one.pause, pause = pause, false
-		one.noun = i > 0 && w.article.longest(tokens, i-1) > 0
+		one.noun = i > 0 && w.Articles.longest(tokens, i-1) > 0
 		list = append(list, one)
 	}
 	return list
@@ -87,7 +87,7 @@ func (r *Interpreter) eye(d int) string {
 // showing indexes the ends of a text that ask for a picture.
 func (b *builder) showing(c *Catalogue, e expander) {
 	c.show = &set{}
-	for _, text := range b.words.Show {
+	for _, text := range b.words.lists.Show {
 		t, err := ParseTemplate(text)
 		var forms [][]term
 		if err == nil {

@@ -11,7 +11,7 @@ import (
 func (x *request) solely() (capabilities.Outcome, bool) {
 	f := framer{x: x}
 	for i := 1; i < len(x.tokens); i++ {
-		n := x.words().solely.longest(x.tokens, i)
+		n := x.words().Solely.longest(x.tokens, i)
 		if n == 0 || x.named(i) || x.pass(i+n) < len(x.tokens) && !f.place(x.pass(i+n)) {
 			continue
 		}

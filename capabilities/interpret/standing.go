@@ -12,7 +12,7 @@ import (
 func (x *request) cover() []bool {
 	cover := make([]bool, len(x.tokens))
 	for i := range x.tokens {
-		end := i + x.words().filler.longest(x.tokens, i)
+		end := i + x.words().Fillers.longest(x.tokens, i)
 		for _, kind := range []string{"device", "area", "view", "spot", "quantity"} {
 			for _, m := range x.filled(kind, i) {
 				end = max(end, m.end)
@@ -78,10 +78,10 @@ func (r *Interpreter) bareDevice(req mess.Request, given mess.Object) (capabilit
 func (x *request) partOfAName(i int) bool {
 	w, next := x.words(), i+1
 	strong := func(k int) bool {
-		return k >= 0 && (w.numeral(x.tokens, k) > 0 || w.times.longest(x.tokens, k) > 0 || w.clock.longest(x.tokens, k) > 0)
+		return k >= 0 && (w.numeral(x.tokens, k) > 0 || w.Times.longest(x.tokens, k) > 0 || w.Clock.longest(x.tokens, k) > 0)
 	}
-	return w.times.longest(x.tokens, i) > 0 && next < len(x.tokens) && !x.tokens[next].pause && !strong(i-1) && !strong(next) && !x.ordered(next) && !x.r.knows(x.tokens[next]) &&
-		w.joining.longest(x.tokens, next) == 0 && w.filler.longest(x.tokens, next) == 0
+	return w.Times.longest(x.tokens, i) > 0 && next < len(x.tokens) && !x.tokens[next].pause && !strong(i-1) && !strong(next) && !x.ordered(next) && !x.r.knows(x.tokens[next]) &&
+		w.Joining.longest(x.tokens, next) == 0 && w.Fillers.longest(x.tokens, next) == 0
 }
 
 // timeLike reports whether word i may be part of a time.
@@ -100,7 +100,7 @@ type span struct {
 // one without meaning too, like "for 0 seconds".
 func (x *request) lasting(i int) span {
 	w := x.words()
-	n := w.lasting.longest(x.tokens, i)
+	n := w.Lasting.longest(x.tokens, i)
 	from := i + n
 	if n == 0 || from >= len(x.tokens) {
 		return span{}
@@ -116,7 +116,7 @@ func (x *request) lasting(i int) span {
 		return span{}
 	}
 	end = min(end+1, len(x.tokens)) // with the unit
-	if end < len(x.tokens) && w.unit[x.tokens[end].folded] > 0 && w.unit[x.tokens[end-1].folded] == 0 {
+	if end < len(x.tokens) && w.Units[x.tokens[end].folded] > 0 && w.Units[x.tokens[end-1].folded] == 0 {
 		end++ // "two hundred minutes"
 	}
 	return span{i, end, false}
@@ -125,12 +125,12 @@ func (x *request) lasting(i int) span {
 // numeral is how many words from i on are a number, 0 if none are.
 func (w *words) numeral(tokens []token, i int) int {
 	switch {
-	case i >= len(tokens) || w.filler.longest(tokens, i) > 0:
+	case i >= len(tokens) || w.Fillers.longest(tokens, i) > 0:
 		return 0
 	case tokens[i].text[0] >= '0' && tokens[i].text[0] <= '9':
 		return 1
 	}
-	return w.number.longest(tokens, i)
+	return w.Numbers.longest(tokens, i)
 }
 
 // longest is where the longest match for a gap at word i ends.
@@ -148,26 +148,26 @@ func (x *request) timed(i int) bool {
 	if i >= len(x.tokens) {
 		return false
 	}
-	if w.half.longest(x.tokens, i) > 0 && i > 0 && x.tokens[i-1].text == "i" {
+	if w.Half.longest(x.tokens, i) > 0 && i > 0 && x.tokens[i-1].text == "i" {
 		return false // "I am"
 	}
-	if w.times.longest(x.tokens, i) > 0 || len(x.filled("duration", i)) > 0 {
+	if w.Times.longest(x.tokens, i) > 0 || len(x.filled("duration", i)) > 0 {
 		return true
 	}
-	if i == 0 || w.clock.longest(x.tokens, i-1) == 0 {
+	if i == 0 || w.Clock.longest(x.tokens, i-1) == 0 {
 		return false
 	}
 	if x.percents(i) {
 		return false // "at seventy percent"
 	}
-	if x.r.catalogue.lexicon.share.longest(x.tokens, i) > 0 && w.past.longest(x.tokens, i) == 0 && x.halfHour(i) == i {
+	if x.r.catalogue.lexicon.share.longest(x.tokens, i) > 0 && w.Past.longest(x.tokens, i) == 0 && x.halfHour(i) == i {
 		return false // "by half"
 	}
-	if end, _, _, _ := w.hour(x.tokens, i); end == 0 || end < len(x.tokens) && w.measures[x.tokens[end].folded] {
+	if end, _, _, _ := w.hour(x.tokens, i); end == 0 || end < len(x.tokens) && w.Measures[x.tokens[end].folded] {
 		return false // "at 50", "by 20 degrees"
 	}
 	c := x.tokens[i].text[0]
-	return c >= '0' && c <= '9' || w.number.longest(x.tokens, i) > 0 && w.filler.longest(x.tokens, i) == 0
+	return c >= '0' && c <= '9' || w.Numbers.longest(x.tokens, i) > 0 && w.Fillers.longest(x.tokens, i) == 0
 }
 
 // percents reports whether a number of percent begins at word i.

@@ -7,8 +7,9 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// besides are the words by which it is known what a line of a context says.
-type besides struct {
+// contextLists are the words that tell what a line of the context of a request says, as a
+// catalog file lists them.
+type contextLists struct {
 	Binding  []string `yaml:"binding"`
 	Warning  []string `yaml:"warning"`
 	Being    []string `yaml:"being"`
@@ -17,23 +18,13 @@ type besides struct {
 	Leaving  []string `yaml:"leaving"`
 	AtOnce   []string `yaml:"at_once"`
 	Corrects []string `yaml:"corrects"`
-
-	binding, warning, being, subject, litter, leaving, atOnce, correcting *set
 }
 
-func (c *besides) merge(later besides) {
-	mine := []*[]string{&c.Binding, &c.Warning, &c.Being, &c.Subjects, &c.Litter, &c.Leaving, &c.AtOnce, &c.Corrects}
-	for i, list := range []*[]string{&later.Binding, &later.Warning, &later.Being, &later.Subjects, &later.Litter, &later.Leaving, &later.AtOnce, &later.Corrects} {
-		if *list != nil {
-			*mine[i] = *list
-		}
-	}
-}
+// besides are the compiled contextLists.
+type besides struct {
+	lists contextLists
 
-func (c *besides) compile(w *words) {
-	c.binding, c.warning, c.being = w.set(c.Binding), w.set(c.Warning), w.set(c.Being)
-	c.subject, c.litter, c.leaving = w.set(c.Subjects), w.set(c.Litter), w.set(c.Leaving)
-	c.atOnce, c.correcting = w.set(c.AtOnce), w.set(c.Corrects)
+	Binding, Warning, Being, Subjects, Litter, Leaving, AtOnce, Corrects *set
 }
 
 // describes reports whether a line of context only tells how things are, so that it
@@ -50,20 +41,20 @@ func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
 		return false
 	}
 	for i := range tokens {
-		if c.binding.longest(tokens, i) > 0 || c.warning.longest(tokens, i) > 0 || w.cardinalEnd(tokens, i) > i && w.filler.longest(tokens, i) == 0 || x.dated(i) && !x.named(i) || x.howOften(i) || x.elsewhereNamed(i, plan) {
+		if c.Binding.longest(tokens, i) > 0 || c.Warning.longest(tokens, i) > 0 || w.cardinalEnd(tokens, i) > i && w.Fillers.longest(tokens, i) == 0 || x.dated(i) && !x.named(i) || x.howOften(i) || x.elsewhereNamed(i, plan) {
 			return false
 		}
 	}
 	for from := 0; from < len(tokens); {
 		end := from + 1
-		for end < len(tokens) && !tokens[end].pause && w.joining.longest(tokens, end) == 0 {
+		for end < len(tokens) && !tokens[end].pause && w.Joining.longest(tokens, end) == 0 {
 			end++
 		}
 		if !r.states(tokens[from:end], plan.Risk == capabilities.RiskComfort) {
 			return false
 		}
 		for n := 1; n > 0 && end < len(tokens); end += n {
-			n = w.joining.longest(tokens, end)
+			n = w.Joining.longest(tokens, end)
 		}
 		from = end
 	}
@@ -139,20 +130,20 @@ func (r *Interpreter) states(tokens []token, mild bool) bool {
 	x := &request{r: r, tokens: tokens}
 	known, names, acts, home, be := true, true, false, false, 0
 	for i, t := range tokens {
-		is := c.being.longest(tokens, i) > 0
+		is := c.Being.longest(tokens, i) > 0
 		says := !is && (x.ordered(i) || r.tells(tokens, i))
 		acts = acts || says
 		home = home || says || r.names.words[t.folded]
-		known = known && (is || r.knows(t) || mild && r.catalogue.vocabulary[t.folded] || w.clock.longest(tokens, i) > 0 || w.near.longest(tokens, i) > 0 || c.subject.longest(tokens, i) > 0 || w.picking.longest(tokens, i) > 0)
+		known = known && (is || r.knows(t) || mild && r.catalogue.vocabulary[t.folded] || w.Clock.longest(tokens, i) > 0 || w.Near.longest(tokens, i) > 0 || c.Subjects.longest(tokens, i) > 0 || w.Picking.longest(tokens, i) > 0)
 		names = names && (r.names.words[t.folded] || r.catalogue.lexicon.naming[t.folded] || r.catalogue.lexicon.colour.longest(tokens, i) > 0 ||
-			w.filler.longest(tokens, i) > 0 || w.clock.longest(tokens, i) > 0 || w.near.longest(tokens, i) > 0 || w.picking.longest(tokens, i) > 0 || c.subject.longest(tokens, i) > 0)
+			w.Fillers.longest(tokens, i) > 0 || w.Clock.longest(tokens, i) > 0 || w.Near.longest(tokens, i) > 0 || w.Picking.longest(tokens, i) > 0 || c.Subjects.longest(tokens, i) > 0)
 		if is && be == 0 {
 			be = i
 		}
 	}
 	first := tokens[0]
-	subject := c.subject.longest(tokens, 0) > 0
-	if len(w.bare(tokens)) == 0 || w.whole(w.yes, tokens) || w.affirms(tokens) { // "thanks"
+	subject := c.Subjects.longest(tokens, 0) > 0
+	if len(w.bare(tokens)) == 0 || w.whole(w.Yes, tokens) || w.affirms(tokens) { // "thanks"
 		return true
 	}
 	switch {
@@ -174,7 +165,7 @@ func (r *Interpreter) states(tokens []token, mild bool) bool {
 func (x *request) placing() bool {
 	w := x.words()
 	for i := range x.tokens {
-		if w.near.longest(x.tokens, i) > 0 || w.clock.longest(x.tokens, i) > 0 {
+		if w.Near.longest(x.tokens, i) > 0 || w.Clock.longest(x.tokens, i) > 0 {
 			return true
 		}
 	}

@@ -87,7 +87,7 @@ func (x *request) clauses() (capabilities.Outcome, bool) {
 	for n, end := range append(cuts, len(x.tokens)) {
 		tokens := x.tokens[from:end]
 		for k := 1; k > 0 && end < len(x.tokens); end += k {
-			k = x.words().joining.longest(x.tokens, end)
+			k = x.words().Joining.longest(x.tokens, end)
 		}
 		from = end
 		if d := x.words().pause(tokens); d > 0 {
@@ -257,14 +257,14 @@ func (x *request) offAfter(p *capabilities.Plan, before []capabilities.Plan) tim
 func (w *words) pause(tokens []token) (d time.Duration) {
 	at := 0
 	for n := 1; n > 0 && at < len(tokens); at += n {
-		n = w.filler.longest(tokens, at)
+		n = w.Fillers.longest(tokens, at)
 	}
-	n := w.pausing.longest(tokens, at)
+	n := w.Pausing.longest(tokens, at)
 	if n == 0 {
 		return 0
 	}
 	at += n
-	w.durations(tokens, at+w.lasting.longest(tokens, at), func(end int, one time.Duration) {
+	w.durations(tokens, at+w.Lasting.longest(tokens, at), func(end int, one time.Duration) {
 		if len(w.bare(tokens[end:])) == 0 {
 			d = one
 		}
@@ -275,7 +275,7 @@ func (w *words) pause(tokens []token) (d time.Duration) {
 // referring puts the name of the one device that the order before was about in the
 // place of "it", and before an "off" that names nothing.
 func (x *request) referring(tokens []token, device string) []token {
-	at := slices.IndexFunc(tokens, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
+	at := slices.IndexFunc(tokens, func(t token) bool { return x.words().Referring.longest([]token{t}, 0) > 0 })
 	d := x.r.index.device(device)
 	switch {
 	case d < 0:

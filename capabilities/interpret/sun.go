@@ -13,10 +13,10 @@ const twilight = -6
 
 // sunAt reads a word for a rise or set of the sun, for dawn or for dusk.
 func (w *words) sunAt(tokens []token, i int) (n int, which string) {
-	if n = w.sun.longest(tokens, i); n == 0 {
+	if n = w.Sun.longest(tokens, i); n == 0 {
 		return 0, ""
 	}
-	return n, w.Sun[joined(tokens[i:i+n])]
+	return n, w.lists.Sun[joined(tokens[i:i+n])]
 }
 
 // sun is the next rise or set of the sun after a time, or dawn or dusk; why says what is

@@ -98,7 +98,7 @@ func (w *words) tokens(text string) []token {
 	var list []token
 	parted(lower(text), func(one string, pause, colon bool) {
 		from := len(list)
-		if from > 0 && !pause && slices.Contains(w.Leading, one) {
+		if from > 0 && !pause && slices.Contains(w.lists.Leading, one) {
 			list = append(list, token{text: one, folded: w.fold(one)})
 		} else {
 			list = w.appendTokens(list, one)
@@ -113,13 +113,13 @@ func (w *words) tokens(text string) []token {
 // appendTokens adds one word, which may be a contraction.
 func (w *words) appendTokens(list []token, one string) []token {
 	add := func(text string) { list = append(list, token{text: text, folded: w.fold(text)}) }
-	if long, ok := w.Contractions[one]; ok {
+	if long, ok := w.lists.Contractions[one]; ok {
 		for part := range strings.FieldsSeq(long) {
 			add(part)
 		}
 		return list
 	}
-	if digits, unit := cutNumber(one); digits != "" && slices.Contains(w.Attached, unit) { // "50pct"
+	if digits, unit := cutNumber(one); digits != "" && slices.Contains(w.lists.Attached, unit) { // "50pct"
 		return w.appendTokens(w.appendTokens(list, digits), unit)
 	}
 	if stem, ok := strings.CutSuffix(one, "'s"); ok && stem != "" {
@@ -135,7 +135,7 @@ const minStem = 3
 
 // fold takes the ending of a plural off a word, by the table of endings.
 func (w *words) fold(word string) string {
-	for _, e := range w.Endings {
+	for _, e := range w.lists.Endings {
 		stem, ok := strings.CutSuffix(word, e.From)
 		if ok && utf8.RuneCountInString(stem+e.To) >= minStem {
 			return stem + e.To
@@ -150,14 +150,14 @@ func (w *words) asks(text string, tokens []token) bool {
 	if strings.ContainsAny(text, "?？؟¿⁇⁈⁉‽") {
 		return true
 	}
-	if len(tokens) == 2 && tokens[0].text == "do" && w.referring.longest(tokens, 1) > 0 { // "do it"
+	if len(tokens) == 2 && tokens[0].text == "do" && w.Referring.longest(tokens, 1) > 0 { // "do it"
 		return false
 	}
 	for i, n := 0, 1; n > 0 && i < len(tokens); i += n {
-		if w.asking.longest(tokens, i) > 0 { // "would you have" is one, and "would you" a filler
+		if w.Asking.longest(tokens, i) > 0 { // "would you have" is one, and "would you" a filler
 			return true
 		}
-		n = w.filler.longest(tokens, i)
+		n = w.Fillers.longest(tokens, i)
 	}
 	return false
 }

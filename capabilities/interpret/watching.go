@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// watching is how people say that they want to be told of something when it
-// happens.
-type watching struct {
+// waitLists are the words of a request to be told when something happens, as a catalog
+// file lists them.
+type waitLists struct {
 	Tell     []string `yaml:"tell"`
 	Photo    []string `yaml:"photo"`    // the same, with a picture
 	Of       []string `yaml:"of"`       // behind those, and says no more
@@ -25,40 +25,30 @@ type watching struct {
 	Anything []string `yaml:"anything"` // behind tell, where the thing is said already
 
 	Words map[string][]string `yaml:"words"` // gaps that are some words
-
-	words                                                       map[string]*set
-	tell, photo, of, when, wait, watch, until, within, anything *set
 }
 
-func (w *watching) lists() []*[]string {
-	return []*[]string{&w.Tell, &w.Photo, &w.Of, &w.When, &w.Wait, &w.Watch, &w.Until, &w.Within, &w.Anything}
-}
+// watching are the compiled waitLists.
+type watching struct {
+	lists waitLists
 
-func (w *watching) merge(later watching) {
-	mine, theirs := w.lists(), later.lists()
-	for i := range mine {
-		if *theirs[i] != nil {
-			*mine[i] = *theirs[i]
-		}
-	}
-	w.Words = merged(w.Words, later.Words)
+	Words                                                       map[string]*set
+	Tell, Photo, Of, When, Wait, Watch, Until, Within, Anything *set
 }
 
 func (w *watching) compile(words *words) {
-	w.words = map[string]*set{}
-	for name, list := range w.Words {
-		w.words[name] = words.set(list)
+	compileSets(words, &w.lists, w)
+	w.Words = map[string]*set{}
+	for name, list := range w.lists.Words {
+		w.Words[name] = words.set(list)
 	}
-	w.tell, w.photo, w.of, w.when = words.set(w.Tell), words.set(w.Photo), words.set(w.Of), words.set(w.When)
-	w.wait, w.watch, w.until, w.within, w.anything = words.set(w.Wait), words.set(w.Watch), words.set(w.Until), words.set(w.Within), words.set(w.Anything)
 }
 
-// known adds all words to a list.
+// known adds all words to a set.
 func (w *watching) known(into map[string]bool) {
-	for _, s := range []*set{w.tell, w.photo, w.of, w.when, w.wait, w.watch, w.until, w.within, w.anything} {
+	for _, s := range []*set{w.Tell, w.Photo, w.Of, w.When, w.Wait, w.Watch, w.Until, w.Within, w.Anything} {
 		s.words(into)
 	}
-	for _, s := range w.words {
+	for _, s := range w.Words {
 		s.words(into)
 	}
 }
@@ -78,7 +68,7 @@ func (x *request) at(s *set, i int) int {
 		if n := s.longest(x.tokens, i); n > 0 {
 			return i + n
 		}
-		n := x.words().filler.longest(x.tokens, i)
+		n := x.words().Fillers.longest(x.tokens, i)
 		if n == 0 {
 			return 0
 		}
@@ -90,14 +80,14 @@ func (x *request) at(s *set, i int) int {
 // toTell is the end of what asks to be told, at word i, with the words for a picture.
 func (x *request) toTell(i int) (end int, photo string) {
 	w := &x.r.catalogue.watching
-	if end := x.at(w.photo, i); end > 0 {
+	if end := x.at(w.Photo, i); end > 0 {
 		photo := joined(x.tokens[i:end])
-		if of := x.at(w.of, end); of > 0 {
+		if of := x.at(w.Of, end); of > 0 {
 			end = of
 		}
 		return end, photo
 	}
-	return x.at(w.tell, i), ""
+	return x.at(w.Tell, i), ""
 }
 
 // waitsFor is what a text says to wait for; false for any other text.
@@ -107,24 +97,24 @@ func (x *request) waitsFor() (f waitFor, ok bool) {
 	x.tokens, f.lasts = x.within()
 	switch end, photo := x.toTell(0); {
 	case end > 0:
-		if when := x.at(w.when, end); when > 0 { // "tell me when the door opens"
+		if when := x.at(w.When, end); when > 0 { // "tell me when the door opens"
 			f.event, f.photo = x.tokens[when:], photo
 			x.andShow(&f)
 			return f, len(f.event) > 0
 		}
-	case x.at(w.when, 0) > 0: // "when the door opens, tell me"
-		from := x.at(w.when, 0)
+	case x.at(w.When, 0) > 0: // "when the door opens, tell me"
+		from := x.at(w.When, 0)
 		for i := from + 1; i < len(x.tokens); i++ {
 			if end, photo := x.toTell(i); end > 0 && x.pass(end) == len(x.tokens) {
 				f.event, f.photo = x.tokens[from:i], photo
 				return f, true
 			}
 		}
-	case x.at(w.wait, 0) > 0: // "wait until the door opens"
-		f.event = x.tokens[x.at(w.wait, 0):]
+	case x.at(w.Wait, 0) > 0: // "wait until the door opens"
+		f.event = x.tokens[x.at(w.Wait, 0):]
 		return f, len(f.event) > 0
-	case x.at(w.watch, 0) > 0:
-		return x.watchFor(x.at(w.watch, 0), f)
+	case x.at(w.Watch, 0) > 0:
+		return x.watchFor(x.at(w.Watch, 0), f)
 	}
 	return f, false
 }
@@ -135,7 +125,7 @@ func (x *request) andShow(f *waitFor) {
 	defer func() { x.tokens = all }()
 	x.tokens = f.event
 	for i := 1; i < len(x.tokens); i++ {
-		and := i + x.words().joining.longest(x.tokens, i)
+		and := i + x.words().Joining.longest(x.tokens, i)
 		if and == i {
 			continue
 		}
@@ -152,11 +142,11 @@ func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
 	w := &x.r.catalogue.watching
 	f.event, f.object = x.tokens[from:], true
 	for i := from + 1; i < len(x.tokens); i++ {
-		if end := i + w.until.longest(x.tokens, i); end > i {
+		if end := i + w.Until.longest(x.tokens, i); end > i {
 			f.event, f.object = x.ofIt(x.tokens[from:i], x.tokens[end:]), false
 			return f, end < len(x.tokens)
 		}
-		and := i + x.words().joining.longest(x.tokens, i)
+		and := i + x.words().Joining.longest(x.tokens, i)
 		if and == i && !x.tokens[i].pause {
 			continue
 		}
@@ -165,11 +155,11 @@ func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
 			continue
 		}
 		f.photo = photo
-		if any := x.at(w.anything, end); x.pass(end) == len(x.tokens) || any > 0 && x.pass(any) == len(x.tokens) {
+		if any := x.at(w.Anything, end); x.pass(end) == len(x.tokens) || any > 0 && x.pass(any) == len(x.tokens) {
 			f.event = x.tokens[from:i]
 			return f, true
 		}
-		when := x.at(w.when, end)
+		when := x.at(w.When, end)
 		f.event, f.object = x.ofIt(x.tokens[from:i], x.tokens[max(when, 0):]), false
 		return f, when > 0 && when < len(x.tokens)
 	}
@@ -178,7 +168,7 @@ func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
 
 // ofIt is an event with the thing in the place of "it".
 func (x *request) ofIt(thing, event []token) []token {
-	i := slices.IndexFunc(event, func(t token) bool { return x.words().referring.longest([]token{t}, 0) > 0 })
+	i := slices.IndexFunc(event, func(t token) bool { return x.words().Referring.longest([]token{t}, 0) > 0 })
 	if i < 0 {
 		return event
 	}
@@ -190,7 +180,7 @@ func (x *request) ofIt(thing, event []token) []token {
 func (x *request) within() (rest []token, lasts time.Duration) {
 	w := &x.r.catalogue.watching
 	for i := range x.tokens {
-		n := max(x.words().lasting.longest(x.tokens, i), w.within.longest(x.tokens, i))
+		n := max(x.words().Lasting.longest(x.tokens, i), w.Within.longest(x.tokens, i))
 		if n == 0 {
 			continue
 		}
@@ -300,13 +290,13 @@ func (x *request) numbers(i int) []match {
 		}
 		return list
 	}
-	x.words().number.each(x.tokens, i, func(end int, n float64) {
-		if x.words().filler.longest(x.tokens, i) > 0 {
+	x.words().Numbers.each(x.tokens, i, func(end int, n float64) {
+		if x.words().Fillers.longest(x.tokens, i) > 0 {
 			return // "a"
 		}
 		more(end, n)
 		if end < len(x.tokens) && n >= 20 && n < 100 && math.Mod(n, 10) == 0 { // "twenty five"
-			if ones := x.words().Numbers[x.tokens[end].text]; ones >= 1 && ones < 10 {
+			if ones := x.words().lists.Numbers[x.tokens[end].text]; ones >= 1 && ones < 10 {
 				more(end+1, n+ones)
 			}
 		}

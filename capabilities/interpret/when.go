@@ -78,7 +78,7 @@ func (x *request) between(i, end int) bool {
 	if x.pass(0) >= i || end >= len(x.tokens) {
 		return false
 	}
-	return x.words().joining.longest(x.tokens, end) > 0 || x.words().joining.longest(x.tokens, i-1) > 0 || x.tokens[end].pause || x.tokens[i].pause
+	return x.words().Joining.longest(x.tokens, end) > 0 || x.words().Joining.longest(x.tokens, i-1) > 0 || x.tokens[end].pause || x.tokens[i].pause
 }
 
 // apart reports whether a pause stands between what is named before word i: "turn off the
@@ -102,7 +102,7 @@ func (x *request) apart(i int) bool {
 // immediate is a word of the text that says at once, "" if there is none.
 func (x *request) immediate(tokens []token) string {
 	for i := range tokens {
-		if n := x.r.catalogue.context.atOnce.longest(tokens, i); n > 0 {
+		if n := x.r.catalogue.context.AtOnce.longest(tokens, i); n > 0 {
 			return joined(tokens[i : i+n])
 		}
 	}
@@ -113,15 +113,15 @@ func (x *request) immediate(tokens []token) string {
 // morning", "daily", "every two hours", "twice a day", "mondays".
 func (x *request) repeats(i int) bool {
 	w := x.words()
-	if w.repeating.longest(x.tokens, i) > 0 {
+	if w.Repeating.longest(x.tokens, i) > 0 {
 		return true
 	}
 	if t := x.tokens[i]; t.text != t.folded && x.weekday(t) {
 		return true
 	}
-	if n := w.all.longest(x.tokens, i); n > 0 && w.anyOne.longest(x.tokens, i) == 0 {
+	if n := w.All.longest(x.tokens, i); n > 0 && w.AnyOne.longest(x.tokens, i) == 0 {
 		end := i + n
-		end += w.other.longest(x.tokens, end)
+		end += w.Other.longest(x.tokens, end)
 		return x.period(max(end, w.cardinalEnd(x.tokens, end)))
 	}
 	end, n := x.often(i)
@@ -130,7 +130,7 @@ func (x *request) repeats(i int) bool {
 	}
 	per := 0
 	if n > 0 {
-		per = w.per.longest(x.tokens, end)
+		per = w.Per.longest(x.tokens, end)
 	}
 	return per > 0 && x.period(end+per)
 }
@@ -139,12 +139,12 @@ func (x *request) repeats(i int) bool {
 // i.
 func (x *request) period(i int) bool {
 	w := x.words()
-	return i < len(x.tokens) && (w.times.longest(x.tokens, i) > 0 || w.unit[x.tokens[i].folded] > 0)
+	return i < len(x.tokens) && (w.Times.longest(x.tokens, i) > 0 || w.Units[x.tokens[i].folded] > 0)
 }
 
 // weekday reports whether a word is the name of a day of the week.
 func (x *request) weekday(t token) bool {
-	_, is := x.words().weekday[t.folded]
+	_, is := x.words().Weekday[t.folded]
 	return is
 }
 
@@ -161,7 +161,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 	twice := func() (int, capabilities.Outcome, bool) {
 		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.said, x.tokens[i].text), " ... ")), nil), false
 	}
-	if n := w.delaying.longest(x.tokens, i); n > 0 {
+	if n := w.Delaying.longest(x.tokens, i); n > 0 {
 		if end, d := x.some(i + n); end > 0 {
 			if !t.begin.IsZero() {
 				return twice()
@@ -171,7 +171,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 		}
 	}
 	if end, d := x.length(i); end > 0 {
-		if n := w.fromNow.longest(x.tokens, end); n > 0 {
+		if n := w.FromNow.longest(x.tokens, end); n > 0 {
 			if !t.begin.IsZero() {
 				return twice()
 			}
@@ -179,7 +179,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 			return end + n, capabilities.Outcome{}, true
 		}
 	}
-	if n := w.lasting.longest(x.tokens, i); n > 0 {
+	if n := w.Lasting.longest(x.tokens, i); n > 0 {
 		if end, d := x.some(i + n); end > 0 {
 			if t.lasts > 0 || t.ends {
 				return twice()
@@ -188,7 +188,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 			return end, capabilities.Outcome{}, true
 		}
 	}
-	if n := w.ending.longest(x.tokens, i); n > 0 {
+	if n := w.Ending.longest(x.tokens, i); n > 0 {
 		end, at, out, ok := x.moment(i + n)
 		if !ok || end == 0 {
 			return i, out, end == 0
@@ -199,9 +199,9 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 		t.ends, t.end = true, at
 		return end, capabilities.Outcome{}, true
 	}
-	at := i + w.exactly.longest(x.tokens, i)
-	at += w.at.longest(x.tokens, at)
-	at += w.exactly.longest(x.tokens, at)
+	at := i + w.Exactly.longest(x.tokens, i)
+	at += w.At.longest(x.tokens, at)
+	at += w.Exactly.longest(x.tokens, at)
 	if at == i && !x.plainMoment(i, min(len(x.tokens), i+maxClock)) {
 		return i, capabilities.Outcome{}, true
 	}
@@ -241,10 +241,10 @@ func (x *request) beside(i int) (int, time.Duration) {
 	if end == 0 {
 		return i, 0
 	}
-	if n := w.ahead.longest(x.tokens, end); n > 0 {
+	if n := w.Ahead.longest(x.tokens, end); n > 0 {
 		return end + n, -d
 	}
-	if n := w.afterwards.longest(x.tokens, end); n > 0 {
+	if n := w.Afterwards.longest(x.tokens, end); n > 0 {
 		return end + n, d
 	}
 	return i, 0
@@ -269,8 +269,8 @@ func (x *request) length(i int) (end int, d time.Duration) {
 // some is a length of time at word i that is not meant to the second: "about five minutes",
 // "five minutes or so".
 func (x *request) some(i int) (end int, d time.Duration) {
-	if end, d = x.length(i + x.words().roughly.longest(x.tokens, i)); end > 0 {
-		end += x.words().exactly.longest(x.tokens, end)
+	if end, d = x.length(i + x.words().Roughly.longest(x.tokens, i)); end > 0 {
+		end += x.words().Exactly.longest(x.tokens, end)
 	}
 	return end, d
 }

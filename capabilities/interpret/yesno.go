@@ -12,10 +12,10 @@ func (x *request) asksFor(p *capabilities.Plan) string {
 	if p.Effect != capabilities.Query || p.Command.Watches() {
 		return ""
 	}
-	if from, _ := w.openly.find(y.tokens); from >= 0 { // "what", "how"
+	if from, _ := w.Openly.find(y.tokens); from >= 0 { // "what", "how"
 		return ""
 	}
-	if from, to := w.lacking.find(y.tokens); from >= 0 {
+	if from, to := w.Lacking.find(y.tokens); from >= 0 {
 		return joined(y.tokens[from:to])
 	}
 	if _, looks := p.Args.Get("thing"); looks {
@@ -26,10 +26,10 @@ func (x *request) asksFor(p *capabilities.Plan) string {
 		if y.named(i) {
 			continue
 		}
-		if w.anyOne.longest(y.tokens, i) > 0 {
+		if w.AnyOne.longest(y.tokens, i) > 0 {
 			any = capabilities.AnyOf
 		}
-		is := w.states[t.text]
+		is := w.States[t.text]
 		if is != "" && state != "" && is != state {
 			return ""
 		}

@@ -1,0 +1,62 @@
+package interpret
+
+import (
+	"maps"
+	"reflect"
+)
+
+// mergeLists takes over the fields of a later file: a list replaces the earlier list of
+// the same name, and the entries of a map replace those with the same key. An empty field
+// changes nothing.
+func mergeLists[T any](mine *T, later T) {
+	to, from := reflect.ValueOf(mine).Elem(), reflect.ValueOf(later)
+	for i := range to.NumField() {
+		if one := from.Field(i); !one.IsZero() {
+			if one.Kind() == reflect.Map {
+				one = mergedMap(to.Field(i), one)
+			}
+			to.Field(i).Set(one)
+		}
+	}
+}
+
+// mergedMap returns a map with the entries of both maps. Those of b win.
+func mergedMap(a, b reflect.Value) reflect.Value {
+	sum := reflect.MakeMap(b.Type())
+	for _, m := range []reflect.Value{a, b} {
+		for key, value := range m.Seq2() {
+			sum.SetMapIndex(key, value)
+		}
+	}
+	return sum
+}
+
+// compileSets makes each phrase set of the struct that into points to from the list or the
+// keys of the map with the same name in the struct that lists points to. Fields without a
+// namesake stay as they are.
+func compileSets(w *words, lists, into any) {
+	from, to := reflect.ValueOf(lists).Elem(), reflect.ValueOf(into).Elem()
+	for i := range to.NumField() {
+		if to.Type().Field(i).Type != reflect.TypeFor[*set]() {
+			continue
+		}
+		var list []string
+		if one := from.FieldByName(to.Type().Field(i).Name); one.Kind() == reflect.Map {
+			for key := range one.Seq() {
+				list = append(list, key.String())
+			}
+		} else {
+			list = one.Interface().([]string)
+		}
+		to.Field(i).Set(reflect.ValueOf(w.set(list)))
+	}
+}
+
+func merged[V any](a, b map[string]V) map[string]V {
+	a = maps.Clone(a)
+	if a == nil {
+		a = map[string]V{}
+	}
+	maps.Copy(a, b)
+	return a
+}

@@ -174,7 +174,8 @@ var layers = map[string]layer{
 
 	// 0 words: pure.
 	"capabilities":           {pure: true, below: []string{"mess"}},
-	"capabilities/interpret": {pure: true, below: []string{"capabilities", "internal/order", "internal/strictyaml", "mess"}},
+	"capabilities/lexicon":   {pure: true, below: []string{"capabilities"}},
+	"capabilities/interpret": {pure: true, below: []string{"capabilities", "capabilities/lexicon", "internal/order", "internal/strictyaml", "mess"}},
 	"internal/ascii":         {pure: true},
 	"internal/order":         {pure: true},
 	"mess":                   {pure: true, below: []string{"internal/ascii", "internal/strictyaml"}},

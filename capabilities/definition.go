@@ -1,6 +1,8 @@
 package capabilities
 
 import (
+	"fmt"
+
 	"github.com/messkit/messkit/mess"
 )
 
@@ -19,8 +21,24 @@ type Definition struct {
 	Parameters  []Parameter
 }
 
-// Parameter is one that a plan of a capability may bear.
+// Parameter is a parameter of a capability that a plan may set.
 type Parameter struct {
-	Name, Type, Unit string
-	Min, Max         *float64 // nil for no limit
+	Name string   `yaml:"name"`
+	Type string   `yaml:"type"` // number or text
+	Unit string   `yaml:"unit"`
+	Min  *float64 `yaml:"min"` // nil for no limit
+	Max  *float64 `yaml:"max"`
+}
+
+// Outside returns why the parameter cannot have the value, "" if it can.
+func (p Parameter) Outside(value any) string {
+	n, number := value.(float64)
+	_, text := value.(string)
+	switch {
+	case p.Type == "text" && text || p.Type == "number" && number && (p.Min == nil || n >= *p.Min) && (p.Max == nil || n <= *p.Max):
+		return ""
+	case p.Min != nil && p.Max != nil:
+		return fmt.Sprintf("%s is %v, and may be %v to %v %s", p.Name, value, *p.Min, *p.Max, p.Unit)
+	}
+	return fmt.Sprintf("%s is %v, which is no %s", p.Name, value, p.Type)
 }

@@ -77,7 +77,8 @@ const (
 	WatchLongest = 24 * time.Hour
 )
 
-// WatchDuration is how long a watch lasts where it is not said.
+// WatchDuration returns how long a wait for a condition lasts if the request does not say
+// it.
 func (h Home) WatchDuration() time.Duration {
 	if h.WatchFor > 0 {
 		return h.WatchFor
@@ -85,6 +86,7 @@ func (h Home) WatchDuration() time.Duration {
 	return min(WatchFor, h.MaxWatchDuration())
 }
 
+// MaxWatchDuration returns how long a wait for a condition may last.
 func (h Home) MaxWatchDuration() time.Duration {
 	if h.WatchLongest > 0 {
 		return h.WatchLongest

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/order"
 )
 
@@ -85,7 +86,7 @@ func (x *request) candidates(rd *reading) []int {
 
 // whereKept keeps the devices that see the place where a thing is looked for.
 func (r *Interpreter) whereKept(list []int, thing string) []int {
-	for place, things := range r.catalogue.lexicon.Kept {
+	for place, things := range r.catalogue.lexicon.lists.Kept {
 		if !slices.Contains(things, thing) {
 			continue
 		}
@@ -127,9 +128,9 @@ func (x *request) meantBy(rd *reading) (list []int, named bool) {
 	for _, b := range rd.slots {
 		switch b.kind {
 		case "device", "view", "spot":
-			lists = append(lists, b.match.devices)
+			lists = append(lists, b.match.Devices)
 		case "area":
-			lists = append(lists, x.r.index.in(b.match.value))
+			lists = append(lists, x.r.index.in(b.match.Value))
 		}
 	}
 	if len(lists) == 0 {
@@ -141,7 +142,7 @@ func (x *request) meantBy(rd *reading) (list []int, named bool) {
 	}
 	for _, other := range lists {
 		if len(list) > 0 && (len(other) != len(least) || &other[0] != &least[0]) {
-			is := memberOf(other)
+			is := lexicon.MemberTest(other)
 			list = slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !is(d) })
 		}
 	}
@@ -153,11 +154,11 @@ func (x *request) meant(rd *reading, d int) bool {
 	for _, b := range rd.slots {
 		switch b.kind {
 		case "device", "view", "spot":
-			if !slices.Contains(b.match.devices, d) {
+			if !slices.Contains(b.match.Devices, d) {
 				return false
 			}
 		case "area":
-			if !x.r.in(d, b.match.value) {
+			if !x.r.in(d, b.match.Value) {
 				return false
 			}
 		}

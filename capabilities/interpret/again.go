@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // maxTimes is how often one request may have a thing done.
@@ -15,9 +16,9 @@ const maxTimes = 20
 func (x *request) often(i int) (end, n int) {
 	w := x.words()
 	end = i
-	w.Repeats.each(x.tokens, i, func(to, times int) { end, n = to, times })
-	w.counts(x.tokens, i, func(to, count int) {
-		if k := w.TimesOver.longest(x.tokens, to); k > 0 {
+	w.Repeats.Each(x.tokens, i, func(to, times int) { end, n = to, times })
+	w.EachCount(x.tokens, i, func(to, count int) {
+		if k := w.TimesOver.Longest(x.tokens, to); k > 0 {
 			end, n = to+k, count
 		}
 	})
@@ -38,7 +39,7 @@ func (x *request) repeated() (capabilities.Outcome, bool) {
 		if end == i || x.named(i) {
 			continue
 		}
-		said := joined(x.tokens[i:end])
+		said := lexicon.Join(x.tokens[i:end])
 		out, ok := x.leaving(i, end)
 		if !ok || out.Plan == nil {
 			return noting(out, said), ok
@@ -50,7 +51,7 @@ func (x *request) repeated() (capabilities.Outcome, bool) {
 		case p.IsIdempotent():
 			return x.refuse(fmt.Sprintf("%q: to %s twice is as once; leave that out", said, p.Summary), nil), true
 		case p.NeedsRefill():
-			return x.shallI(p, fmt.Sprintf("%q: when that is done somebody must see to the %s before it can be done again; ", said, spaced(p.Device))), true
+			return x.shallI(p, fmt.Sprintf("%q: when that is done somebody must see to the %s before it can be done again; ", said, lexicon.SpaceHyphens(p.Device))), true
 		case !p.MayFollowItself():
 			return x.refuse(fmt.Sprintf("%q: to %s cannot be done again while it is so; make a request for each", said, p.Summary), nil), true
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // maxLost is how many words a text may have that are not understood and still
@@ -25,7 +26,7 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	all, readings, explain := x.tokens, x.readings, x.explain
-	again := func(tokens []token, lost []string, skips int) (capabilities.Outcome, bool) {
+	again := func(tokens []lexicon.Token, lost []string, skips int) (capabilities.Outcome, bool) {
 		x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
 		x.lost, x.skips = lost, skips
 		if skips == 0 && x.bareName() != "" { // "vacuum" of "vacuum the garden"
@@ -61,12 +62,12 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 			return out, true
 		}
 	}
-	if x.words().Conditionals.longest(all, 0) > 0 { // "when I get home, turn on the light"
+	if x.words().Conditionals.Longest(all, 0) > 0 { // "when I get home, turn on the light"
 		for i := 2; i < len(all); i++ {
-			if !x.r.catalogue.lexicon.orders[all[i].folded] {
+			if !x.r.catalogue.lexicon.orders[all[i].Folded] {
 				continue
 			}
-			if out, ok := again(all[i:], []string{joined(all[:i])}, 0); ok {
+			if out, ok := again(all[i:], []string{lexicon.Join(all[:i])}, 0); ok {
 				return out, true
 			}
 		}
@@ -75,10 +76,10 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 		if x.numbered(end) {
 			break
 		}
-		if out, ok := again(all[:end:end], []string{joined(all[end:])}, 0); ok {
+		if out, ok := again(all[:end:end], []string{lexicon.Join(all[end:])}, 0); ok {
 			return out, true
 		}
-		if !x.r.catalogue.lexicon.loose[all[end-1].folded] {
+		if !x.r.catalogue.lexicon.loose[all[end-1].Folded] {
 			break
 		}
 	}
@@ -104,7 +105,7 @@ func (x *request) without() (capabilities.Outcome, bool) {
 // names or stands for something here, and nothing that makes it no order.
 func (x *request) hasOrder() bool {
 	w, c := x.words(), x.r.catalogue
-	waits := w.Conditionals.longest(x.tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
+	waits := w.Conditionals.Longest(x.tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
 	if x.part || x.asks && !waits || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.tokens) > maxAlmost {
 		return false
 	}
@@ -113,11 +114,11 @@ func (x *request) hasOrder() bool {
 		if x.opposed(i) {
 			return false
 		}
-		if w.Negations.longest(x.tokens, i) > 0 || w.Reported.longest(x.tokens, i) > 0 || x.repeats(i) {
+		if w.Negations.Longest(x.tokens, i) > 0 || w.Reported.Longest(x.tokens, i) > 0 || x.repeats(i) {
 			return false
 		}
-		order = order || c.lexicon.orders[t.folded] || c.lexicon.acting[t.folded]
-		thing = thing || x.r.names.words[t.folded] || c.lexicon.naming[t.folded]
+		order = order || c.lexicon.orders[t.Folded] || c.lexicon.acting[t.Folded]
+		thing = thing || x.r.names.words[t.Folded] || c.lexicon.naming[t.Folded]
 	}
 	return order && thing
 }
@@ -127,11 +128,11 @@ func (x *request) hasOrder() bool {
 func (x *request) opposed(i int) bool {
 	l := &x.r.catalogue.lexicon
 	either := i + 2
-	if either >= len(x.tokens) || x.words().Joining.longest(x.tokens, i+1) == 0 && x.tokens[i+1].text != "or" {
+	if either >= len(x.tokens) || x.words().Joining.Longest(x.tokens, i+1) == 0 && x.tokens[i+1].Text != "or" {
 		return false
 	}
 	says := func(i int) (all signal) {
-		l.says.each(x.tokens, i, func(end int, s signal) {
+		l.says.Each(x.tokens, i, func(end int, s signal) {
 			if end == i+1 {
 				all |= s
 			}
@@ -153,7 +154,7 @@ func (x *request) opposed(i int) bool {
 func (x *request) valued(i int) bool {
 	l := &x.r.catalogue.lexicon
 	for ; i < len(x.tokens); i++ {
-		if l.colour.longest(x.tokens, i) > 0 || l.level.longest(x.tokens, i) > 0 {
+		if l.colour.Longest(x.tokens, i) > 0 || l.level.Longest(x.tokens, i) > 0 {
 			return true
 		}
 	}
@@ -164,7 +165,7 @@ func (x *request) valued(i int) bool {
 // nobody knows then whether it counts that.
 func (x *request) numbered(i int) bool {
 	for from := max(0, i-3); from < i; from++ {
-		if x.words().cardinalEnd(x.tokens, from) == i && (i == len(x.tokens) || !x.tokens[i].pause) {
+		if x.words().CardinalEnd(x.tokens, from) == i && (i == len(x.tokens) || !x.tokens[i].Pause) {
 			return true
 		}
 	}
@@ -174,20 +175,20 @@ func (x *request) numbered(i int) bool {
 // remark parts an order from what is said beside it, behind a comma or a full stop, and
 // orders nothing: "I'm in the driveway, open the garage door". order is nil if there is no
 // such thing.
-func (x *request) remark() (order []token, said string) {
+func (x *request) remark() (order []lexicon.Token, said string) {
 	for i := 2; i+1 < len(x.tokens); i++ {
-		if !x.tokens[i].pause {
+		if !x.tokens[i].Pause {
 			continue
 		}
 		before, behind := x.tokens[:i:i], x.tokens[i:]
-		tells := func(tokens []token) bool {
-			return !x.commands(tokens) || x.r.describes(joined(tokens), &capabilities.Plan{Risk: capabilities.RiskComfort})
+		tells := func(tokens []lexicon.Token) bool {
+			return !x.commands(tokens) || x.r.describes(lexicon.Join(tokens), &capabilities.Plan{Risk: capabilities.RiskComfort})
 		}
 		switch {
 		case x.opens(i) && tells(before):
-			return behind, joined(before)
+			return behind, lexicon.Join(before)
 		case x.commands(before) && tells(behind):
-			return before, joined(behind)
+			return before, lexicon.Join(behind)
 		}
 	}
 	return nil, ""
@@ -196,7 +197,7 @@ func (x *request) remark() (order []token, said string) {
 // remarked carries out an order beside which a remark stands that only tells how things
 // are, as beside a request: "it's dark, turn on the porch light". What is refused for the
 // order alone is so with it.
-func (x *request) remarked(order []token, remark string) (capabilities.Outcome, bool) {
+func (x *request) remarked(order []lexicon.Token, remark string) (capabilities.Outcome, bool) {
 	req := x.req
 	req.Intent = withPauses(order)
 	o := x.r.said(req, x.given)
@@ -221,12 +222,12 @@ func (x *request) remarked(order []token, remark string) (capabilities.Outcome, 
 
 // commands reports whether the words order something, limit what is done, or say
 // when.
-func (x *request) commands(tokens []token) bool {
+func (x *request) commands(tokens []lexicon.Token) bool {
 	y := &request{r: x.r, tokens: tokens}
 	l, w := &x.r.catalogue.lexicon, x.words()
 	for i, t := range tokens {
-		if l.orders[t.folded] || l.acting[t.folded] && x.r.catalogue.context.Being.longest(tokens, i) == 0 || w.Conditionals.longest(tokens, i) > 0 || w.Excepting.longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
-			w.cardinalEnd(tokens, i) > i || l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 {
+		if l.orders[t.Folded] || l.acting[t.Folded] && x.r.catalogue.context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
+			w.CardinalEnd(tokens, i) > i || l.colour.Longest(tokens, i) > 0 || l.level.Longest(tokens, i) > 0 {
 			return true
 		}
 	}
@@ -248,9 +249,9 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 	var wrong []int
 	likely := false
 	for i, t := range x.tokens {
-		if x.r.knows(t) || c.vocabulary[t.folded] || c.timely[t.folded] {
-			likely = likely || l.orders[t.folded] || l.acting[t.folded] || x.r.names.words[t.folded] || l.naming[t.folded]
-		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.words().Reported.longest(x.tokens, i) > 0 {
+		if x.r.knows(t) || c.vocabulary[t.Folded] || c.timely[t.Folded] {
+			likely = likely || l.orders[t.Folded] || l.acting[t.Folded] || x.r.names.words[t.Folded] || l.naming[t.Folded]
+		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.words().Reported.Longest(x.tokens, i) > 0 {
 			return capabilities.Outcome{}, false
 		}
 	}
@@ -258,13 +259,13 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	all, readings, explain := x.tokens, x.readings, x.explain
-	ways := [][]token{slices.Clone(all)}
+	ways := [][]lexicon.Token{slices.Clone(all)}
 	for _, i := range wrong {
-		var next [][]token
+		var next [][]lexicon.Token
 		for _, way := range ways {
-			for _, word := range x.r.meantBy(all[i].folded) {
+			for _, word := range x.r.meantBy(all[i].Folded) {
 				fixed := slices.Clone(way)
-				fixed[i].text, fixed[i].folded = word, word
+				fixed[i].Text, fixed[i].Folded = word, word
 				next = append(next, fixed)
 			}
 		}
@@ -303,10 +304,10 @@ func (x *request) actsBy(id string) bool {
 }
 
 // mended reads the order with other words in the place of those that are misspelt.
-func (x *request) mended(tokens []token, wrong []int) (capabilities.Outcome, bool) {
+func (x *request) mended(tokens []lexicon.Token, wrong []int) (capabilities.Outcome, bool) {
 	was, is := make([]string, len(wrong)), make([]string, len(wrong))
 	for n, i := range wrong {
-		was[n], is[n] = x.tokens[i].text, tokens[i].text
+		was[n], is[n] = x.tokens[i].Text, tokens[i].Text
 	}
 	x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
 	if !x.hasOrder() || x.anyForeign() {
@@ -343,13 +344,13 @@ func (x *request) anyForeign() bool {
 // foreign reports whether a condition or a time begins at word i, which nobody
 // here can keep.
 func (x *request) foreign(i int) bool {
-	return !x.named(i) && (x.words().Conditionals.longest(x.tokens, i) > 0 || x.dated(i))
+	return !x.named(i) && (x.words().Conditionals.Longest(x.tokens, i) > 0 || x.dated(i))
 }
 
 // dated reports whether a time begins at word i. What cannot be kept of those is
 // told better than asked.
 func (x *request) dated(i int) bool {
-	return x.timed(i) || x.timed(i+1) && x.words().Clock.longest(x.tokens, i) > 0 || x.lasting(i).end > 0
+	return x.timed(i) || x.timed(i+1) && x.words().Clock.Longest(x.tokens, i) > 0 || x.lasting(i).end > 0
 }
 
 // strangeFrom is the first word that is not understood, or cannot be kept; 0 if
@@ -360,7 +361,7 @@ func (x *request) strangeFrom() (i int, kept bool) {
 		case x.named(i):
 		case x.dated(i):
 			return 0, false
-		case x.words().Conditionals.longest(x.tokens, i) > 0, !x.r.knows(t):
+		case x.words().Conditionals.Longest(x.tokens, i) > 0, !x.r.knows(t):
 			if i >= 2 {
 				return i, true
 			}
@@ -375,14 +376,14 @@ func (x *request) losing() string {
 		return ""
 	}
 	if len(x.taken) > 0 {
-		return fmt.Sprintf("not understood: %s; with %s instead, ", quoted(x.lost), quoted(x.taken))
+		return fmt.Sprintf("not understood: %s; with %s instead, ", lexicon.QuoteList(x.lost), lexicon.QuoteList(x.taken))
 	}
 	w := x.words()
-	if from, _ := w.Conditionals.find(w.tokens(x.lost[0])); from >= 0 {
+	if from, _ := w.Conditionals.Find(w.Tokens(x.lost[0])); from >= 0 {
 		return fmt.Sprintf("nothing here waits for %q; without that, ", x.lost[0])
 	}
 	if d := x.sweeping(); d >= 0 {
-		return "not understood: " + quoted(x.lost) + "; " + x.knowsRooms(d) + "; without what was not understood, "
+		return "not understood: " + lexicon.QuoteList(x.lost) + "; " + x.knowsRooms(d) + "; without what was not understood, "
 	}
-	return "not understood: " + quoted(x.lost) + "; without that, "
+	return "not understood: " + lexicon.QuoteList(x.lost) + "; without that, "
 }

@@ -8,30 +8,31 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // amountWords adds the words of amounts to a list.
-func (l *lexicon) amountWords(into map[string]bool) {
-	l.share.words(into)
-	l.white.words(into)
-	l.side.words(into)
-	l.degree.words(into)
-	l.kelvin.words(into)
+func (l *frameLexicon) amountWords(into map[string]bool) {
+	l.share.AddWords(into)
+	l.white.AddWords(into)
+	l.side.AddWords(into)
+	l.degree.AddWords(into)
+	l.kelvin.AddWords(into)
 }
 
 // amounts compiles the words of amounts.
-func (l *lexicon) amounts(w *words) {
-	l.share, l.white, l.side = &phrases[float64]{}, &phrases[float64]{}, &phrases[string]{}
-	for _, text := range slices.Sorted(maps.Keys(l.Shares)) {
-		l.share.add(w.bare(w.tokens(text)), l.Shares[text])
+func (l *frameLexicon) amounts(w *lexicon.Lexicon) {
+	l.share, l.white, l.side = &lexicon.Trie[float64]{}, &lexicon.Trie[float64]{}, &lexicon.Trie[string]{}
+	for _, text := range slices.Sorted(maps.Keys(l.lists.Shares)) {
+		l.share.Add(w.Bare(w.Tokens(text)), l.lists.Shares[text])
 	}
-	for _, text := range slices.Sorted(maps.Keys(l.Whites)) {
-		l.white.add(w.tokens(text), l.Whites[text])
+	for _, text := range slices.Sorted(maps.Keys(l.lists.Whites)) {
+		l.white.Add(w.Tokens(text), l.lists.Whites[text])
 	}
-	for _, text := range l.Sides {
-		l.side.add(w.tokens(text), text)
+	for _, text := range l.lists.Sides {
+		l.side.Add(w.Tokens(text), text)
 	}
-	l.degree, l.kelvin = w.set(l.Degrees), w.set(l.Kelvins)
+	l.degree, l.kelvin = w.Set(l.lists.Degrees), w.Set(l.lists.Kelvins)
 }
 
 // unsaidUnit is the unit of a number that was said without one, where one is needed.
@@ -41,39 +42,41 @@ const unsaidUnit = "unsaid"
 var amountKinds = []string{"angle", "kelvin", "percent", "percentage", "temperature"}
 
 // amountMatches are the readings of the words from i on as an amount of the kind.
-func (x *request) amountMatches(kind string, i int) []match {
-	var list []match
+func (x *request) amountMatches(kind string, i int) []lexicon.SlotValue {
+	var list []lexicon.SlotValue
 	l, w := &x.r.catalogue.lexicon, x.words()
-	add := func(end int, n float64) { list = append(list, match{end: end, amount: n, value: decimalText(n)}) }
-	united := func(unit *set, end int, n float64) {
-		if k := unit.longest(x.tokens, end); k > 0 {
+	add := func(end int, n float64) {
+		list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n)})
+	}
+	united := func(unit *lexicon.PhraseSet, end int, n float64) {
+		if k := unit.Longest(x.tokens, end); k > 0 {
 			add(end+k, n)
 		}
 	}
 	switch kind {
 	case "percent":
-		l.share.each(x.tokens, i, add)
-		w.cardinal(x.tokens, i, func(end int, n float64) { united(l.percentOf, end, n) })
+		l.share.Each(x.tokens, i, add)
+		w.EachCardinal(x.tokens, i, func(end int, n float64) { united(l.percentOf, end, n) })
 	case "percentage": // of which is known what it is
-		w.cardinal(x.tokens, i, func(end int, n float64) {
-			if k := l.percentOf.longest(x.tokens, end); n >= 0 && n <= 100 {
+		w.EachCardinal(x.tokens, i, func(end int, n float64) {
+			if k := l.percentOf.Longest(x.tokens, end); n >= 0 && n <= 100 {
 				add(end+k, n)
 			}
 		})
 	case "angle":
-		w.cardinal(x.tokens, i, func(end int, n float64) {
+		w.EachCardinal(x.tokens, i, func(end int, n float64) {
 			if united(l.degree, end, n); end == len(x.tokens) && !x.named(i) { // it is asked whether these are degrees
-				list = append(list, match{end: end, amount: n, value: decimalText(n), unit: unsaidUnit})
+				list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n), Unit: unsaidUnit})
 			}
 		})
 	case "temperature":
 		return x.temperatures(i)
 	case "kelvin":
-		l.white.each(x.tokens, i, add)
-		w.cardinal(x.tokens, i, func(end int, n float64) { united(l.kelvin, end, n) })
+		l.white.Each(x.tokens, i, add)
+		w.EachCardinal(x.tokens, i, func(end int, n float64) { united(l.kelvin, end, n) })
 		if i < len(x.tokens) { // "2700k"
-			digits, unit := cutNumber(x.tokens[i].text)
-			if n, err := strconv.ParseFloat(digits, 64); err == nil && unit != "" && l.kelvin.longest([]token{{text: unit, folded: unit}}, 0) == 1 {
+			digits, unit := lexicon.CutNumber(x.tokens[i].Text)
+			if n, err := strconv.ParseFloat(digits, 64); err == nil && unit != "" && l.kelvin.Longest([]lexicon.Token{{Text: unit, Folded: unit}}, 0) == 1 {
 				add(i+1, n)
 			}
 		}
@@ -83,25 +86,25 @@ func (x *request) amountMatches(kind string, i int) []match {
 
 // temperatures are the readings of the words from i on as a temperature, in °C: a
 // number alone, or one with its unit.
-func (x *request) temperatures(i int) []match {
-	var list []match
+func (x *request) temperatures(i int) []lexicon.SlotValue {
+	var list []lexicon.SlotValue
 	for _, m := range x.numbers(i) {
-		if m.unit == "" && (x.named(i) || m.end < len(x.tokens) && x.words().Measures[x.tokens[m.end].folded]) {
+		if m.Unit == "" && (x.named(i) || m.End < len(x.tokens) && x.words().Measures[x.tokens[m.End].Folded]) {
 			continue // a number without its unit is another, and one in a name is none
 		}
 		if celsius, ok := x.r.catalogue.inUnitOf("temperature", &m); ok {
-			list = append(list, match{end: m.end, amount: celsius, value: decimalText(celsius)})
+			list = append(list, lexicon.SlotValue{End: m.End, Amount: celsius, Value: lexicon.DecimalText(celsius)})
 		}
 	}
 	return list
 }
 
 // positionMatches are the angles with a name at word i, and sides that may have none.
-func (x *request) positionMatches(i int) []match {
+func (x *request) positionMatches(i int) []lexicon.SlotValue {
 	list := x.called(x.r.names.positions, i)
-	x.r.catalogue.lexicon.side.each(x.tokens, i, func(end int, side string) {
-		if !slices.ContainsFunc(list, func(m match) bool { return m.end >= end }) {
-			list = append(list, match{end: end, value: side})
+	x.r.catalogue.lexicon.side.Each(x.tokens, i, func(end int, side string) {
+		if !slices.ContainsFunc(list, func(m lexicon.SlotValue) bool { return m.End >= end }) {
+			list = append(list, lexicon.SlotValue{End: end, Value: side})
 		}
 	})
 	return list
@@ -112,22 +115,22 @@ func (x *request) positionMatches(i int) []match {
 func (x *request) measure(rd *reading, d int) (capabilities.Outcome, bool) {
 	if m := rd.slot("position"); m != nil {
 		list := x.r.home.Devices[d].Positions
-		at := slices.IndexFunc(list, func(p capabilities.Pose) bool { return strings.EqualFold(p.Name, m.value) })
+		at := slices.IndexFunc(list, func(p capabilities.Pose) bool { return strings.EqualFold(p.Name, m.Value) })
 		if at < 0 {
-			return x.refuse(fmt.Sprintf("the %s has no position called %q; %s", x.r.label(d), m.value, x.r.turnable(d)), positionNames(list)), false
+			return x.refuse(fmt.Sprintf("the %s has no position called %q; %s", x.r.label(d), m.Value, x.r.turnable(d)), positionNames(list)), false
 		}
 		rd.args = rd.args.Set("angle", list[at].Angle)
 	}
 	if closing, ok := rd.args.Get("closing"); ok {
 		percent, _ := closing.(float64)
 		if percent > 100 {
-			return x.refuse(fmt.Sprintf("%s percent is more than all of it; ask for 0 to 100", decimalText(percent)), nil), false
+			return x.refuse(fmt.Sprintf("%s percent is more than all of it; ask for 0 to 100", lexicon.DecimalText(percent)), nil), false
 		}
-		options := []string{decimalText(percent) + " percent open", decimalText(100-percent) + " percent open"}
+		options := []string{lexicon.DecimalText(percent) + " percent open", lexicon.DecimalText(100-percent) + " percent open"}
 		values := []float64{percent, 100 - percent}
 		at := 0
 		if percent != 50 {
-			picked, out, ok := x.ask(capabilities.Question{Field: "opening", Text: "how far: " + oneOf(options) + "?", Options: options})
+			picked, out, ok := x.ask(capabilities.Question{Field: "opening", Text: "how far: " + lexicon.OrList(options) + "?", Options: options})
 			if !ok {
 				return out, false
 			}
@@ -141,7 +144,7 @@ func (x *request) measure(rd *reading, d int) (capabilities.Outcome, bool) {
 		limits, bounded := x.r.home.Devices[d].Within[a.Key]
 		n, number := a.Value.(float64)
 		if bounded && number && (n < limits.Min || n > limits.Max) {
-			return x.refuse(fmt.Sprintf("the %s cannot be set to %s %s; %s", x.r.label(d), decimalText(n), unitOf(rd.capability, a.Key), x.r.bounds(d, a.Key, limits)), nil), false
+			return x.refuse(fmt.Sprintf("the %s cannot be set to %s %s; %s", x.r.label(d), lexicon.DecimalText(n), unitOf(rd.capability, a.Key), x.r.bounds(d, a.Key, limits)), nil), false
 		}
 	}
 	return capabilities.Outcome{}, true
@@ -161,13 +164,13 @@ func (r *Interpreter) bounds(d int, key string, limits capabilities.Range) strin
 	if key == "angle" {
 		return r.turnable(d)
 	}
-	return fmt.Sprintf("it goes from %s to %s", decimalText(limits.Min), decimalText(limits.Max))
+	return fmt.Sprintf("it goes from %s to %s", lexicon.DecimalText(limits.Min), lexicon.DecimalText(limits.Max))
 }
 
 // turnable says to where a device can be turned.
 func (r *Interpreter) turnable(d int) string {
 	limits, names := r.home.Devices[d].Within["angle"], positionNames(r.home.Devices[d].Positions)
-	s := fmt.Sprintf("it turns from %s to %s degrees", decimalText(limits.Min), decimalText(limits.Max))
+	s := fmt.Sprintf("it turns from %s to %s degrees", lexicon.DecimalText(limits.Min), lexicon.DecimalText(limits.Max))
 	if len(names) > 0 {
 		s += ", and knows " + strings.Join(names, ", ")
 	}
@@ -186,13 +189,13 @@ func positionNames(list []capabilities.Pose) []string {
 func (rd *reading) angleText() string {
 	at, _ := rd.args.Get("angle")
 	n, known := at.(float64)
-	text := decimalText(n) + " degrees"
+	text := lexicon.DecimalText(n) + " degrees"
 	m := rd.slot("position")
 	switch {
 	case m != nil && known:
-		return m.value + " (" + text + ")"
+		return m.Value + " (" + text + ")"
 	case m != nil:
-		return m.value
+		return m.Value
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -58,67 +59,43 @@ func MatchYesNo(text string) (yes, no, stop bool) { return Default().MatchYesNo(
 // stop goes with no.
 func (c *Catalogue) MatchYesNo(text string) (yes, no, stop bool) {
 	w := c.words
-	if len(text) > maxText {
+	if len(text) > lexicon.MaxText {
 		return false, false, false
 	}
-	tokens := w.tokens(text)
-	if from, _ := w.Stop.find(tokens); from >= 0 || w.whole(w.EndingTalk, tokens) {
+	tokens := w.Tokens(text)
+	if from, _ := w.Stop.Find(tokens); from >= 0 || w.Whole(w.EndingTalk, tokens) {
 		return false, true, true
 	}
-	if from, _ := w.Undecided.find(tokens); from >= 0 {
+	if from, _ := w.Undecided.Find(tokens); from >= 0 {
 		return false, false, false
 	}
-	if from, _ := w.Indifferent.find(tokens); from >= 0 {
+	if from, _ := w.Indifferent.Find(tokens); from >= 0 {
 		return false, false, false
 	}
 	start := 0
-	for start < len(tokens) && w.Fillers.longest(tokens, start) > 0 && w.No.longest(tokens, start) == 0 {
-		start += w.Fillers.longest(tokens, start)
+	for start < len(tokens) && w.Fillers.Longest(tokens, start) > 0 && w.No.Longest(tokens, start) == 0 {
+		start += w.Fillers.Longest(tokens, start)
 	}
-	if w.No.longest(tokens, start) > 0 {
+	if w.No.Longest(tokens, start) > 0 {
 		return false, true, false
 	}
-	if from, _ := w.Denying.find(tokens); from >= 0 {
-		return false, w.Yes.longest(tokens, start) == 0, false // "yes and no" is neither
+	if from, _ := w.Denying.Find(tokens); from >= 0 {
+		return false, w.Yes.Longest(tokens, start) == 0, false // "yes and no" is neither
 	}
-	char, _ := sign(text)
-	return char == "" && !w.asks(text, tokens) && (w.whole(w.Yes, tokens) || w.affirms(tokens)), false, false
-}
-
-// affirms reports whether all words are of those that affirm something, and one
-// at least says so itself.
-func (w *words) affirms(tokens []token) bool {
-	said := false
-	for _, none := range []*set{w.Praising, w.Recounting} {
-		if from, _ := none.find(tokens); from >= 0 {
-			return false
-		}
-	}
-	for i := 0; i < len(tokens); {
-		yes := w.Affirming.longest(tokens, i)
-		if said { // "sure, go ahead", but "confirm it" asks for something
-			yes = max(yes, w.Yes.longest(tokens, i))
-		}
-		n := max(yes, w.Agreeing.longest(tokens, i), w.Fillers.longest(tokens, i))
-		if n == 0 {
-			return false
-		}
-		said = said || yes > 0
-		i += n
-	}
-	return said
+	char, _ := lexicon.FirstSign(text)
+	return char == "" && !w.IsQuestion(text, tokens) && (w.Whole(w.Yes, tokens) || w.Affirms(tokens)), false, false
 }
 
 // stops reports whether text is nothing but a stop word.
 func (c *Catalogue) stops(text string) bool {
-	return len(text) <= maxText && c.words.whole(c.words.Stop, c.words.tokens(text))
+	return len(text) <= lexicon.MaxText && c.words.Whole(c.words.Stop, c.words.Tokens(text))
 }
 
 // takesBack reports whether text says stop somewhere, whatever else it says.
 func (c *Catalogue) takesBack(text string) bool {
-	if len(text) > maxText {
+	if len(text) > lexicon.MaxText {
 		return false
 	}
-	from, _ := c.words.Stop.find(c.words.tokens(text))
+	from, _ := c.words.Stop.Find(c.words.Tokens(text))
 	return from >= 0
 }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -18,7 +18,7 @@ func (x *request) doubtful(rd *reading) bool {
 // unmeasured is the doubt of an order for so many of what a machine makes: nobody can
 // tell it that.
 func unmeasured(n float64) string {
-	return fmt.Sprintf("how much it makes is what it was filled with, and not %s", decimalText(n))
+	return fmt.Sprintf("how much it makes is what it was filled with, and not %s", lexicon.DecimalText(n))
 }
 
 // argsOf are the parameters that a frame and the words give.
@@ -55,19 +55,19 @@ const amountField = "amount"
 
 // differing is the frame of what frame f would be with a difference in place of a level,
 // nil if there is none.
-func (l *lexicon) differing(f *frame, s signal) *frame {
+func (l *frameLexicon) differing(f *frame, s signal) *frame {
 	s = s&^l.bits[level] | l.bits[differs]
-	if i := slices.IndexFunc(l.Frames, func(o *frame) bool { return o.Change != 0 && o.of.Command == f.of.Command && o.fits(s) }); i >= 0 {
-		return l.Frames[i]
+	if i := slices.IndexFunc(l.lists.Frames, func(o *frame) bool { return o.Change != 0 && o.of.Command == f.of.Command && o.fits(s) }); i >= 0 {
+		return l.lists.Frames[i]
 	}
 	return nil
 }
 
 // byOrTo asks whether an amount is how much, or by how much, and puts it in.
 func (x *request) byOrTo(rd *reading) (capabilities.Outcome, bool) {
-	percent := decimalText(math.Abs(rd.number)) + " percent"
+	percent := lexicon.DecimalText(math.Abs(rd.number)) + " percent"
 	options := []string{"to " + percent, "by " + percent}
-	q := capabilities.Question{Field: amountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, oneOf(options)), Options: options}
+	q := capabilities.Question{Field: amountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, lexicon.OrList(options)), Options: options}
 	picked, out, ok := x.ask(q)
 	switch {
 	case !ok:
@@ -94,21 +94,21 @@ func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
 		return x.byOrTo(rd)
 	case "colour":
 		q = capabilities.Question{Field: "colour", Text: "which colour?"}
-		for _, name := range l.Offered {
-			if hex, ok := l.Colours[name]; ok {
+		for _, name := range l.lists.Offered {
+			if hex, ok := l.lists.Colours[name]; ok {
 				q.Options, values[name] = append(q.Options, name), hex
 			}
 		}
 	case "level":
-		q = capabilities.Question{Field: "level", Options: []string{decimalText(rd.number) + " percent"}}
+		q = capabilities.Question{Field: "level", Options: []string{lexicon.DecimalText(rd.number) + " percent"}}
 		values[q.Options[0]] = rd.number
 		if tenth := rd.number * 10; rd.number <= 10 && tenth > 0 {
-			q.Options = append(q.Options, decimalText(tenth)+" percent")
+			q.Options = append(q.Options, lexicon.DecimalText(tenth)+" percent")
 			values[q.Options[1]] = tenth
 		} else {
 			q.Options = append(q.Options, capabilities.NoneOfThese)
 		}
-		q.Text = fmt.Sprintf("how bright: %s?", oneOf(q.Options))
+		q.Text = fmt.Sprintf("how bright: %s?", lexicon.OrList(q.Options))
 	}
 	picked, out, ok := x.ask(q)
 	if !ok {
@@ -121,5 +121,3 @@ func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
 	rd.args = rd.args.Set(rd.asks, value)
 	return capabilities.Outcome{}, true
 }
-
-func decimalText(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // untilTold is the option of a question for how long that sets no end.
@@ -17,12 +17,12 @@ const untilTold = "until told otherwise"
 // said.
 func (x *request) awhile() (capabilities.Outcome, bool) {
 	for i := 0; i < len(x.tokens); i++ {
-		long := x.words().DayLong.longest(x.tokens, i)
-		n := max(long, x.words().Awhile.longest(x.tokens, i))
+		long := x.words().DayLong.Longest(x.tokens, i)
+		n := max(long, x.words().Awhile.Longest(x.tokens, i))
 		if n == 0 || x.named(i) {
 			continue
 		}
-		said := joined(x.tokens[i : i+n])
+		said := lexicon.Join(x.tokens[i : i+n])
 		out, ok := x.leaving(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
 			return noting(out, said), ok
@@ -66,7 +66,7 @@ func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilit
 	case picked[0] == untilTold:
 		return capabilities.Outcome{Plan: &p}
 	}
-	lasts := x.words().length(x.words().tokens(picked[0]))
+	lasts := x.words().WholeDuration(x.words().Tokens(picked[0]))
 	steps := slices.Clone(p.Each())
 	for i := range steps {
 		steps[i].For = lasts
@@ -83,17 +83,6 @@ func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilit
 // forField is the field of a question for how long.
 const forField = "for"
 
-// length is the length of time that words are, 0 if they are none.
-func (w *words) length(tokens []token) (d time.Duration) {
-	at := w.Lasting.longest(tokens, 0)
-	w.durations(tokens, at, func(end int, one time.Duration) {
-		if len(w.bare(tokens[end:])) == 0 {
-			d = one
-		}
-	})
-	return d
-}
-
 // howLongAtTheEnd reads an order that ends with a length of time of which it was not said
 // what it is: "pump on 10s", "rover forward 2 seconds". It is asked whether it is to last so
 // long.
@@ -106,13 +95,13 @@ func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
 	}
 	for i := 2; i < len(x.tokens); i++ {
 		end, d := x.length(i)
-		if d == 0 || end != len(x.tokens) || x.named(i) || x.words().Fillers.longest(x.tokens, i) > 0 { // "twice a day"
+		if d == 0 || end != len(x.tokens) || x.named(i) || x.words().Fillers.Longest(x.tokens, i) > 0 { // "twice a day"
 			continue
 		}
-		if w := x.words(); w.Clock.longest(x.tokens, i-1)+w.Lasting.longest(x.tokens, i-1)+w.Delaying.longest(x.tokens, i-1)+w.Ending.longest(x.tokens, i-1) > 0 {
+		if w := x.words(); w.Clock.Longest(x.tokens, i-1)+w.Lasting.Longest(x.tokens, i-1)+w.Delaying.Longest(x.tokens, i-1)+w.Ending.Longest(x.tokens, i-1) > 0 {
 			return capabilities.Outcome{}, false
 		}
-		said := joined(x.tokens[i:end])
+		said := lexicon.Join(x.tokens[i:end])
 		out, ok := x.leaving(i, end)
 		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !switches(*p, true) {
 			x.tokens, x.readings, x.matches, x.names = all, before, nil, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -23,8 +24,8 @@ func (x *request) place(a *mess.Area) (capabilities.Outcome, bool) {
 	case a.Name == "":
 		return x.refuse(fmt.Sprintf("constraints.location: nothing here knows where it is on a map; name a place, like %s, or leave it out", oneOfMany(x.r.placeNames())), nil), true
 	}
-	if x.demand.location = x.area(a.Name); x.demand.location == "" && !w.whole(w.Home, w.tokens(a.Name)) {
-		return x.refuse(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, oneOfMany(x.r.placeNames())), x.r.near(split(a.Name))), true
+	if x.demand.location = x.area(a.Name); x.demand.location == "" && !w.Whole(w.Home, w.Tokens(a.Name)) {
+		return x.refuse(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, oneOfMany(x.r.placeNames())), x.r.near(lexicon.Split(a.Name))), true
 	}
 	return capabilities.Outcome{}, false
 }
@@ -60,7 +61,7 @@ func (r *Interpreter) placeNames() []string {
 	for _, d := range r.home.Devices {
 		list = append(append(append(list, d.Area), rooms(d.Spots)...), d.Sees...)
 	}
-	return distinct(list)
+	return lexicon.Distinct(list)
 }
 
 func oneOfMany(list []string) string {
@@ -115,7 +116,7 @@ func keyLike(key string) string {
 		return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s[strings.LastIndexByte(s, '.')+1:]))
 	}
 	for _, known := range limiting {
-		if distance(plain(key), plain(known)) <= 1 {
+		if lexicon.Distance(plain(key), plain(known)) <= 1 {
 			return known
 		}
 	}
@@ -136,19 +137,19 @@ func (x *request) limited(rd *reading) (capabilities.Outcome, bool) {
 // a condition or a time, calls off, or has signs.
 func (r *Interpreter) limits(line string) bool {
 	w := r.catalogue.words
-	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.tokens(line)}
+	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.Tokens(line)}
 	if char, _ := r.sign(line); char != "" {
 		return true
 	}
-	if from, _ := w.Stop.find(y.tokens); from >= 0 {
+	if from, _ := w.Stop.Find(y.tokens); from >= 0 {
 		return true
 	}
 	for i := 0; i < len(y.tokens); i++ {
-		if n := max(w.Facts.longest(y.tokens, i), w.Fillers.longest(y.tokens, i)); n > 1 { // "I am", "good evening"
+		if n := max(w.Facts.Longest(y.tokens, i), w.Fillers.Longest(y.tokens, i)); n > 1 { // "I am", "good evening"
 			i += n - 1
 			continue
 		}
-		limits := w.Negations.longest(y.tokens, i) > 0 || w.Conditionals.longest(y.tokens, i) > 0 || y.timed(i)
+		limits := w.Negations.Longest(y.tokens, i) > 0 || w.Conditionals.Longest(y.tokens, i) > 0 || y.timed(i)
 		if limits && !y.named(i) {
 			return true
 		}

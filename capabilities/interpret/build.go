@@ -7,18 +7,19 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
 // build makes the catalogue of what was read, and notes what is wrong with it.
 func (b *builder) build() *Catalogue {
-	b.words.compile()
-	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: b.words, lexicon: b.lexicon, grammar: &grammar{}, events: &grammar{}, objects: &grammar{}, watching: b.watching, context: b.context, letter: b.letter, measure: &phrases[string]{}, wordsOf: map[string]map[string]bool{}, vocabulary: map[string]bool{}}
-	e := expander{rules: b.parsedRules(), fold: b.words.fold}
+	b.words.Compile()
+	c := &Catalogue{list: b.list, classes: b.classes, quantities: b.quantities, words: b.words, lexicon: b.lexicon, grammar: &grammar{}, events: &grammar{}, objects: &grammar{}, watching: b.watching, context: b.context, letter: b.letter, measure: &lexicon.Trie[string]{}, wordsOf: map[string]map[string]bool{}, vocabulary: map[string]bool{}}
+	e := expander{rules: b.parsedRules(), fold: b.words.Fold}
 	for _, one := range c.list {
 		b.check(one)
 		b.sentences(c, e, one, fixed{Sentences: one.Sentences})
-		for _, s := range one.hass {
+		for _, s := range b.hassForms[one.ID] {
 			s.sentence.capability = one
 			for _, form := range s.forms {
 				c.put(form, s.sentence)
@@ -40,12 +41,12 @@ func (b *builder) build() *Catalogue {
 		b.waits(e, c.objects, one, one.Objects)
 	}
 	c.grammar, c.events, c.objects = c.grammar.shared(), c.events.shared(), c.objects.shared()
-	c.watching.compile(c.words)
-	compileSets(c.words, &c.context.lists, &c.context)
-	compileSets(c.words, &c.letter.lists, &c.letter)
+	c.watching.Compile(c.words)
+	lexicon.CompileSets(c.words, &c.context.Lists, &c.context)
+	lexicon.CompileSets(c.words, &c.letter.Lists, &c.letter)
 	for _, unit := range slices.Sorted(maps.Keys(b.measures)) {
 		for _, text := range b.measures[unit] {
-			c.measure.add(c.words.tokens(text), unit)
+			c.measure.Add(c.words.Tokens(text), unit)
 		}
 	}
 	b.showing(c, e)
@@ -57,51 +58,51 @@ func (b *builder) build() *Catalogue {
 // phrases indexes what classes and quantities are called, and all words that
 // sentences use.
 func (c *Catalogue) phrases() {
-	c.classPhrase, c.quantity = &phrases[match]{}, &phrases[match]{}
+	c.classPhrase, c.quantity = &lexicon.Trie[lexicon.SlotValue]{}, &lexicon.Trie[lexicon.SlotValue]{}
 	for _, class := range slices.Sorted(maps.Keys(c.classes)) {
 		for _, text := range append([]string{strings.ReplaceAll(class, "-", " ")}, c.classes[class]...) {
-			c.classPhrase.add(c.words.tokens(text), match{class: class})
+			c.classPhrase.Add(c.words.Tokens(text), lexicon.SlotValue{Class: class})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.quantities)) {
 		for _, text := range c.quantities[name].Words {
-			c.quantity.add(c.words.tokens(text), match{value: name, how: byName})
+			c.quantity.Add(c.words.Tokens(text), lexicon.SlotValue{Value: name, Specificity: lexicon.ByName})
 		}
 	}
-	c.ids, c.does = map[string][]spelling{}, map[string][]string{}
+	c.ids, c.does = map[string][]lexicon.Spelling{}, map[string][]string{}
 	for _, one := range c.list {
-		c.ids[one.ID], c.does[one.ID] = spellings(split(one.ID)), split(one.Description)
+		c.ids[one.ID], c.does[one.ID] = lexicon.Spellings(lexicon.Split(one.ID)), lexicon.Split(one.Description)
 	}
 	c.said = map[string]bool{}
-	c.lexicon.says.words(c.said)
-	c.lexicon.thing.words(c.vocabulary)
-	c.quantity.words(c.vocabulary)
+	c.lexicon.says.AddWords(c.said)
+	c.lexicon.thing.AddWords(c.vocabulary)
+	c.quantity.AddWords(c.vocabulary)
 	c.lexicon.amountWords(c.vocabulary)
-	c.lexicon.colour.words(c.said)
-	c.lexicon.level.words(c.said)
-	c.classPhrase.words(c.said)
-	for _, s := range []*set{c.lexicon.shade, c.lexicon.percentOf, c.lexicon.from, c.lexicon.by, c.words.Fillers, c.words.Joining, c.words.All} {
-		s.words(c.said)
+	c.lexicon.colour.AddWords(c.said)
+	c.lexicon.level.AddWords(c.said)
+	c.classPhrase.AddWords(c.said)
+	for _, s := range []*lexicon.PhraseSet{c.lexicon.shade, c.lexicon.percentOf, c.lexicon.from, c.lexicon.by, c.words.Fillers, c.words.Joining, c.words.All} {
+		s.AddWords(c.said)
 	}
-	c.words.Numbers.words(c.said)
+	c.words.Numbers.AddWords(c.said)
 	c.timely = map[string]bool{}
-	c.show.words(c.timely)
+	c.show.AddWords(c.timely)
 	w := c.words
-	for _, s := range []*set{w.Lasting, w.Delaying, w.FromNow, w.Ending, w.At, w.OClock, w.Days, w.Half, w.Fixed, w.Sun, w.Near, w.Spanning, w.SpanTo, w.Excepting, w.TimesOver, w.Point, w.Per, w.Other, w.Repeating, w.OnDay, w.Hours, w.Toward, w.Awhile, w.Ahead, w.Afterwards, w.HalfOf, w.DayLong, w.Solely, w.Exactly, w.Roughly} {
-		s.words(c.timely)
+	for _, s := range []*lexicon.PhraseSet{w.Lasting, w.Delaying, w.FromNow, w.Ending, w.At, w.OClock, w.Days, w.Half, w.Fixed, w.Sun, w.Near, w.Spanning, w.SpanTo, w.Excepting, w.TimesOver, w.Point, w.Per, w.Other, w.Repeating, w.OnDay, w.Hours, w.Toward, w.Awhile, w.Ahead, w.Afterwards, w.HalfOf, w.DayLong, w.Solely, w.Exactly, w.Roughly} {
+		s.AddWords(c.timely)
 	}
-	w.Past.words(c.timely)
-	w.Repeats.words(c.timely)
+	w.Past.AddWords(c.timely)
+	w.Repeats.AddWords(c.timely)
 	for day := range w.Weekday {
 		c.timely[day] = true
 	}
 	for unit := range w.Units {
 		c.timely[unit] = true
 	}
-	c.watching.known(c.timely)
+	c.watching.AddWords(c.timely)
 	c.events.known(c.timely)
-	c.measure.words(c.timely)
-	c.said[possessive] = true
+	c.measure.AddWords(c.timely)
+	c.said[lexicon.Possessive] = true
 	c.ordering = map[string]bool{}
 	for _, one := range c.list {
 		maps.Copy(c.vocabulary, c.wordsOf[one.ID])
@@ -162,7 +163,7 @@ func (c *Catalogue) put(form []term, s *sentence) {
 	}
 	c.grammar.add(form, s)
 	for _, t := range form {
-		if slices.Contains(c.watching.lists.Watch, t.word) { // "watch tv": what is required may be to watch
+		if slices.Contains(c.watching.Lists.Watch, t.word) { // "watch tv": what is required may be to watch
 			c.vocabulary[t.word] = true
 			continue
 		}
@@ -192,7 +193,7 @@ func (b *builder) waits(e expander, g *grammar, c *capability, list []fixed) {
 			s := &sentence{capability: c, text: text, quantity: one.Quantity, classes: one.Classes, args: inOrder(one.Args)}
 			for _, form := range forms {
 				for _, t := range form {
-					if t.kind != "" && t.kind != "number" && !slices.Contains(gapKinds, t.kind) && b.watching.lists.Words[t.kind] == nil {
+					if t.kind != "" && t.kind != "number" && !slices.Contains(gapKinds, t.kind) && b.watching.Lists.Words[t.kind] == nil {
 						b.wrong("capability %s: %q: unknown slot {%s}; there are {number}, %v and those under watching: words", c.ID, text, t.kind, gapKinds)
 					}
 				}

@@ -2,7 +2,6 @@ package interpret
 
 import (
 	"embed"
-	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 )
@@ -20,28 +20,28 @@ type Catalogue struct {
 	list       []*capability
 	classes    map[string][]string
 	quantities map[string]quantity
-	words      *words
-	lexicon    lexicon
+	words      *lexicon.Lexicon
+	lexicon    frameLexicon
 	grammar    *grammar
-	watching   watching
-	context    besides
-	letter     courtesies
-	events     *grammar         // what is waited for, behind "when"
-	objects    *grammar         // what is watched, behind "watch"
-	measure    *phrases[string] // units of measures, by their words
+	watching   lexicon.WaitLexicon
+	context    lexicon.ContextLexicon
+	letter     lexicon.CourtesyLexicon
+	events     *grammar              // what is waited for, behind "when"
+	objects    *grammar              // what is watched, behind "watch"
+	measure    *lexicon.Trie[string] // units of measures, by their words
 
 	// Made from the above, for all homes.
-	classPhrase *phrases[match]
-	quantity    *phrases[match]
-	vocabulary  map[string]bool            // folded words of all sentences
-	wordsOf     map[string]map[string]bool // the same, by capability
-	ordering    map[string]bool            // the same, of those that act
-	said        map[string]bool            // folded words that a frame may have, but for names of a home
-	timely      map[string]bool            // folded words of times and of what asks for a picture
-	ids         map[string][]spelling      // words of each capability's id
-	does        map[string][]string        // words of each capability's id, and of its description
-	skipped     []Skipped                  // sentences of others that were left out
-	show        *set                       // ends of a text that ask for a picture after the act
+	classPhrase *lexicon.Trie[lexicon.SlotValue]
+	quantity    *lexicon.Trie[lexicon.SlotValue]
+	vocabulary  map[string]bool               // folded words of all sentences
+	wordsOf     map[string]map[string]bool    // the same, by capability
+	ordering    map[string]bool               // the same, of those that act
+	said        map[string]bool               // folded words that a frame may have, but for names of a home
+	timely      map[string]bool               // folded words of times and of what asks for a picture
+	ids         map[string][]lexicon.Spelling // words of each capability's id
+	does        map[string][]string           // words of each capability's id, and of its description
+	skipped     []Skipped                     // sentences of others that were left out
+	show        *lexicon.PhraseSet            // ends of a text that ask for a picture after the act
 }
 
 // capability is one entry of the catalogue, as its file has it.
@@ -61,37 +61,13 @@ type capability struct {
 	NotClasses   []string                     `yaml:"not_classes"` // but these
 	Answer       string                       `yaml:"answer"`      // query or command
 	Evidence     mess.Evidence                `yaml:"evidence"`    // by which it is known that it was done, where the device can
-	Parameters   []parameter                  `yaml:"parameters"`  // that a plan may have beside args
+	Parameters   []capabilities.Parameter     `yaml:"parameters"`  // that a plan may have beside args
 	Summary      string                       `yaml:"summary"`
 	Consequences string                       `yaml:"consequences"`
 	Sentences    []string                     `yaml:"sentences"`
 	Also         []fixed                      `yaml:"also"`
 	Events       []fixed                      `yaml:"events"`  // what is waited for, where the command waits
 	Objects      []fixed                      `yaml:"objects"` // what is watched
-
-	hass []hassForms // of Home Assistant's files
-}
-
-// parameter is one that a plan may have, and what it may be.
-type parameter struct {
-	Name string   `yaml:"name"`
-	Type string   `yaml:"type"` // number or text
-	Unit string   `yaml:"unit"`
-	Min  *float64 `yaml:"min"`
-	Max  *float64 `yaml:"max"`
-}
-
-// outside is why a value cannot be, "" if it can.
-func (p parameter) outside(value any) string {
-	n, number := value.(float64)
-	_, text := value.(string)
-	switch {
-	case p.Type == "text" && text || p.Type == "number" && number && (p.Min == nil || n >= *p.Min) && (p.Max == nil || n <= *p.Max):
-		return ""
-	case p.Min != nil && p.Max != nil:
-		return fmt.Sprintf("%s is %v, and may be %v to %v %s", p.Name, value, *p.Min, *p.Max, p.Unit)
-	}
-	return fmt.Sprintf("%s is %v, which is no %s", p.Name, value, p.Type)
 }
 
 // fixed is a list of sentences that name a quantity, parameters or classes by how they
@@ -115,21 +91,21 @@ type quantity struct {
 
 // file is one file of a catalogue; files add up.
 type file struct {
-	wordLists
-	lexicon
-	Rules        map[string]string   `yaml:"rules"`
-	Classes      map[string][]string `yaml:"classes"`
-	Quantities   map[string]quantity `yaml:"quantities"`
-	Capabilities []*capability       `yaml:"capabilities"`
-	Hass         map[string]string   `yaml:"hass"`         // Home Assistant's intents, and capabilities
-	HassDomains  map[string][]string `yaml:"hass_domains"` // its domains, and classes
-	HassSlots    map[string]string   `yaml:"hass_slots"`   // its slots, and gaps
-	HassRules    map[string]string   `yaml:"hass_rules"`   // rules that its sentences may always use
-	HassLists    map[string]hassBase `yaml:"hass_lists"`   // lists that they may always use
-	Watching     waitLists           `yaml:"watching"`
-	Context      contextLists        `yaml:"context"`
-	Letter       courtesyLists       `yaml:"letter"`
-	CountedIn    map[string][]string `yaml:"counted_in"` // units, and their words
+	lexicon.WordLists
+	frameLists
+	Rules        map[string]string     `yaml:"rules"`
+	Classes      map[string][]string   `yaml:"classes"`
+	Quantities   map[string]quantity   `yaml:"quantities"`
+	Capabilities []*capability         `yaml:"capabilities"`
+	Hass         map[string]string     `yaml:"hass"`         // Home Assistant's intents, and capabilities
+	HassDomains  map[string][]string   `yaml:"hass_domains"` // its domains, and classes
+	HassSlots    map[string]string     `yaml:"hass_slots"`   // its slots, and gaps
+	HassRules    map[string]string     `yaml:"hass_rules"`   // rules that its sentences may always use
+	HassLists    map[string]hassBase   `yaml:"hass_lists"`   // lists that they may always use
+	Watching     lexicon.WaitLists     `yaml:"watching"`
+	Context      lexicon.ContextLists  `yaml:"context"`
+	Letter       lexicon.CourtesyLists `yaml:"letter"`
+	CountedIn    map[string][]string   `yaml:"counted_in"` // units, and their words
 }
 
 //go:embed *.yaml
@@ -157,7 +133,7 @@ func English() fs.FS { return english }
 func Load(trees ...fs.FS) (*Catalogue, error) { return newBuilder().load(trees...) }
 
 func newBuilder() *builder {
-	return &builder{words: &words{}, rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}, own: map[string]bool{}}
+	return &builder{words: &lexicon.Lexicon{}, rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}, hassForms: map[string][]hassForms{}, own: map[string]bool{}}
 }
 
 func (b *builder) load(trees ...fs.FS) (*Catalogue, error) {
@@ -192,10 +168,7 @@ func (c *Catalogue) Definitions() []capabilities.Definition {
 	for i, one := range c.list {
 		list[i] = capabilities.Definition{
 			ID: one.ID, Description: one.Description, Tags: slices.Clone(one.Tags), Command: one.Command, Classes: slices.Clone(one.Classes),
-			Risk: one.Risk, Risks: maps.Clone(one.Risks), Effect: one.Effect, Evidence: one.Evidence,
-		}
-		for _, p := range one.Parameters {
-			list[i].Parameters = append(list[i].Parameters, capabilities.Parameter(p))
+			Risk: one.Risk, Risks: maps.Clone(one.Risks), Effect: one.Effect, Evidence: one.Evidence, Parameters: slices.Clone(one.Parameters),
 		}
 	}
 	return list
@@ -263,8 +236,8 @@ func inOrder(args map[string]any) mess.Object {
 
 // builder gathers files, and what is wrong with them.
 type builder struct {
-	words      *words // alone is kept
-	lexicon    lexicon
+	words      *lexicon.Lexicon // alone is kept
+	lexicon    frameLexicon
 	rules      map[string]string
 	classes    map[string][]string
 	quantities map[string]quantity
@@ -273,16 +246,17 @@ type builder struct {
 	mistakes   strictyaml.Problems // of what was read
 	sources    []source
 	unread     bool // a file is no YAML
-	watching   watching
-	context    besides
-	letter     courtesies
+	watching   lexicon.WaitLexicon
+	context    lexicon.ContextLexicon
+	letter     lexicon.CourtesyLexicon
 	measures   map[string][]string
 
-	hassIntents map[string]string   // capabilities by intent
-	hassDomains map[string][]string // classes by domain
-	hassSlots   map[string]string   // gaps by slot
-	hassRules   map[string]string   // that its sentences may always use
-	hassLists   map[string]hassList // the same
+	hassIntents map[string]string      // capabilities by intent
+	hassDomains map[string][]string    // classes by domain
+	hassSlots   map[string]string      // gaps by slot
+	hassRules   map[string]string      // that its sentences may always use
+	hassLists   map[string]hassList    // the same
+	hassForms   map[string][]hassForms // by capability
 	others      hassFiles
 	skipped     []Skipped
 
@@ -298,7 +272,7 @@ var layouts = []string{"*.yaml", "Hass*/*.yaml", "lists/*.yaml", "lists/%s/*.yam
 
 func (b *builder) read(tree fs.FS) {
 	for _, layout := range layouts {
-		names, err := fs.Glob(tree, strings.ReplaceAll(layout, "%s", b.words.lists.Language))
+		names, err := fs.Glob(tree, strings.ReplaceAll(layout, "%s", b.words.Lists.Language))
 		if err != nil {
 			b.problems = append(b.problems, err)
 		}
@@ -339,8 +313,8 @@ func (b *builder) readAll(tree fs.FS, names []string) {
 }
 
 func (b *builder) merge(f file) {
-	b.words.merge(f.wordLists)
-	b.lexicon.merge(f.lexicon)
+	b.words.Merge(f.WordLists)
+	b.lexicon.merge(f.frameLists)
 	maps.Copy(b.rules, f.Rules)
 	maps.Copy(b.hassIntents, f.Hass)
 	maps.Copy(b.hassDomains, f.HassDomains)
@@ -352,9 +326,9 @@ func (b *builder) merge(f file) {
 	maps.Copy(b.classes, f.Classes)
 	maps.Copy(b.quantities, f.Quantities)
 	maps.Copy(b.measures, f.CountedIn)
-	mergeLists(&b.watching.lists, f.Watching)
-	mergeLists(&b.context.lists, f.Context)
-	mergeLists(&b.letter.lists, f.Letter)
+	lexicon.MergeLists(&b.watching.Lists, f.Watching)
+	lexicon.MergeLists(&b.context.Lists, f.Context)
+	lexicon.MergeLists(&b.letter.Lists, f.Letter)
 	for _, c := range f.Capabilities {
 		if c == nil {
 			continue // an empty item

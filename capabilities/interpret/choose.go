@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // choose makes one outcome of the readings that can be done.
@@ -45,7 +46,7 @@ func (x *request) choose(able []reading) capabilities.Outcome {
 	}
 	for _, rd := range able[1:] {
 		if rd.how == best.how && best.same(&rd) {
-			best.devices = append(best.devices, subtract(rd.devices, best.devices)...)
+			best.devices = append(best.devices, lexicon.Subtract(rd.devices, best.devices)...)
 		}
 	}
 	slices.Sort(best.devices)
@@ -78,7 +79,7 @@ func (r *Interpreter) made(c *capability, d int) *capability {
 // ofWhat reports whether it is for all of it was not said what: "turn on everything".
 func (rd *reading) ofWhat() bool {
 	m := rd.slot("device")
-	return m != nil && m.all && m.class == "" && m.how == byNothing
+	return m != nil && m.All && m.Class == "" && m.Specificity == lexicon.Unspecified
 }
 
 // sweeps reports whether it is to turn off everything of one place.
@@ -99,10 +100,6 @@ func (rd *reading) same(o *reading) bool {
 	return rd.asks == o.asks && slices.Equal(rd.args, o.args)
 }
 
-func subtract(list, without []int) []int {
-	return slices.DeleteFunc(slices.Clone(list), memberOf(without))
-}
-
 // whichMeaning asks which of several things is meant.
 func (x *request) whichMeaning(able []reading) capabilities.Outcome {
 	var options []string
@@ -120,7 +117,7 @@ func (x *request) whichMeaning(able []reading) capabilities.Outcome {
 	if len(of) == 1 {
 		return x.settle(of[0])
 	}
-	q := capabilities.Question{Field: "meaning", Text: "which is meant: " + oneOf(options) + "?", Options: options}
+	q := capabilities.Question{Field: "meaning", Text: "which is meant: " + lexicon.OrList(options) + "?", Options: options}
 	picked, out, ok := x.ask(q)
 	if !ok {
 		return out
@@ -137,8 +134,8 @@ func (x *request) whichMeaning(able []reading) capabilities.Outcome {
 func (x *request) summary(rd *reading) string {
 	s := x.r.planFor(rd, rd.devices[0], x.areas(rd)).Summary
 	for _, b := range rd.slots {
-		if b.kind == "device" && len(rd.devices) > 1 && b.match.end > b.from {
-			s = strings.Replace(s, x.r.label(rd.devices[0]), joined(x.words().plainTokens(joined(x.tokens[b.from:b.match.end]))), 1)
+		if b.kind == "device" && len(rd.devices) > 1 && b.match.End > b.from {
+			s = strings.Replace(s, x.r.label(rd.devices[0]), lexicon.Join(x.words().PlainTokens(lexicon.Join(x.tokens[b.from:b.match.End]))), 1)
 		}
 	}
 	return s

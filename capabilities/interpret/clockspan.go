@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // clockSpan reads a span of the clock at word i: "from 7 to 9 pm", "tomorrow from 7 to 9 pm".
@@ -13,8 +14,8 @@ import (
 func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome, ok bool) {
 	w := x.words()
 	d := date{weekday: -1, half: -1}
-	from := i + w.someDay(x.tokens, i, &d)
-	n := w.Spanning.longest(x.tokens, from)
+	from := i + someDay(w, x.tokens, i, &d)
+	n := w.Spanning.Longest(x.tokens, from)
 	if n == 0 {
 		return i, capabilities.Outcome{}, true
 	}
@@ -22,18 +23,18 @@ func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome
 	if first == 0 || first >= len(x.tokens) {
 		return i, capabilities.Outcome{}, true
 	}
-	to := w.SpanTo.longest(x.tokens, first)
+	to := w.SpanTo.Longest(x.tokens, first)
 	last := x.clockEnd(first + to)
 	if to == 0 || last == 0 {
 		return i, capabilities.Outcome{}, true
 	}
-	end = last + w.someDay(x.tokens, last, &d)
-	said := joined(x.tokens[i:end])
-	x.explain.Leftover = texts(x.tokens[i:end])
-	_, _, _, sure1 := w.hour(x.tokens, from+n)
-	_, _, _, sure2 := w.hour(x.tokens, first+to)
-	bare := sure1 && sure2 && first == from+n+1 && last == first+to+1 && !x.plainClock(i, end) && x.tokens[from+n].text[0] != '0' // "from 19 to 21" may be degrees
-	lasts := !bare && w.delayingFrom(x.tokens[from:from+n]) && w.Ending.longest(x.tokens, first)+w.Toward.longest(x.tokens, first) > 0
+	end = last + someDay(w, x.tokens, last, &d)
+	said := lexicon.Join(x.tokens[i:end])
+	x.explain.Leftover = lexicon.Texts(x.tokens[i:end])
+	_, _, _, sure1 := w.ReadHour(x.tokens, from+n)
+	_, _, _, sure2 := w.ReadHour(x.tokens, first+to)
+	bare := sure1 && sure2 && first == from+n+1 && last == first+to+1 && !x.plainClock(i, end) && x.tokens[from+n].Text[0] != '0' // "from 19 to 21" may be degrees
+	lasts := !bare && delayingFrom(w, x.tokens[from:from+n]) && w.Ending.Longest(x.tokens, first)+w.Toward.Longest(x.tokens, first) > 0
 	switch {
 	case !lasts: // "between 7 and 9": some time then, or all of it
 		return i, x.refuse(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", said), nil), false
@@ -55,7 +56,7 @@ func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome
 // An hour that may be before or after noon is that which makes it shorter than half a day.
 func (x *request) spanEnds(i, k int, d date, said string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
 	w, now := x.words(), x.r.home.Now
-	if w.Sun.longest(x.tokens, i)+w.Sun.longest(x.tokens, k) > 0 {
+	if w.Sun.Longest(x.tokens, i)+w.Sun.Longest(x.tokens, k) > 0 {
 		if d.named {
 			return begin, end, x.refuse(fmt.Sprintf("%q: say the times, and not the sun, of another day", said), nil), false
 		}
@@ -65,12 +66,12 @@ func (x *request) spanEnds(i, k int, d date, said string) (begin, end time.Time,
 		_, end, out, ok = x.clock(k, begin)
 		return begin, end, out, ok
 	}
-	_, h1, m1, sure1 := w.hour(x.tokens, i)
-	_, h2, m2, sure2 := w.hour(x.tokens, k)
+	_, h1, m1, sure1 := w.ReadHour(x.tokens, i)
+	_, h2, m2, sure2 := w.ReadHour(x.tokens, k)
 	if !sure1 && !sure2 && d.half < 0 {
 		clock := func(add int) string { return fmt.Sprintf("%02d:%02d to %02d:%02d", h1%12+add, m1, (h2%12+add)%24, m2) }
 		options := []string{clock(0), clock(12)}
-		picked, out, ok := x.ask(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q: %s?", said, oneOf(options)), Options: options})
+		picked, out, ok := x.ask(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q: %s?", said, lexicon.OrList(options)), Options: options})
 		if !ok {
 			return begin, end, out, false
 		}
@@ -106,14 +107,16 @@ func (x *request) spanEnds(i, k int, d date, said string) (begin, end time.Time,
 
 // delayingFrom reports whether the word before a span says from when, as "from" does and
 // "between" does not.
-func (w *words) delayingFrom(tokens []token) bool { return w.At.longest(tokens, 0) == len(tokens) }
+func delayingFrom(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
+	return w.At.Longest(tokens, 0) == len(tokens)
+}
 
 // clockEnd is the end of an hour or a word for the sun at word i, 0 if there is none.
 func (x *request) clockEnd(i int) int {
 	w := x.words()
-	if n := w.Sun.longest(x.tokens, i); n > 0 {
+	if n := w.Sun.Longest(x.tokens, i); n > 0 {
 		return i + n
 	}
-	end, _, _, _ := w.hour(x.tokens, i)
+	end, _, _, _ := w.ReadHour(x.tokens, i)
 	return end
 }

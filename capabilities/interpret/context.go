@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -40,7 +41,7 @@ func (r *Interpreter) hints(context []mess.Entry) (list []*hint) {
 			if h.said = strings.ToValidUTF8(h.said, "\uFFFD"); len(h.said) > maxQuote {
 				h.said = strings.ToValidUTF8(h.said[:maxQuote], "") + "..."
 			}
-			if len(h.text) > maxText {
+			if len(h.text) > lexicon.MaxText {
 				h.text = ""
 			}
 		}
@@ -136,8 +137,8 @@ func (r *Interpreter) phrase(key string, value any) string {
 		}
 		said = capabilities.DurationText(d)
 	}
-	if share, ok := r.catalogue.lexicon.Shares[strings.ToLower(said)]; ok {
-		said = decimalText(share)
+	if share, ok := r.catalogue.lexicon.lists.Shares[strings.ToLower(said)]; ok {
+		said = lexicon.DecimalText(share)
 	}
 	if n, err := strconv.ParseFloat(said, 64); key == "level" || key == "brightness" || key == "opening" {
 		switch {
@@ -206,9 +207,9 @@ func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
 	if c := r.catalogue.find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
 		return false
 	}
-	tokens := w.tokens(text)
+	tokens := w.Tokens(text)
 	for i, t := range tokens {
-		if w.Near.longest(tokens, i) > 0 && t.text != "at" {
+		if w.Near.Longest(tokens, i) > 0 && t.Text != "at" {
 			return true
 		}
 	}
@@ -222,12 +223,12 @@ func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
 	if c == nil || c.Command != capabilities.Clean {
 		return text
 	}
-	tokens := w.tokens(text)
-	rest := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return r.catalogue.context.Litter.longest([]token{t}, 0) > 0 })
+	tokens := w.Tokens(text)
+	rest := slices.DeleteFunc(slices.Clone(tokens), func(t lexicon.Token) bool { return r.catalogue.context.Litter.Longest([]lexicon.Token{t}, 0) > 0 })
 	if len(rest) == len(tokens) || len(rest) == 0 {
 		return text
 	}
-	return joined(rest)
+	return lexicon.Join(rest)
 }
 
 // placed is the thing or place that a remark is about; of a line of context it is so where
@@ -237,7 +238,7 @@ func (r *Interpreter) placed(h *hint, out capabilities.Outcome) string {
 	if out.Question == nil || !h.remark && (c == nil || !c.sets() || !r.tellsOnly(h.text) || r.limits(h.text)) {
 		return ""
 	}
-	return r.thingOf(r.catalogue.words.tokens(h.text))
+	return r.thingOf(r.catalogue.words.Tokens(h.text))
 }
 
 // answers is the option of a question that a hint picks. Nothing but a person says yes.
@@ -270,32 +271,26 @@ func (r *Interpreter) reads(req mess.Request, given mess.Object, before capabili
 // forbids and states nothing, and every word of it is known here.
 func (r *Interpreter) fragment(text string) string {
 	w, c := r.catalogue.words, &r.catalogue.context
-	tokens := w.tokens(text)
-	if char, _ := r.sign(text); char != "" || len(tokens) > maxAlmost || w.asks(text, tokens) || w.Joining.longest(tokens, 0) > 0 {
+	tokens := w.Tokens(text)
+	if char, _ := r.sign(text); char != "" || len(tokens) > maxAlmost || w.IsQuestion(text, tokens) || w.Joining.Longest(tokens, 0) > 0 {
 		return ""
 	}
 	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] { // "it is in the hall", "I meant the lamp"
 		n = 0
-		if !w.place(tokens) {
-			n = w.Picking.longest(tokens, 0)
+		if !w.BeginsPlace(tokens) {
+			n = w.Picking.Longest(tokens, 0)
 		}
 	}
 	x := &request{r: r, tokens: tokens}
 	for i, t := range tokens {
 		switch {
-		case !r.knows(t) && !r.catalogue.vocabulary[t.folded] && !r.catalogue.timely[t.folded],
-			c.Binding.longest(tokens, i) > 0, c.Being.longest(tokens, i) > 0, w.Negations.longest(tokens, i) > 0,
-			x.ordered(i) && !x.named(i), tokens[i].pause && i > 0:
+		case !r.knows(t) && !r.catalogue.vocabulary[t.Folded] && !r.catalogue.timely[t.Folded],
+			c.Binding.Longest(tokens, i) > 0, c.Being.Longest(tokens, i) > 0, w.Negations.Longest(tokens, i) > 0,
+			x.ordered(i) && !x.named(i), tokens[i].Pause && i > 0:
 			return ""
 		}
 	}
-	return joined(tokens)
-}
-
-// place reports whether the words begin with what stands before a place.
-func (w *words) place(tokens []token) bool {
-	first := tokens[:1]
-	return w.Near.longest(first, 0) > 0 || w.Clock.longest(first, 0) > 0 || w.Toward.longest(first, 0) > 0 || first[0].text == "on" || first[0].text == "of"
+	return lexicon.Join(tokens)
 }
 
 // refines reports whether an outcome is of what the one before was, and says more of it.
@@ -386,11 +381,11 @@ func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool)
 	if context {
 		says = "the context says"
 	}
-	q := capabilities.Question{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, quoted(doubts), p.Summary), Options: []string{"yes", "no"}}
+	q := capabilities.Question{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), p.Summary), Options: []string{"yes", "no"}}
 	other := x.corrects(&p, doubts)
 	if other != nil {
 		q.Options = []string{p.Summary, other.Summary}
-		q.Text = fmt.Sprintf("%s %s: shall I %s?", says, quoted(doubts), oneOf(q.Options))
+		q.Text = fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), lexicon.OrList(q.Options))
 	}
 	picked, out, ok := x.ask(q)
 	switch {
@@ -412,11 +407,11 @@ func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool)
 // (same), or another thing.
 func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other bool) {
 	w := r.catalogue.words
-	if tokens := w.tokens(line); len(tokens) > 0 && w.Joining.longest(tokens, 0) > 0 { // "and then turn on the heater"
+	if tokens := w.Tokens(line); len(tokens) > 0 && w.Joining.Longest(tokens, 0) > 0 { // "and then turn on the heater"
 		for n := 1; n > 0; tokens = tokens[n:] {
-			n = w.Joining.longest(tokens, 0)
+			n = w.Joining.Longest(tokens, 0)
 		}
-		line = joined(tokens)
+		line = lexicon.Join(tokens)
 	}
 	o := r.said(mess.Request{Intent: line}, nil)
 	switch {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -16,19 +17,19 @@ func (x *request) corrected() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := 2; i+1 < len(x.tokens); i++ {
-		n := x.words().TakingBack.longest(x.tokens, i)
+		n := x.words().TakingBack.Longest(x.tokens, i)
 		if n == 0 || x.named(i) || !x.orders(x.tokens[:i]) || !x.stands(i+n) {
 			continue
 		}
 		all := x.tokens
-		x.tokens = slices.Concat(all[:i], []token{{text: "or", folded: "or"}}, all[i+n:])
+		x.tokens = slices.Concat(all[:i], []lexicon.Token{{Text: "or", Folded: "or"}}, all[i+n:])
 		x.matches, x.names = nil, nil
 		out, ok := x.either()
 		if x.tokens, x.matches, x.names = all, nil, nil; ok && out.Refusal == nil {
 			return out, true
 		}
-		x.explain.Leftover = texts(all[i:])
-		return x.refuse(fmt.Sprintf("%q takes back what stands before it; say the order once, as it is meant", joined(all[i:])), nil), true
+		x.explain.Leftover = lexicon.Texts(all[i:])
+		return x.refuse(fmt.Sprintf("%q takes back what stands before it; say the order once, as it is meant", lexicon.Join(all[i:])), nil), true
 	}
 	return capabilities.Outcome{}, false
 }
@@ -37,19 +38,19 @@ func (x *request) corrected() (capabilities.Outcome, bool) {
 // the kitchen light", "actually the kitchen one". nil if none does.
 func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.Plan {
 	w := x.words()
-	tokens := w.tokens(lines[0])
+	tokens := w.Tokens(lines[0])
 	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] {
-		n = max(w.Picking.longest(tokens, 0), w.Fillers.longest(tokens, 0), w.TakingBack.longest(tokens, 0), x.r.catalogue.context.Corrects.longest(tokens, 0))
+		n = max(w.Picking.Longest(tokens, 0), w.Fillers.Longest(tokens, 0), w.TakingBack.Longest(tokens, 0), x.r.catalogue.context.Corrects.Longest(tokens, 0))
 	}
 	if len(lines) > 1 || len(p.Steps) > 0 || len(tokens) == 0 || len(tokens) > maxThing {
 		return nil
 	}
-	if last := len(tokens) - 1; w.Picking.longest(tokens, last) > 0 { // "the kitchen one"
+	if last := len(tokens) - 1; w.Picking.Longest(tokens, last) > 0 { // "the kitchen one"
 		d := x.r.index.device(p.Device)
-		tokens = append(tokens[:last], w.tokens(spaced(x.r.class[d]))...)
+		tokens = append(tokens[:last], w.Tokens(lexicon.SpaceHyphens(x.r.class[d]))...)
 	}
 	req := x.req
-	req.Context, req.Intent = nil, strings.TrimRight(req.Intent, " .!,;:")+" or the "+joined(tokens)
+	req.Context, req.Intent = nil, strings.TrimRight(req.Intent, " .!,;:")+" or the "+lexicon.Join(tokens)
 	o := x.r.said(req, x.given)
 	if o.Question == nil || o.Question.Field != "meaning" || o.Question.Options[0] != p.Summary {
 		return nil
@@ -62,8 +63,8 @@ func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.P
 }
 
 // orders reports whether an order is among the words.
-func (x *request) orders(tokens []token) bool {
-	return slices.ContainsFunc(tokens, func(t token) bool { return x.r.catalogue.lexicon.orders[t.folded] || x.switching(t) })
+func (x *request) orders(tokens []lexicon.Token) bool {
+	return slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return x.r.catalogue.lexicon.orders[t.Folded] || x.switching(t) })
 }
 
 // stands reports whether what may stand in the place of a part of an order begins at word
@@ -74,27 +75,27 @@ func (x *request) stands(i int) bool {
 		return false
 	}
 	f := framer{x: x}
-	return f.place(i) || f.setting(i, i+1) || x.ordered(i) || x.switching(x.tokens[i]) || x.words().cardinalEnd(x.tokens, i) > i
+	return f.place(i) || f.setting(i, i+1) || x.ordered(i) || x.switching(x.tokens[i]) || x.words().CardinalEnd(x.tokens, i) > i
 }
 
 // urged takes the "do" off that stands before an order: "do turn on the fan". Of "do lights
 // turn on at eight?" it takes nothing.
-func (x *request) urged(tokens []token) []token {
+func (x *request) urged(tokens []lexicon.Token) []lexicon.Token {
 	y := &request{r: x.r, tokens: tokens}
 	i := y.pass(0)
-	if i+2 >= len(tokens) || tokens[i].text != "do" || tokens[i+1].text != tokens[i+1].folded || !y.ordered(i+1) || !y.switching(tokens[i+2]) && x.words().Articles.longest(tokens, i+2) == 0 {
+	if i+2 >= len(tokens) || tokens[i].Text != "do" || tokens[i+1].Text != tokens[i+1].Folded || !y.ordered(i+1) || !y.switching(tokens[i+2]) && x.words().Articles.Longest(tokens, i+2) == 0 {
 		return tokens
 	}
 	return slices.Concat(tokens[:i], tokens[i+1:])
 }
 
 // unnumbered takes the number off that a list gives to an order: "1. turn on the light".
-func (x *request) unnumbered(tokens []token) []token {
-	if len(tokens) < 3 || len(tokens[0].text) > 2 || tokens[0].text[0] < '0' || tokens[0].text[0] > '9' || !tokens[1].pause {
+func (x *request) unnumbered(tokens []lexicon.Token) []lexicon.Token {
+	if len(tokens) < 3 || len(tokens[0].Text) > 2 || tokens[0].Text[0] < '0' || tokens[0].Text[0] > '9' || !tokens[1].Pause {
 		return tokens
 	}
 	rest := slices.Clone(tokens[1:])
-	rest[0].pause = false
+	rest[0].Pause = false
 	if y := (&request{r: x.r, tokens: rest}); !y.opens(0) {
 		return tokens
 	}

@@ -3,7 +3,7 @@ package interpret
 // compares reports whether "brighter" or "darker" stands at word i.
 func (f *framer) compares(i int) (is bool) {
 	l := &f.x.r.catalogue.lexicon
-	l.says.each(f.x.tokens, i, func(_ int, s signal) { is = is || s.has(l.bits["brighter"]|l.bits["darker"]) })
+	l.says.Each(f.x.tokens, i, func(_ int, s signal) { is = is || s.has(l.bits["brighter"]|l.bits["darker"]) })
 	return is
 }
 
@@ -11,20 +11,20 @@ func (f *framer) compares(i int) (is bool) {
 // for a thing: "three lights", "three times", "the one in the hall". It is no level then.
 func (f *framer) counts(i, end int) bool {
 	x := f.x
-	toward := i > 0 && x.words().Toward.longest(x.tokens, i-1) == 1
-	return x.tokens[i].noun || f.one(i, end) || i == 0 && end < len(x.tokens) && x.ordered(end) || x.howOften(i) || !toward && x.r.catalogue.classPhrase.longest(x.tokens, end) > 0
+	toward := i > 0 && x.words().Toward.Longest(x.tokens, i-1) == 1
+	return x.tokens[i].Noun || f.one(i, end) || i == 0 && end < len(x.tokens) && x.ordered(end) || x.howOften(i) || !toward && x.r.catalogue.classPhrase.Longest(x.tokens, end) > 0
 }
 
 // one reports whether the number from word i to end stands for a thing: "the big one".
 func (f *framer) one(i, end int) bool {
 	w := f.x.words()
-	return end == i+1 && w.Picking.longest(f.x.tokens, i) == 1 && (i == 0 || w.Toward.longest(f.x.tokens, i-1) == 0)
+	return end == i+1 && w.Picking.Longest(f.x.tokens, i) == 1 && (i == 0 || w.Toward.Longest(f.x.tokens, i-1) == 0)
 }
 
 // ofPlace reports whether the number from word i to end is a small one behind the name of a
 // place, which may be one of several: "bedroom two".
 func (f *framer) ofPlace(i, end int) bool {
-	if i == 0 || end != i+1 || f.x.tokens[i].text[0] <= '9' {
+	if i == 0 || end != i+1 || f.x.tokens[i].Text[0] <= '9' {
 		return false
 	}
 	for from := range i {

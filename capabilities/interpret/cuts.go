@@ -3,6 +3,8 @@ package interpret
 import (
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // cuts are the ends of the parts of a text of several orders: where it is joined, or
@@ -11,14 +13,14 @@ func (x *request) cuts() []int {
 	var list []int
 	from := 0
 	for i := 1; i < len(x.tokens); i++ {
-		n := x.words().Joining.longest(x.tokens, i)
-		if n == 0 && !x.tokens[i].pause || x.named(i) && !x.tokens[i].pause {
+		n := x.words().Joining.Longest(x.tokens, i)
+		if n == 0 && !x.tokens[i].Pause || x.named(i) && !x.tokens[i].Pause {
 			continue
 		}
 		at := i + n
 		for k := 1; k > 0 && at < len(x.tokens); at += k {
-			if k = x.words().Joining.longest(x.tokens, at); k == 0 {
-				k = x.words().Fillers.longest(x.tokens, at)
+			if k = x.words().Joining.Longest(x.tokens, at); k == 0 {
+				k = x.words().Fillers.Longest(x.tokens, at)
 			}
 		}
 		order := x.pass(x.delayed(at))
@@ -39,7 +41,7 @@ func (x *request) cuts() []int {
 
 // delayed is the end of "after ten minutes" at word i, i if it is not there.
 func (x *request) delayed(i int) int {
-	n := x.words().Delaying.longest(x.tokens, i)
+	n := x.words().Delaying.Longest(x.tokens, i)
 	if n == 0 {
 		return i
 	}
@@ -55,7 +57,7 @@ func (x *request) opens(i int) bool {
 		if x.ordered(i) {
 			return true
 		}
-		n = x.words().Fillers.longest(x.tokens, i)
+		n = x.words().Fillers.Longest(x.tokens, i)
 	}
 	return false
 }
@@ -72,19 +74,19 @@ func (x *request) turnsOther(from, before, i int) bool {
 	if i+1 >= len(x.tokens) || !x.switching(x.tokens[i]) {
 		return false
 	}
-	other := slices.ContainsFunc(x.tokens[from:before], func(t token) bool { return x.switching(t) && t.folded != x.tokens[i].folded })
+	other := slices.ContainsFunc(x.tokens[from:before], func(t lexicon.Token) bool { return x.switching(t) && t.Folded != x.tokens[i].Folded })
 	f, at := framer{x: x}, x.pass(i+1)
-	if at < len(x.tokens) && x.r.catalogue.lexicon.loose[x.tokens[at].folded] {
+	if at < len(x.tokens) && x.r.catalogue.lexicon.loose[x.tokens[at].Folded] {
 		at = x.pass(at + 1)
 	}
 	return other && f.place(at)
 }
 
 // switching reports whether a word is "on" or "off".
-func (x *request) switching(t token) (is bool) {
+func (x *request) switching(t lexicon.Token) (is bool) {
 	l := &x.r.catalogue.lexicon
-	l.says.each([]token{t}, 0, func(end int, s signal) { is = is || end == 1 && s.has(l.bits["on"]|l.bits["off"]) })
-	return is && !l.orders[t.folded]
+	l.says.Each([]lexicon.Token{t}, 0, func(end int, s signal) { is = is || end == 1 && s.has(l.bits["on"]|l.bits["off"]) })
+	return is && !l.orders[t.Folded]
 }
 
 // bothWhole reports whether the words up to i say what is to be done, and those behind
@@ -121,29 +123,29 @@ func (f *framer) anyPlace(from, to int) bool {
 // of both: "dim the hall light and the kitchen light to 30 percent".
 func (x *request) isUneven(from, i, at int) bool {
 	f, to := framer{x: x}, x.partEnd(at)
-	off := slices.ContainsFunc(x.tokens[from:i], func(t token) bool { return t.folded == "off" })
+	off := slices.ContainsFunc(x.tokens[from:i], func(t lexicon.Token) bool { return t.Folded == "off" })
 	return !off && x.opens(from) && !f.setting(from, i) && f.setting(f.nameEnd(at), to) && !f.acting(f.nameEnd(at), to)
 }
 
 // partEnd is where the next word stands before which a text may be cut.
 func (x *request) partEnd(i int) int {
-	for i++; i < len(x.tokens) && !x.tokens[i].pause && x.words().Joining.longest(x.tokens, i) == 0; {
+	for i++; i < len(x.tokens) && !x.tokens[i].Pause && x.words().Joining.Longest(x.tokens, i) == 0; {
 		i++
 	}
 	return i
 }
 
 // withPauses is a part of a text with its commas.
-func withPauses(tokens []token) string {
+func withPauses(tokens []lexicon.Token) string {
 	var b strings.Builder
 	for i, t := range tokens {
 		switch {
-		case i > 0 && t.pause:
+		case i > 0 && t.Pause:
 			b.WriteString(", ")
-		case i > 0 && t.text != possessive:
+		case i > 0 && t.Text != lexicon.Possessive:
 			b.WriteByte(' ')
 		}
-		b.WriteString(t.text)
+		b.WriteString(t.Text)
 	}
 	return b.String()
 }

@@ -39,7 +39,7 @@ func (w *wanted) known() string {
 }
 
 func (c *capability) takes(names ...string) (name string, is bool) {
-	i := slices.IndexFunc(c.Parameters, func(p parameter) bool { return slices.Contains(names, p.Name) })
+	i := slices.IndexFunc(c.Parameters, func(p capabilities.Parameter) bool { return slices.Contains(names, p.Name) })
 	if i < 0 || c.Effect == capabilities.Query {
 		return "", false
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // partly reports whether one of several things that were named cannot do what the
@@ -12,16 +13,16 @@ import (
 // one out, or do it with others.
 func (rd *reading) partly() bool {
 	m := rd.slot("device")
-	return m != nil && slices.ContainsFunc(m.parts, func(p share) bool {
-		can := len(p.devices) - len(subtract(p.devices, rd.devices))
-		return can == 0 || can > 1 && !p.all
+	return m != nil && slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool {
+		can := len(p.Devices) - len(lexicon.Subtract(p.Devices, rd.devices))
+		return can == 0 || can > 1 && !p.All
 	})
 }
 
 // leavesOut reports whether a reading could be done, but for one of the things named.
 func (x *request) leavesOut(rd reading) bool {
 	m := rd.slot("device")
-	if len(rd.names) == 0 || m == nil || slices.ContainsFunc(m.parts, func(p share) bool { return len(p.devices) == 0 }) { // "the garage" and "door"
+	if len(rd.names) == 0 || m == nil || slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool { return len(p.Devices) == 0 }) { // "the garage" and "door"
 		return false
 	}
 	rd.devices = x.candidates(&rd)
@@ -56,21 +57,21 @@ func (x *request) eachOf(list []reading) (capabilities.Outcome, bool) {
 }
 
 // only are the words with one of the names, and without the others and what joins them.
-func (x *request) only(tokens []token, names []bound, name bound) []token {
-	var kept []token
-	first, last := names[0].from, names[len(names)-1].match.end
+func (x *request) only(tokens []lexicon.Token, names []bound, name bound) []lexicon.Token {
+	var kept []lexicon.Token
+	first, last := names[0].from, names[len(names)-1].match.End
 	for i := 0; i < len(tokens); {
 		at := slices.IndexFunc(names, func(b bound) bool { return b.from == i })
 		switch {
 		case at >= 0 && i != name.from:
-			i = names[at].match.end
+			i = names[at].match.End
 			continue
 		case at >= 0:
-			kept = append(kept, tokens[i:name.match.end]...)
-			i = name.match.end
+			kept = append(kept, tokens[i:name.match.End]...)
+			i = name.match.End
 			continue
 		}
-		if n := x.words().Joining.longest(tokens, i); n > 0 && i > first && i < last {
+		if n := x.words().Joining.Longest(tokens, i); n > 0 && i > first && i < last {
 			i += n
 			continue
 		}

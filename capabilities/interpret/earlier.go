@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -11,19 +12,19 @@ import (
 // context names, and for no new one: "send me the picture of that again".
 func (r *Interpreter) earlierPicture(req mess.Request) bool {
 	w := r.catalogue.words
-	if len(req.Intent) > maxText || len(req.Requires) > 0 {
+	if len(req.Intent) > lexicon.MaxText || len(req.Requires) > 0 {
 		return false
 	}
-	tokens := w.tokens(req.Intent)
+	tokens := w.Tokens(req.Intent)
 	picture, earlier := false, false
 	for i := 0; i < len(tokens); {
-		n := w.Pictures.longest(tokens, i)
+		n := w.Pictures.Longest(tokens, i)
 		picture = picture || n > 0
 		if n == 0 {
-			n = w.Earlier.longest(tokens, i)
+			n = w.Earlier.Longest(tokens, i)
 			earlier = earlier || n > 0
 		}
-		n = max(n, w.Fetching.longest(tokens, i), w.Articles.longest(tokens, i), w.Fillers.longest(tokens, i))
+		n = max(n, w.Fetching.Longest(tokens, i), w.Articles.Longest(tokens, i), w.Fillers.Longest(tokens, i))
 		if n == 0 {
 			return false
 		}
@@ -49,7 +50,7 @@ func (r *Interpreter) earlier(req mess.Request) (out capabilities.Outcome, ok bo
 		return capabilities.Outcome{}, false
 	}
 	thread, before := textOf(at.Extra, "thread"), textOf(at.Extra, "intent")
-	if thread == "" || before == "" || len(before) > maxText {
+	if thread == "" || before == "" || len(before) > lexicon.MaxText {
 		return capabilities.Outcome{}, false
 	}
 	p := r.Resolve(mess.Request{Intent: before}).Plan

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // either asks which of two orders is meant: "turn on the lamp or the heater", "dim or
 // turn off the hall light". What one of the two does not say, the other does.
 func (x *request) either() (capabilities.Outcome, bool) {
-	at := slices.IndexFunc(x.tokens, func(t token) bool { return t.text == "or" })
-	if x.asks || x.part || at < 1 || at+1 >= len(x.tokens) || slices.ContainsFunc(x.tokens[at+1:], func(t token) bool { return t.text == "or" }) {
+	at := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return t.Text == "or" })
+	if x.asks || x.part || at < 1 || at+1 >= len(x.tokens) || slices.ContainsFunc(x.tokens[at+1:], func(t lexicon.Token) bool { return t.Text == "or" }) {
 		return capabilities.Outcome{}, false
 	}
 	if out, ok := x.ofTwo(at); ok {
@@ -52,7 +53,7 @@ func (x *request) either() (capabilities.Outcome, bool) {
 
 // whichOfTwo is the place of the option that was picked, else the question.
 func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome, ok bool) {
-	q := capabilities.Question{Field: "meaning", Text: "which of the two: " + oneOf(options) + "?", Options: options}
+	q := capabilities.Question{Field: "meaning", Text: "which of the two: " + lexicon.OrList(options) + "?", Options: options}
 	picked, out, ok := x.ask(q)
 	switch {
 	case !ok:
@@ -67,7 +68,7 @@ func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome
 // alternatives are the two orders that "or" stands between, nil where they are none. A
 // verb that stands before the first holds for the second, and a name behind the second
 // for the first.
-func (x *request) alternatives(left, right []token) (one, other []token) {
+func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexicon.Token) {
 	l, r := &request{r: x.r, tokens: left}, &request{r: x.r, tokens: right}
 	lf, rf := framer{x: l}, framer{x: r}
 	start := -1 // of the name that the first ends with
@@ -90,7 +91,7 @@ func (x *request) alternatives(left, right []token) (one, other []token) {
 		for i := range right {
 			if rf.place(i) && rf.nameEnd(i) == len(right) {
 				from := i
-				if i > 0 && x.words().Articles.longest(right, i-1) > 0 {
+				if i > 0 && x.words().Articles.Longest(right, i-1) > 0 {
 					from--
 				}
 				return slices.Concat(left, right[from:]), right

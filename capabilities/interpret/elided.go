@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // evenly is the plan of several orders of which the last alone has how much, or which colour,
@@ -37,12 +38,12 @@ func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 // ofClass puts what the order before was about where an order names a place alone: "set
 // the hall light to 30 percent, the kitchen to 70 percent", "lights off in the hall, on in the
 // bedroom".
-func (x *request) ofClass(tokens []token, class string) []token {
+func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token {
 	y := &request{r: x.r, tokens: tokens}
 	if class == "" || y.opens(0) || y.namesDevice(tokens) {
 		return tokens
 	}
-	thing := x.words().tokens(x.r.catalogue.classes[class][0])
+	thing := x.words().Tokens(x.r.catalogue.classes[class][0])
 	for i := range tokens {
 		end := y.longest("area", i)
 		switch {
@@ -57,13 +58,13 @@ func (x *request) ofClass(tokens []token, class string) []token {
 }
 
 // namesThing reports whether a device or a place is among the words.
-func (x *request) namesThing(tokens []token) bool {
+func (x *request) namesThing(tokens []lexicon.Token) bool {
 	f := framer{x: &request{r: x.r, tokens: tokens}}
 	return f.anyPlace(0, len(tokens))
 }
 
 // namesDevice reports whether a device is among the words.
-func (x *request) namesDevice(tokens []token) bool {
+func (x *request) namesDevice(tokens []lexicon.Token) bool {
 	y := &request{r: x.r, tokens: tokens}
 	for i := range tokens {
 		if len(y.filled("device", i)) > 0 {

@@ -4,22 +4,23 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // ensured reads how a thing is to be as the order for that: "make sure the stove is off"
 // is "turn off the stove".
 func (x *request) ensured() (capabilities.Outcome, bool) {
 	w, start, last := x.words(), x.pass(0), len(x.tokens)-1
-	n := w.Ensuring.longest(x.tokens, start)
+	n := w.Ensuring.Longest(x.tokens, start)
 	from := x.pass(start + n)
 	if n == 0 || x.part || from >= last || x.named(last) {
 		return capabilities.Outcome{}, false
 	}
-	verb, end := turning[w.States[x.tokens[last].text]], x.longest("device", from)
-	if verb == "" || end <= from || x.pass(end+1) != last || x.tokens[end].text != "is" && x.tokens[end].text != "are" {
+	verb, end := turning[w.States[x.tokens[last].Text]], x.longest("device", from)
+	if verb == "" || end <= from || x.pass(end+1) != last || x.tokens[end].Text != "is" && x.tokens[end].Text != "are" {
 		return capabilities.Outcome{}, false
 	}
-	return x.instead(verb + " " + joined(x.tokens[from:end]))
+	return x.instead(verb + " " + lexicon.Join(x.tokens[from:end]))
 }
 
 // turning are the orders for states.
@@ -29,11 +30,11 @@ var turning = map[string]string{"on": "turn on", "off": "turn off", "open": "ope
 // ask for leave: "don't forget to lock the door", "shall we open the blind?".
 func (x *request) minded() (capabilities.Outcome, bool) {
 	start := x.pass(0)
-	n := x.words().Minding.longest(x.tokens, start)
+	n := x.words().Minding.Longest(x.tokens, start)
 	if n == 0 || x.part || start+n >= len(x.tokens) {
 		return capabilities.Outcome{}, false
 	}
-	said := joined(x.tokens[start : start+n])
+	said := lexicon.Join(x.tokens[start : start+n])
 	out, ok := x.instead(withPauses(x.tokens[start+n:]))
 	if !ok || out.Plan == nil || !out.Plan.Actuates() {
 		return out, ok && out.Refusal == nil && out.Plan == nil

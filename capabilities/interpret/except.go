@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // exemption is what an order for several things leaves out: "all lights except the
@@ -34,7 +35,7 @@ func (x *request) exception() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := 2; i < len(x.tokens); i++ {
-		n := x.words().Excepting.longest(x.tokens, i)
+		n := x.words().Excepting.Longest(x.tokens, i)
 		if n == 0 || x.named(i) {
 			continue
 		}
@@ -42,7 +43,7 @@ func (x *request) exception() (capabilities.Outcome, bool) {
 		if end == 0 {
 			return capabilities.Outcome{}, false
 		}
-		x.spare = &exemption{joined(x.tokens[i:end]), names}
+		x.spare = &exemption{lexicon.Join(x.tokens[i:end]), names}
 		out, ok := x.leaving(i, end)
 		if !ok {
 			x.spare = nil
@@ -74,19 +75,19 @@ func (x *request) exempt(i int) (end int, names []exempted) {
 	w := x.words()
 	for {
 		for n := 1; n > 0 && i < len(x.tokens); i += n {
-			n = max(w.Fillers.longest(x.tokens, i), w.Picking.longest(x.tokens, i)) // "the one in the kitchen"
+			n = max(w.Fillers.Longest(x.tokens, i), w.Picking.Longest(x.tokens, i)) // "the one in the kitchen"
 		}
 		to, one := x.anyName(i)
 		if to == 0 {
 			return end, names
 		}
-		if to < len(x.tokens) && x.tokens[to].folded == "one" { // "the kitchen one"
+		if to < len(x.tokens) && x.tokens[to].Folded == "one" { // "the kitchen one"
 			to++
 		}
-		one.said = joined(x.tokens[i:to])
+		one.said = lexicon.Join(x.tokens[i:to])
 		end, names = to, append(names, one)
-		k := w.Joining.longest(x.tokens, end)
-		if k == 0 && (end == len(x.tokens) || !x.tokens[end].pause) {
+		k := w.Joining.Longest(x.tokens, end)
+		if k == 0 && (end == len(x.tokens) || !x.tokens[end].Pause) {
 			return end, names
 		}
 		i = end + k
@@ -101,16 +102,16 @@ func (x *request) anyName(i int) (to int, one exempted) {
 	}
 	for _, kind := range []string{"device", "area", "spot"} {
 		for _, m := range x.filled(kind, i) {
-			if m.end < to || kind == "device" && (m.how == byNothing || m.count > 0 || len(m.devices) == 0) {
+			if m.End < to || kind == "device" && (m.Specificity == lexicon.Unspecified || m.Count > 0 || len(m.Devices) == 0) {
 				continue
 			}
-			if m.end > to {
-				to, one = m.end, exempted{}
+			if m.End > to {
+				to, one = m.End, exempted{}
 			}
 			if kind == "device" {
-				one.devices = append(one.devices, m.devices...)
+				one.devices = append(one.devices, m.Devices...)
 			} else {
-				one.areas = append(one.areas, m.value)
+				one.areas = append(one.areas, m.Value)
 			}
 		}
 	}

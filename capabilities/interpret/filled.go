@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // filled are the matches for a gap of the kind at word i of the request.
-func (x *request) filled(kind string, i int) []match {
+func (x *request) filled(kind string, i int) []lexicon.SlotValue {
 	if m, known := x.matches.at(kind, i); known {
 		return m
 	}
-	var list []match
+	var list []lexicon.SlotValue
 	switch n, w := x.r.names, x.words(); kind {
 	case "device":
 		list = x.deviceMatches(i)
@@ -23,7 +24,7 @@ func (x *request) filled(kind string, i int) []match {
 	case "spot":
 		list = x.called(n.spots, i)
 	case "quantity":
-		if i > 0 && i < len(x.tokens) && x.tokens[i].text == possessive { // "the vacuum's battery"
+		if i > 0 && i < len(x.tokens) && x.tokens[i].Text == lexicon.Possessive { // "the vacuum's battery"
 			i++
 		}
 		list = merge(list, x.r.catalogue.quantity, x.tokens, i, w)
@@ -32,19 +33,19 @@ func (x *request) filled(kind string, i int) []match {
 	case "angle", "kelvin", "percent", "percentage", "temperature":
 		list = x.amountMatches(kind, i)
 	case "amount":
-		w.cardinal(x.tokens, i, func(end int, n float64) {
-			list = append(list, match{end: end, amount: n, value: decimalText(n)})
+		w.EachCardinal(x.tokens, i, func(end int, n float64) {
+			list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n)})
 		})
 	case "position":
 		list = x.positionMatches(i)
 	case "number":
 		list = x.numbers(i)
 	case "duration":
-		w.durations(x.tokens, i, func(end int, d time.Duration) {
-			list = append(list, match{end: end, duration: d, value: capabilities.DurationText(d)})
+		w.Durations(x.tokens, i, func(end int, d time.Duration) {
+			list = append(list, lexicon.SlotValue{End: end, Duration: d, Value: capabilities.DurationText(d)})
 		})
 	default:
-		x.r.catalogue.watching.Words[kind].each(x.tokens, i, func(end int, _ struct{}) { list = append(list, match{end: end}) })
+		x.r.catalogue.watching.Words[kind].Each(x.tokens, i, func(end int, _ struct{}) { list = append(list, lexicon.SlotValue{End: end}) })
 	}
 	x.matches.put(kind, i, list)
 	return list
@@ -55,10 +56,10 @@ type fillings [][]filling
 
 type filling struct {
 	kind string
-	list []match
+	list []lexicon.SlotValue
 }
 
-func (f fillings) at(kind string, i int) (list []match, known bool) {
+func (f fillings) at(kind string, i int) (list []lexicon.SlotValue, known bool) {
 	if i >= len(f) {
 		return nil, false
 	}
@@ -73,7 +74,7 @@ func (f fillings) at(kind string, i int) (list []match, known bool) {
 // usualKinds is for how many kinds of gaps most words are looked at.
 const usualKinds = 6
 
-func (f *fillings) put(kind string, i int, list []match) {
+func (f *fillings) put(kind string, i int, list []lexicon.SlotValue) {
 	for len(*f) <= i {
 		*f = append(*f, nil)
 	}
@@ -85,50 +86,36 @@ func (f *fillings) put(kind string, i int, list []match) {
 
 // merge adds the phrases that begin at i. Those of one length are one match of
 // all that they may mean: what is named exactly wins over what is near.
-func merge(list []match, p *phrases[match], tokens []token, i int, w *words) []match {
-	within(p, w, tokens, i, func(end int, m match) {
-		m.end = end
-		list = m.into(list)
+func merge(list []lexicon.SlotValue, p *lexicon.Trie[lexicon.SlotValue], tokens []lexicon.Token, i int, w *lexicon.Lexicon) []lexicon.SlotValue {
+	within(p, w, tokens, i, func(end int, m lexicon.SlotValue) {
+		m.End = end
+		list = m.MergeInto(list)
 	})
 	return list
 }
 
-// into adds a match to others, as merge does.
-func (m match) into(list []match) []match {
-	j := slices.IndexFunc(list, func(o match) bool { return o.end == m.end && o.class == m.class })
-	switch {
-	case j < 0:
-		list = append(list, m)
-	case m.how > list[j].how:
-		list[j] = m
-	case m.how == list[j].how:
-		list[j] = list[j].with(m)
-	}
-	return list
-}
-
 // called are the matches of names that begin at word i.
-func (x *request) called(names *phrases[meaning], i int) (list []match) {
+func (x *request) called(names *lexicon.Trie[meaning], i int) (list []lexicon.SlotValue) {
 	within(names, x.words(), x.tokens, i, func(end int, m meaning) {
-		list = match{end: end, value: m.value, how: m.how, devices: slices.Clip(m.devices), spots: slices.Clip(m.spots)}.into(list)
+		list = lexicon.SlotValue{End: end, Value: m.value, Specificity: m.how, Devices: slices.Clip(m.devices), Spots: slices.Clip(m.spots)}.MergeInto(list)
 	})
 	return list
 }
 
 // within is phrases.each with articles passed over inside: "near the sink".
-func within[T any](p *phrases[T], w *words, tokens []token, i int, yield func(end int, m T)) {
-	for _, m := range p.here {
+func within[T any](p *lexicon.Trie[T], w *lexicon.Lexicon, tokens []lexicon.Token, i int, yield func(end int, m T)) {
+	for _, m := range p.Values {
 		yield(i, m)
 	}
-	if i == len(tokens) || p.next == nil {
+	if i == len(tokens) || p.Children == nil {
 		return
 	}
-	if next := p.after(tokens[i]); next != nil {
+	if next := p.After(tokens[i]); next != nil {
 		within(next, w, tokens, i+1, yield)
 		return
 	}
-	if n := w.Fillers.longest(tokens, i); n > 0 && i+n < len(tokens) {
-		if next := p.after(tokens[i+n]); next != nil {
+	if n := w.Fillers.Longest(tokens, i); n > 0 && i+n < len(tokens) {
+		if next := p.After(tokens[i+n]); next != nil {
 			within(next, w, tokens, i+n+1, yield)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // fitting are the readings for which there is a frame.
@@ -24,7 +25,7 @@ func (x *request) fitting(ways []framed) []reading {
 		}
 		could := so.signals.has(l.bits["could"])
 		so.signals &^= l.bits["could"] | l.bits[done] | l.bits[ing]
-		for _, f := range l.Frames {
+		for _, f := range l.lists.Frames {
 			s := so.signals
 			if f.all.has(l.bits[number]) && s.has(l.bits[level]) && so.bare { // "make twenty coffees"
 				s = s&^l.bits[level] | l.bits[number]
@@ -67,9 +68,9 @@ func (x *request) doubt(rd *reading, f *frame, so framed, s signal) {
 		if other := l.differing(f, s); rd.doubt == "" && other != nil {
 			rd.asks, rd.number, rd.other = amountField, math.Copysign(so.level, other.Change), other.sentence
 		}
-		rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s percent may be how bright, or by how much", decimalText(so.level)))
+		rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s percent may be how bright, or by how much", lexicon.DecimalText(so.level)))
 	case so.vague:
-		rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s may be how bright, or a time", decimalText(so.level)))
+		rd.doubt = cmp.Or(rd.doubt, fmt.Sprintf("%s may be how bright, or a time", lexicon.DecimalText(so.level)))
 	case so.spread:
 		rd.doubt = cmp.Or(rd.doubt, "it was said of the one before \"and\"")
 	}
@@ -77,7 +78,7 @@ func (x *request) doubt(rd *reading, f *frame, so framed, s signal) {
 
 // grammatical reports whether forms of verbs stand where they are no statement:
 // "turned" behind a wish, "turning" behind a beginning.
-func (l *lexicon) grammatical(s signal) bool {
+func (l *frameLexicon) grammatical(s signal) bool {
 	wish := l.bits["want"] | l.bits["should"] | l.bits["make"] | l.bits["could"]
 	if s.has(l.bits[done]) && !s.has(wish) {
 		return false
@@ -97,16 +98,16 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 	case len(so.devices) > 0:
 		m := *so.devices[0].match
 		for _, b := range so.devices[1:] {
-			m = m.with(*b.match)
-			m.all, m.count = true, 0
+			m = m.Union(*b.match)
+			m.All, m.Count = true, 0
 		}
 		if len(so.devices) > 1 {
-			m.parts = nil
+			m.Parts = nil
 			for _, b := range so.devices {
-				if len(b.match.parts) > 0 {
-					m.parts = append(m.parts, b.match.parts...)
+				if len(b.match.Parts) > 0 {
+					m.Parts = append(m.Parts, b.match.Parts...)
 				} else {
-					m.parts = append(m.parts, share{b.match.devices, b.match.all})
+					m.Parts = append(m.Parts, lexicon.NamedGroup{Devices: b.match.Devices, All: b.match.All})
 				}
 			}
 			if len(so.places) == 0 {
@@ -114,11 +115,11 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 			}
 		}
 		if here {
-			m.all = false
+			m.All = false
 		}
-		m.all = m.all || whole && len(so.places) == 0
+		m.All = m.All || whole && len(so.places) == 0
 		rd.slots = append(rd.slots, bound{"device", "device", so.devices[0].from, &m})
-		rd.how, rd.all = m.how, m.all
+		rd.how, rd.all = m.Specificity, m.All
 	case len(so.places) == 1 && so.places[0].kind == "area" && (f.Class == "" || !so.signals.has(f.name)):
 		if !x.placeAlone(&rd, f, so) {
 			return rd, false
@@ -127,9 +128,9 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 		return rd, false
 	default:
 		m := x.everyOf(f.Class)
-		m.all = whole && len(so.places) == 0
+		m.All = whole && len(so.places) == 0
 		rd.slots = append(rd.slots, bound{"device", "device", 0, &m})
-		rd.how, rd.all = byClass, m.all
+		rd.how, rd.all = lexicon.ByClass, m.All
 	}
 	if len(so.places) > 0 && so.ahead && so.listed && len(so.devices) == 1 && f.of.Command != capabilities.Clean { // "kitchen and hall lights"
 		return rd, x.alongside(&rd, so.places)
@@ -141,15 +142,15 @@ func (x *request) framedReading(f *frame, so framed) (reading, bool) {
 		x.anywhere(&rd, so.places)
 		return rd, true
 	}
-	if len(f.Only) > 0 && slices.ContainsFunc(rd.slots[0].match.devices, func(d int) bool { return !slices.Contains(f.Only, x.r.class[d]) }) {
+	if len(f.Only) > 0 && slices.ContainsFunc(rd.slots[0].match.Devices, func(d int) bool { return !slices.Contains(f.Only, x.r.class[d]) }) {
 		return rd, false
 	}
 	for _, b := range so.places {
 		if b.kind == "area" && f.of.Command == capabilities.Clean { // a room that is no spot
-			if slices.ContainsFunc(x.filled("spot", b.from), func(m match) bool { return m.end >= b.match.end }) {
+			if slices.ContainsFunc(x.filled("spot", b.from), func(m lexicon.SlotValue) bool { return m.End >= b.match.End }) {
 				return rd, false // it is read as one
 			}
-			rd.beyond = b.match.value
+			rd.beyond = b.match.Value
 			continue
 		}
 		rd.slots = append(rd.slots, b)
@@ -174,67 +175,67 @@ func (x *request) placeAlone(rd *reading, f *frame, so framed) bool {
 	if c := f.of.Command; c != capabilities.SetSwitch && c != capabilities.Dim && c != capabilities.Tint || c == capabilities.SetSwitch && !so.signals.has(l.bits["on"]|l.bits["off"]) {
 		return false
 	}
-	m := match{how: byPlace, value: so.places[0].match.value, class: f.Class}
-	m.devices = x.r.index.among(x.r.index.in(m.value), func(d int) bool {
+	m := lexicon.SlotValue{Specificity: lexicon.ByPlace, Value: so.places[0].match.Value, Class: f.Class}
+	m.Devices = x.r.index.among(x.r.index.in(m.Value), func(d int) bool {
 		return (f.Class == "" || f.of.Command == capabilities.SetSwitch || x.r.class[d] == f.Class) && x.r.offers(f.of, d)
 	})
 	rd.slots = append(rd.slots, bound{"device", "device", 0, &m})
-	rd.how = byPlace
-	if len(m.devices) == 1 { // else it is asked which
+	rd.how = lexicon.ByPlace
+	if len(m.Devices) == 1 { // else it is asked which
 		rd.doubt = "a place was said, and not what is meant there"
 	}
-	return len(m.devices) > 0
+	return len(m.Devices) > 0
 }
 
 // alongside adds to the one device that is named those of its class in other
 // places.
 func (x *request) alongside(rd *reading, places []bound) bool {
 	m := *rd.slots[0].match
-	if len(m.devices) == 0 {
+	if len(m.Devices) == 0 {
 		return false
 	}
-	class, all := x.r.class[m.devices[0]], m.all || x.plural(rd.slots[0])
-	m.parts = []share{{m.devices, all}}
-	m.devices = slices.Clone(m.devices)
+	class, all := x.r.class[m.Devices[0]], m.All || x.plural(rd.slots[0])
+	m.Parts = []lexicon.NamedGroup{{Devices: m.Devices, All: all}}
+	m.Devices = slices.Clone(m.Devices)
 	for _, b := range places {
-		there := x.r.ofClass(class, b.match.value)
-		if len(subtract(there, m.devices)) == 0 {
+		there := x.r.ofClass(class, b.match.Value)
+		if len(lexicon.Subtract(there, m.Devices)) == 0 {
 			return false // there is none
 		}
-		m.devices = append(m.devices, subtract(there, m.devices)...)
-		m.parts = append(m.parts, share{there, all})
+		m.Devices = append(m.Devices, lexicon.Subtract(there, m.Devices)...)
+		m.Parts = append(m.Parts, lexicon.NamedGroup{Devices: there, All: all})
 	}
-	m.all, m.count = true, 0
+	m.All, m.Count = true, 0
 	rd.slots[0].match, rd.all = &m, true
 	return true
 }
 
 // plural reports whether a name is one of several things: "hall lights".
 func (x *request) plural(b bound) bool {
-	if b.match.end <= b.from || b.match.end > len(x.tokens) {
+	if b.match.End <= b.from || b.match.End > len(x.tokens) {
 		return false
 	}
-	last := x.tokens[b.match.end-1]
-	return last.text != last.folded
+	last := x.tokens[b.match.End-1]
+	return last.Text != last.Folded
 }
 
 // anywhere narrows a reading to the devices of several places.
 func (x *request) anywhere(rd *reading, places []bound) {
 	m := *rd.slots[0].match
-	of, all := m.devices, m.all || x.plural(rd.slots[0])
-	m.devices, m.parts = nil, nil
+	of, all := m.Devices, m.All || x.plural(rd.slots[0])
+	m.Devices, m.Parts = nil, nil
 	for _, b := range places {
-		there := slices.DeleteFunc(slices.Clone(of), x.r.outside(b.match.value))
-		m.parts = append(m.parts, share{there, all})
-		m.devices = append(m.devices, subtract(there, m.devices)...)
+		there := slices.DeleteFunc(slices.Clone(of), x.r.outside(b.match.Value))
+		m.Parts = append(m.Parts, lexicon.NamedGroup{Devices: there, All: all})
+		m.Devices = append(m.Devices, lexicon.Subtract(there, m.Devices)...)
 	}
-	slices.Sort(m.devices)
+	slices.Sort(m.Devices)
 	rd.names = places
-	m.all = true
+	m.All = true
 	rd.slots[0].match, rd.all = &m, true
 }
 
 // everyOf is a match for all devices of a class.
-func (x *request) everyOf(class string) match {
-	return match{how: byClass, class: class, devices: x.r.ofClass(class, "")}
+func (x *request) everyOf(class string) lexicon.SlotValue {
+	return lexicon.SlotValue{Specificity: lexicon.ByClass, Class: class, Devices: x.r.ofClass(class, "")}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -86,7 +87,7 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 		return x.shallI(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.said, " "), capabilities.DurationText(length), onDay(p.Begins(x.r.home.Now).Add(length)))), true
 	}
 	areas, _ := p.Args.Get("areas")
-	rooms, _ := textsOf(areas)
+	rooms, _ := lexicon.TextList(areas)
 	if t.amid != "" && (len(p.Steps) > 0 || len(rooms) > 1) && p.Actuates() {
 		return x.shallI(p, fmt.Sprintf("%q was said of one: ", t.amid)), true
 	}
@@ -97,17 +98,17 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 // pause" is "pause the vacuum". It must be a whole sentence then.
 func (x *request) causing() (capabilities.Outcome, bool) {
 	start := x.pass(0)
-	n := x.words().Causing.longest(x.tokens, start)
+	n := x.words().Causing.Longest(x.tokens, start)
 	from := x.pass(start + n)
 	if n == 0 || from >= len(x.tokens) {
 		return capabilities.Outcome{}, false
 	}
 	end := x.longest("device", from)
 	verb := end
-	if verb < len(x.tokens) && x.tokens[verb].text == "to" {
+	if verb < len(x.tokens) && x.tokens[verb].Text == "to" {
 		verb++
 	}
-	if end == from || verb >= len(x.tokens) || x.tokens[end].pause || !x.r.catalogue.vocabulary[x.tokens[verb].folded] {
+	if end == from || verb >= len(x.tokens) || x.tokens[end].Pause || !x.r.catalogue.vocabulary[x.tokens[verb].Folded] {
 		return capabilities.Outcome{}, false
 	}
 	all, before := x.tokens, x.readings
@@ -123,13 +124,13 @@ func (x *request) causing() (capabilities.Outcome, bool) {
 // here.
 func (x *request) means() bool {
 	l := &x.r.catalogue.lexicon
-	return slices.ContainsFunc(x.tokens, func(t token) bool {
-		return l.orders[t.folded] || l.acting[t.folded] || l.naming[t.folded] || x.r.names.words[t.folded]
+	return slices.ContainsFunc(x.tokens, func(t lexicon.Token) bool {
+		return l.orders[t.Folded] || l.acting[t.Folded] || l.naming[t.Folded] || x.r.names.words[t.Folded]
 	})
 }
 
 // about notes what a text is about of which a time is asked.
-func (x *request) about(rest []token) {
+func (x *request) about(rest []lexicon.Token) {
 	x.cut(rest)
 	if able := x.able(x.readings); len(able) > 0 {
 		x.explain.Capability = able[0].capability.ID
@@ -154,7 +155,7 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	all, bare := x.tokens, x.bareName()
-	x.tokens, x.matches, x.names = x.words().bare(all), nil, nil
+	x.tokens, x.matches, x.names = x.words().Bare(all), nil, nil
 	f := framer{x: x}
 	ways := f.readings()
 	list := x.fitting(ways)
@@ -201,14 +202,14 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 
 // toMe reports whether a text is about what the speaker is to do or see: "tell me to
 // turn it on", "show me the door open".
-func (x *request) toMe(tokens []token) bool {
+func (x *request) toMe(tokens []lexicon.Token) bool {
 	l := &x.r.catalogue.lexicon
 	for i := 0; i+1 < len(tokens); i++ {
-		if x.words().Telling.longest(tokens, i) > 0 {
+		if x.words().Telling.Longest(tokens, i) > 0 {
 			return true
 		}
-		if n := x.words().ToSpeaker.longest(tokens, i); n > 0 && i+n < len(tokens) {
-			next := tokens[i+n].folded
+		if n := x.words().ToSpeaker.Longest(tokens, i); n > 0 && i+n < len(tokens) {
+			next := tokens[i+n].Folded
 			if next == "to" || l.orders[next] || l.acting[next] {
 				return true
 			}
@@ -258,7 +259,7 @@ func (x *request) knowsAll() bool {
 // has, and no time.
 func (x *request) strange() bool {
 	for _, t := range x.tokens {
-		if !x.r.knows(t) && !x.r.catalogue.vocabulary[t.folded] && !x.r.catalogue.timely[t.folded] {
+		if !x.r.knows(t) && !x.r.catalogue.vocabulary[t.Folded] && !x.r.catalogue.timely[t.Folded] {
 			return true
 		}
 	}

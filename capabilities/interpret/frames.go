@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // signal is what a word says in a sentence whose words may stand in any order.
@@ -48,8 +50,8 @@ func (f *frame) fits(s signal) bool {
 	return s&f.all == f.all && (f.any == 0 || s.has(f.any)) && s&^(f.all|f.any|f.may) == 0
 }
 
-// lexicon is what words say, compiled from the files.
-type lexicon struct {
+// frameLists are the words of frames, as a catalog file lists them.
+type frameLists struct {
 	Verbs   map[string][]string `yaml:"verbs"`   // by signal; with their endings
 	Signals map[string][]string `yaml:"signals"` // by signal; as they stand
 	Colours map[string]string   `yaml:"colours"`
@@ -70,53 +72,46 @@ type lexicon struct {
 	Places  map[string][]string `yaml:"places"`  // other names of rooms
 	Kept    map[string][]string `yaml:"kept"`    // things by the place where they are looked for
 	Frames  []*frame            `yaml:"frames"`
+}
+
+// frameLexicon holds what the words of frames say, compiled from frameLists.
+type frameLexicon struct {
+	lists frameLists
 
 	bits             map[string]signal
-	says             *phrases[signal]
-	colour           *phrases[string]
-	level            *phrases[float64]
-	share, white     *phrases[float64]
-	side             *phrases[string]
-	degree, kelvin   *set
-	shade, percentOf *set
-	from, by         *set
+	says             *lexicon.Trie[signal]
+	colour           *lexicon.Trie[string]
+	level            *lexicon.Trie[float64]
+	share, white     *lexicon.Trie[float64]
+	side             *lexicon.Trie[string]
+	degree, kelvin   *lexicon.PhraseSet
+	shade, percentOf *lexicon.PhraseSet
+	from, by         *lexicon.PhraseSet
 	often            signal            // what may be said twice
 	telling          signal            // what is done with a thing: on, off, open, lock
 	nouns            signal            // what other words may be joined to
 	colourNames      map[string]string // by colour
-	thing            *phrases[match]
-	orders           map[string]bool // folded words that an order begins with
-	acting           map[string]bool // those that say on, off, up or down without a verb
-	naming           map[string]bool // those that stand for a thing: of classes, and of frames that need no name
-	spelled          []spelling      // orders and naming that may be misspelt
-	loose            map[string]bool // those that join others and say nothing where they end
+	thing            *lexicon.Trie[lexicon.SlotValue]
+	orders           map[string]bool    // folded words that an order begins with
+	acting           map[string]bool    // those that say on, off, up or down without a verb
+	naming           map[string]bool    // those that stand for a thing: of classes, and of frames that need no name
+	spelled          []lexicon.Spelling // orders and naming that may be misspelt
+	loose            map[string]bool    // those that join others and say nothing where they end
 }
 
 // glue is the signal of words that join others and say nothing themselves.
 const glue = "glue"
 
-func (l *lexicon) merge(later lexicon) {
-	l.Verbs, l.Signals = merged(l.Verbs, later.Verbs), merged(l.Signals, later.Signals)
-	l.Colours, l.Levels, l.Places = merged(l.Colours, later.Colours), merged(l.Levels, later.Levels), merged(l.Places, later.Places)
-	l.Kept = merged(l.Kept, later.Kept)
-	l.Shares, l.Whites = merged(l.Shares, later.Shares), merged(l.Whites, later.Whites)
-	mine, theirs := l.lists(), later.lists()
-	for i := range mine {
-		if *theirs[i] != nil {
-			*mine[i] = *theirs[i]
-		}
-	}
-	l.Frames = append(l.Frames, slices.DeleteFunc(later.Frames, func(f *frame) bool { return f == nil })...)
-}
-
-func (l *lexicon) lists() []*[]string {
-	return []*[]string{&l.Shades, &l.Percent, &l.From, &l.By, &l.Offered, &l.Orders, &l.Nouns, &l.Things, &l.Degrees, &l.Kelvins, &l.Sides}
+func (l *frameLexicon) merge(later frameLists) {
+	frames := append(l.lists.Frames, slices.DeleteFunc(later.Frames, func(f *frame) bool { return f == nil })...)
+	lexicon.MergeLists(&l.lists, later)
+	l.lists.Frames = frames
 }
 
 // compile makes the phrases, and notes what is wrong.
-func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
+func (l *frameLexicon) compile(w *lexicon.Lexicon, c *Catalogue, wrong func(string, ...any)) {
 	l.bits, l.colourNames = map[string]signal{}, map[string]string{}
-	for _, name := range slices.Concat([]string{done, ing, tone, was, level, differs, number, glue}, slices.Sorted(maps.Keys(l.Verbs)), slices.Sorted(maps.Keys(l.Signals))) {
+	for _, name := range slices.Concat([]string{done, ing, tone, was, level, differs, number, glue}, slices.Sorted(maps.Keys(l.lists.Verbs)), slices.Sorted(maps.Keys(l.lists.Signals))) {
 		if l.bits[name] == 0 {
 			l.bits[name] = 1 << len(l.bits)
 		}
@@ -126,50 +121,50 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 	}
 	l.bits[glue] = 0
 	l.orders = map[string]bool{}
-	for _, text := range slices.Concat(append(slices.Collect(maps.Values(l.Verbs)), l.Orders)...) {
-		l.orders[w.tokens(text)[0].folded] = true
+	for _, text := range slices.Concat(append(slices.Collect(maps.Values(l.lists.Verbs)), l.lists.Orders)...) {
+		l.orders[w.Tokens(text)[0].Folded] = true
 	}
-	l.says, l.colour, l.level = &phrases[signal]{}, &phrases[string]{}, &phrases[float64]{}
-	for _, name := range slices.Sorted(maps.Keys(l.Signals)) {
-		for _, text := range l.Signals[name] {
-			if tokens := w.bare(w.tokens(text)); len(tokens) > 0 { // else it says nothing anyway
-				l.says.add(tokens, l.bits[name])
+	l.says, l.colour, l.level = &lexicon.Trie[signal]{}, &lexicon.Trie[string]{}, &lexicon.Trie[float64]{}
+	for _, name := range slices.Sorted(maps.Keys(l.lists.Signals)) {
+		for _, text := range l.lists.Signals[name] {
+			if tokens := w.Bare(w.Tokens(text)); len(tokens) > 0 { // else it says nothing anyway
+				l.says.Add(tokens, l.bits[name])
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.Verbs)) {
-		for _, text := range l.Verbs[name] {
+	for _, name := range slices.Sorted(maps.Keys(l.lists.Verbs)) {
+		for _, text := range l.lists.Verbs[name] {
 			l.verb(w, text, l.bits[name])
 		}
 	}
-	for _, text := range slices.Sorted(maps.Keys(l.Colours)) {
-		if !hexColour(l.Colours[text]) {
-			wrong("colours: %s: %q is no colour; write it like \"#ff8800\"", text, l.Colours[text])
+	for _, text := range slices.Sorted(maps.Keys(l.lists.Colours)) {
+		if !hexColour(l.lists.Colours[text]) {
+			wrong("colours: %s: %q is no colour; write it like \"#ff8800\"", text, l.lists.Colours[text])
 		}
-		l.colour.add(w.tokens(text), l.Colours[text])
-		if _, named := l.colourNames[l.Colours[text]]; !named || slices.Contains(l.Offered, text) {
-			l.colourNames[l.Colours[text]] = text
+		l.colour.Add(w.Tokens(text), l.lists.Colours[text])
+		if _, named := l.colourNames[l.lists.Colours[text]]; !named || slices.Contains(l.lists.Offered, text) {
+			l.colourNames[l.lists.Colours[text]] = text
 		}
 	}
-	for _, text := range slices.Sorted(maps.Keys(l.Levels)) {
-		l.level.add(w.tokens(text), l.Levels[text])
+	for _, text := range slices.Sorted(maps.Keys(l.lists.Levels)) {
+		l.level.Add(w.Tokens(text), l.lists.Levels[text])
 	}
 	l.amounts(w)
-	l.shade, l.percentOf, l.from, l.by = w.set(l.Shades), w.set(l.Percent), w.set(l.From), w.set(l.By)
-	for _, name := range l.Nouns {
+	l.shade, l.percentOf, l.from, l.by = w.Set(l.lists.Shades), w.Set(l.lists.Percent), w.Set(l.lists.From), w.Set(l.lists.By)
+	for _, name := range l.lists.Nouns {
 		l.nouns |= l.bits[name]
 	}
-	for _, name := range slices.Concat([]string{"on", "off", "up", "down", "brighter", "darker", "other", "coffee", "drink"}, slices.Sorted(maps.Keys(l.Verbs))) {
+	for _, name := range slices.Concat([]string{"on", "off", "up", "down", "brighter", "darker", "other", "coffee", "drink"}, slices.Sorted(maps.Keys(l.lists.Verbs))) {
 		l.telling |= l.bits[name]
 	}
 	l.telling &^= l.bits["turn"] | l.bits["make"] | l.bits["change"] | l.bits["brew"] | l.bits["boil"]
 	l.often = l.bits["make"] | l.bits["want"] | l.bits["here"] | l.bits["whole"] | l.bits["bit"] | l.bits["start"] | l.bits["dock"]
 	l.sorts(w, c)
-	l.thing = &phrases[match]{}
-	for _, text := range l.Things {
-		l.thing.add(w.tokens(text), match{value: text})
+	l.thing = &lexicon.Trie[lexicon.SlotValue]{}
+	for _, text := range l.lists.Things {
+		l.thing.Add(w.Tokens(text), lexicon.SlotValue{Value: text})
 	}
-	for i, f := range l.Frames {
+	for i, f := range l.lists.Frames {
 		l.frame(f, c, func(format string, args ...any) {
 			wrong("frames: number %d: "+format, append([]any{i + 1}, args...)...)
 		})
@@ -177,35 +172,35 @@ func (l *lexicon) compile(w *words, c *Catalogue, wrong func(string, ...any)) {
 }
 
 // sorts notes what single words are good for.
-func (l *lexicon) sorts(w *words, c *Catalogue) {
+func (l *frameLexicon) sorts(w *lexicon.Lexicon, c *Catalogue) {
 	l.acting, l.naming, l.loose = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	into := func(set map[string]bool, names ...string) {
 		for _, name := range names {
-			for _, text := range l.Signals[name] {
-				for _, t := range w.tokens(text) {
-					set[t.folded] = true
+			for _, text := range l.lists.Signals[name] {
+				for _, t := range w.Tokens(text) {
+					set[t.Folded] = true
 				}
 			}
 		}
 	}
 	into(l.acting, "on", "off", "up", "down", "want", "should")
 	into(l.loose, glue, "joint", "should")
-	for _, text := range slices.Concat(w.lists.Fillers, w.lists.Clock, w.lists.Joining) {
-		for _, t := range w.tokens(text) {
-			l.loose[t.folded] = true
+	for _, text := range slices.Concat(w.Lists.Fillers, w.Lists.Clock, w.Lists.Joining) {
+		for _, t := range w.Tokens(text) {
+			l.loose[t.Folded] = true
 		}
 	}
-	for _, f := range l.Frames {
+	for _, f := range l.lists.Frames {
 		into(l.naming, f.Name...)
 	}
 	for class, names := range c.classes {
 		for _, text := range append([]string{class}, names...) {
-			for _, t := range w.tokens(text) {
-				l.naming[t.folded] = true
+			for _, t := range w.Tokens(text) {
+				l.naming[t.Folded] = true
 			}
 		}
 	}
-	l.spelled = mistakable(l.orders, l.naming)
+	l.spelled = lexicon.LongSpellings(l.orders, l.naming)
 }
 
 func hexColour(s string) bool {
@@ -214,11 +209,11 @@ func hexColour(s string) bool {
 }
 
 // verb adds a verb with its endings.
-func (l *lexicon) verb(w *words, text string, s signal) {
+func (l *frameLexicon) verb(w *lexicon.Lexicon, text string, s signal) {
 	first, rest, _ := strings.Cut(text, " ")
 	for form, more := range inflected(first) {
-		tokens := w.tokens(strings.TrimSpace(form + " " + rest))
-		l.says.add(tokens, s|l.bits[more]&^l.bits[glue])
+		tokens := w.Tokens(strings.TrimSpace(form + " " + rest))
+		l.says.Add(tokens, s|l.bits[more]&^l.bits[glue])
 	}
 }
 
@@ -244,7 +239,7 @@ func inflected(verb string) map[string]string {
 func isVowel(c byte) bool { return strings.IndexByte("aeiou", c) >= 0 }
 
 // frame turns the names of a frame into bits.
-func (l *lexicon) frame(f *frame, c *Catalogue, wrong func(string, ...any)) {
+func (l *frameLexicon) frame(f *frame, c *Catalogue, wrong func(string, ...any)) {
 	mask := func(names []string) (m signal) {
 		for _, name := range names {
 			bit, ok := l.bits[name]

@@ -3,6 +3,7 @@ package interpret
 import (
 	"slices"
 
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/order"
 )
 
@@ -71,34 +72,34 @@ func (f *framer) from(i int, so framed) {
 // is known says something elsewhere, and so counts for more.
 func (f *framer) skip(i int, so framed) {
 	t, l := f.x.tokens[i], &f.x.r.catalogue.lexicon
-	if l.colour.longest(f.x.tokens, i) > 0 || l.level.longest(f.x.tokens, i) > 0 { // "red and blue", "half the lights"
+	if l.colour.Longest(f.x.tokens, i) > 0 || l.level.Longest(f.x.tokens, i) > 0 { // "red and blue", "half the lights"
 		return
 	}
-	if f.x.words().Asking.longest(f.x.tokens, i) > 0 && !f.x.opens(0) { // "the garage is open" orders nothing, but "make sure it is" does
+	if f.x.words().Asking.Longest(f.x.tokens, i) > 0 && !f.x.opens(0) { // "the garage is open" orders nothing, but "make sure it is" does
 		return
 	}
-	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.folded] || f.x.r.names.words[t.folded] {
+	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.Folded] || f.x.r.names.words[t.Folded] {
 		return
 	}
-	if t.text == possessive && (len(so.lost) == 0 || so.lost[len(so.lost)-1] != f.x.tokens[i-1].text) {
+	if t.Text == lexicon.Possessive && (len(so.lost) == 0 || so.lost[len(so.lost)-1] != f.x.tokens[i-1].Text) {
 		return // "the light's on" tells, but "my son's light" is one
 	}
 	if f.at(i, l.by) > i || f.at(i, l.from) > i {
-		if f.x.words().cardinalEnd(f.x.tokens, i+1) > i+1 || l.level.longest(f.x.tokens, i+1) > 0 {
+		if f.x.words().CardinalEnd(f.x.tokens, i+1) > i+1 || l.level.Longest(f.x.tokens, i+1) > 0 {
 			return // "by 20 percent" is not "20 percent"
 		}
 	}
-	if i > 0 && f.x.words().cardinalEnd(f.x.tokens, i-1) == i && !t.pause && (!f.x.r.knows(t) || f.x.words().Measures[t.folded] || l.percentOf.longest(f.x.tokens, i) > 0) {
+	if i > 0 && f.x.words().CardinalEnd(f.x.tokens, i-1) == i && !t.Pause && (!f.x.r.knows(t) || f.x.words().Measures[t.Folded] || l.percentOf.Longest(f.x.tokens, i) > 0) {
 		return // a number without its unit is another
 	}
-	if end := f.x.words().cardinalEnd(f.x.tokens, i); end > i && !f.one(i, end) && !f.ofPlace(i, end) {
+	if end := f.x.words().CardinalEnd(f.x.tokens, i); end > i && !f.one(i, end) && !f.ofPlace(i, end) {
 		return // "30 and 70" is not "30"
 	}
 	so.pieces += skipped
 	if f.x.r.knows(t) {
 		so.pieces += skipped
 	}
-	so.lost = append(slices.Clip(so.lost), t.text)
+	so.lost = append(slices.Clip(so.lost), t.Text)
 	f.from(i+1, so)
 }
 
@@ -109,7 +110,7 @@ const skipped = 100
 // speaks reports whether a word that says what is to be done begins at i.
 func (f *framer) speaks(i int) bool {
 	says := false
-	f.x.r.catalogue.lexicon.says.each(f.x.tokens, i, func(end int, s signal) { says = says || end > i && s != 0 })
+	f.x.r.catalogue.lexicon.says.Each(f.x.tokens, i, func(end int, s signal) { says = says || end > i && s != 0 })
 	return says
 }
 
@@ -125,7 +126,7 @@ func (f *framer) acting(from, to int) (is bool) {
 	verb := false // before this word
 	for i := from; i < to; i++ {
 		turns := false
-		l.says.each(f.x.tokens, i, func(end int, s signal) {
+		l.says.Each(f.x.tokens, i, func(end int, s signal) {
 			turns = turns || s.has(l.bits["turn"])
 			is = is || end > i && end <= to && s.has(l.telling) && (verb || !s.has(l.bits["on"]) || end == to || !f.noun(end))
 		})
@@ -139,8 +140,8 @@ func (f *framer) setting(from, to int) bool {
 	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
 	for i := from; i < to; i++ {
 		w := f.x.words()
-		to := i > from && w.Toward.longest(tokens, i-1) == 1 && w.Clock.longest(tokens, i-1) == 0 // "at 7" may be a time
-		if l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 || f.x.percents(i) || to && w.cardinalEnd(tokens, i) > i {
+		to := i > from && w.Toward.Longest(tokens, i-1) == 1 && w.Clock.Longest(tokens, i-1) == 0 // "at 7" may be a time
+		if l.colour.Longest(tokens, i) > 0 || l.level.Longest(tokens, i) > 0 || f.x.percents(i) || to && w.CardinalEnd(tokens, i) > i {
 			return true
 		}
 	}
@@ -150,21 +151,21 @@ func (f *framer) setting(from, to int) bool {
 // signal reads a word or phrase that says something.
 func (f *framer) signal(i int, so framed) {
 	l := &f.x.r.catalogue.lexicon
-	l.says.each(f.x.tokens, i, func(end int, s signal) {
+	l.says.Each(f.x.tokens, i, func(end int, s signal) {
 		next := so
 		next.twice = so.twice || so.signals.has(s&^l.often)
 		next.signals |= s &^ l.bits["joint"]
 		next.verb = s
 		switch t := f.x.tokens[i]; {
-		case t.text != t.folded && f.x.r.catalogue.classPhrase.longest(f.x.tokens, i) > 0: // "turn the lights up" lights up nothing
+		case t.Text != t.Folded && f.x.r.catalogue.classPhrase.Longest(f.x.tokens, i) > 0: // "turn the lights up" lights up nothing
 			return
-		case t.noun && f.x.r.catalogue.classPhrase.longest(f.x.tokens, i) >= end-i: // "park the vacuum" is no order to vacuum
+		case t.Noun && f.x.r.catalogue.classPhrase.Longest(f.x.tokens, i) >= end-i: // "park the vacuum" is no order to vacuum
 			return
 		case s == l.bits["joint"] && !f.noun(end) && f.x.skips > 0 && end < len(f.x.tokens) && !f.x.r.knows(f.x.tokens[end]): // "on the left"
 			if next.pieces += 2 * skipped; len(so.lost) == f.x.skips {
 				return
 			}
-			next.lost = append(slices.Clip(so.lost), f.x.tokens[i].text)
+			next.lost = append(slices.Clip(so.lost), f.x.tokens[i].Text)
 		case s == l.bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
 			return
 		case s == l.bits["ready"] && so.pieces == 1: // "going to make coffee" tells
@@ -178,8 +179,8 @@ func (f *framer) signal(i int, so framed) {
 		}
 		f.from(end, next)
 	})
-	n := f.x.words().Joining.longest(f.x.tokens, i)
-	if n > 0 && (so.signals.has(l.bits[level]) && l.colour.longest(f.x.tokens, i+n) > 0 || so.signals.has(l.bits[tone]) && f.x.percents(i+n)) { // "red and 30 percent"
+	n := f.x.words().Joining.Longest(f.x.tokens, i)
+	if n > 0 && (so.signals.has(l.bits[level]) && l.colour.Longest(f.x.tokens, i+n) > 0 || so.signals.has(l.bits[tone]) && f.x.percents(i+n)) { // "red and 30 percent"
 		f.from(i+n, so)
 	}
 	if n > 0 && len(so.devices)+len(so.places) > 0 && f.place(i+n) {
@@ -197,12 +198,12 @@ func (f *framer) place(i int) bool {
 // noun reports whether something that a word may be joined to begins at word i.
 func (f *framer) noun(i int) bool {
 	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
-	if f.place(i) || l.colour.longest(tokens, i) > 0 || l.level.longest(tokens, i) > 0 {
+	if f.place(i) || l.colour.Longest(tokens, i) > 0 || l.level.Longest(tokens, i) > 0 {
 		return true
 	}
 	is := false
-	f.x.words().cardinal(tokens, i, func(int, float64) { is = true })
-	l.says.each(tokens, i, func(_ int, s signal) { is = is || s.has(l.nouns) })
+	f.x.words().EachCardinal(tokens, i, func(int, float64) { is = true })
+	l.says.Each(tokens, i, func(_ int, s signal) { is = is || s.has(l.nouns) })
 	return is
 }
 
@@ -210,7 +211,7 @@ func (f *framer) noun(i int) bool {
 func (f *framer) value(i int, so framed) {
 	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
 	from := f.at(i, l.from)
-	l.colour.each(tokens, from, func(end int, hex string) {
+	l.colour.Each(tokens, from, func(end int, hex string) {
 		next := so
 		if from > i {
 			next.signals |= l.bits[was]
@@ -223,12 +224,12 @@ func (f *framer) value(i int, so framed) {
 			next.valued = len(so.devices)+len(so.places) > 0
 		}
 		f.from(end, next)
-		if n := l.shade.longest(tokens, end); n > 0 { // "a blue hue", but "blue lights"
+		if n := l.shade.Longest(tokens, end); n > 0 { // "a blue hue", but "blue lights"
 			f.from(end+n, next)
 		}
 	})
 	by := f.at(i, l.by)
-	toward := i > 0 && f.x.words().Toward.longest(tokens, i-1) == 1
+	toward := i > 0 && f.x.words().Toward.Longest(tokens, i-1) == 1
 	yield := func(end int, n float64, percent bool) {
 		next := so
 		switch {
@@ -236,9 +237,9 @@ func (f *framer) value(i int, so framed) {
 			return
 		case !percent && f.x.named(i): // "lamp 50" is the lamp of that name
 			return
-		case percent && end+1 < len(tokens) && tokens[end].text == "of" && len(f.x.filled("device", end+1)) > 0: // "half of the lights" is no level
+		case percent && end+1 < len(tokens) && tokens[end].Text == "of" && len(f.x.filled("device", end+1)) > 0: // "half of the lights" is no level
 			return
-		case percent && n < 100 && slices.ContainsFunc(f.x.filled("device", f.x.pass(end)), func(m match) bool { return m.all }): // nor is "half the lights"
+		case percent && n < 100 && slices.ContainsFunc(f.x.filled("device", f.x.pass(end)), func(m lexicon.SlotValue) bool { return m.All }): // nor is "half the lights"
 			return
 		case percent && !toward && f.compares(end): // "50 percent brighter"
 			next.signals |= l.bits[differs]
@@ -252,21 +253,21 @@ func (f *framer) value(i int, so framed) {
 			next.signals |= l.bits[number]
 		}
 		next.level, next.bare = n, !toward
-		next.vague = !percent && toward && f.x.words().Clock.longest(tokens, i-1) == 1
+		next.vague = !percent && toward && f.x.words().Clock.Longest(tokens, i-1) == 1
 		next.valued = len(so.devices)+len(so.places) > 0
 		f.from(end, next)
 	}
 	if by == i {
-		l.level.each(tokens, i, func(end int, n float64) {
+		l.level.Each(tokens, i, func(end int, n float64) {
 			so.named = true
 			yield(end, n, true)
 			so.named = false
 		})
 	} else {
-		l.share.each(tokens, by, func(end int, n float64) { yield(end, n, true) }) // "by half"
+		l.share.Each(tokens, by, func(end int, n float64) { yield(end, n, true) }) // "by half"
 	}
-	f.x.words().cardinal(tokens, by, func(end int, n float64) {
-		if k := l.percentOf.longest(tokens, end); k > 0 {
+	f.x.words().EachCardinal(tokens, by, func(end int, n float64) {
+		if k := l.percentOf.Longest(tokens, end); k > 0 {
 			yield(end+k, n, true)
 		} else if by == i && (n == 0 || n >= 1) && !f.counts(i, end) { // "half" is a level by name
 			yield(end, n, false)
@@ -275,8 +276,8 @@ func (f *framer) value(i int, so framed) {
 }
 
 // at is behind the word of the set at i if there is one, else i.
-func (f *framer) at(i int, s *set) int {
-	if n := s.longest(f.x.tokens, i); i+n < len(f.x.tokens) {
+func (f *framer) at(i int, s *lexicon.PhraseSet) int {
+	if n := s.Longest(f.x.tokens, i); i+n < len(f.x.tokens) {
 		return i + n
 	}
 	return i
@@ -287,13 +288,13 @@ func (f *framer) name(i int, so framed) {
 	for _, kind := range []string{"device", "area", "spot"} {
 		list := f.x.placed(kind, i)
 		for m := range list {
-			if kind == "device" && list[m].all && list[m].class == "" && list[m].how == byNothing {
+			if kind == "device" && list[m].All && list[m].Class == "" && list[m].Specificity == lexicon.Unspecified {
 				continue // "all" of what?
 			}
 			next, b := so, bound{kind, kind, i, &list[m]}
 			next.verb = 0
-			next.pieces += 2 * max(len(list[m].rooms)-1, 0) // as the names and what joins them
-			next.listed = so.listed || f.x.tokens[i].pause && len(so.devices)+len(so.places) > 0
+			next.pieces += 2 * max(len(list[m].Rooms)-1, 0) // as the names and what joins them
+			next.listed = so.listed || f.x.tokens[i].Pause && len(so.devices)+len(so.places) > 0
 			next.spread = so.spread || so.valued && next.listed
 			if kind == "device" {
 				if len(so.devices) > 0 && !next.listed {
@@ -308,7 +309,7 @@ func (f *framer) name(i int, so framed) {
 				next.ahead = next.ahead || len(so.devices) == 0
 				next.places = append(slices.Clip(so.places), b)
 			}
-			f.from(list[m].end, next)
+			f.from(list[m].End, next)
 		}
 	}
 }

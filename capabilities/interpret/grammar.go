@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -145,7 +146,7 @@ func (g *grammar) shared() *grammar {
 type bound struct {
 	kind, name string
 	from       int
-	match      *match
+	match      *lexicon.SlotValue
 }
 
 // maxSteps bounds the work on one request. The sentences of the catalogue need
@@ -154,10 +155,10 @@ const maxSteps = 20000
 
 // walker follows a request through the automaton.
 type walker struct {
-	words  *words
-	tokens []token
+	words  *lexicon.Lexicon
+	tokens []lexicon.Token
 	found  func(s *sentence, slots []bound)
-	fill   func(kind string, i int) []match
+	fill   func(kind string, i int) []lexicon.SlotValue
 	slots  []bound
 	steps  int
 	far    int // the most words that any sentence took
@@ -175,17 +176,17 @@ func (w *walker) from(g *grammar, i int) {
 		}
 		return
 	}
-	if n := w.words.Fillers.longest(w.tokens, i); n > 0 {
+	if n := w.words.Fillers.Longest(w.tokens, i); n > 0 {
 		w.from(g, i+n)
 	}
-	if next := g.after(w.tokens[i].folded); next != nil {
+	if next := g.after(w.tokens[i].Folded); next != nil {
 		w.from(next, i+1)
 	}
 	for _, gap := range g.gaps {
 		matches := w.fill(gap.kind, i)
 		for m := range matches {
 			w.slots = append(w.slots, bound{gap.kind, gap.name, i, &matches[m]})
-			w.from(gap.next, matches[m].end)
+			w.from(gap.next, matches[m].End)
 			w.slots = w.slots[:len(w.slots)-1]
 		}
 	}

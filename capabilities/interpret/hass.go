@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -23,7 +24,7 @@ type hassScope struct {
 
 // with is the scope with more in it.
 func (s hassScope) with(more hassScope) hassScope {
-	return hassScope{merged(s.rules, more.rules), merged(s.lists, more.lists)}
+	return hassScope{lexicon.Merged(s.rules, more.rules), lexicon.Merged(s.lists, more.lists)}
 }
 
 // hassSentence is a sentence as a file has it, with the domains of devices that it
@@ -95,8 +96,8 @@ func (b *builder) hassLanguage(name string, v *strictyaml.Value) bool {
 		return true
 	}
 	language, _, _ := strings.Cut(strings.ReplaceAll(v.Text, "_", "-"), "-")
-	if v.Kind != strictyaml.String || !strings.EqualFold(language, b.words.lists.Language) {
-		b.wrong("%s:%d: language: %q is not that of the words here, %q; take the file away, or bring words of that language (language: in agent: words)", name, v.Line, v.Text, b.words.lists.Language)
+	if v.Kind != strictyaml.String || !strings.EqualFold(language, b.words.Lists.Language) {
+		b.wrong("%s:%d: language: %q is not that of the words here, %q; take the file away, or bring words of that language (language: in agent: words)", name, v.Line, v.Text, b.words.Lists.Language)
 		return false
 	}
 	return true

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -21,18 +22,18 @@ func (b *builder) mergeHass() {
 	if len(b.others.found) == 0 {
 		return
 	}
-	b.words.compile()
+	b.words.Compile()
 	base := hassScope{b.hassRules, b.hassLists}.with(b.others.shared)
 	rules := map[string]Template{}
 	for name, text := range base.rules {
-		rules[name] = Template{b.words.hassParts(text)}
+		rules[name] = Template{hassParts(b.words, text)}
 	}
 	for _, s := range b.others.found {
 		h := hassReader{builder: b, s: s, scope: base, e: expander{rules: rules, fold: func(word string) string { return word }}}
 		if len(s.scope.rules)+len(s.scope.lists) > 0 {
 			h.scope, h.e.rules = base.with(s.scope), maps.Clone(rules)
 			for name, text := range s.scope.rules {
-				h.e.rules[name] = Template{b.words.hassParts(text)}
+				h.e.rules[name] = Template{hassParts(b.words, text)}
 			}
 		}
 		if why := h.read(); why != "" {
@@ -54,7 +55,7 @@ type hassReader struct {
 
 // read adds the forms that have a meaning here. Where there are none it says why.
 func (h *hassReader) read() (why string) {
-	parts := h.words.hassParts(h.s.text)
+	parts := hassParts(h.words, h.s.text)
 	if !h.defined(parts, map[string]bool{}) {
 		return cmp.Or(h.missing, "a rule or list is not there")
 	}
@@ -116,18 +117,16 @@ func (h *hassReader) add(id string, v hassForm, s sentence) bool {
 	if i < 0 || v.classes != nil && len(s.classes) == 0 || !h.fits(v, h.list[i]) {
 		return false
 	}
-	own := *h.list[i] // the list may hold entries of the embedded files
-	s.capability, s.args, s.within = &own, v.args, v.within
+	own := h.hassForms[id]
+	s.capability, s.args, s.within = h.list[i], v.args, v.within
 	same := func(f hassForms) bool {
 		return f.sentence.text == s.text && slices.Equal(f.sentence.args, s.args) && slices.Equal(f.sentence.classes, s.classes) && maps.Equal(f.sentence.within, s.within)
 	}
-	if n := slices.IndexFunc(own.hass, same); n >= 0 {
-		own.hass = slices.Clone(own.hass)
-		own.hass[n].forms = append(slices.Clip(own.hass[n].forms), v.terms)
+	if n := slices.IndexFunc(own, same); n >= 0 {
+		own[n].forms = append(own[n].forms, v.terms)
 	} else {
-		own.hass = append(slices.Clip(own.hass), hassForms{&s, [][]term{v.terms}})
+		h.hassForms[id] = append(own, hassForms{&s, [][]term{v.terms}})
 	}
-	h.list[i] = &own
 	return true
 }
 
@@ -137,18 +136,18 @@ func (h *hassReader) fits(v hassForm, c *capability) bool {
 	if checkForm(v.terms) != nil {
 		return false
 	}
-	var said []token
+	var said []lexicon.Token
 	given := slices.Clone(v.args)
 	for _, t := range v.terms {
 		if t.kind == "" {
-			said = append(said, token{text: t.word, folded: t.word})
+			said = append(said, lexicon.Token{Text: t.word, Folded: t.word})
 		}
 		if slices.Contains(amountKinds, t.kind) {
 			given = given.Set(t.name, true)
 		}
 	}
 	for i := range said {
-		if h.words.Negations.longest(said, i) > 0 && c.Effect != capabilities.Query {
+		if h.words.Negations.Longest(said, i) > 0 && c.Effect != capabilities.Query {
 			return false
 		}
 	}
@@ -161,16 +160,16 @@ func (h *hassReader) fits(v hassForm, c *capability) bool {
 		}
 	}
 	for _, f := range given {
-		if !slices.ContainsFunc(c.Parameters, func(p parameter) bool { return p.Name == f.Key }) {
+		if !slices.ContainsFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == f.Key }) {
 			return false
 		}
 	}
 	for _, f := range v.args {
-		if slices.ContainsFunc(c.Parameters, func(p parameter) bool { return p.Name == f.Key && p.outside(f.Value) != "" }) {
+		if slices.ContainsFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == f.Key && p.Outside(f.Value) != "" }) {
 			return false
 		}
 	}
-	return len(h.words.bare(said)) > 0 || slices.ContainsFunc(v.terms, func(t term) bool { return t.kind == "percentage" })
+	return len(h.words.Bare(said)) > 0 || slices.ContainsFunc(v.terms, func(t term) bool { return t.kind == "percentage" })
 }
 
 // hassForm is a plain sentence with what its lists stand for.
@@ -202,7 +201,7 @@ func (h *hassReader) valued(form []term) []hassForm {
 			for _, one := range h.gap(t) {
 				with := hassForm{append(slices.Clip(v.terms), one.terms...), append(slices.Clip(v.args), one.args...), append(slices.Clip(v.slots), one.slots...), v.classes, v.within}
 				if one.within != nil {
-					with.within = merged(v.within, one.within)
+					with.within = lexicon.Merged(v.within, one.within)
 				}
 				if one.classes != nil {
 					with.classes = one.classes
@@ -245,7 +244,7 @@ func (h *hassReader) gap(t term) []hassForm {
 	}
 	var forms []hassForm
 	for _, v := range list.values {
-		texts, err := h.e.all(Template{h.words.hassParts(v.in)})
+		texts, err := h.e.all(Template{hassParts(h.words, v.in)})
 		if err != nil {
 			continue
 		}
@@ -273,7 +272,7 @@ func (h *hassReader) gap(t term) []hassForm {
 // hassValue is what a list means as a parameter: a number, or the name of a colour.
 func (h *hassReader) hassValue(name string, out any) (any, bool) {
 	if text, is := out.(string); is {
-		hex, ok := h.lexicon.Colours[strings.ToLower(text)]
+		hex, ok := h.lexicon.lists.Colours[strings.ToLower(text)]
 		return hex, ok && name == "colour"
 	}
 	return out, name != "colour"
@@ -282,8 +281,8 @@ func (h *hassReader) hassValue(name string, out any) (any, bool) {
 // classNamed are the classes that words name, nil if there are none.
 func (h *hassReader) classNamed(words []term) (list []string) {
 	for class, names := range h.classes {
-		for _, name := range append([]string{spaced(class)}, names...) {
-			if slices.EqualFunc(h.words.tokens(name), words, func(t token, w term) bool { return t.folded == w.word }) {
+		for _, name := range append([]string{lexicon.SpaceHyphens(class)}, names...) {
+			if slices.EqualFunc(h.words.Tokens(name), words, func(t lexicon.Token, w term) bool { return t.Folded == w.word }) {
 				list = append(list, class)
 				break
 			}
@@ -332,18 +331,18 @@ func (h *hassReader) lacking(format, name string) {
 // mergeSkips adds words that say nothing to the fillers.
 func (b *builder) mergeSkips() {
 	said := map[string]bool{}
-	for _, list := range [][]string{b.words.lists.Negations, b.words.lists.Conditionals, b.words.lists.Times, b.words.lists.All, b.words.lists.Joining, b.words.lists.Stop} {
+	for _, list := range [][]string{b.words.Lists.Negations, b.words.Lists.Conditionals, b.words.Lists.Times, b.words.Lists.All, b.words.Lists.Joining, b.words.Lists.Stop} {
 		for _, text := range list {
 			said[text] = true
 		}
 	}
-	for _, list := range b.lexicon.Verbs {
+	for _, list := range b.lexicon.lists.Verbs {
 		for _, text := range list {
 			said[text] = true
 		}
 	}
 	wishes := map[string]bool{}
-	for name, list := range b.lexicon.Signals {
+	for name, list := range b.lexicon.lists.Signals {
 		for _, text := range list {
 			if slices.Contains(wishing, name) {
 				wishes[text] = true
@@ -352,21 +351,21 @@ func (b *builder) mergeSkips() {
 			said[text] = said[text] || name != glue
 		}
 	}
-	own := slices.Clone(b.words.lists.Fillers)
+	own := slices.Clone(b.words.Lists.Fillers)
 	for _, s := range b.others.skips {
 		text := strings.ToLower(strings.TrimSpace(s.text))
 		switch {
 		case slices.Contains(own, text):
-		case (said[text] || len(b.words.tokens(text)) == 0) && b.lenient:
+		case (said[text] || len(b.words.Tokens(text)) == 0) && b.lenient:
 			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they say something here, and are never passed over"})
-		case said[text] || len(b.words.tokens(text)) == 0:
+		case said[text] || len(b.words.Tokens(text)) == 0:
 			b.wrong("%s:%d: skip_words: %q says something here, and is never left out; take it from the list", s.file, s.line, s.text)
 		case wishes[text]: // it says that something is wished, and is read as that
 		default:
 			own = append(own, text)
 		}
 	}
-	b.words.lists.Fillers = own
+	b.words.Lists.Fillers = own
 }
 
 // wishing are the signals of words that Home Assistant skips and that say here that

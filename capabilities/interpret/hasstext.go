@@ -3,13 +3,15 @@ package interpret
 import (
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // hassil reads the sentences of Home Assistant, whose spaces count: "light[s]" is
 // one word or the other, and "{brightness}[ ]%" has a space or none. What touches is
 // put together where it is words, and is parted where it is a gap.
 type hassil struct {
-	words *words
+	words *lexicon.Lexicon
 	in    string
 	at    int
 }
@@ -21,8 +23,8 @@ type atom struct {
 }
 
 // hassParts are the parts of a sentence, whose brackets are closed.
-func (w *words) hassParts(text string) []part {
-	h := hassil{words: w, in: "(" + lower(text) + ")"} // it may be alternatives
+func hassParts(w *lexicon.Lexicon, text string) []part {
+	h := hassil{words: w, in: "(" + lexicon.Lower(text) + ")"} // it may be alternatives
 	return h.parts(h.atoms())
 }
 
@@ -156,13 +158,13 @@ func (h *hassil) parts(atoms []atom) (list []part) {
 
 // said are the words of a text. The 's behind a name is one of its own.
 func (h *hassil) said(text string) (list []part) {
-	if rest, ok := strings.CutPrefix(text, possessive); ok { // behind a gap
-		list, text = append(list, part{kind: wordPart, text: possessive}), rest
+	if rest, ok := strings.CutPrefix(text, lexicon.Possessive); ok { // behind a gap
+		list, text = append(list, part{kind: wordPart, text: lexicon.Possessive}), rest
 	}
-	tokens := h.words.tokens(text)
+	tokens := h.words.Tokens(text)
 	for i, t := range tokens {
-		if h.words.Articles.longest(tokens, i) == 0 || h.words.Fillers.longest(tokens, i) == 0 { // "the" may stand anywhere
-			list = append(list, part{kind: wordPart, text: t.folded})
+		if h.words.Articles.Longest(tokens, i) == 0 || h.words.Fillers.Longest(tokens, i) == 0 { // "the" may stand anywhere
+			list = append(list, part{kind: wordPart, text: t.Folded})
 		}
 	}
 	return list

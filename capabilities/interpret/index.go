@@ -3,11 +3,10 @@ package interpret
 import (
 	"math/bits"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // New makes a resolver for a home. It indexes all names of the devices, so that
@@ -15,7 +14,7 @@ import (
 func New(c *Catalogue, home capabilities.Home) *Interpreter {
 	r := classed(c, home)
 	r.names = newNames(r)
-	r.all, r.named = r.spell(), mistakable(r.names.words)
+	r.all, r.named = r.spell(), lexicon.LongSpellings(r.names.words)
 	r.able = r.examples()
 	for _, one := range c.list {
 		if r.reach(one) > 0 {
@@ -77,10 +76,10 @@ func newIndex(r *Interpreter) *index {
 		if _, taken := x.byName[dev.Name]; !taken {
 			x.byName[dev.Name] = d
 		}
-		area := sameFold(dev.Area)
+		area := lexicon.FoldKey(dev.Area)
 		x.byArea[area], x.rooms[area] = append(x.byArea[area], d), true
 		label := r.label(d)
-		same := sameFold(label)
+		same := lexicon.FoldKey(label)
 		x.labels[label], x.called[same] = append(x.labels[label], d), append(x.called[same], d)
 		if len(dev.Spots) > 0 {
 			x.reaching = append(x.reaching, d)
@@ -89,7 +88,7 @@ func newIndex(r *Interpreter) *index {
 			if list := x.spots[s.Name]; len(list) == 0 || list[len(list)-1] != d {
 				x.spots[s.Name] = append(list, d)
 			}
-			x.rooms[sameFold(s.Room)] = true
+			x.rooms[lexicon.FoldKey(s.Room)] = true
 		}
 	}
 	x.sort(r)
@@ -171,7 +170,7 @@ func (x *index) among(list []int, fits func(d int) bool) []int {
 }
 
 // in lists the devices in an area.
-func (x *index) in(area string) []int { return x.byArea[sameFold(area)] }
+func (x *index) in(area string) []int { return x.byArea[lexicon.FoldKey(area)] }
 
 // device is the device with a name, -1 if there is none.
 func (x *index) device(name string) int {
@@ -203,39 +202,4 @@ func union(n int, lists [][]int) []int {
 		}
 	}
 	return all
-}
-
-// fewDevices is how many are searched one by one.
-const fewDevices = 16
-
-// memberOf returns a test of whether a device is in the list, for many tests of one list.
-func memberOf(list []int) func(d int) bool {
-	switch {
-	case len(list) <= fewDevices:
-		return func(d int) bool { return slices.Contains(list, d) }
-	case slices.IsSorted(list):
-		return func(d int) bool { _, is := slices.BinarySearch(list, d); return is }
-	}
-	set := make(map[int]bool, len(list))
-	for _, d := range list {
-		set[d] = true
-	}
-	return func(d int) bool { return set[d] }
-}
-
-// sameFold is a text that two texts share if strings.EqualFold says that they are equal.
-func sameFold(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' {
-			return r
-		}
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		if 'A' <= least && least <= 'Z' {
-			least += 'a' - 'A'
-		}
-		return least
-	}, s)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // leaves refuses what asks that a thing stays as it is: "leave the door open" is no
@@ -13,10 +14,10 @@ func (x *request) leaves() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := range x.tokens {
-		begins := i == 0 || x.tokens[i].pause || x.words().Joining.longest(x.tokens, i-1) > 0
+		begins := i == 0 || x.tokens[i].Pause || x.words().Joining.Longest(x.tokens, i-1) > 0
 		at := x.pass(i)
-		if begins && at < len(x.tokens) && x.r.catalogue.context.Leaving.longest(x.tokens, at) > 0 && x.namesAny(at+1) {
-			return x.refuse(fmt.Sprintf("%q asks that it stays as it is, and nothing is done for that; if something is to be done, say what, like \"turn it on\" or \"open it\" with its name", joined(x.tokens[at:])), nil), true
+		if begins && at < len(x.tokens) && x.r.catalogue.context.Leaving.Longest(x.tokens, at) > 0 && x.namesAny(at+1) {
+			return x.refuse(fmt.Sprintf("%q asks that it stays as it is, and nothing is done for that; if something is to be done, say what, like \"turn it on\" or \"open it\" with its name", lexicon.Join(x.tokens[at:])), nil), true
 		}
 	}
 	return capabilities.Outcome{}, false
@@ -25,7 +26,7 @@ func (x *request) leaves() (capabilities.Outcome, bool) {
 // namesAny reports whether a word from i on names or stands for something here.
 func (x *request) namesAny(i int) bool {
 	for _, t := range x.tokens[i:] {
-		if x.r.names.words[t.folded] || x.r.catalogue.lexicon.naming[t.folded] {
+		if x.r.names.words[t.Folded] || x.r.catalogue.lexicon.naming[t.Folded] {
 			return true
 		}
 	}

@@ -5,32 +5,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
-
-// courtesyLists are the words of a letter around its request, as a catalog file lists
-// them.
-type courtesyLists struct {
-	Greetings []string `yaml:"greetings"` // before a name: "dear house"
-	Closings  []string `yaml:"closings"`  // before a name, at the end: "best regards, Anna"
-	Wishes    []string `yaml:"wishes"`    // whole parts that ask for nothing: "how are you"
-	Haste     []string `yaml:"haste"`     // whole parts that say that it is urgent
-	Ranks     []string `yaml:"ranks"`     // before one of several orders: "first", "then"
-	Reasons   []string `yaml:"reasons"`   // before why it is asked: "as it is dark"
-	Causes    []string `yaml:"causes"`    // those of them that stand within a sentence: "because"
-	Hence     []string `yaml:"hence"`     // before what is asked for, behind a reason: "so"
-	Quoting   []string `yaml:"quoting"`   // how a line ends above what is quoted: "wrote"
-	Heads     []string `yaml:"heads"`     // what a line of a mail's head begins with: "subject"
-	Reporting []string `yaml:"reporting"` // of what somebody has said, which is never obeyed: "told"
-	Tellers   []string `yaml:"tellers"`   // who tells something: "I just came home"
-}
-
-// courtesies are the compiled courtesyLists.
-type courtesies struct {
-	lists courtesyLists
-
-	Greetings, Closings, Wishes, Haste, Ranks, Reasons *set
-	Hence, Quoting, Heads, Tellers, Reporting          *set
-}
 
 // letter is a text without what stands around a letter: greetings, wishes, a signature.
 // What others wrote, and its head, are never obeyed: they are told as left out. A text
@@ -73,7 +50,7 @@ func (r *Interpreter) unquoted(text string) (plain string, left []string) {
 	w, c := r.catalogue.words, &r.catalogue.letter
 	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
 		head, body, parts := strings.Cut(text, ". ")
-		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.lists.Heads) > 0 && strings.EqualFold(key, c.lists.Heads[0]) && !r.limits(of) {
+		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.Lists.Heads) > 0 && strings.EqualFold(key, c.Lists.Heads[0]) && !r.limits(of) {
 			return strings.TrimSpace(body), []string{head}
 		}
 		return text, nil
@@ -87,12 +64,12 @@ func (r *Interpreter) unquoted(text string) (plain string, left []string) {
 		if i+1 < len(lines) {
 			next = strings.TrimSpace(lines[i+1])
 		}
-		tokens := w.tokens(line)
+		tokens := w.Tokens(line)
 		last := tokens[max(0, len(tokens)-1):]
 		key, _, headed := strings.Cut(line, ":")
 		switch {
-		case strings.HasPrefix(line, ">"), strings.HasPrefix(next, ">") && strings.HasSuffix(line, ":") && w.whole(c.Quoting, last),
-			!body && headed && w.whole(c.Heads, w.tokens(key)):
+		case strings.HasPrefix(line, ">"), strings.HasPrefix(next, ">") && strings.HasSuffix(line, ":") && w.Whole(c.Quoting, last),
+			!body && headed && w.Whole(c.Heads, w.Tokens(key)):
 			left = append(left, line)
 			continue
 		case line == "--":
@@ -115,7 +92,7 @@ type clause struct {
 func clausesOf(text string) (list []clause) {
 	from := 0
 	add := func(at, end int, stop rune) {
-		if said := strings.TrimSpace(text[from:at]); strings.ContainsFunc(said, isWord) {
+		if said := strings.TrimSpace(text[from:at]); strings.ContainsFunc(said, lexicon.IsWord) {
 			list = append(list, clause{said, from, end, stop})
 		} else if n := len(list); n > 0 {
 			list[n-1].end = end
@@ -138,21 +115,21 @@ func clausesOf(text string) (list []clause) {
 // its end.
 func (r *Interpreter) courteous(text string, ahead bool) bool {
 	w, c := r.catalogue.words, &r.catalogue.letter
-	tokens := w.tokens(text)
-	n := c.Greetings.longest(tokens, 0)
+	tokens := w.Tokens(text)
+	n := c.Greetings.Longest(tokens, 0)
 	switch {
-	case len(tokens) == 0, w.whole(c.Wishes, tokens), w.whole(c.Haste, tokens), len(w.bare(tokens)) == 0 && len(tokens) > 1:
+	case len(tokens) == 0, w.Whole(c.Wishes, tokens), w.Whole(c.Haste, tokens), len(w.Bare(tokens)) == 0 && len(tokens) > 1:
 		return true
 	case ahead:
-		return n > 0 && r.nameless(joined(tokens[n:]))
+		return n > 0 && r.nameless(lexicon.Join(tokens[n:]))
 	}
-	return w.whole(c.Closings, tokens) || c.Closings.longest(tokens, 0) > 0 && r.nameless(joined(tokens[c.Closings.longest(tokens, 0):]))
+	return w.Whole(c.Closings, tokens) || c.Closings.Longest(tokens, 0) > 0 && r.nameless(lexicon.Join(tokens[c.Closings.Longest(tokens, 0):]))
 }
 
 // signed reports whether a part of a letter is what stands before the writer's name.
 func (r *Interpreter) signed(text string) bool {
 	w := r.catalogue.words
-	return w.whole(r.catalogue.letter.Closings, w.tokens(text))
+	return w.Whole(r.catalogue.letter.Closings, w.Tokens(text))
 }
 
 // longestName is how many words somebody's name has at most.
@@ -161,10 +138,10 @@ const longestName = 3
 // nameless reports whether words may be somebody's name: nothing here is called so, and
 // they say nothing.
 func (r *Interpreter) nameless(text string) bool {
-	tokens := r.catalogue.words.tokens(text)
+	tokens := r.catalogue.words.Tokens(text)
 	x := &request{r: r, tokens: tokens}
 	for i, t := range tokens {
-		if r.knows(t) && !slices.Contains(r.catalogue.words.lists.Home, t.text) && r.catalogue.words.Fillers.longest(tokens, i) == 0 || x.dated(i) || r.catalogue.words.Conditionals.longest(tokens, i) > 0 || r.catalogue.words.Negations.longest(tokens, i) > 0 {
+		if r.knows(t) && !slices.Contains(r.catalogue.words.Lists.Home, t.Text) && r.catalogue.words.Fillers.Longest(tokens, i) == 0 || x.dated(i) || r.catalogue.words.Conditionals.Longest(tokens, i) > 0 || r.catalogue.words.Negations.Longest(tokens, i) > 0 {
 			return false
 		}
 	}
@@ -179,8 +156,8 @@ func (r *Interpreter) unranked(text string) string {
 	var b strings.Builder
 	ranked, then := false, false
 	for i, p := range parts {
-		tokens := w.tokens(p.text)
-		n := c.Ranks.longest(tokens, 0)
+		tokens := w.Tokens(p.text)
+		n := c.Ranks.Longest(tokens, 0)
 		x := &request{r: r, tokens: tokens}
 		alone := n > 0 && n == len(tokens) && i+1 < len(parts)
 		switch {
@@ -192,7 +169,7 @@ func (r *Interpreter) unranked(text string) string {
 			tokens = tokens[n:]
 		}
 		said := text[p.from:p.end]
-		if len(tokens) < len(w.tokens(p.text)) {
+		if len(tokens) < len(w.Tokens(p.text)) {
 			said = withPauses(tokens)
 			if p.stop != 0 {
 				said += string(p.stop)

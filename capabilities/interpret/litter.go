@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // littering reads an order to clean that says what lies there, or near what, where no spot
@@ -15,7 +16,7 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	}
 	w, litter := x.words(), x.r.catalogue.context.Litter
 	lies := func(i int) bool {
-		return litter.longest(x.tokens[i:i+1], 0) > 0 && x.tokens[i].folded != "spot" && !x.named(i)
+		return litter.Longest(x.tokens[i:i+1], 0) > 0 && x.tokens[i].Folded != "spot" && !x.named(i)
 	}
 	some, placed := false, false
 	for i := range x.tokens {
@@ -31,11 +32,11 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	if known {
 		return capabilities.Outcome{}, false
 	}
-	var rest, said []token
+	var rest, said []lexicon.Token
 	beside := 0 // how many words may still say near what it is
 	for i := 0; i < len(x.tokens); i++ {
 		one := x.tokens[i : i+1]
-		switch n := w.Near.longest(x.tokens, i); {
+		switch n := w.Near.Longest(x.tokens, i); {
 		case n > 0 && !x.named(i) && !x.dated(i):
 			said, beside = append(said, x.tokens[i:i+n]...), maxFurniture
 			i += n - 1
@@ -45,25 +46,25 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 			said = append(said, one...)
 			beside--
 		default:
-			if !x.named(i) && w.Fillers.longest(x.tokens, i) == 0 {
+			if !x.named(i) && w.Fillers.Longest(x.tokens, i) == 0 {
 				beside = 0
 			}
 			rest = append(rest, one...)
 		}
 	}
 	sub := &request{r: x.r, req: x.req, given: x.given}
-	sub.req.Intent, sub.req.Precision = joined(rest), "" // it is asked about in any case
+	sub.req.Intent, sub.req.Precision = lexicon.Join(rest), "" // it is asked about in any case
 	out := sub.outcome()
 	if sub.explain.Capability != "" {
 		x.explain = sub.explain
 	}
-	x.explain.Leftover = append(texts(said), sub.explain.Leftover...)
+	x.explain.Leftover = append(lexicon.Texts(said), sub.explain.Leftover...)
 	switch {
 	case out.Plan != nil && len(out.Plan.Steps) == 0 && out.Plan.Command == capabilities.Clean:
-		return x.shallI(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", joined(said))), true
+		return x.shallI(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", lexicon.Join(said))), true
 	case out.Question != nil:
 		q := *out.Question
-		q.Text = fmt.Sprintf("only rooms are known here, and not where %q is; %s", joined(said), q.Text)
+		q.Text = fmt.Sprintf("only rooms are known here, and not where %q is; %s", lexicon.Join(said), q.Text)
 		out.Question = &q
 		return out, true
 	}
@@ -76,10 +77,10 @@ const maxFurniture = 2
 // plain reports whether word i limits nothing, orders nothing and joins nothing.
 func (x *request) plain(i int) bool {
 	w := x.words()
-	for _, set := range []*set{w.Fillers, w.Joining, w.Negations, w.Conditionals, w.RuledOut} {
-		if set.longest(x.tokens, i) > 0 {
+	for _, set := range []*lexicon.PhraseSet{w.Fillers, w.Joining, w.Negations, w.Conditionals, w.RuledOut} {
+		if set.Longest(x.tokens, i) > 0 {
 			return false
 		}
 	}
-	return !x.named(i) && !x.dated(i) && !x.howOften(i) && !x.ordered(i) && w.cardinalEnd(x.tokens, i) == i
+	return !x.named(i) && !x.dated(i) && !x.howOften(i) && !x.ordered(i) && w.CardinalEnd(x.tokens, i) == i
 }

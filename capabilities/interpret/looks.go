@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // looks reads what asks how several things are, or tells how one is, as looks at them:
@@ -23,7 +24,7 @@ func (x *request) looks() (capabilities.Outcome, bool) {
 // at each: "are the hall light and the tv on", "did I lock the door and close the garage".
 func (x *request) lookAtEach() (capabilities.Outcome, bool) {
 	for at := 1; at+1 < len(x.tokens); at++ {
-		n, or := x.words().Joining.longest(x.tokens, at), x.tokens[at].text == "or"
+		n, or := x.words().Joining.Longest(x.tokens, at), x.tokens[at].Text == "or"
 		if or {
 			n = 1
 		}
@@ -51,7 +52,7 @@ func (x *request) lookAtEach() (capabilities.Outcome, bool) {
 }
 
 // lookFor is the look that a question with words left out asks for, nil if that is none.
-func (x *request) lookFor(before, behind []token) *capabilities.Plan {
+func (x *request) lookFor(before, behind []lexicon.Token) *capabilities.Plan {
 	req := x.req
 	req.Intent = withPauses(slices.Concat(before, behind)) + "?"
 	y := &request{r: x.r, req: req, part: true}
@@ -88,19 +89,19 @@ func (x *request) told() (capabilities.Outcome, bool) {
 	if last < 2 || x.opens(0) {
 		return capabilities.Outcome{}, false
 	}
-	state := x.tokens[last].text
+	state := x.tokens[last].Text
 	if is := w.States[state]; is == "" || x.named(last) {
 		return capabilities.Outcome{}, false
 	}
-	var thing []token
+	var thing []lexicon.Token
 	tells := false
 	for i := 0; i < last; {
-		n := max(w.Fillers.longest(x.tokens, i), w.Recalling.longest(x.tokens, i))
+		n := max(w.Fillers.Longest(x.tokens, i), w.Recalling.Longest(x.tokens, i))
 		if end := x.longest("device", i); thing == nil && end > i && end <= last {
 			thing, n = x.tokens[i:end], end-i
 		} else if n == 0 {
 			return capabilities.Outcome{}, false
-		} else if w.Recalling.longest(x.tokens, i) > 0 {
+		} else if w.Recalling.Longest(x.tokens, i) > 0 {
 			tells = true
 		}
 		i += n
@@ -109,7 +110,7 @@ func (x *request) told() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	req := x.req
-	req.Intent = "is " + joined(thing) + " " + state + "?"
+	req.Intent = "is " + lexicon.Join(thing) + " " + state + "?"
 	y := &request{r: x.r, req: req, part: true}
 	out := y.outcome()
 	if out.Refusal != nil || out.Plan != nil && out.Plan.Actuates() {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // numberedName is the first number that belongs to a name, where no thing or place here has
@@ -20,12 +20,12 @@ func (x *request) numberedName() (from, at, end int) {
 			continue
 		}
 		before := i
-		if x.words().Numbering.longest(x.tokens, i-1) == 1 { // "lamp number 4"
+		if x.words().Numbering.Longest(x.tokens, i-1) == 1 { // "lamp number 4"
 			before--
 		}
 		for from := range before {
-			ends := func(m match) bool { return m.end == before }
-			if slices.ContainsFunc(x.filled("device", from), func(m match) bool { return ends(m) && m.how != byNothing }) || slices.ContainsFunc(x.filled("area", from), ends) {
+			ends := func(m lexicon.SlotValue) bool { return m.End == before }
+			if slices.ContainsFunc(x.filled("device", from), func(m lexicon.SlotValue) bool { return ends(m) && m.Specificity != lexicon.Unspecified }) || slices.ContainsFunc(x.filled("area", from), ends) {
 				return x.pass(from), before, to
 			}
 		}
@@ -41,12 +41,12 @@ func (x *request) unknownNumber() (capabilities.Outcome, bool) {
 	if end == 0 {
 		return capabilities.Outcome{}, false
 	}
-	name := joined(x.tokens[from:end])
+	name := lexicon.Join(x.tokens[from:end])
 	if x.unnamed = name; x.endsPlace(at) { // "the lights in bedroom two": where it is may be said in another way here
 		return capabilities.Outcome{}, false
 	}
 	rest := &request{r: x.r, req: x.req, given: x.given}
-	rest.req.Intent = joined(slices.Concat(x.tokens[:at], x.tokens[end:]))
+	rest.req.Intent = lexicon.Join(slices.Concat(x.tokens[:at], x.tokens[end:]))
 	if x.asks {
 		rest.req.Intent += "?"
 	}
@@ -54,7 +54,7 @@ func (x *request) unknownNumber() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	x.explain.Leftover = []string{name}
-	return x.refuse(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.near(texts(x.tokens[from:at]))), true
+	return x.refuse(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.near(lexicon.Texts(x.tokens[from:at]))), true
 }
 
 // nameNumber is the end of a number at word i that may belong to the name before it, i if
@@ -62,38 +62,32 @@ func (x *request) unknownNumber() (capabilities.Outcome, bool) {
 func (x *request) nameNumber(i int) int {
 	w, l := x.words(), &x.r.catalogue.lexicon
 	end := i
-	w.cardinal(x.tokens, i, func(to int, n float64) {
+	w.EachCardinal(x.tokens, i, func(to int, n float64) {
 		if n == math.Trunc(n) && n >= 0 {
 			end = max(end, to)
 		}
 	})
-	if end == i || x.tokens[i].pause || x.tokens[i].colon || w.Picking.longest(x.tokens, i) > 0 || w.decimalAt(x.tokens[i]) {
+	if end == i || x.tokens[i].Pause || x.tokens[i].Colon || w.Picking.Longest(x.tokens, i) > 0 || w.IsDecimal(x.tokens[i]) {
 		return i
 	}
 	if to, _ := x.length(i); to > 0 || x.percents(i) || x.howOften(i) || x.plainClock(i, min(end+1, len(x.tokens))) {
 		return i
 	}
-	if end < len(x.tokens) && !x.tokens[end].pause {
+	if end < len(x.tokens) && !x.tokens[end].Pause {
 		next := x.tokens[end]
-		for _, set := range []*set{l.percentOf, l.degree, l.kelvin, w.OClock, w.Hours, w.PastIs, w.FromNow} {
-			if set.longest(x.tokens, end) > 0 {
+		for _, set := range []*lexicon.PhraseSet{l.percentOf, l.degree, l.kelvin, w.OClock, w.Hours, w.PastIs, w.FromNow} {
+			if set.Longest(x.tokens, end) > 0 {
 				return i
 			}
 		}
 		switch {
-		case next.colon, w.Measures[next.folded], w.Units[next.folded] > 0:
+		case next.Colon, w.Measures[next.Folded], w.Units[next.Folded] > 0:
 			return i
-		case next.text != next.folded: // "vacuum 2 rooms"
+		case next.Text != next.Folded: // "vacuum 2 rooms"
 			return i
 		}
 	}
 	return end
-}
-
-// decimalAt reports whether a word is a number with a point in it.
-func (w *words) decimalAt(t token) bool {
-	n, err := strconv.ParseFloat(t.text, 64)
-	return err == nil && n != math.Trunc(n)
 }
 
 // inPlace reports whether word i is in the name of a place.
@@ -107,33 +101,9 @@ func (x *request) endsPlace(i int) bool {
 // placeBefore reports whether the name of a place begins before word i and has such an end.
 func (x *request) placeBefore(i int, such func(end int) bool) bool {
 	for from := range i {
-		if slices.ContainsFunc(x.filled("area", from), func(m match) bool { return such(m.end) }) {
+		if slices.ContainsFunc(x.filled("area", from), func(m lexicon.SlotValue) bool { return such(m.End) }) {
 			return true
 		}
 	}
 	return false
-}
-
-// otherwiseNumbered are the ways to write the number at the end of a name: "lamp two" for
-// "lamp 2", and "lamp 2" for "lamp two".
-func (w *words) otherwiseNumbered(name []token) [][]token {
-	last := len(name) - 1
-	if last < 1 {
-		return nil
-	}
-	with := func(text string) []token {
-		return append(slices.Clone(name[:last]), token{text: text, folded: w.fold(text)})
-	}
-	n, err := strconv.Atoi(name[last].text)
-	if err != nil {
-		if said, ok := w.lists.Numbers[name[last].text]; ok && said == math.Trunc(said) && w.Fillers.longest(name, last) == 0 {
-			return [][]token{with(decimalText(said))}
-		}
-		return nil
-	}
-	var list [][]token
-	for _, text := range w.Spelled[float64(n)] {
-		list = append(list, with(text))
-	}
-	return list
 }

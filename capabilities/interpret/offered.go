@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -34,9 +35,9 @@ func (r *Interpreter) some(devices []int) string {
 // oneThing is a class with its article: "an oven".
 func oneThing(class string) string {
 	if strings.ContainsRune("aeiou", rune(class[0])) {
-		return "an " + spaced(class)
+		return "an " + lexicon.SpaceHyphens(class)
 	}
-	return "a " + spaced(class)
+	return "a " + lexicon.SpaceHyphens(class)
 }
 
 // abilities says by examples what can be asked for in this home, and where all of it
@@ -76,7 +77,7 @@ func (r *Interpreter) example(c *capability, d int, dev capabilities.Device) str
 	}
 	switch {
 	case len(dev.Sees) > 0:
-		rd.slots = []bound{{"view", "view", 0, &match{value: dev.Sees[0]}}}
+		rd.slots = []bound{{"view", "view", 0, &lexicon.SlotValue{Value: dev.Sees[0]}}}
 	case c.ID == "take-photo":
 		return "take a photo with the " + r.label(d)
 	case c.ID == "look":
@@ -97,7 +98,7 @@ func (r *Interpreter) sayable(d int, asks bool) (list []string) {
 			list = append(list, say)
 		}
 	}
-	return distinct(list)
+	return lexicon.Distinct(list)
 }
 
 func (r *Interpreter) abilitiesOf(d int) string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -52,7 +53,7 @@ func (r *Interpreter) offer(can []int) (devices, areas []any) {
 	for _, d := range can {
 		dev := &r.home.Devices[d]
 		devices = append(devices, dev.Name)
-		for _, place := range distinct(slices.Concat([]string{dev.Area}, rooms(dev.Spots), dev.Sees)) {
+		for _, place := range lexicon.Distinct(slices.Concat([]string{dev.Area}, rooms(dev.Spots), dev.Sees)) {
 			places[strings.ToLower(place)] = true
 		}
 	}

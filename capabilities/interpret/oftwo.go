@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // ofTwo reads an order of one of two things, "turn on the kitchen or the hall light" or
@@ -51,7 +52,7 @@ func (x *request) oneOfTwo(plans [2]capabilities.Plan, how capabilities.Explanat
 }
 
 // leavingOut is the plan of an order with words left out, nil if that is none.
-func (x *request) leavingOut(before, behind []token) (*capabilities.Plan, capabilities.Explanation) {
+func (x *request) leavingOut(before, behind []lexicon.Token) (*capabilities.Plan, capabilities.Explanation) {
 	req := x.req
 	req.Intent = withPauses(slices.Concat(before, behind))
 	y := &request{r: x.r, req: req, part: true}
@@ -78,16 +79,16 @@ func (x *request) thingsBefore(i int) (list []int) {
 func (x *request) thingsFrom(i int) (list []int) {
 	for _, kind := range []string{"device", "area", "spot"} {
 		for _, m := range x.filled(kind, i) {
-			list = append(list, m.end)
+			list = append(list, m.End)
 		}
 	}
 	l := &x.r.catalogue.lexicon
-	l.says.each(x.tokens, i, func(end int, s signal) {
+	l.says.Each(x.tokens, i, func(end int, s signal) {
 		if s != 0 {
 			list = append(list, end)
 		}
 	})
-	l.colour.each(x.tokens, i, func(end int, _ string) { list = append(list, end) })
+	l.colour.Each(x.tokens, i, func(end int, _ string) { list = append(list, end) })
 	slices.SortFunc(list, func(a, b int) int { return b - a })
 	return slices.Compact(list)
 }

@@ -3,6 +3,8 @@ package interpret
 import (
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // parts is an answer that is read part by part.
@@ -19,13 +21,13 @@ type parts struct {
 // parts reads an answer part by part: what it names is picked, and what stands behind
 // "not" is not: "not the kitchen one, the other one". What only says which is not meant
 // picks nothing, and neither does what takes back its own words: "hall, no, kitchen".
-func (p picker) parts(text string, tokens []token) []string {
+func (p picker) parts(text string, tokens []lexicon.Token) []string {
 	w, l := p.catalogue.words, parts{picker: p}
 	joined := false
 	for i := 0; i < len(tokens); {
-		from := i + w.RuledOut.longest(tokens, i)
+		from := i + w.RuledOut.Longest(tokens, i)
 		end := from
-		for end < len(tokens) && (end == i || !tokens[end].pause) && w.Joining.longest(tokens, end) == 0 && w.RuledOut.longest(tokens, end) == 0 {
+		for end < len(tokens) && (end == i || !tokens[end].Pause) && w.Joining.Longest(tokens, end) == 0 && w.RuledOut.Longest(tokens, end) == 0 {
 			end++
 		}
 		if !l.take(tokens[i:from], tokens[from:end], joined) {
@@ -33,11 +35,11 @@ func (p picker) parts(text string, tokens []token) []string {
 		}
 		i, joined = end, false
 		for n := 1; n > 0 && i < len(tokens); i += n {
-			n = w.Joining.longest(tokens, i)
+			n = w.Joining.Longest(tokens, i)
 			joined = joined || n > 0
 		}
 	}
-	if some := len(distinct(l.picked)); l.whole && (len(l.picked) > len(p.every()) || l.others) || some > 1 && broken(text) {
+	if some := len(lexicon.Distinct(l.picked)); l.whole && (len(l.picked) > len(p.every()) || l.others) || some > 1 && broken(text) {
 		return nil
 	}
 	return p.less(l.picked, l.denied, l.others)
@@ -45,25 +47,25 @@ func (p picker) parts(text string, tokens []token) []string {
 
 // take reads a part behind not, which may be empty. It is not ok if nobody knows what
 // is meant then.
-func (l *parts) take(not, part []token, joined bool) (ok bool) {
+func (l *parts) take(not, part []lexicon.Token, joined bool) (ok bool) {
 	w, which := l.catalogue.words, l.part(part)
-	leaves := len(not) > 0 && w.LeavingOut.longest(not, 0) == len(not)
+	leaves := len(not) > 0 && w.LeavingOut.Longest(not, 0) == len(not)
 	switch {
-	case len(not) == 0 && len(w.bare(part)) == 0: // "please"
+	case len(not) == 0 && len(w.Bare(part)) == 0: // "please"
 		return true
-	case len(not) > 0 && w.whole(w.No, not): // "no, the hall", but not "the hall, no"
+	case len(not) > 0 && w.Whole(w.No, not): // "no, the hall", but not "the hall, no"
 		return len(part) == 0 && l.named == 0
-	case len(not) > 0 && len(part) > 0 && w.whole(w.Referring, w.unpicking(part)): // "not that one, the hall"
+	case len(not) > 0 && len(part) > 0 && w.Whole(w.Referring, unpicking(w, part)): // "not that one, the hall"
 		return l.named == 0
 	case leaves && !l.whole: // "the hall except the kitchen"
 		return false
 	case len(not) > 0 || l.leaving:
 		l.denied, l.leaving = append(l.denied, which...), l.leaving || leaves
-	case l.named > 0 && l.catalogue.context.Corrects.longest(part, 0) > 0, l.named > 0 && len(l.denied) == 0 && !w.enumerates(part): // "hall, I mean kitchen"
+	case l.named > 0 && l.catalogue.context.Corrects.Longest(part, 0) > 0, l.named > 0 && len(l.denied) == 0 && !enumerates(w, part): // "hall, I mean kitchen"
 		return false
 	case joined && len(l.denied) > 0, l.instead: // "not the hall and the kitchen"
 		return false
-	case w.whole(w.Rest, w.unpicking(part)):
+	case w.Whole(w.Rest, unpicking(w, part)):
 		ok, l.others = l.named == len(l.denied) || joined, true
 		l.named++
 		return ok && l.named > 1
@@ -80,9 +82,9 @@ func (l *parts) take(not, part []token, joined bool) (ok bool) {
 
 // enumerates reports whether a part may be one of a list: it has no words of somebody who
 // begins anew, as "I mean the hall" and "it is the hall" do.
-func (w *words) enumerates(part []token) bool {
+func enumerates(w *lexicon.Lexicon, part []lexicon.Token) bool {
 	for i := range part {
-		if (w.Fillers.longest(part, i) > 0 || w.Picking.longest(part, i) > 0) && w.Listing.longest(part, i) == 0 {
+		if (w.Fillers.Longest(part, i) > 0 || w.Picking.Longest(part, i) > 0) && w.Listing.Longest(part, i) == 0 {
 			return false
 		}
 	}
@@ -114,5 +116,5 @@ func (p picker) less(picked, denied []string, others bool) []string {
 	if !every && len(kept) < len(picked) { // it says both of one
 		return nil
 	}
-	return distinct(kept)
+	return lexicon.Distinct(kept)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -19,11 +20,11 @@ type picker struct {
 
 func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
 	p := picker{r, q, map[string]bool{}}
-	if len(req.Intent) <= maxText {
+	if len(req.Intent) <= lexicon.MaxText {
 		w := r.catalogue.words
-		tokens := w.tokens(req.Intent)
+		tokens := w.Tokens(req.Intent)
 		for i, t := range tokens {
-			p.said[t.folded] = w.Negations.longest(tokens, i) == 0 && w.Conditionals.longest(tokens, i) == 0 && w.RuledOut.longest(tokens, i) == 0
+			p.said[t.Folded] = w.Negations.Longest(tokens, i) == 0 && w.Conditionals.Longest(tokens, i) == 0 && w.RuledOut.Longest(tokens, i) == 0
 		}
 	}
 	return p
@@ -32,11 +33,11 @@ func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
 // takesNone reports whether an answer says that none of the options is meant.
 func (p picker) takesNone(text string) bool {
 	w := p.catalogue.words
-	if len(text) > maxText || w.asks(text, w.tokens(text)) {
+	if len(text) > lexicon.MaxText || w.IsQuestion(text, w.Tokens(text)) {
 		return false
 	}
-	tokens := w.tokens(text)
-	return w.whole(w.NoneOf, tokens) || w.whole(w.No, tokens)
+	tokens := w.Tokens(text)
+	return w.Whole(w.NoneOf, tokens) || w.Whole(w.No, tokens)
 }
 
 // pick finds the options that an answer means, none if it fits none.
@@ -51,7 +52,7 @@ func (p picker) pick(raw any) []string {
 	case string:
 		return p.text(v)
 	}
-	list, ok := textsOf(raw)
+	list, ok := lexicon.TextList(raw)
 	if !ok {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (p picker) pick(raw any) []string {
 		}
 		picked = append(picked, some...)
 	}
-	if picked = distinct(picked); len(picked) > 1 && (slices.Equal(p.q.Options, capabilities.YesOrNo) || slices.Contains(picked, capabilities.NoneOfThese)) { // yes and no
+	if picked = lexicon.Distinct(picked); len(picked) > 1 && (slices.Equal(p.q.Options, capabilities.YesOrNo) || slices.Contains(picked, capabilities.NoneOfThese)) { // yes and no
 		return nil
 	}
 	return picked
@@ -73,10 +74,10 @@ func (p picker) pick(raw any) []string {
 // what says which of them.
 func (p picker) text(text string) []string {
 	w, options := p.catalogue.words, p.q.Options
-	if len(text) > maxText {
+	if len(text) > lexicon.MaxText {
 		return nil
 	}
-	tokens := w.tokens(text)
+	tokens := w.Tokens(text)
 	if len(tokens) == 0 || p.catalogue.stops(text) {
 		return nil
 	}
@@ -90,27 +91,27 @@ func (p picker) text(text string) []string {
 	}
 	if i := slices.Index(options, capabilities.NoneOfThese); i >= 0 {
 		switch yes, no, _ := p.catalogue.MatchYesNo(text); {
-		case w.whole(w.NoneOf, tokens), no:
+		case w.Whole(w.NoneOf, tokens), no:
 			return []string{capabilities.NoneOfThese}
 		case yes && i == 1:
 			return options[:1]
 		}
 	}
-	if d := w.length(tokens); d > 0 && strings.TrimRight(p.q.Field, "_0123456789") == forField {
+	if d := w.WholeDuration(tokens); d > 0 && strings.TrimRight(p.q.Field, "_0123456789") == forField {
 		return []string{capabilities.DurationText(d)}
 	}
-	if char, _ := p.sign(text); char != "" || w.asks(text, tokens) || strings.HasPrefix(strings.TrimSpace(text), "-") {
+	if char, _ := p.sign(text); char != "" || w.IsQuestion(text, tokens) || strings.HasPrefix(strings.TrimSpace(text), "-") {
 		return nil // who asks back or draws has not picked
 	}
 	for _, o := range options {
-		if slices.Equal(folded(w.tokens(o)), folded(tokens)) {
+		if slices.Equal(folded(w.Tokens(o)), folded(tokens)) {
 			return []string{o}
 		}
 	}
-	if said := folded(tokens); p.q.Field == amountField && len(options) > 0 && slices.Equal(said, folded(w.tokens(options[0]))[1:]) { // "30 percent" alone is how much
+	if said := folded(tokens); p.q.Field == amountField && len(options) > 0 && slices.Equal(said, folded(w.Tokens(options[0]))[1:]) { // "30 percent" alone is how much
 		return options[:1]
 	}
-	if n := w.Yes.longest(tokens, 0); n > 0 && n < len(tokens) { // "yes, the kitchen"
+	if n := w.Yes.Longest(tokens, 0); n > 0 && n < len(tokens) { // "yes, the kitchen"
 		tokens = tokens[n:]
 	}
 	if some := p.part(tokens); len(some) > 0 {
@@ -119,10 +120,10 @@ func (p picker) text(text string) []string {
 	return p.parts(text, tokens)
 }
 
-func folded(tokens []token) []string {
+func folded(tokens []lexicon.Token) []string {
 	list := make([]string, len(tokens))
 	for i, t := range tokens {
-		list[i] = t.folded
+		list[i] = t.Folded
 	}
 	return list
 }
@@ -153,19 +154,19 @@ func (p picker) every() []string {
 }
 
 // part finds the options that one part of an answer means.
-func (p picker) part(tokens []token) []string {
+func (p picker) part(tokens []lexicon.Token) []string {
 	w := p.catalogue.words
 	if len(tokens) == 0 {
 		return nil
 	}
-	n := w.All.longest(tokens, 0)
-	if w.whole(w.Every, tokens) || n > 0 && w.AnyOne.longest(tokens, 0) == 0 && p.common(tokens[n:]) {
-		if count := w.lists.Counts[tokens[0].text]; count > 0 && count != len(p.single()) {
+	n := w.All.Longest(tokens, 0)
+	if w.Whole(w.Every, tokens) || n > 0 && w.AnyOne.Longest(tokens, 0) == 0 && p.common(tokens[n:]) {
+		if count := w.Lists.Counts[tokens[0].Text]; count > 0 && count != len(p.single()) {
 			return nil
 		}
 		return p.every()
 	}
-	if some := w.byNumber(p.q.Options, len(p.single()), tokens); len(some) > 0 {
+	if some := byNumber(w, p.q.Options, len(p.single()), tokens); len(some) > 0 {
 		return some
 	}
 	if o := p.byWords(tokens); o != "" {
@@ -175,7 +176,7 @@ func (p picker) part(tokens []token) []string {
 }
 
 // common reports whether the words say something that holds for all options: "lights".
-func (p picker) common(tokens []token) bool {
+func (p picker) common(tokens []lexicon.Token) bool {
 	for _, o := range p.single() {
 		if !p.knownAll(o, tokens) {
 			return false
@@ -187,31 +188,31 @@ func (p picker) common(tokens []token) bool {
 // byNumber are the options that "2", "the second one", "the last" or "the first two"
 // pick. Of the options count are single ones. What may be a count or a time picks
 // nothing: "only two", "that one", "a second", and "2" of "2 percent or 20 percent".
-func (w *words) byNumber(options []string, count int, tokens []token) []string {
+func byNumber(w *lexicon.Lexicon, options []string, count int, tokens []lexicon.Token) []string {
 	n, to := 0, 0
 	counted, numbered := false, false
 	for i := 0; i < len(tokens); i++ {
-		k := w.numberOf(tokens[i])
-		ordinal := slices.Contains(w.lists.Ordinals, tokens[i].text)
+		k := w.NumberOf(tokens[i])
+		ordinal := slices.Contains(w.Lists.Ordinals, tokens[i].Text)
 		switch {
-		case n == 0 && w.Last.longest(tokens, i) > 0:
+		case n == 0 && w.Last.Longest(tokens, i) > 0:
 			n = count
 		case k > 0 && n == 0 && ordinal:
-			if n = k; i > 0 && w.lists.Numbers[tokens[i-1].text] == 1 { // "a second"
+			if n = k; i > 0 && w.Lists.Numbers[tokens[i-1].Text] == 1 { // "a second"
 				return nil
 			}
 		case k > 0 && n == 0:
 			n, counted = k, true
-		case k > 0 && tokens[i].text == "one": // "the second one"
-		case k > 1 && n == 1 && to == 0 && tokens[i-1].text == w.lists.Ordinals[0]: // "the first two"
+		case k > 0 && tokens[i].Text == "one": // "the second one"
+		case k > 1 && n == 1 && to == 0 && tokens[i-1].Text == w.Lists.Ordinals[0]: // "the first two"
 			to = k
-		case w.Fillers.longest(tokens, i) > 0 || w.Picking.longest(tokens, i) > 0:
-			numbered = numbered || w.Numbering.longest(tokens, i) > 0
+		case w.Fillers.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0:
+			numbered = numbered || w.Numbering.Longest(tokens, i) > 0
 		default:
 			return nil
 		}
 	}
-	if counted && !numbered && (w.quantified(tokens) || w.numeric(options)) {
+	if counted && !numbered && (quantified(w, tokens) || numeric(w, options)) {
 		return nil
 	}
 	if to = max(to, n); n < 1 || to > len(options) || to > n && to > count {
@@ -222,9 +223,9 @@ func (w *words) byNumber(options []string, count int, tokens []token) []string {
 
 // quantified reports whether a number among the words may be how many, or when: it is
 // spelled out, or stands beside "the", "only", "at".
-func (w *words) quantified(tokens []token) bool {
+func quantified(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
 	for i, t := range tokens {
-		if _, err := strconv.Atoi(t.text); err != nil && w.numberOf(t) > 0 || w.Amounting.longest(tokens, i) > 0 {
+		if _, err := strconv.Atoi(t.Text); err != nil && w.NumberOf(t) > 0 || w.Amounting.Longest(tokens, i) > 0 {
 			return true
 		}
 	}
@@ -232,34 +233,21 @@ func (w *words) quantified(tokens []token) bool {
 }
 
 // numeric reports whether an option has a number of its own.
-func (w *words) numeric(options []string) bool {
+func numeric(w *lexicon.Lexicon, options []string) bool {
 	return slices.ContainsFunc(options, func(o string) bool { return strings.ContainsAny(o, "0123456789") })
 }
 
-func (w *words) numberOf(t token) int {
-	if i := slices.Index(w.lists.Ordinals, t.text); i >= 0 {
-		return i + 1
-	}
-	if n, err := strconv.Atoi(t.text); err == nil {
-		return n
-	}
-	if n, ok := w.lists.Numbers[t.text]; ok && w.Fillers.longest([]token{t}, 0) == 0 {
-		return int(n)
-	}
-	return 0
-}
-
 // unpicking are the words without those that only help to pick: "that one" is "that".
-func (w *words) unpicking(tokens []token) []token {
-	return slices.DeleteFunc(w.bare(tokens), func(t token) bool {
-		one := []token{t}
-		return w.Picking.longest(one, 0) > 0 && w.Referring.longest(one, 0) == 0
+func unpicking(w *lexicon.Lexicon, tokens []lexicon.Token) []lexicon.Token {
+	return slices.DeleteFunc(w.Bare(tokens), func(t lexicon.Token) bool {
+		one := []lexicon.Token{t}
+		return w.Picking.Longest(one, 0) > 0 && w.Referring.Longest(one, 0) == 0
 	})
 }
 
 // byWords is the one option that has all words of the answer, with what is
 // known of the thing it names; "" if none or several have.
-func (p picker) byWords(tokens []token) string {
+func (p picker) byWords(tokens []lexicon.Token) string {
 	found := ""
 	for _, o := range p.q.Options {
 		if !p.knownAll(o, tokens) {
@@ -279,27 +267,27 @@ func (p picker) byWords(tokens []token) string {
 
 // knownAll reports whether every word is known of the option, helps to pick, or was in
 // the request, and one at least is known of it.
-func (p picker) knownAll(option string, tokens []token) bool {
+func (p picker) knownAll(option string, tokens []lexicon.Token) bool {
 	w, known := p.catalogue.words, map[string]bool{}
-	for _, t := range w.tokens(option + " " + p.about(option)) {
-		known[t.folded] = true
+	for _, t := range w.Tokens(option + " " + p.about(option)) {
+		known[t.Folded] = true
 	}
-	some, own := false, w.tokens(option)
-	near := slices.ContainsFunc(own, func(t token) bool { return w.Near.longest([]token{t}, 0) > 0 }) // "by the stove"; a lamp by the hall may be in another room
+	some, own := false, w.Tokens(option)
+	near := slices.ContainsFunc(own, func(t lexicon.Token) bool { return w.Near.Longest([]lexicon.Token{t}, 0) > 0 }) // "by the stove"; a lamp by the hall may be in another room
 	for i := 0; i < len(tokens); {
-		if known[tokens[i].folded] {
-			some = some || w.Fillers.longest(tokens, i) == 0
+		if known[tokens[i].Folded] {
+			some = some || w.Fillers.Longest(tokens, i) == 0
 			i++
 			continue
 		}
-		n := max(w.Fillers.longest(tokens, i), w.Picking.longest(tokens, i))
+		n := max(w.Fillers.Longest(tokens, i), w.Picking.Longest(tokens, i))
 		if near {
-			n = max(n, w.Near.longest(tokens, i))
+			n = max(n, w.Near.Longest(tokens, i))
 		}
-		if n > 0 && w.Clock.longest(tokens, i) == n && i+n < len(tokens) && w.numberOf(tokens[i+n]) > 0 { // "at one"
+		if n > 0 && w.Clock.Longest(tokens, i) == n && i+n < len(tokens) && w.NumberOf(tokens[i+n]) > 0 { // "at one"
 			return false
 		}
-		if n == 0 && p.said[tokens[i].folded] {
+		if n == 0 && p.said[tokens[i].Folded] {
 			n = 1
 		}
 		if n == 0 {

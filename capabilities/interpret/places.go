@@ -2,13 +2,15 @@ package interpret
 
 import (
 	"slices"
+
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // ofPlaces are things of one class in several places, named behind them: "kitchen and
 // hall lights". In each place there must be one.
-func (x *request) ofPlaces(i int, first match) []match {
-	areas := []string{first.value}
-	end := first.end
+func (x *request) ofPlaces(i int, first lexicon.SlotValue) []lexicon.SlotValue {
+	areas := []string{first.Value}
+	end := first.End
 	for joined := false; !joined; {
 		next := x.listed(end)
 		if joined = next >= 0; !joined { // "hall, kitchen and porch lights" without its comma
@@ -18,11 +20,11 @@ func (x *request) ofPlaces(i int, first match) []match {
 		if len(list) == 0 {
 			return nil
 		}
-		last := slices.MaxFunc(list, func(a, b match) int { return a.end - b.end })
-		areas, end = append(areas, last.value), last.end
+		last := slices.MaxFunc(list, func(a, b lexicon.SlotValue) int { return a.End - b.End })
+		areas, end = append(areas, last.Value), last.End
 		joined = joined && x.listed(end) < 0
 	}
-	var found []match
+	var found []lexicon.SlotValue
 	for _, m := range x.classMatches(end, "") {
 		if one, ok := x.inEach(m, areas); ok {
 			found = append(found, one)
@@ -33,28 +35,28 @@ func (x *request) ofPlaces(i int, first match) []match {
 
 // withPlaces are the things of a class named at word i that are in the places behind them:
 // "the lights in the kitchen and the hall". What cleans is in no place that it is told of.
-func (x *request) withPlaces(m match, i int) []match {
-	n := x.words().Placing.longest(x.tokens, m.end)
-	if n == 0 || m.how != byClass || i == m.end {
+func (x *request) withPlaces(m lexicon.SlotValue, i int) []lexicon.SlotValue {
+	n := x.words().Placing.Longest(x.tokens, m.End)
+	if n == 0 || m.Specificity != lexicon.ByClass || i == m.End {
 		return nil
 	}
-	var found []match
+	var found []lexicon.SlotValue
 	var areas []string
-	for at := x.pass(m.end + n); at >= 0 && at < len(x.tokens); {
+	for at := x.pass(m.End + n); at >= 0 && at < len(x.tokens); {
 		list := x.filled("area", at)
 		if len(list) == 0 {
 			break
 		}
-		last := slices.MaxFunc(list, func(a, b match) int { return a.end - b.end })
-		areas = append(areas, last.value)
+		last := slices.MaxFunc(list, func(a, b lexicon.SlotValue) int { return a.End - b.End })
+		areas = append(areas, last.Value)
 		one, ok := x.inEach(m, areas)
 		if !ok {
 			break
 		}
-		one.end = last.end
+		one.End = last.End
 		found = append(found, one)
-		at = x.listed(last.end)
-		if n := x.words().Placing.longest(x.tokens, max(at, 0)); at >= 0 && n > 0 {
+		at = x.listed(last.End)
+		if n := x.words().Placing.Longest(x.tokens, max(at, 0)); at >= 0 && n > 0 {
 			at = x.pass(at + n)
 		}
 	}
@@ -64,8 +66,8 @@ func (x *request) withPlaces(m match, i int) []match {
 // listed is where the next of a list begins, behind "and" or a comma at word i; -1 if there
 // is none.
 func (x *request) listed(i int) int {
-	n := x.words().Joining.longest(x.tokens, i)
-	if i >= len(x.tokens) || n == 0 && !x.tokens[i].pause {
+	n := x.words().Joining.Longest(x.tokens, i)
+	if i >= len(x.tokens) || n == 0 && !x.tokens[i].Pause {
 		return -1
 	}
 	return x.pass(i + n)
@@ -73,45 +75,45 @@ func (x *request) listed(i int) int {
 
 // inEach is a match of a class narrowed to places. It is none where one of them has no
 // such thing.
-func (x *request) inEach(m match, areas []string) (match, bool) {
-	last := x.tokens[m.end-1]
-	several := m.all || last.text != last.folded
-	m.how, m.value, m.parts = byPlace, areas[0], nil
-	of := m.devices
-	m.devices = nil
+func (x *request) inEach(m lexicon.SlotValue, areas []string) (lexicon.SlotValue, bool) {
+	last := x.tokens[m.End-1]
+	several := m.All || last.Text != last.Folded
+	m.Specificity, m.Value, m.Parts = lexicon.ByPlace, areas[0], nil
+	of := m.Devices
+	m.Devices = nil
 	for _, area := range areas {
 		outside := x.r.outside(area)
 		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return outside(d) || len(x.r.home.Devices[d].Spots) > 0 })
 		if len(there) == 0 {
 			return m, false
 		}
-		m.devices = append(m.devices, subtract(there, m.devices)...)
+		m.Devices = append(m.Devices, lexicon.Subtract(there, m.Devices)...)
 		if len(areas) > 1 {
-			m.parts = append(m.parts, share{there, several})
+			m.Parts = append(m.Parts, lexicon.NamedGroup{Devices: there, All: several})
 		}
 	}
-	m.all = len(areas) > 1 || several && len(m.devices) > 1
+	m.All = len(areas) > 1 || several && len(m.Devices) > 1
 	return m, true
 }
 
 // counted adds the devices of which so many are named at word i: "three lights", "all three
 // lights". from is where that begins.
-func (x *request) counted(i, from int, list *[]match) {
-	x.words().counts(x.tokens, i, func(end, n int) {
+func (x *request) counted(i, from int, list *[]lexicon.SlotValue) {
+	x.words().EachCount(x.tokens, i, func(end, n int) {
 		for _, m := range x.someDevice(x.pass(end)) {
-			m.all, m.count, m.number = true, n, joined(x.tokens[from:end])
+			m.All, m.Count, m.Number = true, n, lexicon.Join(x.tokens[from:end])
 			*list = append(*list, m)
 		}
 	})
 }
 
 // itsOwn is a class with itself behind it: "the lamp's light".
-func (x *request) itsOwn(m match) (list []match) {
-	if m.how != byClass || text(x.tokens, m.end) != possessive {
+func (x *request) itsOwn(m lexicon.SlotValue) (list []lexicon.SlotValue) {
+	if m.Specificity != lexicon.ByClass || lexicon.TextAt(x.tokens, m.End) != lexicon.Possessive {
 		return nil
 	}
-	x.r.catalogue.classPhrase.each(x.tokens, m.end+1, func(end int, c match) {
-		if m.end = end; c.class == m.class {
+	x.r.catalogue.classPhrase.Each(x.tokens, m.End+1, func(end int, c lexicon.SlotValue) {
+		if m.End = end; c.Class == m.Class {
 			list = append(list, m)
 		}
 	})

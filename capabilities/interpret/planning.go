@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -36,7 +37,7 @@ func (r *Interpreter) planFor(rd *reading, d int, areas []string) capabilities.P
 		p.Args = append(p.Args, mess.Field{Key: "file", Value: areas[0]})
 	}
 	if m := rd.slot("duration"); m != nil {
-		p.For = m.duration
+		p.For = m.Duration
 	}
 	summary, consequences := c.Summary, c.Consequences
 	if switches(p, true) && slices.Contains(dev.Commands, capabilities.Press) { // it is on for as long as it is pressed
@@ -126,7 +127,7 @@ func (r *Interpreter) word(name string, rd *reading, d int, areas []string) stri
 func argText(args mess.Object, key string) string {
 	switch v, _ := args.Get(key); v := v.(type) {
 	case float64:
-		return decimalText(math.Abs(v))
+		return lexicon.DecimalText(math.Abs(v))
 	case string:
 		return v
 	}
@@ -134,7 +135,7 @@ func argText(args mess.Object, key string) string {
 }
 
 // called is a colour by its name.
-func (l *lexicon) called(hex string) string { return cmp.Or(l.colourNames[hex], hex) }
+func (l *frameLexicon) called(hex string) string { return cmp.Or(l.colourNames[hex], hex) }
 
 // places says where: a room takes an article, a spot has its own word.
 func (r *Interpreter) places(d int, areas []string) string {
@@ -167,7 +168,7 @@ func (r *Interpreter) roomsOf(d int, areas []string) []string {
 			}
 		}
 	}
-	return distinct(list)
+	return lexicon.Distinct(list)
 }
 
 // tidy takes out what names that bring their own article double.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -24,7 +25,7 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 		}
 		at = i
 	}
-	if at < 0 || len(req.Intent) > maxText {
+	if at < 0 || len(req.Intent) > lexicon.MaxText {
 		return req
 	}
 	if r.earlierPicture(req) {
@@ -32,7 +33,7 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 	}
 	before, _ := req.Context[at].Extra.Get("intent")
 	said, _ := before.(string)
-	if said == "" || len(said) > maxText {
+	if said == "" || len(said) > lexicon.MaxText {
 		return req
 	}
 	intent := r.inPlaceOf(req.Intent, said)
@@ -47,13 +48,13 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 // inPlaceOf is an intent with the words of an earlier one for those that point to it.
 func (r *Interpreter) inPlaceOf(intent, before string) string {
 	w := r.catalogue.words
-	tokens := w.tokens(intent)
-	if w.whole(w.Again, tokens) {
+	tokens := w.Tokens(intent)
+	if w.Whole(w.Again, tokens) {
 		return before
 	}
-	there := slices.IndexFunc(tokens, func(t token) bool { return t.text == "there" })
-	exists := there > 0 && slices.Contains([]string{"is", "are", "was", "were"}, tokens[there-1].text) && len(tokens) > there+1 // "is there milk"
-	points := slices.IndexFunc(tokens, func(t token) bool { return w.Referring.longest([]token{t}, 0) > 0 })
+	there := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return t.Text == "there" })
+	exists := there > 0 && slices.Contains([]string{"is", "are", "was", "were"}, tokens[there-1].Text) && len(tokens) > there+1 // "is there milk"
+	points := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return w.Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	if (there < 0 || exists) && (points < 0 || r.thingOf(tokens) != "") {
 		return intent
 	}
@@ -71,7 +72,7 @@ func (r *Interpreter) inPlaceOf(intent, before string) string {
 		}
 		return intent
 	}
-	return replaceWord(w.onceMore(intent, tokens), tokens[points].text, "the "+r.lookedAt(p, d, before))
+	return replaceWord(onceMore(w, intent, tokens), tokens[points].Text, "the "+r.lookedAt(p, d, before))
 }
 
 // lookedAt is what a plan was about: what the camera saw, else the device.
@@ -90,10 +91,10 @@ func (r *Interpreter) lookedAt(p *capabilities.Plan, d int, before string) strin
 
 // onceMore is an order without the word that says that it is done once more: the request
 // that it points to says what that was.
-func (w *words) onceMore(intent string, tokens []token) string {
+func onceMore(w *lexicon.Lexicon, intent string, tokens []lexicon.Token) string {
 	for k := 1; k < len(tokens); k++ {
-		if n := w.Again.longest(tokens, k); n > 0 && k+n == len(tokens) {
-			return joined(tokens[:k])
+		if n := w.Again.Longest(tokens, k); n > 0 && k+n == len(tokens) {
+			return lexicon.Join(tokens[:k])
 		}
 	}
 	return intent
@@ -102,7 +103,7 @@ func (w *words) onceMore(intent string, tokens []token) string {
 // placeOf is where a plan is carried out, "" where that is not one place.
 func (r *Interpreter) placeOf(p *capabilities.Plan, d int) string {
 	areas, _ := p.Args.Get("areas")
-	switch list, _ := textsOf(areas); len(list) {
+	switch list, _ := lexicon.TextList(areas); len(list) {
 	case 0:
 		return r.home.Devices[d].Area
 	case 1:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 func (x *request) refuse(reason string, nearest []string) capabilities.Outcome {
@@ -21,7 +22,7 @@ func (x *request) notUnderstood() capabilities.Outcome {
 	if out, bad := x.ofThePast(); bad {
 		return out
 	}
-	if list := x.leftover(0, 0); len(list) > 0 && len(x.tokens) > 0 && x.words().Negations.longest(x.tokens, x.pass(0)%len(x.tokens)) == 0 && x.tokens[x.pass(0)%len(x.tokens)].text == list[0] && !x.r.catalogue.timely[x.tokens[x.pass(0)%len(x.tokens)].folded] {
+	if list := x.leftover(0, 0); len(list) > 0 && len(x.tokens) > 0 && x.words().Negations.Longest(x.tokens, x.pass(0)%len(x.tokens)) == 0 && x.tokens[x.pass(0)%len(x.tokens)].Text == list[0] && !x.r.catalogue.timely[x.tokens[x.pass(0)%len(x.tokens)].Folded] {
 		return x.unknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
 	}
 	if out, bad := x.constrained(); bad {
@@ -32,12 +33,12 @@ func (x *request) notUnderstood() capabilities.Outcome {
 	}
 	for i := range x.tokens {
 		if said := x.strangeUnit(i); said != "" && !x.named(i) {
-			x.explain.Leftover = texts(x.tokens[i:])
+			x.explain.Leftover = lexicon.Texts(x.tokens[i:])
 			return x.refuse(fmt.Sprintf("%q: nothing that is meant here takes that; %s", said, x.r.ranges()), nil)
 		}
 	}
 	if leftover := x.leftover(0, 0); len(leftover) > 0 {
-		if out, bad := x.pointing(); bad && x.r.catalogue.lexicon.orders[x.tokens[x.pass(0)%len(x.tokens)].folded] {
+		if out, bad := x.pointing(); bad && x.r.catalogue.lexicon.orders[x.tokens[x.pass(0)%len(x.tokens)].Folded] {
 			return out
 		}
 		return x.unknown(leftover)
@@ -51,20 +52,20 @@ func (x *request) notUnderstood() capabilities.Outcome {
 		}
 		return x.refuse("it is not clear what is to be done with each of these; say an order for each, like \"turn on the lamp and open the blind\"", nil)
 	}
-	x.explain.Leftover = texts(x.tokens)
+	x.explain.Leftover = lexicon.Texts(x.tokens)
 	if out, bad := x.pointing(); bad {
 		return out
 	}
-	return x.refuse(fmt.Sprintf("no order or question known here is like %q; %s", joined(x.tokens), x.r.abilities()), x.related(x.r.offered()))
+	return x.refuse(fmt.Sprintf("no order or question known here is like %q; %s", lexicon.Join(x.tokens), x.r.abilities()), x.related(x.r.offered()))
 }
 
 // manyPictures refuses "two photos of the fridge".
 func (x *request) manyPictures() (capabilities.Outcome, bool) {
 	w := x.words()
 	for i := range x.tokens {
-		if end := w.cardinalEnd(x.tokens, i); end > i && w.Pictures.longest(x.tokens, end) > 0 {
-			x.explain.Leftover = texts(x.tokens[i:end])
-			return x.refuse(fmt.Sprintf("%q: a request takes one picture; make a request for each", joined(x.tokens[i:end+1])), nil), true
+		if end := w.CardinalEnd(x.tokens, i); end > i && w.Pictures.Longest(x.tokens, end) > 0 {
+			x.explain.Leftover = lexicon.Texts(x.tokens[i:end])
+			return x.refuse(fmt.Sprintf("%q: a request takes one picture; make a request for each", lexicon.Join(x.tokens[i:end+1])), nil), true
 		}
 	}
 	return capabilities.Outcome{}, false
@@ -72,11 +73,11 @@ func (x *request) manyPictures() (capabilities.Outcome, bool) {
 
 // pointing refuses what names its thing by "it" or "that" alone.
 func (x *request) pointing() (capabilities.Outcome, bool) {
-	at := slices.IndexFunc(x.tokens, func(t token) bool { return x.words().Referring.longest([]token{t}, 0) > 0 })
+	at := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	if at <= 0 || x.r.thingOf(x.tokens[1:]) != "" {
 		return capabilities.Outcome{}, false
 	}
-	return x.refuse(fmt.Sprintf("%q: nothing said before tells what that is; say its name", x.tokens[at].text), nil), true
+	return x.refuse(fmt.Sprintf("%q: nothing said before tells what that is; say its name", x.tokens[at].Text), nil), true
 }
 
 // alone refuses what means nothing by itself: to wait, to do again what was done, and to
@@ -84,12 +85,12 @@ func (x *request) pointing() (capabilities.Outcome, bool) {
 func (x *request) alone() (capabilities.Outcome, bool) {
 	w := x.words()
 	switch {
-	case w.whole(w.Again, x.tokens):
-		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", joined(x.tokens)), nil), true
-	case w.whole(w.Withdrawing, x.tokens):
-		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; what is open is taken back with \"messkit cancel REF\", or \"Take it back\" on its page; what was done is not undone by itself: say what is to be done now, like \"turn off\" with its name", joined(x.tokens)), nil), true
-	case w.whole(w.Pausing, x.tokens), w.pause(x.tokens) > 0:
-		return x.refuse(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", joined(x.tokens)), nil), true
+	case w.Whole(w.Again, x.tokens):
+		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", lexicon.Join(x.tokens)), nil), true
+	case w.Whole(w.Withdrawing, x.tokens):
+		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; what is open is taken back with \"messkit cancel REF\", or \"Take it back\" on its page; what was done is not undone by itself: say what is to be done now, like \"turn off\" with its name", lexicon.Join(x.tokens)), nil), true
+	case w.Whole(w.Pausing, x.tokens), w.ReadPause(x.tokens) > 0:
+		return x.refuse(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", lexicon.Join(x.tokens)), nil), true
 	}
 	return capabilities.Outcome{}, false
 }
@@ -100,14 +101,14 @@ func (x *request) unknown(leftover []string) capabilities.Outcome {
 	if d := x.printing(); d >= 0 {
 		return x.unknownFile(d, leftover)
 	}
-	reason, near := "not understood: "+quoted(leftover), x.r.near(leftover)
+	reason, near := "not understood: "+lexicon.QuoteList(leftover), x.r.near(leftover)
 	if d := x.sweeping(); d >= 0 {
 		reason += "; " + x.knowsRooms(d)
 	} else if len(near) == 0 {
 		reason += "; " + x.r.abilities()
 	}
 	if len(near) > 0 {
-		return x.refuse(reason, distinct(append(near, x.r.sharing(x.tokens)...)))
+		return x.refuse(reason, lexicon.Distinct(append(near, x.r.sharing(x.tokens)...)))
 	}
 	return x.refuse(reason, x.related(x.r.offered()))
 }
@@ -121,9 +122,9 @@ func (x *request) leftover(from, to int) []string {
 		if i >= from && i < to {
 			continue
 		}
-		known := x.r.catalogue.vocabulary[t.folded] || x.words().Joining.longest(x.tokens, i) > 0
+		known := x.r.catalogue.vocabulary[t.Folded] || x.words().Joining.Longest(x.tokens, i) > 0
 		if !cover[i] && !known {
-			list = append(list, t.text)
+			list = append(list, t.Text)
 		}
 	}
 	return list
@@ -141,53 +142,53 @@ func (x *request) cannot() capabilities.Outcome {
 	case rd.slot("view") != nil:
 		return x.refuse(fmt.Sprintf("no camera here sees the %s", rd.value("view")), doing)
 	case m == nil && len(rd.classes) > 0 && !x.r.has(rd.classes):
-		return x.refuse(fmt.Sprintf("there is no %s here", spaced(strings.Join(rd.classes, " or "))), doing)
+		return x.refuse(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(strings.Join(rd.classes, " or "))), doing)
 	case m == nil && rd.value("area") != "" && len(doing) > 0:
 		return x.refuse(fmt.Sprintf("nothing in the %s can %s; what can: %s", rd.value("area"), rd.capability.Description, strings.Join(doing, ", ")), doing)
-	case m == nil || m.all && m.class == "":
+	case m == nil || m.All && m.Class == "":
 		return x.refuse(fmt.Sprintf("nothing here can %s as this asks; %s", rd.capability.Description, x.r.abilities()), doing)
-	case len(m.devices) == 0 && m.value != "":
-		return x.refuse(fmt.Sprintf("there is no %s in the %s", spaced(m.class), m.value), doing)
-	case len(m.devices) == 0:
-		if d := x.r.called(spaced(m.class)); d >= 0 {
+	case len(m.Devices) == 0 && m.Value != "":
+		return x.refuse(fmt.Sprintf("there is no %s in the %s", lexicon.SpaceHyphens(m.Class), m.Value), doing)
+	case len(m.Devices) == 0:
+		if d := x.r.called(lexicon.SpaceHyphens(m.Class)); d >= 0 {
 			return x.refuse(fmt.Sprintf("nobody asks %s to %s; the %s can %s", oneThing(x.r.class[d]), rd.capability.Description, x.r.label(d), x.r.abilitiesOf(d)), doing)
 		}
-		return x.refuse(fmt.Sprintf("there is no %s here", spaced(m.class)), doing)
-	case rd.slot("area") != nil && !x.r.in(m.devices[0], rd.value("area")):
-		if m.how == byClass && len(m.devices) > 1 {
-			return x.refuse(fmt.Sprintf("there is no %s in the %s; there is the %s", spaced(m.class), rd.value("area"), strings.Join(x.r.labels(m.devices), ", the ")), doing)
+		return x.refuse(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(m.Class)), doing)
+	case rd.slot("area") != nil && !x.r.in(m.Devices[0], rd.value("area")):
+		if m.Specificity == lexicon.ByClass && len(m.Devices) > 1 {
+			return x.refuse(fmt.Sprintf("there is no %s in the %s; there is the %s", lexicon.SpaceHyphens(m.Class), rd.value("area"), strings.Join(x.r.labels(m.Devices), ", the ")), doing)
 		}
-		return x.refuse(fmt.Sprintf("%s is not in the %s", x.r.some(m.devices), rd.value("area")), doing)
+		return x.refuse(fmt.Sprintf("%s is not in the %s", x.r.some(m.Devices), rd.value("area")), doing)
 	}
-	if q := rd.value("quantity"); q != "" && !slices.ContainsFunc(m.devices, func(d int) bool { return x.r.home.Devices[d].Reports(q) }) {
-		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.r.labels(m.devices), ", the "), toldAs(q))
+	if q := rd.value("quantity"); q != "" && !slices.ContainsFunc(m.Devices, func(d int) bool { return x.r.home.Devices[d].Reports(q) }) {
+		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.r.labels(m.Devices), ", the "), toldAs(q))
 		if len(doing) > 0 {
 			text += "; what may: " + strings.Join(doing, ", ")
 		}
 		return x.refuse(text, doing)
 	}
-	if d := m.devices[0]; rd.capability.senses() && rd.value("quantity") == "" && x.r.home.Devices[d].Quantities != nil {
+	if d := m.Devices[0]; rd.capability.senses() && rd.value("quantity") == "" && x.r.home.Devices[d].Quantities != nil {
 		return x.refuse(fmt.Sprintf("the %s measures nothing; it can %s", x.r.label(d), x.r.abilitiesOf(d)), doing)
 	}
-	if dev := x.r.home.Devices[m.devices[0]]; halts(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
-		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.label(m.devices[0])), nil)
+	if dev := x.r.home.Devices[m.Devices[0]]; halts(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
+		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.label(m.Devices[0])), nil)
 	}
-	if q := rd.value("quantity"); q != "" && rd.capability.command(&x.r.home.Devices[m.devices[0]]) != "" {
-		return x.refuse(fmt.Sprintf("the %s does not tell %s; it can %s", x.r.label(m.devices[0]), toldAs(q), x.r.abilitiesOf(m.devices[0])), doing)
+	if q := rd.value("quantity"); q != "" && rd.capability.command(&x.r.home.Devices[m.Devices[0]]) != "" {
+		return x.refuse(fmt.Sprintf("the %s does not tell %s; it can %s", x.r.label(m.Devices[0]), toldAs(q), x.r.abilitiesOf(m.Devices[0])), doing)
 	}
-	if set := x.r.settable(m.devices); set >= 0 && rd.capability.Command != capabilities.SetTemperature {
+	if set := x.r.settable(m.Devices); set >= 0 && rd.capability.Command != capabilities.SetTemperature {
 		return x.refuse(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.r.label(set), x.r.label(set)), x.r.labels([]int{set}))
 	}
-	if !rd.capability.suits(x.r.class[m.devices[0]]) {
-		return x.refuse(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", joined(x.whole), oneThing(x.r.class[m.devices[0]]), x.r.some(m.devices), x.r.abilitiesOf(m.devices[0])), doing)
+	if !rd.capability.suits(x.r.class[m.Devices[0]]) {
+		return x.refuse(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", lexicon.Join(x.whole), oneThing(x.r.class[m.Devices[0]]), x.r.some(m.Devices), x.r.abilitiesOf(m.Devices[0])), doing)
 	}
-	return x.refuse(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.r.some(m.devices), rd.capability.Description, x.r.abilitiesOf(m.devices[0])), doing)
+	return x.refuse(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.r.some(m.Devices), rd.capability.Description, x.r.abilitiesOf(m.Devices[0])), doing)
 }
 
 // called is the device that is called so, -1 if none is: the button of a gate may be
 // called gate.
 func (r *Interpreter) called(name string) int {
-	if list := r.index.called[sameFold(name)]; len(list) > 0 {
+	if list := r.index.called[lexicon.FoldKey(name)]; len(list) > 0 {
 		return list[0]
 	}
 	return -1
@@ -220,9 +221,9 @@ func (x *request) suits(rd *reading) int {
 	if m == nil {
 		return 0
 	}
-	class := m.class
-	if class == "" && len(m.devices) > 0 {
-		class = x.r.class[m.devices[0]]
+	class := m.Class
+	if class == "" && len(m.Devices) > 0 {
+		class = x.r.class[m.Devices[0]]
 	}
 	if !rd.capability.suits(class) {
 		return 0
@@ -235,8 +236,6 @@ func (x *request) fits(rd reading) bool {
 	return x.suits(&rd) == 1 || rd.slot("device") == nil && x.r.has(rd.capability.Classes)
 }
 
-func spaced(s string) string { return strings.ReplaceAll(s, "-", " ") }
-
 // doing lists the devices that can do what was asked for.
 func (r *Interpreter) doing(c *capability, quantity string) []string {
 	var list []string
@@ -247,7 +246,7 @@ func (r *Interpreter) doing(c *capability, quantity string) []string {
 }
 
 func (x *request) joins() bool {
-	from, _ := x.words().Joining.find(x.tokens)
+	from, _ := x.words().Joining.Find(x.tokens)
 	return from > 0
 }
 
@@ -265,7 +264,7 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 		if x.named(i) {
 			continue
 		}
-		if n := w.Fillers.longest(x.tokens, i); n > 1 { // "good morning", "if you please"
+		if n := w.Fillers.Longest(x.tokens, i); n > 1 { // "good morning", "if you please"
 			i += n - 1
 			continue
 		}
@@ -275,33 +274,33 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 			lasts = s
 			i = s.end - 1
 			continue
-		case w.Negations.longest(x.tokens, i) > 0:
+		case w.Negations.Longest(x.tokens, i) > 0:
 			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
 		case x.span(i) > i:
 			why = "is a range; say one number of it"
 		case x.howOften(i):
 			why = "is a number of times, and that cannot be kept here; leave it out, or make a request for each"
-		case w.Conditionals.longest(x.tokens, i) > 0:
+		case w.Conditionals.Longest(x.tokens, i) > 0:
 			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
 		case len(x.filled("duration", i)) > 0:
 			end := x.longest("duration", i)
-			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", joined(x.tokens[i:end]))
-		case x.timed(i+1) && x.r.catalogue.lexicon.by.longest(x.tokens, i) > 0:
+			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", lexicon.Join(x.tokens[i:end]))
+		case x.timed(i+1) && x.r.catalogue.lexicon.by.Longest(x.tokens, i) > 0:
 			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
 		case x.partOfAName(i):
-			return x.unknown([]string{joined(x.tokens[i : i+2])}), true
-		case x.timed(i) || x.timed(i+1) && w.Clock.longest(x.tokens, i) > 0:
+			return x.unknown([]string{lexicon.Join(x.tokens[i : i+2])}), true
+		case x.timed(i) || x.timed(i+1) && w.Clock.Longest(x.tokens, i) > 0:
 			end := i + 1
 			for end < len(x.tokens) && x.timeLike(end) {
 				end++
 			}
-			x.explain.Leftover = texts(x.tokens[i:])
-			return x.refuse(fmt.Sprintf("%q is a time that is not understood here; say it like \"at 7 pm\", \"tomorrow at 7 am\" or \"in ten minutes\"; one that is more than a day ahead is for constraints.timing.not_before", joined(x.tokens[i:end])), nil), true
+			x.explain.Leftover = lexicon.Texts(x.tokens[i:])
+			return x.refuse(fmt.Sprintf("%q is a time that is not understood here; say it like \"at 7 pm\", \"tomorrow at 7 am\" or \"in ten minutes\"; one that is more than a day ahead is for constraints.timing.not_before", lexicon.Join(x.tokens[i:end])), nil), true
 		default:
 			continue
 		}
-		x.explain.Leftover = texts(x.tokens[i:])
-		return x.refuse(fmt.Sprintf("%q %s", joined(x.tokens[i:]), why), nil), true
+		x.explain.Leftover = lexicon.Texts(x.tokens[i:])
+		return x.refuse(fmt.Sprintf("%q %s", lexicon.Join(x.tokens[i:]), why), nil), true
 	}
 	if lasts.end == 0 {
 		return capabilities.Outcome{}, false
@@ -309,8 +308,8 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 	if leftover := x.leftover(lasts.from, lasts.end); len(leftover) > 0 {
 		return x.unknown(leftover), true
 	}
-	x.explain.Leftover = texts(x.tokens[lasts.from:lasts.end])
-	said := joined(x.tokens[lasts.from:lasts.end])
+	x.explain.Leftover = lexicon.Texts(x.tokens[lasts.from:lasts.end])
+	said := lexicon.Join(x.tokens[lasts.from:lasts.end])
 	if !lasts.known {
 		return x.refuse(fmt.Sprintf("%q is no length of time that can be kept; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", said), nil), true
 	}
@@ -319,16 +318,8 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 
 // ofThePast refuses what asks how something was: nobody here knows it.
 func (x *request) ofThePast() (capabilities.Outcome, bool) {
-	if !x.asks || !x.namesAny(0) || x.words().History.longest(x.tokens, x.pass(0)%max(1, len(x.tokens))) == 0 {
+	if !x.asks || !x.namesAny(0) || x.words().History.Longest(x.tokens, x.pass(0)%max(1, len(x.tokens))) == 0 {
 		return capabilities.Outcome{}, false
 	}
 	return x.refuse("what was before, who did it and for how long is not known here, only how it is now; ask like \"is it on?\" with its name", nil), true
-}
-
-func quoted(words []string) string {
-	list := make([]string, len(words))
-	for i, w := range words {
-		list[i] = fmt.Sprintf("%q", w)
-	}
-	return strings.Join(list, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -31,18 +32,18 @@ func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []str
 		return req, nil, false
 	}
 	w := r.catalogue.words
-	order := w.tokens(text[parts[from].from:parts[to-1].end])
-	order = order[r.catalogue.letter.Hence.longest(order, 0):]
+	order := w.Tokens(text[parts[from].from:parts[to-1].end])
+	order = order[r.catalogue.letter.Hence.Longest(order, 0):]
 	x := &request{r: r, tokens: order}
 	if !x.opens(0) {
 		return req, nil, false
 	}
 	for _, p := range slices.Concat(parts[:from], parts[to:]) {
-		said := w.tokens(p.text)
-		if reports, _ := r.catalogue.letter.Reporting.find(said); reports >= 0 {
+		said := w.Tokens(p.text)
+		if reports, _ := r.catalogue.letter.Reporting.Find(said); reports >= 0 {
 			return req, nil, false
 		}
-		said = said[r.catalogue.letter.Reasons.longest(said, 0):]
+		said = said[r.catalogue.letter.Reasons.Longest(said, 0):]
 		if put := x.putFor(r.thingOf(said)); put != nil && p.from < parts[from].from {
 			y := &request{r: r, req: bare, tokens: said, whole: said}
 			order = put
@@ -50,7 +51,7 @@ func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []str
 				continue
 			}
 		}
-		remarks = append(remarks, joined(said))
+		remarks = append(remarks, lexicon.Join(said))
 	}
 	more = req
 	more.Intent = withPauses(order)
@@ -68,8 +69,8 @@ const maxClauses = 12
 func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 	for _, p := range parts {
 		at := -1
-		for _, word := range r.catalogue.letter.lists.Causes {
-			if i := strings.Index(text[p.from:p.end], " "+word+" "); i > 0 && strings.ContainsFunc(text[p.from:p.from+i], isWord) {
+		for _, word := range r.catalogue.letter.Lists.Causes {
+			if i := strings.Index(text[p.from:p.end], " "+word+" "); i > 0 && strings.ContainsFunc(text[p.from:p.from+i], lexicon.IsWord) {
 				at = p.from + i
 			}
 		}
@@ -86,23 +87,23 @@ func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 // begins with who or what it is about, and says what that is or does.
 func (r *Interpreter) tellsOnly(text string) bool {
 	w := r.catalogue.words
-	tokens := w.tokens(text)
-	tokens = tokens[r.catalogue.letter.Reasons.longest(tokens, 0):]
+	tokens := w.Tokens(text)
+	tokens = tokens[r.catalogue.letter.Reasons.Longest(tokens, 0):]
 	x := &request{r: r, tokens: tokens, whole: tokens}
-	if len(tokens) < 2 || x.opens(0) || w.Conditionals.longest(tokens, 0) > 0 || w.Negations.longest(tokens, 0)+w.TakingBack.longest(tokens, 0) > 0 { // "I mean the hall light"
+	if len(tokens) < 2 || x.opens(0) || w.Conditionals.Longest(tokens, 0) > 0 || w.Negations.Longest(tokens, 0)+w.TakingBack.Longest(tokens, 0) > 0 { // "I mean the hall light"
 		return false
 	}
-	if from, _ := w.Negations.find(tokens); from < 0 && x.hopes() {
+	if from, _ := w.Negations.Find(tokens); from < 0 && x.hopes() {
 		return false
 	}
-	return x.be() > 0 || r.catalogue.letter.Tellers.longest(tokens, 0) > 0
+	return x.be() > 0 || r.catalogue.letter.Tellers.Longest(tokens, 0) > 0
 }
 
 // hopes reports whether a word says what is wanted, or how it should be.
 func (x *request) hopes() (is bool) {
 	l := &x.r.catalogue.lexicon
 	for i := range x.tokens {
-		l.says.each(x.tokens, i, func(end int, s signal) { is = is || end > i && s.has(l.bits["want"]|l.bits["should"]) })
+		l.says.Each(x.tokens, i, func(end int, s signal) { is = is || end > i && s.has(l.bits["want"]|l.bits["should"]) })
 	}
 	return is
 }
@@ -110,7 +111,7 @@ func (x *request) hopes() (is bool) {
 // be is where a word stands that says that something is so, 0 if none of the first does.
 func (x *request) be() int {
 	for i := 1; i < min(len(x.tokens), longestSubject+1); i++ {
-		if x.r.catalogue.context.Being.longest(x.tokens, i) > 0 {
+		if x.r.catalogue.context.Being.Longest(x.tokens, i) > 0 {
 			return i
 		}
 	}
@@ -118,17 +119,17 @@ func (x *request) be() int {
 }
 
 // thingOf is the one thing or place that words are about, "" if there is none, or more.
-func (r *Interpreter) thingOf(tokens []token) (name string) {
+func (r *Interpreter) thingOf(tokens []lexicon.Token) (name string) {
 	x := &request{r: r, tokens: tokens}
 	for i := 0; i < len(tokens); i++ {
 		end := max(x.longest("device", i), x.longest("area", i), x.longest("spot", i))
-		if end <= i || r.catalogue.words.All.longest(tokens, i) > 0 {
+		if end <= i || r.catalogue.words.All.Longest(tokens, i) > 0 {
 			continue
 		}
 		if name != "" {
 			return ""
 		}
-		name = joined(tokens[i:end])
+		name = lexicon.Join(tokens[i:end])
 		i = end - 1
 	}
 	return name
@@ -136,11 +137,11 @@ func (r *Interpreter) thingOf(tokens []token) (name string) {
 
 // putFor is an order with a name in the place of "it", nil if there is none, or if it
 // names something itself.
-func (x *request) putFor(name string) []token {
-	at := slices.IndexFunc(x.tokens, func(t token) bool { return x.words().Referring.longest([]token{t}, 0) > 0 })
-	verb := slices.IndexFunc(x.tokens, func(t token) bool { return x.r.catalogue.lexicon.orders[t.folded] })
+func (x *request) putFor(name string) []lexicon.Token {
+	at := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
+	verb := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.r.catalogue.lexicon.orders[t.Folded] })
 	if at < 0 || name == "" || x.r.thingOf(x.tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
 		return nil
 	}
-	return slices.Concat(x.tokens[:at], x.words().tokens(name), x.tokens[at+1:])
+	return slices.Concat(x.tokens[:at], x.words().Tokens(name), x.tokens[at+1:])
 }

@@ -12,21 +12,21 @@ func (x *request) reporting() bool {
 	c, w := x.r.catalogue, x.words()
 	first := x.pass(0)
 	for i, t := range x.tokens {
-		verb := c.lexicon.orders[t.folded]
+		verb := c.lexicon.orders[t.Folded]
 		switch {
-		case i == 0 && t.text == "to" && x.ordered(1), i == first && t.text == "let" && x.tokens[len(x.tokens)-1].text == "open":
+		case i == 0 && t.Text == "to" && x.ordered(1), i == first && t.Text == "let" && x.tokens[len(x.tokens)-1].Text == "open":
 			return true
-		case i > 0 && t.text == "switches" && i+1 < len(x.tokens) && x.r.tells(x.tokens, i+1):
+		case i > 0 && t.Text == "switches" && i+1 < len(x.tokens) && x.r.tells(x.tokens, i+1):
 			return true
-		case i > 0 && t.text == "switch" && (x.tokens[i-1].text == "on" || x.tokens[i-1].text == "off"): // "the off switch"
+		case i > 0 && t.Text == "switch" && (x.tokens[i-1].Text == "on" || x.tokens[i-1].Text == "off"): // "the off switch"
 			return true
-		case verb && t.text != t.folded && x.thirdPerson(i):
+		case verb && t.Text != t.Folded && x.thirdPerson(i):
 			return true
-		case verb && i == 1 && w.Articles.longest(x.tokens, 0) == 1 && c.classPhrase.longest(x.tokens, 1) == 0 && !x.named(i):
+		case verb && i == 1 && w.Articles.Longest(x.tokens, 0) == 1 && c.classPhrase.Longest(x.tokens, 1) == 0 && !x.named(i):
 			return true
-		case verb && i == first && i+1 < len(x.tokens) && x.tokens[i+1].text == "of" && !x.named(i):
+		case verb && i == first && i+1 < len(x.tokens) && x.tokens[i+1].Text == "of" && !x.named(i):
 			return true
-		case i > 0 && strings.HasSuffix(t.text, "ing") && x.goesOn(i) && !x.begins() && !x.wishes() && !x.named(i):
+		case i > 0 && strings.HasSuffix(t.Text, "ing") && x.goesOn(i) && !x.begins() && !x.wishes() && !x.named(i):
 			return true
 		}
 	}
@@ -42,10 +42,10 @@ func (x *request) reports() bool {
 // thirdPerson reports whether the word at i, which has an ending, is a verb: no name, and
 // none of the sun ("when the sun sets").
 func (x *request) thirdPerson(i int) bool {
-	if x.r.catalogue.classPhrase.longest(x.tokens, i) > 0 && (i == 0 || i+1 == len(x.tokens) || !x.r.tells(x.tokens, i+1) || !x.named(i-1)) {
+	if x.r.catalogue.classPhrase.Longest(x.tokens, i) > 0 && (i == 0 || i+1 == len(x.tokens) || !x.r.tells(x.tokens, i+1) || !x.named(i-1)) {
 		return false
 	}
-	sun, end := x.words().Sun.find(x.tokens)
+	sun, end := x.words().Sun.Find(x.tokens)
 	return (i < sun || i >= end) && !x.named(i)
 }
 
@@ -59,7 +59,7 @@ func (x *request) begins() bool {
 func (x *request) wishes() (is bool) {
 	l := &x.r.catalogue.lexicon
 	for i := range x.tokens {
-		l.says.each(x.tokens, i, func(end int, s signal) { is = is || end > i && s.has(l.bits["want"]|l.bits["should"]|l.bits["could"]) })
+		l.says.Each(x.tokens, i, func(end int, s signal) { is = is || end > i && s.has(l.bits["want"]|l.bits["should"]|l.bits["could"]) })
 	}
 	return is
 }
@@ -67,7 +67,7 @@ func (x *request) wishes() (is bool) {
 // goesOn reports whether the word at i says what a thing is at: "running".
 func (x *request) goesOn(i int) (is bool) {
 	l := &x.r.catalogue.lexicon
-	l.says.each(x.tokens, i, func(end int, s signal) { is = is || s.has(l.bits[ing]|l.bits["go"]|l.bits["process"]) })
+	l.says.Each(x.tokens, i, func(end int, s signal) { is = is || s.has(l.bits[ing]|l.bits["go"]|l.bits["process"]) })
 	return is
 }
 
@@ -75,7 +75,7 @@ func (x *request) goesOn(i int) (is bool) {
 // that: "stove still on" asks, or tells.
 func (x *request) stillSo() bool {
 	for i, t := range x.tokens {
-		if i > 0 && (t.text == "still" || t.text == "now" && i+1 < len(x.tokens) && x.named(i-1) && x.r.catalogue.lexicon.says.longest(x.tokens, i+1) > 0) {
+		if i > 0 && (t.Text == "still" || t.Text == "now" && i+1 < len(x.tokens) && x.named(i-1) && x.r.catalogue.lexicon.says.Longest(x.tokens, i+1) > 0) {
 			return !x.begins()
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -49,10 +50,10 @@ func (x *request) demands() (capabilities.Outcome, bool) {
 // area is the place of the home that name is: an area, what a camera sees, or a
 // spot to work on; "" if none.
 func (x *request) area(name string) string {
-	tokens := x.words().plainTokens(name)
+	tokens := x.words().PlainTokens(name)
 	found := ""
-	for _, places := range []*phrases[meaning]{x.r.names.spots, x.r.names.views, x.r.names.areas} {
-		places.each(tokens, 0, func(end int, m meaning) {
+	for _, places := range []*lexicon.Trie[meaning]{x.r.names.spots, x.r.names.views, x.r.names.areas} {
+		places.Each(tokens, 0, func(end int, m meaning) {
 			if end == len(tokens) && end > 0 {
 				found = m.last
 			}
@@ -79,7 +80,7 @@ func (x *request) metadata(w *wanted, meta any) error {
 			w.args = w.args.Set(name, value)
 			continue
 		}
-		texts, ok := textsOf(f.Value)
+		texts, ok := lexicon.TextList(f.Value)
 		if !ok || len(texts) == 0 {
 			return fmt.Errorf("%s: neither text nor a list of texts, and no parameter of it; known: %s", f.Key, w.known())
 		}
@@ -98,13 +99,13 @@ func (x *request) narrow(w *wanted, key string, texts []string) error {
 		w.areas = texts
 	case "quantity":
 		if _, known := x.r.catalogue.quantities[texts[0]]; !known || len(texts) > 1 {
-			return fmt.Errorf("quantity: %q is unknown; write one of %s", strings.Join(texts, ", "), strings.Join(keys(x.r.catalogue.quantities), ", "))
+			return fmt.Errorf("quantity: %q is unknown; write one of %s", strings.Join(texts, ", "), strings.Join(lexicon.Keys(x.r.catalogue.quantities), ", "))
 		}
 		w.quantity = texts[0]
 	case "executor": // the exchange has looked at it
 	case "for":
 		d, err := mess.Duration(texts[0]).Duration()
-		if err != nil || d <= 0 || d > maxFor {
+		if err != nil || d <= 0 || d > lexicon.MaxDuration {
 			return fmt.Errorf("for: %q is no length of time up to a year; write it like PT10M or 10m", texts[0])
 		}
 		x.demand.duration = d
@@ -125,10 +126,10 @@ func (w *wanted) parameter(key string) (name string, is bool) {
 // valueOf reads a parameter as a plan bears it: a number within its range, or a colour.
 // Less is less, whatever the sign: {dim: {change: 10}} is 10 percent darker.
 func (x *request) valueOf(c *capability, name string, value any) (any, error) {
-	p := c.Parameters[slices.IndexFunc(c.Parameters, func(p parameter) bool { return p.Name == name })]
+	p := c.Parameters[slices.IndexFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == name })]
 	said := strings.TrimSpace(strings.TrimSuffix(fmt.Sprint(value), "%"))
 	if p.Type != "number" {
-		if hex, ok := x.r.catalogue.lexicon.Colours[strings.ToLower(said)]; ok && name == "colour" {
+		if hex, ok := x.r.catalogue.lexicon.lists.Colours[strings.ToLower(said)]; ok && name == "colour" {
 			return hex, nil
 		}
 		if name == "colour" && !hexColour(strings.ToLower(said)) {
@@ -141,10 +142,10 @@ func (x *request) valueOf(c *capability, name string, value any) (any, error) {
 		return nil, fmt.Errorf("%s: %q is no number", name, fmt.Sprint(value))
 	}
 	l := &x.r.catalogue.lexicon
-	if i := slices.IndexFunc(l.Frames, func(f *frame) bool { return f.of == c && f.Change != 0 }); i >= 0 && name == "change" {
-		n = math.Copysign(n, l.Frames[i].Change)
+	if i := slices.IndexFunc(l.lists.Frames, func(f *frame) bool { return f.of == c && f.Change != 0 }); i >= 0 && name == "change" {
+		n = math.Copysign(n, l.lists.Frames[i].Change)
 	}
-	if why := p.outside(n); why != "" {
+	if why := p.Outside(n); why != "" {
 		return nil, errors.New(why)
 	}
 	return n, nil
@@ -178,7 +179,7 @@ func (x *request) factual(meta any) error {
 		return fmt.Errorf("its metadata is no mapping; write {areas: [...]}")
 	}
 	for _, f := range o {
-		texts, ok := textsOf(f.Value)
+		texts, ok := lexicon.TextList(f.Value)
 		switch f.Key {
 		case "executor": // the exchange has looked at it
 			continue
@@ -202,27 +203,6 @@ func (x *request) factual(meta any) error {
 		}
 	}
 	return nil
-}
-
-// textsOf takes a text or a list of texts.
-func textsOf(v any) ([]string, bool) {
-	switch v := v.(type) {
-	case string:
-		return []string{v}, true
-	case []string:
-		return v, true
-	case []any:
-		list := make([]string, len(v))
-		for i, one := range v {
-			text, ok := one.(string)
-			if !ok {
-				return nil, false
-			}
-			list[i] = text
-		}
-		return list, true
-	}
-	return nil, false
 }
 
 // demanded makes the outcome where requires names capabilities: the text may
@@ -271,7 +251,7 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := range x.tokens {
-		if x.words().cardinalEnd(x.tokens, i) > i && x.words().Fillers.longest(x.tokens, i) == 0 {
+		if x.words().CardinalEnd(x.tokens, i) > i && x.words().Fillers.Longest(x.tokens, i) == 0 {
 			return capabilities.Outcome{}, false
 		}
 	}
@@ -282,7 +262,7 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 	if x.valued(0) || c == nil || c.Command != w.Command && !x.r.alike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
-	rd := reading{sentence: &sentence{capability: w.capability, text: "requires"}, how: byName}
+	rd := reading{sentence: &sentence{capability: w.capability, text: "requires"}, how: lexicon.ByName}
 	var meant [][]int
 	if o.Plan != nil && len(o.Plan.Steps) == 0 && o.Plan.For == 0 && o.Plan.NotBefore.IsZero() {
 		if d := x.r.index.device(o.Plan.Device); d >= 0 {
@@ -345,23 +325,23 @@ func (x *request) fromRequires(w *wanted) (reading, capabilities.Outcome, bool) 
 			i += n
 			continue
 		}
-		if n := x.words().Fillers.longest(x.tokens, i); n > 0 {
+		if n := x.words().Fillers.Longest(x.tokens, i); n > 0 {
 			i += n
 			continue
 		}
 		t := x.tokens[i]
-		if x.r.catalogue.ordering[t.folded] && !own[t.folded] {
-			return rd, x.refuse(fmt.Sprintf("%q in the text does not go with %s in requires; make them agree", t.text, w.ID), nil), false
+		if x.r.catalogue.ordering[t.Folded] && !own[t.Folded] {
+			return rd, x.refuse(fmt.Sprintf("%q in the text does not go with %s in requires; make them agree", t.Text, w.ID), nil), false
 		}
-		if !own[t.folded] {
-			leftover = append(leftover, t.text)
+		if !own[t.Folded] {
+			leftover = append(leftover, t.Text)
 		}
 		i++
 	}
 	x.explain.Leftover = leftover
 	pinned := len(w.devices) > 0 || len(w.areas) > 0
 	if len(leftover) > 0 && (!pinned || x.req.Precision == mess.Exact) {
-		return rd, x.refuse(fmt.Sprintf("not understood: %s; leave it out, or say in requires which device", quoted(leftover)), x.r.nearest(leftover)), false
+		return rd, x.refuse(fmt.Sprintf("not understood: %s; leave it out, or say in requires which device", lexicon.QuoteList(leftover)), x.r.nearest(leftover)), false
 	}
 	return rd, capabilities.Outcome{}, true
 }
@@ -369,20 +349,20 @@ func (x *request) fromRequires(w *wanted) (reading, capabilities.Outcome, bool) 
 // mention takes a name at word i into the reading, and returns its words.
 func (x *request) mention(rd *reading, i int) int {
 	for _, kind := range []string{"spot", "device", "view", "area"} {
-		var best *match
+		var best *lexicon.SlotValue
 		list := x.placed(kind, i)
 		for k := range list {
-			if kind != "area" && len(list[k].devices) == 0 {
+			if kind != "area" && len(list[k].Devices) == 0 {
 				continue // a class of which there is none here
 			}
-			if best == nil || list[k].end > best.end {
+			if best == nil || list[k].End > best.End {
 				best = &list[k]
 			}
 		}
 		if best != nil && x.takes(rd, kind) {
 			rd.slots = append(rd.slots, bound{kind, kind, i, best})
-			rd.how, rd.all = max(rd.how, best.how), rd.all || best.all
-			return best.end - i
+			rd.how, rd.all = max(rd.how, best.Specificity), rd.all || best.All
+			return best.End - i
 		}
 	}
 	return 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -18,10 +19,10 @@ type Interpreter struct {
 	class     []string // of each device, in the catalogue's words
 	index     *index
 	names     *names
-	all       spelled
-	named     []spelling // the words of names that may be misspelt
-	able      string     // what this home can do, shortly
-	ids       []string   // of the capabilities that it has
+	all       lexicon.SpelledNames
+	named     []lexicon.Spelling // the words of names that may be misspelt
+	able      string             // what this home can do, shortly
+	ids       []string           // of the capabilities that it has
 }
 
 // Resolve turns a request into a plan, a question or a refusal.
@@ -33,12 +34,12 @@ func (r *Interpreter) Resolve(req mess.Request) capabilities.Outcome {
 type request struct {
 	r         *Interpreter
 	req       mess.Request
-	tokens    []token
-	asks      bool        // the text is a question
-	whole     []token     // the text, of which others take parts away
-	quotes    bool        // what it orders stands in quotation marks
-	given     mess.Object // answers to earlier questions, by field
-	demand    demand      // what requires and constraints ask for
+	tokens    []lexicon.Token
+	asks      bool            // the text is a question
+	whole     []lexicon.Token // the text, of which others take parts away
+	quotes    bool            // what it orders stands in quotation marks
+	given     mess.Object     // answers to earlier questions, by field
+	demand    demand          // what requires and constraints ask for
 	matches   fillings
 	readings  []reading
 	explain   capabilities.Explanation
@@ -55,29 +56,29 @@ type request struct {
 	unnamed   string     // a name with a number that nothing here has
 }
 
-func (x *request) words() *words { return x.r.catalogue.words }
+func (x *request) words() *lexicon.Lexicon { return x.r.catalogue.words }
 
 // reading is one way to understand the text.
 type reading struct {
 	*sentence
 	slots   []bound
-	args    mess.Object // that the words give, beside the capability's own
-	asks    string      // the parameter that must be asked for
-	number  float64     // that may be its value
-	other   *sentence   // of the reading in which it is a difference
-	doubt   string      // why a yes is needed
-	lost    []string    // words that were passed over
-	pieces  int         // that it was cut into
-	nowhere bool        // it was said that it is for one place, and not which
-	beyond  string      // a place that was named and is out of reach
-	sole    bool        // it is one of a group
-	how     how         // the most exact word for a device
-	devices []int       // that can do it
-	names   []bound     // of several things or places that were named one by one
+	args    mess.Object         // that the words give, beside the capability's own
+	asks    string              // the parameter that must be asked for
+	number  float64             // that may be its value
+	other   *sentence           // of the reading in which it is a difference
+	doubt   string              // why a yes is needed
+	lost    []string            // words that were passed over
+	pieces  int                 // that it was cut into
+	nowhere bool                // it was said that it is for one place, and not which
+	beyond  string              // a place that was named and is out of reach
+	sole    bool                // it is one of a group
+	how     lexicon.Specificity // the most exact word for a device
+	devices []int               // that can do it
+	names   []bound             // of several things or places that were named one by one
 	all     bool
 }
 
-func (rd *reading) slot(kind string) *match {
+func (rd *reading) slot(kind string) *lexicon.SlotValue {
 	for _, b := range rd.slots {
 		if b.kind == kind {
 			return b.match
@@ -91,7 +92,7 @@ func (rd *reading) value(kind string) string {
 		return rd.quantity
 	}
 	if m := rd.slot(kind); m != nil {
-		return m.value
+		return m.Value
 	}
 	return ""
 }
@@ -149,14 +150,14 @@ func (r *Interpreter) said(req mess.Request, given mess.Object) capabilities.Out
 
 func (x *request) outcome() capabilities.Outcome {
 	w := x.words()
-	if len(x.req.Intent) <= maxText {
-		x.tokens = w.tokens(unsmiling(x.req.Intent))
+	if len(x.req.Intent) <= lexicon.MaxText {
+		x.tokens = w.Tokens(lexicon.RemoveKindSigns(x.req.Intent))
 	}
-	if len(x.req.Intent) > maxText || len(x.tokens) > maxTokens {
+	if len(x.req.Intent) > lexicon.MaxText || len(x.tokens) > lexicon.MaxTokens {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
 	x.tokens = x.urged(x.unnumbered(x.tokens))
-	x.asks = w.asks(x.req.Intent, x.tokens)
+	x.asks = w.IsQuestion(x.req.Intent, x.tokens)
 	x.asks = x.asks || x.stillSo()
 	x.agreeing()
 	x.quotes, x.whole = x.quoting(), x.tokens
@@ -170,7 +171,7 @@ func (x *request) outcome() capabilities.Outcome {
 		return out
 	}
 	if x.demand.capabilities == nil && x.stopsAll() {
-		return x.refuse(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", joined(x.tokens)), nil)
+		return x.refuse(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", lexicon.Join(x.tokens)), nil)
 	}
 	if x.demand.capabilities == nil && !x.part {
 		if out, bad := x.alone(); bad {
@@ -243,25 +244,25 @@ func (x *request) read() {
 			return
 		}
 		rd := reading{sentence: s, slots: slots, doubt: s.doubt, args: slices.Clone(s.args), all: s.all}
-		if m := rd.slot("spot"); m != nil && len(m.rooms) > 1 && s.capability.Command != capabilities.Clean { // two files are two prints
+		if m := rd.slot("spot"); m != nil && len(m.Rooms) > 1 && s.capability.Command != capabilities.Clean { // two files are two prints
 			return
 		}
 		for _, b := range slots {
 			if slices.Contains(amountKinds, b.kind) || b.kind == "amount" && b.name != b.kind {
-				rd.args = rd.args.Set(b.name, b.match.amount)
-				if r, bounded := s.within[b.name]; bounded && (b.match.amount < r.Min || b.match.amount > r.Max) {
+				rd.args = rd.args.Set(b.name, b.match.Amount)
+				if r, bounded := s.within[b.name]; bounded && (b.match.Amount < r.Min || b.match.Amount > r.Max) {
 					return
 				}
 			}
-			if b.kind == "angle" && b.match.unit == unsaidUnit {
+			if b.kind == "angle" && b.match.Unit == unsaidUnit {
 				rd.doubt = "degrees were not said"
 			}
 			if b.kind == "amount" && b.name == b.kind { // of no parameter: "two cups"
-				rd.doubt = unmeasured(b.match.amount)
+				rd.doubt = unmeasured(b.match.Amount)
 			}
 			if b.kind == "device" || b.kind == "view" || b.kind == "spot" {
-				rd.how = max(rd.how, b.match.how)
-				rd.all = rd.all || b.match.all
+				rd.how = max(rd.how, b.match.Specificity)
+				rd.all = rd.all || b.match.All
 			}
 		}
 		x.readings = append(x.readings, rd)
@@ -280,7 +281,7 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 	if rd.capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
 		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
 	}
-	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (sweeps || m == nil || rd.capability.Effect == capabilities.Query || len(rd.capability.Classes) == 1 || m.how != byNothing && (m.count == 0 || m.count == len(rd.devices))) {
+	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (sweeps || m == nil || rd.capability.Effect == capabilities.Query || len(rd.capability.Classes) == 1 || m.Specificity != lexicon.Unspecified && (m.Count == 0 || m.Count == len(rd.devices))) {
 		return x.group(rd)
 	}
 	if x.spare != nil && !rd.sole && rd.capability.Command != capabilities.Clean {
@@ -330,8 +331,8 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 		}
 	}
 	for _, p := range rd.capability.Parameters {
-		if value, given := plan.Args.Get(p.Name); given && p.outside(value) != "" {
-			return x.refuse(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.outside(value)), nil)
+		if value, given := plan.Args.Get(p.Name); given && p.Outside(value) != "" {
+			return x.refuse(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.Outside(value)), nil)
 		}
 	}
 	plan.Want, plan.Asks = x.wants(), x.asksFor(&plan)
@@ -361,8 +362,8 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 	if out, bad := x.picture(&plan, d); bad {
 		return out
 	}
-	if m := rd.slot("device"); m != nil && m.count > 1 && !rd.sole { // of several it is not one plan
-		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.number, m.count, x.r.label(d)))
+	if m := rd.slot("device"); m != nil && m.Count > 1 && !rd.sole { // of several it is not one plan
+		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.Number, m.Count, x.r.label(d)))
 	}
 	if x.doubtful(rd) && !rd.sole && plan.Actuates() {
 		return x.shallI(plan, x.losing()+x.because(rd))
@@ -384,7 +385,7 @@ func (x *request) explainReading(rd *reading, able []reading) {
 	x.explain.Evidence = rd.capability.Evidence
 	x.explain.Slots = map[string]string{}
 	for _, b := range rd.slots {
-		x.explain.Slots[b.name] = joined(x.tokens[b.from:b.match.end])
+		x.explain.Slots[b.name] = lexicon.Join(x.tokens[b.from:b.match.End])
 	}
 	for _, o := range able {
 		if !rd.same(&o) {

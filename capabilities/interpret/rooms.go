@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // maxRooms bounds how many places one order names.
@@ -13,7 +14,7 @@ const maxRooms = 20
 
 // spots are what a gap for a place to work on takes at word i: one place, or several
 // that are joined, by "and", "then" or commas: "kitchen, hall and near the sink".
-func (x *request) spots(i int) []match {
+func (x *request) spots(i int) []lexicon.SlotValue {
 	if !x.listing() {
 		return x.filled("spot", i)
 	}
@@ -22,22 +23,22 @@ func (x *request) spots(i int) []match {
 	}
 	list, from, count := slices.Clip(x.filled("spot", i)), i, 0
 	if i < len(x.tokens) {
-		if count = x.words().lists.Counts[x.tokens[i].text]; count > 0 { // "both the kitchen and the hall"
+		if count = x.words().Lists.Counts[x.tokens[i].Text]; count > 0 { // "both the kitchen and the hall"
 			from = x.inside(i + 1)
 		}
 	}
 	one, ok := x.workplace(from)
 	all := one
 	for n := 2; ok && n <= maxRooms; n++ {
-		to, joined := x.joint(all.end)
+		to, joined := x.joint(all.End)
 		if !joined {
 			break
 		}
 		if one, ok = x.workplace(x.inside(to)); !ok {
 			break
 		}
-		all = all.beside(one)
-		if len(all.devices) > 0 && (count == 0 || count == n) {
+		all = all.Both(one)
+		if len(all.Devices) > 0 && (count == 0 || count == n) {
 			list = append(list, all)
 		}
 	}
@@ -50,7 +51,7 @@ func (x *request) listing() bool {
 	list, known := x.matches.at("listing", 0)
 	for i := 1; !known && i < len(x.tokens) && list == nil; i++ {
 		if _, joined := x.joint(i); joined {
-			list = []match{{}}
+			list = []lexicon.SlotValue{{}}
 		}
 	}
 	if !known {
@@ -61,19 +62,19 @@ func (x *request) listing() bool {
 
 // workplace is the longest name of one place to work on at word i. A room that no
 // cleaner knows is one, too, so that this can be told.
-func (x *request) workplace(i int) (best match, ok bool) {
+func (x *request) workplace(i int) (best lexicon.SlotValue, ok bool) {
 	for _, m := range x.filled("spot", i) {
-		if m.end > best.end {
+		if m.End > best.End {
 			best = m
 		}
 	}
 	for _, m := range x.filled("area", i) {
-		if m.end > best.end {
-			best = match{end: m.end, value: m.value, how: byName, devices: x.cleaners()}
+		if m.End > best.End {
+			best = lexicon.SlotValue{End: m.End, Value: m.Value, Specificity: lexicon.ByName, Devices: x.cleaners()}
 		}
 	}
-	best.rooms = []string{best.value}
-	return best, best.end > i
+	best.Rooms = []string{best.Value}
+	return best, best.End > i
 }
 
 // cleaners are the devices that know places to work on, and print nothing there.
@@ -88,49 +89,35 @@ func (x *request) joint(i int) (to int, ok bool) {
 	}
 	to = i
 	for n := 1; n > 0 && to < len(x.tokens); to += n {
-		n = x.words().Joining.longest(x.tokens, to)
+		n = x.words().Joining.Longest(x.tokens, to)
 	}
-	return to, to > i || x.tokens[i].pause
+	return to, to > i || x.tokens[i].Pause
 }
 
 // inside is what stands behind "in the" at word i.
 func (x *request) inside(i int) int {
 	for n := 1; n > 0 && i < len(x.tokens); i += n {
-		n = x.words().Fillers.longest(x.tokens, i)
-		if t := x.tokens[i].text; n == 0 && (t == "in" || t == "of") {
+		n = x.words().Fillers.Longest(x.tokens, i)
+		if t := x.tokens[i].Text; n == 0 && (t == "in" || t == "of") {
 			n = 1
 		}
 	}
 	return i
 }
 
-// beside is both of two places, in the order in which they were said. The devices are
-// those that know both, where there are such.
-func (m match) beside(o match) match {
-	m.rooms = distinct(slices.Concat(m.rooms, o.rooms))
-	m.value, m.end, m.spots = strings.Join(m.rooms, " and "), o.end, nil
-	either := m.with(o).devices
-	inOne, inOther := memberOf(m.devices), memberOf(o.devices)
-	m.devices = slices.DeleteFunc(slices.Clone(either), func(d int) bool { return !inOne(d) || !inOther(d) })
-	if len(m.devices) == 0 {
-		m.devices = either
-	}
-	return m
-}
-
 // severalRooms are the rooms of an order that names more than one. They are taken as
 // they stand: it is not asked what of each is meant. ok is false where device d does
 // not know one of them.
-func (x *request) severalRooms(m *match, d int) ([]string, capabilities.Outcome, bool) {
+func (x *request) severalRooms(m *lexicon.SlotValue, d int) ([]string, capabilities.Outcome, bool) {
 	spots := x.r.home.Devices[d].Spots
-	for _, room := range m.rooms {
+	for _, room := range m.Rooms {
 		if !slices.ContainsFunc(spots, func(s capabilities.Spot) bool {
 			return strings.EqualFold(s.Name, room) || strings.EqualFold(s.Room, room)
 		}) {
 			return nil, x.unreachable(d, room), false
 		}
 	}
-	return m.rooms, capabilities.Outcome{}, true
+	return m.Rooms, capabilities.Outcome{}, true
 }
 
 // unreachable refuses a room that a cleaner does not know.
@@ -141,7 +128,7 @@ func (x *request) unreachable(d int, room string) capabilities.Outcome {
 
 // placed are the matches for a gap in a sentence: as filled, with several places to
 // work on.
-func (x *request) placed(kind string, i int) []match {
+func (x *request) placed(kind string, i int) []lexicon.SlotValue {
 	if kind == "spot" {
 		return x.spots(i)
 	}
@@ -151,11 +138,11 @@ func (x *request) placed(kind string, i int) []match {
 // sweeping is the cleaner that is told to clean something; -1 where nothing is told
 // so. "The vacuum" is one's name, and "is it clean" no order.
 func (x *request) sweeping() int {
-	politely := slices.ContainsFunc(x.tokens, func(t token) bool { return t.folded == "you" })
+	politely := slices.ContainsFunc(x.tokens, func(t lexicon.Token) bool { return t.Folded == "you" })
 	for i, t := range x.tokens {
-		switch t.folded {
+		switch t.Folded {
 		case "vacuum":
-			if i > 0 && !slices.Contains([]string{"please", "you", "to", "and", "then"}, x.tokens[i-1].folded) {
+			if i > 0 && !slices.Contains([]string{"please", "you", "to", "and", "then"}, x.tokens[i-1].Folded) {
 				continue
 			}
 		case "send":

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
@@ -61,7 +62,7 @@ func asNearest(o capabilities.Outcome, leftover []string) capabilities.Outcome {
 		return o
 	}
 	p := *o.Plan
-	p.Unused = append(slices.Clip(p.Unused), quoted(leftover)+" (this is the nearest thing that only looks)")
+	p.Unused = append(slices.Clip(p.Unused), lexicon.QuoteList(leftover)+" (this is the nearest thing that only looks)")
 	o.Plan = &p
 	return o
 }
@@ -72,7 +73,7 @@ func (x *request) guess(list []scored) capabilities.Outcome {
 	for i := range list {
 		options = append(options, x.summary(&list[i].reading))
 	}
-	q := capabilities.Question{Field: "meaning", Text: fmt.Sprintf("by %q, is this meant: %s?", joined(x.tokens), oneOf(append(options, capabilities.NoneOfThese)))}
+	q := capabilities.Question{Field: "meaning", Text: fmt.Sprintf("by %q, is this meant: %s?", lexicon.Join(x.tokens), lexicon.OrList(append(options, capabilities.NoneOfThese)))}
 	q.Options = append(slices.Clone(options), capabilities.NoneOfThese)
 	picked, out, ok := x.ask(q)
 	switch {
@@ -119,15 +120,15 @@ func (x *request) scoreOf(c *capability) (scored, bool) {
 	own, words, weight := x.r.catalogue.wordsOf[c.ID], 0, 0.0
 	for i := 0; i < len(x.tokens); {
 		t := x.tokens[i]
-		if n := cmp.Or(x.mention(&s.reading, i), x.words().Fillers.longest(x.tokens, i)); n > 0 {
+		if n := cmp.Or(x.mention(&s.reading, i), x.words().Fillers.Longest(x.tokens, i)); n > 0 {
 			i += n
 			continue
 		}
 		i++
 		words++
-		if own[t.folded] {
-			weight += 1 / float64(x.r.catalogue.sharing(t.folded))
-		} else if s.leftover = append(s.leftover, t.text); !loose {
+		if own[t.Folded] {
+			weight += 1 / float64(x.r.catalogue.sharing(t.Folded))
+		} else if s.leftover = append(s.leftover, t.Text); !loose {
 			return scored{}, false
 		}
 	}
@@ -139,7 +140,7 @@ func (x *request) scoreOf(c *capability) (scored, bool) {
 			return scored{}, false
 		}
 	}
-	if words == 0 || weight == 0 && !loose || s.how == byNothing {
+	if words == 0 || weight == 0 && !loose || s.how == lexicon.Unspecified {
 		return scored{}, false
 	}
 	s.score = 0.9 * weight / float64(words)

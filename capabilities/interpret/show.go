@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // shown takes "and show me" from the end of a text that orders an act, and
@@ -14,14 +15,14 @@ import (
 func (x *request) shown() []reading {
 	all := x.tokens
 	for i := 1; i < len(all); i++ {
-		tail := x.words().bare(all[i:])
-		if n := x.r.catalogue.show.longest(tail, 0); n == 0 || n < len(tail) {
+		tail := x.words().Bare(all[i:])
+		if n := x.r.catalogue.show.Longest(tail, 0); n == 0 || n < len(tail) {
 			continue
 		}
 		x.cut(all[:i])
 		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.capability.Effect == capabilities.Query })
 		if len(acts) > 0 {
-			x.show = joined(all[i:])
+			x.show = lexicon.Join(all[i:])
 			return acts
 		}
 	}
@@ -30,27 +31,9 @@ func (x *request) shown() []reading {
 }
 
 // cut reads the text anew, as if it were these words alone.
-func (x *request) cut(tokens []token) {
+func (x *request) cut(tokens []lexicon.Token) {
 	x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
 	x.read()
-}
-
-// bare is tokens without fillers.
-func (w *words) bare(tokens []token) []token {
-	var list []token
-	pause := false
-	for i := 0; i < len(tokens); i++ {
-		pause = pause || tokens[i].pause
-		if n := w.Fillers.longest(tokens, i); n > 0 {
-			i += n - 1
-			continue
-		}
-		one := tokens[i]
-		one.pause, pause = pause, false
-		one.noun = i > 0 && w.Articles.longest(tokens, i-1) > 0
-		list = append(list, one)
-	}
-	return list
 }
 
 // picture adds a picture after the act to a plan where the words ask for one, and
@@ -86,8 +69,8 @@ func (r *Interpreter) eye(d int) string {
 
 // showing indexes the ends of a text that ask for a picture.
 func (b *builder) showing(c *Catalogue, e expander) {
-	c.show = &set{}
-	for _, text := range b.words.lists.Show {
+	c.show = &lexicon.PhraseSet{}
+	for _, text := range b.words.Lists.Show {
 		t, err := ParseTemplate(text)
 		var forms [][]term
 		if err == nil {
@@ -97,14 +80,14 @@ func (b *builder) showing(c *Catalogue, e expander) {
 			b.wrong("words: show: %q: %v", text, err)
 		}
 		for _, form := range forms {
-			tokens := make([]token, len(form))
+			tokens := make([]lexicon.Token, len(form))
 			for i, one := range form {
 				if one.word == "" {
 					b.wrong("words: show: %q: there can be no gap in it", strings.TrimSpace(text))
 				}
-				tokens[i] = token{text: one.word, folded: one.word}
+				tokens[i] = lexicon.Token{Text: one.word, Folded: one.word}
 			}
-			c.show.add(tokens, struct{}{})
+			c.show.Add(tokens, struct{}{})
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // solely reads an order for one thing alone: "turn on only the hall light". Whether all
@@ -11,11 +12,11 @@ import (
 func (x *request) solely() (capabilities.Outcome, bool) {
 	f := framer{x: x}
 	for i := 1; i < len(x.tokens); i++ {
-		n := x.words().Solely.longest(x.tokens, i)
+		n := x.words().Solely.Longest(x.tokens, i)
 		if n == 0 || x.named(i) || x.pass(i+n) < len(x.tokens) && !f.place(x.pass(i+n)) {
 			continue
 		}
-		said := joined(x.tokens[i : i+n])
+		said := lexicon.Join(x.tokens[i : i+n])
 		out, ok := x.leaving(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
 			return out, ok

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -12,10 +13,10 @@ import (
 func (x *request) cover() []bool {
 	cover := make([]bool, len(x.tokens))
 	for i := range x.tokens {
-		end := i + x.words().Fillers.longest(x.tokens, i)
+		end := i + x.words().Fillers.Longest(x.tokens, i)
 		for _, kind := range []string{"device", "area", "view", "spot", "quantity"} {
 			for _, m := range x.filled(kind, i) {
-				end = max(end, m.end)
+				end = max(end, m.End)
 			}
 		}
 		for k := i; k < end; k++ {
@@ -29,16 +30,16 @@ func (x *request) cover() []bool {
 func (x *request) bareName() string {
 	for _, kind := range []string{"device", "area", "view", "spot"} {
 		if m := x.bare(kind); m != nil {
-			return joined(x.tokens[x.pass(0):m.end])
+			return lexicon.Join(x.tokens[x.pass(0):m.End])
 		}
 	}
 	return ""
 }
 
 // bare is what the text names, if it is nothing but a name of this kind.
-func (x *request) bare(kind string) *match {
+func (x *request) bare(kind string) *lexicon.SlotValue {
 	list := x.filled(kind, x.pass(0))
-	if i := slices.IndexFunc(list, func(m match) bool { return x.pass(m.end) == len(x.tokens) }); i >= 0 {
+	if i := slices.IndexFunc(list, func(m lexicon.SlotValue) bool { return x.pass(m.End) == len(x.tokens) }); i >= 0 {
 		return &list[i]
 	}
 	return nil
@@ -47,21 +48,21 @@ func (x *request) bare(kind string) *match {
 // bareDevice asks what is to be done with a device that is named without an order.
 func (r *Interpreter) bareDevice(req mess.Request, given mess.Object) (capabilities.Outcome, bool) {
 	x := &request{r: r, req: req, given: given}
-	if req.Precision == mess.Exact || len(req.Requires) > 0 || len(req.Intent) > maxText {
+	if req.Precision == mess.Exact || len(req.Requires) > 0 || len(req.Intent) > lexicon.MaxText {
 		return capabilities.Outcome{}, false
 	}
-	x.tokens = x.unnumbered(x.words().tokens(req.Intent))
-	x.asks = x.words().asks(req.Intent, x.tokens)
+	x.tokens = x.unnumbered(x.words().Tokens(req.Intent))
+	x.asks = x.words().IsQuestion(req.Intent, x.tokens)
 	m := x.bare("device")
-	if m == nil || len(m.devices) != 1 || len(x.tokens) > maxTokens {
+	if m == nil || len(m.Devices) != 1 || len(x.tokens) > lexicon.MaxTokens {
 		return capabilities.Outcome{}, false
 	}
-	options := r.sayable(m.devices[0], x.asks)
+	options := r.sayable(m.Devices[0], x.asks)
 	if len(options) == 0 {
 		return capabilities.Outcome{}, false
 	}
 	options = append(options[:min(len(options), maxGuesses)], capabilities.NoneOfThese)
-	text := fmt.Sprintf("%q is a name and says not what to do: %s?", joined(x.tokens[x.pass(0):m.end]), oneOf(options))
+	text := fmt.Sprintf("%q is a name and says not what to do: %s?", lexicon.Join(x.tokens[x.pass(0):m.End]), lexicon.OrList(options))
 	picked, out, ok := x.ask(capabilities.Question{Field: "order", Text: text, Options: options})
 	switch {
 	case !ok:
@@ -78,16 +79,16 @@ func (r *Interpreter) bareDevice(req mess.Request, given mess.Object) (capabilit
 func (x *request) partOfAName(i int) bool {
 	w, next := x.words(), i+1
 	strong := func(k int) bool {
-		return k >= 0 && (w.numeral(x.tokens, k) > 0 || w.Times.longest(x.tokens, k) > 0 || w.Clock.longest(x.tokens, k) > 0)
+		return k >= 0 && (w.NumberLen(x.tokens, k) > 0 || w.Times.Longest(x.tokens, k) > 0 || w.Clock.Longest(x.tokens, k) > 0)
 	}
-	return w.Times.longest(x.tokens, i) > 0 && next < len(x.tokens) && !x.tokens[next].pause && !strong(i-1) && !strong(next) && !x.ordered(next) && !x.r.knows(x.tokens[next]) &&
-		w.Joining.longest(x.tokens, next) == 0 && w.Fillers.longest(x.tokens, next) == 0
+	return w.Times.Longest(x.tokens, i) > 0 && next < len(x.tokens) && !x.tokens[next].Pause && !strong(i-1) && !strong(next) && !x.ordered(next) && !x.r.knows(x.tokens[next]) &&
+		w.Joining.Longest(x.tokens, next) == 0 && w.Fillers.Longest(x.tokens, next) == 0
 }
 
 // timeLike reports whether word i may be part of a time.
 func (x *request) timeLike(i int) bool {
 	t := x.tokens[i]
-	return x.words().numeral(x.tokens, i) > 0 || x.r.catalogue.timely[t.folded] && !x.r.catalogue.lexicon.orders[t.folded] && !x.r.names.words[t.folded]
+	return x.words().NumberLen(x.tokens, i) > 0 || x.r.catalogue.timely[t.Folded] && !x.r.catalogue.lexicon.orders[t.Folded] && !x.r.names.words[t.Folded]
 }
 
 // span is some words of a request; known where they are a length of time.
@@ -100,7 +101,7 @@ type span struct {
 // one without meaning too, like "for 0 seconds".
 func (x *request) lasting(i int) span {
 	w := x.words()
-	n := w.Lasting.longest(x.tokens, i)
+	n := w.Lasting.Longest(x.tokens, i)
 	from := i + n
 	if n == 0 || from >= len(x.tokens) {
 		return span{}
@@ -109,35 +110,24 @@ func (x *request) lasting(i int) span {
 		return span{i, x.longest("duration", from), true}
 	}
 	end := from
-	for n := w.numeral(x.tokens, end); n > 0; n = w.numeral(x.tokens, end) {
+	for n := w.NumberLen(x.tokens, end); n > 0; n = w.NumberLen(x.tokens, end) {
 		end += n
 	}
 	if end == from {
 		return span{}
 	}
 	end = min(end+1, len(x.tokens)) // with the unit
-	if end < len(x.tokens) && w.Units[x.tokens[end].folded] > 0 && w.Units[x.tokens[end-1].folded] == 0 {
+	if end < len(x.tokens) && w.Units[x.tokens[end].Folded] > 0 && w.Units[x.tokens[end-1].Folded] == 0 {
 		end++ // "two hundred minutes"
 	}
 	return span{i, end, false}
-}
-
-// numeral is how many words from i on are a number, 0 if none are.
-func (w *words) numeral(tokens []token, i int) int {
-	switch {
-	case i >= len(tokens) || w.Fillers.longest(tokens, i) > 0:
-		return 0
-	case tokens[i].text[0] >= '0' && tokens[i].text[0] <= '9':
-		return 1
-	}
-	return w.Numbers.longest(tokens, i)
 }
 
 // longest is where the longest match for a gap at word i ends.
 func (x *request) longest(kind string, i int) int {
 	end := i
 	for _, m := range x.filled(kind, i) {
-		end = max(end, m.end)
+		end = max(end, m.End)
 	}
 	return end
 }
@@ -148,32 +138,32 @@ func (x *request) timed(i int) bool {
 	if i >= len(x.tokens) {
 		return false
 	}
-	if w.Half.longest(x.tokens, i) > 0 && i > 0 && x.tokens[i-1].text == "i" {
+	if w.Half.Longest(x.tokens, i) > 0 && i > 0 && x.tokens[i-1].Text == "i" {
 		return false // "I am"
 	}
-	if w.Times.longest(x.tokens, i) > 0 || len(x.filled("duration", i)) > 0 {
+	if w.Times.Longest(x.tokens, i) > 0 || len(x.filled("duration", i)) > 0 {
 		return true
 	}
-	if i == 0 || w.Clock.longest(x.tokens, i-1) == 0 {
+	if i == 0 || w.Clock.Longest(x.tokens, i-1) == 0 {
 		return false
 	}
 	if x.percents(i) {
 		return false // "at seventy percent"
 	}
-	if x.r.catalogue.lexicon.share.longest(x.tokens, i) > 0 && w.Past.longest(x.tokens, i) == 0 && x.halfHour(i) == i {
+	if x.r.catalogue.lexicon.share.Longest(x.tokens, i) > 0 && w.Past.Longest(x.tokens, i) == 0 && x.halfHour(i) == i {
 		return false // "by half"
 	}
-	if end, _, _, _ := w.hour(x.tokens, i); end == 0 || end < len(x.tokens) && w.Measures[x.tokens[end].folded] {
+	if end, _, _, _ := w.ReadHour(x.tokens, i); end == 0 || end < len(x.tokens) && w.Measures[x.tokens[end].Folded] {
 		return false // "at 50", "by 20 degrees"
 	}
-	c := x.tokens[i].text[0]
-	return c >= '0' && c <= '9' || w.Numbers.longest(x.tokens, i) > 0 && w.Fillers.longest(x.tokens, i) == 0
+	c := x.tokens[i].Text[0]
+	return c >= '0' && c <= '9' || w.Numbers.Longest(x.tokens, i) > 0 && w.Fillers.Longest(x.tokens, i) == 0
 }
 
 // percents reports whether a number of percent begins at word i.
 func (x *request) percents(i int) (is bool) {
-	x.words().cardinal(x.tokens, i, func(end int, _ float64) {
-		is = is || x.r.catalogue.lexicon.percentOf.longest(x.tokens, end) > 0
+	x.words().EachCardinal(x.tokens, i, func(end int, _ float64) {
+		is = is || x.r.catalogue.lexicon.percentOf.Longest(x.tokens, end) > 0
 	})
 	return is
 }
@@ -185,12 +175,12 @@ func (x *request) named(i int) bool {
 		for from := range x.tokens {
 			for _, kind := range nameKinds {
 				for _, m := range x.filled(kind, from) {
-					for k := from; k < m.end && !m.all; k++ {
+					for k := from; k < m.End && !m.All; k++ {
 						x.names[k] = true
 					}
 				}
 			}
-			if n := x.r.catalogue.lexicon.says.longest(x.tokens, from); n > 1 && !x.ordered(from) { // "morning coffee"
+			if n := x.r.catalogue.lexicon.says.Longest(x.tokens, from); n > 1 && !x.ordered(from) { // "morning coffee"
 				for k := from; k < from+n; k++ {
 					x.names[k] = true
 				}
@@ -203,15 +193,7 @@ func (x *request) named(i int) bool {
 // ordered reports whether a word that an order begins with stands at i.
 func (x *request) ordered(i int) bool {
 	c := x.r.catalogue
-	return c.lexicon.orders[x.tokens[i].folded] && (c.classPhrase.longest(x.tokens, i) == 0 || c.lexicon.says.longest(x.tokens, i) > 0) // "light up" begins one, and "the light" does not
+	return c.lexicon.orders[x.tokens[i].Folded] && (c.classPhrase.Longest(x.tokens, i) == 0 || c.lexicon.says.Longest(x.tokens, i) > 0) // "light up" begins one, and "the light" does not
 }
 
 var nameKinds = []string{"device", "view", "spot"}
-
-func texts(tokens []token) []string {
-	list := make([]string, len(tokens))
-	for i, t := range tokens {
-		list[i] = t.text
-	}
-	return list
-}

@@ -5,27 +5,8 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
-
-// contextLists are the words that tell what a line of the context of a request says, as a
-// catalog file lists them.
-type contextLists struct {
-	Binding  []string `yaml:"binding"`
-	Warning  []string `yaml:"warning"`
-	Being    []string `yaml:"being"`
-	Subjects []string `yaml:"subjects"`
-	Litter   []string `yaml:"litter"`
-	Leaving  []string `yaml:"leaving"`
-	AtOnce   []string `yaml:"at_once"`
-	Corrects []string `yaml:"corrects"`
-}
-
-// besides are the compiled contextLists.
-type besides struct {
-	lists contextLists
-
-	Binding, Warning, Being, Subjects, Litter, Leaving, AtOnce, Corrects *set
-}
 
 // describes reports whether a line of context only tells how things are, so that it
 // need not be asked about before the plan is carried out. It is known by its grammar:
@@ -35,26 +16,26 @@ type besides struct {
 // nobody is let pass.
 func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
 	w, c := r.catalogue.words, &r.catalogue.context
-	tokens := w.tokens(line)
+	tokens := w.Tokens(line)
 	x := &request{r: r, tokens: tokens}
-	if len(tokens) == 0 || len(tokens) > maxTokens || len(line) > maxText || w.asks(line, tokens) {
+	if len(tokens) == 0 || len(tokens) > lexicon.MaxTokens || len(line) > lexicon.MaxText || w.IsQuestion(line, tokens) {
 		return false
 	}
 	for i := range tokens {
-		if c.Binding.longest(tokens, i) > 0 || c.Warning.longest(tokens, i) > 0 || w.cardinalEnd(tokens, i) > i && w.Fillers.longest(tokens, i) == 0 || x.dated(i) && !x.named(i) || x.howOften(i) || x.elsewhereNamed(i, plan) {
+		if c.Binding.Longest(tokens, i) > 0 || c.Warning.Longest(tokens, i) > 0 || w.CardinalEnd(tokens, i) > i && w.Fillers.Longest(tokens, i) == 0 || x.dated(i) && !x.named(i) || x.howOften(i) || x.elsewhereNamed(i, plan) {
 			return false
 		}
 	}
 	for from := 0; from < len(tokens); {
 		end := from + 1
-		for end < len(tokens) && !tokens[end].pause && w.Joining.longest(tokens, end) == 0 {
+		for end < len(tokens) && !tokens[end].Pause && w.Joining.Longest(tokens, end) == 0 {
 			end++
 		}
 		if !r.states(tokens[from:end], plan.Risk == capabilities.RiskComfort) {
 			return false
 		}
 		for n := 1; n > 0 && end < len(tokens); end += n {
-			n = w.Joining.longest(tokens, end)
+			n = w.Joining.Longest(tokens, end)
 		}
 		from = end
 	}
@@ -69,25 +50,25 @@ func (x *request) elsewhereNamed(i int, plan *capabilities.Plan) bool {
 		return !slices.ContainsFunc(plan.Each(), func(s capabilities.Plan) bool { return s.Device == home.Devices[d].Name })
 	}
 	for _, m := range x.filled("device", i) {
-		if m.end > i && !(m.all && m.class == "") && !slices.ContainsFunc(m.devices, func(d int) bool { return !other(d) }) {
+		if m.End > i && !(m.All && m.Class == "") && !slices.ContainsFunc(m.Devices, func(d int) bool { return !other(d) }) {
 			return true
 		}
 	}
 	for _, m := range x.filled("area", i) {
 		if !slices.ContainsFunc(plan.Each(), func(s capabilities.Plan) bool {
 			d := x.r.index.device(s.Device)
-			return d >= 0 && s.Command != capabilities.Clean && reaches(home.Devices[d], m.value)
-		}) && !x.r.cleans(plan, m.value) {
+			return d >= 0 && s.Command != capabilities.Clean && reaches(home.Devices[d], m.Value)
+		}) && !x.r.cleans(plan, m.Value) {
 			return true
 		}
 	}
 	for _, m := range x.filled("view", i) {
-		if !x.r.hasPlace(m.value) && !slices.ContainsFunc(m.devices, func(d int) bool { return !other(d) }) {
+		if !x.r.hasPlace(m.Value) && !slices.ContainsFunc(m.Devices, func(d int) bool { return !other(d) }) {
 			return true
 		}
 	}
 	for _, m := range x.filled("spot", i) {
-		if !x.r.hasPlace(m.value) && !x.r.cleans(plan, m.value) {
+		if !x.r.hasPlace(m.Value) && !x.r.cleans(plan, m.Value) {
 			return true
 		}
 	}
@@ -101,7 +82,7 @@ func (r *Interpreter) cleans(plan *capabilities.Plan, place string) bool {
 			continue
 		}
 		v, _ := s.Args.Get("areas")
-		areas, _ := textsOf(v)
+		areas, _ := lexicon.TextList(v)
 		if len(areas) == 0 {
 			return true
 		}
@@ -125,37 +106,37 @@ const longestSubject = 4
 
 // states reports whether a clause only says how something is. mild: what is done hurts
 // nobody, and words may be in it that nobody here knows.
-func (r *Interpreter) states(tokens []token, mild bool) bool {
+func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
 	w, c := r.catalogue.words, &r.catalogue.context
 	x := &request{r: r, tokens: tokens}
 	known, names, acts, home, be := true, true, false, false, 0
 	for i, t := range tokens {
-		is := c.Being.longest(tokens, i) > 0
+		is := c.Being.Longest(tokens, i) > 0
 		says := !is && (x.ordered(i) || r.tells(tokens, i))
 		acts = acts || says
-		home = home || says || r.names.words[t.folded]
-		known = known && (is || r.knows(t) || mild && r.catalogue.vocabulary[t.folded] || w.Clock.longest(tokens, i) > 0 || w.Near.longest(tokens, i) > 0 || c.Subjects.longest(tokens, i) > 0 || w.Picking.longest(tokens, i) > 0)
-		names = names && (r.names.words[t.folded] || r.catalogue.lexicon.naming[t.folded] || r.catalogue.lexicon.colour.longest(tokens, i) > 0 ||
-			w.Fillers.longest(tokens, i) > 0 || w.Clock.longest(tokens, i) > 0 || w.Near.longest(tokens, i) > 0 || w.Picking.longest(tokens, i) > 0 || c.Subjects.longest(tokens, i) > 0)
+		home = home || says || r.names.words[t.Folded]
+		known = known && (is || r.knows(t) || mild && r.catalogue.vocabulary[t.Folded] || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0)
+		names = names && (r.names.words[t.Folded] || r.catalogue.lexicon.naming[t.Folded] || r.catalogue.lexicon.colour.Longest(tokens, i) > 0 ||
+			w.Fillers.Longest(tokens, i) > 0 || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0)
 		if is && be == 0 {
 			be = i
 		}
 	}
 	first := tokens[0]
-	subject := c.Subjects.longest(tokens, 0) > 0
-	if len(w.bare(tokens)) == 0 || w.whole(w.Yes, tokens) || w.affirms(tokens) { // "thanks"
+	subject := c.Subjects.Longest(tokens, 0) > 0
+	if len(w.Bare(tokens)) == 0 || w.Whole(w.Yes, tokens) || w.Affirms(tokens) { // "thanks"
 		return true
 	}
 	switch {
 	case be > 0 && be <= longestSubject && (subject || be == 1 || x.longest("device", 0) == be || x.longest("area", 0) == be): // "the floor is dirty"
 		return mild && (known || !acts && !x.refers(be))
-	case r.catalogue.lexicon.orders[first.folded] && !subject && x.longest("device", 0) == 0:
+	case r.catalogue.lexicon.orders[first.Folded] && !subject && x.longest("device", 0) == 0:
 		return false
 	case x.longest("device", 0) == len(tokens): // its name alone
 		return true
 	case names && !acts && mild && !x.valued(0): // "the kitchen", "the blue one", but "near the sink" only where there is one
-		return !x.placing() || slices.ContainsFunc(tokens, func(t token) bool { return r.names.words[t.folded] })
-	case subject || be == 0 && strings.HasSuffix(first.text, "ing"): // "we work from home", "planning dinner"
+		return !x.placing() || slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return r.names.words[t.Folded] })
+	case subject || be == 0 && strings.HasSuffix(first.Text, "ing"): // "we work from home", "planning dinner"
 		return mild && !home && len(tokens) > 1 && !x.refers(0)
 	}
 	return false
@@ -165,7 +146,7 @@ func (r *Interpreter) states(tokens []token, mild bool) bool {
 func (x *request) placing() bool {
 	w := x.words()
 	for i := range x.tokens {
-		if w.Near.longest(x.tokens, i) > 0 || w.Clock.longest(x.tokens, i) > 0 {
+		if w.Near.Longest(x.tokens, i) > 0 || w.Clock.Longest(x.tokens, i) > 0 {
 			return true
 		}
 	}
@@ -173,9 +154,9 @@ func (x *request) placing() bool {
 }
 
 // tells reports whether a word at i says how something is switched.
-func (r *Interpreter) tells(tokens []token, i int) (is bool) {
+func (r *Interpreter) tells(tokens []lexicon.Token, i int) (is bool) {
 	l := &r.catalogue.lexicon
-	l.says.each(tokens, i, func(end int, s signal) {
+	l.says.Each(tokens, i, func(end int, s signal) {
 		is = is || s.has(l.bits["on"]|l.bits["off"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"])
 	})
 	return is
@@ -185,7 +166,7 @@ func (r *Interpreter) tells(tokens []token, i int) (is bool) {
 // "the owner is against it", "that is a bad idea".
 func (x *request) refers(be int) bool {
 	for i, t := range x.tokens {
-		switch t.text {
+		switch t.Text {
 		case "it":
 			if i > be && be > 0 || be == 0 {
 				return true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -24,7 +25,7 @@ func (r *Interpreter) maxSteps() int {
 
 // group is a plan for each device of a reading that is for all of them.
 func (x *request) group(rd *reading) capabilities.Outcome {
-	if m := rd.slot("device"); m != nil && m.class != "" {
+	if m := rd.slot("device"); m != nil && m.Class != "" {
 		if unable := x.unable(rd, m); len(unable) > 0 {
 			return x.refuse(fmt.Sprintf("%s cannot do that; name those that are meant: %s", strings.Join(x.r.labels(unable), ", "), strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
 		}
@@ -57,8 +58,8 @@ func (x *request) eachDevice(rd *reading, devices []int) capabilities.Outcome {
 }
 
 // unable are the devices that were meant by a class and cannot do it.
-func (x *request) unable(rd *reading, m *match) []int {
-	return slices.DeleteFunc(slices.Clone(m.devices), func(d int) bool { return slices.Contains(rd.devices, d) || !x.meant(rd, d) || x.demand.location != "" })
+func (x *request) unable(rd *reading, m *lexicon.SlotValue) []int {
+	return slices.DeleteFunc(slices.Clone(m.Devices), func(d int) bool { return slices.Contains(rd.devices, d) || !x.meant(rd, d) || x.demand.location != "" })
 }
 
 // several is the outcome of a plan with steps: more than are allowed without a
@@ -87,10 +88,10 @@ func (x *request) clauses() (capabilities.Outcome, bool) {
 	for n, end := range append(cuts, len(x.tokens)) {
 		tokens := x.tokens[from:end]
 		for k := 1; k > 0 && end < len(x.tokens); end += k {
-			k = x.words().Joining.longest(x.tokens, end)
+			k = x.words().Joining.Longest(x.tokens, end)
 		}
 		from = end
-		if d := x.words().pause(tokens); d > 0 {
+		if d := x.words().ReadPause(tokens); d > 0 {
 			pause, said = pause+d, said+d
 			continue
 		}
@@ -252,40 +253,20 @@ func (x *request) offAfter(p *capabilities.Plan, before []capabilities.Plan) tim
 	return p.NotBefore.Sub(begin)
 }
 
-// pause is the length of time that a part says to wait, 0 if it says anything
-// else.
-func (w *words) pause(tokens []token) (d time.Duration) {
-	at := 0
-	for n := 1; n > 0 && at < len(tokens); at += n {
-		n = w.Fillers.longest(tokens, at)
-	}
-	n := w.Pausing.longest(tokens, at)
-	if n == 0 {
-		return 0
-	}
-	at += n
-	w.durations(tokens, at+w.Lasting.longest(tokens, at), func(end int, one time.Duration) {
-		if len(w.bare(tokens[end:])) == 0 {
-			d = one
-		}
-	})
-	return d
-}
-
 // referring puts the name of the one device that the order before was about in the
 // place of "it", and before an "off" that names nothing.
-func (x *request) referring(tokens []token, device string) []token {
-	at := slices.IndexFunc(tokens, func(t token) bool { return x.words().Referring.longest([]token{t}, 0) > 0 })
+func (x *request) referring(tokens []lexicon.Token, device string) []lexicon.Token {
+	at := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	d := x.r.index.device(device)
 	switch {
 	case d < 0:
 		return tokens
 	case len(tokens) > 0 && x.switching(tokens[0]) && !x.namesThing(tokens[1:]): // "and off at 11 pm"
-		return slices.Concat(x.words().tokens(x.r.label(d)), tokens)
+		return slices.Concat(x.words().Tokens(x.r.label(d)), tokens)
 	case at < 0:
 		return tokens
 	}
-	return slices.Concat(tokens[:at], x.words().tokens(x.r.label(d)), tokens[at+1:])
+	return slices.Concat(tokens[:at], x.words().Tokens(x.r.label(d)), tokens[at+1:])
 }
 
 // together refuses orders of which not all begin at the same time: of "turn on

@@ -7,11 +7,11 @@ package interpret
 func (x *request) stopsAll() bool {
 	w, stops := x.words(), false
 	for i := 0; i < len(x.tokens); {
-		stop := w.Halting.longest(x.tokens, i)
+		stop := w.Halting.Longest(x.tokens, i)
 		if x.named(i) {
 			return false
 		}
-		n := max(stop, w.Halted.longest(x.tokens, i), w.All.longest(x.tokens, i), w.Fillers.longest(x.tokens, i))
+		n := max(stop, w.Halted.Longest(x.tokens, i), w.All.Longest(x.tokens, i), w.Fillers.Longest(x.tokens, i))
 		if n == 0 {
 			return false
 		}

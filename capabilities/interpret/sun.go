@@ -11,14 +11,6 @@ import (
 // things outside are seen without a lamp.
 const twilight = -6
 
-// sunAt reads a word for a rise or set of the sun, for dawn or for dusk.
-func (w *words) sunAt(tokens []token, i int) (n int, which string) {
-	if n = w.Sun.longest(tokens, i); n == 0 {
-		return 0, ""
-	}
-	return n, w.lists.Sun[joined(tokens[i:i+n])]
-}
-
 // sun is the next rise or set of the sun after a time, or dawn or dusk; why says what is
 // missing for that.
 func (r *Interpreter) sun(which string, from time.Time, tomorrow bool) (at time.Time, why string) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // Template is a sentence with gaps, in the syntax of hassil that Home Assistant
@@ -219,7 +221,7 @@ func (p *templateParser) word() (part, error) {
 		n = len(p.in) - p.at
 	}
 	text := p.in[p.at : p.at+n]
-	if n == 0 || !oneWord(text) {
+	if n == 0 || !lexicon.OneWord(text) {
 		return part{}, p.wrong("%q is no word in lower case; use letters and digits, and write contractions out", p.in[p.at:p.at+max(n, 1)])
 	}
 	p.at += n

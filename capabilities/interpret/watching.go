@@ -8,67 +8,26 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
-
-// waitLists are the words of a request to be told when something happens, as a catalog
-// file lists them.
-type waitLists struct {
-	Tell     []string `yaml:"tell"`
-	Photo    []string `yaml:"photo"`    // the same, with a picture
-	Of       []string `yaml:"of"`       // behind those, and says no more
-	When     []string `yaml:"when"`     // before an event
-	Wait     []string `yaml:"wait"`     // tell and when in one
-	Watch    []string `yaml:"watch"`    // before a thing
-	Until    []string `yaml:"until"`    // behind the thing, and before an event
-	Within   []string `yaml:"within"`   // before a length of time
-	Anything []string `yaml:"anything"` // behind tell, where the thing is said already
-
-	Words map[string][]string `yaml:"words"` // gaps that are some words
-}
-
-// watching are the compiled waitLists.
-type watching struct {
-	lists waitLists
-
-	Words                                                       map[string]*set
-	Tell, Photo, Of, When, Wait, Watch, Until, Within, Anything *set
-}
-
-func (w *watching) compile(words *words) {
-	compileSets(words, &w.lists, w)
-	w.Words = map[string]*set{}
-	for name, list := range w.lists.Words {
-		w.Words[name] = words.set(list)
-	}
-}
-
-// known adds all words to a set.
-func (w *watching) known(into map[string]bool) {
-	for _, s := range []*set{w.Tell, w.Photo, w.Of, w.When, w.Wait, w.Watch, w.Until, w.Within, w.Anything} {
-		s.words(into)
-	}
-	for _, s := range w.Words {
-		s.words(into)
-	}
-}
 
 // waitFor is what a text says to wait for: an event, or a thing of which anything is
 // one, and how it is told.
 type waitFor struct {
-	event  []token
+	event  []lexicon.Token
 	object bool   // the words are a thing, and no event
 	photo  string // the words that ask for a picture, "" for none
 	lasts  time.Duration
 }
 
 // at is the end of a phrase at word i, or behind fillers there; 0 if there is none.
-func (x *request) at(s *set, i int) int {
+func (x *request) at(s *lexicon.PhraseSet, i int) int {
 	for i < len(x.tokens) {
-		if n := s.longest(x.tokens, i); n > 0 {
+		if n := s.Longest(x.tokens, i); n > 0 {
 			return i + n
 		}
-		n := x.words().Fillers.longest(x.tokens, i)
+		n := x.words().Fillers.Longest(x.tokens, i)
 		if n == 0 {
 			return 0
 		}
@@ -81,7 +40,7 @@ func (x *request) at(s *set, i int) int {
 func (x *request) toTell(i int) (end int, photo string) {
 	w := &x.r.catalogue.watching
 	if end := x.at(w.Photo, i); end > 0 {
-		photo := joined(x.tokens[i:end])
+		photo := lexicon.Join(x.tokens[i:end])
 		if of := x.at(w.Of, end); of > 0 {
 			end = of
 		}
@@ -125,7 +84,7 @@ func (x *request) andShow(f *waitFor) {
 	defer func() { x.tokens = all }()
 	x.tokens = f.event
 	for i := 1; i < len(x.tokens); i++ {
-		and := i + x.words().Joining.longest(x.tokens, i)
+		and := i + x.words().Joining.Longest(x.tokens, i)
 		if and == i {
 			continue
 		}
@@ -142,12 +101,12 @@ func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
 	w := &x.r.catalogue.watching
 	f.event, f.object = x.tokens[from:], true
 	for i := from + 1; i < len(x.tokens); i++ {
-		if end := i + w.Until.longest(x.tokens, i); end > i {
+		if end := i + w.Until.Longest(x.tokens, i); end > i {
 			f.event, f.object = x.ofIt(x.tokens[from:i], x.tokens[end:]), false
 			return f, end < len(x.tokens)
 		}
-		and := i + x.words().Joining.longest(x.tokens, i)
-		if and == i && !x.tokens[i].pause {
+		and := i + x.words().Joining.Longest(x.tokens, i)
+		if and == i && !x.tokens[i].Pause {
 			continue
 		}
 		end, photo := x.toTell(and)
@@ -167,8 +126,8 @@ func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
 }
 
 // ofIt is an event with the thing in the place of "it".
-func (x *request) ofIt(thing, event []token) []token {
-	i := slices.IndexFunc(event, func(t token) bool { return x.words().Referring.longest([]token{t}, 0) > 0 })
+func (x *request) ofIt(thing, event []lexicon.Token) []lexicon.Token {
+	i := slices.IndexFunc(event, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	if i < 0 {
 		return event
 	}
@@ -177,10 +136,10 @@ func (x *request) ofIt(thing, event []token) []token {
 
 // within takes the length of time out that a watch is to last: "for ten minutes",
 // "in the next hour".
-func (x *request) within() (rest []token, lasts time.Duration) {
+func (x *request) within() (rest []lexicon.Token, lasts time.Duration) {
 	w := &x.r.catalogue.watching
 	for i := range x.tokens {
-		n := max(x.words().Lasting.longest(x.tokens, i), w.Within.longest(x.tokens, i))
+		n := max(x.words().Lasting.Longest(x.tokens, i), w.Within.Longest(x.tokens, i))
 		if n == 0 {
 			continue
 		}
@@ -217,8 +176,8 @@ func (x *request) watched() (capabilities.Outcome, bool) {
 	case len(x.readings) > 0:
 		return x.cannot(), true
 	case x.joins():
-		x.explain.Leftover = texts(x.tokens)
-		return x.refuse(fmt.Sprintf("%q: one request waits for one thing, and nothing is done by itself when it happens; make a request for each", joined(x.tokens)), nil), true
+		x.explain.Leftover = lexicon.Texts(x.tokens)
+		return x.refuse(fmt.Sprintf("%q: one request waits for one thing, and nothing is done by itself when it happens; make a request for each", lexicon.Join(x.tokens)), nil), true
 	}
 	x.tokens, x.readings, x.matches, x.names, x.wait = all, nil, nil, nil, nil
 	return capabilities.Outcome{}, false
@@ -235,8 +194,8 @@ func (x *request) readWaits(object bool) {
 		rd := reading{sentence: s, slots: slots, args: slices.Clone(s.args)}
 		for _, b := range slots {
 			if b.kind == "device" {
-				rd.how = max(rd.how, b.match.how)
-				rd.all = rd.all || b.match.all
+				rd.how = max(rd.how, b.match.Specificity)
+				rd.all = rd.all || b.match.All
 			}
 			if b.kind == "number" {
 				n, ok := x.r.catalogue.inUnitOf(rd.value("quantity"), b.match)
@@ -255,48 +214,48 @@ func (x *request) readWaits(object bool) {
 }
 
 // inUnitOf is a number in the unit of a quantity; false if it is of something else.
-func (c *Catalogue) inUnitOf(quantity string, m *match) (float64, bool) {
-	n, unit := m.amount, c.quantities[quantity].Unit
+func (c *Catalogue) inUnitOf(quantity string, m *lexicon.SlotValue) (float64, bool) {
+	n, unit := m.Amount, c.quantities[quantity].Unit
 	switch {
-	case m.unit == "" || m.unit == unit:
+	case m.Unit == "" || m.Unit == unit:
 		return n, true
-	case m.unit == "°F" && unit == "°C":
+	case m.Unit == "°F" && unit == "°C":
 		return math.Round((n-32)/1.8*10) / 10, true
-	case m.unit == "kW" && unit == "W":
+	case m.Unit == "kW" && unit == "W":
 		return n * 1000, true
 	}
 	return 0, false
 }
 
 // numbers are the readings of the words from i on as a number, with its unit.
-func (x *request) numbers(i int) []match {
-	var list []match
+func (x *request) numbers(i int) []lexicon.SlotValue {
+	var list []lexicon.SlotValue
 	add := func(end int, n float64, unit string) {
-		list = append(list, match{end: end, amount: n, unit: unit, value: strconv.FormatFloat(n, 'f', -1, 64)})
+		list = append(list, lexicon.SlotValue{End: end, Amount: n, Unit: unit, Value: strconv.FormatFloat(n, 'f', -1, 64)})
 	}
 	more := func(end int, n float64) {
 		add(end, n, "")
-		x.r.catalogue.measure.each(x.tokens, end, func(to int, unit string) { add(to, n, unit) })
+		x.r.catalogue.measure.Each(x.tokens, end, func(to int, unit string) { add(to, n, unit) })
 	}
 	if i >= len(x.tokens) {
 		return nil
 	}
-	digits, letters := cutNumber(x.tokens[i].text)
+	digits, letters := lexicon.CutNumber(x.tokens[i].Text)
 	if n, err := strconv.ParseFloat(digits, 64); err == nil {
 		if letters == "" {
 			more(i+1, n)
 		} else {
-			x.r.catalogue.measure.each(x.words().tokens(letters), 0, func(to int, unit string) { add(i+1, n, unit) })
+			x.r.catalogue.measure.Each(x.words().Tokens(letters), 0, func(to int, unit string) { add(i+1, n, unit) })
 		}
 		return list
 	}
-	x.words().Numbers.each(x.tokens, i, func(end int, n float64) {
-		if x.words().Fillers.longest(x.tokens, i) > 0 {
+	x.words().Numbers.Each(x.tokens, i, func(end int, n float64) {
+		if x.words().Fillers.Longest(x.tokens, i) > 0 {
 			return // "a"
 		}
 		more(end, n)
 		if end < len(x.tokens) && n >= 20 && n < 100 && math.Mod(n, 10) == 0 { // "twenty five"
-			if ones := x.words().lists.Numbers[x.tokens[end].text]; ones >= 1 && ones < 10 {
+			if ones := x.words().Lists.Numbers[x.tokens[end].Text]; ones >= 1 && ones < 10 {
 				more(end+1, n+ones)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // maxAhead is how far ahead a plan may begin: what is later is for
@@ -24,7 +25,7 @@ type timing struct {
 
 // times takes what is said of time out of the text. The refusal or question is
 // of a time that cannot be kept or is not clear.
-func (x *request) times() (rest []token, t timing, out capabilities.Outcome, ok bool) {
+func (x *request) times() (rest []lexicon.Token, t timing, out capabilities.Outcome, ok bool) {
 	for i := 0; i < len(x.tokens); {
 		if x.named(i) {
 			rest = append(rest, x.tokens[i])
@@ -35,8 +36,8 @@ func (x *request) times() (rest []token, t timing, out capabilities.Outcome, ok 
 			return rest, t, x.refuse(x.recurring(i), nil), false
 		}
 		if end := x.span(i); end > i {
-			x.explain.Leftover = texts(x.tokens[i:end])
-			return rest, t, x.refuse(fmt.Sprintf("%q is a range; say one number of it", joined(x.tokens[i:end])), nil), false
+			x.explain.Leftover = lexicon.Texts(x.tokens[i:end])
+			return rest, t, x.refuse(fmt.Sprintf("%q is a range; say one number of it", lexicon.Join(x.tokens[i:end])), nil), false
 		}
 		end, out, ok := x.clockSpan(i, &t)
 		if ok && end == i {
@@ -51,11 +52,11 @@ func (x *request) times() (rest []token, t timing, out capabilities.Outcome, ok 
 			continue
 		}
 		if more := x.bareNumber(end); more > end {
-			return rest, t, x.refuse(fmt.Sprintf("%q is not clear; say it with its unit, like \"2 hours 30 minutes\"", joined(x.tokens[i:more])), nil), false
+			return rest, t, x.refuse(fmt.Sprintf("%q is not clear; say it with its unit, like \"2 hours 30 minutes\"", lexicon.Join(x.tokens[i:more])), nil), false
 		}
-		t.said = append(t.said, joined(x.tokens[i:end]))
+		t.said = append(t.said, lexicon.Join(x.tokens[i:end]))
 		if x.between(i, end) || x.apart(i) {
-			t.amid = joined(x.tokens[i:end])
+			t.amid = lexicon.Join(x.tokens[i:end])
 		}
 		i = end
 	}
@@ -65,7 +66,7 @@ func (x *request) times() (rest []token, t timing, out capabilities.Outcome, ok 
 // bareNumber is the end of a number at word i that counts nothing and has no unit; i if
 // there is none.
 func (x *request) bareNumber(i int) int {
-	end := x.words().cardinalEnd(x.tokens, i)
+	end := x.words().CardinalEnd(x.tokens, i)
 	if to, _ := x.length(i); end == i || to > 0 || x.percents(i) || x.howOften(i) || len(x.filled("device", i)) > 0 {
 		return i
 	}
@@ -78,14 +79,14 @@ func (x *request) between(i, end int) bool {
 	if x.pass(0) >= i || end >= len(x.tokens) {
 		return false
 	}
-	return x.words().Joining.longest(x.tokens, end) > 0 || x.words().Joining.longest(x.tokens, i-1) > 0 || x.tokens[end].pause || x.tokens[i].pause
+	return x.words().Joining.Longest(x.tokens, end) > 0 || x.words().Joining.Longest(x.tokens, i-1) > 0 || x.tokens[end].Pause || x.tokens[i].Pause
 }
 
 // apart reports whether a pause stands between what is named before word i: "turn off the
 // stove, the fan at 9 pm".
 func (x *request) apart(i int) bool {
 	p := i - 1
-	for p > 0 && !x.tokens[p].pause {
+	for p > 0 && !x.tokens[p].Pause {
 		p--
 	}
 	names := func(from, to int) bool {
@@ -100,10 +101,10 @@ func (x *request) apart(i int) bool {
 }
 
 // immediate is a word of the text that says at once, "" if there is none.
-func (x *request) immediate(tokens []token) string {
+func (x *request) immediate(tokens []lexicon.Token) string {
 	for i := range tokens {
-		if n := x.r.catalogue.context.AtOnce.longest(tokens, i); n > 0 {
-			return joined(tokens[i : i+n])
+		if n := x.r.catalogue.context.AtOnce.Longest(tokens, i); n > 0 {
+			return lexicon.Join(tokens[i : i+n])
 		}
 	}
 	return ""
@@ -113,24 +114,24 @@ func (x *request) immediate(tokens []token) string {
 // morning", "daily", "every two hours", "twice a day", "mondays".
 func (x *request) repeats(i int) bool {
 	w := x.words()
-	if w.Repeating.longest(x.tokens, i) > 0 {
+	if w.Repeating.Longest(x.tokens, i) > 0 {
 		return true
 	}
-	if t := x.tokens[i]; t.text != t.folded && x.weekday(t) {
+	if t := x.tokens[i]; t.Text != t.Folded && x.weekday(t) {
 		return true
 	}
-	if n := w.All.longest(x.tokens, i); n > 0 && w.AnyOne.longest(x.tokens, i) == 0 {
+	if n := w.All.Longest(x.tokens, i); n > 0 && w.AnyOne.Longest(x.tokens, i) == 0 {
 		end := i + n
-		end += w.Other.longest(x.tokens, end)
-		return x.period(max(end, w.cardinalEnd(x.tokens, end)))
+		end += w.Other.Longest(x.tokens, end)
+		return x.period(max(end, w.CardinalEnd(x.tokens, end)))
 	}
 	end, n := x.often(i)
-	if n == 0 && x.tokens[i].text == "once" {
+	if n == 0 && x.tokens[i].Text == "once" {
 		end, n = i+1, 1
 	}
 	per := 0
 	if n > 0 {
-		per = w.Per.longest(x.tokens, end)
+		per = w.Per.Longest(x.tokens, end)
 	}
 	return per > 0 && x.period(end+per)
 }
@@ -139,19 +140,19 @@ func (x *request) repeats(i int) bool {
 // i.
 func (x *request) period(i int) bool {
 	w := x.words()
-	return i < len(x.tokens) && (w.Times.longest(x.tokens, i) > 0 || w.Units[x.tokens[i].folded] > 0)
+	return i < len(x.tokens) && (w.Times.Longest(x.tokens, i) > 0 || w.Units[x.tokens[i].Folded] > 0)
 }
 
 // weekday reports whether a word is the name of a day of the week.
-func (x *request) weekday(t token) bool {
-	_, is := x.words().Weekday[t.folded]
+func (x *request) weekday(t lexicon.Token) bool {
+	_, is := x.words().Weekday[t.Folded]
 	return is
 }
 
 // recurring is why that is not done.
 func (x *request) recurring(i int) string {
-	x.explain.Leftover = texts(x.tokens[i:])
-	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", joined(x.tokens[i:]))
+	x.explain.Leftover = lexicon.Texts(x.tokens[i:])
+	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", lexicon.Join(x.tokens[i:]))
 }
 
 // time reads what is said of time from word i on, and returns its end, i if
@@ -159,9 +160,9 @@ func (x *request) recurring(i int) string {
 func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 	w := x.words()
 	twice := func() (int, capabilities.Outcome, bool) {
-		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.said, x.tokens[i].text), " ... ")), nil), false
+		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.said, x.tokens[i].Text), " ... ")), nil), false
 	}
-	if n := w.Delaying.longest(x.tokens, i); n > 0 {
+	if n := w.Delaying.Longest(x.tokens, i); n > 0 {
 		if end, d := x.some(i + n); end > 0 {
 			if !t.begin.IsZero() {
 				return twice()
@@ -171,7 +172,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 		}
 	}
 	if end, d := x.length(i); end > 0 {
-		if n := w.FromNow.longest(x.tokens, end); n > 0 {
+		if n := w.FromNow.Longest(x.tokens, end); n > 0 {
 			if !t.begin.IsZero() {
 				return twice()
 			}
@@ -179,7 +180,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 			return end + n, capabilities.Outcome{}, true
 		}
 	}
-	if n := w.Lasting.longest(x.tokens, i); n > 0 {
+	if n := w.Lasting.Longest(x.tokens, i); n > 0 {
 		if end, d := x.some(i + n); end > 0 {
 			if t.lasts > 0 || t.ends {
 				return twice()
@@ -188,7 +189,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 			return end, capabilities.Outcome{}, true
 		}
 	}
-	if n := w.Ending.longest(x.tokens, i); n > 0 {
+	if n := w.Ending.Longest(x.tokens, i); n > 0 {
 		end, at, out, ok := x.moment(i + n)
 		if !ok || end == 0 {
 			return i, out, end == 0
@@ -199,9 +200,9 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 		t.ends, t.end = true, at
 		return end, capabilities.Outcome{}, true
 	}
-	at := i + w.Exactly.longest(x.tokens, i)
-	at += w.At.longest(x.tokens, at)
-	at += w.Exactly.longest(x.tokens, at)
+	at := i + w.Exactly.Longest(x.tokens, i)
+	at += w.At.Longest(x.tokens, at)
+	at += w.Exactly.Longest(x.tokens, at)
 	if at == i && !x.plainMoment(i, min(len(x.tokens), i+maxClock)) {
 		return i, capabilities.Outcome{}, true
 	}
@@ -241,10 +242,10 @@ func (x *request) beside(i int) (int, time.Duration) {
 	if end == 0 {
 		return i, 0
 	}
-	if n := w.Ahead.longest(x.tokens, end); n > 0 {
+	if n := w.Ahead.Longest(x.tokens, end); n > 0 {
 		return end + n, -d
 	}
-	if n := w.Afterwards.longest(x.tokens, end); n > 0 {
+	if n := w.Afterwards.Longest(x.tokens, end); n > 0 {
 		return end + n, d
 	}
 	return i, 0
@@ -258,7 +259,7 @@ func (x *request) plainMoment(i, end int) bool {
 
 // length is the longest length of time at word i.
 func (x *request) length(i int) (end int, d time.Duration) {
-	x.words().durations(x.tokens, i, func(to int, one time.Duration) {
+	x.words().Durations(x.tokens, i, func(to int, one time.Duration) {
 		if to > end {
 			end, d = to, one
 		}
@@ -269,8 +270,8 @@ func (x *request) length(i int) (end int, d time.Duration) {
 // some is a length of time at word i that is not meant to the second: "about five minutes",
 // "five minutes or so".
 func (x *request) some(i int) (end int, d time.Duration) {
-	if end, d = x.length(i + x.words().Roughly.longest(x.tokens, i)); end > 0 {
-		end += x.words().Exactly.longest(x.tokens, end)
+	if end, d = x.length(i + x.words().Roughly.Longest(x.tokens, i)); end > 0 {
+		end += x.words().Exactly.Longest(x.tokens, end)
 	}
 	return end, d
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // ask returns the answer to a question if it was given before, else the
@@ -38,13 +39,13 @@ func (x *request) someDevices(rd *reading) ([]int, capabilities.Outcome, bool) {
 		reason := fmt.Sprintf("that is %d devices: %s; make a request for each", len(options), strings.Join(options, ", "))
 		return nil, x.refuse(reason, options), false
 	}
-	text := "which one: " + oneOf(options) + "?"
+	text := "which one: " + lexicon.OrList(options) + "?"
 	picked, out, ok := x.ask(capabilities.Question{Field: "device", Text: text, Options: options})
 	if !ok {
 		return nil, out, false
 	}
 	if len(picked) > 1 && rd.capability.Command.Watches() {
-		text := "one request watches one thing; which one: " + oneOf(options) + "?"
+		text := "one request watches one thing; which one: " + lexicon.OrList(options) + "?"
 		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "device", Text: text, Options: options, Given: without(x.given, "device")}}, false
 	}
 	devices := make([]int, len(picked))
@@ -52,12 +53,6 @@ func (x *request) someDevices(rd *reading) ([]int, capabilities.Outcome, bool) {
 		devices[i] = rd.devices[slices.Index(options, one)]
 	}
 	return devices, capabilities.Outcome{}, true
-}
-
-// oneOf lists options for a person.
-func oneOf(options []string) string {
-	last := len(options) - 1
-	return strings.Join(options[:last], ", ") + " or " + options[last]
 }
 
 // labels are what the devices are called, made distinct by area or name.
@@ -71,13 +66,13 @@ func (r *Interpreter) labels(devices []int) []string {
 	}
 	named := make(map[string]int, len(list))
 	for _, label := range list {
-		named[sameFold(label)]++
+		named[lexicon.FoldKey(label)]++
 	}
 	for i, d := range devices {
-		if label := r.label(d); named[sameFold(label)] > 1 {
+		if label := r.label(d); named[lexicon.FoldKey(label)] > 1 {
 			list[i] = fmt.Sprintf("%s (%s)", label, r.home.Devices[d].Name)
-			named[sameFold(label)]--
-			named[sameFold(list[i])]++
+			named[lexicon.FoldKey(label)]--
+			named[lexicon.FoldKey(list[i])]++
 		}
 	}
 	return list
@@ -88,22 +83,14 @@ func (r *Interpreter) label(d int) string {
 	if dev.Label != "" {
 		return dev.Label
 	}
-	return spaced(dev.Name)
-}
-
-// both is the option of a question about spots that takes them all.
-func both(n int) string {
-	if n == 2 {
-		return "both"
-	}
-	return "all"
+	return lexicon.SpaceHyphens(dev.Name)
 }
 
 // areas are the places that a reading names outright; nil for all.
 func (x *request) areas(rd *reading) []string {
 	if rd.capability.Command == capabilities.Print {
 		if m := rd.slot("spot"); m != nil {
-			return []string{m.value}
+			return []string{m.Value}
 		}
 	}
 	if rd.capability.Command != capabilities.Clean {
@@ -113,13 +100,13 @@ func (x *request) areas(rd *reading) []string {
 		return w.areas
 	}
 	if m := rd.slot("spot"); m != nil {
-		if len(m.rooms) > 0 {
-			return m.rooms
+		if len(m.Rooms) > 0 {
+			return m.Rooms
 		}
-		return []string{m.value}
+		return []string{m.Value}
 	}
 	if m := rd.slot("area"); m != nil {
-		return []string{m.value}
+		return []string{m.Value}
 	}
 	if x.demand.location != "" {
 		return []string{x.demand.location}
@@ -147,7 +134,7 @@ func (x *request) oneArea(rd *reading, d int) ([]string, capabilities.Outcome, b
 		return x.whichRoom(d)
 	}
 	m := rd.slot("spot")
-	if m != nil && len(m.rooms) > 1 && !x.pinned(rd) {
+	if m != nil && len(m.Rooms) > 1 && !x.pinned(rd) {
 		return x.severalRooms(m, d)
 	}
 	if m == nil || len(areas) != 1 || x.pinned(rd) {
@@ -155,8 +142,8 @@ func (x *request) oneArea(rd *reading, d int) ([]string, capabilities.Outcome, b
 	}
 	var spots []capabilities.Spot
 	for _, s := range x.r.home.Devices[d].Spots {
-		room := slices.Contains(m.spots, capabilities.Spot{Name: s.Room, Room: s.Room})
-		if s.Name != s.Room && (room || slices.Contains(m.spots, s)) {
+		room := slices.Contains(m.Spots, capabilities.Spot{Name: s.Room, Room: s.Room})
+		if s.Name != s.Room && (room || slices.Contains(m.Spots, s)) {
 			spots = append(spots, s)
 		}
 	}
@@ -172,7 +159,7 @@ func (x *request) whichRoom(d int) ([]string, capabilities.Outcome, bool) {
 	if len(options) < 2 {
 		return options, capabilities.Outcome{}, true
 	}
-	picked, out, ok := x.ask(capabilities.Question{Field: "area", Text: "which room: " + oneOf(options) + "?", Options: options})
+	picked, out, ok := x.ask(capabilities.Question{Field: "area", Text: "which room: " + lexicon.OrList(options) + "?", Options: options})
 	return picked, out, ok
 }
 
@@ -191,9 +178,9 @@ func (x *request) whichFile(d int) ([]string, capabilities.Outcome, bool) {
 	case len(options) > maxFiles:
 		return nil, x.refuse(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.r.label(d)), options[:maxFiles]), false
 	}
-	picked, out, ok := x.ask(capabilities.Question{Field: "file", Text: "which file: " + oneOf(options) + "?", Options: options})
+	picked, out, ok := x.ask(capabilities.Question{Field: "file", Text: "which file: " + lexicon.OrList(options) + "?", Options: options})
 	if ok && len(picked) > 1 {
-		text := "one request prints one file; which one: " + oneOf(options) + "?"
+		text := "one request prints one file; which one: " + lexicon.OrList(options) + "?"
 		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "file", Text: text, Options: options, Given: without(x.given, "file")}}, false
 	}
 	return picked, out, ok
@@ -202,7 +189,7 @@ func (x *request) whichFile(d int) ([]string, capabilities.Outcome, bool) {
 // printing is the printer that is told to print something; -1 where nothing is
 // told so. A vacuum of the same home is no reason to speak of vacuums then.
 func (x *request) printing() int {
-	if !slices.ContainsFunc(x.tokens, func(t token) bool { return t.folded == "print" || t.folded == "printing" }) {
+	if !slices.ContainsFunc(x.tokens, func(t lexicon.Token) bool { return t.Folded == "print" || t.Folded == "printing" }) {
 		return -1
 	}
 	return x.r.index.first(func(d int) bool { return x.r.home.Devices[d].Prints() })
@@ -219,7 +206,7 @@ func (x *request) unknownFile(d int, leftover []string) capabilities.Outcome {
 	if len(names) > 0 {
 		lies = "on the " + x.r.label(d) + " lie " + strings.Join(names, ", ")
 	}
-	return x.refuse("not understood: "+quoted(leftover)+"; "+lies, names)
+	return x.refuse("not understood: "+lexicon.QuoteList(leftover)+"; "+lies, names)
 }
 
 func (x *request) pinned(rd *reading) bool {
@@ -239,22 +226,15 @@ func (x *request) whichSpots(spots []capabilities.Spot) ([]string, capabilities.
 	if len(options) == 1 {
 		return options, capabilities.Outcome{}, true
 	}
-	text := upper(strings.Join(said, " and ")) + ": which?"
-	picked, out, ok := x.ask(capabilities.Question{Field: "area", Text: text, Options: append(slices.Clone(options), both(len(options)))})
+	text := lexicon.UpperFirst(strings.Join(said, " and ")) + ": which?"
+	picked, out, ok := x.ask(capabilities.Question{Field: "area", Text: text, Options: append(slices.Clone(options), lexicon.BothOrAll(len(options)))})
 	if !ok {
 		return nil, out, false
 	}
-	if slices.Contains(picked, both(len(options))) {
+	if slices.Contains(picked, lexicon.BothOrAll(len(options))) {
 		return options, capabilities.Outcome{}, true
 	}
 	return picked, capabilities.Outcome{}, true
-}
-
-func upper(s string) string {
-	if s == "" || s[0] < 'a' || s[0] > 'z' {
-		return s
-	}
-	return string(s[0]-'a'+'A') + s[1:]
 }
 
 // shallI turns a plan into a question: "can you turn on the light?" may be a

@@ -2,6 +2,7 @@ package interpret
 
 import (
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // asksFor is the state that a question asks for, to be answered with yes or no: "on",
@@ -12,11 +13,11 @@ func (x *request) asksFor(p *capabilities.Plan) string {
 	if p.Effect != capabilities.Query || p.Command.Watches() {
 		return ""
 	}
-	if from, _ := w.Openly.find(y.tokens); from >= 0 { // "what", "how"
+	if from, _ := w.Openly.Find(y.tokens); from >= 0 { // "what", "how"
 		return ""
 	}
-	if from, to := w.Lacking.find(y.tokens); from >= 0 {
-		return joined(y.tokens[from:to])
+	if from, to := w.Lacking.Find(y.tokens); from >= 0 {
+		return lexicon.Join(y.tokens[from:to])
 	}
 	if _, looks := p.Args.Get("thing"); looks {
 		return capabilities.Seen
@@ -26,10 +27,10 @@ func (x *request) asksFor(p *capabilities.Plan) string {
 		if y.named(i) {
 			continue
 		}
-		if w.AnyOne.longest(y.tokens, i) > 0 {
+		if w.AnyOne.Longest(y.tokens, i) > 0 {
 			any = capabilities.AnyOf
 		}
-		is := w.States[t.text]
+		is := w.States[t.Text]
 		if is != "" && state != "" && is != state {
 			return ""
 		}
@@ -46,5 +47,5 @@ func (x *request) asksFor(p *capabilities.Plan) string {
 // SameWord reports whether two words are the same but for the ending of a plural.
 func SameWord(a, b string) bool {
 	w := nowhere().catalogue.words
-	return w.fold(lower(a)) == w.fold(lower(b))
+	return w.Fold(lexicon.Lower(a)) == w.Fold(lexicon.Lower(b))
 }

@@ -1,14 +1,14 @@
-package interpret
+package lexicon
 
 import (
 	"maps"
 	"reflect"
 )
 
-// mergeLists takes over the fields of a later file: a list replaces the earlier list of
+// MergeLists takes over the fields of a later file: a list replaces the earlier list of
 // the same name, and the entries of a map replace those with the same key. An empty field
 // changes nothing.
-func mergeLists[T any](mine *T, later T) {
+func MergeLists[T any](mine *T, later T) {
 	to, from := reflect.ValueOf(mine).Elem(), reflect.ValueOf(later)
 	for i := range to.NumField() {
 		if one := from.Field(i); !one.IsZero() {
@@ -31,13 +31,13 @@ func mergedMap(a, b reflect.Value) reflect.Value {
 	return sum
 }
 
-// compileSets makes each phrase set of the struct that into points to from the list or the
-// keys of the map with the same name in the struct that lists points to. Fields without a
-// namesake stay as they are.
-func compileSets(w *words, lists, into any) {
+// CompileSets makes each phrase set of the struct that into points to from the list, or
+// the keys of the map, with the same name in the struct that lists points to. Fields
+// without a namesake stay as they are.
+func CompileSets(w *Lexicon, lists, into any) {
 	from, to := reflect.ValueOf(lists).Elem(), reflect.ValueOf(into).Elem()
 	for i := range to.NumField() {
-		if to.Type().Field(i).Type != reflect.TypeFor[*set]() {
+		if to.Type().Field(i).Type != reflect.TypeFor[*PhraseSet]() {
 			continue
 		}
 		var list []string
@@ -48,11 +48,12 @@ func compileSets(w *words, lists, into any) {
 		} else {
 			list = one.Interface().([]string)
 		}
-		to.Field(i).Set(reflect.ValueOf(w.set(list)))
+		to.Field(i).Set(reflect.ValueOf(w.Set(list)))
 	}
 }
 
-func merged[V any](a, b map[string]V) map[string]V {
+// Merged returns a map with the entries of both maps. Those of b win.
+func Merged[V any](a, b map[string]V) map[string]V {
 	a = maps.Clone(a)
 	if a == nil {
 		a = map[string]V{}

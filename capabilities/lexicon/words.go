@@ -1,4 +1,4 @@
-package interpret
+package lexicon
 
 import (
 	"maps"
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// wordLists are the words of a language that belong to no capability, as a catalog file
+// WordLists are the words of a language that belong to no capability, as a catalog file
 // lists them.
-type wordLists struct {
+type WordLists struct {
 	Language     string                   `yaml:"language"` // as ISO 639-1: "en"
 	Fillers      []string                 `yaml:"fillers"`
 	Asking       []string                 `yaml:"asking"`
@@ -124,29 +124,29 @@ type ending struct {
 	To   string `yaml:"to"`
 }
 
-// words are the compiled word lists of a language. Each phrase set has the name of the
+// Lexicon are the compiled word lists of a language. Each phrase set has the name of the
 // list that it is made of; a set that is made of a map holds its keys.
-type words struct {
-	lists wordLists
+type Lexicon struct {
+	Lists WordLists
 
-	Fillers, Asking, Negations, Conditionals, Times, Awhile          *set
-	NoneOf, RuledOut, Rest, Last, LeavingOut, Listing                *set
-	Numbering, Amounting, Undecided, Recounting, Clock, Joining      *set
-	All, Near, Yes, No, Stop, Picking                                *set
-	Every, Lasting, Home, Facts, Delaying, FromNow                   *set
-	Ending, At, Affirming, Agreeing, Denying, Praising               *set
-	Indifferent, EndingTalk, Repeating, Reported, Telling, ToSpeaker *set
-	Pausing, Referring, Withdrawing, Pictures, Fetching, Earlier     *set
-	Spanning, SpanTo, Articles, Excepting, TimesOver, AnyOne         *set
-	Halting, Halted, OClock, Days, Tomorrow, Half                    *set
-	Fixed, Sun, Point, Toward, Per, Other                            *set
-	Again, OnDay, Hours, PastIs, PlainPast, HalfOf                   *set
-	Ahead, Afterwards, History, Ensuring, Minding, Recalling         *set
-	Lacking, Causing, Openly, TakingBack, Solely, Exactly            *set
-	Roughly, Placing, DayLong, Evenings, DayHalf                     *set
+	Fillers, Asking, Negations, Conditionals, Times, Awhile          *PhraseSet
+	NoneOf, RuledOut, Rest, Last, LeavingOut, Listing                *PhraseSet
+	Numbering, Amounting, Undecided, Recounting, Clock, Joining      *PhraseSet
+	All, Near, Yes, No, Stop, Picking                                *PhraseSet
+	Every, Lasting, Home, Facts, Delaying, FromNow                   *PhraseSet
+	Ending, At, Affirming, Agreeing, Denying, Praising               *PhraseSet
+	Indifferent, EndingTalk, Repeating, Reported, Telling, ToSpeaker *PhraseSet
+	Pausing, Referring, Withdrawing, Pictures, Fetching, Earlier     *PhraseSet
+	Spanning, SpanTo, Articles, Excepting, TimesOver, AnyOne         *PhraseSet
+	Halting, Halted, OClock, Days, Tomorrow, Half                    *PhraseSet
+	Fixed, Sun, Point, Toward, Per, Other                            *PhraseSet
+	Again, OnDay, Hours, PastIs, PlainPast, HalfOf                   *PhraseSet
+	Ahead, Afterwards, History, Ensuring, Minding, Recalling         *PhraseSet
+	Lacking, Causing, Openly, TakingBack, Solely, Exactly            *PhraseSet
+	Roughly, Placing, DayLong, Evenings, DayHalf                     *PhraseSet
 
-	Past, Repeats *phrases[int]
-	Numbers       *phrases[float64]
+	Past, Repeats *Trie[int]
+	Numbers       *Trie[float64]
 	Spelled       map[float64][]string // numbers in one word
 	Units         map[string]time.Duration
 	Weekday       map[string]int
@@ -154,39 +154,40 @@ type words struct {
 	States        map[string]string // the state that a question asks for, by the word for it
 }
 
-// merge takes over the lists of a later file.
-func (w *words) merge(later wordLists) { mergeLists(&w.lists, later) }
+// Merge takes over the lists of a later file.
+func (w *Lexicon) Merge(later WordLists) { MergeLists(&w.Lists, later) }
 
-func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// Keys returns the keys of a map in order.
+func Keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// compile makes the phrase sets, when all files are read.
-func (w *words) compile() {
-	compileSets(w, &w.lists, w)
-	w.States, w.Weekday, w.Measures = w.lists.States, map[string]int{}, map[string]bool{}
-	for name, day := range w.lists.Weekday {
-		w.Weekday[w.fold(name)] = day
+// Compile makes the phrase sets, when all files are read.
+func (w *Lexicon) Compile() {
+	CompileSets(w, &w.Lists, w)
+	w.States, w.Weekday, w.Measures = w.Lists.States, map[string]int{}, map[string]bool{}
+	for name, day := range w.Lists.Weekday {
+		w.Weekday[w.Fold(name)] = day
 	}
-	for _, unit := range w.lists.Measures {
-		w.Measures[w.fold(unit)] = true
+	for _, unit := range w.Lists.Measures {
+		w.Measures[w.Fold(unit)] = true
 	}
-	w.Past = &phrases[int]{}
-	for _, text := range keys(w.lists.Past) {
-		w.Past.add(w.tokens(text), w.lists.Past[text])
+	w.Past = &Trie[int]{}
+	for _, text := range Keys(w.Lists.Past) {
+		w.Past.Add(w.Tokens(text), w.Lists.Past[text])
 	}
-	w.Repeats = &phrases[int]{}
-	for _, text := range keys(w.lists.Repeats) {
-		w.Repeats.add(w.tokens(text), w.lists.Repeats[text])
+	w.Repeats = &Trie[int]{}
+	for _, text := range Keys(w.Lists.Repeats) {
+		w.Repeats.Add(w.Tokens(text), w.Lists.Repeats[text])
 	}
-	w.Numbers, w.Spelled = &phrases[float64]{}, map[float64][]string{}
-	for _, text := range keys(w.lists.Numbers) {
-		t := w.tokens(text)
-		w.Numbers.add(t, w.lists.Numbers[text])
-		if len(t) == 1 && w.Fillers.longest(t, 0) == 0 {
-			w.Spelled[w.lists.Numbers[text]] = append(w.Spelled[w.lists.Numbers[text]], text)
+	w.Numbers, w.Spelled = &Trie[float64]{}, map[float64][]string{}
+	for _, text := range Keys(w.Lists.Numbers) {
+		t := w.Tokens(text)
+		w.Numbers.Add(t, w.Lists.Numbers[text])
+		if len(t) == 1 && w.Fillers.Longest(t, 0) == 0 {
+			w.Spelled[w.Lists.Numbers[text]] = append(w.Spelled[w.Lists.Numbers[text]], text)
 		}
 	}
 	w.Units = map[string]time.Duration{}
-	for text, d := range w.lists.Units {
-		w.Units[w.fold(text)] = d
+	for text, d := range w.Lists.Units {
+		w.Units[w.Fold(text)] = d
 	}
 }

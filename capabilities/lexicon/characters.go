@@ -1,0 +1,99 @@
+package lexicon
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// FirstSign returns the first character of a text that is neither part of a word nor
+// punctuation, and the word that it stands in; "" if there is none. A cross, a tilde or a
+// minus may turn an order into its opposite.
+func FirstSign(text string) (char, word string) {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	var before rune // 0 at the start
+	said := false
+	for i, r := range text {
+		if !bare(before, r, text[i+utf8.RuneLen(r):], said) {
+			return string(r), wordAround(text, i)
+		}
+		said = said || IsWord(r)
+		before = r
+	}
+	return "", ""
+}
+
+// bare reports whether r, between what stands around it, says nothing beyond
+// words. said: there was a word before it.
+func bare(before, r rune, rest string, said bool) bool {
+	after, _ := utf8.DecodeRuneInString(rest)
+	switch {
+	case isStruck(r):
+		return false
+	case unicode.Is(unicode.M, r):
+		return IsWord(before)
+	case IsWord(r), unicode.IsSpace(r), strings.ContainsRune(`?？؟¿⁇⁈⁉‽"“”„«»;()'’‘ʼ…:`+"`", r):
+		return true
+	}
+	switch r {
+	case '.': // ".5" is not "5"
+		return !unicode.IsDigit(after) || IsWord(before)
+	case ',': // "1,5" is not "1 5"
+		return !unicode.IsDigit(after) || !unicode.IsDigit(before)
+	case '-', '‐', '‑', '–', '—': // neither a minus nor "5-10"
+		after, _ = utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
+		return !unicode.IsDigit(after) || unicode.IsLetter(before)
+	case '%': // "50%" and "50 %", but not "a%b"
+		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && (rest == "" || !IsWord(after))
+	case '°': // "45°" and "45 °", but not "°45"
+		return (unicode.IsDigit(before) || said && unicode.IsSpace(before)) && !unicode.IsDigit(after)
+	case '&': // "kitchen & hall"
+		return said && unicode.IsSpace(before) && rest != "" && strings.TrimSpace(rest[:1]) == ""
+	case '_':
+		return IsWord(before) && IsWord(after)
+	case '!':
+		ends := IsWord(before) || before != 0 && strings.ContainsRune(`!?.…"”»)'’`, before)
+		return ends && !IsWord(after) || said && strings.Trim(rest, " !?.…\"”»)'’\t\r\n") == ""
+	}
+	return false
+}
+
+// IsWord reports whether r is part of a word: a letter, a digit or a mark.
+func IsWord(r rune) bool {
+	return r == utf8.RuneError || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r)
+}
+
+// isStruck reports whether r is drawn through or around the letter before it.
+func isStruck(r rune) bool {
+	return r >= 0x0334 && r <= 0x0338 || unicode.In(r, unicode.Me) || r >= 0x20D2 && r <= 0x20F0
+}
+
+// kindSigns are faces and gestures of somebody who asks kindly, which say no more than that
+// beside an order; and in an answer they may.
+const kindSigns = "☺♥❤✨🎉👋👌👍💡💪😀😁😃😄😆😉😊😋😍😎😘🙂🙏🤗🥰"
+
+// RemoveKindSigns returns the text without faces and gestures that say no more than a kind
+// word.
+func RemoveKindSigns(text string) string {
+	smiled := false
+	return strings.Map(func(r rune) rune {
+		smiled = strings.ContainsRune(kindSigns, r) || smiled && (r == 0xFE0F || r >= 0x1F3FB && r <= 0x1F3FF)
+		if smiled {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// wordAround is the word of text that byte i is in.
+func wordAround(text string, i int) string {
+	from := strings.LastIndexFunc(text[:i], unicode.IsSpace) + 1
+	word := text[from:]
+	if n := strings.IndexFunc(text[i:], unicode.IsSpace); n >= 0 {
+		word = text[from : i+n]
+	}
+	if len(word) > 60 {
+		return ""
+	}
+	return strings.TrimFunc(word, unicode.IsSpace)
+}

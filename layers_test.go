@@ -175,7 +175,9 @@ var layers = map[string]layer{
 	// 0 words: pure.
 	"capabilities":           {pure: true, below: []string{"mess"}},
 	"capabilities/lexicon":   {pure: true, below: []string{"capabilities"}},
-	"capabilities/interpret": {pure: true, below: []string{"capabilities", "capabilities/lexicon", "internal/order", "internal/strictyaml", "mess"}},
+	"capabilities/grammar":   {pure: true, below: []string{"capabilities", "capabilities/lexicon", "mess"}},
+	"capabilities/catalog":   {pure: true, below: []string{"capabilities", "capabilities/grammar", "capabilities/lexicon", "internal/order", "internal/strictyaml", "mess"}},
+	"capabilities/interpret": {pure: true, below: []string{"capabilities", "capabilities/catalog", "capabilities/grammar", "capabilities/lexicon", "internal/order", "mess"}},
 	"internal/ascii":         {pure: true},
 	"internal/order":         {pure: true},
 	"mess":                   {pure: true, below: []string{"internal/ascii", "internal/strictyaml"}},

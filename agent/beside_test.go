@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/sim"
 	"github.com/messkit/messkit/exchange"
@@ -72,7 +72,7 @@ func (h *house) simulated(where *capabilities.Position) *sim.World {
 	}
 	h.cfg.Fit = picture.Fit
 	h.gateCfg.MaxActs.Requester, h.gateCfg.MaxActs.All = gate.Rate{N: 1000, Per: time.Minute}, gate.Rate{N: 1000, Per: time.Minute}
-	h.reads = agent.NewHome(interpret.Default(), things).In(capabilities.Home{Where: where, Facts: []string{"home-kitchen-access"}}, func() (time.Time, error) { return time.Now().UTC(), nil })
+	h.reads = agent.NewHome(catalog.Default(), things).In(capabilities.Home{Where: where, Facts: []string{"home-kitchen-access"}}, func() (time.Time, error) { return time.Now().UTC(), nil })
 	w, err := sim.WorldOf(drivers.Env{Shared: shared})
 	if err != nil {
 		h.t.Fatal(err)

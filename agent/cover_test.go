@@ -7,7 +7,7 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers/board/boardtest"
 	"github.com/messkit/messkit/drivers/gpiocover"
 	"github.com/messkit/messkit/mess"
@@ -23,7 +23,7 @@ func TestABlindOnTwoRelays(t *testing.T) {
 		cfg.Up, cfg.Down, cfg.TravelTime = "GPIO17", "GPIO27", 20*time.Second
 		d := gpiocover.New("kitchen-blind", cfg, chips)
 		h.more = append(h.more, agent.Device{Name: "kitchen-blind", Label: "kitchen blind", Driver: d})
-		h.reads = agent.NewHome(interpret.Default(), []agent.Thing{{
+		h.reads = agent.NewHome(catalog.Default(), []agent.Thing{{
 			Device: capabilities.Device{Name: "kitchen-blind", Label: "kitchen blind", Class: "blind", Area: "kitchen"}, Driver: d,
 		}})
 	}, func(h *house) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -13,7 +14,7 @@ import (
 // Home resolves requests with the devices as they are now: those that know places
 // (spills, rooms) are asked what is there, where a request may hang on that.
 type Home struct {
-	catalogue *interpret.Catalogue
+	catalogue *catalog.Catalog
 	things    []Thing
 	placed    []placed                  // the things that tell their own area
 	places    []*places                 // of the things that know places
@@ -50,7 +51,7 @@ type Thing struct {
 var _ Resolver = (*Home)(nil)
 
 // NewHome makes a home.
-func NewHome(c *interpret.Catalogue, things []Thing) *Home {
+func NewHome(c *catalog.Catalog, things []Thing) *Home {
 	h := &Home{catalogue: c}
 	for i, t := range things {
 		t.Commands = Commands(t.Driver)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
@@ -59,7 +59,7 @@ func TestPlacesAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newRoomy("kitchen", "bath")
 		light := capabilities.Device{Name: "lamp", Label: "lamp", Class: "light"}
-		h := agent.NewHome(interpret.Default(), []agent.Thing{
+		h := agent.NewHome(catalog.Default(), []agent.Thing{
 			{Device: capabilities.Device{Name: "vacuum", Label: "vacuum", Class: "vacuum"}, Driver: m},
 			{Device: light, Driver: new(lamp)},
 		})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/wait"
@@ -142,10 +143,10 @@ func heed(said string) string {
 	if said == yes || said == no {
 		return said
 	}
-	switch agrees, _, ends := interpret.MatchYesNo(said); {
+	switch agrees, _, ends := catalog.MatchYesNo(said); {
 	case ends:
 		return no
-	case agrees && !interpret.Limits(said):
+	case agrees && !interpret.HasLimit(said):
 		return yes
 	}
 	return ""

@@ -274,7 +274,7 @@ func yesOrNo(digest string) func(mess.Item) (verdict, bool) {
 			if i.Confirm == nil || i.ActionHash != "" && i.ActionHash != digest {
 				return verdict{}, false
 			}
-			if more := words(nil, i.Context); *i.Confirm && interpret.Limits(more) {
+			if more := words(nil, i.Context); *i.Confirm && interpret.HasLimit(more) {
 				return verdict{but: more}, true
 			}
 			return verdict{yes: *i.Confirm}, true

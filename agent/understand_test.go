@@ -15,7 +15,7 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
@@ -104,7 +104,7 @@ func TestUnderstandAsAfresh(t *testing.T) {
 			}
 			things := estate(n)
 			home := func(things []agent.Thing) *agent.Home {
-				return agent.NewHome(interpret.Default(), things).In(capabilities.Home{}, homeClock)
+				return agent.NewHome(catalog.Default(), things).In(capabilities.Home{}, homeClock)
 			}
 			lamp, cleaner := things[2].Driver.(*movable), newRoomy("attic")
 			things[9] = agent.Thing{Driver: cleaner, Device: capabilities.Device{Name: "robot", Label: "robot", Class: "vacuum", Area: "hall"}}
@@ -162,7 +162,7 @@ func TestUnderstandAsAfresh(t *testing.T) {
 func TestUnderstandWhileDevicesMove(t *testing.T) {
 	things := estate(40)
 	lamp := things[2].Driver.(*movable)
-	h := agent.NewHome(interpret.Default(), things)
+	h := agent.NewHome(catalog.Default(), things)
 	lights := func() string {
 		q := h.Resolve(mess.Request{Intent: "turn on the light in the attic"})
 		if q.Plan == nil {
@@ -216,7 +216,7 @@ func TestUnderstandFindsTheIndex(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		things := estate(1000)
-		h, cleaner := agent.NewHome(interpret.Default(), things), things[7].Driver.(*roomy)
+		h, cleaner := agent.NewHome(catalog.Default(), things), things[7].Driver.(*roomy)
 		h.Offers()
 		for _, rooms := range [][]string{{"hall"}, {"attic"}, {"attic", "hall"}} {
 			synctest.Wait()
@@ -227,7 +227,7 @@ func TestUnderstandFindsTheIndex(t *testing.T) {
 		}
 	})
 	quiet := slices.DeleteFunc(estate(1000), func(t agent.Thing) bool { _, knows := t.Driver.(drivers.Areas); return knows })
-	h := agent.NewHome(interpret.Default(), quiet)
+	h := agent.NewHome(catalog.Default(), quiet)
 	h.Offers()
 	cheap(t, h)
 }
@@ -247,7 +247,7 @@ func BenchmarkUnderstand(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			things := estate(n)
 			requests := estateRequests(things)
-			h := agent.NewHome(interpret.Default(), things).In(capabilities.Home{}, homeClock)
+			h := agent.NewHome(catalog.Default(), things).In(capabilities.Home{}, homeClock)
 			h.Now() // builds the resolver, and asks each vacuum for its rooms
 			i := 0
 			for b.Loop() {

@@ -64,7 +64,7 @@ func (v verbs) observedYes(ctx context.Context, r *result, facts []drivers.Fact)
 	}
 	for _, f := range facts {
 		there, tells := f.Value.(bool)
-		if tells && slices.ContainsFunc(strings.Fields(f.Name), func(word string) bool { return interpret.SameWord(word, thing) }) {
+		if tells && slices.ContainsFunc(strings.Fields(f.Name), func(word string) bool { return interpret.EqualIgnoringPlural(word, thing) }) {
 			r.yes = &there
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/order"
 )
@@ -33,13 +34,13 @@ func (x *request) able(readings []reading) []reading {
 // measuring are the devices that are named and asked for all that they measure, though
 // they are no sensors by their class: a plug that knows its power, a vacuum its battery.
 func (x *request) measuring(rd *reading) []int {
-	c := rd.capability
-	if !c.senses() || rd.slot("device") == nil || rd.value("quantity") != "" || !x.demand.measures(rd) {
+	c := rd.Capability
+	if !c.MeasuresQuantity() || rd.slot("device") == nil || rd.value("quantity") != "" || !x.demand.measures(rd) {
 		return nil
 	}
 	return x.those(rd, func(d int) bool {
 		dev := &x.r.home.Devices[d]
-		return dev.Quantities == nil && slices.Contains(dev.Commands, capabilities.ReadState) && rd.sentence.suits(x.r.class[d])
+		return dev.Quantities == nil && slices.Contains(dev.Commands, capabilities.ReadState) && rd.Pattern.Suits(x.r.class[d])
 	})
 }
 
@@ -55,27 +56,22 @@ func (x *request) those(rd *reading, fits func(d int) bool) []int {
 	if x.demand.location == "" && x.demand.capabilities == nil {
 		return list
 	}
-	return slices.DeleteFunc(list, func(d int) bool { return !x.demand.allows(x.r, rd.capability, x.r.home.Devices[d]) })
-}
-
-// senses reports whether a capability is to tell what is measured.
-func (c *capability) senses() bool {
-	return c.Command == capabilities.ReadState && slices.ContainsFunc(c.Also, func(a fixed) bool { return a.Quantity != "" })
+	return slices.DeleteFunc(list, func(d int) bool { return !x.demand.allows(x.r, rd.Capability, x.r.home.Devices[d]) })
 }
 
 // candidates are the devices that can do what the reading says.
 func (x *request) candidates(rd *reading) []int {
 	quantity := rd.value("quantity")
 	list := x.those(rd, func(d int) bool {
-		return x.r.can(rd.capability, quantity, d) && rd.sentence.suits(x.r.class[d])
+		return x.r.can(rd.Capability, quantity, d) && rd.Pattern.Suits(x.r.class[d])
 	})
 	full := x.r.index.among(list, func(d int) bool {
-		return slices.Contains(x.r.home.Devices[d].Commands, rd.capability.Command)
+		return slices.Contains(x.r.home.Devices[d].Commands, rd.Capability.Command)
 	})
 	if len(full) > 0 {
 		list = full
 	}
-	if q := x.r.catalogue.quantities[quantity]; len(list) > 1 && rd.slot("device") == nil {
+	if q := x.r.catalogue.Quantities[quantity]; len(list) > 1 && rd.slot("device") == nil {
 		list = x.r.firstClass(list, q.Classes)
 	}
 	if thing := rd.value("thing"); len(list) > 1 && thing != "" && rd.slot("view") == nil && rd.slot("device") == nil {
@@ -86,7 +82,7 @@ func (x *request) candidates(rd *reading) []int {
 
 // whereKept keeps the devices that see the place where a thing is looked for.
 func (r *Interpreter) whereKept(list []int, thing string) []int {
-	for place, things := range r.catalogue.lexicon.lists.Kept {
+	for place, things := range r.catalogue.Frames.Lists.Kept {
 		if !slices.Contains(things, thing) {
 			continue
 		}
@@ -111,14 +107,14 @@ func (r *Interpreter) firstClass(list []int, classes []string) []int {
 }
 
 // can reports whether device d has the verb for a capability, and the class.
-func (r *Interpreter) can(c *capability, quantity string, d int) bool {
-	if c.command(&r.home.Devices[d]) == "" || quantity != "" && !r.home.Devices[d].Reports(quantity) {
+func (r *Interpreter) can(c *grammar.Capability, quantity string, d int) bool {
+	if c.CommandFor(&r.home.Devices[d]) == "" || quantity != "" && !r.home.Devices[d].Reports(quantity) {
 		return false
 	}
-	if q, ok := r.catalogue.quantities[quantity]; ok && len(q.Classes) > 0 {
+	if q, ok := r.catalogue.Quantities[quantity]; ok && len(q.Classes) > 0 {
 		return slices.Contains(q.Classes, r.class[d])
 	}
-	return c.suits(r.class[d])
+	return c.Suits(r.class[d])
 }
 
 // meantBy lists the devices that the words of the reading allow, in order. named is false
@@ -126,11 +122,11 @@ func (r *Interpreter) can(c *capability, quantity string, d int) bool {
 func (x *request) meantBy(rd *reading) (list []int, named bool) {
 	var lists [][]int
 	for _, b := range rd.slots {
-		switch b.kind {
+		switch b.Kind {
 		case "device", "view", "spot":
-			lists = append(lists, b.match.Devices)
+			lists = append(lists, b.Match.Devices)
 		case "area":
-			lists = append(lists, x.r.index.in(b.match.Value))
+			lists = append(lists, x.r.index.in(b.Match.Value))
 		}
 	}
 	if len(lists) == 0 {
@@ -152,13 +148,13 @@ func (x *request) meantBy(rd *reading) (list []int, named bool) {
 // meant reports whether the words of the reading allow device d.
 func (x *request) meant(rd *reading, d int) bool {
 	for _, b := range rd.slots {
-		switch b.kind {
+		switch b.Kind {
 		case "device", "view", "spot":
-			if !slices.Contains(b.match.Devices, d) {
+			if !slices.Contains(b.Match.Devices, d) {
 				return false
 			}
 		case "area":
-			if !x.r.in(d, b.match.Value) {
+			if !x.r.in(d, b.Match.Value) {
 				return false
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -22,7 +23,7 @@ func stage() capabilities.Home {
 
 // What is set off is once, and a matter of access unless its device says less.
 func TestActivate(t *testing.T) {
-	r := interpret.New(interpret.Default(), stage())
+	r := interpret.New(catalog.Default(), stage())
 	for text, want := range map[string]string{
 		"activate movie night":                   "activate movie",
 		"activate the movie night scene":         "activate movie",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -64,7 +65,7 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 	}
 	if x.words().Conditionals.Longest(all, 0) > 0 { // "when I get home, turn on the light"
 		for i := 2; i < len(all); i++ {
-			if !x.r.catalogue.lexicon.orders[all[i].Folded] {
+			if !x.r.catalogue.Frames.OrderWords[all[i].Folded] {
 				continue
 			}
 			if out, ok := again(all[i:], []string{lexicon.Join(all[:i])}, 0); ok {
@@ -79,7 +80,7 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 		if out, ok := again(all[:end:end], []string{lexicon.Join(all[end:])}, 0); ok {
 			return out, true
 		}
-		if !x.r.catalogue.lexicon.loose[all[end-1].Folded] {
+		if !x.r.catalogue.Frames.LooseWords[all[end-1].Folded] {
 			break
 		}
 	}
@@ -92,7 +93,7 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 func (x *request) without() (capabilities.Outcome, bool) {
 	if x.skips == 0 {
 		x.read()
-		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.capability.Effect == capabilities.Query })
+		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.Capability.Effect == capabilities.Query })
 		if len(acts) > 0 {
 			return x.choose(acts), true
 		}
@@ -117,8 +118,8 @@ func (x *request) hasOrder() bool {
 		if w.Negations.Longest(x.tokens, i) > 0 || w.Reported.Longest(x.tokens, i) > 0 || x.repeats(i) {
 			return false
 		}
-		order = order || c.lexicon.orders[t.Folded] || c.lexicon.acting[t.Folded]
-		thing = thing || x.r.names.words[t.Folded] || c.lexicon.naming[t.Folded]
+		order = order || c.Frames.OrderWords[t.Folded] || c.Frames.ActWords[t.Folded]
+		thing = thing || x.r.names.words[t.Folded] || c.Frames.NamingWords[t.Folded]
 	}
 	return order && thing
 }
@@ -126,13 +127,13 @@ func (x *request) hasOrder() bool {
 // opposed reports whether word i says two things of which only one can be: "on and
 // off", "up or down".
 func (x *request) opposed(i int) bool {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	either := i + 2
 	if either >= len(x.tokens) || x.words().Joining.Longest(x.tokens, i+1) == 0 && x.tokens[i+1].Text != "or" {
 		return false
 	}
-	says := func(i int) (all signal) {
-		l.says.Each(x.tokens, i, func(end int, s signal) {
+	says := func(i int) (all catalog.Feature) {
+		l.Signals.Each(x.tokens, i, func(end int, s catalog.Feature) {
 			if end == i+1 {
 				all |= s
 			}
@@ -141,8 +142,8 @@ func (x *request) opposed(i int) bool {
 	}
 	a, b := says(i), says(either)
 	for _, pair := range [][2]string{{"on", "off"}, {"up", "down"}} {
-		one, other := l.bits[pair[0]], l.bits[pair[1]]
-		if a.has(one) && b.has(other) || a.has(other) && b.has(one) {
+		one, other := l.Bits[pair[0]], l.Bits[pair[1]]
+		if a.Has(one) && b.Has(other) || a.Has(other) && b.Has(one) {
 			return true
 		}
 	}
@@ -152,9 +153,9 @@ func (x *request) opposed(i int) bool {
 // valued reports whether a colour or a level stands at word i or behind it: that is
 // another than what was read, and not beside it.
 func (x *request) valued(i int) bool {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	for ; i < len(x.tokens); i++ {
-		if l.colour.Longest(x.tokens, i) > 0 || l.level.Longest(x.tokens, i) > 0 {
+		if l.Colors.Longest(x.tokens, i) > 0 || l.Levels.Longest(x.tokens, i) > 0 {
 			return true
 		}
 	}
@@ -224,10 +225,10 @@ func (x *request) remarked(order []lexicon.Token, remark string) (capabilities.O
 // when.
 func (x *request) commands(tokens []lexicon.Token) bool {
 	y := &request{r: x.r, tokens: tokens}
-	l, w := &x.r.catalogue.lexicon, x.words()
+	l, w := &x.r.catalogue.Frames, x.words()
 	for i, t := range tokens {
-		if l.orders[t.Folded] || l.acting[t.Folded] && x.r.catalogue.context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
-			w.CardinalEnd(tokens, i) > i || l.colour.Longest(tokens, i) > 0 || l.level.Longest(tokens, i) > 0 {
+		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] && x.r.catalogue.Context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
+			w.CardinalEnd(tokens, i) > i || l.Colors.Longest(tokens, i) > 0 || l.Levels.Longest(tokens, i) > 0 {
 			return true
 		}
 	}
@@ -245,12 +246,12 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 	if x.asks || x.part || len(x.tokens) > maxAlmost {
 		return capabilities.Outcome{}, false
 	}
-	c, l := x.r.catalogue, &x.r.catalogue.lexicon
+	c, l := x.r.catalogue, &x.r.catalogue.Frames
 	var wrong []int
 	likely := false
 	for i, t := range x.tokens {
-		if x.r.knows(t) || c.vocabulary[t.Folded] || c.timely[t.Folded] {
-			likely = likely || l.orders[t.Folded] || l.acting[t.Folded] || x.r.names.words[t.Folded] || l.naming[t.Folded]
+		if x.r.knows(t) || c.Vocabulary[t.Folded] || c.TimeWords[t.Folded] {
+			likely = likely || l.OrderWords[t.Folded] || l.ActWords[t.Folded] || x.r.names.words[t.Folded] || l.NamingWords[t.Folded]
 		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.words().Reported.Longest(x.tokens, i) > 0 {
 			return capabilities.Outcome{}, false
 		}
@@ -299,7 +300,7 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 
 // actsBy reports whether a capability changes the world.
 func (x *request) actsBy(id string) bool {
-	c := x.r.catalogue.find(id)
+	c := x.r.catalogue.Find(id)
 	return c != nil && c.Effect != capabilities.Query
 }
 

@@ -2,49 +2,22 @@ package interpret
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
-
-// amountWords adds the words of amounts to a list.
-func (l *frameLexicon) amountWords(into map[string]bool) {
-	l.share.AddWords(into)
-	l.white.AddWords(into)
-	l.side.AddWords(into)
-	l.degree.AddWords(into)
-	l.kelvin.AddWords(into)
-}
-
-// amounts compiles the words of amounts.
-func (l *frameLexicon) amounts(w *lexicon.Lexicon) {
-	l.share, l.white, l.side = &lexicon.Trie[float64]{}, &lexicon.Trie[float64]{}, &lexicon.Trie[string]{}
-	for _, text := range slices.Sorted(maps.Keys(l.lists.Shares)) {
-		l.share.Add(w.Bare(w.Tokens(text)), l.lists.Shares[text])
-	}
-	for _, text := range slices.Sorted(maps.Keys(l.lists.Whites)) {
-		l.white.Add(w.Tokens(text), l.lists.Whites[text])
-	}
-	for _, text := range l.lists.Sides {
-		l.side.Add(w.Tokens(text), text)
-	}
-	l.degree, l.kelvin = w.Set(l.lists.Degrees), w.Set(l.lists.Kelvins)
-}
 
 // unsaidUnit is the unit of a number that was said without one, where one is needed.
 const unsaidUnit = "unsaid"
 
-// amountKinds are the gaps that hold a number with its unit.
-var amountKinds = []string{"angle", "kelvin", "percent", "percentage", "temperature"}
-
 // amountMatches are the readings of the words from i on as an amount of the kind.
 func (x *request) amountMatches(kind string, i int) []lexicon.SlotValue {
 	var list []lexicon.SlotValue
-	l, w := &x.r.catalogue.lexicon, x.words()
+	l, w := &x.r.catalogue.Frames, x.words()
 	add := func(end int, n float64) {
 		list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n)})
 	}
@@ -55,28 +28,28 @@ func (x *request) amountMatches(kind string, i int) []lexicon.SlotValue {
 	}
 	switch kind {
 	case "percent":
-		l.share.Each(x.tokens, i, add)
-		w.EachCardinal(x.tokens, i, func(end int, n float64) { united(l.percentOf, end, n) })
+		l.Shares.Each(x.tokens, i, add)
+		w.EachCardinal(x.tokens, i, func(end int, n float64) { united(l.Percent, end, n) })
 	case "percentage": // of which is known what it is
 		w.EachCardinal(x.tokens, i, func(end int, n float64) {
-			if k := l.percentOf.Longest(x.tokens, end); n >= 0 && n <= 100 {
+			if k := l.Percent.Longest(x.tokens, end); n >= 0 && n <= 100 {
 				add(end+k, n)
 			}
 		})
 	case "angle":
 		w.EachCardinal(x.tokens, i, func(end int, n float64) {
-			if united(l.degree, end, n); end == len(x.tokens) && !x.named(i) { // it is asked whether these are degrees
+			if united(l.Degrees, end, n); end == len(x.tokens) && !x.named(i) { // it is asked whether these are degrees
 				list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n), Unit: unsaidUnit})
 			}
 		})
 	case "temperature":
 		return x.temperatures(i)
 	case "kelvin":
-		l.white.Each(x.tokens, i, add)
-		w.EachCardinal(x.tokens, i, func(end int, n float64) { united(l.kelvin, end, n) })
+		l.Whites.Each(x.tokens, i, add)
+		w.EachCardinal(x.tokens, i, func(end int, n float64) { united(l.Kelvins, end, n) })
 		if i < len(x.tokens) { // "2700k"
 			digits, unit := lexicon.CutNumber(x.tokens[i].Text)
-			if n, err := strconv.ParseFloat(digits, 64); err == nil && unit != "" && l.kelvin.Longest([]lexicon.Token{{Text: unit, Folded: unit}}, 0) == 1 {
+			if n, err := strconv.ParseFloat(digits, 64); err == nil && unit != "" && l.Kelvins.Longest([]lexicon.Token{{Text: unit, Folded: unit}}, 0) == 1 {
 				add(i+1, n)
 			}
 		}
@@ -92,7 +65,7 @@ func (x *request) temperatures(i int) []lexicon.SlotValue {
 		if m.Unit == "" && (x.named(i) || m.End < len(x.tokens) && x.words().Measures[x.tokens[m.End].Folded]) {
 			continue // a number without its unit is another, and one in a name is none
 		}
-		if celsius, ok := x.r.catalogue.inUnitOf("temperature", &m); ok {
+		if celsius, ok := x.r.catalogue.ConvertTo("temperature", &m); ok {
 			list = append(list, lexicon.SlotValue{End: m.End, Amount: celsius, Value: lexicon.DecimalText(celsius)})
 		}
 	}
@@ -102,7 +75,7 @@ func (x *request) temperatures(i int) []lexicon.SlotValue {
 // positionMatches are the angles with a name at word i, and sides that may have none.
 func (x *request) positionMatches(i int) []lexicon.SlotValue {
 	list := x.called(x.r.names.positions, i)
-	x.r.catalogue.lexicon.side.Each(x.tokens, i, func(end int, side string) {
+	x.r.catalogue.Frames.Sides.Each(x.tokens, i, func(end int, side string) {
 		if !slices.ContainsFunc(list, func(m lexicon.SlotValue) bool { return m.End >= end }) {
 			list = append(list, lexicon.SlotValue{End: end, Value: side})
 		}
@@ -144,19 +117,10 @@ func (x *request) measure(rd *reading, d int) (capabilities.Outcome, bool) {
 		limits, bounded := x.r.home.Devices[d].Within[a.Key]
 		n, number := a.Value.(float64)
 		if bounded && number && (n < limits.Min || n > limits.Max) {
-			return x.refuse(fmt.Sprintf("the %s cannot be set to %s %s; %s", x.r.label(d), lexicon.DecimalText(n), unitOf(rd.capability, a.Key), x.r.bounds(d, a.Key, limits)), nil), false
+			return x.refuse(fmt.Sprintf("the %s cannot be set to %s %s; %s", x.r.label(d), lexicon.DecimalText(n), grammar.UnitOf(rd.Capability, a.Key), x.r.bounds(d, a.Key, limits)), nil), false
 		}
 	}
 	return capabilities.Outcome{}, true
-}
-
-func unitOf(c *capability, key string) string {
-	for _, p := range c.Parameters {
-		if p.Name == key {
-			return p.Unit
-		}
-	}
-	return ""
 }
 
 // bounds says what a device can be set to.

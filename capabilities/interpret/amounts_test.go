@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
 // measured is a home with things that take amounts.
 func measured() *interpret.Interpreter {
-	return interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	return interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "blind", Label: "bedroom blind", Aliases: []string{"blinds"}, Class: "blind", Area: "bedroom", Commands: []capabilities.Command{
 			capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState,
 		}},

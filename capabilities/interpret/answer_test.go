@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -106,7 +107,7 @@ func TestAnswerGoesOn(t *testing.T) {
 	second := h.Devices[6]
 	second.Name, second.Label = "hoover", "old hoover"
 	h.Devices = append(h.Devices, second)
-	r := interpret.New(interpret.Default(), h)
+	r := interpret.New(catalog.Default(), h)
 	req := ask("could you vacuum the kitchen?")
 
 	q := question(t, r, req)
@@ -136,7 +137,7 @@ func TestAnswerToWhatIsGone(t *testing.T) {
 	q := question(t, resolver(), req)
 	h := house()
 	h.Devices[0].Commands = nil // the porch light
-	r := interpret.New(interpret.Default(), h)
+	r := interpret.New(catalog.Default(), h)
 	want := "? device: reading lamp, ceiling light"
 	if o := r.Answer(q, nil, "porch light", req); got(o) != want {
 		t.Errorf("Answer = %q, want %q", got(o), want)
@@ -184,7 +185,7 @@ func TestMatchYesNo(t *testing.T) {
 		{"please stop now", false, true, true},
 	}
 	for _, tt := range tests {
-		if yes, no, stop := interpret.MatchYesNo(tt.text); yes != tt.yes || no != tt.no || stop != tt.stop {
+		if yes, no, stop := catalog.MatchYesNo(tt.text); yes != tt.yes || no != tt.no || stop != tt.stop {
 			t.Errorf("MatchYesNo(%q) = %t, %t, %t; want %t, %t, %t", tt.text, yes, no, stop, tt.yes, tt.no, tt.stop)
 		}
 	}

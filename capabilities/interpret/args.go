@@ -3,9 +3,9 @@ package interpret
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -22,18 +22,18 @@ func unmeasured(n float64) string {
 }
 
 // argsOf are the parameters that a frame and the words give.
-func (x *request) argsOf(f *frame, so framed) mess.Object {
-	l := &x.r.catalogue.lexicon
+func (x *request) argsOf(f *catalog.Frame, so framed) mess.Object {
+	l := &x.r.catalogue.Frames
 	var o mess.Object
 	if by := f.Change; by != 0 {
 		switch {
-		case so.signals.has(l.bits[differs]) && by < 0:
+		case so.signals.Has(l.Bits[catalog.DifferenceFeature]) && by < 0:
 			by = -so.level
-		case so.signals.has(l.bits[differs]):
+		case so.signals.Has(l.Bits[catalog.DifferenceFeature]):
 			by = so.level
-		case so.signals.has(l.bits["bit"]):
+		case so.signals.Has(l.Bits["bit"]):
 			by /= 2
-		case so.signals.has(l.bits["lots"]):
+		case so.signals.Has(l.Bits["lots"]):
 			by *= 2
 		}
 		o = o.Set("change", by)
@@ -41,10 +41,10 @@ func (x *request) argsOf(f *frame, so framed) mess.Object {
 	switch {
 	case f.Level != 0:
 		o = o.Set("level", f.Level)
-	case so.signals.has(l.bits[level]) && f.of.Command == capabilities.Dim:
+	case so.signals.Has(l.Bits[catalog.LevelFeature]) && f.Of.Command == capabilities.Dim:
 		o = o.Set("level", so.level)
 	}
-	if so.colour != "" && f.of.Command == capabilities.Tint {
+	if so.colour != "" && f.Of.Command == capabilities.Tint {
 		o = o.Set("colour", so.colour)
 	}
 	return o
@@ -52,16 +52,6 @@ func (x *request) argsOf(f *frame, so framed) mess.Object {
 
 // amountField is the field of a question whether an amount is how much, or by how much.
 const amountField = "amount"
-
-// differing is the frame of what frame f would be with a difference in place of a level,
-// nil if there is none.
-func (l *frameLexicon) differing(f *frame, s signal) *frame {
-	s = s&^l.bits[level] | l.bits[differs]
-	if i := slices.IndexFunc(l.lists.Frames, func(o *frame) bool { return o.Change != 0 && o.of.Command == f.of.Command && o.fits(s) }); i >= 0 {
-		return l.lists.Frames[i]
-	}
-	return nil
-}
 
 // byOrTo asks whether an amount is how much, or by how much, and puts it in.
 func (x *request) byOrTo(rd *reading) (capabilities.Outcome, bool) {
@@ -76,7 +66,7 @@ func (x *request) byOrTo(rd *reading) (capabilities.Outcome, bool) {
 		q.Text, q.Given = "it is one of the two; "+q.Text, without(x.given, q.Field)
 		return capabilities.Outcome{Question: &q}, false
 	case picked[0] == options[1]:
-		rd.sentence, rd.args = rd.other, mess.Object{{Key: "change", Value: rd.number}}
+		rd.Pattern, rd.args = rd.other, mess.Object{{Key: "change", Value: rd.number}}
 	}
 	rd.doubt = ""
 	return capabilities.Outcome{}, true
@@ -84,7 +74,7 @@ func (x *request) byOrTo(rd *reading) (capabilities.Outcome, bool) {
 
 // param asks for a parameter that a frame leaves open, and puts it in.
 func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	var q capabilities.Question
 	values := map[string]any{}
 	switch rd.asks {
@@ -94,8 +84,8 @@ func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
 		return x.byOrTo(rd)
 	case "colour":
 		q = capabilities.Question{Field: "colour", Text: "which colour?"}
-		for _, name := range l.lists.Offered {
-			if hex, ok := l.lists.Colours[name]; ok {
+		for _, name := range l.Lists.Offered {
+			if hex, ok := l.Lists.Colours[name]; ok {
 				q.Options, values[name] = append(q.Options, name), hex
 			}
 		}

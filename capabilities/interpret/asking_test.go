@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -24,7 +25,7 @@ func rich() *interpret.Interpreter {
 		})
 	h.Now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	h.Facts = []string{"home-kitchen-access"}
-	return interpret.New(interpret.Default(), h)
+	return interpret.New(catalog.Default(), h)
 }
 
 // Whoever asks is answered, and nothing acts, however it is asked.
@@ -119,7 +120,7 @@ func TestMoreOrders(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q, want %q", intent, got(o), want)
 		}
 	}
-	if yes, no, _ := interpret.MatchYesNo("y"); !yes || no {
+	if yes, no, _ := catalog.MatchYesNo("y"); !yes || no {
 		t.Error(`"y" is no yes`)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -136,7 +137,7 @@ func (x *request) limited(rd *reading) (capabilities.Outcome, bool) {
 // limits reports whether a line of context is more than a fact: it forbids, sets
 // a condition or a time, calls off, or has signs.
 func (r *Interpreter) limits(line string) bool {
-	w := r.catalogue.words
+	w := r.catalogue.Words
 	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.Tokens(line)}
 	if char, _ := r.sign(line); char != "" {
 		return true
@@ -157,11 +158,11 @@ func (r *Interpreter) limits(line string) bool {
 	return false
 }
 
-// Limits reports whether what is said beside a yes is more than a fact: see the
+// HasLimit reports whether what is said beside a yes is more than a fact: see the
 // context of a request.
-func Limits(text string) bool { return nowhere().limitsAny(text) }
+func HasLimit(text string) bool { return nowhere().limitsAny(text) }
 
-var nowhere = sync.OnceValue(func() *Interpreter { return New(Default(), capabilities.Home{}) })
+var nowhere = sync.OnceValue(func() *Interpreter { return New(catalog.Default(), capabilities.Home{}) })
 
 func (r *Interpreter) limitsAny(text string) bool {
 	for line := range strings.Lines(text) {

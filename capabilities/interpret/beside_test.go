@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -138,7 +139,7 @@ func TestContextComesBeforeQuestions(t *testing.T) {
 	}
 	req := mess.Request{Intent: "make it cosy", Requires: []mess.Capability{needs("switch-on", "devices", []any{"ceiling"})}}
 	req.Context = []mess.Entry{mess.TextEntry("not yet")}
-	if o := interpret.New(interpret.Default(), house()).Resolve(req); o.Refusal == nil {
+	if o := interpret.New(catalog.Default(), house()).Resolve(req); o.Refusal == nil {
 		t.Errorf("Resolve = %q, want a refusal", got(o))
 	}
 }
@@ -161,7 +162,7 @@ func TestWhatIsSaidBesideAnAnswer(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{"": false, "go on, the floor is dirty": false, "but not the kitchen": true, "❌": true, "later": true} {
-		if interpret.Limits(text) != want {
+		if interpret.HasLimit(text) != want {
 			t.Errorf("Limits(%q) = %t, want %t", text, !want, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestBlindsUpAndDown(t *testing.T) {
 	h := house()
 	h.Devices = append(h.Devices, capabilities.Device{Name: "bedroom-blind", Class: "blind", Area: "bedroom", Commands: []capabilities.Command{capabilities.Open, capabilities.Shut}})
-	r := interpret.New(interpret.Default(), h)
+	r := interpret.New(catalog.Default(), h)
 	for intent, want := range map[string]string{
 		"blinds down":                       "close bedroom-blind",
 		"bring the blinds down":             "close bedroom-blind",

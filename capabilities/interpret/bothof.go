@@ -4,22 +4,23 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 )
 
 // bothOf reads an order that says a colour and a level as one for each, for the same things:
 // "hall light red at 30 percent". Each must be a plan that needs no yes.
 func (x *request) bothOf(ways []framed) (capabilities.Outcome, bool) {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	i := slices.IndexFunc(ways, func(so framed) bool {
-		return so.signals.has(l.bits[tone]) && so.signals.has(l.bits[level]) && !so.spread && !so.vague
+		return so.signals.Has(l.Bits[catalog.ColorFeature]) && so.signals.Has(l.Bits[catalog.LevelFeature]) && !so.spread && !so.vague
 	})
 	if i < 0 || x.skips > 0 || x.part {
 		return capabilities.Outcome{}, false
 	}
 	var steps []capabilities.Plan
-	for _, without := range []string{level, tone} {
+	for _, without := range []string{catalog.LevelFeature, catalog.ColorFeature} {
 		one := ways[i]
-		one.signals &^= l.bits[without]
+		one.signals &^= l.Bits[without]
 		able := x.able(x.fitting([]framed{one}))
 		if len(able) == 0 {
 			return capabilities.Outcome{}, false

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
 func TestDefinitions(t *testing.T) {
 	var ids []string
-	for _, d := range interpret.Default().Definitions() {
+	for _, d := range catalog.Default().Definitions() {
 		ids = append(ids, d.ID)
 		if d.Description == "" || len(d.Tags) == 0 {
 			t.Errorf("%s has no description or tags", d.ID)
@@ -32,7 +34,7 @@ func TestDefinitions(t *testing.T) {
 func own(yaml string) fstest.MapFS { return fstest.MapFS{"own.yaml": {Data: []byte(yaml)}} }
 
 func TestLoadAddsAndReplaces(t *testing.T) {
-	c, err := interpret.Load(interpret.English(), own(`
+	c, err := catalog.Load(catalog.English(), own(`
 classes: {light: [light, lamp, glim]}
 capabilities:
   - id: illuminate
@@ -55,7 +57,7 @@ capabilities:
 }
 
 func TestLoadTellsAllMistakes(t *testing.T) {
-	_, err := interpret.Load(interpret.English(), own(`
+	_, err := catalog.Load(catalog.English(), own(`
 capabilities:
   - id: bad
     description: be wrong
@@ -78,14 +80,14 @@ capabilities:
 			t.Errorf("the error does not tell %q:\n%v", want, err)
 		}
 	}
-	if _, err = interpret.Load(own("capabilitys: []")); err == nil || !strings.Contains(err.Error(), "own.yaml:1: capabilitys: unknown key") {
+	if _, err = catalog.Load(own("capabilitys: []")); err == nil || !strings.Contains(err.Error(), "own.yaml:1: capabilitys: unknown key") {
 		t.Errorf("Load = %v, want the unknown key", err)
 	}
 }
 
 func TestTemplates(t *testing.T) {
 	for _, text := range []string{"turn on {device}", "(a|b) [c|d] <rule> {area:place}", "((a|b c)|[d])"} {
-		tmpl, err := interpret.ParseTemplate(text)
+		tmpl, err := grammar.ParseTemplate(text)
 		if err != nil || tmpl.String() != text {
 			t.Errorf("ParseTemplate(%q) = %q, %v", text, tmpl, err)
 		}
@@ -94,7 +96,7 @@ func TestTemplates(t *testing.T) {
 		"", " ", "a|b", "(a", "a)", "[a", "(a||b)", "()", "{a", "{}", "{A}", "{a:}", "<a", "<A>", "light[s]", "don't", "Turn on", "a-b", "a, b",
 		strings.Repeat("(", 40) + "a" + strings.Repeat(")", 40),
 	} {
-		if tmpl, err := interpret.ParseTemplate(text); err == nil {
+		if tmpl, err := grammar.ParseTemplate(text); err == nil {
 			t.Errorf("ParseTemplate(%q) = %q, want an error", text, tmpl)
 		}
 	}
@@ -102,7 +104,7 @@ func TestTemplates(t *testing.T) {
 
 func TestTooManyForms(t *testing.T) {
 	one := "[(a|b|c|d|e|f|g|h|i|j)] "
-	_, err := interpret.Load(interpret.English(), own("rules: {loop: x <loop>}\n"+`
+	_, err := catalog.Load(catalog.English(), own("rules: {loop: x <loop>}\n"+`
 capabilities:
   - id: wide
     description: be wide
@@ -125,14 +127,14 @@ func FuzzParseTemplate(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		tmpl, err := interpret.ParseTemplate(text)
+		tmpl, err := grammar.ParseTemplate(text)
 		if err != nil {
 			if tmpl.String() != "" {
 				t.Fatalf("ParseTemplate(%q) fails and gives %q", text, tmpl)
 			}
 			return
 		}
-		again, err := interpret.ParseTemplate(tmpl.String())
+		again, err := grammar.ParseTemplate(tmpl.String())
 		if err != nil || again.String() != tmpl.String() {
 			t.Fatalf("ParseTemplate(%q) prints %q, which reads as %q, %v", text, tmpl, again, err)
 		}

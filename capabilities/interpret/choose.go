@@ -5,37 +5,38 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // choose makes one outcome of the readings that can be done.
 func (x *request) choose(able []reading) capabilities.Outcome {
 	if x.asks { // "garage door open?" asks how it is
-		looks := slices.DeleteFunc(slices.Clone(able), func(rd reading) bool { return rd.capability.Effect != capabilities.Query })
+		looks := slices.DeleteFunc(slices.Clone(able), func(rd reading) bool { return rd.Capability.Effect != capabilities.Query })
 		if len(looks) > 0 {
 			able = looks
 		}
 	}
-	everything := func(rd reading) bool { return rd.ofWhat() && rd.capability.Command == capabilities.SetSwitch }
+	everything := func(rd reading) bool { return rd.ofWhat() && rd.Capability.Command == capabilities.SetSwitch }
 	if slices.ContainsFunc(able, everything) { // "start everything in the kitchen" is not to vacuum it
 		able = slices.DeleteFunc(slices.Clone(able), func(rd reading) bool { return rd.ofWhat() && !everything(rd) })
 	}
 	able = ofItsKind(able)
 	best := able[0]
-	if best.capability.Effect == capabilities.Query && len(best.devices) > 1 { // where one answers, nobody is asked which
+	if best.Capability.Effect == capabilities.Query && len(best.devices) > 1 { // where one answers, nobody is asked which
 		for _, rd := range able[1:] {
-			if rd.how == best.how && rd.capability.Effect == capabilities.Query && len(rd.devices) == 1 {
+			if rd.how == best.how && rd.Capability.Effect == capabilities.Query && len(rd.devices) == 1 {
 				best = rd
 				break
 			}
 		}
 	}
 	x.explainReading(&best, able)
-	if best.capability.Effect != capabilities.Query {
+	if best.Capability.Effect != capabilities.Query {
 		for _, rd := range able[1:] {
-			if rd.how == best.how && rd.ofWhat() && len(rd.capability.Classes) != 1 {
-				if rd.capability.Command == capabilities.SetSwitch { // more things are switched than cleaned with
-					x.explain.Capability = rd.capability.ID
+			if rd.how == best.how && rd.ofWhat() && len(rd.Capability.Classes) != 1 {
+				if rd.Capability.Command == capabilities.SetSwitch { // more things are switched than cleaned with
+					x.explain.Capability = rd.Capability.ID
 				}
 				return x.settle(&rd)
 			}
@@ -57,18 +58,18 @@ func (x *request) choose(able []reading) capabilities.Outcome {
 // is made for their classes: "start the kettle" is more than to switch something on.
 func ofItsKind(able []reading) []reading {
 	return slices.DeleteFunc(slices.Clone(able), func(rd reading) bool {
-		c := rd.capability
+		c := rd.Capability
 		return len(c.Classes) == 0 && slices.ContainsFunc(able, func(o reading) bool {
-			return len(o.capability.Classes) > 0 && o.capability.Command == c.Command && o.how >= rd.how && slices.Equal(o.devices, rd.devices) &&
-				slices.Equal(o.capability.args(), c.args()) && slices.Equal(o.args, rd.args)
+			return len(o.Capability.Classes) > 0 && o.Capability.Command == c.Command && o.how >= rd.how && slices.Equal(o.devices, rd.devices) &&
+				slices.Equal(o.Capability.FixedArgs(), c.FixedArgs()) && slices.Equal(o.args, rd.args)
 		})
 	})
 }
 
 // made is the capability that stands for c with the class of device d, else c: to
 // switch a kettle on is to start it, however it is said.
-func (r *Interpreter) made(c *capability, d int) *capability {
-	for _, one := range r.catalogue.list {
+func (r *Interpreter) made(c *grammar.Capability, d int) *grammar.Capability {
+	for _, one := range r.catalogue.Capabilities {
 		if one.Covers == c.ID && slices.Contains(one.Classes, r.class[d]) {
 			return one
 		}
@@ -84,12 +85,12 @@ func (rd *reading) ofWhat() bool {
 
 // sweeps reports whether it is to turn off everything of one place.
 func (rd *reading) sweeps() bool {
-	return rd.ofWhat() && rd.value("area") != "" && rd.capability.Command == capabilities.SetSwitch && halts(*rd)
+	return rd.ofWhat() && rd.value("area") != "" && rd.Capability.Command == capabilities.SetSwitch && halts(*rd)
 }
 
 // same reports whether two readings would do the same.
 func (rd *reading) same(o *reading) bool {
-	if rd.capability != o.capability || rd.all != o.all {
+	if rd.Capability != o.Capability || rd.all != o.all {
 		return false
 	}
 	for _, kind := range []string{"quantity", "thing", "view", "spot", "duration", "position"} {
@@ -134,8 +135,8 @@ func (x *request) whichMeaning(able []reading) capabilities.Outcome {
 func (x *request) summary(rd *reading) string {
 	s := x.r.planFor(rd, rd.devices[0], x.areas(rd)).Summary
 	for _, b := range rd.slots {
-		if b.kind == "device" && len(rd.devices) > 1 && b.match.End > b.from {
-			s = strings.Replace(s, x.r.label(rd.devices[0]), lexicon.Join(x.words().PlainTokens(lexicon.Join(x.tokens[b.from:b.match.End]))), 1)
+		if b.Kind == "device" && len(rd.devices) > 1 && b.Match.End > b.From {
+			s = strings.Replace(s, x.r.label(rd.devices[0]), lexicon.Join(x.words().PlainTokens(lexicon.Join(x.tokens[b.From:b.Match.End]))), 1)
 		}
 	}
 	return s

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -14,7 +15,7 @@ import (
 func heated() *interpret.Interpreter {
 	thermostat := []capabilities.Command{capabilities.SetSwitch, capabilities.Toggle, capabilities.ReadState, capabilities.SetTemperature}
 	within := map[string]capabilities.Range{"temperature": {Min: 5, Max: 30}}
-	return interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	return interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "living", Label: "living room thermostat", Class: "heater", Area: "living room", Commands: thermostat, Within: within},
 		{Name: "bath", Label: "bathroom heating", Class: "heater", Area: "bathroom", Commands: thermostat, Within: within},
 		{Name: "ac", Label: "bedroom air conditioner", Aliases: []string{"ac"}, Class: "air-conditioner", Area: "bedroom", Commands: thermostat, Within: map[string]capabilities.Range{"temperature": {Min: 16, Max: 30}}},

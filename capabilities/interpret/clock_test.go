@@ -7,6 +7,7 @@ import (
 	_ "time/tzdata" // for the changes of the clocks
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -22,7 +23,7 @@ func clocked(t *testing.T, at string) *interpret.Interpreter {
 	if h.Now, err = time.ParseInLocation("2006-01-02 15:04", at, zone); err != nil {
 		t.Fatal(err)
 	}
-	return interpret.New(interpret.Default(), h)
+	return interpret.New(catalog.Default(), h)
 }
 
 // when says from when to when a plan is, else the question or refusal.

@@ -137,7 +137,7 @@ func (r *Interpreter) phrase(key string, value any) string {
 		}
 		said = capabilities.DurationText(d)
 	}
-	if share, ok := r.catalogue.lexicon.lists.Shares[strings.ToLower(said)]; ok {
+	if share, ok := r.catalogue.Frames.Lists.Shares[strings.ToLower(said)]; ok {
 		said = lexicon.DecimalText(share)
 	}
 	if n, err := strconv.ParseFloat(said, 64); key == "level" || key == "brightness" || key == "opening" {
@@ -203,8 +203,8 @@ func (r *Interpreter) inContext(req mess.Request, given mess.Object) capabilitie
 // beside reports whether a hint says that something is near a place, and so not which
 // place: "it is next to the hall". What is to be cleaned may be near something.
 func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
-	w := r.catalogue.words
-	if c := r.catalogue.find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
+	w := r.catalogue.Words
+	if c := r.catalogue.Find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
 		return false
 	}
 	tokens := w.Tokens(text)
@@ -219,12 +219,12 @@ func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
 // littered is a hint about what is to be cleaned, without what lies there: "rice spill
 // near the sink" is where.
 func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
-	c, w := r.catalogue.find(out.Explain.Capability), r.catalogue.words
+	c, w := r.catalogue.Find(out.Explain.Capability), r.catalogue.Words
 	if c == nil || c.Command != capabilities.Clean {
 		return text
 	}
 	tokens := w.Tokens(text)
-	rest := slices.DeleteFunc(slices.Clone(tokens), func(t lexicon.Token) bool { return r.catalogue.context.Litter.Longest([]lexicon.Token{t}, 0) > 0 })
+	rest := slices.DeleteFunc(slices.Clone(tokens), func(t lexicon.Token) bool { return r.catalogue.Context.Litter.Longest([]lexicon.Token{t}, 0) > 0 })
 	if len(rest) == len(tokens) || len(rest) == 0 {
 		return text
 	}
@@ -234,11 +234,11 @@ func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
 // placed is the thing or place that a remark is about; of a line of context it is so where
 // it tells how things are, beside an order for a light.
 func (r *Interpreter) placed(h *hint, out capabilities.Outcome) string {
-	c := r.catalogue.find(out.Explain.Capability)
-	if out.Question == nil || !h.remark && (c == nil || !c.sets() || !r.tellsOnly(h.text) || r.limits(h.text)) {
+	c := r.catalogue.Find(out.Explain.Capability)
+	if out.Question == nil || !h.remark && (c == nil || !c.SetsLight() || !r.tellsOnly(h.text) || r.limits(h.text)) {
 		return ""
 	}
-	return r.thingOf(r.catalogue.words.Tokens(h.text))
+	return r.thingOf(r.catalogue.Words.Tokens(h.text))
 }
 
 // answers is the option of a question that a hint picks. Nothing but a person says yes.
@@ -270,7 +270,7 @@ func (r *Interpreter) reads(req mess.Request, given mess.Object, before capabili
 // fragment is what of a hint may stand behind an order, "" if nothing can: it orders,
 // forbids and states nothing, and every word of it is known here.
 func (r *Interpreter) fragment(text string) string {
-	w, c := r.catalogue.words, &r.catalogue.context
+	w, c := r.catalogue.Words, &r.catalogue.Context
 	tokens := w.Tokens(text)
 	if char, _ := r.sign(text); char != "" || len(tokens) > maxAlmost || w.IsQuestion(text, tokens) || w.Joining.Longest(tokens, 0) > 0 {
 		return ""
@@ -284,7 +284,7 @@ func (r *Interpreter) fragment(text string) string {
 	x := &request{r: r, tokens: tokens}
 	for i, t := range tokens {
 		switch {
-		case !r.knows(t) && !r.catalogue.vocabulary[t.Folded] && !r.catalogue.timely[t.Folded],
+		case !r.knows(t) && !r.catalogue.Vocabulary[t.Folded] && !r.catalogue.TimeWords[t.Folded],
 			c.Binding.Longest(tokens, i) > 0, c.Being.Longest(tokens, i) > 0, w.Negations.Longest(tokens, i) > 0,
 			x.ordered(i) && !x.named(i), tokens[i].Pause && i > 0:
 			return ""
@@ -311,19 +311,8 @@ func (r *Interpreter) refines(before, out capabilities.Outcome) bool {
 // alike reports whether two capabilities are one, or set the same kind of thing: who
 // turns on a lamp may say how bright.
 func (r *Interpreter) alike(one, other string) bool {
-	a, b := r.catalogue.find(one), r.catalogue.find(other)
-	return one == other || a != nil && b != nil && a.sets() && b.sets()
-}
-
-// sets reports whether the capability makes something of a light that is on.
-func (c *capability) sets() bool {
-	switch c.Command {
-	case capabilities.SetSwitch:
-		return c.Args["on"] == true
-	case capabilities.Dim, capabilities.Tint, capabilities.Warm:
-		return true
-	}
-	return false
+	a, b := r.catalogue.Find(one), r.catalogue.Find(other)
+	return one == other || a != nil && b != nil && a.SetsLight() && b.SetsLight()
 }
 
 // heed is the outcome with the hints that were of no use: what limits is refused, what
@@ -331,7 +320,7 @@ func (c *capability) sets() bool {
 func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities.Outcome, hints []*hint, doubts []string) capabilities.Outcome {
 	acts := out.Plan != nil && out.Plan.Actuates()
 	if out.Question != nil {
-		c := r.catalogue.find(out.Explain.Capability)
+		c := r.catalogue.Find(out.Explain.Capability)
 		acts = c == nil || c.Effect != capabilities.Query
 	}
 	var unused []string
@@ -406,7 +395,7 @@ func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool)
 // orders reports whether a line of context orders something: what is done anyway
 // (same), or another thing.
 func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other bool) {
-	w := r.catalogue.words
+	w := r.catalogue.Words
 	if tokens := w.Tokens(line); len(tokens) > 0 && w.Joining.Longest(tokens, 0) > 0 { // "and then turn on the heater"
 		for n := 1; n > 0; tokens = tokens[n:] {
 			n = w.Joining.Longest(tokens, 0)
@@ -419,7 +408,7 @@ func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other
 		same = out.Plan != nil && slices.ContainsFunc(out.Plan.Each(), func(step capabilities.Plan) bool { return step.Digest() == o.Plan.Digest() })
 		return same, !same
 	case o.Question != nil && len(o.Explain.Leftover) == 0:
-		c := r.catalogue.find(o.Explain.Capability)
+		c := r.catalogue.Find(o.Explain.Capability)
 		return false, (c == nil || c.Effect != capabilities.Query) && (out.Plan == nil || c == nil || c.ID != out.Plan.Capability)
 	}
 	return false, false

@@ -40,7 +40,7 @@ func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.P
 	w := x.words()
 	tokens := w.Tokens(lines[0])
 	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] {
-		n = max(w.Picking.Longest(tokens, 0), w.Fillers.Longest(tokens, 0), w.TakingBack.Longest(tokens, 0), x.r.catalogue.context.Corrects.Longest(tokens, 0))
+		n = max(w.Picking.Longest(tokens, 0), w.Fillers.Longest(tokens, 0), w.TakingBack.Longest(tokens, 0), x.r.catalogue.Context.Corrects.Longest(tokens, 0))
 	}
 	if len(lines) > 1 || len(p.Steps) > 0 || len(tokens) == 0 || len(tokens) > maxThing {
 		return nil
@@ -64,7 +64,7 @@ func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.P
 
 // orders reports whether an order is among the words.
 func (x *request) orders(tokens []lexicon.Token) bool {
-	return slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return x.r.catalogue.lexicon.orders[t.Folded] || x.switching(t) })
+	return slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return x.r.catalogue.Frames.OrderWords[t.Folded] || x.switching(t) })
 }
 
 // stands reports whether what may stand in the place of a part of an order begins at word

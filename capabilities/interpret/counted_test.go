@@ -3,6 +3,7 @@ package interpret_test
 import (
 	"testing"
 
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -36,7 +37,7 @@ func TestCountedDevices(t *testing.T) {
 	}
 	h := house()
 	h.Devices = h.Devices[:1]
-	one := interpret.New(interpret.Default(), h)
+	one := interpret.New(catalog.Default(), h)
 	for _, intent := range []string{"turn on both lights", "turn on two lights", "switch both of the lamps on"} {
 		if o := one.Resolve(ask(intent)); o.Question == nil {
 			t.Errorf("Resolve(%q) = %q, want a question", intent, got(o))

@@ -1,9 +1,13 @@
 package interpret
 
+import (
+	"github.com/messkit/messkit/capabilities/catalog"
+)
+
 // compares reports whether "brighter" or "darker" stands at word i.
 func (f *framer) compares(i int) (is bool) {
-	l := &f.x.r.catalogue.lexicon
-	l.says.Each(f.x.tokens, i, func(_ int, s signal) { is = is || s.has(l.bits["brighter"]|l.bits["darker"]) })
+	l := &f.x.r.catalogue.Frames
+	l.Signals.Each(f.x.tokens, i, func(_ int, s catalog.Feature) { is = is || s.Has(l.Bits["brighter"]|l.Bits["darker"]) })
 	return is
 }
 
@@ -12,7 +16,7 @@ func (f *framer) compares(i int) (is bool) {
 func (f *framer) counts(i, end int) bool {
 	x := f.x
 	toward := i > 0 && x.words().Toward.Longest(x.tokens, i-1) == 1
-	return x.tokens[i].Noun || f.one(i, end) || i == 0 && end < len(x.tokens) && x.ordered(end) || x.howOften(i) || !toward && x.r.catalogue.classPhrase.Longest(x.tokens, end) > 0
+	return x.tokens[i].Noun || f.one(i, end) || i == 0 && end < len(x.tokens) && x.ordered(end) || x.howOften(i) || !toward && x.r.catalogue.ClassPhrases.Longest(x.tokens, end) > 0
 }
 
 // one reports whether the number from word i to end stands for a thing: "the big one".

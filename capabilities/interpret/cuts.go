@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -76,7 +77,7 @@ func (x *request) turnsOther(from, before, i int) bool {
 	}
 	other := slices.ContainsFunc(x.tokens[from:before], func(t lexicon.Token) bool { return x.switching(t) && t.Folded != x.tokens[i].Folded })
 	f, at := framer{x: x}, x.pass(i+1)
-	if at < len(x.tokens) && x.r.catalogue.lexicon.loose[x.tokens[at].Folded] {
+	if at < len(x.tokens) && x.r.catalogue.Frames.LooseWords[x.tokens[at].Folded] {
 		at = x.pass(at + 1)
 	}
 	return other && f.place(at)
@@ -84,9 +85,9 @@ func (x *request) turnsOther(from, before, i int) bool {
 
 // switching reports whether a word is "on" or "off".
 func (x *request) switching(t lexicon.Token) (is bool) {
-	l := &x.r.catalogue.lexicon
-	l.says.Each([]lexicon.Token{t}, 0, func(end int, s signal) { is = is || end == 1 && s.has(l.bits["on"]|l.bits["off"]) })
-	return is && !l.orders[t.Folded]
+	l := &x.r.catalogue.Frames
+	l.Signals.Each([]lexicon.Token{t}, 0, func(end int, s catalog.Feature) { is = is || end == 1 && s.Has(l.Bits["on"]|l.Bits["off"]) })
+	return is && !l.OrderWords[t.Folded]
 }
 
 // bothWhole reports whether the words up to i say what is to be done, and those behind

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -19,7 +20,7 @@ type demand struct {
 
 // wanted is a capability of requires with its metadata. Empty is any.
 type wanted struct {
-	*capability
+	*grammar.Capability
 	devices  []string
 	areas    []string
 	quantity string
@@ -38,18 +39,10 @@ func (w *wanted) known() string {
 	return strings.Join(list, ", ")
 }
 
-func (c *capability) takes(names ...string) (name string, is bool) {
-	i := slices.IndexFunc(c.Parameters, func(p capabilities.Parameter) bool { return slices.Contains(names, p.Name) })
-	if i < 0 || c.Effect == capabilities.Query {
-		return "", false
-	}
-	return c.Parameters[i].Name, true
-}
-
 // of is what is wanted of the capability, nil if it is not wanted.
-func (d *demand) of(c *capability) *wanted {
+func (d *demand) of(c *grammar.Capability) *wanted {
 	for i := range d.capabilities {
-		if d.capabilities[i].capability == c {
+		if d.capabilities[i].Capability == c {
 			return &d.capabilities[i]
 		}
 	}
@@ -57,7 +50,7 @@ func (d *demand) of(c *capability) *wanted {
 }
 
 // allows reports whether a device may be used for a capability.
-func (d *demand) allows(r *Interpreter, c *capability, dev capabilities.Device) bool {
+func (d *demand) allows(r *Interpreter, c *grammar.Capability, dev capabilities.Device) bool {
 	if d.location != "" && !reaches(dev, d.location) {
 		return false
 	}
@@ -75,15 +68,15 @@ func (d *demand) allows(r *Interpreter, c *capability, dev capabilities.Device) 
 // measures reports whether a reading asks for the quantity that is wanted of its
 // capability, and has it ask for that where the text names none.
 func (d *demand) measures(rd *reading) bool {
-	w := d.of(rd.capability)
+	w := d.of(rd.Capability)
 	if w == nil || w.quantity == "" || rd.value("quantity") == w.quantity {
 		return true
 	}
 	if rd.value("quantity") != "" {
 		return false
 	}
-	one := *rd.sentence
-	one.quantity, rd.sentence = w.quantity, &one
+	one := *rd.Pattern
+	one.Quantity, rd.Pattern = w.quantity, &one
 	return true
 }
 
@@ -106,9 +99,9 @@ func (d *demand) ids() []string {
 func (x *request) takes(rd *reading, kind string) bool {
 	switch kind {
 	case "spot":
-		return rd.capability.Command == capabilities.Clean
+		return rd.Capability.Command == capabilities.Clean
 	case "view":
-		return rd.capability.Command == capabilities.TakePhoto || rd.capability.Command == capabilities.Observe
+		return rd.Capability.Command == capabilities.TakePhoto || rd.Capability.Command == capabilities.Observe
 	}
 	return true
 }

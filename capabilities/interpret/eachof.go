@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -57,18 +58,18 @@ func (x *request) eachOf(list []reading) (capabilities.Outcome, bool) {
 }
 
 // only are the words with one of the names, and without the others and what joins them.
-func (x *request) only(tokens []lexicon.Token, names []bound, name bound) []lexicon.Token {
+func (x *request) only(tokens []lexicon.Token, names []grammar.BoundSlot, name grammar.BoundSlot) []lexicon.Token {
 	var kept []lexicon.Token
-	first, last := names[0].from, names[len(names)-1].match.End
+	first, last := names[0].From, names[len(names)-1].Match.End
 	for i := 0; i < len(tokens); {
-		at := slices.IndexFunc(names, func(b bound) bool { return b.from == i })
+		at := slices.IndexFunc(names, func(b grammar.BoundSlot) bool { return b.From == i })
 		switch {
-		case at >= 0 && i != name.from:
-			i = names[at].match.End
+		case at >= 0 && i != name.From:
+			i = names[at].Match.End
 			continue
 		case at >= 0:
-			kept = append(kept, tokens[i:name.match.End]...)
-			i = name.match.End
+			kept = append(kept, tokens[i:name.Match.End]...)
+			i = name.Match.End
 			continue
 		}
 		if n := x.words().Joining.Longest(tokens, i); n > 0 && i > first && i < last {

@@ -43,7 +43,7 @@ func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token 
 	if class == "" || y.opens(0) || y.namesDevice(tokens) {
 		return tokens
 	}
-	thing := x.words().Tokens(x.r.catalogue.classes[class][0])
+	thing := x.words().Tokens(x.r.catalogue.ClassWords[class][0])
 	for i := range tokens {
 		end := y.longest("area", i)
 		switch {

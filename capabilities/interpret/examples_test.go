@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -21,7 +22,7 @@ func TestWhatARefusalSaysToAskLikeIsUnderstood(t *testing.T) {
 		"a robot and a blind camera": {{Name: "vacuum", Class: "vacuum", Commands: robot}, {Name: "cam", Class: "camera", Commands: camera}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := interpret.New(interpret.Default(), capabilities.Home{Devices: devices})
+			r := interpret.New(catalog.Default(), capabilities.Home{Devices: devices})
 			o := r.Resolve(ask("order a pizza"))
 			if o.Refusal == nil {
 				t.Fatalf("Resolve(order a pizza) = %q", got(o))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -28,7 +29,7 @@ func lamps() *interpret.Interpreter {
 			Spots: []capabilities.Spot{{Name: "kitchen", Room: "kitchen"}, {Name: "hall", Room: "hall"}, {Name: "bedroom", Room: "bedroom"}},
 		},
 	)
-	return interpret.New(interpret.Default(), home)
+	return interpret.New(catalog.Default(), home)
 }
 
 // devicesOf are the devices of a plan, in its order.

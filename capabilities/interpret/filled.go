@@ -27,9 +27,9 @@ func (x *request) filled(kind string, i int) []lexicon.SlotValue {
 		if i > 0 && i < len(x.tokens) && x.tokens[i].Text == lexicon.Possessive { // "the vacuum's battery"
 			i++
 		}
-		list = merge(list, x.r.catalogue.quantity, x.tokens, i, w)
+		list = merge(list, x.r.catalogue.QuantityPhrases, x.tokens, i, w)
 	case "thing":
-		list = merge(list, x.r.catalogue.lexicon.thing, x.tokens, i, w)
+		list = merge(list, x.r.catalogue.Frames.Things, x.tokens, i, w)
 	case "angle", "kelvin", "percent", "percentage", "temperature":
 		list = x.amountMatches(kind, i)
 	case "amount":
@@ -45,7 +45,7 @@ func (x *request) filled(kind string, i int) []lexicon.SlotValue {
 			list = append(list, lexicon.SlotValue{End: end, Duration: d, Value: capabilities.DurationText(d)})
 		})
 	default:
-		x.r.catalogue.watching.Words[kind].Each(x.tokens, i, func(end int, _ struct{}) { list = append(list, lexicon.SlotValue{End: end}) })
+		x.r.catalogue.Waiting.Words[kind].Each(x.tokens, i, func(end int, _ struct{}) { list = append(list, lexicon.SlotValue{End: end}) })
 	}
 	x.matches.put(kind, i, list)
 	return list

@@ -108,7 +108,7 @@ func (x *request) causing() (capabilities.Outcome, bool) {
 	if verb < len(x.tokens) && x.tokens[verb].Text == "to" {
 		verb++
 	}
-	if end == from || verb >= len(x.tokens) || x.tokens[end].Pause || !x.r.catalogue.vocabulary[x.tokens[verb].Folded] {
+	if end == from || verb >= len(x.tokens) || x.tokens[end].Pause || !x.r.catalogue.Vocabulary[x.tokens[verb].Folded] {
 		return capabilities.Outcome{}, false
 	}
 	all, before := x.tokens, x.readings
@@ -123,9 +123,9 @@ func (x *request) causing() (capabilities.Outcome, bool) {
 // means reports whether a word of the text orders something or stands for something
 // here.
 func (x *request) means() bool {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	return slices.ContainsFunc(x.tokens, func(t lexicon.Token) bool {
-		return l.orders[t.Folded] || l.acting[t.Folded] || l.naming[t.Folded] || x.r.names.words[t.Folded]
+		return l.OrderWords[t.Folded] || l.ActWords[t.Folded] || l.NamingWords[t.Folded] || x.r.names.words[t.Folded]
 	})
 }
 
@@ -133,7 +133,7 @@ func (x *request) means() bool {
 func (x *request) about(rest []lexicon.Token) {
 	x.cut(rest)
 	if able := x.able(x.readings); len(able) > 0 {
-		x.explain.Capability = able[0].capability.ID
+		x.explain.Capability = able[0].Capability.ID
 	} else if out, ok := x.plainly(); ok && out.Refusal == nil {
 		return // it is noted
 	}
@@ -203,14 +203,14 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 // toMe reports whether a text is about what the speaker is to do or see: "tell me to
 // turn it on", "show me the door open".
 func (x *request) toMe(tokens []lexicon.Token) bool {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	for i := 0; i+1 < len(tokens); i++ {
 		if x.words().Telling.Longest(tokens, i) > 0 {
 			return true
 		}
 		if n := x.words().ToSpeaker.Longest(tokens, i); n > 0 && i+n < len(tokens) {
 			next := tokens[i+n].Folded
-			if next == "to" || l.orders[next] || l.acting[next] {
+			if next == "to" || l.OrderWords[next] || l.ActWords[next] {
 				return true
 			}
 		}
@@ -259,7 +259,7 @@ func (x *request) knowsAll() bool {
 // has, and no time.
 func (x *request) strange() bool {
 	for _, t := range x.tokens {
-		if !x.r.knows(t) && !x.r.catalogue.vocabulary[t.Folded] && !x.r.catalogue.timely[t.Folded] {
+		if !x.r.knows(t) && !x.r.catalogue.Vocabulary[t.Folded] && !x.r.catalogue.TimeWords[t.Folded] {
 			return true
 		}
 	}

@@ -3,30 +3,32 @@ package interpret
 import (
 	"slices"
 
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/order"
 )
 
 // framed is one way to read all words of a request as signals and names.
 type framed struct {
-	signals signal
-	devices []bound
-	places  []bound // areas, and spots to work on
+	signals catalog.Feature
+	devices []grammar.BoundSlot
+	places  []grammar.BoundSlot // areas, and spots to work on
 	colour  string
-	level   float64  // percent, or a number that may be
-	pieces  int      // that the text was cut into: fewer are a closer reading
-	listed  bool     // "and" stands between names
-	ahead   bool     // a place stands before the device
-	verb    signal   // what the piece before says
-	object  bool     // the device is what is to be cleaned
-	twice   bool     // something is said twice
-	first   bool     // the colour stands before the name
-	valued  bool     // a colour or level stands behind a name
-	spread  bool     // and another name behind that: "the hall to 20 percent and the porch"
-	named   bool     // the level was said by name: "half"
-	bare    bool     // no "to" stands before the level: "up 10 percent"
-	vague   bool     // "at" stands before it, and no unit behind: it may be a time
-	lost    []string // words that were passed over
+	level   float64         // percent, or a number that may be
+	pieces  int             // that the text was cut into: fewer are a closer reading
+	listed  bool            // "and" stands between names
+	ahead   bool            // a place stands before the device
+	verb    catalog.Feature // what the piece before says
+	object  bool            // the device is what is to be cleaned
+	twice   bool            // something is said twice
+	first   bool            // the colour stands before the name
+	valued  bool            // a colour or level stands behind a name
+	spread  bool            // and another name behind that: "the hall to 20 percent and the porch"
+	named   bool            // the level was said by name: "half"
+	bare    bool            // no "to" stands before the level: "up 10 percent"
+	vague   bool            // "at" stands before it, and no unit behind: it may be a time
+	lost    []string        // words that were passed over
 }
 
 // framer finds the readings of a text as signals and names.
@@ -62,7 +64,7 @@ func (f *framer) from(i int, so framed) {
 	f.signal(i, so)
 	f.name(i, so)
 	lost := so
-	lost.object = so.object || so.verb.has(f.x.r.catalogue.lexicon.bits["clean"]) // "vacuum the garden" is not all floors
+	lost.object = so.object || so.verb.Has(f.x.r.catalogue.Frames.Bits["clean"]) // "vacuum the garden" is not all floors
 	so.verb, lost.verb = 0, 0
 	f.value(i, so)
 	f.skip(i, lost)
@@ -71,25 +73,25 @@ func (f *framer) from(i int, so framed) {
 // skip passes over a word that says nothing here, where that is allowed. One that
 // is known says something elsewhere, and so counts for more.
 func (f *framer) skip(i int, so framed) {
-	t, l := f.x.tokens[i], &f.x.r.catalogue.lexicon
-	if l.colour.Longest(f.x.tokens, i) > 0 || l.level.Longest(f.x.tokens, i) > 0 { // "red and blue", "half the lights"
+	t, l := f.x.tokens[i], &f.x.r.catalogue.Frames
+	if l.Colors.Longest(f.x.tokens, i) > 0 || l.Levels.Longest(f.x.tokens, i) > 0 { // "red and blue", "half the lights"
 		return
 	}
 	if f.x.words().Asking.Longest(f.x.tokens, i) > 0 && !f.x.opens(0) { // "the garage is open" orders nothing, but "make sure it is" does
 		return
 	}
-	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.ordering[t.Folded] || f.x.r.names.words[t.Folded] {
+	if len(so.lost) >= f.x.skips || f.speaks(i) || f.x.ordered(i) && f.x.r.catalogue.OrderWords[t.Folded] || f.x.r.names.words[t.Folded] {
 		return
 	}
 	if t.Text == lexicon.Possessive && (len(so.lost) == 0 || so.lost[len(so.lost)-1] != f.x.tokens[i-1].Text) {
 		return // "the light's on" tells, but "my son's light" is one
 	}
-	if f.at(i, l.by) > i || f.at(i, l.from) > i {
-		if f.x.words().CardinalEnd(f.x.tokens, i+1) > i+1 || l.level.Longest(f.x.tokens, i+1) > 0 {
+	if f.at(i, l.By) > i || f.at(i, l.From) > i {
+		if f.x.words().CardinalEnd(f.x.tokens, i+1) > i+1 || l.Levels.Longest(f.x.tokens, i+1) > 0 {
 			return // "by 20 percent" is not "20 percent"
 		}
 	}
-	if i > 0 && f.x.words().CardinalEnd(f.x.tokens, i-1) == i && !t.Pause && (!f.x.r.knows(t) || f.x.words().Measures[t.Folded] || l.percentOf.Longest(f.x.tokens, i) > 0) {
+	if i > 0 && f.x.words().CardinalEnd(f.x.tokens, i-1) == i && !t.Pause && (!f.x.r.knows(t) || f.x.words().Measures[t.Folded] || l.Percent.Longest(f.x.tokens, i) > 0) {
 		return // a number without its unit is another
 	}
 	if end := f.x.words().CardinalEnd(f.x.tokens, i); end > i && !f.one(i, end) && !f.ofPlace(i, end) {
@@ -110,7 +112,7 @@ const skipped = 100
 // speaks reports whether a word that says what is to be done begins at i.
 func (f *framer) speaks(i int) bool {
 	says := false
-	f.x.r.catalogue.lexicon.says.Each(f.x.tokens, i, func(end int, s signal) { says = says || end > i && s != 0 })
+	f.x.r.catalogue.Frames.Signals.Each(f.x.tokens, i, func(end int, s catalog.Feature) { says = says || end > i && s != 0 })
 	return says
 }
 
@@ -122,13 +124,13 @@ func (f *framer) nameEnd(i int) int {
 // acting reports whether the words say what is to be done with a thing: not "turn" or
 // "make" alone, and not by the "on" of "the light on the porch".
 func (f *framer) acting(from, to int) (is bool) {
-	l := &f.x.r.catalogue.lexicon
+	l := &f.x.r.catalogue.Frames
 	verb := false // before this word
 	for i := from; i < to; i++ {
 		turns := false
-		l.says.Each(f.x.tokens, i, func(end int, s signal) {
-			turns = turns || s.has(l.bits["turn"])
-			is = is || end > i && end <= to && s.has(l.telling) && (verb || !s.has(l.bits["on"]) || end == to || !f.noun(end))
+		l.Signals.Each(f.x.tokens, i, func(end int, s catalog.Feature) {
+			turns = turns || s.Has(l.Bits["turn"])
+			is = is || end > i && end <= to && s.Has(l.ActFeatures) && (verb || !s.Has(l.Bits["on"]) || end == to || !f.noun(end))
 		})
 		verb = turns
 	}
@@ -137,11 +139,11 @@ func (f *framer) acting(from, to int) (is bool) {
 
 // setting reports whether the words have a colour or a level.
 func (f *framer) setting(from, to int) bool {
-	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
+	l, tokens := &f.x.r.catalogue.Frames, f.x.tokens
 	for i := from; i < to; i++ {
 		w := f.x.words()
 		to := i > from && w.Toward.Longest(tokens, i-1) == 1 && w.Clock.Longest(tokens, i-1) == 0 // "at 7" may be a time
-		if l.colour.Longest(tokens, i) > 0 || l.level.Longest(tokens, i) > 0 || f.x.percents(i) || to && w.CardinalEnd(tokens, i) > i {
+		if l.Colors.Longest(tokens, i) > 0 || l.Levels.Longest(tokens, i) > 0 || f.x.percents(i) || to && w.CardinalEnd(tokens, i) > i {
 			return true
 		}
 	}
@@ -150,37 +152,37 @@ func (f *framer) setting(from, to int) bool {
 
 // signal reads a word or phrase that says something.
 func (f *framer) signal(i int, so framed) {
-	l := &f.x.r.catalogue.lexicon
-	l.says.Each(f.x.tokens, i, func(end int, s signal) {
+	l := &f.x.r.catalogue.Frames
+	l.Signals.Each(f.x.tokens, i, func(end int, s catalog.Feature) {
 		next := so
-		next.twice = so.twice || so.signals.has(s&^l.often)
-		next.signals |= s &^ l.bits["joint"]
+		next.twice = so.twice || so.signals.Has(s&^l.Repeatable)
+		next.signals |= s &^ l.Bits["joint"]
 		next.verb = s
 		switch t := f.x.tokens[i]; {
-		case t.Text != t.Folded && f.x.r.catalogue.classPhrase.Longest(f.x.tokens, i) > 0: // "turn the lights up" lights up nothing
+		case t.Text != t.Folded && f.x.r.catalogue.ClassPhrases.Longest(f.x.tokens, i) > 0: // "turn the lights up" lights up nothing
 			return
-		case t.Noun && f.x.r.catalogue.classPhrase.Longest(f.x.tokens, i) >= end-i: // "park the vacuum" is no order to vacuum
+		case t.Noun && f.x.r.catalogue.ClassPhrases.Longest(f.x.tokens, i) >= end-i: // "park the vacuum" is no order to vacuum
 			return
-		case s == l.bits["joint"] && !f.noun(end) && f.x.skips > 0 && end < len(f.x.tokens) && !f.x.r.knows(f.x.tokens[end]): // "on the left"
+		case s == l.Bits["joint"] && !f.noun(end) && f.x.skips > 0 && end < len(f.x.tokens) && !f.x.r.knows(f.x.tokens[end]): // "on the left"
 			if next.pieces += 2 * skipped; len(so.lost) == f.x.skips {
 				return
 			}
 			next.lost = append(slices.Clip(so.lost), f.x.tokens[i].Text)
-		case s == l.bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
+		case s == l.Bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
 			return
-		case s == l.bits["ready"] && so.pieces == 1: // "going to make coffee" tells
+		case s == l.Bits["ready"] && so.pieces == 1: // "going to make coffee" tells
 			return
-		case s == l.bits["joint"] && so.verb.has(l.bits["off"]|l.bits["on"]): // "turn off on the light" says both
+		case s == l.Bits["joint"] && so.verb.Has(l.Bits["off"]|l.Bits["on"]): // "turn off on the light" says both
 			return
-		case s == l.bits["joint"] && so.verb.has(l.bits["turn"]): // "turn on the light" joins nothing
+		case s == l.Bits["joint"] && so.verb.Has(l.Bits["turn"]): // "turn on the light" joins nothing
 			return
-		case s == l.bits["on"] && len(so.devices) > 0 && f.place(end): // "the light on the porch" is a light
+		case s == l.Bits["on"] && len(so.devices) > 0 && f.place(end): // "the light on the porch" is a light
 			return
 		}
 		f.from(end, next)
 	})
 	n := f.x.words().Joining.Longest(f.x.tokens, i)
-	if n > 0 && (so.signals.has(l.bits[level]) && l.colour.Longest(f.x.tokens, i+n) > 0 || so.signals.has(l.bits[tone]) && f.x.percents(i+n)) { // "red and 30 percent"
+	if n > 0 && (so.signals.Has(l.Bits[catalog.LevelFeature]) && l.Colors.Longest(f.x.tokens, i+n) > 0 || so.signals.Has(l.Bits[catalog.ColorFeature]) && f.x.percents(i+n)) { // "red and 30 percent"
 		f.from(i+n, so)
 	}
 	if n > 0 && len(so.devices)+len(so.places) > 0 && f.place(i+n) {
@@ -197,43 +199,43 @@ func (f *framer) place(i int) bool {
 
 // noun reports whether something that a word may be joined to begins at word i.
 func (f *framer) noun(i int) bool {
-	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
-	if f.place(i) || l.colour.Longest(tokens, i) > 0 || l.level.Longest(tokens, i) > 0 {
+	l, tokens := &f.x.r.catalogue.Frames, f.x.tokens
+	if f.place(i) || l.Colors.Longest(tokens, i) > 0 || l.Levels.Longest(tokens, i) > 0 {
 		return true
 	}
 	is := false
 	f.x.words().EachCardinal(tokens, i, func(int, float64) { is = true })
-	l.says.Each(tokens, i, func(_ int, s signal) { is = is || s.has(l.nouns) })
+	l.Signals.Each(tokens, i, func(_ int, s catalog.Feature) { is = is || s.Has(l.NounFeatures) })
 	return is
 }
 
 // value reads a colour, a level, or a number that may be one.
 func (f *framer) value(i int, so framed) {
-	l, tokens := &f.x.r.catalogue.lexicon, f.x.tokens
-	from := f.at(i, l.from)
-	l.colour.Each(tokens, from, func(end int, hex string) {
+	l, tokens := &f.x.r.catalogue.Frames, f.x.tokens
+	from := f.at(i, l.From)
+	l.Colors.Each(tokens, from, func(end int, hex string) {
 		next := so
 		if from > i {
-			next.signals |= l.bits[was]
+			next.signals |= l.Bits[catalog.PriorColorFeature]
 		} else if next.colour != "" && next.colour != hex {
 			return
 		} else {
-			next.signals |= l.bits[tone]
+			next.signals |= l.Bits[catalog.ColorFeature]
 			next.first = len(so.devices) == 0
 			next.colour = hex
 			next.valued = len(so.devices)+len(so.places) > 0
 		}
 		f.from(end, next)
-		if n := l.shade.Longest(tokens, end); n > 0 { // "a blue hue", but "blue lights"
+		if n := l.Shades.Longest(tokens, end); n > 0 { // "a blue hue", but "blue lights"
 			f.from(end+n, next)
 		}
 	})
-	by := f.at(i, l.by)
+	by := f.at(i, l.By)
 	toward := i > 0 && f.x.words().Toward.Longest(tokens, i-1) == 1
 	yield := func(end int, n float64, percent bool) {
 		next := so
 		switch {
-		case so.signals.has(l.bits[level] | l.bits[differs] | l.bits[number]):
+		case so.signals.Has(l.Bits[catalog.LevelFeature] | l.Bits[catalog.DifferenceFeature] | l.Bits[catalog.NumberFeature]):
 			return
 		case !percent && f.x.named(i): // "lamp 50" is the lamp of that name
 			return
@@ -242,15 +244,15 @@ func (f *framer) value(i int, so framed) {
 		case percent && n < 100 && slices.ContainsFunc(f.x.filled("device", f.x.pass(end)), func(m lexicon.SlotValue) bool { return m.All }): // nor is "half the lights"
 			return
 		case percent && !toward && f.compares(end): // "50 percent brighter"
-			next.signals |= l.bits[differs]
+			next.signals |= l.Bits[catalog.DifferenceFeature]
 		case by > i && percent:
-			next.signals |= l.bits[differs]
+			next.signals |= l.Bits[catalog.DifferenceFeature]
 		case percent:
-			next.signals |= l.bits[level]
+			next.signals |= l.Bits[catalog.LevelFeature]
 		case n > 10: // no scale but percent goes so far
-			next.signals |= l.bits[level]
+			next.signals |= l.Bits[catalog.LevelFeature]
 		default:
-			next.signals |= l.bits[number]
+			next.signals |= l.Bits[catalog.NumberFeature]
 		}
 		next.level, next.bare = n, !toward
 		next.vague = !percent && toward && f.x.words().Clock.Longest(tokens, i-1) == 1
@@ -258,16 +260,16 @@ func (f *framer) value(i int, so framed) {
 		f.from(end, next)
 	}
 	if by == i {
-		l.level.Each(tokens, i, func(end int, n float64) {
+		l.Levels.Each(tokens, i, func(end int, n float64) {
 			so.named = true
 			yield(end, n, true)
 			so.named = false
 		})
 	} else {
-		l.share.Each(tokens, by, func(end int, n float64) { yield(end, n, true) }) // "by half"
+		l.Shares.Each(tokens, by, func(end int, n float64) { yield(end, n, true) }) // "by half"
 	}
 	f.x.words().EachCardinal(tokens, by, func(end int, n float64) {
-		if k := l.percentOf.Longest(tokens, end); k > 0 {
+		if k := l.Percent.Longest(tokens, end); k > 0 {
 			yield(end+k, n, true)
 		} else if by == i && (n == 0 || n >= 1) && !f.counts(i, end) { // "half" is a level by name
 			yield(end, n, false)
@@ -291,7 +293,7 @@ func (f *framer) name(i int, so framed) {
 			if kind == "device" && list[m].All && list[m].Class == "" && list[m].Specificity == lexicon.Unspecified {
 				continue // "all" of what?
 			}
-			next, b := so, bound{kind, kind, i, &list[m]}
+			next, b := so, grammar.BoundSlot{Kind: kind, Name: kind, From: i, Match: &list[m]}
 			next.verb = 0
 			next.pieces += 2 * max(len(list[m].Rooms)-1, 0) // as the names and what joins them
 			next.listed = so.listed || f.x.tokens[i].Pause && len(so.devices)+len(so.places) > 0
@@ -300,7 +302,7 @@ func (f *framer) name(i int, so framed) {
 				if len(so.devices) > 0 && !next.listed {
 					continue
 				}
-				next.object = next.object || so.verb.has(f.x.r.catalogue.lexicon.bits["clean"])
+				next.object = next.object || so.verb.Has(f.x.r.catalogue.Frames.Bits["clean"])
 				next.devices = append(slices.Clip(so.devices), b)
 			} else {
 				if len(so.places) > 0 && !next.listed {

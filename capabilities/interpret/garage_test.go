@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -13,7 +14,7 @@ import (
 // thing of the home is called by is that thing, also where the word is one for stops.
 func TestTheGarageAndTheRobot(t *testing.T) {
 	cover := []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState}
-	r := interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "garage-door", Label: "garage door", Class: "garage-door", Area: "garage", Commands: cover},
 		{Name: "vacuum", Label: "vacuum", Class: "vacuum", Aliases: []string{"robot"}, Area: "hall", Commands: []capabilities.Command{capabilities.Clean, capabilities.Stop, capabilities.Dock}},
 	}})

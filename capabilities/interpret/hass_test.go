@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -35,7 +36,7 @@ intents:
 // Both layouts of Home Assistant's sentence files are read; what has no meaning
 // here is left out, and said.
 func TestHomeAssistantSentences(t *testing.T) {
-	c, err := interpret.Load(interpret.English(), fstest.MapFS{"a.yaml": {Data: []byte(hassData)}, "b.yaml": {Data: []byte(hassList)}})
+	c, err := catalog.Load(catalog.English(), fstest.MapFS{"a.yaml": {Data: []byte(hassData)}, "b.yaml": {Data: []byte(hassList)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func FuzzHomeAssistantSentences(f *testing.F) {
 	f.Add([]byte(hassList))
 	f.Add([]byte("intents: {A: {data: [{sentences: ['(a|b) <c> {name}']}]}}\nexpansion_rules: {c: '<c>'}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := interpret.Load(fstest.MapFS{"a.yaml": {Data: data}, "base.yaml": {Data: []byte(hassBase)}})
+		c, err := catalog.Load(fstest.MapFS{"a.yaml": {Data: data}, "base.yaml": {Data: []byte(hassBase)}})
 		if err == nil && c == nil {
 			t.Error("neither a catalogue nor an error")
 		}

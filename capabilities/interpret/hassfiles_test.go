@@ -7,6 +7,8 @@ import (
 	"testing/fstest"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -42,7 +44,7 @@ intents:
 // lies beside them, and a domain narrows a sentence to classes of devices.
 func TestHomeAssistantFolder(t *testing.T) {
 	for _, folder := range []string{"sentences/en/", "custom_sentences/en/", ""} {
-		c, err := interpret.Load(interpret.English(), fstest.MapFS{folder + "_common.yaml": {Data: []byte(hassCommon)}, folder + "light_HassTurnOn.yaml": {Data: []byte(hassLight)}})
+		c, err := catalog.Load(catalog.English(), fstest.MapFS{folder + "_common.yaml": {Data: []byte(hassCommon)}, folder + "light_HassTurnOn.yaml": {Data: []byte(hassLight)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +94,7 @@ intents:
 expansion_rules:
   wake: "awaken"
 `
-	c, err := interpret.Load(interpret.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
+	c, err := catalog.Load(catalog.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +127,7 @@ func TestHostileHomeAssistantFiles(t *testing.T) {
 		"wide":             wide,
 		"a wildcard":       "language: en\nintents: {HassTurnOn: ['do {anything} with {name}']}\nlists: {anything: {wildcard: true}}\n",
 	} {
-		c, err := interpret.Load(interpret.English(), fstest.MapFS{"a.yaml": {Data: []byte(text)}})
+		c, err := catalog.Load(catalog.English(), fstest.MapFS{"a.yaml": {Data: []byte(text)}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -158,7 +160,7 @@ func TestHomeAssistantMistakes(t *testing.T) {
 		{"intents:\n  HassTurnOn:\n    data:\n      - sentences: [\"zap {name}\"]\n        requires_context: light\n", "a.yaml:5: HassTurnOn: requires_context: no mapping"},
 		{"intents:\n  HassTurnOn:\n    data:\n      - sentences: [\"zap {name}\"]\n        slots: {domain: [5]}\n", "a.yaml:5: HassTurnOn: no name of a domain"},
 	} {
-		_, err := interpret.Load(interpret.English(), fstest.MapFS{"a.yaml": {Data: []byte(c.yaml)}})
+		_, err := catalog.Load(catalog.English(), fstest.MapFS{"a.yaml": {Data: []byte(c.yaml)}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.yaml, err, c.want)
 		}
@@ -167,7 +169,7 @@ func TestHomeAssistantMistakes(t *testing.T) {
 
 // All that is wrong is told at once, file by file.
 func TestHomeAssistantMistakesAtOnce(t *testing.T) {
-	_, err := interpret.Load(interpret.English(), interpret.Named(fstest.MapFS{
+	_, err := catalog.Load(catalog.English(), catalog.Named(fstest.MapFS{
 		"a.yaml": {Data: []byte("intents:\n  HassTurnOn: [\"<nope> {name}\", \"zap [ {name}\"]\nlists: {x: 5}\n")},
 		"b.yaml": {Data: []byte("language: de\nintents: {}\n")},
 	}, "words"))
@@ -209,7 +211,7 @@ intents:
   HassVacuumCleanArea:
     data: [{sentences: ["buzz [through] <area>"]}]
 `
-	c, err := interpret.Load(interpret.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
+	c, err := catalog.Load(catalog.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +264,7 @@ func TestHomeAssistantFolderOfAnIntent(t *testing.T) {
 		"sentences/de/HassTurnOn/name_only.yaml":        {Data: []byte("language: de\nsentences: ['schalte {name} an']\n")},
 		"custom_sentences/en/HassTurnOff/anything.yaml": {Data: []byte("language: en\nsentences: ['quench {name}', 'never ever wake {name}']\n")},
 	}
-	c, err := interpret.Load(interpret.English(), files)
+	c, err := catalog.Load(catalog.English(), files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +307,7 @@ intents:
   HassBroadcast: ["shout {message}"]
   HassNevermind: ["mind that thing"]
 `
-	c, err := interpret.Load(interpret.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
+	c, err := catalog.Load(catalog.English(), fstest.MapFS{"a.yaml": {Data: []byte(file)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,11 +339,11 @@ func TestTemplateOrders(t *testing.T) {
 		"a;b":         `";" stands alone`,
 		"(a;)":        "there is nothing before this",
 	} {
-		if _, err := interpret.ParseTemplate(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := grammar.ParseTemplate(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParseTemplate(%q): %v, want %s", text, err, want)
 		}
 	}
-	if p, err := interpret.ParseTemplate("(turn on;[the] {name};now)"); err != nil || p.String() != "(turn on;[the] {name};now)" {
+	if p, err := grammar.ParseTemplate("(turn on;[the] {name};now)"); err != nil || p.String() != "(turn on;[the] {name};now)" {
 		t.Errorf("%q, %v", p, err)
 	}
 }

@@ -2,6 +2,7 @@ package interpret_test
 
 import (
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -48,7 +49,7 @@ func house() capabilities.Home {
 }
 
 func resolver() *interpret.Interpreter {
-	return interpret.New(interpret.Default(), house())
+	return interpret.New(catalog.Default(), house())
 }
 
 func ask(intent string) mess.Request { return mess.Request{Intent: intent} }

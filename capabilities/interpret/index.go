@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // New makes a resolver for a home. It indexes all names of the devices, so that
 // a caller with many requests makes it once and takes At for each moment.
-func New(c *Catalogue, home capabilities.Home) *Interpreter {
+func New(c *catalog.Catalog, home capabilities.Home) *Interpreter {
 	r := classed(c, home)
 	r.names = newNames(r)
 	r.all, r.named = r.spell(), lexicon.LongSpellings(r.names.words)
 	r.able = r.examples()
-	for _, one := range c.list {
+	for _, one := range c.Capabilities {
 		if r.reach(one) > 0 {
 			r.ids = append(r.ids, one.ID)
 		}
@@ -26,10 +27,10 @@ func New(c *Catalogue, home capabilities.Home) *Interpreter {
 }
 
 // classed makes a resolver that knows what each device is, and no names.
-func classed(c *Catalogue, home capabilities.Home) *Interpreter {
+func classed(c *catalog.Catalog, home capabilities.Home) *Interpreter {
 	r := &Interpreter{catalogue: c, home: home, class: make([]string, len(home.Devices))}
 	for i, d := range home.Devices {
-		r.class[i] = c.class(d.Class)
+		r.class[i] = c.Class(d.Class)
 	}
 	r.index = newIndex(r)
 	return r

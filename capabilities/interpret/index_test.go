@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
 // A resolver at another moment answers as one that was made for it.
 func TestAt(t *testing.T) {
 	home := house()
-	r := interpret.New(interpret.Default(), home)
+	r := interpret.New(catalog.Default(), home)
 	for _, c := range []struct {
 		now   time.Time
 		unset string
 	}{{}, {now: sunday}, {now: sunday.Add(9 * time.Hour)}, {now: sunday, unset: "the clock was never set"}} {
 		home.Now, home.Unset = c.now, c.unset
-		made := interpret.New(interpret.Default(), home)
+		made := interpret.New(catalog.Default(), home)
 		for _, intent := range []string{"turn on the porch light", "turn on the porch light at 7 pm", "turn off the heater in ten minutes", "turn on the porch light until 20:00"} {
 			if got, want := r.At(c.now, c.unset).Resolve(ask(intent)), made.Resolve(ask(intent)); !reflect.DeepEqual(got, want) {
 				t.Errorf("%q at %v (%q): %+v, want %+v", intent, c.now, c.unset, got, want)
@@ -39,7 +40,7 @@ func TestAreasInAnyCase(t *testing.T) {
 				Name: "lamp-" + string(rune('a'+i)), Class: "light", Area: area, Commands: []capabilities.Command{capabilities.SetSwitch},
 			})
 		}
-		o := interpret.New(interpret.Default(), home).Resolve(ask("turn on the lights in the " + areas[0]))
+		o := interpret.New(catalog.Default(), home).Resolve(ask("turn on the lights in the " + areas[0]))
 		if o.Plan == nil || len(o.Plan.Each()) != len(areas) {
 			t.Errorf("areas %q: %+v %+v, want %d lights", areas, o.Plan, o.Refusal, len(areas))
 		}

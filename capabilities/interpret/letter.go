@@ -47,7 +47,7 @@ const maxLetter = 8000
 
 // unquoted is a letter without what others wrote in it, and its head.
 func (r *Interpreter) unquoted(text string) (plain string, left []string) {
-	w, c := r.catalogue.words, &r.catalogue.letter
+	w, c := r.catalogue.Words, &r.catalogue.Courtesy
 	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
 		head, body, parts := strings.Cut(text, ". ")
 		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.Lists.Heads) > 0 && strings.EqualFold(key, c.Lists.Heads[0]) && !r.limits(of) {
@@ -114,7 +114,7 @@ func clausesOf(text string) (list []clause) {
 // courteous reports whether a part of a letter asks for nothing, at its beginning or at
 // its end.
 func (r *Interpreter) courteous(text string, ahead bool) bool {
-	w, c := r.catalogue.words, &r.catalogue.letter
+	w, c := r.catalogue.Words, &r.catalogue.Courtesy
 	tokens := w.Tokens(text)
 	n := c.Greetings.Longest(tokens, 0)
 	switch {
@@ -128,8 +128,8 @@ func (r *Interpreter) courteous(text string, ahead bool) bool {
 
 // signed reports whether a part of a letter is what stands before the writer's name.
 func (r *Interpreter) signed(text string) bool {
-	w := r.catalogue.words
-	return w.Whole(r.catalogue.letter.Closings, w.Tokens(text))
+	w := r.catalogue.Words
+	return w.Whole(r.catalogue.Courtesy.Closings, w.Tokens(text))
 }
 
 // longestName is how many words somebody's name has at most.
@@ -138,10 +138,10 @@ const longestName = 3
 // nameless reports whether words may be somebody's name: nothing here is called so, and
 // they say nothing.
 func (r *Interpreter) nameless(text string) bool {
-	tokens := r.catalogue.words.Tokens(text)
+	tokens := r.catalogue.Words.Tokens(text)
 	x := &request{r: r, tokens: tokens}
 	for i, t := range tokens {
-		if r.knows(t) && !slices.Contains(r.catalogue.words.Lists.Home, t.Text) && r.catalogue.words.Fillers.Longest(tokens, i) == 0 || x.dated(i) || r.catalogue.words.Conditionals.Longest(tokens, i) > 0 || r.catalogue.words.Negations.Longest(tokens, i) > 0 {
+		if r.knows(t) && !slices.Contains(r.catalogue.Words.Lists.Home, t.Text) && r.catalogue.Words.Fillers.Longest(tokens, i) == 0 || x.dated(i) || r.catalogue.Words.Conditionals.Longest(tokens, i) > 0 || r.catalogue.Words.Negations.Longest(tokens, i) > 0 {
 			return false
 		}
 	}
@@ -151,7 +151,7 @@ func (r *Interpreter) nameless(text string) bool {
 // unranked is a text whose orders are not numbered: "first, ... second, ..." is "... then
 // ...".
 func (r *Interpreter) unranked(text string) string {
-	w, c := r.catalogue.words, &r.catalogue.letter
+	w, c := r.catalogue.Words, &r.catalogue.Courtesy
 	parts := clausesOf(text)
 	var b strings.Builder
 	ranked, then := false, false

@@ -14,7 +14,7 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	if x.part || x.sweeping() < 0 {
 		return capabilities.Outcome{}, false
 	}
-	w, litter := x.words(), x.r.catalogue.context.Litter
+	w, litter := x.words(), x.r.catalogue.Context.Litter
 	lies := func(i int) bool {
 		return litter.Longest(x.tokens[i:i+1], 0) > 0 && x.tokens[i].Folded != "spot" && !x.named(i)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -14,7 +15,7 @@ import (
 // rooms alone.
 func kitchenOf() *interpret.Interpreter {
 	cover := []capabilities.Command{capabilities.Open, capabilities.Shut}
-	return interpret.New(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
+	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
 		{Name: "cooker", Label: "rice cooker", Class: "rice-cooker", Area: "kitchen", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}},
 		{Name: "main-water-valve", Class: "valve", Commands: cover},
 		{Name: "fridge-camera", Class: "camera", Area: "kitchen", Sees: []string{"fridge"}, Commands: []capabilities.Command{capabilities.TakePhoto, capabilities.Observe}},
@@ -40,7 +41,7 @@ func TestExamplesOfSpecifications(t *testing.T) {
 	if o := r.Resolve(exact); o.Question == nil || !strings.Contains(o.Question.Text, "rice spill in front of sink") {
 		t.Errorf("exactly: %s", got(o))
 	}
-	if o := interpret.New(interpret.Default(), house()).Resolve(exact); o.Plan == nil || got(o) != "vacuum-floor vacuum" && o.Plan.Capability != "vacuum-floor" {
+	if o := interpret.New(catalog.Default(), house()).Resolve(exact); o.Plan == nil || got(o) != "vacuum-floor vacuum" && o.Plan.Capability != "vacuum-floor" {
 		t.Errorf("a vacuum that knows the spill: %s", got(o))
 	}
 }
@@ -48,7 +49,7 @@ func TestExamplesOfSpecifications(t *testing.T) {
 // The tags of MESS 1.0 section 8.6 find the capabilities.
 func TestTagsOfSpecification(t *testing.T) {
 	tags := map[string][]string{}
-	for _, d := range interpret.Default().Definitions() {
+	for _, d := range catalog.Default().Definitions() {
 		for _, tag := range d.Tags {
 			tags[tag] = append(tags[tag], d.ID)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -13,7 +14,7 @@ import (
 // class; what measures nothing says so.
 func TestWhatDoesItMeasure(t *testing.T) {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
-	r := interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "pump", Label: "pump", Class: "pump", Area: "garden", Commands: on},
 		{Name: "fan", Label: "fan", Class: "fan", Area: "hall", Commands: on, Quantities: []string{}},
 		{Name: "camera", Label: "camera", Class: "camera", Area: "hall", Commands: []capabilities.Command{capabilities.TakePhoto}, Quantities: []string{}},
@@ -41,7 +42,7 @@ func TestWhatIsMeasuredIsAskedFor(t *testing.T) {
 	device := func(name, class string, quantities ...string) capabilities.Device {
 		return capabilities.Device{Name: name, Label: name, Class: class, Area: "study", Commands: []capabilities.Command{capabilities.ReadState}, Quantities: quantities}
 	}
-	r := interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		device("climate", "sensor", "temperature", "humidity", "pressure", "illuminance", "water leak"),
 		device("desk plug", "plug", "power", "energy", "voltage"),
 		device("printer", "printer", "nozzle temperature", "bed temperature"),

@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -54,7 +55,7 @@ frames:
 classes: [1, 2]
 `)},
 	}
-	_, err := interpret.Load(interpret.English(), interpret.Named(tree, "words"))
+	_, err := catalog.Load(catalog.English(), catalog.Named(tree, "words"))
 	if err == nil {
 		t.Fatal("nothing is wrong")
 	}
@@ -84,7 +85,7 @@ classes: [1, 2]
 	}
 
 	tree["c.yaml"] = &fstest.MapFile{Data: []byte("a: [\n")}
-	if _, err := interpret.Load(interpret.English(), interpret.Named(tree, "words")); err == nil || !strings.Contains(err.Error(), "words/c.yaml:1: not YAML") {
+	if _, err := catalog.Load(catalog.English(), catalog.Named(tree, "words")); err == nil || !strings.Contains(err.Error(), "words/c.yaml:1: not YAML") {
 		t.Errorf("a file that is no YAML: %v", err)
 	}
 }
@@ -115,7 +116,7 @@ capabilities:
     summary: unlock the {device}
     sentences: ["open sesame {device}"]
 `)}}
-	c, err := interpret.Load(interpret.English(), interpret.Named(tree, "words"))
+	c, err := catalog.Load(catalog.English(), catalog.Named(tree, "words"))
 	if err != nil {
 		t.Fatal(err)
 	}

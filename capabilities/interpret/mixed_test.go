@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -14,7 +15,7 @@ func crowd() *interpret.Interpreter {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
 	light := append([]capabilities.Command{capabilities.Dim, capabilities.Tint}, on...)
 	door := []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.ReadState}
-	return interpret.New(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
+	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
 		{Name: "kitchen-light", Label: "kitchen light", Class: "light", Area: "kitchen", Commands: light},
 		{Name: "hall-light", Label: "hall light", Class: "light", Area: "hall", Commands: light},
 		{Name: "heater", Label: "bathroom heater", Class: "heater", Area: "bathroom", Commands: on},

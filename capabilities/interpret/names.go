@@ -60,7 +60,7 @@ func (r *Interpreter) hasPlace(name string) bool { return r.index.rooms[lexicon.
 // knows reports whether a word is in a name of this home, or in anything that a
 // frame may have.
 func (r *Interpreter) knows(t lexicon.Token) bool {
-	return r.catalogue.said[t.Folded] || r.names.words[t.Folded] || t.Text[0] >= '0' && t.Text[0] <= '9'
+	return r.catalogue.FrameWords[t.Folded] || r.names.words[t.Folded] || t.Text[0] >= '0' && t.Text[0] <= '9'
 }
 
 // spelledOut and stripped are how names are typed where the keyboard lacks their letters.
@@ -74,15 +74,15 @@ func newNames(r *Interpreter) *names {
 	c := r.catalogue
 	n := &names{devices: &lexicon.Trie[meaning]{}, areas: &lexicon.Trie[meaning]{}, views: &lexicon.Trie[meaning]{}, spots: &lexicon.Trie[meaning]{}, positions: &lexicon.Trie[meaning]{}}
 	add := func(p *lexicon.Trie[meaning], text string, m meaning) {
-		if t := c.words.PlainTokens(text); len(t) > 0 {
+		if t := c.Words.PlainTokens(text); len(t) > 0 {
 			mean(p, t, m)
-			for _, typed := range c.words.NumberSpellings(t) {
+			for _, typed := range c.Words.NumberSpellings(t) {
 				mean(p, typed, m)
 			}
 		}
 		for _, keyboard := range []*strings.Replacer{spelledOut, stripped} {
 			if typed := keyboard.Replace(text); typed != text {
-				mean(p, c.words.PlainTokens(typed), m)
+				mean(p, c.Words.PlainTokens(typed), m)
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func newNames(r *Interpreter) *names {
 		}
 		for _, area := range lexicon.Distinct(append([]string{d.Area}, rooms(d.Spots)...)) {
 			add(n.areas, area, meaning{value: area})
-			for _, other := range c.lexicon.lists.Places[strings.ToLower(area)] {
+			for _, other := range c.Frames.Lists.Places[strings.ToLower(area)] {
 				if !r.hasPlace(other) {
 					add(n.areas, other, meaning{value: area})
 				}
@@ -104,12 +104,12 @@ func newNames(r *Interpreter) *names {
 			add(n.views, area, meaning{value: area, how: lexicon.ByPlace, devices: []int{i}})
 		}
 		for _, view := range d.Sees {
-			for _, text := range lexicon.Distinct(append([]string{view}, c.classes[c.class(view)]...)) {
+			for _, text := range lexicon.Distinct(append([]string{view}, c.ClassWords[c.Class(view)]...)) {
 				add(n.views, text, meaning{value: view, how: lexicon.ByName, devices: []int{i}})
 			}
 		}
 		for _, s := range d.Spots {
-			for _, t := range spotPhrases(c.words, s) {
+			for _, t := range spotPhrases(c.Words, s) {
 				mean(n.spots, t, meaning{value: s.Name, how: lexicon.ByName, devices: []int{i}, spots: []capabilities.Spot{s}})
 			}
 		}
@@ -226,7 +226,7 @@ func (x *request) someDevice(i int) []lexicon.SlotValue {
 // withClass is a name with the class of the thing behind it: "the wemo plug".
 func (x *request) withClass(m lexicon.SlotValue) []lexicon.SlotValue {
 	var list []lexicon.SlotValue
-	x.r.catalogue.classPhrase.Each(x.tokens, m.End, func(end int, c lexicon.SlotValue) {
+	x.r.catalogue.ClassPhrases.Each(x.tokens, m.End, func(end int, c lexicon.SlotValue) {
 		named := m
 		named.End = end
 		named.Devices = slices.DeleteFunc(slices.Clone(m.Devices), func(d int) bool { return x.r.class[d] != c.Class })
@@ -259,7 +259,7 @@ func (x *request) everything() []int {
 // classMatches are the devices of the class named at i, in the area if it is
 // not "".
 func (x *request) classMatches(i int, area string) []lexicon.SlotValue {
-	list := merge(nil, x.r.catalogue.classPhrase, x.tokens, i, x.words())
+	list := merge(nil, x.r.catalogue.ClassPhrases, x.tokens, i, x.words())
 	for k := range list {
 		m := &list[k]
 		m.Specificity = lexicon.ByClass

@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
 // What counts out, asks about the past or takes an order back is none, and nobody is
 // asked whether the rest of it is meant.
 func TestWhatIsNoOrderIsNotAskedAbout(t *testing.T) {
-	r := interpret.New(interpret.Default(), house())
+	r := interpret.New(catalog.Default(), house())
 	for _, intent := range []string{
 		"turn on none of the lights",
 		"turn on neither light",
@@ -35,7 +36,7 @@ func TestWhatIsNoOrderIsNotAskedAbout(t *testing.T) {
 
 // Where a word says to end something, the rest is not offered as a beginning.
 func TestAStopIsNotAskedAboutAsAStart(t *testing.T) {
-	r := interpret.New(interpret.Default(), house())
+	r := interpret.New(catalog.Default(), house())
 	for _, intent := range []string{
 		"stop the vacuum cleaning the kitchen", "pause the vacuum, then go on", "quit the vacuum cleaning the kitchen", "send the vacuum away", "stop turning the hall light on",
 	} {

@@ -71,8 +71,8 @@ func (x *request) closest(names []string) []string {
 	known := x.r.all.CommonWords(words)
 	for _, name := range names {
 		share := known(name)
-		if own := x.r.catalogue.ids[name]; own != nil {
-			share = lexicon.CommonWords(words, own, x.r.catalogue.does[name])
+		if own := x.r.catalogue.IDWords[name]; own != nil {
+			share = lexicon.CommonWords(words, own, x.r.catalogue.DescriptionWords[name])
 		}
 		at := len(list)
 		for at > 0 && shares[at-1] < share {
@@ -92,7 +92,7 @@ func (x *request) related(ids []string) (list []string) {
 	for _, id := range ids {
 		if slices.ContainsFunc(x.tokens, func(t lexicon.Token) bool {
 			return !slices.Contains(lexicon.MeaninglessWords, t.Folded) && !slices.Contains(lexicon.PlacingWords, t.Folded) &&
-				(slices.ContainsFunc(x.r.catalogue.ids[id], func(own lexicon.Spelling) bool { return lexicon.Likeness(lexicon.NewSpelling(t.Folded), own) >= 0.75 }) || slices.Contains(x.r.catalogue.does[id], t.Folded))
+				(slices.ContainsFunc(x.r.catalogue.IDWords[id], func(own lexicon.Spelling) bool { return lexicon.Likeness(lexicon.NewSpelling(t.Folded), own) >= 0.75 }) || slices.Contains(x.r.catalogue.DescriptionWords[id], t.Folded))
 		}) {
 			list = append(list, id)
 		}
@@ -142,7 +142,7 @@ func (r *Interpreter) allNames() []string {
 		list = append(list, r.label(d), dev.Area)
 		list = append(append(list, dev.Sees...), rooms(dev.Spots)...)
 	}
-	for _, c := range r.catalogue.list {
+	for _, c := range r.catalogue.Capabilities {
 		list = append(list, c.ID)
 	}
 	return lexicon.Distinct(list)
@@ -155,7 +155,7 @@ func (r *Interpreter) meantBy(word string) (list []string) {
 		return nil
 	}
 	meant := lexicon.NewSpelling(word)
-	for _, known := range [][]lexicon.Spelling{r.named, r.catalogue.lexicon.spelled} {
+	for _, known := range [][]lexicon.Spelling{r.named, r.catalogue.Frames.Spelled} {
 		for _, one := range known {
 			if one.Word[0] != word[0] && one.Word[len(one.Word)-1] != word[len(word)-1] || meant.Apart(one) > 1 || !lexicon.IsSwapped(one.Word, word) && lexicon.Distance(word, one.Word) > 1 {
 				continue

@@ -60,7 +60,7 @@ func (x *request) unknownNumber() (capabilities.Outcome, bool) {
 // nameNumber is the end of a number at word i that may belong to the name before it, i if
 // there is none. A number with a unit, a time and a number that counts do not belong to a name.
 func (x *request) nameNumber(i int) int {
-	w, l := x.words(), &x.r.catalogue.lexicon
+	w, l := x.words(), &x.r.catalogue.Frames
 	end := i
 	w.EachCardinal(x.tokens, i, func(to int, n float64) {
 		if n == math.Trunc(n) && n >= 0 {
@@ -75,7 +75,7 @@ func (x *request) nameNumber(i int) int {
 	}
 	if end < len(x.tokens) && !x.tokens[end].Pause {
 		next := x.tokens[end]
-		for _, set := range []*lexicon.PhraseSet{l.percentOf, l.degree, l.kelvin, w.OClock, w.Hours, w.PastIs, w.FromNow} {
+		for _, set := range []*lexicon.PhraseSet{l.Percent, l.Degrees, l.Kelvins, w.OClock, w.Hours, w.PastIs, w.FromNow} {
 			if set.Longest(x.tokens, end) > 0 {
 				return i
 			}

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
 // numberedHome has things and places whose names end in numbers, as they are given.
 func numberedHome(devices ...capabilities.Device) *interpret.Interpreter {
-	return interpret.New(interpret.Default(), capabilities.Home{Now: sunday, Devices: devices})
+	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: devices})
 }
 
 func bulb(name, area string) capabilities.Device {

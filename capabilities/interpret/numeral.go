@@ -10,7 +10,7 @@ import (
 // span is the end of a range of numbers at word i, with its unit: "20 to 30
 // percent", "between 10 and 20 minutes"; i if there is none. Nobody can keep one.
 func (x *request) span(i int) int {
-	w, l := x.words(), &x.r.catalogue.lexicon
+	w, l := x.words(), &x.r.catalogue.Frames
 	from := i + w.Spanning.Longest(x.tokens, i)
 	first := w.CardinalEnd(x.tokens, from)
 	if first == from || first >= len(x.tokens) {
@@ -25,7 +25,7 @@ func (x *request) span(i int) int {
 	if last == first+to || last >= len(x.tokens) {
 		return i
 	}
-	if n := l.percentOf.Longest(x.tokens, last); n > 0 {
+	if n := l.Percent.Longest(x.tokens, last); n > 0 {
 		return last + n
 	}
 	if w.Measures[x.tokens[last].Folded] || w.Units[x.tokens[last].Folded] > 0 {
@@ -47,9 +47,9 @@ func (x *request) strangeUnit(i int) string {
 // ranges says what can be set here to a number, and how far it goes.
 func (r *Interpreter) ranges() string {
 	var list []string
-	for _, c := range r.catalogue.list {
+	for _, c := range r.catalogue.Capabilities {
 		for _, p := range c.Parameters {
-			if _, fixed := c.args().Get(p.Name); !fixed && p.Type == "number" && p.Min != nil && p.Max != nil && r.reach(c) > 0 {
+			if _, fixed := c.FixedArgs().Get(p.Name); !fixed && p.Type == "number" && p.Min != nil && p.Max != nil && r.reach(c) > 0 {
 				list = append(list, fmt.Sprintf("%s: %s %v to %v %s", c.ID, p.Name, *p.Min, *p.Max, p.Unit))
 			}
 		}

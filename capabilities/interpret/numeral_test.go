@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -16,7 +17,7 @@ var sunday = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 // dimming is a home with a light that dims, a fan and a heater, on a Sunday at noon.
 func dimming() *interpret.Interpreter {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
-	return interpret.New(interpret.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
+	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
 		{Name: "lamp", Label: "kitchen light", Class: "light", Area: "kitchen", Commands: append([]capabilities.Command{capabilities.Dim, capabilities.Tint}, on...)},
 		{Name: "fan", Label: "bedroom fan", Class: "fan", Area: "bedroom", Commands: on},
 		{Name: "heater", Label: "bathroom heater", Class: "heater", Area: "bathroom", Commands: on},

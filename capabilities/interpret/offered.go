@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -51,7 +52,7 @@ var exemplary = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "op
 func (r *Interpreter) examples() string {
 	var list []string
 	for _, id := range exemplary {
-		c := r.catalogue.find(id)
+		c := r.catalogue.Find(id)
 		if c == nil || len(list) == 3 {
 			continue
 		}
@@ -70,14 +71,14 @@ func (r *Interpreter) examples() string {
 
 // example is what is said for a capability of a device; "" where it looks at nothing
 // that has a name.
-func (r *Interpreter) example(c *capability, d int, dev capabilities.Device) string {
-	rd, areas := &reading{sentence: &sentence{capability: c}}, []string(nil)
+func (r *Interpreter) example(c *grammar.Capability, d int, dev capabilities.Device) string {
+	rd, areas := &reading{Pattern: &grammar.Pattern{Capability: c}}, []string(nil)
 	if len(dev.Spots) > 0 && c.Command == capabilities.Clean {
 		areas = []string{dev.Spots[0].Room}
 	}
 	switch {
 	case len(dev.Sees) > 0:
-		rd.slots = []bound{{"view", "view", 0, &lexicon.SlotValue{Value: dev.Sees[0]}}}
+		rd.slots = []grammar.BoundSlot{{Kind: "view", Name: "view", Match: &lexicon.SlotValue{Value: dev.Sees[0]}}}
 	case c.ID == "take-photo":
 		return "take a photo with the " + r.label(d)
 	case c.ID == "look":
@@ -89,7 +90,7 @@ func (r *Interpreter) example(c *capability, d int, dev capabilities.Device) str
 // sayable are the orders that a device takes by its name alone, or with asks the questions.
 // The resolver understands each of them as one for just this device.
 func (r *Interpreter) sayable(d int, asks bool) (list []string) {
-	for _, c := range r.catalogue.list {
+	for _, c := range r.catalogue.Capabilities {
 		if asks && c.Effect != capabilities.Query || c.Effect == capabilities.Once || !r.offers(c, d) {
 			continue // what is done once more with every order is not offered
 		}
@@ -102,13 +103,13 @@ func (r *Interpreter) sayable(d int, asks bool) (list []string) {
 }
 
 func (r *Interpreter) abilitiesOf(d int) string {
-	can := r.whatCan(func(c *capability) bool { return r.offers(c, d) })
+	can := r.whatCan(func(c *grammar.Capability) bool { return r.offers(c, d) })
 	return strings.ReplaceAll(strings.ReplaceAll(can, "something", "it"), "whether it is there", "whether something is there")
 }
 
-func (r *Interpreter) whatCan(can func(*capability) bool) string {
+func (r *Interpreter) whatCan(can func(*grammar.Capability) bool) string {
 	var list []string
-	for _, c := range r.catalogue.list {
+	for _, c := range r.catalogue.Capabilities {
 		if can(c) {
 			list = append(list, c.Description)
 		}

@@ -6,19 +6,23 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
 // Offers lists what a resolver for the home offers, without the work of making one.
-func Offers(c *Catalogue, home capabilities.Home) []mess.Capability { return classed(c, home).Offers() }
+func Offers(c *catalog.Catalog, home capabilities.Home) []mess.Capability {
+	return classed(c, home).Offers()
+}
 
 // Offers lists the capabilities that the devices of this home have, with the
 // devices and areas as metadata, as an executor registers them (MESS 1.0
 // section 8.3). Where the risk depends on what a device is, that is told, too.
 func (r *Interpreter) Offers() []mess.Capability {
 	var list []mess.Capability
-	for _, c := range r.catalogue.list {
+	for _, c := range r.catalogue.Capabilities {
 		if can := r.index.those(func(d int) bool { return r.offers(c, d) }); len(can) > 0 {
 			devices, areas := r.offer(can)
 			meta := mess.Object{{Key: "devices", Value: devices}}
@@ -64,7 +68,7 @@ func (r *Interpreter) offer(can []int) (devices, areas []any) {
 }
 
 // offers reports whether device d has the capability, for any quantity.
-func (r *Interpreter) offers(c *capability, d int) bool {
+func (r *Interpreter) offers(c *grammar.Capability, d int) bool {
 	if r.can(c, "", d) {
 		return true
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -82,13 +83,13 @@ func (x *request) thingsFrom(i int) (list []int) {
 			list = append(list, m.End)
 		}
 	}
-	l := &x.r.catalogue.lexicon
-	l.says.Each(x.tokens, i, func(end int, s signal) {
+	l := &x.r.catalogue.Frames
+	l.Signals.Each(x.tokens, i, func(end int, s catalog.Feature) {
 		if s != 0 {
 			list = append(list, end)
 		}
 	})
-	l.colour.Each(x.tokens, i, func(end int, _ string) { list = append(list, end) })
+	l.Colors.Each(x.tokens, i, func(end int, _ string) { list = append(list, end) })
 	slices.SortFunc(list, func(a, b int) int { return b - a })
 	return slices.Compact(list)
 }

@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -26,7 +27,7 @@ func newLayout() fstest.MapFS {
 }
 
 func TestLoadWordsReadsCurrentLayout(t *testing.T) {
-	c, left := interpret.LoadWords(interpret.Named(newLayout(), "words"))
+	c, left := catalog.LoadWords(catalog.Named(newLayout(), "words"))
 	files := ""
 	for _, one := range left {
 		files += one.File + " "
@@ -54,7 +55,7 @@ func TestLoadWordsLeavesOutFiles(t *testing.T) {
 		"broken.yaml":  {Data: []byte("capabilities: [{id: open-gate\n")},
 		"foreign.yaml": {Data: []byte("language: fr\nlists: {x: {wildcard: true}}\n")},
 	}
-	c, left := interpret.LoadWords(interpret.Named(tree, "words"))
+	c, left := catalog.LoadWords(catalog.Named(tree, "words"))
 	if len(left) != 3 {
 		t.Fatalf("left out: %v", left)
 	}
@@ -87,7 +88,7 @@ func FuzzLoadWords(f *testing.F) {
 		if len(text) > 4096 {
 			return
 		}
-		c, _ := interpret.LoadWords(fstest.MapFS{"a.yaml": {Data: []byte(text)}})
+		c, _ := catalog.LoadWords(fstest.MapFS{"a.yaml": {Data: []byte(text)}})
 		if o := interpret.New(c, house()).Resolve(ask("is the porch light on?")); o.Plan != nil && o.Plan.Actuates() {
 			t.Errorf("a question acts: %s", got(o))
 		}

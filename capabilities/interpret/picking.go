@@ -21,7 +21,7 @@ type picker struct {
 func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
 	p := picker{r, q, map[string]bool{}}
 	if len(req.Intent) <= lexicon.MaxText {
-		w := r.catalogue.words
+		w := r.catalogue.Words
 		tokens := w.Tokens(req.Intent)
 		for i, t := range tokens {
 			p.said[t.Folded] = w.Negations.Longest(tokens, i) == 0 && w.Conditionals.Longest(tokens, i) == 0 && w.RuledOut.Longest(tokens, i) == 0
@@ -32,7 +32,7 @@ func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
 
 // takesNone reports whether an answer says that none of the options is meant.
 func (p picker) takesNone(text string) bool {
-	w := p.catalogue.words
+	w := p.catalogue.Words
 	if len(text) > lexicon.MaxText || w.IsQuestion(text, w.Tokens(text)) {
 		return false
 	}
@@ -73,12 +73,12 @@ func (p picker) pick(raw any) []string {
 // text finds the options that a text means: an option word for word, a yes or no, or
 // what says which of them.
 func (p picker) text(text string) []string {
-	w, options := p.catalogue.words, p.q.Options
+	w, options := p.catalogue.Words, p.q.Options
 	if len(text) > lexicon.MaxText {
 		return nil
 	}
 	tokens := w.Tokens(text)
-	if len(tokens) == 0 || p.catalogue.stops(text) {
+	if len(tokens) == 0 || p.catalogue.SaysStop(text) {
 		return nil
 	}
 	for _, o := range options {
@@ -155,7 +155,7 @@ func (p picker) every() []string {
 
 // part finds the options that one part of an answer means.
 func (p picker) part(tokens []lexicon.Token) []string {
-	w := p.catalogue.words
+	w := p.catalogue.Words
 	if len(tokens) == 0 {
 		return nil
 	}
@@ -268,7 +268,7 @@ func (p picker) byWords(tokens []lexicon.Token) string {
 // knownAll reports whether every word is known of the option, helps to pick, or was in
 // the request, and one at least is known of it.
 func (p picker) knownAll(option string, tokens []lexicon.Token) bool {
-	w, known := p.catalogue.words, map[string]bool{}
+	w, known := p.catalogue.Words, map[string]bool{}
 	for _, t := range w.Tokens(option + " " + p.about(option)) {
 		known[t.Folded] = true
 	}
@@ -310,7 +310,7 @@ func (r *Interpreter) about(option string) string {
 		dev := &r.home.Devices[d]
 		if strings.HasPrefix(option, r.label(d)) {
 			more = append(append(more, dev.Name, dev.Area), dev.Aliases...)
-			more = append(more, r.catalogue.classes[r.class[d]]...)
+			more = append(more, r.catalogue.ClassWords[r.class[d]]...)
 		}
 		for _, s := range dev.Spots {
 			if s.Name == option {

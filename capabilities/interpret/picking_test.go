@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -94,7 +95,7 @@ func TestOneOfTwoIsPicked(t *testing.T) {
 	for _, lamp := range []int{1, 2} {
 		h.Devices[lamp].Commands = append(h.Devices[lamp].Commands, capabilities.Watch)
 	}
-	r = interpret.New(interpret.Default(), h)
+	r = interpret.New(catalog.Default(), h)
 	req = ask("tell me when the living room light goes on")
 	if o := r.Answer(question(t, r, req), nil, "both", req); o.Question == nil {
 		t.Errorf("a watch of both: %q, want the question again", got(o))

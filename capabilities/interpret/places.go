@@ -112,7 +112,7 @@ func (x *request) itsOwn(m lexicon.SlotValue) (list []lexicon.SlotValue) {
 	if m.Specificity != lexicon.ByClass || lexicon.TextAt(x.tokens, m.End) != lexicon.Possessive {
 		return nil
 	}
-	x.r.catalogue.classPhrase.Each(x.tokens, m.End+1, func(end int, c lexicon.SlotValue) {
+	x.r.catalogue.ClassPhrases.Each(x.tokens, m.End+1, func(end int, c lexicon.SlotValue) {
 		if m.End = end; c.Class == m.Class {
 			list = append(list, m)
 		}

@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
 // planFor is the plan for a reading with one device and the places to work on.
 func (r *Interpreter) planFor(rd *reading, d int, areas []string) capabilities.Plan {
-	c, dev := rd.capability, r.home.Devices[d]
+	c, dev := rd.Capability, r.home.Devices[d]
 	p := capabilities.Plan{
-		Capability: c.ID, Device: dev.Name, Command: c.command(&dev), Args: c.args(),
+		Capability: c.ID, Device: dev.Name, Command: c.CommandFor(&dev), Args: c.FixedArgs(),
 		Risk: r.risk(c, d), Effect: r.effect(c, d), Reversible: c.Reversible,
 	}
 	for _, a := range rd.args {
@@ -54,7 +55,7 @@ func (r *Interpreter) planFor(rd *reading, d int, areas []string) capabilities.P
 // risk is the device's own, else the catalogue's for its class. No
 // configuration makes something that moves or looks less than it is when it
 // says nothing.
-func (r *Interpreter) risk(c *capability, d int) capabilities.Risk {
+func (r *Interpreter) risk(c *grammar.Capability, d int) capabilities.Risk {
 	if c.Effect == capabilities.Query {
 		return c.Risk
 	}
@@ -69,7 +70,7 @@ func (r *Interpreter) risk(c *capability, d int) capabilities.Risk {
 
 // effect is the device's own, else the catalogue's: to switch a feeder on a plug
 // twice is to feed twice. What looks changes nothing on any device.
-func (r *Interpreter) effect(c *capability, d int) capabilities.Effect {
+func (r *Interpreter) effect(c *grammar.Capability, d int) capabilities.Effect {
 	if own := r.home.Devices[d].Effect; own != "" && c.Effect != capabilities.Query {
 		return own
 	}
@@ -114,7 +115,7 @@ func (r *Interpreter) word(name string, rd *reading, d int, areas []string) stri
 	case "until":
 		return awaited(rd.awaits())
 	case "colour":
-		return r.catalogue.lexicon.called(argText(rd.args, name))
+		return r.catalogue.Frames.ColorName(argText(rd.args, name))
 	}
 	if said := argText(rd.args, name); said != "" || rd.asks != name {
 		return said
@@ -133,9 +134,6 @@ func argText(args mess.Object, key string) string {
 	}
 	return ""
 }
-
-// called is a colour by its name.
-func (l *frameLexicon) called(hex string) string { return cmp.Or(l.colourNames[hex], hex) }
 
 // places says where: a room takes an article, a spot has its own word.
 func (r *Interpreter) places(d int, areas []string) string {

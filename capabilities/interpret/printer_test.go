@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -25,7 +26,7 @@ func workshop() capabilities.Home {
 }
 
 func TestPrintsAndVacuumsAreSteered(t *testing.T) {
-	r := interpret.New(interpret.Default(), workshop())
+	r := interpret.New(catalog.Default(), workshop())
 	for intent, want := range map[string]string{
 		"print benchy":                           "print-start prusa",
 		"print the calibration cube":             "print-start prusa",
@@ -83,7 +84,7 @@ func TestAFileThatIsNotThere(t *testing.T) {
 		`not understood: "rocket"; no file is known to lie on the printer`:      nil,
 	} {
 		home.Devices[0].Spots = spots
-		out := interpret.New(interpret.Default(), home).Resolve(ask("print the rocket"))
+		out := interpret.New(catalog.Default(), home).Resolve(ask("print the rocket"))
 		if out.Refusal == nil || !strings.HasPrefix(out.Refusal.Reason, want) {
 			t.Errorf("%+v, want %s", out.Refusal, want)
 		}
@@ -96,7 +97,7 @@ func TestASpotThatNobodyCleans(t *testing.T) {
 	for i := range home.Devices {
 		home.Devices[i].Commands = slices.DeleteFunc(slices.Clone(home.Devices[i].Commands), func(c capabilities.Command) bool { return c == capabilities.CleanSpot })
 	}
-	r := interpret.New(interpret.Default(), home)
+	r := interpret.New(catalog.Default(), home)
 	for _, intent := range []string{"clean the spot", "clean this spot", "vacuum this spot", "spot clean with the vacuum", "tell the vacuum to clean this spot"} {
 		if o := r.Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "vacuum the spot where the vacuum stands") {
 			t.Errorf("Resolve(%q) = %q", intent, got(o))

@@ -18,9 +18,9 @@ func (x *request) quoting() bool {
 
 // speaks reports whether a word of the text orders something, or says on or off.
 func (x *request) speaks() bool {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	for _, t := range x.tokens {
-		if l.orders[t.Folded] || l.acting[t.Folded] {
+		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] {
 			return true
 		}
 	}

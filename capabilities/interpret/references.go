@@ -47,7 +47,7 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 
 // inPlaceOf is an intent with the words of an earlier one for those that point to it.
 func (r *Interpreter) inPlaceOf(intent, before string) string {
-	w := r.catalogue.words
+	w := r.catalogue.Words
 	tokens := w.Tokens(intent)
 	if w.Whole(w.Again, tokens) {
 		return before

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -22,7 +23,7 @@ func (x *request) notUnderstood() capabilities.Outcome {
 	if out, bad := x.ofThePast(); bad {
 		return out
 	}
-	if list := x.leftover(0, 0); len(list) > 0 && len(x.tokens) > 0 && x.words().Negations.Longest(x.tokens, x.pass(0)%len(x.tokens)) == 0 && x.tokens[x.pass(0)%len(x.tokens)].Text == list[0] && !x.r.catalogue.timely[x.tokens[x.pass(0)%len(x.tokens)].Folded] {
+	if list := x.leftover(0, 0); len(list) > 0 && len(x.tokens) > 0 && x.words().Negations.Longest(x.tokens, x.pass(0)%len(x.tokens)) == 0 && x.tokens[x.pass(0)%len(x.tokens)].Text == list[0] && !x.r.catalogue.TimeWords[x.tokens[x.pass(0)%len(x.tokens)].Folded] {
 		return x.unknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
 	}
 	if out, bad := x.constrained(); bad {
@@ -38,7 +39,7 @@ func (x *request) notUnderstood() capabilities.Outcome {
 		}
 	}
 	if leftover := x.leftover(0, 0); len(leftover) > 0 {
-		if out, bad := x.pointing(); bad && x.r.catalogue.lexicon.orders[x.tokens[x.pass(0)%len(x.tokens)].Folded] {
+		if out, bad := x.pointing(); bad && x.r.catalogue.Frames.OrderWords[x.tokens[x.pass(0)%len(x.tokens)].Folded] {
 			return out
 		}
 		return x.unknown(leftover)
@@ -122,7 +123,7 @@ func (x *request) leftover(from, to int) []string {
 		if i >= from && i < to {
 			continue
 		}
-		known := x.r.catalogue.vocabulary[t.Folded] || x.words().Joining.Longest(x.tokens, i) > 0
+		known := x.r.catalogue.Vocabulary[t.Folded] || x.words().Joining.Longest(x.tokens, i) > 0
 		if !cover[i] && !known {
 			list = append(list, t.Text)
 		}
@@ -134,24 +135,24 @@ func (x *request) leftover(from, to int) []string {
 // readings it takes the one that says most of the device.
 func (x *request) cannot() capabilities.Outcome {
 	rd := slices.MaxFunc(x.readings, func(a, b reading) int { return cmp.Or(x.suits(&a)-x.suits(&b), int(a.how-b.how)) })
-	x.explain.Template, x.explain.Capability = rd.text, rd.capability.ID
-	m, doing := rd.slot("device"), x.r.doing(rd.capability, rd.value("quantity"))
+	x.explain.Template, x.explain.Capability = rd.Text, rd.Capability.ID
+	m, doing := rd.slot("device"), x.r.doing(rd.Capability, rd.value("quantity"))
 	switch {
 	case x.demand.location != "":
-		return x.refuse(fmt.Sprintf("nothing in %s can %s", x.demand.location, rd.capability.Description), doing)
+		return x.refuse(fmt.Sprintf("nothing in %s can %s", x.demand.location, rd.Capability.Description), doing)
 	case rd.slot("view") != nil:
 		return x.refuse(fmt.Sprintf("no camera here sees the %s", rd.value("view")), doing)
-	case m == nil && len(rd.classes) > 0 && !x.r.has(rd.classes):
-		return x.refuse(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(strings.Join(rd.classes, " or "))), doing)
+	case m == nil && len(rd.Classes) > 0 && !x.r.has(rd.Classes):
+		return x.refuse(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(strings.Join(rd.Classes, " or "))), doing)
 	case m == nil && rd.value("area") != "" && len(doing) > 0:
-		return x.refuse(fmt.Sprintf("nothing in the %s can %s; what can: %s", rd.value("area"), rd.capability.Description, strings.Join(doing, ", ")), doing)
+		return x.refuse(fmt.Sprintf("nothing in the %s can %s; what can: %s", rd.value("area"), rd.Capability.Description, strings.Join(doing, ", ")), doing)
 	case m == nil || m.All && m.Class == "":
-		return x.refuse(fmt.Sprintf("nothing here can %s as this asks; %s", rd.capability.Description, x.r.abilities()), doing)
+		return x.refuse(fmt.Sprintf("nothing here can %s as this asks; %s", rd.Capability.Description, x.r.abilities()), doing)
 	case len(m.Devices) == 0 && m.Value != "":
 		return x.refuse(fmt.Sprintf("there is no %s in the %s", lexicon.SpaceHyphens(m.Class), m.Value), doing)
 	case len(m.Devices) == 0:
 		if d := x.r.called(lexicon.SpaceHyphens(m.Class)); d >= 0 {
-			return x.refuse(fmt.Sprintf("nobody asks %s to %s; the %s can %s", oneThing(x.r.class[d]), rd.capability.Description, x.r.label(d), x.r.abilitiesOf(d)), doing)
+			return x.refuse(fmt.Sprintf("nobody asks %s to %s; the %s can %s", oneThing(x.r.class[d]), rd.Capability.Description, x.r.label(d), x.r.abilitiesOf(d)), doing)
 		}
 		return x.refuse(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(m.Class)), doing)
 	case rd.slot("area") != nil && !x.r.in(m.Devices[0], rd.value("area")):
@@ -167,22 +168,22 @@ func (x *request) cannot() capabilities.Outcome {
 		}
 		return x.refuse(text, doing)
 	}
-	if d := m.Devices[0]; rd.capability.senses() && rd.value("quantity") == "" && x.r.home.Devices[d].Quantities != nil {
+	if d := m.Devices[0]; rd.Capability.MeasuresQuantity() && rd.value("quantity") == "" && x.r.home.Devices[d].Quantities != nil {
 		return x.refuse(fmt.Sprintf("the %s measures nothing; it can %s", x.r.label(d), x.r.abilitiesOf(d)), doing)
 	}
 	if dev := x.r.home.Devices[m.Devices[0]]; halts(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
 		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.label(m.Devices[0])), nil)
 	}
-	if q := rd.value("quantity"); q != "" && rd.capability.command(&x.r.home.Devices[m.Devices[0]]) != "" {
+	if q := rd.value("quantity"); q != "" && rd.Capability.CommandFor(&x.r.home.Devices[m.Devices[0]]) != "" {
 		return x.refuse(fmt.Sprintf("the %s does not tell %s; it can %s", x.r.label(m.Devices[0]), toldAs(q), x.r.abilitiesOf(m.Devices[0])), doing)
 	}
-	if set := x.r.settable(m.Devices); set >= 0 && rd.capability.Command != capabilities.SetTemperature {
+	if set := x.r.settable(m.Devices); set >= 0 && rd.Capability.Command != capabilities.SetTemperature {
 		return x.refuse(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.r.label(set), x.r.label(set)), x.r.labels([]int{set}))
 	}
-	if !rd.capability.suits(x.r.class[m.Devices[0]]) {
+	if !rd.Capability.Suits(x.r.class[m.Devices[0]]) {
 		return x.refuse(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", lexicon.Join(x.whole), oneThing(x.r.class[m.Devices[0]]), x.r.some(m.Devices), x.r.abilitiesOf(m.Devices[0])), doing)
 	}
-	return x.refuse(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.r.some(m.Devices), rd.capability.Description, x.r.abilitiesOf(m.Devices[0])), doing)
+	return x.refuse(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.r.some(m.Devices), rd.Capability.Description, x.r.abilitiesOf(m.Devices[0])), doing)
 }
 
 // called is the device that is called so, -1 if none is: the button of a gate may be
@@ -205,8 +206,8 @@ func (r *Interpreter) settable(devices []int) int {
 
 // halts reports whether a reading ends what a device is at.
 func halts(rd reading) bool {
-	on, switches := rd.capability.Args["on"].(bool)
-	return rd.capability.Command == capabilities.Stop || switches && !on
+	on, switches := rd.Capability.Args["on"].(bool)
+	return rd.Capability.Command == capabilities.Stop || switches && !on
 }
 
 // has reports whether a device is of one of the classes.
@@ -225,7 +226,7 @@ func (x *request) suits(rd *reading) int {
 	if class == "" && len(m.Devices) > 0 {
 		class = x.r.class[m.Devices[0]]
 	}
-	if !rd.capability.suits(class) {
+	if !rd.Capability.Suits(class) {
 		return 0
 	}
 	return 1
@@ -233,11 +234,11 @@ func (x *request) suits(rd *reading) int {
 
 // fits reports whether a sentence is for what was named, or for a class of what is here.
 func (x *request) fits(rd reading) bool {
-	return x.suits(&rd) == 1 || rd.slot("device") == nil && x.r.has(rd.capability.Classes)
+	return x.suits(&rd) == 1 || rd.slot("device") == nil && x.r.has(rd.Capability.Classes)
 }
 
 // doing lists the devices that can do what was asked for.
-func (r *Interpreter) doing(c *capability, quantity string) []string {
+func (r *Interpreter) doing(c *grammar.Capability, quantity string) []string {
 	var list []string
 	for _, d := range r.index.those(func(d int) bool { return r.can(c, quantity, d) }) {
 		list = append(list, r.label(d))
@@ -285,7 +286,7 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 		case len(x.filled("duration", i)) > 0:
 			end := x.longest("duration", i)
 			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", lexicon.Join(x.tokens[i:end]))
-		case x.timed(i+1) && x.r.catalogue.lexicon.by.Longest(x.tokens, i) > 0:
+		case x.timed(i+1) && x.r.catalogue.Frames.By.Longest(x.tokens, i) > 0:
 			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
 		case x.partOfAName(i):
 			return x.unknown([]string{lexicon.Join(x.tokens[i : i+2])}), true

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -31,19 +32,19 @@ func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []str
 	if out := r.said(bare, nil); out.Refusal == nil && len(out.Explain.Leftover) == 0 && (out.Question == nil || !strings.HasPrefix(out.Question.Field, "meaning")) {
 		return req, nil, false
 	}
-	w := r.catalogue.words
+	w := r.catalogue.Words
 	order := w.Tokens(text[parts[from].from:parts[to-1].end])
-	order = order[r.catalogue.letter.Hence.Longest(order, 0):]
+	order = order[r.catalogue.Courtesy.Hence.Longest(order, 0):]
 	x := &request{r: r, tokens: order}
 	if !x.opens(0) {
 		return req, nil, false
 	}
 	for _, p := range slices.Concat(parts[:from], parts[to:]) {
 		said := w.Tokens(p.text)
-		if reports, _ := r.catalogue.letter.Reporting.Find(said); reports >= 0 {
+		if reports, _ := r.catalogue.Courtesy.Reporting.Find(said); reports >= 0 {
 			return req, nil, false
 		}
-		said = said[r.catalogue.letter.Reasons.Longest(said, 0):]
+		said = said[r.catalogue.Courtesy.Reasons.Longest(said, 0):]
 		if put := x.putFor(r.thingOf(said)); put != nil && p.from < parts[from].from {
 			y := &request{r: r, req: bare, tokens: said, whole: said}
 			order = put
@@ -69,7 +70,7 @@ const maxClauses = 12
 func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 	for _, p := range parts {
 		at := -1
-		for _, word := range r.catalogue.letter.Lists.Causes {
+		for _, word := range r.catalogue.Courtesy.Lists.Causes {
 			if i := strings.Index(text[p.from:p.end], " "+word+" "); i > 0 && strings.ContainsFunc(text[p.from:p.from+i], lexicon.IsWord) {
 				at = p.from + i
 			}
@@ -86,9 +87,9 @@ func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 // tellsOnly reports whether a part of a text tells something and orders nothing: it
 // begins with who or what it is about, and says what that is or does.
 func (r *Interpreter) tellsOnly(text string) bool {
-	w := r.catalogue.words
+	w := r.catalogue.Words
 	tokens := w.Tokens(text)
-	tokens = tokens[r.catalogue.letter.Reasons.Longest(tokens, 0):]
+	tokens = tokens[r.catalogue.Courtesy.Reasons.Longest(tokens, 0):]
 	x := &request{r: r, tokens: tokens, whole: tokens}
 	if len(tokens) < 2 || x.opens(0) || w.Conditionals.Longest(tokens, 0) > 0 || w.Negations.Longest(tokens, 0)+w.TakingBack.Longest(tokens, 0) > 0 { // "I mean the hall light"
 		return false
@@ -96,14 +97,14 @@ func (r *Interpreter) tellsOnly(text string) bool {
 	if from, _ := w.Negations.Find(tokens); from < 0 && x.hopes() {
 		return false
 	}
-	return x.be() > 0 || r.catalogue.letter.Tellers.Longest(tokens, 0) > 0
+	return x.be() > 0 || r.catalogue.Courtesy.Tellers.Longest(tokens, 0) > 0
 }
 
 // hopes reports whether a word says what is wanted, or how it should be.
 func (x *request) hopes() (is bool) {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	for i := range x.tokens {
-		l.says.Each(x.tokens, i, func(end int, s signal) { is = is || end > i && s.has(l.bits["want"]|l.bits["should"]) })
+		l.Signals.Each(x.tokens, i, func(end int, s catalog.Feature) { is = is || end > i && s.Has(l.Bits["want"]|l.Bits["should"]) })
 	}
 	return is
 }
@@ -111,7 +112,7 @@ func (x *request) hopes() (is bool) {
 // be is where a word stands that says that something is so, 0 if none of the first does.
 func (x *request) be() int {
 	for i := 1; i < min(len(x.tokens), longestSubject+1); i++ {
-		if x.r.catalogue.context.Being.Longest(x.tokens, i) > 0 {
+		if x.r.catalogue.Context.Being.Longest(x.tokens, i) > 0 {
 			return i
 		}
 	}
@@ -123,7 +124,7 @@ func (r *Interpreter) thingOf(tokens []lexicon.Token) (name string) {
 	x := &request{r: r, tokens: tokens}
 	for i := 0; i < len(tokens); i++ {
 		end := max(x.longest("device", i), x.longest("area", i), x.longest("spot", i))
-		if end <= i || r.catalogue.words.All.Longest(tokens, i) > 0 {
+		if end <= i || r.catalogue.Words.All.Longest(tokens, i) > 0 {
 			continue
 		}
 		if name != "" {
@@ -139,7 +140,7 @@ func (r *Interpreter) thingOf(tokens []lexicon.Token) (name string) {
 // names something itself.
 func (x *request) putFor(name string) []lexicon.Token {
 	at := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
-	verb := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.r.catalogue.lexicon.orders[t.Folded] })
+	verb := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.r.catalogue.Frames.OrderWords[t.Folded] })
 	if at < 0 || name == "" || x.r.thingOf(x.tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
 		return nil
 	}

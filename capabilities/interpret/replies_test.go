@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -31,7 +32,7 @@ func several() *interpret.Interpreter {
 		of("bedroom blind", "blind", "bedroom", blind...), of("kids room blind", "blind", "kids room", blind...),
 		of("fan", "fan", "bedroom", capabilities.SetSwitch),
 	)
-	return interpret.New(interpret.Default(), h)
+	return interpret.New(catalog.Default(), h)
 }
 
 // Answers as people give them: each picks what it says, ends the request, or is asked

@@ -2,6 +2,8 @@ package interpret
 
 import (
 	"strings"
+
+	"github.com/messkit/messkit/capabilities/catalog"
 )
 
 // reporting reports whether the text may tell what is or happens, and order nothing: a
@@ -12,7 +14,7 @@ func (x *request) reporting() bool {
 	c, w := x.r.catalogue, x.words()
 	first := x.pass(0)
 	for i, t := range x.tokens {
-		verb := c.lexicon.orders[t.Folded]
+		verb := c.Frames.OrderWords[t.Folded]
 		switch {
 		case i == 0 && t.Text == "to" && x.ordered(1), i == first && t.Text == "let" && x.tokens[len(x.tokens)-1].Text == "open":
 			return true
@@ -22,7 +24,7 @@ func (x *request) reporting() bool {
 			return true
 		case verb && t.Text != t.Folded && x.thirdPerson(i):
 			return true
-		case verb && i == 1 && w.Articles.Longest(x.tokens, 0) == 1 && c.classPhrase.Longest(x.tokens, 1) == 0 && !x.named(i):
+		case verb && i == 1 && w.Articles.Longest(x.tokens, 0) == 1 && c.ClassPhrases.Longest(x.tokens, 1) == 0 && !x.named(i):
 			return true
 		case verb && i == first && i+1 < len(x.tokens) && x.tokens[i+1].Text == "of" && !x.named(i):
 			return true
@@ -42,7 +44,7 @@ func (x *request) reports() bool {
 // thirdPerson reports whether the word at i, which has an ending, is a verb: no name, and
 // none of the sun ("when the sun sets").
 func (x *request) thirdPerson(i int) bool {
-	if x.r.catalogue.classPhrase.Longest(x.tokens, i) > 0 && (i == 0 || i+1 == len(x.tokens) || !x.r.tells(x.tokens, i+1) || !x.named(i-1)) {
+	if x.r.catalogue.ClassPhrases.Longest(x.tokens, i) > 0 && (i == 0 || i+1 == len(x.tokens) || !x.r.tells(x.tokens, i+1) || !x.named(i-1)) {
 		return false
 	}
 	sun, end := x.words().Sun.Find(x.tokens)
@@ -57,17 +59,21 @@ func (x *request) begins() bool {
 
 // wishes reports whether a word of the text wishes for something: "the hall needs vacuuming".
 func (x *request) wishes() (is bool) {
-	l := &x.r.catalogue.lexicon
+	l := &x.r.catalogue.Frames
 	for i := range x.tokens {
-		l.says.Each(x.tokens, i, func(end int, s signal) { is = is || end > i && s.has(l.bits["want"]|l.bits["should"]|l.bits["could"]) })
+		l.Signals.Each(x.tokens, i, func(end int, s catalog.Feature) {
+			is = is || end > i && s.Has(l.Bits["want"]|l.Bits["should"]|l.Bits["could"])
+		})
 	}
 	return is
 }
 
 // goesOn reports whether the word at i says what a thing is at: "running".
 func (x *request) goesOn(i int) (is bool) {
-	l := &x.r.catalogue.lexicon
-	l.says.Each(x.tokens, i, func(end int, s signal) { is = is || s.has(l.bits[ing]|l.bits["go"]|l.bits["process"]) })
+	l := &x.r.catalogue.Frames
+	l.Signals.Each(x.tokens, i, func(end int, s catalog.Feature) {
+		is = is || s.Has(l.Bits[catalog.Gerund]|l.Bits["go"]|l.Bits["process"])
+	})
 	return is
 }
 
@@ -75,7 +81,7 @@ func (x *request) goesOn(i int) (is bool) {
 // that: "stove still on" asks, or tells.
 func (x *request) stillSo() bool {
 	for i, t := range x.tokens {
-		if i > 0 && (t.Text == "still" || t.Text == "now" && i+1 < len(x.tokens) && x.named(i-1) && x.r.catalogue.lexicon.says.Longest(x.tokens, i+1) > 0) {
+		if i > 0 && (t.Text == "still" || t.Text == "now" && i+1 < len(x.tokens) && x.named(i-1) && x.r.catalogue.Frames.Signals.Longest(x.tokens, i+1) > 0) {
 			return !x.begins()
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -21,7 +23,7 @@ func (x *request) demands() (capabilities.Outcome, bool) {
 	}
 	var unknown []string
 	for _, one := range x.req.Requires {
-		c := x.r.catalogue.find(one.ID)
+		c := x.r.catalogue.Find(one.ID)
 		if slices.Contains(x.r.home.Facts, one.ID) {
 			if err := x.factual(one.Meta); err != nil {
 				return x.refuse(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
@@ -32,7 +34,7 @@ func (x *request) demands() (capabilities.Outcome, bool) {
 			unknown = append(unknown, one.ID)
 			continue
 		}
-		w := wanted{capability: c}
+		w := wanted{Capability: c}
 		if err := x.metadata(&w, one.Meta); err != nil {
 			return x.refuse(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
 		}
@@ -73,7 +75,7 @@ func (x *request) metadata(w *wanted, meta any) error {
 	}
 	for _, f := range o {
 		if name, is := w.parameter(f.Key); is {
-			value, err := x.valueOf(w.capability, name, f.Value)
+			value, err := x.valueOf(w.Capability, name, f.Value)
 			if err != nil {
 				return err
 			}
@@ -98,8 +100,8 @@ func (x *request) narrow(w *wanted, key string, texts []string) error {
 	case "area", "areas":
 		w.areas = texts
 	case "quantity":
-		if _, known := x.r.catalogue.quantities[texts[0]]; !known || len(texts) > 1 {
-			return fmt.Errorf("quantity: %q is unknown; write one of %s", strings.Join(texts, ", "), strings.Join(lexicon.Keys(x.r.catalogue.quantities), ", "))
+		if _, known := x.r.catalogue.Quantities[texts[0]]; !known || len(texts) > 1 {
+			return fmt.Errorf("quantity: %q is unknown; write one of %s", strings.Join(texts, ", "), strings.Join(lexicon.Keys(x.r.catalogue.Quantities), ", "))
 		}
 		w.quantity = texts[0]
 	case "executor": // the exchange has looked at it
@@ -120,19 +122,19 @@ var otherNames = map[string]string{"brightness": "level", "color": "colour"}
 
 // parameter is the name of the parameter that a key of metadata means.
 func (w *wanted) parameter(key string) (name string, is bool) {
-	return w.takes(key, otherNames[key])
+	return w.FindParameter(key, otherNames[key])
 }
 
 // valueOf reads a parameter as a plan bears it: a number within its range, or a colour.
 // Less is less, whatever the sign: {dim: {change: 10}} is 10 percent darker.
-func (x *request) valueOf(c *capability, name string, value any) (any, error) {
+func (x *request) valueOf(c *grammar.Capability, name string, value any) (any, error) {
 	p := c.Parameters[slices.IndexFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == name })]
 	said := strings.TrimSpace(strings.TrimSuffix(fmt.Sprint(value), "%"))
 	if p.Type != "number" {
-		if hex, ok := x.r.catalogue.lexicon.lists.Colours[strings.ToLower(said)]; ok && name == "colour" {
+		if hex, ok := x.r.catalogue.Frames.Lists.Colours[strings.ToLower(said)]; ok && name == "colour" {
 			return hex, nil
 		}
-		if name == "colour" && !hexColour(strings.ToLower(said)) {
+		if name == "colour" && !catalog.HexColour(strings.ToLower(said)) {
 			return nil, fmt.Errorf("colour: %q is none that is known here; write a name, like red, or #rrggbb", said)
 		}
 		return strings.ToLower(said), nil
@@ -141,9 +143,9 @@ func (x *request) valueOf(c *capability, name string, value any) (any, error) {
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return nil, fmt.Errorf("%s: %q is no number", name, fmt.Sprint(value))
 	}
-	l := &x.r.catalogue.lexicon
-	if i := slices.IndexFunc(l.lists.Frames, func(f *frame) bool { return f.of == c && f.Change != 0 }); i >= 0 && name == "change" {
-		n = math.Copysign(n, l.lists.Frames[i].Change)
+	l := &x.r.catalogue.Frames
+	if i := slices.IndexFunc(l.Lists.Frames, func(f *catalog.Frame) bool { return f.Of == c && f.Change != 0 }); i >= 0 && name == "change" {
+		n = math.Copysign(n, l.Lists.Frames[i].Change)
 	}
 	if why := p.Outside(n); why != "" {
 		return nil, errors.New(why)
@@ -154,7 +156,7 @@ func (x *request) valueOf(c *capability, name string, value any) (any, error) {
 // fromMetadata puts the parameters of requires into a reading. What the text says must be the
 // same.
 func (x *request) fromMetadata(rd *reading) (capabilities.Outcome, bool) {
-	w := x.demand.of(rd.capability)
+	w := x.demand.of(rd.Capability)
 	if w == nil {
 		return capabilities.Outcome{}, true
 	}
@@ -258,11 +260,11 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 	w, req := &x.demand.capabilities[0], x.req
 	req.Requires = nil
 	o := x.r.said(req, x.given)
-	c := x.r.catalogue.find(o.Explain.Capability)
+	c := x.r.catalogue.Find(o.Explain.Capability)
 	if x.valued(0) || c == nil || c.Command != w.Command && !x.r.alike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
-	rd := reading{sentence: &sentence{capability: w.capability, text: "requires"}, how: lexicon.ByName}
+	rd := reading{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires"}, how: lexicon.ByName}
 	var meant [][]int
 	if o.Plan != nil && len(o.Plan.Steps) == 0 && o.Plan.For == 0 && o.Plan.NotBefore.IsZero() {
 		if d := x.r.index.device(o.Plan.Device); d >= 0 {
@@ -275,7 +277,7 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 		}
 	}
 	for _, d := range union(len(x.r.index.every), meant) {
-		if x.r.can(w.capability, "", d) && x.demand.allows(x.r, w.capability, x.r.home.Devices[d]) {
+		if x.r.can(w.Capability, "", d) && x.demand.allows(x.r, w.Capability, x.r.home.Devices[d]) {
 			rd.devices = append(rd.devices, d)
 		}
 	}
@@ -314,11 +316,11 @@ func (x *request) contradicts() capabilities.Outcome {
 // devices, which able sees. Words that nobody knows are let pass where requires
 // says which device, unless the text is to be taken exactly.
 func (x *request) fromRequires(w *wanted) (reading, capabilities.Outcome, bool) {
-	rd := reading{sentence: &sentence{capability: w.capability, text: "requires", quantity: w.quantity}}
+	rd := reading{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires", Quantity: w.quantity}}
 	if x.asks && w.Effect != capabilities.Query {
 		return rd, x.refuse(fmt.Sprintf("a question never acts, and requires asks for %s; say it as an order", w.ID), nil), false
 	}
-	own := x.r.catalogue.wordsOf[w.ID]
+	own := x.r.catalogue.WordsOf[w.ID]
 	var leftover []string
 	for i := 0; i < len(x.tokens); {
 		if n := x.mention(&rd, i); n > 0 {
@@ -330,7 +332,7 @@ func (x *request) fromRequires(w *wanted) (reading, capabilities.Outcome, bool) 
 			continue
 		}
 		t := x.tokens[i]
-		if x.r.catalogue.ordering[t.Folded] && !own[t.Folded] {
+		if x.r.catalogue.OrderWords[t.Folded] && !own[t.Folded] {
 			return rd, x.refuse(fmt.Sprintf("%q in the text does not go with %s in requires; make them agree", t.Text, w.ID), nil), false
 		}
 		if !own[t.Folded] {
@@ -360,7 +362,7 @@ func (x *request) mention(rd *reading, i int) int {
 			}
 		}
 		if best != nil && x.takes(rd, kind) {
-			rd.slots = append(rd.slots, bound{kind, kind, i, best})
+			rd.slots = append(rd.slots, grammar.BoundSlot{Kind: kind, Name: kind, From: i, Match: best})
 			rd.how, rd.all = max(rd.how, best.Specificity), rd.all || best.All
 			return best.End - i
 		}

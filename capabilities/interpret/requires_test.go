@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -152,7 +153,7 @@ func TestOffers(t *testing.T) {
 		needs("switch-off", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "classes", lights, "effect", "idempotent"),
 		needs("read-switch", "devices", list("porch-lamp", "reading-lamp", "ceiling"), "areas", list("living room", "porch"), "effect", "query"),
 	}
-	offers := interpret.New(interpret.Default(), h).Offers()
+	offers := interpret.New(catalog.Default(), h).Offers()
 	if diff := cmp.Diff(want, offers); diff != "" {
 		t.Errorf("Offers() (-want +got)\n%s", diff)
 	}

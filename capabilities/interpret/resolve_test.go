@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -210,7 +211,7 @@ func TestCleanFloorAsksNothing(t *testing.T) {
 	h := house()
 	i := slices.IndexFunc(h.Devices, func(d capabilities.Device) bool { return d.Name == "robot" })
 	h.Devices[i].Spots = h.Devices[i].Spots[:2] // the rooms alone
-	o := interpret.New(interpret.Default(), h).Resolve(ask("vacuum the kitchen"))
+	o := interpret.New(catalog.Default(), h).Resolve(ask("vacuum the kitchen"))
 	if o.Plan == nil {
 		t.Fatalf("Resolve = %q, want a plan", got(o))
 	}
@@ -240,7 +241,7 @@ func TestExplanation(t *testing.T) {
 func TestConfiguredRiskWins(t *testing.T) {
 	h := house()
 	h.Devices[0].Risk = capabilities.RiskAccess
-	o := interpret.New(interpret.Default(), h).Resolve(ask("turn on the porch light"))
+	o := interpret.New(catalog.Default(), h).Resolve(ask("turn on the porch light"))
 	if o.Plan == nil || o.Plan.Risk != capabilities.RiskAccess {
 		t.Errorf("Resolve = %q %+v, want risk access", got(o), o.Plan)
 	}
@@ -254,7 +255,7 @@ func TestConfiguredEffectWins(t *testing.T) {
 	for intent, want := range map[string]capabilities.Effect{
 		"turn on the porch light": capabilities.Once, "is the porch light on?": capabilities.Query,
 	} {
-		o := interpret.New(interpret.Default(), h).Resolve(ask(intent))
+		o := interpret.New(catalog.Default(), h).Resolve(ask(intent))
 		if o.Plan == nil || o.Plan.Effect != want {
 			t.Errorf("Resolve(%s) = %q %+v, want effect %s", intent, got(o), o.Plan, want)
 		}
@@ -262,7 +263,7 @@ func TestConfiguredEffectWins(t *testing.T) {
 }
 
 func TestEmptyHome(t *testing.T) {
-	r := interpret.New(interpret.Default(), capabilities.Home{})
+	r := interpret.New(catalog.Default(), capabilities.Home{})
 	for _, intent := range []string{"turn on the light", "what's in the fridge?", "vacuum", "turn everything on"} {
 		if o := r.Resolve(ask(intent)); o.Refusal == nil {
 			t.Errorf("Resolve(%q) = %q, want a refusal", intent, got(o))
@@ -298,7 +299,7 @@ func FuzzResolve(f *testing.F) {
 		if o.Question != nil {
 			r.Answer(*o.Question, nil, intent, ask(intent))
 		}
-		interpret.MatchYesNo(intent)
+		catalog.MatchYesNo(intent)
 	})
 }
 
@@ -315,7 +316,7 @@ func BenchmarkResolve(b *testing.B) {
 }
 
 func BenchmarkNewResolver(b *testing.B) {
-	c, h := interpret.Default(), house()
+	c, h := catalog.Default(), house()
 	b.ReportAllocs()
 	for b.Loop() {
 		interpret.New(c, h)

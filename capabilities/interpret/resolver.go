@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -14,7 +16,7 @@ import (
 // Interpreter turns requests into outcomes for one home. It is immutable and safe
 // for concurrent use.
 type Interpreter struct {
-	catalogue *Catalogue
+	catalogue *catalog.Catalog
 	home      capabilities.Home
 	class     []string // of each device, in the catalogue's words
 	index     *index
@@ -56,16 +58,16 @@ type request struct {
 	unnamed   string     // a name with a number that nothing here has
 }
 
-func (x *request) words() *lexicon.Lexicon { return x.r.catalogue.words }
+func (x *request) words() *lexicon.Lexicon { return x.r.catalogue.Words }
 
 // reading is one way to understand the text.
 type reading struct {
-	*sentence
-	slots   []bound
+	*grammar.Pattern
+	slots   []grammar.BoundSlot
 	args    mess.Object         // that the words give, beside the capability's own
 	asks    string              // the parameter that must be asked for
 	number  float64             // that may be its value
-	other   *sentence           // of the reading in which it is a difference
+	other   *grammar.Pattern    // of the reading in which it is a difference
 	doubt   string              // why a yes is needed
 	lost    []string            // words that were passed over
 	pieces  int                 // that it was cut into
@@ -74,22 +76,22 @@ type reading struct {
 	sole    bool                // it is one of a group
 	how     lexicon.Specificity // the most exact word for a device
 	devices []int               // that can do it
-	names   []bound             // of several things or places that were named one by one
+	names   []grammar.BoundSlot // of several things or places that were named one by one
 	all     bool
 }
 
 func (rd *reading) slot(kind string) *lexicon.SlotValue {
 	for _, b := range rd.slots {
-		if b.kind == kind {
-			return b.match
+		if b.Kind == kind {
+			return b.Match
 		}
 	}
 	return nil
 }
 
 func (rd *reading) value(kind string) string {
-	if kind == "quantity" && rd.quantity != "" {
-		return rd.quantity
+	if kind == "quantity" && rd.Quantity != "" {
+		return rd.Quantity
 	}
 	if m := rd.slot(kind); m != nil {
 		return m.Value
@@ -238,37 +240,37 @@ func (x *request) outcome() capabilities.Outcome {
 
 // read finds the readings of the text in all sentences.
 func (x *request) read() {
-	walk := walker{words: x.words(), tokens: x.tokens, fill: x.placed}
-	walk.found = func(s *sentence, slots []bound) {
-		if s.asked && !x.asks {
+	walk := grammar.Walker{Words: x.words(), Tokens: x.tokens, Fill: x.placed}
+	walk.Found = func(s *grammar.Pattern, slots []grammar.BoundSlot) {
+		if s.Asked && !x.asks {
 			return
 		}
-		rd := reading{sentence: s, slots: slots, doubt: s.doubt, args: slices.Clone(s.args), all: s.all}
-		if m := rd.slot("spot"); m != nil && len(m.Rooms) > 1 && s.capability.Command != capabilities.Clean { // two files are two prints
+		rd := reading{Pattern: s, slots: slots, doubt: s.Doubt, args: slices.Clone(s.Args), all: s.All}
+		if m := rd.slot("spot"); m != nil && len(m.Rooms) > 1 && s.Capability.Command != capabilities.Clean { // two files are two prints
 			return
 		}
 		for _, b := range slots {
-			if slices.Contains(amountKinds, b.kind) || b.kind == "amount" && b.name != b.kind {
-				rd.args = rd.args.Set(b.name, b.match.Amount)
-				if r, bounded := s.within[b.name]; bounded && (b.match.Amount < r.Min || b.match.Amount > r.Max) {
+			if slices.Contains(grammar.AmountKinds, b.Kind) || b.Kind == "amount" && b.Name != b.Kind {
+				rd.args = rd.args.Set(b.Name, b.Match.Amount)
+				if r, bounded := s.Within[b.Name]; bounded && (b.Match.Amount < r.Min || b.Match.Amount > r.Max) {
 					return
 				}
 			}
-			if b.kind == "angle" && b.match.Unit == unsaidUnit {
+			if b.Kind == "angle" && b.Match.Unit == unsaidUnit {
 				rd.doubt = "degrees were not said"
 			}
-			if b.kind == "amount" && b.name == b.kind { // of no parameter: "two cups"
-				rd.doubt = unmeasured(b.match.Amount)
+			if b.Kind == "amount" && b.Name == b.Kind { // of no parameter: "two cups"
+				rd.doubt = unmeasured(b.Match.Amount)
 			}
-			if b.kind == "device" || b.kind == "view" || b.kind == "spot" {
-				rd.how = max(rd.how, b.match.Specificity)
-				rd.all = rd.all || b.match.All
+			if b.Kind == "device" || b.Kind == "view" || b.Kind == "spot" {
+				rd.how = max(rd.how, b.Match.Specificity)
+				rd.all = rd.all || b.Match.All
 			}
 		}
 		x.readings = append(x.readings, rd)
 	}
 	if len(x.tokens) > 0 {
-		walk.from(x.r.catalogue.grammar, 0)
+		walk.Walk(x.r.catalogue.Grammar, 0)
 	}
 }
 
@@ -278,16 +280,16 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 	if sweeps {
 		rd.doubt = cmp.Or(rd.doubt, "no kind of device was named")
 	}
-	if rd.capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
+	if rd.Capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
 		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
 	}
-	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (sweeps || m == nil || rd.capability.Effect == capabilities.Query || len(rd.capability.Classes) == 1 || m.Specificity != lexicon.Unspecified && (m.Count == 0 || m.Count == len(rd.devices))) {
+	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (sweeps || m == nil || rd.Capability.Effect == capabilities.Query || len(rd.Capability.Classes) == 1 || m.Specificity != lexicon.Unspecified && (m.Count == 0 || m.Count == len(rd.devices))) {
 		return x.group(rd)
 	}
-	if x.spare != nil && !rd.sole && rd.capability.Command != capabilities.Clean {
+	if x.spare != nil && !rd.sole && rd.Capability.Command != capabilities.Clean {
 		return x.refuse(fmt.Sprintf("%q rules something out, and only of several things can one be left out; name those that are meant", x.spare.said), nil)
 	}
-	if rd.capability.Effect != capabilities.Query {
+	if rd.Capability.Effect != capabilities.Query {
 		if out, bad := x.limited(rd); bad {
 			return out
 		}
@@ -316,13 +318,13 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 	if out, bad := x.elsewhere(d, areas); bad {
 		return out
 	}
-	if made := x.r.made(rd.capability, d); made != rd.capability && x.demand.capabilities == nil {
-		one := *rd.sentence
-		one.capability = made
-		if x.explain.Capability == rd.capability.ID {
+	if made := x.r.made(rd.Capability, d); made != rd.Capability && x.demand.capabilities == nil {
+		one := *rd.Pattern
+		one.Capability = made
+		if x.explain.Capability == rd.Capability.ID {
 			x.explain.Capability = made.ID
 		}
-		rd.sentence = &one
+		rd.Pattern = &one
 	}
 	plan := x.r.planFor(rd, d, areas)
 	if plan.Command.Watches() {
@@ -330,7 +332,7 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 			return out
 		}
 	}
-	for _, p := range rd.capability.Parameters {
+	for _, p := range rd.Capability.Parameters {
 		if value, given := plan.Args.Get(p.Name); given && p.Outside(value) != "" {
 			return x.refuse(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.Outside(value)), nil)
 		}
@@ -381,15 +383,15 @@ func (x *request) wants() []string {
 
 // explainReading notes how the text was understood.
 func (x *request) explainReading(rd *reading, able []reading) {
-	x.explain.Template, x.explain.Score, x.explain.Capability = rd.text, 1, rd.capability.ID
-	x.explain.Evidence = rd.capability.Evidence
+	x.explain.Template, x.explain.Score, x.explain.Capability = rd.Text, 1, rd.Capability.ID
+	x.explain.Evidence = rd.Capability.Evidence
 	x.explain.Slots = map[string]string{}
 	for _, b := range rd.slots {
-		x.explain.Slots[b.name] = lexicon.Join(x.tokens[b.from:b.match.End])
+		x.explain.Slots[b.Name] = lexicon.Join(x.tokens[b.From:b.Match.End])
 	}
 	for _, o := range able {
 		if !rd.same(&o) {
-			x.explain.RunnerUp = o.capability.ID + ": " + o.text + " (1.00)"
+			x.explain.RunnerUp = o.Capability.ID + ": " + o.Text + " (1.00)"
 			return
 		}
 	}

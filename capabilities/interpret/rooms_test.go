@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -108,7 +109,7 @@ func TestARoomThatIsNotThere(t *testing.T) {
 	}
 	for places, why := range map[bool]string{true: "no rooms of the robot are known; look whether it answers", false: "the robot knows no rooms: it cleans everything"} {
 		home := capabilities.Home{Devices: []capabilities.Device{{Name: "robot", Class: "vacuum", Places: places, Commands: []capabilities.Command{capabilities.Clean}}}}
-		o = interpret.New(interpret.Default(), home).Resolve(ask("vacuum the attic"))
+		o = interpret.New(catalog.Default(), home).Resolve(ask("vacuum the attic"))
 		if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, `not understood: "attic"; `+why) {
 			t.Errorf("without rooms, Places: %t: %q", places, got(o))
 		}

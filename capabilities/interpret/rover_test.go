@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
 // A rover drives for a time that is said, at a pace that is not.
 func TestDriving(t *testing.T) {
-	r := interpret.New(interpret.Default(), capabilities.Home{Devices: []capabilities.Device{
+	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "rover", Label: "rover", Class: "rover", Commands: []capabilities.Command{capabilities.Move}},
 	}})
 	for text, want := range map[string]struct {

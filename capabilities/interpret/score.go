@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
@@ -47,9 +48,9 @@ func (x *request) score() (capabilities.Outcome, bool) {
 	x.explainReading(&best.reading, nil)
 	x.explain.Score, x.explain.Leftover = best.score, best.leftover
 	if len(list) > 1 {
-		x.explain.RunnerUp = fmt.Sprintf("%s (%.2f)", list[1].capability.ID, list[1].score)
+		x.explain.RunnerUp = fmt.Sprintf("%s (%.2f)", list[1].Capability.ID, list[1].score)
 	}
-	if x.req.Precision == mess.Loose && best.capability.Effect == capabilities.Query {
+	if x.req.Precision == mess.Loose && best.Capability.Effect == capabilities.Query {
 		return asNearest(x.settle(&best.reading), best.leftover), true
 	}
 	return x.guess(list[:min(len(list), maxGuesses)]), true
@@ -88,7 +89,7 @@ func (x *request) guess(list []scored) capabilities.Outcome {
 // guesses are the scored readings, the best first.
 func (x *request) guesses() []scored {
 	var list []scored
-	for _, c := range x.r.catalogue.list {
+	for _, c := range x.r.catalogue.Capabilities {
 		if x.asks && c.Effect != capabilities.Query {
 			continue
 		}
@@ -102,22 +103,22 @@ func (x *request) guesses() []scored {
 		}
 	}
 	order.By(list, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), x.r.reach(b.capability)-x.r.reach(a.capability)) // what is for more things is meant more often
+		return cmp.Or(cmp.Compare(b.score, a.score), x.r.reach(b.Capability)-x.r.reach(a.Capability)) // what is for more things is meant more often
 	})
 	return list
 }
 
 // reach is how many devices here a capability is for.
-func (r *Interpreter) reach(c *capability) int {
+func (r *Interpreter) reach(c *grammar.Capability) int {
 	return r.index.count(func(d int) bool { return r.offers(c, d) })
 }
 
 // scoreOf reads the text as words of one capability and names. Words of
 // neither are let pass for what only looks, where it is to be taken loosely.
-func (x *request) scoreOf(c *capability) (scored, bool) {
-	s := scored{reading: reading{sentence: &sentence{capability: c, text: "words of " + c.ID}}}
+func (x *request) scoreOf(c *grammar.Capability) (scored, bool) {
+	s := scored{reading: reading{Pattern: &grammar.Pattern{Capability: c, Text: "words of " + c.ID}}}
 	loose := x.req.Precision == mess.Loose && c.Effect == capabilities.Query
-	own, words, weight := x.r.catalogue.wordsOf[c.ID], 0, 0.0
+	own, words, weight := x.r.catalogue.WordsOf[c.ID], 0, 0.0
 	for i := 0; i < len(x.tokens); {
 		t := x.tokens[i]
 		if n := cmp.Or(x.mention(&s.reading, i), x.words().Fillers.Longest(x.tokens, i)); n > 0 {
@@ -127,7 +128,7 @@ func (x *request) scoreOf(c *capability) (scored, bool) {
 		i++
 		words++
 		if own[t.Folded] {
-			weight += 1 / float64(x.r.catalogue.sharing(t.Folded))
+			weight += 1 / float64(x.r.catalogue.CapabilitiesWith(t.Folded))
 		} else if s.leftover = append(s.leftover, t.Text); !loose {
 			return scored{}, false
 		}
@@ -136,7 +137,7 @@ func (x *request) scoreOf(c *capability) (scored, bool) {
 		return scored{}, false
 	}
 	for _, p := range c.Parameters { // it says not how much
-		if _, given := c.args().Get(p.Name); p.Type == "number" && !given {
+		if _, given := c.FixedArgs().Get(p.Name); p.Type == "number" && !given {
 			return scored{}, false
 		}
 	}
@@ -145,15 +146,4 @@ func (x *request) scoreOf(c *capability) (scored, bool) {
 	}
 	s.score = 0.9 * weight / float64(words)
 	return s, true
-}
-
-// sharing counts the capabilities that use a word.
-func (c *Catalogue) sharing(word string) int {
-	n := 0
-	for _, own := range c.wordsOf {
-		if own[word] {
-			n++
-		}
-	}
-	return max(n, 1)
 }

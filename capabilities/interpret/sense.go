@@ -5,14 +5,15 @@ import (
 	"strconv"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
 
 // Sense is how a name of a thing would be heard, where it is not heard as one alone: "is
 // said of everything", for who calls a lamp "all". It is "" for a good name.
-func (c *Catalogue) Sense(name string) string {
-	w, t := c.words, c.words.PlainTokens(name)
+func ReservedNameUse(c *catalog.Catalog, name string) string {
+	w, t := c.Words, c.Words.PlainTokens(name)
 	_, number := strconv.ParseFloat(lexicon.Join(t), 64)
 	switch {
 	case len(t) == 0:
@@ -23,11 +24,11 @@ func (c *Catalogue) Sense(name string) string {
 		return "is said of everything"
 	case w.Whole(w.Yes, t) || w.Whole(w.No, t) || w.Whole(w.Stop, t) || w.Whole(w.Halting, t):
 		return "is said for a yes, a no or a stop"
-	case c.small(t):
+	case hasOnlyFunctionWords(c, t):
 		return "is heard as a word that names nothing"
-	case c.timed(t):
+	case hasDuration(c, t):
 		return "is heard as a time"
-	case c.orders(t):
+	case isWholeOrder(c, t):
 		return "is an order, or the beginning of one"
 	}
 	return ""
@@ -35,8 +36,8 @@ func (c *Catalogue) Sense(name string) string {
 
 // small reports whether there is no word but those that stand for others, join them or
 // turn them round.
-func (c *Catalogue) small(t []lexicon.Token) bool {
-	w := c.words
+func hasOnlyFunctionWords(c *catalog.Catalog, t []lexicon.Token) bool {
+	w := c.Words
 	for i := 0; i < len(t); {
 		n := 0
 		for _, s := range []*lexicon.PhraseSet{w.Referring, w.Negations, w.Joining, w.Fillers, w.NoneOf, w.Rest, w.Asking, w.Conditionals} {
@@ -52,8 +53,8 @@ func (c *Catalogue) small(t []lexicon.Token) bool {
 
 // timed reports whether a length of time, or one until something is to be, stands in it:
 // "lamp for ten minutes".
-func (c *Catalogue) timed(t []lexicon.Token) bool {
-	w := c.words
+func hasDuration(c *catalog.Catalog, t []lexicon.Token) bool {
+	w := c.Words
 	for i := range t {
 		for _, before := range []*lexicon.PhraseSet{w.Lasting, w.Delaying, w.Ending} {
 			from := i + before.Longest(t, i)
@@ -63,7 +64,7 @@ func (c *Catalogue) timed(t []lexicon.Token) bool {
 			timed := false
 			for to := from + 1; to < len(t); to++ {
 				_, unit := w.Units[t[to].Folded]
-				timed = timed || unit && c.isNumber(t[from:to])
+				timed = timed || unit && isNumber(c, t[from:to])
 			}
 			if timed {
 				return true
@@ -73,27 +74,27 @@ func (c *Catalogue) timed(t []lexicon.Token) bool {
 	return false
 }
 
-func (c *Catalogue) isNumber(t []lexicon.Token) bool {
+func isNumber(c *catalog.Catalog, t []lexicon.Token) bool {
 	if _, err := strconv.ParseFloat(lexicon.Join(t), 64); err == nil {
 		return true
 	}
 	is := false
-	c.words.Numbers.Each(t, 0, func(end int, _ float64) { is = is || end == len(t) })
+	c.Words.Numbers.Each(t, 0, func(end int, _ float64) { is = is || end == len(t) })
 	return is
 }
 
 // orders reports whether an order for a thing is complete with a name behind these
 // words: "turn off", and not "light", which is a thing itself.
-func (c *Catalogue) orders(t []lexicon.Token) bool {
+func isWholeOrder(c *catalog.Catalog, t []lexicon.Token) bool {
 	thing := false
-	c.classPhrase.Each(t, 0, func(end int, _ lexicon.SlotValue) { thing = thing || end == len(t) })
+	c.ClassPhrases.Each(t, 0, func(end int, _ lexicon.SlotValue) { thing = thing || end == len(t) })
 	if thing {
 		return false
 	}
 	const other = "zzyzx"
 	order := lexicon.Join(t) + " " + other
 	for i := range t {
-		if n := c.words.Referring.Longest(t, i); n > 0 { // "switch it off"
+		if n := c.Words.Referring.Longest(t, i); n > 0 { // "switch it off"
 			order = lexicon.Join(slices.Concat(t[:i], []lexicon.Token{{Text: other}}, t[i+n:]))
 		}
 	}

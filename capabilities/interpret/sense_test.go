@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
 // A name that a sentence hears as something else is told; what people call their things
 // is none of these.
 func TestHowANameIsHeard(t *testing.T) {
-	c := interpret.Default()
+	c := catalog.Default()
 	for name, want := range map[string]string{
 		"💡": "has no word", "!?": "has no word",
 		"42": "is a number", "3.5": "is a number",
@@ -20,14 +21,14 @@ func TestHowANameIsHeard(t *testing.T) {
 		"lamp for ten minutes": "is heard as a time", "heater for 5 min": "is heard as a time", "for 5 minutes": "is heard as a time", "fan in 2 hours": "is heard as a time",
 		"turn off": "is an order, or the beginning", "switch-on": "is an order, or the beginning", "open": "is an order, or the beginning", "switch it off": "is an order, or the beginning", "unlock": "is an order, or the beginning",
 	} {
-		if got := c.Sense(name); !strings.Contains(got, want) {
+		if got := interpret.ReservedNameUse(c, name); !strings.Contains(got, want) {
 			t.Errorf("%q %s; want %q", name, got, want)
 		}
 	}
 	for _, name := range strings.Split("lamp, light, fan, kitchen, hall lamp 2, reading-lamp, TV and lamp, washer and dryer, front door, door, garage door, vacuum, robot, dock, heater, "+
 		"pump, night light, lights, living room lights, Ständerlampe, Küche, spot, up, coffee machine, 3D printer, plug 4, room 12, second lamp, x1, motion, thermometer, siren, box for tools, light in the hall, "+
 		"Anna's lamp, blind, window, water tank, charger, nas, printer, camera, fridge, lampe, лампа, 台灯", ", ") {
-		if got := c.Sense(name); got != "" {
+		if got := interpret.ReservedNameUse(c, name); got != "" {
 			t.Errorf("%q %s", name, got)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
@@ -69,7 +70,7 @@ func mansion() capabilities.Home {
 }
 
 func TestOtherSentencesMoveNothing(t *testing.T) {
-	r := interpret.New(interpret.Default(), mansion())
+	r := interpret.New(catalog.Default(), mansion())
 	all, asked, read := sentences(t, "dev-other.jsonl"), 0, 0
 	for _, s := range all {
 		switch o := r.Resolve(ask(s.Text)); {
@@ -91,7 +92,7 @@ func TestRecall(t *testing.T) {
 		"iot_cleaning": "vacuum-floor", "iot_hue_lighton": "switch-on", "iot_hue_lightoff": "switch-off",
 		"iot_wemo_on": "switch-on", "iot_wemo_off": "switch-off",
 	}
-	r := interpret.New(interpret.Default(), mansion())
+	r := interpret.New(catalog.Default(), mansion())
 	count := map[string]int{}
 	for _, s := range sentences(t, "dev-iot.jsonl") {
 		o, verdict := r.Resolve(ask(s.Text)), "refused"
@@ -116,7 +117,7 @@ func TestRecall(t *testing.T) {
 func TestRepliesToConfirmations(t *testing.T) {
 	count := map[string]int{}
 	for _, s := range sentences(t, "dev-other.jsonl") {
-		yes, no, stop := interpret.MatchYesNo(s.Text)
+		yes, no, stop := catalog.MatchYesNo(s.Text)
 		switch {
 		case yes && s.Intent != "general_affirm" && s.Intent != "general_confirm":
 			t.Errorf("%s: %q counts as yes", s.Intent, s.Text)

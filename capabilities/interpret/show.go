@@ -3,7 +3,6 @@ package interpret
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -16,11 +15,11 @@ func (x *request) shown() []reading {
 	all := x.tokens
 	for i := 1; i < len(all); i++ {
 		tail := x.words().Bare(all[i:])
-		if n := x.r.catalogue.show.Longest(tail, 0); n == 0 || n < len(tail) {
+		if n := x.r.catalogue.ImageEndings.Longest(tail, 0); n == 0 || n < len(tail) {
 			continue
 		}
 		x.cut(all[:i])
-		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.capability.Effect == capabilities.Query })
+		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.Capability.Effect == capabilities.Query })
 		if len(acts) > 0 {
 			x.show = lexicon.Join(all[i:])
 			return acts
@@ -65,29 +64,4 @@ func (r *Interpreter) eye(d int) string {
 		return dev.Name
 	}
 	return dev.SeenBy
-}
-
-// showing indexes the ends of a text that ask for a picture.
-func (b *builder) showing(c *Catalogue, e expander) {
-	c.show = &lexicon.PhraseSet{}
-	for _, text := range b.words.Lists.Show {
-		t, err := ParseTemplate(text)
-		var forms [][]term
-		if err == nil {
-			forms, err = e.all(t)
-		}
-		if err != nil {
-			b.wrong("words: show: %q: %v", text, err)
-		}
-		for _, form := range forms {
-			tokens := make([]lexicon.Token, len(form))
-			for i, one := range form {
-				if one.word == "" {
-					b.wrong("words: show: %q: there can be no gap in it", strings.TrimSpace(text))
-				}
-				tokens[i] = lexicon.Token{Text: one.word, Folded: one.word}
-			}
-			c.show.Add(tokens, struct{}{})
-		}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -62,7 +63,7 @@ func TestShowsItsMap(t *testing.T) {
 	for i := range home.Devices {
 		home.Devices[i].Maps = home.Devices[i].Name == "robot"
 	}
-	r := interpret.New(interpret.Default(), home)
+	r := interpret.New(catalog.Default(), home)
 	o := r.Resolve(ask("vacuum near the sink and show me"))
 	if o.Plan == nil || !strings.HasSuffix(o.Plan.Summary, ", and show its map") || slices.Contains(o.Plan.Want, capabilities.Image) {
 		t.Errorf("%s, %+v", got(o), o.Plan)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -70,7 +71,7 @@ func TestPlainSignsPartWords(t *testing.T) {
 func TestSignsInNames(t *testing.T) {
 	h := house()
 	h.Devices[0].Label = "Tom & Ann's lamp #1"
-	r := interpret.New(interpret.Default(), h)
+	r := interpret.New(catalog.Default(), h)
 	if o := r.Resolve(ask("turn on tom & ann's Lamp #1")); got(o) != "switch-on porch-lamp" {
 		t.Errorf("Resolve = %q, want switch-on porch-lamp", got(o))
 	}
@@ -82,7 +83,7 @@ func TestSignsInNames(t *testing.T) {
 func TestDoubtfulAnswers(t *testing.T) {
 	r, yesNo, which := resolver(), ask("can you turn on the porch light?"), ask("turn on the light")
 	for _, answer := range []string{"yes?", "❌ yes", "!yes", "yes ≠", "~yes~", "¬yes", "yes/no", "yes & no"} {
-		if yes, _, _ := interpret.MatchYesNo(answer); yes {
+		if yes, _, _ := catalog.MatchYesNo(answer); yes {
 			t.Errorf("MatchYesNo(%q) is yes", answer)
 		}
 		q := question(t, r, yesNo)

@@ -88,7 +88,7 @@ func (x *request) partOfAName(i int) bool {
 // timeLike reports whether word i may be part of a time.
 func (x *request) timeLike(i int) bool {
 	t := x.tokens[i]
-	return x.words().NumberLen(x.tokens, i) > 0 || x.r.catalogue.timely[t.Folded] && !x.r.catalogue.lexicon.orders[t.Folded] && !x.r.names.words[t.Folded]
+	return x.words().NumberLen(x.tokens, i) > 0 || x.r.catalogue.TimeWords[t.Folded] && !x.r.catalogue.Frames.OrderWords[t.Folded] && !x.r.names.words[t.Folded]
 }
 
 // span is some words of a request; known where they are a length of time.
@@ -150,7 +150,7 @@ func (x *request) timed(i int) bool {
 	if x.percents(i) {
 		return false // "at seventy percent"
 	}
-	if x.r.catalogue.lexicon.share.Longest(x.tokens, i) > 0 && w.Past.Longest(x.tokens, i) == 0 && x.halfHour(i) == i {
+	if x.r.catalogue.Frames.Shares.Longest(x.tokens, i) > 0 && w.Past.Longest(x.tokens, i) == 0 && x.halfHour(i) == i {
 		return false // "by half"
 	}
 	if end, _, _, _ := w.ReadHour(x.tokens, i); end == 0 || end < len(x.tokens) && w.Measures[x.tokens[end].Folded] {
@@ -163,7 +163,7 @@ func (x *request) timed(i int) bool {
 // percents reports whether a number of percent begins at word i.
 func (x *request) percents(i int) (is bool) {
 	x.words().EachCardinal(x.tokens, i, func(end int, _ float64) {
-		is = is || x.r.catalogue.lexicon.percentOf.Longest(x.tokens, end) > 0
+		is = is || x.r.catalogue.Frames.Percent.Longest(x.tokens, end) > 0
 	})
 	return is
 }
@@ -180,7 +180,7 @@ func (x *request) named(i int) bool {
 					}
 				}
 			}
-			if n := x.r.catalogue.lexicon.says.Longest(x.tokens, from); n > 1 && !x.ordered(from) { // "morning coffee"
+			if n := x.r.catalogue.Frames.Signals.Longest(x.tokens, from); n > 1 && !x.ordered(from) { // "morning coffee"
 				for k := from; k < from+n; k++ {
 					x.names[k] = true
 				}
@@ -193,7 +193,7 @@ func (x *request) named(i int) bool {
 // ordered reports whether a word that an order begins with stands at i.
 func (x *request) ordered(i int) bool {
 	c := x.r.catalogue
-	return c.lexicon.orders[x.tokens[i].Folded] && (c.classPhrase.Longest(x.tokens, i) == 0 || c.lexicon.says.Longest(x.tokens, i) > 0) // "light up" begins one, and "the light" does not
+	return c.Frames.OrderWords[x.tokens[i].Folded] && (c.ClassPhrases.Longest(x.tokens, i) == 0 || c.Frames.Signals.Longest(x.tokens, i) > 0) // "light up" begins one, and "the light" does not
 }
 
 var nameKinds = []string{"device", "view", "spot"}

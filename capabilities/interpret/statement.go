@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -15,7 +16,7 @@ import (
 // what has words that nobody here knows, only a statement beside an act that hurts
 // nobody is let pass.
 func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
-	w, c := r.catalogue.words, &r.catalogue.context
+	w, c := r.catalogue.Words, &r.catalogue.Context
 	tokens := w.Tokens(line)
 	x := &request{r: r, tokens: tokens}
 	if len(tokens) == 0 || len(tokens) > lexicon.MaxTokens || len(line) > lexicon.MaxText || w.IsQuestion(line, tokens) {
@@ -107,7 +108,7 @@ const longestSubject = 4
 // states reports whether a clause only says how something is. mild: what is done hurts
 // nobody, and words may be in it that nobody here knows.
 func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
-	w, c := r.catalogue.words, &r.catalogue.context
+	w, c := r.catalogue.Words, &r.catalogue.Context
 	x := &request{r: r, tokens: tokens}
 	known, names, acts, home, be := true, true, false, false, 0
 	for i, t := range tokens {
@@ -115,8 +116,8 @@ func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
 		says := !is && (x.ordered(i) || r.tells(tokens, i))
 		acts = acts || says
 		home = home || says || r.names.words[t.Folded]
-		known = known && (is || r.knows(t) || mild && r.catalogue.vocabulary[t.Folded] || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0)
-		names = names && (r.names.words[t.Folded] || r.catalogue.lexicon.naming[t.Folded] || r.catalogue.lexicon.colour.Longest(tokens, i) > 0 ||
+		known = known && (is || r.knows(t) || mild && r.catalogue.Vocabulary[t.Folded] || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0)
+		names = names && (r.names.words[t.Folded] || r.catalogue.Frames.NamingWords[t.Folded] || r.catalogue.Frames.Colors.Longest(tokens, i) > 0 ||
 			w.Fillers.Longest(tokens, i) > 0 || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0)
 		if is && be == 0 {
 			be = i
@@ -130,7 +131,7 @@ func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
 	switch {
 	case be > 0 && be <= longestSubject && (subject || be == 1 || x.longest("device", 0) == be || x.longest("area", 0) == be): // "the floor is dirty"
 		return mild && (known || !acts && !x.refers(be))
-	case r.catalogue.lexicon.orders[first.Folded] && !subject && x.longest("device", 0) == 0:
+	case r.catalogue.Frames.OrderWords[first.Folded] && !subject && x.longest("device", 0) == 0:
 		return false
 	case x.longest("device", 0) == len(tokens): // its name alone
 		return true
@@ -155,9 +156,9 @@ func (x *request) placing() bool {
 
 // tells reports whether a word at i says how something is switched.
 func (r *Interpreter) tells(tokens []lexicon.Token, i int) (is bool) {
-	l := &r.catalogue.lexicon
-	l.says.Each(tokens, i, func(end int, s signal) {
-		is = is || s.has(l.bits["on"]|l.bits["off"]|l.bits["up"]|l.bits["down"]|l.bits["brighter"]|l.bits["darker"])
+	l := &r.catalogue.Frames
+	l.Signals.Each(tokens, i, func(end int, s catalog.Feature) {
+		is = is || s.Has(l.Bits["on"]|l.Bits["off"]|l.Bits["up"]|l.Bits["down"]|l.Bits["brighter"]|l.Bits["darker"])
 	})
 	return is
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -43,7 +44,7 @@ func berlin(t *testing.T, at string) *interpret.Interpreter {
 	if h.Now, err = time.Parse(time.RFC3339, at); err != nil {
 		t.Fatal(err)
 	}
-	return interpret.New(interpret.Default(), h)
+	return interpret.New(catalog.Default(), h)
 }
 
 // Sunset in Berlin on 21 November 2026 is at 16:04 (15:04 UTC), within two minutes.

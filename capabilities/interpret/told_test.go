@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
 // What cannot be done is told in the words of the one who asked, and why.
 func TestWhatIsNoRequestIsToldWhy(t *testing.T) {
-	r := interpret.New(interpret.Default(), house())
+	r := interpret.New(catalog.Default(), house())
 	for intent, want := range map[string]string{
 		"undo":                       `"undo": a request knows of none before it; what is open is taken back with "messkit cancel REF"`,
 		"Cancel that, please":        `"Take it back" on its page`,
@@ -28,7 +29,7 @@ func TestWhatIsNoRequestIsToldWhy(t *testing.T) {
 
 // What is nearest shares a word with what was asked, but for a letter.
 func TestWhatIsNearestSharesAWord(t *testing.T) {
-	r := interpret.New(interpret.Default(), house())
+	r := interpret.New(catalog.Default(), house())
 	o := r.Resolve(ask("water the plants on the balcony"))
 	if o.Refusal == nil || len(o.Refusal.Nearest) > 0 {
 		t.Errorf("nearest to what nothing here does: %s, %+v", got(o), o.Refusal)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -13,7 +14,7 @@ import (
 func atNoon() *interpret.Interpreter {
 	h := house()
 	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	return interpret.New(interpret.Default(), h)
+	return interpret.New(catalog.Default(), h)
 }
 
 func TestStepsThatWait(t *testing.T) {

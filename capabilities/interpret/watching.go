@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -38,7 +39,7 @@ func (x *request) at(s *lexicon.PhraseSet, i int) int {
 
 // toTell is the end of what asks to be told, at word i, with the words for a picture.
 func (x *request) toTell(i int) (end int, photo string) {
-	w := &x.r.catalogue.watching
+	w := &x.r.catalogue.Waiting
 	if end := x.at(w.Photo, i); end > 0 {
 		photo := lexicon.Join(x.tokens[i:end])
 		if of := x.at(w.Of, end); of > 0 {
@@ -51,7 +52,7 @@ func (x *request) toTell(i int) (end int, photo string) {
 
 // waitsFor is what a text says to wait for; false for any other text.
 func (x *request) waitsFor() (f waitFor, ok bool) {
-	w, all := &x.r.catalogue.watching, x.tokens
+	w, all := &x.r.catalogue.Waiting, x.tokens
 	defer func() { x.tokens = all }()
 	x.tokens, f.lasts = x.within()
 	switch end, photo := x.toTell(0); {
@@ -98,7 +99,7 @@ func (x *request) andShow(f *waitFor) {
 // watchFor reads what stands behind "watch": a thing, "until" and an event, or "and
 // tell me when" and an event.
 func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
-	w := &x.r.catalogue.watching
+	w := &x.r.catalogue.Waiting
 	f.event, f.object = x.tokens[from:], true
 	for i := from + 1; i < len(x.tokens); i++ {
 		if end := i + w.Until.Longest(x.tokens, i); end > i {
@@ -137,7 +138,7 @@ func (x *request) ofIt(thing, event []lexicon.Token) []lexicon.Token {
 // within takes the length of time out that a watch is to last: "for ten minutes",
 // "in the next hour".
 func (x *request) within() (rest []lexicon.Token, lasts time.Duration) {
-	w := &x.r.catalogue.watching
+	w := &x.r.catalogue.Waiting
 	for i := range x.tokens {
 		n := max(x.words().Lasting.Longest(x.tokens, i), w.Within.Longest(x.tokens, i))
 		if n == 0 {
@@ -185,20 +186,20 @@ func (x *request) watched() (capabilities.Outcome, bool) {
 
 // readWaits finds the readings of an event, or of a thing to watch.
 func (x *request) readWaits(object bool) {
-	g := x.r.catalogue.events
+	g := x.r.catalogue.Events
 	if object {
-		g = x.r.catalogue.objects
+		g = x.r.catalogue.Objects
 	}
-	walk := walker{words: x.words(), tokens: x.tokens, fill: x.filled}
-	walk.found = func(s *sentence, slots []bound) {
-		rd := reading{sentence: s, slots: slots, args: slices.Clone(s.args)}
+	walk := grammar.Walker{Words: x.words(), Tokens: x.tokens, Fill: x.filled}
+	walk.Found = func(s *grammar.Pattern, slots []grammar.BoundSlot) {
+		rd := reading{Pattern: s, slots: slots, args: slices.Clone(s.Args)}
 		for _, b := range slots {
-			if b.kind == "device" {
-				rd.how = max(rd.how, b.match.Specificity)
-				rd.all = rd.all || b.match.All
+			if b.Kind == "device" {
+				rd.how = max(rd.how, b.Match.Specificity)
+				rd.all = rd.all || b.Match.All
 			}
-			if b.kind == "number" {
-				n, ok := x.r.catalogue.inUnitOf(rd.value("quantity"), b.match)
+			if b.Kind == "number" {
+				n, ok := x.r.catalogue.ConvertTo(rd.value("quantity"), b.Match)
 				if !ok {
 					return
 				}
@@ -207,24 +208,10 @@ func (x *request) readWaits(object bool) {
 		}
 		x.readings = append(x.readings, rd)
 	}
-	walk.from(g, 0)
+	walk.Walk(g, 0)
 	if object && len(x.readings) == 0 { // "watch for somebody at the door"
 		x.readWaits(false)
 	}
-}
-
-// inUnitOf is a number in the unit of a quantity; false if it is of something else.
-func (c *Catalogue) inUnitOf(quantity string, m *lexicon.SlotValue) (float64, bool) {
-	n, unit := m.Amount, c.quantities[quantity].Unit
-	switch {
-	case m.Unit == "" || m.Unit == unit:
-		return n, true
-	case m.Unit == "°F" && unit == "°C":
-		return math.Round((n-32)/1.8*10) / 10, true
-	case m.Unit == "kW" && unit == "W":
-		return n * 1000, true
-	}
-	return 0, false
 }
 
 // numbers are the readings of the words from i on as a number, with its unit.
@@ -235,7 +222,7 @@ func (x *request) numbers(i int) []lexicon.SlotValue {
 	}
 	more := func(end int, n float64) {
 		add(end, n, "")
-		x.r.catalogue.measure.Each(x.tokens, end, func(to int, unit string) { add(to, n, unit) })
+		x.r.catalogue.Measures.Each(x.tokens, end, func(to int, unit string) { add(to, n, unit) })
 	}
 	if i >= len(x.tokens) {
 		return nil
@@ -245,7 +232,7 @@ func (x *request) numbers(i int) []lexicon.SlotValue {
 		if letters == "" {
 			more(i+1, n)
 		} else {
-			x.r.catalogue.measure.Each(x.words().Tokens(letters), 0, func(to int, unit string) { add(i+1, n, unit) })
+			x.r.catalogue.Measures.Each(x.words().Tokens(letters), 0, func(to int, unit string) { add(i+1, n, unit) })
 		}
 		return list
 	}
@@ -299,7 +286,7 @@ func (x *request) tooLong(d time.Duration) capabilities.Outcome {
 
 // awaits are the parameters of what is waited for.
 func (rd *reading) awaits() mess.Object {
-	args := rd.capability.args()
+	args := rd.Capability.FixedArgs()
 	for _, a := range rd.args {
 		args = args.Set(a.Key, a.Value)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -32,7 +33,7 @@ func watchHouse() *interpret.Interpreter {
 			h.Devices[i].Commands = append(slices.Clone(d.Commands), capabilities.Watch)
 		}
 	}
-	return interpret.New(interpret.Default(), h)
+	return interpret.New(catalog.Default(), h)
 }
 
 // told is an outcome in a few words.
@@ -134,7 +135,7 @@ func TestHowLongAWatchMayLast(t *testing.T) {
 	h := house()
 	h.WatchFor, h.WatchLongest = 2*time.Minute, 10*time.Minute
 	h.Devices = append(h.Devices, capabilities.Device{Name: "gate", Class: "gate", Commands: []capabilities.Command{capabilities.Watch}})
-	r := interpret.New(interpret.Default(), h)
+	r := interpret.New(catalog.Default(), h)
 	for intent, want := range map[string]string{
 		"tell me when the gate opens":     "watch the gate until it is open, for 2 minutes at most",
 		"watch the gate for ten minutes":  "watch the gate until something changes, for 10 minutes at most",

@@ -103,7 +103,7 @@ func (x *request) apart(i int) bool {
 // immediate is a word of the text that says at once, "" if there is none.
 func (x *request) immediate(tokens []lexicon.Token) string {
 	for i := range tokens {
-		if n := x.r.catalogue.context.AtOnce.Longest(tokens, i); n > 0 {
+		if n := x.r.catalogue.Context.AtOnce.Longest(tokens, i); n > 0 {
 			return lexicon.Join(tokens[i : i+n])
 		}
 	}

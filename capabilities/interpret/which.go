@@ -28,7 +28,7 @@ func (x *request) ask(q capabilities.Question) (picked []string, out capabilitie
 
 // someDevices settles which device is meant, or which of several.
 func (x *request) someDevices(rd *reading) ([]int, capabilities.Outcome, bool) {
-	if rd.ofWhat() && !rd.sweeps() && rd.capability.Effect != capabilities.Query && len(rd.capability.Classes) != 1 {
+	if rd.ofWhat() && !rd.sweeps() && rd.Capability.Effect != capabilities.Query && len(rd.Capability.Classes) != 1 {
 		return nil, x.refuse("\"all\" of what? name a kind of device, like lights", nil), false
 	}
 	if len(rd.devices) == 1 {
@@ -44,7 +44,7 @@ func (x *request) someDevices(rd *reading) ([]int, capabilities.Outcome, bool) {
 	if !ok {
 		return nil, out, false
 	}
-	if len(picked) > 1 && rd.capability.Command.Watches() {
+	if len(picked) > 1 && rd.Capability.Command.Watches() {
 		text := "one request watches one thing; which one: " + lexicon.OrList(options) + "?"
 		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "device", Text: text, Options: options, Given: without(x.given, "device")}}, false
 	}
@@ -88,15 +88,15 @@ func (r *Interpreter) label(d int) string {
 
 // areas are the places that a reading names outright; nil for all.
 func (x *request) areas(rd *reading) []string {
-	if rd.capability.Command == capabilities.Print {
+	if rd.Capability.Command == capabilities.Print {
 		if m := rd.slot("spot"); m != nil {
 			return []string{m.Value}
 		}
 	}
-	if rd.capability.Command != capabilities.Clean {
+	if rd.Capability.Command != capabilities.Clean {
 		return nil
 	}
-	if w := x.demand.of(rd.capability); w != nil && len(w.areas) > 0 {
+	if w := x.demand.of(rd.Capability); w != nil && len(w.areas) > 0 {
 		return w.areas
 	}
 	if m := rd.slot("spot"); m != nil {
@@ -118,7 +118,7 @@ func (x *request) areas(rd *reading) []string {
 // thing waits is asked about; what requires names is taken as it stands.
 func (x *request) oneArea(rd *reading, d int) ([]string, capabilities.Outcome, bool) {
 	areas := x.areas(rd)
-	if x.spare != nil && rd.capability.Command == capabilities.Clean {
+	if x.spare != nil && rd.Capability.Command == capabilities.Clean {
 		if len(areas) > 0 || rd.beyond != "" {
 			return nil, x.refuse(fmt.Sprintf("%q rules something out of one place; name the places that are meant", x.spare.said), nil), false
 		}
@@ -127,7 +127,7 @@ func (x *request) oneArea(rd *reading, d int) ([]string, capabilities.Outcome, b
 	if rd.beyond != "" && !slices.Contains(areas, rd.beyond) {
 		return nil, x.unreachable(d, rd.beyond), false
 	}
-	if rd.capability.Command == capabilities.Print && len(areas) == 0 {
+	if rd.Capability.Command == capabilities.Print && len(areas) == 0 {
 		return x.whichFile(d)
 	}
 	if rd.nowhere && len(areas) == 0 {
@@ -210,7 +210,7 @@ func (x *request) unknownFile(d int, leftover []string) capabilities.Outcome {
 }
 
 func (x *request) pinned(rd *reading) bool {
-	w := x.demand.of(rd.capability)
+	w := x.demand.of(rd.Capability)
 	return w != nil && len(w.areas) > 0
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -20,7 +21,7 @@ func appliances() *interpret.Interpreter {
 		d.Commands = append(d.Commands, capabilities.Dim, capabilities.Tint)
 		return d
 	}
-	return interpret.New(interpret.Default(), capabilities.Home{
+	return interpret.New(catalog.Default(), capabilities.Home{
 		Now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 		Devices: []capabilities.Device{
 			plug("heater", "heater", "bathroom"), plug("tv", "tv", "living room"), lamp("kitchen-light", "kitchen"), lamp("hall-light", "hall"),

@@ -44,8 +44,8 @@ func (x *request) asksFor(p *capabilities.Plan) string {
 	return any + state
 }
 
-// SameWord reports whether two words are the same but for the ending of a plural.
-func SameWord(a, b string) bool {
-	w := nowhere().catalogue.words
+// EqualIgnoringPlural reports whether two words are the same but for the ending of a plural.
+func EqualIgnoringPlural(a, b string) bool {
+	w := nowhere().catalogue.Words
 	return w.Fold(lexicon.Lower(a)) == w.Fold(lexicon.Lower(b))
 }

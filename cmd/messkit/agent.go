@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
@@ -150,9 +150,9 @@ func (p position) Validate() error {
 
 // catalogue is what can be asked for here, with the words of one's own, and which of
 // their files cannot be used, or the whole folder.
-func (c agentConfig) catalogue() (*interpret.Catalogue, []interpret.LeftOut) {
+func (c agentConfig) catalogue() (*catalog.Catalog, []catalog.LeftOut) {
 	if c.Words == "" {
-		return interpret.Default(), nil
+		return catalog.Default(), nil
 	}
 	dir := c.Words
 	entries, err := os.ReadDir(dir)
@@ -160,9 +160,9 @@ func (c agentConfig) catalogue() (*interpret.Catalogue, []interpret.LeftOut) {
 		err = errors.New("it is empty; put YAML files there, or take agent: words: away")
 	}
 	if err != nil { // what a person has put there may not be mounted yet
-		return interpret.WithoutWords(dir, err)
+		return catalog.WithoutWords(dir, err)
 	}
-	return interpret.LoadWords(interpret.Named(os.DirFS(dir), filepath.ToSlash(dir)))
+	return catalog.LoadWords(catalog.Named(os.DirFS(dir), filepath.ToSlash(dir)))
 }
 
 // resolver turns requests into plans for the devices of this configuration.
@@ -198,7 +198,7 @@ type executor struct {
 	id      string
 	agent   *agent.Agent
 	outputs *outputs
-	words   []interpret.LeftOut         // files of words that cannot be used
+	words   []catalog.LeftOut           // files of words that cannot be used
 	link    func(context.Context) error // keeps the connection to the exchange; nil: it keeps itself
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -37,7 +37,7 @@ func TestCatalogueIsWholeAndTriable(t *testing.T) {
 
 	var page strings.Builder
 	page.WriteString("| capability | what | of | risk | done twice | parameters | evidence | say |\n|---|---|---|---|---|---|---|---|\n")
-	for _, d := range interpret.Default().Definitions() {
+	for _, d := range catalog.Default().Definitions() {
 		i := slices.IndexFunc(examples, func(e example) bool { return !e.thing && e.of == d.ID })
 		if i < 0 || len(examples[i].said) < 3 {
 			t.Errorf("%s has no three examples", d.ID)
@@ -62,7 +62,7 @@ func TestCatalogueIsWholeAndTriable(t *testing.T) {
 			riskOf(d), twice[d.Effect], parametersOf(d), cmp.Or(strings.ReplaceAll(string(d.Evidence), "_", " "), "that of its steps"), quotes(examples[i].said))
 	}
 	for _, e := range examples {
-		if !e.thing && !slices.ContainsFunc(interpret.Default().Definitions(), func(d capabilities.Definition) bool { return d.ID == e.of }) {
+		if !e.thing && !slices.ContainsFunc(catalog.Default().Definitions(), func(d capabilities.Definition) bool { return d.ID == e.of }) {
 			t.Errorf("there is no capability %q", e.of)
 		}
 	}

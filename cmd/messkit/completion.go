@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/admin"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/mess"
 )
@@ -238,7 +238,7 @@ func requirable(c *cobra.Command) (list []string) {
 		}
 	})
 	if list == nil {
-		for _, d := range interpret.Default().Definitions() {
+		for _, d := range catalog.Default().Definitions() {
 			list = append(list, d.ID+"\t"+d.Description)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -84,7 +84,7 @@ func in(list []string) func(string) bool {
 // classesIn are the classes for which there are words in a text, and its words. The
 // last class is that of the last word, "" where that is for none.
 func classesIn(text string) (classes, words []string) {
-	c := interpret.Default()
+	c := catalog.Default()
 	words = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
 	classes = []string{""}
 	for end := range words {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 )
 
 // longestLabel is how long a name may be that people say.
@@ -45,5 +45,5 @@ func sayable(label string) bool {
 		return false
 	}
 	called := spoken(label)
-	return strings.Contains(called, " ") || !interpret.Default().HasClass(called)
+	return strings.Contains(called, " ") || !catalog.Default().HasClass(called)
 }

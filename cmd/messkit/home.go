@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/internal/picture"
@@ -62,9 +62,9 @@ type device struct {
 // home is all devices, by name.
 type home struct {
 	devices   []device
-	catalogue *interpret.Catalogue // what can be asked for; nil: what comes with the program
-	leftOut   []interpret.LeftOut  // files of words that cannot be used
-	notes     strictyaml.Problems  // what is no mistake and should be known
+	catalogue *catalog.Catalog    // what can be asked for; nil: what comes with the program
+	leftOut   []catalog.LeftOut   // files of words that cannot be used
+	notes     strictyaml.Problems // what is no mistake and should be known
 }
 
 // openHome makes the devices of a configuration; it does not start them. All
@@ -181,7 +181,7 @@ func (h *home) resolver() *agent.Home {
 			Spots: d.rooms(),
 		}}
 	}
-	return agent.NewHome(cmp.Or(h.catalogue, interpret.Default()), things)
+	return agent.NewHome(cmp.Or(h.catalogue, catalog.Default()), things)
 }
 
 // classes refuses devices of a class that nobody has words for, whether they or their
@@ -189,7 +189,7 @@ func (h *home) resolver() *agent.Home {
 // a file of words is left out that may define the class, the device is there, and each plan
 // for it needs a confirmation.
 func (h *home) classes(nodes map[string]strictyaml.Node) error {
-	c := cmp.Or(h.catalogue, interpret.Default())
+	c := cmp.Or(h.catalogue, catalog.Default())
 	var problems strictyaml.Problems
 	for i, d := range h.devices {
 		key, says, whose := "class", d.Class, ""

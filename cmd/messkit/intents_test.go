@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/mess"
 )
@@ -233,7 +234,7 @@ func measure(t testing.TB, r *interpret.Interpreter) figures {
 func replies(t testing.TB) (table string, falseYes []string) {
 	count := map[string]map[string]int{}
 	for _, s := range saidIn(t, "dev-other.jsonl") {
-		yes, no, stop := interpret.MatchYesNo(s.Text)
+		yes, no, stop := catalog.MatchYesNo(s.Text)
 		is := "neither"
 		switch {
 		case yes:

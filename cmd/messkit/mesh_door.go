@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/mesh"
 )
@@ -24,7 +24,7 @@ func (e *ownExchange) openMESH(ctx context.Context, cfg *exchangeConfig, secure 
 		base = "https://" + reachable(addr)
 	}
 	return mesh.Open(ctx, e.x, cfg.MESH, mesh.Options{
-		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: version, YesNo: interpret.MatchYesNo, Storage: e.storage, Notice: e.hooks.News,
+		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: version, YesNo: catalog.MatchYesNo, Storage: e.storage, Notice: e.hooks.News,
 	}, log)
 }
 

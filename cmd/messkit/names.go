@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 // named tells names that say nothing, and those by which nobody can tell two devices
 // of one class in one place apart.
 func (h *home) named(nodes map[string]strictyaml.Node) error {
-	c := cmp.Or(h.catalogue, interpret.Default())
+	c := cmp.Or(h.catalogue, catalog.Default())
 	var wrong strictyaml.Problems
 	has := map[string]string{} // device by what it is called
 	tell := func(d device, key, name string) {
@@ -45,7 +45,7 @@ func (h *home) named(nodes map[string]strictyaml.Node) error {
 
 // called is a name of the device together with what tells it from others of that
 // name.
-func (d device) called(c *interpret.Catalogue, name string) string {
+func (d device) called(c *catalog.Catalog, name string) string {
 	return strings.Join([]string{spoken(name), c.Class(d.class()), spoken(d.Area)}, "\x00")
 }
 

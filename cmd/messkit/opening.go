@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/store/files"
@@ -39,7 +39,7 @@ func (c *exchangeConfig) openPort(secure *tls.Config) (net.Listener, error) {
 func (c *exchangeConfig) openThreads(ctx context.Context, k *keys.Keys, log *slog.Logger) (*files.Store, *exchange.Exchange, error) {
 	settings := c.settings()
 	settings.Pin, settings.Granted = k.Pin, k.Granted
-	for _, d := range interpret.Default().Definitions() {
+	for _, d := range catalog.Default().Definitions() {
 		settings.Catalogue = append(settings.Catalogue, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})
 	}
 	store, err := c.files(log).Open(c.Data)

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
@@ -287,7 +287,7 @@ func (p *printer) executor(s *executorStatus) {
 	}
 }
 
-func unusedWords(words []interpret.LeftOut) (list []string) {
+func unusedWords(words []catalog.LeftOut) (list []string) {
 	for _, one := range words {
 		list = append(list, one.String())
 	}

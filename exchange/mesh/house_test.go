@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/mesh/wire"
@@ -242,7 +242,7 @@ func (h *house) open() {
 		h.Cleanup(h.server.Close)
 	}
 	d, err := mesh.Open(context.Background(), h.x, h.cfg, mesh.Options{
-		Dir: h.dir, Base: h.server.URL, Version: "test", YesNo: interpret.MatchYesNo, Storage: func() error { return h.storage },
+		Dir: h.dir, Base: h.server.URL, Version: "test", YesNo: catalog.MatchYesNo, Storage: func() error { return h.storage },
 		Watch: 10 * time.Millisecond,
 		Notice: func(p mess.Priority, text string) {
 			h.doing.Lock()

@@ -17,7 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/mesh/post"
@@ -101,7 +101,7 @@ func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hu
 			t.Fatal(err)
 		}
 		h.door, err = mesh.Open(t.Context(), x, h.cfg, mesh.Options{
-			Dir: h.dir, Base: "http://192.0.2.2:8420", Version: "test", YesNo: interpret.MatchYesNo,
+			Dir: h.dir, Base: "http://192.0.2.2:8420", Version: "test", YesNo: catalog.MatchYesNo,
 			Through: func(post.Peer, time.Duration) *http.Client { return &http.Client{Transport: f} },
 		}, slog.New(f))
 		if err != nil {

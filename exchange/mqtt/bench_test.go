@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/store/files"
@@ -141,7 +141,7 @@ func (h *house) agent(r *relay) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	home := agent.NewHome(interpret.Default(), []agent.Thing{{Driver: r, Device: capabilities.Device{Name: "bench-lamp", Label: "bench lamp", Class: "light"}}})
+	home := agent.NewHome(catalog.Default(), []agent.Thing{{Driver: r, Device: capabilities.Device{Name: "bench-lamp", Label: "bench lamp", Class: "light"}}})
 	cfg := agent.DefaultConfig()
 	cfg.ID = "bench"
 	a := agent.New(cfg, x, home, []agent.Device{{Name: "bench-lamp", Label: "bench lamp", Driver: r}}, gate.New(gate.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)

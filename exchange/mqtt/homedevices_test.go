@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -229,7 +229,7 @@ func (h *house) board(id string, x agent.Exchange) *devices {
 	h.Cleanup(func() { _ = j.Close() })
 	a := agent.DefaultConfig()
 	a.ID, a.Heartbeat, a.Fit = id, time.Second, nil
-	ag := agent.New(a, x, agent.NewHome(interpret.Default(), things), list, gate.New(cfg, time.Now, quiet), j, time.Now, quiet)
+	ag := agent.New(a, x, agent.NewHome(catalog.Default(), things), list, gate.New(cfg, time.Now, quiet), j, time.Now, quiet)
 	runs(h.T, ag.Run)
 	return d
 }

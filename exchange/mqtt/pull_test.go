@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
@@ -292,7 +292,7 @@ func (h *house) ringers(id string, x agent.Exchange) map[string]*plug {
 	h.Cleanup(func() { _ = j.Close() })
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Heartbeat, cfg.Jitter = id, time.Second, func(time.Duration) time.Duration { return time.Millisecond }
-	a := agent.New(cfg, x, agent.NewHome(interpret.Default(), things), list, gate.New(gate.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
+	a := agent.New(cfg, x, agent.NewHome(catalog.Default(), things), list, gate.New(gate.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
 	runs(h.T, a.Run)
 	return rings
 }

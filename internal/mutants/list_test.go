@@ -299,7 +299,7 @@ var mutants = []mutant{
 		"cmd/messkit/folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,
 	}}, "./cmd/messkit TestScripts/second"},
 	{"without its folder of words an act needs no confirmation", []edit{{
-		"capabilities/interpret/ownwords.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
+		"capabilities/catalog/own_words.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
 	}}, "./cmd/messkit TestScripts/words"},
 	{"who confirms does not read who switches off", []edit{{
 		"agent/talk.go", "for _, e := range t.verdict.Ends {", "for _, e := range t.verdict.Ends[:0] {",
@@ -628,7 +628,7 @@ var mutants = []mutant{
 		"exchange/mention.go", "case errors.Is(err, mess.Unknown):", "case errors.Is(err, mess.Unknown):\n\t\t\treturn s.req, nil\n\t\tcase false:",
 	}}, "./exchange TestMentions"},
 	{"left out words loosen a capability", []edit{{
-		"capabilities/interpret/ownwords.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",
+		"capabilities/catalog/own_words.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",
 	}}, "./capabilities/interpret TestLoadWordsLeavesOutFiles"},
 	{"litter is passed over without a question", []edit{{
 		"capabilities/interpret/litter.go", `return x.shallI(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", lexicon.Join(said))), true`, "return out, true",

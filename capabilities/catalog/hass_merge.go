@@ -1,4 +1,4 @@
-package interpret
+package catalog
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -24,16 +25,16 @@ func (b *builder) mergeHass() {
 	}
 	b.words.Compile()
 	base := hassScope{b.hassRules, b.hassLists}.with(b.others.shared)
-	rules := map[string]Template{}
+	rules := map[string]grammar.Template{}
 	for name, text := range base.rules {
-		rules[name] = Template{hassParts(b.words, text)}
+		rules[name] = grammar.Template{Parts: hassParts(b.words, text)}
 	}
 	for _, s := range b.others.found {
-		h := hassReader{builder: b, s: s, scope: base, e: expander{rules: rules, fold: func(word string) string { return word }}}
+		h := hassReader{builder: b, s: s, scope: base, e: grammar.Expander{Rules: rules, Fold: func(word string) string { return word }}}
 		if len(s.scope.rules)+len(s.scope.lists) > 0 {
-			h.scope, h.e.rules = base.with(s.scope), maps.Clone(rules)
+			h.scope, h.e.Rules = base.with(s.scope), maps.Clone(rules)
 			for name, text := range s.scope.rules {
-				h.e.rules[name] = Template{hassParts(b.words, text)}
+				h.e.Rules[name] = grammar.Template{Parts: hassParts(b.words, text)}
 			}
 		}
 		if why := h.read(); why != "" {
@@ -47,8 +48,8 @@ type hassReader struct {
 	*builder
 	s     hassSentence
 	scope hassScope
-	e     expander
-	gaps  []part // of the sentence and its rules
+	e     grammar.Expander
+	gaps  []grammar.Part // of the sentence and its rules
 
 	missing string // the first rule or list that is not there, where that is no mistake
 }
@@ -66,7 +67,7 @@ func (h *hassReader) read() (why string) {
 	if len(h.s.domains) > 0 {
 		of = h.domainsOf(h.s.intent, h.s.domains)
 	}
-	forms, err := h.e.all(Template{parts})
+	forms, err := h.e.All(grammar.Template{Parts: parts})
 	if err != nil || len(forms) == 0 {
 		return "they stand for too many forms, or for none"
 	}
@@ -84,7 +85,7 @@ func (h *hassReader) read() (why string) {
 						meant = with
 					}
 				}
-				found = h.add(meant, v, sentence{text: h.s.text, classes: v.of(of[id]), not: not, all: h.s.all}) || found
+				found = h.add(meant, v, grammar.Pattern{Text: h.s.text, Classes: v.of(of[id]), Not: not, All: h.s.all}) || found
 			}
 		}
 	}
@@ -97,11 +98,11 @@ func (h *hassReader) read() (why string) {
 // lacks says why no form of a sentence has a meaning here.
 func (h *hassReader) lacks(of map[string][]string) string {
 	for _, p := range h.gaps {
-		switch list, known := h.scope.lists[p.text]; {
+		switch list, known := h.scope.lists[p.Text]; {
 		case known && !list.ranged && list.values == nil:
 			return "a wildcard would take any words"
-		case h.hassSlots[p.name] == "" && h.hassSlots[h.s.intent+" "+p.name] == "" && h.hassIntents[h.s.intent] != "":
-			return fmt.Sprintf("no words here for {%s}", p.name)
+		case h.hassSlots[p.Name] == "" && h.hassSlots[h.s.intent+" "+p.Name] == "" && h.hassIntents[h.s.intent] != "":
+			return fmt.Sprintf("no words here for {%s}", p.Name)
 		}
 	}
 	if _, none := of[""]; len(of) == 0 || none && len(of) == 1 {
@@ -111,39 +112,39 @@ func (h *hassReader) lacks(of map[string][]string) string {
 }
 
 // add puts a form to the capability.
-func (h *hassReader) add(id string, v hassForm, s sentence) bool {
-	id, s.quantity, _ = strings.Cut(id, "/")
-	i := slices.IndexFunc(h.list, func(c *capability) bool { return c.ID == id })
-	if i < 0 || v.classes != nil && len(s.classes) == 0 || !h.fits(v, h.list[i]) {
+func (h *hassReader) add(id string, v hassForm, s grammar.Pattern) bool {
+	id, s.Quantity, _ = strings.Cut(id, "/")
+	i := slices.IndexFunc(h.list, func(c *grammar.Capability) bool { return c.ID == id })
+	if i < 0 || v.classes != nil && len(s.Classes) == 0 || !h.fits(v, h.list[i]) {
 		return false
 	}
 	own := h.hassForms[id]
-	s.capability, s.args, s.within = h.list[i], v.args, v.within
+	s.Capability, s.Args, s.Within = h.list[i], v.args, v.within
 	same := func(f hassForms) bool {
-		return f.sentence.text == s.text && slices.Equal(f.sentence.args, s.args) && slices.Equal(f.sentence.classes, s.classes) && maps.Equal(f.sentence.within, s.within)
+		return f.sentence.Text == s.Text && slices.Equal(f.sentence.Args, s.Args) && slices.Equal(f.sentence.Classes, s.Classes) && maps.Equal(f.sentence.Within, s.Within)
 	}
 	if n := slices.IndexFunc(own, same); n >= 0 {
 		own[n].forms = append(own[n].forms, v.terms)
 	} else {
-		h.hassForms[id] = append(own, hassForms{&s, [][]term{v.terms}})
+		h.hassForms[id] = append(own, hassForms{&s, [][]grammar.Term{v.terms}})
 	}
 	return true
 }
 
 // fits reports whether a form has a meaning here: its gaps do, it has all parameters of
 // the capability and no others, it says more than a name, and it forbids nothing.
-func (h *hassReader) fits(v hassForm, c *capability) bool {
+func (h *hassReader) fits(v hassForm, c *grammar.Capability) bool {
 	if checkForm(v.terms) != nil {
 		return false
 	}
 	var said []lexicon.Token
 	given := slices.Clone(v.args)
 	for _, t := range v.terms {
-		if t.kind == "" {
-			said = append(said, lexicon.Token{Text: t.word, Folded: t.word})
+		if t.Kind == "" {
+			said = append(said, lexicon.Token{Text: t.Word, Folded: t.Word})
 		}
-		if slices.Contains(amountKinds, t.kind) {
-			given = given.Set(t.name, true)
+		if slices.Contains(grammar.AmountKinds, t.Kind) {
+			given = given.Set(t.Name, true)
 		}
 	}
 	for i := range said {
@@ -169,12 +170,12 @@ func (h *hassReader) fits(v hassForm, c *capability) bool {
 			return false
 		}
 	}
-	return len(h.words.Bare(said)) > 0 || slices.ContainsFunc(v.terms, func(t term) bool { return t.kind == "percentage" })
+	return len(h.words.Bare(said)) > 0 || slices.ContainsFunc(v.terms, func(t grammar.Term) bool { return t.Kind == "percentage" })
 }
 
 // hassForm is a plain sentence with what its lists stand for.
 type hassForm struct {
-	terms   []term
+	terms   []grammar.Term
 	args    mess.Object
 	slots   []string // that have a meaning of their own
 	classes []string // of devices that a word of it names; nil if none does
@@ -193,7 +194,7 @@ func (v hassForm) of(classes []string) []string {
 }
 
 // valued writes the lists of a form out.
-func (h *hassReader) valued(form []term) []hassForm {
+func (h *hassReader) valued(form []grammar.Term) []hassForm {
 	list := []hassForm{{}}
 	for _, t := range form {
 		var next []hassForm
@@ -209,7 +210,7 @@ func (h *hassReader) valued(form []term) []hassForm {
 				next = append(next, with)
 			}
 		}
-		if list = next; len(list) > maxForms {
+		if list = next; len(list) > grammar.MaxForms {
 			return nil
 		}
 	}
@@ -217,20 +218,20 @@ func (h *hassReader) valued(form []term) []hassForm {
 }
 
 // gap is what stands for a term here: of a gap with texts, each of them.
-func (h *hassReader) gap(t term) []hassForm {
+func (h *hassReader) gap(t grammar.Term) []hassForm {
 	as := func(kind, name string) []hassForm {
-		return []hassForm{{terms: []term{{kind: kind, name: name}}, slots: []string{t.name}}}
+		return []hassForm{{terms: []grammar.Term{{Kind: kind, Name: name}}, slots: []string{t.Name}}}
 	}
-	list, known := h.scope.lists[t.kind]
-	meant, ok := h.hassSlots[h.s.intent+" "+t.name]
+	list, known := h.scope.lists[t.Kind]
+	meant, ok := h.hassSlots[h.s.intent+" "+t.Name]
 	if !ok {
-		meant, ok = h.hassSlots[t.name]
+		meant, ok = h.hassSlots[t.Name]
 	}
 	kind, name, _ := strings.Cut(meant, ":")
 	switch {
-	case t.kind == "":
-		return []hassForm{{terms: []term{t}}}
-	case !ok || t.kind == unmeant:
+	case t.Kind == "":
+		return []hassForm{{terms: []grammar.Term{t}}}
+	case !ok || t.Kind == unmeant:
 		return nil
 	case !known || list.ranged:
 		if kind == "words" || kind == "class" {
@@ -244,12 +245,12 @@ func (h *hassReader) gap(t term) []hassForm {
 	}
 	var forms []hassForm
 	for _, v := range list.values {
-		texts, err := h.e.all(Template{hassParts(h.words, v.in)})
+		texts, err := h.e.All(grammar.Template{Parts: hassParts(h.words, v.in)})
 		if err != nil {
 			continue
 		}
 		for _, text := range texts {
-			one := hassForm{terms: text, slots: []string{t.name}}
+			one := hassForm{terms: text, slots: []string{t.Name}}
 			switch kind {
 			case "words":
 			case "class":
@@ -272,17 +273,17 @@ func (h *hassReader) gap(t term) []hassForm {
 // hassValue is what a list means as a parameter: a number, or the name of a colour.
 func (h *hassReader) hassValue(name string, out any) (any, bool) {
 	if text, is := out.(string); is {
-		hex, ok := h.lexicon.lists.Colours[strings.ToLower(text)]
+		hex, ok := h.lexicon.Lists.Colours[strings.ToLower(text)]
 		return hex, ok && name == "colour"
 	}
 	return out, name != "colour"
 }
 
 // classNamed are the classes that words name, nil if there are none.
-func (h *hassReader) classNamed(words []term) (list []string) {
+func (h *hassReader) classNamed(words []grammar.Term) (list []string) {
 	for class, names := range h.classes {
 		for _, name := range append([]string{lexicon.SpaceHyphens(class)}, names...) {
-			if slices.EqualFunc(h.words.Tokens(name), words, func(t lexicon.Token, w term) bool { return t.Folded == w.word }) {
+			if slices.EqualFunc(h.words.Tokens(name), words, func(t lexicon.Token, w grammar.Term) bool { return t.Folded == w.Word }) {
 				list = append(list, class)
 				break
 			}
@@ -293,25 +294,25 @@ func (h *hassReader) classNamed(words []term) (list []string) {
 }
 
 // defined tells of rules and lists that a sentence uses and that are nowhere.
-func (h *hassReader) defined(parts []part, seen map[string]bool) bool {
+func (h *hassReader) defined(parts []grammar.Part, seen map[string]bool) bool {
 	ok := true
 	for _, p := range parts {
-		for _, alt := range p.alts {
+		for _, alt := range p.Alts {
 			ok = h.defined(alt, seen) && ok
 		}
-		if p.kind == slotPart {
+		if p.Kind == grammar.SlotPart {
 			h.gaps = append(h.gaps, p)
 		}
-		switch rule, known := h.e.rules[p.text]; {
-		case p.kind == rulePart && !known:
-			h.lacking("rule <%s> is not there; define it under expansion_rules", p.text)
+		switch rule, known := h.e.Rules[p.Text]; {
+		case p.Kind == grammar.RulePart && !known:
+			h.lacking("rule <%s> is not there; define it under expansion_rules", p.Text)
 			ok = false
-		case p.kind == rulePart && !seen[p.text]:
-			seen[p.text] = true
-			ok = h.defined(rule.parts, seen) && ok
-		case p.kind == slotPart && p.text != unmeant && p.text != "name" && p.text != "area" && p.text != "floor":
-			if _, known := h.scope.lists[p.text]; !known {
-				h.lacking("list {%s} is not there; define it under lists", p.text)
+		case p.Kind == grammar.RulePart && !seen[p.Text]:
+			seen[p.Text] = true
+			ok = h.defined(rule.Parts, seen) && ok
+		case p.Kind == grammar.SlotPart && p.Text != unmeant && p.Text != "name" && p.Text != "area" && p.Text != "floor":
+			if _, known := h.scope.lists[p.Text]; !known {
+				h.lacking("list {%s} is not there; define it under lists", p.Text)
 				ok = false
 			}
 		}
@@ -336,19 +337,19 @@ func (b *builder) mergeSkips() {
 			said[text] = true
 		}
 	}
-	for _, list := range b.lexicon.lists.Verbs {
+	for _, list := range b.lexicon.Lists.Verbs {
 		for _, text := range list {
 			said[text] = true
 		}
 	}
 	wishes := map[string]bool{}
-	for name, list := range b.lexicon.lists.Signals {
+	for name, list := range b.lexicon.Lists.Signals {
 		for _, text := range list {
 			if slices.Contains(wishing, name) {
 				wishes[text] = true
 				continue
 			}
-			said[text] = said[text] || name != glue
+			said[text] = said[text] || name != FunctionWord
 		}
 	}
 	own := slices.Clone(b.words.Lists.Fillers)

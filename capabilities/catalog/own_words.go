@@ -1,4 +1,4 @@
-package interpret
+package catalog
 
 import (
 	"errors"
@@ -40,7 +40,7 @@ func (l LeftOut) String() string {
 // WithoutWords makes a catalogue of the built-in files alone, for a folder of which nothing
 // can be read, and says why. It may have made any capability stricter: each plan that acts
 // needs a confirmation.
-func WithoutWords(folder string, why error) (*Catalogue, []LeftOut) {
+func WithoutWords(folder string, why error) (*Catalog, []LeftOut) {
 	c, err := newBuilder().load(English())
 	if err != nil {
 		panic(err) // the files are part of the program
@@ -55,7 +55,7 @@ const maxTries = 8
 // each file of tree that has a mistake, so that the catalogue is there in any case. A
 // capability that such a file defines may have been made stricter there: each plan of it
 // needs a confirmation.
-func LoadWords(tree fs.FS) (*Catalogue, []LeftOut) {
+func LoadWords(tree fs.FS) (*Catalog, []LeftOut) {
 	leave := map[string]LeftOut{}
 	for range maxTries {
 		b := newBuilder()
@@ -76,7 +76,7 @@ func LoadWords(tree fs.FS) (*Catalogue, []LeftOut) {
 }
 
 // withoutFolder is the catalogue of the built-in files alone.
-func withoutFolder(tree fs.FS) (*Catalogue, []LeftOut) {
+func withoutFolder(tree fs.FS) (*Catalog, []LeftOut) {
 	b := newBuilder()
 	b.lenient = true
 	_, err := b.load(English(), tree)
@@ -129,7 +129,7 @@ func firstOf(err error) string {
 
 // asking makes the capabilities that a left out file defines ones that need a confirmation,
 // and lists them. Of a file that cannot be read it takes them all.
-func (c *Catalogue) asking(tree fs.FS, file string) (list []string) {
+func (c *Catalog) asking(tree fs.FS, file string) (list []string) {
 	name := file
 	if n, ok := tree.(named); ok {
 		name = strings.TrimPrefix(strings.TrimPrefix(file, path.Clean(n.path)), "/")
@@ -139,8 +139,8 @@ func (c *Catalogue) asking(tree fs.FS, file string) (list []string) {
 }
 
 // strict makes capabilities that act ones that need a confirmation, and lists them.
-func (c *Catalogue) strict(which func(id string) bool) (list []string) {
-	for _, one := range c.list {
+func (c *Catalog) strict(which func(id string) bool) (list []string) {
+	for _, one := range c.Capabilities {
 		if one.Effect != capabilities.Query && which(one.ID) {
 			one.Risk, one.Risks = capabilities.RiskIrreversible, nil
 			list = append(list, one.ID)

@@ -1,10 +1,11 @@
-package interpret
+package catalog
 
 import (
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
@@ -40,8 +41,8 @@ type hassSentence struct {
 
 // hassForms are what a sentence stands for with one capability and its parameters.
 type hassForms struct {
-	sentence *sentence
-	forms    [][]term
+	sentence *grammar.Pattern
+	forms    [][]grammar.Term
 }
 
 // isHass reports whether a file is one of Home Assistant's: it has intents or

@@ -1,85 +1,48 @@
-package interpret
+package catalog
 
 import (
 	"embed"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/strictyaml"
-	"github.com/messkit/messkit/mess"
 )
 
-// Catalogue is what can be asked for, with the words for it. It is immutable
-// and safe for concurrent use.
-type Catalogue struct {
-	list       []*capability
-	classes    map[string][]string
-	quantities map[string]quantity
-	words      *lexicon.Lexicon
-	lexicon    frameLexicon
-	grammar    *grammar
-	watching   lexicon.WaitLexicon
-	context    lexicon.ContextLexicon
-	letter     lexicon.CourtesyLexicon
-	events     *grammar              // what is waited for, behind "when"
-	objects    *grammar              // what is watched, behind "watch"
-	measure    *lexicon.Trie[string] // units of measures, by their words
+// Catalog is what can be asked for, with the words for it. It is immutable and safe for
+// concurrent use.
+type Catalog struct {
+	Capabilities []*grammar.Capability
+	ClassWords   map[string][]string
+	Quantities   map[string]quantity
+	Words        *lexicon.Lexicon
+	Frames       FrameLexicon
+	Grammar      *grammar.Automaton
+	Waiting      lexicon.WaitLexicon
+	Context      lexicon.ContextLexicon
+	Courtesy     lexicon.CourtesyLexicon
+	Events       *grammar.Automaton    // what is waited for, behind "when"
+	Objects      *grammar.Automaton    // what is watched, behind "watch"
+	Measures     *lexicon.Trie[string] // units of measures, by their words
 
 	// Made from the above, for all homes.
-	classPhrase *lexicon.Trie[lexicon.SlotValue]
-	quantity    *lexicon.Trie[lexicon.SlotValue]
-	vocabulary  map[string]bool               // folded words of all sentences
-	wordsOf     map[string]map[string]bool    // the same, by capability
-	ordering    map[string]bool               // the same, of those that act
-	said        map[string]bool               // folded words that a frame may have, but for names of a home
-	timely      map[string]bool               // folded words of times and of what asks for a picture
-	ids         map[string][]lexicon.Spelling // words of each capability's id
-	does        map[string][]string           // words of each capability's id, and of its description
-	skipped     []Skipped                     // sentences of others that were left out
-	show        *lexicon.PhraseSet            // ends of a text that ask for a picture after the act
-}
-
-// capability is one entry of the catalogue, as its file has it.
-type capability struct {
-	ID           string                       `yaml:"id"`
-	Description  string                       `yaml:"description"`
-	Tags         []string                     `yaml:"tags"`
-	Command      capabilities.Command         `yaml:"command"`
-	Instead      capabilities.Command         `yaml:"instead"` // where a device lacks Command
-	Covers       string                       `yaml:"covers"`  // the capability that it stands for with devices of its classes
-	Args         map[string]any               `yaml:"args"`
-	Risk         capabilities.Risk            `yaml:"risk"`
-	Risks        map[string]capabilities.Risk `yaml:"risks"` // by class of device
-	Effect       capabilities.Effect          `yaml:"effect"`
-	Reversible   bool                         `yaml:"reversible"`
-	Classes      []string                     `yaml:"classes"`     // none: every class
-	NotClasses   []string                     `yaml:"not_classes"` // but these
-	Answer       string                       `yaml:"answer"`      // query or command
-	Evidence     mess.Evidence                `yaml:"evidence"`    // by which it is known that it was done, where the device can
-	Parameters   []capabilities.Parameter     `yaml:"parameters"`  // that a plan may have beside args
-	Summary      string                       `yaml:"summary"`
-	Consequences string                       `yaml:"consequences"`
-	Sentences    []string                     `yaml:"sentences"`
-	Also         []fixed                      `yaml:"also"`
-	Events       []fixed                      `yaml:"events"`  // what is waited for, where the command waits
-	Objects      []fixed                      `yaml:"objects"` // what is watched
-}
-
-// fixed is a list of sentences that name a quantity, parameters or classes by how they
-// ask, or leave a doubt.
-type fixed struct {
-	Quantity  string         `yaml:"quantity"`
-	Args      map[string]any `yaml:"args"`
-	Classes   []string       `yaml:"classes"`
-	Asked     bool           `yaml:"asked"` // only where the text is a question
-	All       bool           `yaml:"all"`   // of all that can be meant
-	Doubt     string         `yaml:"doubt"` // why it is asked first
-	Sentences []string       `yaml:"sentences"`
+	ClassPhrases     *lexicon.Trie[lexicon.SlotValue]
+	QuantityPhrases  *lexicon.Trie[lexicon.SlotValue]
+	Vocabulary       map[string]bool               // folded words of all sentences
+	WordsOf          map[string]map[string]bool    // the same, by capability
+	OrderWords       map[string]bool               // the same, of those that act
+	FrameWords       map[string]bool               // folded words that a frame may have, but for names of a home
+	TimeWords        map[string]bool               // folded words of times and of what asks for a picture
+	IDWords          map[string][]lexicon.Spelling // words of each capability's id
+	DescriptionWords map[string][]string           // words of each capability's id, and of its description
+	skipped          []Skipped                     // sentences of others that were left out
+	ImageEndings     *lexicon.PhraseSet            // ends of a text that ask for a picture after the act
 }
 
 // quantity is something that sensors measure.
@@ -96,7 +59,7 @@ type file struct {
 	Rules        map[string]string     `yaml:"rules"`
 	Classes      map[string][]string   `yaml:"classes"`
 	Quantities   map[string]quantity   `yaml:"quantities"`
-	Capabilities []*capability         `yaml:"capabilities"`
+	Capabilities []*grammar.Capability `yaml:"capabilities"`
 	Hass         map[string]string     `yaml:"hass"`         // Home Assistant's intents, and capabilities
 	HassDomains  map[string][]string   `yaml:"hass_domains"` // its domains, and classes
 	HassSlots    map[string]string     `yaml:"hass_slots"`   // its slots, and gaps
@@ -111,10 +74,10 @@ type file struct {
 //go:embed *.yaml
 var english embed.FS
 
-// Default is the catalogue that comes with the program, in English.
-func Default() *Catalogue { return builtIn() }
+// Default returns the catalog of the program, in English.
+func Default() *Catalog { return builtIn() }
 
-var builtIn = sync.OnceValue(func() *Catalogue {
+var builtIn = sync.OnceValue(func() *Catalog {
 	c, err := Load(english)
 	if err != nil {
 		panic(err) // the files are part of the program
@@ -126,17 +89,17 @@ var builtIn = sync.OnceValue(func() *Catalogue {
 // with more.
 func English() fs.FS { return english }
 
-// Load makes a catalogue from all *.yaml files at the top of the trees, and in the
-// folders sentences/en, custom_sentences/en, rules/en and lists of Home Assistant. A
-// capability, rule, class or list of words of a later file replaces that of an
-// earlier one. All mistakes are told at once.
-func Load(trees ...fs.FS) (*Catalogue, error) { return newBuilder().load(trees...) }
+// Load makes a catalog from all *.yaml files at the top of the trees, and in the folders
+// sentences/en, custom_sentences/en, rules/en and lists of Home Assistant. A capability,
+// rule, class or list of words of a later file replaces that of an earlier one. The error
+// lists all mistakes.
+func Load(trees ...fs.FS) (*Catalog, error) { return newBuilder().load(trees...) }
 
 func newBuilder() *builder {
 	return &builder{words: &lexicon.Lexicon{}, rules: map[string]string{}, classes: map[string][]string{}, quantities: map[string]quantity{}, measures: map[string][]string{}, hassIntents: map[string]string{}, hassDomains: map[string][]string{}, hassSlots: map[string]string{}, hassRules: map[string]string{}, hassLists: map[string]hassList{}, hassForms: map[string][]hassForms{}, own: map[string]bool{}}
 }
 
-func (b *builder) load(trees ...fs.FS) (*Catalogue, error) {
+func (b *builder) load(trees ...fs.FS) (*Catalog, error) {
 	for i, tree := range trees {
 		b.first = i == 0
 		b.read(tree)
@@ -160,12 +123,12 @@ type Skipped struct {
 }
 
 // Skipped are the sentences of Home Assistant's files that have no meaning here.
-func (c *Catalogue) Skipped() []Skipped { return slices.Clone(c.skipped) }
+func (c *Catalog) Skipped() []Skipped { return slices.Clone(c.skipped) }
 
 // Definitions lists the capabilities in the catalogue's order.
-func (c *Catalogue) Definitions() []capabilities.Definition {
-	list := make([]capabilities.Definition, len(c.list))
-	for i, one := range c.list {
+func (c *Catalog) Definitions() []capabilities.Definition {
+	list := make([]capabilities.Definition, len(c.Capabilities))
+	for i, one := range c.Capabilities {
 		list[i] = capabilities.Definition{
 			ID: one.ID, Description: one.Description, Tags: slices.Clone(one.Tags), Command: one.Command, Classes: slices.Clone(one.Classes),
 			Risk: one.Risk, Risks: maps.Clone(one.Risks), Effect: one.Effect, Evidence: one.Evidence, Parameters: slices.Clone(one.Parameters),
@@ -174,8 +137,9 @@ func (c *Catalogue) Definitions() []capabilities.Definition {
 	return list
 }
 
-func (c *Catalogue) find(id string) *capability {
-	for _, one := range c.list {
+// Find returns the capability with the id, nil if there is none.
+func (c *Catalog) Find(id string) *grammar.Capability {
+	for _, one := range c.Capabilities {
 		if one.ID == id {
 			return one
 		}
@@ -183,13 +147,14 @@ func (c *Catalogue) find(id string) *capability {
 	return nil
 }
 
-// class is the catalogue's name for a class as configured: a lamp is a light.
-func (c *Catalogue) class(name string) string {
-	if _, ok := c.classes[name]; ok {
+// Class returns the class that a word is for: a lamp is a light. An unknown word is its own
+// class.
+func (c *Catalog) Class(name string) string {
+	if _, ok := c.ClassWords[name]; ok {
 		return name
 	}
-	for _, class := range slices.Sorted(maps.Keys(c.classes)) {
-		if slices.Contains(c.classes[class], strings.ReplaceAll(name, "-", " ")) {
+	for _, class := range slices.Sorted(maps.Keys(c.ClassWords)) {
+		if slices.Contains(c.ClassWords[class], strings.ReplaceAll(name, "-", " ")) {
 			return class
 		}
 	}
@@ -197,51 +162,22 @@ func (c *Catalogue) class(name string) string {
 }
 
 // Classes lists the classes of devices that there are words for.
-func (c *Catalogue) Classes() []string { return slices.Sorted(maps.Keys(c.classes)) }
-
-// Class is the class that a word is for: a lamp is a light.
-func (c *Catalogue) Class(name string) string { return c.class(name) }
+func (c *Catalog) Classes() []string { return slices.Sorted(maps.Keys(c.ClassWords)) }
 
 // HasClass reports whether name is a class, or one of the words for it.
-func (c *Catalogue) HasClass(name string) bool {
-	_, known := c.classes[c.class(name)]
+func (c *Catalog) HasClass(name string) bool {
+	_, known := c.ClassWords[c.Class(name)]
 	return known
-}
-
-// suits reports whether the capability is for devices of the class.
-func (c *capability) suits(class string) bool {
-	return !slices.Contains(c.NotClasses, class) && (len(c.Classes) == 0 || slices.Contains(c.Classes, class))
-}
-
-// command is what a device with these commands would do, "" if it cannot.
-func (c *capability) command(d *capabilities.Device) capabilities.Command {
-	for _, one := range []capabilities.Command{c.Command, c.Instead} {
-		if one != "" && slices.Contains(d.Commands, one) {
-			return one
-		}
-	}
-	return ""
-}
-
-// args are the fixed parameters in the order of their names.
-func (c *capability) args() mess.Object { return inOrder(c.Args) }
-
-func inOrder(args map[string]any) mess.Object {
-	var o mess.Object
-	for _, name := range slices.Sorted(maps.Keys(args)) {
-		o = append(o, mess.Field{Key: name, Value: args[name]})
-	}
-	return o
 }
 
 // builder gathers files, and what is wrong with them.
 type builder struct {
 	words      *lexicon.Lexicon // alone is kept
-	lexicon    frameLexicon
+	lexicon    FrameLexicon
 	rules      map[string]string
 	classes    map[string][]string
 	quantities map[string]quantity
-	list       []*capability
+	list       []*grammar.Capability
 	problems   []error             // of reading
 	mistakes   strictyaml.Problems // of what was read
 	sources    []source
@@ -333,10 +269,35 @@ func (b *builder) merge(f file) {
 		if c == nil {
 			continue // an empty item
 		}
-		if i := slices.IndexFunc(b.list, func(old *capability) bool { return old.ID == c.ID }); i >= 0 {
+		if i := slices.IndexFunc(b.list, func(old *grammar.Capability) bool { return old.ID == c.ID }); i >= 0 {
 			b.list[i] = c
 			continue
 		}
 		b.list = append(b.list, c)
 	}
+}
+
+// CapabilitiesWith counts the capabilities whose sentences use a word; at least 1.
+func (c *Catalog) CapabilitiesWith(word string) int {
+	n := 0
+	for _, own := range c.WordsOf {
+		if own[word] {
+			n++
+		}
+	}
+	return max(n, 1)
+}
+
+// ConvertTo is a number in the unit of a quantity; false if it is of something else.
+func (c *Catalog) ConvertTo(quantity string, m *lexicon.SlotValue) (float64, bool) {
+	n, unit := m.Amount, c.Quantities[quantity].Unit
+	switch {
+	case m.Unit == "" || m.Unit == unit:
+		return n, true
+	case m.Unit == "°F" && unit == "°C":
+		return math.Round((n-32)/1.8*10) / 10, true
+	case m.Unit == "kW" && unit == "W":
+		return n * 1000, true
+	}
+	return 0, false
 }

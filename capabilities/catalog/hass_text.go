@@ -1,9 +1,10 @@
-package interpret
+package catalog
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -18,12 +19,12 @@ type hassil struct {
 
 // atom is a part of a sentence with the spaces beside it.
 type atom struct {
-	part
+	grammar.Part
 	texts []string // it is one of these texts, with their spaces; nil for what has gaps
 }
 
 // hassParts are the parts of a sentence, whose brackets are closed.
-func hassParts(w *lexicon.Lexicon, text string) []part {
+func hassParts(w *lexicon.Lexicon, text string) []grammar.Part {
 	h := hassil{words: w, in: "(" + lexicon.Lower(text) + ")"} // it may be alternatives
 	return h.parts(h.atoms())
 }
@@ -68,13 +69,13 @@ func (h *hassil) atom() atom {
 		text := h.in[h.at+1 : h.at+end]
 		h.at += end + 1
 		if open == '<' {
-			return atom{part: part{kind: rulePart, text: text}}
+			return atom{Part: grammar.Part{Kind: grammar.RulePart, Text: text}}
 		}
 		list, slot, named := strings.Cut(text, ":")
 		if !named {
 			slot = list
 		}
-		return atom{part: part{kind: slotPart, text: list, name: slot}}
+		return atom{Part: grammar.Part{Kind: grammar.SlotPart, Text: list, Name: slot}}
 	case '(', '[':
 		return h.group(open)
 	}
@@ -90,7 +91,7 @@ func (h *hassil) atom() atom {
 // group reads a bracket. One that has only words is texts; empty ones make it one that
 // may be left out.
 func (h *hassil) group(open byte) atom {
-	one := atom{part: part{kind: groupPart}}
+	one := atom{Part: grammar.Part{Kind: grammar.GroupPart}}
 	maybe, plain := open == '[', true
 	var texts []string
 	for {
@@ -102,7 +103,7 @@ func (h *hassil) group(open byte) atom {
 			plain = plain && len(alt) == 0
 		}
 		if parts := h.parts(alt); len(parts) > 0 {
-			one.alts = append(one.alts, parts)
+			one.Alts = append(one.Alts, parts)
 		} else {
 			maybe = true
 		}
@@ -110,17 +111,17 @@ func (h *hassil) group(open byte) atom {
 			break
 		}
 		if h.in[h.at] == ';' {
-			one.kind, plain = orderPart, false
+			one.Kind, plain = grammar.OrderPart, false
 		}
 	}
 	h.at++
-	if one.kind == orderPart && len(one.alts) > maxOrder {
-		one.alts = [][]part{{{kind: slotPart, text: unmeant}}}
+	if one.Kind == grammar.OrderPart && len(one.Alts) > grammar.MaxOrder {
+		one.Alts = [][]grammar.Part{{{Kind: grammar.SlotPart, Text: unmeant}}}
 	}
-	if maybe && one.kind == orderPart {
-		one.part = part{kind: maybePart, alts: [][]part{{one.part}}}
+	if maybe && one.Kind == grammar.OrderPart {
+		one.Part = grammar.Part{Kind: grammar.MaybePart, Alts: [][]grammar.Part{{one.Part}}}
 	} else if maybe {
-		one.kind = maybePart
+		one.Kind = grammar.MaybePart
 	}
 	if plain && len(texts) <= maxTouching {
 		if maybe && !slices.Contains(texts, "") {
@@ -132,23 +133,23 @@ func (h *hassil) group(open byte) atom {
 }
 
 // parts are what the atoms are, with their words as requests have them.
-func (h *hassil) parts(atoms []atom) (list []part) {
+func (h *hassil) parts(atoms []atom) (list []grammar.Part) {
 	for _, a := range atoms {
 		switch {
-		case a.texts == nil && (a.kind == slotPart || a.kind == rulePart || len(a.alts) > 0):
-			list = append(list, a.part)
+		case a.texts == nil && (a.Kind == grammar.SlotPart || a.Kind == grammar.RulePart || len(a.Alts) > 0):
+			list = append(list, a.Part)
 		case len(a.texts) == 1:
 			list = append(list, h.said(a.texts[0])...)
 		case len(a.texts) > 1:
-			one := part{kind: groupPart}
+			one := grammar.Part{Kind: grammar.GroupPart}
 			for _, text := range a.texts {
 				if said := h.said(text); len(said) > 0 {
-					one.alts = append(one.alts, said)
+					one.Alts = append(one.Alts, said)
 				} else {
-					one.kind = maybePart
+					one.Kind = grammar.MaybePart
 				}
 			}
-			if len(one.alts) > 0 {
+			if len(one.Alts) > 0 {
 				list = append(list, one)
 			}
 		}
@@ -157,14 +158,14 @@ func (h *hassil) parts(atoms []atom) (list []part) {
 }
 
 // said are the words of a text. The 's behind a name is one of its own.
-func (h *hassil) said(text string) (list []part) {
+func (h *hassil) said(text string) (list []grammar.Part) {
 	if rest, ok := strings.CutPrefix(text, lexicon.Possessive); ok { // behind a gap
-		list, text = append(list, part{kind: wordPart, text: lexicon.Possessive}), rest
+		list, text = append(list, grammar.Part{Kind: grammar.WordPart, Text: lexicon.Possessive}), rest
 	}
 	tokens := h.words.Tokens(text)
 	for i, t := range tokens {
 		if h.words.Articles.Longest(tokens, i) == 0 || h.words.Fillers.Longest(tokens, i) == 0 { // "the" may stand anywhere
-			list = append(list, part{kind: wordPart, text: t.Folded})
+			list = append(list, grammar.Part{Kind: grammar.WordPart, Text: t.Folded})
 		}
 	}
 	return list

@@ -1,4 +1,4 @@
-package interpret
+package grammar
 
 import (
 	"fmt"
@@ -12,29 +12,31 @@ import (
 // uses: (a|b) one of, (a;b) both in any order, [a] or nothing, {slot} a gap, {slot:name} a gap under
 // another name, <rule> a phrase defined elsewhere.
 type Template struct {
-	parts []part
+	Parts []Part
 }
 
-type partKind int
+// PartKind says what a part of a template is.
+type PartKind int
 
 const (
-	wordPart partKind = iota
-	slotPart
-	rulePart
-	groupPart // one of alts
-	maybePart // one of alts, or nothing
-	orderPart // all of alts, in any order
+	WordPart  PartKind = iota // a word
+	SlotPart                  // a slot
+	RulePart                  // a phrase that is defined elsewhere
+	GroupPart                 // one of alts
+	MaybePart                 // one of alts, or nothing
+	OrderPart                 // all of alts, in any order
 )
 
-type part struct {
-	kind partKind
-	text string   // word, kind of slot, or name of rule
-	name string   // what a slot goes by
-	alts [][]part // of a group
+// Part is one part of a template.
+type Part struct {
+	Kind PartKind
+	Text string   // word, kind of slot, or name of rule
+	Name string   // what a slot goes by
+	Alts [][]Part // of a group
 }
 
-// maxOrder bounds how many parts may stand in any order: of four there are 24.
-const maxOrder = 4
+// MaxOrder bounds how many parts may stand in any order: of four there are 24.
+const MaxOrder = 4
 
 // maxDepth bounds how deep brackets and rules may nest.
 const maxDepth = 16
@@ -58,37 +60,37 @@ func ParseTemplate(text string) (Template, error) {
 // String prints the template with single spaces.
 func (t Template) String() string {
 	var b strings.Builder
-	printParts(&b, t.parts)
+	printParts(&b, t.Parts)
 	return b.String()
 }
 
-func printParts(b *strings.Builder, parts []part) {
+func printParts(b *strings.Builder, parts []Part) {
 	for i, p := range parts {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		switch p.kind {
-		case wordPart:
-			b.WriteString(p.text)
-		case slotPart:
-			b.WriteString("{" + p.text)
-			if p.name != p.text {
-				b.WriteString(":" + p.name)
+		switch p.Kind {
+		case WordPart:
+			b.WriteString(p.Text)
+		case SlotPart:
+			b.WriteString("{" + p.Text)
+			if p.Name != p.Text {
+				b.WriteString(":" + p.Name)
 			}
 			b.WriteByte('}')
-		case rulePart:
-			b.WriteString("<" + p.text + ">")
-		case groupPart:
-			printAlts(b, '(', p.alts, "|", ')')
-		case orderPart:
-			printAlts(b, '(', p.alts, ";", ')')
-		case maybePart:
-			printAlts(b, '[', p.alts, "|", ']')
+		case RulePart:
+			b.WriteString("<" + p.Text + ">")
+		case GroupPart:
+			printAlts(b, '(', p.Alts, "|", ')')
+		case OrderPart:
+			printAlts(b, '(', p.Alts, ";", ')')
+		case MaybePart:
+			printAlts(b, '[', p.Alts, "|", ']')
 		}
 	}
 }
 
-func printAlts(b *strings.Builder, left byte, alts [][]part, bar string, right byte) {
+func printAlts(b *strings.Builder, left byte, alts [][]Part, bar string, right byte) {
 	b.WriteByte(left)
 	for i, a := range alts {
 		if i > 0 {
@@ -109,11 +111,11 @@ func (p *templateParser) wrong(format string, args ...any) error {
 }
 
 // sequence reads parts up to the end, a closing bracket or a bar.
-func (p *templateParser) sequence(depth int) ([]part, error) {
+func (p *templateParser) sequence(depth int) ([]Part, error) {
 	if depth > maxDepth {
 		return nil, p.wrong("brackets nest deeper than %d; use a rule", maxDepth)
 	}
-	var parts []part
+	var parts []Part
 	for {
 		start := p.at
 		for p.at < len(p.in) && p.in[p.at] == ' ' {
@@ -133,68 +135,68 @@ func (p *templateParser) sequence(depth int) ([]part, error) {
 	}
 }
 
-func (p *templateParser) part(depth int) (part, error) {
+func (p *templateParser) part(depth int) (Part, error) {
 	switch p.in[p.at] {
 	case '(':
-		return p.group(groupPart, ')', depth)
+		return p.group(GroupPart, ')', depth)
 	case '[':
-		return p.group(maybePart, ']', depth)
+		return p.group(MaybePart, ']', depth)
 	case '{':
 		return p.gap()
 	case '<':
 		text, err := p.until('>')
-		return part{kind: rulePart, text: text}, err
+		return Part{Kind: RulePart, Text: text}, err
 	}
 	return p.word()
 }
 
-func (p *templateParser) group(kind partKind, end byte, depth int) (part, error) {
-	one := part{kind: kind}
+func (p *templateParser) group(kind PartKind, end byte, depth int) (Part, error) {
+	one := Part{Kind: kind}
 	bar := byte(0) // what parts the alternatives
 	for {
 		p.at++ // the bracket or the bar
 		alt, err := p.sequence(depth + 1)
 		if err != nil {
-			return part{}, err
+			return Part{}, err
 		}
 		if len(alt) == 0 {
-			return part{}, p.wrong("there is nothing before this; write a word, or use [ ] for what may be left out")
+			return Part{}, p.wrong("there is nothing before this; write a word, or use [ ] for what may be left out")
 		}
-		one.alts = append(one.alts, alt)
+		one.Alts = append(one.Alts, alt)
 		if p.at == len(p.in) || p.in[p.at] != '|' && p.in[p.at] != ';' {
 			break
 		}
-		if bar != 0 && bar != p.in[p.at] || kind == maybePart && p.in[p.at] == ';' {
-			return part{}, p.wrong("%q does not go with what stands before it; put brackets round one of the two", p.in[p.at:p.at+1])
+		if bar != 0 && bar != p.in[p.at] || kind == MaybePart && p.in[p.at] == ';' {
+			return Part{}, p.wrong("%q does not go with what stands before it; put brackets round one of the two", p.in[p.at:p.at+1])
 		}
 		bar = p.in[p.at]
 	}
 	if bar == ';' {
-		one.kind = orderPart
-		if len(one.alts) > maxOrder {
-			return part{}, p.wrong("%d parts in any order are too many; write %d at most", len(one.alts), maxOrder)
+		one.Kind = OrderPart
+		if len(one.Alts) > MaxOrder {
+			return Part{}, p.wrong("%d parts in any order are too many; write %d at most", len(one.Alts), MaxOrder)
 		}
 	}
 	if p.at == len(p.in) || p.in[p.at] != end {
-		return part{}, p.wrong("%q is missing; close the bracket", string(end))
+		return Part{}, p.wrong("%q is missing; close the bracket", string(end))
 	}
 	p.at++
 	return one, nil
 }
 
-func (p *templateParser) gap() (part, error) {
+func (p *templateParser) gap() (Part, error) {
 	text, err := p.until('}')
 	if err != nil {
-		return part{}, err
+		return Part{}, err
 	}
 	kind, name, named := strings.Cut(text, ":")
 	if !named {
 		name = kind
 	}
 	if !validName.MatchString(kind) || !validName.MatchString(name) {
-		return part{}, p.wrong("%q is no name of a slot; use a-z, 0-9 and _", text)
+		return Part{}, p.wrong("%q is no name of a slot; use a-z, 0-9 and _", text)
 	}
-	return part{kind: slotPart, text: kind, name: name}, nil
+	return Part{Kind: SlotPart, Text: kind, Name: name}, nil
 }
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -215,15 +217,15 @@ func (p *templateParser) until(end byte) (string, error) {
 
 // word reads letters up to a space or a bracket. It must be one word to the
 // reader of requests too, or it would never match.
-func (p *templateParser) word() (part, error) {
+func (p *templateParser) word() (Part, error) {
 	n := strings.IndexAny(p.in[p.at:], " ()[]{}<>|;")
 	if n < 0 {
 		n = len(p.in) - p.at
 	}
 	text := p.in[p.at : p.at+n]
 	if n == 0 || !lexicon.OneWord(text) {
-		return part{}, p.wrong("%q is no word in lower case; use letters and digits, and write contractions out", p.in[p.at:p.at+max(n, 1)])
+		return Part{}, p.wrong("%q is no word in lower case; use letters and digits, and write contractions out", p.in[p.at:p.at+max(n, 1)])
 	}
 	p.at += n
-	return part{kind: wordPart, text: text}, nil
+	return Part{Kind: WordPart, Text: text}, nil
 }

@@ -1,4 +1,4 @@
-package interpret
+package catalog
 
 import (
 	"errors"

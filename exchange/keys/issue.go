@@ -197,12 +197,8 @@ func noRoles() error {
 
 // current finds the key of an actor that has no end. k.mu or k.change is held.
 func (k *Keys) current(actor string) (sum string, ok bool) {
-	for sum, h := range k.holders {
-		if h.Actor == actor && h.Ends == nil {
-			return sum, true
-		}
-	}
-	return "", false
+	sum, ok = k.newest[actor]
+	return sum, ok
 }
 
 func without(holders map[string]holder, actor string) map[string]holder {

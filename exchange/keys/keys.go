@@ -39,6 +39,7 @@ type Keys struct {
 
 	mu      sync.RWMutex      // never held over the disk: who shows a key to stop something does not wait for that
 	holders map[string]holder // by the hex of the key's SHA-256
+	newest  map[string]string // actor to the hash of its key that has no end
 	watches map[*watch]bool   // of what goes on under a key
 	codes   codes
 }
@@ -67,9 +68,11 @@ func Open(dir, exchangeID string) (*Keys, error) {
 	case err != nil:
 		return nil, err
 	default:
-		if k.holders, err = parse(data); err != nil {
+		holders, err := parse(data)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w; restore it from a copy, or remove it and enrol everybody again", name, err)
 		}
+		k.set(holders)
 	}
 	return k, k.operator()
 }
@@ -171,7 +174,17 @@ func (k *Keys) save(holders map[string]holder) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.holders = holders
+	k.set(holders)
 	k.look()
 	return nil
+}
+
+// set replaces the keys in memory. The caller holds k.mu.
+func (k *Keys) set(holders map[string]holder) {
+	k.holders, k.newest = holders, make(map[string]string, len(holders))
+	for sum, h := range holders {
+		if h.Ends == nil {
+			k.newest[h.Actor] = sum
+		}
+	}
 }

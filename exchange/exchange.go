@@ -64,6 +64,7 @@ type openThread struct {
 	chosen  time.Time            // the time of that choice
 	deps    map[string]mess.Code // what it depends on, and how that ended; "" while open
 	alarm   time.Time            // when it is looked at next
+	round   uint64               // of openThreads that has found it last
 }
 
 // Config of an exchange.

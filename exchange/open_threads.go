@@ -17,6 +17,7 @@ type openThreads struct {
 	waiting map[string]map[string]bool // thread to the open threads that depend on it
 	rooms   map[string]*room           // thread to what was uploaded for it
 	sated   map[string]bool            // executors that had enough offers to get more
+	round   uint64                     // of searches that find a thread once
 
 	held      refs              // by who holds them
 	pending   refs              // by each capability that they require; by "" if by none

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -49,31 +48,42 @@ func (x *Exchange) renewFew(few []*openThread, c registry.Changes) {
 
 // concerned returns the threads whose offers may change. The caller holds x.open.mu.
 func (x *Exchange) concerned(c registry.Changes) (list []*openThread) {
-	found := liveSet{}
-	if c.All || c.Places {
-		for _, set := range x.open.pending {
-			for ref, l := range set {
-				if a := l.env.Needs.Location; c.All || a != nil && a.Name != "" {
-					found[ref] = l
-				}
+	x.open.round++
+	add := func(l *openThread) {
+		if l.round != x.open.round {
+			l.round = x.open.round
+			list = append(list, l)
+		}
+	}
+	for _, set := range x.open.pending {
+		if !c.All && !c.Places {
+			break
+		}
+		for _, l := range set {
+			if a := l.env.Needs.Location; c.All || a != nil && a.Name != "" {
+				add(l)
 			}
 		}
 	}
 	table := x.registry.Snapshot().Table
 	for id := range c.Executors {
 		for l := range x.open.offered[id].all() {
-			found[l.env.Ref] = l
+			add(l)
 		}
 		e := table.Executor(id)
 		if e == nil || c.All {
 			continue
 		}
-		maps.Copy(found, x.open.pending[""])
+		for _, l := range x.open.pending[""] {
+			add(l)
+		}
 		for _, one := range e.Capabilities {
-			maps.Copy(found, x.open.pending[one.ID])
+			for _, l := range x.open.pending[one.ID] {
+				add(l)
+			}
 		}
 	}
-	return slices.Collect(maps.Values(found))
+	return list
 }
 
 // renewOne reports whether routing must choose again for a thread. A thread that all who

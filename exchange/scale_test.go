@@ -238,6 +238,7 @@ func BenchmarkScaleMemory(b *testing.B) {
 		})
 	}
 	const n = 5000
+	each("executor", n, 0, func(s *scale) func() { s.register(0, n, `"capabilities":["bench"]`); return nothing })
 	each("open", n, 0, func(s *scale) func() { s.fill(n); return nothing })
 	each("ended", n, 1, func(s *scale) func() {
 		for range n {

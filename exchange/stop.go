@@ -157,13 +157,15 @@ func (x *Exchange) endWaiting(ctx context.Context) uint64 {
 func (x *Exchange) stopLeft() (n uint64) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	w, seen := x.world(x.now()), liveSet{}
+	w := x.world(x.now())
+	x.open.round++
 	for _, set := range x.open.pending {
-		for ref, l := range set {
-			if w.stopEnds(&l.env) {
-				seen[ref] = l
+		for _, l := range set {
+			if l.round != x.open.round && w.stopEnds(&l.env) {
+				l.round = x.open.round
+				n++
 			}
 		}
 	}
-	return uint64(len(seen))
+	return n
 }

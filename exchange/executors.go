@@ -186,6 +186,15 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	return list
 }
 
+// Notified lists the executors that say where to notify them, by id.
+func (x *Exchange) Notified() (list []ExecutorInfo) {
+	s, now := x.registry.Snapshot(), x.now()
+	for _, e := range s.Table.Notified() {
+		list = append(list, x.info(s, s.Executor(e.ID), now))
+	}
+	return list
+}
+
 // Executor returns one that is registered and not deregistered.
 func (x *Exchange) Executor(id string) (_ ExecutorInfo, ok bool) {
 	s := x.registry.Snapshot()

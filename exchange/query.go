@@ -141,10 +141,13 @@ func (x *Exchange) capabilityList(tags []string) []any {
 
 func (x *Exchange) executorList(id string) []any {
 	var list []any
-	for _, e := range x.Executors() {
-		if id != "" && e.ID != id {
-			continue
-		}
+	var all []ExecutorInfo
+	if e, ok := x.Executor(id); ok {
+		all = append(all, e)
+	} else if id == "" {
+		all = x.Executors()
+	}
+	for _, e := range all {
 		var caps []any
 		for _, c := range e.Capabilities {
 			if c.Meta == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -210,6 +211,26 @@ func FuzzToken(f *testing.F) {
 		if len(got) > 41 || strings.Trim(got, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
 			strings.HasPrefix(got, "-") || strings.HasSuffix(got, "-") || strings.Contains(got, "--") {
 			t.Errorf("messeaf.Token(%q) = %q", id, got)
+		}
+	})
+}
+
+// One executor is what the list of all has of it.
+func TestOneExecutor(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.registers(kitchen, "x")
+		h.says(garage, "config: {executor: {id: "+garage.ID+", capabilities: [x], notifications: [{type: ntfy, topic: t}]}}")
+		h.says(person, "config: {hold: {executors: ["+kitchen.ID+"], why: repair}}")
+		for _, want := range h.x.Executors() {
+			if got, ok := h.x.Executor(want.ID); !ok || !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v\nwant %+v", got, want)
+			}
+		}
+		if _, ok := h.x.Executor("nobody"); ok {
+			t.Error("nobody is an executor")
+		}
+		if list := h.x.Notified(); len(list) != 1 || list[0].ID != garage.ID {
+			t.Errorf("notified: %v", list)
 		}
 	})
 }

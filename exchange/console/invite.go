@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,13 +55,11 @@ func idOf(name string) string {
 }
 
 func (c *Console) mayInvite(actor string) error {
-	for _, e := range c.x.Executors() {
-		if e.ID == actor {
-			if exchange.IsPerson(e.Executor) {
-				return nil
-			}
-			return mess.Refuse(mess.Conflict, "%s is an executor that is no person; choose another name", actor)
+	if e, ok := c.x.Executor(actor); ok {
+		if exchange.IsPerson(e.Executor) {
+			return nil
 		}
+		return mess.Refuse(mess.Conflict, "%s is an executor that is no person; choose another name", actor)
 	}
 	if c.keys.Has(actor) {
 		return mess.Refuse(mess.Conflict, "%s has a key already, for something else than a phone; choose another name", actor)
@@ -80,8 +77,7 @@ func (c *Console) accept(ctx context.Context, i invite) (key string, err error) 
 	if key, err = c.keys.Rotate(i.actor, roles); err != nil {
 		return "", err
 	}
-	known := slices.ContainsFunc(c.x.Executors(), func(e exchange.ExecutorInfo) bool { return e.ID == i.actor })
-	if known {
+	if _, known := c.x.Executor(i.actor); known {
 		return key, nil
 	}
 	e := mess.Executor{

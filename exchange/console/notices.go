@@ -56,10 +56,8 @@ func (g *guest) notices() error {
 
 // profile is the caller's own entry.
 func (g *guest) profile() (exchange.ExecutorInfo, error) {
-	for _, e := range g.x.Executors() {
-		if e.ID == g.who.ID {
-			return e, nil
-		}
+	if e, ok := g.x.Executor(g.who.ID); ok {
+		return e, nil
 	}
 	return exchange.ExecutorInfo{}, mess.Refuse(mess.NotReady, "%q is not registered as an executor", g.who.ID)
 }

@@ -103,13 +103,12 @@ func (c *call) executors() error {
 
 // executor is one executor: its entry, and its card.
 func (c *call) executor(id string) error {
-	list := c.x.Executors()
-	i := slices.IndexFunc(list, func(e exchange.ExecutorInfo) bool { return e.ID == id })
-	if i < 0 {
+	e, ok := c.x.Executor(id)
+	if !ok {
 		return mess.Refuse(mess.Unknown, "there is no executor %.60q; GET executors lists them", id)
 	}
-	v := c.entry(list[i])
-	v["card"] = card(list[i].Executor)
+	v := c.entry(e)
+	v["card"] = card(e.Executor)
 	c.json(http.StatusOK, v)
 	return nil
 }

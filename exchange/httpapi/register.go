@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
@@ -56,7 +55,7 @@ func (c *call) admit(id string, g keys.Grant, body mess.Object) error {
 	}
 	// One who has no key and is registered speaks through another door, or in
 	// this process.
-	if !c.byOperator() && slices.ContainsFunc(c.x.Executors(), func(e exchange.ExecutorInfo) bool { return e.ID == id }) {
+	if _, known := c.x.Executor(id); known && !c.byOperator() {
 		return mess.Refuse(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
 	}
 	if len(e.Capabilities) > 0 && g.Roles&exchange.ExecutorRole == 0 {

@@ -49,6 +49,12 @@ func NewExecutor(c mess.Executor) (*Executor, error) {
 	return e, nil
 }
 
+// notified reports whether an executor says where to notify it.
+func (e *Executor) notified() bool {
+	v, _ := e.Extra.Get("notifications")
+	return v != nil
+}
+
 // HasHours reports whether an executor is available at some times only.
 func (e *Executor) HasHours() bool { return e.hours != nil }
 

@@ -317,3 +317,24 @@ func BenchmarkChoose(b *testing.B) {
 		}
 	}
 }
+
+// The executors that say where to notify them, by id, as profiles change.
+func TestNotified(t *testing.T) {
+	const told = ", notifications: [{type: ntfy, topic: t}]"
+	tab := table(t, "id: b"+told, "id: c, kind: person"+told, "id: a"+told, "id: d")
+	names := func(tab *routing.Table) (list []string) {
+		for _, e := range tab.Notified() {
+			list = append(list, e.ID)
+		}
+		return list
+	}
+	changed := tab.Without("a").With(executor(t, "id: b, notifications: null")).With(executor(t, "id: d"+told)).With(executor(t, "id: c"+told))
+	for _, c := range []struct {
+		tab  *routing.Table
+		want string
+	}{{tab, "a b c"}, {changed, "c d"}, {routing.NewTable(changed.All()...), "c d"}} {
+		if got := strings.Join(names(c.tab), " "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

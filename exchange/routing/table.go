@@ -12,6 +12,7 @@ import (
 // change makes a new one, which shares its unchanged parts with the old one.
 type Table struct {
 	all          *group
+	notified     *group // who have notifications in their profile
 	byCapability index
 	byPlace      index // by each name of a place that they serve
 	byAccess     index // by the names in their access, which have other places in them
@@ -28,6 +29,7 @@ func NewTable(list ...*Executor) *Table {
 	list = slices.SortedFunc(slices.Values(list), func(a, b *Executor) int { return strings.Compare(a.ID, b.ID) })
 	return &Table{
 		all:          groupOf(list),
+		notified:     groupOf(slices.DeleteFunc(slices.Clone(list), func(e *Executor) bool { return !e.notified() })),
 		byCapability: indexOf(list, abilities),
 		byPlace:      indexOf(list, places),
 		byAccess:     indexOf(list, accesses),
@@ -86,6 +88,9 @@ func (t *Table) With(e *Executor) *Table {
 		return x.edit(is, e, (*group).with)
 	}
 	n.all = t.all.with(e)
+	if n.notified = t.notified.without(e); e.notified() {
+		n.notified = n.notified.with(e)
+	}
 	n.byCapability, n.byPlace, n.byAccess = edit(t.byCapability, abilities), edit(t.byPlace, places), edit(t.byAccess, accesses)
 	return &n
 }
@@ -97,7 +102,7 @@ func (t *Table) Without(id string) *Table {
 		return t
 	}
 	edit := func(x index, keys func(*Executor) []string) index { return x.edit(keys(e), e, (*group).without) }
-	n.all = t.all.without(e)
+	n.all, n.notified = t.all.without(e), t.notified.without(e)
 	n.byCapability, n.byPlace, n.byAccess = edit(t.byCapability, abilities), edit(t.byPlace, places), edit(t.byAccess, accesses)
 	return &n
 }
@@ -181,9 +186,14 @@ func (t *Table) Executor(id string) *Executor {
 func (t *Table) Len() int { return t.all.size() }
 
 // All are the executors, by id.
-func (t *Table) All() []*Executor {
-	list, people := make([]*Executor, 0, t.Len()), t.all.people
-	for _, e := range t.all.robots {
+func (t *Table) All() []*Executor { return t.all.inOrder() }
+
+// Notified are the executors that say where to notify them, by id.
+func (t *Table) Notified() []*Executor { return t.notified.inOrder() }
+
+func (g *group) inOrder() []*Executor {
+	list, people := make([]*Executor, 0, g.size()), g.people
+	for _, e := range g.robots {
 		for len(people) > 0 && people[0].ID < e.ID {
 			list, people = append(list, people[0]), people[1:]
 		}

@@ -99,7 +99,7 @@ func (h *Hooks) happened(e exchange.Event) {
 		return
 	}
 	now, thread := time.Now(), summaryOf(e.Thread)
-	for _, ex := range h.x.Executors() {
+	for _, ex := range h.x.Notified() {
 		addresses := addressesOf(ex.Extra)
 		if len(addresses) == 0 || exchange.IsPerson(ex.Executor) || event == created && ex.ID == e.Thread.Requestor || !wants(ex.Extra, thread.Priority, now) {
 			continue
@@ -118,7 +118,7 @@ func (h *Hooks) happened(e exchange.Event) {
 // task that they do. They are not told of what robots are asked first.
 func (h *Hooks) tellPeople(e exchange.Event) {
 	now, ref := time.Now(), e.Thread.Ref
-	for _, ex := range h.x.Executors() {
+	for _, ex := range h.x.Notified() {
 		addresses := addressesOf(ex.Extra)
 		if len(addresses) == 0 || !exchange.IsPerson(ex.Executor) || !wants(ex.Extra, summaryOf(e.Thread).Priority, now) {
 			continue

@@ -138,14 +138,10 @@ func judged(code int) result {
 
 // address is what the executor has registered for the notice's URL now.
 func (h *Hooks) address(n notice) (address, bool) {
-	for _, e := range h.x.Executors() {
-		if e.ID != n.Executor {
-			continue
-		}
-		for _, a := range addressesOf(e.Extra) {
-			if a.url == n.URL {
-				return a, true
-			}
+	e, _ := h.x.Executor(n.Executor)
+	for _, a := range addressesOf(e.Extra) {
+		if a.url == n.URL {
+			return a, true
 		}
 	}
 	return address{}, false

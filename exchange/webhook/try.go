@@ -3,11 +3,9 @@ package webhook
 import (
 	"context"
 	"crypto/rand"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -28,12 +26,11 @@ const (
 // became of each. Where that is too often, or there is no address, it is a
 // refusal.
 func (h *Hooks) Try(ctx context.Context, executor string) ([]Entry, error) {
-	all := h.x.Executors()
-	i := slices.IndexFunc(all, func(e exchange.ExecutorInfo) bool { return e.ID == executor })
-	if i < 0 {
+	e, ok := h.x.Executor(executor)
+	if !ok {
 		return nil, mess.Refuse(mess.Unknown, "%q is not registered", executor)
 	}
-	addresses := addressesOf(all[i].Extra)
+	addresses := addressesOf(e.Extra)
 	if len(addresses) == 0 {
 		return nil, mess.Refuse(mess.NotReady, "there is no address; add one first")
 	}

@@ -86,7 +86,7 @@ func NewEmbedded(d *Door, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger) *E
 	}
 	e := &Embedded{
 		door: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
-		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{}, incomings: newIncomings(),
+		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{}, incomings: &incomings{},
 	}
 	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor, home: d.home != nil}
 	c := broker.NewDefaultServerCapabilities()
@@ -112,7 +112,7 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	e.ctx = ctx
 	e.incomings.open()
-	defer e.incomings.runner.Wait()
+	defer e.incomings.Runner.Wait()
 	p := port.New(e.server, l, e.cfg.TLS)
 	p.Limit(e.cfg.Clients)
 	e.port.Store(p)

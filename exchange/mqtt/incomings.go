@@ -2,7 +2,6 @@ package mqtt
 
 import (
 	"bytes"
-	"sync"
 	"time"
 
 	"github.com/messkit/messkit/internal/keyed"
@@ -13,61 +12,36 @@ import (
 // maxWaiting is how many messages may wait that the broker does not keep for us.
 const maxWaiting = 4096
 
-// incomings are messages that are to be taken: those of one sender in order, and those of
-// different senders at the same time, so that nobody waits for another.
-type incomings struct {
-	runner keyed.Runner // by sender
+// incomings are messages that are to be taken, by sender: those of one sender in order, so
+// that nobody waits for another.
+type incomings struct{ keyed.Queues[func()] }
 
-	mu    sync.Mutex
-	queue map[string][]func() // by sender
-	wait  int
+// open begins to take messages.
+func (l *incomings) open() {
+	l.Runner.Open(func(sender string) time.Duration {
+		return l.Work(sender, func(take func()) time.Duration { take(); return keyed.Idle })
+	})
 }
-
-func newIncomings() *incomings { return &incomings{queue: map[string][]func(){}} }
-
-// open begins to take what waits.
-func (l *incomings) open() { l.runner.Open(l.takeOne) }
 
 // put adds a message of a sender. It reports false where too many wait, unless the message
 // must be taken.
-func (l *incomings) put(sender string, must bool, f func()) bool {
-	l.mu.Lock()
-	if l.wait >= maxWaiting && !must {
-		l.mu.Unlock()
+func (l *incomings) put(sender string, must bool, take func()) bool {
+	if !must && l.Waiting() >= maxWaiting {
 		return false
 	}
-	l.wait++
-	l.queue[sender] = append(l.queue[sender], f)
-	l.mu.Unlock()
-	l.runner.Wake(sender)
+	l.Add(sender, take)
 	return true
 }
 
-// after runs f after what waits of a sender, and returns when it has run.
-func (l *incomings) after(sender string, f func()) {
-	if !l.runner.Busy(sender) { // whoever else adds something comes by the same connection
-		f()
+// after takes a message after those of its sender that wait, and returns when it is taken.
+func (l *incomings) after(sender string, take func()) {
+	if !l.Runner.Busy(sender) { // whoever else adds something comes by the same connection
+		take()
 		return
 	}
 	done := make(chan struct{})
-	l.put(sender, true, func() { defer close(done); f() })
+	l.Add(sender, func() { defer close(done); take() })
 	<-done
-}
-
-// takeOne takes the first message of a sender.
-func (l *incomings) takeOne(sender string) (again time.Duration) {
-	l.mu.Lock()
-	queue := l.queue[sender]
-	if len(queue) == 0 {
-		delete(l.queue, sender)
-		l.mu.Unlock()
-		return keyed.Idle
-	}
-	l.queue[sender] = queue[1:]
-	l.wait--
-	l.mu.Unlock()
-	queue[0]()
-	return 0
 }
 
 // senderOf is the sender of a message. A stop has a sender of its own, because it must not wait

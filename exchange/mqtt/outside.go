@@ -32,7 +32,7 @@ type Outside struct {
 
 // NewOutside makes the connection of a door to a broker elsewhere.
 func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
-	o := &Outside{door: d, log: log, incomings: newIncomings()}
+	o := &Outside{door: d, log: log, incomings: &incomings{}}
 	if cfg.Client == "" {
 		cfg.Client = "messkit-" + d.x.ID()
 	}
@@ -56,7 +56,7 @@ func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
 
 // Run serves until ctx ends.
 func (o *Outside) Run(ctx context.Context) error {
-	defer o.incomings.runner.Wait()
+	defer o.incomings.Runner.Wait()
 	return o.link.Run(ctx)
 }
 
@@ -70,7 +70,7 @@ func (o *Outside) greet() (broker.Session, error) {
 
 // up is a session. What has come before it began is taken now.
 func (o *Outside) up(ctx context.Context) error {
-	defer o.incomings.runner.Close()
+	defer o.incomings.Runner.Close()
 	return o.door.session(ctx, o, o.incomings.open)
 }
 

@@ -107,3 +107,39 @@ func TestAClosedRunnerKeepsItsWork(t *testing.T) {
 		}
 	})
 }
+
+func TestQueuesKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var q keyed.Queues[int]
+		var mu sync.Mutex
+		done := map[string][]int{}
+		failed := false
+		for i := range 6 {
+			q.Add([]string{"odd", "even"}[i%2], i)
+		}
+		q.Runner.Open(func(name string) time.Duration {
+			return q.Work(name, func(i int) time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				if i == 2 && !failed {
+					failed = true
+					return time.Hour
+				}
+				done[name] = append(done[name], i)
+				return keyed.Idle
+			})
+		})
+		synctest.Wait()
+		mu.Lock()
+		if !slices.Equal(done["even"], []int{1, 3, 5}) || !slices.Equal(done["odd"], []int{0}) || q.Waiting() != 2 {
+			t.Errorf("%v, %d wait", done, q.Waiting())
+		}
+		mu.Unlock()
+		time.Sleep(2 * time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Equal(done["odd"], []int{0, 2, 4}) || q.Waiting() != 0 {
+			t.Errorf("%v, %d wait", done, q.Waiting())
+		}
+	})
+}

@@ -76,7 +76,7 @@ var layers = map[string]layer{
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
 	},
 	"exchange/mesh": {
-		below: []string{"exchange", "exchange/mesh/post", "exchange/mesh/state", "exchange/mesh/wire", "internal/durable", "internal/guarded", "internal/mistake", "internal/order", "internal/secret", "internal/wait", "mess"},
+		below: []string{"exchange", "exchange/inbox", "exchange/mesh/post", "exchange/mesh/state", "exchange/mesh/wire", "internal/durable", "internal/guarded", "internal/keyed", "internal/mistake", "internal/order", "internal/secret", "internal/wait", "mess"},
 		from:  []string{"golang.org/x/sync", "golang.org/x/time"},
 	},
 	"exchange/mesh/post":  {below: []string{"exchange/mesh/state", "exchange/mesh/wire", "internal/guarded", "internal/secret", "internal/wait"}},

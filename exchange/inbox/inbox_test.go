@@ -450,3 +450,34 @@ func TestAnIdleInboxWritesNothing(t *testing.T) {
 		}
 	})
 }
+
+// A channel that looks at its threads once it follows misses nothing.
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ask := func() string {
+			return h.says("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
+		}
+		before := ask()
+		synctest.Wait()
+		var mu sync.Mutex
+		changed := map[string]int{}
+		during := ""
+		h.runs(func(ctx context.Context) error {
+			inbox.Follow(ctx, h.x, quiet, func() { during = ask(); h.claims(during); time.Sleep(time.Second) }, func(e thread.Envelope) {
+				mu.Lock()
+				defer mu.Unlock()
+				changed[e.Ref]++
+			})
+			return nil
+		})
+		time.Sleep(time.Minute)
+		after := ask()
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if changed[before] != 0 || changed[during] != 2 || changed[after] != 1 {
+			t.Errorf("%v", changed)
+		}
+	})
+}

@@ -24,6 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mesh/post"
 	"github.com/messkit/messkit/exchange/mesh/state"
+	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/mess"
@@ -74,6 +75,9 @@ type Door struct {
 
 	wake chan struct{} // there is a job
 
+	tellers  keyed.Runner            // by the ref of the task that its peer is told of
+	requests keyed.Queues[requested] // of peers, that are to become tasks
+
 	mu        sync.Mutex
 	jobs      []func(context.Context)
 	seen      map[string]seen  // by peer and id, and by peer and idempotency key
@@ -96,22 +100,21 @@ type peer struct {
 
 	// turn is held while one of its messages is taken: never over the network.
 	turn sync.Mutex
-	// What is urgent waits for nothing but what is urgent too.
-	normal, urgent lane
 }
 
-// lane holds requests of a peer that are to become tasks, in their order. Door.mu.
-type lane struct {
-	queue []*work
-	runs  bool
+// requested is a request of a peer.
+type requested struct {
+	peer *peer
+	work *work
 }
 
-// lane is where a request waits for its turn.
-func (p *peer) lane(w *work) *lane {
+// queue has a request become a task. Urgent ones of a peer wait for urgent ones alone.
+func (d *Door) queue(p *peer, w *work) {
+	name := p.name
 	if w.Urgent {
-		return &p.urgent
+		name += " urgent"
 	}
-	return &p.normal
+	d.requests.Add(name, requested{p, w})
 }
 
 // actor is who a peer is at the exchange. Nobody else can have that name: ids
@@ -155,6 +158,8 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 func (d *Door) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.follow(ctx) })
+	g.Go(func() error { d.tellers.Run(ctx, d.tellOne); return nil })
+	g.Go(func() error { d.requests.Runner.Run(ctx, d.workOff); return nil })
 	g.Go(func() error { return d.replay(ctx) })
 	g.Go(func() error { return d.sumUp(ctx) })
 	g.Go(func() error { return d.sweep(ctx) })
@@ -244,9 +249,6 @@ func (d *Door) restore(ctx context.Context) error {
 			d.log.Error("mesh: something that was kept cannot be read", "name", name, "err", err)
 		}
 	}
-	for _, p := range d.allPeers() {
-		d.begin(p)
-	}
 	return nil
 }
 
@@ -266,8 +268,7 @@ func (d *Door) restoreOne(name string, doc []byte) error {
 		}
 		if p := d.peer(w.Peer); p != nil {
 			d.inbox[w.key()] = w
-			l := p.lane(w)
-			l.queue = append(l.queue, w)
+			d.queue(p, w)
 		}
 	case keptTask:
 		t := &task{}

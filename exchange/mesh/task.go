@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/exchange/mesh/wire"
-	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/internal/keyed"
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -25,11 +27,8 @@ type task struct {
 	Ended    time.Time `json:"ended,omitzero"`
 
 	save  sync.Mutex // held while it is written down
-	runs  bool       // somebody tells the peer how it stands. Door.mu
-	dirty bool       // and must look again. Door.mu
-	acked time.Time  // when the peer was told last. Its teller's
-	told  string     // the message that it was told of last. Its teller's
-	later bool       // a look is planned. Door.mu
+	acked time.Time  // when the peer got the last report; for Door.tellOne alone
+	told  string     // the message that this report was of; for Door.tellOne alone
 }
 
 // question is what a peer was asked.
@@ -94,28 +93,13 @@ func (d *Door) saveTask(ctx context.Context, t *task) error {
 	return d.put(ctx, keptTask+t.Ref, doc)
 }
 
-// follow hears what happens to tasks.
+// follow looks at tasks when their threads change.
 func (d *Door) follow(ctx context.Context) error {
-	all := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
-	after := "now"
-	for ctx.Err() == nil {
-		err := d.x.Follow(ctx, all, after, func(e exchange.Event) error {
-			if e.ID != "" {
-				after = e.ID
-			}
-			switch {
-			case e.Kind == exchange.EventReset:
-				d.touchAll()
-			case e.Kind == exchange.EventMessage && strings.HasPrefix(e.Thread.Requestor, actorPrefix):
-				d.touch(e.Thread.Ref)
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, exchange.ErrSlow) {
-			d.log.Warn("mesh: events interrupted", "err", err)
-			wait.For(ctx, time.Second)
+	inbox.Follow(ctx, d.x, d.log, d.touchAll, func(e exchange.Envelope) {
+		if strings.HasPrefix(e.Requestor, actorPrefix) {
+			d.touch(e.Ref)
 		}
-	}
+	})
 	return nil
 }
 
@@ -134,56 +118,34 @@ func (d *Door) touchAll() {
 	}
 }
 
-// touch has somebody look at a task, and tell the peer.
+// touch has the peer of a task told how it stands, if it is one.
 func (d *Door) touch(ref string) {
 	d.mu.Lock()
 	t := d.tasks[ref]
-	if t == nil || t.runs {
-		if t != nil {
-			t.dirty = true
-		}
-		d.mu.Unlock()
-		return
-	}
-	t.runs, t.dirty = true, true
 	d.mu.Unlock()
-	d.spawn(func(ctx context.Context) {
-		for d.dirtyAgain(t) && ctx.Err() == nil {
-			if err := d.tell(ctx, t); err != nil && ctx.Err() == nil {
-				d.log.Warn("mesh: a peer was not told how its task stands; it is tried again", "ref", t.Ref, "err", err)
-				d.touchIn(t, tryAgain)
-			}
-		}
-	})
+	if t != nil {
+		d.tellers.Wake(ref)
+	}
 }
 
-// dirtyAgain reports whether there is something to look at.
-func (d *Door) dirtyAgain(t *task) bool {
+// tellOne tells the peer of a task how it stands.
+func (d *Door) tellOne(ctx context.Context, ref string) (again time.Duration) {
+	defer mistake.Caught(d.log, "channel", channel, "ref", ref)
+	again = keyed.Idle
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	again := t.dirty
-	t.dirty, t.runs = false, again
-	return again
-}
-
-// touchIn looks at a task later.
-func (d *Door) touchIn(t *task, in time.Duration) {
-	d.mu.Lock()
-	planned := t.later
-	t.later = true
+	t := d.tasks[ref]
 	d.mu.Unlock()
-	if planned {
-		return
+	if t == nil {
+		return again
 	}
-	d.spawn(func(ctx context.Context) {
-		ok := wait.For(ctx, in)
-		d.mu.Lock()
-		t.later = false
-		d.mu.Unlock()
-		if ok {
-			d.touch(t.Ref)
-		}
-	})
+	again, err := d.tell(ctx, t)
+	if err == nil {
+		return again
+	}
+	if ctx.Err() == nil {
+		d.log.Warn("mesh: a peer was not told how its task stands; it is tried again", "ref", t.Ref, "err", err)
+	}
+	return tryAgain
 }
 
 const (
@@ -191,49 +153,50 @@ const (
 	ackGap   = 30 * time.Second // between reports of progress
 )
 
-// tell tells a peer how its task stands, as far as it does not know.
-func (d *Door) tell(ctx context.Context, t *task) error {
+// tell tells a peer how its task stands, as far as it does not know. It returns when there is
+// more to tell, even if nothing changes.
+func (d *Door) tell(ctx context.Context, t *task) (again time.Duration, _ error) {
+	again = keyed.Idle
 	p := d.peer(t.Peer)
 	if p == nil {
-		return nil // it is not in the configuration any more
+		return again, nil // it is not in the configuration any more
 	}
 	th, err := d.x.Thread(ctx, p.actor(), t.Ref)
 	if errors.Is(err, mess.Unknown) {
 		d.log.Error("mesh: the thread of a task is gone", "ref", t.Ref)
-		return nil
+		return again, nil
 	}
 	if err != nil {
-		return err
+		return again, err
 	}
 	if th.Status.Terminal() {
-		return d.respond(ctx, p, t, th)
+		return again, d.respond(ctx, p, t, th)
 	}
 	if q, text, asks := openQuestion(th); asks {
-		return d.ask(ctx, p, t, q, text, th)
+		return again, d.ask(ctx, p, t, q, text, th)
 	}
 	return d.progress(ctx, p, t, th)
 }
 
-// progress tells a peer that its task goes on (section 6, pattern 3).
-func (d *Door) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) error {
+// progress tells a peer that its task goes on (section 6, pattern 3), or returns when it may.
+func (d *Door) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
 	m, s := lastStatus(th)
 	if t.told == m.Ref && !t.acked.IsZero() {
-		return nil
+		return keyed.Idle, nil
 	}
 	due := t.Made.Add(firstAck)
 	if !t.acked.IsZero() {
 		due = t.acked.Add(ackGap)
 	}
 	if left := time.Until(due); left > 0 {
-		d.touchIn(t, left)
-		return nil
+		return left, nil
 	}
 	body := "Received as " + t.Ref + ". " + statusText(th.Status, s)
 	if err := d.ack(ctx, p, t, th, body, s); err != nil {
-		return err
+		return keyed.Idle, err
 	}
 	t.told = m.Ref
-	return nil
+	return keyed.Idle, nil
 }
 
 // ack tells all who have asked for a task how it stands. It is not kept: the next

@@ -10,6 +10,8 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mesh/wire"
+	"github.com/messkit/messkit/internal/keyed"
+	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
@@ -69,13 +71,14 @@ func (d *Door) request(ctx context.Context, in *incoming) (string, error) {
 		return "", err
 	}
 	d.mu.Lock()
-	if d.inbox[w.key()] == nil {
+	fresh := d.inbox[w.key()] == nil
+	if fresh {
 		d.inbox[w.key()] = w
-		l := in.peer.lane(w)
-		l.queue = append(l.queue, w)
 	}
 	d.mu.Unlock()
-	d.begin(in.peer)
+	if fresh {
+		d.queue(in.peer, w)
+	}
 	return received, nil
 }
 
@@ -114,37 +117,15 @@ func (d *Door) again(ctx context.Context, in *incoming, of string) error {
 	return nil
 }
 
-// begin has somebody work off what a peer has asked for.
-func (d *Door) begin(p *peer) {
-	d.workOff(p, &p.urgent)
-	d.workOff(p, &p.normal)
-}
-
-func (d *Door) workOff(p *peer, l *lane) {
-	d.mu.Lock()
-	idle := len(l.queue) > 0 && !l.runs
-	l.runs = l.runs || idle
-	d.mu.Unlock()
-	if !idle {
-		return
-	}
-	d.spawn(func(ctx context.Context) {
-		for {
-			d.mu.Lock()
-			if len(l.queue) == 0 || ctx.Err() != nil {
-				l.runs = false
-				d.mu.Unlock()
-				return
-			}
-			w := l.queue[0]
-			d.mu.Unlock()
-			if !d.convert(ctx, p, w) {
-				continue // the program ends, or it is tried again
-			}
-			d.mu.Lock()
-			l.queue = l.queue[1:]
-			d.mu.Unlock()
+// workOff makes a task of the first request in a queue.
+func (d *Door) workOff(ctx context.Context, name string) (again time.Duration) {
+	return d.requests.Work(name, func(r requested) (again time.Duration) {
+		again = keyed.Idle // also after a mistake in the program
+		defer mistake.Caught(d.log, "channel", channel, "from", r.peer.name)
+		if !d.convert(ctx, r.peer, r.work) {
+			again = 0 // the program ends, or convert has waited
 		}
+		return again
 	})
 }
 

@@ -98,6 +98,39 @@ func TestWhatMayBeDoneTwiceIsOfferedAgain(t *testing.T) {
 	})
 }
 
+// A late report of an earlier holder does not carry the epoch of the present claim: its
+// holder would take it for the end of that claim (T14).
+func TestALateReportDoesNotEndTheNextClaim(t *testing.T) {
+	for _, epoch := range []string{"", "epoch: 1\n"} {
+		inHouse(t, func(h *house) {
+			ref := h.begun(", effect: query")
+			h.after(2 * time.Hour)
+			h.says(garage, "status: {re: "+ref+", code: claimed}")
+			h.says(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
+			ear := h.listens(garage, "")
+			h.says(kitchen, "re: "+ref+"\n"+epoch+"MESS: [{status: {code: failed, reason: {detail: it died}}}]")
+			h.is(ref, mess.InProgress)
+			h.after(time.Second)
+			ear.mu.Lock()
+			defer ear.mu.Unlock()
+			heard := false
+			for _, e := range ear.events {
+				m, ok := e.Delivery(garage.ID)
+				if !ok || m.From != kitchen.ID {
+					continue
+				}
+				heard = true
+				if m.Epoch >= 2 {
+					t.Errorf("with %q the report has epoch %d", epoch, m.Epoch)
+				}
+			}
+			if !heard {
+				t.Errorf("with %q the holder does not get the report", epoch)
+			}
+		})
+	}
+}
+
 func TestAReportEndsTheHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.begun("")

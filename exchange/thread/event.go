@@ -44,10 +44,22 @@ func (e Event) Delivery(executor string) (mess.Message, bool) {
 			return m, false
 		}
 		m.Items = withQuestion(m)
-		m.Re, m.Epoch = mess.Refs{e.Thread.Ref}, e.Thread.Epoch
+		m.Re = mess.Refs{e.Thread.Ref}
+		if !e.isEvidence() {
+			m.Epoch = e.Thread.Epoch
+		}
 		return m, true
 	}
 	return m, false
+}
+
+// isEvidence reports whether the message is the late report of an executor whose claim is
+// over (T14): it ends nothing, so its epoch stays the one that the sender gave.
+func (e Event) isEvidence() bool {
+	return !e.Thread.Status.Terminal() && slices.ContainsFunc(e.Message.Items, func(item mess.Item) bool {
+		s, ok := item.(*mess.Status)
+		return ok && s.Code.Terminal()
+	})
 }
 
 // withQuestion keeps in an answer which question it is for, since the message

@@ -232,6 +232,9 @@ var mutants = []mutant{
 	{"one document at a time is written", []edit{{
 		"exchange/documents/documents.go", "\tone := d.document(k)\n\tif one.users++", "\tone := d.document(Key{})\n\tif one.users++",
 	}}, "./exchange TestDocumentsThatComeTogether"},
+	{"a late report ends the next claim", []edit{{
+		"exchange/thread/event.go", "if !e.isEvidence() {", "if true || !e.isEvidence() {",
+	}}, "./exchange TestALateReport"},
 	{"two write the same document", []edit{{
 		"exchange/documents/documents.go", "if one.users++; one.busy == nil {", "if one.users++; true {",
 	}}, "./exchange TestDocumentsThatComeTogether"},

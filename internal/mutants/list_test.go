@@ -525,6 +525,9 @@ var mutants = []mutant{
 	{"criteria of a mail beside a context of MESS are dropped", []edit{{
 		"exchange/agentmail/request.go", "	list := t.ownCriteria(r)\n", "	list := t.ownCriteria(r)\n	if len(r.Context) > 0 {\n		list = nil\n	}\n",
 	}}, "./exchange/agentmail/door TestCriteriaBesideAMESSContext"},
+	{"a mail that is slow to make is never sent", []edit{{
+		"exchange/agentmail/door/send.go", "	body, err := d.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := d.render(ctx, &e)",
+	}}, "./exchange/agentmail/door TestASlowMachineSendsItsPictures"},
 	{"a task by mail that runs is silent", []edit{{
 		"exchange/agentmail/door/tell.go", "const beat = 10 * time.Minute", "const beat = 30 * time.Minute",
 	}}, "./exchange/agentmail/door TestDifferences"},

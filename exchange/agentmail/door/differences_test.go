@@ -4,18 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/agentmail"
-	"github.com/messkit/messkit/exchange/agentmail/door"
-	"github.com/messkit/messkit/exchange/agentmail/mailbox"
 	"github.com/messkit/messkit/internal/pagetest"
 )
 
@@ -133,44 +129,11 @@ func shortErrorReport(t *testing.T) {
 	}
 }
 
-// quietBox is a mailbox at a server with one mail.
-type quietBox struct {
-	mail mailbox.Mail
-	mu   sync.Mutex
-	sent []time.Time
-}
-
-func (b *quietBox) Enter(context.Context, mailbox.Identity) (mailbox.Identity, error) {
-	return mailbox.Identity{Name: "Kitchen-1", Token: "sesame"}, nil
-}
-
-func (b *quietBox) Fetch(context.Context, time.Time) ([]mailbox.Mail, error) {
-	return []mailbox.Mail{b.mail}, nil
-}
-func (b *quietBox) Acknowledge(context.Context, int64) error { return nil }
-func (b *quietBox) Send(context.Context, mailbox.Letter) (time.Time, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sent = append(b.sent, time.Now())
-	return time.Now(), nil
-}
-func (b *quietBox) Ask(context.Context, string) error                     { return nil }
-func (b *quietBox) Admit(context.Context, string) error                   { return nil }
-func (b *quietBox) Sent(context.Context, string, time.Time) (bool, error) { return false, nil }
-func (b *quietBox) Close()                                                {}
-
 func periodicUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := overHTTP(t)
 		h.ctx = context.Background() // the test takes longer
-		box := &quietBox{mail: mailbox.Mail{ID: 1, From: boss, Thread: "bd-2", Created: time.Now(), Body: assignment("msg-2", "bd-2", "wait")}}
-		cfg := bossOnly
-		cfg.Name, cfg.Project, cfg.Server, cfg.Poll, cfg.MaxZone = "Kitchen-1", project, "http://192.0.2.1/mcp/", 5*time.Second, time.Hour
-		byMail, err := door.Open(h.ctx, h.x, cfg, box, t.TempDir(), time.Now, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.run(func(ctx context.Context) { _ = byMail.Run(ctx) })
+		box := h.byMail("wait")
 		h.posts(http.StatusAccepted, assignment("msg-1", "bd-1", "wait"))
 		time.Sleep(time.Minute) // fake time, as below
 		h.fetches(orchestrator, func([]agentmail.Message) bool { return true })
@@ -182,12 +145,12 @@ func periodicUpdates(t *testing.T) {
 		box.mu.Lock()
 		defer box.mu.Unlock()
 		n := 0
-		for i, at := range box.sent {
+		for i, at := range box.times {
 			if at.After(begun) {
 				n++
 			}
-			if i > 0 && at.Sub(box.sent[i-1]) > 11*time.Minute {
-				t.Errorf("%v pass without an update", at.Sub(box.sent[i-1]))
+			if i > 0 && at.Sub(box.times[i-1]) > 11*time.Minute {
+				t.Errorf("%v pass without an update", at.Sub(box.times[i-1]))
 			}
 		}
 		if n < 3 {

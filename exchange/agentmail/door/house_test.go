@@ -66,7 +66,13 @@ func (h *house) lived() *house {
 // bare is a house without an executor, whose door is closed.
 func bare(t testing.TB, mail *mailtest.Server, name string, cfg door.Config) *house {
 	t.Helper()
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
+	return bareOn(t, memory.New(), mail, name, cfg)
+}
+
+// bareOn is bare with a store of the test's own.
+func bareOn(t testing.TB, store exchange.Store, mail *mailtest.Server, name string, cfg door.Config) *house {
+	t.Helper()
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), store, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,10 +48,8 @@ func (d *Door) next() (entry, bool) {
 // sendOne sends one message: that it is tried is written down before, so that what
 // may have arrived is looked for, and not sent twice.
 func (d *Door) sendOne(ctx context.Context, e entry) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
 	if !e.Tried.IsZero() {
-		there, err := d.box.Sent(ctx, e.ID, e.Tried.Add(-overlap))
+		there, err := d.wasSent(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -59,7 +57,7 @@ func (d *Door) sendOne(ctx context.Context, e entry) error {
 			return d.sent(e, e.Tried)
 		}
 	}
-	body, err := d.render(ctx, &e)
+	body, err := d.render(ctx, &e) // a slow machine may take longer than a call
 	if errors.Is(err, mess.Unavailable) {
 		return err
 	}
@@ -67,6 +65,8 @@ func (d *Door) sendOne(ctx context.Context, e entry) error {
 		d.log.Error("a message cannot be made, and is left out", "ref", e.Ref, "to", e.To, "err", err)
 		return d.drop(e)
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
 	if e.Tried.IsZero() {
 		e.Tried = d.now()
 		if g := d.of(e.Ref); g != nil && e.Kind == string(agentmail.TypeTaskAssignment) && d.unwanted(ctx, e.Ref) {
@@ -85,6 +85,13 @@ func (d *Door) sendOne(ctx context.Context, e entry) error {
 		return err
 	}
 	return d.notTaken(ctx, e, err)
+}
+
+// wasSent reports whether the server has a message of an earlier attempt.
+func (d *Door) wasSent(ctx context.Context, e entry) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	return d.box.Sent(ctx, e.ID, e.Tried.Add(-overlap))
 }
 
 // letter is a message as a mail.

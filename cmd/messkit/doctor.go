@@ -241,13 +241,9 @@ func (k *client) its(c *exchangeConfig) bool {
 	if k.keyFile == filepath.Join(dataDir(), operatorFile) {
 		k.keyFile = filepath.Join(c.Data, operatorFile)
 	}
-	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
+	own, err := c.url()
 	if err != nil {
 		return false // the port's check tells
-	}
-	own := "http://" + reachable(addr)
-	if c.tlsSelf || c.tlsFiles.Cert != "" {
-		own = "https://" + reachable(addr)
 	}
 	if k.url == defaultURL {
 		k.url = own

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -240,19 +239,20 @@ type ruling struct {
 	busy map[string]string // devices that are at another task now, and its thread
 }
 
+// busyTime is how long the exchange may take to tell which devices are busy.
+const busyTime = time.Second
+
 // busy asks the messkit that runs on this configuration, if one does, which of
 // the plan's devices are at another task.
 func (c *config) busy(ctx context.Context, p *capabilities.Plan) map[string]string {
 	if p == nil || c.Exchange == nil || !c.runs() {
 		return nil
 	}
-	k := client{url: env("MESSKIT_URL", defaultURL), keyFile: filepath.Join(dataDir(), operatorFile)}
-	k.its(c.Exchange)
-	x, err := k.open()
+	x, err := c.Exchange.asOperator()
 	if err != nil {
 		return nil // then nobody here may ask it
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
 	var s statusJSON
 	if x.Status(ctx, &s) != nil || s.Executor == nil {

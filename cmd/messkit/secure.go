@@ -37,6 +37,37 @@ func (f tlsFiles) Validate() error {
 	return nil
 }
 
+// url returns the address of the exchange's HTTP API for a client on this machine.
+func (c exchangeConfig) url() (string, error) {
+	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
+	if err != nil {
+		return "", err
+	}
+	if c.tlsSelf || c.tlsFiles.Cert != "" {
+		return "https://" + reachable(addr), nil
+	}
+	return "http://" + reachable(addr), nil
+}
+
+// asOperator returns a client of the running exchange of this configuration, with the
+// operator's key. It does not connect yet. MESSKIT_URL overrides the address.
+func (c exchangeConfig) asOperator() (*remote.Client, error) {
+	keyFile := filepath.Join(c.Data, operatorFile)
+	key, err := readKey(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	url := env("MESSKIT_URL", defaultURL)
+	if own, err := c.url(); err == nil && url == defaultURL {
+		url = own
+	}
+	pin := ""
+	if strings.HasPrefix(url, "https://") {
+		pin = ownPin(keyFile)
+	}
+	return remote.New(remote.Config{URL: url, Key: key, Pin: pin}, quiet)
+}
+
 // readTLS reads what tls: says.
 func (c *exchangeConfig) readTLS() error {
 	if c.TLS.IsZero() {

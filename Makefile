@@ -2,7 +2,7 @@
 
 # The version is that of the newest release in CHANGELOG.md.
 VERSION ?= $(shell sed -n 's/^.. \[\([0-9][^]]*\)\].*/\1/p' CHANGELOG.md | sed q)
-LDFLAGS  = -s -w -X main.version=$(VERSION)
+LDFLAGS  = -s -w -X github.com/messkit/messkit/internal/cli/output.Version=$(VERSION)
 GO_FILES = $(shell find . -name "*.go" -not -path "./tools/*")
 FUZZTIME ?= 10s
 N ?= 200

@@ -33,11 +33,12 @@ var layers = map[string]layer{
 			"internal/peer",
 			"agent", "agent/*", "capabilities", "capabilities/*", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/store/*", "exchange/agentmail/*", "exchange/mesh/*",
 			"internal/broker", "internal/cleantext", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/resources", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
-			"internal/cli/fleet",
+			"internal/cli/*",
 		},
 		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
 	},
 
+	"internal/cli/output": {below: []string{"exchange", "exchange/remote", "internal/cleantext", "internal/terminal", "mess"}, from: []string{"github.com/spf13/cobra"}},
 	"internal/cli/fleet": {
 		below: []string{"exchange", "exchange/keys", "internal/resources", "internal/wait", "mess", "mess/topic"},
 		from:  []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"},

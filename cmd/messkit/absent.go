@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // An exchange that is not reached is asked again for a while: it may be started
@@ -26,7 +28,7 @@ func (f *follower) absent(ctx context.Context, why error) error {
 	case time.Since(f.away) < longest:
 		return nil
 	}
-	return hint(fmt.Errorf("%s: the exchange was not reached for %s: %v", f.ref, longest, why),
+	return output.Hint(fmt.Errorf("%s: the exchange was not reached for %s: %v", f.ref, longest, why),
 		"the request is not withdrawn; messkit show %s tells how it went when the exchange is there", f.ref)
 }
 
@@ -44,7 +46,7 @@ func (f *follower) back() error {
 func (f *follower) note(format string, args ...any) error {
 	out := f.out
 	if f.w.asJSON {
-		out = f.app.err
+		out = f.app.Err
 	}
 	if f.asking != nil {
 		format = "\n  " + format
@@ -54,5 +56,5 @@ func (f *follower) note(format string, args ...any) error {
 	if _, err := fmt.Fprintf(out, format+"\n", args...); err != nil || f.asking == nil {
 		return err
 	}
-	return f.prompt(f.app.in)
+	return f.prompt(f.app.In)
 }

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // screenText is written to by the follower, and read meanwhile.
@@ -63,7 +65,7 @@ func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out screenText
-	a, ended := newApp(strings.NewReader(""), &out, &out), make(chan error, 1)
+	a, ended := output.NewEnv(strings.NewReader(""), &out, &out), make(chan error, 1)
 	w := &waiting{look: time.Millisecond, absent: time.Hour}
 	until := func(what string, is func() bool) {
 		t.Helper()
@@ -79,7 +81,7 @@ func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go func() { ended <- a.follow(ctx, x, "2026-11-22-001", w) }()
+	go func() { ended <- Follow(ctx, a, x, "2026-11-22-001", w) }()
 	until("it follows", streams.Load)
 	gone.Store(true)
 	says("the exchange is not reached: ")
@@ -94,10 +96,10 @@ func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 	}
 
 	gone.Store(true)
-	f := a.follower(x, "2026-11-22-001", &waiting{absent: time.Nanosecond})
+	f := newFollower(a, x, "2026-11-22-001", &waiting{absent: time.Nanosecond})
 	f.away = time.Now().Add(-time.Hour)
 	err = f.look(t.Context())
-	if h, ok := errors.AsType[*hinted](err); !ok || !strings.Contains(err.Error(), "was not reached for") || !strings.Contains(h.hint, "messkit show 2026-11-22-001") {
+	if h, ok := errors.AsType[*output.HintError](err); !ok || !strings.Contains(err.Error(), "was not reached for") || !strings.Contains(h.Hint, "messkit show 2026-11-22-001") {
 		t.Error(err)
 	}
 }

@@ -9,9 +9,10 @@ import (
 
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/mqtt"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) aclCommand() *cobra.Command {
+func ACLCommand(a *output.Env) *cobra.Command {
 	var data, id, user string
 	var home bool
 	c := &cobra.Command{
@@ -35,7 +36,7 @@ of the exchange; run it again when that changes. It reads the exchange's data fo
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(a.out, text)
+			_, err = fmt.Fprint(a.Out, text)
 			return err
 		},
 	}

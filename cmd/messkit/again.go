@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/peer"
 )
 
@@ -37,17 +38,17 @@ func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
 	if o.file == "" {
 		return exchange.ConfirmTerminal, nil
 	}
-	c, err := load(o.file, quiet)
+	c, err := load(o.file, output.NoLog)
 	if err != nil {
 		return "", err
 	}
 	return c.confirmBy(), nil
 }
 
-// person finds out whether a person stands behind a command, as the executor of a
+// provePerson finds out whether a person stands behind a command, as the executor of a
 // data folder wants it. With ask the command asks her. With coded the exchange decides,
 // by her code.
-func (a *app) person(o *again, data string) (ask, coded bool, err error) {
+func provePerson(a *output.Env, o *again, data string) (ask, coded bool, err error) {
 	by, err := o.confirmBy(data)
 	if err != nil {
 		return false, false, err
@@ -55,65 +56,65 @@ func (a *app) person(o *again, data string) (ask, coded bool, err error) {
 	if by == exchange.ConfirmCode && o.code != "" {
 		return false, true, nil
 	}
-	err = by.LetsActAgain(a.typed())
+	err = by.LetsActAgain(terminalProof(a))
 	const link = "messkit console at a terminal of the exchange's machine shows a link to the page, for a browser on that machine"
 	switch {
 	case err == nil:
 		return by != exchange.ConfirmScript, false, nil
 	case by == exchange.ConfirmPage:
-		return false, false, hint(err, link)
+		return false, false, output.Hint(err, link)
 	case by == exchange.ConfirmCode:
-		return false, false, hint(err, "--code CODE sends it; %s", link)
+		return false, false, output.Hint(err, "--code CODE sends it; %s", link)
 	}
-	return false, false, hint(err, atATerminal+"; %s", link)
+	return false, false, output.Hint(err, atATerminal+"; %s", link)
 }
 
 const atATerminal = "type the command at a terminal of this machine, without a pipe"
 
-// typed returns what proves that a person types this command at a terminal.
-func (a *app) typed() exchange.Proof {
-	if a.hasTerminal() && peer.Typed() == nil {
+// terminalProof returns what proves that a person types this command at a terminal.
+func terminalProof(a *output.Env) exchange.Proof {
+	if a.HasTerminal() && peer.Typed() == nil {
 		return exchange.AtTerminal
 	}
 	return exchange.ByKey
 }
 
-// byPerson lets something act, where a person stands behind it: with act, or with
+// runByPerson lets something act, where a person stands behind it: with act, or with
 // coded where she has a code.
-func (a *app) byPerson(ctx context.Context, o *again, data, question string, act, coded func() error) error {
-	ask, byCode, err := a.person(o, data)
+func runByPerson(ctx context.Context, a *output.Env, o *again, data, question string, act, coded func() error) error {
+	ask, byCode, err := provePerson(a, o, data)
 	switch {
 	case err != nil:
 		return err
 	case byCode:
 		return o.unreachable(coded())
 	case ask:
-		if err := a.sure(ctx, question); err != nil {
+		if err := askSure(ctx, a, question); err != nil {
 			return err
 		}
 	}
 	return act()
 }
 
-// sure asks the person at the terminal; everything but a yes is errQuiet.
-func (a *app) sure(ctx context.Context, question string) error {
-	p, r := printer{out: a.out}, bufio.NewReader(a.in)
-	for p.err == nil {
-		p.printf("%s [y/N] ", question)
+// askSure asks the person at the terminal; everything but a yes is errQuiet.
+func askSure(ctx context.Context, a *output.Env, question string) error {
+	p, r := output.Printer{Out: a.Out}, bufio.NewReader(a.In)
+	for p.Err == nil {
+		p.Printf("%s [y/N] ", question)
 		line, err := readLine(ctx, r)
 		yes, known := yesOrNo(strings.TrimSpace(line))
 		switch {
 		case err != nil: // who leaves has not said yes
-			p.printf("\nnothing was changed\n")
-			return errors.Join(p.err, errQuiet)
+			p.Printf("\nnothing was changed\n")
+			return errors.Join(p.Err, output.ErrQuiet)
 		case known && !yes:
-			p.printf("nothing was changed\n")
-			return errors.Join(p.err, errQuiet)
+			p.Printf("nothing was changed\n")
+			return errors.Join(p.Err, output.ErrQuiet)
 		case known:
-			return p.err
+			return p.Err
 		}
 	}
-	return p.err
+	return p.Err
 }
 
 // dataOf is the data folder that the flags of such a command mean.
@@ -121,9 +122,9 @@ func (o *atPlace) dataOf() (string, error) {
 	if o.data != "" || o.file == "" {
 		return cmp.Or(o.data, dataDir()), nil
 	}
-	c, err := load(o.file, quiet)
+	c, err := load(o.file, output.NoLog)
 	if err != nil {
-		return "", hint(err, "name the executor's data folder instead: --data FOLDER")
+		return "", output.Hint(err, "name the executor's data folder instead: --data FOLDER")
 	}
 	return c.Agent.Data, nil
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
 )
@@ -297,12 +298,12 @@ func (e *executor) act(ctx context.Context) error {
 }
 
 // runRemote runs the agent for an exchange elsewhere.
-func (a *app) runRemote(ctx context.Context, cfg *config, log *slog.Logger) error {
+func runRemote(ctx context.Context, a *output.Env, cfg *config, log *slog.Logger) error {
 	o, err := cfg.start(ctx, log)
 	if err != nil {
 		return err
 	}
-	e, err := a.openRemote(ctx, cfg, o, log)
+	e, err := openRemote(ctx, a, cfg, o, log)
 	if err != nil {
 		return errors.Join(err, o.halt(ctx))
 	}
@@ -310,7 +311,7 @@ func (a *app) runRemote(ctx context.Context, cfg *config, log *slog.Logger) erro
 }
 
 // openRemote makes the executor for an exchange elsewhere.
-func (a *app) openRemote(ctx context.Context, cfg *config, o *outputs, log *slog.Logger) (*executor, error) {
+func openRemote(ctx context.Context, a *output.Env, cfg *config, o *outputs, log *slog.Logger) (*executor, error) {
 	x, link, err := cfg.Connect.open(ctx, cfg.Agent, log)
 	if err != nil {
 		return nil, err
@@ -320,7 +321,7 @@ func (a *app) openRemote(ctx context.Context, cfg *config, o *outputs, log *slog
 		return nil, err
 	}
 	e.link = link
-	_, err = fmt.Fprintf(a.out, "executor %s for the exchange at %s\n", cfg.Agent.ID, cfg.Connect.URL)
+	_, err = fmt.Fprintf(a.Out, "executor %s for the exchange at %s\n", cfg.Agent.ID, cfg.Connect.URL)
 	return e, err
 }
 
@@ -360,7 +361,7 @@ func (c connectConfig) key(ctx context.Context, who agentConfig, log *slog.Logge
 		return "", err // no code helps there
 	}
 	if err != nil {
-		return "", hint(err, "an exchange on another machine wants an enrolment code (messkit keys enrol there shows one): connect: enrol: CODE; a name that is taken needs another agent: id:")
+		return "", output.Hint(err, "an exchange on another machine wants an enrolment code (messkit keys enrol there shows one): connect: enrol: CODE; a name that is taken needs another agent: id:")
 	}
 	if err := os.MkdirAll(filepath.Dir(c.KeyFile), 0o700); err != nil {
 		return "", err

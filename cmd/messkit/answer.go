@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
@@ -26,7 +27,7 @@ type openQuestion struct {
 // ask puts an open question to the person at the terminal. Without one it only
 // says how to answer.
 func (f *follower) ask() error {
-	s, asked := lastStatus(f.thread.Messages)
+	s, asked := output.LastStatus(f.thread.Messages)
 	re := asked.Ref
 	open := s != nil && s.Code == f.thread.Status && (s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation)
 	if !open || f.w.asJSON {
@@ -40,7 +41,7 @@ func (f *follower) ask() error {
 		return err
 	}
 	f.seen[q.key] = true
-	in, ok := f.app.in.(*os.File)
+	in, ok := f.app.In.(*os.File)
 	if !ok || !terminal.IsTerminal(in) {
 		return f.howToAnswer(s, re)
 	}
@@ -74,7 +75,7 @@ func (f *follower) howToAnswer(s *mess.Status, re string) error {
 func (f *follower) prompt(in io.Reader) error {
 	text := "  do it? [y/N] "
 	if q, ok := f.asking.next(); ok {
-		text = "  " + printable(q.Key()) + "? "
+		text = "  " + output.Printable(q.Key()) + "? "
 	}
 	if f.live != nil {
 		if err := f.live.Draw(); err != nil {
@@ -113,7 +114,7 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 			return f.again("write an answer; Ctrl-D leaves the question to others")
 		}
 		if q.answers = append(q.answers, mess.Field{Key: open.Key(), Value: line.text}); len(q.answers) < len(q.status.Questions) {
-			return f.prompt(f.app.in)
+			return f.prompt(f.app.In)
 		}
 		r.Answers = q.answers
 	} else {
@@ -128,10 +129,10 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // it is confirmed elsewhere, and waited for here
 		ref, _, _ := strings.Cut(q.re, "/")
 		how := ""
-		if h, ok := errors.AsType[*hinted](f.app.unconfirmed(err, r, ref)); ok {
-			how = fmt.Sprintf("  %s\n", h.hint)
+		if h, ok := errors.AsType[*output.HintError](hintUnconfirmed(f.app, err, r, ref)); ok {
+			how = fmt.Sprintf("  %s\n", h.Hint)
 		}
-		_, err = fmt.Fprintf(f.out, "  %s\n%s", printable(err.Error()), how)
+		_, err = fmt.Fprintf(f.out, "  %s\n%s", output.Printable(err.Error()), how)
 	}
 	return err
 }
@@ -141,7 +142,7 @@ func (f *follower) again(how string) error {
 	if _, err := fmt.Fprintf(f.out, "  %s\n", how); err != nil {
 		return err
 	}
-	return f.prompt(f.app.in)
+	return f.prompt(f.app.In)
 }
 
 // yesOrNo reads a confirmation. Nothing is no.

@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +11,10 @@ import (
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) armCommand() *cobra.Command {
+func armCommand(a *output.Env) *cobra.Command {
 	var o again
 	var reset bool
 	c := &cobra.Command{
@@ -33,13 +32,13 @@ file of decisions that is damaged: it forgets them all, locks too.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reset {
-				return a.reset(cmd, &o, args)
+				return resetLocal(a, cmd, &o, args)
 			}
 			f, devices, err := o.atPlace.open(cmd)
 			if err != nil {
 				return err
 			}
-			return a.arm(cmd.Context(), &o, f, devices, strings.Join(args, ""))
+			return runArm(cmd.Context(), a, &o, f, devices, strings.Join(args, ""))
 		},
 	}
 	o.flags(c)
@@ -47,8 +46,8 @@ file of decisions that is damaged: it forgets them all, locks too.`,
 	return c
 }
 
-// arm lets a class or a device act again; "" is everything.
-func (a *app) arm(ctx context.Context, o *again, f admin.Folder, devices []string, what string) error {
+// runArm lets a class or a device act again; "" is everything.
+func runArm(ctx context.Context, a *output.Env, o *again, f admin.Folder, devices []string, what string) error {
 	act := func() error { return f.Arm() }
 	if what != "" {
 		class, err := classOrDevice(what, devices)
@@ -60,29 +59,29 @@ func (a *app) arm(ctx context.Context, o *again, f admin.Folder, devices []strin
 		}
 	}
 	name := cmp.Or(what, "everything")
-	return a.actsAgain(ctx, o, "arm", what, "have you looked, and may it act again: "+name+"?", func() error { return a.done("armed", name, act()) })
+	return letActAgain(ctx, a, o, "arm", what, "have you looked, and may it act again: "+name+"?", func() error { return a.Done("armed", name, act()) })
 }
 
-// actsAgain arms or unlocks (do), where a person stands behind it.
-func (a *app) actsAgain(ctx context.Context, o *again, do, what, question string, act func() error) error {
+// letActAgain arms or unlocks (do), where a person stands behind it.
+func letActAgain(ctx context.Context, a *output.Env, o *again, do, what, question string, act func() error) error {
 	data, err := o.dataOf()
 	if err != nil {
 		return err
 	}
-	return a.byPerson(ctx, o, data, question, act, func() error {
+	return runByPerson(ctx, a, o, data, question, act, func() error {
 		x, err := o.client.open()
 		if err != nil {
 			return err
 		}
-		return a.done(do+"ed", cmp.Or(what, "everything"), x.ActAgain(ctx, o.code, do, what))
+		return a.Done(do+"ed", cmp.Or(what, "everything"), x.ActAgain(ctx, o.code, do, what))
 	})
 }
 
-// reset forgets everything, whatever state it is in. The page has no way to it, so a
+// resetLocal forgets everything, whatever state it is in. The page has no way to it, so a
 // terminal proves the person where the page would.
-func (a *app) reset(cmd *cobra.Command, o *again, args []string) error {
+func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) error {
 	if len(args) > 0 {
-		return usage(cmd, "--reset is for everything; leave %s out", args[0])
+		return output.Usagef(cmd, "--reset is for everything; leave %s out", args[0])
 	}
 	data, err := o.dataOf()
 	if err != nil {
@@ -93,17 +92,17 @@ func (a *app) reset(cmd *cobra.Command, o *again, args []string) error {
 		return err
 	}
 	if by != exchange.ConfirmScript {
-		if err := exchange.ConfirmTerminal.LetsActAgain(a.typed()); err != nil {
-			return hint(err, atATerminal)
+		if err := exchange.ConfirmTerminal.LetsActAgain(terminalProof(a)); err != nil {
+			return output.Hint(err, atATerminal)
 		}
-		if err := a.sure(cmd.Context(), "have you looked, and is everything that was locked and disarmed forgotten?"); err != nil {
+		if err := askSure(cmd.Context(), a, "have you looked, and is everything that was locked and disarmed forgotten?"); err != nil {
 			return err
 		}
 	}
-	return a.done("armed, and nothing locked", data, admin.In(data).Reset())
+	return a.Done("armed, and nothing locked", data, admin.In(data).Reset())
 }
 
-func (a *app) disarmCommand() *cobra.Command {
+func disarmCommand(a *output.Env) *cobra.Command {
 	var o atPlace
 	c := &cobra.Command{
 		Use:   "disarm [CLASS|DEVICE]",
@@ -119,16 +118,16 @@ name, all risk classes. Switching off goes on.`,
 			}
 			why := cmp.Or(o.why, "by hand")
 			if len(args) == 0 {
-				return a.done("disarmed", "everything", f.Disarm(why, time.Now(), everyClass...))
+				return a.Done("disarmed", "everything", f.Disarm(why, time.Now(), everyClass...))
 			}
 			class, err := classOrDevice(args[0], devices)
 			switch {
 			case err != nil:
 				return err
 			case class != "":
-				return a.done("disarmed", args[0], f.Disarm(why, time.Now(), class))
+				return a.Done("disarmed", args[0], f.Disarm(why, time.Now(), class))
 			}
-			return a.done("disarmed", args[0], f.DisarmDevice(args[0], why, time.Now()))
+			return a.Done("disarmed", args[0], f.DisarmDevice(args[0], why, time.Now()))
 		},
 	}
 	o.flags(c)
@@ -148,5 +147,3 @@ func classNames() string {
 	}
 	return strings.Join(names, ", ")
 }
-
-func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

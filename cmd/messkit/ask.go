@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -27,7 +28,7 @@ type asking struct {
 	id       string
 }
 
-func (a *app) askCommand() *cobra.Command {
+func askCommand(a *output.Env) *cobra.Command {
 	var k asking
 	c := &cobra.Command{
 		Use:   `ask "REQUEST"`,
@@ -41,7 +42,7 @@ Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command lin
 		Example: `  messkit ask "what's in the fridge?" --wait
   messkit ask "turn on the porch light" --requires switch-on --confirm --wait`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return k.unreachable(a.ask(c, &k, strings.Join(args, " ")))
+			return k.unreachable(runAsk(a, c, &k, strings.Join(args, " ")))
 		},
 	}
 	k.flags(c)
@@ -60,7 +61,7 @@ Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command lin
 	return c
 }
 
-func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
+func runAsk(a *output.Env, c *cobra.Command, k *asking, intent string) error {
 	m := mess.Message{Version: "1.1.0", Items: []mess.Item{k.request(intent)}}
 	if err := k.check(c, intent, m); err != nil {
 		return err
@@ -85,53 +86,53 @@ func (a *app) ask(c *cobra.Command, k *asking, intent string) error {
 	if k.doWait {
 		k.wait.asJSON = k.asJSON
 		if note != "" && !k.asJSON {
-			if _, err := fmt.Fprintf(a.out, "  %s  %s\n", ref, printable(note)); err != nil {
+			if _, err := fmt.Fprintf(a.Out, "  %s  %s\n", ref, output.Printable(note)); err != nil {
 				return err
 			}
 		}
-		return a.follow(c.Context(), x, ref, &k.wait)
+		return Follow(c.Context(), a, x, ref, &k.wait)
 	}
 	if k.asJSON {
 		said := map[string]string{"ref": ref}
 		if note != "" {
 			said["note"] = note
 		}
-		return a.json(said)
+		return a.JSON(said)
 	}
 	if note != "" { // not among what a script reads
-		if _, err := fmt.Fprintln(a.err, printable(note)); err != nil {
+		if _, err := fmt.Fprintln(a.Err, output.Printable(note)); err != nil {
 			return err
 		}
 	}
-	if _, err = fmt.Fprintln(a.out, ref); err != nil {
+	if _, err = fmt.Fprintln(a.Out, ref); err != nil {
 		return err
 	}
-	return a.taken(ref)
+	return printTaken(a, ref)
 }
 
-// taken tells at a terminal how to see what becomes of a request.
-func (a *app) taken(ref string) error {
-	if a.screen == nil {
+// printTaken tells at a terminal how to see what becomes of a request.
+func printTaken(a *output.Env, ref string) error {
+	if a.Screen == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.err, "messkit show %s tells what became of it; messkit ask --wait waits for that\n", ref)
+	_, err := fmt.Fprintf(a.Err, "messkit show %s tells what became of it; messkit ask --wait waits for that\n", ref)
 	return err
 }
 
 // check finds what of the command line cannot be, before anybody is asked.
 func (k *asking) check(c *cobra.Command, intent string, m mess.Message) error {
 	if strings.TrimSpace(intent) == "" {
-		return usage(c, "the request is empty; say what is wanted")
+		return output.Usagef(c, "the request is empty; say what is wanted")
 	}
 	for _, f := range [][2]string{{"--needed-by", k.neededBy}, {"--not-before", k.after}} {
 		flag, value := f[0], f[1]
 		_, noTime := mess.Time(value).Time()
 		if _, noDuration := mess.Duration(value).Duration(); value != "" && noTime != nil && noDuration != nil {
-			return usage(c, "%s: %q is not a time; write it like 2026-02-08T23:00:00-08:00, or 10m for from now", flag, value)
+			return output.Usagef(c, "%s: %q is not a time; write it like 2026-02-08T23:00:00-08:00, or 10m for from now", flag, value)
 		}
 	}
 	if err := m.Validate(); err != nil {
-		return usage(c, "%s", flagNames.Replace(err.Error()))
+		return output.Usagef(c, "%s", flagNames.Replace(err.Error()))
 	}
 	return nil
 }

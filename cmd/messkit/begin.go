@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // begin notes that the executor runs. Where the disk does not take it nothing acts until
@@ -75,13 +76,13 @@ func tellLocal(l gate.Local, log *slog.Logger) {
 	if l.Unknown != "" {
 		log.Error("nobody knows what is locked, so nothing acts; look, and then: messkit arm --reset", "err", l.Unknown)
 	}
-	for _, class := range sorted(l.Disarmed) {
+	for _, class := range output.SortedKeys(l.Disarmed) {
 		log.Warn("disarmed until somebody has looked and says messkit arm", "risk", class, "err", l.Disarmed[class])
 	}
-	for _, name := range sorted(l.Unarmed) {
+	for _, name := range output.SortedKeys(l.Unarmed) {
 		log.Warn("disarmed until somebody has looked and says messkit arm", "device", name, "err", l.Unarmed[name])
 	}
-	for _, name := range sorted(l.Locked) {
+	for _, name := range output.SortedKeys(l.Locked) {
 		log.Warn("locked until messkit unlock", "device", name, "err", l.Locked[name])
 	}
 }

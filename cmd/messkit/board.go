@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
@@ -25,7 +26,7 @@ type taskBoard struct {
 
 // hear takes what was said in a thread.
 func (b *taskBoard) hear(ref string, messages ...mess.Message) {
-	if s, _ := lastStatus(messages); s != nil && ref != "" {
+	if s, _ := output.LastStatus(messages); s != nil && ref != "" {
 		b.said[ref] = s
 	}
 }
@@ -48,13 +49,13 @@ func (b *taskBoard) forget() {
 // told.
 func (b *taskBoard) lines(now time.Time, columns, rows int) []string {
 	open := countOpen(b.threads)
-	list := folded(fmt.Sprintf("%s  %s  %d open  %s", now.Local().Format(time.TimeOnly), b.where, open, count(len(b.executors), "executor")), columns)
+	list := folded(fmt.Sprintf("%s  %s  %d open  %s", now.Local().Format(time.TimeOnly), b.where, open, output.Count(len(b.executors), "executor")), columns)
 	if b.err != nil {
 		list = append(list, folded("NOT REACHED  "+b.err.Error(), columns)...)
 	}
 	list = append(list, "")
 	for _, e := range b.executors {
-		list = append(list, folded(fmt.Sprintf("%-20s  %s", e.ID, seen(e)), columns)...)
+		list = append(list, folded(fmt.Sprintf("%-20s  %s", e.ID, output.ExecutorState(e)), columns)...)
 	}
 	list = append(list, "")
 	foot := append([]string{""}, folded("messkit stop takes everything to its safe state; Ctrl-C leaves this page", columns)...)
@@ -88,11 +89,11 @@ func (b *taskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows 
 		if s != nil && s.Code != t.Status {
 			s = nil // of a state that is over
 		}
-		words := []string{padded(names[t.Ref], ref), padded(inWords(t.Status), status), fmt.Sprintf("%4s", age(now.Sub(t.Updated)))}
+		words := []string{padded(names[t.Ref], ref), padded(output.InWords(t.Status), status), fmt.Sprintf("%4s", age(now.Sub(t.Updated)))}
 		if executor > 0 {
 			words = append(words, padded(t.Executor, executor))
 		}
-		block := folded(strings.Join(append(words, nonEmpty(append([]string{t.Intent}, lastWord(s)...)...)...), "  "), columns)
+		block := folded(strings.Join(append(words, output.NonEmpty(append([]string{t.Intent}, lastWord(s)...)...)...), "  "), columns)
 		block = block[:min(mostLines, len(block))]
 		if how := howToReply(names[t.Ref], s); how != "" {
 			block = append(block, folded("  "+how, columns)...)
@@ -158,9 +159,9 @@ func lastWord(s *mess.Status) (words []string) {
 	case s.Code == mess.NeedsConfirmation:
 		return append(words, s.Action)
 	case len(s.Questions) > 0:
-		return append(words, withoutChoices(s.Questions[0]))
+		return append(words, output.WithoutChoices(s.Questions[0]))
 	}
-	return append(words, cmp.Or(s.Message, reasonOf(s)))
+	return append(words, cmp.Or(s.Message, output.ReasonOf(s)))
 }
 
 // howToReply is what answers a thread, "" where nothing is asked; s may be nil.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -39,7 +40,7 @@ func TestTheBoard(t *testing.T) {
 	want := now.Local().Format(time.TimeOnly) + `  http://127.0.0.1:8420  3 open  2 executors
 
 kitchen-pi            here
-porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + safeDevices(mess.Stopped{}) + `
+porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + output.SafeDevices(mess.Stopped{}) + `
 
 2026-11-22-002  needs input    2h  kitchen-pi  turn on the light  which one?
   messkit reply 2026-11-22-002 ANSWER
@@ -68,7 +69,7 @@ messkit stop takes everything to its safe state; Ctrl-C leaves this page`
 kitchen-pi            here
 porch-pi              silent since
   2026-11-22T09:00:00Z, STOPPED: smoke;
-  ` + safeDevices(mess.Stopped{}) + `
+  ` + output.SafeDevices(mess.Stopped{}) + `
 
 2026-11-22-002  needs input    2h
   kitchen-pi  turn on the light  which

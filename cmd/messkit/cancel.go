@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) cancelCommand() *cobra.Command {
+func cancelCommand(a *output.Env) *cobra.Command {
 	var k client
 	var reason string
 	c := &cobra.Command{
@@ -40,7 +41,7 @@ where no other begins so.`,
 				if err != nil {
 					return k.unreachable(tooLate(c.Context(), x, err))
 				}
-				if _, err := fmt.Fprintf(a.out, "%s %s\n", ref, cancelled(c.Context(), x, ref, answer)); err != nil {
+				if _, err := fmt.Fprintf(a.Out, "%s %s\n", ref, cancelled(c.Context(), x, ref, answer)); err != nil {
 					return err
 				}
 			}
@@ -58,10 +59,10 @@ func tooLate(ctx context.Context, x *remote.Client, err error) error {
 	if !ok || !no.Status.Terminal() {
 		return err
 	}
-	how := inWords(no.Status)
+	how := output.InWords(no.Status)
 	if t, err := x.Thread(ctx, no.Ref); err == nil {
-		if s, in := lastStatus(t.Messages); s != nil && s.Code == no.Status {
-			how = strings.TrimSuffix(how+" at "+clockOf(in.Received)+": "+cmp.Or(reasonOf(s), s.Message), ": ")
+		if s, in := output.LastStatus(t.Messages); s != nil && s.Code == no.Status {
+			how = strings.TrimSuffix(how+" at "+output.Clock(in.Received)+": "+cmp.Or(output.ReasonOf(s), s.Message), ": ")
 		}
 	}
 	instead := ""
@@ -82,8 +83,8 @@ func cancelled(ctx context.Context, x *remote.Client, ref string, m mess.Message
 		if err != nil {
 			return "cancelled; messkit show tells what was done"
 		}
-		if s, _ := lastStatus(t.Messages); s != nil && s.Code == mess.Cancelled && s.Reason != nil {
-			return "cancelled; " + reasonOf(s)
+		if s, _ := output.LastStatus(t.Messages); s != nil && s.Code == mess.Cancelled && s.Reason != nil {
+			return "cancelled; " + output.ReasonOf(s)
 		}
 		return "cancelled; nothing was done"
 	}

@@ -6,9 +6,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) capabilitiesCommand() *cobra.Command {
+func capabilitiesCommand(a *output.Env) *cobra.Command {
 	var k client
 	var asJSON bool
 	c := &cobra.Command{
@@ -40,16 +42,16 @@ func (a *app) capabilitiesCommand() *cobra.Command {
 				for i, one := range list {
 					out[i] = map[string]any{"id": one.ID, "description": one.Description, "tags": one.Tags, "executors": offered[one.ID]}
 				}
-				return a.json(out)
+				return a.JSON(out)
 			}
-			w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+			w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 			fmt.Fprintln(w, "CAPABILITY\tEXECUTORS\tDESCRIPTION")
 			for _, one := range list {
 				by := strings.Join(offered[one.ID], ", ")
 				if by == "" {
 					by = "-"
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\n", one.ID, printable(by), printable(one.Description))
+				fmt.Fprintf(w, "%s\t%s\t%s\n", one.ID, output.Printable(by), output.Printable(one.Description))
 			}
 			return w.Flush()
 		},

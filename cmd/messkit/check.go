@@ -12,9 +12,10 @@ import (
 
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) checkCommand() *cobra.Command {
+func checkCommand(a *output.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a configuration file",
@@ -28,25 +29,25 @@ and which heaters, pumps and the like nothing would switch off by itself.`,
 			if args[0] == "" {
 				return errors.New("the file has no name; write which one is to be checked")
 			}
-			return a.check(args[0])
+			return runCheck(a, args[0])
 		},
 	}
 }
 
-// check tells all that is wrong with a configuration as an error. What is no mistake, and
+// runCheck tells all that is wrong with a configuration as an error. What is no mistake, and
 // should be known, it prints, whatever else is wrong.
-func (a *app) check(file string) error {
-	c, wrong := load(file, quiet)
+func runCheck(a *output.Env, file string) error {
+	c, wrong := load(file, output.NoLog)
 	says := "nothing wrong"
 	note := func(text string) {
 		says = "nothing else wrong"
-		fmt.Fprintln(a.out, printable(text))
+		fmt.Fprintln(a.Out, output.Printable(text))
 	}
 	if c != nil {
 		wrong = merge(wrong, c.apart())
 	}
 	if wrong = merge(wrong, c.folders(note)); wrong == nil {
-		c.toldOfWords(file, a.out)
+		c.toldOfWords(file, a.Out)
 	}
 	if c != nil {
 		for _, one := range c.home.leftOut {
@@ -55,7 +56,7 @@ func (a *app) check(file string) error {
 		notes := slices.Concat(c.home.notes, c.home.senses(c.Devices))
 		_ = notes.Err() // in the order of their lines
 		for _, one := range notes {
-			fmt.Fprintln(a.out, printable(one.Error()))
+			fmt.Fprintln(a.Out, output.Printable(one.Error()))
 		}
 	}
 	for _, one := range exposed(file) {
@@ -69,7 +70,7 @@ func (a *app) check(file string) error {
 			note(c.at.Problem("connect.key_file", "%s is not there yet; write enrol: with the code that messkit keys enrol %s shows at the exchange", k.KeyFile, c.Agent.ID).Error())
 		}
 	}
-	_, err := fmt.Fprintf(a.out, "%s: %s, %s\n", file, count(len(c.home.devices), "device"), says)
+	_, err := fmt.Fprintf(a.Out, "%s: %s, %s\n", file, output.Count(len(c.home.devices), "device"), says)
 	return err
 }
 
@@ -80,15 +81,7 @@ func (c *config) toldOfWords(file string, out io.Writer) {
 	for _, one := range c.home.catalogue.Skipped() {
 		left[one.Why] = append(left[one.Why], one.Sentence)
 	}
-	for _, why := range sorted(left) {
-		fmt.Fprintf(out, "%s: %s of Home Assistant left out: %s; like %s\n", file, count(len(left[why]), "sentence"), printable(why), printable(left[why][0]))
+	for _, why := range output.SortedKeys(left) {
+		fmt.Fprintf(out, "%s: %s of Home Assistant left out: %s; like %s\n", file, output.Count(len(left[why]), "sentence"), output.Printable(why), output.Printable(left[why][0]))
 	}
-}
-
-// count is a number of things: 1 device, 2 devices.
-func count(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
 }

@@ -12,9 +12,10 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) clearCommand() *cobra.Command {
+func clearCommand(a *output.Env) *cobra.Command {
 	var o again
 	var anyway bool
 	c := &cobra.Command{
@@ -33,7 +34,7 @@ say yes, or --anyway: after a clear it is not halted any more.`,
 		Example: "  messkit clear",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.clear(cmd.Context(), &o, anyway)
+			return runClear(cmd.Context(), a, &o, anyway)
 		},
 	}
 	o.flags(c)
@@ -41,44 +42,44 @@ say yes, or --anyway: after a clear it is not halted any more.`,
 	return c
 }
 
-func (a *app) clear(ctx context.Context, o *again, anyway bool) error {
+func runClear(ctx context.Context, a *output.Env, o *again, anyway bool) error {
 	data, err := o.dataOf()
 	if err != nil {
 		return err
 	}
-	dir, p := stopFolder(data), printer{out: a.out}
+	dir, p := stopFolder(data), output.Printer{Out: a.Out}
 	if h, err := stop.Ask(dir); len(stop.Read(dir)) == 0 && (err != nil || len(h.Orders) == 0) {
 		return stop.ErrNotStopped
 	}
-	ask, coded, err := a.person(o, data)
+	ask, coded, err := provePerson(a, o, data)
 	switch {
 	case err != nil:
 		return err
 	case coded:
-		return o.unreachable(a.clearByCode(ctx, o, anyway))
+		return o.unreachable(clearByCode(ctx, a, o, anyway))
 	}
-	if err := a.mayClear(ctx, dir, ask, anyway); err != nil {
+	if err := mayClear(ctx, a, dir, ask, anyway); err != nil {
 		return err
 	}
 	orders, err := clearStop(dir, whoHere())
 	for _, one := range orders {
-		p.printf("cleared: %s\n", printable(one.String()))
+		p.Printf("cleared: %s\n", output.Printable(one.String()))
 	}
-	return errors.Join(err, p.err)
+	return errors.Join(err, p.Err)
 }
 
 // clearByCode has the exchange end the stop of the executor in its program.
-func (a *app) clearByCode(ctx context.Context, o *again, anyway bool) error {
+func clearByCode(ctx context.Context, a *output.Env, o *again, anyway bool) error {
 	x, err := o.client.open()
 	if err != nil {
 		return err
 	}
 	cleared, err := x.Release(ctx, o.code, anyway)
-	p := printer{out: a.out}
+	p := output.Printer{Out: a.Out}
 	for _, one := range cleared {
-		p.printf("cleared: %s\n", printable(one))
+		p.Printf("cleared: %s\n", output.Printable(one))
 	}
-	return errors.Join(err, p.err)
+	return errors.Join(err, p.Err)
 }
 
 // clearStop ends the stop of a folder, and what the program that runs there holds in
@@ -96,18 +97,18 @@ func clearStop(dir, by string) ([]stop.Order, error) {
 
 // mayClear names what a stop has not made safe, unless that does not matter, and asks
 // the person at the terminal.
-func (a *app) mayClear(ctx context.Context, dir string, ask, anyway bool) error {
+func mayClear(ctx context.Context, a *output.Env, dir string, ask, anyway bool) error {
 	question := "have you looked, and is the stop over?"
 	if !anyway {
 		unsafe := awaitSafe(ctx, dir, clearWithin)
-		if len(unsafe) > 0 && !a.hasTerminal() {
-			return hint(notSafe(unsafe), "look at them, switch them off by hand, and then: messkit clear --anyway")
+		if len(unsafe) > 0 && !a.HasTerminal() {
+			return output.Hint(notSafe(unsafe), "look at them, switch them off by hand, and then: messkit clear --anyway")
 		}
 		if len(unsafe) > 0 {
-			p := printer{out: a.out}
-			p.printf("%s\n", notSafe(unsafe))
-			if p.err != nil {
-				return p.err
+			p := output.Printer{Out: a.Out}
+			p.Printf("%s\n", notSafe(unsafe))
+			if p.Err != nil {
+				return p.Err
 			}
 			ask, question = true, "clear all the same?"
 		}
@@ -115,19 +116,19 @@ func (a *app) mayClear(ctx context.Context, dir string, ask, anyway bool) error 
 	if !ask {
 		return nil
 	}
-	return a.sure(ctx, question)
+	return askSure(ctx, a, question)
 }
 
 // notSafe names devices that are not known to be safe, and why.
 func notSafe(devices []stop.Device) error {
 	names := make([]string, len(devices))
 	for i, d := range devices {
-		names[i] = printable(d.Device)
+		names[i] = output.Printable(d.Device)
 		switch {
 		case d.State == string(gate.Pending):
 			names[i] += " (its driver has not answered yet)"
 		case d.Err != "":
-			names[i] += " (" + printable(d.Err) + ")"
+			names[i] += " (" + output.Printable(d.Err) + ")"
 		}
 	}
 	return fmt.Errorf("not known to be safe: %s", strings.Join(names, "; "))

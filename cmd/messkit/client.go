@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,12 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
-	"github.com/messkit/messkit/internal/cleantext"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
-
-// quiet is the log of commands that only print.
-var quiet = slog.New(slog.DiscardHandler)
 
 // defaultURL is where the exchange of this machine is.
 const defaultURL = "http://127.0.0.1:8420"
@@ -63,13 +57,13 @@ func dataDir() string {
 func (k *client) open() (*remote.Client, error) {
 	key, err := readKey(k.keyFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, hint(fmt.Errorf("%s: there is no key", k.keyFile),
+		return nil, output.Hint(fmt.Errorf("%s: there is no key", k.keyFile),
 			"messkit run makes one when it starts an exchange here; for an exchange elsewhere give --url and --key-file")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return remote.New(k.config(key), quiet)
+	return remote.New(k.config(key), output.NoLog)
 }
 
 // config is where the exchange is. Beside its own key file lies its certificate,
@@ -94,42 +88,15 @@ func readKey(name string) (remote.Secret, error) {
 	return remote.Secret(key), nil
 }
 
-// escapedJSON is a writer of whole JSON texts in which what nobody sees, and what
-// plays with a terminal, is escaped: who reads the JSON gets the same values.
-type escapedJSON struct{ to io.Writer }
-
-func (e escapedJSON) Write(p []byte) (int, error) {
-	if _, err := e.to.Write(cleantext.EscapeJSON(p)); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// yaml prints YAML of ours in the same way.
-func (a *app) yaml(text []byte, err error) error {
-	if err == nil {
-		_, err = a.out.Write(cleantext.EscapeYAML(text))
-	}
-	return err
-}
-
 // unreachable adds what helps where an exchange cannot be reached.
 func (k *client) unreachable(err error) error {
 	switch {
 	case errors.Is(err, remote.ErrUntrusted):
 		return err // it runs, and what is wrong has been said
 	case errors.Is(err, mess.Unavailable):
-		return hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
+		return output.Hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
 	case errors.Is(err, mess.Unauthentic):
-		return hint(err, "%s holds another exchange's key; give --key-file", k.keyFile)
+		return output.Hint(err, "%s holds another exchange's key; give --key-file", k.keyFile)
 	}
 	return err
-}
-
-// json prints a value for scripts.
-func (a *app) json(v any) error {
-	enc := json.NewEncoder(escapedJSON{a.out})
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

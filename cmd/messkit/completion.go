@@ -14,10 +14,11 @@ import (
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) completionCommand() *cobra.Command {
+func completionCommand(a *output.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print what lets bash, zsh or fish complete command lines",
@@ -37,21 +38,21 @@ exchange that --url or MESSKIT_URL names, within a second.
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				if _, err := io.WriteString(a.out, bashAlone); err != nil {
+				if _, err := io.WriteString(a.Out, bashAlone); err != nil {
 					return err
 				}
-				return c.Root().GenBashCompletionV2(a.out, true)
+				return c.Root().GenBashCompletionV2(a.Out, true)
 			case "zsh":
-				return c.Root().GenZshCompletion(a.out)
+				return c.Root().GenZshCompletion(a.Out)
 			case "fish":
 				var script bytes.Buffer
 				if err := c.Root().GenFishCompletion(&script, true); err != nil {
 					return err
 				}
-				_, err := fishWords.WriteString(a.out, script.String())
+				_, err := fishWords.WriteString(a.Out, script.String())
 				return err
 			}
-			return usage(c, "%q is no shell that messkit knows; write %s", args[0], strings.Join(shells, ", "))
+			return output.Usagef(c, "%q is no shell that messkit knows; write %s", args[0], strings.Join(shells, ", "))
 		},
 	}
 }
@@ -198,7 +199,7 @@ func refs(c *cobra.Command) (list []string) {
 			if c.Name() == "reply" && !asks || c.Name() == "cancel" && t.Status.Terminal() {
 				continue
 			}
-			list = append(list, fmt.Sprintf("%s\t%s: %s", t.Ref, inWords(t.Status), printable(t.Intent)))
+			list = append(list, fmt.Sprintf("%s\t%s: %s", t.Ref, output.InWords(t.Status), output.Printable(t.Intent)))
 		}
 	})
 	return list
@@ -208,7 +209,7 @@ func executorsThere(c *cobra.Command) (list []string) {
 	reaching(c, func(ctx context.Context, x *remote.Client) {
 		who, _ := x.Executors(ctx)
 		for _, e := range who {
-			list = append(list, e.ID+"\t"+printable(e.Name))
+			list = append(list, e.ID+"\t"+output.Printable(e.Name))
 		}
 	})
 	return list
@@ -234,7 +235,7 @@ func requirable(c *cobra.Command) (list []string) {
 	reaching(c, func(ctx context.Context, x *remote.Client) {
 		there, _ := x.Capabilities(ctx)
 		for _, one := range there {
-			list = append(list, one.ID+"\t"+printable(one.Description))
+			list = append(list, one.ID+"\t"+output.Printable(one.Description))
 		}
 	})
 	if list == nil {
@@ -255,7 +256,7 @@ func devicesHere(c *cobra.Command) []string {
 		return ""
 	}
 	if file := value("config"); file != "" {
-		cfg, err := load(file, quiet)
+		cfg, err := load(file, output.NoLog)
 		if err != nil {
 			return nil
 		}

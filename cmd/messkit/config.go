@@ -21,6 +21,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/webhook"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
@@ -296,10 +297,10 @@ func (c *config) checkZones() error {
 		return nil
 	}
 	var wrong strictyaml.Problems
-	for _, zone := range sorted(c.Exchange.Mail.Zones) {
+	for _, zone := range output.SortedKeys(c.Exchange.Mail.Zones) {
 		for _, device := range c.Exchange.Mail.Zones[zone] {
 			if _, ok := c.Devices[device]; !ok {
-				wrong = append(wrong, c.at.Problem("exchange.agentmail.zones."+zone, "there is no device %q here; devices: %s", device, strings.Join(sorted(c.Devices), ", ")))
+				wrong = append(wrong, c.at.Problem("exchange.agentmail.zones."+zone, "there is no device %q here; devices: %s", device, strings.Join(output.SortedKeys(c.Devices), ", ")))
 			}
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 // The example is complete: it is read without a complaint, and names every key.
 func TestExample(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	c, err := load("example.yaml", quiet)
+	c, err := load("example.yaml", output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestExample(t *testing.T) {
 
 func TestTheSimulatedHomeIsBuiltIn(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	c, err := load("", quiet)
+	c, err := load("", output.NoLog)
 	if err != nil || len(c.home.devices) != 43 || c.Exchange.Listen != "127.0.0.1:8420" {
 		t.Errorf("%+v, %v", c, err)
 	}

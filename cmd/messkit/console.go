@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -192,7 +193,7 @@ func (p *place) Unlock(device string) error {
 	return err
 }
 
-func (a *app) consoleCommand() *cobra.Command {
+func consoleCommand(a *output.Env) *cobra.Command {
 	var k client
 	var at string
 	c := &cobra.Command{
@@ -214,7 +215,7 @@ was made at a terminal of the exchange's machine, an operator can confirm plans 
 				return err
 			}
 			ctx := c.Context()
-			if a.hasTerminal() {
+			if a.HasTerminal() {
 				ctx = remote.Typed(ctx)
 			}
 			l, err := x.ConsoleLink(ctx, key, at)
@@ -225,7 +226,7 @@ was made at a terminal of the exchange's machine, an operator can confirm plans 
 			if at != "" {
 				link = l.Links[0]
 			}
-			_, err = fmt.Fprintln(a.out, link)
+			_, err = fmt.Fprintln(a.Out, link)
 			return err
 		},
 	}
@@ -234,7 +235,7 @@ was made at a terminal of the exchange's machine, an operator can confirm plans 
 	return c
 }
 
-func (a *app) inviteCommand() *cobra.Command {
+func inviteCommand(a *output.Env) *cobra.Command {
 	var k client
 	var at, actor string
 	c := &cobra.Command{
@@ -256,7 +257,7 @@ The exchange must be reachable for the phone: messkit run --listen 0.0.0.0:8420 
 			if err != nil {
 				return k.unreachable(err)
 			}
-			return a.showInvitation(l, k.url)
+			return showInvitation(a, l, k.url)
 		},
 	}
 	k.flags(c)
@@ -265,21 +266,21 @@ The exchange must be reachable for the phone: messkit run --listen 0.0.0.0:8420 
 	return c
 }
 
-func (a *app) showInvitation(l remote.Link, url string) error {
-	p := printer{out: a.out}
+func showInvitation(a *output.Env, l remote.Link, url string) error {
+	p := output.Printer{Out: a.Out}
 	if len(l.Links) == 0 {
-		p.printf("%s%s\n", strings.TrimSuffix(url, "/"), l.Path)
-		p.printf("good once, until %s; no phone reaches this address: let the exchange listen on the network, or say --at\n", l.Until)
-		return p.err
+		p.Printf("%s%s\n", strings.TrimSuffix(url, "/"), l.Path)
+		p.Printf("good once, until %s; no phone reaches this address: let the exchange listen on the network, or say --at\n", l.Until)
+		return p.Err
 	}
 	for _, row := range terminalDots(l.Dots) {
-		p.printf("%s\n", row)
+		p.Printf("%s\n", row)
 	}
 	for _, link := range l.Links {
-		p.printf("%s\n", link)
+		p.Printf("%s\n", link)
 	}
-	p.printf("good once, until %s\n", l.Until)
-	return p.err
+	p.Printf("good once, until %s\n", l.Until)
+	return p.Err
 }
 
 // quiet zone of a QR code, in dots.

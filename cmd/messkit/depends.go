@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -92,7 +93,7 @@ func (d device) ranges(limits strictyaml.Node) (wrong strictyaml.Problems) {
 		return nil
 	}
 	can := agent.Commands(d.dev)
-	for _, command := range sorted(d.Limits.Range) {
+	for _, command := range output.SortedKeys(d.Limits.Range) {
 		if !command.Known() {
 			continue // which was told
 		}
@@ -100,7 +101,7 @@ func (d device) ranges(limits strictyaml.Node) (wrong strictyaml.Problems) {
 			wrong = append(wrong, limits.Under("range").Problem(string(command), "it has no such command; its commands: %s", strings.Join(d.verbs(), ", ")))
 			continue
 		}
-		for _, name := range sorted(d.Limits.Range[command]) {
+		for _, name := range output.SortedKeys(d.Limits.Range[command]) {
 			if has := command.Parameters(); !slices.Contains(has, name) {
 				wrong = append(wrong, limits.Under("range").Under(string(command)).Problem(name, "%s has no such parameter; it has: %s", command, cmp.Or(strings.Join(has, ", "), "none")))
 			}

@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) devicesCommand() *cobra.Command {
+func devicesCommand(a *output.Env) *cobra.Command {
 	var file string
 	var kinds, asJSON bool
 	c := &cobra.Command{
@@ -20,13 +21,13 @@ func (a *app) devicesCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if kinds {
-				return a.listDrivers(asJSON)
+				return listDrivers(a, asJSON)
 			}
-			c, err := load(file, quiet)
+			c, err := load(file, output.NoLog)
 			if err != nil {
 				return err
 			}
-			return a.listDevices(c.home, asJSON)
+			return listDevices(a, c.home, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -36,7 +37,7 @@ func (a *app) devicesCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) listDevices(h *home, asJSON bool) error {
+func listDevices(a *output.Env, h *home, asJSON bool) error {
 	if asJSON {
 		list := make([]map[string]any, len(h.devices))
 		for i, d := range h.devices {
@@ -44,9 +45,9 @@ func (a *app) listDevices(h *home, asJSON bool) error {
 				"name": d.name, "driver": d.Driver, "label": d.Label, "class": d.class(), "area": d.Area, "verbs": d.verbs(),
 			}
 		}
-		return a.json(list)
+		return a.JSON(list)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tDRIVER\tCLASS\tAREA\tCAN")
 	for _, d := range h.devices {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.name, d.Driver, d.class(), d.Area, strings.Join(d.verbs(), ", "))
@@ -54,15 +55,15 @@ func (a *app) listDevices(h *home, asJSON bool) error {
 	return w.Flush()
 }
 
-func (a *app) listDrivers(asJSON bool) error {
+func listDrivers(a *output.Env, asJSON bool) error {
 	if asJSON {
 		var list []map[string]string
 		for _, k := range all.Kinds() {
 			list = append(list, map[string]string{"name": k.Name, "class": k.Class, "about": k.About})
 		}
-		return a.json(list)
+		return a.JSON(list)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "DRIVER\tCLASS\tABOUT")
 	for _, k := range all.Kinds() {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Name, k.Class, k.About)

@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/drivers/mdns"
 	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // discovered is a device that was found, and what drives it.
@@ -21,7 +22,7 @@ type discovered struct {
 	kind drivers.Kind
 }
 
-func (a *app) discoverCommand() *cobra.Command {
+func discoverCommand(a *output.Env) *cobra.Command {
 	listen := 3 * time.Second
 	broker := mqttdevice.DefaultConfig()
 	c := &cobra.Command{
@@ -41,10 +42,10 @@ that line away.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "# Found by messkit discover on %s. Copy what you want into your configuration.\n", time.Now().Format(time.DateOnly))
-			printHardware(a.out)
-			printBrokers(a.out, brokers)
-			_, err = printFound(a.out, list)
+			fmt.Fprintf(a.Out, "# Found by messkit discover on %s. Copy what you want into your configuration.\n", time.Now().Format(time.DateOnly))
+			printHardware(a.Out)
+			printBrokers(a.Out, brokers)
+			_, err = printFound(a.Out, list)
 			return err
 		},
 	}
@@ -94,7 +95,7 @@ func discover(ctx context.Context, broker mqttdevice.Config) ([]discovered, erro
 			if k.Name != mqttdevice.Kind().Name || broker.Broker == "" {
 				return nil
 			}
-			list, err := mqttdevice.Announced(ctx, broker, quiet)
+			list, err := mqttdevice.Announced(ctx, broker, output.NoLog)
 			for _, f := range list {
 				found[i] = append(found[i], discovered{f, k})
 			}

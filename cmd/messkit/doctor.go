@@ -18,28 +18,11 @@ import (
 
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-// finding is what the doctor says about one thing.
-type finding struct {
-	What string `json:"what"`
-	OK   bool   `json:"ok"`
-	Note bool   `json:"note,omitempty"` // it is in order, and yet somebody should know
-	Says string `json:"says"`           // what was found; what to do
-}
-
-func (f finding) sign() string {
-	switch {
-	case !f.OK:
-		return "BAD"
-	case f.Note:
-		return "-- "
-	}
-	return "ok "
-}
-
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(a *output.Env) *cobra.Command {
 	var k client
 	var file string
 	var asJSON bool
@@ -59,7 +42,7 @@ what to do. Exit code: 0 nothing is bad, 1 something is.`,
 		Example: "  messkit doctor --config messkit.yaml\n  messkit doctor --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.diagnose(c.Context(), &k, file, asJSON)
+			return diagnose(c.Context(), a, &k, file, asJSON)
 		},
 	}
 	k.flags(c)
@@ -68,25 +51,25 @@ what to do. Exit code: 0 nothing is bad, 1 something is.`,
 	return c
 }
 
-func (a *app) diagnose(ctx context.Context, k *client, file string, asJSON bool) error {
+func diagnose(ctx context.Context, a *output.Env, k *client, file string, asJSON bool) error {
 	found := examine(ctx, k, file)
 	if asJSON {
-		if err := a.json(found); err != nil {
+		if err := a.JSON(found); err != nil {
 			return err
 		}
 	}
 	sick, wide := false, 10
 	for _, f := range found {
 		sick = sick || !f.OK
-		wide = max(wide, utf8.RuneCountInString(printable(f.What)))
+		wide = max(wide, utf8.RuneCountInString(output.Printable(f.What)))
 	}
 	for _, f := range found {
 		if !asJSON {
-			fmt.Fprintf(a.out, "%s  %-*s %s\n", f.sign(), min(wide, widestName), printable(f.What), printable(f.Says))
+			fmt.Fprintf(a.Out, "%s  %-*s %s\n", f.Sign(), min(wide, widestName), output.Printable(f.What), output.Printable(f.Says))
 		}
 	}
 	if sick {
-		return errQuiet
+		return output.ErrQuiet
 	}
 	return nil
 }
@@ -97,12 +80,12 @@ const widestName = 32
 
 // examine looks at everything. What is wrong with the configuration keeps it
 // from what that names.
-func examine(ctx context.Context, k *client, file string) []finding {
-	c, err := load(file, quiet)
+func examine(ctx context.Context, k *client, file string) []output.CheckResult {
+	c, err := load(file, output.NoLog)
 	data := dataDir()
-	found := []finding{checkConfig(c, err)}
+	found := []output.CheckResult{checkConfig(c, err)}
 	for _, one := range exposed(file) {
-		found = append(found, finding{What: "secrets", Says: one})
+		found = append(found, output.CheckResult{What: "secrets", Says: one})
 	}
 	if err == nil {
 		data = c.Agent.Data
@@ -126,8 +109,8 @@ func examine(ctx context.Context, k *client, file string) []finding {
 			x = k.isOurs(ctx, x, c.Exchange.Data)
 		}
 		if k.neverBegun(ctx) {
-			key = finding{What: "key", OK: true, Note: true, Says: k.keyFile + " is not there yet; the first start makes it"}
-			x = finding{What: "exchange", OK: true, Note: true, Says: "not running; start it with: messkit run" + named(file)}
+			key = output.CheckResult{What: "key", OK: true, Note: true, Says: k.keyFile + " is not there yet; the first start makes it"}
+			x = output.CheckResult{What: "exchange", OK: true, Note: true, Says: "not running; start it with: messkit run" + named(file)}
 		}
 		found = append(found, key, x)
 		if running {
@@ -149,21 +132,21 @@ func examine(ctx context.Context, k *client, file string) []finding {
 }
 
 // verdict words a check that gave err.
-func verdict(what string, err error, fine string, args ...any) finding {
+func verdict(what string, err error, fine string, args ...any) output.CheckResult {
 	if err != nil {
-		return finding{What: what, Says: err.Error()}
+		return output.CheckResult{What: what, Says: err.Error()}
 	}
-	return finding{What: what, OK: true, Says: fmt.Sprintf(fine, args...)}
+	return output.CheckResult{What: what, OK: true, Says: fmt.Sprintf(fine, args...)}
 }
 
-func checkConfig(c *config, err error) finding {
+func checkConfig(c *config, err error) output.CheckResult {
 	if err != nil {
-		return finding{What: "config", Says: strings.ReplaceAll(err.Error(), "\n", "; ")}
+		return output.CheckResult{What: "config", Says: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
-	return verdict("config", nil, "%s", count(len(c.home.devices), "device"))
+	return verdict("config", nil, "%s", output.Count(len(c.home.devices), "device"))
 }
 
-func checkKey(name string) finding {
+func checkKey(name string) output.CheckResult {
 	info, err := os.Stat(name)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
 		err = fmt.Errorf("%s can be read by others; run chmod 600 %[1]s", name)
@@ -174,10 +157,10 @@ func checkKey(name string) finding {
 	return verdict("key", err, "%s", name)
 }
 
-func (k *client) checkExchange(ctx context.Context) finding {
+func (k *client) checkExchange(ctx context.Context) output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
-	x, err := remote.New(k.config(""), quiet) // that it is there needs no key
+	x, err := remote.New(k.config(""), output.NoLog) // that it is there needs no key
 	if err != nil {
 		return verdict("exchange", err, "")
 	}
@@ -190,7 +173,7 @@ func (k *client) checkExchange(ctx context.Context) finding {
 
 // isOurs looks whether the exchange that answers at the address of this configuration
 // is the one of its data folder.
-func (k *client) isOurs(ctx context.Context, there finding, data string) finding {
+func (k *client) isOurs(ctx context.Context, there output.CheckResult, data string) output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	x, err := k.open()
@@ -198,7 +181,7 @@ func (k *client) isOurs(ctx context.Context, there finding, data string) finding
 		err = x.Status(ctx, &statusJSON{})
 	}
 	if _, never := os.Stat(filepath.Join(data, operatorFile)); errors.Is(never, fs.ErrNotExist) || errors.Is(err, mess.Unauthentic) {
-		return finding{What: "exchange", Says: fmt.Sprintf(
+		return output.CheckResult{What: "exchange", Says: fmt.Sprintf(
 			"%s has the address of this one, and is another messkit's, with another data folder than %s; end that one, or choose another listen:", k.url, data)}
 	}
 	return there

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // deviceTime is how long one device may take to be looked at. A camera that has
@@ -21,11 +22,11 @@ const unread = "was not used: there is nothing that can be read from it without 
 
 // checkDevices uses every device without changing anything. Those that a running
 // messkit has that one uses.
-func (c *config) checkDevices(ctx context.Context) []finding {
+func (c *config) checkDevices(ctx context.Context) []output.CheckResult {
 	theirs, found := c.askRunning(ctx)
-	own := make([]finding, len(c.home.devices))
+	own := make([]output.CheckResult, len(c.home.devices))
 	devices := c.home.forAgent()
-	trials := agent.NewTrials(c.gate(quiet), devices, time.Now)
+	trials := agent.NewTrials(c.gate(output.NoLog), devices, time.Now)
 	var g errgroup.Group
 	for i, d := range devices {
 		if f, has := theirs[d.Name]; has {
@@ -43,19 +44,19 @@ func (c *config) checkDevices(ctx context.Context) []finding {
 }
 
 // tried words what came of using a device.
-func tried(name, says string, err error) finding {
+func tried(name, says string, err error) output.CheckResult {
 	doubt, doubtful := errors.AsType[agent.Doubt](err)
 	switch {
 	case doubtful:
-		return finding{What: name, OK: true, Note: true, Says: string(doubt)}
+		return output.CheckResult{What: name, OK: true, Note: true, Says: string(doubt)}
 	case errors.Is(err, agent.ErrStopped):
-		return finding{What: name, OK: true, Note: true, Says: agent.ErrStopped.Error()} // why, and what to do, the stop tells
+		return output.CheckResult{What: name, OK: true, Note: true, Says: agent.ErrStopped.Error()} // why, and what to do, the stop tells
 	case err != nil:
-		return finding{What: name, Says: strings.TrimPrefix(err.Error(), name+": ")}
+		return output.CheckResult{What: name, Says: strings.TrimPrefix(err.Error(), name+": ")}
 	case says == "":
-		return finding{What: name, OK: true, Note: true, Says: unread}
+		return output.CheckResult{What: name, OK: true, Note: true, Says: unread}
 	}
-	return finding{What: name, OK: true, Says: says}
+	return output.CheckResult{What: name, OK: true, Says: says}
 }
 
 // try uses one device, for deviceTime at most.
@@ -69,7 +70,7 @@ func try(ctx context.Context, trials *agent.Trials, d agent.Device) (string, err
 	answer := make(chan outcome, 1)
 	go func() { // a driver that hangs keeps nobody
 		says, err := trials.Use(ctx, d)
-		answer <- outcome{says, err}
+		answer <- outcome{says: says, err: err}
 	}()
 	select {
 	case o := <-answer:

@@ -13,14 +13,16 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // checkData looks at a data folder, and writes to it.
-func checkData(dir string) finding {
+func checkData(dir string) output.CheckResult {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return finding{What: "data", OK: true, Says: dir + " is not there yet; messkit run makes it"}
+		return output.CheckResult{What: "data", OK: true, Says: dir + " is not there yet; messkit run makes it"}
 	case err == nil && !info.IsDir():
 		err = fmt.Errorf("%s is not a folder; move it away", dir)
 	case err == nil && info.Mode().Perm()&0o077 != 0:
@@ -50,15 +52,15 @@ func tryDisk(dir string) (err error) {
 // minFree is what journals and pictures need to go on for a while, in bytes.
 const minFree = 64 << 20
 
-func checkSpace(dir string) finding {
+func checkSpace(dir string) output.CheckResult {
 	free, dir, told := freeSpace(dir)
 	switch {
 	case !told:
-		return finding{What: "space", OK: true, Says: "the file system of " + dir + " does not tell how much is left"}
+		return output.CheckResult{What: "space", OK: true, Says: "the file system of " + dir + " does not tell how much is left"}
 	case free < minFree:
-		return finding{What: "space", Says: fmt.Sprintf("%d MB are left for %s; make room", free>>20, dir)}
+		return output.CheckResult{What: "space", Says: fmt.Sprintf("%d MB are left for %s; make room", free>>20, dir)}
 	}
-	return finding{What: "space", OK: true, Says: fmt.Sprintf("%d MB free", free>>20)}
+	return output.CheckResult{What: "space", OK: true, Says: fmt.Sprintf("%d MB free", free>>20)}
 }
 
 // freeSpace is how many bytes are left for a folder, or for the one above that is
@@ -74,31 +76,31 @@ func freeSpace(dir string) (free uint64, of string, told bool) {
 // built is a time that no right clock is before.
 var built = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-func checkClock(now time.Time) finding {
+func checkClock(now time.Time) output.CheckResult {
 	if now.Before(built) {
-		return finding{What: "clock", Says: fmt.Sprintf("it says %s; set it, or wait for the network's time", now.Format(time.DateTime))}
+		return output.CheckResult{What: "clock", Says: fmt.Sprintf("it says %s; set it, or wait for the network's time", now.Format(time.DateTime))}
 	}
-	return finding{What: "clock", OK: true, Says: now.Format(time.DateTime)}
+	return output.CheckResult{What: "clock", OK: true, Says: now.Format(time.DateTime)}
 }
 
 // checkTime tells where times of day are refused, because nobody knows whether
 // they are right.
-func (c agentConfig) checkTime() []finding {
+func (c agentConfig) checkTime() []output.CheckResult {
 	err := c.unset()
 	if err == nil {
 		return nil
 	}
-	return []finding{{What: "clock", OK: true, Note: true, Says: fmt.Sprintf("%v; until then what is wanted at a time of day is refused", err)}}
+	return []output.CheckResult{{What: "clock", OK: true, Note: true, Says: fmt.Sprintf("%v; until then what is wanted at a time of day is refused", err)}}
 }
 
 // checkHardware lists device files that this program may not open. Whether that
 // is bad the devices of the configuration tell.
-func checkHardware() []finding {
-	var found []finding
+func checkHardware() []output.CheckResult {
+	var found []output.CheckResult
 	for _, pattern := range []string{"/dev/gpiochip*", "/dev/video*", "/dev/i2c-*", "/dev/ttyUSB*", "/dev/ttyACM*"} {
 		names, _ := filepath.Glob(pattern) // the patterns are well formed
 		for _, name := range names {
-			f := finding{What: "hardware", OK: true, Says: name}
+			f := output.CheckResult{What: "hardware", OK: true, Says: name}
 			if unix.Access(name, unix.R_OK|unix.W_OK) != nil {
 				f.Note, f.Says = true, name+" may not be opened by "+whoAmI()+"; "+entrance(name)
 			}

@@ -14,19 +14,20 @@ import (
 
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // checkPorts tells where another program has a port. One that is ours, and
 // answers, is not looked at.
-func checkPorts(c *exchangeConfig, running bool) (found []finding) {
+func checkPorts(c *exchangeConfig, running bool) (found []output.CheckResult) {
 	if running {
 		return nil
 	}
 	if err := freePort(c.Listen); err != nil {
-		found = append(found, finding{What: "port", Says: err.Error() + ", or choose another with listen:"})
+		found = append(found, output.CheckResult{What: "port", Says: err.Error() + ", or choose another with listen:"})
 	}
 	if err := freePort(c.MQTT.Listen); err != nil && !c.MQTT.elsewhere() && c.MQTT.Listen != noBroker {
-		f := finding{What: "port", Says: err.Error() + ", or choose another with mqtt: listen:"}
+		f := output.CheckResult{What: "port", Says: err.Error() + ", or choose another with mqtt: listen:"}
 		if c.MQTT.Listen == defaultBroker {
 			f.OK, f.Note, f.Says = true, true, "another program has port 1883; messkit's broker takes one of its own and says which"
 		}
@@ -50,7 +51,7 @@ func freePort(addr string) error {
 const soonOver = 21 * 24 * time.Hour
 
 // checkSecure looks at the dates of certificates, and at brokers elsewhere.
-func (c *config) checkSecure(ctx context.Context, now time.Time) (found []finding) {
+func (c *config) checkSecure(ctx context.Context, now time.Time) (found []output.CheckResult) {
 	add := func(what string, certs []*x509.Certificate, err error) {
 		if err == nil && len(certs) > 0 {
 			err = dates(certs[0], now)
@@ -140,7 +141,7 @@ func lastDay(certs []*x509.Certificate) string {
 
 // checkBrokerThere looks whether a broker elsewhere takes connections. It does not
 // log in: that would end the session of who is there.
-func checkBrokerThere(ctx context.Context, a broker.Address) finding {
+func checkBrokerThere(ctx context.Context, a broker.Address) output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	_, err := a.Password()

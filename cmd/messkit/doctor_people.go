@@ -5,28 +5,29 @@ import (
 
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // checkPeople tells what people have decided at this place that keeps devices from
 // acting: it looks like a fault to who does not know of it.
-func checkPeople(data string) (found []finding) {
+func checkPeople(data string) (found []output.CheckResult) {
 	note := func(what, says string, args ...any) {
-		found = append(found, finding{What: what, OK: true, Note: true, Says: fmt.Sprintf(says, args...)})
+		found = append(found, output.CheckResult{What: what, OK: true, Note: true, Says: fmt.Sprintf(says, args...)})
 	}
 	for _, o := range stop.Read(stopFolder(data)) {
-		found = append(found, finding{What: "stop", Says: fmt.Sprintf("everything here is stopped: %s; look, and then at the place: messkit clear", o)})
+		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("everything here is stopped: %s; look, and then at the place: messkit clear", o)})
 	}
 	l := admin.In(data).Local()
 	if why := unknownLocal(l); why != "" {
-		found = append(found, finding{What: "people", Says: fmt.Sprintf("nothing acts: %s; look, and then: messkit arm --reset", why)})
+		found = append(found, output.CheckResult{What: "people", Says: fmt.Sprintf("nothing acts: %s; look, and then: messkit arm --reset", why)})
 	}
-	for _, class := range sorted(l.Disarmed) {
+	for _, class := range output.SortedKeys(l.Disarmed) {
 		note("people", "nothing of risk %s acts: %s; look what state things are in, and then: messkit arm %[1]s", class, l.Disarmed[class])
 	}
-	for _, name := range sorted(l.Unarmed) {
+	for _, name := range output.SortedKeys(l.Unarmed) {
 		note(name, "does not act: %s; look, and then: messkit arm %s", l.Unarmed[name], name)
 	}
-	for _, name := range sorted(l.Locked) {
+	for _, name := range output.SortedKeys(l.Locked) {
 		note(name, "does not act: it was locked here%s, until: messkit unlock %s", reason(l.Locked[name]), name)
 	}
 	return found

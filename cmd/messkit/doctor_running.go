@@ -19,22 +19,23 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/trial"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // askRunning has the messkit that runs with the data folder of this configuration
 // use the devices that are the same there. theirs is what it says of them, by name;
 // what it does not have is nobody's. found tells of the two configurations.
-func (c *config) askRunning(ctx context.Context) (theirs map[string]finding, found []finding) {
-	theirs = map[string]finding{}
+func (c *config) askRunning(ctx context.Context) (theirs map[string]output.CheckResult, found []output.CheckResult) {
+	theirs = map[string]output.CheckResult{}
 	a, err := trial.Ask(ctx, c.Agent.Data, c.question())
 	switch {
 	case errors.Is(err, trial.ErrNobody) && !c.runs():
 		return theirs, nil
 	case err != nil:
 		for _, d := range c.home.devices {
-			theirs[d.name] = finding{What: d.name, OK: true, Note: true, Says: "was not used: the messkit that runs may have it"}
+			theirs[d.name] = output.CheckResult{What: d.name, OK: true, Note: true, Says: "was not used: the messkit that runs may have it"}
 		}
-		return theirs, []finding{{What: "devices", OK: true, Note: true, Says: "messkit runs here and may have them, so that they were not used; " + unasked(err, c.Agent.Data)}}
+		return theirs, []output.CheckResult{{What: "devices", OK: true, Note: true, Says: "messkit runs here and may have them, so that they were not used; " + unasked(err, c.Agent.Data)}}
 	}
 	var others, same []string
 	for _, r := range a.Devices {
@@ -46,12 +47,12 @@ func (c *config) askRunning(ctx context.Context) (theirs map[string]finding, fou
 			others = append(others, r.Name)
 		}
 	}
-	return theirs, []finding{c.compare(a, same, others)}
+	return theirs, []output.CheckResult{c.compare(a, same, others)}
 }
 
 // findExchange looks where the exchange is of the messkit that runs with a data folder,
 // when none answers at the address of this machine, and goes on with that one.
-func (k *client) findExchange(ctx context.Context, silent finding, data string) finding {
+func (k *client) findExchange(ctx context.Context, silent output.CheckResult, data string) output.CheckResult {
 	a, err := trial.Ask(ctx, data, trial.Question{})
 	switch {
 	case errors.Is(err, trial.ErrNobody):
@@ -71,7 +72,7 @@ func (k *client) findExchange(ctx context.Context, silent finding, data string) 
 
 // refusedModels tells of MCP clients that the exchange refused since it began
 // because of their revision. Without an operator's key there is nothing to read.
-func (k *client) refusedModels(ctx context.Context) (found []finding) {
+func (k *client) refusedModels(ctx context.Context) (found []output.CheckResult) {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	x, err := k.open()
@@ -84,15 +85,15 @@ func (k *client) refusedModels(ctx context.Context) (found []finding) {
 	}
 	for _, r := range list {
 		if r.Code == http.StatusBadRequest {
-			found = append(found, finding{What: "mcp", OK: true, Note: true, Says: fmt.Sprintf("%s was refused %s, last at %s: %s", cmp.Or(r.Actor, r.From), count(r.Count, "time"), r.At.Local().Format(time.DateTime), r.Error)})
+			found = append(found, output.CheckResult{What: "mcp", OK: true, Note: true, Says: fmt.Sprintf("%s was refused %s, last at %s: %s", cmp.Or(r.Actor, r.From), output.Count(r.Count, "time"), r.At.Local().Format(time.DateTime), r.Error)})
 		}
 	}
 	return found
 }
 
 // ofRunning is what a messkit that runs says of a device.
-func ofRunning(r trial.Result) finding {
-	return finding{What: r.Name, OK: r.OK, Note: r.Note, Says: r.Says}
+func ofRunning(r trial.Result) output.CheckResult {
+	return output.CheckResult{What: r.Name, OK: r.OK, Note: r.Note, Says: r.Says}
 }
 
 // unasked is what to do where a messkit runs and does not answer.
@@ -115,8 +116,8 @@ func someOf(names []string) string {
 }
 
 // compare tells where what runs has another configuration than this one.
-func (c *config) compare(a trial.Answer, same, others []string) finding {
-	f := finding{What: "devices", OK: true}
+func (c *config) compare(a trial.Answer, same, others []string) output.CheckResult {
+	f := output.CheckResult{What: "devices", OK: true}
 	its := "what is built in"
 	if a.Config != "" {
 		its = a.Config

@@ -20,6 +20,7 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/picture"
 )
 
@@ -49,11 +50,15 @@ type lens struct {
 	data []byte
 }
 
-func (l *lens) Name() string                 { return l.Life.Name() }
-func (l *lens) SetName(name string)          { l.Life.SetName(name) }
+func (l *lens) Name() string { return l.Life.Name() }
+
+func (l *lens) SetName(name string) { l.Life.SetName(name) }
+
 func (l *lens) Connection() gobot.Connection { return &l.Link }
-func (l *lens) Start() error                 { return nil }
-func (l *lens) Halt() error                  { return nil }
+
+func (l *lens) Start() error { return nil }
+
+func (l *lens) Halt() error { return nil }
 
 func (l *lens) Photo(context.Context) (drivers.Photo, error) {
 	return drivers.Photo{Data: l.data, MIME: "image/png", CapturedAt: time.Now()}, nil
@@ -86,17 +91,17 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		d    device
-		want finding
+		want output.CheckResult
 	}{
-		"well":  {device{dev: &lens{data: sign}}, finding{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
-		"black": {device{dev: &lens{data: black}}, finding{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and nothing can be seen on them: it is black; is the lens covered, or is there no light?"}},
-		"gone":  {device{dev: &lens{data: sign}, gone: []picture.Sketch{sketch}}, finding{Says: "the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?"}},
+		"well":  {device{dev: &lens{data: sign}}, output.CheckResult{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
+		"black": {device{dev: &lens{data: black}}, output.CheckResult{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and nothing can be seen on them: it is black; is the lens covered, or is there no light?"}},
+		"gone":  {device{dev: &lens{data: sign}, gone: []picture.Sketch{sketch}}, output.CheckResult{Says: "the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.What = "cam"
 			d := agent.Device{Name: "cam", Driver: c.d.dev, Placeholders: c.d.gone}
-			trials := agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, quiet), []agent.Device{d}, time.Now)
+			trials := agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now)
 			says, err := try(t.Context(), trials, d)
 			if got := tried("cam", says, err); got != c.want {
 				t.Errorf("it says %+v, want %+v", got, c.want)
@@ -116,8 +121,8 @@ func TestTheDoctorAndAPlugWithoutAMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := agent.Device{Name: "plug", Driver: dev}
-	says, err := try(t.Context(), agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, quiet), []agent.Device{d}, time.Now), d)
-	if got, want := tried("plug", says, err), (finding{What: "plug", OK: true, Says: "is on"}); got != want {
+	says, err := try(t.Context(), agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now), d)
+	if got, want := tried("plug", says, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
 		t.Errorf("it says %+v, want %+v", got, want)
 	}
 }

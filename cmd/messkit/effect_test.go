@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -21,7 +22,7 @@ devices:
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(file, quiet)
+	c, err := load(file, output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ devices:
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(file, quiet)
+	c, err := load(file, output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}

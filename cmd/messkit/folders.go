@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -23,7 +24,7 @@ func (c *config) folders(note func(string)) error {
 	}
 	var wrong strictyaml.Problems
 	told := map[string]bool{"": true} // an empty one has been told
-	for _, part := range sorted(dirs) {
+	for _, part := range output.SortedKeys(dirs) {
 		key, dir := part+".data", dirs[part]
 		if told[dir] && c.at.Under(part).Under("data").IsZero() {
 			continue

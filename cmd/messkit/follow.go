@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
@@ -32,11 +33,11 @@ func (w *waiting) flags(c *cobra.Command) {
 // errEnded ends the following of events: the thread has ended.
 var errEnded = errors.New("ended")
 
-// follow shows what is said in a thread until its end, asks the person at the
+// Follow shows what is said in a thread until its end, asks the person at the
 // terminal what the executor asks, and saves what it sends. It fails if the
 // task was not done.
-func (a *app) follow(ctx context.Context, x *remote.Client, ref string, w *waiting) error {
-	f := a.follower(x, ref, w)
+func Follow(ctx context.Context, a *output.Env, x *remote.Client, ref string, w *waiting) error {
+	f := newFollower(a, x, ref, w)
 	if w.said {
 		if err := f.skip(ctx); err != nil {
 			return err
@@ -54,7 +55,7 @@ func (a *app) follow(ctx context.Context, x *remote.Client, ref string, w *waiti
 
 // follower follows one thread, in one goroutine.
 type follower struct {
-	app    *app
+	app    *output.Env
 	x      *remote.Client
 	ref    string
 	w      *waiting
@@ -70,10 +71,10 @@ type follower struct {
 	away   time.Time         // since when the exchange is not reached; zero: it is
 }
 
-func (a *app) follower(x *remote.Client, ref string, w *waiting) *follower {
-	f := &follower{app: a, x: x, ref: ref, w: w, out: a.out, seen: map[string]bool{}, no: map[string]string{}, began: time.Now()}
-	if a.screen != nil && !w.asJSON {
-		f.live = terminal.NewLive(a.screen, a.columns)
+func newFollower(a *output.Env, x *remote.Client, ref string, w *waiting) *follower {
+	f := &follower{app: a, x: x, ref: ref, w: w, out: a.Out, seen: map[string]bool{}, no: map[string]string{}, began: time.Now()}
+	if a.Screen != nil && !w.asJSON {
+		f.live = terminal.NewLive(a.Screen, a.Columns)
 		f.out = f.live
 	}
 	return f
@@ -176,10 +177,10 @@ func (f *follower) show(ctx context.Context, m mess.Message) error {
 	if err := f.unask(); err != nil {
 		return err
 	}
-	p := printer{out: f.out, no: f.no}
-	p.message(m)
-	if p.err != nil {
-		return p.err
+	p := output.Printer{Out: f.out, Declined: f.no}
+	p.Message(m)
+	if p.Err != nil {
+		return p.Err
 	}
 	return f.save(ctx, m)
 }
@@ -188,17 +189,17 @@ func (f *follower) show(ctx context.Context, m mess.Message) error {
 func (f *follower) end(ctx context.Context, err error) error {
 	if !errors.Is(err, errEnded) {
 		if ctx.Err() != nil {
-			return hint(fmt.Errorf("%s: it goes on without you", f.ref), "messkit show %s tells how it went, messkit cancel %s stops it", f.ref, f.ref)
+			return output.Hint(fmt.Errorf("%s: it goes on without you", f.ref), "messkit show %s tells how it went, messkit cancel %s stops it", f.ref, f.ref)
 		}
 		return err
 	}
 	if f.w.asJSON {
-		if err := f.app.json(threadJSON(f.thread)); err != nil {
+		if err := f.app.JSON(output.ThreadJSON(f.thread)); err != nil {
 			return err
 		}
 	}
 	if f.thread.Status != mess.Completed {
-		return errQuiet
+		return output.ErrQuiet
 	}
 	return nil
 }

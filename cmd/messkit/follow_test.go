@@ -17,6 +17,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/freeport"
 )
 
@@ -437,7 +438,7 @@ func (g *follows) read(body string) {
 		if len(words) < 2 || words[0] != "messkit" {
 			continue
 		}
-		root := (&app{out: &bytes.Buffer{}}).root()
+		root := NewRoot(&output.Env{Out: &bytes.Buffer{}})
 		c, rest, err := root.Find(wordsOf(line))
 		if err == nil {
 			err = c.ParseFlags(rest)

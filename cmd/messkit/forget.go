@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) forgetCommand() *cobra.Command {
+func forgetCommand(a *output.Env) *cobra.Command {
 	var k client
 	c := &cobra.Command{
 		Use:   "forget EXECUTOR",
@@ -28,14 +29,14 @@ given meanwhile.`,
 		Example: "  messkit forget old-pi",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return k.withKeys(func(x *remote.Client) error { return a.forget(c.Context(), x, args[0]) })
+			return k.withKeys(func(x *remote.Client) error { return runForget(c.Context(), a, x, args[0]) })
 		},
 	}
 	k.flags(c)
 	return c
 }
 
-func (a *app) forget(ctx context.Context, x *remote.Client, id string) error {
+func runForget(ctx context.Context, a *output.Env, x *remote.Client, id string) error {
 	stops, err := x.Forget(ctx, id)
 	if errors.Is(err, mess.Unknown) {
 		if by := called(ctx, x, id); by != "" {
@@ -46,12 +47,12 @@ func (a *app) forget(ctx context.Context, x *remote.Client, id string) error {
 	if err != nil {
 		return err
 	}
-	p := printer{out: a.out}
-	p.printf("forgotten: %s\n", printable(id))
+	p := output.Printer{Out: a.Out}
+	p.Printf("forgotten: %s\n", output.Printable(id))
 	if stops > 0 {
-		p.printf("it has not confirmed %s: what it has may be on yet; look. Should it speak again, the stop reaches it\n", count(stops, "stop"))
+		p.Printf("it has not confirmed %s: what it has may be on yet; look. Should it speak again, the stop reaches it\n", output.Count(stops, "stop"))
 	}
-	return p.err
+	return p.Err
 }
 
 // called is who is shown by a name, "" where that is nobody, or more than one.
@@ -71,13 +72,13 @@ func called(ctx context.Context, x *remote.Client, name string) (id string) {
 	return id
 }
 
-// stillThere says of whom it was that was revoked, where he is on the lists still.
-func (a *app) stillThere(ctx context.Context, x *remote.Client, actor string) error {
+// warnStillListed says of whom it was that was revoked, where he is on the lists still.
+func warnStillListed(ctx context.Context, a *output.Env, x *remote.Client, actor string) error {
 	list, err := x.Executors(ctx)
 	if errors.Is(err, mess.Forbidden) || !slices.ContainsFunc(list, func(e remote.Executor) bool { return e.ID == actor }) {
 		return nil
 	}
-	p := printer{out: a.out}
-	p.printf("%[1]s is on the lists of executors still; if it is gone for good: messkit forget %[1]s\n", printable(actor))
-	return p.err
+	p := output.Printer{Out: a.Out}
+	p.Printf("%[1]s is on the lists of executors still; if it is gone for good: messkit forget %[1]s\n", output.Printable(actor))
+	return p.Err
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // guardCommand is the guard's process. It is started by run, and by nobody else.
-func (a *app) guardCommand() *cobra.Command {
+func guardCommand(a *output.Env) *cobra.Command {
 	var will string
 	c := &cobra.Command{
 		Use:    "guard",
@@ -33,12 +34,12 @@ when run has died, is frozen or hangs. It opens no network.`,
 		RunE: func(*cobra.Command, []string) error {
 			beGuard()
 			debug.SetGCPercent(gcPercent)
-			notes := newNotes(a.err)
+			notes := newNotes(a.Err)
 			defer notes.end()
 			log := slog.New(slog.NewTextHandler(notes, nil)).With("process", "guard")
 			g := guard.New(obeying(drivers.NewRegistry(all.Kinds())), log)
 			s := succeed(will, g, log)
-			err := g.Run(a.in, a.out)
+			err := g.Run(a.In, a.Out)
 			return errors.Join(err, s.leave(g.Rest()))
 		},
 	}

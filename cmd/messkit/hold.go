@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) holdCommand() *cobra.Command {
-	c := a.holding("hold", "Have executors take nothing new, until messkit resume", func(h *mess.Hold) mess.Config { return mess.Config{Hold: h} })
+func holdCommand(a *output.Env) *cobra.Command {
+	c := drainCommand(a, "hold", "Have executors take nothing new, until messkit resume", func(h *mess.Hold) mess.Config { return mess.Config{Hold: h} })
 	c.Long = `Hold has the executors that it names, or all of them, take nothing new. What they
 have claimed goes on to its end; what is asked for meanwhile waits. It lasts over
 restarts. To end what is under way, there is messkit stop.`
@@ -20,8 +21,8 @@ restarts. To end what is under way, there is messkit stop.`
 	return c
 }
 
-func (a *app) resumeCommand() *cobra.Command {
-	c := a.holding("resume", "Have executors that are on hold take what waits", func(h *mess.Hold) mess.Config { return mess.Config{Resume: h} })
+func resumeCommand(a *output.Env) *cobra.Command {
+	c := drainCommand(a, "resume", "Have executors that are on hold take what waits", func(h *mess.Hold) mess.Config { return mess.Config{Resume: h} })
 	c.Long = `Resume ends the holds of the executors that it names, or of all: with an operator's
 key every hold, with another one those that it has given. They take what has
 waited meanwhile.`
@@ -29,8 +30,8 @@ waited meanwhile.`
 	return c
 }
 
-// holding is a command that gives an order about holds to the exchange.
-func (a *app) holding(verb, short string, order func(*mess.Hold) mess.Config) *cobra.Command {
+// drainCommand is a command that gives an order about holds to the exchange.
+func drainCommand(a *output.Env, verb, short string, order func(*mess.Hold) mess.Config) *cobra.Command {
 	var k client
 	var why string
 	c := &cobra.Command{
@@ -41,7 +42,7 @@ func (a *app) holding(verb, short string, order func(*mess.Hold) mess.Config) *c
 			if err != nil {
 				return err
 			}
-			return a.order(cmd.Context(), x, &k, order(&mess.Hold{Why: why, Executors: names}), verb)
+			return sendOrder(cmd.Context(), a, x, &k, order(&mess.Hold{Why: why, Executors: names}), verb)
 		},
 	}
 	k.flags(c)
@@ -49,7 +50,7 @@ func (a *app) holding(verb, short string, order func(*mess.Hold) mess.Config) *c
 	return c
 }
 
-func (a *app) order(ctx context.Context, x *remote.Client, k *client, c mess.Config, verb string) error {
+func sendOrder(ctx context.Context, a *output.Env, x *remote.Client, k *client, c mess.Config, verb string) error {
 	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&c}})
 	if err != nil {
 		return k.unreachable(err)
@@ -59,16 +60,16 @@ func (a *app) order(ctx context.Context, x *remote.Client, k *client, c mess.Con
 		if !ok || ack.Hold == nil && ack.Resume == nil {
 			continue
 		}
-		p := printer{out: a.out}
+		p := output.Printer{Out: a.Out}
 		switch {
 		case ack.Hold != nil:
-			p.printf("on hold: %s; messkit resume ends it\n", printable(strings.Join(ack.Hold.Executors, ", ")))
+			p.Printf("on hold: %s; messkit resume ends it\n", output.Printable(strings.Join(ack.Hold.Executors, ", ")))
 		case len(ack.Resume.Executors) == 0:
-			p.printf("no executor is on hold that this key may let go on\n")
+			p.Printf("no executor is on hold that this key may let go on\n")
 		default:
-			p.printf("not on hold any more: %s\n", printable(strings.Join(ack.Resume.Executors, ", ")))
+			p.Printf("not on hold any more: %s\n", output.Printable(strings.Join(ack.Resume.Executors, ", ")))
 		}
-		return p.err
+		return p.Err
 	}
 	return errors.New("the exchange does not know how to " + verb)
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -48,7 +49,7 @@ func importer(dir string) func(ref string, list map[string][]byte) error {
 func archived(ref string, list map[string][]byte) (fs.FS, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	for _, name := range sorted(list) {
+	for _, name := range output.SortedKeys(list) {
 		at := path.Join("threads", ref, name)
 		if len(list) == 1 && name == ref+messeaf.Ext {
 			at = path.Join("threads", name)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
@@ -29,7 +30,7 @@ type beginning struct {
 	yes     bool
 }
 
-func (a *app) initCommand() *cobra.Command {
+func initCommand(a *output.Env) *cobra.Command {
 	listen := 3 * time.Second
 	broker := mqttdevice.DefaultConfig()
 	var b beginning
@@ -50,25 +51,25 @@ away. With --yes nothing is asked.`,
 				name = args[0]
 			}
 			if name == "" {
-				return usage(c, "the file has no name; write one, or nothing for messkit.yaml")
+				return output.Usagef(c, "the file has no name; write one, or nothing for messkit.yaml")
 			}
 			if _, err := os.Lstat(name); err == nil {
-				return hint(fmt.Errorf("%s is there already, and stays as it is", name), "name another file, or move it away")
+				return output.Hint(fmt.Errorf("%s is there already, and stays as it is", name), "name another file, or move it away")
 			}
 			if err := b.ask(c.Context(), a); err != nil {
 				return err
 			}
 			if err := b.check(); err != nil {
-				return usage(c, "%s", err)
+				return output.Usagef(c, "%s", err)
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), listen)
 			defer cancel()
-			fmt.Fprintf(a.out, "looking for devices, %v ...\n", listen)
+			fmt.Fprintf(a.Out, "looking for devices, %v ...\n", listen)
 			list, brokers, err := lookAround(ctx, broker)
 			if err != nil {
 				return err
 			}
-			return a.begin(name, b, list, brokers)
+			return runInit(a, name, b, list, brokers)
 		},
 	}
 	f := c.Flags()
@@ -91,13 +92,13 @@ func boardName() string {
 }
 
 // ask asks the person at the terminal, if there is one.
-func (b *beginning) ask(ctx context.Context, a *app) error {
+func (b *beginning) ask(ctx context.Context, a *output.Env) error {
 	if b.yes {
 		return nil
 	}
-	in, ok := a.in.(*os.File)
+	in, ok := a.In.(*os.File)
 	if !ok || !terminal.IsTerminal(in) {
-		return hint(errors.New("nobody can be asked here"), "messkit init --yes asks nothing; --id, --connect and --network say what differs")
+		return output.Hint(errors.New("nobody can be asked here"), "messkit init --yes asks nothing; --id, --connect and --network say what differs")
 	}
 	r := bufio.NewReader(in)
 	var err error
@@ -105,10 +106,10 @@ func (b *beginning) ask(ctx context.Context, a *app) error {
 		if err != nil {
 			return ""
 		}
-		fmt.Fprintf(a.out, "%s [%s] ", text, otherwise)
+		fmt.Fprintf(a.Out, "%s [%s] ", text, otherwise)
 		var line string
 		if line, err = readLine(ctx, r); err != nil {
-			fmt.Fprintln(a.out)
+			fmt.Fprintln(a.Out)
 		}
 		if line == "" {
 			return otherwise
@@ -121,7 +122,7 @@ func (b *beginning) ask(ctx context.Context, a *app) error {
 			if wrong == nil {
 				return
 			}
-			fmt.Fprintln(a.out, wrong)
+			fmt.Fprintln(a.Out, wrong)
 		}
 	}
 	id, elsewhere := b.id, b.connect == ""
@@ -169,8 +170,8 @@ func (b *beginning) check() error {
 	return c.Validate()
 }
 
-// begin writes the file, and sees that messkit takes it.
-func (a *app) begin(name string, b beginning, list []discovered, brokers []foundBroker) error {
+// runInit writes the file, and sees that messkit takes it.
+func runInit(a *output.Env, name string, b beginning, list []discovered, brokers []foundBroker) error {
 	text, n, err := b.text(name, list, brokers)
 	if err != nil {
 		return err
@@ -178,14 +179,14 @@ func (a *app) begin(name string, b beginning, list []discovered, brokers []found
 	if err := writeNew(name, text); err != nil {
 		return err
 	}
-	if _, err := load(name, quiet); err != nil {
-		return hint(errors.Join(err, os.Remove(name)), "nothing was written; messkit discover shows what was found")
+	if _, err := load(name, output.NoLog); err != nil {
+		return output.Hint(errors.Join(err, os.Remove(name)), "nothing was written; messkit discover shows what was found")
 	}
 	next := "messkit run --config " + name
 	if b.connect != "" {
 		next = "put the exchange's fingerprint and an enrolment code into it, then " + next
 	}
-	_, err = fmt.Fprintf(a.out, "%s is written, with %s; read it, then: %s\n", name, count(n, "device"), next)
+	_, err = fmt.Fprintf(a.Out, "%s is written, with %s; read it, then: %s\n", name, output.Count(n, "device"), next)
 	return err
 }
 
@@ -194,7 +195,7 @@ func (a *app) begin(name string, b beginning, list []discovered, brokers []found
 func writeNew(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return hint(err, "name another file, or move it away")
+		return output.Hint(err, "name another file, or move it away")
 	}
 	if err != nil {
 		return err

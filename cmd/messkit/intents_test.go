@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -56,7 +57,7 @@ func simulated(t testing.TB, more ...string) *interpret.Interpreter {
 	if err := c.read("(built in)", slices.Concat(simulatedHome, []byte(strings.Join(more, "")))); err != nil {
 		t.Fatal(err)
 	}
-	h, err := openHome(c.Devices, quiet)
+	h, err := openHome(c.Devices, output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}

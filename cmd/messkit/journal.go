@@ -6,16 +6,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) journalCommand() *cobra.Command {
+func journalCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "journal COMMAND",
 		Short: "Read and check the executor's journal as it lies on the disk",
@@ -25,7 +25,7 @@ messkit run may go on meanwhile. docs/journal.md describes the files.`,
 		Example: "  messkit journal show\n  messkit journal check --data ~/backup/mess",
 		Args:    cobra.NoArgs,
 	}
-	c.AddCommand(a.journalShowCommand(), a.journalCheckCommand())
+	c.AddCommand(journalShowCommand(a), journalCheckCommand(a))
 	return c
 }
 
@@ -48,7 +48,7 @@ func (o *onJournal) read() (string, journal.Reading, error) {
 	dir := journalDir(o.data)
 	if _, err := os.Stat(dir); err != nil {
 		if found, err := filepath.Glob(filepath.Join(o.data, "*.wal")); err != nil || len(found) == 0 {
-			return dir, journal.Reading{}, hint(&fs.PathError{Op: "journal", Path: dir, Err: fs.ErrNotExist},
+			return dir, journal.Reading{}, output.Hint(&fs.PathError{Op: "journal", Path: dir, Err: fs.ErrNotExist},
 				"messkit run makes one; --data names the data folder of an executor")
 		}
 		dir = o.data
@@ -57,7 +57,7 @@ func (o *onJournal) read() (string, journal.Reading, error) {
 	return dir, r, err
 }
 
-func (a *app) journalShowCommand() *cobra.Command {
+func journalShowCommand(a *output.Env) *cobra.Command {
 	var o onJournal
 	c := &cobra.Command{
 		Use:   "show [REF]",
@@ -73,45 +73,34 @@ reported (it was; such threads leave the journal some time later).`,
 				return err
 			}
 			if len(args) == 1 {
-				err = a.showEntry(&o, dir, r, args[0])
+				err = showEntry(a, &o, dir, r, args[0])
 			} else {
-				err = a.showEntries(&o, r)
+				err = showEntries(a, &o, r)
 			}
 			if err != nil || len(r.Mistakes) == 0 {
 				return err
 			}
-			return hint(r.Mistakes[0], "what follows is not shown; messkit journal check tells all")
+			return output.Hint(r.Mistakes[0], "what follows is not shown; messkit journal check tells all")
 		},
 	}
 	o.flags(c)
 	return c
 }
 
-func (a *app) showEntries(o *onJournal, r journal.Reading) error {
+func showEntries(a *output.Env, o *onJournal, r journal.Reading) error {
 	if o.asJSON {
 		list := []entryJSON{}
 		for _, e := range r.Entries() {
 			list = append(list, entryOf(e))
 		}
-		return a.json(list)
+		return a.JSON(list)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "REF\tEPOCH\tSTATE\tDIGEST\tBOOT\tTIME\tBYTES")
 	for _, e := range r.Entries() {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\n", printable(e.Ref), e.Epoch, e.State, orDash(shortDigest(e.Digest)), orDash(printable(e.Boot)), when(e.At), e.Bytes)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\n", output.Printable(e.Ref), e.Epoch, e.State, orDash(output.ShortDigest(e.Digest)), orDash(output.Printable(e.Boot)), when(e.At), e.Bytes)
 	}
 	return w.Flush()
-}
-
-// shortDigest is as much of a digest as tells plans apart in a table.
-func shortDigest(d string) string {
-	kind, sum, ok := strings.Cut(d, ":")
-	if !ok {
-		kind, sum = "", d
-	} else {
-		kind += ":"
-	}
-	return printable(kind + sum[:min(len(sum), 12)])
 }
 
 func orDash(s string) string {
@@ -130,7 +119,7 @@ func when(t time.Time) string {
 }
 
 // showEntry shows all records about one thread.
-func (a *app) showEntry(o *onJournal, dir string, r journal.Reading, ref string) error {
+func showEntry(a *output.Env, o *onJournal, dir string, r journal.Reading, ref string) error {
 	var refs []string
 	for _, e := range r.Entries() {
 		if !slices.Contains(refs, e.Ref) {
@@ -145,7 +134,7 @@ func (a *app) showEntry(o *onJournal, dir string, r journal.Reading, ref string)
 	}
 	list := slices.DeleteFunc(r.Entries(), func(e *journal.Entry) bool { return e.Ref != ref })
 	if len(list) == 0 {
-		return hint(fmt.Errorf("%s: the journal in %s does not name it", ref, dir), "messkit journal show lists what it names; what was reported leaves it some time later")
+		return output.Hint(fmt.Errorf("%s: the journal in %s does not name it", ref, dir), "messkit journal show lists what it names; what was reported leaves it some time later")
 	}
 	if o.asJSON {
 		all := make([]entryJSON, len(list))
@@ -153,26 +142,26 @@ func (a *app) showEntry(o *onJournal, dir string, r journal.Reading, ref string)
 			all[i] = entryOf(e)
 			all[i].Records = linesOf(e.Lines)
 		}
-		return a.json(all)
+		return a.JSON(all)
 	}
-	p := printer{out: a.out, all: true}
+	p := output.Printer{Out: a.Out, All: true}
 	for _, e := range list {
-		p.printf("%s  epoch %d  %s\n", printable(e.Ref), e.Epoch, e.State)
-		p.printf("  digest %s, boot %s, begun %s, found open %s\n", orDash(printable(e.Digest)), orDash(printable(e.Boot)), count(e.Begun, "time"), count(e.Found, "time"))
+		p.Printf("%s  epoch %d  %s\n", output.Printable(e.Ref), e.Epoch, e.State)
+		p.Printf("  digest %s, boot %s, begun %s, found open %s\n", orDash(output.Printable(e.Digest)), orDash(output.Printable(e.Boot)), output.Count(e.Begun, "time"), output.Count(e.Found, "time"))
 		for _, l := range e.Lines {
-			p.printf("  %s  %-6s  %s byte %d, %d bytes\n", when(l.At), l.Kind, filepath.Base(l.File), l.Offset, l.Bytes)
+			p.Printf("  %s  %-6s  %s byte %d, %d bytes\n", when(l.At), l.Kind, filepath.Base(l.File), l.Offset, l.Bytes)
 			if l.Plan != nil {
-				p.printf("    %s\n", printable(string(l.Plan)))
+				p.Printf("    %s\n", output.Printable(string(l.Plan)))
 			}
 			if l.Report != nil {
-				p.message(*l.Report)
+				p.Message(*l.Report)
 			}
 		}
 	}
-	return p.err
+	return p.Err
 }
 
-func (a *app) journalCheckCommand() *cobra.Command {
+func journalCheckCommand(a *output.Env) *cobra.Command {
 	var o onJournal
 	c := &cobra.Command{
 		Use:   "check",
@@ -187,11 +176,11 @@ power failed, or somebody is writing right now, and nobody relies on it yet.`,
 			if err != nil {
 				return err
 			}
-			if err := a.checked(&o, dir, r); err != nil {
+			if err := printChecked(a, &o, dir, r); err != nil {
 				return err
 			}
 			if len(r.Mistakes) > 0 {
-				return errQuiet
+				return output.ErrQuiet
 			}
 			return nil
 		},
@@ -200,17 +189,17 @@ power failed, or somebody is writing right now, and nobody relies on it yet.`,
 	return c
 }
 
-func (a *app) checked(o *onJournal, dir string, r journal.Reading) error {
+func printChecked(a *output.Env, o *onJournal, dir string, r journal.Reading) error {
 	if o.asJSON {
-		return a.json(checkOf(dir, r))
+		return a.JSON(checkOf(dir, r))
 	}
-	p := printer{out: a.out}
+	p := output.Printer{Out: a.Out}
 	for _, m := range r.Mistakes {
-		p.printf("%s\n", printable(m.Error()))
+		p.Printf("%s\n", output.Printable(m.Error()))
 	}
 	if r.Tail.Torn {
-		p.printf("%s: byte %d: the end is torn; it was acknowledged to nobody\n", r.Tail.File, r.Tail.Offset)
+		p.Printf("%s: byte %d: the end is torn; it was acknowledged to nobody\n", r.Tail.File, r.Tail.Offset)
 	}
-	p.printf("%d records of %d threads, %d mistakes\n", len(r.Lines), len(r.Entries()), len(r.Mistakes))
-	return p.err
+	p.Printf("%d records of %d threads, %d mistakes\n", len(r.Lines), len(r.Entries()), len(r.Mistakes))
+	return p.Err
 }

@@ -13,11 +13,12 @@ import (
 
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) keysCommand() *cobra.Command {
+func keysCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keys COMMAND",
 		Short: "Say who may speak to the exchange, and in which roles",
@@ -30,7 +31,7 @@ the place may do).`,
 		Example: "  messkit keys enrol garage-pi\n  messkit keys revoke old-phone",
 		Args:    cobra.NoArgs,
 	}
-	c.AddCommand(a.keysListCommand(), a.keysIssueCommand(), a.keysRotateCommand(), a.keysRevokeCommand(), a.keysRolesCommand(), a.keysEnrolCommand(), a.keysFingerprintCommand())
+	c.AddCommand(keysListCommand(a), keysIssueCommand(a), keysRotateCommand(a), keysRevokeCommand(a), keysRolesCommand(a), keysEnrolCommand(a), keysFingerprintCommand(a))
 	return c
 }
 
@@ -46,7 +47,7 @@ func (k *client) withKeys(do func(*remote.Client) error) error {
 	return nil
 }
 
-func (a *app) keysListCommand() *cobra.Command {
+func keysListCommand(a *output.Env) *cobra.Command {
 	var k client
 	var asJSON bool
 	c := &cobra.Command{
@@ -61,9 +62,9 @@ func (a *app) keysListCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return a.json(list)
+					return a.JSON(list)
 				}
-				return a.holders(list)
+				return printHolders(a, list)
 			})
 		},
 	}
@@ -72,18 +73,18 @@ func (a *app) keysListCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) holders(list []remote.Holder) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	p := printer{out: w}
+func printHolders(a *output.Env, list []remote.Holder) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
 	for _, h := range list {
-		p.printf("%s\t%s\tsince %s", printable(h.Actor), printable(strings.Join(h.Roles, ", ")), h.Created.Local().Format(time.DateTime))
+		p.Printf("%s\t%s\tsince %s", output.Printable(h.Actor), output.Printable(strings.Join(h.Roles, ", ")), h.Created.Local().Format(time.DateTime))
 		if h.OldUntil != nil {
-			p.printf("\tthe old key until %s", h.OldUntil.Local().Format(time.DateTime))
+			p.Printf("\tthe old key until %s", h.OldUntil.Local().Format(time.DateTime))
 		}
-		p.printf("\n")
+		p.Printf("\n")
 	}
-	if p.err != nil {
-		return p.err
+	if p.Err != nil {
+		return p.Err
 	}
 	return w.Flush()
 }
@@ -95,21 +96,21 @@ func (n *newKey) flags(c *cobra.Command) {
 	c.Flags().StringVar(&n.save, "save", "", "write the key into this file, for its owner alone, and do not print it")
 }
 
-// keep writes or prints a new key. What cannot be saved is printed: it exists
+// saveKey writes or prints a new key. What cannot be saved is printed: it exists
 // nowhere else.
-func (a *app) keep(n newKey, actor string, key remote.Secret) error {
+func saveKey(a *output.Env, n newKey, actor string, key remote.Secret) error {
 	var unsaved error
 	if n.save != "" {
 		if unsaved = durable.Replace(n.save, []byte(string(key)+"\n")); unsaved == nil {
-			return a.done("key of "+actor+" saved", n.save, nil)
+			return a.Done("key of "+actor+" saved", n.save, nil)
 		}
 	}
-	fmt.Fprintf(a.err, "the key of %s, shown once:\n", actor)
-	_, err := fmt.Fprintln(a.out, string(key))
+	fmt.Fprintf(a.Err, "the key of %s, shown once:\n", actor)
+	_, err := fmt.Fprintln(a.Out, string(key))
 	return errors.Join(unsaved, err)
 }
 
-func (a *app) keysIssueCommand() *cobra.Command {
+func keysIssueCommand(a *output.Env) *cobra.Command {
 	var k client
 	var n newKey
 	c := &cobra.Command{
@@ -121,10 +122,10 @@ own machine alone, after a question that a person answers there.`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := keys.Roles(args[1:]); err != nil {
-				return usage(c, "%v", err)
+				return output.Usagef(c, "%v", err)
 			}
 			return k.withKeys(func(x *remote.Client) error {
-				ctx, err := a.forOperator(c.Context(), args[0], args[1:])
+				ctx, err := confirmOperatorRole(c.Context(), a, args[0], args[1:])
 				if err != nil {
 					return err
 				}
@@ -132,7 +133,7 @@ own machine alone, after a question that a person answers there.`,
 				if err != nil {
 					return err
 				}
-				return a.keep(n, args[0], key)
+				return saveKey(a, n, args[0], key)
 			})
 		},
 	}
@@ -141,7 +142,7 @@ own machine alone, after a question that a person answers there.`,
 	return c
 }
 
-func (a *app) keysRotateCommand() *cobra.Command {
+func keysRotateCommand(a *output.Env) *cobra.Command {
 	var k client
 	var n newKey
 	var overlap time.Duration
@@ -157,7 +158,7 @@ The operator's own new key is also in operator.key of the exchange's data folder
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return k.withKeys(func(x *remote.Client) error {
-				ctx, err := a.forHolder(c.Context(), x, args[0])
+				ctx, err := confirmHolderRole(c.Context(), a, x, args[0])
 				if err != nil {
 					return err
 				}
@@ -165,7 +166,7 @@ The operator's own new key is also in operator.key of the exchange's data folder
 				if err != nil {
 					return err
 				}
-				return a.keep(n, args[0], key)
+				return saveKey(a, n, args[0], key)
 			})
 		},
 	}
@@ -175,7 +176,7 @@ The operator's own new key is also in operator.key of the exchange's data folder
 	return c
 }
 
-func (a *app) keysRevokeCommand() *cobra.Command {
+func keysRevokeCommand(a *output.Env) *cobra.Command {
 	var k client
 	c := &cobra.Command{
 		Use:     "revoke ACTOR",
@@ -184,10 +185,10 @@ func (a *app) keysRevokeCommand() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return k.withKeys(func(x *remote.Client) error {
-				if err := a.revoked(args[0], x.RevokeKey(c.Context(), args[0])); err != nil {
+				if err := printRevoked(a, args[0], x.RevokeKey(c.Context(), args[0])); err != nil {
 					return err
 				}
-				return a.stillThere(c.Context(), x, args[0])
+				return warnStillListed(c.Context(), a, x, args[0])
 			})
 		},
 	}
@@ -195,7 +196,7 @@ func (a *app) keysRevokeCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) keysRolesCommand() *cobra.Command {
+func keysRolesCommand(a *output.Env) *cobra.Command {
 	var k client
 	c := &cobra.Command{
 		Use:     "roles ACTOR ROLE...",
@@ -204,14 +205,14 @@ func (a *app) keysRolesCommand() *cobra.Command {
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := keys.Roles(args[1:]); err != nil {
-				return usage(c, "%v", err)
+				return output.Usagef(c, "%v", err)
 			}
 			return k.withKeys(func(x *remote.Client) error {
-				ctx, err := a.forOperator(c.Context(), args[0], args[1:])
+				ctx, err := confirmOperatorRole(c.Context(), a, args[0], args[1:])
 				if err != nil {
 					return err
 				}
-				return a.done(args[0]+" is now", strings.Join(args[1:], ", "), x.SetRoles(ctx, args[0], args[1:]))
+				return a.Done(args[0]+" is now", strings.Join(args[1:], ", "), x.SetRoles(ctx, args[0], args[1:]))
 			})
 		},
 	}
@@ -219,7 +220,7 @@ func (a *app) keysRolesCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) keysEnrolCommand() *cobra.Command {
+func keysEnrolCommand(a *output.Env) *cobra.Command {
 	var k client
 	var within time.Duration
 	var roles, capabilities []string
@@ -243,8 +244,8 @@ others have asked for.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.err, "good once, until %s, for: %s\n", code.Until, granted(code))
-				_, err = fmt.Fprintln(a.out, string(code.Code))
+				fmt.Fprintf(a.Err, "good once, until %s, for: %s\n", code.Until, granted(code))
+				_, err = fmt.Fprintln(a.Out, string(code.Code))
 				return err
 			})
 		},
@@ -259,28 +260,28 @@ others have asked for.`,
 
 // granted says what a code grants.
 func granted(c remote.Code) string {
-	text := printable(strings.Join(c.Roles, ", "))
+	text := output.Printable(strings.Join(c.Roles, ", "))
 	switch {
 	case c.Capabilities != nil:
-		text += " with " + printable(strings.Join(c.Capabilities, ", "))
+		text += " with " + output.Printable(strings.Join(c.Capabilities, ", "))
 	case slices.Contains(c.Roles, "executor"):
 		text += " with all capabilities"
 	}
 	return text
 }
 
-// revoked says what was revoked, and of the model's key how it is given back, or why
+// printRevoked says what was revoked, and of the model's key how it is given back, or why
 // there is none.
-func (a *app) revoked(actor string, err error) error {
+func printRevoked(a *output.Env, actor string, err error) error {
 	if actor != modelID {
-		return a.done("revoked", actor, err)
+		return a.Done("revoked", actor, err)
 	}
 	if errors.Is(err, mess.Unknown) {
-		return hint(err, "messkit mcp gets one when it first asks for something; until then there is nothing to revoke")
+		return output.Hint(err, "messkit mcp gets one when it first asks for something; until then there is nothing to revoke")
 	}
-	if err := a.done("revoked", actor, err); err != nil {
+	if err := a.Done("revoked", actor, err); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "messkit mcp is shut out now; to let it in again: messkit keys issue %s requester --save %s\n", modelID, filepath.Join(dataDir(), modelID+".key"))
+	_, err = fmt.Fprintf(a.Out, "messkit mcp is shut out now; to let it in again: messkit keys issue %s requester --save %s\n", modelID, filepath.Join(dataDir(), modelID+".key"))
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -22,10 +23,10 @@ func TestALateReportSaysWhenItWas(t *testing.T) {
 		}(),
 	} {
 		var out strings.Builder
-		p := printer{out: &out}
-		p.message(m)
-		if out.String() != want || p.err != nil {
-			t.Errorf("%q, %v; want %q", out.String(), p.err, want)
+		p := output.Printer{Out: &out}
+		p.Message(m)
+		if out.String() != want || p.Err != nil {
+			t.Errorf("%q, %v; want %q", out.String(), p.Err, want)
 		}
 	}
 }

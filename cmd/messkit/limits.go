@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/resources"
 )
 
@@ -32,8 +33,8 @@ const nearly = 80
 
 // checkLimit says whether a limit binds, is about to bind, or has bound. quiet is
 // true if none of that holds.
-func checkLimit(u resources.Use, now time.Time) (f finding, quiet bool) {
-	f = finding{What: "limits", OK: true, Note: true, Says: fmt.Sprintf("%s: %d of %d", u.What, u.Now, u.Limit)}
+func checkLimit(u resources.Use, now time.Time) (f output.CheckResult, quiet bool) {
+	f = output.CheckResult{What: "limits", OK: true, Note: true, Says: fmt.Sprintf("%s: %d of %d", u.What, u.Now, u.Limit)}
 	away := ""
 	if u.Refused > 0 {
 		away = fmt.Sprintf("; the exchange turned %d away, the last at %s", u.Refused, u.Last.Local().Format(time.DateTime))
@@ -53,7 +54,7 @@ func checkLimit(u resources.Use, now time.Time) (f finding, quiet bool) {
 }
 
 // checkLimits asks the running exchange for the use of its limits.
-func (k *client) checkLimits(ctx context.Context) (found []finding) {
+func (k *client) checkLimits(ctx context.Context) (found []output.CheckResult) {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	var s statusJSON
@@ -69,7 +70,7 @@ func (k *client) checkLimits(ctx context.Context) (found []finding) {
 		fine = append(fine, fmt.Sprintf("%s: %d of %d", u.What, u.Now, u.Limit))
 	}
 	if len(fine) > 0 {
-		found = append(found, finding{What: "limits", OK: true, Says: strings.Join(fine, ", ")})
+		found = append(found, output.CheckResult{What: "limits", OK: true, Says: strings.Join(fine, ", ")})
 	}
 	return found
 }

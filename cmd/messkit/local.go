@@ -1,17 +1,16 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/admin"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // atPlace are the flags of the commands that only a person at the place can
@@ -37,11 +36,11 @@ const maxWhy = 200
 // open finds the folder, and the devices that there are.
 func (o *atPlace) open(cmd *cobra.Command) (admin.Folder, []string, error) {
 	if len(o.why) > maxWhy {
-		return admin.Folder{}, nil, usage(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxWhy)
+		return admin.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxWhy)
 	}
 	data, devices := dataDir(), []string(nil)
 	if o.file != "" {
-		c, err := load(o.file, quiet)
+		c, err := load(o.file, output.NoLog)
 		if err != nil {
 			return admin.Folder{}, nil, err
 		}
@@ -56,10 +55,10 @@ func (o *atPlace) open(cmd *cobra.Command) (admin.Folder, []string, error) {
 	}
 	devices, err := f.Devices()
 	if err != nil {
-		return f, nil, hint(err, "look at what was locked there, and then: messkit arm --reset forgets it all")
+		return f, nil, output.Hint(err, "look at what was locked there, and then: messkit arm --reset forgets it all")
 	}
 	if len(devices) == 0 {
-		return f, nil, hint(fmt.Errorf("%s: no executor has run there", data), "name its data folder with --data, or its configuration with --config")
+		return f, nil, output.Hint(fmt.Errorf("%s: no executor has run there", data), "name its data folder with --data, or its configuration with --config")
 	}
 	return f, devices, nil
 }
@@ -85,7 +84,7 @@ func classOrDevice(what string, devices []string) (capabilities.Risk, error) {
 		what, classNames(), strings.Join(devices, ", "))
 }
 
-func (a *app) lockCommand() *cobra.Command {
+func lockCommand(a *output.Env) *cobra.Command {
 	var o atPlace
 	c := &cobra.Command{
 		Use:   "lock [DEVICE]",
@@ -103,12 +102,12 @@ Without a device it shows what is locked and disarmed.`,
 				return err
 			}
 			if len(args) == 0 {
-				return a.showLocal(f)
+				return showLocal(a, f)
 			}
 			if err := isDevice(args[0], devices); err != nil {
 				return err
 			}
-			return a.done("locked", args[0], f.Lock(args[0], o.why, time.Now()))
+			return a.Done("locked", args[0], f.Lock(args[0], o.why, time.Now()))
 		},
 	}
 	o.flags(c)
@@ -116,7 +115,7 @@ Without a device it shows what is locked and disarmed.`,
 	return c
 }
 
-func (a *app) unlockCommand() *cobra.Command {
+func unlockCommand(a *output.Env) *cobra.Command {
 	var o again
 	c := &cobra.Command{
 		Use:   "unlock DEVICE",
@@ -137,8 +136,8 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 				}
 				return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", args[0])
 			}
-			return a.actsAgain(cmd.Context(), &o, "unlock", args[0], "may it act again: "+printable(args[0])+"?", func() error {
-				return a.done("unlocked", args[0], f.Unlock(args[0]))
+			return letActAgain(cmd.Context(), a, &o, "unlock", args[0], "may it act again: "+output.Printable(args[0])+"?", func() error {
+				return a.Done("unlocked", args[0], f.Unlock(args[0]))
 			})
 		},
 	}
@@ -146,28 +145,17 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 	return c
 }
 
-// done says what was done.
-func (a *app) done(what, name string, err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
-		return hint(err, "nothing is changed, for the disk takes nothing; make room there. \"messkit stop\" holds without a disk")
-	}
-	if err == nil {
-		_, err = fmt.Fprintf(a.out, "%s: %s\n", what, name)
-	}
-	return err
-}
-
 // showLocal prints what is locked and disarmed.
-func (a *app) showLocal(f admin.Folder) error {
+func showLocal(a *output.Env, f admin.Folder) error {
 	l := f.Local()
-	p := printer{out: a.out}
+	p := output.Printer{Out: a.Out}
 	waits := keeps(l)
-	p.keeps(waits)
-	for _, name := range sorted(l.Armed) {
-		p.printf("%-9s %s\n", "armed", name)
+	PrintKept(&p, waits)
+	for _, name := range output.SortedKeys(l.Armed) {
+		p.Printf("%-9s %s\n", "armed", name)
 	}
 	if len(waits) == 0 {
-		p.printf("nothing is locked or disarmed\n")
+		p.Printf("nothing is locked or disarmed\n")
 	}
-	return p.err
+	return p.Err
 }

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) lsCommand() *cobra.Command {
+func ListCommand(a *output.Env) *cobra.Command {
 	var k client
 	var filter remote.Filter
 	var asJSON bool
@@ -24,7 +21,7 @@ func (a *app) lsCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if code := mess.Code(filter.Status); code != "" && !slices.Contains(statuses, code) {
-				return usage(c, "--status: %q is unknown; write one of: %s", code, joined(statuses))
+				return output.Usagef(c, "--status: %q is unknown; write one of: %s", code, output.Joined(statuses))
 			}
 			x, err := k.open()
 			if err != nil {
@@ -37,12 +34,12 @@ func (a *app) lsCommand() *cobra.Command {
 			if asJSON {
 				list := make([]map[string]any, len(threads))
 				for i, t := range threads {
-					list[i] = threadJSON(t)
+					list[i] = output.ThreadJSON(t)
 					delete(list[i], "messages")
 				}
-				return a.json(list)
+				return a.JSON(list)
 			}
-			return a.table(threads)
+			return a.Table(threads)
 		},
 	}
 	k.flags(c)
@@ -58,21 +55,4 @@ func (a *app) lsCommand() *cobra.Command {
 var statuses = []mess.Code{
 	mess.Received, mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
 	mess.Completed, mess.Partial, mess.Failed, mess.Declined, mess.Expired, mess.Cancelled, mess.Superseded, mess.Delegated,
-}
-
-func joined(codes []mess.Code) string {
-	list := make([]string, len(codes))
-	for i, c := range codes {
-		list[i] = string(c)
-	}
-	return strings.Join(list, ", ")
-}
-
-func (a *app) table(threads []remote.Thread) error {
-	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "REF\tSTATUS\tEXECUTOR\tCHANGED\tINTENT")
-	for _, t := range threads {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.Ref, t.Status, t.Executor, t.Updated.Local().Format(time.DateTime), printable(t.Intent))
-	}
-	return w.Flush()
 }

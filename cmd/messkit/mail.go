@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/agentmail/mailbox"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/secret"
 )
 
@@ -34,7 +35,7 @@ func openMail(ctx context.Context, cfg *exchangeConfig, x *exchange.Exchange, lo
 			return nil, err
 		}
 		box = mailbox.New(mailbox.Config{
-			URL: c.Server, Bearer: token, Project: c.Project, Name: c.Name, Description: described(x), Version: version, Contacts: c.Contacts(), Timeout: mailTime,
+			URL: c.Server, Bearer: token, Project: c.Project, Name: c.Name, Description: described(x), Version: output.Version, Contacts: c.Contacts(), Timeout: mailTime,
 		})
 	}
 	d, err := maildoor.Open(ctx, x, c, box, cfg.Data, time.Now, log)
@@ -76,29 +77,29 @@ func (z *zones) reserved(device, by string) (string, time.Time, <-chan struct{},
 	return d.Reserved(device, by)
 }
 
-// mail prints how the Agent Mail door stands.
-func (p *printer) mail(r *maildoor.Report) {
+// printMail prints how the Agent Mail door stands.
+func printMail(p *output.Printer, r *maildoor.Report) {
 	if r == nil {
 		return
 	}
 	m := r.Mailbox
 	switch {
 	case m.Err != "":
-		p.printf("mail      NOT REACHED: %s\n", printable(m.Err))
+		p.Printf("mail      NOT REACHED: %s\n", output.Printable(m.Err))
 	case m.Name != "":
-		p.printf("mail      %s at its server; %s here, %s with others, %s to send\n", printable(m.Name), count(m.Tasks, "task"), count(m.Given, "task"), count(m.Waiting, "message"))
+		p.Printf("mail      %s at its server; %s here, %s with others, %s to send\n", output.Printable(m.Name), output.Count(m.Tasks, "task"), output.Count(m.Given, "task"), output.Count(m.Waiting, "message"))
 	default:
-		p.printf("mail      over HTTP; %s here\n", count(m.Tasks, "task"))
+		p.Printf("mail      over HTTP; %s here\n", output.Count(m.Tasks, "task"))
 	}
 	for _, z := range r.Zones {
-		p.printf("reserved  %s  by %s until %s\n", printable(strings.Join(z.Devices, ", ")), printable(z.By), z.Until.Local().Format(time.DateTime))
+		p.Printf("reserved  %s  by %s until %s\n", output.Printable(strings.Join(z.Devices, ", ")), output.Printable(z.By), z.Until.Local().Format(time.DateTime))
 	}
 	if n := len(r.Refused); n > 0 {
-		p.printf("refused   %s; the last of %s: %s\n", count(n, "message"), printable(r.Refused[n-1].From), printable(r.Refused[n-1].Details))
+		p.Printf("refused   %s; the last of %s: %s\n", output.Count(n, "message"), output.Printable(r.Refused[n-1].From), output.Printable(r.Refused[n-1].Details))
 	}
 }
 
-func (a *app) unreserveCommand() *cobra.Command {
+func unreserveCommand(a *output.Env) *cobra.Command {
 	var k client
 	c := &cobra.Command{
 		Use:   "unreserve DEVICE",
@@ -115,12 +116,12 @@ messkit status --json shows under agentmail what is reserved.`,
 			}
 			by, err := x.Unreserve(c.Context(), args[0])
 			if k.isOff(err) {
-				return hint(err, "are there mail agents? this exchange has no agentmail: in its configuration (docs/agentmail.md), so that nobody has reserved anything")
+				return output.Hint(err, "are there mail agents? this exchange has no agentmail: in its configuration (docs/agentmail.md), so that nobody has reserved anything")
 			}
 			if err != nil {
 				return k.unreachable(err)
 			}
-			_, err = fmt.Fprintf(a.out, "freed: %s, which %s had reserved\n", args[0], strings.Join(by, ", "))
+			_, err = fmt.Fprintf(a.Out, "freed: %s, which %s had reserved\n", args[0], strings.Join(by, ", "))
 			return err
 		},
 	}

@@ -17,11 +17,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
 )
-
-// version is the newest release in CHANGELOG.md. `make build VERSION=...` sets another.
-var version = "0.9.0"
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
@@ -37,15 +35,15 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	withoutCore()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := newApp(in, out, errs)
-	root := a.root()
+	a := output.NewEnv(in, out, errs)
+	root := NewRoot(a)
 	if len(args) == 1 && args[0] == "--version" {
 		args = []string{"version"} // as everybody else's programs have it
 	}
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(a.out)
-	root.SetErr(a.err)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
 	c, err := noSuch(root, args)
 	if err == nil {
 		c, err = root.ExecuteContextC(ctx)
@@ -53,78 +51,24 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, errQuiet):
+	case errors.Is(err, output.ErrQuiet):
 		return exitFailed
 	}
-	fmt.Fprintf(a.err, "messkit: error: %s\n", terminal.CleanLines(err.Error()))
-	if h, ok := errors.AsType[*hinted](err); ok {
-		fmt.Fprintf(a.err, "messkit: hint: %s\n", terminal.Clean(h.hint))
+	fmt.Fprintf(a.Err, "messkit: error: %s\n", terminal.CleanLines(err.Error()))
+	if h, ok := errors.AsType[*output.HintError](err); ok {
+		fmt.Fprintf(a.Err, "messkit: hint: %s\n", terminal.Clean(h.Hint))
 	}
-	if wrong, ok := errors.AsType[*usageError](err); ok || !a.ran {
+	if wrong, ok := errors.AsType[*output.UsageError](err); ok || !a.Began {
 		if ok {
-			c = wrong.command
+			c = wrong.Command
 		}
-		fmt.Fprintf(a.err, "messkit: hint: usage: %s; %s --help shows an example\n", c.UseLine(), c.CommandPath())
+		fmt.Fprintf(a.Err, "messkit: hint: usage: %s; %s --help shows an example\n", c.UseLine(), c.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// app is what all commands share.
-type app struct {
-	in  io.Reader
-	out io.Writer
-	err io.Writer
-	raw io.Writer // out for the bytes of a file
-	ran bool      // the command line was right, and the command has begun
-
-	screen *os.File          // the terminal that out is; nil: it is none
-	shows  *terminal.Display // what it can show; nil: not asked yet
-}
-
-// newApp cleans all text that is printed, wherever it comes from and wherever it
-// goes. Only files are printed raw.
-func newApp(in io.Reader, out, errs io.Writer) *app {
-	a := &app{in: in, out: terminal.Cleaner{To: out}, err: terminal.Cleaner{To: errs}, raw: out}
-	if f, ok := out.(*os.File); ok && terminal.IsTerminal(f) && os.Getenv("TERM") != "dumb" {
-		a.screen = f // lines are drawn in place there
-	}
-	return a
-}
-
-// columns are those of the terminal now.
-func (a *app) columns() int {
-	n, _ := terminal.Size(a.screen)
-	return n
-}
-
-// errQuiet ends with exit code 1 where everything has been said.
-var errQuiet = errors.New("failed")
-
-// usageError is a command line with a value that cannot be.
-type usageError struct {
-	error
-	command *cobra.Command
-}
-
-// usage is an error of the command line that c found after it had begun.
-func usage(c *cobra.Command, format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...), c}
-}
-
-// hinted is an error with what helps against it.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h *hinted) Unwrap() error { return h.error }
-
-func hint(err error, format string, args ...any) error {
-	return &hinted{err, fmt.Sprintf(format, args...)}
-}
-
-func (a *app) root() *cobra.Command {
+func NewRoot(a *output.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "messkit COMMAND",
 		Short: "Safe hands in the physical world for AI agents",
@@ -137,18 +81,18 @@ It carries an exchange of its own, so that one board is a whole system.`,
 		SilenceUsage:  true,
 	}
 	root.AddCommand(
-		a.runCommand(), a.exchangeCommand(),
-		a.askCommand(), a.replyCommand(), a.cancelCommand(), a.lsCommand(), a.showCommand(), a.watchCommand(),
-		a.threadCommand(), a.archiveCommand(), a.journalCommand(), a.statusCommand(),
-		a.lockCommand(), a.unlockCommand(), a.unreserveCommand(), a.armCommand(), a.disarmCommand(),
-		a.stopCommand(), a.clearCommand(), a.holdCommand(), a.resumeCommand(), a.forgetCommand(), a.mcpCommand(), a.meshCommand(),
-		a.consoleCommand(), a.inviteCommand(),
-		a.keysCommand(), a.webhooksCommand(), a.refusedCommand(), a.planCommand(), a.devicesCommand(), a.discoverCommand(), a.initCommand(), a.capabilitiesCommand(),
-		a.checkCommand(), a.doctorCommand(), a.simulateFleetCommand(), a.versionCommand(), a.guardCommand(), a.pictureCommand(), a.completionCommand(),
+		runCommand(a), exchangeCommand(a),
+		askCommand(a), replyCommand(a), cancelCommand(a), ListCommand(a), showCommand(a), watchCommand(a),
+		threadCommand(a), archiveCommand(a), journalCommand(a), statusCommand(a),
+		lockCommand(a), unlockCommand(a), unreserveCommand(a), armCommand(a), disarmCommand(a),
+		stopCommand(a), clearCommand(a), holdCommand(a), resumeCommand(a), forgetCommand(a), mcpCommand(a), meshCommand(a),
+		consoleCommand(a), inviteCommand(a),
+		keysCommand(a), webhooksCommand(a), refusedCommand(a), planCommand(a), devicesCommand(a), discoverCommand(a), initCommand(a), capabilitiesCommand(a),
+		checkCommand(a), doctorCommand(a), simulateFleetCommand(a), versionCommand(a), guardCommand(a), pictureCommand(a), completionCommand(a),
 	)
 	addCompletions(root)
 	plainArgs(root)
-	a.noteRuns(root)
+	noteRuns(a, root)
 	return root
 }
 
@@ -165,15 +109,15 @@ func endSoon() {
 
 // noteRuns has every command say when it begins: until then, what is wrong is
 // the command line.
-func (a *app) noteRuns(parent *cobra.Command) {
+func noteRuns(a *output.Env, parent *cobra.Command) {
 	for _, c := range parent.Commands() {
-		a.noteRuns(c)
+		noteRuns(a, c)
 		run := c.RunE
 		if run == nil {
 			continue
 		}
 		c.RunE = func(c *cobra.Command, args []string) error {
-			a.ran = true
+			a.Began = true
 			slow := c.Name() == "doctor" || c.Name() == "simulate-fleet" // what they have begun takes longer to end
 			if c.Flags().Lookup("url") != nil && !slow {                 // it has no devices to make safe
 				defer context.AfterFunc(c.Context(), endSoon)()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/manual"
 )
 
@@ -24,7 +25,7 @@ func every(f func(*cobra.Command)) {
 			f(c)
 		}
 	}
-	walk((&app{out: &bytes.Buffer{}}).root())
+	walk(NewRoot(&output.Env{Out: &bytes.Buffer{}}))
 }
 
 // Every command says what it does, and shows how it is used, in words that it
@@ -57,7 +58,7 @@ func checkExample(t *testing.T, c *cobra.Command, line string) {
 		return
 	}
 	line = strings.FieldsFunc(line, func(r rune) bool { return r == '|' || r == '>' || r == ')' })[0]
-	root := (&app{out: &bytes.Buffer{}}).root()
+	root := NewRoot(&output.Env{Out: &bytes.Buffer{}})
 	found, rest, err := root.Find(words(line))
 	if err != nil {
 		t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
@@ -87,7 +88,7 @@ func words(line string) (list []string) {
 // the pages are kept there: make man.
 func TestTheManual(t *testing.T) {
 	dir := t.TempDir()
-	build := version
+	build := output.Version
 	if keep := os.Getenv("MESSKIT_MAN"); keep != "" {
 		dir, build = keep, os.Getenv("MESSKIT_VERSION")
 	}
@@ -95,7 +96,7 @@ func TestTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := manual.Pages((&app{out: &bytes.Buffer{}}).root(), build, home)
+	pages := manual.Pages(NewRoot(&output.Env{Out: &bytes.Buffer{}}), build, home)
 	if err := manual.Write(dir, pages); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/mcp"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
 )
@@ -30,7 +31,7 @@ const mcpPath = "/mcp"
 // modelID is the actor for whom messkit mcp asks, unless it is given a key.
 const modelID = "mcp"
 
-func (a *app) mcpCommand() *cobra.Command {
+func mcpCommand(a *output.Env) *cobra.Command {
 	var k client
 	var r running
 	c := &cobra.Command{
@@ -47,7 +48,7 @@ confirmed by the model. --key-file gives it another one.`,
   {"mcpServers": {"messkit": {"command": "messkit", "args": ["mcp"]}}}   in the client's configuration`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return k.unreachable(a.mcp(c.Context(), &k, &r))
+			return k.unreachable(runMCP(c.Context(), a, &k, &r))
 		},
 	}
 	k.flags(c)
@@ -58,28 +59,28 @@ confirmed by the model. --key-file gives it another one.`,
 	return c
 }
 
-// mcp serves until standard input ends. That the exchange is not there yet is
+// runMCP serves until standard input ends. That the exchange is not there yet is
 // told, here and to the model, and is no reason to end: it may come.
-func (a *app) mcp(ctx context.Context, k *client, r *running) error {
-	log := r.logger(a.err)
+func runMCP(ctx context.Context, a *output.Env, k *client, r *running) error {
+	log := r.logger(a.Err)
 	x, own, err := k.openModel(log)
 	if err != nil {
 		return err
 	}
 	d := &distant{x, k, own}
 	if why := own.missing(); why != nil {
-		fmt.Fprintf(a.err, "messkit: %v\n", why)
+		fmt.Fprintf(a.Err, "messkit: %v\n", why)
 	}
 	if h, err := x.Health(ctx); err != nil {
-		fmt.Fprintf(a.err, "messkit: %v\n", worded(k.unreachable(err)))
+		fmt.Fprintf(a.Err, "messkit: %v\n", worded(k.unreachable(err)))
 	} else {
 		log.Info("ready", "exchange", h.Exchange, "version", h.Version)
 	}
-	in, ok := a.in.(io.ReadCloser)
+	in, ok := a.In.(io.ReadCloser)
 	if !ok {
-		in = io.NopCloser(a.in)
+		in = io.NopCloser(a.In)
 	}
-	return mcp.New(d, version, log).Serve(ctx, in, noClose{a.raw})
+	return mcp.New(d, output.Version, log).Serve(ctx, in, noClose{a.Raw})
 }
 
 type noClose struct{ io.Writer }
@@ -199,12 +200,12 @@ type distant struct {
 
 // worded makes of an error and what helps against it one text.
 func worded(err error) error {
-	h, ok := errors.AsType[*hinted](err)
+	h, ok := errors.AsType[*output.HintError](err)
 	if !ok {
 		return err
 	}
-	text := fmt.Sprintf("%v; %s", h.error, h.hint)
-	if r, ok := errors.AsType[*mess.Refusal](h.error); ok {
+	text := fmt.Sprintf("%v; %s", h.Unwrap(), h.Hint)
+	if r, ok := errors.AsType[*mess.Refusal](h.Unwrap()); ok {
 		c := *r
 		c.Text = text
 		return &c

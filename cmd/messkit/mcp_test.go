@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // mcpClient is the folder of the official TypeScript client of MCP, "" where it
@@ -116,7 +117,7 @@ func TestTheGuideOfMCP(t *testing.T) {
 				}
 				continue
 			}
-			c, rest, err := new(app).root().Find(s.Args)
+			c, rest, err := NewRoot(new(output.Env)).Find(s.Args)
 			if err != nil || s.Command != "messkit" || c.Name() != "mcp" || c.ParseFlags(rest) != nil {
 				t.Errorf("%s %v: %v", s.Command, s.Args, err)
 			}

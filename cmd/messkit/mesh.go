@@ -12,10 +12,11 @@ import (
 
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) meshCommand() *cobra.Command {
+func meshCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mesh",
 		Short: "Speak with other agents of a mesh (MESH 1.0)",
@@ -24,7 +25,7 @@ its peers, asks several of them at once, and shows what was sent and what was no
 delivered. It needs the operator's key. docs/mesh.md tells more.`,
 		Example: "  messkit mesh send hub notification \"The fridge is full\"",
 	}
-	c.AddCommand(a.meshSendCommand(), a.meshRallyCommand(), a.meshStatusCommand(), a.meshRotateCommand(), a.meshLettersCommand(), a.meshAuditCommand())
+	c.AddCommand(meshSendCommand(a), meshRallyCommand(a), meshStatusCommand(a), meshRotateCommand(a), meshLettersCommand(a), meshAuditCommand(a))
 	return c
 }
 
@@ -39,7 +40,7 @@ func (k *client) withAgent(f func(meshAgent) error) error {
 	}
 	err = f(meshAgent{x})
 	if errors.Is(err, mess.Unknown) && k.isOff(err) {
-		return hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/mesh.md)")
+		return output.Hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/mesh.md)")
 	}
 	return k.unreachable(err)
 }
@@ -64,12 +65,12 @@ func patienceOf(c *cobra.Command, text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, usage(c, "--wait: %q is no time; write seconds, or 8m", text)
+		return 0, output.Usagef(c, "--wait: %q is no time; write seconds, or 8m", text)
 	}
 	return d, nil
 }
 
-func (a *app) meshStatusCommand() *cobra.Command {
+func meshStatusCommand(a *output.Env) *cobra.Command {
 	var k client
 	var asJSON bool
 	c := &cobra.Command{
@@ -84,9 +85,9 @@ func (a *app) meshStatusCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return a.json(r.Status)
+					return a.JSON(r.Status)
 				}
-				return a.meshStatus(r.Status)
+				return meshStatus(a, r.Status)
 			})
 		},
 	}
@@ -95,7 +96,7 @@ func (a *app) meshStatusCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) meshRotateCommand() *cobra.Command {
+func meshRotateCommand(a *output.Env) *cobra.Command {
 	var k client
 	var alone bool
 	c := &cobra.Command{
@@ -112,11 +113,11 @@ beside it, so that peers can change one after the other. When all have changed, 
 				if err != nil {
 					return err
 				}
-				text := "a new token stands first in " + printable(r.Status.TokenFile) + "; the old one counts too, until messkit mesh rotate --drop-old"
+				text := "a new token stands first in " + output.Printable(r.Status.TokenFile) + "; the old one counts too, until messkit mesh rotate --drop-old"
 				if alone {
-					text = "only the newest token counts, the first in " + printable(r.Status.TokenFile)
+					text = "only the newest token counts, the first in " + output.Printable(r.Status.TokenFile)
 				}
-				_, err = fmt.Fprintln(a.out, text)
+				_, err = fmt.Fprintln(a.Out, text)
 				return err
 			})
 		},
@@ -126,32 +127,32 @@ beside it, so that peers can change one after the other. When all have changed, 
 	return c
 }
 
-func (a *app) meshStatus(s *mesh.Status) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	p := printer{out: w}
-	p.printf("agent\t%s\t%s\n", s.Agent, s.URL)
+func meshStatus(a *output.Env, s *mesh.Status) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
+	p.Printf("agent\t%s\t%s\n", s.Agent, s.URL)
 	if s.TokenFile != "" {
-		p.printf("token\t%s\tpeers show what is in this file\n", s.TokenFile)
+		p.Printf("token\t%s\tpeers show what is in this file\n", s.TokenFile)
 	}
 	for _, one := range s.Peers {
 		up := "not asked yet"
 		if one.Reachable != nil {
 			up = map[bool]string{true: fmt.Sprintf("reachable, %d ms", one.LatencyMS), false: "not reachable"}[*one.Reachable] + " at " + one.LastProbe.Local().Format(time.TimeOnly)
 		}
-		p.printf("peer\t%s\t%s\tcircuit %s\t%s", printable(one.Name), printable(one.URL), one.Breaker, up)
+		p.Printf("peer\t%s\t%s\tcircuit %s\t%s", output.Printable(one.Name), output.Printable(one.URL), one.Breaker, up)
 		if one.Letters > 0 {
-			p.printf("\t%s", count(one.Letters, "dead letter"))
+			p.Printf("\t%s", output.Count(one.Letters, "dead letter"))
 		}
-		p.printf("\n")
+		p.Printf("\n")
 	}
 	for _, i := range s.Incidents {
-		p.printf("incident\t%s\t%s\t%s\tsince %s\n", printable(i.ID), printable(i.Scope), count(i.AlertCount, "alert"), i.FirstSeen.Local().Format(time.DateTime))
+		p.Printf("incident\t%s\t%s\t%s\tsince %s\n", output.Printable(i.ID), output.Printable(i.Scope), output.Count(i.AlertCount, "alert"), i.FirstSeen.Local().Format(time.DateTime))
 	}
 	for _, one := range s.Asks {
-		p.printf("request\t%s\t%s\t%s\n", printable(one.ID), printable(one.To), stateOf(one))
+		p.Printf("request\t%s\t%s\t%s\n", output.Printable(one.ID), output.Printable(one.To), stateOf(one))
 	}
-	if p.err != nil {
-		return p.err
+	if p.Err != nil {
+		return p.Err
 	}
 	return w.Flush()
 }
@@ -160,11 +161,11 @@ func (a *app) meshStatus(s *mesh.Status) error {
 func stateOf(a mesh.Asked) string {
 	switch {
 	case a.Result != nil && a.Result.Status != "":
-		return printable(a.Result.Status)
+		return output.Printable(a.Result.Status)
 	case a.Result != nil:
 		return "answered"
 	case a.Failed != "":
-		return printable(a.Failed)
+		return output.Printable(a.Failed)
 	case openQuestions(a) > 0:
 		return "asks something"
 	case a.Acked != "":
@@ -172,7 +173,7 @@ func stateOf(a mesh.Asked) string {
 	case a.Delivery == "":
 		return "on its way"
 	case a.Delivery != "sent":
-		return "not delivered: " + printable(a.Delivery)
+		return "not delivered: " + output.Printable(a.Delivery)
 	}
 	return "waits for the answer"
 }
@@ -186,7 +187,7 @@ func openQuestions(a mesh.Asked) (n int) {
 	return n
 }
 
-func (a *app) meshAuditCommand() *cobra.Command {
+func meshAuditCommand(a *output.Env) *cobra.Command {
 	var k client
 	var asJSON bool
 	o := mesh.Order{Do: "audit"}
@@ -202,15 +203,15 @@ func (a *app) meshAuditCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return a.json(r.Audit)
+					return a.JSON(r.Audit)
 				}
-				w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-				p := printer{out: w}
+				w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+				p := output.Printer{Out: w}
 				for _, l := range r.Audit {
-					p.printf("%s\t%s > %s\t%s\t%s\t%s\t%s\t%s\n", printable(l.TS), printable(l.From), printable(l.To), printable(l.Type), printable(l.Status), printable(l.ID), printable(l.Subject), printable(l.Detail))
+					p.Printf("%s\t%s > %s\t%s\t%s\t%s\t%s\t%s\n", output.Printable(l.TS), output.Printable(l.From), output.Printable(l.To), output.Printable(l.Type), output.Printable(l.Status), output.Printable(l.ID), output.Printable(l.Subject), output.Printable(l.Detail))
 				}
-				if p.err != nil {
-					return p.err
+				if p.Err != nil {
+					return p.Err
 				}
 				return w.Flush()
 			})
@@ -225,7 +226,7 @@ func (a *app) meshAuditCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) meshLettersCommand() *cobra.Command {
+func meshLettersCommand(a *output.Env) *cobra.Command {
 	var k client
 	var asJSON bool
 	c := &cobra.Command{
@@ -242,18 +243,18 @@ are sent again by themselves, every minute until their time to live is over.`,
 					return err
 				}
 				if asJSON {
-					return a.json(map[string]any{"messages": r.Letters})
+					return a.JSON(map[string]any{"messages": r.Letters})
 				}
-				w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-				p := printer{out: w}
+				w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+				p := output.Printer{Out: w}
 				for _, l := range r.Letters {
-					p.printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), printable(l.To), printable(l.ID), printable(l.FailReason), count(l.Attempts, "attempt"))
+					p.Printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), output.Printable(l.To), output.Printable(l.ID), output.Printable(l.FailReason), output.Count(l.Attempts, "attempt"))
 				}
 				if len(r.Letters) == 0 {
-					p.printf("there are none\n")
+					p.Printf("there are none\n")
 				}
-				if p.err != nil {
-					return p.err
+				if p.Err != nil {
+					return p.Err
 				}
 				return w.Flush()
 			})
@@ -261,11 +262,11 @@ are sent again by themselves, every minute until their time to live is over.`,
 	}
 	k.flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.AddCommand(a.meshReplayCommand(), a.meshDropCommand())
+	c.AddCommand(meshReplayCommand(a), meshDropCommand(a))
 	return c
 }
 
-func (a *app) meshReplayCommand() *cobra.Command {
+func meshReplayCommand(a *output.Env) *cobra.Command {
 	var k client
 	o := mesh.Order{Do: "replay"}
 	c := &cobra.Command{
@@ -282,12 +283,12 @@ func (a *app) meshReplayCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "%s delivered\n", count(r.Sent, "message"))
+				fmt.Fprintf(a.Out, "%s delivered\n", output.Count(r.Sent, "message"))
 				for _, one := range r.Failed {
-					fmt.Fprintf(a.out, "not delivered: %s\n", printable(one))
+					fmt.Fprintf(a.Out, "not delivered: %s\n", output.Printable(one))
 				}
 				if len(r.Failed) > 0 {
-					return errQuiet
+					return output.ErrQuiet
 				}
 				return nil
 			})
@@ -299,7 +300,7 @@ func (a *app) meshReplayCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) meshDropCommand() *cobra.Command {
+func meshDropCommand(a *output.Env) *cobra.Command {
 	var k client
 	o := mesh.Order{Do: "drop"}
 	c := &cobra.Command{
@@ -312,7 +313,7 @@ func (a *app) meshDropCommand() *cobra.Command {
 			return k.withAgent(func(x meshAgent) error {
 				r, err := x.do(c.Context(), o)
 				if err == nil {
-					_, err = fmt.Fprintf(a.out, "%s dropped\n", count(r.Sent, "message"))
+					_, err = fmt.Fprintf(a.Out, "%s dropped\n", output.Count(r.Sent, "message"))
 				}
 				return err
 			})

@@ -11,6 +11,7 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/httpapi"
 	"github.com/messkit/messkit/exchange/mesh"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // openMESH makes the MESH door of an exchange.
@@ -24,7 +25,7 @@ func (e *ownExchange) openMESH(ctx context.Context, cfg *exchangeConfig, secure 
 		base = "https://" + reachable(addr)
 	}
 	return mesh.Open(ctx, e.x, cfg.MESH, mesh.Options{
-		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: version, YesNo: catalog.MatchYesNo, Storage: e.storage, Notice: e.hooks.News,
+		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: output.Version, YesNo: catalog.MatchYesNo, Storage: e.storage, Notice: e.hooks.News,
 	}, log)
 }
 

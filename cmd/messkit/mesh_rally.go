@@ -12,10 +12,11 @@ import (
 
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/mesh/state"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/wait"
 )
 
-func (a *app) meshRallyCommand() *cobra.Command {
+func meshRallyCommand(a *output.Env) *cobra.Command {
 	var s meshSending
 	show := ""
 	c := &cobra.Command{
@@ -43,10 +44,10 @@ asks the next round of a conversation, and --show shows one.`,
 					if err != nil {
 						return err
 					}
-					return a.rallied(&s, r.Conversation, 0, true)
+					return printRally(a, &s, r.Conversation, 0, true)
 				}
 				s.To, s.Body = args[0], args[1]
-				return a.meshRally(c.Context(), x, &s, patience)
+				return meshRally(c.Context(), a, x, &s, patience)
 			})
 		},
 	}
@@ -64,7 +65,7 @@ asks the next round of a conversation, and --show shows one.`,
 // rallyLook is how often is looked for answers.
 const rallyLook = 300 * time.Millisecond
 
-func (a *app) meshRally(ctx context.Context, x meshAgent, s *meshSending, patience time.Duration) error {
+func meshRally(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, patience time.Duration) error {
 	if s.TTL == 0 && patience > 0 {
 		s.TTL = int64((patience + time.Second - 1) / time.Second)
 	}
@@ -76,9 +77,9 @@ func (a *app) meshRally(ctx context.Context, x meshAgent, s *meshSending, patien
 	c := r.Conversation
 	if patience == 0 {
 		if s.asJSON {
-			return a.json(c)
+			return a.JSON(c)
 		}
-		_, err := fmt.Fprintf(a.out, "%s: asked %s\n", c.ID, strings.Join(c.Participants, ", "))
+		_, err := fmt.Fprintf(a.Out, "%s: asked %s\n", c.ID, strings.Join(c.Participants, ", "))
 		return err
 	}
 	waiting, cancel := context.WithTimeout(ctx, patience)
@@ -91,7 +92,7 @@ func (a *app) meshRally(ctx context.Context, x meshAgent, s *meshSending, patien
 		}
 		c = r.Conversation
 		if !s.asJSON {
-			if err := a.rallied(s, c, told, false); err != nil {
+			if err := printRally(a, s, c, told, false); err != nil {
 				return err
 			}
 			told = len(c.Responses)
@@ -103,18 +104,18 @@ func (a *app) meshRally(ctx context.Context, x meshAgent, s *meshSending, patien
 		}
 		c.Status = "timeout"
 	}
-	return a.rallied(s, c, told, true)
+	return printRally(a, s, c, told, true)
 }
 
-// rallied prints the answers after the first told, and in the end who is missing.
-func (a *app) rallied(s *meshSending, c *state.Conversation, told int, end bool) error {
+// printRally prints the answers after the first told, and in the end who is missing.
+func printRally(a *output.Env, s *meshSending, c *state.Conversation, told int, end bool) error {
 	if s.asJSON {
-		if err := a.json(c); err != nil {
+		if err := a.JSON(c); err != nil {
 			return err
 		}
 	} else {
 		for _, one := range c.Responses[min(told, len(c.Responses)):] {
-			if _, err := fmt.Fprintf(a.out, "%s: %s\n", printable(one.From), printableLines(one.Body)); err != nil {
+			if _, err := fmt.Fprintf(a.Out, "%s: %s\n", output.Printable(one.From), output.PrintableLines(one.Body)); err != nil {
 				return err
 			}
 		}
@@ -131,6 +132,6 @@ func (a *app) rallied(s *meshSending, c *state.Conversation, told int, end bool)
 	if len(missing) == 0 {
 		return nil
 	}
-	fmt.Fprintf(a.err, "%s: no answer from %s\n", c.ID, printable(strings.Join(missing, ", ")))
-	return errors.Join(errQuiet)
+	fmt.Fprintf(a.Err, "%s: no answer from %s\n", c.ID, output.Printable(strings.Join(missing, ", ")))
+	return errors.Join(output.ErrQuiet)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/mesh"
 	meshwire "github.com/messkit/messkit/exchange/mesh/wire"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -29,7 +30,7 @@ type meshSending struct {
 	asJSON, later                bool
 }
 
-func (a *app) meshSendCommand() *cobra.Command {
+func meshSendCommand(a *output.Env) *cobra.Command {
 	var s meshSending
 	c := &cobra.Command{
 		Use:   "send PEER TYPE [TEXT]",
@@ -51,7 +52,7 @@ files; it fails where the peer says that it was not done.`,
 			if err != nil {
 				return err
 			}
-			return s.withAgent(func(x meshAgent) error { return a.meshSend(c.Context(), x, &s, patience) })
+			return s.withAgent(func(x meshAgent) error { return meshSend(c.Context(), a, x, &s, patience) })
 		},
 	}
 	s.flags(c)
@@ -83,9 +84,9 @@ func (s *meshSending) read(c *cobra.Command) (time.Duration, error) {
 	case err != nil:
 		return 0, err
 	case patience > 0 && s.Type != meshwire.Request:
-		return 0, usage(c, "--wait: only a request has an answer")
+		return 0, output.Usagef(c, "--wait: only a request has an answer")
 	case s.metadata != "" && !json.Valid([]byte(s.metadata)):
-		return 0, usage(c, "--metadata: is no JSON")
+		return 0, output.Usagef(c, "--metadata: is no JSON")
 	}
 	if s.metadata != "" {
 		s.Metadata = json.RawMessage(s.metadata)
@@ -120,7 +121,7 @@ func (s *meshSending) read(c *cobra.Command) (time.Duration, error) {
 }
 
 // meshSend sends, and tells what came of it.
-func (a *app) meshSend(ctx context.Context, x meshAgent, s *meshSending, patience time.Duration) error {
+func meshSend(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, patience time.Duration) error {
 	r, err := x.do(ctx, mesh.Order{Do: "send", Send: &s.Sending})
 	if err != nil {
 		return err
@@ -132,34 +133,34 @@ func (a *app) meshSend(ctx context.Context, x meshAgent, s *meshSending, patienc
 		var err error
 		switch {
 		case patience > 0:
-			one, err = a.meshAnswer(ctx, x, s, t, patience)
+			one, err = meshAnswer(ctx, a, x, s, t, patience)
 		case s.later:
 			one = mesh.Asked{ID: t.ID, To: t.To}
 			if !s.asJSON {
-				_, err = fmt.Fprintf(a.out, "%s to %s\n", t.ID, t.To)
+				_, err = fmt.Fprintf(a.Out, "%s to %s\n", t.ID, t.To)
 			}
 		default:
-			one, err = a.meshDelivered(ctx, x, s, t)
+			one, err = meshDelivered(ctx, a, x, s, t)
 		}
-		if err != nil && !errors.Is(err, errQuiet) {
+		if err != nil && !errors.Is(err, output.ErrQuiet) {
 			return err
 		}
 		failed = errors.Join(failed, err)
 		results = append(results, one)
 	}
 	if s.asJSON {
-		if err := a.json(results); err != nil {
+		if err := a.JSON(results); err != nil {
 			return err
 		}
 	}
 	if failed != nil {
-		return errQuiet
+		return output.ErrQuiet
 	}
 	return nil
 }
 
 // meshDelivered waits until a message is delivered or given up.
-func (a *app) meshDelivered(ctx context.Context, x meshAgent, s *meshSending, t mesh.Taken) (mesh.Asked, error) {
+func meshDelivered(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, t mesh.Taken) (mesh.Asked, error) {
 	for {
 		r, err := x.do(ctx, mesh.Order{Do: "delivered", ID: t.ID, Peer: t.To})
 		if err != nil {
@@ -171,22 +172,22 @@ func (a *app) meshDelivered(ctx context.Context, x meshAgent, s *meshSending, t 
 		}
 		if s.asJSON {
 			if one.Lost() {
-				return one, errQuiet
+				return one, output.ErrQuiet
 			}
 			return one, nil
 		}
 		if one.Lost() {
-			_, err = fmt.Fprintf(a.out, "%s to %s: not delivered: %s: %s\n", t.ID, t.To, printable(one.Delivery), printable(one.Why))
-			return one, errors.Join(err, errQuiet)
+			_, err = fmt.Fprintf(a.Out, "%s to %s: not delivered: %s: %s\n", t.ID, t.To, output.Printable(one.Delivery), output.Printable(one.Why))
+			return one, errors.Join(err, output.ErrQuiet)
 		}
-		_, err = fmt.Fprintf(a.out, "%s to %s: %s\n", t.ID, t.To, strings.ReplaceAll(printable(one.Delivery), "_", " "))
+		_, err = fmt.Fprintf(a.Out, "%s to %s: %s\n", t.ID, t.To, strings.ReplaceAll(output.Printable(one.Delivery), "_", " "))
 		return one, err
 	}
 }
 
 // meshAnswer waits for the answer to a request, and shows what the peer says
 // meanwhile.
-func (a *app) meshAnswer(ctx context.Context, x meshAgent, s *meshSending, t mesh.Taken, patience time.Duration) (mesh.Asked, error) {
+func meshAnswer(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, t mesh.Taken, patience time.Duration) (mesh.Asked, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var one mesh.Asked
@@ -194,8 +195,8 @@ func (a *app) meshAnswer(ctx context.Context, x meshAgent, s *meshSending, t mes
 	for {
 		r, err := x.do(ctx, mesh.Order{Do: "await", ID: t.ID, Seen: asked})
 		if ctx.Err() != nil {
-			fmt.Fprintf(a.err, "%s: no answer from %s within %v; messkit mesh status shows it when it comes\n", t.ID, t.To, patience)
-			return one, errQuiet
+			fmt.Fprintf(a.Err, "%s: no answer from %s within %v; messkit mesh status shows it when it comes\n", t.ID, t.To, patience)
+			return one, output.ErrQuiet
 		}
 		if err != nil {
 			return one, err
@@ -203,31 +204,31 @@ func (a *app) meshAnswer(ctx context.Context, x meshAgent, s *meshSending, t mes
 		one = *r.Asked
 		if one.Acked != acked && !s.asJSON {
 			acked = one.Acked
-			fmt.Fprintf(a.err, "%s: %s\n", t.To, printableLines(acked))
+			fmt.Fprintf(a.Err, "%s: %s\n", t.To, output.PrintableLines(acked))
 		}
 		for ; asked < len(one.Questions); asked++ {
 			q := one.Questions[asked]
-			fmt.Fprintf(a.err, "%s asks: %s\nmesskit mesh send %s response \"...\" --correlation-id %s\n", t.To, printableLines(q.Text), t.To, printable(q.ID))
+			fmt.Fprintf(a.Err, "%s asks: %s\nmesskit mesh send %s response \"...\" --correlation-id %s\n", t.To, output.PrintableLines(q.Text), t.To, output.Printable(q.ID))
 		}
 		switch {
 		case one.Result != nil:
-			return one, a.meshResult(ctx, x, s, &one)
+			return one, meshResult(ctx, a, x, s, &one)
 		case one.Failed != "":
-			fmt.Fprintf(a.err, "%s: %s\n", t.To, printable(one.Failed))
-			return one, errQuiet
+			fmt.Fprintf(a.Err, "%s: %s\n", t.To, output.Printable(one.Failed))
+			return one, output.ErrQuiet
 		case one.Lost() && one.Delivery != "":
-			fmt.Fprintf(a.err, "%s: not delivered: %s: %s\n", t.To, printable(one.Delivery), printable(one.Why))
-			return one, errQuiet
+			fmt.Fprintf(a.Err, "%s: not delivered: %s: %s\n", t.To, output.Printable(one.Delivery), output.Printable(one.Why))
+			return one, output.ErrQuiet
 		}
 	}
 }
 
 // meshResult prints an answer and saves its files. What was not done is a
 // failure.
-func (a *app) meshResult(ctx context.Context, x meshAgent, s *meshSending, one *mesh.Asked) error {
+func meshResult(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, one *mesh.Asked) error {
 	r := one.Result
 	if !s.asJSON {
-		if _, err := fmt.Fprintln(a.out, printableLines(r.Body)); err != nil {
+		if _, err := fmt.Fprintln(a.Out, output.PrintableLines(r.Body)); err != nil {
 			return err
 		}
 	}
@@ -248,16 +249,16 @@ func (a *app) meshResult(ctx context.Context, x meshAgent, s *meshSending, one *
 		if !s.asJSON {
 			about := ""
 			if text := r.Descriptions[name]; text != "" {
-				about = ": " + printable(text)
+				about = ": " + output.Printable(text)
 			}
-			fmt.Fprintf(a.out, "saved %s (%d bytes)%s\n", printable(to), len(got.Data), about)
+			fmt.Fprintf(a.Out, "saved %s (%d bytes)%s\n", output.Printable(to), len(got.Data), about)
 		}
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(a.err, "not there: %s\n", printable(note))
+		fmt.Fprintf(a.Err, "not there: %s\n", output.Printable(note))
 	}
 	if code := mess.Code(r.Status); code.Terminal() && code != mess.Completed {
-		return errQuiet
+		return output.ErrQuiet
 	}
 	return nil
 }

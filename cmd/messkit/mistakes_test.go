@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -85,7 +86,7 @@ func checked(t *testing.T, text string) string {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(file, quiet)
+	c, err := load(file, output.NoLog)
 	if err = merge(err, c.folders(func(string) {})); err != nil {
 		return strings.ReplaceAll(err.Error(), filepath.Dir(file)+"/", "")
 	}

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // cannotBe are values that keys cannot have, beside those of another kind, each with
@@ -176,8 +178,8 @@ func TestEveryKeyHasItsRange(t *testing.T) {
 	for path, values := range deviceLimitsCannotBe {
 		all["devices.{}.limits."+path] = values
 	}
-	for _, path := range sorted(all) {
-		for _, value := range sorted(all[path]) {
+	for _, path := range output.SortedKeys(all) {
+		for _, value := range output.SortedKeys(all[path]) {
 			text, line := withValue(path, value)
 			says := checked(t, text)
 			if want := all[path][value]; !strings.Contains(says, want) || !strings.Contains("\n"+says, "\nf.yaml:") {

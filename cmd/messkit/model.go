@@ -7,6 +7,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // confirmJSON is how plans with risk are confirmed, and whether that keeps a model
@@ -41,7 +42,7 @@ func (c confirmJSON) warning() string {
 }
 
 // checkConfirm asks the exchange that runs how plans with risk are confirmed.
-func (k *client) checkConfirm(ctx context.Context) []finding {
+func (k *client) checkConfirm(ctx context.Context) []output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	key, err := readKey(k.keyFile)
@@ -49,11 +50,11 @@ func (k *client) checkConfirm(ctx context.Context) []finding {
 		return nil // the check of the key tells
 	}
 	var s statusJSON
-	if x, err := remote.New(k.config(key), quiet); err != nil || x.Status(ctx, &s) != nil {
+	if x, err := remote.New(k.config(key), output.NoLog); err != nil || x.Status(ctx, &s) != nil {
 		return nil // the check of the exchange tells; who is no operator is not told more
 	}
 	if says := s.Confirm.warning(); says != "" {
-		return []finding{{What: "confirm", OK: true, Note: true, Says: says}}
+		return []output.CheckResult{{What: "confirm", OK: true, Note: true, Says: says}}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -93,7 +94,7 @@ type mqttDoor struct {
 
 // openMQTT opens the port of the broker of our own, or makes the connection to one
 // elsewhere, and says where it is. Without a door it returns nil.
-func (a *app) openMQTT(ctx context.Context, cfg *exchangeConfig, x *exchange.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (*mqttDoor, error) {
+func openMQTT(ctx context.Context, a *output.Env, cfg *exchangeConfig, x *exchange.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (*mqttDoor, error) {
 	if !cfg.MQTT.elsewhere() && cfg.MQTT.Listen == noBroker {
 		return nil, nil
 	}
@@ -101,13 +102,13 @@ func (a *app) openMQTT(ctx context.Context, cfg *exchangeConfig, x *exchange.Exc
 		log.Warn("there is no MQTT here", "err", err)
 		return nil, nil
 	}
-	d, err := mqtt.New(ctx, x, mqtt.Config{Version: version, MaxAttachment: cfg.MaxAttachment, HomeAssistant: cfg.MQTT.HomeAssistant}, time.Now, log)
+	d, err := mqtt.New(ctx, x, mqtt.Config{Version: output.Version, MaxAttachment: cfg.MaxAttachment, HomeAssistant: cfg.MQTT.HomeAssistant}, time.Now, log)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.MQTT.elsewhere() {
 		o := mqtt.NewOutside(d, mqtt.OutsideConfig{Address: cfg.MQTT.expanded()}, log)
-		_, err := fmt.Fprintf(a.out, "mqtt at the broker %s\n", cfg.MQTT.URL)
+		_, err := fmt.Fprintf(a.Out, "mqtt at the broker %s\n", cfg.MQTT.URL)
 		return &mqttDoor{door: d, run: o.Run, close: func() error { return nil }}, err
 	}
 	l, taken, err := listenMQTT(cfg.MQTT.Listen)
@@ -118,7 +119,7 @@ func (a *app) openMQTT(ctx context.Context, cfg *exchangeConfig, x *exchange.Exc
 		return nil, errors.Join(fmt.Errorf("mqtt: listen: %s is %s, which is beyond this machine; write 127.0.0.1 or tls: self", cfg.MQTT.Listen, l.Addr()), l.Close())
 	}
 	e := mqtt.NewEmbedded(d, k, mqtt.EmbeddedConfig{TLS: secure, Reserved: cfg.reserved, Clients: cfg.MQTT.Clients}, log)
-	_, err = fmt.Fprintf(a.out, "mqtt at %s%s\n", map[bool]string{false: "mqtt://", true: "mqtts://"}[secure != nil]+reachable(l.Addr()), taken)
+	_, err = fmt.Fprintf(a.Out, "mqtt at %s%s\n", map[bool]string{false: "mqtt://", true: "mqtts://"}[secure != nil]+reachable(l.Addr()), taken)
 	return &mqttDoor{door: d, own: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
 }
 
@@ -130,7 +131,7 @@ func listenMQTT(addr string) (l net.Listener, taken string, err error) {
 		return l, "", err
 	}
 	if addr != defaultBroker {
-		return nil, "", hint(err, "another broker may be running there; choose another port with mqtt: listen:, or use that broker with mqtt: url:")
+		return nil, "", output.Hint(err, "another broker may be running there; choose another port with mqtt: listen:, or use that broker with mqtt: url:")
 	}
 	l, err = net.Listen("tcp", "127.0.0.1:0")
 	return l, " (another program has port 1883)", err
@@ -187,13 +188,13 @@ func (c connectConfig) reach(ctx context.Context, executor string) (remote.Healt
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	if !broker.Is(c.URL) {
-		x, err := remote.New(c.remote(""), quiet)
+		x, err := remote.New(c.remote(""), output.NoLog)
 		if err != nil {
 			return remote.Health{}, err
 		}
 		return x.Health(ctx)
 	}
-	id, err := remote.Find(ctx, c.broker(executor, ""), quiet)
+	id, err := remote.Find(ctx, c.broker(executor, ""), output.NoLog)
 	if err == nil && id == "" {
 		err = fmt.Errorf("no exchange is to be found at the broker %s; is it there, and may this executor come in?", c.URL)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // openPort opens the port of the HTTP door. In plain text it is this machine's
@@ -25,7 +26,7 @@ import (
 func (c *exchangeConfig) openPort(secure *tls.Config) (net.Listener, error) {
 	l, err := net.Listen("tcp", c.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, hint(err, "another messkit may be running here; stop it, or choose another port with --listen")
+		return nil, output.Hint(err, "another messkit may be running here; stop it, or choose another port with --listen")
 	} else if err != nil {
 		return nil, err
 	}
@@ -58,11 +59,11 @@ func (c *exchangeConfig) openThreads(ctx context.Context, k *keys.Keys, log *slo
 func notOpened(err error, dir string) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
+		return output.Hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
 	case errors.Is(err, files.ErrInUse):
-		return hint(err, "another messkit uses %s; give this one folders of its own with --data, or with agent: data: and exchange: data:", dir)
+		return output.Hint(err, "another messkit uses %s; give this one folders of its own with --data, or with agent: data: and exchange: data:", dir)
 	case errors.Is(err, fs.ErrPermission):
-		return hint(err, "this user must be able to read and write all of %s; mend that, or choose another folder with --data", dir)
+		return output.Hint(err, "this user must be able to read and write all of %s; mend that, or choose another folder with --data", dir)
 	}
 	return err
 }
@@ -70,7 +71,7 @@ func notOpened(err error, dir string) error {
 // storeNotOpened says what helps where the threads cannot be opened.
 func storeNotOpened(err error, dir string) error {
 	if files.Damaged(err) {
-		return hint(err, "nothing was changed; without %s messkit begins with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
+		return output.Hint(err, "nothing was changed; without %s messkit begins with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
 	}
 	return notOpened(err, dir)
 }

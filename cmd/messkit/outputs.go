@@ -19,6 +19,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -151,7 +152,7 @@ func (o *outputs) openJournal(ctx context.Context, c *config) {
 	j, err := journal.Open(dir)
 	switch {
 	case files.Damaged(err):
-		o.unread = hint(err, "messkit journal check --data %s tells what is wrong with it", c.Agent.Data)
+		o.unread = output.Hint(err, "messkit journal check --data %s tells what is wrong with it", c.Agent.Data)
 	case err != nil:
 		o.unread = notOpened(err, dir)
 	default:

@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // What a driver's page has people write, ask and look up is what the program
@@ -92,8 +93,8 @@ func runs(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	var out bytes.Buffer
-	a := &app{out: &out, err: &out}
-	root := a.root()
+	a := &output.Env{Out: &out, Err: &out}
+	root := NewRoot(a)
 	root.SetArgs(args)
 	err := root.Execute()
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/picture"
 )
 
-func (a *app) pictureCommand() *cobra.Command {
+func pictureCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "picture COMMAND",
 		Short:   "Make pictures fit",
@@ -25,11 +26,11 @@ func (a *app) pictureCommand() *cobra.Command {
 		Example: "  messkit picture fit photo.jpg small.jpg",
 		Args:    cobra.NoArgs,
 	}
-	c.AddCommand(a.pictureFitCommand())
+	c.AddCommand(pictureFitCommand(a))
 	return c
 }
 
-func (a *app) pictureFitCommand() *cobra.Command {
+func pictureFitCommand(a *output.Env) *cobra.Command {
 	var most, frame string
 	var maxPx int
 	var explain bool
@@ -47,13 +48,13 @@ drawn. The first line says which. A - stands for standard input or output.`,
 			lim := picture.Limits{MaxPx: maxPx}
 			var err error
 			if lim.MaxBytes, err = parseSize(most); err != nil {
-				return usage(c, "--max: %w", err)
+				return output.Usagef(c, "--max: %w", err)
 			}
 			f, err := parseFrame(frame)
 			if err != nil {
-				return usage(c, "--frame: %w", err)
+				return output.Usagef(c, "--frame: %w", err)
 			}
-			return a.fitFile(c.Context(), args[0], args[1], f, lim, explain)
+			return fitFile(c.Context(), a, args[0], args[1], f, lim, explain)
 		},
 	}
 	f := c.Flags()
@@ -68,9 +69,9 @@ drawn. The first line says which. A - stands for standard input or output.`,
 const fitGCPercent = 10
 
 // fitFile makes the picture in one file fit, and writes it to another.
-func (a *app) fitFile(ctx context.Context, in, out string, f *picture.Frame, lim picture.Limits, explain bool) error {
+func fitFile(ctx context.Context, a *output.Env, in, out string, f *picture.Frame, lim picture.Limits, explain bool) error {
 	debug.SetGCPercent(fitGCPercent)
-	data, err := a.readPicture(in)
+	data, err := readPicture(a, in)
 	if err != nil {
 		return err
 	}
@@ -84,27 +85,27 @@ func (a *app) fitFile(ctx context.Context, in, out string, f *picture.Frame, lim
 	if err != nil {
 		return err
 	}
-	told := a.out
+	told := a.Out
 	if out == "-" {
-		told = a.err
-		if _, err := a.raw.Write(p.Data); err != nil {
+		told = a.Err
+		if _, err := a.Raw.Write(p.Data); err != nil {
 			return err
 		}
 	} else if err := durable.Replace(out, p.Data); err != nil {
 		return err
 	}
-	pr := printer{out: told}
-	pr.printf("%s: %s, %d x %d pixels, %d bytes\n", out, p.MIME, p.Width, p.Height, len(p.Data))
+	pr := output.Printer{Out: told}
+	pr.Printf("%s: %s, %d x %d pixels, %d bytes\n", out, p.MIME, p.Width, p.Height, len(p.Data))
 	if explain {
-		pr.printf("%s", p.Explain)
+		pr.Printf("%s", p.Explain)
 		for _, did := range p.Did {
-			pr.printf("%-10s %s\n", "did", did)
+			pr.Printf("%-10s %s\n", "did", did)
 		}
 	}
 	if s := shows(p.Look); s != "" {
-		pr.printf("%s\n", s)
+		pr.Printf("%s\n", s)
 	}
-	return pr.err
+	return pr.Err
 }
 
 // shows warns of a picture on which there is nothing to be seen.
@@ -123,8 +124,8 @@ func shows(l picture.Look) string {
 // mostPicture bounds what is read: the largest raw frame.
 const mostPicture = 3*picture.MaxPixels + 1
 
-func (a *app) readPicture(name string) ([]byte, error) {
-	r := a.in
+func readPicture(a *output.Env, name string) ([]byte, error) {
+	r := a.In
 	if name != "-" {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() < mostPicture {
 			return os.ReadFile(name) // which needs no more memory than that

@@ -19,10 +19,11 @@ import (
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/agent/trial"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) planCommand() *cobra.Command {
+func planCommand(a *output.Env) *cobra.Command {
 	var file, lines string
 	var requires, beside []string
 	var asJSON bool
@@ -41,17 +42,17 @@ line of a file, and prints one JSON object a line.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch empty := strings.TrimSpace(strings.Join(args, " ")) == ""; {
 			case lines != "" && (!asJSON || len(args) > 0):
-				return usage(cmd, "--file is for --json, without a request beside it")
+				return output.Usagef(cmd, "--file is for --json, without a request beside it")
 			case lines != "":
-				return a.planLines(file, lines)
+				return planLines(a, file, lines)
 			case empty:
-				return usage(cmd, "the request is empty; say what is wanted")
+				return output.Usagef(cmd, "the request is empty; say what is wanted")
 			}
-			c, err := load(file, quiet)
+			c, err := load(file, output.NoLog)
 			if err != nil {
 				return err
 			}
-			return a.plan(cmd.Context(), c, trial.Request{Intent: strings.Join(args, " "), Requires: requires, Context: beside}, asJSON)
+			return runPlan(cmd.Context(), a, c, trial.Request{Intent: strings.Join(args, " "), Requires: requires, Context: beside}, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -63,9 +64,9 @@ line of a file, and prints one JSON object a line.`,
 	return c
 }
 
-// plan prints what a request would do, and whose devices have answered: those of
+// runPlan prints what a request would do, and whose devices have answered: those of
 // the configuration, or where none was named those of the messkit that runs here.
-func (a *app) plan(ctx context.Context, c *config, r trial.Request, asJSON bool) error {
+func runPlan(ctx context.Context, a *output.Env, c *config, r trial.Request, asJSON bool) error {
 	home, runs := planHome{Config: c.file, Executor: c.Agent.ID}, trial.Answer{}
 	if c.file == "" {
 		var err error
@@ -92,11 +93,11 @@ func (a *app) plan(ctx context.Context, c *config, r trial.Request, asJSON bool)
 			return err
 		}
 		doc["home"] = home
-		return a.json(doc)
+		return a.JSON(doc)
 	}
-	p := printer{out: a.out}
-	p.printf("%s%-13s %s\n", printableLines(runs.Plan.Text)+"\n", "home", printable(home.String()))
-	return p.err
+	p := output.Printer{Out: a.Out}
+	p.Printf("%s%-13s %s\n", output.PrintableLines(runs.Plan.Text)+"\n", "home", output.Printable(home.String()))
+	return p.Err
 }
 
 // planHome says whose devices a plan has.
@@ -143,9 +144,9 @@ func (c *config) planned(ctx context.Context, r trial.Request) (trial.Plan, erro
 // explain prints an outcome. A request that has no plan is not a failure of
 // the command: it has said why.
 func explain(to io.Writer, out capabilities.Outcome, v ruling) error {
-	p := printer{out: to}
+	p := output.Printer{Out: to}
 	line := func(name, format string, args ...any) {
-		p.printf("%-13s %s\n", name, printable(fmt.Sprintf(format, args...)))
+		p.Printf("%-13s %s\n", name, output.Printable(fmt.Sprintf(format, args...)))
 	}
 	switch {
 	case out.Plan != nil:
@@ -203,7 +204,7 @@ func explain(to io.Writer, out capabilities.Outcome, v ruling) error {
 	}
 	how := out.Explain
 	if how.Evidence != "" && out.Plan != nil {
-		line("evidence", "%s, where the device can tell", inWords(how.Evidence))
+		line("evidence", "%s, where the device can tell", output.InWords(how.Evidence))
 	}
 	if how.Template != "" {
 		line("template", "%s", how.Template)
@@ -220,7 +221,7 @@ func explain(to io.Writer, out capabilities.Outcome, v ruling) error {
 	if len(how.Leftover) > 0 {
 		line("left over", "%s", strings.Join(how.Leftover, " "))
 	}
-	return p.err
+	return p.Err
 }
 
 var effects = map[capabilities.Effect]string{
@@ -292,7 +293,7 @@ func (c *config) foresee(req mess.Request, resolve func(*agent.Home) capabilitie
 
 // standing is the gate with all that the executor's data folder tells of it.
 func (c *config) standing() *gate.Gate {
-	g := c.gate(quiet)
+	g := c.gate(output.NoLog)
 	g.Keep(journal.Past(journalDir(c.Agent.Data)), c.home.names())
 	for _, o := range stop.Read(stopFolder(c.Agent.Data)) {
 		g.Stop(o.String())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -37,12 +38,12 @@ type deed struct {
 }
 
 // planLines plans each line of a file, and prints one JSON object a line.
-func (a *app) planLines(config, name string) error {
-	c, err := load(config, quiet)
+func planLines(a *output.Env, config, name string) error {
+	c, err := load(config, output.NoLog)
 	if err != nil {
 		return err
 	}
-	in := a.in
+	in := a.In
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -51,14 +52,14 @@ func (a *app) planLines(config, name string) error {
 		defer f.Close()
 		in = f
 	}
-	return planAll(c.preview().Now(), in, a.out)
+	return planAll(c.preview().Now(), in, a.Out)
 }
 
 // maxLine bounds one line, in bytes; a request is far shorter.
 const maxLine = 1 << 20
 
 func planAll(r *interpret.Interpreter, in io.Reader, out io.Writer) error {
-	enc := json.NewEncoder(escapedJSON{out})
+	enc := json.NewEncoder(output.EscapedJSON{To: out})
 	enc.SetEscapeHTML(false)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)

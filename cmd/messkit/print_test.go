@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -18,10 +19,10 @@ func TestWhoDeclinesAndToWhom(t *testing.T) {
 		{"ana", "delegated  to ben", mess.Status{Code: mess.Delegated, DelegatedTo: "ben"}},
 	} {
 		var out strings.Builder
-		p := printer{out: &out}
-		p.message(mess.Message{From: c.from, Items: []mess.Item{&c.status}})
-		if got := strings.TrimSpace(out.String()); p.err != nil || got != c.want {
-			t.Errorf("%v: %q, want %q", p.err, got, c.want)
+		p := output.Printer{Out: &out}
+		p.Message(mess.Message{From: c.from, Items: []mess.Item{&c.status}})
+		if got := strings.TrimSpace(out.String()); p.Err != nil || got != c.want {
+			t.Errorf("%v: %q, want %q", p.Err, got, c.want)
 		}
 	}
 }
@@ -32,18 +33,18 @@ func TestASumRepeatsNoReason(t *testing.T) {
 		return mess.Message{From: from, Items: []mess.Item{&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: detail}}}}
 	}
 	var out strings.Builder
-	p := printer{out: &out}
-	p.message(no("kitchen-pi", "not understood: \"fetch\""))
-	p.message(mess.Message{From: "exchange", Items: []mess.Item{&mess.Status{Code: mess.Pending, Message: "no robot here does it (kitchen-pi: not understood: \"fetch\"); offered to ana"}}})
-	p.message(no("ana", "my back hurts"))
-	p.message(no("exchange", "kitchen-pi: not understood: \"fetch\"; ana: my back hurts; ben: away"))
+	p := output.Printer{Out: &out}
+	p.Message(no("kitchen-pi", "not understood: \"fetch\""))
+	p.Message(mess.Message{From: "exchange", Items: []mess.Item{&mess.Status{Code: mess.Pending, Message: "no robot here does it (kitchen-pi: not understood: \"fetch\"); offered to ana"}}})
+	p.Message(no("ana", "my back hurts"))
+	p.Message(no("exchange", "kitchen-pi: not understood: \"fetch\"; ana: my back hurts; ben: away"))
 	const want = `declined  by kitchen-pi  not understood: "fetch"
 pending  no robot here does it (kitchen-pi); offered to ana
 declined  by ana  my back hurts
 declined  kitchen-pi; ana; ben: away
 `
-	if got := strings.ReplaceAll(out.String(), "            ", ""); p.err != nil || got != want {
-		t.Errorf("%v: %s", p.err, got)
+	if got := strings.ReplaceAll(out.String(), "            ", ""); p.Err != nil || got != want {
+		t.Errorf("%v: %s", p.Err, got)
 	}
 }
 
@@ -62,10 +63,10 @@ func TestAnAnswerIsWords(t *testing.T) {
 		{"at the shed\n", []mess.Entry{mess.ObjectEntry("location", mess.Location{Name: "the shed"})}},
 	} {
 		var out strings.Builder
-		p := printer{out: &out}
-		p.message(mess.Message{From: "ana", Items: []mess.Item{&mess.Response{Content: c.content}}})
-		if got := out.String(); p.err != nil || got != c.want {
-			t.Errorf("%v: %q, want %q", p.err, got, c.want)
+		p := output.Printer{Out: &out}
+		p.Message(mess.Message{From: "ana", Items: []mess.Item{&mess.Response{Content: c.content}}})
+		if got := out.String(); p.Err != nil || got != c.want {
+			t.Errorf("%v: %q, want %q", p.Err, got, c.want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -41,7 +42,7 @@ func (d discovered) block() *strictyaml.Value {
 // open makes the device that would come of it.
 func (d discovered) open() (drivers.Device, error) {
 	_, rest := strictyaml.From(d.block(), d.Name).Split(deviceConfig{})
-	env := drivers.Env{Name: d.Name, Log: quiet, Now: time.Now, Shared: &drivers.Shared{}}
+	env := drivers.Env{Name: d.Name, Log: output.NoLog, Now: time.Now, Shared: &drivers.Shared{}}
 	return d.kind.Open(env, rest.Decode)
 }
 

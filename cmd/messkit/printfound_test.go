@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/freeport"
 )
 
@@ -78,7 +79,7 @@ devices:
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(name, quiet)
+	c, err := load(name, output.NoLog)
 	if err != nil || len(c.home.devices) != 3 || !c.home.limits()["lamp"].Locked {
 		t.Errorf("%v\n%s", err, text)
 	}
@@ -142,7 +143,7 @@ func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := load(file, quiet)
+		c, err := load(file, output.NoLog)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", what, err, text)
 			continue
@@ -173,7 +174,7 @@ func TestLabelsOfWhatWasFound(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(name, quiet)
+	c, err := load(name, output.NoLog)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -206,7 +207,7 @@ func TestWhatIsFoundTwice(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := load(name, quiet); err != nil || len(c.home.devices) != 4 {
+	if c, err := load(name, output.NoLog); err != nil || len(c.home.devices) != 4 {
 		t.Error(err)
 	}
 }
@@ -226,7 +227,7 @@ func TestThousandsAreAnnounced(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := load(name, quiet); err != nil || len(c.home.devices) != 500 {
+	if c, err := load(name, output.NoLog); err != nil || len(c.home.devices) != 500 {
 		t.Error(err)
 	}
 }
@@ -260,7 +261,7 @@ func TestHostileNamesAreData(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(name, quiet)
+	c, err := load(name, output.NoLog)
 	if err != nil {
 		t.Fatalf("%v\n%.5000s", err, text)
 	}

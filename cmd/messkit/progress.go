@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
@@ -57,45 +58,20 @@ func (f *follower) draw() error {
 	if f.live == nil || f.asking != nil {
 		return nil
 	}
-	s, in := lastStatus(f.thread.Messages)
-	return f.live.Draw(progressLine(f.thread.Status, s, time.Since(f.began), timeLeft(s, in.Received, time.Now())))
+	s, in := output.LastStatus(f.thread.Messages)
+	return f.live.Draw(progressLine(f.thread.Status, s, time.Since(f.began), output.TimeLeft(s, in.Received, time.Now())))
 }
 
 // progressLine is one line: a bar where it is known how much is done, how long it
 // has taken, the state, and what the executor says.
 func progressLine(code mess.Code, s *mess.Status, elapsed time.Duration, left string) string {
 	seconds := int(elapsed.Seconds())
-	words := []string{fmt.Sprintf("%d:%02d", seconds/60, seconds%60), inWords(code)}
+	words := []string{fmt.Sprintf("%d:%02d", seconds/60, seconds%60), output.InWords(code)}
 	if s != nil && s.Code == code {
 		if s.ProgressPct != nil {
 			words = slices.Insert(words, 0, fmt.Sprintf("%s %3.0f %%", terminal.Bar(*s.ProgressPct/100, barWidth), *s.ProgressPct))
 		}
-		words = append(words, nonEmpty(s.Message, left)...)
+		words = append(words, output.NonEmpty(s.Message, left)...)
 	}
 	return "  " + strings.Join(words, "  ")
-}
-
-// timeLeft is how long a task still takes, as its executor has said; "" where it has
-// not, or that is over. Without now it is as long as it was then.
-func timeLeft(s *mess.Status, said mess.Time, now time.Time) string {
-	if s == nil || s.Code != mess.InProgress || s.ETA == "" {
-		return ""
-	}
-	from, err := said.Time()
-	if err != nil {
-		return ""
-	}
-	until, err := s.ETA.Time(from)
-	if now.IsZero() {
-		now = from
-	}
-	left := until.Sub(now)
-	if err != nil || left < time.Second {
-		return ""
-	}
-	text := left.Round(time.Second).String()
-	if left > 2*time.Minute {
-		text = strings.TrimSuffix(left.Round(time.Minute).String(), "0s")
-	}
-	return text + " left"
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -62,7 +63,7 @@ func wholeRef(ctx context.Context, x *remote.Client, name string) (string, error
 	case !errors.Is(err, mess.Unknown):
 		return name, nil
 	case !is:
-		return "", hint(err, "a ref begins with its day and something of its number, like %s-001; messkit ls lists them", time.Now().Format(time.DateOnly))
+		return "", output.Hint(err, "a ref begins with its day and something of its number, like %s-001; messkit ls lists them", time.Now().Format(time.DateOnly))
 	}
 	// The days of the exchange are those of its own place.
 	list, err := x.List(ctx, remote.Filter{Since: day.AddDate(0, 0, -1), Limit: 1 << 30})
@@ -95,7 +96,7 @@ func severalBegin(beginning string, refs []string, intents map[string]string) er
 	slices.Reverse(refs)
 	var lines []string
 	for _, ref := range refs[:min(len(refs), mostCandidates)] {
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %s", ref, printable(intents[ref])), " "))
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %s", ref, output.Printable(intents[ref])), " "))
 	}
 	if more := len(refs) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))

@@ -9,9 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) refusedCommand() *cobra.Command {
+func refusedCommand(a *output.Env) *cobra.Command {
 	var k client
 	var limit int
 	var asJSON bool
@@ -34,9 +35,9 @@ an operator's key.`,
 					return err
 				}
 				if asJSON {
-					return a.json(list[:min(len(list), limit)])
+					return a.JSON(list[:min(len(list), limit)])
 				}
-				return a.refused(list, limit)
+				return printRefused(a, list, limit)
 			})
 		},
 	}
@@ -46,14 +47,14 @@ an operator's key.`,
 	return c
 }
 
-func (a *app) refused(list []remote.Refusal, limit int) error {
+func printRefused(a *output.Env, list []remote.Refusal, limit int) error {
 	if len(list) == 0 {
-		p := printer{out: a.out}
-		p.printf("nothing was refused since the exchange began\n")
-		return p.err
+		p := output.Printer{Out: a.Out}
+		p.Printf("nothing was refused since the exchange began\n")
+		return p.Err
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	p := printer{out: w}
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
 	for _, r := range list[:min(len(list), limit)] {
 		path, times := r.Method+" "+r.Path, ""
 		if r.Various {
@@ -62,14 +63,14 @@ func (a *app) refused(list []remote.Refusal, limit int) error {
 		if r.Count > 1 {
 			times = fmt.Sprintf("%d times since %s", r.Count, r.First.Local().Format(time.TimeOnly))
 		}
-		p.printf("%s\t%d\t%s\t%s\t%s\t%s\n", r.At.Local().Format(time.DateTime), r.Code, printable(cmp.Or(r.Actor, r.From)), times, printable(path), printable(r.Error))
+		p.Printf("%s\t%d\t%s\t%s\t%s\t%s\n", r.At.Local().Format(time.DateTime), r.Code, output.Printable(cmp.Or(r.Actor, r.From)), times, output.Printable(path), output.Printable(r.Error))
 	}
-	if more := len(list) - limit; more > 0 && p.err == nil {
-		p.err = w.Flush()
-		p.printf("and %s; --limit %d shows them\n", count(more, "older one"), len(list))
+	if more := len(list) - limit; more > 0 && p.Err == nil {
+		p.Err = w.Flush()
+		p.Printf("and %s; --limit %d shows them\n", output.Count(more, "older one"), len(list))
 	}
-	if p.err != nil {
-		return p.err
+	if p.Err != nil {
+		return p.Err
 	}
 	return w.Flush()
 }

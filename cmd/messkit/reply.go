@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -26,7 +27,7 @@ type replying struct {
 	reason  string
 }
 
-func (a *app) replyCommand() *cobra.Command {
+func replyCommand(a *output.Env) *cobra.Command {
 	var k replying
 	c := &cobra.Command{
 		Use:   "reply REF [ANSWER]",
@@ -50,7 +51,7 @@ the request on. The beginning of a ref is enough where no other begins so.`,
 					return err
 				}
 			}
-			return k.unreachable(a.reply(c.Context(), &k, args[0], args[1:]))
+			return k.unreachable(runReply(c.Context(), a, &k, args[0], args[1:]))
 		},
 	}
 	k.flags(c)
@@ -68,7 +69,7 @@ the request on. The beginning of a ref is enough where no other begins so.`,
 	return c
 }
 
-func (a *app) reply(ctx context.Context, k *replying, ref string, answers []string) error {
+func runReply(ctx context.Context, a *output.Env, k *replying, ref string, answers []string) error {
 	x, err := k.open()
 	if err != nil {
 		return err
@@ -94,9 +95,9 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 			return err
 		}
 		if asked.status.Code == mess.NeedsConfirmation {
-			if len(answers) == 0 && a.hasTerminal() {
+			if len(answers) == 0 && a.HasTerminal() {
 				ctx = remote.Typed(ctx)
-				r.Confirm, err = a.askYes(asked.status)
+				r.Confirm, err = askYes(a, asked.status)
 			} else {
 				r.Confirm, err = confirmation(ref, answers)
 			}
@@ -112,19 +113,19 @@ func (a *app) reply(ctx context.Context, k *replying, ref string, answers []stri
 	}
 	if _, err := x.Send(ctx, mess.Message{Items: []mess.Item{r}}); err != nil {
 		if ref == mess.Last && r.Confirm != nil && errors.Is(err, mess.Invalid) {
-			return hint(err, "name it: messkit reply REF; messkit show last tells its REF")
+			return output.Hint(err, "name it: messkit reply REF; messkit show last tells its REF")
 		}
-		return a.unconfirmed(err, r, ref)
+		return hintUnconfirmed(a, err, r, ref)
 	}
 	ref, _, _ = strings.Cut(ref, "/") // the thread of the question
 	if k.doWait {
 		k.wait.said = true
-		return a.follow(ctx, x, ref, &k.wait)
+		return Follow(ctx, a, x, ref, &k.wait)
 	}
 	if err := notTaken(ctx, x, ref, r.Answers, asked); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "%s answered; messkit show %[1]s tells what comes of it\n", ref)
+	_, err = fmt.Fprintf(a.Out, "%s answered; messkit show %[1]s tells what comes of it\n", ref)
 	return err
 }
 
@@ -135,9 +136,9 @@ func askedNow(ctx context.Context, x *remote.Client, ref string) (*openQuestion,
 	if err != nil {
 		return nil, err
 	}
-	s, in := lastStatus(t.Messages)
+	s, in := output.LastStatus(t.Messages)
 	if s == nil || s.Code != t.Status || s.Code != mess.NeedsConfirmation && s.Code != mess.NeedsInput {
-		return nil, fmt.Errorf("%s: no question is open; it is %s", ref, inWords(t.Status))
+		return nil, fmt.Errorf("%s: no question is open; it is %s", ref, output.InWords(t.Status))
 	}
 	return &openQuestion{re: in.Ref, status: s}, nil
 }
@@ -149,7 +150,7 @@ func confirmation(ref string, words []string) (*bool, error) {
 			return &yes, nil
 		}
 	}
-	return nil, hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s asks you at a terminal; --no refuses it from anywhere", ref)
+	return nil, output.Hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s asks you at a terminal; --no refuses it from anywhere", ref)
 }
 
 // answersTo gives words to questions: field=answer for each, or one answer for the
@@ -195,12 +196,12 @@ func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Ob
 		if err != nil {
 			return nil // it was sent
 		}
-		switch s, in := lastStatus(t.Messages); {
+		switch s, in := output.LastStatus(t.Messages); {
 		case in.Ref == asked.re:
 		case s.Code == mess.NeedsInput && questionsOf(s) == questionsOf(asked.status):
 			return fmt.Errorf("%s: %s is none of what can be answered, and it is asked again: %s", ref, valuesOf(answers), questionsOf(s))
 		case t.Status.Terminal() && t.Status != mess.Completed:
-			return fmt.Errorf("%s: %s was none of what could be answered, and it has ended: %s: %s", ref, valuesOf(answers), t.Status, reasonOf(s))
+			return fmt.Errorf("%s: %s was none of what could be answered, and it has ended: %s: %s", ref, valuesOf(answers), t.Status, output.ReasonOf(s))
 		default:
 			return nil
 		}
@@ -247,17 +248,4 @@ func questionsOf(s *mess.Status) string {
 		list = append(list, text)
 	}
 	return strings.Join(list, "; ")
-}
-
-// lastStatus is the most recent report of an executor, and the ref of the
-// message that it stands in.
-func lastStatus(messages []mess.Message) (last *mess.Status, in mess.Message) {
-	for _, m := range messages {
-		for _, item := range m.Items {
-			if s, ok := item.(*mess.Status); ok {
-				last, in = s, m
-			}
-		}
-	}
-	return last, in
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/mesh"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/webhook"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/collector"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
@@ -65,9 +66,9 @@ func (r *running) logger(w io.Writer) *slog.Logger {
 		opts.Level = slog.LevelDebug
 	}
 	if r.jsonLog {
-		return slog.New(slog.NewJSONHandler(escapedJSON{w}, opts))
+		return slog.New(slog.NewJSONHandler(output.EscapedJSON{To: w}, opts))
 	}
-	return slog.New(slog.NewTextHandler(escapedJSON{w}, opts))
+	return slog.New(slog.NewTextHandler(output.EscapedJSON{To: w}, opts))
 }
 
 // load reads the configuration and puts in what the flags say.
@@ -107,7 +108,7 @@ func (r *running) load(log *slog.Logger) (*config, error) {
 	return c, nil
 }
 
-func (a *app) runCommand() *cobra.Command {
+func runCommand(a *output.Env) *cobra.Command {
 	var r running
 	c := &cobra.Command{
 		Use:   "run",
@@ -121,19 +122,19 @@ says what was done.`,
 		Example: "  messkit run\n  messkit run --config messkit.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log := r.logger(a.err)
+			log := r.logger(a.Err)
 			cfg, err := r.load(log)
 			if err != nil {
 				return err
 			}
-			return a.runAll(c.Context(), cfg, log)
+			return Run(c.Context(), a, cfg, log)
 		},
 	}
 	r.flags(c)
 	return c
 }
 
-func (a *app) exchangeCommand() *cobra.Command {
+func exchangeCommand(a *output.Env) *cobra.Command {
 	var r running
 	c := &cobra.Command{
 		Use:     "exchange",
@@ -141,7 +142,7 @@ func (a *app) exchangeCommand() *cobra.Command {
 		Example: "  messkit exchange --config messkit.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log := r.logger(a.err)
+			log := r.logger(a.Err)
 			cfg, err := r.load(log)
 			if err != nil {
 				return err
@@ -149,7 +150,7 @@ func (a *app) exchangeCommand() *cobra.Command {
 			if cfg.Exchange == nil {
 				return errors.New("this configuration connects to an exchange elsewhere; messkit run uses it")
 			}
-			e, err := a.openExchange(c.Context(), cfg.Exchange, nil, log)
+			e, err := openExchange(c.Context(), a, cfg.Exchange, nil, log)
 			switch {
 			case errors.Is(err, context.Canceled) && c.Context().Err() != nil: // it is ended while it starts, which is no failure
 				return nil
@@ -161,16 +162,16 @@ func (a *app) exchangeCommand() *cobra.Command {
 	}
 	r.flags(c)
 	c.Flags().Lookup("config").Usage = "configuration file; without one: an exchange for this machine"
-	c.AddCommand(a.aclCommand())
+	c.AddCommand(ACLCommand(a))
 	return c
 }
 
-// runAll runs the exchange, if it is ours, and the agent, until ctx ends. The
+// Run runs the exchange, if it is ours, and the agent, until ctx ends. The
 // outputs are safe before the exchange is looked for, and whether or not there
 // is one. The agent ends first, so that its last words are taken.
-func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
+func Run(ctx context.Context, a *output.Env, cfg *config, log *slog.Logger) error {
 	if cfg.Exchange == nil {
-		return a.runRemote(ctx, cfg, log)
+		return runRemote(ctx, a, cfg, log)
 	}
 	if err := cfg.apart(); err != nil {
 		return err
@@ -179,7 +180,7 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	e, ag, err := a.openAll(ctx, cfg, o, log)
+	e, ag, err := openAll(ctx, a, cfg, o, log)
 	if err != nil && ctx.Err() != nil { // it is ended while it starts, which is no failure
 		return o.halt(ctx)
 	}
@@ -198,9 +199,9 @@ func (a *app) runAll(ctx context.Context, cfg *config, log *slog.Logger) error {
 }
 
 // openAll opens the exchange that is ours, and makes the agent for it.
-func (a *app) openAll(ctx context.Context, cfg *config, o *outputs, log *slog.Logger) (*ownExchange, *executor, error) {
+func openAll(ctx context.Context, a *output.Env, cfg *config, o *outputs, log *slog.Logger) (*ownExchange, *executor, error) {
 	here := &place{cfg: cfg, o: o}
-	e, err := a.openExchange(ctx, cfg.Exchange, here, log)
+	e, err := openExchange(ctx, a, cfg.Exchange, here, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -240,7 +241,7 @@ type ownExchange struct {
 
 // openExchange opens the store, the keys and the port, and says where it is. here
 // is the executor in this program, nil if there is none.
-func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place, log *slog.Logger) (*ownExchange, error) {
+func openExchange(ctx context.Context, a *output.Env, cfg *exchangeConfig, here *place, log *slog.Logger) (*ownExchange, error) {
 	if err := durable.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
 	}
@@ -267,7 +268,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	e := &ownExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	guests := map[string]httpapi.Guest{}
 	if cfg.MCP.On {
-		e.mcp = mcp.NewDoor(x, cfg.MCP, version, log)
+		e.mcp = mcp.NewDoor(x, cfg.MCP, output.Version, log)
 		guests[mcpPath] = e.mcp
 	}
 	if e.mail, err = openMail(ctx, cfg, x, log); err != nil {
@@ -285,7 +286,7 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	}
 	door := httpapi.Config{
 		Pages: pages.Pages(), Session: pages.Key, Person: pages.Person, Models: []string{mcpPath}, Model: e.modelSeen, Uncounted: []string{console.StopPath},
-		Enrol: cfg.Enrol, EnrolCapabilities: cfg.EnrolCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: version, Status: e.status, Guests: guests,
+		Enrol: cfg.Enrol, EnrolCapabilities: cfg.EnrolCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, Guests: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: importer(cfg.Data), Health: e.health, Fit: fitting(),
 	}
 	if cfg.MESH.On {
@@ -299,10 +300,10 @@ func (a *app) openExchange(ctx context.Context, cfg *exchangeConfig, here *place
 	if here != nil {
 		here.o.url.Store(&url)
 	}
-	if _, err = fmt.Fprintf(a.out, "exchange %s at %s\n", cfg.ID, url); err != nil {
+	if _, err = fmt.Fprintf(a.Out, "exchange %s at %s\n", cfg.ID, url); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	if e.mqtt, err = a.openMQTT(ctx, cfg, x, k, secure, log); err != nil {
+	if e.mqtt, err = openMQTT(ctx, a, cfg, x, k, secure, log); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
@@ -25,7 +26,7 @@ import (
 // nothing can be saved is told while nothing is done.
 func (w *waiting) folder(c *cobra.Command) error {
 	if err := os.MkdirAll(w.saveDir, 0o777); err != nil {
-		return usage(c, "--save: %v; name another folder", err)
+		return output.Usagef(c, "--save: %v; name another folder", err)
 	}
 	return nil
 }
@@ -59,11 +60,11 @@ func (f *follower) saveMedia(ctx context.Context, media mess.Media) error {
 	name = filepath.Join(f.w.saveDir, strings.ReplaceAll(f.ref, "/", "-")+"-"+name)
 	n, err := writeFile(name, data)
 	if err != nil {
-		return hint(err, "choose another folder with --save; the file stays with the exchange: messkit show %s --save FOLDER", f.ref)
+		return output.Hint(err, "choose another folder with --save; the file stays with the exchange: messkit show %s --save FOLDER", f.ref)
 	}
 	out := f.out
 	if f.w.asJSON {
-		out = f.app.err // what scripts read is JSON alone
+		out = f.app.Err // what scripts read is JSON alone
 	} else if err := f.inline(ctx, name); err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ const maxShown = 10 << 20
 
 // inline shows a file that is a picture, if the terminal can.
 func (f *follower) inline(ctx context.Context, name string) error {
-	in, ok := f.app.in.(*os.File)
+	in, ok := f.app.In.(*os.File)
 	if f.live == nil || !ok || f.keys.busy { // what is typed is not to be taken for the terminal's answer
 		return nil
 	}
@@ -89,7 +90,7 @@ func (f *follower) inline(ctx context.Context, name string) error {
 	if err != nil {
 		return nil // it is no picture
 	}
-	d := f.app.display(in)
+	d := f.app.Display(in)
 	if d.Graphics == terminal.NoGraphics {
 		return nil
 	}
@@ -120,16 +121,6 @@ func fitted(ctx context.Context, data []byte, info picture.Info, d terminal.Disp
 		return png.Decode(bytes.NewReader(p.Data))
 	}
 	return jpeg.Decode(bytes.NewReader(p.Data))
-}
-
-// display finds out, once, what the terminal can show.
-func (a *app) display(in *os.File) terminal.Display {
-	if a.shows == nil {
-		d := terminal.Ask(in, a.screen, os.Getenv, terminal.Graphics(os.Getenv("MESSKIT_IMAGES")))
-		a.shows = &d
-	}
-	a.shows.Columns, a.shows.Rows = terminal.Size(a.screen)
-	return *a.shows
 }
 
 // mediaBytes opens what a content entry names: an attachment, or a data URI.

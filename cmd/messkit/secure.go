@@ -14,6 +14,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -65,7 +66,7 @@ func (c exchangeConfig) asOperator() (*remote.Client, error) {
 	if strings.HasPrefix(url, "https://") {
 		pin = ownPin(keyFile)
 	}
-	return remote.New(remote.Config{URL: url, Key: key, Pin: pin}, quiet)
+	return remote.New(remote.Config{URL: url, Key: key, Pin: pin}, output.NoLog)
 }
 
 // readTLS reads what tls: says.
@@ -148,7 +149,7 @@ func ownPin(keyFile string) string {
 	return remote.Fingerprint(cert.Leaf)
 }
 
-func (a *app) keysFingerprintCommand() *cobra.Command {
+func keysFingerprintCommand(a *output.Env) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "fingerprint",
@@ -160,12 +161,12 @@ pin it: --pin, or connect: pin:. It reads the exchange's data folder.`,
 		RunE: func(*cobra.Command, []string) error {
 			cert, err := keys.OwnCertificate(data)
 			if errors.Is(err, fs.ErrNotExist) {
-				return hint(fmt.Errorf("%s: there is no certificate", data), "an exchange with tls: self makes one when it starts")
+				return output.Hint(fmt.Errorf("%s: there is no certificate", data), "an exchange with tls: self makes one when it starts")
 			}
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.out, remote.Fingerprint(cert.Leaf))
+			_, err = fmt.Fprintln(a.Out, remote.Fingerprint(cert.Leaf))
 			return err
 		},
 	}

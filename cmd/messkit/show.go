@@ -5,10 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
-func (a *app) showCommand() *cobra.Command {
+func showCommand(a *output.Env) *cobra.Command {
 	var k client
 	var asJSON, asYAML bool
 	var saveDir string
@@ -32,22 +33,22 @@ func (a *app) showCommand() *cobra.Command {
 			}
 			switch {
 			case asJSON:
-				err = a.json(threadJSON(t))
+				err = a.JSON(output.ThreadJSON(t))
 			case asYAML:
-				err = a.yaml(mess.YAMLAll(t.Messages))
+				err = a.YAML(mess.YAMLAll(t.Messages))
 			default:
-				p := printer{out: a.out, all: true}
-				p.printf("%s  %s  %s\n", t.Ref, t.Status, printable(t.Intent))
+				p := output.Printer{Out: a.Out, All: true}
+				p.Printf("%s  %s  %s\n", t.Ref, t.Status, output.Printable(t.Intent))
 				for _, m := range t.Messages {
-					p.message(m)
+					p.Message(m)
 				}
-				p.attachments(t.Messages)
-				err = p.err
+				printAttachments(&p, t.Messages)
+				err = p.Err
 			}
 			if err != nil || saveDir == "" {
 				return err
 			}
-			f := a.follower(x, t.Ref, &waiting{saveDir: saveDir, asJSON: asJSON})
+			f := newFollower(a, x, t.Ref, &waiting{saveDir: saveDir, asJSON: asJSON})
 			for _, m := range t.Messages {
 				if err := f.save(c.Context(), m); err != nil {
 					return err
@@ -65,8 +66,8 @@ func (a *app) showCommand() *cobra.Command {
 	return c
 }
 
-// attachments lists the files of a thread.
-func (p *printer) attachments(messages []mess.Message) {
+// printAttachments lists the files of a thread.
+func printAttachments(p *output.Printer, messages []mess.Message) {
 	for _, m := range messages {
 		for _, item := range m.Items {
 			r, ok := item.(*mess.Response)
@@ -75,7 +76,7 @@ func (p *printer) attachments(messages []mess.Message) {
 			}
 			for _, e := range r.Content {
 				if media, ok := e.Media(); ok && media.File != "" {
-					p.printf("file: %s%s\n", media.File, sizeOf(media))
+					p.Printf("file: %s%s\n", media.File, sizeOf(media))
 				}
 			}
 		}

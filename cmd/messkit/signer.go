@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess/receipt"
 )
@@ -58,7 +59,7 @@ func readSigner(dir string) (*receipt.Signer, error) {
 		s, err = receipt.NewSigner(seed)
 	}
 	if err != nil {
-		return nil, hint(fmt.Errorf("%s: %w", name, err), "restore it from a copy, or remove it; with a new key its receipts count again when %s at the exchange names that", keys.PinsFile)
+		return nil, output.Hint(fmt.Errorf("%s: %w", name, err), "restore it from a copy, or remove it; with a new key its receipts count again when %s at the exchange names that", keys.PinsFile)
 	}
 	return s, nil
 }

@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/internal/cli/fleet"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // progressEvery is the time between two lines of progress.
 const progressEvery = 10 * time.Second
 
-func (a *app) simulateFleetCommand() *cobra.Command {
+func simulateFleetCommand(a *output.Env) *cobra.Command {
 	c := fleet.DefaultConfig()
 	var k client
 	var asJSON bool
@@ -44,9 +45,9 @@ one, or the run failed.`,
 				c.URL, c.Key = k.url, string(key)
 			}
 			if err := c.Validate(); err != nil {
-				return usage(cmd, "%w", err)
+				return output.Usagef(cmd, "%w", err)
 			}
-			return a.simulateFleet(cmd, c, asJSON)
+			return runSimulateFleet(a, cmd, c, asJSON)
 		},
 	}
 	f := cmd.Flags()
@@ -65,34 +66,34 @@ one, or the run failed.`,
 	return cmd
 }
 
-func (a *app) simulateFleet(cmd *cobra.Command, c fleet.Config, asJSON bool) error {
+func runSimulateFleet(a *output.Env, cmd *cobra.Command, c fleet.Config, asJSON bool) error {
 	name, err := self()
 	if err != nil {
 		return err
 	}
-	r, err := fleet.Run(cmd.Context(), c, name, a.fleetProgress(), a.err)
+	r, err := fleet.Run(cmd.Context(), c, name, fleetProgress(a), a.Err)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		err = a.json(r)
+		err = a.JSON(r)
 	} else {
-		err = r.Write(a.out)
+		err = r.Write(a.Out)
 	}
 	if err == nil && !r.OK() {
-		return errQuiet // the report says what
+		return output.ErrQuiet // the report says what
 	}
 	return err
 }
 
 // fleetProgress prints one line now and then, to the log's output.
-func (a *app) fleetProgress() func(string) {
+func fleetProgress(a *output.Env) func(string) {
 	var last time.Time
-	p := printer{out: a.err}
+	p := output.Printer{Out: a.Err}
 	return func(text string) {
 		if now := time.Now(); now.Sub(last) >= progressEvery {
 			last = now
-			p.printf("%s\n", text)
+			p.Printf("%s\n", text)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // Only another messkit is another messkit.
@@ -25,13 +26,13 @@ func TestHintsWhereNothingOpens(t *testing.T) {
 		{fmt.Errorf("wal: %w", files.ErrInUse), "another messkit uses /data"},
 		{fmt.Errorf("open: %w", syscall.EACCES), "read and write all of /data"},
 	} {
-		h, ok := errors.AsType[*hinted](notOpened(tt.err, "/data"))
-		if !ok || !strings.Contains(h.hint, tt.want) {
+		h, ok := errors.AsType[*output.HintError](notOpened(tt.err, "/data"))
+		if !ok || !strings.Contains(h.Hint, tt.want) {
 			t.Errorf("notOpened(%v): %+v, want the hint %q", tt.err, h, tt.want)
 		}
 	}
-	if h, ok := errors.AsType[*hinted](notOpened(errors.New("strange"), "/data")); ok {
-		t.Errorf("a hint for what nobody knows: %s", h.hint)
+	if h, ok := errors.AsType[*output.HintError](notOpened(errors.New("strange"), "/data")); ok {
+		t.Errorf("a hint for what nobody knows: %s", h.Hint)
 	}
 }
 
@@ -55,16 +56,16 @@ func TestHintWhereTheLogIsDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = files.Open(dir)
-	h, ok := errors.AsType[*hinted](storeNotOpened(err, dir))
-	if !ok || !strings.Contains(h.hint, "without "+filepath.Join(dir, "log")) {
+	h, ok := errors.AsType[*output.HintError](storeNotOpened(err, dir))
+	if !ok || !strings.Contains(h.Hint, "without "+filepath.Join(dir, "log")) {
 		t.Errorf("%v: %+v", err, h)
 	}
 }
 
 // Who cannot lock a door for want of space is told that the stop needs none.
 func TestALockOnAFullDisk(t *testing.T) {
-	err := (&app{out: io.Discard}).done("locked", "front-door", &fs.PathError{Op: "write", Path: "decisions", Err: syscall.ENOSPC})
-	if h, ok := errors.AsType[*hinted](err); !ok || !strings.Contains(h.hint, `"messkit stop" holds without a disk`) {
+	err := (&output.Env{Out: io.Discard}).Done("locked", "front-door", &fs.PathError{Op: "write", Path: "decisions", Err: syscall.ENOSPC})
+	if h, ok := errors.AsType[*output.HintError](err); !ok || !strings.Contains(h.Hint, `"messkit stop" holds without a disk`) {
 		t.Error(err)
 	}
 }

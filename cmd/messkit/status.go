@@ -18,6 +18,7 @@ import (
 	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
 	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/resources"
 	"github.com/messkit/messkit/mess"
 )
@@ -74,21 +75,21 @@ type keptJSON struct {
 
 // keeps lists what people at the place, or an end without order, keep from acting.
 func keeps(l gate.Local) (list []keptJSON) {
-	for _, name := range sorted(l.Locked) {
+	for _, name := range output.SortedKeys(l.Locked) {
 		list = append(list, keptJSON{name, "locked", l.Locked[name]})
 	}
-	for _, class := range sorted(l.Disarmed) {
+	for _, class := range output.SortedKeys(l.Disarmed) {
 		list = append(list, keptJSON{string(class), "disarmed", l.Disarmed[class]})
 	}
-	for _, name := range sorted(l.Unarmed) {
+	for _, name := range output.SortedKeys(l.Unarmed) {
 		list = append(list, keptJSON{name, "disarmed", l.Unarmed[name]})
 	}
 	return list
 }
 
-func (p *printer) keeps(list []keptJSON) {
+func PrintKept(p *output.Printer, list []keptJSON) {
 	for _, k := range list {
-		p.printf("%-9s %s\n", k.How, printable(strings.TrimSpace(k.What+"  "+k.Why)))
+		p.Printf("%-9s %s\n", k.How, output.Printable(strings.TrimSpace(k.What+"  "+k.Why)))
 	}
 }
 
@@ -127,7 +128,7 @@ func (e *ownExchange) status() any {
 	up := time.Since(e.began)
 	now, total, today := e.store.Written()
 	s := statusJSON{
-		Version: version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
+		Version: output.Version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
 		Confirm: e.confirm(), Limits: e.limits(), Process: resources.Spent(),
 	}
 	now, total, today = e.store.WrittenFiles()
@@ -183,7 +184,7 @@ func written(size, total, today int64, up time.Duration) writtenJSON {
 	return w
 }
 
-func (a *app) statusCommand() *cobra.Command {
+func statusCommand(a *output.Env) *cobra.Command {
 	var k client
 	var file string
 	var asJSON bool
@@ -198,15 +199,15 @@ that board's journal, as it lies on its disk.`,
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if file != "" {
-				cfg, err := load(file, quiet)
+				cfg, err := load(file, output.NoLog)
 				if err != nil {
 					return err
 				}
 				if cfg.Connect != nil {
-					return a.boardStatus(c.Context(), cfg, asJSON)
+					return runNodeStatus(c.Context(), a, cfg, asJSON)
 				}
 			}
-			return a.status(c.Context(), &k, asJSON)
+			return runStatus(c.Context(), a, &k, asJSON)
 		},
 	}
 	k.flags(c)
@@ -215,7 +216,7 @@ that board's journal, as it lies on its disk.`,
 	return c
 }
 
-func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
+func runStatus(ctx context.Context, a *output.Env, k *client, asJSON bool) error {
 	x, err := k.open()
 	if err != nil {
 		return err
@@ -228,53 +229,53 @@ func (a *app) status(ctx context.Context, k *client, asJSON bool) error {
 		return k.unreachable(err)
 	}
 	if asJSON {
-		return a.json(s)
+		return a.JSON(s)
 	}
-	p := printer{out: a.out}
-	p.printf("exchange %s  version %s, up %s\n", printable(s.Exchange), printable(s.Version), upTime(s.UptimeS))
-	p.printf("threads   %s\n", unfinished(s.Threads))
-	p.printf("log       %s; %s free\n", s.Log, size(s.DiskFree))
-	p.printf("files     %s\n", s.Files)
-	p.printf("folders   %s\n", s.Folders)
+	p := output.Printer{Out: a.Out}
+	p.Printf("exchange %s  version %s, up %s\n", output.Printable(s.Exchange), output.Printable(s.Version), output.UpTime(s.UptimeS))
+	p.Printf("threads   %s\n", unfinished(s.Threads))
+	p.Printf("log       %s; %s free\n", s.Log, output.Bytes(s.DiskFree))
+	p.Printf("files     %s\n", s.Files)
+	p.Printf("folders   %s\n", s.Folders)
 	for _, d := range s.Damaged {
-		p.printf("DAMAGED   %s\n", printable(d))
+		p.Printf("DAMAGED   %s\n", output.Printable(d))
 	}
 	if says := s.Confirm.warning(); says != "" {
-		p.printf("WARNING   %s\n", says)
+		p.Printf("WARNING   %s\n", says)
 	}
 	for _, u := range s.Limits {
 		if f, quiet := checkLimit(u, time.Now()); !quiet {
-			p.printf("LIMIT     %s\n", printable(f.Says))
+			p.Printf("LIMIT     %s\n", output.Printable(f.Says))
 		}
 	}
 	for _, e := range s.Executors {
-		p.printf("executor  %s  %s\n", printable(e.ID), seen(e))
+		p.Printf("executor  %s  %s\n", output.Printable(e.ID), output.ExecutorState(e))
 		if s.Executor != nil && e.ID == s.Executor.ID { // its devices are below
 			continue
 		}
 		for _, f := range e.Failing {
-			p.printf("device    %s of %s failed %s: %s\n", printable(f.Device), printable(e.ID), f.At.Local().Format(time.DateTime), printable(f.Why))
+			p.Printf("device    %s of %s failed %s: %s\n", output.Printable(f.Device), output.Printable(e.ID), f.At.Local().Format(time.DateTime), output.Printable(f.Why))
 		}
 	}
-	p.mail(s.Mail)
-	p.executor(s.Executor)
-	return p.err
+	printMail(&p, s.Mail)
+	printExecutor(&p, s.Executor)
+	return p.Err
 }
 
-// executor prints the one in the same process.
-func (p *printer) executor(s *executorStatus) {
+// printExecutor prints the one in the same process.
+func printExecutor(p *output.Printer, s *executorStatus) {
 	if s == nil {
 		return
 	}
 	if s.Stopped != "" {
-		p.printf("STOPPED   %s\n", printable(s.Stopped))
+		p.Printf("STOPPED   %s\n", output.Printable(s.Stopped))
 	}
 	if s.Disarmed != "" {
-		p.printf("DISARMED  %s\n", printable(s.Disarmed))
+		p.Printf("DISARMED  %s\n", output.Printable(s.Disarmed))
 	}
-	p.keeps(s.Waits)
-	p.printf("journal   %s; %s under way, %s to send\n", s.Journal, count(s.Working, "thread"), count(s.Waiting, "report"))
-	p.leftOut(s.LeftOut)
+	PrintKept(p, s.Waits)
+	p.Printf("journal   %s; %s under way, %s to send\n", s.Journal, output.Count(s.Working, "thread"), output.Count(s.Waiting, "report"))
+	printLeftOut(p, s.LeftOut)
 	for _, d := range s.Devices {
 		state := map[bool]string{true: "ready", false: "not started"}[d.Started]
 		if d.Task != "" {
@@ -283,7 +284,7 @@ func (p *printer) executor(s *executorStatus) {
 		if d.Failed.Why != "" {
 			state += fmt.Sprintf(", failed %s: %s", d.Failed.At.Local().Format(time.DateTime), d.Failed.Why)
 		}
-		p.printf("device    %s  %s\n", printable(d.Name), printable(state))
+		p.Printf("device    %s  %s\n", output.Printable(d.Name), output.Printable(state))
 	}
 }
 
@@ -294,22 +295,18 @@ func unusedWords(words []catalog.LeftOut) (list []string) {
 	return list
 }
 
-// leftOut prints one line for all files of words, or their folder, that cannot be used.
-func (p *printer) leftOut(list []string) {
+// printLeftOut prints one line for all files of words, or their folder, that cannot be used.
+func printLeftOut(p *output.Printer, list []string) {
 	if len(list) > 0 {
-		p.printf("words     %d left out (messkit check lists each); %s\n", len(list), printable(list[0]))
+		p.Printf("words     %d left out (messkit check lists each); %s\n", len(list), output.Printable(list[0]))
 	}
-}
-
-func upTime(seconds float64) time.Duration {
-	return (time.Duration(seconds) * time.Second).Round(time.Second)
 }
 
 // unfinished is "none open", or how many in which status.
 func unfinished(threads map[mess.Code]int) string {
 	var parts []string
 	for _, code := range slices.Sorted(maps.Keys(threads)) {
-		parts = append(parts, fmt.Sprintf("%d %s", threads[code], inWords(code)))
+		parts = append(parts, fmt.Sprintf("%d %s", threads[code], output.InWords(code)))
 	}
 	if len(parts) == 0 {
 		return "none open"
@@ -317,50 +314,16 @@ func unfinished(threads map[mess.Code]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func seen(e remote.Executor) string {
-	words := []string{"here"}
-	if !e.Live {
-		words[0] = "silent since " + string(e.LastSeen)
-	}
-	if e.Disarmed != "" {
-		words = append(words, "disarmed: "+printable(e.Disarmed))
-	}
-	switch {
-	case e.Hold != nil:
-		words = append(words, printable(strings.TrimSuffix("ON HOLD by "+e.Hold.By+": "+e.Hold.Why, ": ")))
-	case e.Held != nil:
-		words = append(words, "ON HOLD: "+printable(e.Held.Why))
-	}
-	if len(e.Stopping) > 0 {
-		words = append(words, "has not confirmed a stop")
-	}
-	if e.Stopped != nil {
-		words = append(words, fmt.Sprintf("STOPPED: %s; %s", printable(e.Stopped.Why), safeDevices(*e.Stopped)))
-	}
-	return strings.Join(words, ", ")
-}
-
 func (w writtenJSON) String() string {
 	since := "today"
 	if w.Today == w.Written { // what was written today before is not known
 		since = "since the start"
 	}
-	s := fmt.Sprintf("%s; written: %s %s", size(w.Bytes), size(w.Today), since)
+	s := fmt.Sprintf("%s; written: %s %s", output.Bytes(w.Bytes), output.Bytes(w.Today), since)
 	if w.PerDay > 0 {
-		s += fmt.Sprintf(", %s a day at this pace", size(w.PerDay))
+		s += fmt.Sprintf(", %s a day at this pace", output.Bytes(w.PerDay))
 	}
 	return s
-}
-
-// size is a number of bytes as people say it.
-func size(n int64) string {
-	switch {
-	case n < 10<<10:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 10<<20:
-		return fmt.Sprintf("%d KB", n>>10)
-	}
-	return fmt.Sprintf("%d MB", n>>20)
 }
 
 // boardJSON is a board whose exchange is elsewhere, by what lies on its disk.
@@ -373,8 +336,8 @@ type boardJSON struct {
 	LeftOut  []string       `json:"left_out,omitempty"` // files of words that cannot be used, and why
 }
 
-// boardStatus shows a board whose exchange is elsewhere.
-func (a *app) boardStatus(ctx context.Context, c *config, asJSON bool) error {
+// runNodeStatus shows a board whose exchange is elsewhere.
+func runNodeStatus(ctx context.Context, a *output.Env, c *config, asJSON bool) error {
 	_, unreached := c.Connect.reach(ctx, c.Agent.ID)
 	b := boardJSON{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}, LeftOut: unusedWords(c.home.leftOut)}
 	o := onJournal{data: c.Agent.Data}
@@ -387,12 +350,12 @@ func (a *app) boardStatus(ctx context.Context, c *config, asJSON bool) error {
 		b.Journal[e.State]++
 	}
 	if asJSON {
-		return a.json(b)
+		return a.JSON(b)
 	}
-	p := printer{out: a.out}
-	p.printf("executor  %s for the exchange at %s, which is %s\n", b.Executor, b.Exchange, map[bool]string{true: "there", false: "not reached"}[b.Reached])
-	p.printf("journal   %d to be settled, %d to be reported, %d reported; %s\n",
-		b.Journal[journal.StateIntent], b.Journal[journal.StateDone], b.Journal[journal.StateReported], count(b.Mistakes, "mistake"))
-	p.leftOut(b.LeftOut)
-	return p.err
+	p := output.Printer{Out: a.Out}
+	p.Printf("executor  %s for the exchange at %s, which is %s\n", b.Executor, b.Exchange, map[bool]string{true: "there", false: "not reached"}[b.Reached])
+	p.Printf("journal   %d to be settled, %d to be reported, %d reported; %s\n",
+		b.Journal[journal.StateIntent], b.Journal[journal.StateDone], b.Journal[journal.StateReported], output.Count(b.Mistakes, "mistake"))
+	printLeftOut(&p, b.LeftOut)
+	return p.Err
 }

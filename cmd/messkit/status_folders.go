@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/internal/cli/output"
+)
 
 // foldersJSON is how far the MESSE-AF folders are behind the log.
 type foldersJSON struct {
@@ -12,5 +16,5 @@ func (f foldersJSON) String() string {
 	if f.Behind == 0 {
 		return "show all that is in the log"
 	}
-	return fmt.Sprintf("%s behind the log, the oldest step %.1f s", count(f.Behind, "thread"), f.LagS)
+	return fmt.Sprintf("%s behind the log, the oldest step %.1f s", output.Count(f.Behind, "thread"), f.LagS)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // stopper is the one way to stop this executor.
@@ -48,7 +49,7 @@ func (o *atPlace) stopDir() (string, error) {
 // come: a driver on the network may take its time.
 const reportWithin = 3 * time.Second
 
-func (a *app) stopCommand() *cobra.Command {
+func stopCommand(a *output.Env) *cobra.Command {
 	var o atPlace
 	var k client
 	var all, show, asJSON bool
@@ -72,13 +73,13 @@ somebody needs a switch that works without messkit.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case all && show || asJSON && !show:
-				return usage(cmd, "--show tells of this machine, --json is for it")
+				return output.Usagef(cmd, "--show tells of this machine, --json is for it")
 			case show:
-				return a.showStop(&o, asJSON)
+				return showStop(a, &o, asJSON)
 			case all:
-				return a.stopAll(cmd.Context(), &k, o.why)
+				return stopAll(cmd.Context(), a, &k, o.why)
 			}
-			return a.stopHere(cmd.Context(), &o)
+			return stopHere(cmd.Context(), a, &o)
 		},
 	}
 	o.flags(c)
@@ -91,34 +92,34 @@ somebody needs a switch that works without messkit.`,
 }
 
 // stopHere stops the executor of a data folder, and tells what its devices do.
-func (a *app) stopHere(ctx context.Context, o *atPlace) error {
+func stopHere(ctx context.Context, a *output.Env, o *atPlace) error {
 	dir, err := o.stopDir()
 	if err != nil {
 		return err
 	}
 	order := stop.Order{ID: rand.Text(), Why: o.why, By: whoHere(), At: time.Now()}
 	if err := stop.Latch(dir, order); err != nil {
-		return a.stopUnwritten(ctx, dir, order, err)
+		return stopUnwritten(ctx, a, dir, order, err)
 	}
 	r, err := awaitReport(ctx, dir, order.ID)
 	if err != nil {
 		return err
 	}
-	p := printer{out: a.out}
+	p := output.Printer{Out: a.Out}
 	if len(r.Orders) == 0 {
-		p.printf("latched for the next start; no executor has answered within %v: none runs with %s, or it hangs\n", reportWithin, filepath.Dir(dir))
-		return errors.Join(p.err, errQuiet)
+		p.Printf("latched for the next start; no executor has answered within %v: none runs with %s, or it hangs\n", reportWithin, filepath.Dir(dir))
+		return errors.Join(p.Err, output.ErrQuiet)
 	}
-	p.printf("stopped; messkit clear ends it\n")
+	p.Printf("stopped; messkit clear ends it\n")
 	return printDevices(&p, r.Devices)
 }
 
 // stopUnwritten stops the executor that runs with a folder that does not take the
 // order.
-func (a *app) stopUnwritten(ctx context.Context, dir string, order stop.Order, why error) error {
+func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Order, why error) error {
 	h, err := stop.Tell(dir, order)
 	if err != nil {
-		return hint(why, "nothing is stopped by this, and no executor runs there; is the folder right (--data), and may you write there?")
+		return output.Hint(why, "nothing is stopped by this, and no executor runs there; is the folder right (--data), and may you write there?")
 	}
 	ctx, cancel := context.WithTimeout(ctx, reportWithin)
 	defer cancel()
@@ -134,8 +135,8 @@ func (a *app) stopUnwritten(ctx context.Context, dir string, order stop.Order, w
 	if err != nil {
 		return err
 	}
-	p := printer{out: a.out}
-	p.printf("stopped until messkit clear, or until the program ends: it cannot be written down (%s)\n", printable(why.Error()))
+	p := output.Printer{Out: a.Out}
+	p.Printf("stopped until messkit clear, or until the program ends: it cannot be written down (%s)\n", output.Printable(why.Error()))
 	return printDevices(&p, h.Devices)
 }
 
@@ -173,7 +174,7 @@ func awaitReport(ctx context.Context, dir, order string) (stop.Report, error) {
 }
 
 // printDevices prints a report; what is not safe is a failure.
-func printDevices(p *printer, devices []stop.Device) error {
+func printDevices(p *output.Printer, devices []stop.Device) error {
 	var failed bool
 	for _, d := range devices {
 		how := d.Evidence
@@ -182,14 +183,14 @@ func printDevices(p *printer, devices []stop.Device) error {
 		}
 		line := fmt.Sprintf("  %-20s %-8s %-13s %5d ms", d.Device, d.State, how, d.TookMS)
 		if d.Err != "" {
-			line += "  " + printable(d.Err)
+			line += "  " + output.Printable(d.Err)
 		}
-		p.printf("%s\n", line)
+		p.Printf("%s\n", line)
 	}
-	if p.err == nil && failed {
-		return errQuiet
+	if p.Err == nil && failed {
+		return output.ErrQuiet
 	}
-	return p.err
+	return p.Err
 }
 
 // stopStatus is what stop --show says, for scripts.
@@ -200,7 +201,7 @@ type stopStatus struct {
 }
 
 // showStop tells whether the executor of a data folder is stopped.
-func (a *app) showStop(o *atPlace, asJSON bool) error {
+func showStop(a *output.Env, o *atPlace, asJSON bool) error {
 	dir, err := o.stopDir()
 	if err != nil {
 		return err
@@ -220,24 +221,24 @@ func (a *app) showStop(o *atPlace, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return a.json(s)
+		return a.JSON(s)
 	}
-	return a.printStop(s)
+	return printStop(a, s)
 }
 
-func (a *app) printStop(s stopStatus) error {
-	p := printer{out: a.out}
+func printStop(a *output.Env, s stopStatus) error {
+	p := output.Printer{Out: a.Out}
 	if len(s.Stopped) == 0 {
-		p.printf("not stopped\n")
-		return p.err
+		p.Printf("not stopped\n")
+		return p.Err
 	}
 	for _, o := range s.Stopped {
-		p.printf("stopped: %s\n", printable(o.String()))
+		p.Printf("stopped: %s\n", output.Printable(o.String()))
 	}
 	for _, o := range s.Unsaved {
-		p.printf("not written down, and gone when the program ends: %s\n", printable(o.String()))
+		p.Printf("not written down, and gone when the program ends: %s\n", output.Printable(o.String()))
 	}
-	if err := printDevices(&p, s.Devices); !errors.Is(err, errQuiet) {
+	if err := printDevices(&p, s.Devices); !errors.Is(err, output.ErrQuiet) {
 		return err
 	}
 	return nil // that it is told is what was asked for

@@ -3,17 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
 // stopAll stops every executor of an exchange, and tells who has confirmed it.
-func (a *app) stopAll(ctx context.Context, k *client, why string) error {
+func stopAll(ctx context.Context, a *output.Env, k *client, why string) error {
 	x, err := k.open()
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (a *app) stopAll(ctx context.Context, k *client, why string) error {
 	if err != nil {
 		return k.unreachable(err)
 	}
-	return a.printStopped(who, s)
+	return printStopped(a, who, s)
 }
 
 // stopTaken is the stop as the exchange has taken it.
@@ -75,36 +75,27 @@ func halts(e remote.Executor) bool {
 
 // printStopped tells of each executor whether it has stopped; one that has not
 // is a failure.
-func (a *app) printStopped(who []remote.Executor, s mess.Stop) error {
-	p := printer{out: a.out}
+func printStopped(a *output.Env, who []remote.Executor, s mess.Stop) error {
+	p := output.Printer{Out: a.Out}
 	var failed bool
 	if s.Ending > 0 {
-		p.printf("%s that waited: still ending; none of them can begin\n", count(int(s.Ending), "request"))
+		p.Printf("%s that waited: still ending; none of them can begin\n", output.Count(int(s.Ending), "request"))
 	}
 	for _, e := range who {
 		switch {
 		case !slices.Contains(s.Executors, e.ID):
 		case awaits(e, s.ID):
 			failed = true
-			p.printf("%s: has not confirmed it; it stops when it hears of it\n", printable(e.ID))
+			p.Printf("%s: has not confirmed it; it stops when it hears of it\n", output.Printable(e.ID))
 		case e.Stopped == nil:
-			p.printf("%s: has confirmed it, and was cleared\n", printable(e.ID))
+			p.Printf("%s: has confirmed it, and was cleared\n", output.Printable(e.ID))
 		default:
-			failed = failed || safe(*e.Stopped) < len(e.Stopped.Devices)
-			p.printf("%s: stopped; %s\n", printable(e.ID), safeDevices(*e.Stopped))
+			failed = failed || output.CountSafe(*e.Stopped) < len(e.Stopped.Devices)
+			p.Printf("%s: stopped; %s\n", output.Printable(e.ID), output.SafeDevices(*e.Stopped))
 		}
 	}
-	if p.err == nil && failed {
-		return errQuiet
+	if p.Err == nil && failed {
+		return output.ErrQuiet
 	}
-	return p.err
-}
-
-// safe is how many devices are known to be safe.
-func safe(s mess.Stopped) int {
-	return len(slices.DeleteFunc(slices.Clone(s.Devices), func(d mess.SafeDevice) bool { return d.State != "safe" }))
-}
-
-func safeDevices(s mess.Stopped) string {
-	return fmt.Sprintf("%d of %s safe", safe(s), count(len(s.Devices), "device"))
+	return p.Err
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-func (a *app) threadCommand() *cobra.Command {
+func threadCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "thread COMMAND",
 		Short: "Read, check, archive and move threads as they lie on the disk",
@@ -26,7 +27,7 @@ folder, of a v1 file, or of an archive.`,
   messkit thread check ~/backup/mess`,
 		Args: cobra.NoArgs,
 	}
-	c.AddCommand(a.threadListCommand(), a.threadShowCommand(), a.threadCheckCommand(), a.threadArchiveCommand("archive [REF...]"), a.threadExportCommand(), a.threadImportCommand(), a.threadVerifyCommand(), a.threadKeyCommand())
+	c.AddCommand(threadListCommand(a), threadShowCommand(a), threadCheckCommand(a), threadArchiveCommand(a, "archive [REF...]"), threadExportCommand(a), threadImportCommand(a), threadVerifyCommand(a), threadKeyCommand(a))
 	return c
 }
 
@@ -93,7 +94,7 @@ func oneFile(name string) (onDisk, error) {
 // notThere says what helps where a folder or file of threads is not there.
 func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return hint(err, "write where the threads are: a folder, an archive, or --data and a ref")
+		return output.Hint(err, "write where the threads are: a folder, an archive, or --data and a ref")
 	}
 	return err
 }
@@ -119,11 +120,11 @@ func findThread(data, arg string) (onDisk, error) {
 	all, err := threadsIn(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return onDisk{}, hint(fmt.Errorf("%s: there is no such thread in %s", arg, data), "messkit thread list shows what is there; --data names another folder")
+		return onDisk{}, output.Hint(fmt.Errorf("%s: there is no such thread in %s", arg, data), "messkit thread list shows what is there; --data names another folder")
 	case err != nil:
 		return onDisk{}, err
 	case len(all) != 1:
-		return onDisk{}, hint(fmt.Errorf("%s: there are %d threads in it", arg, len(all)), "messkit thread list %s shows them", arg)
+		return onDisk{}, output.Hint(fmt.Errorf("%s: there are %d threads in it", arg, len(all)), "messkit thread list %s shows them", arg)
 	}
 	return all[0], nil
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-func (a *app) threadCheckCommand() *cobra.Command {
+func threadCheckCommand(a *output.Env) *cobra.Command {
 	var data string
 	var notes bool
 	c := &cobra.Command{
@@ -33,7 +34,7 @@ is 1 if anything is wrong.`,
 				if err != nil {
 					return err
 				}
-				if err := a.problems(arg, ignored, nil); err != nil {
+				if err := printProblems(a, arg, ignored, nil); err != nil {
 					return err
 				}
 				strange += len(ignored)
@@ -46,7 +47,7 @@ is 1 if anything is wrong.`,
 					if !notes {
 						odd = nil
 					}
-					if err := a.problems(t.in, wrong, odd); err != nil {
+					if err := printProblems(a, t.in, wrong, odd); err != nil {
 						return err
 					}
 				}
@@ -55,11 +56,11 @@ is 1 if anything is wrong.`,
 			if strange > 0 {
 				text += fmt.Sprintf("; %d beside them that are none", strange)
 			}
-			if _, err := fmt.Fprintln(a.out, text); err != nil {
+			if _, err := fmt.Fprintln(a.Out, text); err != nil {
 				return err
 			}
 			if bad+strange > 0 {
-				return errQuiet
+				return output.ErrQuiet
 			}
 			return nil
 		},
@@ -95,14 +96,14 @@ func toCheck(data, arg string) (all []onDisk, ignored messeaf.Problems, err erro
 	return all, ignored, nil
 }
 
-func (a *app) problems(in string, wrong, odd messeaf.Problems) error {
+func printProblems(a *output.Env, in string, wrong, odd messeaf.Problems) error {
 	for _, list := range []struct {
 		word string
 		all  messeaf.Problems
 	}{{"", wrong}, {"note: ", odd}} {
 		for _, p := range list.all {
 			p.File = filepath.Join(in, filepath.FromSlash(p.File))
-			if _, err := fmt.Fprintln(a.out, list.word+printable(p.Error())); err != nil {
+			if _, err := fmt.Fprintln(a.Out, list.word+output.Printable(p.Error())); err != nil {
 				return err
 			}
 		}

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-func (a *app) archiveCommand() *cobra.Command { return a.threadArchiveCommand("archive [REF...]") }
+func archiveCommand(a *output.Env) *cobra.Command { return threadArchiveCommand(a, "archive [REF...]") }
 
-func (a *app) threadArchiveCommand(use string) *cobra.Command {
+func threadArchiveCommand(a *output.Env, use string) *cobra.Command {
 	var data, older string
 	c := &cobra.Command{
 		Use:   use,
@@ -39,7 +40,7 @@ those that ended so long ago. An exchange that runs there does the same by itsel
 				}
 				before = time.Now().Add(-d)
 			}
-			return a.archive(data, args, before)
+			return runArchive(a, data, args, before)
 		},
 	}
 	dataFlag(c, &data)
@@ -47,8 +48,8 @@ those that ended so long ago. An exchange that runs there does the same by itsel
 	return c
 }
 
-// archive archives the threads with these refs, or all that ended before.
-func (a *app) archive(data string, refs []string, before time.Time) error {
+// runArchive archives the threads with these refs, or all that ended before.
+func runArchive(a *output.Env, data string, refs []string, before time.Time) error {
 	root, err := os.OpenRoot(data)
 	if err != nil {
 		return notThere(err)
@@ -73,7 +74,7 @@ func (a *app) archive(data string, refs []string, before time.Time) error {
 		ended := err == nil && e.Status.Terminal()
 		switch {
 		case len(refs) > 0 && !ended:
-			return hint(fmt.Errorf("%s: has not ended (%s)", t.Ref, e.Status), "messkit cancel %s ends it", t.Ref)
+			return output.Hint(fmt.Errorf("%s: has not ended (%s)", t.Ref, e.Status), "messkit cancel %s ends it", t.Ref)
 		case !ended || len(refs) == 0 && (!known || !changed.Before(before)):
 			continue
 		}
@@ -85,11 +86,11 @@ func (a *app) archive(data string, refs []string, before time.Time) error {
 	for ref := range wanted {
 		return fmt.Errorf("%s: there is no such thread in %s", ref, data)
 	}
-	_, err = fmt.Fprintf(a.out, "%d threads archived in %s\n", count, filepath.Join(data, "archive"))
+	_, err = fmt.Fprintf(a.Out, "%d threads archived in %s\n", count, filepath.Join(data, "archive"))
 	return err
 }
 
-func (a *app) threadExportCommand() *cobra.Command {
+func threadExportCommand(a *output.Env) *cobra.Command {
 	var data, to string
 	c := &cobra.Command{
 		Use:     "export REF|PATH",
@@ -106,7 +107,7 @@ func (a *app) threadExportCommand() *cobra.Command {
 			}
 			f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			if errors.Is(err, fs.ErrExist) {
-				return hint(err, "remove it, or choose another name with --to")
+				return output.Hint(err, "remove it, or choose another name with --to")
 			}
 			if err != nil {
 				return err
@@ -118,7 +119,7 @@ func (a *app) threadExportCommand() *cobra.Command {
 			if err := errors.Join(err, f.Close()); err != nil {
 				return errors.Join(err, os.Remove(to))
 			}
-			_, err = fmt.Fprintln(a.out, "wrote", to)
+			_, err = fmt.Fprintln(a.Out, "wrote", to)
 			return err
 		},
 	}
@@ -127,7 +128,7 @@ func (a *app) threadExportCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) threadImportCommand() *cobra.Command {
+func threadImportCommand(a *output.Env) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "import PATH...",
@@ -146,7 +147,7 @@ that runs there takes them in at once: what is pending is offered to executors.`
 			}
 			defer root.Close()
 			for _, arg := range args {
-				if err := importAll(a.out, root, arg); err != nil {
+				if err := importAll(a.Out, root, arg); err != nil {
 					return err
 				}
 			}
@@ -168,7 +169,7 @@ func importAll(out io.Writer, root *os.Root, arg string) error {
 	for _, t := range all {
 		at, err := files.Import(root, t.fsys, t.Place)
 		if errors.Is(err, fs.ErrExist) {
-			return hint(fmt.Errorf("%s: %w", t.name(), err), "there is a thread of that name; nothing was changed")
+			return output.Hint(fmt.Errorf("%s: %w", t.name(), err), "there is a thread of that name; nothing was changed")
 		}
 		if err != nil {
 			return err

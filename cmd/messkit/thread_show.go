@@ -15,10 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-func (a *app) threadListCommand() *cobra.Command {
+func threadListCommand(a *output.Env) *cobra.Command {
 	var data, status string
 	var asJSON bool
 	c := &cobra.Command{
@@ -34,14 +35,14 @@ func (a *app) threadListCommand() *cobra.Command {
 			}
 			read, errs := envelopesOf(in, all)
 			for _, err := range errs {
-				fmt.Fprintf(a.err, "messkit: error: %v\n", err)
+				fmt.Fprintf(a.Err, "messkit: error: %v\n", err)
 			}
 			list := slices.DeleteFunc(read, func(e messeaf.Envelope) bool { return status != "" && string(e.Status) != status })
-			if err := a.envelopes(list, asJSON); err != nil {
+			if err := printEnvelopes(a, list, asJSON); err != nil {
 				return err
 			}
 			if len(errs) > 0 {
-				return errQuiet
+				return output.ErrQuiet
 			}
 			return nil
 		},
@@ -74,7 +75,7 @@ func envelopesOf(in string, all []onDisk) (list []messeaf.Envelope, errs []error
 	return list, errs
 }
 
-func (a *app) envelopes(list []messeaf.Envelope, asJSON bool) error {
+func printEnvelopes(a *output.Env, list []messeaf.Envelope, asJSON bool) error {
 	if asJSON {
 		all := make([]map[string]any, len(list))
 		for i, e := range list {
@@ -82,21 +83,21 @@ func (a *app) envelopes(list []messeaf.Envelope, asJSON bool) error {
 				"ref": e.Ref, "status": e.Status, "intent": e.Intent, "requestor": e.Requestor, "executor": e.Executor, "created": e.Created, "updated": e.Updated,
 			}
 		}
-		return a.json(all)
+		return a.JSON(all)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "REF\tSTATUS\tEXECUTOR\tCHANGED\tINTENT")
 	for _, e := range list {
 		changed := string(e.Updated)
 		if at, ok := messeaf.Time(e.Updated); ok {
 			changed = at.Local().Format(time.DateTime)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", printable(e.Ref), printable(string(e.Status)), printable(e.Executor), printable(changed), printable(e.Intent))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", output.Printable(e.Ref), output.Printable(string(e.Status)), output.Printable(e.Executor), output.Printable(changed), output.Printable(e.Intent))
 	}
 	return w.Flush()
 }
 
-func (a *app) threadShowCommand() *cobra.Command {
+func threadShowCommand(a *output.Env) *cobra.Command {
 	var data, saveDir string
 	var asYAML bool
 	c := &cobra.Command{
@@ -109,10 +110,10 @@ func (a *app) threadShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.showThread(t, asYAML); err != nil || saveDir == "" {
+			if err := showThread(a, t, asYAML); err != nil || saveDir == "" {
 				return err
 			}
-			return a.saveFiles(data, args[0], t, saveDir)
+			return saveFiles(a, data, args[0], t, saveDir)
 		},
 	}
 	dataFlag(c, &data)
@@ -121,27 +122,27 @@ func (a *app) threadShowCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) showThread(t messeaf.Thread, asYAML bool) error {
+func showThread(a *output.Env, t messeaf.Thread, asYAML bool) error {
 	if asYAML {
-		return a.yaml(messeaf.Print(t))
+		return a.YAML(messeaf.Print(t))
 	}
-	p := printer{out: a.out, all: true}
-	p.printf("%s  %s  %s\n", printable(t.Envelope.Ref), printable(string(t.Envelope.Status)), printable(t.Envelope.Intent))
+	p := output.Printer{Out: a.Out, All: true}
+	p.Printf("%s  %s  %s\n", output.Printable(t.Envelope.Ref), output.Printable(string(t.Envelope.Status)), output.Printable(t.Envelope.Intent))
 	for _, m := range t.Messages {
-		p.message(m)
+		p.Message(m)
 	}
 	for _, f := range t.Attachments() {
-		p.printf("file: %s", f.Name)
+		p.Printf("file: %s", f.Name)
 		if f.Size >= 0 {
-			p.printf(" (%d KB)", (f.Size+1023)>>10)
+			p.Printf(" (%d KB)", (f.Size+1023)>>10)
 		}
-		p.printf("\n")
+		p.Printf("\n")
 	}
-	return p.err
+	return p.Err
 }
 
 // saveFiles writes what is beside a thread, and inside it, into a folder.
-func (a *app) saveFiles(threads, arg string, t messeaf.Thread, dir string) error {
+func saveFiles(a *output.Env, threads, arg string, t messeaf.Thread, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("--save: %w", err)
 	}
@@ -164,7 +165,7 @@ func (a *app) saveFiles(threads, arg string, t messeaf.Thread, dir string) error
 		if err := root.WriteFile(name, data, 0o600); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(a.out, "saved %s (%d KB)\n", filepath.Join(dir, name), (len(data)+1023)>>10); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "saved %s (%d KB)\n", filepath.Join(dir, name), (len(data)+1023)>>10); err != nil {
 			return err
 		}
 	}

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess/messeaf"
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-func (a *app) threadVerifyCommand() *cobra.Command {
+func threadVerifyCommand(a *output.Env) *cobra.Command {
 	var data, key string
 	c := &cobra.Command{
 		Use:   "verify PATH|REF...",
@@ -30,7 +31,7 @@ pinned it to the executor (` + keys.PinsFile + `).`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := receipt.PublicKey(key); key != "" && err != nil {
-				return usage(c, "--key: %v; messkit thread key shows an executor's key", err)
+				return output.Usagef(c, "--key: %v; messkit thread key shows an executor's key", err)
 			}
 			pins, err := keys.Pins(data)
 			if err != nil {
@@ -42,7 +43,7 @@ pinned it to the executor (` + keys.PinsFile + `).`,
 				}
 				return pins[executor], keys.PinsFile
 			}
-			return a.verifyAll(data, args, known)
+			return verifyAll(a, data, args, known)
 		},
 	}
 	dataFlag(c, &data)
@@ -51,7 +52,7 @@ pinned it to the executor (` + keys.PinsFile + `).`,
 }
 
 // verifyAll verifies every thread that args name, and fails if anything is wrong.
-func (a *app) verifyAll(data string, args []string, known func(string) (string, string)) error {
+func verifyAll(a *output.Env, data string, args []string, known func(string) (string, string)) error {
 	count, bad := 0, 0
 	for _, arg := range args {
 		all, err := namedThreads(data, arg)
@@ -60,7 +61,7 @@ func (a *app) verifyAll(data string, args []string, known func(string) (string, 
 		}
 		for _, t := range all {
 			count++
-			wrong, err := a.verify(t, known)
+			wrong, err := verifyThread(a, t, known)
 			if err != nil {
 				return err
 			}
@@ -69,11 +70,11 @@ func (a *app) verifyAll(data string, args []string, known func(string) (string, 
 			}
 		}
 	}
-	if _, err := fmt.Fprintf(a.out, "%d threads, %d with something wrong\n", count, bad); err != nil {
+	if _, err := fmt.Fprintf(a.Out, "%d threads, %d with something wrong\n", count, bad); err != nil {
 		return err
 	}
 	if bad > 0 {
-		return errQuiet
+		return output.ErrQuiet
 	}
 	return nil
 }
@@ -91,9 +92,9 @@ func namedThreads(data, arg string) ([]onDisk, error) {
 	return []onDisk{t}, err
 }
 
-// verify prints what came out for one thread, and reports whether anything is
+// verifyThread prints what came out for one thread, and reports whether anything is
 // wrong.
-func (a *app) verify(t onDisk, known func(string) (string, string)) (wrong bool, err error) {
+func verifyThread(a *output.Env, t onDisk, known func(string) (string, string)) (wrong bool, err error) {
 	var found []receipt.Finding
 	thread, err := t.Read(t.fsys)
 	if err != nil {
@@ -114,14 +115,14 @@ func (a *app) verify(t onDisk, known func(string) (string, string)) (wrong bool,
 		if f.Wrong {
 			word, wrong = "wrong", true
 		}
-		if _, err := fmt.Fprintf(a.out, "%s: %s: %s\n", printable(name), word, printable(f.Text)); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "%s: %s: %s\n", output.Printable(name), word, output.Printable(f.Text)); err != nil {
 			return wrong, err
 		}
 	}
 	return wrong, nil
 }
 
-func (a *app) threadKeyCommand() *cobra.Command {
+func threadKeyCommand(a *output.Env) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "key",
@@ -134,12 +135,12 @@ is no secret: who has it can verify threads elsewhere. The secret one stays in
 		RunE: func(*cobra.Command, []string) error {
 			s, err := readSigner(data)
 			if os.IsNotExist(err) {
-				return hint(fmt.Errorf("%s: there is no key", data), "messkit run makes one; --data names another folder")
+				return output.Hint(fmt.Errorf("%s: there is no key", data), "messkit run makes one; --data names another folder")
 			}
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.out, s.Public())
+			_, err = fmt.Fprintln(a.Out, s.Public())
 			return err
 		},
 	}

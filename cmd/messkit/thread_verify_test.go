@@ -21,6 +21,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 	"github.com/messkit/messkit/mess/receipt"
@@ -37,7 +38,7 @@ func signedThread(t *testing.T) (folder fstest.MapFS, ref, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), store, time.Now, quiet)
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), store, time.Now, output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +129,8 @@ func talk(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref string) {
 func verified(t *testing.T, folder fs.FS, ref, key string) (string, bool) {
 	t.Helper()
 	var out bytes.Buffer
-	a := &app{out: &out}
-	wrong, err := a.verify(onDisk{messeaf.Place{Ref: ref, Path: ref}, folder, ""}, func(string) (string, string) { return key, "test" })
+	a := &output.Env{Out: &out}
+	wrong, err := verifyThread(a, onDisk{messeaf.Place{Ref: ref, Path: ref}, folder, ""}, func(string) (string, string) { return key, "test" })
 	if err != nil {
 		t.Fatal(err)
 	}

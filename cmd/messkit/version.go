@@ -5,9 +5,11 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *output.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "version",
@@ -16,9 +18,9 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return a.json(map[string]string{"version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+				return a.JSON(map[string]string{"version": output.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 			}
-			_, err := fmt.Fprintf(a.out, "messkit %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.Out, "messkit %s (%s, %s/%s)\n", output.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

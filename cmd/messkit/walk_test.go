@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // A page's fences are what it takes to do what it says. A reader sees the first word
@@ -236,7 +238,7 @@ func TestNoCommandOfAPageIsLeftOut(t *testing.T) {
 
 // usesOf are a command's name and flags, as "keys issue" and "keys issue --save".
 func usesOf(line string) (list []string, err error) {
-	root := (&app{out: &bytes.Buffer{}}).root()
+	root := NewRoot(&output.Env{Out: &bytes.Buffer{}})
 	c, rest, err := root.Find(wordsOf(line))
 	if err == nil {
 		err = c.ParseFlags(rest)

@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) watchCommand() *cobra.Command {
+func watchCommand(a *output.Env) *cobra.Command {
 	var k client
 	var asJSON, asLines bool
 	c := &cobra.Command{
@@ -22,10 +23,10 @@ in a pipe, or with --lines, line by line.`,
 			if err != nil {
 				return err
 			}
-			if a.screen != nil && !asJSON && !asLines {
-				err = a.watchBoard(c.Context(), x, k.url)
+			if a.Screen != nil && !asJSON && !asLines {
+				err = watchBoard(c.Context(), a, x, k.url)
 			} else {
-				err = x.Follow(c.Context(), "", func(e remote.Event) error { return a.event(e, asJSON) })
+				err = x.Follow(c.Context(), "", func(e remote.Event) error { return printEvent(a, e, asJSON) })
 			}
 			if c.Context().Err() != nil {
 				return nil // the person has seen enough
@@ -39,19 +40,19 @@ in a pipe, or with --lines, line by line.`,
 	return c
 }
 
-func (a *app) event(e remote.Event, asJSON bool) error {
+func printEvent(a *output.Env, e remote.Event, asJSON bool) error {
 	if len(e.Message.Items) == 0 {
 		return nil // a reset: nothing was said
 	}
 	if asJSON {
 		text, err := e.Message.JSON()
 		if err == nil {
-			_, err = escapedJSON{a.out}.Write(append(text, '\n'))
+			_, err = output.EscapedJSON{To: a.Out}.Write(append(text, '\n'))
 		}
 		return err
 	}
-	p := printer{out: a.out, all: true}
-	p.printf("%s  %s\n", printable(e.Thread.Ref), printable(e.Thread.Intent))
-	p.message(e.Message)
-	return p.err
+	p := output.Printer{Out: a.Out, All: true}
+	p.Printf("%s  %s\n", output.Printable(e.Thread.Ref), output.Printable(e.Thread.Intent))
+	p.Message(e.Message)
+	return p.Err
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
@@ -24,15 +25,15 @@ const maxBoard = 200
 
 // watchBoard shows the board on the terminal until ctx ends, and then gives the
 // terminal back.
-func (a *app) watchBoard(ctx context.Context, x *remote.Client, where string) (err error) {
+func watchBoard(ctx context.Context, a *output.Env, x *remote.Client, where string) (err error) {
 	b := &taskBoard{where: where, said: map[string]*mess.Status{}}
 	told, err := tellAll(ctx, x)
 	if err != nil {
 		return err // what a person should read on the screen they had
 	}
 	told.to(b)
-	size := func() (int, int) { return terminal.Size(a.screen) }
-	screen, err := terminal.OpenScreen(a.screen, size)
+	size := func() (int, int) { return terminal.Size(a.Screen) }
+	screen, err := terminal.OpenScreen(a.Screen, size)
 	if err != nil {
 		return err
 	}

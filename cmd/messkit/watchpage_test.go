@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -40,7 +41,7 @@ func TestTheWatchPage(t *testing.T) {
 		if err := os.WriteFile(file, []byte(b[2]), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := load(file, quiet); err != nil {
+		if _, err := load(file, output.NoLog); err != nil {
 			t.Errorf("%v\n%s", err, b[2])
 		}
 	}

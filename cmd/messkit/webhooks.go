@@ -11,9 +11,10 @@ import (
 	"github.com/messkit/messkit/exchange/console"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/webhook"
+	"github.com/messkit/messkit/internal/cli/output"
 )
 
-func (a *app) webhooksCommand() *cobra.Command {
+func webhooksCommand(a *output.Env) *cobra.Command {
 	var k client
 	var asJSON bool
 	c := &cobra.Command{
@@ -31,9 +32,9 @@ that executor's. docs/http.md tells how an executor registers one.`,
 					return err
 				}
 				if asJSON {
-					return a.json(list)
+					return a.JSON(list)
 				}
-				return a.deliveries(list)
+				return printDeliveries(a, list)
 			})
 		},
 	}
@@ -59,23 +60,23 @@ func (n notices) Try(ctx context.Context, executor string) (any, error) {
 	return n.hooks.Try(ctx, executor)
 }
 
-func (a *app) deliveries(list []remote.Delivery) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	p := printer{out: w}
+func printDeliveries(a *output.Env, list []remote.Delivery) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
 	for _, d := range list {
-		p.printf("%s\t%s\t%s\t%s\t%s\t%s", d.At.Local().Format(time.DateTime), d.State, printable(d.Executor), printable(d.Event), printable(d.Ref), printable(d.To))
+		p.Printf("%s\t%s\t%s\t%s\t%s\t%s", d.At.Local().Format(time.DateTime), d.State, output.Printable(d.Executor), output.Printable(d.Event), output.Printable(d.Ref), output.Printable(d.To))
 		if d.Tries > 1 {
-			p.printf("\ttried %d times", d.Tries)
+			p.Printf("\ttried %d times", d.Tries)
 		} else {
-			p.printf("\t")
+			p.Printf("\t")
 		}
-		p.printf("\t%s\n", printable(d.Err))
+		p.Printf("\t%s\n", output.Printable(d.Err))
 	}
-	if p.err != nil {
-		return p.err
+	if p.Err != nil {
+		return p.Err
 	}
 	if len(list) == 0 {
-		p.printf("nothing was sent to webhooks\n")
+		p.Printf("nothing was sent to webhooks\n")
 	}
 	return w.Flush()
 }

@@ -293,7 +293,7 @@ var mutants = []mutant{
 		"exchange/confirm.go", "\tdefer c.mu.Unlock()\n\tdelete(c.of, question)", "\tdefer c.mu.Unlock()\n\t_ = question",
 	}}, "./exchange TestACodeLetsOneThingActAgain"},
 	{"a pipe releases a stop", []edit{{
-		"cmd/messkit/again.go", "if a.hasTerminal() && peer.Typed() == nil {", "if true || a.hasTerminal() && peer.Typed() == nil {",
+		"cmd/messkit/again.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",
 	}}, "./cmd/messkit TestAModelWithAShellReleasesNothing"},
 	{"a key alone releases a stop", []edit{{
 		"exchange/confirm.go", "if err := by.LetsActAgain(p); err != nil {", "if err := by.LetsActAgain(p); err != nil && false {",
@@ -578,7 +578,7 @@ var mutants = []mutant{
 		"internal/cleantext/cleantext.go", "unicode.Is(unicode.Cf, r) && !unicode.Is", "unicode.Is(unicode.Cf, r) && r < 0xe0000 && !unicode.Is",
 	}}, "./internal/cleantext TestEveryHiddenCharacterIsTakenOut"},
 	{"hidden characters go out as JSON", []edit{{
-		"cmd/messkit/client.go", "e.to.Write(cleantext.EscapeJSON(p))", "e.to.Write(p)",
+		"internal/cli/output/json.go", "e.To.Write(cleantext.EscapeJSON(p))", "e.To.Write(p)",
 	}}, "./cmd/messkit TestScripts/hidden"},
 	{"a wait returns at once while a question is open", []edit{{
 		"exchange/mcp/seen.go", "return key != \"\" && !s.known[key]", "return key != \"\"",

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"cmp"
@@ -14,26 +14,26 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// printer writes messages for people. The first error stays.
-type printer struct {
-	out io.Writer
-	all bool              // requests too
-	no  map[string]string // who has declined, and why, as a sum of them repeats it; nil: nobody yet
-	err error
+// Printer writes messages for people. The first error stays.
+type Printer struct {
+	Out      io.Writer
+	All      bool              // requests too
+	Declined map[string]string // who has declined, and why, as a sum of them repeats it; nil: nobody yet
+	Err      error
 }
 
-func (p *printer) printf(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.out, format, args...)
+func (p *Printer) Printf(format string, args ...any) {
+	if p.Err == nil {
+		_, p.Err = fmt.Fprintf(p.Out, format, args...)
 	}
 }
 
-func (p *printer) message(m mess.Message) {
+func (p *Printer) Message(m mess.Message) {
 	for _, item := range m.Items {
 		switch i := item.(type) {
 		case *mess.Request:
-			if p.all {
-				p.printf("  %s  asked by %s: %s\n", clockOf(m.Received), printable(m.From), printable(i.Intent))
+			if p.All {
+				p.Printf("  %s  asked by %s: %s\n", Clock(m.Received), Printable(m.From), Printable(i.Intent))
 			}
 		case *mess.Status:
 			p.status(m, i)
@@ -42,18 +42,18 @@ func (p *printer) message(m mess.Message) {
 		case *mess.Reply:
 			p.reply(m, i)
 		case *mess.Answer:
-			p.printf("  %s  %s answers: %s\n", clockOf(m.Received), printable(m.From), printable(fmt.Sprint(i.Value)))
+			p.Printf("  %s  %s answers: %s\n", Clock(m.Received), Printable(m.From), Printable(fmt.Sprint(i.Value)))
 		case *mess.Cancel:
-			p.printf("  %s  %s cancels%s\n", clockOf(m.Received), printable(m.From), dash(i.Reason))
+			p.Printf("  %s  %s cancels%s\n", Clock(m.Received), Printable(m.From), dash(i.Reason))
 		case *mess.Suggestion:
-			p.printf("  %s  %s suggests: %s%s%s\n", clockOf(m.Received), printable(m.From), printable(i.Type), proposal(i.Proposed), dash(i.Reason))
+			p.Printf("  %s  %s suggests: %s%s%s\n", Clock(m.Received), Printable(m.From), Printable(i.Type), proposal(i.Proposed), dash(i.Reason))
 		}
 	}
 }
 
 // status is one line, and what it asks.
-func (p *printer) status(m mess.Message, s *mess.Status) {
-	words := []string{inWords(s.Code)}
+func (p *Printer) status(m mess.Message, s *mess.Status) {
+	words := []string{InWords(s.Code)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch s.Code {
 	case mess.Claimed:
@@ -63,10 +63,10 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 	case mess.Declined:
 		if by := cmp.Or(s.Executor, m.From); by != "" && by != exchange.Self { // which sums up, with names
 			add("by %s", by)
-			if p.no == nil {
-				p.no = map[string]string{}
+			if p.Declined == nil {
+				p.Declined = map[string]string{}
 			}
-			p.no[by] = cmp.Or(reasonOf(s), s.Message, "gave no reason")
+			p.Declined[by] = cmp.Or(ReasonOf(s), s.Message, "gave no reason")
 		}
 	case mess.Delegated:
 		if s.DelegatedTo != "" {
@@ -79,9 +79,9 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 	if d, err := s.Estimate.Duration(); s.Code == mess.Claimed && s.Estimate != "" && err == nil {
 		add("(about %s)", d.Round(time.Second))
 	}
-	for _, text := range []string{s.Message, timeLeft(s, m.Received, time.Time{}), reasonOf(s)} {
+	for _, text := range []string{s.Message, TimeLeft(s, m.Received, time.Time{}), ReasonOf(s)} {
 		if m.From == exchange.Self { // what stands above is not told again
-			for by, why := range p.no {
+			for by, why := range p.Declined {
 				text = strings.Replace(text, by+": "+why, by, 1)
 			}
 		}
@@ -90,14 +90,14 @@ func (p *printer) status(m mess.Message, s *mess.Status) {
 		}
 	}
 	if s.Evidence != "" && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) { // that is said already
-		add("(%s)", inWords(s.Evidence))
+		add("(%s)", InWords(s.Evidence))
 	}
-	p.printf("  %s  %s\n", clockOf(m.Received), printable(strings.Join(words, "  ")))
+	p.Printf("  %s  %s\n", Clock(m.Received), Printable(strings.Join(words, "  ")))
 	p.details(s)
 }
 
-// withoutChoices is a question without the choices that it ends with: they stand below it.
-func withoutChoices(q mess.Question) string {
+// WithoutChoices is a question without the choices that it ends with: they stand below it.
+func WithoutChoices(q mess.Question) string {
 	head, rest, ends := strings.Cut(strings.TrimSuffix(q.Question, "?"), ": ")
 	if !ends || len(q.Options) == 0 || !strings.HasSuffix(q.Question, "?") {
 		return q.Question
@@ -113,14 +113,14 @@ func withoutChoices(q mess.Question) string {
 }
 
 // details are further lines of a status.
-func (p *printer) details(s *mess.Status) {
+func (p *Printer) details(s *mess.Status) {
 	if s.Consequences != "" {
-		p.printf("            %s\n", printable(s.Consequences))
+		p.Printf("            %s\n", Printable(s.Consequences))
 	}
 	for _, q := range s.Questions {
-		p.printf("            %s\n", printable(withoutChoices(q)))
+		p.Printf("            %s\n", Printable(WithoutChoices(q)))
 		if len(q.Options) > 0 {
-			p.printf("            %s\n", printable(strings.Join(q.Options, " | ")))
+			p.Printf("            %s\n", Printable(strings.Join(q.Options, " | ")))
 		}
 	}
 	for _, list := range []struct {
@@ -128,22 +128,22 @@ func (p *printer) details(s *mess.Status) {
 		what []any
 	}{{"done", s.Completed}, {"not done", s.Remaining}} {
 		if len(list.what) > 0 && (s.Reason == nil || !strings.Contains(s.Reason.Detail, "not done: ") && !strings.Contains(s.Reason.Detail, "not finished: ")) {
-			p.printf("            %s: %s\n", list.name, printable(strings.Trim(fmt.Sprint(list.what...), "[]")))
+			p.Printf("            %s: %s\n", list.name, Printable(strings.Trim(fmt.Sprint(list.what...), "[]")))
 		}
 	}
 	if s.Suggestion != "" {
-		p.printf("            suggestion: %s\n", printable(s.Suggestion))
+		p.Printf("            suggestion: %s\n", Printable(s.Suggestion))
 	}
 }
 
-func reasonOf(s *mess.Status) string {
+func ReasonOf(s *mess.Status) string {
 	r := s.Reason
 	if r == nil {
 		return ""
 	}
 	text := r.Detail
 	if text == "" || text == s.Message {
-		text = inWords(r.Type)
+		text = InWords(r.Type)
 	}
 	switch r.Effect {
 	case mess.EffectNone:
@@ -163,34 +163,34 @@ const lateAfter = 5 * time.Second
 
 // response is what was found, and when, where the exchange has heard of it late. A
 // clock that is not set says nothing.
-func (p *printer) response(m mess.Message, r *mess.Response) {
+func (p *Printer) response(m mess.Message, r *mess.Response) {
 	known, kerr := r.CompletedAt.Time()
 	heard, herr := m.Received.Time()
 	if _, unset := r.Extra.Get("clock"); kerr == nil && herr == nil && !unset && heard.Sub(known) > lateAfter {
-		p.printf("as it was at %s, told late:\n", clockOf(r.CompletedAt))
+		p.Printf("as it was at %s, told late:\n", Clock(r.CompletedAt))
 	}
 	told := slices.ContainsFunc(r.Content, func(e mess.Entry) bool { _, ok := e.Text(); return ok })
 	for _, e := range r.Content {
 		p.entry(e, told)
 	}
 	if r.Notes != "" {
-		p.printf("note: %s\n", printableLines(r.Notes))
+		p.Printf("note: %s\n", PrintableLines(r.Notes))
 	}
 }
 
 // entry is content in words. Where the words are told beside them, the data are for
 // programs.
-func (p *printer) entry(e mess.Entry, told bool) {
+func (p *Printer) entry(e mess.Entry, told bool) {
 	if text, ok := e.Text(); ok {
-		p.printf("%s\n", printableLines(text))
+		p.Printf("%s\n", PrintableLines(text))
 		return
 	}
 	if yes, ok := e.Confirmation(); ok {
-		p.printf("%s%s\n", map[bool]string{true: "confirmed", false: "not so"}[yes.Confirmed], dash(yes.Details))
+		p.Printf("%s%s\n", map[bool]string{true: "confirmed", false: "not so"}[yes.Confirmed], dash(yes.Details))
 		return
 	}
 	if l, ok := e.Location(); ok {
-		p.printf("at %s\n", printable(strings.Join(nonEmpty(l.Name, l.Address, l.Description, placeOf(l)), ", ")))
+		p.Printf("at %s\n", Printable(strings.Join(NonEmpty(l.Name, l.Address, l.Description, placeOf(l)), ", ")))
 		return
 	}
 	if data, ok := e.Value.(mess.Object); ok && !told && (e.Type == "structured" || e.Type == "json") {
@@ -211,18 +211,18 @@ func placeOf(l mess.Location) string {
 }
 
 // fields are a line each; those of what has fields itself stand under its name.
-func (p *printer) fields(indent string, o mess.Object) {
+func (p *Printer) fields(indent string, o mess.Object) {
 	for _, f := range o {
 		if deeper, ok := f.Value.(mess.Object); ok {
-			p.printf("%s%s:\n", indent, printable(f.Key))
+			p.Printf("%s%s:\n", indent, Printable(f.Key))
 			p.fields(indent+"  ", deeper)
 			continue
 		}
-		p.printf("%s%s: %s\n", indent, printable(f.Key), printable(fmt.Sprint(f.Value)))
+		p.Printf("%s%s: %s\n", indent, Printable(f.Key), Printable(fmt.Sprint(f.Value)))
 	}
 }
 
-func (p *printer) reply(m mess.Message, r *mess.Reply) {
+func (p *Printer) reply(m mess.Message, r *mess.Reply) {
 	var words []string
 	for _, f := range r.Answers {
 		words = append(words, fmt.Sprintf("%s: %v", f.Key, f.Value))
@@ -232,14 +232,14 @@ func (p *printer) reply(m mess.Message, r *mess.Reply) {
 			words = append(words, map[bool]string{true: name, false: "says no"}[*yes])
 		}
 	}
-	p.printf("  %s  %s  %s%s\n", clockOf(m.Received), printable(m.From), printable(strings.Join(words, ", ")), dash(r.Reason))
+	p.Printf("  %s  %s  %s%s\n", Clock(m.Received), Printable(m.From), Printable(strings.Join(words, ", ")), dash(r.Reason))
 }
 
 func dash(text string) string {
 	if text == "" {
 		return ""
 	}
-	return ": " + printable(text)
+	return ": " + Printable(text)
 }
 
 // proposal is what a suggestion proposes, in brackets.
@@ -247,7 +247,7 @@ func proposal(proposed any) string {
 	var parts []string
 	switch v := proposed.(type) {
 	case string:
-		parts = nonEmpty(v)
+		parts = NonEmpty(v)
 	case mess.Object:
 		for _, f := range v {
 			parts = append(parts, fmt.Sprintf("%s %v", f.Key, f.Value))
@@ -256,10 +256,10 @@ func proposal(proposed any) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " (" + printable(strings.Join(parts, ", ")) + ")"
+	return " (" + Printable(strings.Join(parts, ", ")) + ")"
 }
 
-func nonEmpty(list ...string) []string {
+func NonEmpty(list ...string) []string {
 	var kept []string
 	for _, s := range list {
 		if s != "" {
@@ -269,8 +269,8 @@ func nonEmpty(list ...string) []string {
 	return kept
 }
 
-// clockOf is the local time of day.
-func clockOf(t mess.Time) string {
+// Clock is the local time of day.
+func Clock(t mess.Time) string {
 	at, err := t.Time()
 	if err != nil {
 		return "        "
@@ -278,18 +278,18 @@ func clockOf(t mess.Time) string {
 	return at.Local().Format(time.TimeOnly)
 }
 
-// printable keeps what comes from elsewhere from playing with the terminal.
-func printable(s string) string { return terminal.Clean(s) }
+// Printable keeps what comes from elsewhere from playing with the terminal.
+func Printable(s string) string { return terminal.Clean(s) }
 
-func printableLines(s string) string { return terminal.CleanLines(s) }
+func PrintableLines(s string) string { return terminal.CleanLines(s) }
 
-// threadJSON is a thread for scripts.
-func threadJSON(t remote.Thread) map[string]any {
+// ThreadJSON is a thread for scripts.
+func ThreadJSON(t remote.Thread) map[string]any {
 	return map[string]any{
 		"ref": t.Ref, "status": t.Status, "intent": t.Intent, "requestor": t.Requestor, "executor": t.Executor,
 		"priority": t.Priority, "created": t.Created, "updated": t.Updated, "messages": t.Messages,
 	}
 }
 
-// inWords is a name of the protocol as people write it.
-func inWords[T ~string](name T) string { return strings.ReplaceAll(string(name), "_", " ") }
+// InWords is a name of the protocol as people write it.
+func InWords[T ~string](name T) string { return strings.ReplaceAll(string(name), "_", " ") }

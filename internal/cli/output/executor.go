@@ -1,0 +1,42 @@
+package output
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/mess"
+)
+
+func ExecutorState(e remote.Executor) string {
+	words := []string{"here"}
+	if !e.Live {
+		words[0] = "silent since " + string(e.LastSeen)
+	}
+	if e.Disarmed != "" {
+		words = append(words, "disarmed: "+Printable(e.Disarmed))
+	}
+	switch {
+	case e.Hold != nil:
+		words = append(words, Printable(strings.TrimSuffix("ON HOLD by "+e.Hold.By+": "+e.Hold.Why, ": ")))
+	case e.Held != nil:
+		words = append(words, "ON HOLD: "+Printable(e.Held.Why))
+	}
+	if len(e.Stopping) > 0 {
+		words = append(words, "has not confirmed a stop")
+	}
+	if e.Stopped != nil {
+		words = append(words, fmt.Sprintf("STOPPED: %s; %s", Printable(e.Stopped.Why), SafeDevices(*e.Stopped)))
+	}
+	return strings.Join(words, ", ")
+}
+
+// CountSafe is how many devices are known to be safe.
+func CountSafe(s mess.Stopped) int {
+	return len(slices.DeleteFunc(slices.Clone(s.Devices), func(d mess.SafeDevice) bool { return d.State != "safe" }))
+}
+
+func SafeDevices(s mess.Stopped) string {
+	return fmt.Sprintf("%d of %s safe", CountSafe(s), Count(len(s.Devices), "device"))
+}

@@ -1,0 +1,58 @@
+package output
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// Count is a number of things: 1 device, 2 devices.
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// Done says what was done.
+func (a *Env) Done(what, name string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
+		return Hint(err, "nothing is changed, for the disk takes nothing; make room there. \"messkit stop\" holds without a disk")
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(a.Out, "%s: %s\n", what, name)
+	}
+	return err
+}
+
+func Joined(codes []mess.Code) string {
+	list := make([]string, len(codes))
+	for i, c := range codes {
+		list[i] = string(c)
+	}
+	return strings.Join(list, ", ")
+}
+
+func UpTime(seconds float64) time.Duration {
+	return (time.Duration(seconds) * time.Second).Round(time.Second)
+}
+
+// Bytes is a number of bytes as people say it.
+func Bytes(n int64) string {
+	switch {
+	case n < 10<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10<<20:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d MB", n>>20)
+}

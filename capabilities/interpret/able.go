@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/order"
 )
@@ -39,8 +38,8 @@ func (x *request) measuring(rd *reading) []int {
 		return nil
 	}
 	return x.those(rd, func(d int) bool {
-		dev := &x.r.home.Devices[d]
-		return dev.Quantities == nil && slices.Contains(dev.Commands, capabilities.ReadState) && rd.Pattern.Suits(x.r.class[d])
+		dev := &x.r.Site.Devices[d]
+		return dev.Quantities == nil && slices.Contains(dev.Commands, capabilities.ReadState) && rd.Pattern.Suits(x.r.Class[d])
 	})
 }
 
@@ -49,29 +48,29 @@ func (x *request) measuring(rd *reading) []int {
 func (x *request) those(rd *reading, fits func(d int) bool) []int {
 	var list []int
 	if meant, named := x.meantBy(rd); named {
-		list = x.r.index.among(meant, fits)
+		list = x.r.Index.Among(meant, fits)
 	} else {
-		list = x.r.index.those(fits)
+		list = x.r.Index.Those(fits)
 	}
 	if x.demand.location == "" && x.demand.capabilities == nil {
 		return list
 	}
-	return slices.DeleteFunc(list, func(d int) bool { return !x.demand.allows(x.r, rd.Capability, x.r.home.Devices[d]) })
+	return slices.DeleteFunc(list, func(d int) bool { return !x.demand.allows(x.r, rd.Capability, x.r.Site.Devices[d]) })
 }
 
 // candidates are the devices that can do what the reading says.
 func (x *request) candidates(rd *reading) []int {
 	quantity := rd.value("quantity")
 	list := x.those(rd, func(d int) bool {
-		return x.r.can(rd.Capability, quantity, d) && rd.Pattern.Suits(x.r.class[d])
+		return x.r.CanDo(rd.Capability, quantity, d) && rd.Pattern.Suits(x.r.Class[d])
 	})
-	full := x.r.index.among(list, func(d int) bool {
-		return slices.Contains(x.r.home.Devices[d].Commands, rd.Capability.Command)
+	full := x.r.Index.Among(list, func(d int) bool {
+		return slices.Contains(x.r.Site.Devices[d].Commands, rd.Capability.Command)
 	})
 	if len(full) > 0 {
 		list = full
 	}
-	if q := x.r.catalogue.Quantities[quantity]; len(list) > 1 && rd.slot("device") == nil {
+	if q := x.r.Catalog.Quantities[quantity]; len(list) > 1 && rd.slot("device") == nil {
 		list = x.r.firstClass(list, q.Classes)
 	}
 	if thing := rd.value("thing"); len(list) > 1 && thing != "" && rd.slot("view") == nil && rd.slot("device") == nil {
@@ -82,11 +81,11 @@ func (x *request) candidates(rd *reading) []int {
 
 // whereKept keeps the devices that see the place where a thing is looked for.
 func (r *Interpreter) whereKept(list []int, thing string) []int {
-	for place, things := range r.catalogue.Frames.Lists.Kept {
+	for place, things := range r.Catalog.Frames.Lists.Kept {
 		if !slices.Contains(things, thing) {
 			continue
 		}
-		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !slices.Contains(r.home.Devices[d].Sees, place) })
+		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !slices.Contains(r.Site.Devices[d].Sees, place) })
 		if len(kept) > 0 {
 			return kept
 		}
@@ -98,23 +97,12 @@ func (r *Interpreter) whereKept(list []int, thing string) []int {
 // knows the temperature of a room better than its heater.
 func (r *Interpreter) firstClass(list []int, classes []string) []int {
 	for _, class := range classes {
-		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return r.class[d] != class })
+		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return r.Class[d] != class })
 		if len(kept) > 0 {
 			return kept
 		}
 	}
 	return list
-}
-
-// can reports whether device d has the verb for a capability, and the class.
-func (r *Interpreter) can(c *grammar.Capability, quantity string, d int) bool {
-	if c.CommandFor(&r.home.Devices[d]) == "" || quantity != "" && !r.home.Devices[d].Reports(quantity) {
-		return false
-	}
-	if q, ok := r.catalogue.Quantities[quantity]; ok && len(q.Classes) > 0 {
-		return slices.Contains(q.Classes, r.class[d])
-	}
-	return c.Suits(r.class[d])
 }
 
 // meantBy lists the devices that the words of the reading allow, in order. named is false
@@ -126,7 +114,7 @@ func (x *request) meantBy(rd *reading) (list []int, named bool) {
 		case "device", "view", "spot":
 			lists = append(lists, b.Match.Devices)
 		case "area":
-			lists = append(lists, x.r.index.in(b.Match.Value))
+			lists = append(lists, x.r.Index.InArea(b.Match.Value))
 		}
 	}
 	if len(lists) == 0 {
@@ -154,7 +142,7 @@ func (x *request) meant(rd *reading, d int) bool {
 				return false
 			}
 		case "area":
-			if !x.r.in(d, b.Match.Value) {
+			if !x.r.IsIn(d, b.Match.Value) {
 				return false
 			}
 		}

@@ -14,11 +14,11 @@ const maxTimes = 20
 // often is a number of times at word i: "twice", "three times". end is i if there is
 // none.
 func (x *request) often(i int) (end, n int) {
-	w := x.words()
+	w := x.Words()
 	end = i
-	w.Repeats.Each(x.tokens, i, func(to, times int) { end, n = to, times })
-	w.EachCount(x.tokens, i, func(to, count int) {
-		if k := w.TimesOver.Longest(x.tokens, to); k > 0 {
+	w.Repeats.Each(x.Tokens, i, func(to, times int) { end, n = to, times })
+	w.EachCount(x.Tokens, i, func(to, count int) {
+		if k := w.TimesOver.Longest(x.Tokens, to); k > 0 {
 			end, n = to+k, count
 		}
 	})
@@ -34,12 +34,12 @@ func (x *request) howOften(i int) bool {
 // repeated reads an order that is to be done a number of times, as a plan of as many
 // steps. What twice is as once, or cannot follow itself, is refused.
 func (x *request) repeated() (capabilities.Outcome, bool) {
-	for i := 1; i < len(x.tokens); i++ {
+	for i := 1; i < len(x.Tokens); i++ {
 		end, n := x.often(i)
-		if end == i || x.named(i) {
+		if end == i || x.IsName(i) {
 			continue
 		}
-		said := lexicon.Join(x.tokens[i:end])
+		said := lexicon.Join(x.Tokens[i:end])
 		out, ok := x.leaving(i, end)
 		if !ok || out.Plan == nil {
 			return noting(out, said), ok

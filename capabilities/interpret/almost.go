@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -26,11 +28,12 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 	if !x.hasOrder() {
 		return capabilities.Outcome{}, false
 	}
-	all, readings, explain := x.tokens, x.readings, x.explain
+	all, readings, explain := x.Tokens, x.readings, x.explain
 	again := func(tokens []lexicon.Token, lost []string, skips int) (capabilities.Outcome, bool) {
-		x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
+		x.SetTokens(tokens)
+		x.readings = nil
 		x.lost, x.skips = lost, skips
-		if skips == 0 && x.bareName() != "" { // "vacuum" of "vacuum the garden"
+		if skips == 0 && x.BareName() != "" { // "vacuum" of "vacuum the garden"
 			return capabilities.Outcome{}, false
 		}
 		if out, ok := x.without(); ok && len(x.lost) > 0 && out.Refusal == nil {
@@ -41,7 +44,7 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	for i := range all { // a number without its unit is another, and so is half of a range
-		if !x.named(i) && (x.span(i) > i || x.strangeUnit(i) != "") {
+		if !x.IsName(i) && (x.RangeEnd(i) > i || x.UnknownUnit(i) != "") {
 			return capabilities.Outcome{}, false
 		}
 	}
@@ -52,7 +55,8 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 		if out, ok := again(order, []string{remark}, 0); ok {
 			return out, true
 		}
-		x.tokens, x.readings, x.matches, x.names, x.lost, x.skips = all, readings, nil, nil, nil, 0
+		x.SetTokens(all)
+		x.readings, x.lost, x.skips = readings, nil, 0
 	}
 	from, kept := x.strangeFrom()
 	if !kept || slices.ContainsFunc(readings, x.fits) { // what is understood whole, and cannot be done, is nothing less
@@ -63,9 +67,9 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 			return out, true
 		}
 	}
-	if x.words().Conditionals.Longest(all, 0) > 0 { // "when I get home, turn on the light"
+	if x.Words().Conditionals.Longest(all, 0) > 0 { // "when I get home, turn on the light"
 		for i := 2; i < len(all); i++ {
-			if !x.r.catalogue.Frames.OrderWords[all[i].Folded] {
+			if !x.r.Catalog.Frames.OrderWords[all[i].Folded] {
 				continue
 			}
 			if out, ok := again(all[i:], []string{lexicon.Join(all[:i])}, 0); ok {
@@ -80,11 +84,12 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 		if out, ok := again(all[:end:end], []string{lexicon.Join(all[end:])}, 0); ok {
 			return out, true
 		}
-		if !x.r.catalogue.Frames.LooseWords[all[end-1].Folded] {
+		if !x.r.Catalog.Frames.LooseWords[all[end-1].Folded] {
 			break
 		}
 	}
-	x.tokens, x.readings, x.matches, x.names = all, readings, nil, nil
+	x.SetTokens(all)
+	x.readings = readings
 	x.lost, x.skips = nil, 0
 	return capabilities.Outcome{}, false
 }
@@ -105,21 +110,21 @@ func (x *request) without() (capabilities.Outcome, bool) {
 // hasOrder reports whether the text has a word that orders something and one that
 // names or stands for something here, and nothing that makes it no order.
 func (x *request) hasOrder() bool {
-	w, c := x.words(), x.r.catalogue
-	waits := w.Conditionals.Longest(x.tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
-	if x.part || x.asks && !waits || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.tokens) > maxAlmost {
+	w, c := x.Words(), x.r.Catalog
+	waits := w.Conditionals.Longest(x.Tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
+	if x.part || x.IsQuestion && !waits || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.Tokens) > maxAlmost {
 		return false
 	}
 	order, thing := false, false
-	for i, t := range x.tokens {
+	for i, t := range x.Tokens {
 		if x.opposed(i) {
 			return false
 		}
-		if w.Negations.Longest(x.tokens, i) > 0 || w.Reported.Longest(x.tokens, i) > 0 || x.repeats(i) {
+		if w.Negations.Longest(x.Tokens, i) > 0 || w.Reported.Longest(x.Tokens, i) > 0 || x.repeats(i) {
 			return false
 		}
 		order = order || c.Frames.OrderWords[t.Folded] || c.Frames.ActWords[t.Folded]
-		thing = thing || x.r.names.words[t.Folded] || c.Frames.NamingWords[t.Folded]
+		thing = thing || x.r.Names.Words[t.Folded] || c.Frames.NamingWords[t.Folded]
 	}
 	return order && thing
 }
@@ -127,13 +132,13 @@ func (x *request) hasOrder() bool {
 // opposed reports whether word i says two things of which only one can be: "on and
 // off", "up or down".
 func (x *request) opposed(i int) bool {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	either := i + 2
-	if either >= len(x.tokens) || x.words().Joining.Longest(x.tokens, i+1) == 0 && x.tokens[i+1].Text != "or" {
+	if either >= len(x.Tokens) || x.Words().Joining.Longest(x.Tokens, i+1) == 0 && x.Tokens[i+1].Text != "or" {
 		return false
 	}
 	says := func(i int) (all catalog.Feature) {
-		l.Signals.Each(x.tokens, i, func(end int, s catalog.Feature) {
+		l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) {
 			if end == i+1 {
 				all |= s
 			}
@@ -153,9 +158,9 @@ func (x *request) opposed(i int) bool {
 // valued reports whether a colour or a level stands at word i or behind it: that is
 // another than what was read, and not beside it.
 func (x *request) valued(i int) bool {
-	l := &x.r.catalogue.Frames
-	for ; i < len(x.tokens); i++ {
-		if l.Colors.Longest(x.tokens, i) > 0 || l.Levels.Longest(x.tokens, i) > 0 {
+	l := &x.r.Catalog.Frames
+	for ; i < len(x.Tokens); i++ {
+		if l.Colors.Longest(x.Tokens, i) > 0 || l.Levels.Longest(x.Tokens, i) > 0 {
 			return true
 		}
 	}
@@ -166,7 +171,7 @@ func (x *request) valued(i int) bool {
 // nobody knows then whether it counts that.
 func (x *request) numbered(i int) bool {
 	for from := max(0, i-3); from < i; from++ {
-		if x.words().CardinalEnd(x.tokens, from) == i && (i == len(x.tokens) || !x.tokens[i].Pause) {
+		if x.Words().CardinalEnd(x.Tokens, from) == i && (i == len(x.Tokens) || !x.Tokens[i].Pause) {
 			return true
 		}
 	}
@@ -177,11 +182,11 @@ func (x *request) numbered(i int) bool {
 // orders nothing: "I'm in the driveway, open the garage door". order is nil if there is no
 // such thing.
 func (x *request) remark() (order []lexicon.Token, said string) {
-	for i := 2; i+1 < len(x.tokens); i++ {
-		if !x.tokens[i].Pause {
+	for i := 2; i+1 < len(x.Tokens); i++ {
+		if !x.Tokens[i].Pause {
 			continue
 		}
-		before, behind := x.tokens[:i:i], x.tokens[i:]
+		before, behind := x.Tokens[:i:i], x.Tokens[i:]
 		tells := func(tokens []lexicon.Token) bool {
 			return !x.commands(tokens) || x.r.describes(lexicon.Join(tokens), &capabilities.Plan{Risk: capabilities.RiskComfort})
 		}
@@ -224,10 +229,10 @@ func (x *request) remarked(order []lexicon.Token, remark string) (capabilities.O
 // commands reports whether the words order something, limit what is done, or say
 // when.
 func (x *request) commands(tokens []lexicon.Token) bool {
-	y := &request{r: x.r, tokens: tokens}
-	l, w := &x.r.catalogue.Frames, x.words()
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
+	l, w := &x.r.Catalog.Frames, x.Words()
 	for i, t := range tokens {
-		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] && x.r.catalogue.Context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
+		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] && x.r.Catalog.Context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
 			w.CardinalEnd(tokens, i) > i || l.Colors.Longest(tokens, i) > 0 || l.Levels.Longest(tokens, i) > 0 {
 			return true
 		}
@@ -243,23 +248,23 @@ const maxMisspelt, maxSpellings = 3, 8
 // here. It asks whether those are meant. Where they may be several, and more than one
 // way makes an order, it is none.
 func (x *request) misspelt() (capabilities.Outcome, bool) {
-	if x.asks || x.part || len(x.tokens) > maxAlmost {
+	if x.IsQuestion || x.part || len(x.Tokens) > maxAlmost {
 		return capabilities.Outcome{}, false
 	}
-	c, l := x.r.catalogue, &x.r.catalogue.Frames
+	c, l := x.r.Catalog, &x.r.Catalog.Frames
 	var wrong []int
 	likely := false
-	for i, t := range x.tokens {
-		if x.r.knows(t) || c.Vocabulary[t.Folded] || c.TimeWords[t.Folded] {
-			likely = likely || l.OrderWords[t.Folded] || l.ActWords[t.Folded] || x.r.names.words[t.Folded] || l.NamingWords[t.Folded]
-		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.words().Reported.Longest(x.tokens, i) > 0 {
+	for i, t := range x.Tokens {
+		if x.r.KnowsWord(t) || c.Vocabulary[t.Folded] || c.TimeWords[t.Folded] {
+			likely = likely || l.OrderWords[t.Folded] || l.ActWords[t.Folded] || x.r.Names.Words[t.Folded] || l.NamingWords[t.Folded]
+		} else if wrong = append(wrong, i); len(wrong) > maxMisspelt || x.Words().Reported.Longest(x.Tokens, i) > 0 {
 			return capabilities.Outcome{}, false
 		}
 	}
-	if len(wrong) == 0 || !likely && len(wrong) == len(x.tokens) {
+	if len(wrong) == 0 || !likely && len(wrong) == len(x.Tokens) {
 		return capabilities.Outcome{}, false
 	}
-	all, readings, explain := x.tokens, x.readings, x.explain
+	all, readings, explain := x.Tokens, x.readings, x.explain
 	ways := [][]lexicon.Token{slices.Clone(all)}
 	for _, i := range wrong {
 		var next [][]lexicon.Token
@@ -278,19 +283,21 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 	var mended request
 	for _, way := range ways {
 		out, ok := x.mended(way, wrong)
-		if ok && mended.tokens != nil {
-			ok, mended.tokens = false, nil
+		if ok && mended.Tokens != nil {
+			ok, mended.Tokens = false, nil
 			found = capabilities.Outcome{}
 			break
 		}
 		if ok {
 			found, mended = out, *x
 		}
-		x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, nil, nil, explain
+		x.SetTokens(all)
+		x.readings, x.explain = readings, explain
 		x.lost, x.taken = nil, nil
 	}
-	if mended.tokens == nil {
-		x.tokens, x.readings, x.matches, x.names, x.explain = all, readings, nil, nil, explain
+	if mended.Tokens == nil {
+		x.SetTokens(all)
+		x.readings, x.explain = readings, explain
 		x.lost, x.taken = nil, nil
 		return capabilities.Outcome{}, false
 	}
@@ -300,7 +307,7 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 
 // actsBy reports whether a capability changes the world.
 func (x *request) actsBy(id string) bool {
-	c := x.r.catalogue.Find(id)
+	c := x.r.Catalog.Find(id)
 	return c != nil && c.Effect != capabilities.Query
 }
 
@@ -308,9 +315,10 @@ func (x *request) actsBy(id string) bool {
 func (x *request) mended(tokens []lexicon.Token, wrong []int) (capabilities.Outcome, bool) {
 	was, is := make([]string, len(wrong)), make([]string, len(wrong))
 	for n, i := range wrong {
-		was[n], is[n] = x.tokens[i].Text, tokens[i].Text
+		was[n], is[n] = x.Tokens[i].Text, tokens[i].Text
 	}
-	x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
+	x.SetTokens(tokens)
+	x.readings = nil
 	if !x.hasOrder() || x.anyForeign() {
 		return capabilities.Outcome{}, false
 	}
@@ -334,7 +342,7 @@ const maxAlmost = 20
 
 // anyForeign reports whether there is a condition or a time in the text.
 func (x *request) anyForeign() bool {
-	for i := range x.tokens {
+	for i := range x.Tokens {
 		if x.foreign(i) {
 			return true
 		}
@@ -345,24 +353,24 @@ func (x *request) anyForeign() bool {
 // foreign reports whether a condition or a time begins at word i, which nobody
 // here can keep.
 func (x *request) foreign(i int) bool {
-	return !x.named(i) && (x.words().Conditionals.Longest(x.tokens, i) > 0 || x.dated(i))
+	return !x.IsName(i) && (x.Words().Conditionals.Longest(x.Tokens, i) > 0 || x.dated(i))
 }
 
 // dated reports whether a time begins at word i. What cannot be kept of those is
 // told better than asked.
 func (x *request) dated(i int) bool {
-	return x.timed(i) || x.timed(i+1) && x.words().Clock.Longest(x.tokens, i) > 0 || x.lasting(i).end > 0
+	return x.BeginsTime(i) || x.BeginsTime(i+1) && x.Words().Clock.Longest(x.Tokens, i) > 0 || x.Lasting(i).End > 0
 }
 
 // strangeFrom is the first word that is not understood, or cannot be kept; 0 if
 // there is none behind an order. kept is false where a time stands before it.
 func (x *request) strangeFrom() (i int, kept bool) {
-	for i, t := range x.tokens {
+	for i, t := range x.Tokens {
 		switch {
-		case x.named(i):
+		case x.IsName(i):
 		case x.dated(i):
 			return 0, false
-		case x.words().Conditionals.Longest(x.tokens, i) > 0, !x.r.knows(t):
+		case x.Words().Conditionals.Longest(x.Tokens, i) > 0, !x.r.KnowsWord(t):
 			if i >= 2 {
 				return i, true
 			}
@@ -379,7 +387,7 @@ func (x *request) losing() string {
 	if len(x.taken) > 0 {
 		return fmt.Sprintf("not understood: %s; with %s instead, ", lexicon.QuoteList(x.lost), lexicon.QuoteList(x.taken))
 	}
-	w := x.words()
+	w := x.Words()
 	if from, _ := w.Conditionals.Find(w.Tokens(x.lost[0])); from >= 0 {
 		return fmt.Sprintf("nothing here waits for %q; without that, ", x.lost[0])
 	}

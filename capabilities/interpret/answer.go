@@ -19,14 +19,14 @@ func (r *Interpreter) Answer(q capabilities.Question, reply mess.Object, text st
 	}
 	p := r.picker(q, req)
 	picked := p.pick(raw)
-	if raw != any(text) && r.catalogue.SaysStop(text) {
+	if raw != any(text) && r.Catalog.SaysStop(text) {
 		raw, picked = text, nil
 	} else if raw != any(text) && r.limitsAny(text) {
 		picked = nil
 	}
 	if len(picked) == 0 {
 		switch said, _ := raw.(string); {
-		case r.catalogue.TakesBack(said):
+		case r.Catalog.TakesBack(said):
 			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the requester took it back; nothing is done"}}
 		case p.takesNone(said):
 			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "none of them is meant; nothing is done"}}

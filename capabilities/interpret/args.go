@@ -12,7 +12,7 @@ import (
 
 // doubtful reports whether a reading that acts must be asked about.
 func (x *request) doubtful(rd *reading) bool {
-	return x.asks || x.quotes || rd.doubt != "" || len(x.lost) > 0 || x.reports()
+	return x.IsQuestion || x.quotes || rd.doubt != "" || len(x.lost) > 0 || x.reports()
 }
 
 // unmeasured is the doubt of an order for so many of what a machine makes: nobody can
@@ -23,7 +23,7 @@ func unmeasured(n float64) string {
 
 // argsOf are the parameters that a frame and the words give.
 func (x *request) argsOf(f *catalog.Frame, so framed) mess.Object {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	var o mess.Object
 	if by := f.Change; by != 0 {
 		switch {
@@ -74,7 +74,7 @@ func (x *request) byOrTo(rd *reading) (capabilities.Outcome, bool) {
 
 // param asks for a parameter that a frame leaves open, and puts it in.
 func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	var q capabilities.Question
 	values := map[string]any{}
 	switch rd.asks {

@@ -16,13 +16,13 @@ const untilTold = "until told otherwise"
 // what is switched on it is asked for how long. Of all else nobody ends it then, and that is
 // said.
 func (x *request) awhile() (capabilities.Outcome, bool) {
-	for i := 0; i < len(x.tokens); i++ {
-		long := x.words().DayLong.Longest(x.tokens, i)
-		n := max(long, x.words().Awhile.Longest(x.tokens, i))
-		if n == 0 || x.named(i) {
+	for i := 0; i < len(x.Tokens); i++ {
+		long := x.Words().DayLong.Longest(x.Tokens, i)
+		n := max(long, x.Words().Awhile.Longest(x.Tokens, i))
+		if n == 0 || x.IsName(i) {
 			continue
 		}
-		said := lexicon.Join(x.tokens[i : i+n])
+		said := lexicon.Join(x.Tokens[i : i+n])
 		out, ok := x.leaving(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
 			return noting(out, said), ok
@@ -66,7 +66,7 @@ func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilit
 	case picked[0] == untilTold:
 		return capabilities.Outcome{Plan: &p}
 	}
-	lasts := x.words().WholeDuration(x.words().Tokens(picked[0]))
+	lasts := x.Words().WholeDuration(x.Words().Tokens(picked[0]))
 	steps := slices.Clone(p.Each())
 	for i := range steps {
 		steps[i].For = lasts
@@ -87,24 +87,25 @@ const forField = "for"
 // what it is: "pump on 10s", "rover forward 2 seconds". It is asked whether it is to last so
 // long.
 func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
-	all, before := x.tokens, x.readings
+	all, before := x.Tokens, x.readings
 	for i := range all {
-		if x.asks || x.repeats(i) {
+		if x.IsQuestion || x.repeats(i) {
 			return capabilities.Outcome{}, false
 		}
 	}
-	for i := 2; i < len(x.tokens); i++ {
-		end, d := x.length(i)
-		if d == 0 || end != len(x.tokens) || x.named(i) || x.words().Fillers.Longest(x.tokens, i) > 0 { // "twice a day"
+	for i := 2; i < len(x.Tokens); i++ {
+		end, d := x.DurationAt(i)
+		if d == 0 || end != len(x.Tokens) || x.IsName(i) || x.Words().Fillers.Longest(x.Tokens, i) > 0 { // "twice a day"
 			continue
 		}
-		if w := x.words(); w.Clock.Longest(x.tokens, i-1)+w.Lasting.Longest(x.tokens, i-1)+w.Delaying.Longest(x.tokens, i-1)+w.Ending.Longest(x.tokens, i-1) > 0 {
+		if w := x.Words(); w.Clock.Longest(x.Tokens, i-1)+w.Lasting.Longest(x.Tokens, i-1)+w.Delaying.Longest(x.Tokens, i-1)+w.Ending.Longest(x.Tokens, i-1) > 0 {
 			return capabilities.Outcome{}, false
 		}
-		said := lexicon.Join(x.tokens[i:end])
+		said := lexicon.Join(x.Tokens[i:end])
 		out, ok := x.leaving(i, end)
 		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !switches(*p, true) {
-			x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
+			x.SetTokens(all)
+			x.readings = before
 			return capabilities.Outcome{}, false
 		}
 		p := *out.Plan

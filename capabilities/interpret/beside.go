@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -16,17 +18,17 @@ import (
 // place is what stands beside the words about where: a known place, or all of
 // this home. What is neither is no place to act in.
 func (x *request) place(a *mess.Area) (capabilities.Outcome, bool) {
-	w := x.words()
+	w := x.Words()
 	switch {
 	case a == nil:
 		return capabilities.Outcome{}, false
 	case a.Name == "" && len(a.Extra) > 0:
-		return x.refuse(fmt.Sprintf("constraints.location: %s is unknown; write the name of a place, like %s", a.Extra[0].Key, oneOfMany(x.r.placeNames())), nil), true
+		return x.refuse(fmt.Sprintf("constraints.location: %s is unknown; write the name of a place, like %s", a.Extra[0].Key, oneOfMany(x.r.PlaceNames())), nil), true
 	case a.Name == "":
-		return x.refuse(fmt.Sprintf("constraints.location: nothing here knows where it is on a map; name a place, like %s, or leave it out", oneOfMany(x.r.placeNames())), nil), true
+		return x.refuse(fmt.Sprintf("constraints.location: nothing here knows where it is on a map; name a place, like %s, or leave it out", oneOfMany(x.r.PlaceNames())), nil), true
 	}
 	if x.demand.location = x.area(a.Name); x.demand.location == "" && !w.Whole(w.Home, w.Tokens(a.Name)) {
-		return x.refuse(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, oneOfMany(x.r.placeNames())), x.r.near(lexicon.Split(a.Name))), true
+		return x.refuse(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, oneOfMany(x.r.PlaceNames())), x.r.near(lexicon.Split(a.Name))), true
 	}
 	return capabilities.Outcome{}, false
 }
@@ -43,7 +45,7 @@ func (x *request) tooLate(p *capabilities.Plan) (capabilities.Outcome, bool) {
 		until, err = x.req.NeededBy.Time()
 	case c != nil && c.Timing != nil && c.Timing.Expires != "":
 		key = "constraints.timing.expires"
-		until, err = c.Timing.Expires.Time(x.r.home.Now)
+		until, err = c.Timing.Expires.Time(x.r.Site.Now)
 	default:
 		return capabilities.Outcome{}, false
 	}
@@ -55,15 +57,6 @@ func (x *request) tooLate(p *capabilities.Plan) (capabilities.Outcome, bool) {
 }
 
 func onDay(t time.Time) string { return t.Format("Monday 2 January at 15:04:05") }
-
-// placeNames are the places of this home that have a name.
-func (r *Interpreter) placeNames() []string {
-	var list []string
-	for _, d := range r.home.Devices {
-		list = append(append(append(list, d.Area), rooms(d.Spots)...), d.Sees...)
-	}
-	return lexicon.Distinct(list)
-}
 
 func oneOfMany(list []string) string {
 	if len(list) == 0 {
@@ -137,21 +130,21 @@ func (x *request) limited(rd *reading) (capabilities.Outcome, bool) {
 // limits reports whether a line of context is more than a fact: it forbids, sets
 // a condition or a time, calls off, or has signs.
 func (r *Interpreter) limits(line string) bool {
-	w := r.catalogue.Words
-	y := &request{r: r, req: mess.Request{Intent: line}, tokens: w.Tokens(line)}
-	if char, _ := r.sign(line); char != "" {
+	w := r.Catalog.Words
+	y := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: w.Tokens(line)}, req: mess.Request{Intent: line}}
+	if char, _ := r.UnknownSign(line); char != "" {
 		return true
 	}
-	if from, _ := w.Stop.Find(y.tokens); from >= 0 {
+	if from, _ := w.Stop.Find(y.Tokens); from >= 0 {
 		return true
 	}
-	for i := 0; i < len(y.tokens); i++ {
-		if n := max(w.Facts.Longest(y.tokens, i), w.Fillers.Longest(y.tokens, i)); n > 1 { // "I am", "good evening"
+	for i := 0; i < len(y.Tokens); i++ {
+		if n := max(w.Facts.Longest(y.Tokens, i), w.Fillers.Longest(y.Tokens, i)); n > 1 { // "I am", "good evening"
 			i += n - 1
 			continue
 		}
-		limits := w.Negations.Longest(y.tokens, i) > 0 || w.Conditionals.Longest(y.tokens, i) > 0 || y.timed(i)
-		if limits && !y.named(i) {
+		limits := w.Negations.Longest(y.Tokens, i) > 0 || w.Conditionals.Longest(y.Tokens, i) > 0 || y.BeginsTime(i)
+		if limits && !y.IsName(i) {
 			return true
 		}
 	}
@@ -180,7 +173,7 @@ func (r *Interpreter) limitsAny(text string) bool {
 func (x *request) elsewhere(d int, areas []string) (capabilities.Outcome, bool) {
 	place := x.demand.location
 	for _, area := range areas {
-		in := strings.EqualFold(area, place) || slices.ContainsFunc(x.r.home.Devices[d].Spots, func(s capabilities.Spot) bool {
+		in := strings.EqualFold(area, place) || slices.ContainsFunc(x.r.Site.Devices[d].Spots, func(s capabilities.Spot) bool {
 			return s.Name == area && strings.EqualFold(s.Room, place)
 		})
 		if place != "" && !in {

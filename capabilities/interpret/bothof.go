@@ -10,7 +10,7 @@ import (
 // bothOf reads an order that says a colour and a level as one for each, for the same things:
 // "hall light red at 30 percent". Each must be a plan that needs no yes.
 func (x *request) bothOf(ways []framed) (capabilities.Outcome, bool) {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	i := slices.IndexFunc(ways, func(so framed) bool {
 		return so.signals.Has(l.Bits[catalog.ColorFeature]) && so.signals.Has(l.Bits[catalog.LevelFeature]) && !so.spread && !so.vague
 	})

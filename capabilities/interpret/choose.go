@@ -11,7 +11,7 @@ import (
 
 // choose makes one outcome of the readings that can be done.
 func (x *request) choose(able []reading) capabilities.Outcome {
-	if x.asks { // "garage door open?" asks how it is
+	if x.IsQuestion { // "garage door open?" asks how it is
 		looks := slices.DeleteFunc(slices.Clone(able), func(rd reading) bool { return rd.Capability.Effect != capabilities.Query })
 		if len(looks) > 0 {
 			able = looks
@@ -69,8 +69,8 @@ func ofItsKind(able []reading) []reading {
 // made is the capability that stands for c with the class of device d, else c: to
 // switch a kettle on is to start it, however it is said.
 func (r *Interpreter) made(c *grammar.Capability, d int) *grammar.Capability {
-	for _, one := range r.catalogue.Capabilities {
-		if one.Covers == c.ID && slices.Contains(one.Classes, r.class[d]) {
+	for _, one := range r.Catalog.Capabilities {
+		if one.Covers == c.ID && slices.Contains(one.Classes, r.Class[d]) {
 			return one
 		}
 	}
@@ -136,7 +136,7 @@ func (x *request) summary(rd *reading) string {
 	s := x.r.planFor(rd, rd.devices[0], x.areas(rd)).Summary
 	for _, b := range rd.slots {
 		if b.Kind == "device" && len(rd.devices) > 1 && b.Match.End > b.From {
-			s = strings.Replace(s, x.r.label(rd.devices[0]), lexicon.Join(x.words().PlainTokens(lexicon.Join(x.tokens[b.From:b.Match.End]))), 1)
+			s = strings.Replace(s, x.r.Label(rd.devices[0]), lexicon.Join(x.Words().PlainTokens(lexicon.Join(x.Tokens[b.From:b.Match.End]))), 1)
 		}
 	}
 	return s

@@ -17,10 +17,10 @@ const maxClock = 8
 // plainClock reports whether words are a time of the clock without "at" before
 // them: "tomorrow", "7 pm" or "half past seven", but not "seven".
 func (x *request) plainClock(i, end int) bool {
-	w := x.words()
+	w := x.Words()
 	for ; i < end; i++ {
-		word := x.tokens[i].Text
-		if _, _, ok := lexicon.ClockWord(word); ok && strings.Contains(word, "h") || x.weekday(x.tokens[i]) {
+		word := x.Tokens[i].Text
+		if _, _, ok := lexicon.ClockWord(word); ok && strings.Contains(word, "h") || x.weekday(x.Tokens[i]) {
 			return true
 		}
 		if digits, half := lexicon.CutNumber(word); digits != "" && half != "" {
@@ -29,7 +29,7 @@ func (x *request) plainClock(i, end int) bool {
 			}
 		}
 		for _, set := range []*lexicon.PhraseSet{w.Half, w.Days, w.Sun, w.Fixed, w.PlainPast} {
-			if set.Longest(x.tokens, i) > 0 {
+			if set.Longest(x.Tokens, i) > 0 {
 				return true
 			}
 		}
@@ -99,43 +99,43 @@ func (d date) at(now time.Time, hour, minute int) time.Time {
 // "19 30", "noon", "sunset", with a day before or behind it: the next one after now,
 // where no day is said. end is 0 if there is none.
 func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabilities.Outcome, ok bool) {
-	w := x.words()
+	w := x.Words()
 	d := date{weekday: -1, half: -1}
 	from := i
-	if n := someDay(w, x.tokens, i, &d); n > 0 {
+	if n := someDay(w, x.Tokens, i, &d); n > 0 {
 		from += n
-		from += w.At.Longest(x.tokens, from)
+		from += w.At.Longest(x.Tokens, from)
 	}
-	if n, sun := w.ReadSun(x.tokens, from); n > 0 {
+	if n, sun := w.ReadSun(x.Tokens, from); n > 0 {
 		end := from + n
-		end += someDay(w, x.tokens, end, &d)
+		end += someDay(w, x.Tokens, end, &d)
 		if d.weekday >= 0 {
-			return 1, at, x.refuse(fmt.Sprintf("%q is not known so far ahead; say a time", lexicon.Join(x.tokens[i:end])), nil), false
+			return 1, at, x.refuse(fmt.Sprintf("%q is not known so far ahead; say a time", lexicon.Join(x.Tokens[i:end])), nil), false
 		}
 		at, why := x.r.sun(sun, now, d.tomorrow)
 		if why != "" {
-			return 1, at, x.refuse(fmt.Sprintf("%q: %s", lexicon.Join(x.tokens[i:end]), why), nil), false
+			return 1, at, x.refuse(fmt.Sprintf("%q: %s", lexicon.Join(x.Tokens[i:end]), why), nil), false
 		}
 		return end, at, capabilities.Outcome{}, true
 	}
-	if end := x.halfHour(from); end > from {
-		return 1, at, x.refuse(fmt.Sprintf("%q is half past one hour to some and half an hour before to others; say \"half past\", or write it like 7:30", lexicon.Join(x.tokens[from:end])), nil), false
+	if end := x.HalfHour(from); end > from {
+		return 1, at, x.refuse(fmt.Sprintf("%q is half past one hour to some and half an hour before to others; say \"half past\", or write it like 7:30", lexicon.Join(x.Tokens[from:end])), nil), false
 	}
-	end, hour, minute, sure := w.ReadHour(x.tokens, from)
-	if end == 0 || x.percents(from) {
-		if d.named && from < len(x.tokens)+1 && i != from {
-			return 1, at, x.refuse(fmt.Sprintf("%q: say the hour too, like \"tomorrow at 7 am\", or put it into constraints.timing.not_before", lexicon.Join(x.tokens[i:from])), nil), false
+	end, hour, minute, sure := w.ReadHour(x.Tokens, from)
+	if end == 0 || x.PercentAt(from) {
+		if d.named && from < len(x.Tokens)+1 && i != from {
+			return 1, at, x.refuse(fmt.Sprintf("%q: say the hour too, like \"tomorrow at 7 am\", or put it into constraints.timing.not_before", lexicon.Join(x.Tokens[i:from])), nil), false
 		}
 		return 0, at, capabilities.Outcome{}, true
 	}
-	if why := x.r.home.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.At.Longest(x.tokens, max(0, i-1)) > 0) {
-		return 1, at, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", lexicon.Join(x.tokens[i:end]), why), nil), false
+	if why := x.r.Site.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
+		return 1, at, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", lexicon.Join(x.Tokens[i:end]), why), nil), false
 	}
-	end += w.Exactly.Longest(x.tokens, end)
-	end += someDay(w, x.tokens, end, &d)
-	said := lexicon.Join(x.tokens[i:end])
-	if more := w.CardinalEnd(x.tokens, end); more > end && x.tokens[end].Text[0] <= '9' && !x.percents(end) && (more == len(x.tokens) || w.Half.Longest(x.tokens, more) > 0) {
-		return 1, at, x.refuse(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", lexicon.Join(x.tokens[i:more])), nil), false
+	end += w.Exactly.Longest(x.Tokens, end)
+	end += someDay(w, x.Tokens, end, &d)
+	said := lexicon.Join(x.Tokens[i:end])
+	if more := w.CardinalEnd(x.Tokens, end); more > end && x.Tokens[end].Text[0] <= '9' && !x.PercentAt(end) && (more == len(x.Tokens) || w.Half.Longest(x.Tokens, more) > 0) {
+		return 1, at, x.refuse(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", lexicon.Join(x.Tokens[i:more])), nil), false
 	}
 	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
 	switch {
@@ -161,7 +161,7 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabi
 		return end, at.AddDate(0, 0, slices.Index(nights, picked[0])), capabilities.Outcome{}, true
 	}
 	if at = d.at(now, hour, minute); !at.After(now) {
-		return 1, at, x.refuse(fmt.Sprintf("%q is over; it is %s now", said, x.r.home.Now.Format("15:04")), nil), false
+		return 1, at, x.refuse(fmt.Sprintf("%q is over; it is %s now", said, x.r.Site.Now.Format("15:04")), nil), false
 	}
 	if at, out, ok = x.changed(at, hour, minute); !ok {
 		return 1, at, out, false
@@ -194,18 +194,4 @@ func (x *request) changed(at time.Time, hour, minute int) (time.Time, capabiliti
 		return []time.Time{first, second}[max(0, slices.Index(options, picked[0]))], capabilities.Outcome{}, true
 	}
 	return at, capabilities.Outcome{}, true
-}
-
-// halfHour is the end of "half seven" at word i, i if that is not there.
-func (x *request) halfHour(i int) int {
-	w := x.words()
-	n := w.HalfOf.Longest(x.tokens, i)
-	if n == 0 || w.Past.Longest(x.tokens, i) > 0 {
-		return i
-	}
-	end := w.CardinalEnd(x.tokens, i+n)
-	if _, d := x.length(i); end == i+n || d > 0 || x.percents(i+n) {
-		return i
-	}
-	return end
 }

@@ -12,36 +12,36 @@ import (
 // clockSpan reads a span of the clock at word i: "from 7 to 9 pm", "tomorrow from 7 to 9 pm".
 // What begins then lasts until its end. end is i if there is none.
 func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome, ok bool) {
-	w := x.words()
+	w := x.Words()
 	d := date{weekday: -1, half: -1}
-	from := i + someDay(w, x.tokens, i, &d)
-	n := w.Spanning.Longest(x.tokens, from)
+	from := i + someDay(w, x.Tokens, i, &d)
+	n := w.Spanning.Longest(x.Tokens, from)
 	if n == 0 {
 		return i, capabilities.Outcome{}, true
 	}
 	first := x.clockEnd(from + n)
-	if first == 0 || first >= len(x.tokens) {
+	if first == 0 || first >= len(x.Tokens) {
 		return i, capabilities.Outcome{}, true
 	}
-	to := w.SpanTo.Longest(x.tokens, first)
+	to := w.SpanTo.Longest(x.Tokens, first)
 	last := x.clockEnd(first + to)
 	if to == 0 || last == 0 {
 		return i, capabilities.Outcome{}, true
 	}
-	end = last + someDay(w, x.tokens, last, &d)
-	said := lexicon.Join(x.tokens[i:end])
-	x.explain.Leftover = lexicon.Texts(x.tokens[i:end])
-	_, _, _, sure1 := w.ReadHour(x.tokens, from+n)
-	_, _, _, sure2 := w.ReadHour(x.tokens, first+to)
-	bare := sure1 && sure2 && first == from+n+1 && last == first+to+1 && !x.plainClock(i, end) && x.tokens[from+n].Text[0] != '0' // "from 19 to 21" may be degrees
-	lasts := !bare && delayingFrom(w, x.tokens[from:from+n]) && w.Ending.Longest(x.tokens, first)+w.Toward.Longest(x.tokens, first) > 0
+	end = last + someDay(w, x.Tokens, last, &d)
+	said := lexicon.Join(x.Tokens[i:end])
+	x.explain.Leftover = lexicon.Texts(x.Tokens[i:end])
+	_, _, _, sure1 := w.ReadHour(x.Tokens, from+n)
+	_, _, _, sure2 := w.ReadHour(x.Tokens, first+to)
+	bare := sure1 && sure2 && first == from+n+1 && last == first+to+1 && !x.plainClock(i, end) && x.Tokens[from+n].Text[0] != '0' // "from 19 to 21" may be degrees
+	lasts := !bare && delayingFrom(w, x.Tokens[from:from+n]) && w.Ending.Longest(x.Tokens, first)+w.Toward.Longest(x.Tokens, first) > 0
 	switch {
 	case !lasts: // "between 7 and 9": some time then, or all of it
 		return i, x.refuse(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", said), nil), false
 	case !t.begin.IsZero() || t.lasts > 0 || t.ends:
 		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", said), nil), false
-	case x.r.home.Unset != "":
-		return i, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", said, x.r.home.Unset), nil), false
+	case x.r.Site.Unset != "":
+		return i, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", said, x.r.Site.Unset), nil), false
 	}
 	begin, begins, out, ok := x.spanEnds(from+n, first+to, d, said)
 	x.explain.Leftover = nil
@@ -55,8 +55,8 @@ func (x *request) clockSpan(i int, t *timing) (end int, out capabilities.Outcome
 // spanEnds are the begin and end of a span of the clock whose hours stand at words i and k.
 // An hour that may be before or after noon is that which makes it shorter than half a day.
 func (x *request) spanEnds(i, k int, d date, said string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
-	w, now := x.words(), x.r.home.Now
-	if w.Sun.Longest(x.tokens, i)+w.Sun.Longest(x.tokens, k) > 0 {
+	w, now := x.Words(), x.r.Site.Now
+	if w.Sun.Longest(x.Tokens, i)+w.Sun.Longest(x.Tokens, k) > 0 {
 		if d.named {
 			return begin, end, x.refuse(fmt.Sprintf("%q: say the times, and not the sun, of another day", said), nil), false
 		}
@@ -66,8 +66,8 @@ func (x *request) spanEnds(i, k int, d date, said string) (begin, end time.Time,
 		_, end, out, ok = x.clock(k, begin)
 		return begin, end, out, ok
 	}
-	_, h1, m1, sure1 := w.ReadHour(x.tokens, i)
-	_, h2, m2, sure2 := w.ReadHour(x.tokens, k)
+	_, h1, m1, sure1 := w.ReadHour(x.Tokens, i)
+	_, h2, m2, sure2 := w.ReadHour(x.Tokens, k)
 	if !sure1 && !sure2 && d.half < 0 {
 		clock := func(add int) string { return fmt.Sprintf("%02d:%02d to %02d:%02d", h1%12+add, m1, (h2%12+add)%24, m2) }
 		options := []string{clock(0), clock(12)}
@@ -113,10 +113,10 @@ func delayingFrom(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
 
 // clockEnd is the end of an hour or a word for the sun at word i, 0 if there is none.
 func (x *request) clockEnd(i int) int {
-	w := x.words()
-	if n := w.Sun.Longest(x.tokens, i); n > 0 {
+	w := x.Words()
+	if n := w.Sun.Longest(x.Tokens, i); n > 0 {
 		return i + n
 	}
-	end, _, _, _ := w.ReadHour(x.tokens, i)
+	end, _, _, _ := w.ReadHour(x.Tokens, i)
 	return end
 }

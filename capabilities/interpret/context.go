@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -137,7 +139,7 @@ func (r *Interpreter) phrase(key string, value any) string {
 		}
 		said = capabilities.DurationText(d)
 	}
-	if share, ok := r.catalogue.Frames.Lists.Shares[strings.ToLower(said)]; ok {
+	if share, ok := r.Catalog.Frames.Lists.Shares[strings.ToLower(said)]; ok {
 		said = lexicon.DecimalText(share)
 	}
 	if n, err := strconv.ParseFloat(said, 64); key == "level" || key == "brightness" || key == "opening" {
@@ -203,8 +205,8 @@ func (r *Interpreter) inContext(req mess.Request, given mess.Object) capabilitie
 // beside reports whether a hint says that something is near a place, and so not which
 // place: "it is next to the hall". What is to be cleaned may be near something.
 func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
-	w := r.catalogue.Words
-	if c := r.catalogue.Find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
+	w := r.Catalog.Words
+	if c := r.Catalog.Find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
 		return false
 	}
 	tokens := w.Tokens(text)
@@ -219,12 +221,12 @@ func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
 // littered is a hint about what is to be cleaned, without what lies there: "rice spill
 // near the sink" is where.
 func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
-	c, w := r.catalogue.Find(out.Explain.Capability), r.catalogue.Words
+	c, w := r.Catalog.Find(out.Explain.Capability), r.Catalog.Words
 	if c == nil || c.Command != capabilities.Clean {
 		return text
 	}
 	tokens := w.Tokens(text)
-	rest := slices.DeleteFunc(slices.Clone(tokens), func(t lexicon.Token) bool { return r.catalogue.Context.Litter.Longest([]lexicon.Token{t}, 0) > 0 })
+	rest := slices.DeleteFunc(slices.Clone(tokens), func(t lexicon.Token) bool { return r.Catalog.Context.Litter.Longest([]lexicon.Token{t}, 0) > 0 })
 	if len(rest) == len(tokens) || len(rest) == 0 {
 		return text
 	}
@@ -234,11 +236,11 @@ func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
 // placed is the thing or place that a remark is about; of a line of context it is so where
 // it tells how things are, beside an order for a light.
 func (r *Interpreter) placed(h *hint, out capabilities.Outcome) string {
-	c := r.catalogue.Find(out.Explain.Capability)
+	c := r.Catalog.Find(out.Explain.Capability)
 	if out.Question == nil || !h.remark && (c == nil || !c.SetsLight() || !r.tellsOnly(h.text) || r.limits(h.text)) {
 		return ""
 	}
-	return r.thingOf(r.catalogue.Words.Tokens(h.text))
+	return r.thingOf(r.Catalog.Words.Tokens(h.text))
 }
 
 // answers is the option of a question that a hint picks. Nothing but a person says yes.
@@ -270,9 +272,9 @@ func (r *Interpreter) reads(req mess.Request, given mess.Object, before capabili
 // fragment is what of a hint may stand behind an order, "" if nothing can: it orders,
 // forbids and states nothing, and every word of it is known here.
 func (r *Interpreter) fragment(text string) string {
-	w, c := r.catalogue.Words, &r.catalogue.Context
+	w, c := r.Catalog.Words, &r.Catalog.Context
 	tokens := w.Tokens(text)
-	if char, _ := r.sign(text); char != "" || len(tokens) > maxAlmost || w.IsQuestion(text, tokens) || w.Joining.Longest(tokens, 0) > 0 {
+	if char, _ := r.UnknownSign(text); char != "" || len(tokens) > maxAlmost || w.IsQuestion(text, tokens) || w.Joining.Longest(tokens, 0) > 0 {
 		return ""
 	}
 	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] { // "it is in the hall", "I meant the lamp"
@@ -281,12 +283,12 @@ func (r *Interpreter) fragment(text string) string {
 			n = w.Picking.Longest(tokens, 0)
 		}
 	}
-	x := &request{r: r, tokens: tokens}
+	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 	for i, t := range tokens {
 		switch {
-		case !r.knows(t) && !r.catalogue.Vocabulary[t.Folded] && !r.catalogue.TimeWords[t.Folded],
+		case !r.KnowsWord(t) && !r.Catalog.Vocabulary[t.Folded] && !r.Catalog.TimeWords[t.Folded],
 			c.Binding.Longest(tokens, i) > 0, c.Being.Longest(tokens, i) > 0, w.Negations.Longest(tokens, i) > 0,
-			x.ordered(i) && !x.named(i), tokens[i].Pause && i > 0:
+			x.BeginsOrder(i) && !x.IsName(i), tokens[i].Pause && i > 0:
 			return ""
 		}
 	}
@@ -311,7 +313,7 @@ func (r *Interpreter) refines(before, out capabilities.Outcome) bool {
 // alike reports whether two capabilities are one, or set the same kind of thing: who
 // turns on a lamp may say how bright.
 func (r *Interpreter) alike(one, other string) bool {
-	a, b := r.catalogue.Find(one), r.catalogue.Find(other)
+	a, b := r.Catalog.Find(one), r.Catalog.Find(other)
 	return one == other || a != nil && b != nil && a.SetsLight() && b.SetsLight()
 }
 
@@ -320,7 +322,7 @@ func (r *Interpreter) alike(one, other string) bool {
 func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities.Outcome, hints []*hint, doubts []string) capabilities.Outcome {
 	acts := out.Plan != nil && out.Plan.Actuates()
 	if out.Question != nil {
-		c := r.catalogue.Find(out.Explain.Capability)
+		c := r.Catalog.Find(out.Explain.Capability)
 		acts = c == nil || c.Effect != capabilities.Query
 	}
 	var unused []string
@@ -341,7 +343,7 @@ func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities
 		same, other := r.orders(h.text, out)
 		if r.limits(h.text) || other {
 			explain := out.Explain
-			x := &request{r: r, req: req}
+			x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home}, req: req}
 			out = x.refuse(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", h.said), nil)
 			out.Explain = explain
 			return out
@@ -357,7 +359,7 @@ func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities
 	plan.Unused, out.Plan = unused, &plan
 	if acts && len(doubts) > 0 {
 		explain := out.Explain
-		x := &request{r: r, req: req, given: given}
+		x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home}, req: req, given: given}
 		out = x.allTheSame(plan, doubts, slices.ContainsFunc(hints, func(h *hint) bool { return !h.remark }))
 		out.Explain = explain
 	}
@@ -395,7 +397,7 @@ func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool)
 // orders reports whether a line of context orders something: what is done anyway
 // (same), or another thing.
 func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other bool) {
-	w := r.catalogue.Words
+	w := r.Catalog.Words
 	if tokens := w.Tokens(line); len(tokens) > 0 && w.Joining.Longest(tokens, 0) > 0 { // "and then turn on the heater"
 		for n := 1; n > 0; tokens = tokens[n:] {
 			n = w.Joining.Longest(tokens, 0)
@@ -408,7 +410,7 @@ func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other
 		same = out.Plan != nil && slices.ContainsFunc(out.Plan.Each(), func(step capabilities.Plan) bool { return step.Digest() == o.Plan.Digest() })
 		return same, !same
 	case o.Question != nil && len(o.Explain.Leftover) == 0:
-		c := r.catalogue.Find(o.Explain.Capability)
+		c := r.Catalog.Find(o.Explain.Capability)
 		return false, (c == nil || c.Effect != capabilities.Query) && (out.Plan == nil || c == nil || c.ID != out.Plan.Capability)
 	}
 	return false, false

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -13,19 +15,19 @@ import (
 // corrected reads an order that takes back a part of itself: "turn off the kitchen light,
 // sorry, the hall light". It asks which of the two is meant, and never does both.
 func (x *request) corrected() (capabilities.Outcome, bool) {
-	if x.asks || x.part || x.demand.capabilities != nil {
+	if x.IsQuestion || x.part || x.demand.capabilities != nil {
 		return capabilities.Outcome{}, false
 	}
-	for i := 2; i+1 < len(x.tokens); i++ {
-		n := x.words().TakingBack.Longest(x.tokens, i)
-		if n == 0 || x.named(i) || !x.orders(x.tokens[:i]) || !x.stands(i+n) {
+	for i := 2; i+1 < len(x.Tokens); i++ {
+		n := x.Words().TakingBack.Longest(x.Tokens, i)
+		if n == 0 || x.IsName(i) || !x.orders(x.Tokens[:i]) || !x.stands(i+n) {
 			continue
 		}
-		all := x.tokens
-		x.tokens = slices.Concat(all[:i], []lexicon.Token{{Text: "or", Folded: "or"}}, all[i+n:])
-		x.matches, x.names = nil, nil
+		all := x.Tokens
+		x.SetTokens(slices.Concat(all[:i], []lexicon.Token{{Text: "or", Folded: "or"}}, all[i+n:]))
 		out, ok := x.either()
-		if x.tokens, x.matches, x.names = all, nil, nil; ok && out.Refusal == nil {
+		x.SetTokens(all)
+		if ok && out.Refusal == nil {
 			return out, true
 		}
 		x.explain.Leftover = lexicon.Texts(all[i:])
@@ -37,17 +39,17 @@ func (x *request) corrected() (capabilities.Outcome, bool) {
 // corrects is the plan in the place of p that a line of context names outright: "I meant
 // the kitchen light", "actually the kitchen one". nil if none does.
 func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.Plan {
-	w := x.words()
+	w := x.Words()
 	tokens := w.Tokens(lines[0])
 	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] {
-		n = max(w.Picking.Longest(tokens, 0), w.Fillers.Longest(tokens, 0), w.TakingBack.Longest(tokens, 0), x.r.catalogue.Context.Corrects.Longest(tokens, 0))
+		n = max(w.Picking.Longest(tokens, 0), w.Fillers.Longest(tokens, 0), w.TakingBack.Longest(tokens, 0), x.r.Catalog.Context.Corrects.Longest(tokens, 0))
 	}
 	if len(lines) > 1 || len(p.Steps) > 0 || len(tokens) == 0 || len(tokens) > maxThing {
 		return nil
 	}
 	if last := len(tokens) - 1; w.Picking.Longest(tokens, last) > 0 { // "the kitchen one"
-		d := x.r.index.device(p.Device)
-		tokens = append(tokens[:last], w.Tokens(lexicon.SpaceHyphens(x.r.class[d]))...)
+		d := x.r.Index.Device(p.Device)
+		tokens = append(tokens[:last], w.Tokens(lexicon.SpaceHyphens(x.r.Class[d]))...)
 	}
 	req := x.req
 	req.Context, req.Intent = nil, strings.TrimRight(req.Intent, " .!,;:")+" or the "+lexicon.Join(tokens)
@@ -64,26 +66,26 @@ func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.P
 
 // orders reports whether an order is among the words.
 func (x *request) orders(tokens []lexicon.Token) bool {
-	return slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return x.r.catalogue.Frames.OrderWords[t.Folded] || x.switching(t) })
+	return slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return x.r.Catalog.Frames.OrderWords[t.Folded] || x.switching(t) })
 }
 
 // stands reports whether what may stand in the place of a part of an order begins at word
 // i, or behind a comma and fillers there: a thing, a value, "on" or "off", or an order.
 func (x *request) stands(i int) bool {
-	i = x.pass(i)
-	if i >= len(x.tokens) {
+	i = x.SkipArticles(i)
+	if i >= len(x.Tokens) {
 		return false
 	}
 	f := framer{x: x}
-	return f.place(i) || f.setting(i, i+1) || x.ordered(i) || x.switching(x.tokens[i]) || x.words().CardinalEnd(x.tokens, i) > i
+	return f.place(i) || f.setting(i, i+1) || x.BeginsOrder(i) || x.switching(x.Tokens[i]) || x.Words().CardinalEnd(x.Tokens, i) > i
 }
 
 // urged takes the "do" off that stands before an order: "do turn on the fan". Of "do lights
 // turn on at eight?" it takes nothing.
 func (x *request) urged(tokens []lexicon.Token) []lexicon.Token {
-	y := &request{r: x.r, tokens: tokens}
-	i := y.pass(0)
-	if i+2 >= len(tokens) || tokens[i].Text != "do" || tokens[i+1].Text != tokens[i+1].Folded || !y.ordered(i+1) || !y.switching(tokens[i+2]) && x.words().Articles.Longest(tokens, i+2) == 0 {
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
+	i := y.SkipArticles(0)
+	if i+2 >= len(tokens) || tokens[i].Text != "do" || tokens[i+1].Text != tokens[i+1].Folded || !y.BeginsOrder(i+1) || !y.switching(tokens[i+2]) && x.Words().Articles.Longest(tokens, i+2) == 0 {
 		return tokens
 	}
 	return slices.Concat(tokens[:i], tokens[i+1:])
@@ -96,7 +98,7 @@ func (x *request) unnumbered(tokens []lexicon.Token) []lexicon.Token {
 	}
 	rest := slices.Clone(tokens[1:])
 	rest[0].Pause = false
-	if y := (&request{r: x.r, tokens: rest}); !y.opens(0) {
+	if y := (&request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: rest}}); !y.opens(0) {
 		return tokens
 	}
 	return rest

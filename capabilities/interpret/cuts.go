@@ -13,21 +13,21 @@ import (
 func (x *request) cuts() []int {
 	var list []int
 	from := 0
-	for i := 1; i < len(x.tokens); i++ {
-		n := x.words().Joining.Longest(x.tokens, i)
-		if n == 0 && !x.tokens[i].Pause || x.named(i) && !x.tokens[i].Pause {
+	for i := 1; i < len(x.Tokens); i++ {
+		n := x.Words().Joining.Longest(x.Tokens, i)
+		if n == 0 && !x.Tokens[i].Pause || x.IsName(i) && !x.Tokens[i].Pause {
 			continue
 		}
 		at := i + n
-		for k := 1; k > 0 && at < len(x.tokens); at += k {
-			if k = x.words().Joining.Longest(x.tokens, at); k == 0 {
-				k = x.words().Fillers.Longest(x.tokens, at)
+		for k := 1; k > 0 && at < len(x.Tokens); at += k {
+			if k = x.Words().Joining.Longest(x.Tokens, at); k == 0 {
+				k = x.Words().Fillers.Longest(x.Tokens, at)
 			}
 		}
-		order := x.pass(x.delayed(at))
-		whole := order < len(x.tokens) && (x.ordered(order) && (n > 0 || x.opens(from)) || x.opens(from) && x.turns(order))
+		order := x.SkipArticles(x.delayed(at))
+		whole := order < len(x.Tokens) && (x.BeginsOrder(order) && (n > 0 || x.opens(from)) || x.opens(from) && x.turns(order))
 		whole = whole || x.turnsOther(from, i, order)
-		if !whole && order < len(x.tokens) && x.bothWhole(from, i, order) {
+		if !whole && order < len(x.Tokens) && x.bothWhole(from, i, order) {
 			whole = true
 			x.uneven = x.uneven || x.isUneven(from, i, order)
 		}
@@ -42,11 +42,11 @@ func (x *request) cuts() []int {
 
 // delayed is the end of "after ten minutes" at word i, i if it is not there.
 func (x *request) delayed(i int) int {
-	n := x.words().Delaying.Longest(x.tokens, i)
+	n := x.Words().Delaying.Longest(x.Tokens, i)
 	if n == 0 {
 		return i
 	}
-	if end, _ := x.length(i + n); end > 0 {
+	if end, _ := x.DurationAt(i + n); end > 0 {
 		return end
 	}
 	return i
@@ -54,11 +54,11 @@ func (x *request) delayed(i int) int {
 
 // opens reports whether an order begins at word i, or behind fillers.
 func (x *request) opens(i int) bool {
-	for n := 1; n > 0 && i < len(x.tokens); i += n {
-		if x.ordered(i) {
+	for n := 1; n > 0 && i < len(x.Tokens); i += n {
+		if x.BeginsOrder(i) {
 			return true
 		}
-		n = x.words().Fillers.Longest(x.tokens, i)
+		n = x.Words().Fillers.Longest(x.Tokens, i)
 	}
 	return false
 }
@@ -66,26 +66,26 @@ func (x *request) opens(i int) bool {
 // turns reports whether "on" or "off" stands at word i with a time behind it: "turn it on
 // at 7 pm and off at 11 pm".
 func (x *request) turns(i int) bool {
-	return x.switching(x.tokens[i]) && i+1 < len(x.tokens) && x.dated(i+1)
+	return x.switching(x.Tokens[i]) && i+1 < len(x.Tokens) && x.dated(i+1)
 }
 
 // turnsOther reports whether "on" or "off" stands at word i with another thing behind it,
 // and the other of the two in words from on: "lights off in the hall, on in the bedroom".
 func (x *request) turnsOther(from, before, i int) bool {
-	if i+1 >= len(x.tokens) || !x.switching(x.tokens[i]) {
+	if i+1 >= len(x.Tokens) || !x.switching(x.Tokens[i]) {
 		return false
 	}
-	other := slices.ContainsFunc(x.tokens[from:before], func(t lexicon.Token) bool { return x.switching(t) && t.Folded != x.tokens[i].Folded })
-	f, at := framer{x: x}, x.pass(i+1)
-	if at < len(x.tokens) && x.r.catalogue.Frames.LooseWords[x.tokens[at].Folded] {
-		at = x.pass(at + 1)
+	other := slices.ContainsFunc(x.Tokens[from:before], func(t lexicon.Token) bool { return x.switching(t) && t.Folded != x.Tokens[i].Folded })
+	f, at := framer{x: x}, x.SkipArticles(i+1)
+	if at < len(x.Tokens) && x.r.Catalog.Frames.LooseWords[x.Tokens[at].Folded] {
+		at = x.SkipArticles(at + 1)
 	}
 	return other && f.place(at)
 }
 
 // switching reports whether a word is "on" or "off".
 func (x *request) switching(t lexicon.Token) (is bool) {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	l.Signals.Each([]lexicon.Token{t}, 0, func(end int, s catalog.Feature) { is = is || end == 1 && s.Has(l.Bits["on"]|l.Bits["off"]) })
 	return is && !l.OrderWords[t.Folded]
 }
@@ -95,8 +95,8 @@ func (x *request) switching(t lexicon.Token) (is bool) {
 // verbs. Of a question nothing is cut off so.
 func (x *request) bothWhole(from, i, at int) bool {
 	f, to := framer{x: x}, x.partEnd(at)
-	first := x.pass(from)
-	if x.asks || !f.place(at) || !x.opens(from) && !f.place(first) {
+	first := x.SkipArticles(from)
+	if x.IsQuestion || !f.place(at) || !x.opens(from) && !f.place(first) {
 		return false
 	}
 	if !x.opens(from) {
@@ -124,13 +124,13 @@ func (f *framer) anyPlace(from, to int) bool {
 // of both: "dim the hall light and the kitchen light to 30 percent".
 func (x *request) isUneven(from, i, at int) bool {
 	f, to := framer{x: x}, x.partEnd(at)
-	off := slices.ContainsFunc(x.tokens[from:i], func(t lexicon.Token) bool { return t.Folded == "off" })
+	off := slices.ContainsFunc(x.Tokens[from:i], func(t lexicon.Token) bool { return t.Folded == "off" })
 	return !off && x.opens(from) && !f.setting(from, i) && f.setting(f.nameEnd(at), to) && !f.acting(f.nameEnd(at), to)
 }
 
 // partEnd is where the next word stands before which a text may be cut.
 func (x *request) partEnd(i int) int {
-	for i++; i < len(x.tokens) && !x.tokens[i].Pause && x.words().Joining.Longest(x.tokens, i) == 0; {
+	for i++; i < len(x.Tokens) && !x.Tokens[i].Pause && x.Words().Joining.Longest(x.Tokens, i) == 0; {
 		i++
 	}
 	return i

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/mess"
 )
@@ -51,7 +52,7 @@ func (d *demand) of(c *grammar.Capability) *wanted {
 
 // allows reports whether a device may be used for a capability.
 func (d *demand) allows(r *Interpreter, c *grammar.Capability, dev capabilities.Device) bool {
-	if d.location != "" && !reaches(dev, d.location) {
+	if d.location != "" && !entity.Reaches(dev, d.location) {
 		return false
 	}
 	if d.capabilities == nil {
@@ -62,7 +63,7 @@ func (d *demand) allows(r *Interpreter, c *grammar.Capability, dev capabilities.
 		return false
 	}
 	named := len(w.devices) == 0 || slices.ContainsFunc(w.devices, func(name string) bool { return dev.HasName(name) })
-	return named && !slices.ContainsFunc(w.areas, func(area string) bool { return !reaches(dev, area) })
+	return named && !slices.ContainsFunc(w.areas, func(area string) bool { return !entity.Reaches(dev, area) })
 }
 
 // measures reports whether a reading asks for the quantity that is wanted of its
@@ -78,13 +79,6 @@ func (d *demand) measures(rd *reading) bool {
 	one := *rd.Pattern
 	one.Quantity, rd.Pattern = w.quantity, &one
 	return true
-}
-
-// reaches reports whether a device stands in a place, sees it or works on it.
-func reaches(d capabilities.Device, place string) bool {
-	same := func(s string) bool { return strings.EqualFold(s, place) }
-	return same(d.Area) || slices.ContainsFunc(d.Sees, same) ||
-		slices.ContainsFunc(d.Spots, func(s capabilities.Spot) bool { return same(s.Name) || same(s.Room) })
 }
 
 func (d *demand) ids() []string {

@@ -37,7 +37,7 @@ func (x *request) eachOf(list []reading) (capabilities.Outcome, bool) {
 	if i < 0 || len(x.lost) > 0 { // "turn on the lamp and vacuum the attic": what was cut off is not to be forgotten
 		return capabilities.Outcome{}, false
 	}
-	tokens, names := x.tokens, list[i].names
+	tokens, names := x.Tokens, list[i].names
 	var steps []capabilities.Plan
 	for n, name := range names {
 		part := withPauses(x.only(tokens, names, name))
@@ -72,7 +72,7 @@ func (x *request) only(tokens []lexicon.Token, names []grammar.BoundSlot, name g
 			i = name.Match.End
 			continue
 		}
-		if n := x.words().Joining.Longest(tokens, i); n > 0 && i > first && i < last {
+		if n := x.Words().Joining.Longest(tokens, i); n > 0 && i > first && i < last {
 			i += n
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 // earlierPicture reports whether a request asks for the picture of the one request that its
 // context names, and for no new one: "send me the picture of that again".
 func (r *Interpreter) earlierPicture(req mess.Request) bool {
-	w := r.catalogue.Words
+	w := r.Catalog.Words
 	if len(req.Intent) > lexicon.MaxText || len(req.Requires) > 0 {
 		return false
 	}

@@ -3,6 +3,8 @@ package interpret
 import (
 	"slices"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
@@ -10,19 +12,19 @@ import (
 // either asks which of two orders is meant: "turn on the lamp or the heater", "dim or
 // turn off the hall light". What one of the two does not say, the other does.
 func (x *request) either() (capabilities.Outcome, bool) {
-	at := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return t.Text == "or" })
-	if x.asks || x.part || at < 1 || at+1 >= len(x.tokens) || slices.ContainsFunc(x.tokens[at+1:], func(t lexicon.Token) bool { return t.Text == "or" }) {
+	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return t.Text == "or" })
+	if x.IsQuestion || x.part || at < 1 || at+1 >= len(x.Tokens) || slices.ContainsFunc(x.Tokens[at+1:], func(t lexicon.Token) bool { return t.Text == "or" }) {
 		return capabilities.Outcome{}, false
 	}
 	if out, ok := x.ofTwo(at); ok {
 		return out, true
 	}
-	one, other := x.alternatives(x.tokens[:at:at], x.tokens[at+1:])
+	one, other := x.alternatives(x.Tokens[:at:at], x.Tokens[at+1:])
 	if one == nil {
 		return capabilities.Outcome{}, false
 	}
 	explain := x.explain
-	unanswered := &request{r: x.r, req: x.req} // so that the options are the same when more is asked
+	unanswered := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: x.req} // so that the options are the same when more is asked
 	orders := []string{withPauses(one), withPauses(other)}
 	var options []string
 	for i, order := range orders {
@@ -69,7 +71,7 @@ func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome
 // verb that stands before the first holds for the second, and a name behind the second
 // for the first.
 func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexicon.Token) {
-	l, r := &request{r: x.r, tokens: left}, &request{r: x.r, tokens: right}
+	l, r := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: left}}, &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: right}}
 	lf, rf := framer{x: l}, framer{x: r}
 	start := -1 // of the name that the first ends with
 	for i := range left {
@@ -78,7 +80,7 @@ func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexico
 			break
 		}
 	}
-	first := r.pass(0)
+	first := r.SkipArticles(0)
 	if first >= len(right) {
 		return nil, nil
 	}
@@ -91,7 +93,7 @@ func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexico
 		for i := range right {
 			if rf.place(i) && rf.nameEnd(i) == len(right) {
 				from := i
-				if i > 0 && x.words().Articles.Longest(right, i-1) > 0 {
+				if i > 0 && x.Words().Articles.Longest(right, i-1) > 0 {
 					from--
 				}
 				return slices.Concat(left, right[from:]), right

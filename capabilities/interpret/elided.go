@@ -3,6 +3,8 @@ package interpret
 import (
 	"slices"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
@@ -14,7 +16,7 @@ func (x *request) evenly() *capabilities.Plan {
 	if !x.uneven {
 		return nil
 	}
-	y := &request{r: x.r, req: x.req, tokens: slices.Clone(x.tokens), demand: x.demand, quotes: x.quotes, part: true}
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: slices.Clone(x.Tokens)}, req: x.req, demand: x.demand, quotes: x.quotes, part: true}
 	out, _ := y.plainly()
 	if out.Plan == nil || !out.Plan.Actuates() {
 		return nil
@@ -26,11 +28,11 @@ func (x *request) evenly() *capabilities.Plan {
 // classOf is the class of all devices of steps, "" where they are of several.
 func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 	for _, s := range steps {
-		d := r.index.device(s.Device)
-		if d < 0 || class != "" && r.class[d] != class {
+		d := r.Index.Device(s.Device)
+		if d < 0 || class != "" && r.Class[d] != class {
 			return ""
 		}
-		class = r.class[d]
+		class = r.Class[d]
 	}
 	return class
 }
@@ -39,13 +41,13 @@ func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 // the hall light to 30 percent, the kitchen to 70 percent", "lights off in the hall, on in the
 // bedroom".
 func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token {
-	y := &request{r: x.r, tokens: tokens}
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
 	if class == "" || y.opens(0) || y.namesDevice(tokens) {
 		return tokens
 	}
-	thing := x.words().Tokens(x.r.catalogue.ClassWords[class][0])
+	thing := x.Words().Tokens(x.r.Catalog.ClassWords[class][0])
 	for i := range tokens {
-		end := y.longest("area", i)
+		end := y.LongestSlot("area", i)
 		switch {
 		case end == i:
 			continue
@@ -59,15 +61,15 @@ func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token 
 
 // namesThing reports whether a device or a place is among the words.
 func (x *request) namesThing(tokens []lexicon.Token) bool {
-	f := framer{x: &request{r: x.r, tokens: tokens}}
+	f := framer{x: &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
 	return f.anyPlace(0, len(tokens))
 }
 
 // namesDevice reports whether a device is among the words.
 func (x *request) namesDevice(tokens []lexicon.Token) bool {
-	y := &request{r: x.r, tokens: tokens}
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
 	for i := range tokens {
-		if len(y.filled("device", i)) > 0 {
+		if len(y.SlotValues("device", i)) > 0 {
 			return true
 		}
 	}

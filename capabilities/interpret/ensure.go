@@ -3,6 +3,8 @@ package interpret
 import (
 	"fmt"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
@@ -10,17 +12,17 @@ import (
 // ensured reads how a thing is to be as the order for that: "make sure the stove is off"
 // is "turn off the stove".
 func (x *request) ensured() (capabilities.Outcome, bool) {
-	w, start, last := x.words(), x.pass(0), len(x.tokens)-1
-	n := w.Ensuring.Longest(x.tokens, start)
-	from := x.pass(start + n)
-	if n == 0 || x.part || from >= last || x.named(last) {
+	w, start, last := x.Words(), x.SkipArticles(0), len(x.Tokens)-1
+	n := w.Ensuring.Longest(x.Tokens, start)
+	from := x.SkipArticles(start + n)
+	if n == 0 || x.part || from >= last || x.IsName(last) {
 		return capabilities.Outcome{}, false
 	}
-	verb, end := turning[w.States[x.tokens[last].Text]], x.longest("device", from)
-	if verb == "" || end <= from || x.pass(end+1) != last || x.tokens[end].Text != "is" && x.tokens[end].Text != "are" {
+	verb, end := turning[w.States[x.Tokens[last].Text]], x.LongestSlot("device", from)
+	if verb == "" || end <= from || x.SkipArticles(end+1) != last || x.Tokens[end].Text != "is" && x.Tokens[end].Text != "are" {
 		return capabilities.Outcome{}, false
 	}
-	return x.instead(verb + " " + lexicon.Join(x.tokens[from:end]))
+	return x.instead(verb + " " + lexicon.Join(x.Tokens[from:end]))
 }
 
 // turning are the orders for states.
@@ -29,13 +31,13 @@ var turning = map[string]string{"on": "turn on", "off": "turn off", "open": "ope
 // minded asks whether an order is meant behind words that may be for somebody else, or
 // ask for leave: "don't forget to lock the door", "shall we open the blind?".
 func (x *request) minded() (capabilities.Outcome, bool) {
-	start := x.pass(0)
-	n := x.words().Minding.Longest(x.tokens, start)
-	if n == 0 || x.part || start+n >= len(x.tokens) {
+	start := x.SkipArticles(0)
+	n := x.Words().Minding.Longest(x.Tokens, start)
+	if n == 0 || x.part || start+n >= len(x.Tokens) {
 		return capabilities.Outcome{}, false
 	}
-	said := lexicon.Join(x.tokens[start : start+n])
-	out, ok := x.instead(withPauses(x.tokens[start+n:]))
+	said := lexicon.Join(x.Tokens[start : start+n])
+	out, ok := x.instead(withPauses(x.Tokens[start+n:]))
 	if !ok || out.Plan == nil || !out.Plan.Actuates() {
 		return out, ok && out.Refusal == nil && out.Plan == nil
 	}
@@ -46,7 +48,7 @@ func (x *request) minded() (capabilities.Outcome, bool) {
 func (x *request) instead(text string) (capabilities.Outcome, bool) {
 	req := x.req
 	req.Intent = text
-	y := &request{r: x.r, req: req, given: x.given, part: true}
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, given: x.given, part: true}
 	out := y.outcome()
 	if out.Refusal != nil && len(y.explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false

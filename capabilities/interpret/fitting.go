@@ -15,7 +15,7 @@ import (
 
 // fitting are the readings for which there is a frame.
 func (x *request) fitting(ways []framed) []reading {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	var list []reading
 	for i, so := range ways {
 		if len(list) > 0 && so.pieces > ways[i-1].pieces && x.skips == 0 {
@@ -54,7 +54,7 @@ func (x *request) fitting(ways []framed) []reading {
 
 // doubt puts into a reading of frame f by signals s why it may not be what is meant.
 func (x *request) doubt(rd *reading, f *catalog.Frame, so framed, s catalog.Feature) {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	rd.doubt = cmp.Or(rd.doubt, f.Doubt)
 	if f.AllMask.Has(l.Bits[catalog.NumberFeature]) {
 		rd.doubt = strings.TrimPrefix(f.Doubt+", and "+unmeasured(so.level), ", and ")
@@ -80,7 +80,7 @@ func (x *request) doubt(rd *reading, f *catalog.Frame, so framed, s catalog.Feat
 
 // framedReading is a reading of one frame: which devices, where, and how much.
 func (x *request) framedReading(f *catalog.Frame, so framed) (reading, bool) {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	rd := reading{Pattern: f.Pattern, args: x.argsOf(f, so)}
 	if f.Of.Command != capabilities.Clean && slices.ContainsFunc(so.places, func(b grammar.BoundSlot) bool { return b.Kind == "spot" }) {
 		return rd, false
@@ -134,12 +134,12 @@ func (x *request) framedReading(f *catalog.Frame, so framed) (reading, bool) {
 		x.anywhere(&rd, so.places)
 		return rd, true
 	}
-	if len(f.Only) > 0 && slices.ContainsFunc(rd.slots[0].Match.Devices, func(d int) bool { return !slices.Contains(f.Only, x.r.class[d]) }) {
+	if len(f.Only) > 0 && slices.ContainsFunc(rd.slots[0].Match.Devices, func(d int) bool { return !slices.Contains(f.Only, x.r.Class[d]) }) {
 		return rd, false
 	}
 	for _, b := range so.places {
 		if b.Kind == "area" && f.Of.Command == capabilities.Clean { // a room that is no spot
-			if slices.ContainsFunc(x.filled("spot", b.From), func(m lexicon.SlotValue) bool { return m.End >= b.Match.End }) {
+			if slices.ContainsFunc(x.SlotValues("spot", b.From), func(m lexicon.SlotValue) bool { return m.End >= b.Match.End }) {
 				return rd, false // it is read as one
 			}
 			rd.beyond = b.Match.Value
@@ -157,7 +157,7 @@ func (x *request) framedReading(f *catalog.Frame, so framed) (reading, bool) {
 // placeAlone is what is meant by a place of which no thing is named: "turn off the kitchen",
 // "office 50 percent". What is there and can do it is asked about.
 func (x *request) placeAlone(rd *reading, f *catalog.Frame, so framed) bool {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	if len(so.lost)+len(x.lost) > 0 || so.named || f.Missing != "" || so.signals.Has(l.Bits[catalog.ColorFeature]) && !so.valued { // "blue bedroom"
 		return false
 	}
@@ -168,8 +168,8 @@ func (x *request) placeAlone(rd *reading, f *catalog.Frame, so framed) bool {
 		return false
 	}
 	m := lexicon.SlotValue{Specificity: lexicon.ByPlace, Value: so.places[0].Match.Value, Class: f.Class}
-	m.Devices = x.r.index.among(x.r.index.in(m.Value), func(d int) bool {
-		return (f.Class == "" || f.Of.Command == capabilities.SetSwitch || x.r.class[d] == f.Class) && x.r.offers(f.Of, d)
+	m.Devices = x.r.Index.Among(x.r.Index.InArea(m.Value), func(d int) bool {
+		return (f.Class == "" || f.Of.Command == capabilities.SetSwitch || x.r.Class[d] == f.Class) && x.r.offers(f.Of, d)
 	})
 	rd.slots = append(rd.slots, grammar.BoundSlot{Kind: "device", Name: "device", From: 0, Match: &m})
 	rd.how = lexicon.ByPlace
@@ -186,11 +186,11 @@ func (x *request) alongside(rd *reading, places []grammar.BoundSlot) bool {
 	if len(m.Devices) == 0 {
 		return false
 	}
-	class, all := x.r.class[m.Devices[0]], m.All || x.plural(rd.slots[0])
+	class, all := x.r.Class[m.Devices[0]], m.All || x.plural(rd.slots[0])
 	m.Parts = []lexicon.NamedGroup{{Devices: m.Devices, All: all}}
 	m.Devices = slices.Clone(m.Devices)
 	for _, b := range places {
-		there := x.r.ofClass(class, b.Match.Value)
+		there := x.r.OfClass(class, b.Match.Value)
 		if len(lexicon.Subtract(there, m.Devices)) == 0 {
 			return false // there is none
 		}
@@ -204,10 +204,10 @@ func (x *request) alongside(rd *reading, places []grammar.BoundSlot) bool {
 
 // plural reports whether a name is one of several things: "hall lights".
 func (x *request) plural(b grammar.BoundSlot) bool {
-	if b.Match.End <= b.From || b.Match.End > len(x.tokens) {
+	if b.Match.End <= b.From || b.Match.End > len(x.Tokens) {
 		return false
 	}
-	last := x.tokens[b.Match.End-1]
+	last := x.Tokens[b.Match.End-1]
 	return last.Text != last.Folded
 }
 
@@ -217,7 +217,7 @@ func (x *request) anywhere(rd *reading, places []grammar.BoundSlot) {
 	of, all := m.Devices, m.All || x.plural(rd.slots[0])
 	m.Devices, m.Parts = nil, nil
 	for _, b := range places {
-		there := slices.DeleteFunc(slices.Clone(of), x.r.outside(b.Match.Value))
+		there := slices.DeleteFunc(slices.Clone(of), x.r.OutsideTest(b.Match.Value))
 		m.Parts = append(m.Parts, lexicon.NamedGroup{Devices: there, All: all})
 		m.Devices = append(m.Devices, lexicon.Subtract(there, m.Devices)...)
 	}
@@ -229,5 +229,5 @@ func (x *request) anywhere(rd *reading, places []grammar.BoundSlot) {
 
 // everyOf is a match for all devices of a class.
 func (x *request) everyOf(class string) lexicon.SlotValue {
-	return lexicon.SlotValue{Specificity: lexicon.ByClass, Class: class, Devices: x.r.ofClass(class, "")}
+	return lexicon.SlotValue{Specificity: lexicon.ByClass, Class: class, Devices: x.r.OfClass(class, "")}
 }

@@ -43,10 +43,10 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 	if out, ok := x.repeated(); ok {
 		return out, true
 	}
-	if x.r.home.Now.IsZero() {
+	if x.r.Site.Now.IsZero() {
 		return x.plainly()
 	}
-	all, before := x.tokens, x.readings
+	all, before := x.Tokens, x.readings
 	rest, t, out, ok := x.times()
 	switch {
 	case !ok && out.Question != nil && !x.means():
@@ -65,13 +65,14 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 		out, ok = x.plainly()
 	}
 	switch {
-	case !ok && len(t.said) == 1 && x.bareName() != "": // "hall light at 20"
+	case !ok && len(t.said) == 1 && x.BareName() != "": // "hall light at 20"
 		x.cut(all)
 		return x.frames()
 	case !ok && len(x.readings) > 0: // without the time it is a sentence, and cannot be done
 		return x.cannot(), true
 	case !ok:
-		x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
+		x.SetTokens(all)
+		x.readings = before
 		return out, false
 	case out.Plan == nil:
 		return noting(out, strings.Join(t.said, " ")), true
@@ -84,7 +85,7 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 		return no, true
 	}
 	if length := p.Each()[0].For; t.ends && length >= nearlyADay && p.Actuates() {
-		return x.shallI(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.said, " "), capabilities.DurationText(length), onDay(p.Begins(x.r.home.Now).Add(length)))), true
+		return x.shallI(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.said, " "), capabilities.DurationText(length), onDay(p.Begins(x.r.Site.Now).Add(length)))), true
 	}
 	areas, _ := p.Args.Get("areas")
 	rooms, _ := lexicon.TextList(areas)
@@ -97,35 +98,36 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 // causing reads what a thing is to be made to do as the order for that: "have the vacuum
 // pause" is "pause the vacuum". It must be a whole sentence then.
 func (x *request) causing() (capabilities.Outcome, bool) {
-	start := x.pass(0)
-	n := x.words().Causing.Longest(x.tokens, start)
-	from := x.pass(start + n)
-	if n == 0 || from >= len(x.tokens) {
+	start := x.SkipArticles(0)
+	n := x.Words().Causing.Longest(x.Tokens, start)
+	from := x.SkipArticles(start + n)
+	if n == 0 || from >= len(x.Tokens) {
 		return capabilities.Outcome{}, false
 	}
-	end := x.longest("device", from)
+	end := x.LongestSlot("device", from)
 	verb := end
-	if verb < len(x.tokens) && x.tokens[verb].Text == "to" {
+	if verb < len(x.Tokens) && x.Tokens[verb].Text == "to" {
 		verb++
 	}
-	if end == from || verb >= len(x.tokens) || x.tokens[end].Pause || !x.r.catalogue.Vocabulary[x.tokens[verb].Folded] {
+	if end == from || verb >= len(x.Tokens) || x.Tokens[end].Pause || !x.r.Catalog.Vocabulary[x.Tokens[verb].Folded] {
 		return capabilities.Outcome{}, false
 	}
-	all, before := x.tokens, x.readings
+	all, before := x.Tokens, x.readings
 	x.cut(slices.Concat(all[verb:verb+1], all[from:end], all[verb+1:]))
 	if able := x.able(x.readings); len(able) > 0 {
 		return x.choose(able), true
 	}
-	x.tokens, x.readings, x.matches, x.names = all, before, nil, nil
+	x.SetTokens(all)
+	x.readings = before
 	return capabilities.Outcome{}, false
 }
 
 // means reports whether a word of the text orders something or stands for something
 // here.
 func (x *request) means() bool {
-	l := &x.r.catalogue.Frames
-	return slices.ContainsFunc(x.tokens, func(t lexicon.Token) bool {
-		return l.OrderWords[t.Folded] || l.ActWords[t.Folded] || l.NamingWords[t.Folded] || x.r.names.words[t.Folded]
+	l := &x.r.Catalog.Frames
+	return slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool {
+		return l.OrderWords[t.Folded] || l.ActWords[t.Folded] || l.NamingWords[t.Folded] || x.r.Names.Words[t.Folded]
 	})
 }
 
@@ -154,8 +156,8 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 	if x.req.Precision == mess.Exact || x.skips == 0 && !x.knowsAll() {
 		return capabilities.Outcome{}, false
 	}
-	all, bare := x.tokens, x.bareName()
-	x.tokens, x.matches, x.names = x.words().Bare(all), nil, nil
+	all, bare := x.Tokens, x.BareName()
+	x.SetTokens(x.Words().Bare(all))
 	f := framer{x: x}
 	ways := f.readings()
 	list := x.fitting(ways)
@@ -163,7 +165,7 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 		if out, ok := x.bothOf(ways); ok {
 			return out, true
 		}
-		x.tokens, x.matches, x.names = all, nil, nil
+		x.SetTokens(all)
 		return capabilities.Outcome{}, false
 	}
 	able := x.able(list)
@@ -189,7 +191,7 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 		able = able[:1]
 	case len(able) > 0:
 	case len(x.readings) > 0:
-		x.tokens, x.matches, x.names = all, nil, nil
+		x.SetTokens(all)
 		return capabilities.Outcome{}, false // what a sentence says cannot be done is told better
 	case x.req.Precision == mess.Loose:
 		return capabilities.Outcome{}, false // something may be looked at
@@ -203,12 +205,12 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 // toMe reports whether a text is about what the speaker is to do or see: "tell me to
 // turn it on", "show me the door open".
 func (x *request) toMe(tokens []lexicon.Token) bool {
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	for i := 0; i+1 < len(tokens); i++ {
-		if x.words().Telling.Longest(tokens, i) > 0 {
+		if x.Words().Telling.Longest(tokens, i) > 0 {
 			return true
 		}
-		if n := x.words().ToSpeaker.Longest(tokens, i); n > 0 && i+n < len(tokens) {
+		if n := x.Words().ToSpeaker.Longest(tokens, i); n > 0 && i+n < len(tokens) {
 			next := tokens[i+n].Folded
 			if next == "to" || l.OrderWords[next] || l.ActWords[next] {
 				return true
@@ -244,11 +246,11 @@ const unsaid = "unsaid"
 // knowsAll reports whether every word could be part of a reading: most texts
 // that are about other things have one that is not.
 func (x *request) knowsAll() bool {
-	if len(x.tokens) == 0 {
+	if len(x.Tokens) == 0 {
 		return false
 	}
-	for _, t := range x.tokens {
-		if !x.r.knows(t) {
+	for _, t := range x.Tokens {
+		if !x.r.KnowsWord(t) {
 			return false
 		}
 	}
@@ -258,8 +260,8 @@ func (x *request) knowsAll() bool {
 // strange reports whether the text has a word that no sentence and no name here
 // has, and no time.
 func (x *request) strange() bool {
-	for _, t := range x.tokens {
-		if !x.r.knows(t) && !x.r.catalogue.Vocabulary[t.Folded] && !x.r.catalogue.TimeWords[t.Folded] {
+	for _, t := range x.Tokens {
+		if !x.r.KnowsWord(t) && !x.r.Catalog.Vocabulary[t.Folded] && !x.r.Catalog.TimeWords[t.Folded] {
 			return true
 		}
 	}

@@ -10,14 +10,14 @@ import (
 // leaves refuses what asks that a thing stays as it is: "leave the door open" is no
 // order to open it, and nothing is done for it.
 func (x *request) leaves() (capabilities.Outcome, bool) {
-	if x.asks {
+	if x.IsQuestion {
 		return capabilities.Outcome{}, false
 	}
-	for i := range x.tokens {
-		begins := i == 0 || x.tokens[i].Pause || x.words().Joining.Longest(x.tokens, i-1) > 0
-		at := x.pass(i)
-		if begins && at < len(x.tokens) && x.r.catalogue.Context.Leaving.Longest(x.tokens, at) > 0 && x.namesAny(at+1) {
-			return x.refuse(fmt.Sprintf("%q asks that it stays as it is, and nothing is done for that; if something is to be done, say what, like \"turn it on\" or \"open it\" with its name", lexicon.Join(x.tokens[at:])), nil), true
+	for i := range x.Tokens {
+		begins := i == 0 || x.Tokens[i].Pause || x.Words().Joining.Longest(x.Tokens, i-1) > 0
+		at := x.SkipArticles(i)
+		if begins && at < len(x.Tokens) && x.r.Catalog.Context.Leaving.Longest(x.Tokens, at) > 0 && x.namesAny(at+1) {
+			return x.refuse(fmt.Sprintf("%q asks that it stays as it is, and nothing is done for that; if something is to be done, say what, like \"turn it on\" or \"open it\" with its name", lexicon.Join(x.Tokens[at:])), nil), true
 		}
 	}
 	return capabilities.Outcome{}, false
@@ -25,8 +25,8 @@ func (x *request) leaves() (capabilities.Outcome, bool) {
 
 // namesAny reports whether a word from i on names or stands for something here.
 func (x *request) namesAny(i int) bool {
-	for _, t := range x.tokens[i:] {
-		if x.r.names.words[t.Folded] || x.r.catalogue.Frames.NamingWords[t.Folded] {
+	for _, t := range x.Tokens[i:] {
+		if x.r.Names.Words[t.Folded] || x.r.Catalog.Frames.NamingWords[t.Folded] {
 			return true
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -47,7 +49,7 @@ const maxLetter = 8000
 
 // unquoted is a letter without what others wrote in it, and its head.
 func (r *Interpreter) unquoted(text string) (plain string, left []string) {
-	w, c := r.catalogue.Words, &r.catalogue.Courtesy
+	w, c := r.Catalog.Words, &r.Catalog.Courtesy
 	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
 		head, body, parts := strings.Cut(text, ". ")
 		if key, of, headed := strings.Cut(head, ": "); parts && headed && len(c.Lists.Heads) > 0 && strings.EqualFold(key, c.Lists.Heads[0]) && !r.limits(of) {
@@ -114,7 +116,7 @@ func clausesOf(text string) (list []clause) {
 // courteous reports whether a part of a letter asks for nothing, at its beginning or at
 // its end.
 func (r *Interpreter) courteous(text string, ahead bool) bool {
-	w, c := r.catalogue.Words, &r.catalogue.Courtesy
+	w, c := r.Catalog.Words, &r.Catalog.Courtesy
 	tokens := w.Tokens(text)
 	n := c.Greetings.Longest(tokens, 0)
 	switch {
@@ -128,8 +130,8 @@ func (r *Interpreter) courteous(text string, ahead bool) bool {
 
 // signed reports whether a part of a letter is what stands before the writer's name.
 func (r *Interpreter) signed(text string) bool {
-	w := r.catalogue.Words
-	return w.Whole(r.catalogue.Courtesy.Closings, w.Tokens(text))
+	w := r.Catalog.Words
+	return w.Whole(r.Catalog.Courtesy.Closings, w.Tokens(text))
 }
 
 // longestName is how many words somebody's name has at most.
@@ -138,10 +140,10 @@ const longestName = 3
 // nameless reports whether words may be somebody's name: nothing here is called so, and
 // they say nothing.
 func (r *Interpreter) nameless(text string) bool {
-	tokens := r.catalogue.Words.Tokens(text)
-	x := &request{r: r, tokens: tokens}
+	tokens := r.Catalog.Words.Tokens(text)
+	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 	for i, t := range tokens {
-		if r.knows(t) && !slices.Contains(r.catalogue.Words.Lists.Home, t.Text) && r.catalogue.Words.Fillers.Longest(tokens, i) == 0 || x.dated(i) || r.catalogue.Words.Conditionals.Longest(tokens, i) > 0 || r.catalogue.Words.Negations.Longest(tokens, i) > 0 {
+		if r.KnowsWord(t) && !slices.Contains(r.Catalog.Words.Lists.Home, t.Text) && r.Catalog.Words.Fillers.Longest(tokens, i) == 0 || x.dated(i) || r.Catalog.Words.Conditionals.Longest(tokens, i) > 0 || r.Catalog.Words.Negations.Longest(tokens, i) > 0 {
 			return false
 		}
 	}
@@ -151,14 +153,14 @@ func (r *Interpreter) nameless(text string) bool {
 // unranked is a text whose orders are not numbered: "first, ... second, ..." is "... then
 // ...".
 func (r *Interpreter) unranked(text string) string {
-	w, c := r.catalogue.Words, &r.catalogue.Courtesy
+	w, c := r.Catalog.Words, &r.Catalog.Courtesy
 	parts := clausesOf(text)
 	var b strings.Builder
 	ranked, then := false, false
 	for i, p := range parts {
 		tokens := w.Tokens(p.text)
 		n := c.Ranks.Longest(tokens, 0)
-		x := &request{r: r, tokens: tokens}
+		x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 		alone := n > 0 && n == len(tokens) && i+1 < len(parts)
 		switch {
 		case alone:

@@ -3,6 +3,8 @@ package interpret
 import (
 	"fmt"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
@@ -14,14 +16,14 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	if x.part || x.sweeping() < 0 {
 		return capabilities.Outcome{}, false
 	}
-	w, litter := x.words(), x.r.catalogue.Context.Litter
+	w, litter := x.Words(), x.r.Catalog.Context.Litter
 	lies := func(i int) bool {
-		return litter.Longest(x.tokens[i:i+1], 0) > 0 && x.tokens[i].Folded != "spot" && !x.named(i)
+		return litter.Longest(x.Tokens[i:i+1], 0) > 0 && x.Tokens[i].Folded != "spot" && !x.IsName(i)
 	}
 	some, placed := false, false
-	for i := range x.tokens {
+	for i := range x.Tokens {
 		some = some || lies(i)
-		placed = placed || len(x.filled("area", i))+len(x.filled("spot", i)) > 0
+		placed = placed || len(x.SlotValues("area", i))+len(x.SlotValues("spot", i)) > 0
 	}
 	if !some || !placed {
 		return capabilities.Outcome{}, false
@@ -34,11 +36,11 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	}
 	var rest, said []lexicon.Token
 	beside := 0 // how many words may still say near what it is
-	for i := 0; i < len(x.tokens); i++ {
-		one := x.tokens[i : i+1]
-		switch n := w.Near.Longest(x.tokens, i); {
-		case n > 0 && !x.named(i) && !x.dated(i):
-			said, beside = append(said, x.tokens[i:i+n]...), maxFurniture
+	for i := 0; i < len(x.Tokens); i++ {
+		one := x.Tokens[i : i+1]
+		switch n := w.Near.Longest(x.Tokens, i); {
+		case n > 0 && !x.IsName(i) && !x.dated(i):
+			said, beside = append(said, x.Tokens[i:i+n]...), maxFurniture
 			i += n - 1
 		case lies(i):
 			said = append(said, one...)
@@ -46,13 +48,13 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 			said = append(said, one...)
 			beside--
 		default:
-			if !x.named(i) && w.Fillers.Longest(x.tokens, i) == 0 {
+			if !x.IsName(i) && w.Fillers.Longest(x.Tokens, i) == 0 {
 				beside = 0
 			}
 			rest = append(rest, one...)
 		}
 	}
-	sub := &request{r: x.r, req: x.req, given: x.given}
+	sub := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: x.req, given: x.given}
 	sub.req.Intent, sub.req.Precision = lexicon.Join(rest), "" // it is asked about in any case
 	out := sub.outcome()
 	if sub.explain.Capability != "" {
@@ -76,11 +78,11 @@ const maxFurniture = 2
 
 // plain reports whether word i limits nothing, orders nothing and joins nothing.
 func (x *request) plain(i int) bool {
-	w := x.words()
+	w := x.Words()
 	for _, set := range []*lexicon.PhraseSet{w.Fillers, w.Joining, w.Negations, w.Conditionals, w.RuledOut} {
-		if set.Longest(x.tokens, i) > 0 {
+		if set.Longest(x.Tokens, i) > 0 {
 			return false
 		}
 	}
-	return !x.named(i) && !x.dated(i) && !x.howOften(i) && !x.ordered(i) && w.CardinalEnd(x.tokens, i) == i
+	return !x.IsName(i) && !x.dated(i) && !x.howOften(i) && !x.BeginsOrder(i) && w.CardinalEnd(x.Tokens, i) == i
 }

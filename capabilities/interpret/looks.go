@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
@@ -11,10 +13,10 @@ import (
 // looks reads what asks how several things are, or tells how one is, as looks at them:
 // nothing acts on either.
 func (x *request) looks() (capabilities.Outcome, bool) {
-	if x.part || len(x.tokens) > maxAlmost || x.demand.capabilities != nil {
+	if x.part || len(x.Tokens) > maxAlmost || x.demand.capabilities != nil {
 		return capabilities.Outcome{}, false
 	}
-	if x.asks {
+	if x.IsQuestion {
 		return x.lookAtEach()
 	}
 	return x.told()
@@ -23,26 +25,26 @@ func (x *request) looks() (capabilities.Outcome, bool) {
 // lookAtEach reads a question about several things, or several states of one, as a look
 // at each: "are the hall light and the tv on", "did I lock the door and close the garage".
 func (x *request) lookAtEach() (capabilities.Outcome, bool) {
-	for at := 1; at+1 < len(x.tokens); at++ {
-		n, or := x.words().Joining.Longest(x.tokens, at), x.tokens[at].Text == "or"
+	for at := 1; at+1 < len(x.Tokens); at++ {
+		n, or := x.Words().Joining.Longest(x.Tokens, at), x.Tokens[at].Text == "or"
 		if or {
 			n = 1
 		}
-		if n == 0 || x.named(at) {
+		if n == 0 || x.IsName(at) {
 			continue
 		}
 		behind := at + n
-		for _, end := range append(x.thingsFrom(x.pass(behind)), len(x.tokens)) {
-			first := x.lookFor(x.tokens[:at], x.tokens[end:])
+		for _, end := range append(x.thingsFrom(x.SkipArticles(behind)), len(x.Tokens)) {
+			first := x.lookFor(x.Tokens[:at], x.Tokens[end:])
 			if first == nil {
 				continue
 			}
 			for from := at - 1; from >= 0; from-- {
-				if second := x.lookFor(x.tokens[:from], x.tokens[behind:]); second != nil && !sameLook(first, second) {
+				if second := x.lookFor(x.Tokens[:from], x.Tokens[behind:]); second != nil && !sameLook(first, second) {
 					return x.lookAt(first, second, or), true
 				}
 			}
-			if second := x.lookFor(x.tokens[:at-1], x.tokens[behind:]); second != nil && first.Asks != second.Asks { // "open or closed"
+			if second := x.lookFor(x.Tokens[:at-1], x.Tokens[behind:]); second != nil && first.Asks != second.Asks { // "open or closed"
 				first.Asks = ""
 				return capabilities.Outcome{Plan: first}, true
 			}
@@ -55,7 +57,7 @@ func (x *request) lookAtEach() (capabilities.Outcome, bool) {
 func (x *request) lookFor(before, behind []lexicon.Token) *capabilities.Plan {
 	req := x.req
 	req.Intent = withPauses(slices.Concat(before, behind)) + "?"
-	y := &request{r: x.r, req: req, part: true}
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, part: true}
 	out := y.outcome()
 	if out.Plan == nil || out.Plan.Actuates() || out.Plan.Command.Watches() || y.explain.Score < 1 {
 		return nil
@@ -85,23 +87,23 @@ func (x *request) lookAt(first, second *capabilities.Plan, or bool) capabilities
 // told reads what only tells how one thing is as a look at it: "I left the garage door
 // open", "the hall light went off". It is never an order to do that.
 func (x *request) told() (capabilities.Outcome, bool) {
-	w, last := x.words(), len(x.tokens)-1
+	w, last := x.Words(), len(x.Tokens)-1
 	if last < 2 || x.opens(0) {
 		return capabilities.Outcome{}, false
 	}
-	state := x.tokens[last].Text
-	if is := w.States[state]; is == "" || x.named(last) {
+	state := x.Tokens[last].Text
+	if is := w.States[state]; is == "" || x.IsName(last) {
 		return capabilities.Outcome{}, false
 	}
 	var thing []lexicon.Token
 	tells := false
 	for i := 0; i < last; {
-		n := max(w.Fillers.Longest(x.tokens, i), w.Recalling.Longest(x.tokens, i))
-		if end := x.longest("device", i); thing == nil && end > i && end <= last {
-			thing, n = x.tokens[i:end], end-i
+		n := max(w.Fillers.Longest(x.Tokens, i), w.Recalling.Longest(x.Tokens, i))
+		if end := x.LongestSlot("device", i); thing == nil && end > i && end <= last {
+			thing, n = x.Tokens[i:end], end-i
 		} else if n == 0 {
 			return capabilities.Outcome{}, false
-		} else if w.Recalling.Longest(x.tokens, i) > 0 {
+		} else if w.Recalling.Longest(x.Tokens, i) > 0 {
 			tells = true
 		}
 		i += n
@@ -111,7 +113,7 @@ func (x *request) told() (capabilities.Outcome, bool) {
 	}
 	req := x.req
 	req.Intent = "is " + lexicon.Join(thing) + " " + state + "?"
-	y := &request{r: x.r, req: req, part: true}
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, part: true}
 	out := y.outcome()
 	if out.Refusal != nil || out.Plan != nil && out.Plan.Actuates() {
 		return capabilities.Outcome{}, false

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/order"
 )
@@ -60,8 +61,8 @@ func (x *request) closest(names []string) []string {
 	if len(names) < 2 {
 		return names
 	}
-	words := make([]lexicon.Spelling, 0, len(x.tokens))
-	for _, t := range x.tokens {
+	words := make([]lexicon.Spelling, 0, len(x.Tokens))
+	for _, t := range x.Tokens {
 		if !slices.Contains(lexicon.MeaninglessWords, t.Folded) {
 			words = append(words, lexicon.NewSpelling(t.Folded))
 		}
@@ -71,8 +72,8 @@ func (x *request) closest(names []string) []string {
 	known := x.r.all.CommonWords(words)
 	for _, name := range names {
 		share := known(name)
-		if own := x.r.catalogue.IDWords[name]; own != nil {
-			share = lexicon.CommonWords(words, own, x.r.catalogue.DescriptionWords[name])
+		if own := x.r.Catalog.IDWords[name]; own != nil {
+			share = lexicon.CommonWords(words, own, x.r.Catalog.DescriptionWords[name])
 		}
 		at := len(list)
 		for at > 0 && shares[at-1] < share {
@@ -90,9 +91,9 @@ func (x *request) closest(names []string) []string {
 // nearest to nothing. A letter may be wrong.
 func (x *request) related(ids []string) (list []string) {
 	for _, id := range ids {
-		if slices.ContainsFunc(x.tokens, func(t lexicon.Token) bool {
+		if slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool {
 			return !slices.Contains(lexicon.MeaninglessWords, t.Folded) && !slices.Contains(lexicon.PlacingWords, t.Folded) &&
-				(slices.ContainsFunc(x.r.catalogue.IDWords[id], func(own lexicon.Spelling) bool { return lexicon.Likeness(lexicon.NewSpelling(t.Folded), own) >= 0.75 }) || slices.Contains(x.r.catalogue.DescriptionWords[id], t.Folded))
+				(slices.ContainsFunc(x.r.Catalog.IDWords[id], func(own lexicon.Spelling) bool { return lexicon.Likeness(lexicon.NewSpelling(t.Folded), own) >= 0.75 }) || slices.Contains(x.r.Catalog.DescriptionWords[id], t.Folded))
 		}) {
 			list = append(list, id)
 		}
@@ -105,7 +106,7 @@ func (r *Interpreter) spell() (s lexicon.SpelledNames) {
 	s.Index, s.Has = make(map[string]int, len(s.Names)), make([][]int32, len(s.Names))
 	for i, name := range s.Names {
 		s.Index[name] = i
-		s.Device = append(s.Device, len(r.index.labels[name]) > 0)
+		s.Device = append(s.Device, len(r.Index.Labels[name]) > 0)
 		for _, word := range lexicon.Distinct(lexicon.Split(name)) {
 			n, known := s.At[word]
 			if !known {
@@ -138,11 +139,11 @@ func (r *Interpreter) sharing(tokens []lexicon.Token) (list []string) {
 
 func (r *Interpreter) allNames() []string {
 	var list []string
-	for d, dev := range r.home.Devices {
-		list = append(list, r.label(d), dev.Area)
-		list = append(append(list, dev.Sees...), rooms(dev.Spots)...)
+	for d, dev := range r.Site.Devices {
+		list = append(list, r.Label(d), dev.Area)
+		list = append(append(list, dev.Sees...), entity.Rooms(dev.Spots)...)
 	}
-	for _, c := range r.catalogue.Capabilities {
+	for _, c := range r.Catalog.Capabilities {
 		list = append(list, c.ID)
 	}
 	return lexicon.Distinct(list)
@@ -155,7 +156,7 @@ func (r *Interpreter) meantBy(word string) (list []string) {
 		return nil
 	}
 	meant := lexicon.NewSpelling(word)
-	for _, known := range [][]lexicon.Spelling{r.named, r.catalogue.Frames.Spelled} {
+	for _, known := range [][]lexicon.Spelling{r.named, r.Catalog.Frames.Spelled} {
 		for _, one := range known {
 			if one.Word[0] != word[0] && one.Word[len(one.Word)-1] != word[len(word)-1] || meant.Apart(one) > 1 || !lexicon.IsSwapped(one.Word, word) && lexicon.Distance(word, one.Word) > 1 {
 				continue

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
@@ -14,19 +16,19 @@ import (
 // so the number is never taken for an amount. The words of the name go from from to end, and
 // the number begins at at; end is 0 if there is no such name.
 func (x *request) numberedName() (from, at, end int) {
-	for i := 1; i < len(x.tokens); i++ {
+	for i := 1; i < len(x.Tokens); i++ {
 		to := x.nameNumber(i)
-		if to == i || x.named(i) || x.inPlace(i) {
+		if to == i || x.IsName(i) || x.inPlace(i) {
 			continue
 		}
 		before := i
-		if x.words().Numbering.Longest(x.tokens, i-1) == 1 { // "lamp number 4"
+		if x.Words().Numbering.Longest(x.Tokens, i-1) == 1 { // "lamp number 4"
 			before--
 		}
 		for from := range before {
 			ends := func(m lexicon.SlotValue) bool { return m.End == before }
-			if slices.ContainsFunc(x.filled("device", from), func(m lexicon.SlotValue) bool { return ends(m) && m.Specificity != lexicon.Unspecified }) || slices.ContainsFunc(x.filled("area", from), ends) {
-				return x.pass(from), before, to
+			if slices.ContainsFunc(x.SlotValues("device", from), func(m lexicon.SlotValue) bool { return ends(m) && m.Specificity != lexicon.Unspecified }) || slices.ContainsFunc(x.SlotValues("area", from), ends) {
+				return x.SkipArticles(from), before, to
 			}
 		}
 	}
@@ -41,42 +43,42 @@ func (x *request) unknownNumber() (capabilities.Outcome, bool) {
 	if end == 0 {
 		return capabilities.Outcome{}, false
 	}
-	name := lexicon.Join(x.tokens[from:end])
+	name := lexicon.Join(x.Tokens[from:end])
 	if x.unnamed = name; x.endsPlace(at) { // "the lights in bedroom two": where it is may be said in another way here
 		return capabilities.Outcome{}, false
 	}
-	rest := &request{r: x.r, req: x.req, given: x.given}
-	rest.req.Intent = lexicon.Join(slices.Concat(x.tokens[:at], x.tokens[end:]))
-	if x.asks {
+	rest := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: x.req, given: x.given}
+	rest.req.Intent = lexicon.Join(slices.Concat(x.Tokens[:at], x.Tokens[end:]))
+	if x.IsQuestion {
 		rest.req.Intent += "?"
 	}
 	if out := rest.outcome(); out.Plan == nil && (out.Question == nil || out.Question.Field == amountField) {
 		return capabilities.Outcome{}, false
 	}
 	x.explain.Leftover = []string{name}
-	return x.refuse(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.near(lexicon.Texts(x.tokens[from:at]))), true
+	return x.refuse(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.near(lexicon.Texts(x.Tokens[from:at]))), true
 }
 
 // nameNumber is the end of a number at word i that may belong to the name before it, i if
 // there is none. A number with a unit, a time and a number that counts do not belong to a name.
 func (x *request) nameNumber(i int) int {
-	w, l := x.words(), &x.r.catalogue.Frames
+	w, l := x.Words(), &x.r.Catalog.Frames
 	end := i
-	w.EachCardinal(x.tokens, i, func(to int, n float64) {
+	w.EachCardinal(x.Tokens, i, func(to int, n float64) {
 		if n == math.Trunc(n) && n >= 0 {
 			end = max(end, to)
 		}
 	})
-	if end == i || x.tokens[i].Pause || x.tokens[i].Colon || w.Picking.Longest(x.tokens, i) > 0 || w.IsDecimal(x.tokens[i]) {
+	if end == i || x.Tokens[i].Pause || x.Tokens[i].Colon || w.Picking.Longest(x.Tokens, i) > 0 || w.IsDecimal(x.Tokens[i]) {
 		return i
 	}
-	if to, _ := x.length(i); to > 0 || x.percents(i) || x.howOften(i) || x.plainClock(i, min(end+1, len(x.tokens))) {
+	if to, _ := x.DurationAt(i); to > 0 || x.PercentAt(i) || x.howOften(i) || x.plainClock(i, min(end+1, len(x.Tokens))) {
 		return i
 	}
-	if end < len(x.tokens) && !x.tokens[end].Pause {
-		next := x.tokens[end]
+	if end < len(x.Tokens) && !x.Tokens[end].Pause {
+		next := x.Tokens[end]
 		for _, set := range []*lexicon.PhraseSet{l.Percent, l.Degrees, l.Kelvins, w.OClock, w.Hours, w.PastIs, w.FromNow} {
-			if set.Longest(x.tokens, end) > 0 {
+			if set.Longest(x.Tokens, end) > 0 {
 				return i
 			}
 		}
@@ -101,7 +103,7 @@ func (x *request) endsPlace(i int) bool {
 // placeBefore reports whether the name of a place begins before word i and has such an end.
 func (x *request) placeBefore(i int, such func(end int) bool) bool {
 	for from := range i {
-		if slices.ContainsFunc(x.filled("area", from), func(m lexicon.SlotValue) bool { return such(m.End) }) {
+		if slices.ContainsFunc(x.SlotValues("area", from), func(m lexicon.SlotValue) bool { return such(m.End) }) {
 			return true
 		}
 	}

@@ -26,7 +26,7 @@ func toldAs(quantity string) string {
 
 // some are what devices are called, the first of many.
 func (r *Interpreter) some(devices []int) string {
-	labels := r.labels(devices)
+	labels := r.Labels(devices)
 	if more := len(labels) - 4; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(labels[:4], ", "), more)
 	}
@@ -52,12 +52,12 @@ var exemplary = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "op
 func (r *Interpreter) examples() string {
 	var list []string
 	for _, id := range exemplary {
-		c := r.catalogue.Find(id)
+		c := r.Catalog.Find(id)
 		if c == nil || len(list) == 3 {
 			continue
 		}
-		for _, d := range r.index.those(func(d int) bool { return r.can(c, "", d) && (id != "switch-on" || r.class[d] == "light") }) {
-			if say := r.example(c, d, r.home.Devices[d]); say != "" {
+		for _, d := range r.Index.Those(func(d int) bool { return r.CanDo(c, "", d) && (id != "switch-on" || r.Class[d] == "light") }) {
+			if say := r.example(c, d, r.Site.Devices[d]); say != "" {
 				list = append(list, fmt.Sprintf("%q", say))
 				break
 			}
@@ -80,22 +80,22 @@ func (r *Interpreter) example(c *grammar.Capability, d int, dev capabilities.Dev
 	case len(dev.Sees) > 0:
 		rd.slots = []grammar.BoundSlot{{Kind: "view", Name: "view", Match: &lexicon.SlotValue{Value: dev.Sees[0]}}}
 	case c.ID == "take-photo":
-		return "take a photo with the " + r.label(d)
+		return "take a photo with the " + r.Label(d)
 	case c.ID == "look":
 		return ""
 	}
-	return strings.TrimSuffix(r.planFor(rd, d, areas).Summary, " with the "+r.label(d))
+	return strings.TrimSuffix(r.planFor(rd, d, areas).Summary, " with the "+r.Label(d))
 }
 
 // sayable are the orders that a device takes by its name alone, or with asks the questions.
 // The resolver understands each of them as one for just this device.
 func (r *Interpreter) sayable(d int, asks bool) (list []string) {
-	for _, c := range r.catalogue.Capabilities {
+	for _, c := range r.Catalog.Capabilities {
 		if asks && c.Effect != capabilities.Query || c.Effect == capabilities.Once || !r.offers(c, d) {
 			continue // what is done once more with every order is not offered
 		}
-		say := r.example(c, d, r.home.Devices[d])
-		if o := r.Resolve(mess.Request{Intent: say}); o.Plan != nil && o.Plan.Device == r.home.Devices[d].Name && o.Plan.Capability == c.ID {
+		say := r.example(c, d, r.Site.Devices[d])
+		if o := r.Resolve(mess.Request{Intent: say}); o.Plan != nil && o.Plan.Device == r.Site.Devices[d].Name && o.Plan.Capability == c.ID {
 			list = append(list, say)
 		}
 	}
@@ -109,7 +109,7 @@ func (r *Interpreter) abilitiesOf(d int) string {
 
 func (r *Interpreter) whatCan(can func(*grammar.Capability) bool) string {
 	var list []string
-	for _, c := range r.catalogue.Capabilities {
+	for _, c := range r.Catalog.Capabilities {
 		if can(c) {
 			list = append(list, c.Description)
 		}

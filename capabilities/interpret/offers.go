@@ -7,6 +7,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -14,7 +15,7 @@ import (
 
 // Offers lists what a resolver for the home offers, without the work of making one.
 func Offers(c *catalog.Catalog, home capabilities.Home) []mess.Capability {
-	return classed(c, home).Offers()
+	return (&Interpreter{Home: *entity.NewHomeWithoutNames(c, home)}).Offers()
 }
 
 // Offers lists the capabilities that the devices of this home have, with the
@@ -22,8 +23,8 @@ func Offers(c *catalog.Catalog, home capabilities.Home) []mess.Capability {
 // section 8.3). Where the risk depends on what a device is, that is told, too.
 func (r *Interpreter) Offers() []mess.Capability {
 	var list []mess.Capability
-	for _, c := range r.catalogue.Capabilities {
-		if can := r.index.those(func(d int) bool { return r.offers(c, d) }); len(can) > 0 {
+	for _, c := range r.Catalog.Capabilities {
+		if can := r.Index.Those(func(d int) bool { return r.offers(c, d) }); len(can) > 0 {
 			devices, areas := r.offer(can)
 			meta := mess.Object{{Key: "devices", Value: devices}}
 			if len(areas) > 0 {
@@ -36,7 +37,7 @@ func (r *Interpreter) Offers() []mess.Capability {
 			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
 		}
 	}
-	for _, id := range r.home.Facts {
+	for _, id := range r.Site.Facts {
 		list = append(list, mess.Capability{ID: id, Meta: mess.Object{{Key: "effect", Value: string(capabilities.Query)}}})
 	}
 	return list
@@ -46,7 +47,7 @@ func (r *Interpreter) Offers() []mess.Capability {
 func (r *Interpreter) classes(devices []int) mess.Object {
 	o := make(mess.Object, len(devices))
 	for i, d := range devices {
-		o[i] = mess.Field{Key: r.home.Devices[d].Name, Value: r.home.Devices[d].Class}
+		o[i] = mess.Field{Key: r.Site.Devices[d].Name, Value: r.Site.Devices[d].Class}
 	}
 	return o
 }
@@ -55,9 +56,9 @@ func (r *Interpreter) classes(devices []int) mess.Object {
 func (r *Interpreter) offer(can []int) (devices, areas []any) {
 	places := map[string]bool{}
 	for _, d := range can {
-		dev := &r.home.Devices[d]
+		dev := &r.Site.Devices[d]
 		devices = append(devices, dev.Name)
-		for _, place := range lexicon.Distinct(slices.Concat([]string{dev.Area}, rooms(dev.Spots), dev.Sees)) {
+		for _, place := range lexicon.Distinct(slices.Concat([]string{dev.Area}, entity.Rooms(dev.Spots), dev.Sees)) {
 			places[strings.ToLower(place)] = true
 		}
 	}
@@ -69,11 +70,11 @@ func (r *Interpreter) offer(can []int) (devices, areas []any) {
 
 // offers reports whether device d has the capability, for any quantity.
 func (r *Interpreter) offers(c *grammar.Capability, d int) bool {
-	if r.can(c, "", d) {
+	if r.CanDo(c, "", d) {
 		return true
 	}
 	for _, also := range c.Also {
-		if r.can(c, also.Quantity, d) {
+		if r.CanDo(c, also.Quantity, d) {
 			return true
 		}
 	}

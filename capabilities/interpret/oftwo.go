@@ -3,6 +3,8 @@ package interpret
 import (
 	"slices"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -17,9 +19,9 @@ func (x *request) ofTwo(at int) (capabilities.Outcome, bool) {
 	var how capabilities.Explanation
 	found := false
 	for _, from := range append(x.thingsBefore(at), 0) {
-		for _, end := range append(x.thingsFrom(x.pass(behind)), len(x.tokens)) {
-			first, one := x.leavingOut(x.tokens[:at], x.tokens[end:])
-			second, _ := x.leavingOut(x.tokens[:from], x.tokens[behind:])
+		for _, end := range append(x.thingsFrom(x.SkipArticles(behind)), len(x.Tokens)) {
+			first, one := x.leavingOut(x.Tokens[:at], x.Tokens[end:])
+			second, _ := x.leavingOut(x.Tokens[:from], x.Tokens[behind:])
 			if first == nil || second == nil || first.Summary == second.Summary {
 				continue
 			}
@@ -56,7 +58,7 @@ func (x *request) oneOfTwo(plans [2]capabilities.Plan, how capabilities.Explanat
 func (x *request) leavingOut(before, behind []lexicon.Token) (*capabilities.Plan, capabilities.Explanation) {
 	req := x.req
 	req.Intent = withPauses(slices.Concat(before, behind))
-	y := &request{r: x.r, req: req, part: true}
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, part: true}
 	out := y.outcome()
 	return out.Plan, y.explain
 }
@@ -79,17 +81,17 @@ func (x *request) thingsBefore(i int) (list []int) {
 // the longest first.
 func (x *request) thingsFrom(i int) (list []int) {
 	for _, kind := range []string{"device", "area", "spot"} {
-		for _, m := range x.filled(kind, i) {
+		for _, m := range x.SlotValues(kind, i) {
 			list = append(list, m.End)
 		}
 	}
-	l := &x.r.catalogue.Frames
-	l.Signals.Each(x.tokens, i, func(end int, s catalog.Feature) {
+	l := &x.r.Catalog.Frames
+	l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) {
 		if s != 0 {
 			list = append(list, end)
 		}
 	})
-	l.Colors.Each(x.tokens, i, func(end int, _ string) { list = append(list, end) })
+	l.Colors.Each(x.Tokens, i, func(end int, _ string) { list = append(list, end) })
 	slices.SortFunc(list, func(a, b int) int { return b - a })
 	return slices.Compact(list)
 }

@@ -22,7 +22,7 @@ type parts struct {
 // "not" is not: "not the kitchen one, the other one". What only says which is not meant
 // picks nothing, and neither does what takes back its own words: "hall, no, kitchen".
 func (p picker) parts(text string, tokens []lexicon.Token) []string {
-	w, l := p.catalogue.Words, parts{picker: p}
+	w, l := p.Catalog.Words, parts{picker: p}
 	joined := false
 	for i := 0; i < len(tokens); {
 		from := i + w.RuledOut.Longest(tokens, i)
@@ -48,7 +48,7 @@ func (p picker) parts(text string, tokens []lexicon.Token) []string {
 // take reads a part behind not, which may be empty. It is not ok if nobody knows what
 // is meant then.
 func (l *parts) take(not, part []lexicon.Token, joined bool) (ok bool) {
-	w, which := l.catalogue.Words, l.part(part)
+	w, which := l.Catalog.Words, l.part(part)
 	leaves := len(not) > 0 && w.LeavingOut.Longest(not, 0) == len(not)
 	switch {
 	case len(not) == 0 && len(w.Bare(part)) == 0: // "please"
@@ -61,7 +61,7 @@ func (l *parts) take(not, part []lexicon.Token, joined bool) (ok bool) {
 		return false
 	case len(not) > 0 || l.leaving:
 		l.denied, l.leaving = append(l.denied, which...), l.leaving || leaves
-	case l.named > 0 && l.catalogue.Context.Corrects.Longest(part, 0) > 0, l.named > 0 && len(l.denied) == 0 && !enumerates(w, part): // "hall, I mean kitchen"
+	case l.named > 0 && l.Catalog.Context.Corrects.Longest(part, 0) > 0, l.named > 0 && len(l.denied) == 0 && !enumerates(w, part): // "hall, I mean kitchen"
 		return false
 	case joined && len(l.denied) > 0, l.instead: // "not the hall and the kitchen"
 		return false

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -21,7 +22,7 @@ type picker struct {
 func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
 	p := picker{r, q, map[string]bool{}}
 	if len(req.Intent) <= lexicon.MaxText {
-		w := r.catalogue.Words
+		w := r.Catalog.Words
 		tokens := w.Tokens(req.Intent)
 		for i, t := range tokens {
 			p.said[t.Folded] = w.Negations.Longest(tokens, i) == 0 && w.Conditionals.Longest(tokens, i) == 0 && w.RuledOut.Longest(tokens, i) == 0
@@ -32,7 +33,7 @@ func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
 
 // takesNone reports whether an answer says that none of the options is meant.
 func (p picker) takesNone(text string) bool {
-	w := p.catalogue.Words
+	w := p.Catalog.Words
 	if len(text) > lexicon.MaxText || w.IsQuestion(text, w.Tokens(text)) {
 		return false
 	}
@@ -73,12 +74,12 @@ func (p picker) pick(raw any) []string {
 // text finds the options that a text means: an option word for word, a yes or no, or
 // what says which of them.
 func (p picker) text(text string) []string {
-	w, options := p.catalogue.Words, p.q.Options
+	w, options := p.Catalog.Words, p.q.Options
 	if len(text) > lexicon.MaxText {
 		return nil
 	}
 	tokens := w.Tokens(text)
-	if len(tokens) == 0 || p.catalogue.SaysStop(text) {
+	if len(tokens) == 0 || p.Catalog.SaysStop(text) {
 		return nil
 	}
 	for _, o := range options {
@@ -90,7 +91,7 @@ func (p picker) text(text string) []string {
 		return p.yesNo(text)
 	}
 	if i := slices.Index(options, capabilities.NoneOfThese); i >= 0 {
-		switch yes, no, _ := p.catalogue.MatchYesNo(text); {
+		switch yes, no, _ := p.Catalog.MatchYesNo(text); {
 		case w.Whole(w.NoneOf, tokens), no:
 			return []string{capabilities.NoneOfThese}
 		case yes && i == 1:
@@ -100,7 +101,7 @@ func (p picker) text(text string) []string {
 	if d := w.WholeDuration(tokens); d > 0 && strings.TrimRight(p.q.Field, "_0123456789") == forField {
 		return []string{capabilities.DurationText(d)}
 	}
-	if char, _ := p.sign(text); char != "" || w.IsQuestion(text, tokens) || strings.HasPrefix(strings.TrimSpace(text), "-") {
+	if char, _ := p.UnknownSign(text); char != "" || w.IsQuestion(text, tokens) || strings.HasPrefix(strings.TrimSpace(text), "-") {
 		return nil // who asks back or draws has not picked
 	}
 	for _, o := range options {
@@ -129,7 +130,7 @@ func folded(tokens []lexicon.Token) []string {
 }
 
 func (p picker) yesNo(text string) []string {
-	switch yes, no, _ := p.catalogue.MatchYesNo(text); {
+	switch yes, no, _ := p.Catalog.MatchYesNo(text); {
 	case yes:
 		return []string{"yes"}
 	case no:
@@ -155,7 +156,7 @@ func (p picker) every() []string {
 
 // part finds the options that one part of an answer means.
 func (p picker) part(tokens []lexicon.Token) []string {
-	w := p.catalogue.Words
+	w := p.Catalog.Words
 	if len(tokens) == 0 {
 		return nil
 	}
@@ -268,7 +269,7 @@ func (p picker) byWords(tokens []lexicon.Token) string {
 // knownAll reports whether every word is known of the option, helps to pick, or was in
 // the request, and one at least is known of it.
 func (p picker) knownAll(option string, tokens []lexicon.Token) bool {
-	w, known := p.catalogue.Words, map[string]bool{}
+	w, known := p.Catalog.Words, map[string]bool{}
 	for _, t := range w.Tokens(option + " " + p.about(option)) {
 		known[t.Folded] = true
 	}
@@ -302,15 +303,15 @@ func (p picker) knownAll(option string, tokens []lexicon.Token) bool {
 // device, the note and room of a spot.
 func (r *Interpreter) about(option string) string {
 	var more []string
-	lists := [][]int{r.index.spots[option]}
+	lists := [][]int{r.Index.Spots[option]}
 	for end := range len(option) + 1 {
-		lists = append(lists, r.index.labels[option[:end]])
+		lists = append(lists, r.Index.Labels[option[:end]])
 	}
-	for _, d := range union(len(r.index.every), lists) {
-		dev := &r.home.Devices[d]
-		if strings.HasPrefix(option, r.label(d)) {
+	for _, d := range entity.Union(len(r.Index.Every), lists) {
+		dev := &r.Site.Devices[d]
+		if strings.HasPrefix(option, r.Label(d)) {
 			more = append(append(more, dev.Name, dev.Area), dev.Aliases...)
-			more = append(more, r.catalogue.ClassWords[r.class[d]]...)
+			more = append(more, r.Catalog.ClassWords[r.Class[d]]...)
 		}
 		for _, s := range dev.Spots {
 			if s.Name == option {

@@ -14,7 +14,7 @@ import (
 
 // planFor is the plan for a reading with one device and the places to work on.
 func (r *Interpreter) planFor(rd *reading, d int, areas []string) capabilities.Plan {
-	c, dev := rd.Capability, r.home.Devices[d]
+	c, dev := rd.Capability, r.Site.Devices[d]
 	p := capabilities.Plan{
 		Capability: c.ID, Device: dev.Name, Command: c.CommandFor(&dev), Args: c.FixedArgs(),
 		Risk: r.risk(c, d), Effect: r.effect(c, d), Reversible: c.Reversible,
@@ -59,10 +59,10 @@ func (r *Interpreter) risk(c *grammar.Capability, d int) capabilities.Risk {
 	if c.Effect == capabilities.Query {
 		return c.Risk
 	}
-	if own := r.home.Devices[d].Risk; own != "" {
+	if own := r.Site.Devices[d].Risk; own != "" {
 		return own
 	}
-	if risk, ok := c.Risks[r.class[d]]; ok {
+	if risk, ok := c.Risks[r.Class[d]]; ok {
 		return risk
 	}
 	return c.Risk
@@ -71,7 +71,7 @@ func (r *Interpreter) risk(c *grammar.Capability, d int) capabilities.Risk {
 // effect is the device's own, else the catalogue's: to switch a feeder on a plug
 // twice is to feed twice. What looks changes nothing on any device.
 func (r *Interpreter) effect(c *grammar.Capability, d int) capabilities.Effect {
-	if own := r.home.Devices[d].Effect; own != "" && c.Effect != capabilities.Query {
+	if own := r.Site.Devices[d].Effect; own != "" && c.Effect != capabilities.Query {
 		return own
 	}
 	return c.Effect
@@ -96,13 +96,13 @@ func (r *Interpreter) fill(text string, rd *reading, d int, areas []string) stri
 func (r *Interpreter) word(name string, rd *reading, d int, areas []string) string {
 	switch name {
 	case "device":
-		return r.label(d)
+		return r.Label(d)
 	case "areas":
 		return r.places(d, areas)
 	case "rooms":
 		return r.places(d, r.roomsOf(d, areas))
 	case "view":
-		if sees := r.home.Devices[d].Sees; rd.value("view") == "" && rd.value("thing") != "" && len(sees) == 1 {
+		if sees := r.Site.Devices[d].Sees; rd.value("view") == "" && rd.value("thing") != "" && len(sees) == 1 {
 			return sees[0]
 		}
 		return cmp.Or(rd.value("view"), "view")
@@ -115,7 +115,7 @@ func (r *Interpreter) word(name string, rd *reading, d int, areas []string) stri
 	case "until":
 		return awaited(rd.awaits())
 	case "colour":
-		return r.catalogue.Frames.ColorName(argText(rd.args, name))
+		return r.Catalog.Frames.ColorName(argText(rd.args, name))
 	}
 	if said := argText(rd.args, name); said != "" || rd.asks != name {
 		return said
@@ -137,7 +137,7 @@ func argText(args mess.Object, key string) string {
 
 // places says where: a room takes an article, a spot has its own word.
 func (r *Interpreter) places(d int, areas []string) string {
-	if len(areas) == 0 && r.home.Devices[d].Prints() {
+	if len(areas) == 0 && r.Site.Devices[d].Prints() {
 		return "a file"
 	}
 	if len(areas) == 0 {
@@ -146,7 +146,7 @@ func (r *Interpreter) places(d int, areas []string) string {
 	said := make([]string, len(areas))
 	for i, area := range areas {
 		said[i] = "the " + area
-		for _, s := range r.home.Devices[d].Spots {
+		for _, s := range r.Site.Devices[d].Spots {
 			if s.Name == area && s.Name != s.Room {
 				said[i] = area
 			}
@@ -160,7 +160,7 @@ func (r *Interpreter) roomsOf(d int, areas []string) []string {
 	list := make([]string, len(areas))
 	for i, area := range areas {
 		list[i] = area
-		for _, s := range r.home.Devices[d].Spots {
+		for _, s := range r.Site.Devices[d].Spots {
 			if s.Name == area && s.Room != "" {
 				list[i] = s.Room
 			}

@@ -1,6 +1,7 @@
 package interpret
 
 import (
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -8,8 +9,8 @@ import (
 // what somebody has said. What is nothing but the name of a thing is none.
 func (x *request) quoting() bool {
 	for _, said := range lexicon.Quotations(x.req.Intent) {
-		y := &request{r: x.r, req: x.req, tokens: x.words().Tokens(said)}
-		if y.bareName() == "" && y.speaks() {
+		y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: x.Words().Tokens(said)}, req: x.req}
+		if y.BareName() == "" && y.speaks() {
 			return true
 		}
 	}
@@ -18,8 +19,8 @@ func (x *request) quoting() bool {
 
 // speaks reports whether a word of the text orders something, or says on or off.
 func (x *request) speaks() bool {
-	l := &x.r.catalogue.Frames
-	for _, t := range x.tokens {
+	l := &x.r.Catalog.Frames
+	for _, t := range x.Tokens {
 		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] {
 			return true
 		}

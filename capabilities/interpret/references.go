@@ -47,7 +47,7 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 
 // inPlaceOf is an intent with the words of an earlier one for those that point to it.
 func (r *Interpreter) inPlaceOf(intent, before string) string {
-	w := r.catalogue.Words
+	w := r.Catalog.Words
 	tokens := w.Tokens(intent)
 	if w.Whole(w.Again, tokens) {
 		return before
@@ -62,7 +62,7 @@ func (r *Interpreter) inPlaceOf(intent, before string) string {
 	if p == nil || len(p.Steps) > 0 {
 		return intent
 	}
-	d := r.index.device(p.Device)
+	d := r.Index.Device(p.Device)
 	if d < 0 {
 		return intent
 	}
@@ -77,9 +77,9 @@ func (r *Interpreter) inPlaceOf(intent, before string) string {
 
 // lookedAt is what a plan was about: what the camera saw, else the device.
 func (r *Interpreter) lookedAt(p *capabilities.Plan, d int, before string) string {
-	sees := r.home.Devices[d].Sees
+	sees := r.Site.Devices[d].Sees
 	if p.Effect != capabilities.Query || len(sees) == 0 {
-		return r.label(d)
+		return r.Label(d)
 	}
 	for _, view := range sees {
 		if strings.Contains(strings.ToLower(before), strings.ToLower(view)) {
@@ -105,7 +105,7 @@ func (r *Interpreter) placeOf(p *capabilities.Plan, d int) string {
 	areas, _ := p.Args.Get("areas")
 	switch list, _ := lexicon.TextList(areas); len(list) {
 	case 0:
-		return r.home.Devices[d].Area
+		return r.Site.Devices[d].Area
 	case 1:
 		return list[0]
 	}

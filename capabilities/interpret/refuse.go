@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
@@ -23,7 +24,7 @@ func (x *request) notUnderstood() capabilities.Outcome {
 	if out, bad := x.ofThePast(); bad {
 		return out
 	}
-	if list := x.leftover(0, 0); len(list) > 0 && len(x.tokens) > 0 && x.words().Negations.Longest(x.tokens, x.pass(0)%len(x.tokens)) == 0 && x.tokens[x.pass(0)%len(x.tokens)].Text == list[0] && !x.r.catalogue.TimeWords[x.tokens[x.pass(0)%len(x.tokens)].Folded] {
+	if list := x.leftover(0, 0); len(list) > 0 && len(x.Tokens) > 0 && x.Words().Negations.Longest(x.Tokens, x.SkipArticles(0)%len(x.Tokens)) == 0 && x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Text == list[0] && !x.r.Catalog.TimeWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
 		return x.unknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
 	}
 	if out, bad := x.constrained(); bad {
@@ -32,41 +33,41 @@ func (x *request) notUnderstood() capabilities.Outcome {
 	if out, bad := x.manyPictures(); bad {
 		return out
 	}
-	for i := range x.tokens {
-		if said := x.strangeUnit(i); said != "" && !x.named(i) {
-			x.explain.Leftover = lexicon.Texts(x.tokens[i:])
+	for i := range x.Tokens {
+		if said := x.UnknownUnit(i); said != "" && !x.IsName(i) {
+			x.explain.Leftover = lexicon.Texts(x.Tokens[i:])
 			return x.refuse(fmt.Sprintf("%q: nothing that is meant here takes that; %s", said, x.r.ranges()), nil)
 		}
 	}
 	if leftover := x.leftover(0, 0); len(leftover) > 0 {
-		if out, bad := x.pointing(); bad && x.r.catalogue.Frames.OrderWords[x.tokens[x.pass(0)%len(x.tokens)].Folded] {
+		if out, bad := x.pointing(); bad && x.r.Catalog.Frames.OrderWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
 			return out
 		}
 		return x.unknown(leftover)
 	}
-	if name := x.bareName(); name != "" {
+	if name := x.BareName(); name != "" {
 		return x.refuse(fmt.Sprintf("%q is a name and says not what to do; say what, like \"turn on\" or \"look at\"", name), x.r.near([]string{name}))
 	}
 	if x.joins() {
-		if x.asks {
+		if x.IsQuestion {
 			return x.refuse("more than one thing is asked here; ask for each by itself", nil)
 		}
 		return x.refuse("it is not clear what is to be done with each of these; say an order for each, like \"turn on the lamp and open the blind\"", nil)
 	}
-	x.explain.Leftover = lexicon.Texts(x.tokens)
+	x.explain.Leftover = lexicon.Texts(x.Tokens)
 	if out, bad := x.pointing(); bad {
 		return out
 	}
-	return x.refuse(fmt.Sprintf("no order or question known here is like %q; %s", lexicon.Join(x.tokens), x.r.abilities()), x.related(x.r.offered()))
+	return x.refuse(fmt.Sprintf("no order or question known here is like %q; %s", lexicon.Join(x.Tokens), x.r.abilities()), x.related(x.r.offered()))
 }
 
 // manyPictures refuses "two photos of the fridge".
 func (x *request) manyPictures() (capabilities.Outcome, bool) {
-	w := x.words()
-	for i := range x.tokens {
-		if end := w.CardinalEnd(x.tokens, i); end > i && w.Pictures.Longest(x.tokens, end) > 0 {
-			x.explain.Leftover = lexicon.Texts(x.tokens[i:end])
-			return x.refuse(fmt.Sprintf("%q: a request takes one picture; make a request for each", lexicon.Join(x.tokens[i:end+1])), nil), true
+	w := x.Words()
+	for i := range x.Tokens {
+		if end := w.CardinalEnd(x.Tokens, i); end > i && w.Pictures.Longest(x.Tokens, end) > 0 {
+			x.explain.Leftover = lexicon.Texts(x.Tokens[i:end])
+			return x.refuse(fmt.Sprintf("%q: a request takes one picture; make a request for each", lexicon.Join(x.Tokens[i:end+1])), nil), true
 		}
 	}
 	return capabilities.Outcome{}, false
@@ -74,24 +75,24 @@ func (x *request) manyPictures() (capabilities.Outcome, bool) {
 
 // pointing refuses what names its thing by "it" or "that" alone.
 func (x *request) pointing() (capabilities.Outcome, bool) {
-	at := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
-	if at <= 0 || x.r.thingOf(x.tokens[1:]) != "" {
+	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
+	if at <= 0 || x.r.thingOf(x.Tokens[1:]) != "" {
 		return capabilities.Outcome{}, false
 	}
-	return x.refuse(fmt.Sprintf("%q: nothing said before tells what that is; say its name", x.tokens[at].Text), nil), true
+	return x.refuse(fmt.Sprintf("%q: nothing said before tells what that is; say its name", x.Tokens[at].Text), nil), true
 }
 
 // alone refuses what means nothing by itself: to wait, to do again what was done, and to
 // undo it.
 func (x *request) alone() (capabilities.Outcome, bool) {
-	w := x.words()
+	w := x.Words()
 	switch {
-	case w.Whole(w.Again, x.tokens):
-		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", lexicon.Join(x.tokens)), nil), true
-	case w.Whole(w.Withdrawing, x.tokens):
-		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; what is open is taken back with \"messkit cancel REF\", or \"Take it back\" on its page; what was done is not undone by itself: say what is to be done now, like \"turn off\" with its name", lexicon.Join(x.tokens)), nil), true
-	case w.Whole(w.Pausing, x.tokens), w.ReadPause(x.tokens) > 0:
-		return x.refuse(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", lexicon.Join(x.tokens)), nil), true
+	case w.Whole(w.Again, x.Tokens):
+		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", lexicon.Join(x.Tokens)), nil), true
+	case w.Whole(w.Withdrawing, x.Tokens):
+		return x.refuse(fmt.Sprintf("%q: a request knows of none before it; what is open is taken back with \"messkit cancel REF\", or \"Take it back\" on its page; what was done is not undone by itself: say what is to be done now, like \"turn off\" with its name", lexicon.Join(x.Tokens)), nil), true
+	case w.Whole(w.Pausing, x.Tokens), w.ReadPause(x.Tokens) > 0:
+		return x.refuse(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", lexicon.Join(x.Tokens)), nil), true
 	}
 	return capabilities.Outcome{}, false
 }
@@ -109,7 +110,7 @@ func (x *request) unknown(leftover []string) capabilities.Outcome {
 		reason += "; " + x.r.abilities()
 	}
 	if len(near) > 0 {
-		return x.refuse(reason, lexicon.Distinct(append(near, x.r.sharing(x.tokens)...)))
+		return x.refuse(reason, lexicon.Distinct(append(near, x.r.sharing(x.Tokens)...)))
 	}
 	return x.refuse(reason, x.related(x.r.offered()))
 }
@@ -117,13 +118,13 @@ func (x *request) unknown(leftover []string) capabilities.Outcome {
 // leftover are the words that no sentence and no name has, but for those from
 // word from to word to.
 func (x *request) leftover(from, to int) []string {
-	cover := x.cover()
+	cover := x.Cover()
 	var list []string
-	for i, t := range x.tokens {
+	for i, t := range x.Tokens {
 		if i >= from && i < to {
 			continue
 		}
-		known := x.r.catalogue.Vocabulary[t.Folded] || x.words().Joining.Longest(x.tokens, i) > 0
+		known := x.r.Catalog.Vocabulary[t.Folded] || x.Words().Joining.Longest(x.Tokens, i) > 0
 		if !cover[i] && !known {
 			list = append(list, t.Text)
 		}
@@ -152,36 +153,36 @@ func (x *request) cannot() capabilities.Outcome {
 		return x.refuse(fmt.Sprintf("there is no %s in the %s", lexicon.SpaceHyphens(m.Class), m.Value), doing)
 	case len(m.Devices) == 0:
 		if d := x.r.called(lexicon.SpaceHyphens(m.Class)); d >= 0 {
-			return x.refuse(fmt.Sprintf("nobody asks %s to %s; the %s can %s", oneThing(x.r.class[d]), rd.Capability.Description, x.r.label(d), x.r.abilitiesOf(d)), doing)
+			return x.refuse(fmt.Sprintf("nobody asks %s to %s; the %s can %s", oneThing(x.r.Class[d]), rd.Capability.Description, x.r.Label(d), x.r.abilitiesOf(d)), doing)
 		}
 		return x.refuse(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(m.Class)), doing)
-	case rd.slot("area") != nil && !x.r.in(m.Devices[0], rd.value("area")):
+	case rd.slot("area") != nil && !x.r.IsIn(m.Devices[0], rd.value("area")):
 		if m.Specificity == lexicon.ByClass && len(m.Devices) > 1 {
-			return x.refuse(fmt.Sprintf("there is no %s in the %s; there is the %s", lexicon.SpaceHyphens(m.Class), rd.value("area"), strings.Join(x.r.labels(m.Devices), ", the ")), doing)
+			return x.refuse(fmt.Sprintf("there is no %s in the %s; there is the %s", lexicon.SpaceHyphens(m.Class), rd.value("area"), strings.Join(x.r.Labels(m.Devices), ", the ")), doing)
 		}
 		return x.refuse(fmt.Sprintf("%s is not in the %s", x.r.some(m.Devices), rd.value("area")), doing)
 	}
-	if q := rd.value("quantity"); q != "" && !slices.ContainsFunc(m.Devices, func(d int) bool { return x.r.home.Devices[d].Reports(q) }) {
-		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.r.labels(m.Devices), ", the "), toldAs(q))
+	if q := rd.value("quantity"); q != "" && !slices.ContainsFunc(m.Devices, func(d int) bool { return x.r.Site.Devices[d].Reports(q) }) {
+		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.r.Labels(m.Devices), ", the "), toldAs(q))
 		if len(doing) > 0 {
 			text += "; what may: " + strings.Join(doing, ", ")
 		}
 		return x.refuse(text, doing)
 	}
-	if d := m.Devices[0]; rd.Capability.MeasuresQuantity() && rd.value("quantity") == "" && x.r.home.Devices[d].Quantities != nil {
-		return x.refuse(fmt.Sprintf("the %s measures nothing; it can %s", x.r.label(d), x.r.abilitiesOf(d)), doing)
+	if d := m.Devices[0]; rd.Capability.MeasuresQuantity() && rd.value("quantity") == "" && x.r.Site.Devices[d].Quantities != nil {
+		return x.refuse(fmt.Sprintf("the %s measures nothing; it can %s", x.r.Label(d), x.r.abilitiesOf(d)), doing)
 	}
-	if dev := x.r.home.Devices[m.Devices[0]]; halts(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
-		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.label(m.Devices[0])), nil)
+	if dev := x.r.Site.Devices[m.Devices[0]]; halts(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
+		return x.refuse(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.r.Label(m.Devices[0])), nil)
 	}
-	if q := rd.value("quantity"); q != "" && rd.Capability.CommandFor(&x.r.home.Devices[m.Devices[0]]) != "" {
-		return x.refuse(fmt.Sprintf("the %s does not tell %s; it can %s", x.r.label(m.Devices[0]), toldAs(q), x.r.abilitiesOf(m.Devices[0])), doing)
+	if q := rd.value("quantity"); q != "" && rd.Capability.CommandFor(&x.r.Site.Devices[m.Devices[0]]) != "" {
+		return x.refuse(fmt.Sprintf("the %s does not tell %s; it can %s", x.r.Label(m.Devices[0]), toldAs(q), x.r.abilitiesOf(m.Devices[0])), doing)
 	}
 	if set := x.r.settable(m.Devices); set >= 0 && rd.Capability.Command != capabilities.SetTemperature {
-		return x.refuse(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.r.label(set), x.r.label(set)), x.r.labels([]int{set}))
+		return x.refuse(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.r.Label(set), x.r.Label(set)), x.r.Labels([]int{set}))
 	}
-	if !rd.Capability.Suits(x.r.class[m.Devices[0]]) {
-		return x.refuse(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", lexicon.Join(x.whole), oneThing(x.r.class[m.Devices[0]]), x.r.some(m.Devices), x.r.abilitiesOf(m.Devices[0])), doing)
+	if !rd.Capability.Suits(x.r.Class[m.Devices[0]]) {
+		return x.refuse(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", lexicon.Join(x.whole), oneThing(x.r.Class[m.Devices[0]]), x.r.some(m.Devices), x.r.abilitiesOf(m.Devices[0])), doing)
 	}
 	return x.refuse(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.r.some(m.Devices), rd.Capability.Description, x.r.abilitiesOf(m.Devices[0])), doing)
 }
@@ -189,7 +190,7 @@ func (x *request) cannot() capabilities.Outcome {
 // called is the device that is called so, -1 if none is: the button of a gate may be
 // called gate.
 func (r *Interpreter) called(name string) int {
-	if list := r.index.called[lexicon.FoldKey(name)]; len(list) > 0 {
+	if list := r.Index.Called[lexicon.FoldKey(name)]; len(list) > 0 {
 		return list[0]
 	}
 	return -1
@@ -197,7 +198,7 @@ func (r *Interpreter) called(name string) int {
 
 // settable is the first of the devices that is set to a temperature, -1 if none is.
 func (r *Interpreter) settable(devices []int) int {
-	i := slices.IndexFunc(devices, func(d int) bool { return slices.Contains(r.home.Devices[d].Commands, capabilities.SetTemperature) })
+	i := slices.IndexFunc(devices, func(d int) bool { return slices.Contains(r.Site.Devices[d].Commands, capabilities.SetTemperature) })
 	if i < 0 {
 		return -1
 	}
@@ -212,7 +213,7 @@ func halts(rd reading) bool {
 
 // has reports whether a device is of one of the classes.
 func (r *Interpreter) has(classes []string) bool {
-	return slices.ContainsFunc(classes, func(class string) bool { return len(r.index.byClass[class]) > 0 })
+	return slices.ContainsFunc(classes, func(class string) bool { return len(r.Index.ByClass[class]) > 0 })
 }
 
 // suits is 1 if the capability is for the class of device that was named, or
@@ -224,7 +225,7 @@ func (x *request) suits(rd *reading) int {
 	}
 	class := m.Class
 	if class == "" && len(m.Devices) > 0 {
-		class = x.r.class[m.Devices[0]]
+		class = x.r.Class[m.Devices[0]]
 	}
 	if !rd.Capability.Suits(class) {
 		return 0
@@ -240,78 +241,78 @@ func (x *request) fits(rd reading) bool {
 // doing lists the devices that can do what was asked for.
 func (r *Interpreter) doing(c *grammar.Capability, quantity string) []string {
 	var list []string
-	for _, d := range r.index.those(func(d int) bool { return r.can(c, quantity, d) }) {
-		list = append(list, r.label(d))
+	for _, d := range r.Index.Those(func(d int) bool { return r.CanDo(c, quantity, d) }) {
+		list = append(list, r.Label(d))
 	}
 	return list
 }
 
 func (x *request) joins() bool {
-	from, _ := x.words().Joining.Find(x.tokens)
+	from, _ := x.Words().Joining.Find(x.Tokens)
 	return from > 0
 }
 
 // constrained refuses text that limits or delays what it asks for: such words
 // are never dropped.
 func (x *request) constrained() (capabilities.Outcome, bool) {
-	w := x.words()
-	for i := range x.tokens {
-		if x.repeats(i) && !x.named(i) {
+	w := x.Words()
+	for i := range x.Tokens {
+		if x.repeats(i) && !x.IsName(i) {
 			return x.refuse(x.recurring(i), nil), true
 		}
 	}
-	lasts := span{}
-	for i := 0; i < len(x.tokens); i++ {
-		if x.named(i) {
+	lasts := entity.NameSpan{}
+	for i := 0; i < len(x.Tokens); i++ {
+		if x.IsName(i) {
 			continue
 		}
-		if n := w.Fillers.Longest(x.tokens, i); n > 1 { // "good morning", "if you please"
+		if n := w.Fillers.Longest(x.Tokens, i); n > 1 { // "good morning", "if you please"
 			i += n - 1
 			continue
 		}
 		why := ""
-		switch s := x.lasting(i); {
-		case s.end > 0:
+		switch s := x.Lasting(i); {
+		case s.End > 0:
 			lasts = s
-			i = s.end - 1
+			i = s.End - 1
 			continue
-		case w.Negations.Longest(x.tokens, i) > 0:
+		case w.Negations.Longest(x.Tokens, i) > 0:
 			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
-		case x.span(i) > i:
+		case x.RangeEnd(i) > i:
 			why = "is a range; say one number of it"
 		case x.howOften(i):
 			why = "is a number of times, and that cannot be kept here; leave it out, or make a request for each"
-		case w.Conditionals.Longest(x.tokens, i) > 0:
+		case w.Conditionals.Longest(x.Tokens, i) > 0:
 			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
-		case len(x.filled("duration", i)) > 0:
-			end := x.longest("duration", i)
-			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", lexicon.Join(x.tokens[i:end]))
-		case x.timed(i+1) && x.r.catalogue.Frames.By.Longest(x.tokens, i) > 0:
+		case len(x.SlotValues("duration", i)) > 0:
+			end := x.LongestSlot("duration", i)
+			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", lexicon.Join(x.Tokens[i:end]))
+		case x.BeginsTime(i+1) && x.r.Catalog.Frames.By.Longest(x.Tokens, i) > 0:
 			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
-		case x.partOfAName(i):
-			return x.unknown([]string{lexicon.Join(x.tokens[i : i+2])}), true
-		case x.timed(i) || x.timed(i+1) && w.Clock.Longest(x.tokens, i) > 0:
+		case x.IsPartOfName(i):
+			return x.unknown([]string{lexicon.Join(x.Tokens[i : i+2])}), true
+		case x.BeginsTime(i) || x.BeginsTime(i+1) && w.Clock.Longest(x.Tokens, i) > 0:
 			end := i + 1
-			for end < len(x.tokens) && x.timeLike(end) {
+			for end < len(x.Tokens) && x.LooksLikeTime(end) {
 				end++
 			}
-			x.explain.Leftover = lexicon.Texts(x.tokens[i:])
-			return x.refuse(fmt.Sprintf("%q is a time that is not understood here; say it like \"at 7 pm\", \"tomorrow at 7 am\" or \"in ten minutes\"; one that is more than a day ahead is for constraints.timing.not_before", lexicon.Join(x.tokens[i:end])), nil), true
+			x.explain.Leftover = lexicon.Texts(x.Tokens[i:])
+			return x.refuse(fmt.Sprintf("%q is a time that is not understood here; say it like \"at 7 pm\", \"tomorrow at 7 am\" or \"in ten minutes\"; one that is more than a day ahead is for constraints.timing.not_before", lexicon.Join(x.Tokens[i:end])), nil), true
 		default:
 			continue
 		}
-		x.explain.Leftover = lexicon.Texts(x.tokens[i:])
-		return x.refuse(fmt.Sprintf("%q %s", lexicon.Join(x.tokens[i:]), why), nil), true
+		x.explain.Leftover = lexicon.Texts(x.Tokens[i:])
+		return x.refuse(fmt.Sprintf("%q %s", lexicon.Join(x.Tokens[i:]), why), nil), true
 	}
-	if lasts.end == 0 {
+	if lasts.End == 0 {
 		return capabilities.Outcome{}, false
 	}
-	if leftover := x.leftover(lasts.from, lasts.end); len(leftover) > 0 {
+	if leftover := x.leftover(lasts.From, lasts.End); len(leftover) > 0 {
 		return x.unknown(leftover), true
 	}
-	x.explain.Leftover = lexicon.Texts(x.tokens[lasts.from:lasts.end])
-	said := lexicon.Join(x.tokens[lasts.from:lasts.end])
-	if !lasts.known {
+	x.explain.Leftover = lexicon.Texts(x.Tokens[lasts.From:lasts.End])
+	said := lexicon.Join(x.Tokens[lasts.From:lasts.End])
+	if !lasts.Known {
 		return x.refuse(fmt.Sprintf("%q is no length of time that can be kept; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", said), nil), true
 	}
 	return x.refuse(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", said), nil), true
@@ -319,7 +320,7 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 
 // ofThePast refuses what asks how something was: nobody here knows it.
 func (x *request) ofThePast() (capabilities.Outcome, bool) {
-	if !x.asks || !x.namesAny(0) || x.words().History.Longest(x.tokens, x.pass(0)%max(1, len(x.tokens))) == 0 {
+	if !x.IsQuestion || !x.namesAny(0) || x.Words().History.Longest(x.Tokens, x.SkipArticles(0)%max(1, len(x.Tokens))) == 0 {
 		return capabilities.Outcome{}, false
 	}
 	return x.refuse("what was before, who did it and for how long is not known here, only how it is now; ask like \"is it on?\" with its name", nil), true

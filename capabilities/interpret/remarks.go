@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -32,21 +34,21 @@ func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []str
 	if out := r.said(bare, nil); out.Refusal == nil && len(out.Explain.Leftover) == 0 && (out.Question == nil || !strings.HasPrefix(out.Question.Field, "meaning")) {
 		return req, nil, false
 	}
-	w := r.catalogue.Words
+	w := r.Catalog.Words
 	order := w.Tokens(text[parts[from].from:parts[to-1].end])
-	order = order[r.catalogue.Courtesy.Hence.Longest(order, 0):]
-	x := &request{r: r, tokens: order}
+	order = order[r.Catalog.Courtesy.Hence.Longest(order, 0):]
+	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: order}}
 	if !x.opens(0) {
 		return req, nil, false
 	}
 	for _, p := range slices.Concat(parts[:from], parts[to:]) {
 		said := w.Tokens(p.text)
-		if reports, _ := r.catalogue.Courtesy.Reporting.Find(said); reports >= 0 {
+		if reports, _ := r.Catalog.Courtesy.Reporting.Find(said); reports >= 0 {
 			return req, nil, false
 		}
-		said = said[r.catalogue.Courtesy.Reasons.Longest(said, 0):]
+		said = said[r.Catalog.Courtesy.Reasons.Longest(said, 0):]
 		if put := x.putFor(r.thingOf(said)); put != nil && p.from < parts[from].from {
-			y := &request{r: r, req: bare, tokens: said, whole: said}
+			y := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: said}, req: bare, whole: said}
 			order = put
 			if _, told := y.told(); told { // it said what is meant, and how that is
 				continue
@@ -70,7 +72,7 @@ const maxClauses = 12
 func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 	for _, p := range parts {
 		at := -1
-		for _, word := range r.catalogue.Courtesy.Lists.Causes {
+		for _, word := range r.Catalog.Courtesy.Lists.Causes {
 			if i := strings.Index(text[p.from:p.end], " "+word+" "); i > 0 && strings.ContainsFunc(text[p.from:p.from+i], lexicon.IsWord) {
 				at = p.from + i
 			}
@@ -87,32 +89,32 @@ func (r *Interpreter) reasoned(parts []clause, text string) (list []clause) {
 // tellsOnly reports whether a part of a text tells something and orders nothing: it
 // begins with who or what it is about, and says what that is or does.
 func (r *Interpreter) tellsOnly(text string) bool {
-	w := r.catalogue.Words
+	w := r.Catalog.Words
 	tokens := w.Tokens(text)
-	tokens = tokens[r.catalogue.Courtesy.Reasons.Longest(tokens, 0):]
-	x := &request{r: r, tokens: tokens, whole: tokens}
+	tokens = tokens[r.Catalog.Courtesy.Reasons.Longest(tokens, 0):]
+	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}, whole: tokens}
 	if len(tokens) < 2 || x.opens(0) || w.Conditionals.Longest(tokens, 0) > 0 || w.Negations.Longest(tokens, 0)+w.TakingBack.Longest(tokens, 0) > 0 { // "I mean the hall light"
 		return false
 	}
 	if from, _ := w.Negations.Find(tokens); from < 0 && x.hopes() {
 		return false
 	}
-	return x.be() > 0 || r.catalogue.Courtesy.Tellers.Longest(tokens, 0) > 0
+	return x.be() > 0 || r.Catalog.Courtesy.Tellers.Longest(tokens, 0) > 0
 }
 
 // hopes reports whether a word says what is wanted, or how it should be.
 func (x *request) hopes() (is bool) {
-	l := &x.r.catalogue.Frames
-	for i := range x.tokens {
-		l.Signals.Each(x.tokens, i, func(end int, s catalog.Feature) { is = is || end > i && s.Has(l.Bits["want"]|l.Bits["should"]) })
+	l := &x.r.Catalog.Frames
+	for i := range x.Tokens {
+		l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) { is = is || end > i && s.Has(l.Bits["want"]|l.Bits["should"]) })
 	}
 	return is
 }
 
 // be is where a word stands that says that something is so, 0 if none of the first does.
 func (x *request) be() int {
-	for i := 1; i < min(len(x.tokens), longestSubject+1); i++ {
-		if x.r.catalogue.Context.Being.Longest(x.tokens, i) > 0 {
+	for i := 1; i < min(len(x.Tokens), longestSubject+1); i++ {
+		if x.r.Catalog.Context.Being.Longest(x.Tokens, i) > 0 {
 			return i
 		}
 	}
@@ -121,10 +123,10 @@ func (x *request) be() int {
 
 // thingOf is the one thing or place that words are about, "" if there is none, or more.
 func (r *Interpreter) thingOf(tokens []lexicon.Token) (name string) {
-	x := &request{r: r, tokens: tokens}
+	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 	for i := 0; i < len(tokens); i++ {
-		end := max(x.longest("device", i), x.longest("area", i), x.longest("spot", i))
-		if end <= i || r.catalogue.Words.All.Longest(tokens, i) > 0 {
+		end := max(x.LongestSlot("device", i), x.LongestSlot("area", i), x.LongestSlot("spot", i))
+		if end <= i || r.Catalog.Words.All.Longest(tokens, i) > 0 {
 			continue
 		}
 		if name != "" {
@@ -139,10 +141,10 @@ func (r *Interpreter) thingOf(tokens []lexicon.Token) (name string) {
 // putFor is an order with a name in the place of "it", nil if there is none, or if it
 // names something itself.
 func (x *request) putFor(name string) []lexicon.Token {
-	at := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
-	verb := slices.IndexFunc(x.tokens, func(t lexicon.Token) bool { return x.r.catalogue.Frames.OrderWords[t.Folded] })
-	if at < 0 || name == "" || x.r.thingOf(x.tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
+	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
+	verb := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.r.Catalog.Frames.OrderWords[t.Folded] })
+	if at < 0 || name == "" || x.r.thingOf(x.Tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
 		return nil
 	}
-	return slices.Concat(x.tokens[:at], x.words().Tokens(name), x.tokens[at+1:])
+	return slices.Concat(x.Tokens[:at], x.Words().Tokens(name), x.Tokens[at+1:])
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -23,8 +24,8 @@ func (x *request) demands() (capabilities.Outcome, bool) {
 	}
 	var unknown []string
 	for _, one := range x.req.Requires {
-		c := x.r.catalogue.Find(one.ID)
-		if slices.Contains(x.r.home.Facts, one.ID) {
+		c := x.r.Catalog.Find(one.ID)
+		if slices.Contains(x.r.Site.Facts, one.ID) {
 			if err := x.factual(one.Meta); err != nil {
 				return x.refuse(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
 			}
@@ -52,12 +53,12 @@ func (x *request) demands() (capabilities.Outcome, bool) {
 // area is the place of the home that name is: an area, what a camera sees, or a
 // spot to work on; "" if none.
 func (x *request) area(name string) string {
-	tokens := x.words().PlainTokens(name)
+	tokens := x.Words().PlainTokens(name)
 	found := ""
-	for _, places := range []*lexicon.Trie[meaning]{x.r.names.spots, x.r.names.views, x.r.names.areas} {
-		places.Each(tokens, 0, func(end int, m meaning) {
+	for _, places := range []*lexicon.Trie[entity.NameMeaning]{x.r.Names.Spots, x.r.Names.Views, x.r.Names.Areas} {
+		places.Each(tokens, 0, func(end int, m entity.NameMeaning) {
 			if end == len(tokens) && end > 0 {
-				found = m.last
+				found = m.Last
 			}
 		})
 	}
@@ -100,8 +101,8 @@ func (x *request) narrow(w *wanted, key string, texts []string) error {
 	case "area", "areas":
 		w.areas = texts
 	case "quantity":
-		if _, known := x.r.catalogue.Quantities[texts[0]]; !known || len(texts) > 1 {
-			return fmt.Errorf("quantity: %q is unknown; write one of %s", strings.Join(texts, ", "), strings.Join(lexicon.Keys(x.r.catalogue.Quantities), ", "))
+		if _, known := x.r.Catalog.Quantities[texts[0]]; !known || len(texts) > 1 {
+			return fmt.Errorf("quantity: %q is unknown; write one of %s", strings.Join(texts, ", "), strings.Join(lexicon.Keys(x.r.Catalog.Quantities), ", "))
 		}
 		w.quantity = texts[0]
 	case "executor": // the exchange has looked at it
@@ -131,7 +132,7 @@ func (x *request) valueOf(c *grammar.Capability, name string, value any) (any, e
 	p := c.Parameters[slices.IndexFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == name })]
 	said := strings.TrimSpace(strings.TrimSuffix(fmt.Sprint(value), "%"))
 	if p.Type != "number" {
-		if hex, ok := x.r.catalogue.Frames.Lists.Colours[strings.ToLower(said)]; ok && name == "colour" {
+		if hex, ok := x.r.Catalog.Frames.Lists.Colours[strings.ToLower(said)]; ok && name == "colour" {
 			return hex, nil
 		}
 		if name == "colour" && !catalog.HexColour(strings.ToLower(said)) {
@@ -143,7 +144,7 @@ func (x *request) valueOf(c *grammar.Capability, name string, value any) (any, e
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return nil, fmt.Errorf("%s: %q is no number", name, fmt.Sprint(value))
 	}
-	l := &x.r.catalogue.Frames
+	l := &x.r.Catalog.Frames
 	if i := slices.IndexFunc(l.Lists.Frames, func(f *catalog.Frame) bool { return f.Of == c && f.Change != 0 }); i >= 0 && name == "change" {
 		n = math.Copysign(n, l.Lists.Frames[i].Change)
 	}
@@ -188,12 +189,12 @@ func (x *request) factual(meta any) error {
 		case "area", "areas", "room", "location":
 			for _, name := range texts {
 				if x.area(name) == "" {
-					return fmt.Errorf("%s: there is no place %q here; there are %s", f.Key, name, oneOfMany(x.r.placeNames()))
+					return fmt.Errorf("%s: there is no place %q here; there are %s", f.Key, name, oneOfMany(x.r.PlaceNames()))
 				}
 			}
 		case "device", "devices":
 			for _, name := range texts {
-				if !slices.ContainsFunc(x.r.home.Devices, func(d capabilities.Device) bool { return d.HasName(name) }) {
+				if !slices.ContainsFunc(x.r.Site.Devices, func(d capabilities.Device) bool { return d.HasName(name) }) {
 					return fmt.Errorf("%s: there is no %q here", f.Key, name)
 				}
 			}
@@ -249,35 +250,35 @@ func (x *request) demanded() capabilities.Outcome {
 // kin reads a text that asks for what a capability of requires does as well, and leaves
 // open how much of it, which its metadata say: "dim the light" may be to 40 percent.
 func (x *request) kin() (capabilities.Outcome, bool) {
-	if len(x.demand.capabilities) != 1 || len(x.demand.capabilities[0].args) == 0 || x.asks {
+	if len(x.demand.capabilities) != 1 || len(x.demand.capabilities[0].args) == 0 || x.IsQuestion {
 		return capabilities.Outcome{}, false
 	}
-	for i := range x.tokens {
-		if x.words().CardinalEnd(x.tokens, i) > i && x.words().Fillers.Longest(x.tokens, i) == 0 {
+	for i := range x.Tokens {
+		if x.Words().CardinalEnd(x.Tokens, i) > i && x.Words().Fillers.Longest(x.Tokens, i) == 0 {
 			return capabilities.Outcome{}, false
 		}
 	}
 	w, req := &x.demand.capabilities[0], x.req
 	req.Requires = nil
 	o := x.r.said(req, x.given)
-	c := x.r.catalogue.Find(o.Explain.Capability)
+	c := x.r.Catalog.Find(o.Explain.Capability)
 	if x.valued(0) || c == nil || c.Command != w.Command && !x.r.alike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
 	rd := reading{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires"}, how: lexicon.ByName}
 	var meant [][]int
 	if o.Plan != nil && len(o.Plan.Steps) == 0 && o.Plan.For == 0 && o.Plan.NotBefore.IsZero() {
-		if d := x.r.index.device(o.Plan.Device); d >= 0 {
+		if d := x.r.Index.Device(o.Plan.Device); d >= 0 {
 			meant = append(meant, []int{d})
 		}
 	}
 	if o.Question != nil && o.Question.Field == "device" {
 		for _, label := range o.Question.Options {
-			meant = append(meant, x.r.index.labels[label])
+			meant = append(meant, x.r.Index.Labels[label])
 		}
 	}
-	for _, d := range union(len(x.r.index.every), meant) {
-		if x.r.can(w.Capability, "", d) && x.demand.allows(x.r, w.Capability, x.r.home.Devices[d]) {
+	for _, d := range entity.Union(len(x.r.Index.Every), meant) {
+		if x.r.CanDo(w.Capability, "", d) && x.demand.allows(x.r, w.Capability, x.r.Site.Devices[d]) {
 			rd.devices = append(rd.devices, d)
 		}
 	}
@@ -289,12 +290,13 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 
 // framesOfRequires reads a text by its words where requires names what to do.
 func (x *request) framesOfRequires() (capabilities.Outcome, bool) {
-	all, readings, explain := x.tokens, x.readings, x.explain
+	all, readings, explain := x.Tokens, x.readings, x.explain
 	x.readings = nil
 	if out, ok := x.plainly(); ok && (out.Refusal == nil || x.disagrees) {
 		return out, true
 	}
-	x.tokens, x.readings, x.explain, x.matches, x.names = all, readings, explain, nil, nil
+	x.SetTokens(all)
+	x.readings, x.explain = readings, explain
 	return capabilities.Outcome{}, false
 }
 
@@ -317,22 +319,22 @@ func (x *request) contradicts() capabilities.Outcome {
 // says which device, unless the text is to be taken exactly.
 func (x *request) fromRequires(w *wanted) (reading, capabilities.Outcome, bool) {
 	rd := reading{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires", Quantity: w.quantity}}
-	if x.asks && w.Effect != capabilities.Query {
+	if x.IsQuestion && w.Effect != capabilities.Query {
 		return rd, x.refuse(fmt.Sprintf("a question never acts, and requires asks for %s; say it as an order", w.ID), nil), false
 	}
-	own := x.r.catalogue.WordsOf[w.ID]
+	own := x.r.Catalog.WordsOf[w.ID]
 	var leftover []string
-	for i := 0; i < len(x.tokens); {
+	for i := 0; i < len(x.Tokens); {
 		if n := x.mention(&rd, i); n > 0 {
 			i += n
 			continue
 		}
-		if n := x.words().Fillers.Longest(x.tokens, i); n > 0 {
+		if n := x.Words().Fillers.Longest(x.Tokens, i); n > 0 {
 			i += n
 			continue
 		}
-		t := x.tokens[i]
-		if x.r.catalogue.OrderWords[t.Folded] && !own[t.Folded] {
+		t := x.Tokens[i]
+		if x.r.Catalog.OrderWords[t.Folded] && !own[t.Folded] {
 			return rd, x.refuse(fmt.Sprintf("%q in the text does not go with %s in requires; make them agree", t.Text, w.ID), nil), false
 		}
 		if !own[t.Folded] {
@@ -352,7 +354,7 @@ func (x *request) fromRequires(w *wanted) (reading, capabilities.Outcome, bool) 
 func (x *request) mention(rd *reading, i int) int {
 	for _, kind := range []string{"spot", "device", "view", "area"} {
 		var best *lexicon.SlotValue
-		list := x.placed(kind, i)
+		list := x.FillSlot(kind, i)
 		for k := range list {
 			if kind != "area" && len(list[k].Devices) == 0 {
 				continue // a class of which there is none here

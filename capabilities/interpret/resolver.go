@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -16,15 +16,11 @@ import (
 // Interpreter turns requests into outcomes for one home. It is immutable and safe
 // for concurrent use.
 type Interpreter struct {
-	catalogue *catalog.Catalog
-	home      capabilities.Home
-	class     []string // of each device, in the catalogue's words
-	index     *index
-	names     *names
-	all       lexicon.SpelledNames
-	named     []lexicon.Spelling // the words of names that may be misspelt
-	able      string             // what this home can do, shortly
-	ids       []string           // of the capabilities that it has
+	entity.Home
+	all   lexicon.SpelledNames
+	named []lexicon.Spelling // the words of names that may be misspelt
+	able  string             // what this home can do, shortly
+	ids   []string           // of the capabilities that it has
 }
 
 // Resolve turns a request into a plan, a question or a refusal.
@@ -34,20 +30,17 @@ func (r *Interpreter) Resolve(req mess.Request) capabilities.Outcome {
 
 // request is one request on its way through the resolver.
 type request struct {
+	entity.Utterance
 	r         *Interpreter
 	req       mess.Request
-	tokens    []lexicon.Token
-	asks      bool            // the text is a question
 	whole     []lexicon.Token // the text, of which others take parts away
 	quotes    bool            // what it orders stands in quotation marks
 	given     mess.Object     // answers to earlier questions, by field
 	demand    demand          // what requires and constraints ask for
-	matches   fillings
 	readings  []reading
 	explain   capabilities.Explanation
 	wait      *waitFor   // what it waits for; nil for nothing
 	show      string     // the words that ask for a picture after the act, "" for none
-	names     []bool     // which words are in names of things; nil if not asked yet
 	uneven    bool       // of several things only the last has how much
 	part      bool       // it is one of several orders
 	spare     *exemption // what is left out of it; nil for nothing
@@ -57,8 +50,6 @@ type request struct {
 	skips     int        // how many words may be passed over as not understood
 	unnamed   string     // a name with a number that nothing here has
 }
-
-func (x *request) words() *lexicon.Lexicon { return x.r.catalogue.Words }
 
 // reading is one way to understand the text.
 type reading struct {
@@ -134,7 +125,7 @@ func (r *Interpreter) resolve(req mess.Request, given mess.Object) capabilities.
 
 // said resolves a request by its words, without its context.
 func (r *Interpreter) said(req mess.Request, given mess.Object) capabilities.Outcome {
-	x := &request{r: r, req: req, given: given}
+	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home}, req: req, given: given}
 	out := x.outcome()
 	if x.unnamed != "" && out.Plan != nil && out.Plan.Actuates() {
 		out = x.shallI(*out.Plan, fmt.Sprintf("nothing here has the name %q: ", x.unnamed))
@@ -151,18 +142,18 @@ func (r *Interpreter) said(req mess.Request, given mess.Object) capabilities.Out
 }
 
 func (x *request) outcome() capabilities.Outcome {
-	w := x.words()
+	w := x.Words()
 	if len(x.req.Intent) <= lexicon.MaxText {
-		x.tokens = w.Tokens(lexicon.RemoveKindSigns(x.req.Intent))
+		x.Tokens = w.Tokens(lexicon.RemoveKindSigns(x.req.Intent))
 	}
-	if len(x.req.Intent) > lexicon.MaxText || len(x.tokens) > lexicon.MaxTokens {
+	if len(x.req.Intent) > lexicon.MaxText || len(x.Tokens) > lexicon.MaxTokens {
 		return x.refuse("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
-	x.tokens = x.urged(x.unnumbered(x.tokens))
-	x.asks = w.IsQuestion(x.req.Intent, x.tokens)
-	x.asks = x.asks || x.stillSo()
+	x.Tokens = x.urged(x.unnumbered(x.Tokens))
+	x.IsQuestion = w.IsQuestion(x.req.Intent, x.Tokens)
+	x.IsQuestion = x.IsQuestion || x.stillSo()
 	x.agreeing()
-	x.quotes, x.whole = x.quoting(), x.tokens
+	x.quotes, x.whole = x.quoting(), x.Tokens
 	if out, bad := x.signs(); bad {
 		return out
 	}
@@ -173,7 +164,7 @@ func (x *request) outcome() capabilities.Outcome {
 		return out
 	}
 	if x.demand.capabilities == nil && x.stopsAll() {
-		return x.refuse(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", lexicon.Join(x.tokens)), nil)
+		return x.refuse(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", lexicon.Join(x.Tokens)), nil)
 	}
 	if x.demand.capabilities == nil && !x.part {
 		if out, bad := x.alone(); bad {
@@ -240,9 +231,9 @@ func (x *request) outcome() capabilities.Outcome {
 
 // read finds the readings of the text in all sentences.
 func (x *request) read() {
-	walk := grammar.Walker{Words: x.words(), Tokens: x.tokens, Fill: x.placed}
+	walk := grammar.Walker{Words: x.Words(), Tokens: x.Tokens, Fill: x.FillSlot}
 	walk.Found = func(s *grammar.Pattern, slots []grammar.BoundSlot) {
-		if s.Asked && !x.asks {
+		if s.Asked && !x.IsQuestion {
 			return
 		}
 		rd := reading{Pattern: s, slots: slots, doubt: s.Doubt, args: slices.Clone(s.Args), all: s.All}
@@ -256,7 +247,7 @@ func (x *request) read() {
 					return
 				}
 			}
-			if b.Kind == "angle" && b.Match.Unit == unsaidUnit {
+			if b.Kind == "angle" && b.Match.Unit == entity.UnitUnsaid {
 				rd.doubt = "degrees were not said"
 			}
 			if b.Kind == "amount" && b.Name == b.Kind { // of no parameter: "two cups"
@@ -269,8 +260,8 @@ func (x *request) read() {
 		}
 		x.readings = append(x.readings, rd)
 	}
-	if len(x.tokens) > 0 {
-		walk.Walk(x.r.catalogue.Grammar, 0)
+	if len(x.Tokens) > 0 {
+		walk.Walk(x.r.Catalog.Grammar, 0)
 	}
 }
 
@@ -281,7 +272,7 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 		rd.doubt = cmp.Or(rd.doubt, "no kind of device was named")
 	}
 	if rd.Capability.Command.Watches() && rd.all && len(rd.devices) > 1 {
-		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
+		return x.refuse(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.r.Labels(rd.devices), ", ")), x.r.Labels(rd.devices))
 	}
 	if m := rd.slot("device"); rd.all && !rd.sole && len(rd.devices) > 1 && (sweeps || m == nil || rd.Capability.Effect == capabilities.Query || len(rd.Capability.Classes) == 1 || m.Specificity != lexicon.Unspecified && (m.Count == 0 || m.Count == len(rd.devices))) {
 		return x.group(rd)
@@ -342,7 +333,7 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 		if plan.Command == capabilities.Clean {
 			plan.Place = strings.Join(x.r.roomsOf(d, areas), ", ")
 		}
-		plan.Place = cmp.Or(plan.Place, x.r.home.Devices[d].Area)
+		plan.Place = cmp.Or(plan.Place, x.r.Site.Devices[d].Area)
 	}
 	switch d := x.demand.duration; {
 	case d == 0 || d == plan.For:
@@ -355,17 +346,17 @@ func (x *request) settle(rd *reading) capabilities.Outcome {
 		plan.Summary += " for " + capabilities.DurationText(d)
 	}
 	if plan.For > 0 && plan.Command == capabilities.Press {
-		return x.refuse(fmt.Sprintf("%s cannot be done: the %s is pressed and released at once, and is not on for a time; leave the time out", plan.Summary, x.r.label(d)), nil)
+		return x.refuse(fmt.Sprintf("%s cannot be done: the %s is pressed and released at once, and is not on for a time; leave the time out", plan.Summary, x.r.Label(d)), nil)
 	}
 	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != capabilities.Move && !plan.Command.Watches() {
 		return x.refuse(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
-			plan.Summary, x.r.label(d)), nil)
+			plan.Summary, x.r.Label(d)), nil)
 	}
 	if out, bad := x.picture(&plan, d); bad {
 		return out
 	}
 	if m := rd.slot("device"); m != nil && m.Count > 1 && !rd.sole { // of several it is not one plan
-		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.Number, m.Count, x.r.label(d)))
+		return x.shallI(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.Number, m.Count, x.r.Label(d)))
 	}
 	if x.doubtful(rd) && !rd.sole && plan.Actuates() {
 		return x.shallI(plan, x.losing()+x.because(rd))
@@ -387,7 +378,7 @@ func (x *request) explainReading(rd *reading, able []reading) {
 	x.explain.Evidence = rd.Capability.Evidence
 	x.explain.Slots = map[string]string{}
 	for _, b := range rd.slots {
-		x.explain.Slots[b.Name] = lexicon.Join(x.tokens[b.From:b.Match.End])
+		x.explain.Slots[b.Name] = lexicon.Join(x.Tokens[b.From:b.Match.End])
 	}
 	for _, o := range able {
 		if !rd.same(&o) {

@@ -33,7 +33,7 @@ type scored struct {
 // a reading is only ever asked about; where the request is to be taken loosely,
 // the best one that changes nothing is done.
 func (x *request) score() (capabilities.Outcome, bool) {
-	if len(x.readings) > 0 || x.req.Precision == mess.Exact || len(x.tokens) == 0 || x.joins() {
+	if len(x.readings) > 0 || x.req.Precision == mess.Exact || len(x.Tokens) == 0 || x.joins() {
 		return capabilities.Outcome{}, false
 	}
 	if _, bad := x.constrained(); bad {
@@ -74,7 +74,7 @@ func (x *request) guess(list []scored) capabilities.Outcome {
 	for i := range list {
 		options = append(options, x.summary(&list[i].reading))
 	}
-	q := capabilities.Question{Field: "meaning", Text: fmt.Sprintf("by %q, is this meant: %s?", lexicon.Join(x.tokens), lexicon.OrList(append(options, capabilities.NoneOfThese)))}
+	q := capabilities.Question{Field: "meaning", Text: fmt.Sprintf("by %q, is this meant: %s?", lexicon.Join(x.Tokens), lexicon.OrList(append(options, capabilities.NoneOfThese)))}
 	q.Options = append(slices.Clone(options), capabilities.NoneOfThese)
 	picked, out, ok := x.ask(q)
 	switch {
@@ -89,8 +89,8 @@ func (x *request) guess(list []scored) capabilities.Outcome {
 // guesses are the scored readings, the best first.
 func (x *request) guesses() []scored {
 	var list []scored
-	for _, c := range x.r.catalogue.Capabilities {
-		if x.asks && c.Effect != capabilities.Query {
+	for _, c := range x.r.Catalog.Capabilities {
+		if x.IsQuestion && c.Effect != capabilities.Query {
 			continue
 		}
 		s, ok := x.scoreOf(c)
@@ -110,7 +110,7 @@ func (x *request) guesses() []scored {
 
 // reach is how many devices here a capability is for.
 func (r *Interpreter) reach(c *grammar.Capability) int {
-	return r.index.count(func(d int) bool { return r.offers(c, d) })
+	return r.Index.Count(func(d int) bool { return r.offers(c, d) })
 }
 
 // scoreOf reads the text as words of one capability and names. Words of
@@ -118,17 +118,17 @@ func (r *Interpreter) reach(c *grammar.Capability) int {
 func (x *request) scoreOf(c *grammar.Capability) (scored, bool) {
 	s := scored{reading: reading{Pattern: &grammar.Pattern{Capability: c, Text: "words of " + c.ID}}}
 	loose := x.req.Precision == mess.Loose && c.Effect == capabilities.Query
-	own, words, weight := x.r.catalogue.WordsOf[c.ID], 0, 0.0
-	for i := 0; i < len(x.tokens); {
-		t := x.tokens[i]
-		if n := cmp.Or(x.mention(&s.reading, i), x.words().Fillers.Longest(x.tokens, i)); n > 0 {
+	own, words, weight := x.r.Catalog.WordsOf[c.ID], 0, 0.0
+	for i := 0; i < len(x.Tokens); {
+		t := x.Tokens[i]
+		if n := cmp.Or(x.mention(&s.reading, i), x.Words().Fillers.Longest(x.Tokens, i)); n > 0 {
 			i += n
 			continue
 		}
 		i++
 		words++
 		if own[t.Folded] {
-			weight += 1 / float64(x.r.catalogue.CapabilitiesWith(t.Folded))
+			weight += 1 / float64(x.r.Catalog.CapabilitiesWith(t.Folded))
 		} else if s.leftover = append(s.leftover, t.Text); !loose {
 			return scored{}, false
 		}

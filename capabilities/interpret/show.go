@@ -12,10 +12,10 @@ import (
 // returns the readings of what stands before it: the act, and then a picture of
 // what it acted on. Of anything else it takes nothing.
 func (x *request) shown() []reading {
-	all := x.tokens
+	all := x.Tokens
 	for i := 1; i < len(all); i++ {
-		tail := x.words().Bare(all[i:])
-		if n := x.r.catalogue.ImageEndings.Longest(tail, 0); n == 0 || n < len(tail) {
+		tail := x.Words().Bare(all[i:])
+		if n := x.r.Catalog.ImageEndings.Longest(tail, 0); n == 0 || n < len(tail) {
 			continue
 		}
 		x.cut(all[:i])
@@ -31,7 +31,8 @@ func (x *request) shown() []reading {
 
 // cut reads the text anew, as if it were these words alone.
 func (x *request) cut(tokens []lexicon.Token) {
-	x.tokens, x.readings, x.matches, x.names = tokens, nil, nil, nil
+	x.SetTokens(tokens)
+	x.readings = nil
 	x.read()
 }
 
@@ -42,12 +43,12 @@ func (x *request) picture(p *capabilities.Plan, d int) (capabilities.Outcome, bo
 	if x.show == "" {
 		return capabilities.Outcome{}, false
 	}
-	if x.r.eye(d) == "" && p.Command == capabilities.Clean && x.r.home.Devices[d].Maps {
+	if x.r.eye(d) == "" && p.Command == capabilities.Clean && x.r.Site.Devices[d].Maps {
 		p.Summary += ", and show its map"
 		return capabilities.Outcome{}, false
 	}
 	if x.r.eye(d) == "" {
-		return x.refuse(fmt.Sprintf("%q cannot be done: no camera sees the %s; leave it out, or name a camera for it (seen_by)", x.show, x.r.label(d)), nil), true
+		return x.refuse(fmt.Sprintf("%q cannot be done: no camera sees the %s; leave it out, or name a camera for it (seen_by)", x.show, x.r.Label(d)), nil), true
 	}
 	if !slices.Contains(p.Want, capabilities.Image) {
 		p.Want = append(p.Want, capabilities.Image)
@@ -59,7 +60,7 @@ func (x *request) picture(p *capabilities.Plan, d int) (capabilities.Outcome, bo
 // eye is the camera that takes pictures of a device, "" if there is none: the
 // one that is said to see it, or itself.
 func (r *Interpreter) eye(d int) string {
-	dev := r.home.Devices[d]
+	dev := r.Site.Devices[d]
 	if dev.SeenBy == "" && slices.Contains(dev.Commands, capabilities.TakePhoto) {
 		return dev.Name
 	}

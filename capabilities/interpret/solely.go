@@ -11,12 +11,12 @@ import (
 // else is to be otherwise was not said, and so it is asked whether what is left is meant.
 func (x *request) solely() (capabilities.Outcome, bool) {
 	f := framer{x: x}
-	for i := 1; i < len(x.tokens); i++ {
-		n := x.words().Solely.Longest(x.tokens, i)
-		if n == 0 || x.named(i) || x.pass(i+n) < len(x.tokens) && !f.place(x.pass(i+n)) {
+	for i := 1; i < len(x.Tokens); i++ {
+		n := x.Words().Solely.Longest(x.Tokens, i)
+		if n == 0 || x.IsName(i) || x.SkipArticles(i+n) < len(x.Tokens) && !f.place(x.SkipArticles(i+n)) {
 			continue
 		}
-		said := lexicon.Join(x.tokens[i : i+n])
+		said := lexicon.Join(x.Tokens[i : i+n])
 		out, ok := x.leaving(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
 			return out, ok

@@ -6,6 +6,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -16,14 +17,14 @@ import (
 // what has words that nobody here knows, only a statement beside an act that hurts
 // nobody is let pass.
 func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
-	w, c := r.catalogue.Words, &r.catalogue.Context
+	w, c := r.Catalog.Words, &r.Catalog.Context
 	tokens := w.Tokens(line)
-	x := &request{r: r, tokens: tokens}
+	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 	if len(tokens) == 0 || len(tokens) > lexicon.MaxTokens || len(line) > lexicon.MaxText || w.IsQuestion(line, tokens) {
 		return false
 	}
 	for i := range tokens {
-		if c.Binding.Longest(tokens, i) > 0 || c.Warning.Longest(tokens, i) > 0 || w.CardinalEnd(tokens, i) > i && w.Fillers.Longest(tokens, i) == 0 || x.dated(i) && !x.named(i) || x.howOften(i) || x.elsewhereNamed(i, plan) {
+		if c.Binding.Longest(tokens, i) > 0 || c.Warning.Longest(tokens, i) > 0 || w.CardinalEnd(tokens, i) > i && w.Fillers.Longest(tokens, i) == 0 || x.dated(i) && !x.IsName(i) || x.howOften(i) || x.elsewhereNamed(i, plan) {
 			return false
 		}
 	}
@@ -46,30 +47,30 @@ func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
 // elsewhereNamed reports whether a thing or place is named at word i that the plan has
 // nothing to do with.
 func (x *request) elsewhereNamed(i int, plan *capabilities.Plan) bool {
-	home := x.r.home
+	home := x.r.Site
 	other := func(d int) bool {
 		return !slices.ContainsFunc(plan.Each(), func(s capabilities.Plan) bool { return s.Device == home.Devices[d].Name })
 	}
-	for _, m := range x.filled("device", i) {
+	for _, m := range x.SlotValues("device", i) {
 		if m.End > i && !(m.All && m.Class == "") && !slices.ContainsFunc(m.Devices, func(d int) bool { return !other(d) }) {
 			return true
 		}
 	}
-	for _, m := range x.filled("area", i) {
+	for _, m := range x.SlotValues("area", i) {
 		if !slices.ContainsFunc(plan.Each(), func(s capabilities.Plan) bool {
-			d := x.r.index.device(s.Device)
-			return d >= 0 && s.Command != capabilities.Clean && reaches(home.Devices[d], m.Value)
+			d := x.r.Index.Device(s.Device)
+			return d >= 0 && s.Command != capabilities.Clean && entity.Reaches(home.Devices[d], m.Value)
 		}) && !x.r.cleans(plan, m.Value) {
 			return true
 		}
 	}
-	for _, m := range x.filled("view", i) {
-		if !x.r.hasPlace(m.Value) && !slices.ContainsFunc(m.Devices, func(d int) bool { return !other(d) }) {
+	for _, m := range x.SlotValues("view", i) {
+		if !x.r.HasPlace(m.Value) && !slices.ContainsFunc(m.Devices, func(d int) bool { return !other(d) }) {
 			return true
 		}
 	}
-	for _, m := range x.filled("spot", i) {
-		if !x.r.hasPlace(m.Value) && !x.r.cleans(plan, m.Value) {
+	for _, m := range x.SlotValues("spot", i) {
+		if !x.r.HasPlace(m.Value) && !x.r.cleans(plan, m.Value) {
 			return true
 		}
 	}
@@ -89,8 +90,8 @@ func (r *Interpreter) cleans(plan *capabilities.Plan, place string) bool {
 		}
 		for _, area := range areas {
 			in := strings.EqualFold(area, place)
-			if d := r.index.device(s.Device); d >= 0 {
-				in = in || slices.ContainsFunc(r.home.Devices[d].Spots, func(sp capabilities.Spot) bool {
+			if d := r.Index.Device(s.Device); d >= 0 {
+				in = in || slices.ContainsFunc(r.Site.Devices[d].Spots, func(sp capabilities.Spot) bool {
 					return strings.EqualFold(sp.Room, place) && (sp.Name == area) || strings.EqualFold(sp.Name, place) && sp.Room == area
 				})
 			}
@@ -108,16 +109,16 @@ const longestSubject = 4
 // states reports whether a clause only says how something is. mild: what is done hurts
 // nobody, and words may be in it that nobody here knows.
 func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
-	w, c := r.catalogue.Words, &r.catalogue.Context
-	x := &request{r: r, tokens: tokens}
+	w, c := r.Catalog.Words, &r.Catalog.Context
+	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 	known, names, acts, home, be := true, true, false, false, 0
 	for i, t := range tokens {
 		is := c.Being.Longest(tokens, i) > 0
-		says := !is && (x.ordered(i) || r.tells(tokens, i))
+		says := !is && (x.BeginsOrder(i) || r.tells(tokens, i))
 		acts = acts || says
-		home = home || says || r.names.words[t.Folded]
-		known = known && (is || r.knows(t) || mild && r.catalogue.Vocabulary[t.Folded] || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0)
-		names = names && (r.names.words[t.Folded] || r.catalogue.Frames.NamingWords[t.Folded] || r.catalogue.Frames.Colors.Longest(tokens, i) > 0 ||
+		home = home || says || r.Names.Words[t.Folded]
+		known = known && (is || r.KnowsWord(t) || mild && r.Catalog.Vocabulary[t.Folded] || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0)
+		names = names && (r.Names.Words[t.Folded] || r.Catalog.Frames.NamingWords[t.Folded] || r.Catalog.Frames.Colors.Longest(tokens, i) > 0 ||
 			w.Fillers.Longest(tokens, i) > 0 || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0)
 		if is && be == 0 {
 			be = i
@@ -129,14 +130,14 @@ func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
 		return true
 	}
 	switch {
-	case be > 0 && be <= longestSubject && (subject || be == 1 || x.longest("device", 0) == be || x.longest("area", 0) == be): // "the floor is dirty"
+	case be > 0 && be <= longestSubject && (subject || be == 1 || x.LongestSlot("device", 0) == be || x.LongestSlot("area", 0) == be): // "the floor is dirty"
 		return mild && (known || !acts && !x.refers(be))
-	case r.catalogue.Frames.OrderWords[first.Folded] && !subject && x.longest("device", 0) == 0:
+	case r.Catalog.Frames.OrderWords[first.Folded] && !subject && x.LongestSlot("device", 0) == 0:
 		return false
-	case x.longest("device", 0) == len(tokens): // its name alone
+	case x.LongestSlot("device", 0) == len(tokens): // its name alone
 		return true
 	case names && !acts && mild && !x.valued(0): // "the kitchen", "the blue one", but "near the sink" only where there is one
-		return !x.placing() || slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return r.names.words[t.Folded] })
+		return !x.placing() || slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return r.Names.Words[t.Folded] })
 	case subject || be == 0 && strings.HasSuffix(first.Text, "ing"): // "we work from home", "planning dinner"
 		return mild && !home && len(tokens) > 1 && !x.refers(0)
 	}
@@ -145,9 +146,9 @@ func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
 
 // placing reports whether a word stands in the text that a place stands behind.
 func (x *request) placing() bool {
-	w := x.words()
-	for i := range x.tokens {
-		if w.Near.Longest(x.tokens, i) > 0 || w.Clock.Longest(x.tokens, i) > 0 {
+	w := x.Words()
+	for i := range x.Tokens {
+		if w.Near.Longest(x.Tokens, i) > 0 || w.Clock.Longest(x.Tokens, i) > 0 {
 			return true
 		}
 	}
@@ -156,7 +157,7 @@ func (x *request) placing() bool {
 
 // tells reports whether a word at i says how something is switched.
 func (r *Interpreter) tells(tokens []lexicon.Token, i int) (is bool) {
-	l := &r.catalogue.Frames
+	l := &r.Catalog.Frames
 	l.Signals.Each(tokens, i, func(end int, s catalog.Feature) {
 		is = is || s.Has(l.Bits["on"]|l.Bits["off"]|l.Bits["up"]|l.Bits["down"]|l.Bits["brighter"]|l.Bits["darker"])
 	})
@@ -166,7 +167,7 @@ func (r *Interpreter) tells(tokens []lexicon.Token, i int) (is bool) {
 // refers reports whether a word stands for the order itself, or for what it is about:
 // "the owner is against it", "that is a bad idea".
 func (x *request) refers(be int) bool {
-	for i, t := range x.tokens {
+	for i, t := range x.Tokens {
 		switch t.Text {
 		case "it":
 			if i > be && be > 0 || be == 0 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/capabilities/entity"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -17,8 +19,8 @@ import (
 const maxPlanSteps = 12
 
 func (r *Interpreter) maxSteps() int {
-	if r.home.MaxSteps > 0 {
-		return r.home.MaxSteps
+	if r.Site.MaxSteps > 0 {
+		return r.Site.MaxSteps
 	}
 	return maxPlanSteps
 }
@@ -27,7 +29,7 @@ func (r *Interpreter) maxSteps() int {
 func (x *request) group(rd *reading) capabilities.Outcome {
 	if m := rd.slot("device"); m != nil && m.Class != "" {
 		if unable := x.unable(rd, m); len(unable) > 0 {
-			return x.refuse(fmt.Sprintf("%s cannot do that; name those that are meant: %s", strings.Join(x.r.labels(unable), ", "), strings.Join(x.r.labels(rd.devices), ", ")), x.r.labels(rd.devices))
+			return x.refuse(fmt.Sprintf("%s cannot do that; name those that are meant: %s", strings.Join(x.r.Labels(unable), ", "), strings.Join(x.r.Labels(rd.devices), ", ")), x.r.Labels(rd.devices))
 		}
 	}
 	devices := rd.devices
@@ -85,13 +87,13 @@ func (x *request) clauses() (capabilities.Outcome, bool) {
 	var pause, said time.Duration // waits, and how much of them was said as such
 	about, class := "", ""        // the device that "it" is, and what all that were told something are
 	from := 0
-	for n, end := range append(cuts, len(x.tokens)) {
-		tokens := x.tokens[from:end]
-		for k := 1; k > 0 && end < len(x.tokens); end += k {
-			k = x.words().Joining.Longest(x.tokens, end)
+	for n, end := range append(cuts, len(x.Tokens)) {
+		tokens := x.Tokens[from:end]
+		for k := 1; k > 0 && end < len(x.Tokens); end += k {
+			k = x.Words().Joining.Longest(x.Tokens, end)
 		}
 		from = end
-		if d := x.words().ReadPause(tokens); d > 0 {
+		if d := x.Words().ReadPause(tokens); d > 0 {
 			pause, said = pause+d, said+d
 			continue
 		}
@@ -167,7 +169,7 @@ func (x *request) clause(part string, n int) (capabilities.Outcome, *request) {
 	}
 	req := x.req
 	req.Intent = part
-	y := &request{r: x.r, req: req, given: given, part: true}
+	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, given: given, part: true}
 	out := y.outcome()
 	if out.Question != nil {
 		out.Question.Field += suffix
@@ -181,10 +183,10 @@ func (x *request) clause(part string, n int) (capabilities.Outcome, *request) {
 func (x *request) inOrder(steps []capabilities.Plan) capabilities.Outcome {
 	begin := steps[0].NotBefore
 	if wait := steps[0].After; wait > 0 {
-		if x.r.home.Now.IsZero() {
+		if x.r.Site.Now.IsZero() {
 			return x.refuse(fmt.Sprintf("to wait for %s needs a clock; put the time into constraints.timing.not_before", capabilities.DurationText(wait)), nil)
 		}
-		begin, steps[0].After = x.r.home.Now.Add(wait), 0
+		begin, steps[0].After = x.r.Site.Now.Add(wait), 0
 	}
 	steps = untilOff(steps)
 	for i := range steps {
@@ -198,7 +200,7 @@ func (x *request) inOrder(steps []capabilities.Plan) capabilities.Outcome {
 		p = capabilities.Sequence(steps)
 	}
 	p.NotBefore = begin
-	return x.several(p, x.asks || x.quotes, x.because(&reading{}))
+	return x.several(p, x.IsQuestion || x.quotes, x.because(&reading{}))
 }
 
 // untilOff makes of "turn it on, wait, turn it off" one step that lasts: the
@@ -248,7 +250,7 @@ func (x *request) offAfter(p *capabilities.Plan, before []capabilities.Plan) tim
 	}
 	begin := before[n].NotBefore
 	if begin.IsZero() {
-		begin = x.r.home.Now
+		begin = x.r.Site.Now
 	}
 	return p.NotBefore.Sub(begin)
 }
@@ -256,17 +258,17 @@ func (x *request) offAfter(p *capabilities.Plan, before []capabilities.Plan) tim
 // referring puts the name of the one device that the order before was about in the
 // place of "it", and before an "off" that names nothing.
 func (x *request) referring(tokens []lexicon.Token, device string) []lexicon.Token {
-	at := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
-	d := x.r.index.device(device)
+	at := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
+	d := x.r.Index.Device(device)
 	switch {
 	case d < 0:
 		return tokens
 	case len(tokens) > 0 && x.switching(tokens[0]) && !x.namesThing(tokens[1:]): // "and off at 11 pm"
-		return slices.Concat(x.words().Tokens(x.r.label(d)), tokens)
+		return slices.Concat(x.Words().Tokens(x.r.Label(d)), tokens)
 	case at < 0:
 		return tokens
 	}
-	return slices.Concat(tokens[:at], x.words().Tokens(x.r.label(d)), tokens[at+1:])
+	return slices.Concat(tokens[:at], x.Words().Tokens(x.r.Label(d)), tokens[at+1:])
 }
 
 // together refuses orders of which not all begin at the same time: of "turn on

@@ -5,13 +5,13 @@ package interpret
 // request, which would wait for its turn. What a thing of this home is called by is
 // that thing.
 func (x *request) stopsAll() bool {
-	w, stops := x.words(), false
-	for i := 0; i < len(x.tokens); {
-		stop := w.Halting.Longest(x.tokens, i)
-		if x.named(i) {
+	w, stops := x.Words(), false
+	for i := 0; i < len(x.Tokens); {
+		stop := w.Halting.Longest(x.Tokens, i)
+		if x.IsName(i) {
 			return false
 		}
-		n := max(stop, w.Halted.Longest(x.tokens, i), w.All.Longest(x.tokens, i), w.Fillers.Longest(x.tokens, i))
+		n := max(stop, w.Halted.Longest(x.Tokens, i), w.All.Longest(x.Tokens, i), w.Fillers.Longest(x.Tokens, i))
 		if n == 0 {
 			return false
 		}

@@ -14,21 +14,21 @@ const twilight = -6
 // sun is the next rise or set of the sun after a time, or dawn or dusk; why says what is
 // missing for that.
 func (r *Interpreter) sun(which string, from time.Time, tomorrow bool) (at time.Time, why string) {
-	if why := r.home.Unset; why != "" {
+	if why := r.Site.Unset; why != "" {
 		return at, "nobody knows how late it is: " + why + "; say a length of time, or set the clock"
 	}
-	if r.home.Where == nil {
+	if r.Site.Where == nil {
 		return at, "nobody here knows where on the earth this is; write it into the configuration (agent: position), or say a time"
 	}
 	if tomorrow {
-		from = r.home.Now
+		from = r.Site.Now
 		from = time.Date(from.Year(), from.Month(), from.Day()+1, 0, 0, 0, 0, from.Location())
 	}
 	elevation := capabilities.Horizon
 	if which == "dawn" || which == "dusk" {
 		elevation = twilight
 	}
-	at, ok := r.home.Where.NextCrossing(from, which == "up" || which == "dawn", elevation)
+	at, ok := r.Site.Where.NextCrossing(from, which == "up" || which == "dawn", elevation)
 	if !ok {
 		return at, "the sun does not do that here within a day; say a time"
 	}
@@ -41,7 +41,7 @@ func (x *request) environment(p *capabilities.Plan) (capabilities.Outcome, bool)
 	if x.req.Constraints == nil {
 		return capabilities.Outcome{}, true
 	}
-	home := x.r.home
+	home := x.r.Site
 	for _, want := range x.req.Constraints.Environment {
 		up := want == "daylight"
 		at := home.Now

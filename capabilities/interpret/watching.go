@@ -2,9 +2,7 @@ package interpret
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
@@ -24,11 +22,11 @@ type waitFor struct {
 
 // at is the end of a phrase at word i, or behind fillers there; 0 if there is none.
 func (x *request) at(s *lexicon.PhraseSet, i int) int {
-	for i < len(x.tokens) {
-		if n := s.Longest(x.tokens, i); n > 0 {
+	for i < len(x.Tokens) {
+		if n := s.Longest(x.Tokens, i); n > 0 {
 			return i + n
 		}
-		n := x.words().Fillers.Longest(x.tokens, i)
+		n := x.Words().Fillers.Longest(x.Tokens, i)
 		if n == 0 {
 			return 0
 		}
@@ -39,9 +37,9 @@ func (x *request) at(s *lexicon.PhraseSet, i int) int {
 
 // toTell is the end of what asks to be told, at word i, with the words for a picture.
 func (x *request) toTell(i int) (end int, photo string) {
-	w := &x.r.catalogue.Waiting
+	w := &x.r.Catalog.Waiting
 	if end := x.at(w.Photo, i); end > 0 {
-		photo := lexicon.Join(x.tokens[i:end])
+		photo := lexicon.Join(x.Tokens[i:end])
 		if of := x.at(w.Of, end); of > 0 {
 			end = of
 		}
@@ -52,26 +50,26 @@ func (x *request) toTell(i int) (end int, photo string) {
 
 // waitsFor is what a text says to wait for; false for any other text.
 func (x *request) waitsFor() (f waitFor, ok bool) {
-	w, all := &x.r.catalogue.Waiting, x.tokens
-	defer func() { x.tokens = all }()
-	x.tokens, f.lasts = x.within()
+	w, all := &x.r.Catalog.Waiting, x.Tokens
+	defer func() { x.Tokens = all }()
+	x.Tokens, f.lasts = x.within()
 	switch end, photo := x.toTell(0); {
 	case end > 0:
 		if when := x.at(w.When, end); when > 0 { // "tell me when the door opens"
-			f.event, f.photo = x.tokens[when:], photo
+			f.event, f.photo = x.Tokens[when:], photo
 			x.andShow(&f)
 			return f, len(f.event) > 0
 		}
 	case x.at(w.When, 0) > 0: // "when the door opens, tell me"
 		from := x.at(w.When, 0)
-		for i := from + 1; i < len(x.tokens); i++ {
-			if end, photo := x.toTell(i); end > 0 && x.pass(end) == len(x.tokens) {
-				f.event, f.photo = x.tokens[from:i], photo
+		for i := from + 1; i < len(x.Tokens); i++ {
+			if end, photo := x.toTell(i); end > 0 && x.SkipArticles(end) == len(x.Tokens) {
+				f.event, f.photo = x.Tokens[from:i], photo
 				return f, true
 			}
 		}
 	case x.at(w.Wait, 0) > 0: // "wait until the door opens"
-		f.event = x.tokens[x.at(w.Wait, 0):]
+		f.event = x.Tokens[x.at(w.Wait, 0):]
 		return f, len(f.event) > 0
 	case x.at(w.Watch, 0) > 0:
 		return x.watchFor(x.at(w.Watch, 0), f)
@@ -81,15 +79,15 @@ func (x *request) waitsFor() (f waitFor, ok bool) {
 
 // andShow takes "and send me a photo" from the end of an event.
 func (x *request) andShow(f *waitFor) {
-	all := x.tokens
-	defer func() { x.tokens = all }()
-	x.tokens = f.event
-	for i := 1; i < len(x.tokens); i++ {
-		and := i + x.words().Joining.Longest(x.tokens, i)
+	all := x.Tokens
+	defer func() { x.Tokens = all }()
+	x.Tokens = f.event
+	for i := 1; i < len(x.Tokens); i++ {
+		and := i + x.Words().Joining.Longest(x.Tokens, i)
 		if and == i {
 			continue
 		}
-		if end, photo := x.toTell(and); photo != "" && x.pass(end) == len(x.tokens) {
+		if end, photo := x.toTell(and); photo != "" && x.SkipArticles(end) == len(x.Tokens) {
 			f.event, f.photo = f.event[:i], photo
 			return
 		}
@@ -99,15 +97,15 @@ func (x *request) andShow(f *waitFor) {
 // watchFor reads what stands behind "watch": a thing, "until" and an event, or "and
 // tell me when" and an event.
 func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
-	w := &x.r.catalogue.Waiting
-	f.event, f.object = x.tokens[from:], true
-	for i := from + 1; i < len(x.tokens); i++ {
-		if end := i + w.Until.Longest(x.tokens, i); end > i {
-			f.event, f.object = x.ofIt(x.tokens[from:i], x.tokens[end:]), false
-			return f, end < len(x.tokens)
+	w := &x.r.Catalog.Waiting
+	f.event, f.object = x.Tokens[from:], true
+	for i := from + 1; i < len(x.Tokens); i++ {
+		if end := i + w.Until.Longest(x.Tokens, i); end > i {
+			f.event, f.object = x.ofIt(x.Tokens[from:i], x.Tokens[end:]), false
+			return f, end < len(x.Tokens)
 		}
-		and := i + x.words().Joining.Longest(x.tokens, i)
-		if and == i && !x.tokens[i].Pause {
+		and := i + x.Words().Joining.Longest(x.Tokens, i)
+		if and == i && !x.Tokens[i].Pause {
 			continue
 		}
 		end, photo := x.toTell(and)
@@ -115,20 +113,20 @@ func (x *request) watchFor(from int, f waitFor) (waitFor, bool) {
 			continue
 		}
 		f.photo = photo
-		if any := x.at(w.Anything, end); x.pass(end) == len(x.tokens) || any > 0 && x.pass(any) == len(x.tokens) {
-			f.event = x.tokens[from:i]
+		if any := x.at(w.Anything, end); x.SkipArticles(end) == len(x.Tokens) || any > 0 && x.SkipArticles(any) == len(x.Tokens) {
+			f.event = x.Tokens[from:i]
 			return f, true
 		}
 		when := x.at(w.When, end)
-		f.event, f.object = x.ofIt(x.tokens[from:i], x.tokens[max(when, 0):]), false
-		return f, when > 0 && when < len(x.tokens)
+		f.event, f.object = x.ofIt(x.Tokens[from:i], x.Tokens[max(when, 0):]), false
+		return f, when > 0 && when < len(x.Tokens)
 	}
 	return f, len(f.event) > 0
 }
 
 // ofIt is an event with the thing in the place of "it".
 func (x *request) ofIt(thing, event []lexicon.Token) []lexicon.Token {
-	i := slices.IndexFunc(event, func(t lexicon.Token) bool { return x.words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
+	i := slices.IndexFunc(event, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	if i < 0 {
 		return event
 	}
@@ -138,17 +136,17 @@ func (x *request) ofIt(thing, event []lexicon.Token) []lexicon.Token {
 // within takes the length of time out that a watch is to last: "for ten minutes",
 // "in the next hour".
 func (x *request) within() (rest []lexicon.Token, lasts time.Duration) {
-	w := &x.r.catalogue.Waiting
-	for i := range x.tokens {
-		n := max(x.words().Lasting.Longest(x.tokens, i), w.Within.Longest(x.tokens, i))
+	w := &x.r.Catalog.Waiting
+	for i := range x.Tokens {
+		n := max(x.Words().Lasting.Longest(x.Tokens, i), w.Within.Longest(x.Tokens, i))
 		if n == 0 {
 			continue
 		}
-		if end, d := x.length(i + n); end > 0 {
-			return slices.Concat(x.tokens[:i], x.tokens[end:]), d
+		if end, d := x.DurationAt(i + n); end > 0 {
+			return slices.Concat(x.Tokens[:i], x.Tokens[end:]), d
 		}
 	}
-	return x.tokens, 0
+	return x.Tokens, 0
 }
 
 // watched reads a text that waits for something. It is a plan that only looks: what is
@@ -161,12 +159,13 @@ func (x *request) watched() (capabilities.Outcome, bool) {
 	if !ok {
 		return capabilities.Outcome{}, false
 	}
-	all := x.tokens
+	all := x.Tokens
 	x.read()
 	if able := x.able(x.readings); len(able) > 0 { // "let me know if the door is open" asks how it is now
 		return x.choose(able), true
 	}
-	x.tokens, x.readings, x.matches, x.names = f.event, nil, nil, nil
+	x.SetTokens(f.event)
+	x.readings = nil
 	x.wait = &f
 	x.readWaits(f.object)
 	able := x.able(x.readings)
@@ -177,20 +176,21 @@ func (x *request) watched() (capabilities.Outcome, bool) {
 	case len(x.readings) > 0:
 		return x.cannot(), true
 	case x.joins():
-		x.explain.Leftover = lexicon.Texts(x.tokens)
-		return x.refuse(fmt.Sprintf("%q: one request waits for one thing, and nothing is done by itself when it happens; make a request for each", lexicon.Join(x.tokens)), nil), true
+		x.explain.Leftover = lexicon.Texts(x.Tokens)
+		return x.refuse(fmt.Sprintf("%q: one request waits for one thing, and nothing is done by itself when it happens; make a request for each", lexicon.Join(x.Tokens)), nil), true
 	}
-	x.tokens, x.readings, x.matches, x.names, x.wait = all, nil, nil, nil, nil
+	x.SetTokens(all)
+	x.readings, x.wait = nil, nil
 	return capabilities.Outcome{}, false
 }
 
 // readWaits finds the readings of an event, or of a thing to watch.
 func (x *request) readWaits(object bool) {
-	g := x.r.catalogue.Events
+	g := x.r.Catalog.Events
 	if object {
-		g = x.r.catalogue.Objects
+		g = x.r.Catalog.Objects
 	}
-	walk := grammar.Walker{Words: x.words(), Tokens: x.tokens, Fill: x.filled}
+	walk := grammar.Walker{Words: x.Words(), Tokens: x.Tokens, Fill: x.SlotValues}
 	walk.Found = func(s *grammar.Pattern, slots []grammar.BoundSlot) {
 		rd := reading{Pattern: s, slots: slots, args: slices.Clone(s.Args)}
 		for _, b := range slots {
@@ -199,7 +199,7 @@ func (x *request) readWaits(object bool) {
 				rd.all = rd.all || b.Match.All
 			}
 			if b.Kind == "number" {
-				n, ok := x.r.catalogue.ConvertTo(rd.value("quantity"), b.Match)
+				n, ok := x.r.Catalog.ConvertTo(rd.value("quantity"), b.Match)
 				if !ok {
 					return
 				}
@@ -214,52 +214,16 @@ func (x *request) readWaits(object bool) {
 	}
 }
 
-// numbers are the readings of the words from i on as a number, with its unit.
-func (x *request) numbers(i int) []lexicon.SlotValue {
-	var list []lexicon.SlotValue
-	add := func(end int, n float64, unit string) {
-		list = append(list, lexicon.SlotValue{End: end, Amount: n, Unit: unit, Value: strconv.FormatFloat(n, 'f', -1, 64)})
-	}
-	more := func(end int, n float64) {
-		add(end, n, "")
-		x.r.catalogue.Measures.Each(x.tokens, end, func(to int, unit string) { add(to, n, unit) })
-	}
-	if i >= len(x.tokens) {
-		return nil
-	}
-	digits, letters := lexicon.CutNumber(x.tokens[i].Text)
-	if n, err := strconv.ParseFloat(digits, 64); err == nil {
-		if letters == "" {
-			more(i+1, n)
-		} else {
-			x.r.catalogue.Measures.Each(x.words().Tokens(letters), 0, func(to int, unit string) { add(i+1, n, unit) })
-		}
-		return list
-	}
-	x.words().Numbers.Each(x.tokens, i, func(end int, n float64) {
-		if x.words().Fillers.Longest(x.tokens, i) > 0 {
-			return // "a"
-		}
-		more(end, n)
-		if end < len(x.tokens) && n >= 20 && n < 100 && math.Mod(n, 10) == 0 { // "twenty five"
-			if ones := x.words().Lists.Numbers[x.tokens[end].Text]; ones >= 1 && ones < 10 {
-				more(end+1, n+ones)
-			}
-		}
-	})
-	return list
-}
-
 // watchable settles what a plan that waits may be: one thing, for no longer than a
 // watch may last.
 func (x *request) watchable(p *capabilities.Plan) (capabilities.Outcome, bool) {
-	switch longest := x.r.home.MaxWatchDuration(); {
+	switch longest := x.r.Site.MaxWatchDuration(); {
 	case x.wait != nil && x.wait.lasts > 0:
 		p.For = x.wait.lasts
 	case p.For == 0 && x.demand.duration > 0:
 		p.For = x.demand.duration
 	case p.For == 0:
-		p.For = x.r.home.WatchDuration()
+		p.For = x.r.Site.WatchDuration()
 		p.Args = p.Args.Set("limit", "default")
 		p.Summary += fmt.Sprintf(", for %s at most", capabilities.DurationText(p.For))
 		return capabilities.Outcome{}, true
@@ -271,7 +235,7 @@ func (x *request) watchable(p *capabilities.Plan) (capabilities.Outcome, bool) {
 
 // lastingFor has a watch last as long as was said.
 func (x *request) lastingFor(p *capabilities.Plan, d time.Duration) (capabilities.Outcome, bool) {
-	if d > x.r.home.MaxWatchDuration() {
+	if d > x.r.Site.MaxWatchDuration() {
 		return x.tooLong(d), false
 	}
 	p.For = d
@@ -281,7 +245,7 @@ func (x *request) lastingFor(p *capabilities.Plan, d time.Duration) (capabilitie
 }
 
 func (x *request) tooLong(d time.Duration) capabilities.Outcome {
-	return x.refuse(fmt.Sprintf("%s is longer than a watch may last here, which is %s (agent: watch: longest); ask for less", capabilities.DurationText(d), capabilities.DurationText(x.r.home.MaxWatchDuration())), nil)
+	return x.refuse(fmt.Sprintf("%s is longer than a watch may last here, which is %s (agent: watch: longest); ask for less", capabilities.DurationText(d), capabilities.DurationText(x.r.Site.MaxWatchDuration())), nil)
 }
 
 // awaits are the parameters of what is waited for.

@@ -26,18 +26,18 @@ type timing struct {
 // times takes what is said of time out of the text. The refusal or question is
 // of a time that cannot be kept or is not clear.
 func (x *request) times() (rest []lexicon.Token, t timing, out capabilities.Outcome, ok bool) {
-	for i := 0; i < len(x.tokens); {
-		if x.named(i) {
-			rest = append(rest, x.tokens[i])
+	for i := 0; i < len(x.Tokens); {
+		if x.IsName(i) {
+			rest = append(rest, x.Tokens[i])
 			i++
 			continue
 		}
 		if x.repeats(i) {
 			return rest, t, x.refuse(x.recurring(i), nil), false
 		}
-		if end := x.span(i); end > i {
-			x.explain.Leftover = lexicon.Texts(x.tokens[i:end])
-			return rest, t, x.refuse(fmt.Sprintf("%q is a range; say one number of it", lexicon.Join(x.tokens[i:end])), nil), false
+		if end := x.RangeEnd(i); end > i {
+			x.explain.Leftover = lexicon.Texts(x.Tokens[i:end])
+			return rest, t, x.refuse(fmt.Sprintf("%q is a range; say one number of it", lexicon.Join(x.Tokens[i:end])), nil), false
 		}
 		end, out, ok := x.clockSpan(i, &t)
 		if ok && end == i {
@@ -47,16 +47,16 @@ func (x *request) times() (rest []lexicon.Token, t timing, out capabilities.Outc
 			return rest, t, out, false
 		}
 		if end == i {
-			rest = append(rest, x.tokens[i])
+			rest = append(rest, x.Tokens[i])
 			i++
 			continue
 		}
 		if more := x.bareNumber(end); more > end {
-			return rest, t, x.refuse(fmt.Sprintf("%q is not clear; say it with its unit, like \"2 hours 30 minutes\"", lexicon.Join(x.tokens[i:more])), nil), false
+			return rest, t, x.refuse(fmt.Sprintf("%q is not clear; say it with its unit, like \"2 hours 30 minutes\"", lexicon.Join(x.Tokens[i:more])), nil), false
 		}
-		t.said = append(t.said, lexicon.Join(x.tokens[i:end]))
+		t.said = append(t.said, lexicon.Join(x.Tokens[i:end]))
 		if x.between(i, end) || x.apart(i) {
-			t.amid = lexicon.Join(x.tokens[i:end])
+			t.amid = lexicon.Join(x.Tokens[i:end])
 		}
 		i = end
 	}
@@ -66,8 +66,8 @@ func (x *request) times() (rest []lexicon.Token, t timing, out capabilities.Outc
 // bareNumber is the end of a number at word i that counts nothing and has no unit; i if
 // there is none.
 func (x *request) bareNumber(i int) int {
-	end := x.words().CardinalEnd(x.tokens, i)
-	if to, _ := x.length(i); end == i || to > 0 || x.percents(i) || x.howOften(i) || len(x.filled("device", i)) > 0 {
+	end := x.Words().CardinalEnd(x.Tokens, i)
+	if to, _ := x.DurationAt(i); end == i || to > 0 || x.PercentAt(i) || x.howOften(i) || len(x.SlotValues("device", i)) > 0 {
 		return i
 	}
 	return end
@@ -76,22 +76,22 @@ func (x *request) bareNumber(i int) int {
 // between reports whether what stands from word i to end parts a list: there is an
 // "and" or a comma beside it, and words before and behind.
 func (x *request) between(i, end int) bool {
-	if x.pass(0) >= i || end >= len(x.tokens) {
+	if x.SkipArticles(0) >= i || end >= len(x.Tokens) {
 		return false
 	}
-	return x.words().Joining.Longest(x.tokens, end) > 0 || x.words().Joining.Longest(x.tokens, i-1) > 0 || x.tokens[end].Pause || x.tokens[i].Pause
+	return x.Words().Joining.Longest(x.Tokens, end) > 0 || x.Words().Joining.Longest(x.Tokens, i-1) > 0 || x.Tokens[end].Pause || x.Tokens[i].Pause
 }
 
 // apart reports whether a pause stands between what is named before word i: "turn off the
 // stove, the fan at 9 pm".
 func (x *request) apart(i int) bool {
 	p := i - 1
-	for p > 0 && !x.tokens[p].Pause {
+	for p > 0 && !x.Tokens[p].Pause {
 		p--
 	}
 	names := func(from, to int) bool {
 		for k := from; k < to; k++ {
-			if x.named(k) {
+			if x.IsName(k) {
 				return true
 			}
 		}
@@ -103,7 +103,7 @@ func (x *request) apart(i int) bool {
 // immediate is a word of the text that says at once, "" if there is none.
 func (x *request) immediate(tokens []lexicon.Token) string {
 	for i := range tokens {
-		if n := x.r.catalogue.Context.AtOnce.Longest(tokens, i); n > 0 {
+		if n := x.r.Catalog.Context.AtOnce.Longest(tokens, i); n > 0 {
 			return lexicon.Join(tokens[i : i+n])
 		}
 	}
@@ -113,25 +113,25 @@ func (x *request) immediate(tokens []lexicon.Token) string {
 // repeats reports whether word i says that something comes again and again: "every
 // morning", "daily", "every two hours", "twice a day", "mondays".
 func (x *request) repeats(i int) bool {
-	w := x.words()
-	if w.Repeating.Longest(x.tokens, i) > 0 {
+	w := x.Words()
+	if w.Repeating.Longest(x.Tokens, i) > 0 {
 		return true
 	}
-	if t := x.tokens[i]; t.Text != t.Folded && x.weekday(t) {
+	if t := x.Tokens[i]; t.Text != t.Folded && x.weekday(t) {
 		return true
 	}
-	if n := w.All.Longest(x.tokens, i); n > 0 && w.AnyOne.Longest(x.tokens, i) == 0 {
+	if n := w.All.Longest(x.Tokens, i); n > 0 && w.AnyOne.Longest(x.Tokens, i) == 0 {
 		end := i + n
-		end += w.Other.Longest(x.tokens, end)
-		return x.period(max(end, w.CardinalEnd(x.tokens, end)))
+		end += w.Other.Longest(x.Tokens, end)
+		return x.period(max(end, w.CardinalEnd(x.Tokens, end)))
 	}
 	end, n := x.often(i)
-	if n == 0 && x.tokens[i].Text == "once" {
+	if n == 0 && x.Tokens[i].Text == "once" {
 		end, n = i+1, 1
 	}
 	per := 0
 	if n > 0 {
-		per = w.Per.Longest(x.tokens, end)
+		per = w.Per.Longest(x.Tokens, end)
 	}
 	return per > 0 && x.period(end+per)
 }
@@ -139,48 +139,48 @@ func (x *request) repeats(i int) bool {
 // period reports whether a word for a part of the calendar or a unit of time stands at
 // i.
 func (x *request) period(i int) bool {
-	w := x.words()
-	return i < len(x.tokens) && (w.Times.Longest(x.tokens, i) > 0 || w.Units[x.tokens[i].Folded] > 0)
+	w := x.Words()
+	return i < len(x.Tokens) && (w.Times.Longest(x.Tokens, i) > 0 || w.Units[x.Tokens[i].Folded] > 0)
 }
 
 // weekday reports whether a word is the name of a day of the week.
 func (x *request) weekday(t lexicon.Token) bool {
-	_, is := x.words().Weekday[t.Folded]
+	_, is := x.Words().Weekday[t.Folded]
 	return is
 }
 
 // recurring is why that is not done.
 func (x *request) recurring(i int) string {
-	x.explain.Leftover = lexicon.Texts(x.tokens[i:])
-	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", lexicon.Join(x.tokens[i:]))
+	x.explain.Leftover = lexicon.Texts(x.Tokens[i:])
+	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", lexicon.Join(x.Tokens[i:]))
 }
 
 // time reads what is said of time from word i on, and returns its end, i if
 // nothing is.
 func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
-	w := x.words()
+	w := x.Words()
 	twice := func() (int, capabilities.Outcome, bool) {
-		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.said, x.tokens[i].Text), " ... ")), nil), false
+		return i, x.refuse(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.said, x.Tokens[i].Text), " ... ")), nil), false
 	}
-	if n := w.Delaying.Longest(x.tokens, i); n > 0 {
+	if n := w.Delaying.Longest(x.Tokens, i); n > 0 {
 		if end, d := x.some(i + n); end > 0 {
 			if !t.begin.IsZero() {
 				return twice()
 			}
-			t.begin = x.r.home.Now.Add(d)
+			t.begin = x.r.Site.Now.Add(d)
 			return end, capabilities.Outcome{}, true
 		}
 	}
-	if end, d := x.length(i); end > 0 {
-		if n := w.FromNow.Longest(x.tokens, end); n > 0 {
+	if end, d := x.DurationAt(i); end > 0 {
+		if n := w.FromNow.Longest(x.Tokens, end); n > 0 {
 			if !t.begin.IsZero() {
 				return twice()
 			}
-			t.begin = x.r.home.Now.Add(d)
+			t.begin = x.r.Site.Now.Add(d)
 			return end + n, capabilities.Outcome{}, true
 		}
 	}
-	if n := w.Lasting.Longest(x.tokens, i); n > 0 {
+	if n := w.Lasting.Longest(x.Tokens, i); n > 0 {
 		if end, d := x.some(i + n); end > 0 {
 			if t.lasts > 0 || t.ends {
 				return twice()
@@ -189,7 +189,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 			return end, capabilities.Outcome{}, true
 		}
 	}
-	if n := w.Ending.Longest(x.tokens, i); n > 0 {
+	if n := w.Ending.Longest(x.Tokens, i); n > 0 {
 		end, at, out, ok := x.moment(i + n)
 		if !ok || end == 0 {
 			return i, out, end == 0
@@ -200,10 +200,10 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 		t.ends, t.end = true, at
 		return end, capabilities.Outcome{}, true
 	}
-	at := i + w.Exactly.Longest(x.tokens, i)
-	at += w.At.Longest(x.tokens, at)
-	at += w.Exactly.Longest(x.tokens, at)
-	if at == i && !x.plainMoment(i, min(len(x.tokens), i+maxClock)) {
+	at := i + w.Exactly.Longest(x.Tokens, i)
+	at += w.At.Longest(x.Tokens, at)
+	at += w.Exactly.Longest(x.Tokens, at)
+	if at == i && !x.plainMoment(i, min(len(x.Tokens), i+maxClock)) {
 		return i, capabilities.Outcome{}, true
 	}
 	end, begin, out, ok := x.moment(at)
@@ -222,7 +222,7 @@ func (x *request) time(i int, t *timing) (int, capabilities.Outcome, bool) {
 // moment reads a time of the clock at word i, or one before or after it: "ten minutes
 // before sunset". end is 0 if there is none.
 func (x *request) moment(i int) (end int, at time.Time, out capabilities.Outcome, ok bool) {
-	now := x.r.home.Now
+	now := x.r.Site.Now
 	behind, d := x.beside(i)
 	if behind == i {
 		return x.clock(i, now)
@@ -237,15 +237,15 @@ func (x *request) moment(i int) (end int, at time.Time, out capabilities.Outcome
 // beside reads how long before or after a time of the clock at word i, and returns
 // where that begins, i if there is no such thing, and how long after.
 func (x *request) beside(i int) (int, time.Duration) {
-	w := x.words()
-	end, d := x.length(i)
+	w := x.Words()
+	end, d := x.DurationAt(i)
 	if end == 0 {
 		return i, 0
 	}
-	if n := w.Ahead.Longest(x.tokens, end); n > 0 {
+	if n := w.Ahead.Longest(x.Tokens, end); n > 0 {
 		return end + n, -d
 	}
-	if n := w.Afterwards.Longest(x.tokens, end); n > 0 {
+	if n := w.Afterwards.Longest(x.Tokens, end); n > 0 {
 		return end + n, d
 	}
 	return i, 0
@@ -257,21 +257,11 @@ func (x *request) plainMoment(i, end int) bool {
 	return behind > i || x.plainClock(i, end)
 }
 
-// length is the longest length of time at word i.
-func (x *request) length(i int) (end int, d time.Duration) {
-	x.words().Durations(x.tokens, i, func(to int, one time.Duration) {
-		if to > end {
-			end, d = to, one
-		}
-	})
-	return end, d
-}
-
 // some is a length of time at word i that is not meant to the second: "about five minutes",
 // "five minutes or so".
 func (x *request) some(i int) (end int, d time.Duration) {
-	if end, d = x.length(i + x.words().Roughly.Longest(x.tokens, i)); end > 0 {
-		end += x.words().Exactly.Longest(x.tokens, end)
+	if end, d = x.DurationAt(i + x.Words().Roughly.Longest(x.Tokens, i)); end > 0 {
+		end += x.Words().Exactly.Longest(x.Tokens, end)
 	}
 	return end, d
 }
@@ -282,7 +272,7 @@ const nearlyADay = 18 * time.Hour
 
 // later puts what was said of time into a plan.
 func (x *request) later(p *capabilities.Plan, t timing) (capabilities.Outcome, bool) {
-	now := x.r.home.Now
+	now := x.r.Site.Now
 	if !t.begin.IsZero() && t.begin.Sub(now) > maxAhead {
 		return x.refuse(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which is kept whatever happens here, and leave the words out", strings.Join(t.said, " ")), nil), false
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -34,7 +35,7 @@ func (x *request) someDevices(rd *reading) ([]int, capabilities.Outcome, bool) {
 	if len(rd.devices) == 1 {
 		return rd.devices, capabilities.Outcome{}, true
 	}
-	options := x.r.labels(rd.devices)
+	options := x.r.Labels(rd.devices)
 	if rd.all {
 		reason := fmt.Sprintf("that is %d devices: %s; make a request for each", len(options), strings.Join(options, ", "))
 		return nil, x.refuse(reason, options), false
@@ -53,37 +54,6 @@ func (x *request) someDevices(rd *reading) ([]int, capabilities.Outcome, bool) {
 		devices[i] = rd.devices[slices.Index(options, one)]
 	}
 	return devices, capabilities.Outcome{}, true
-}
-
-// labels are what the devices are called, made distinct by area or name.
-func (r *Interpreter) labels(devices []int) []string {
-	list := make([]string, len(devices))
-	for i, d := range devices {
-		list[i] = r.label(d)
-	}
-	if len(list) < 2 {
-		return list
-	}
-	named := make(map[string]int, len(list))
-	for _, label := range list {
-		named[lexicon.FoldKey(label)]++
-	}
-	for i, d := range devices {
-		if label := r.label(d); named[lexicon.FoldKey(label)] > 1 {
-			list[i] = fmt.Sprintf("%s (%s)", label, r.home.Devices[d].Name)
-			named[lexicon.FoldKey(label)]--
-			named[lexicon.FoldKey(list[i])]++
-		}
-	}
-	return list
-}
-
-func (r *Interpreter) label(d int) string {
-	dev := &r.home.Devices[d]
-	if dev.Label != "" {
-		return dev.Label
-	}
-	return lexicon.SpaceHyphens(dev.Name)
 }
 
 // areas are the places that a reading names outright; nil for all.
@@ -141,7 +111,7 @@ func (x *request) oneArea(rd *reading, d int) ([]string, capabilities.Outcome, b
 		return areas, capabilities.Outcome{}, true
 	}
 	var spots []capabilities.Spot
-	for _, s := range x.r.home.Devices[d].Spots {
+	for _, s := range x.r.Site.Devices[d].Spots {
 		room := slices.Contains(m.Spots, capabilities.Spot{Name: s.Room, Room: s.Room})
 		if s.Name != s.Room && (room || slices.Contains(m.Spots, s)) {
 			spots = append(spots, s)
@@ -155,7 +125,7 @@ func (x *request) oneArea(rd *reading, d int) ([]string, capabilities.Outcome, b
 
 // whichRoom asks for the room, where "the room" was said.
 func (x *request) whichRoom(d int) ([]string, capabilities.Outcome, bool) {
-	options := rooms(x.r.home.Devices[d].Spots)
+	options := entity.Rooms(x.r.Site.Devices[d].Spots)
 	if len(options) < 2 {
 		return options, capabilities.Outcome{}, true
 	}
@@ -169,14 +139,14 @@ const maxFiles = 12
 // whichFile asks for the file, where none was named.
 func (x *request) whichFile(d int) ([]string, capabilities.Outcome, bool) {
 	var options []string
-	for _, s := range x.r.home.Devices[d].Spots {
+	for _, s := range x.r.Site.Devices[d].Spots {
 		options = append(options, s.Name)
 	}
 	switch {
 	case len(options) == 0:
-		return nil, x.refuse(fmt.Sprintf("no file is known to lie on the %s; put one on it, and look whether it answers", x.r.label(d)), nil), false
+		return nil, x.refuse(fmt.Sprintf("no file is known to lie on the %s; put one on it, and look whether it answers", x.r.Label(d)), nil), false
 	case len(options) > maxFiles:
-		return nil, x.refuse(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.r.label(d)), options[:maxFiles]), false
+		return nil, x.refuse(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.r.Label(d)), options[:maxFiles]), false
 	}
 	picked, out, ok := x.ask(capabilities.Question{Field: "file", Text: "which file: " + lexicon.OrList(options) + "?", Options: options})
 	if ok && len(picked) > 1 {
@@ -189,22 +159,22 @@ func (x *request) whichFile(d int) ([]string, capabilities.Outcome, bool) {
 // printing is the printer that is told to print something; -1 where nothing is
 // told so. A vacuum of the same home is no reason to speak of vacuums then.
 func (x *request) printing() int {
-	if !slices.ContainsFunc(x.tokens, func(t lexicon.Token) bool { return t.Folded == "print" || t.Folded == "printing" }) {
+	if !slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool { return t.Folded == "print" || t.Folded == "printing" }) {
 		return -1
 	}
-	return x.r.index.first(func(d int) bool { return x.r.home.Devices[d].Prints() })
+	return x.r.Index.First(func(d int) bool { return x.r.Site.Devices[d].Prints() })
 }
 
 // unknownFile refuses a file that is not known.
 func (x *request) unknownFile(d int, leftover []string) capabilities.Outcome {
 	var names []string
-	for _, s := range x.r.home.Devices[d].Spots {
+	for _, s := range x.r.Site.Devices[d].Spots {
 		names = append(names, s.Name)
 	}
 	names = names[:min(len(names), maxFiles)]
-	lies := "no file is known to lie on the " + x.r.label(d) + "; put one on it, and look whether it answers"
+	lies := "no file is known to lie on the " + x.r.Label(d) + "; put one on it, and look whether it answers"
 	if len(names) > 0 {
-		lies = "on the " + x.r.label(d) + " lie " + strings.Join(names, ", ")
+		lies = "on the " + x.r.Label(d) + " lie " + strings.Join(names, ", ")
 	}
 	return x.refuse("not understood: "+lexicon.QuoteList(leftover)+"; "+lies, names)
 }

@@ -1,4 +1,4 @@
-package interpret
+package entity
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // ofPlaces are things of one class in several places, named behind them: "kitchen and
 // hall lights". In each place there must be one.
-func (x *request) ofPlaces(i int, first lexicon.SlotValue) []lexicon.SlotValue {
+func (x *Utterance) ofPlaces(i int, first lexicon.SlotValue) []lexicon.SlotValue {
 	areas := []string{first.Value}
 	end := first.End
 	for joined := false; !joined; {
@@ -16,7 +16,7 @@ func (x *request) ofPlaces(i int, first lexicon.SlotValue) []lexicon.SlotValue {
 		if joined = next >= 0; !joined { // "hall, kitchen and porch lights" without its comma
 			next = end
 		}
-		list := x.filled("area", next)
+		list := x.SlotValues("area", next)
 		if len(list) == 0 {
 			return nil
 		}
@@ -35,15 +35,15 @@ func (x *request) ofPlaces(i int, first lexicon.SlotValue) []lexicon.SlotValue {
 
 // withPlaces are the things of a class named at word i that are in the places behind them:
 // "the lights in the kitchen and the hall". What cleans is in no place that it is told of.
-func (x *request) withPlaces(m lexicon.SlotValue, i int) []lexicon.SlotValue {
-	n := x.words().Placing.Longest(x.tokens, m.End)
+func (x *Utterance) withPlaces(m lexicon.SlotValue, i int) []lexicon.SlotValue {
+	n := x.Words().Placing.Longest(x.Tokens, m.End)
 	if n == 0 || m.Specificity != lexicon.ByClass || i == m.End {
 		return nil
 	}
 	var found []lexicon.SlotValue
 	var areas []string
-	for at := x.pass(m.End + n); at >= 0 && at < len(x.tokens); {
-		list := x.filled("area", at)
+	for at := x.SkipArticles(m.End + n); at >= 0 && at < len(x.Tokens); {
+		list := x.SlotValues("area", at)
 		if len(list) == 0 {
 			break
 		}
@@ -56,8 +56,8 @@ func (x *request) withPlaces(m lexicon.SlotValue, i int) []lexicon.SlotValue {
 		one.End = last.End
 		found = append(found, one)
 		at = x.listed(last.End)
-		if n := x.words().Placing.Longest(x.tokens, max(at, 0)); at >= 0 && n > 0 {
-			at = x.pass(at + n)
+		if n := x.Words().Placing.Longest(x.Tokens, max(at, 0)); at >= 0 && n > 0 {
+			at = x.SkipArticles(at + n)
 		}
 	}
 	return found
@@ -65,25 +65,25 @@ func (x *request) withPlaces(m lexicon.SlotValue, i int) []lexicon.SlotValue {
 
 // listed is where the next of a list begins, behind "and" or a comma at word i; -1 if there
 // is none.
-func (x *request) listed(i int) int {
-	n := x.words().Joining.Longest(x.tokens, i)
-	if i >= len(x.tokens) || n == 0 && !x.tokens[i].Pause {
+func (x *Utterance) listed(i int) int {
+	n := x.Words().Joining.Longest(x.Tokens, i)
+	if i >= len(x.Tokens) || n == 0 && !x.Tokens[i].Pause {
 		return -1
 	}
-	return x.pass(i + n)
+	return x.SkipArticles(i + n)
 }
 
 // inEach is a match of a class narrowed to places. It is none where one of them has no
 // such thing.
-func (x *request) inEach(m lexicon.SlotValue, areas []string) (lexicon.SlotValue, bool) {
-	last := x.tokens[m.End-1]
+func (x *Utterance) inEach(m lexicon.SlotValue, areas []string) (lexicon.SlotValue, bool) {
+	last := x.Tokens[m.End-1]
 	several := m.All || last.Text != last.Folded
 	m.Specificity, m.Value, m.Parts = lexicon.ByPlace, areas[0], nil
 	of := m.Devices
 	m.Devices = nil
 	for _, area := range areas {
-		outside := x.r.outside(area)
-		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return outside(d) || len(x.r.home.Devices[d].Spots) > 0 })
+		outside := x.Home.OutsideTest(area)
+		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return outside(d) || len(x.Home.Site.Devices[d].Spots) > 0 })
 		if len(there) == 0 {
 			return m, false
 		}
@@ -98,21 +98,21 @@ func (x *request) inEach(m lexicon.SlotValue, areas []string) (lexicon.SlotValue
 
 // counted adds the devices of which so many are named at word i: "three lights", "all three
 // lights". from is where that begins.
-func (x *request) counted(i, from int, list *[]lexicon.SlotValue) {
-	x.words().EachCount(x.tokens, i, func(end, n int) {
-		for _, m := range x.someDevice(x.pass(end)) {
-			m.All, m.Count, m.Number = true, n, lexicon.Join(x.tokens[from:end])
+func (x *Utterance) counted(i, from int, list *[]lexicon.SlotValue) {
+	x.Words().EachCount(x.Tokens, i, func(end, n int) {
+		for _, m := range x.someDevice(x.SkipArticles(end)) {
+			m.All, m.Count, m.Number = true, n, lexicon.Join(x.Tokens[from:end])
 			*list = append(*list, m)
 		}
 	})
 }
 
 // itsOwn is a class with itself behind it: "the lamp's light".
-func (x *request) itsOwn(m lexicon.SlotValue) (list []lexicon.SlotValue) {
-	if m.Specificity != lexicon.ByClass || lexicon.TextAt(x.tokens, m.End) != lexicon.Possessive {
+func (x *Utterance) itsOwn(m lexicon.SlotValue) (list []lexicon.SlotValue) {
+	if m.Specificity != lexicon.ByClass || lexicon.TextAt(x.Tokens, m.End) != lexicon.Possessive {
 		return nil
 	}
-	x.r.catalogue.ClassPhrases.Each(x.tokens, m.End+1, func(end int, c lexicon.SlotValue) {
+	x.Home.Catalog.ClassPhrases.Each(x.Tokens, m.End+1, func(end int, c lexicon.SlotValue) {
 		if m.End = end; c.Class == m.Class {
 			list = append(list, m)
 		}

@@ -1,4 +1,4 @@
-package interpret
+package entity
 
 import (
 	"slices"
@@ -8,58 +8,60 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// filled are the matches for a gap of the kind at word i of the request.
-func (x *request) filled(kind string, i int) []lexicon.SlotValue {
-	if m, known := x.matches.at(kind, i); known {
+// SlotValues returns what the words from i on may mean in a slot of the kind.
+func (x *Utterance) SlotValues(kind string, i int) []lexicon.SlotValue {
+	if m, known := x.Slots.Get(kind, i); known {
 		return m
 	}
 	var list []lexicon.SlotValue
-	switch n, w := x.r.names, x.words(); kind {
+	switch n, w := x.Home.Names, x.Words(); kind {
 	case "device":
 		list = x.deviceMatches(i)
 	case "area":
-		list = x.called(n.areas, i)
+		list = x.nameValues(n.Areas, i)
 	case "view":
-		list = x.called(n.views, i)
+		list = x.nameValues(n.Views, i)
 	case "spot":
-		list = x.called(n.spots, i)
+		list = x.nameValues(n.Spots, i)
 	case "quantity":
-		if i > 0 && i < len(x.tokens) && x.tokens[i].Text == lexicon.Possessive { // "the vacuum's battery"
+		if i > 0 && i < len(x.Tokens) && x.Tokens[i].Text == lexicon.Possessive { // "the vacuum's battery"
 			i++
 		}
-		list = merge(list, x.r.catalogue.QuantityPhrases, x.tokens, i, w)
+		list = merge(list, x.Home.Catalog.QuantityPhrases, x.Tokens, i, w)
 	case "thing":
-		list = merge(list, x.r.catalogue.Frames.Things, x.tokens, i, w)
+		list = merge(list, x.Home.Catalog.Frames.Things, x.Tokens, i, w)
 	case "angle", "kelvin", "percent", "percentage", "temperature":
 		list = x.amountMatches(kind, i)
 	case "amount":
-		w.EachCardinal(x.tokens, i, func(end int, n float64) {
+		w.EachCardinal(x.Tokens, i, func(end int, n float64) {
 			list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n)})
 		})
 	case "position":
 		list = x.positionMatches(i)
 	case "number":
-		list = x.numbers(i)
+		list = x.numberValues(i)
 	case "duration":
-		w.Durations(x.tokens, i, func(end int, d time.Duration) {
+		w.Durations(x.Tokens, i, func(end int, d time.Duration) {
 			list = append(list, lexicon.SlotValue{End: end, Duration: d, Value: capabilities.DurationText(d)})
 		})
 	default:
-		x.r.catalogue.Waiting.Words[kind].Each(x.tokens, i, func(end int, _ struct{}) { list = append(list, lexicon.SlotValue{End: end}) })
+		x.Home.Catalog.Waiting.Words[kind].Each(x.Tokens, i, func(end int, _ struct{}) { list = append(list, lexicon.SlotValue{End: end}) })
 	}
-	x.matches.put(kind, i, list)
+	x.Slots.Put(kind, i, list)
 	return list
 }
 
-// fillings are what was found for gaps of a kind, by the word at which they begin.
-type fillings [][]filling
+// SlotCache holds what was found for slots, by the word at which they begin.
+type SlotCache [][]slotValues
 
-type filling struct {
+type slotValues struct {
 	kind string
 	list []lexicon.SlotValue
 }
 
-func (f fillings) at(kind string, i int) (list []lexicon.SlotValue, known bool) {
+// Get returns the values for a kind of slot at word i. known is false if nobody has looked
+// yet.
+func (f SlotCache) Get(kind string, i int) (list []lexicon.SlotValue, known bool) {
 	if i >= len(f) {
 		return nil, false
 	}
@@ -74,14 +76,15 @@ func (f fillings) at(kind string, i int) (list []lexicon.SlotValue, known bool) 
 // usualKinds is for how many kinds of gaps most words are looked at.
 const usualKinds = 6
 
-func (f *fillings) put(kind string, i int, list []lexicon.SlotValue) {
+// Put stores the values for a kind of slot at word i.
+func (f *SlotCache) Put(kind string, i int, list []lexicon.SlotValue) {
 	for len(*f) <= i {
 		*f = append(*f, nil)
 	}
 	if (*f)[i] == nil {
-		(*f)[i] = make([]filling, 0, usualKinds)
+		(*f)[i] = make([]slotValues, 0, usualKinds)
 	}
-	(*f)[i] = append((*f)[i], filling{kind, list})
+	(*f)[i] = append((*f)[i], slotValues{kind, list})
 }
 
 // merge adds the phrases that begin at i. Those of one length are one match of
@@ -94,9 +97,9 @@ func merge(list []lexicon.SlotValue, p *lexicon.Trie[lexicon.SlotValue], tokens 
 	return list
 }
 
-// called are the matches of names that begin at word i.
-func (x *request) called(names *lexicon.Trie[meaning], i int) (list []lexicon.SlotValue) {
-	within(names, x.words(), x.tokens, i, func(end int, m meaning) {
+// nameValues are the matches of names that begin at word i.
+func (x *Utterance) nameValues(names *lexicon.Trie[NameMeaning], i int) (list []lexicon.SlotValue) {
+	within(names, x.Words(), x.Tokens, i, func(end int, m NameMeaning) {
 		list = lexicon.SlotValue{End: end, Value: m.value, Specificity: m.how, Devices: slices.Clip(m.devices), Spots: slices.Clip(m.spots)}.MergeInto(list)
 	})
 	return list

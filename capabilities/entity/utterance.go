@@ -1,0 +1,25 @@
+package entity
+
+import (
+	"github.com/messkit/messkit/capabilities/lexicon"
+)
+
+// Utterance is the words of a text, read with the names of a home. Its methods answer where
+// names, numbers and times are in it. It is not safe for concurrent use: it caches the
+// answers.
+type Utterance struct {
+	Home       *Home
+	Tokens     []lexicon.Token
+	IsQuestion bool
+	Slots      SlotCache // for Tokens
+	NameMask   []bool    // which of Tokens are in names of things; nil if nobody has asked yet
+}
+
+// Words returns the lexicon of the language.
+func (x *Utterance) Words() *lexicon.Lexicon { return x.Home.Catalog.Words }
+
+// SetTokens replaces the words of the utterance and forgets what was found in the earlier
+// ones.
+func (x *Utterance) SetTokens(tokens []lexicon.Token) {
+	x.Tokens, x.Slots, x.NameMask = tokens, nil, nil
+}

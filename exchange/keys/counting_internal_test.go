@@ -1,12 +1,17 @@
 package keys
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/mess"
 )
 
 // Authentication costs one hash of bounded length, whatever the key is like and
@@ -79,5 +84,74 @@ func TestAKeyIsKnownWhileTheDiskHangs(t *testing.T) {
 	close(free)
 	if err := <-made; err != nil || !k.Has("tablet") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Keys that are made while the disk writes share the next write, and one name is given once.
+func TestKeysThatComeTogetherShareAWrite(t *testing.T) {
+	const n = 50
+	dir := t.TempDir()
+	k, err := Open(dir, "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, free, writes, real := make(chan struct{}), make(chan struct{}), 0, replace
+	replace = func(name string, data []byte) error {
+		if writes++; writes == 1 {
+			close(at)
+			<-free
+		}
+		return real(name, data)
+	}
+	t.Cleanup(func() { replace = real })
+	var g sync.WaitGroup
+	var made, refused atomic.Int64
+	issue := func(actor string) {
+		g.Go(func() {
+			key, err := k.Issue(actor, exchange.Requester)
+			if errors.Is(err, mess.Conflict) {
+				refused.Add(1)
+			} else if who, authErr := k.Authenticate(key); err == nil && authErr == nil && who.ID == actor {
+				made.Add(1)
+			}
+		})
+	}
+	issue("first")
+	<-at
+	for i := range n {
+		issue(fmt.Sprint("pi-", i))
+	}
+	issue("pi-0")
+	for waiting := 0; waiting < n+1; runtime.Gosched() {
+		k.queued.mu.Lock()
+		waiting = len(k.queued.list)
+		k.queued.mu.Unlock()
+	}
+	close(free)
+	g.Wait()
+	if made.Load() != n+1 || refused.Load() != 1 || writes != 2 {
+		t.Errorf("%d keys and %d refusals with %d writes; want %d, 1 and 2", made.Load(), refused.Load(), writes, n+1)
+	}
+	again, err := Open(dir, "home")
+	if err != nil || len(again.List()) != n+2 {
+		t.Errorf("%d keys on the disk, %v", len(again.List()), err)
+	}
+}
+
+// Nobody has a key of changes that share a write that fails.
+func TestAFailedWriteFailsAll(t *testing.T) {
+	k, err := Open(t.TempDir(), "home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, real := errors.New("disk full"), replace
+	replace = func(string, []byte) error { return full }
+	t.Cleanup(func() { replace = real })
+	if _, err := k.Issue("pi", exchange.ExecutorRole); !errors.Is(err, full) || k.Has("pi") {
+		t.Errorf("%v, has a key: %v", err, k.Has("pi"))
+	}
+	replace = real
+	if _, err := k.Issue("pi", exchange.ExecutorRole); err != nil || !k.Has("pi") {
+		t.Error(err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/hex"
-	"maps"
 	"path/filepath"
 	"time"
 
@@ -58,44 +57,49 @@ func (k *Keys) Has(actor string) bool {
 // Issue makes a key for an actor that has none. It is a refusal with Why
 // mess.Conflict if it has one, or if the exchange itself bears the name.
 func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
-	k.change.Lock()
-	defer k.change.Unlock()
-	if _, ok := k.current(actor); ok {
-		return "", mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
-	}
-	return k.issue(actor, Grant{Roles: roles}, without(k.holders, actor))
+	return k.Enroll(actor, Grant{Roles: roles})
 }
 
 // IssueAll makes keys for many actors with one write to the disk. An actor that has a
 // key is a refusal, and nobody has one then.
 func (k *Keys) IssueAll(actors map[string]exchange.Role) (map[string]string, error) {
-	k.change.Lock()
-	defer k.change.Unlock()
-	next := maps.Clone(k.holders)
-	for _, h := range next {
-		if _, ok := actors[h.Actor]; ok {
-			return nil, mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", h.Actor)
-		}
-	}
-	all := make(map[string]string, len(actors))
+	all, holders := make(map[string]string, len(actors)), map[string]holder{}
 	for actor, roles := range actors {
-		key, err := k.add(actor, Grant{Roles: roles}, next)
+		key, h, err := k.make(actor, Grant{Roles: roles})
 		if err != nil {
 			return nil, err
 		}
-		all[actor] = key
+		all[actor], holders[hash(key)] = key, h
 	}
-	return all, k.save(next)
+	err := k.update(func(next ring) error {
+		for actor := range actors {
+			if len(next.of[actor]) > 0 {
+				return hasKey(actor)
+			}
+		}
+		for sum, h := range holders {
+			next.put(sum, h)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // Enroll makes a key with what a code grants, for an actor that has none.
 func (k *Keys) Enroll(actor string, g Grant) (string, error) {
-	k.change.Lock()
-	defer k.change.Unlock()
-	if _, ok := k.current(actor); ok {
-		return "", mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
-	}
-	return k.issue(actor, g, without(k.holders, actor))
+	return k.issue(actor, g, func(next ring) error {
+		if _, ok := next.current(actor); ok {
+			return hasKey(actor)
+		}
+		return nil
+	})
+}
+
+func hasKey(actor string) error {
+	return mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
 }
 
 // Granted are the capabilities that an actor may register, by the code with which it
@@ -113,9 +117,7 @@ func (k *Keys) Granted(actor string) []string {
 // Rotate makes a new key for an actor, whether or not it has one; the old one
 // ends at once.
 func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
-	k.change.Lock()
-	defer k.change.Unlock()
-	return k.issue(actor, Grant{Roles: roles}, without(k.holders, actor))
+	return k.issue(actor, Grant{Roles: roles}, func(ring) error { return nil })
 }
 
 // Renew makes a new key with the same roles for an actor that has one. The old
@@ -125,24 +127,35 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return "", mess.Refuse(mess.Invalid, "overlap: %v is not between 0s and %v", overlap, MaxOverlap)
 	}
-	k.change.Lock()
-	defer k.change.Unlock()
-	sum, ok := k.current(actor)
-	if !ok {
-		return "", noKey(actor)
-	}
-	old, next := k.holders[sum], without(k.holders, actor)
-	roles, err := Roles(old.Roles)
+	var key string
+	err := k.update(func(next ring) error {
+		sum, ok := next.current(actor)
+		if !ok {
+			return noKey(actor)
+		}
+		old := next.holders[sum]
+		roles, err := Roles(old.Roles)
+		if err != nil {
+			return err
+		}
+		text, h, err := k.make(actor, Grant{roles, old.Capabilities})
+		if err != nil {
+			return err
+		}
+		next.drop(actor)
+		if overlap > 0 {
+			ends := time.Now().Add(overlap).UTC().Truncate(time.Second)
+			old.Ends = &ends
+			next.put(sum, old)
+		}
+		key = text
+		next.put(hash(key), h)
+		return nil
+	})
 	if err != nil {
 		return "", err
 	}
-	if overlap > 0 {
-		ends := time.Now().Add(overlap).UTC().Truncate(time.Second)
-		old.Ends = &ends
-		next[sum] = old
-	}
-	key, err := k.issue(actor, Grant{roles, old.Capabilities}, next)
-	if err == nil && actor == OperatorID {
+	if actor == OperatorID {
 		err = replace(filepath.Join(k.dir, operatorFile), []byte(key+"\n"))
 	}
 	return key, err
@@ -151,40 +164,43 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 // Revoke ends all keys of an actor, and what goes on under them. It reports
 // whether there was one. The operator's is not revoked but renewed: without it
 // nobody could mend anything.
-func (k *Keys) Revoke(actor string) (bool, error) {
-	k.change.Lock()
-	defer k.change.Unlock()
+func (k *Keys) Revoke(actor string) (had bool, err error) {
 	if actor == OperatorID {
 		return false, mess.Refuse(mess.Conflict, "the operator's key cannot be revoked; rotate it without an overlap")
 	}
-	if _, ok := k.current(actor); !ok {
+	err = k.update(func(next ring) error {
+		if _, had = next.current(actor); !had {
+			return noKey(actor)
+		}
+		next.drop(actor)
+		return nil
+	})
+	if !had {
 		return false, nil
 	}
-	return true, k.save(without(k.holders, actor))
+	return true, err
 }
 
 // SetRoles gives an actor other roles; its keys stay, and what goes on under
 // them is begun anew.
 func (k *Keys) SetRoles(actor string, roles exchange.Role) error {
-	k.change.Lock()
-	defer k.change.Unlock()
-	if _, ok := k.current(actor); !ok {
-		return noKey(actor)
-	}
-	if roles == 0 {
-		return noRoles()
-	}
-	if actor == OperatorID && roles&exchange.Operator == 0 {
-		return mess.Refuse(mess.Conflict, "%s cannot lose the role operator; somebody must be able to mend things", actor)
-	}
-	next := maps.Clone(k.holders)
-	for sum, h := range next {
-		if h.Actor == actor {
-			h.Roles = Names(roles)
-			next[sum] = h
+	return k.update(func(next ring) error {
+		if _, ok := next.current(actor); !ok {
+			return noKey(actor)
 		}
-	}
-	return k.save(next)
+		if roles == 0 {
+			return noRoles()
+		}
+		if actor == OperatorID && roles&exchange.Operator == 0 {
+			return mess.Refuse(mess.Conflict, "%s cannot lose the role operator; somebody must be able to mend things", actor)
+		}
+		for _, sum := range next.of[actor] {
+			h := next.holders[sum]
+			h.Roles = Names(roles)
+			next.put(sum, h)
+		}
+		return nil
+	})
 }
 
 func noKey(actor string) error {
@@ -195,44 +211,39 @@ func noRoles() error {
 	return mess.Refuse(mess.Invalid, "roles: none; write some of requester, executor, observer, operator")
 }
 
-// current finds the key of an actor that has no end. k.mu or k.change is held.
-func (k *Keys) current(actor string) (sum string, ok bool) {
-	sum, ok = k.newest[actor]
-	return sum, ok
-}
-
-func without(holders map[string]holder, actor string) map[string]holder {
-	rest := maps.Clone(holders)
-	maps.DeleteFunc(rest, func(_ string, h holder) bool { return h.Actor == actor })
-	return rest
-}
-
-// issue makes a key of an actor beside the others. k.change is held.
-func (k *Keys) issue(actor string, g Grant, others map[string]holder) (string, error) {
-	key, err := k.add(actor, g, others)
+// issue makes a new key of an actor in the place of those that it has, if may allows it.
+func (k *Keys) issue(actor string, g Grant, may func(next ring) error) (string, error) {
+	key, h, err := k.make(actor, g)
 	if err != nil {
 		return "", err
 	}
-	if err := k.save(others); err != nil {
+	err = k.update(func(next ring) error {
+		if err := may(next); err != nil {
+			return err
+		}
+		next.drop(actor)
+		next.put(hash(key), h)
+		return nil
+	})
+	if err != nil {
 		return "", err
 	}
 	return key, nil
 }
 
-// add puts a new key of an actor beside the others. It writes nothing.
-func (k *Keys) add(actor string, g Grant, others map[string]holder) (string, error) {
+// make makes a key of an actor. It writes nothing.
+func (k *Keys) make(actor string, g Grant) (key string, h holder, err error) {
 	if !mess.ValidID(actor) {
-		return "", mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
+		return "", h, mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
 	}
 	if actor == exchange.Self {
-		return "", mess.Refuse(mess.Conflict, "%q is the exchange itself; choose another name", actor)
+		return "", h, mess.Refuse(mess.Conflict, "%q is the exchange itself; choose another name", actor)
 	}
 	if g.Roles == 0 {
-		return "", noRoles()
+		return "", h, noRoles()
 	}
 	var secret [16]byte
 	_, _ = rand.Read(secret[:]) // never fails
-	key := k.prefix() + hex.EncodeToString(secret[:])
-	others[hash(key)] = holder{Actor: actor, Roles: Names(g.Roles), Created: time.Now().UTC().Truncate(time.Second), Capabilities: g.Capabilities}
-	return key, nil
+	key = k.prefix() + hex.EncodeToString(secret[:])
+	return key, holder{Actor: actor, Roles: Names(g.Roles), Created: time.Now().UTC().Truncate(time.Second), Capabilities: g.Capabilities}, nil
 }

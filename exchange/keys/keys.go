@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,12 +34,13 @@ type Keys struct {
 	dir      string
 	exchange string
 
-	change sync.Mutex // of whoever changes keys or pins, also while the disk is written
+	change sync.Mutex // held by a goroutine that writes keys or pins to the disk
+	queued queue      // changes that wait for it
+	pins   pins
 
-	mu      sync.RWMutex      // never held over the disk: who shows a key to stop something does not wait for that
-	holders map[string]holder // by the hex of the key's SHA-256
-	newest  map[string]string // actor to the hash of its key that has no end
-	watches map[*watch]bool   // of what goes on under a key
+	mu      sync.RWMutex // never held over the disk: who shows a key to stop something does not wait for that
+	ring                 // what holds now
+	watches map[*watch]bool
 	codes   codes
 }
 
@@ -60,7 +60,7 @@ func (h holder) ended() bool { return h.Ends != nil && !time.Now().Before(*h.End
 // Open reads the keys of an exchange from a folder, and makes the operator's
 // key if there is none.
 func Open(dir, exchangeID string) (*Keys, error) {
-	k := &Keys{dir: dir, exchange: exchangeID, holders: map[string]holder{}, watches: map[*watch]bool{}, codes: newCodes()}
+	k := &Keys{dir: dir, exchange: exchangeID, ring: newRing(nil), watches: map[*watch]bool{}, codes: newCodes()}
 	name := filepath.Join(dir, keysFile)
 	data, err := os.ReadFile(name)
 	switch {
@@ -72,7 +72,7 @@ func Open(dir, exchangeID string) (*Keys, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w; restore it from a copy, or remove it and enrol everybody again", name, err)
 		}
-		k.set(holders)
+		k.ring = newRing(holders)
 	}
 	return k, k.operator()
 }
@@ -160,12 +160,12 @@ func hash(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// save makes holders the keys, on disk first: what cannot be written does not
+// save makes next the keys, on disk first: what cannot be written does not
 // hold. Keys whose time is over are left out. What goes on under a key that has
 // changed is ended. k.change is held.
-func (k *Keys) save(holders map[string]holder) error {
-	maps.DeleteFunc(holders, func(_ string, h holder) bool { return h.ended() })
-	data, err := json.MarshalIndent(holders, "", "  ")
+func (k *Keys) save(next ring) error {
+	next.tidy()
+	data, err := json.MarshalIndent(next.holders, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -174,17 +174,7 @@ func (k *Keys) save(holders map[string]holder) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.set(holders)
+	k.ring = next
 	k.look()
 	return nil
-}
-
-// set replaces the keys in memory. The caller holds k.mu.
-func (k *Keys) set(holders map[string]holder) {
-	k.holders, k.newest = holders, make(map[string]string, len(holders))
-	for sum, h := range holders {
-		if h.Ends == nil {
-			k.newest[h.Actor] = sum
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -50,20 +51,44 @@ func parsePins(data []byte) (map[string]string, error) {
 	return pins, nil
 }
 
+// pins is the file of pins as it was read last. Keys.change guards it.
+type pins struct {
+	file os.FileInfo
+	all  map[string]string
+}
+
+// read reads the file again only if it has changed: a person may edit it, and an executor
+// names its key with each registration.
+func (p *pins) read(dir string) (map[string]string, error) {
+	file, err := os.Stat(filepath.Join(dir, PinsFile))
+	if err == nil && p.file != nil && os.SameFile(file, p.file) && file.ModTime().Equal(p.file.ModTime()) && file.Size() == p.file.Size() {
+		return p.all, nil
+	}
+	all, readErr := Pins(dir)
+	if readErr != nil {
+		return nil, readErr
+	}
+	if p.file, p.all = nil, all; err == nil {
+		p.file = file
+	}
+	return all, nil
+}
+
 // Pin returns the key that an executor is held to: the one that it came with
 // first, which is key if it has never come before.
 func (k *Keys) Pin(executor, key string) (first string, err error) {
 	k.change.Lock()
 	defer k.change.Unlock()
-	pins, err := Pins(k.dir)
+	pins, err := k.pins.read(k.dir)
 	if err != nil {
 		return "", err
 	}
 	if first, ok := pins[executor]; ok {
 		return first, nil
 	}
-	pins[executor] = key
-	data, err := json.MarshalIndent(pins, "", "  ")
+	next := maps.Clone(pins)
+	next[executor] = key
+	data, err := json.MarshalIndent(next, "", "  ")
 	if err != nil {
 		return "", err
 	}

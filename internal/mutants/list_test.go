@@ -250,6 +250,9 @@ var mutants = []mutant{
 	{"the holder of a thread is deregistered", []edit{{
 		"exchange/registry/deregister.go", "len(refs) > 0 {", "len(refs) > 99 {",
 	}}, "./exchange/registry TestDeregister"},
+	{"one name gets two keys", []edit{{
+		"exchange/keys/issue.go", "next.current(actor); ok {", "next.current(actor); ok && false {",
+	}}, "./exchange/keys TestKeysThatComeTogetherShareAWrite"},
 	{"who resumes gets the events of others", []edit{{
 		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
 	}}, "./exchange/eventbus TestResume"},

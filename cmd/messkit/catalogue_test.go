@@ -58,7 +58,7 @@ func TestCatalogueIsWholeAndTriable(t *testing.T) {
 				t.Errorf("%s: %q: %s %s: %s", d.ID, said, p.Outcome, p.Capability, p.Reason)
 			}
 		}
-		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", d.ID, d.Description, cmp.Or(strings.Join(d.Classes, ", "), "whatever has the verb"),
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", d.ID, d.Description, cmp.Or(strings.Join(d.Classes, ", "), "any device with the verb"),
 			riskOf(d), twice[d.Effect], parametersOf(d), cmp.Or(strings.ReplaceAll(string(d.Evidence), "_", " "), "that of its steps"), quotes(examples[i].said))
 	}
 	for _, e := range examples {

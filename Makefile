@@ -57,6 +57,10 @@ lint: bin/gofumpt bin/staticcheck
 	@test -z "$$(bin/gofumpt -l $(GO_FILES) | tee /dev/stderr)" || { echo "these files are not formatted; run make fmt"; exit 1; }
 	go vet ./...
 	bin/staticcheck ./...
+	@echo "== plain English"
+	@scripts/need.sh python3:python3
+	@python3 scripts/plain.py --limit decisions.headless=1 --limit decisions.passive=18 --limit decisions.long=4 \
+		--limit changelog.headless=1 --limit changelog.passive=18 --limit changelog.long=4 docs/decisions CHANGELOG.md
 
 .PHONY: fmt
 fmt: bin/gofumpt ## format the Go files

@@ -10,23 +10,22 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// MaxActs bounds how often things are acted on, beside the max_acts that a
-// device has of its own. Switching off and going to a dock are neither counted
-// nor refused.
+// MaxActs limits how often devices may act, in addition to the max_acts of each device. The
+// safety policy neither counts nor rejects switching off and docking.
 type MaxActs struct {
-	Requester Rate `yaml:"requester"` // by one requester; all that nobody knows are one
-	All       Rate `yaml:"all"`       // by all together
+	Requester Rate `yaml:"requester"` // one requester; all unknown requesters share one budget
+	All       Rate `yaml:"all"`       // all requesters together
 }
 
-// counts reports whether a plan is taken off the budgets.
+// counts reports whether a plan uses up the budgets.
 func counts(p capabilities.Plan) bool {
 	return p.Actuates() && !releases(p) && p.Command != capabilities.Dock
 }
 
-// spender is who or what a budget is of.
+// spender identifies the owner of a budget: a device, a requester, or all together.
 type spender struct {
 	kind budgetKind
-	name string // of the device or the requester
+	name string // the device or the requester
 }
 
 type budgetKind byte
@@ -44,7 +43,7 @@ type budget struct {
 	whose string
 }
 
-// budgets are those that an act of a device for a requester falls under.
+// budgets returns the limits that apply when a device acts for the requester by.
 func (g *Gate) budgets(d *device, by string) []budget {
 	who := fmt.Sprintf("%q", by)
 	if by == "" {
@@ -58,8 +57,8 @@ func (g *Gate) budgets(d *device, by string) []budget {
 	return slices.DeleteFunc(all, func(b budget) bool { return b.rate.N == 0 })
 }
 
-// spend takes an act off its budgets. A budget keeps the times of as many acts as it allows:
-// the oldest of these says whether one more may be. mu is held.
+// spend charges an act to its budgets. A budget keeps the times of as many acts as it allows;
+// its oldest time shows whether it allows another act. The caller holds Gate.mu.
 func (g *Gate) spend(d *device, a Act) {
 	for _, b := range g.budgets(d, a.By) {
 		times := append(g.spent[b.spender], a.At)
@@ -72,14 +71,14 @@ func (g *Gate) spend(d *device, a Act) {
 	}
 }
 
-// longest is the longest time that a Rate is counted over, and minSweep how many budgets
-// may have been used before those of which that is longer ago are dropped.
+// longest is the longest period of a Rate. Above minSweep used budgets, spend drops those whose
+// last act is older than longest.
 const (
 	longest  = 24 * time.Hour
 	minSweep = 256
 )
 
-// withinActs refuses an act for which a budget is used up. Gate.mu is held.
+// withinActs rejects an act that would exceed a budget. The caller holds Gate.mu.
 func (g *Gate) withinActs(d *device, o Order) error {
 	if !counts(o.Plan) {
 		return nil
@@ -102,8 +101,8 @@ func (g *Gate) withinActs(d *device, o Order) error {
 	return nil
 }
 
-// counted takes one act off the budgets, and returns the note of it for the disk, none if there
-// is no book. An act that the gate refuses later stays counted.
+// counted charges one act to the budgets and returns the note of it for the disk, or none
+// without a book. An act that the safety policy rejects later stays counted.
 func (p *Pass) counted() ([]journal.Note, error) {
 	g, d, o := p.g, p.dev, p.order
 	if !counts(o.Plan) || len(g.budgets(d, o.By)) == 0 {
@@ -122,6 +121,6 @@ func (p *Pass) counted() ([]journal.Note, error) {
 	if g.book == nil {
 		return nil, nil
 	}
-	act.At = act.At.Round(0) // a disk keeps no monotonic time
+	act.At = act.At.Round(0) // the disk cannot store monotonic time
 	return []journal.Note{{Act: &act}}, nil
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// book is what stays when a gate is made anew.
+// book is a gate.Book in memory that outlives a gate.
 type book struct {
 	mu     sync.Mutex
 	kept   journal.Book
-	synced int // how often something was written
+	synced int // number of writes
 	err    error
-	unread error // what Book returns
+	unread error // the error that Book returns
 }
 
 func (b *book) Book() (journal.Book, error) {
@@ -42,7 +42,7 @@ func (b *book) Note(_ context.Context, notes ...journal.Note) error {
 	return b.err
 }
 
-// dues is what is due, by device.
+// dues returns the pending switch-offs by device.
 func (b *book) dues() map[string]gate.Due {
 	kept, _ := b.Book()
 	due := map[string]gate.Due{}
@@ -54,7 +54,7 @@ func (b *book) dues() map[string]gate.Due {
 	return due
 }
 
-// written is how much was written: how often, and how many acts.
+// written returns the number of writes and of acts written.
 func (b *book) written() (syncs, acts int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func remembering(b *book, cfg gate.Config, opts ...gate.Option) *gate.Gate {
 	return g
 }
 
-// does has a device switched on for somebody, and left alone.
+// does switches a device on for a requester and leaves the pass.
 func does(t *testing.T, g *gate.Gate, device, by string) error {
 	t.Helper()
 	p := switchPlan(true, 0)
@@ -108,7 +108,7 @@ func TestMaxActs(t *testing.T) {
 		ok("fan", "bob")
 		ok("fan", "")
 		refusal(t, does(t, g, "fan", "eve"), "max_acts", "everything here together may act 5/h at most")
-		pass := enter(t, g, switchPlan(false, 0)) // switching off is never refused
+		pass := enter(t, g, switchPlan(false, 0)) // the policy always allows switching off
 		if err := pass.Switch(t.Context(), &lamp{start: time.Now()}, false); err != nil {
 			t.Error(err)
 		}
@@ -121,8 +121,7 @@ func TestMaxActs(t *testing.T) {
 	})
 }
 
-// What has waited for the device is refused before it begins, if the budget was
-// used up meanwhile.
+// The policy rejects a queued act before it begins if other acts have used up the budget.
 func TestMaxActsInTheQueue(t *testing.T) {
 	inHouse(t, gate.Device{MaxActs: gate.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		first := enter(t, g, switchPlan(true, 0))
@@ -150,13 +149,13 @@ func TestMaxActsOverARestart(t *testing.T) {
 		}
 		after(50 * time.Minute)
 		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 10m0s")
-		// A board that has lost its clock does not know how long ago that was.
+		// A node that has lost its clock does not know how long ago that was.
 		unset := gate.WithWall(func() (time.Time, error) { return time.Unix(0, 0), errors.New("it was never set") })
 		refusal(t, does(t, remembering(kept, cfg, unset), "lamp", ""), "max_acts", "in 1h0m0s")
-		// Nor does one whose clock was put back.
+		// A node whose clock went back does not know it either.
 		kept.kept.Acts[0].At = time.Now().Add(100 * time.Hour)
 		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 1h0m0s")
-		// As long as nobody can read what was done, nothing is done.
+		// Nothing acts while the gate cannot read the recorded acts.
 		kept.kept.Acts[0].At, kept.unread = time.Now().Add(-50*time.Minute), errors.New("no such disk")
 		g := remembering(kept, cfg)
 		refusal(t, does(t, g, "lamp", ""), "max_acts", "no such disk")
@@ -187,7 +186,7 @@ func FuzzParseRate(f *testing.F) {
 	})
 }
 
-// A device rests after a restart as well.
+// The minimum interval also applies after a restart.
 func TestRestIsRemembered(t *testing.T) {
 	inHouse(t, gate.Device{MinInterval: time.Minute, Busy: gate.Refuse}, func(t *testing.T, g *gate.Gate, _ *lamp) {
 		g.Keep(&book{kept: journal.Book{Acts: []gate.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)

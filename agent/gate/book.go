@@ -10,24 +10,23 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Act is one time that a device was made to act.
+// Act records one act of a device.
 type Act = journal.Act
 
-// Due says when a device that is on has to be switched off.
+// Due records when the gate must switch a device off.
 type Due = journal.Due
 
-// Book keeps over a restart what must not be forgotten: acts, and what is to be switched
-// off.
+// Book stores acts and pending switch-offs across restarts.
 type Book interface {
-	// Book returns what was written before.
+	// Book returns the stored acts and pending switch-offs.
 	Book() (journal.Book, error)
-	// Note writes notes, all of them or none. They are on the disk when it returns nil.
+	// Note writes all notes or none. They are on the disk when it returns nil.
 	Note(ctx context.Context, notes ...journal.Note) error
 }
 
-// Keep makes the gate write to a book from now on, and takes over what an earlier run has
-// written there. As long as the gate cannot read that, it refuses each act that counts.
-// names are the devices of the configuration.
+// Keep makes the gate write to the book b from now on and loads the records of earlier runs
+// from it. While the gate cannot read them, it rejects each act that counts. names are the
+// devices of the configuration.
 func (g *Gate) Keep(b Book, names []string) {
 	g.mu.Lock()
 	g.book, g.unread = b, true
@@ -41,7 +40,7 @@ func (g *Gate) Keep(b Book, names []string) {
 	g.recallDues(kept, names)
 }
 
-// recall takes over what an earlier run has done, once.
+// recall loads the acts of earlier runs, once.
 func (g *Gate) recall() error {
 	g.mu.Lock()
 	book, unread := g.book, g.unread
@@ -57,14 +56,14 @@ func (g *Gate) recall() error {
 	return nil
 }
 
-// recallActs takes over acts. Where a clock that was set meanwhile, or is not set yet,
-// hides how long ago one was, it counts as done just now.
+// recallActs adds recorded acts to the budgets. If the clock has gone back since an act, or is
+// not set yet, the act counts as done now.
 func (g *Gate) recallActs(kept journal.Book) {
 	_, unset := g.wall()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.unread {
-		return // another was quicker
+		return // another goroutine has loaded them
 	}
 	g.unread, g.serial = false, g.serial+kept.Serial()
 	now := g.now()
@@ -82,7 +81,7 @@ func (g *Gate) recallActs(kept journal.Book) {
 		d := g.device(a.Device)
 		g.spend(d, a)
 		if d.used.Before(a.At) {
-			d.used = a.At // it rests from then on
+			d.used = a.At // its minimum interval begins here
 		}
 	}
 	if !kept.Gap.IsZero() {
@@ -90,10 +89,10 @@ func (g *Gate) recallActs(kept journal.Book) {
 	}
 }
 
-// recallDues takes over what an earlier run has left on for a time. The gate switches a device
-// off when it has started the device and the time is over. If the clock was put back or is
-// not set, the time begins anew. The gate cannot switch off a device that the configuration
-// does not have any more.
+// recallDues loads the pending switch-offs of earlier runs. The gate switches such a device off
+// after it has started the device and the time is over. If the clock went back or is not set,
+// the time begins anew. The gate cannot switch off a device that the configuration no longer
+// contains.
 func (g *Gate) recallDues(kept journal.Book, names []string) {
 	_, unset := g.wall()
 	g.mu.Lock()
@@ -117,9 +116,9 @@ func (g *Gate) recallDues(kept journal.Book, names []string) {
 	}
 }
 
-// Begin writes the notes that the next act of the pass needs: that it counts, and when the
-// device goes off again. write gets the notes, so that they share a sync with what the caller
-// has to write. They are on the disk when it returns nil.
+// Begin writes the notes that the next act of the pass needs: the act for the budgets, and the
+// time at which the device goes off. It passes them to write, so that they share a sync with
+// the caller's own records. They are on the disk when Begin returns nil.
 func (p *Pass) Begin(ctx context.Context, write func(context.Context, ...journal.Note) error) error {
 	act, err := p.counted()
 	if err != nil {
@@ -142,8 +141,8 @@ func (p *Pass) Begin(ctx context.Context, write func(context.Context, ...journal
 	return nil
 }
 
-// begin does what Begin does where the caller has not called it. It writes nothing for an act
-// that does not count.
+// begin stands in for Begin if the caller has not called it. It writes nothing for an act that
+// does not count.
 func (p *Pass) begin(ctx context.Context) error {
 	p.g.mu.Lock()
 	begun := p.begun
@@ -170,12 +169,12 @@ func (p *Pass) begin(ctx context.Context) error {
 	return nil
 }
 
-// notWritten refuses an act that is not written down.
+// notWritten returns the rejection of an act whose record could not be written.
 func (p *Pass) notWritten(err error) error {
 	return &Refusal{Device: p.dev.name, Rule: "max_acts", Text: fmt.Sprintf("it could not be written down that it acts (%v); look at the disk", err)}
 }
 
-// foresee notes in memory when the device goes off that the pass is going to switch on, and
+// foresee records in memory when the device goes off that the pass is about to switch on. It
 // returns the note for the disk. ok is false if the device may stay on.
 func (p *Pass) foresee() (n journal.Note, ok bool) {
 	g := p.g
@@ -188,12 +187,11 @@ func (p *Pass) foresee() (n journal.Note, ok bool) {
 	on, due, _ := p.goesOff(now)
 	p.foreseen = true
 	n = g.owes(p.dev.name, &Due{At: due, On: on, Within: due.Sub(now)})
-	delete(g.unwritten, p.dev.name) // the caller writes it, or unforesee takes it back
+	delete(g.unwritten, p.dev.name) // the caller writes it, or unforesee reverts it
 	return n, true
 }
 
-// unforesee takes back what foresee has noted, if the pass has switched nothing on. mu is
-// held.
+// unforesee reverts foresee if the pass has switched nothing on. The caller holds Gate.mu.
 func (p *Pass) unforesee() {
 	if p.foreseen {
 		p.foreseen = false
@@ -201,8 +199,8 @@ func (p *Pass) unforesee() {
 	}
 }
 
-// owes notes in memory what is due of a device, and returns the note for the disk. mu is
-// held.
+// owes records in memory the pending switch-off of a device, or its removal if due is nil. It
+// returns the note for the disk. The caller holds Gate.mu.
 func (g *Gate) owes(name string, due *Due) journal.Note {
 	if delete(g.due, name); due != nil {
 		g.due[name] = *due
@@ -212,17 +210,18 @@ func (g *Gate) owes(name string, due *Due) journal.Note {
 	return g.dueNote(name)
 }
 
-// dueNote is what is due of a device, for the disk. mu is held.
+// dueNote returns the note of a device's pending switch-off for the disk. The caller holds
+// Gate.mu.
 func (g *Gate) dueNote(name string) journal.Note {
 	n := journal.Note{Device: name, Serial: g.unwritten[name]}
 	if d, is := g.due[name]; is {
-		d.At, d.On = d.At.Round(0), d.On.Round(0) // a disk keeps no monotonic time
+		d.At, d.On = d.At.Round(0), d.On.Round(0) // the disk cannot store monotonic time
 		n.Due = &d
 	}
 	return n
 }
 
-// write writes notes down.
+// write writes notes to the book.
 func (g *Gate) write(ctx context.Context, notes []journal.Note) error {
 	if len(notes) == 0 {
 		return nil
@@ -234,7 +233,7 @@ func (g *Gate) write(ctx context.Context, notes []journal.Note) error {
 	return err
 }
 
-// wrote notes what is on the disk.
+// wrote records which notes are on the disk.
 func (g *Gate) wrote(notes []journal.Note) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 )
 
-// limited is a lamp with a longest time on and a budget.
+// limited describes a lamp with max_on and a budget.
 var limited = gate.Device{MaxOn: time.Minute, MaxActs: gate.Rate{N: 5, Per: time.Hour}}
 
-// That an act counts and when it ends are written in one sync, with what the caller has to
-// write, and the lamp is not on before.
+// The gate writes the act and its end in one sync with the caller's record, and the lamp stays
+// off until then.
 func TestOneSyncForAnAct(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		inHouse(t, limited, func(t *testing.T, g *gate.Gate, l *lamp) {
@@ -53,7 +53,8 @@ func TestOneSyncForAnAct(t *testing.T) {
 	}
 }
 
-// What was begun and not done is due no more. What is not written down is not done.
+// An act that began and failed leaves no pending switch-off. The gate starts no act that it
+// could not record.
 func TestWhatIsBegunAndNotDone(t *testing.T) {
 	inHouse(t, limited, func(t *testing.T, g *gate.Gate, l *lamp) {
 		kept := &book{}
@@ -89,7 +90,7 @@ func TestWhatIsBegunAndNotDone(t *testing.T) {
 	})
 }
 
-// Where acts may be missing, a budget counts as used up for its time.
+// If acts may be missing, a budget counts as used up for its period.
 func TestActsThatAreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := gate.DefaultConfig()

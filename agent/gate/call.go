@@ -12,12 +12,12 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// TimeoutError is a driver that did not answer in time.
+// TimeoutError reports a driver call that did not return within its limit.
 type TimeoutError struct {
 	Device string
 	Call   string
 	Limit  time.Duration
-	Hung   bool // it did not obey the cancel either, and is quarantined
+	Hung   bool // the driver ignored the cancel as well; the device is in quarantine
 }
 
 func (e *TimeoutError) Error() string {
@@ -31,11 +31,11 @@ func (e *TimeoutError) Error() string {
 // call describes one call of a driver.
 type call struct {
 	dev   *device
-	name  string // "switch on"
+	name  string // for example "switch on"
 	limit time.Duration
-	line  chan struct{} // held during the call: one at a time
-	acts  bool          // it may change the world
-	back  bool          // it has come back; guarded by Gate.mu
+	line  chan struct{} // held during the call, so that calls run one at a time
+	acts  bool          // the call may have a physical effect
+	back  bool          // the call has returned; guarded by Gate.mu
 }
 
 type answer[T any] struct {
@@ -43,10 +43,9 @@ type answer[T any] struct {
 	err   error
 }
 
-// run calls a driver and waits for its answer, at most so long as it is allowed
-// and then as long as it may take to stop. A driver that does not even stop is
-// left behind: whoever asked goes on, and the device is quarantined until the
-// call comes back.
+// run calls a driver and waits for its answer: up to c.limit, and then up to StopWithin for it
+// to stop. If the driver does not stop either, run returns a TimeoutError and leaves the call
+// running. The device stays in quarantine until that call returns.
 func run[T any](ctx context.Context, g *Gate, c *call, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {
@@ -58,7 +57,7 @@ func run[T any](ctx context.Context, g *Gate, c *call, f func(context.Context) (
 	late := &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, late)
 	answers := make(chan answer[T], 1)
-	var group errgroup.Group // a group of one that may have to be left behind
+	var group errgroup.Group // a group of one: run may return before it
 	group.Go(func() error {
 		v, err := guarded(ctx, c, f)
 		g.cameBack(c)
@@ -79,14 +78,14 @@ func run[T any](ctx context.Context, g *Gate, c *call, f func(context.Context) (
 		return a.value, a.err
 	case <-grace.C:
 		if !g.hangs(c) {
-			a := <-answers // it came back in the last moment
+			a := <-answers // it returned at the last moment
 			return a.value, a.err
 		}
 		return none, &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit, Hung: true}
 	}
 }
 
-// guarded turns a driver's panic into an error: the other devices go on.
+// guarded turns a driver's panic into an error, so that other devices keep working.
 func guarded[T any](ctx context.Context, c *call, f func(context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -96,8 +95,8 @@ func guarded[T any](ctx context.Context, c *call, f func(context.Context) (T, er
 	return f(ctx)
 }
 
-// blame says that it was the time limit, where a driver says only that its ctx
-// has ended.
+// blame names the time limit as the cause if the driver only reports that its context has
+// ended.
 func blame(ctx context.Context, err error, late *TimeoutError) error {
 	if err != nil && context.Cause(ctx) == error(late) && errors.Is(err, context.DeadlineExceeded) {
 		if errors.Is(err, drivers.ErrNothingDone) {
@@ -108,7 +107,8 @@ func blame(ctx context.Context, err error, late *TimeoutError) error {
 	return err
 }
 
-// hangs quarantines the device of a call, unless the call has come back.
+// hangs puts the device of a call in quarantine, unless the call has returned. It reports
+// whether it did.
 func (g *Gate) hangs(c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +135,7 @@ func (g *Gate) cameBack(c *call) {
 	g.cameBackLate(c)
 }
 
-// stoppable makes ctx end with a Stop as well, until end is called.
+// stoppable returns a context that Stop cancels too, until the caller calls end.
 func (g *Gate) stoppable(ctx context.Context, c *call) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	g.mu.Lock()

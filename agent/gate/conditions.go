@@ -10,12 +10,12 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Fresh is how old a permission and what was seen of other devices may be when
-// the world is touched, in monotonic time.
+// Fresh is the maximum age of a permission and of other devices' readings when a device acts,
+// in monotonic time.
 const Fresh = 2 * time.Second
 
-// look tells whether the sensors and the other devices allow it. They are read
-// now, and so Gate.mu is not held.
+// look checks the conditions on sensors and other devices. It reads them now, so the caller
+// must not hold Gate.mu.
 func (g *Gate) look(ctx context.Context, d *device, p capabilities.Plan) error {
 	if !p.Actuates() || releases(p) {
 		return nil
@@ -28,7 +28,7 @@ func (g *Gate) look(ctx context.Context, d *device, p capabilities.Plan) error {
 	return g.apart(ctx, d)
 }
 
-// holds returns nil if a condition is fulfilled now, and is known to be.
+// holds returns nil if a reading of this moment fulfills the condition.
 func (g *Gate) holds(ctx context.Context, d *device, n Need) error {
 	got, err := g.sense(ctx, n)
 	no := func(format string, args ...any) error {
@@ -45,7 +45,8 @@ func (g *Gate) holds(ctx context.Context, d *device, n Need) error {
 	return nil
 }
 
-// sense reads what a condition is about: "" if it holds, else what is instead.
+// sense reads the sensor of a condition. It returns "" if the condition holds, else the state
+// that it found.
 func (g *Gate) sense(ctx context.Context, n Need) (string, error) {
 	dev, driver, err := g.other(n.Device)
 	if err != nil {
@@ -73,7 +74,7 @@ func (g *Gate) sense(ctx context.Context, n Need) (string, error) {
 	return n.measured(list, g.now())
 }
 
-// other is a device by its name, if it has been started.
+// other returns a device by its name, or an error if nothing has started it.
 func (g *Gate) other(name string) (*device, drivers.Device, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,12 +85,12 @@ func (g *Gate) other(name string) (*device, drivers.Device, error) {
 	return d, d.driver, g.notHung(d, capabilities.Plan{})
 }
 
-// read calls a verb of another device that reads.
+// read calls a reading method of another device.
 func read[T any](ctx context.Context, g *Gate, d *device, f func(context.Context) (T, error)) (T, error) {
 	return run(ctx, g, &call{dev: d, name: "read", limit: d.limits.Timeout, line: d.look}, f)
 }
 
-// Needs are the devices that are looked at before a device acts.
+// Needs returns the devices that the safety policy reads before a device acts.
 func (g *Gate) Needs(device string) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,7 +105,7 @@ func (g *Gate) Needs(device string) []string {
 	return names
 }
 
-// needs says in words what look will look at.
+// needs describes in words the conditions that look will check.
 func needs(l Device, p capabilities.Plan) []string {
 	if !p.Actuates() || releases(p) {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// thing is a device without verbs.
+// thing is a device without capabilities.
 type thing struct{ name string }
 
 func (t thing) Name() string               { return t.name }
@@ -25,7 +25,7 @@ func (thing) Connection() gobot.Connection { return nil }
 func (thing) Start() error                 { return nil }
 func (thing) Halt() error                  { return nil }
 
-// sensor measures what it is told.
+// sensor measures a given value.
 type sensor struct {
 	thing
 	read func() ([]drivers.Reading, error)
@@ -39,7 +39,7 @@ func measures(quantity string, value float64) func() ([]drivers.Reading, error) 
 	}
 }
 
-// relay is a switch that can be read, unless it is broken.
+// relay is a switch with a readable state, unless it is broken.
 type relay struct {
 	plug
 	on     bool
@@ -61,8 +61,8 @@ func TestRequires(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		need gate.Need
-		door drivers.Device // nil: it is not there
-		want string         // of the refusal; "" for none
+		door drivers.Device // nil: absent
+		want string         // text of the rejection; "" for none
 	}{
 		{"closed", need("closed"), &sensor{read: measures("contact", 1)}, ""},
 		{"open instead", need("closed"), &sensor{read: measures("contact", 0)}, "door must be closed, and it says open"},
@@ -107,7 +107,7 @@ func TestRequires(t *testing.T) {
 					}
 				}
 				if c.want != "" {
-					turn(t, g, l, false, 0) // off is never kept waiting
+					turn(t, g, l, false, 0) // the policy never delays switching off
 				}
 			})
 		})
@@ -120,7 +120,7 @@ func aged(d time.Duration) func() ([]drivers.Reading, error) {
 	}
 }
 
-// What was true when the device was taken may have changed at its act.
+// A condition may change between admission and act.
 func TestRequiresIsAskedBeforeEachAct(t *testing.T) {
 	inHouse(t, gate.Device{Requires: []gate.Need{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		door := &sensor{read: measures("contact", 1)}
@@ -140,7 +140,7 @@ func TestRequiresIsAskedBeforeEachAct(t *testing.T) {
 	})
 }
 
-// A sensor that takes longer than its word counts allows nothing.
+// A sensor that answers too late permits nothing.
 func TestASlowSensorAllowsNothing(t *testing.T) {
 	inHouse(t, gate.Device{Requires: []gate.Need{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		door := &sensor{read: func() ([]drivers.Reading, error) {
@@ -203,7 +203,7 @@ func TestInterlock(t *testing.T) {
 		if err := turns(t, g, "down", down, false); err != nil {
 			t.Errorf("off is not kept waiting: %v", err)
 		}
-		up.on = false // by hand
+		up.on = false // manually
 		if err := turns(t, g, "down", down, true); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestInterlock(t *testing.T) {
 	})
 }
 
-// A driver that hangs may do at any time what it was told.
+// A hanging driver may still carry out its command at any time.
 func TestInterlockWithADriverThatHangs(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *gate.Gate) {
 		down := newRelay(false)
@@ -237,7 +237,7 @@ func TestInterlockWithADriverThatHangs(t *testing.T) {
 	})
 }
 
-// Of two that are let in at the same time, one is first.
+// If two tasks enter at the same time, only one may act.
 func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *gate.Gate) {
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": newRelay(false), "vacuum": thing{}} {
@@ -260,7 +260,7 @@ func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
 	})
 }
 
-// A switch that cannot be read may be on until it was switched off.
+// A switch without readback may be on until the gate has switched it off.
 func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *gate.Gate) {
 		blind := plug{lamp: &lamp{start: time.Now()}}

@@ -11,55 +11,53 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// Config of a gate.
+// Config holds the settings of the safety policy.
 type Config struct {
-	// Confirm asks for more confirmation than the risk classes do by
-	// themselves. Less is for a device only, by its name.
+	// Confirm raises the confirmation that a risk class needs. Only a device may lower it, by
+	// its name.
 	Confirm map[capabilities.Risk]Confirm `yaml:"confirm"`
-	// DryRun lets nothing act.
+	// DryRun rejects every act.
 	DryRun bool `yaml:"dry_run"`
-	// MaxActs bounds how often requesters, and all together, may act.
+	// MaxActs limits how often one requester, and all together, may act.
 	MaxActs MaxActs `yaml:"max_acts"`
-	// Defaults are the limits of devices that have none of their own.
+	// Defaults are the limits of devices without limits of their own.
 	Defaults Device `yaml:"defaults"`
-	// Risks are the risk classes of devices that have one of their own: a plan
-	// for such a device cannot say that it is milder.
+	// Risks are the risk classes of devices with a class of their own: the policy rejects a
+	// plan for such a device with a milder class.
 	Risks map[string]capabilities.Risk
-	// Devices are the limits of devices, by name. What is zero is as in
-	// Defaults.
+	// Devices are the limits of devices, by name. A zero field takes the value in Defaults.
 	Devices map[string]Device `yaml:"devices"`
 }
 
-// Device is the limits of one device. The zero value of each means the default.
+// Device holds the limits of one device. A zero field means the default.
 type Device struct {
-	MinInterval time.Duration `yaml:"min_interval"` // between two times it acts; switching off is never kept waiting
-	MaxOn       time.Duration `yaml:"max_on"`       // longest time on; then it is switched off
+	MinInterval time.Duration `yaml:"min_interval"` // minimum time between two acts; switching off never waits
+	MaxOn       time.Duration `yaml:"max_on"`       // longest time on; then the gate switches it off
 	MaxActs     Rate          `yaml:"max_acts"`     // how often it may act; switching off does not count
-	Range       Ranges        `yaml:"range"`        // of the parameters; what is outside is refused
-	Requires    []Need        `yaml:"requires"`     // what other devices must read when it acts
-	Interlock   []string      `yaml:"interlock"`    // groups of which no two devices are on or act at the same time
-	QuietHours  Hours         `yaml:"quiet_hours"`  // when it may not act, but for switching off
-	Busy        Busy          `yaml:"busy"`         // what happens to a second task
-	Timeout     time.Duration `yaml:"timeout"`      // of one call of the driver
-	LongTimeout time.Duration `yaml:"long_timeout"` // of a call that takes as long as the task: cleaning, docking
-	StopWithin  time.Duration `yaml:"stop_within"`  // how long the driver may take to obey a cancel; then it is quarantined
-	Confirm     Confirm       `yaml:"confirm"`      // who must say yes, whatever the risk
+	Range       Ranges        `yaml:"range"`        // allowed parameters; the policy rejects all others
+	Requires    []Need        `yaml:"requires"`     // conditions on other devices' readings
+	Interlock   []string      `yaml:"interlock"`    // groups of which at most one device is on or acts
+	QuietHours  Hours         `yaml:"quiet_hours"`  // when it may not act, except for switching off
+	Busy        Busy          `yaml:"busy"`         // whether a second task waits
+	Timeout     time.Duration `yaml:"timeout"`      // limit of one driver call
+	LongTimeout time.Duration `yaml:"long_timeout"` // limit of a call that lasts as long as the task: cleaning, docking
+	StopWithin  time.Duration `yaml:"stop_within"`  // time for the driver to stop after a cancel; then the device goes into quarantine
+	Confirm     Confirm       `yaml:"confirm"`      // required confirmation, at any risk
 	DryRun      bool          `yaml:"dry_run"`
-	Locked      bool          `yaml:"locked"` // may not act
+	Locked      bool          `yaml:"locked"` // it may not act
 }
 
-// Confirm is who must say yes to a plan.
+// Confirm says who must confirm a plan.
 type Confirm string
 
-// Values of Confirm, weakest first. In a configuration "" means: as the risk
-// demands.
+// Values of Confirm, weakest first. "" in a configuration means the default of the risk class.
 const (
 	Nobody    Confirm = "never"
 	Requester Confirm = "requester"
 	Operator  Confirm = "operator" // a principal other than the requesting agent
 )
 
-// Busy is what becomes of a task for a device that another task holds.
+// Busy says whether a task waits for a device that another task holds.
 type Busy string
 
 // Values of Busy; "" is Wait.
@@ -70,7 +68,7 @@ const (
 
 var strength = map[Confirm]int{Nobody: 0, Requester: 1, Operator: 2}
 
-// byRisk is who must confirm unless configured otherwise.
+// byRisk gives the default confirmation of each risk class.
 var byRisk = map[capabilities.Risk]Confirm{
 	capabilities.RiskObserve:      Nobody,
 	capabilities.RiskComfort:      Nobody,
@@ -80,14 +78,14 @@ var byRisk = map[capabilities.Risk]Confirm{
 	capabilities.RiskIrreversible: Operator,
 }
 
-// DefaultConfig returns the limits that hold unless told otherwise.
+// DefaultConfig returns the default limits.
 func DefaultConfig() Config {
 	return Config{Defaults: Device{
 		Busy: Wait, Timeout: 30 * time.Second, LongTimeout: 4 * time.Hour, StopWithin: 10 * time.Second,
 	}}
 }
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for each invalid setting.
 func (c Config) Validate() error {
 	var errs []error
 	for _, risk := range slices.Sorted(maps.Keys(c.Confirm)) {
@@ -109,11 +107,11 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// within says where each of some errors is.
+// within adds the location to each of some errors.
 func within(where string, err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		return err // nil: Validate joins what it finds
+		return err // nil: Validate joins the errors
 	}
 	var errs []error
 	for _, e := range joined.Unwrap() {
@@ -122,7 +120,7 @@ func within(where string, err error) error {
 	return errors.Join(errs...)
 }
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for each invalid setting.
 func (d Device) Validate() error {
 	var errs []error
 	const day = 24 * time.Hour
@@ -170,7 +168,7 @@ func names[K ~string, V any](m map[K]V) string {
 
 func sortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// device is the limits of a device with all defaults filled in.
+// device returns the limits of a device with all defaults filled in.
 func (c Config) device(name string) Device {
 	d, def, last := c.Devices[name], c.Defaults, DefaultConfig().Defaults
 	for _, from := range []Device{def, last} {
@@ -189,7 +187,7 @@ func (c Config) device(name string) Device {
 	return d
 }
 
-// MaxOn is the longest time that a device may be on; 0 for any.
+// MaxOn returns the longest time that a device may be on; 0 for no limit.
 func (c Config) MaxOn(device string) time.Duration { return c.device(device).MaxOn }
 
 func fill[T comparable](v *T, from T) {
@@ -199,7 +197,7 @@ func fill[T comparable](v *T, from T) {
 	}
 }
 
-// confirm is who must say yes to a plan.
+// confirm returns who must confirm a plan.
 func (c Config) confirm(d Device, p capabilities.Plan) Confirm {
 	if !p.Actuates() {
 		return Nobody
@@ -208,11 +206,11 @@ func (c Config) confirm(d Device, p capabilities.Plan) Confirm {
 		return d.Confirm
 	}
 	if steers(p) && releases(p) {
-		return Nobody // to stand still needs no yes
+		return Nobody // pausing and stopping need no confirmation
 	}
 	who, known := byRisk[p.Risk]
 	if !known {
-		who = Operator // a class that nobody has thought about is taken for the worst
+		who = Operator // an unknown class counts as the most severe
 	}
 	if more := c.Confirm[p.Risk]; strength[more] > strength[who] {
 		who = more

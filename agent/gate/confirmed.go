@@ -2,8 +2,8 @@ package gate
 
 import "fmt"
 
-// confirmed refuses a plan that needs a yes and has none, or one that was given
-// to another plan. Whose yes it was is for the exchange to see to.
+// confirmed rejects a plan that lacks the confirmation it needs, or that has the confirmation
+// of another plan. The exchange checks who has confirmed.
 func (g *Gate) confirmed(d *device, o Order) error {
 	who := g.cfg.confirm(*d.limits, o.Plan)
 	if who == Nobody || o.Confirmed == o.Digest() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every rule by which something is refused is told in docs/gate.md.
+// docs/gate.md documents every rule by which the policy rejects something.
 func TestEveryRuleIsTold(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/gate.md")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// What waits behind something is not begun once a task has stopped that; off is, and
-// so is what is asked for after it.
+// After a task has stopped a device, the waiting tasks do not begin; switching off does, and so
+// do later requests.
 func TestNothingSetsOutBehindAStop(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		first := enter(t, g, switchPlan(true, 0))
@@ -35,7 +35,7 @@ func TestNothingSetsOutBehindAStop(t *testing.T) {
 	})
 }
 
-// A print never waits for what its printer is at: nobody has cleared the bed by then.
+// A print never waits for its printer: the bed would still hold the last print.
 func TestAPrintDoesNotWait(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, _ *lamp) {
 		print := capabilities.Plan{Device: "lamp", Command: capabilities.Print, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "print the vase"}
@@ -47,7 +47,8 @@ func TestAPrintDoesNotWait(t *testing.T) {
 	})
 }
 
-// Off does not wait for what only rests, and that is not begun behind it.
+// Switching off overtakes a task that waits for the minimum interval, and that task does not
+// begin.
 func TestOffOvertakesWhatRests(t *testing.T) {
 	inHouse(t, gate.Device{MinInterval: time.Minute}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		turn(t, g, l, true, 0)

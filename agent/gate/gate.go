@@ -1,8 +1,8 @@
-// Package gate stands between the agent and every verb of every device. Limits,
-// quiet hours, the longest time on, one task at a time, deadlines, the question
-// who must confirm, and the stop: they are here once, and not in drivers.
+// Package gate implements the safety policy between the agent and every driver call. It alone
+// enforces limits, quiet hours, the longest time on, one task at a time, deadlines,
+// confirmations and the stop; drivers enforce none of these.
 //
-// It knows plans and devices, and nothing of threads.
+// It knows plans and devices, but not threads.
 package gate
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/messkit/messkit/internal/suspend"
 )
 
-// Gate is the one gate of an agent. It is safe for concurrent use.
+// Gate enforces the safety policy of one agent. It is safe for concurrent use.
 type Gate struct {
 	cfg  Config
 	now  func() time.Time
 	log  *slog.Logger
-	stir chan struct{} // a timer of Run has changed
+	stir chan struct{} // signals a change of Run's timers
 
-	slept  func() time.Duration // how long the machine was suspended since boot
+	slept  func() time.Duration // returns how long the machine has been suspended since boot
 	sleeps *suspend.Watch       // guarded by mu
 
 	wall  func() (time.Time, error)
@@ -34,53 +34,53 @@ type Gate struct {
 	reserved Reserved
 
 	mu      sync.Mutex
-	common  *Device // limits of devices that have none of their own; nil until there is one
+	common  *Device // limits of devices without limits of their own; nil until first used
 	devices map[string]*device
-	stopped string        // why; "" while it is not
-	rounds  uint64        // how often it was stopped
-	changed chan struct{} // closed when any of the above, or what devices there are, changes
+	stopped string        // reason; "" while not stopped
+	rounds  uint64        // number of stops
+	changed chan struct{} // closed when any field above or the set of devices changes
 	running map[*call]context.CancelCauseFunc
-	people  Local                   // as it was when last asked for
+	people  Local                   // the local operator's decisions as last read
 	spent   map[spender][]time.Time // the last acts of each budget, oldest first
-	sweep   int                     // how many there may be before they are swept
-	gap     time.Time               // acts from before it may be missing; zero: none are
+	sweep   int                     // number of budgets that triggers the next cleanup
+	gap     time.Time               // acts before this time may be missing; zero: none
 
-	book      Book              // nil: acts and dues are remembered in memory alone
-	unread    bool              // the acts in the book are not among spent yet
-	due       map[string]Due    // what is on and is to be switched off, by device
-	serial    uint64            // of the last note on that
-	unwritten map[string]uint64 // devices of which the disk has not the newest note, with its serial number
-	settled   chan struct{}     // some are unwritten
+	book      Book              // nil: the gate keeps acts and dues in memory alone
+	unread    bool              // spent does not contain the acts of the book yet
+	due       map[string]Due    // pending switch-offs by device
+	serial    uint64            // serial number of the last such note
+	unwritten map[string]uint64 // devices whose newest note is not on the disk, with its serial number
+	settled   chan struct{}     // signals that unwritten is not empty
 }
 
-// device is what the gate remembers of one device.
+// device holds the run-time state of one device.
 type device struct {
 	name   string
-	limits *Device       // shared by the devices that have none of their own
-	hold   chan struct{} // held by the one task that may act on it
+	limits *Device       // devices without limits of their own share one
+	hold   chan struct{} // the one task that may act on it holds this
 	acting chan struct{} // held during a call that acts
-	steer  chan struct{} // held during a call that steers what another is at
+	steer  chan struct{} // held during a call that steers a running task
 	look   chan struct{} // held during a call that reads
-	again  chan struct{} // it is to be made safe once more
+	again  chan struct{} // signals that it needs its safe state once more
 
 	// Guarded by Gate.mu.
-	used    time.Time      // when it last acted
-	hung    map[*call]bool // calls that do not come back
-	safe    *Safe          // what came of the last stop; nil before one
-	holder  string         // what the task that holds it does; "" if none does
-	off     *off           // when it is to be switched off; nil if it is not on
-	ending  bool           // it is being switched off
+	used    time.Time      // time of its last act
+	hung    map[*call]bool // calls that have not returned
+	safe    *Safe          // result of the last stop; nil before one
+	holder  string         // summary of the task that holds it; "" if none
+	off     *off           // its pending switch-off; nil if it is off
+	ending  bool           // the gate is switching it off
 	active  bool           // the task that holds it may act now
-	left    bool           // it has acted, or may have, and is not known to be inert since
+	left    bool           // it has acted, or may have, and may be active since
 	level   level
 	driver  drivers.Device // nil before Start
-	seen    []Seen         // since it acted last
-	breaks  uint64         // how often a task has stopped what it was at
-	resting chan struct{}  // closed where the task that holds it only waits for it to have rested, and is overtaken; else nil
+	seen    []Seen         // readings since its last act
+	breaks  uint64         // how often a task has stopped its activity
+	resting chan struct{}  // closed when another task overtakes the one that holds it and only waits for the minimum interval; else nil
 	acts    uint64         // how often a call that does more than read has begun or ended
 }
 
-// New makes a gate. now must carry monotonic time, as time.Now does.
+// New returns a gate for a configuration. now must return monotonic time, as time.Now does.
 func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Gate {
 	g := &Gate{
 		cfg: cfg, now: now, log: log, stir: make(chan struct{}, 1), slept: suspend.Slept, settled: make(chan struct{}, 1), changed: make(chan struct{}),
@@ -91,7 +91,7 @@ func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Ga
 	return g
 }
 
-// device returns what is known of a device. mu is held.
+// device returns the state of a device and creates it at first use. The caller holds Gate.mu.
 func (g *Gate) device(name string) *device {
 	d := g.devices[name]
 	if d == nil {
@@ -105,7 +105,7 @@ func (g *Gate) device(name string) *device {
 	return d
 }
 
-// limits returns those of a device. mu is held.
+// limits returns the limits of a device. The caller holds Gate.mu.
 func (g *Gate) limits(name string) *Device {
 	if _, own := g.cfg.Devices[name]; own {
 		return new(g.cfg.device(name))
@@ -116,12 +116,12 @@ func (g *Gate) limits(name string) *Device {
 	return g.common
 }
 
-// Refusal is the gate's "no": which rule says it, and with which value.
+// Refusal is a rejection by the safety policy, with the rule and its value.
 type Refusal struct {
 	Device string
 	Rule   string        // its name in docs/gate.md: min_interval, locked, range, ...
-	Text   string        // the rule's value, what it was held against, and what to do
-	Retry  time.Duration // when it may be otherwise; 0 if nobody knows
+	Text   string        // the rule's value, the requested value, and a remedy
+	Retry  time.Duration // when another try may succeed; 0 if unknown
 }
 
 func (r *Refusal) Error() string {
@@ -131,14 +131,14 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s: %s: %s", r.Device, r.Rule, r.Text)
 }
 
-// Verdict is what the gate says of a plan that it would let through.
+// Verdict describes a plan that the safety policy allows.
 type Verdict struct {
-	Confirm Confirm  // who must say yes first
-	Ends    []Ends   // who switches off again what is switched on for a time
-	Needs   []string // what must hold of other devices when it acts, in words
+	Confirm Confirm  // required confirmation
+	Ends    []Ends   // which devices go off again, and by which means
+	Needs   []string // conditions on other devices, in words
 }
 
-// OffIn is how long what is switched on for a time is on at most; 0: for no time.
+// OffIn returns the longest time after which a device goes off again; 0 if none does.
 func (v Verdict) OffIn() (in time.Duration) {
 	for _, e := range v.Ends {
 		in = max(in, e.In)
@@ -146,9 +146,8 @@ func (v Verdict) OffIn() (in time.Duration) {
 	return in
 }
 
-// Check tells whether a plan could pass now, and what it needs for that, as far
-// as that can be told without looking at other devices. It changes nothing. The
-// error is a *Refusal.
+// Check reports whether the safety policy would allow a plan now and with which conditions. It
+// does not read other devices, and it changes nothing. The error is a *Refusal.
 func (g *Gate) Check(p capabilities.Plan) (Verdict, error) { return g.check(Order{Plan: p}) }
 
 func (g *Gate) check(o Order) (Verdict, error) {
@@ -164,7 +163,7 @@ func (g *Gate) check(o Order) (Verdict, error) {
 		err = g.withinActs(d, o)
 	}
 	if err == nil {
-		err = first([]rule{g.notDry}, d, p) // last, so that it says what nothing else forbids
+		err = first([]rule{g.notDry}, d, p) // last, so that it applies only if all other rules allow the plan
 	}
 	if err != nil {
 		return Verdict{}, err
@@ -172,8 +171,8 @@ func (g *Gate) check(o Order) (Verdict, error) {
 	return Verdict{Confirm: g.cfg.confirm(*d.limits, p), Ends: g.ends(d, p), Needs: needs(*d.limits, p)}, nil
 }
 
-// Judge is Check, and looks at the sensors and devices that the plan depends
-// on. The error is a *Refusal, or ctx's.
+// Judge does the same as Check and also reads the sensors and devices that the plan depends on.
+// The error is a *Refusal or the cause of ctx.
 func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
 	v, err := g.check(o)
 	if err != nil {
@@ -185,10 +184,10 @@ func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
 	return v, g.look(ctx, d, o.Plan)
 }
 
-// ring makes Run look at its timers again.
+// ring makes Run check its timers again.
 func (g *Gate) ring() { ring(g.stir) }
 
-// ring wakes whoever waits on c, now or when he next does.
+// ring wakes the receiver of c, now or at its next receive. It never blocks.
 func ring(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

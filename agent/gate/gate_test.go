@@ -15,13 +15,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// lamp is a switch that notes when it was switched.
+// lamp is a switch that records its switchings.
 type lamp struct {
 	mu     sync.Mutex
 	start  time.Time
 	log    []string
 	fail   int           // how many of the next calls fail
-	block  chan struct{} // where not nil: the call ends when it is closed, whatever ctx says
+	block  chan struct{} // if not nil, the call ends when the test closes it, even after ctx has ended
 	obeys  bool          // the call ends with ctx
 	panics bool
 }
@@ -65,8 +65,7 @@ func switchPlan(on bool, d time.Duration) capabilities.Plan {
 	}
 }
 
-// inHouse runs a story with a gate in a bubble of fake time, which begins at
-// midnight.
+// inHouse runs a test with a gate in a bubble of fake time, which begins at midnight.
 func inHouse(t *testing.T, dev gate.Device, story func(*testing.T, *gate.Gate, *lamp)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +86,7 @@ func inHouse(t *testing.T, dev gate.Device, story func(*testing.T, *gate.Gate, *
 	})
 }
 
-// newGate is a gate that does not run its timers.
+// newGate returns a gate that does not run its timers.
 func newGate(cfg gate.Config, opts ...gate.Option) *gate.Gate {
 	return gate.New(cfg, time.Now, slog.New(slog.DiscardHandler), opts...)
 }
@@ -142,8 +141,8 @@ func TestMaxOn(t *testing.T) {
 	})
 }
 
-// Asking again makes the time no longer: it counts from when the device has come
-// on, and begins anew when it was off.
+// Another request does not extend the time: it counts from when the device went on, and begins
+// anew after it was off.
 func TestMaxOnIsWithoutABreak(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		for range 3 {
@@ -162,11 +161,11 @@ func TestMaxOnIsWithoutABreak(t *testing.T) {
 	})
 }
 
-// What says itself that it is off, in its time or when it was stopped, begins anew; what
-// has only not come on yet does not.
+// The time begins anew if the device reports off, by its own timer or after a stop. It does not
+// if the device has only not gone on yet.
 func TestMaxOnBeginsAnewAfterOff(t *testing.T) {
 	for name, c := range map[string]struct {
-		reads []says // one each ten minutes, the first at once
+		reads []says // one per ten minutes, the first at once
 		stop  bool
 		want  string
 	}{
@@ -195,7 +194,7 @@ func TestMaxOnBeginsAnewAfterOff(t *testing.T) {
 				}
 				if c.stop {
 					after(time.Minute)
-					l.fails(1) // it is switched off by its halt
+					l.fails(1) // its halt switches it off
 					g.Stop("smoke")
 					after(time.Minute)
 					g.Clear()
@@ -211,7 +210,7 @@ func TestMaxOnBeginsAnewAfterOff(t *testing.T) {
 	}
 }
 
-// stopped is an outlet that says that it is safe.
+// stopped is an outlet that reports a safe state.
 type stopped struct{ outlet }
 
 func (*stopped) Safe(context.Context) (bool, error) { return true, nil }

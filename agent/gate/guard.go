@@ -9,24 +9,24 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Guard is a process of its own that switches off what this one cannot any
-// more. What it does not watch is always ready, and not its business.
+// Guard is a watchdog: a separate process that switches devices off if this one cannot. A
+// device outside its care is always ready.
 type Guard interface {
-	// Ready tells why a device cannot be switched on now.
+	// Ready returns why the watchdog cannot cover a device now, or nil.
 	Ready(device string) error
-	// On announces that a device is going to be on, for at most left; 0 is without a
-	// limit. The device may be switched on when it returns nil.
+	// On announces that a device will be on for at most left; 0 means without limit. The caller
+	// may switch the device on after On returns nil.
 	On(device string, left time.Duration) error
-	// Note is On for a device that may be on already: nobody waits for it.
+	// Note does the same as On for a device that may already be on; the caller does not wait.
 	Note(device string, left time.Duration)
-	// Off says that the device is off.
+	// Off reports that the device is off.
 	Off(device string)
 }
 
-// guards reports whether a Guard watches a device, where it tells that.
+// guards is the optional interface of a Guard that reports whether it watches a device.
 type guards interface{ Watches(device string) bool }
 
-// unguarded watches nothing.
+// unguarded is the Guard that watches nothing.
 type unguarded struct{}
 
 func (unguarded) Ready(string) error             { return nil }
@@ -34,8 +34,8 @@ func (unguarded) On(string, time.Duration) error { return nil }
 func (unguarded) Note(string, time.Duration)     {}
 func (unguarded) Off(string)                     {}
 
-// watched refuses to switch on what nobody would switch off if this program
-// died.
+// watched rejects switching on if no watchdog could switch the device off after this program
+// dies.
 func (g *Gate) watched(d *device, p capabilities.Plan) error {
 	if !energises(p) {
 		return nil
@@ -50,10 +50,10 @@ func noGuard(d *device, err error) error {
 	return &Refusal{Device: d.name, Rule: "guard", Retry: time.Second, Text: fmt.Sprintf("%v, and would have to switch it off if this program died; ask again in a second", err)}
 }
 
-// switchOn does what switches a device on, when nothing else stands in its way.
+// switchOn sets the pending switch-off and then runs do, which switches the device on.
 func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.Context) error) error {
 	was := p.OffIn() > 0
-	due, undo, err := p.arm(ctx, s) // before the call: a call that fails may have worked
+	due, undo, err := p.arm(ctx, s) // before the call: a failed call may have worked
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 		return errOld
 	case timed && (was || !due.IsZero()):
 		var err error
-		if due.IsZero() { // or its own timer would end what has no end
+		if due.IsZero() { // else its own timer would end a state without end
 			err = a.Switch(ctx, true)
 		} else {
 			began := p.g.now()
@@ -77,7 +77,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 		}
 		if err == nil && p.order.Command != capabilities.SetSwitch && p.order.Command != capabilities.Toggle {
 			if err = do(ctx); err != nil {
-				err = fmt.Errorf("it was switched on, and then: %v", err) // not wrapped: something was done
+				err = fmt.Errorf("it was switched on, and then: %v", err) // not wrapped: the device is already on
 			}
 		}
 		return err
@@ -85,7 +85,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 	return do(ctx)
 }
 
-// timed notes when the own timer of a device switches it off, which was set at began.
+// timed records when the device's own timer, set at began, switches it off.
 func (g *Gate) timed(d *device, began time.Time, a drivers.AutoOff, left time.Duration) {
 	left = timerFor(a, left)
 	g.mu.Lock()
@@ -95,9 +95,8 @@ func (g *Gate) timed(d *device, began time.Time, a drivers.AutoOff, left time.Du
 	}
 }
 
-// arm notes when a device that is being switched on is to go off, here and with
-// the guard; due is zero where it may stay on. undo takes it back where nothing
-// was done.
+// arm records the pending switch-off of a device that is about to go on, here and at the
+// watchdog. due is zero if the device may stay on. undo reverts this if the act failed.
 func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo func(), err error) {
 	g, d := p.g, p.dev
 	g.mu.Lock()
@@ -123,7 +122,7 @@ func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo f
 		return due, nil, noGuard(d, err)
 	}
 	if _, timed := s.(drivers.AutoOff); timed {
-		_ = g.owe(ctx, d, o) // it sees to that itself, and the disk is told again
+		_ = g.owe(ctx, d, o) // its own timer switches it off, and Run retries the write
 	} else if err := g.owe(ctx, d, o); err != nil && !due.IsZero() {
 		undo()
 		return due, nil, &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it could not be written down when it is to be switched off (%v); look at the disk", err)}
@@ -131,25 +130,26 @@ func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo f
 	return due, undo, nil
 }
 
-// goesOff returns when the device goes off if the plan switches it on now, and in how long.
-// Zero means that it may stay on. on is since when it is on then. Gate.mu is held.
+// goesOff returns the time at which the device goes off if the plan switches it on now, and the
+// remaining duration. Zero means that it may stay on. on is the time since when it is then on.
+// The caller holds Gate.mu.
 func (p *Pass) goesOff(now time.Time) (on, due time.Time, in time.Duration) {
 	limits := *p.dev.limits
 	on, in = p.dev.onSince(now), offIn(limits, p.order.Plan)
-	if b := p.order.Began; b.Before(on) && b.Add(limits.MaxOn).After(now) { // else it is over, and this is another time
+	if b := p.order.Began; b.Before(on) && b.Add(limits.MaxOn).After(now) { // else that period is over, and this one is new
 		on = b
 	}
 	if in > 0 {
 		due = now.Add(in)
 	}
-	if limit := limits.MaxOn; limit > 0 && on.Add(limit).Before(due) { // asking again makes it no longer
+	if limit := limits.MaxOn; limit > 0 && on.Add(limit).Before(due) { // another request does not extend the time
 		due = on.Add(limit)
 		in = max(1, due.Sub(now))
 	}
 	return on, due, in
 }
 
-// tellGuard tells the guard how a device stands. mu is held.
+// tellGuard reports the state of a device to the watchdog. The caller holds Gate.mu.
 func (g *Gate) tellGuard(d *device) {
 	switch {
 	case d.off == nil:

@@ -16,10 +16,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// watch is a guard that notes what it hears.
+// watch is a watchdog that records its messages.
 type watch struct {
-	absent error // it is not there
-	no     error // it says no
+	absent error // it is not running
+	no     error // it rejects
 	slow   time.Duration
 
 	mu  sync.Mutex
@@ -49,7 +49,7 @@ func (w *watch) heard() string {
 	return strings.Join(w.log, ", ")
 }
 
-// The guard hears of a device before it is on, and when it is off again.
+// The watchdog learns of a device before it is on, and after it is off again.
 func TestGuardHears(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
@@ -151,7 +151,7 @@ func TestGuardHears(t *testing.T) {
 	}
 }
 
-// turnOn switches the lamp on and expects an error that begins or ends like that.
+// turnOn switches the lamp on and expects an error with this beginning or end.
 func turnOn(t *testing.T, g *gate.Gate, s drivers.Switch, d time.Duration, want string) {
 	t.Helper()
 	pass := enter(t, g, switchPlan(true, d))
@@ -162,7 +162,8 @@ func turnOn(t *testing.T, g *gate.Gate, s drivers.Switch, d time.Duration, want 
 	}
 }
 
-// Without its guard a device can be switched off, and looked at, and not on.
+// Without its watchdog, the policy allows switching a device off and reading it, but not
+// switching it on.
 func TestNoGuardNothingOn(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		gate.WithGuard(&watch{absent: errors.New("the guard is not there")})(g)
@@ -194,7 +195,7 @@ func (l *timed) SwitchFor(ctx context.Context, on bool, limit time.Duration) err
 	return l.Switch(ctx, on)
 }
 
-// The device's own timer is set where it has one and there is a limit.
+// The gate sets the device's own timer if it has one and there is a limit.
 func TestAutoOff(t *testing.T) {
 	for _, tt := range []struct{ max, ask, want time.Duration }{
 		{0, 0, 0}, {time.Minute, 0, time.Minute}, {time.Minute, time.Second, time.Second}, {0, time.Hour, time.Hour},
@@ -212,11 +213,11 @@ func TestAutoOff(t *testing.T) {
 	}
 }
 
-// bright is a lamp with a timer of its own that dims.
+// bright is a dimmable lamp with a timer of its own.
 type bright struct{ *timed }
 
 func (l bright) Switch(ctx context.Context, on bool) error {
-	l.limits = nil // it takes the timer away
+	l.limits = nil // this takes the timer away
 	return l.timed.Switch(ctx, on)
 }
 
@@ -224,7 +225,7 @@ func (l bright) Dim(ctx context.Context, percent float64) error {
 	return l.lamp.Switch(ctx, percent > 0)
 }
 
-// A device's own timer does not end what was told later to have no end.
+// A later command without an end also removes the device's own timer.
 func TestAutoOffIsUndone(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		d := bright{&timed{lamp: l}}
@@ -242,7 +243,8 @@ func TestAutoOffIsUndone(t *testing.T) {
 	})
 }
 
-// What a run before may have switched on is on since then, unless that time is over.
+// A device that an earlier run may have switched on counts as on since then, unless that time
+// is over.
 func TestOnSinceARunBefore(t *testing.T) {
 	for ago, want := range map[time.Duration]time.Duration{4 * time.Second: 6 * time.Second, 0: 10 * time.Second, time.Minute: 10 * time.Second} {
 		inHouse(t, gate.Device{MaxOn: 10 * time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
@@ -258,7 +260,7 @@ func TestOnSinceARunBefore(t *testing.T) {
 	}
 }
 
-// knob is a button on a line: it is on while it is pressed.
+// knob is a button on an output line: the line is on during a press.
 type knob struct{ *lamp }
 
 func (k knob) Press(ctx context.Context) error {
@@ -268,7 +270,7 @@ func (k knob) Press(ctx context.Context) error {
 	return k.Switch(ctx, false)
 }
 
-// pressKnob presses it, and expects an error like that.
+// pressKnob presses it and expects an error like that.
 func pressKnob(t *testing.T, g *gate.Gate, l *lamp, want string) {
 	t.Helper()
 	plan := switchPlan(true, 0)

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 )
 
-// pipes are a guard that is a goroutine.
+// pipes is a watchdog in a goroutine.
 type pipes struct {
 	io.Reader
 	io.WriteCloser
@@ -22,7 +22,7 @@ type pipes struct {
 
 func (p pipes) Kill() error { return p.Close() }
 
-// stuck is a lamp that does not go off until hang is closed.
+// stuck is a lamp that does not go off until the test closes hang.
 type stuck struct {
 	*lamp
 	hang chan struct{}
@@ -35,12 +35,12 @@ func (s stuck) Switch(ctx context.Context, on bool) error {
 	return s.lamp.Switch(ctx, on)
 }
 
-// A driver that hangs when it is to switch off keeps nothing on, and what it
-// does when it comes back is undone.
+// If a driver hangs at switching off, the watchdog switches off; the gate undoes any late
+// effect of that call.
 func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		quiet := slog.New(slog.DiscardHandler)
-		lit := false // as the wire is
+		lit := false // the level of the wire
 		var off []time.Duration
 		obey := func(string, []byte) (bool, error) {
 			l.mu.Lock()
@@ -74,11 +74,11 @@ func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 		turnOn(t, g, s, 0, "")
 		set(true)
 		after(10 * time.Minute)
-		set(true) // the call that hangs does something, late
+		set(true) // the hanging call has a late effect
 		after(time.Second)
 		close(s.hang)
-		after(time.Minute) // and off, in the end: the guard may forget it
-		set(true)          // a hand
+		after(time.Minute) // the gate has switched it off again, so the watchdog may forget it
+		set(true)          // a person switches it on
 		after(time.Minute)
 		l.mu.Lock()
 		is := lit
@@ -94,7 +94,7 @@ func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 	})
 }
 
-// A device that hangs as its time is over keeps no other on for longer than its own.
+// A device that hangs at the end of its time does not delay the switching off of others.
 func TestEachGoesOffInItsOwnTime(t *testing.T) {
 	inHouse(t, gate.Device{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		s := stuck{&lamp{start: l.start}, make(chan struct{})}

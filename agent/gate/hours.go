@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Hours is a part of every day in local time, "22:00-07:00". The zero value is
-// no time at all.
+// Hours is a daily period in local time, such as "22:00-07:00". The zero value is an empty
+// period.
 type Hours struct {
-	from, to time.Duration // since midnight; from > to goes over midnight
+	from, to time.Duration // since midnight; from > to includes midnight
 }
 
 // ParseHours reads "22:00-07:00".
@@ -57,7 +57,7 @@ func (h Hours) String() string {
 	return clock(h.from) + "-" + clock(h.to)
 }
 
-// left is how long the hours still last at t; 0 if t is not in them.
+// left returns how long the period still lasts at t; 0 if t is outside.
 func (h Hours) left(t time.Time) time.Duration {
 	at := sinceMidnight(t)
 	const day = 24 * time.Hour

@@ -9,16 +9,16 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// level is what the gate knows of whether a device is on.
+// level records the last known switch state of a device.
 type level int
 
 const (
-	unknown level = iota // it has a switch, which was not used yet
+	unknown level = iota // no command has switched it yet
 	isOn
 	isOff
 )
 
-// shared is the first group that two devices have in common, "" if none.
+// shared returns the first group that two devices have in common, "" if none.
 func shared(a, b *device) string {
 	for _, group := range a.limits.Interlock {
 		if slices.Contains(b.limits.Interlock, group) {
@@ -28,8 +28,8 @@ func shared(a, b *device) string {
 	return ""
 }
 
-// interlocked refuses to act beside another of the same group that acts. The
-// group is taken when a pass is given, so of two that come at once one is first.
+// interlocked rejects an act while another device of the same group acts. A pass takes the
+// group when it begins, so of two simultaneous tasks one is first.
 func (g *Gate) interlocked(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || releases(p) {
 		return nil
@@ -42,13 +42,13 @@ func (g *Gate) interlocked(d *device, p capabilities.Plan) error {
 	return nil
 }
 
-// peers are the other devices of its groups, by name. Gate.mu is held.
+// peers returns the other devices of its groups, by name. The caller holds Gate.mu.
 func (g *Gate) peers(d *device) []*device {
 	if len(d.limits.Interlock) == 0 {
 		return nil
 	}
 	for name := range g.cfg.Devices {
-		g.device(name) // so that those count that nobody has used yet
+		g.device(name) // so that unused devices count, too
 	}
 	var list []*device
 	for _, name := range sortedKeys(g.devices) {
@@ -59,7 +59,7 @@ func (g *Gate) peers(d *device) []*device {
 	return list
 }
 
-// apart returns nil if no other of its groups is on, as far as can be known.
+// apart returns nil if no other device of its groups is on.
 func (g *Gate) apart(ctx context.Context, d *device) error {
 	g.mu.Lock()
 	peers := g.peers(d)
@@ -83,8 +83,8 @@ func apartFrom(d, other *device, is string) error {
 		"it never acts with %s at the same time (group %s), which %s; switch %s off first", other.name, shared(d, other), is, other.name)}
 }
 
-// state reports whether a device is on. A device that can be read is asked, as
-// people have hands as well; of others it counts what was last done with them.
+// state reports whether a device is on. It reads the device if it can, because people may
+// switch it manually; otherwise the last command counts.
 func (g *Gate) state(ctx context.Context, d *device) (on bool, err error) {
 	d, driver, err := g.other(d.name)
 	if err != nil {
@@ -94,7 +94,7 @@ func (g *Gate) state(ctx context.Context, d *device) (on bool, err error) {
 		return read(ctx, g, d, r.On)
 	}
 	if _, ok := driver.(drivers.Switch); !ok {
-		return false, nil // it acts or it does not
+		return false, nil // it has no state of being on
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

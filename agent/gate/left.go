@@ -8,21 +8,21 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Left reports whether this program may have left a device as it must not stay: it
-// has acted, or may have, and is not known to be inert since.
+// Left reports whether this program may have left a device active: the device has acted, or may
+// have, and no later fact shows that it is inactive.
 func (g *Gate) Left(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.device(name).left
 }
 
-// tracked runs an act, and notes how it leaves the device.
+// tracked runs an act and records whether it leaves the device active.
 func tracked[T any](ctx context.Context, p *Pass, f func(context.Context) (T, error)) (T, error) {
 	p.g.mu.Lock()
 	before := p.dev.left
-	p.dev.left = true // while it runs, and if it does not come back
+	p.dev.left = true // during the act, and if it does not return
 	if p.dev.off != nil && p.dev.off.stops {
-		p.dev.off = nil // it is told something else
+		p.dev.off = nil // a new command replaces the repeated stop
 		p.g.ring()
 	}
 	p.g.mu.Unlock()
@@ -38,23 +38,23 @@ func tracked[T any](ctx context.Context, p *Pass, f func(context.Context) (T, er
 		p.dev.left = p.dev.left && before
 	case errors.Is(err, drivers.ErrMayAct):
 		p.unanswered = true
-		if c := p.order.Command; c != capabilities.Pause && c != capabilities.Resume { // a stop would end what they leave
+		if c := p.order.Command; c != capabilities.Pause && c != capabilities.Resume { // a stop would end the paused or resumed activity
 			p.g.stopAgain(p.dev)
 		}
 	}
 	return v, err
 }
 
-// Unanswered reports whether the device has not answered a command of this pass, and may
-// carry it out yet.
+// Unanswered reports whether the device has not answered a command of this pass and may still
+// carry it out.
 func (p *Pass) Unanswered() bool {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	return p.unanswered
 }
 
-// stopAgain has what may still be moving be told to stop until it says that it stands,
-// or is told something else. Gate.mu is held.
+// stopAgain schedules repeated stop commands for a device that may still be moving, until it
+// acknowledges one or gets another command. The caller holds Gate.mu.
 func (g *Gate) stopAgain(d *device) {
 	s, ok := d.driver.(drivers.Stopper)
 	if !ok || d.off != nil && !d.off.stops {
@@ -64,7 +64,7 @@ func (g *Gate) stopAgain(d *device) {
 	g.ring()
 }
 
-// stopping is a Stopper as what can be switched off.
+// stopping adapts a Stopper to a Switch: switching it off stops it.
 type stopping struct{ drivers.Stopper }
 
 func (s stopping) Switch(ctx context.Context, _ bool) error {
@@ -72,24 +72,24 @@ func (s stopping) Switch(ctx context.Context, _ bool) error {
 	return err
 }
 
-// untouched reports whether a driver says that nothing was done.
+// untouched reports whether a driver's error says that it did nothing.
 func untouched(err error) bool {
 	return errors.Is(err, drivers.ErrNothingDone) || errors.Is(err, drivers.ErrBusy) || errors.Is(err, drivers.ErrNotStarted) && !errors.Is(err, drivers.ErrHalted)
 }
 
-// inert reports whether nothing goes on when a plan was carried out.
+// inert reports whether a completed plan leaves the device inactive.
 func inert(p capabilities.Plan) bool {
 	switch p.Command {
 	case capabilities.Clean, capabilities.CleanSpot, capabilities.Move:
 		return true
 	case capabilities.Pause:
-		return false // it holds what it is at, which a hand lets go on
+		return false // the paused activity remains, and a person may resume it
 	}
 	return turnsOff(p)
 }
 
-// calm notes that nothing goes on with a device. Off is not what all are to be left
-// as. Gate.mu is held.
+// calm records that a device is inactive, unless its safe level is on. The caller holds
+// Gate.mu.
 func (d *device) calm() {
 	if safeAs(d.driver) != "on" {
 		d.left = false

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// outlet is a plug whose next switching ends as it says, and that is left as it says.
+// outlet is a plug with a chosen result of its next switching and a chosen safe level.
 type outlet struct {
 	plug
 	ends          error
@@ -24,8 +24,7 @@ type outlet struct {
 func (o *outlet) Switch(context.Context, bool) error { return o.ends }
 func (o *outlet) Levels() (initial, safe string)     { return o.initial, o.safe }
 
-// What was used and is not known to be inert since may be left as it must not stay;
-// what was never used is not.
+// Left reports a device that has acted and may be active; it does not report an unused device.
 func TestLeft(t *testing.T) {
 	deaf, nothing := errors.New("no answer"), drivers.NotDone(errors.New("no route"))
 	halted := fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)
@@ -72,7 +71,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// shy is a cover that cannot be stopped, for so many times.
+// shy is a cover whose first stops fail, as often as set.
 type shy struct {
 	plug
 	mu    sync.Mutex
@@ -95,8 +94,8 @@ func (s *shy) Stop(context.Context) (string, error) {
 	return "", nil
 }
 
-// What may still be moving is told to stop until it says that it stands, or until it is
-// told something else.
+// The gate repeats the stop of a device that may still be moving, until the device acknowledges
+// it or gets another command.
 func TestStopsAgain(t *testing.T) {
 	mayAct := fmt.Errorf("cancelled; %w", drivers.ErrMayAct)
 	for name, c := range map[string]struct {

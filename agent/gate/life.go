@@ -6,15 +6,14 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Start opens a device, within the time of one call. A device that may be on
-// then is switched off when its longest time on is over, or the time for which an
-// earlier run has switched it on. While everything is stopped it is refused, and the
-// device taken to its safe state.
+// Start opens a device within the time of one call. If the device may be on then, the gate
+// switches it off after its max_on, or after the time that an earlier run has set. During a
+// stop, Start rejects the device, and Run takes it to its safe state.
 func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
 	if err := g.meet(d, name); err != nil {
 		return err
 	}
-	o := g.armStart(d, name) // before the call: a call that is slow may have worked at once
+	o := g.armStart(d, name) // before the call: a slow call may have worked at once
 	err := g.life(ctx, name, "start", d.Start)
 	g.noteStart(d, name, err)
 	if o != nil {
@@ -23,7 +22,7 @@ func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
 	return err
 }
 
-// noteStart notes that a device was started that is on from then.
+// noteStart records that a device is on from its start.
 func (g *Gate) noteStart(d drivers.Device, name string, err error) {
 	l, ok := d.(drivers.Levels)
 	if !ok || untouched(err) {
@@ -36,8 +35,7 @@ func (g *Gate) noteStart(d drivers.Device, name string, err error) {
 	}
 }
 
-// armStart notes when a device that is being started is to go off; nil if
-// never.
+// armStart records when a device that is starting must go off; nil if never.
 func (g *Gate) armStart(d drivers.Device, name string) *off {
 	s, ok := d.(drivers.Switch)
 	g.mu.Lock()
@@ -52,23 +50,23 @@ func (g *Gate) armStart(d drivers.Device, name string) *off {
 	if k, keeps := d.(drivers.TimerKeeper); keeps && dev.off.time {
 		k.TimerLeft()
 	}
-	dev.ending = true         // until it is known whether it is on
-	if dev.limits.MaxOn > 0 { // else the guard may have it from an earlier run
+	dev.ending = true         // until the gate knows whether it is on
+	if dev.limits.MaxOn > 0 { // else the watchdog may have it from an earlier run
 		g.tellGuard(dev)
 	}
 	g.ring()
 	return dev.off
 }
 
-// started has a device that was started go off at its time. Nothing is to be switched
-// off where it is off, or could not be started and was not left on by an earlier run.
+// started schedules the switch-off of a device after its start. It drops the switch-off if the
+// device is off, or if the start failed and no earlier run had left the device on.
 func (g *Gate) started(name string, o *off, err error, isOff bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.device(name)
 	d.ending = false
 	_, due := g.due[name]
-	if d.off == o && (isOff || err != nil && !due) { // what is due is told so until it has heard
+	if d.off == o && (isOff || err != nil && !due) { // a pending switch-off remains until the device takes it
 		g.paid(d)
 		if d.off = nil; d.limits.MaxOn > 0 {
 			g.tellGuard(d)
@@ -77,8 +75,7 @@ func (g *Gate) started(name string, o *off, err error, isOff bool) {
 	g.ring()
 }
 
-// isOff reports whether a device says that it is off. One that says nothing may
-// be on.
+// isOff reports whether a device reports off. One without readback may be on.
 func (g *Gate) isOff(ctx context.Context, d drivers.Device, name string) bool {
 	r, ok := d.(drivers.SwitchReader)
 	if !ok {
@@ -91,9 +88,8 @@ func (g *Gate) isOff(ctx context.Context, d drivers.Device, name string) bool {
 	return err == nil && !on
 }
 
-// Halt takes a device to its safe state when the program ends, within the time of
-// one call, whatever else is going on with it. What goes on safely by itself is
-// left to that, unless everything is stopped.
+// Halt takes a device to its safe state at program end within the time of one call, even while
+// another call runs. A device that can safely continue alone does so, except during a stop.
 func (g *Gate) Halt(ctx context.Context, d drivers.Device, name string) error {
 	what, f := "halt", d.Halt
 	if l, ok := d.(drivers.Leaver); ok && g.Stopped() == "" {
@@ -106,7 +102,8 @@ func (g *Gate) Halt(ctx context.Context, d drivers.Device, name string) error {
 	return err
 }
 
-// ended notes that a device is as it is to be left. One that is left as it is may be on.
+// ended records that a device is in its final state. If that state is not off, the device may
+// be on.
 func (g *Gate) ended(d drivers.Device, name string) {
 	g.mu.Lock()
 	dev := g.device(name)
@@ -118,7 +115,7 @@ func (g *Gate) ended(d drivers.Device, name string) {
 	unlessItHangs(func() { g.keepPaid() })
 }
 
-// safeAs is the level of a device that is safe: on, off or keep; "" where it has none.
+// safeAs returns the safe level of a device: on, off or keep; "" if it has none.
 func safeAs(d drivers.Device) string {
 	if k, ok := d.(drivers.Keeper); ok && k.Keeps() {
 		return "keep"

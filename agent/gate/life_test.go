@@ -26,7 +26,7 @@ func (plug) Connection() gobot.Connection { return nil }
 func (p plug) Start() error               { return p.startErr }
 func (plug) Halt() error                  { return nil }
 
-// reader is a plug that can tell whether it is on.
+// reader is a plug with readback.
 type reader struct {
 	plug
 	on  bool
@@ -35,7 +35,7 @@ type reader struct {
 
 func (r reader) On(context.Context) (bool, error) { return r.on, r.err }
 
-// What is on when it starts may be on no longer than what was switched on.
+// max_on also limits a device that is on at its start.
 func TestMaxOnFromTheStart(t *testing.T) {
 	tests := []struct {
 		name  string

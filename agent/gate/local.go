@@ -6,21 +6,21 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// Local is what people at the place have decided while the agent runs.
+// Local holds the decisions of the local operator while the agent runs.
 type Local struct {
-	Locked   map[string]string            // why, by device
-	Disarmed map[capabilities.Risk]string // why, by risk class
-	Unarmed  map[string]string            // why, by device
-	Armed    map[string]bool              // devices that act though their class is disarmed
-	// Unknown is why nobody knows all that; "" if it is known. Every device is
-	// locked then.
+	Locked   map[string]string            // reason, by device
+	Disarmed map[capabilities.Risk]string // reason, by risk class
+	Unarmed  map[string]string            // reason, by device
+	Armed    map[string]bool              // devices that act although their class is disarmed
+	// Unknown says why these decisions are unknown; "" if they are known. All devices count as
+	// locked out while it is set.
 	Unknown string
-	// Nothing is why nothing acts at all for now; "" if it may.
+	// Nothing says why no device may act for now; "" if they may.
 	Nothing string
 }
 
-// ask looks at what people have decided. It reads a file, so Gate.mu is not
-// held: a disk that hangs must not keep a stop waiting.
+// ask reads the local operator's decisions. It reads a file, so the caller must not hold
+// Gate.mu: a hanging disk must not delay a stop.
 func (g *Gate) ask() {
 	now := g.local()
 	g.mu.Lock()
@@ -49,7 +49,7 @@ func (g *Gate) notLocked(d *device, p capabilities.Plan) error {
 	return nil
 }
 
-// armed refuses what is disarmed, but for switching off.
+// armed rejects a plan for a disarmed class or device, except for switching off.
 func (g *Gate) armed(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || releases(p) {
 		return nil
@@ -67,8 +67,8 @@ func (g *Gate) armed(d *device, p capabilities.Plan) error {
 	return no(fmt.Sprintf("nothing of risk %s acts", class), why, string(class))
 }
 
-// disarmed is the class that keeps a risk from acting, and why; "" for none. A
-// class that nobody has thought about may be any.
+// disarmed returns the disarmed class that blocks a risk, and its reason; "" if none does. An
+// unknown class counts as every class.
 func (g *Gate) disarmed(risk capabilities.Risk) (class capabilities.Risk, why string) {
 	if why, is := g.people.Disarmed[risk]; is {
 		return risk, why

@@ -22,7 +22,7 @@ func TestLockedAndDisarmed(t *testing.T) {
 		name   string
 		people gate.Local
 		plan   capabilities.Plan
-		rule   string // "" if it may pass
+		rule   string // "" if the policy allows it
 		words  string
 	}{
 		{"nothing said", gate.Local{}, plan("lamp", capabilities.RiskComfort, true), "", ""},
@@ -59,7 +59,7 @@ func TestLockedAndDisarmed(t *testing.T) {
 	}
 }
 
-// What a person locks between the plan and the act is not done.
+// A lockout between admission and act prevents the act.
 func TestLockedInTheMidst(t *testing.T) {
 	var people gate.Local
 	g := newGate(gate.DefaultConfig(), gate.WithLocal(func() gate.Local { return people }))
@@ -70,8 +70,7 @@ func TestLockedInTheMidst(t *testing.T) {
 	refusal(t, pass.Switch(t.Context(), l, true), "locked", "wait")
 }
 
-// A clock that nobody has set cannot say that it is day; one that jumps changes
-// no interval.
+// Without a set clock, quiet hours apply; a clock that jumps changes no interval.
 func TestQuietHoursNeedAClock(t *testing.T) {
 	quiet, err := gate.ParseHours("22:00-07:00")
 	if err != nil {
@@ -88,7 +87,7 @@ func TestQuietHoursNeedAClock(t *testing.T) {
 	unset = nil
 	_, err = g.Check(switchPlan(true, 0))
 	refusal(t, err, "min_interval")
-	noon = noon.Add(40 * 365 * 24 * time.Hour) // the clock is set
+	noon = noon.Add(40 * 365 * 24 * time.Hour) // now the clock has a time
 	_, err = g.Check(switchPlan(true, 0))
 	refusal(t, err, "min_interval")
 	noon = noon.Add(12 * time.Hour)

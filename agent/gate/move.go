@@ -10,22 +10,21 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// A motion is a lease: what moves stops when it is not told again in time,
-// whoever has gone silent. Three renewals may be missed, and with what the guard
-// takes to stop it all is within drivers.MaxLease.
+// A motion is a lease: the device stops if the program does not renew it in time, for any reason.
+// The motion survives three missed renewals. The lease and the reaction time of the watchdog
+// together stay within drivers.MaxLease.
 const (
 	lease = 400 * time.Millisecond
 	renew = 100 * time.Millisecond
 )
 
-// moves reports whether a plan sets something moving for as long as it is told to.
+// moves reports whether a plan keeps something moving only while the program renews the motion.
 func moves(p capabilities.Plan) bool { return p.Command == capabilities.Move }
 
-// energises reports whether a plan leaves something on or moving that has to be
-// ended.
+// energises reports whether a plan leaves a device on or moving, so that something must end it.
 func energises(p capabilities.Plan) bool { return TurnsOn(p) || moves(p) }
 
-// leased refuses a motion without an end.
+// leased rejects a motion without an end.
 func (g *Gate) leased(d *device, p capabilities.Plan) error {
 	if !moves(p) || p.For > 0 {
 		return nil
@@ -33,7 +32,7 @@ func (g *Gate) leased(d *device, p capabilities.Plan) error {
 	return &Refusal{Device: d.name, Rule: "lease", Text: "it moves for a time only, and none was said; say for how long"}
 }
 
-// MotionOf is the motion of a plan.
+// MotionOf returns the motion of a plan.
 func MotionOf(p capabilities.Plan) drivers.Motion {
 	value := func(name string) float64 {
 		v, _ := p.Args.Get(name)
@@ -43,14 +42,14 @@ func MotionOf(p capabilities.Plan) drivers.Motion {
 	return drivers.Motion{Forward: value("forward"), Turn: value("turn")}
 }
 
-// ErrMoving is a motion whose end the device has not acknowledged: it is stopped
-// again and again, by the guard too.
+// ErrMoving reports that the device has not acknowledged the end of a motion. The gate and the
+// watchdog repeat the stop.
 var ErrMoving = errors.New("it was told to stop, and has not said that it has")
 
-// Move has the device move as planned until its time is over. Before every
-// renewal of the lease all rules and sensors are asked again, and the exchange
-// while its permission grows old. Whatever ends it, the device is told to stop
-// until it has; moved is how long it was moving, at most.
+// Move moves the device as planned until its time is over. Before each renewal of the lease it
+// checks all rules and sensors, and asks the exchange again when the permission is old. At the
+// end of any motion it stops the device until the device acknowledges. moved is an upper bound
+// of the time in motion.
 func (p *Pass) Move(ctx context.Context, m drivers.Mover, motion drivers.Motion) (moved time.Duration, err error) {
 	if err := p.planned("move", capabilities.Move, motion == MotionOf(p.order.Plan)); err != nil {
 		return 0, err
@@ -60,7 +59,7 @@ func (p *Pass) Move(ctx context.Context, m drivers.Mover, motion drivers.Motion)
 	})
 }
 
-// drive is the act: a lease after the other.
+// drive performs the motion, one lease after the other.
 func (p *Pass) drive(ctx context.Context, m drivers.Mover, motion drivers.Motion) (moved time.Duration, err error) {
 	began, last := p.g.now(), p.g.moment()
 	until := began.Add(p.order.For)
@@ -97,16 +96,15 @@ func (p *Pass) drive(ctx context.Context, m drivers.Mover, motion drivers.Motion
 	}
 }
 
-// silent is the end of a motion that was not renewed in time: the device has
-// stopped, and does not go on by itself.
+// silent returns the error for a late renewal: the device has stopped and does not continue.
 func (p *Pass) silent(d time.Duration) error {
 	return &Refusal{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("its lease of %v was not renewed for %v, so it has stopped; ask again", lease, d.Round(time.Millisecond))}
 }
 
-// mayGoOn asks before a renewal what is asked before an act.
+// mayGoOn repeats before a renewal the checks that precede an act.
 func (p *Pass) mayGoOn(ctx context.Context) error {
 	if p.again != nil && p.g.since(p.asked) > Fresh/2 {
-		soon, cancel := context.WithTimeout(ctx, renew) // the lease goes on meanwhile
+		soon, cancel := context.WithTimeout(ctx, renew) // the lease continues during the request
 		err := p.askAgain(soon)
 		said := soon.Err() == nil
 		cancel()
@@ -129,8 +127,8 @@ func (p *Pass) mayGoOn(ctx context.Context) error {
 	return nil
 }
 
-// standStill ends a motion. Where the device does not take that, it is told again
-// by whoever switches off what is on for too long, and by the guard.
+// standStill ends a motion. If the device does not acknowledge it, Run and the watchdog repeat
+// the stop.
 func (p *Pass) standStill(ctx context.Context, m drivers.Mover, o *off) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease)
 	defer cancel()
@@ -147,8 +145,7 @@ func (p *Pass) standStill(ctx context.Context, m drivers.Mover, o *off) error {
 	return fmt.Errorf("%w: %w", ErrMoving, err)
 }
 
-// armMotion notes that a device is going to move, and by when it has to stand
-// still.
+// armMotion records that a device is about to move, and by when it must stand still.
 func (g *Gate) armMotion(d *device, s drivers.Switch, at time.Time) *off {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -157,7 +154,7 @@ func (g *Gate) armMotion(d *device, s drivers.Switch, at time.Time) *off {
 	return d.off
 }
 
-// still is a mover as what can be switched off.
+// still adapts a Mover to a Switch: switching it off stops the motion.
 type still struct{ drivers.Mover }
 
 func (s still) Switch(ctx context.Context, _ bool) error { return s.Still(ctx) }

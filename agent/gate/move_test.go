@@ -17,15 +17,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// rover notes for how long it has moved: it stops by itself when its lease is over.
+// rover records how long it has moved; it stops when its lease ends.
 type rover struct {
-	slow  time.Duration // what Move takes
+	slow  time.Duration // duration of Move
 	deaf  int           // how many Stills fail
 	start time.Time
 
 	mu    sync.Mutex
 	began time.Time // zero while it stands still
-	until time.Time // its lease
+	until time.Time // end of its lease
 	long  time.Duration
 	log   []string
 }
@@ -54,7 +54,7 @@ func (r *rover) Still(context.Context) error {
 	return nil
 }
 
-// over ends a motion whose lease is over. mu is held.
+// over ends a motion after its lease. The caller holds mu.
 func (r *rover) over(now time.Time) {
 	if now.After(r.until) {
 		r.stands(r.until)
@@ -68,7 +68,7 @@ func (r *rover) stands(at time.Time) {
 	r.began = time.Time{}
 }
 
-// history is when it has moved; "..." if it does still.
+// history returns the times of its motions; "..." if it still moves.
 func (r *rover) history() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,8 +87,7 @@ func movePlan(d time.Duration) capabilities.Plan {
 	}
 }
 
-// A motion lasts as long as it was planned for, and ends with whatever else ends
-// it, within a lease.
+// A motion lasts as long as planned, and any other cause ends it within a lease.
 func TestAMotionEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -177,7 +176,7 @@ func TestAMotionEnds(t *testing.T) {
 	}
 }
 
-// A motion without an end, or another than planned, does not begin.
+// A motion without an end, or with other values than planned, does not begin.
 func TestAMotionHasAnEnd(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: time.Minute}, func(t *testing.T, g *gate.Gate, _ *lamp) {
 		_, err := g.Check(movePlan(0))

@@ -11,28 +11,28 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Need is a condition on another device's reading, without which a device does
-// not act: a door that must be closed, nobody in the room, a temperature.
+// Need is a condition on another device's reading, without which a device does not act: a
+// closed door, an empty room, a temperature.
 type Need struct {
 	Device   string        `yaml:"device"`   // the sensor
 	Is       string        `yaml:"is"`       // on, off, open, closed, somebody or nobody
-	Quantity string        `yaml:"quantity"` // instead of is: what is measured
+	Quantity string        `yaml:"quantity"` // the measured quantity, instead of is
 	Min      *float64      `yaml:"min"`
 	Max      *float64      `yaml:"max"`
-	MaxAge   time.Duration `yaml:"max_age"` // of the reading; 0 is a minute
+	MaxAge   time.Duration `yaml:"max_age"` // maximum age of the reading; 0 means a minute
 }
 
-// maxAge is how old a reading may be unless configured.
+// maxAge is the default maximum age of a reading.
 const maxAge = time.Minute
 
-// sign is a word for a truth value that sensors measure.
+// sign relates a word to a truth value of sensors.
 type sign struct {
-	quantities []string // any of them tells
+	quantities []string // any of these quantities counts
 	value      float64
 }
 
-// presence is measured under these names. What is open, a contact that is not
-// made, reads as 0 (drivers.Reading; zigbee2mqtt, "contact").
+// presence lists the quantities that report presence. An open contact reads as 0
+// (drivers.Reading; zigbee2mqtt, "contact").
 var presence = []string{"presence", "occupancy", "motion"}
 
 var signs = map[string]sign{
@@ -42,7 +42,7 @@ var signs = map[string]sign{
 
 func (n Need) reads() bool { return n.Is == "on" || n.Is == "off" }
 
-// Validate tells what cannot be.
+// Validate returns an error for an invalid condition.
 func (n Need) Validate() error {
 	_, known := signs[n.Is]
 	switch {
@@ -62,7 +62,7 @@ func (n Need) Validate() error {
 	return nil
 }
 
-// CanTell returns nil if a device has what is needed to tell whether n holds.
+// CanTell returns nil if a device can provide the reading that n needs.
 func (n Need) CanTell(d drivers.Device) error {
 	_, reader := d.(drivers.SwitchReader)
 	_, sensor := d.(drivers.Sensor)
@@ -75,7 +75,7 @@ func (n Need) CanTell(d drivers.Device) error {
 	return nil
 }
 
-// String is "the door-sensor must be closed".
+// String returns a sentence such as "the door-sensor must be closed".
 func (n Need) String() string {
 	switch {
 	case n.Is == "somebody" || n.Is == "nobody":
@@ -86,7 +86,8 @@ func (n Need) String() string {
 	return fmt.Sprintf("%s of %s must be %s", n.Quantity, n.Device, Bounds{Min: n.Min, Max: n.Max})
 }
 
-// switched is what a switch is instead, "" if it is as it must be.
+// switched compares a switch with the condition. It returns "" if the condition holds, else the
+// actual state.
 func (n Need) switched(on bool) string {
 	is := map[bool]string{true: "on", false: "off"}[on]
 	if is == n.Is {
@@ -95,8 +96,8 @@ func (n Need) switched(on bool) string {
 	return "it is " + is
 }
 
-// measured is what a sensor says instead, "" if the condition holds. The error
-// is why it does not say.
+// measured compares readings with the condition. It returns "" if the condition holds, else the
+// actual state. The error says why the state is unknown.
 func (n Need) measured(list []drivers.Reading, now time.Time) (string, error) {
 	s := signs[n.Is]
 	names := s.quantities
@@ -134,7 +135,7 @@ func (n Need) measured(list []drivers.Reading, now time.Time) (string, error) {
 
 var opposite = map[string]string{"open": "closed", "closed": "open", "somebody": "nobody", "nobody": "somebody"}
 
-// usable returns nil for a reading that may be believed.
+// usable returns nil for a valid and recent reading.
 func (n Need) usable(r drivers.Reading, now time.Time) error {
 	limit := n.MaxAge
 	if limit == 0 {
@@ -146,7 +147,7 @@ func (n Need) usable(r drivers.Reading, now time.Time) error {
 		return fmt.Errorf("its %s is reckoned, and was not measured", r.Quantity)
 	case math.IsNaN(r.Value) || n.Quantity == "" && r.Value != 0 && r.Value != 1:
 		return fmt.Errorf("its %s reads %v, which is neither yes nor no", r.Quantity, r.Value)
-	case r.At.IsZero(): // as read now: the sensor keeps no time
+	case r.At.IsZero(): // counts as read now: the sensor keeps no time
 	case age > limit:
 		return fmt.Errorf("its %s is %v old, and may be %v (max_age)", r.Quantity, age.Round(time.Second), limit)
 	case age < -limit:

@@ -11,23 +11,23 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// off is when a device is to be switched off, and by which verb.
+// off is the pending switch-off of a device.
 type off struct {
 	at   time.Time // zero: never
-	on   time.Time // since when it is on without a break, as far as is known
-	was  bool      // it has said since that it is off
+	on   time.Time // start of the current period on, as far as known
+	was  bool      // it has reported off since then
 	sw   drivers.Switch
-	wait time.Duration // before the next try, after one that failed
-	why  error         // of the last that failed
-	late time.Time     // when the first has failed
-	time bool          // it was asked for that time, and not for longer
-	own  time.Time     // when its own timer switches it off; zero: it has none, or that is not set
-	// stops: it is to stand still, or to be on because that is safe, and has not said
-	// that it does, or is.
+	wait time.Duration // delay before the next try, after a failed one
+	why  error         // error of the last failed try
+	late time.Time     // time of the first failed try
+	time bool          // the plan named that time and no longer one
+	own  time.Time     // when its own timer switches it off; zero: no timer, or not set
+	// stops marks a device that must stand still, or go to a safe level of on, and has not
+	// confirmed it.
 	stops bool
 }
 
-// The first and the longest wait between two tries to switch off.
+// First and longest delay between two tries to switch off.
 const (
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
@@ -39,8 +39,8 @@ func (g *Gate) disarm(d *device) {
 	g.wentOff(d, d.off)
 }
 
-// wentOff notes that a device is off, and reports false where it was switched
-// since o was noted. mu is held.
+// wentOff records that a device is off. It returns false if another command has replaced o. The
+// caller holds Gate.mu.
 func (g *Gate) wentOff(d *device, o *off) bool {
 	if d.off != o {
 		return false
@@ -54,23 +54,23 @@ func (g *Gate) wentOff(d *device, o *off) bool {
 	return true
 }
 
-// slowest is how long a device that was told to be on may say that it is off.
+// slowest is how long a device may still report off after a command to switch on.
 const slowest = 10 * time.Second
 
-// says notes that a device says itself whether it is on. Where it is off being on begins
-// anew, but it is told to go off all the same when its time is over: what it was told
-// before it may hear late. mu is held.
+// says records that a device reports whether it is on. After a report of off, max_on counts
+// anew; the gate still sends the pending switch-off, because the device may carry out an
+// earlier command late. The caller holds Gate.mu.
 func (d *device) says(on bool, now time.Time) {
 	if d.off != nil && !d.off.stops && len(d.acting) == 0 && (on || now.Sub(d.used) > slowest) {
 		d.off.was = !on
 	}
 }
 
-// isOn reports whether a device is on, as far as is known. mu is held.
+// isOn reports whether a device is on, as far as known. The caller holds Gate.mu.
 func (d *device) isOn() bool { return d.off != nil && !d.off.was }
 
-// Run switches off what has been on for its time, and keeps everything safe
-// while it is stopped, until ctx ends. What is on then is for the drivers' Halt.
+// Run switches devices off when their time is over, and keeps all devices safe during a stop,
+// until ctx ends. Devices that are still on then get Halt from the agent.
 func (g *Gate) Run(ctx context.Context) error {
 	var both errgroup.Group
 	both.Go(func() error { return g.runTimers(ctx) })
@@ -85,7 +85,8 @@ func (g *Gate) Run(ctx context.Context) error {
 	return err
 }
 
-// runTimers switches each device off by itself: one that hangs keeps no other on.
+// runTimers switches each device off in its own goroutine, so that a hanging one does not delay
+// others.
 func (g *Gate) runTimers(ctx context.Context) error {
 	var offs errgroup.Group
 	defer func() { _ = offs.Wait() }() // they return nil
@@ -120,7 +121,7 @@ func (g *Gate) runTimers(ctx context.Context) error {
 	}
 }
 
-// ending notes whether a device is being switched off.
+// ending records whether the gate is switching a device off.
 func (g *Gate) ending(d *device, now bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -128,7 +129,7 @@ func (g *Gate) ending(d *device, now bool) {
 	g.ring()
 }
 
-// next is the device that is to be switched off next, and in how long.
+// next returns the device with the earliest pending switch-off, and the time until then.
 func (g *Gate) next() (d *device, o *off, in time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,14 +145,14 @@ func (g *Gate) next() (d *device, o *off, in time.Duration) {
 	return d, o, max(0, o.at.Sub(g.now()))
 }
 
-// switchOff switches a device off, and tries again later if that fails.
+// switchOff switches a device off and schedules another try if that fails.
 func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 	_, err := run(ctx, g, &call{dev: d, name: "switch off", limit: d.limits.Timeout, line: d.acting}, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, o.sw.Switch(ctx, false)
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if o.stops && (err == nil || errors.Is(err, drivers.ErrNotStarted)) && d.off == o { // it stands, or a stop sees to it
+	if o.stops && (err == nil || errors.Is(err, drivers.ErrNotStarted)) && d.off == o { // it stands still, or a stop handles it
 		d.off = nil
 		d.left = d.left && err != nil
 		g.log.Info("not told again any more", "device", d.name, "err", err)
@@ -163,7 +164,7 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 		return
 	}
 	if d.off != o || ctx.Err() != nil {
-		return // it was switched meanwhile, or the program ends
+		return // another command has replaced it, or the program ends
 	}
 	o.wait = min(lastRetry, max(firstRetry, 2*o.wait))
 	o.at = g.now().Add(o.wait)
@@ -178,8 +179,8 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 	g.log.Error("cannot switch off, though its time is over", "device", d.name, "err", err)
 }
 
-// Overdue is since when a device is on though it is to be off, and why it cannot be
-// switched off; nil if it is not.
+// Overdue returns since when a device is on past its time, and the error of the last try to
+// switch it off; a nil error if it is not overdue.
 func (g *Gate) Overdue(name string) (since time.Time, why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,31 +7,30 @@ import (
 	"github.com/messkit/messkit/internal/suspend"
 )
 
-// Order is a plan on its way through the gate.
+// Order is a plan with the data that the safety policy needs about its request.
 type Order struct {
 	capabilities.Plan
-	By        string // who has asked for it; "" where nobody knows
-	Confirmed string // digest of the plan that was confirmed; "" for none
-	// Began is when an earlier run of the program may have done it already; zero: none has.
+	By        string // the requester; "" if unknown
+	Confirmed string // digest of the confirmed plan; "" for none
+	// Began is the time at which an earlier run may have carried it out; zero: none has.
 	Began time.Time
 }
 
-// Option is something that a gate may know beside its configuration.
+// Option sets an optional dependency of a gate.
 type Option func(*Gate)
 
-// WithWall gives the gate the time of day. The error is why the clock is not
-// known to be set: quiet hours are then taken to be now. Without it the time of
-// day is that of New's now, and is believed.
+// WithWall sets the source of the time of day. If it returns an error, the clock may not be
+// set, and quiet hours apply. Without this option the gate uses the now of New and trusts it.
 func WithWall(wall func() (time.Time, error)) Option { return func(g *Gate) { g.wall = wall } }
 
-// WithLocal gives the gate what people at the place have locked and disarmed.
-// It is asked again for every plan and before every act.
+// WithLocal sets the source of the local operator's lockouts and disarmed classes. The gate
+// reads it for every plan and before every act.
 func WithLocal(local func() Local) Option { return func(g *Gate) { g.local = local } }
 
-// WithGuard has a guard watch over what is switched on.
+// WithGuard sets the watchdog that covers devices while they are on.
 func WithGuard(w Guard) Option { return func(g *Gate) { g.guard = w } }
 
-// prepare fills in what no option has.
+// prepare applies the options and fills in defaults.
 func (g *Gate) prepare(opts []Option) {
 	for _, o := range opts {
 		o(g)

@@ -11,12 +11,12 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// errSlowDisk is that nobody knows whether something is written down.
+// errSlowDisk reports a write whose result is unknown.
 var errSlowDisk = fmt.Errorf("the disk does not answer within %v", diskTime)
 
-// owe writes down when a device that is about to be switched on is to be switched
-// off, or that it may stay on. What was written for the same act with its intent is not
-// written again. A disk that hangs is not waited for.
+// owe writes the pending switch-off of a device that is about to go on, or that it may stay on.
+// It does not repeat a note that the intent of the same act has written. It does not wait for a
+// hanging disk.
 func (g *Gate) owe(ctx context.Context, d *device, o *off) error {
 	g.mu.Lock()
 	was, due := g.due[d.name]
@@ -26,7 +26,7 @@ func (g *Gate) owe(ctx context.Context, d *device, o *off) error {
 	}
 	if early := o.at.Sub(was.At); due && g.unwritten[d.name] == 0 && !o.at.IsZero() && early >= 0 && early <= Fresh {
 		g.mu.Unlock()
-		return nil // by so much sooner the next run would switch it off
+		return nil // the next run would switch it off that much earlier
 	}
 	if o.at.IsZero() {
 		g.owes(d.name, nil)
@@ -43,7 +43,7 @@ func (g *Gate) owe(ctx context.Context, d *device, o *off) error {
 	return err
 }
 
-// notes are what is due and not on the disk. mu is held.
+// notes returns the pending notes that are not on the disk. The caller holds Gate.mu.
 func (g *Gate) notes() []journal.Note {
 	var notes []journal.Note
 	for _, name := range slices.Sorted(maps.Keys(g.unwritten)) {
@@ -52,7 +52,7 @@ func (g *Gate) notes() []journal.Note {
 	return notes
 }
 
-// unlessLate calls f, which writes to a disk, and waits for it for diskTime at most.
+// unlessLate calls f, which writes to a disk, and waits at most diskTime for it.
 func unlessLate(ctx context.Context, f func() error) error {
 	written := make(chan error, 1)
 	go func() { written <- f() }()
@@ -68,8 +68,8 @@ func unlessLate(ctx context.Context, f func() error) error {
 	}
 }
 
-// paid notes that nothing is to be switched off any more. Run writes it down. mu is
-// held.
+// paid removes the pending switch-off of a device. Run writes that to the disk. The caller
+// holds Gate.mu.
 func (g *Gate) paid(d *device) {
 	if _, was := g.due[d.name]; was {
 		g.owes(d.name, nil)
@@ -77,8 +77,8 @@ func (g *Gate) paid(d *device) {
 	}
 }
 
-// runDues writes down what became of what was due, beside the timers: a disk that hangs
-// keeps nothing on.
+// runDues writes changes of pending switch-offs in its own goroutine, so that a hanging disk
+// does not keep a device on.
 func (g *Gate) runDues(ctx context.Context) {
 	for ctx.Err() == nil {
 		var again <-chan time.Time
@@ -94,7 +94,7 @@ func (g *Gate) runDues(ctx context.Context) {
 	g.keepPaid()
 }
 
-// unlessItHangs calls f and waits for it, but not for a disk that hangs.
+// unlessItHangs calls f and waits at most diskTime for it.
 func unlessItHangs(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -112,8 +112,8 @@ func unlessItHangs(f func()) {
 // diskTime is how long an act, and the end of the program, wait for the disk.
 const diskTime = 5 * time.Second
 
-// owesAs has what is due of a device be as it was before it was to be switched on, and
-// was not. mu is held.
+// owesAs restores the pending switch-off of a device after a failed act. The caller holds
+// Gate.mu.
 func (g *Gate) owesAs(d *device) {
 	if g.book == nil {
 		return
@@ -125,7 +125,7 @@ func (g *Gate) owesAs(d *device) {
 	}
 }
 
-// due is when something is to be switched off, as it is written down.
+// due converts a pending switch-off to its record for the disk.
 func (o *off) due(now time.Time) Due {
 	d := Due{At: o.at, On: o.on, Within: o.at.Sub(now)}
 	if o.was {
@@ -134,8 +134,7 @@ func (o *off) due(now time.Time) Due {
 	return d
 }
 
-// keepPaid writes down what has become of what was to be switched off, and reports
-// whether that is so.
+// keepPaid writes the unwritten pending switch-offs and reports success.
 func (g *Gate) keepPaid() (ok bool) {
 	g.mu.Lock()
 	notes := g.notes()
@@ -147,8 +146,8 @@ func (g *Gate) keepPaid() (ok bool) {
 	return true
 }
 
-// owed is when a device that is being started goes off, by what an earlier run has
-// left and by its longest time on; nil if it may stay as it is. mu is held.
+// owed returns when a device that is starting must go off, from the records of earlier runs and
+// its max_on; nil if it may stay as it is. The caller holds Gate.mu.
 func (g *Gate) owed(d *device, s drivers.Switch) *off {
 	now := g.now()
 	o := &off{on: now, sw: s}

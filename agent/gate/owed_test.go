@@ -13,20 +13,20 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// owing is a book in which something is due.
+// owing returns a book with one pending switch-off.
 func owing(device string, d gate.Due) *book {
 	b := &book{}
 	b.kept.Apply(journal.Note{Device: device, Due: &d})
 	return b
 }
 
-// What is on for a time is switched off by the next run where this one has died, once
-// that time is over; no sooner, and nothing else.
+// If a run dies while a device is on for a time, the next run switches it off after that time,
+// no sooner, and switches off nothing else.
 func TestATimeIsKeptOverARestart(t *testing.T) {
 	on := func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }
 	for name, c := range map[string]struct {
 		dev   gate.Device
-		lasts []time.Duration // it was switched on for
+		lasts []time.Duration // requested times on
 		away  time.Duration   // from the death to the next start
 		next  func(*lamp) drivers.Device
 		wall  func() (time.Time, error)
@@ -77,7 +77,7 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 	}
 }
 
-// A device with a timer of its own hears that an earlier run has set it, where that has.
+// The gate reports to a device with its own timer that an earlier run has set it, if it has.
 func TestATimerOfAnEarlierRunIsTold(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, _ *gate.Gate, l *lamp) {
 		for _, left := range []bool{true, false} {
@@ -104,8 +104,8 @@ type keeper struct {
 func (*keeper) SwitchFor(context.Context, bool, time.Duration) error { return nil }
 func (k *keeper) TimerLeft()                                         { k.told = true }
 
-// What an earlier run has left on is told to go off also where it cannot be started,
-// until it has heard.
+// The gate also switches off a device that fails to start, and repeats that until the device
+// takes it.
 func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		now := time.Now()
@@ -123,8 +123,8 @@ func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
 	})
 }
 
-// A disk that was full for a while has what is so once it takes it: what may stay on is
-// not switched off by the next run.
+// A full disk gets the current state once it has space: the next run does not switch off a
+// device that may stay on.
 func TestADiskThatWasFullHearsOfIt(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		kept := &book{}
@@ -141,7 +141,7 @@ func TestADiskThatWasFullHearsOfIt(t *testing.T) {
 	})
 }
 
-// What is to go off again is switched on only where that is written down.
+// The gate switches a device on for a time only if it can record the end.
 func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		g.Keep(&book{err: errors.New("the disk is full")}, nil)
@@ -155,7 +155,7 @@ func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
 	})
 }
 
-// A disk that hangs keeps nothing on.
+// A hanging disk keeps no device on.
 func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		disk := &hanging{}
@@ -173,8 +173,8 @@ func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
 	})
 }
 
-// What a disk that hangs cannot take down is not switched on, and the device is not to
-// blame for that: it goes on being used.
+// While the disk hangs, the gate does not switch a device on for a time. It blames the disk,
+// and the device stays usable.
 func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		disk := &hanging{}
@@ -200,7 +200,7 @@ func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
 	})
 }
 
-// hanging is a book of which nobody hears while hung is locked.
+// hanging is a book that blocks while the test holds hung.
 type hanging struct {
 	book
 	hung sync.Mutex
@@ -208,14 +208,14 @@ type hanging struct {
 
 func (h *hanging) Note(ctx context.Context, notes ...journal.Note) error {
 	for !h.hung.TryLock() {
-		time.Sleep(time.Second) // in the bubble a mutex would keep its time from passing
+		time.Sleep(time.Second) // inside the bubble a mutex would stop its time
 	}
 	h.hung.Unlock()
 	return h.book.Note(ctx, notes...)
 }
 
-// What is not in the configuration any more is due no more, and switches off nothing
-// that is called so later.
+// A device that is no longer in the configuration loses its pending switch-off; a later device
+// with that name does not go off.
 func TestWhatIsGoneIsNotDue(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		kept := owing("fan", gate.Due{At: time.Now(), On: time.Now()})

@@ -9,36 +9,35 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// Pass is the right to carry out one plan on one device, from Enter to Leave.
-// A plan that acts has its device for itself that long; one that steers what the
-// device is at does not wait for that to end.
+// Pass is the right to carry out one plan on one device, from Enter to Leave. A plan that acts
+// holds its device for that time; a plan that steers a running task does not wait for the end
+// of that task.
 type Pass struct {
 	g     *Gate
 	dev   *device
 	order Order
-	held  bool // it has the device for itself
+	held  bool // it holds the device
 
-	asked moment // when the permission was asked for
+	asked moment // when the agent asked for the permission
 	again func(context.Context) (time.Time, error)
 
 	// Guarded by Gate.mu.
 	begun      bool // Begin has written what the next act needs
-	foreseen   bool // it is due that the device goes off, and nothing has switched it on yet
+	foreseen   bool // the switch-off is pending, but no act has switched the device on yet
 	unanswered bool // the device has not answered a command
 
 	left sync.Once
 }
 
-// Enter waits until the device is free and rested, and lets the plan pass if
-// every rule still allows it. A plan that needs a yes must have it (Admit). busy,
-// if it is not nil, is called once where there is something to wait for, with
-// the reason. The error is a *Refusal, or ctx's.
+// Enter waits until the device is free and its minimum interval has passed, and returns a pass
+// if every rule still allows the plan. A plan that needs a confirmation must use Admit. Enter
+// calls busy, unless nil, once with the reason for waiting. The error is a *Refusal or the
+// cause of ctx.
 func (g *Gate) Enter(ctx context.Context, p capabilities.Plan, busy func(string)) (*Pass, error) {
 	return g.Admit(ctx, Order{Plan: p}, busy)
 }
 
-// Admit is Enter for a plan of which is known who has asked for it and what was
-// confirmed.
+// Admit does the same as Enter for a plan with a known requester and confirmation.
 func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, error) {
 	g.mu.Lock()
 	d := g.device(o.Device)
@@ -53,7 +52,7 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 			busy(why)
 		}
 	}
-	if !steers(o.Plan) || o.Command == capabilities.Resume { // the others go to what runs, as a stop does; this sets it moving
+	if !steers(o.Plan) || o.Command == capabilities.Resume { // the other steering plans act at once, as a stop does; Resume starts motion
 		if err := g.awaitTurn(ctx, o, tell); err != nil {
 			return nil, err
 		}
@@ -80,9 +79,9 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 	return pass, nil
 }
 
-// hold makes p the task that has the device. What has waited while somebody stopped or
-// cancelled what the device was at, or switched it off, is refused: he has seen it
-// stand, and knows of nothing behind.
+// hold makes p the task that holds the device. It rejects p if another task stopped, cancelled
+// or switched off the device while p waited: that requester saw the device at rest and did not
+// know of p.
 func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell func(string)) error {
 	breaks := g.breaks(d)
 	select {
@@ -106,8 +105,8 @@ func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell fu
 	return nil
 }
 
-// awaitRest waits until a device that p has may act again. breaks is how often it had
-// been stopped when p came.
+// awaitRest waits until the device that p holds may act again. breaks is the number of stops of
+// the device when p came.
 func (g *Gate) awaitRest(ctx context.Context, d *device, p capabilities.Plan, breaks uint64, tell func(string)) error {
 	for {
 		g.mu.Lock()
@@ -138,9 +137,9 @@ func (g *Gate) awaitRest(ctx context.Context, d *device, p capabilities.Plan, br
 	}
 }
 
-// overtakes reports whether a plan that switches off goes before a task that has the
-// device and only waits for it to have rested. That, and all behind it, is not begun
-// then.
+// overtakes reports whether a plan that switches off goes before a task that holds the device
+// and only waits for its minimum interval. That task, and all tasks behind it, then do not
+// begin.
 func (g *Gate) overtakes(d *device, p capabilities.Plan) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -153,8 +152,8 @@ func (g *Gate) overtakes(d *device, p capabilities.Plan) bool {
 	return true
 }
 
-// Cut notes that what the plan has begun was cancelled: what waits behind it is not
-// begun.
+// Cut records that the requester cancelled the plan after it had begun: the waiting tasks do
+// not begin.
 func (p *Pass) Cut() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
@@ -163,14 +162,14 @@ func (p *Pass) Cut() {
 	}
 }
 
-// breaks is how often somebody has ended what the device was at.
+// breaks returns how often tasks have ended an activity of the device.
 func (g *Gate) breaks(d *device) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return d.breaks
 }
 
-// tryHold makes p the task that has the device, if none has it.
+// tryHold makes p the task that holds the device, if no other task does.
 func (g *Gate) tryHold(d *device, p capabilities.Plan) bool {
 	select {
 	case d.hold <- struct{}{}:
@@ -196,7 +195,7 @@ func (g *Gate) setHolder(d *device, what string) {
 	}
 }
 
-// pass asks every rule once more, now that the device is held.
+// pass checks every rule once more, now that the plan holds the device.
 func (g *Gate) pass(d *device, o Order, held bool) (*Pass, error) {
 	pass := &Pass{g: g, dev: d, order: o, held: held, asked: g.moment()}
 	g.ask()
@@ -222,20 +221,20 @@ func (g *Gate) pass(d *device, o Order, held bool) (*Pass, error) {
 	return pass, nil
 }
 
-// Leave gives the device free. It may be called twice.
+// Leave releases the device. Further calls do nothing.
 func (p *Pass) Leave() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	p.leave()
 }
 
-// leave is Leave with Gate.mu held.
+// leave implements Leave. The caller holds Gate.mu.
 func (p *Pass) leave() {
 	p.left.Do(func() {
 		p.unforesee()
 		if p.held {
 			p.dev.holder, p.dev.active, p.dev.resting = "", false, nil
-			<-p.dev.hold // it is this pass's, so this does not wait
+			<-p.dev.hold // this pass filled it, so the receive does not block
 		}
 	})
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// An obedient planner does what it is told, by whoever tells it. Whatever it
-// plans and claims, and however often, nothing happens outside the envelope.
+// An obedient planner makes every plan that anybody asks for. No plan and no claim of it, at any
+// frequency, has an effect outside the limits.
 //
-// MESSKIT_PLANS is how many plans are tried, MESSKIT_SEED which.
+// MESSKIT_PLANS sets the number of plans, MESSKIT_SEED selects them.
 func TestAnObedientPlanner(t *testing.T) {
 	n, seed := number("MESSKIT_PLANS", 5000), number("MESSKIT_SEED", 27)
 	synctest.Test(t, func(t *testing.T) {
@@ -53,22 +53,22 @@ func number(name string, otherwise int) int {
 	return n
 }
 
-// world knows the envelope by itself, and judges every act by it.
+// world knows the limits independently and judges every act by them.
 type world struct {
 	t       *testing.T
 	r       *rand.Rand
 	g       *gate.Gate
 	things  map[string]*item
-	order   gate.Order // that is under way
+	order   gate.Order // the running order
 	door    float64
 	doorErr error
-	at      []time.Time // of acts that count
+	at      []time.Time // times of acts that count
 	acts    int
 	refused int
 	rules   map[string]int
 }
 
-// item is a device that tells the world what is done to it.
+// item is a device that reports every act to the world.
 type item struct {
 	thing
 	w    *world
@@ -130,7 +130,7 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 
 func pick[T any](w *world, of ...T) T { return of[w.r.IntN(len(of))] }
 
-// plan is anything: some are right, most are not.
+// plan returns a random plan; some are right, most are not.
 func (w *world) plan() capabilities.Plan {
 	p := capabilities.Plan{
 		Device:  pick(w, hostile...),
@@ -154,7 +154,7 @@ func (w *world) plan() capabilities.Plan {
 	return p
 }
 
-// tryPlan lets some time pass and something change, and hands the gate a plan.
+// tryPlan lets some time pass, changes something, and gives the gate a plan.
 func (w *world) tryPlan() {
 	after(pick(w, 0, time.Second, 30*time.Second, 5*time.Minute))
 	w.door, w.doorErr = pick(w, 1.0, 1.0, 0.0, 0.5), pick(w, nil, nil, errors.New("no answer"))
@@ -163,7 +163,7 @@ func (w *world) tryPlan() {
 	w.carryOut(o)
 }
 
-// carryOut does what an executor does with a plan.
+// carryOut behaves as an executor does with a plan.
 func (w *world) carryOut(o gate.Order) {
 	w.order = o
 	_, err := w.g.Judge(w.t.Context(), o)
@@ -215,7 +215,7 @@ func (w *world) note(err error) {
 	}
 }
 
-// judge is the envelope in words of its own.
+// judge checks an act against the limits, independently of the gate.
 func (w *world) judge(i *item, on bool, areas []string) {
 	w.acts++
 	wrong := func(format string, args ...any) {
@@ -229,11 +229,11 @@ func (w *world) judge(i *item, on bool, areas []string) {
 		wrong("it is locked, or dry")
 	}
 	if !on {
-		return // what only switches off is let through elsewhere
+		return // other tests cover switching off
 	}
 	now := time.Now()
 	if w.order.Command != capabilities.Dock {
-		w.at = append(w.at, now) // going home is not counted
+		w.at = append(w.at, now) // docking does not count
 	}
 	moves := slices.Contains([]string{"saw", "vacuum", "mower"}, i.name) || w.order.Risk == capabilities.RiskMotion || w.order.Risk == "harmless"
 	if (moves || i.name == "heater") && w.order.Confirmed != w.order.Digest() {

@@ -28,7 +28,7 @@ func pulse(t *testing.T, g *gate.Gate, l *lamp, d time.Duration) {
 	}
 }
 
-// Two pulses are two, whoever asks for them and when.
+// Two pulses remain two, from any requesters at any times.
 func TestPulsesDoNotRunIntoEachOther(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: 12 * time.Second}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		pulse(t, g, l, 10*time.Second)
@@ -41,7 +41,7 @@ func TestPulsesDoNotRunIntoEachOther(t *testing.T) {
 	})
 }
 
-// What cannot be switched off is no place for a pulse; who waits may go.
+// A pulse cannot begin on a device that stays on; a waiting requester may cancel.
 func TestAPulseWaitsForWhatIsStillOn(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		pulse(t, g, l, time.Second)
@@ -78,7 +78,7 @@ func TestAPulseThatCannotBe(t *testing.T) {
 	})
 }
 
-// A lamp that is to be on for a time may be told another: the last word counts.
+// A later command changes the time of a lamp that is on for a time.
 func TestATimeMayBeChanged(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		turn(t, g, l, true, 10*time.Second)

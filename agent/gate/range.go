@@ -12,19 +12,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Ranges bound the parameters of a device's commands, by command and parameter.
-// Beside a plan's own parameters there is "for", how long a state is to last.
+// Ranges limit the parameters of a device's commands, by command and parameter. In addition to
+// the plan's parameters there is "for", the duration of a state.
 type Ranges map[capabilities.Command]map[string]Bounds
 
-// Bounds of one parameter: numbers in SI units (seconds, for durations), or the
-// words that it may be. What is outside is refused, and never made to fit.
+// Bounds limit one parameter: numbers in SI units (seconds, for durations), or the allowed
+// words. The policy rejects other values and never adjusts them.
 type Bounds struct {
 	Min  *float64 `yaml:"min"`
 	Max  *float64 `yaml:"max"`
 	Only []string `yaml:"only"`
 }
 
-// Validate tells what cannot be.
+// Validate returns an error for invalid bounds.
 func (b Bounds) Validate() error {
 	switch {
 	case len(b.Only) > 0 && (b.Min != nil || b.Max != nil):
@@ -51,9 +51,8 @@ func (b Bounds) String() string {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// withinRange refuses a parameter outside its bounds, and one that is not there:
-// the device would then take a value that nobody has looked at. Switching off
-// needs no parameter.
+// withinRange rejects a parameter outside its bounds, and a missing one: the device would then
+// choose a value that no rule has checked. Switching off needs no parameter.
 func (g *Gate) withinRange(d *device, p capabilities.Plan) error {
 	if !p.Actuates() {
 		return nil
@@ -71,7 +70,7 @@ func (g *Gate) withinRange(d *device, p capabilities.Plan) error {
 	return nil
 }
 
-// parameter is a value of a plan; "for" is how long it will last in seconds.
+// parameter returns a value of a plan; "for" is the duration in seconds.
 func parameter(l Device, p capabilities.Plan, name string) (any, bool) {
 	if name != "for" {
 		return p.Args.Get(name)
@@ -83,7 +82,7 @@ func parameter(l Device, p capabilities.Plan, name string) (any, bool) {
 	return last.Seconds(), last > 0
 }
 
-// outside is why a value is not within the bounds, "" if it is.
+// outside returns why a value is outside the bounds, "" if it is inside.
 func (b Bounds) outside(value any, given bool) string {
 	if !given || value == nil {
 		return "is not given"
@@ -95,7 +94,7 @@ func (b Bounds) outside(value any, given bool) string {
 	switch {
 	case !ok:
 		return fmt.Sprintf("is %v, which is no number", value)
-	case b.Min != nil && !(v >= *b.Min), b.Max != nil && !(v <= *b.Max): // so that NaN is outside
+	case b.Min != nil && !(v >= *b.Min), b.Max != nil && !(v <= *b.Max): // written so that NaN is outside
 		return "is " + decimal(v)
 	}
 	return ""
@@ -114,7 +113,7 @@ func (b Bounds) noneOf(value any) string {
 	return ""
 }
 
-// amount is a number of a plan, whether it was made here or read from JSON.
+// amount returns a number of a plan, from Go or from JSON.
 func amount(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
@@ -130,8 +129,8 @@ func amount(v any) (float64, bool) {
 	return 0, false
 }
 
-// words is a text of a plan, or a list of them; anything else is a word that no
-// bounds know.
+// words returns the text of a plan, or a list of texts. Any other value becomes a word that no
+// bounds contain.
 func words(v any) []string {
 	switch v := v.(type) {
 	case []string:
@@ -146,7 +145,7 @@ func words(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// over are r, and those of def for the commands that r does not name.
+// over returns r, completed by def for commands that r does not name.
 func (r Ranges) over(def Ranges) Ranges {
 	all := maps.Clone(def)
 	if all == nil {

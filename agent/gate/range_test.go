@@ -29,7 +29,7 @@ func TestRange(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		plan capabilities.Plan
-		want string // of the refusal; "" for none
+		want string // text of the rejection; "" for none
 	}{
 		{"the lower end", set(true, 10.0, 0), ""},
 		{"the upper end", set(true, mess.Number("50"), time.Hour), ""},

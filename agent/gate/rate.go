@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Rate is how often something may be done: "20/h". The zero value is no limit.
+// Rate is a maximum frequency, such as "20/h". The zero value means no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -29,7 +29,7 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{n, per}, nil
 }
 
-// maxRate bounds what has to be remembered: some hundred bytes each.
+// maxRate limits the memory of a budget: some hundred bytes per act.
 const maxRate = 10000
 
 // UnmarshalText reads what MarshalText writes.

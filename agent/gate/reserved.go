@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// Reserved tells who has reserved a device, and until when, for a task that
-// somebody else has asked for; ok is false if nobody has. changed is closed when
-// that may have changed.
+// Reserved returns the holder of a reservation of a device by another requester than by, and
+// its end. ok is false if there is none. The source closes changed when that may have changed.
 type Reserved func(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool)
 
-// WithReserved has tasks wait while others have a device reserved.
+// WithReserved makes tasks wait while others have a device reserved.
 func WithReserved(r Reserved) Option { return func(g *Gate) { g.reserved = r } }
 
-// awaitTurn waits until nobody else has the device reserved. What has passed goes
-// on when somebody reserves it then.
+// awaitTurn waits until no other requester has the device reserved. A later reservation does
+// not affect a plan that has passed.
 func (g *Gate) awaitTurn(ctx context.Context, o Order, tell func(string)) error {
 	for {
 		holder, until, changed, ok := g.reserved(o.Device, o.By)
@@ -23,7 +22,7 @@ func (g *Gate) awaitTurn(ctx context.Context, o Order, tell func(string)) error 
 			return nil
 		}
 		tell(fmt.Sprintf("%s is reserved by %s until %s", o.Device, holder, until.UTC().Format(time.RFC3339)))
-		wall, _ := g.wall() // a clock that is not set only changes when it is looked at again
+		wall, _ := g.wall() // an unset clock is only checked again on a change
 		t := time.NewTimer(max(time.Millisecond, until.Sub(wall)))
 		select {
 		case <-t.C:
@@ -37,7 +36,7 @@ func (g *Gate) awaitTurn(ctx context.Context, o Order, tell func(string)) error 
 	}
 }
 
-// unreserved is what a gate knows of reservations that was told nothing.
+// unreserved is the default Reserved: it knows no reservations.
 func unreserved(string, string) (string, time.Time, <-chan struct{}, bool) {
 	return "", time.Time{}, nil, false
 }

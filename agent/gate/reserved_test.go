@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// What others have reserved is waited for, until they let go or their time is over;
-// who has it does not wait.
+// A task waits for the reservations of others until they release them or the time is over; the
+// holder does not wait.
 func TestWhatIsReservedIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed := make(chan struct{})
@@ -52,8 +52,7 @@ func TestWhatIsReservedIsWaitedFor(t *testing.T) {
 	})
 }
 
-// What only ends or holds something does not wait for who has it reserved; what sets
-// it moving again does.
+// Stopping or pausing does not wait for a reservation; resuming does.
 func TestToGoOnWaitsForWhatIsReserved(t *testing.T) {
 	for command, waits := range map[capabilities.Command]bool{
 		capabilities.Pause: false, capabilities.Stop: false, capabilities.Dock: false, capabilities.Resume: true,

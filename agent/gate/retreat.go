@@ -9,10 +9,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Retreat switches the device to its safe level when the plan's own act was cut short:
-// its requester wants it no more, or the program ends. It waits until the driver has
-// come back from that act, asks for no permission, and leaves it to a stop where there
-// is one.
+// Retreat switches the device to its safe level after the plan's own act was cut short: the
+// requester cancelled it, or the program ends. It waits until the driver returns from that act
+// and needs no permission. During a stop it does nothing, because the stop does the same.
 func (p *Pass) Retreat(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
 	c := &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.acting, acts: true}
@@ -24,7 +23,7 @@ func (p *Pass) Retreat(ctx context.Context, s drivers.Switch, on bool) error {
 			return struct{}{}, no
 		}
 		err := s.Switch(ctx, on)
-		if err == nil || errors.Is(err, drivers.ErrMayAct) { // it has answered all, or says that it has not
+		if err == nil || errors.Is(err, drivers.ErrMayAct) { // it has answered all commands, or reports that it has not
 			p.g.mu.Lock()
 			p.unanswered = err != nil
 			p.g.mu.Unlock()
@@ -37,14 +36,13 @@ func (p *Pass) Retreat(ctx context.Context, s drivers.Switch, on bool) error {
 	return err
 }
 
-// Insist has the device told again until it takes its safe level, or is told something
-// else: it could not be told, or did not heed.
+// Insist makes Run repeat the safe level until the device takes it or gets another command.
 func (p *Pass) Insist(s drivers.Switch, on bool) {
 	g, d := p.g, p.dev
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d.off != nil && d.off.wait > 0 {
-		return // it is at it
+		return // repeats are already running
 	}
 	o := &off{at: g.now().Add(firstRetry), on: d.onSince(g.now()), sw: s}
 	if on {
@@ -54,23 +52,23 @@ func (p *Pass) Insist(s drivers.Switch, on bool) {
 	g.ring()
 }
 
-// back is a Switch that is on when it is safe.
+// back adapts a Switch whose safe level is on: switching it off switches it on.
 type back struct{ switched }
 
 type switched = drivers.Switch
 
 func (s back) Switch(ctx context.Context, _ bool) error { return s.switched.Switch(ctx, true) }
 
-// Ends says who switches a device off.
+// Ends describes what switches a device off.
 type Ends struct {
 	Device   string
-	In       time.Duration // until this program does; 0: it does not
-	Own      time.Duration // until the device's own timer does, whatever becomes of this program; 0: it does not
-	Watchdog bool          // a process of its own does where this program cannot
-	Kept     bool          // it stays on where this program ends
+	In       time.Duration // until this program does; 0: never
+	Own      time.Duration // until the device's own timer does, even if this program dies; 0: never
+	Watchdog bool          // the watchdog does if this program cannot
+	Kept     bool          // it stays on when this program ends
 }
 
-// Ends says who switches the device off that this pass is about.
+// Ends returns what will switch off the device of this pass.
 func (p *Pass) Ends() Ends {
 	e := Ends{Device: p.dev.name, In: p.OffIn()}
 	g, d := p.g, p.dev
@@ -88,7 +86,8 @@ func (p *Pass) Ends() Ends {
 	return e
 }
 
-// ends says who will switch a device off that a plan switches on for a time. mu is held.
+// ends returns what will switch off a device that a plan switches on for a time. The caller
+// holds Gate.mu.
 func (g *Gate) ends(d *device, p capabilities.Plan) []Ends {
 	e := Ends{Device: d.name, In: offIn(*d.limits, p)}
 	if e.In == 0 {
@@ -102,7 +101,8 @@ func (g *Gate) ends(d *device, p capabilities.Plan) []Ends {
 	return []Ends{e}
 }
 
-// timerFor is how long the own timer of a device lets it be on; 0: it cannot be set for it.
+// timerFor returns how long the device's own timer lets it be on; 0 if the timer cannot do
+// that.
 func timerFor(a drivers.AutoOff, limit time.Duration) time.Duration {
 	if l, ok := a.(drivers.TimerLength); ok {
 		return l.TimerFor(limit)
@@ -110,8 +110,7 @@ func timerFor(a drivers.AutoOff, limit time.Duration) time.Duration {
 	return limit
 }
 
-// OffIn is how long it is until the device is switched off by itself; 0 where nothing
-// does that.
+// OffIn returns the time until the device goes off automatically; 0 if it does not.
 func (p *Pass) OffIn() time.Duration {
 	g, d := p.g, p.dev
 	g.mu.Lock()

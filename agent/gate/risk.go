@@ -7,13 +7,13 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// mildness is the order of the risk classes, mildest first.
+// mildness lists the risk classes, mildest first.
 var mildness = []capabilities.Risk{
 	capabilities.RiskObserve, capabilities.RiskComfort, capabilities.RiskAppliance,
 	capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible,
 }
 
-// trueRisk refuses a plan that makes little of what the device is.
+// trueRisk rejects a plan with a milder risk class than the device has.
 func (g *Gate) trueRisk(d *device, p capabilities.Plan) error {
 	least := g.cfg.Risks[d.name]
 	says, known := slices.Index(mildness, p.Risk), p.Risk.Known()

@@ -7,19 +7,18 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// rule says why a plan may not pass, or nil. It is called with Gate.mu held.
-// What only reads is stopped by a stop and by a driver that hangs, and by
-// nothing else.
+// rule returns why a plan may not pass, or nil. The caller holds Gate.mu. For a plan that only
+// reads, only a stop and a hanging driver are reasons.
 type rule func(*device, capabilities.Plan) error
 
-// always are the rules that hold from the first look at a plan to each of its
-// acts. Those for the queue before a device (rested, notBusy) and the budgets
-// have their own places, and notDry comes after all.
+// always returns the rules that apply from the first check of a plan to each of its acts. The
+// rules for the device queue (rested, notBusy) and the budgets have their own places, and
+// notDry comes last.
 func (g *Gate) always() []rule {
 	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.leased, g.withinRange, g.withinMaxOn, g.notOff, g.notQuiet, g.interlocked, g.watched}
 }
 
-// first is what the first rule says that says no.
+// first returns the error of the first rule that rejects the plan.
 func first(rules []rule, d *device, p capabilities.Plan) error {
 	for _, rule := range rules {
 		if err := rule(d, p); err != nil {
@@ -52,8 +51,8 @@ func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
 	return &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it may be on for %v at most, and %v were asked for; ask for less", limit, p.For)}
 }
 
-// onSince is since when a device has been on without a break; now if it is off.
-// Gate.mu is held.
+// onSince returns the start of the device's current period on; now if it is off. The caller
+// holds Gate.mu.
 func (d *device) onSince(now time.Time) time.Time {
 	if !d.isOn() || d.off.on.IsZero() {
 		return now
@@ -85,8 +84,8 @@ func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {
 	return &Refusal{Device: d.name, Rule: "quiet_hours", Retry: left, Text: fmt.Sprintf("it rests from %v, and it is %s; ask again in %v", d.limits.QuietHours, now.Format("15:04"), left.Round(time.Minute))}
 }
 
-// rested refuses what comes too soon, for a device that refuses rather than
-// keeps waiting.
+// rested rejects a plan that comes before the minimum interval ends, for a device that rejects
+// instead of waiting.
 func (g *Gate) rested(d *device, p capabilities.Plan) error {
 	rest, why := g.rest(d, p)
 	if rest == 0 || d.limits.Busy != Refuse {
@@ -99,7 +98,7 @@ func (g *Gate) rested(d *device, p capabilities.Plan) error {
 	return &Refusal{Device: d.name, Rule: rule, Retry: rest, Text: fmt.Sprintf("it %s; ask again in %v", why, rest.Round(time.Millisecond))}
 }
 
-// rest is how long a device must still rest before p, and why.
+// rest returns how long a device must still wait before p, and why.
 func (g *Gate) rest(d *device, p capabilities.Plan) (time.Duration, string) {
 	if pulse := g.pulsing(d, p); pulse > 0 {
 		return pulse, "is on for a time, and a pulse begins when it is off"
@@ -110,22 +109,21 @@ func (g *Gate) rest(d *device, p capabilities.Plan) (time.Duration, string) {
 	return max(0, d.limits.MinInterval-g.now().Sub(d.used)), fmt.Sprintf("acts every %v at most", d.limits.MinInterval)
 }
 
-// pulses reports whether a plan switches something on for a time that counts
-// once: two at a time would be one.
+// pulses reports whether a plan switches a device on for a time and counts once: two
+// simultaneous pulses would be one.
 func pulses(p capabilities.Plan) bool {
 	return p.Command == capabilities.SetSwitch && p.Effect == capabilities.Once && p.For > 0 && TurnsOn(p)
 }
 
 const (
-	// settle is how long what is switched off may take for it, and how often it is
-	// looked meanwhile.
+	// settle is the tolerated delay of switching off, and the interval of the checks for it.
 	settle = 50 * time.Millisecond
 	// patience is the longest time that a pulse waits for the one before it.
 	patience = 10 * time.Minute
 )
 
-// pulsing is how long a pulse has to wait until the device is off; 0 where it is,
-// or where waiting does not help.
+// pulsing returns how long a pulse has to wait until the device is off; 0 if it is off, or if
+// waiting does not help.
 func (g *Gate) pulsing(d *device, p capabilities.Plan) time.Duration {
 	if !pulses(p) || !d.isOn() || g.notOff(d, p) != nil {
 		return 0
@@ -133,8 +131,8 @@ func (g *Gate) pulsing(d *device, p capabilities.Plan) time.Duration {
 	return max(settle, d.off.at.Sub(g.now()))
 }
 
-// notOff refuses a pulse of what is on and will not be off soon: until it is told
-// otherwise, for long, or because it cannot be switched off.
+// notOff rejects a pulse of a device that is on and will not be off soon: it has no end, a
+// distant end, or does not switch off.
 func (g *Gate) notOff(d *device, p capabilities.Plan) error {
 	if !pulses(p) || !d.isOn() {
 		return nil
@@ -165,8 +163,8 @@ func busy(d *device, holder string) error {
 	return &Refusal{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", holder)}
 }
 
-// alone reports whether a plan never waits for what its device is at: a print would
-// begin on top of the last one, which somebody has to take off first.
+// alone reports whether a plan never waits for its device: a print would begin on top of the
+// last one, which a person must remove first.
 func alone(p capabilities.Plan) bool { return p.Command == capabilities.Print }
 
 func (g *Gate) notDry(d *device, p capabilities.Plan) error {
@@ -176,8 +174,8 @@ func (g *Gate) notDry(d *device, p capabilities.Plan) error {
 	return &Refusal{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("nothing acts while it is on; otherwise it would now: %s", p.Summary)}
 }
 
-// TurnsOn reports whether a plan may leave its device on: every colour does,
-// every level but 0, and a press that ends too early.
+// TurnsOn reports whether a plan may leave its device on. All colors do, all levels except 0,
+// and a press that ends too early.
 func TurnsOn(p capabilities.Plan) bool {
 	switch p.Command {
 	case capabilities.SetSwitch:
@@ -202,8 +200,8 @@ func turnsOff(p capabilities.Plan) bool {
 	return p.Command == capabilities.Dock || p.Command == capabilities.Pause || p.Command == capabilities.Stop
 }
 
-// steers reports whether a plan is about what its device is at: it would come too
-// late if it waited for the end of that.
+// steers reports whether a plan changes a running task: it would come too late if it waited for
+// the end of that task.
 func steers(p capabilities.Plan) bool {
 	switch p.Command {
 	case capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Dock:
@@ -212,22 +210,22 @@ func steers(p capabilities.Plan) bool {
 	return false
 }
 
-// dark reports whether a plan takes a light to level 0.
+// dark reports whether a plan dims a light to level 0.
 func dark(p capabilities.Plan) bool {
 	level, _ := p.Args.Get("level")
 	percent, known := amount(level)
 	return known && percent == 0
 }
 
-// releases reports whether a plan only takes power away. That is never refused
-// for the sake of safety; with locks and valves off may be the unsafe side, and
-// with what nobody knows the class of.
+// releases reports whether a plan only removes power. The policy never rejects that for safety
+// reasons. Locks and valves are excluded because off may be their unsafe side, and so are
+// devices of unknown class.
 func releases(p capabilities.Plan) bool {
 	return turnsOff(p) && p.Command != capabilities.Dock && p.Risk.Known() &&
 		p.Risk != capabilities.RiskAccess && p.Risk != capabilities.RiskIrreversible
 }
 
-// offIn is how long after p a device is switched off; 0 for never.
+// offIn returns how long after p the gate switches the device off; 0 for never.
 func offIn(l Device, p capabilities.Plan) time.Duration {
 	if !TurnsOn(p) {
 		return 0

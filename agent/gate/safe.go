@@ -13,27 +13,27 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Safe is what came of taking one device to its safe state.
+// Safe is the result of taking one device to its safe state.
 type Safe struct {
 	Device   string
 	State    SafeState
-	Evidence mess.Evidence // how it is known; "" while it is not reached
-	Took     time.Duration // from the call to the driver until this was known
-	Err      string        // why it is not reached, or not known better
+	Evidence mess.Evidence // evidence for it; "" until the device is safe
+	Took     time.Duration // from the call to the driver until the result
+	Err      string        // why it is not safe, or why the evidence is no better
 }
 
-// SafeState is how far a device is.
+// SafeState is the progress of a device to its safe state.
 type SafeState string
 
 // Values of SafeState.
 const (
 	Pending SafeState = "pending" // its driver has not answered yet
 	Reached SafeState = "safe"
-	Unsafe  SafeState = "unsafe" // it is tried again while the stop lasts
+	Unsafe  SafeState = "unsafe" // the gate tries again while the stop lasts
 )
 
-// Safety tells of every device what came of the last stop, by name; nothing
-// before the first.
+// Safety returns the result of the last stop for every device, sorted by name; nothing before
+// the first stop.
 func (g *Gate) Safety() []Safe {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -51,8 +51,8 @@ func (g *Gate) Safety() []Safe {
 	return list
 }
 
-// keepSafe takes every device to its safe state when the gate is stopped, each
-// by itself, and keeps at it until Clear or until ctx ends.
+// keepSafe takes every device to its safe state during a stop, each in its own goroutine, and
+// keeps it there until Clear or the end of ctx.
 func (g *Gate) keepSafe(ctx context.Context) error {
 	var keepers errgroup.Group
 	kept := map[*device]bool{}
@@ -80,7 +80,7 @@ func (g *Gate) keepSafe(ctx context.Context) error {
 	return keepers.Wait()
 }
 
-// stoppedDevices are those to be kept safe now.
+// stoppedDevices returns the devices that must be kept safe now.
 func (g *Gate) stoppedDevices() []*device {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,12 +93,11 @@ func (g *Gate) stoppedDevices() []*device {
 	return list
 }
 
-// keep takes one device to its safe state, and again where that fails, where a
-// call has come back late, where everything is stopped once more, and where it sets
-// out after all for what it had answered before.
+// keep takes one device to its safe state. It repeats that after a failure, after a late call,
+// after another stop, and if the device starts late from an earlier command.
 func (g *Gate) keep(ctx context.Context, d *device) {
 	select {
-	case <-d.again: // this is what it was rung for
+	case <-d.again: // this call answers that signal
 	default:
 	}
 	wait := firstRetry
@@ -124,8 +123,8 @@ func (g *Gate) keep(ctx context.Context, d *device) {
 	}
 }
 
-// maySetOut reports whether a device was told something so shortly ago that it may do
-// it yet: many answer first and act then.
+// maySetOut reports whether a device may still carry out a recent command: many answer first
+// and act later.
 func (g *Gate) maySetOut(d *device) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,7 +132,7 @@ func (g *Gate) maySetOut(d *device) bool {
 	return reads && !d.used.IsZero() && g.now().Sub(d.used) < slowest
 }
 
-// staysSafe reports whether a device that was safe does not say otherwise by now.
+// staysSafe reports whether a safe device still reports no other state.
 func (g *Gate) staysSafe(ctx context.Context, d *device) bool {
 	g.mu.Lock()
 	driver := d.driver
@@ -141,14 +140,12 @@ func (g *Gate) staysSafe(ctx context.Context, d *device) bool {
 	return g.lookSafe(ctx, d, driver, nil).State == Reached
 }
 
-// offFirst is how long switching off may take before the halt is not kept
-// waiting any longer.
+// offFirst is how long the halt waits for switching off.
 const offFirst = 50 * time.Millisecond
 
-// takeToSafety halts a device, past its queues and whatever holds it, and looks
-// whether that has helped. What is on for a time is switched off first, since
-// its safe state may be to stay as it is. A driver that does not answer within
-// StopWithin is told as that, and waited for.
+// takeToSafety halts a device without regard to queues or running tasks and checks the result.
+// It first switches off a device that is on for a time, because its safe state may be keep. It
+// reports a driver that does not answer within StopWithin, and waits for it.
 func (g *Gate) takeToSafety(ctx context.Context, d *device) bool {
 	began := g.now()
 	g.switchOffFirst(ctx, d)
@@ -157,7 +154,7 @@ func (g *Gate) takeToSafety(ctx context.Context, d *device) bool {
 	g.mu.Unlock()
 	c := &call{dev: d, name: "halt"}
 	halted := make(chan error, 1)
-	var group errgroup.Group // a group of one that may have to be left behind
+	var group errgroup.Group // a group of one: the function may return before it
 	group.Go(func() error {
 		_, err := guarded(ctx, c, func(context.Context) (struct{}, error) { return struct{}{}, driver.Halt() })
 		g.cameBack(c)
@@ -183,7 +180,7 @@ func (g *Gate) takeToSafety(ctx context.Context, d *device) bool {
 	}
 }
 
-// switchOffFirst switches off what is on for a time.
+// switchOffFirst switches off a device that is on for a time.
 func (g *Gate) switchOffFirst(ctx context.Context, d *device) {
 	g.mu.Lock()
 	o := d.off
@@ -192,7 +189,7 @@ func (g *Gate) switchOffFirst(ctx context.Context, d *device) {
 		return
 	}
 	done := make(chan struct{})
-	var group errgroup.Group // a group of one that may have to be left behind
+	var group errgroup.Group // a group of one: the function may return before it
 	group.Go(func() error {
 		defer close(done)
 		c := &call{dev: d, name: "switch off", limit: offFirst, line: d.acting}
@@ -212,10 +209,10 @@ func (g *Gate) switchOffFirst(ctx context.Context, d *device) {
 	}
 }
 
-// asItIs is said of what a stop has not touched because its owner has it so.
+// asItIs explains a device that a stop leaves unchanged, because the configuration says so.
 const asItIs = "left as it is, for it has safe: keep; what it does goes on"
 
-// lookSafe asks a device that was halted whether it is safe, where it can tell.
+// lookSafe reads whether a halted device is safe, if it can report that.
 func (g *Gate) lookSafe(ctx context.Context, d *device, driver drivers.Device, err error) Safe {
 	if err != nil {
 		return Safe{State: Unsafe, Err: err.Error()}
@@ -237,7 +234,7 @@ func (g *Gate) lookSafe(ctx context.Context, d *device, driver drivers.Device, e
 	return Safe{State: Reached, Evidence: mess.ReadBack}
 }
 
-// noteSafe keeps what came of a stop for the report, and says it.
+// noteSafe stores the result of a stop for the report and logs it.
 func (g *Gate) noteSafe(d *device, s Safe) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -254,8 +251,8 @@ func (g *Gate) noteSafe(d *device, s Safe) {
 	g.log.Error("not safe", "device", d.name, "took", s.Took, "err", s.Err)
 }
 
-// Hung tells of each device whose driver does not come back what it was called
-// for. Such a device is in quarantine: nothing is asked of it until it does.
+// Hung returns the unfinished call of each device with a hanging driver. Such a device is in
+// quarantine: the gate makes no other call until it returns.
 func (g *Gate) Hung() map[string]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

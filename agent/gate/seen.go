@@ -8,15 +8,14 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Seen is one thing that a device has said of itself. Its quantity is one of a sensor,
-// or on, opening (%), lock, docked, level (%), angle (°) or target (°C); a truth value
-// is 0 or 1.
+// Seen is one reported state of a device. Its quantity is that of a sensor, or on, opening (%),
+// lock, docked, level (%), angle (°) or target (°C); a truth value is 0 or 1.
 type Seen struct {
 	drivers.Reading
-	Told bool // nobody has read it since the device was told so; without a quantity: since it acted
+	Told bool // this is the commanded value, with no reading since; without a quantity: no reading since the last act
 }
 
-// Seen lists what is known of a device, without asking it. Nothing: it was not read.
+// Seen returns the known states of a device without reading it; none if nothing has read it.
 func (g *Gate) Seen(name string) []Seen {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -26,16 +25,16 @@ func (g *Gate) Seen(name string) []Seen {
 	return nil
 }
 
-// Acts is how often this program has begun or ended to make a device act.
+// Acts returns how often this program has begun or ended an act of a device.
 func (g *Gate) Acts(name string) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.device(name).acts
 }
 
-// saw notes readings of a device, in the place of what it said of the same before. acts
-// is how often it had been made to act when it was asked: what was read meanwhile is
-// over. mu is held.
+// saw stores readings of a device in place of older ones of the same quantities. acts is the
+// value of Acts when the reading began; readings from before an act are outdated, and saw drops
+// them. The caller holds Gate.mu.
 func (g *Gate) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
 	if acts != d.acts {
 		return
@@ -56,8 +55,8 @@ func (g *Gate) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
 	}
 }
 
-// acted forgets what was seen of a device when a call of it begins and ends that does
-// more than read. mu is held.
+// acted drops the stored readings when a call that does more than read begins or ends. The
+// caller holds Gate.mu.
 func (g *Gate) acted(c *call) {
 	d := c.dev
 	switch c.line {
@@ -66,7 +65,7 @@ func (g *Gate) acted(c *call) {
 	case d.acting, d.steer:
 		d.seen = []Seen{{drivers.Reading{At: g.now()}, true}}
 	default:
-		d.seen = nil // it was started, or taken to its safe state
+		d.seen = nil // it started, or went to its safe state
 	}
 	d.acts++
 }
@@ -77,7 +76,7 @@ func (g *Gate) begins(c *call) {
 	g.acted(c)
 }
 
-// took notes how a device was told to be that has done what the verb says.
+// took stores the commanded state after a successful act.
 func (p *Pass) took(verb string) {
 	r := drivers.Reading{Unit: "%"}
 	is := func(quantity string, yes bool) {
@@ -119,7 +118,7 @@ func (p *Pass) took(verb string) {
 	p.g.saw(p.dev, p.dev.acts, true, r)
 }
 
-// reads calls a verb that reads, and notes what it says as a quantity.
+// reads calls a reading method and stores its result as a quantity.
 func reads[T any](ctx context.Context, p *Pass, quantity, unit, name string, f func(context.Context) (T, error)) (T, error) {
 	p.g.mu.Lock()
 	acts := p.dev.acts
@@ -131,7 +130,7 @@ func reads[T any](ctx context.Context, p *Pass, quantity, unit, name string, f f
 	return v, err
 }
 
-// said notes v, which readings are told as they are.
+// said stores v; it stores a list of readings unchanged.
 func (p *Pass) said(acts uint64, r drivers.Reading, v any) {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// says is a lamp that can be read.
+// says is a lamp with readback.
 type says bool
 
 func (s says) On(context.Context) (bool, error) { return bool(s), nil }
 
-// What a device has said is known until it acts; then that it was told, until it is
-// read again. Nothing is known of what nobody has read, nor after a start.
+// A reported state is known until the next act; then the commanded state is, until the next
+// reading. A device without readings is unknown, also after a start.
 func TestWhatIsKnownOfADevice(t *testing.T) {
 	is := func(g *gate.Gate, when, quantity string, value float64, told bool) {
 		t.Helper()

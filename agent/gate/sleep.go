@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// Go's timers and durations stand still while the machine is suspended. A permission grows
-// old meanwhile, and the longest time on passes.
+// Go's timers and durations stand still while the machine is suspended, but a permission grows
+// old and the longest time on passes.
 
-// WithSleep has the gate take from slept how long the machine was suspended since boot.
+// WithSleep sets the source of the time that the machine has been suspended since boot.
 func WithSleep(slept func() time.Duration) Option { return func(g *Gate) { g.slept = slept } }
 
-// glance is how long Run waits at most until it looks whether the machine was suspended,
-// while something is to be switched off.
+// glance is the interval at which Run checks for a suspend while a switch-off is pending.
 const glance = 500 * time.Millisecond
 
-// moment is a point in time since which the machine may have slept.
+// moment is a point in time with the suspended time until then.
 type moment struct {
 	at    time.Time
 	slept time.Duration
@@ -28,8 +27,8 @@ func (g *Gate) since(m moment) time.Duration {
 	return g.now().Sub(m.at) + max(0, g.slept()-m.slept)
 }
 
-// wake subtracts the time that the machine has slept from the times at which devices go
-// off. mu is held.
+// wake subtracts the time that the machine has slept from the times at which devices go off.
+// The caller holds Gate.mu.
 func (g *Gate) wake() {
 	d := g.sleeps.Woke()
 	if d == 0 {
@@ -45,7 +44,7 @@ func (g *Gate) wake() {
 	g.ring()
 }
 
-// askAgain asks for a new permission. The machine may be suspended meanwhile.
+// askAgain asks for a new permission. The machine may sleep during the request.
 func (p *Pass) askAgain(ctx context.Context) error {
 	slept := p.g.slept()
 	asked, err := p.again(ctx)

@@ -12,12 +12,12 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 )
 
-// sleeper is a machine that can be suspended.
+// sleeper is a machine that can sleep.
 type sleeper struct{ slept atomic.Int64 }
 
 func (s *sleeper) sleep(d time.Duration) { s.slept.Add(int64(d)) }
 
-// inBedroom is inHouse with a machine that can be suspended, and a guard.
+// inBedroom is inHouse with a machine that can sleep, and a watchdog.
 func inBedroom(t *testing.T, dev gate.Device, story func(*testing.T, *gate.Gate, *lamp, *sleeper, *watch)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func inBedroom(t *testing.T, dev gate.Device, story func(*testing.T, *gate.Gate,
 	})
 }
 
-// A permission does not outlive a sleep of the machine, wherever that comes.
+// A permission does not outlive a sleep of the machine at any point.
 func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 	inBedroom(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp, s *sleeper, _ *watch) {
 		asked := 0
@@ -45,7 +45,7 @@ func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 		pass := enter(t, g, switchPlan(true, 0))
 		defer pass.Leave()
 		at := time.Now()
-		s.sleep(time.Hour) // before the gate hears of the permission
+		s.sleep(time.Hour) // before the gate learns of the permission
 		pass.Permit(at, func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
 		refusal(t, pass.Switch(t.Context(), l, true), "permission", "its lease is over")
 		if no = nil; asked != 1 || l.history() != "" {
@@ -60,7 +60,7 @@ func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 		pass.Permit(time.Now(), func(context.Context) (time.Time, error) {
 			at := time.Now()
 			if asked++; asked == 3 {
-				s.sleep(time.Hour) // while the exchange answers
+				s.sleep(time.Hour) // before the exchange answers
 			}
 			return at, nil
 		})
@@ -71,8 +71,8 @@ func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 	})
 }
 
-// The gate switches a device off at once if its max_on has passed while the machine slept, and
-// tells the guard how long the others may still be on.
+// If max_on has passed while the machine slept, the gate switches the device off at once. It
+// reports to the watchdog how long the others may still be on.
 func TestMaxOnGoesOnWhileTheMachineSleeps(t *testing.T) {
 	inBedroom(t, gate.Device{MaxOn: time.Hour}, func(t *testing.T, g *gate.Gate, l *lamp, s *sleeper, w *watch) {
 		turn(t, g, l, true, 0)
@@ -81,7 +81,7 @@ func TestMaxOnGoesOnWhileTheMachineSleeps(t *testing.T) {
 		if want := "on 1h0m0s, maybe on 9m59.5s"; l.history() != "on 0s" || w.heard() != want {
 			t.Errorf("%s; the guard hears %s, want %s", l.history(), w.heard(), want)
 		}
-		turn(t, g, l, true, 0) // asking again makes it no longer
+		turn(t, g, l, true, 0) // another request does not extend the time
 		s.sleep(9 * time.Minute)
 		after(time.Minute)
 		if want := "on 0s, on 1s, off 1m0s"; l.history() != want {

@@ -9,17 +9,17 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Pause has a device hold what it is at.
+// Pause pauses the device's activity.
 func (p *Pass) Pause(ctx context.Context, d drivers.Pauser) error {
 	return p.does(ctx, capabilities.Pause, "pause", p.dev.limits.Timeout, d.Pause)
 }
 
-// Resume lets it go on.
+// Resume continues the device's activity.
 func (p *Pass) Resume(ctx context.Context, d drivers.Pauser) error {
 	return p.does(ctx, capabilities.Resume, "resume", p.dev.limits.Timeout, d.Resume)
 }
 
-// Stop ends what a device is at. left is what remains for a person to see to.
+// Stop ends the device's activity. left describes the remaining work for a person.
 func (p *Pass) Stop(ctx context.Context, d drivers.Stopper) (left string, err error) {
 	err = p.does(ctx, capabilities.Stop, "stop", p.dev.limits.Timeout, func(ctx context.Context) (err error) {
 		left, err = d.Stop(ctx)
@@ -31,34 +31,33 @@ func (p *Pass) Stop(ctx context.Context, d drivers.Stopper) (left string, err er
 	return left, nil
 }
 
-// Spot cleans the spot where a cleaner stands. progress is called from another
-// goroutine.
+// Spot cleans the spot at the cleaner's position. It calls progress from another goroutine.
 func (p *Pass) Spot(ctx context.Context, d drivers.Spotter, progress func(drivers.Progress)) error {
 	return p.does(ctx, capabilities.CleanSpot, "clean the spot", p.dev.limits.LongTimeout, func(ctx context.Context) error {
 		return d.Spot(ctx, progress)
 	})
 }
 
-// Press sets off a button, a scene or a script. A button that is a line of this
-// machine is on meanwhile, and is watched like everything that is.
+// Press triggers a button, a scene or a script. A button on an output line of this machine is
+// on during the press, and the gate and the watchdog treat it like any device that is on.
 func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
 	s, line := d.(drivers.Switch)
 	if !line {
 		return p.does(ctx, capabilities.Press, "set it off", p.dev.limits.LongTimeout, d.Press)
 	}
 	err := p.does(ctx, capabilities.Press, "press it", p.dev.limits.LongTimeout, func(ctx context.Context) error { return p.switchOn(ctx, s, d.Press) })
-	if err == nil { // it was released
+	if err == nil { // the driver has released it
 		p.g.disarm(p.dev)
 	}
 	return err
 }
 
-// Pressed reads back when the device was set off last.
+// Pressed reads back when the device last fired.
 func (p *Pass) Pressed(ctx context.Context, r drivers.PressReader) (drivers.Pressed, error) {
 	return watch(ctx, p, "read when it was set off", r.Pressed)
 }
 
-// does is an act without an answer, if it is that of the plan.
+// does performs an act without a result, if it is the act of the plan.
 func (p *Pass) does(ctx context.Context, c capabilities.Command, name string, limit time.Duration, f func(context.Context) error) error {
 	if err := p.planned(name, c, true); err != nil {
 		return err
@@ -76,17 +75,17 @@ func (p *Pass) Print(ctx context.Context, d drivers.Printer, file string) (drive
 	return act(ctx, p, "print", p.dev.limits.Timeout, func(ctx context.Context) (drivers.Print, error) { return d.Print(ctx, file) })
 }
 
-// Printing tells how a print stands.
+// Printing reads the state of a print.
 func (p *Pass) Printing(ctx context.Context, d drivers.Printer, one drivers.Print) (drivers.PrintState, error) {
 	return watch(ctx, p, "read state", func(ctx context.Context) (drivers.PrintState, error) { return d.Printing(ctx, one) })
 }
 
-// Working asks whether a device is at work by itself.
+// Working reads whether a device is working on its own.
 func (p *Pass) Working(ctx context.Context, d drivers.Worker) (bool, error) {
 	return watch(ctx, p, "read whether it works", d.Working)
 }
 
-// Changes is closed with the next change that the device notices.
+// Changes returns a channel that the device closes at its next change.
 func (p *Pass) Changes(ctx context.Context, d drivers.Notifier) (<-chan struct{}, error) {
 	return watch(ctx, p, "listen", func(context.Context) (<-chan struct{}, error) { return d.Changes(), nil })
 }
@@ -96,9 +95,9 @@ func (p *Pass) Find(ctx context.Context, d drivers.Printer, file string, since t
 	return watch(ctx, p, "find the print", func(ctx context.Context) (drivers.Print, error) { return d.Find(ctx, file, since) })
 }
 
-// Break ends the print that a pass is about, and GoOn lets it go on: a person has
-// said so in its own thread, or cancelled that. A printer that has not said that it
-// ended it is told again, until it does or is told something else.
+// Break ends the print of a pass: a person has asked for it in its own thread, or has cancelled
+// that thread. If the printer does not acknowledge it, the gate repeats it until the printer
+// does or gets another command.
 func (p *Pass) Break(ctx context.Context, d drivers.Stopper) (left string, err error) {
 	left, err = run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}, d.Stop)
 	if errors.Is(err, drivers.ErrMayAct) {
@@ -109,8 +108,8 @@ func (p *Pass) Break(ctx context.Context, d drivers.Stopper) (left string, err e
 	return left, err
 }
 
-// GoOn is about what waits for a person: the rules are asked again for the plan that
-// it is part of, since the pass may be one that only looks.
+// GoOn resumes a print that waits for a person. It checks the rules for the plan again, since
+// the pass may only be one for reading.
 func (p *Pass) GoOn(ctx context.Context, d drivers.Pauser, plan capabilities.Plan) error {
 	c := &call{dev: p.dev, name: "resume", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}
 	ctx, end := p.g.stoppable(ctx, c)

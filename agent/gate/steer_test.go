@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// mill is at something that another request may pause, resume and stop.
+// mill has an activity that another request may pause, resume and stop.
 type mill struct {
 	gobot.Device
 	did []string
@@ -30,8 +30,8 @@ func steering(c capabilities.Command, risk capabilities.Risk) capabilities.Plan 
 	return capabilities.Plan{Device: "mill", Command: c, Risk: risk, Effect: capabilities.Idempotent, Summary: string(c)}
 }
 
-// What is about a task that is under way passes beside it; standing still is kept
-// back by no rule for safety, and needs no yes; going on is and does.
+// A plan that steers a running task does not wait for it. No safety rule delays a pause or
+// stop, and neither needs a confirmation; resuming is subject to both.
 func TestSteeringPassesBesideATask(t *testing.T) {
 	cfg := gate.DefaultConfig()
 	cfg.Devices = map[string]gate.Device{"mill": {Busy: gate.Refuse}}

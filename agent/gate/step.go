@@ -9,22 +9,21 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// Permit has every act of the pass preceded by a permission that is no older
-// than Fresh: asked is when the one was asked for that there is, and again asks
-// for a new one and returns when it did so. The process may have been stopped
-// for hours between any two acts.
+// Permit makes every act of the pass require a permission no older than Fresh. asked is the
+// time of the request for the current permission; again requests a new one and returns the time
+// of that request. The process may stand still for hours between any two acts.
 func (p *Pass) Permit(asked time.Time, again func(context.Context) (time.Time, error)) {
 	p.asked.at, p.again = asked, again // the machine may have slept since the pass began
 }
 
-// errOld is a look at the world, or a permission, that took too long to count.
+// errOld reports a check of other devices, or a permission, that is too old.
 var errOld = errors.New("it took too long")
 
-// maxLooks is how often a pass looks around before one act.
+// maxLooks limits the checks of other devices before one act.
 const maxLooks = 3
 
-// act calls a verb that changes the world: it looks around, and touches the
-// world if what it has seen is still fresh.
+// act calls a driver method with a physical effect. It checks the conditions first, and acts
+// only while the result is fresh.
 func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
 	if err := p.begin(ctx); err != nil {
 		return v, err
@@ -38,8 +37,7 @@ func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, 
 		"what it depends on could not be looked at and done within %v, %d times; try again when this machine has less to do", Fresh, maxLooks)}
 }
 
-// planned refuses a verb that is not the plan's: the rules have looked at the
-// plan.
+// planned rejects an act other than the plan's, because the rules have checked only the plan.
 func (p *Pass) planned(verb string, c capabilities.Command, args bool) error {
 	if p.order.Command == c && args {
 		return nil
@@ -47,7 +45,7 @@ func (p *Pass) planned(verb string, c capabilities.Command, args bool) error {
 	return &Refusal{Device: p.dev.name, Rule: "plan", Text: fmt.Sprintf("the plan is to %s (%s %v), and not to %s", p.order.Summary, p.order.Command, p.order.Args, verb)}
 }
 
-// areasOf are the areas of a plan to clean; none are all.
+// areasOf returns the areas of a cleaning plan; none means all.
 func areasOf(p capabilities.Plan) any {
 	areas, ok := p.Args.Get("areas")
 	if !ok {
@@ -56,7 +54,7 @@ func areasOf(p capabilities.Plan) any {
 	return areas
 }
 
-// step is one try.
+// step makes one attempt.
 func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
 	c := &call{dev: p.dev, name: name, limit: limit, line: p.line(), acts: true}
 	ctx, end := p.g.stoppable(ctx, c)
@@ -83,8 +81,8 @@ func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration,
 	return v, err
 }
 
-// line is what a call of the pass waits for: the act before it, or, where it is about
-// that act, what else is about it.
+// line returns the lock for a call of the pass: one for acts, another for acts that steer a
+// running task.
 func (p *Pass) line() chan struct{} {
 	if steers(p.order.Plan) {
 		return p.dev.steer
@@ -92,8 +90,8 @@ func (p *Pass) line() chan struct{} {
 	return p.dev.acting
 }
 
-// midway tells an act that a stop has cut short from one that was refused: the
-// driver had been told, and may have done it.
+// midway distinguishes an act that a stop has interrupted from a rejected one: the driver had
+// the command and may have carried it out.
 func (p *Pass) midway(ctx context.Context, name string, err error) error {
 	stop, ok := errors.AsType[*Refusal](context.Cause(ctx))
 	if !ok || !errors.Is(err, stop) {
@@ -102,7 +100,7 @@ func (p *Pass) midway(ctx context.Context, name string, err error) error {
 	return fmt.Errorf("%s: it had been told to %s", p.dev.name, name)
 }
 
-// permitted asks for a new permission where the last one is too old.
+// permitted asks for a new permission if the last one is too old.
 func (p *Pass) permitted(ctx context.Context) error {
 	if p.again == nil || p.g.since(p.asked) <= Fresh {
 		return nil
@@ -117,8 +115,8 @@ func (p *Pass) permitted(ctx context.Context) error {
 	return &Refusal{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange's yes was older than %v, and it does not say it again: %v", Fresh, err)}
 }
 
-// mayAct is the last look before the world is touched. The driver is held, so
-// nothing is waited for between this and the act.
+// mayAct makes the last check before the act. The call already holds the driver's lock, so
+// nothing waits between this and the act.
 func (p *Pass) mayAct(ctx context.Context, looked moment) error {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// A process that was stopped between two acts asks again before the next.
+// A process that stood still between two acts asks again before the next.
 func TestAPermissionDoesNotKeep(t *testing.T) {
 	inHouse(t, gate.Device{}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		var asked int
@@ -40,7 +40,7 @@ func TestAPermissionDoesNotKeep(t *testing.T) {
 	})
 }
 
-// A yes of the exchange that takes longer than it counts is none.
+// A permission that arrives too late does not count.
 func TestAPermissionThatIsOldWhenItComes(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		anOldPermission(t, on)
@@ -64,7 +64,8 @@ func anOldPermission(t *testing.T, on bool) {
 	})
 }
 
-// What is refused at the act is not on, and is not switched off later.
+// An act that the policy rejects at the last check does not happen, and leaves no pending
+// switch-off.
 func TestWhatIsRefusedIsNotOn(t *testing.T) {
 	inHouse(t, gate.Device{MaxOn: time.Minute}, func(t *testing.T, g *gate.Gate, l *lamp) {
 		pass := enter(t, g, switchPlan(true, 0))

@@ -7,10 +7,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Stop cancels all that passes, has Run take every device to its safe state
-// past all queues, and refuses everything until Clear. Stopped once more, it
-// does so once more. It waits for nothing. It is not a safety function: that
-// takes a switch in the wire.
+// Stop cancels all running acts, makes Run take every device to its safe state without regard
+// to queues, and rejects everything until Clear. Another Stop repeats this. Stop does not wait.
+// It is not a safety function: that needs a switch in the wire.
 func (g *Gate) Stop(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -18,7 +17,7 @@ func (g *Gate) Stop(why string) {
 		why = "stopped"
 	}
 	if g.stopped == "" {
-		g.stopped = why // the first reason is the reason
+		g.stopped = why // the first reason stays
 		g.log.Warn("stopped", "err", why)
 	}
 	g.rounds++
@@ -32,7 +31,7 @@ func (g *Gate) Stop(why string) {
 	g.tell()
 }
 
-// Clear ends a Stop. It is for a person at the place, never for the network.
+// Clear resets a stop. Only the local operator may do this, never a network client.
 func (g *Gate) Clear() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -44,22 +43,22 @@ func (g *Gate) Clear() {
 	g.tell()
 }
 
-// Stopped tells why the gate is stopped, "" if it is not.
+// Stopped returns the reason for the stop, "" if there is none.
 func (g *Gate) Stopped() string {
 	why, _ := g.Watch()
 	return why
 }
 
-// Watch tells why the gate is stopped, "" if it is not, and when to ask again:
-// changed is closed when that changes, or what Safety says does.
+// Watch returns the reason for the stop, "" if there is none. The gate closes changed when the
+// reason or the result of Safety changes.
 func (g *Gate) Watch() (why string, changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stopped, g.changed
 }
 
-// Refused is what the gate says to everything while it is stopped; nil if it is
-// not.
+// Refused returns the rejection that applies to everything during a stop; nil if there is no
+// stop.
 func (g *Gate) Refused() *Refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,8 +68,7 @@ func (g *Gate) Refused() *Refusal {
 	return g.stop()
 }
 
-// Rounds is how often the gate was stopped. What was started before the last
-// time has been halted since.
+// Rounds returns the number of stops. Each stop halts the devices that started before it.
 func (g *Gate) Rounds() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,7 +79,7 @@ func (g *Gate) stop() *Refusal {
 	return &Refusal{Rule: "stop", Text: fmt.Sprintf("everything here is stopped (%s) until a person at the place clears it", g.stopped)}
 }
 
-// notStopped is the rule that holds for what only reads as well.
+// notStopped is the one rule that also applies to reading.
 func (g *Gate) notStopped(*device, capabilities.Plan) error {
 	if g.stopped != "" {
 		return g.stop()
@@ -89,8 +87,8 @@ func (g *Gate) notStopped(*device, capabilities.Plan) error {
 	return nil
 }
 
-// meet gives the gate a device, to look at for the sake of others and to stop,
-// and refuses while everything is stopped.
+// meet registers a device for conditions of others and for stops. During a stop it returns a
+// rejection.
 func (g *Gate) meet(d drivers.Device, name string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,20 +98,19 @@ func (g *Gate) meet(d drivers.Device, name string) error {
 	return g.notStopped(dev, capabilities.Plan{})
 }
 
-// cameBackLate has a device made safe once more, where a call that began before
-// the stop has come back after it: nobody knows what it has done last. mu is
-// held.
+// cameBackLate requests the safe state again if a call from before the stop returns after it:
+// its last effect is unknown. The caller holds Gate.mu.
 func (g *Gate) cameBackLate(c *call) {
 	if c.acts && g.stopped != "" {
 		c.dev.makeSafe()
 	}
 }
 
-// tell tells those who Watch. mu is held.
+// tell wakes the callers of Watch. The caller holds Gate.mu.
 func (g *Gate) tell() {
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-// makeSafe rings whoever keeps the device safe, now or when he begins.
+// makeSafe wakes the goroutine that keeps the device safe, now or at its start.
 func (d *device) makeSafe() { ring(d.again) }

@@ -18,17 +18,17 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// machine is a device that notes what was done to it and when, in fake time.
+// machine is a device that records each call and its time, in fake time.
 type machine struct {
 	mu     sync.Mutex
 	began  time.Time
 	log    []string
 	on     bool
 	fails  int           // how many of the next halts fail
-	hangs  bool          // a halt does not end before the story does
-	hang   chan struct{} // closed at its end
-	slow   time.Duration // a switch takes so long, whatever ctx says
-	starts time.Duration // so does a start, which switches it on
+	hangs  bool          // a halt does not end before the test does
+	hang   chan struct{} // closed at the end of the test
+	slow   time.Duration // duration of a switch, even after ctx has ended
+	starts time.Duration // duration of a start, which switches it on
 }
 
 var _ drivers.Device = (*machine)(nil)
@@ -79,7 +79,7 @@ func (m *machine) Switch(_ context.Context, on bool) error {
 	return nil
 }
 
-// honest is a machine that can tell whether it is safe.
+// honest is a machine that can report whether it is safe.
 type honest struct{ *machine }
 
 func (h honest) Safe(context.Context) (bool, error) {
@@ -88,17 +88,17 @@ func (h honest) Safe(context.Context) (bool, error) {
 	return !h.on, nil
 }
 
-// liar is one whose halt does not help.
+// liar is a machine whose halt has no effect.
 type liar struct{ *machine }
 
 func (liar) Safe(context.Context) (bool, error) { return false, nil }
 
-// kept is one that stays as it is when it is halted, and says of itself that this is safe.
+// kept is a machine that keeps its state at a halt and reports that as safe.
 type kept struct{ honest }
 
 func (kept) Keeps() bool { return true }
 
-// inShop runs a story with started devices, in a bubble of fake time.
+// inShop runs a test with started devices, in a bubble of fake time.
 func inShop(t *testing.T, devices map[string]drivers.Device, story func(*testing.T, *gate.Gate)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func bare(d drivers.Device) *machine {
 	return d.(*machine)
 }
 
-// Of what a stop leaves as it is nobody says that it is safe by its own word.
+// For a device that a stop leaves unchanged, the report does not claim evidence of safety.
 func TestAStopSaysWhatItLeaves(t *testing.T) {
 	inShop(t, map[string]drivers.Device{"kiln": kept{honest{&machine{}}}}, func(t *testing.T, g *gate.Gate) {
 		g.Stop("smoke")
@@ -178,7 +178,7 @@ func TestAStopTakesEveryDeviceToSafety(t *testing.T) {
 		after(time.Second)
 		g.Stop("the cat is in the way")
 		synctest.Wait()
-		// One that hangs delays nobody, and that it is not known yet is said.
+		// A hanging device delays no other, and the report shows it as pending.
 		expect(t, "at once", report(g), "dumb safe acknowledged 0s\nhung pending  0s\nlamp safe read_back 0s\nwrong unsafe  0s it was halted, but reads back as not safe; switch it off by hand")
 		expect(t, "the lamp", lamp.history(), "halted 1s")
 		_, err := g.Check(planFor("lamp"))
@@ -224,14 +224,14 @@ func TestAHaltThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
-// What a driver does after the stop, because it does not obey, is undone.
+// The gate undoes the late effect of a driver that ignored the stop.
 func TestACallThatComesBackLateIsUndone(t *testing.T) {
 	m := &machine{slow: 3 * time.Second}
 	starting := &machine{starts: 4 * time.Second}
 	inShop(t, map[string]drivers.Device{"lamp": m, "starting": starting}, func(t *testing.T, g *gate.Gate) {
 		pass := enter(t, g, planFor("lamp"))
 		var both sync.WaitGroup
-		both.Go(func() { _ = pass.Switch(t.Context(), m, true) })          // comes back as it likes
+		both.Go(func() { _ = pass.Switch(t.Context(), m, true) })          // returns at any time
 		both.Go(func() { _ = g.Start(t.Context(), starting, "starting") }) // so does this
 		after(time.Second)
 		g.Stop("too late")
@@ -246,8 +246,8 @@ func TestACallThatComesBackLateIsUndone(t *testing.T) {
 	})
 }
 
-// What has answered first, and acts after it was read as safe, is halted again; what
-// was told nothing lately is not asked.
+// The gate halts a device again if it answers first and acts after it was safe; it does not
+// check a device without a recent command.
 func TestWhatSetsOutAfterAStop(t *testing.T) {
 	m := honest{&machine{}}
 	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *gate.Gate) {
@@ -271,11 +271,11 @@ func TestWhatSetsOutAfterAStop(t *testing.T) {
 	})
 }
 
-// What is on for a time is switched off, whatever its safe state is.
+// A stop switches off a device that is on for a time, whatever its safe state.
 func TestWhatIsOnForATimeIsSwitchedOff(t *testing.T) {
 	timed, untimed := &machine{}, &machine{}
 	inShop(t, map[string]drivers.Device{"timed": timed, "untimed": untimed}, func(t *testing.T, g *gate.Gate) {
-		after(2 * time.Hour) // what the start has begun is over
+		after(2 * time.Hour) // the call that began at the start is over
 		for name, m := range map[string]*machine{"timed": timed, "untimed": untimed} {
 			pass := enter(t, g, planFor(name))
 			if err := pass.Switch(t.Context(), m, true); err != nil {
@@ -290,7 +290,7 @@ func TestWhatIsOnForATimeIsSwitchedOff(t *testing.T) {
 	})
 }
 
-// A device that is met while everything is stopped is halted, not started.
+// A device that appears during a stop is halted, not started.
 func TestMetWhileStopped(t *testing.T) {
 	m := &machine{starts: time.Hour}
 	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *gate.Gate) {
@@ -301,7 +301,7 @@ func TestMetWhileStopped(t *testing.T) {
 	})
 }
 
-// Under load every device is safe at once: queues and holds count for nothing.
+// Under load every device is safe at once: queues and running tasks cause no delay.
 func TestAStopUnderLoad(t *testing.T) {
 	devices := map[string]drivers.Device{}
 	for i := range 50 {

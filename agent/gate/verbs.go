@@ -9,12 +9,11 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Verbs that act end with their ctx and in a Stop. Verbs that read go on in a
-// Stop: one may still look at what has become of the device.
+// Acts end with their ctx and at a Stop. Reading continues during a Stop, so that a client may
+// still check the state of a device.
 
-// Switch turns the device on or off. What is on is switched off by Run when its
-// time is over, by the guard if this program cannot, and by the device itself
-// where it has a timer.
+// Switch turns the device on or off. Run switches it off when its time is over, the watchdog if
+// this program cannot, and the device itself if it has a timer.
 func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
 	if err := p.planned(name, capabilities.SetSwitch, !on || TurnsOn(p.order.Plan)); err != nil && p.order.Command != capabilities.Toggle {
@@ -32,14 +31,14 @@ func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 	return err
 }
 
-// Lamp is a light that can be more than on and off.
+// Lamp is a light with a brightness.
 type Lamp interface {
 	drivers.Switch
 	drivers.Dimmer
 }
 
-// Dim sets how bright a light is, in percent. One that is made to shine goes off
-// as if it had been switched on.
+// Dim sets the brightness of a light, in percent. A level above 0 switches it on, with the same
+// limits as Switch.
 func (p *Pass) Dim(ctx context.Context, l Lamp, percent float64) error {
 	level, fixed := p.order.Args.Get("level")
 	is, known := amount(level)
@@ -58,13 +57,13 @@ func (p *Pass) Dim(ctx context.Context, l Lamp, percent float64) error {
 	return err
 }
 
-// Painted is a light with colours.
+// Painted is a light with colors.
 type Painted interface {
 	drivers.Switch
 	drivers.Tinter
 }
 
-// Tint gives a light a colour, and so switches it on.
+// Tint sets the color of a light and switches it on.
 func (p *Pass) Tint(ctx context.Context, l Painted, c drivers.Colour) error {
 	colour, _ := p.order.Args.Get("colour")
 	if err := p.planned("tint", capabilities.Tint, colour == c.String()); err != nil {
@@ -76,14 +75,13 @@ func (p *Pass) Tint(ctx context.Context, l Painted, c drivers.Colour) error {
 	return err
 }
 
-// Warm is a light whose white may be warm or cold.
+// Warm is a light with an adjustable color temperature.
 type Warm interface {
 	drivers.Switch
 	drivers.Warmer
 }
 
-// Warm sets the colour temperature of a light's white, in kelvin, and so switches it
-// on.
+// Warm sets the color temperature of a light, in kelvin, and switches it on.
 func (p *Pass) Warm(ctx context.Context, l Warm, kelvin float64) error {
 	_, changes := p.order.Args.Get("change")
 	if err := p.planned("set the white", capabilities.Warm, changes || p.says("kelvin", kelvin)); err != nil {
@@ -102,12 +100,12 @@ func (p *Pass) says(key string, value float64) bool {
 	return known && is == value
 }
 
-// Warmth reads back the colour temperature of the device, in kelvin.
+// Warmth reads back the color temperature of the device, in kelvin.
 func (p *Pass) Warmth(ctx context.Context, r drivers.WarmthReader) (float64, error) {
 	return watch(ctx, p, "read the white", r.Warmth)
 }
 
-// TurnTo turns something to an angle, in degrees.
+// TurnTo turns a device to an angle, in degrees.
 func (p *Pass) TurnTo(ctx context.Context, t drivers.Turner, degrees float64) error {
 	if err := p.planned("turn", capabilities.TurnTo, p.says("angle", degrees)); err != nil {
 		return err
@@ -118,17 +116,17 @@ func (p *Pass) TurnTo(ctx context.Context, t drivers.Turner, degrees float64) er
 	return err
 }
 
-// Angle reads back to what angle the device is turned.
+// Angle reads back the angle of the device, in degrees.
 func (p *Pass) Angle(ctx context.Context, r drivers.AngleReader) (float64, error) {
 	return reads(ctx, p, "angle", "°", "read angle", r.Angle)
 }
 
-// EstimatedOpening is how far open the device is, as it reckons.
+// EstimatedOpening returns the device's own estimate of its opening, in percent.
 func (p *Pass) EstimatedOpening(ctx context.Context, e drivers.OpeningEstimator) (float64, error) {
 	return watch(ctx, p, "read opening", e.EstimatedOpening)
 }
 
-// SetTarget sets the temperature that a thermostat keeps, in °C.
+// SetTarget sets the target temperature of a thermostat, in °C.
 func (p *Pass) SetTarget(ctx context.Context, t drivers.Thermostat, celsius float64) error {
 	if err := p.planned("set the temperature", capabilities.SetTemperature, p.says("temperature", celsius)); err != nil {
 		return err
@@ -139,22 +137,22 @@ func (p *Pass) SetTarget(ctx context.Context, t drivers.Thermostat, celsius floa
 	return err
 }
 
-// Target reads back which temperature the device is to keep, in °C.
+// Target reads back the target temperature, in °C.
 func (p *Pass) Target(ctx context.Context, r drivers.TargetReader) (float64, error) {
 	return reads(ctx, p, "target", "°C", "read the temperature", r.Target)
 }
 
-// Level reads back how bright the device is.
+// Level reads back the brightness of the device, in percent.
 func (p *Pass) Level(ctx context.Context, r drivers.LevelReader) (float64, error) {
 	return reads(ctx, p, "level", "%", "read level", r.Level)
 }
 
-// Colour reads back which colour the device has.
+// Colour reads back the color of the device.
 func (p *Pass) Colour(ctx context.Context, r drivers.ColourReader) (drivers.Colour, error) {
 	return watch(ctx, p, "read colour", r.Colour)
 }
 
-// Clean cleans areas. progress is called from another goroutine.
+// Clean cleans areas. It calls progress from another goroutine.
 func (p *Pass) Clean(ctx context.Context, c drivers.Cleaner, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	planned := words(areasOf(p.order.Plan))
 	if err := p.planned("clean", capabilities.Clean, slices.Equal(planned, areas)); err != nil {
@@ -165,7 +163,7 @@ func (p *Pass) Clean(ctx context.Context, c drivers.Cleaner, areas []string, pro
 	})
 }
 
-// Dock sends a cleaner home.
+// Dock sends a cleaner to its dock.
 func (p *Pass) Dock(ctx context.Context, c drivers.Cleaner) error {
 	if err := p.planned("dock", capabilities.Dock, true); err != nil {
 		return err
@@ -176,17 +174,17 @@ func (p *Pass) Dock(ctx context.Context, c drivers.Cleaner) error {
 	return err
 }
 
-// Open opens something.
+// Open opens a cover, a door or a valve.
 func (p *Pass) Open(ctx context.Context, o drivers.Opener) error {
 	return p.moves(ctx, "open", capabilities.Open, p.dev.limits.LongTimeout, o.Open)
 }
 
-// Shut closes something.
+// Shut closes a cover, a door or a valve.
 func (p *Pass) Shut(ctx context.Context, o drivers.Opener) error {
 	return p.moves(ctx, "close", capabilities.Shut, p.dev.limits.LongTimeout, o.Shut)
 }
 
-// OpenTo opens something part of the way, in percent.
+// OpenTo opens a cover to a position, in percent.
 func (p *Pass) OpenTo(ctx context.Context, o drivers.Positioner, percent float64) error {
 	if err := p.planned("open", capabilities.OpenTo, p.says("opening", percent)); err != nil {
 		return err
@@ -197,17 +195,17 @@ func (p *Pass) OpenTo(ctx context.Context, o drivers.Positioner, percent float64
 	return err
 }
 
-// Lock locks something.
+// Lock locks a lock.
 func (p *Pass) Lock(ctx context.Context, l drivers.Locker) error {
 	return p.moves(ctx, "lock", capabilities.Lock, p.dev.limits.Timeout, l.Lock)
 }
 
-// Unlock unlocks something.
+// Unlock unlocks a lock.
 func (p *Pass) Unlock(ctx context.Context, l drivers.Locker) error {
 	return p.moves(ctx, "unlock", capabilities.Unlock, p.dev.limits.Timeout, l.Unlock)
 }
 
-// moves is a verb without arguments that acts.
+// moves performs an act without arguments.
 func (p *Pass) moves(ctx context.Context, name string, c capabilities.Command, limit time.Duration, f func(context.Context) error) error {
 	if err := p.planned(name, c, true); err != nil {
 		return err
@@ -216,12 +214,12 @@ func (p *Pass) moves(ctx context.Context, name string, c capabilities.Command, l
 	return err
 }
 
-// Opening reads back how far open the device is.
+// Opening reads back the opening of the device, in percent.
 func (p *Pass) Opening(ctx context.Context, r drivers.OpeningReader) (float64, error) {
 	return reads(ctx, p, "opening", "%", "read opening", r.Opening)
 }
 
-// Locked reads back whether the device is locked.
+// Locked reads back whether the lock reports locked.
 func (p *Pass) Locked(ctx context.Context, r drivers.LockReader) (bool, error) {
 	return reads(ctx, p, "lock", "", "read lock", r.Locked)
 }
@@ -236,7 +234,7 @@ func (p *Pass) AtRest(ctx context.Context, r drivers.RestReader) (bool, error) {
 	return watch(ctx, p, "read whether it stands still", r.AtRest)
 }
 
-// Photo takes a picture.
+// Photo captures an image.
 func (p *Pass) Photo(ctx context.Context, c drivers.Photographer) (drivers.Photo, error) {
 	return watch(ctx, p, "photo", c.Photo)
 }
@@ -256,12 +254,12 @@ func (p *Pass) Read(ctx context.Context, s drivers.Sensor) ([]drivers.Reading, e
 	return reads(ctx, p, "", "", "read", s.Read)
 }
 
-// Observe asks what the device knows to be there.
+// Observe reads the items that the device recognizes.
 func (p *Pass) Observe(ctx context.Context, o drivers.Observer) (drivers.Observation, error) {
 	return watch(ctx, p, "observe", o.Observe)
 }
 
-// watch calls a verb that reads.
+// watch calls a reading method.
 func watch[T any](ctx context.Context, p *Pass, name string, f func(context.Context) (T, error)) (T, error) {
 	p.g.mu.Lock()
 	err := p.g.notHung(p.dev, p.order.Plan)

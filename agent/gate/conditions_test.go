@@ -80,7 +80,7 @@ func TestRequires(t *testing.T) {
 		{"no answer", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { return nil, errors.New("no answer") }}, "nobody knows: no answer; look at door"},
 		{"nothing", need("nobody"), &sensor{read: func() ([]drivers.Reading, error) { return nil, nil }}, "nobody knows"},
 		{"a sensor that dies", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { panic("boom") }}, "nobody knows"},
-		{"no sensor", need("closed"), thing{}, "has none of the sensors of its template"},
+		{"no sensor", need("closed"), thing{}, "it measures nothing"},
 		{"no reader", need("on"), plug{lamp: &lamp{}}, "it cannot tell whether it is on"},
 		{"not there", need("closed"), nil, "it is not started"},
 		{"old", need("closed"), &sensor{read: aged(61 * time.Second)}, "is 1m1s old, and may be 1m0s (max_age)"},

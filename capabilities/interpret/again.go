@@ -6,36 +6,17 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 // maxTimes is how often one request may have a thing done.
 const maxTimes = 20
 
-// often is a number of times at word i: "twice", "three times". end is i if there is
-// none.
-func (x *request) often(i int) (end, n int) {
-	w := x.Words()
-	end = i
-	w.Repeats.Each(x.Tokens, i, func(to, times int) { end, n = to, times })
-	w.EachCount(x.Tokens, i, func(to, count int) {
-		if k := w.TimesOver.Longest(x.Tokens, to); k > 0 {
-			end, n = to+k, count
-		}
-	})
-	return end, n
-}
-
-// howOften reports whether a number of times begins at word i.
-func (x *request) howOften(i int) bool {
-	end, _ := x.often(i)
-	return end > i
-}
-
 // repeated reads an order that is to be done a number of times, as a plan of as many
 // steps. What twice is as once, or cannot follow itself, is refused.
 func (x *request) repeated() (capabilities.Outcome, bool) {
 	for i := 1; i < len(x.Tokens); i++ {
-		end, n := x.often(i)
+		end, n := timeexpr.ReadTimes(&x.Utterance, i)
 		if end == i || x.IsName(i) {
 			continue
 		}

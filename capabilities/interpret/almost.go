@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 // maxLost is how many words a text may have that are not understood and still
@@ -77,8 +77,8 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 			}
 		}
 	}
-	for end := from; end >= 2 && !x.valued(end); end-- {
-		if x.numbered(end) {
+	for end := from; end >= 2 && !frame.HasValue(&x.Utterance, end); end-- {
+		if frame.HasNumber(&x.Utterance, end) {
 			break
 		}
 		if out, ok := again(all[:end:end], []string{lexicon.Join(all[end:])}, 0); ok {
@@ -117,65 +117,16 @@ func (x *request) hasOrder() bool {
 	}
 	order, thing := false, false
 	for i, t := range x.Tokens {
-		if x.opposed(i) {
+		if frame.HasOpposites(&x.Utterance, i) {
 			return false
 		}
-		if w.Negations.Longest(x.Tokens, i) > 0 || w.Reported.Longest(x.Tokens, i) > 0 || x.repeats(i) {
+		if w.Negations.Longest(x.Tokens, i) > 0 || w.Reported.Longest(x.Tokens, i) > 0 || timeexpr.Recurs(&x.Utterance, i) {
 			return false
 		}
 		order = order || c.Frames.OrderWords[t.Folded] || c.Frames.ActWords[t.Folded]
 		thing = thing || x.r.Names.Words[t.Folded] || c.Frames.NamingWords[t.Folded]
 	}
 	return order && thing
-}
-
-// opposed reports whether word i says two things of which only one can be: "on and
-// off", "up or down".
-func (x *request) opposed(i int) bool {
-	l := &x.r.Catalog.Frames
-	either := i + 2
-	if either >= len(x.Tokens) || x.Words().Joining.Longest(x.Tokens, i+1) == 0 && x.Tokens[i+1].Text != "or" {
-		return false
-	}
-	says := func(i int) (all catalog.Feature) {
-		l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) {
-			if end == i+1 {
-				all |= s
-			}
-		})
-		return all
-	}
-	a, b := says(i), says(either)
-	for _, pair := range [][2]string{{"on", "off"}, {"up", "down"}} {
-		one, other := l.Bits[pair[0]], l.Bits[pair[1]]
-		if a.Has(one) && b.Has(other) || a.Has(other) && b.Has(one) {
-			return true
-		}
-	}
-	return false
-}
-
-// valued reports whether a colour or a level stands at word i or behind it: that is
-// another than what was read, and not beside it.
-func (x *request) valued(i int) bool {
-	l := &x.r.Catalog.Frames
-	for ; i < len(x.Tokens); i++ {
-		if l.Colors.Longest(x.Tokens, i) > 0 || l.Levels.Longest(x.Tokens, i) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// numbered reports whether the words before word i are a number: of what stands behind it
-// nobody knows then whether it counts that.
-func (x *request) numbered(i int) bool {
-	for from := max(0, i-3); from < i; from++ {
-		if x.Words().CardinalEnd(x.Tokens, from) == i && (i == len(x.Tokens) || !x.Tokens[i].Pause) {
-			return true
-		}
-	}
-	return false
 }
 
 // remark parts an order from what is said beside it, behind a comma or a full stop, and
@@ -191,7 +142,7 @@ func (x *request) remark() (order []lexicon.Token, said string) {
 			return !x.commands(tokens) || x.r.describes(lexicon.Join(tokens), &capabilities.Plan{Risk: capabilities.RiskComfort})
 		}
 		switch {
-		case x.opens(i) && tells(before):
+		case frame.OpensOrder(&x.Utterance, i) && tells(before):
 			return behind, lexicon.Join(before)
 		case x.commands(before) && tells(behind):
 			return before, lexicon.Join(behind)
@@ -232,7 +183,7 @@ func (x *request) commands(tokens []lexicon.Token) bool {
 	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
 	l, w := &x.r.Catalog.Frames, x.Words()
 	for i, t := range tokens {
-		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] && x.r.Catalog.Context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || y.dated(i) || y.howOften(i) ||
+		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] && x.r.Catalog.Context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || timeexpr.IsDated(&y.Utterance, i) || timeexpr.BeginsTimes(&y.Utterance, i) ||
 			w.CardinalEnd(tokens, i) > i || l.Colors.Longest(tokens, i) > 0 || l.Levels.Longest(tokens, i) > 0 {
 			return true
 		}
@@ -343,23 +294,11 @@ const maxAlmost = 20
 // anyForeign reports whether there is a condition or a time in the text.
 func (x *request) anyForeign() bool {
 	for i := range x.Tokens {
-		if x.foreign(i) {
+		if timeexpr.IsForeign(&x.Utterance, i) {
 			return true
 		}
 	}
 	return false
-}
-
-// foreign reports whether a condition or a time begins at word i, which nobody
-// here can keep.
-func (x *request) foreign(i int) bool {
-	return !x.IsName(i) && (x.Words().Conditionals.Longest(x.Tokens, i) > 0 || x.dated(i))
-}
-
-// dated reports whether a time begins at word i. What cannot be kept of those is
-// told better than asked.
-func (x *request) dated(i int) bool {
-	return x.BeginsTime(i) || x.BeginsTime(i+1) && x.Words().Clock.Longest(x.Tokens, i) > 0 || x.Lasting(i).End > 0
 }
 
 // strangeFrom is the first word that is not understood, or cannot be kept; 0 if
@@ -368,7 +307,7 @@ func (x *request) strangeFrom() (i int, kept bool) {
 	for i, t := range x.Tokens {
 		switch {
 		case x.IsName(i):
-		case x.dated(i):
+		case timeexpr.IsDated(&x.Utterance, i):
 			return 0, false
 		case x.Words().Conditionals.Longest(x.Tokens, i) > 0, !x.r.KnowsWord(t):
 			if i >= 2 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/reply"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -12,13 +13,13 @@ import (
 // the question's field, and else what is said beside it. An answer that fits
 // nothing, or is limited by what is said beside it, repeats the question; one
 // that says stop withdraws the request.
-func (r *Interpreter) Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
+func (r *Interpreter) Answer(q capabilities.Question, answers mess.Object, text string, req mess.Request) capabilities.Outcome {
 	var raw any = text
-	if v, ok := reply.Get(q.Field); ok {
+	if v, ok := answers.Get(q.Field); ok {
 		raw = v
 	}
-	p := r.picker(q, req)
-	picked := p.pick(raw)
+	p := reply.NewMatcher(&r.Home, q, req)
+	picked := p.Pick(raw)
 	if raw != any(text) && r.Catalog.SaysStop(text) {
 		raw, picked = text, nil
 	} else if raw != any(text) && r.limitsAny(text) {
@@ -28,7 +29,7 @@ func (r *Interpreter) Answer(q capabilities.Question, reply mess.Object, text st
 		switch said, _ := raw.(string); {
 		case r.Catalog.TakesBack(said):
 			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the requester took it back; nothing is done"}}
-		case p.takesNone(said):
+		case p.TakesNone(said):
 			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "none of them is meant; nothing is done"}}
 		}
 		again := q

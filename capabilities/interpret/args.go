@@ -6,7 +6,9 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/reply"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -22,18 +24,18 @@ func unmeasured(n float64) string {
 }
 
 // argsOf are the parameters that a frame and the words give.
-func (x *request) argsOf(f *catalog.Frame, so framed) mess.Object {
+func (x *request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
 	l := &x.r.Catalog.Frames
 	var o mess.Object
 	if by := f.Change; by != 0 {
 		switch {
-		case so.signals.Has(l.Bits[catalog.DifferenceFeature]) && by < 0:
-			by = -so.level
-		case so.signals.Has(l.Bits[catalog.DifferenceFeature]):
-			by = so.level
-		case so.signals.Has(l.Bits["bit"]):
+		case so.Signals.Has(l.Bits[catalog.DifferenceFeature]) && by < 0:
+			by = -so.Level
+		case so.Signals.Has(l.Bits[catalog.DifferenceFeature]):
+			by = so.Level
+		case so.Signals.Has(l.Bits["bit"]):
 			by /= 2
-		case so.signals.Has(l.Bits["lots"]):
+		case so.Signals.Has(l.Bits["lots"]):
 			by *= 2
 		}
 		o = o.Set("change", by)
@@ -41,23 +43,20 @@ func (x *request) argsOf(f *catalog.Frame, so framed) mess.Object {
 	switch {
 	case f.Level != 0:
 		o = o.Set("level", f.Level)
-	case so.signals.Has(l.Bits[catalog.LevelFeature]) && f.Of.Command == capabilities.Dim:
-		o = o.Set("level", so.level)
+	case so.Signals.Has(l.Bits[catalog.LevelFeature]) && f.Of.Command == capabilities.Dim:
+		o = o.Set("level", so.Level)
 	}
-	if so.colour != "" && f.Of.Command == capabilities.Tint {
-		o = o.Set("colour", so.colour)
+	if so.Colour != "" && f.Of.Command == capabilities.Tint {
+		o = o.Set("colour", so.Colour)
 	}
 	return o
 }
-
-// amountField is the field of a question whether an amount is how much, or by how much.
-const amountField = "amount"
 
 // byOrTo asks whether an amount is how much, or by how much, and puts it in.
 func (x *request) byOrTo(rd *reading) (capabilities.Outcome, bool) {
 	percent := lexicon.DecimalText(math.Abs(rd.number)) + " percent"
 	options := []string{"to " + percent, "by " + percent}
-	q := capabilities.Question{Field: amountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, lexicon.OrList(options)), Options: options}
+	q := capabilities.Question{Field: reply.AmountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, lexicon.OrList(options)), Options: options}
 	picked, out, ok := x.ask(q)
 	switch {
 	case !ok:
@@ -80,7 +79,7 @@ func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
 	switch rd.asks {
 	case "":
 		return capabilities.Outcome{}, true
-	case amountField:
+	case reply.AmountField:
 		return x.byOrTo(rd)
 	case "colour":
 		q = capabilities.Question{Field: "colour", Text: "which colour?"}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/reply"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 // untilTold is the option of a question for how long that sets no end.
@@ -52,7 +54,7 @@ func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilit
 		}
 		return capabilities.Outcome{Plan: &p}
 	}
-	q := capabilities.Question{Field: forField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", untilTold}}
+	q := capabilities.Question{Field: reply.ForField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", untilTold}}
 	if long {
 		q.Options = []string{"4 hours", "8 hours", "12 hours", untilTold}
 	}
@@ -80,16 +82,13 @@ func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilit
 	return capabilities.Outcome{Plan: &all}
 }
 
-// forField is the field of a question for how long.
-const forField = "for"
-
 // howLongAtTheEnd reads an order that ends with a length of time of which it was not said
 // what it is: "pump on 10s", "rover forward 2 seconds". It is asked whether it is to last so
 // long.
 func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
 	all, before := x.Tokens, x.readings
 	for i := range all {
-		if x.IsQuestion || x.repeats(i) {
+		if x.IsQuestion || timeexpr.Recurs(&x.Utterance, i) {
 			return capabilities.Outcome{}, false
 		}
 	}

@@ -7,10 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )

@@ -5,14 +5,15 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/frame"
 )
 
 // bothOf reads an order that says a colour and a level as one for each, for the same things:
 // "hall light red at 30 percent". Each must be a plan that needs no yes.
-func (x *request) bothOf(ways []framed) (capabilities.Outcome, bool) {
+func (x *request) bothOf(ways []frame.Reading) (capabilities.Outcome, bool) {
 	l := &x.r.Catalog.Frames
-	i := slices.IndexFunc(ways, func(so framed) bool {
-		return so.signals.Has(l.Bits[catalog.ColorFeature]) && so.signals.Has(l.Bits[catalog.LevelFeature]) && !so.spread && !so.vague
+	i := slices.IndexFunc(ways, func(so frame.Reading) bool {
+		return so.Signals.Has(l.Bits[catalog.ColorFeature]) && so.Signals.Has(l.Bits[catalog.LevelFeature]) && !so.Spread && !so.Vague
 	})
 	if i < 0 || x.skips > 0 || x.part {
 		return capabilities.Outcome{}, false
@@ -20,8 +21,8 @@ func (x *request) bothOf(ways []framed) (capabilities.Outcome, bool) {
 	var steps []capabilities.Plan
 	for _, without := range []string{catalog.LevelFeature, catalog.ColorFeature} {
 		one := ways[i]
-		one.signals &^= l.Bits[without]
-		able := x.able(x.fitting([]framed{one}))
+		one.Signals &^= l.Bits[without]
+		able := x.able(x.fitting([]frame.Reading{one}))
 		if len(able) == 0 {
 			return capabilities.Outcome{}, false
 		}

@@ -3,116 +3,35 @@ package interpret
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 // maxClock is how many words a time of the clock may have: "tomorrow at half past
 // seven in the evening".
 const maxClock = 8
 
-// plainClock reports whether words are a time of the clock without "at" before
-// them: "tomorrow", "7 pm" or "half past seven", but not "seven".
-func (x *request) plainClock(i, end int) bool {
-	w := x.Words()
-	for ; i < end; i++ {
-		word := x.Tokens[i].Text
-		if _, _, ok := lexicon.ClockWord(word); ok && strings.Contains(word, "h") || x.weekday(x.Tokens[i]) {
-			return true
-		}
-		if digits, half := lexicon.CutNumber(word); digits != "" && half != "" {
-			if _, ok := w.Lists.Half[half]; ok { // "7pm"
-				return true
-			}
-		}
-		for _, set := range []*lexicon.PhraseSet{w.Half, w.Days, w.Sun, w.Fixed, w.PlainPast} {
-			if set.Longest(x.Tokens, i) > 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// date is the day that a time of the clock is on.
-type date struct {
-	tomorrow bool
-	named    bool // it was said: "today", "on Monday"
-	weekday  int  // -1 for none
-	evening  bool // it was said so: "tonight"
-	half     int  // hours that its part adds; -1 where none was said
-}
-
-// day reads a day at word i, and returns how many words it has: "tomorrow", "this
-// evening", "on Monday".
-func someDay(w *lexicon.Lexicon, tokens []lexicon.Token, i int, d *date) int {
-	if n := w.Days.Longest(tokens, i); n > 0 {
-		d.evening = d.evening || w.Evenings.Longest(tokens, i) > 0
-		d.named, d.tomorrow = true, d.tomorrow || w.Tomorrow.Longest(tokens, i) > 0
-		if half, ok := w.Lists.DayHalf[lexicon.Join(tokens[i:i+n])]; ok {
-			d.half = half
-		}
-		return n
-	}
-	on := w.OnDay.Longest(tokens, i)
-	if i+on < len(tokens) {
-		if t := tokens[i+on]; t.Text == t.Folded {
-			if day, ok := w.Weekday[t.Folded]; ok {
-				d.named, d.weekday = true, day
-				return on + 1
-			}
-		}
-	}
-	return 0
-}
-
-// at is an hour of that day, the next one to come where no day was said. It may not be
-// there, or be there twice, where the clocks are changed.
-func (d date) at(now time.Time, hour, minute int) time.Time {
-	ahead := 0
-	switch {
-	case d.tomorrow:
-		ahead = 1
-	case d.weekday >= 0:
-		ahead = (d.weekday - int(now.Weekday()) + 7) % 7
-	case hour == 0 && minute == 0: // "tonight at midnight" is when today ends
-		ahead = 1
-	}
-	on := func(ahead int) time.Time {
-		return time.Date(now.Year(), now.Month(), now.Day()+ahead, hour, minute, 0, 0, now.Location())
-	}
-	at := on(ahead)
-	switch {
-	case at.After(now) || d.tomorrow:
-	case d.weekday >= 0:
-		at = on(ahead + 7)
-	case !d.named:
-		at = on(1)
-	}
-	return at
-}
-
 // clock reads a time of the clock at word i: "7 pm", "half past seven",
 // "19 30", "noon", "sunset", with a day before or behind it: the next one after now,
 // where no day is said. end is 0 if there is none.
 func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabilities.Outcome, ok bool) {
 	w := x.Words()
-	d := date{weekday: -1, half: -1}
+	d := timeexpr.Day{Weekday: -1, Half: -1}
 	from := i
-	if n := someDay(w, x.Tokens, i, &d); n > 0 {
+	if n := timeexpr.ReadDay(w, x.Tokens, i, &d); n > 0 {
 		from += n
 		from += w.At.Longest(x.Tokens, from)
 	}
 	if n, sun := w.ReadSun(x.Tokens, from); n > 0 {
 		end := from + n
-		end += someDay(w, x.Tokens, end, &d)
-		if d.weekday >= 0 {
+		end += timeexpr.ReadDay(w, x.Tokens, end, &d)
+		if d.Weekday >= 0 {
 			return 1, at, x.refuse(fmt.Sprintf("%q is not known so far ahead; say a time", lexicon.Join(x.Tokens[i:end])), nil), false
 		}
-		at, why := x.r.sun(sun, now, d.tomorrow)
+		at, why := timeexpr.SunTime(&x.r.Home, sun, now, d.Tomorrow)
 		if why != "" {
 			return 1, at, x.refuse(fmt.Sprintf("%q: %s", lexicon.Join(x.Tokens[i:end]), why), nil), false
 		}
@@ -123,16 +42,16 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabi
 	}
 	end, hour, minute, sure := w.ReadHour(x.Tokens, from)
 	if end == 0 || x.PercentAt(from) {
-		if d.named && from < len(x.Tokens)+1 && i != from {
+		if d.Named && from < len(x.Tokens)+1 && i != from {
 			return 1, at, x.refuse(fmt.Sprintf("%q: say the hour too, like \"tomorrow at 7 am\", or put it into constraints.timing.not_before", lexicon.Join(x.Tokens[i:from])), nil), false
 		}
 		return 0, at, capabilities.Outcome{}, true
 	}
-	if why := x.r.Site.Unset; why != "" && (from > i || end > from) && (x.plainClock(i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
+	if why := x.r.Site.Unset; why != "" && (from > i || end > from) && (timeexpr.PlainClock(&x.Utterance, i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
 		return 1, at, x.refuse(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", lexicon.Join(x.Tokens[i:end]), why), nil), false
 	}
 	end += w.Exactly.Longest(x.Tokens, end)
-	end += someDay(w, x.Tokens, end, &d)
+	end += timeexpr.ReadDay(w, x.Tokens, end, &d)
 	said := lexicon.Join(x.Tokens[i:end])
 	if more := w.CardinalEnd(x.Tokens, end); more > end && x.Tokens[end].Text[0] <= '9' && !x.PercentAt(end) && (more == len(x.Tokens) || w.Half.Longest(x.Tokens, more) > 0) {
 		return 1, at, x.refuse(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", lexicon.Join(x.Tokens[i:more])), nil), false
@@ -140,10 +59,10 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabi
 	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
 	switch {
 	case sure:
-	case d.evening && hour%12 < 5:
+	case d.Evening && hour%12 < 5:
 		return 1, at, x.refuse(fmt.Sprintf("%q may be at night or in the afternoon; say \"at %d am\" or \"at %d pm\"", said, (hour+11)%12+1, (hour+11)%12+1), nil), false
-	case d.half >= 0:
-		hour = hour%12 + d.half
+	case d.Half >= 0:
+		hour = hour%12 + d.Half
 	default:
 		picked, out, ok := x.ask(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q: at %s?", said, lexicon.OrList(options)), Options: options})
 		if !ok {
@@ -151,8 +70,8 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabi
 		}
 		hour = hour%12 + 12*slices.Index(options, picked[0])
 	}
-	if hour == 0 && minute == 0 && (d.tomorrow || d.weekday >= 0) {
-		at = d.at(now, 0, 0)
+	if hour == 0 && minute == 0 && (d.Tomorrow || d.Weekday >= 0) {
+		at = d.At(now, 0, 0)
 		nights := []string{onDay(at), onDay(at.AddDate(0, 0, 1))}
 		picked, out, ok := x.ask(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q may be when that day begins or when it ends: %s?", said, lexicon.OrList(nights)), Options: nights})
 		if !ok {
@@ -160,7 +79,7 @@ func (x *request) clock(i int, now time.Time) (end int, at time.Time, out capabi
 		}
 		return end, at.AddDate(0, 0, slices.Index(nights, picked[0])), capabilities.Outcome{}, true
 	}
-	if at = d.at(now, hour, minute); !at.After(now) {
+	if at = d.At(now, hour, minute); !at.After(now) {
 		return 1, at, x.refuse(fmt.Sprintf("%q is over; it is %s now", said, x.r.Site.Now.Format("15:04")), nil), false
 	}
 	if at, out, ok = x.changed(at, hour, minute); !ok {

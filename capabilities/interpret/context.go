@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/reply"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -249,9 +249,9 @@ func (r *Interpreter) answers(out capabilities.Outcome, text string, req mess.Re
 	if q == nil || strings.HasPrefix(q.Field, "meaning") || slices.Equal(q.Options, []string{"yes", "no"}) {
 		return "", ""
 	}
-	p := r.picker(*q, req)
-	list := p.pick(text)
-	if len(list) != 1 || !slices.Contains(p.single(), list[0]) {
+	p := reply.NewMatcher(&r.Home, *q, req)
+	list := p.Pick(text)
+	if len(list) != 1 || !slices.Contains(p.Single(), list[0]) {
 		return "", ""
 	}
 	return q.Field, list[0]

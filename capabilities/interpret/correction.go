@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -66,7 +66,9 @@ func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.P
 
 // orders reports whether an order is among the words.
 func (x *request) orders(tokens []lexicon.Token) bool {
-	return slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return x.r.Catalog.Frames.OrderWords[t.Folded] || x.switching(t) })
+	return slices.ContainsFunc(tokens, func(t lexicon.Token) bool {
+		return x.r.Catalog.Frames.OrderWords[t.Folded] || frame.IsOnOrOff(&x.Utterance, t)
+	})
 }
 
 // stands reports whether what may stand in the place of a part of an order begins at word
@@ -76,8 +78,8 @@ func (x *request) stands(i int) bool {
 	if i >= len(x.Tokens) {
 		return false
 	}
-	f := framer{x: x}
-	return f.place(i) || f.setting(i, i+1) || x.BeginsOrder(i) || x.switching(x.Tokens[i]) || x.Words().CardinalEnd(x.Tokens, i) > i
+	f := frame.Parser{Text: &x.Utterance}
+	return f.Place(i) || f.Setting(i, i+1) || x.BeginsOrder(i) || frame.IsOnOrOff(&x.Utterance, x.Tokens[i]) || x.Words().CardinalEnd(x.Tokens, i) > i
 }
 
 // urged takes the "do" off that stands before an order: "do turn on the fan". Of "do lights
@@ -85,7 +87,7 @@ func (x *request) stands(i int) bool {
 func (x *request) urged(tokens []lexicon.Token) []lexicon.Token {
 	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
 	i := y.SkipArticles(0)
-	if i+2 >= len(tokens) || tokens[i].Text != "do" || tokens[i+1].Text != tokens[i+1].Folded || !y.BeginsOrder(i+1) || !y.switching(tokens[i+2]) && x.Words().Articles.Longest(tokens, i+2) == 0 {
+	if i+2 >= len(tokens) || tokens[i].Text != "do" || tokens[i+1].Text != tokens[i+1].Folded || !y.BeginsOrder(i+1) || !frame.IsOnOrOff(&y.Utterance, tokens[i+2]) && x.Words().Articles.Longest(tokens, i+2) == 0 {
 		return tokens
 	}
 	return slices.Concat(tokens[:i], tokens[i+1:])
@@ -98,7 +100,7 @@ func (x *request) unnumbered(tokens []lexicon.Token) []lexicon.Token {
 	}
 	rest := slices.Clone(tokens[1:])
 	rest[0].Pause = false
-	if y := (&request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: rest}}); !y.opens(0) {
+	if y := (&request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: rest}}); !frame.OpensOrder(&y.Utterance, 0) {
 		return tokens
 	}
 	return rest

@@ -3,9 +3,9 @@ package interpret
 import (
 	"slices"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -72,10 +72,10 @@ func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome
 // for the first.
 func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexicon.Token) {
 	l, r := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: left}}, &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: right}}
-	lf, rf := framer{x: l}, framer{x: r}
+	lf, rf := frame.Parser{Text: &l.Utterance}, frame.Parser{Text: &r.Utterance}
 	start := -1 // of the name that the first ends with
 	for i := range left {
-		if lf.nameEnd(i) == len(left) {
+		if lf.NameEnd(i) == len(left) {
 			start = i
 			break
 		}
@@ -85,13 +85,13 @@ func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexico
 		return nil, nil
 	}
 	switch {
-	case start >= 0 && rf.place(first) && start > 0: // "turn on A or B"
-		return slices.Concat(left, right[rf.nameEnd(first):]), slices.Concat(left[:start:start], right)
-	case r.opens(0) && start > 0: // "turn on A or dim B"
+	case start >= 0 && rf.Place(first) && start > 0: // "turn on A or B"
+		return slices.Concat(left, right[rf.NameEnd(first):]), slices.Concat(left[:start:start], right)
+	case frame.OpensOrder(&r.Utterance, 0) && start > 0: // "turn on A or dim B"
 		return left, right
-	case r.opens(0) && start < 0 && l.opens(0): // "dim or turn off A"
+	case frame.OpensOrder(&r.Utterance, 0) && start < 0 && frame.OpensOrder(&l.Utterance, 0): // "dim or turn off A"
 		for i := range right {
-			if rf.place(i) && rf.nameEnd(i) == len(right) {
+			if rf.Place(i) && rf.NameEnd(i) == len(right) {
 				from := i
 				if i > 0 && x.Words().Articles.Longest(right, i-1) > 0 {
 					from--

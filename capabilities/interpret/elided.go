@@ -3,9 +3,9 @@ package interpret
 import (
 	"slices"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -42,7 +42,7 @@ func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 // bedroom".
 func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token {
 	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
-	if class == "" || y.opens(0) || y.namesDevice(tokens) {
+	if class == "" || frame.OpensOrder(&y.Utterance, 0) || y.namesDevice(tokens) {
 		return tokens
 	}
 	thing := x.Words().Tokens(x.r.Catalog.ClassWords[class][0])
@@ -51,7 +51,7 @@ func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token 
 		switch {
 		case end == i:
 			continue
-		case x.switching(tokens[0]):
+		case frame.IsOnOrOff(&x.Utterance, tokens[0]):
 			return slices.Concat(thing, tokens)
 		}
 		return slices.Concat(tokens[:end], thing, tokens[end:])
@@ -61,8 +61,8 @@ func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token 
 
 // namesThing reports whether a device or a place is among the words.
 func (x *request) namesThing(tokens []lexicon.Token) bool {
-	f := framer{x: &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
-	return f.anyPlace(0, len(tokens))
+	f := frame.Parser{Text: &entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
+	return f.AnyPlace(0, len(tokens))
 }
 
 // namesDevice reports whether a device is among the words.

@@ -3,9 +3,8 @@ package interpret
 import (
 	"fmt"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 

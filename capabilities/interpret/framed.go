@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -54,7 +56,7 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 	case !ok:
 		x.about(rest)
 		return out, true
-	case len(t.said) == 0:
+	case len(t.Said) == 0:
 		return x.plainly()
 	}
 	x.cut(rest)
@@ -65,7 +67,7 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 		out, ok = x.plainly()
 	}
 	switch {
-	case !ok && len(t.said) == 1 && x.BareName() != "": // "hall light at 20"
+	case !ok && len(t.Said) == 1 && x.BareName() != "": // "hall light at 20"
 		x.cut(all)
 		return x.frames()
 	case !ok && len(x.readings) > 0: // without the time it is a sentence, and cannot be done
@@ -75,22 +77,22 @@ func (x *request) otherwise() (capabilities.Outcome, bool) {
 		x.readings = before
 		return out, false
 	case out.Plan == nil:
-		return noting(out, strings.Join(t.said, " ")), true
+		return noting(out, strings.Join(t.Said, " ")), true
 	}
 	p := *out.Plan
-	if said := x.immediate(rest); said != "" && (!t.begin.IsZero() || t.amid != "") && p.Actuates() {
-		return x.refuse(fmt.Sprintf("%q and %q are two times; make a request for each", said, strings.Join(t.said, " ")), nil), true
+	if said := timeexpr.AtOnceWord(&x.Utterance, rest); said != "" && (!t.Begin.IsZero() || t.Amid != "") && p.Actuates() {
+		return x.refuse(fmt.Sprintf("%q and %q are two times; make a request for each", said, strings.Join(t.Said, " ")), nil), true
 	}
 	if no, ok := x.later(&p, t); !ok {
 		return no, true
 	}
-	if length := p.Each()[0].For; t.ends && length >= nearlyADay && p.Actuates() {
-		return x.shallI(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.said, " "), capabilities.DurationText(length), onDay(p.Begins(x.r.Site.Now).Add(length)))), true
+	if length := p.Each()[0].For; t.Ends && length >= timeexpr.NearlyADay && p.Actuates() {
+		return x.shallI(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.Said, " "), capabilities.DurationText(length), onDay(p.Begins(x.r.Site.Now).Add(length)))), true
 	}
 	areas, _ := p.Args.Get("areas")
 	rooms, _ := lexicon.TextList(areas)
-	if t.amid != "" && (len(p.Steps) > 0 || len(rooms) > 1) && p.Actuates() {
-		return x.shallI(p, fmt.Sprintf("%q was said of one: ", t.amid)), true
+	if t.Amid != "" && (len(p.Steps) > 0 || len(rooms) > 1) && p.Actuates() {
+		return x.shallI(p, fmt.Sprintf("%q was said of one: ", t.Amid)), true
 	}
 	return capabilities.Outcome{Plan: &p}, true
 }
@@ -158,8 +160,8 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 	}
 	all, bare := x.Tokens, x.BareName()
 	x.SetTokens(x.Words().Bare(all))
-	f := framer{x: x}
-	ways := f.readings()
+	f := frame.Parser{Text: &x.Utterance, Skips: x.skips}
+	ways := f.Readings()
 	list := x.fitting(ways)
 	if len(list) == 0 {
 		if out, ok := x.bothOf(ways); ok {

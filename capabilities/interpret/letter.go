@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/messkit/messkit/capabilities/entity"
-
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 // letter is a text without what stands around a letter: greetings, wishes, a signature.
@@ -143,7 +144,7 @@ func (r *Interpreter) nameless(text string) bool {
 	tokens := r.Catalog.Words.Tokens(text)
 	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 	for i, t := range tokens {
-		if r.KnowsWord(t) && !slices.Contains(r.Catalog.Words.Lists.Home, t.Text) && r.Catalog.Words.Fillers.Longest(tokens, i) == 0 || x.dated(i) || r.Catalog.Words.Conditionals.Longest(tokens, i) > 0 || r.Catalog.Words.Negations.Longest(tokens, i) > 0 {
+		if r.KnowsWord(t) && !slices.Contains(r.Catalog.Words.Lists.Home, t.Text) && r.Catalog.Words.Fillers.Longest(tokens, i) == 0 || timeexpr.IsDated(&x.Utterance, i) || r.Catalog.Words.Conditionals.Longest(tokens, i) > 0 || r.Catalog.Words.Negations.Longest(tokens, i) > 0 {
 			return false
 		}
 	}
@@ -166,7 +167,7 @@ func (r *Interpreter) unranked(text string) string {
 		case alone:
 			ranked, then = true, b.Len() > 0
 			continue
-		case n > 0 && n < len(tokens) && x.opens(n):
+		case n > 0 && n < len(tokens) && frame.OpensOrder(&x.Utterance, n):
 			ranked, then = true, b.Len() > 0
 			tokens = tokens[n:]
 		}

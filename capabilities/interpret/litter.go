@@ -3,10 +3,10 @@ package interpret
 import (
 	"fmt"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 // littering reads an order to clean that says what lies there, or near what, where no spot
@@ -39,7 +39,7 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	for i := 0; i < len(x.Tokens); i++ {
 		one := x.Tokens[i : i+1]
 		switch n := w.Near.Longest(x.Tokens, i); {
-		case n > 0 && !x.IsName(i) && !x.dated(i):
+		case n > 0 && !x.IsName(i) && !timeexpr.IsDated(&x.Utterance, i):
 			said, beside = append(said, x.Tokens[i:i+n]...), maxFurniture
 			i += n - 1
 		case lies(i):
@@ -84,5 +84,5 @@ func (x *request) plain(i int) bool {
 			return false
 		}
 	}
-	return !x.IsName(i) && !x.dated(i) && !x.howOften(i) && !x.BeginsOrder(i) && w.CardinalEnd(x.Tokens, i) == i
+	return !x.IsName(i) && !timeexpr.IsDated(&x.Utterance, i) && !timeexpr.BeginsTimes(&x.Utterance, i) && !x.BeginsOrder(i) && w.CardinalEnd(x.Tokens, i) == i
 }

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
@@ -88,7 +88,7 @@ func (x *request) lookAt(first, second *capabilities.Plan, or bool) capabilities
 // open", "the hall light went off". It is never an order to do that.
 func (x *request) told() (capabilities.Outcome, bool) {
 	w, last := x.Words(), len(x.Tokens)-1
-	if last < 2 || x.opens(0) {
+	if last < 2 || frame.OpensOrder(&x.Utterance, 0) {
 		return capabilities.Outcome{}, false
 	}
 	state := x.Tokens[last].Text

@@ -5,10 +5,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/reply"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 // numberedName is the first number that belongs to a name, where no thing or place here has
@@ -52,7 +53,7 @@ func (x *request) unknownNumber() (capabilities.Outcome, bool) {
 	if x.IsQuestion {
 		rest.req.Intent += "?"
 	}
-	if out := rest.outcome(); out.Plan == nil && (out.Question == nil || out.Question.Field == amountField) {
+	if out := rest.outcome(); out.Plan == nil && (out.Question == nil || out.Question.Field == reply.AmountField) {
 		return capabilities.Outcome{}, false
 	}
 	x.explain.Leftover = []string{name}
@@ -72,7 +73,7 @@ func (x *request) nameNumber(i int) int {
 	if end == i || x.Tokens[i].Pause || x.Tokens[i].Colon || w.Picking.Longest(x.Tokens, i) > 0 || w.IsDecimal(x.Tokens[i]) {
 		return i
 	}
-	if to, _ := x.DurationAt(i); to > 0 || x.PercentAt(i) || x.howOften(i) || x.plainClock(i, min(end+1, len(x.Tokens))) {
+	if to, _ := x.DurationAt(i); to > 0 || x.PercentAt(i) || timeexpr.BeginsTimes(&x.Utterance, i) || timeexpr.PlainClock(&x.Utterance, i, min(end+1, len(x.Tokens))) {
 		return i
 	}
 	if end < len(x.Tokens) && !x.Tokens[end].Pause {

@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 func (x *request) refuse(reason string, nearest []string) capabilities.Outcome {
@@ -257,7 +258,7 @@ func (x *request) joins() bool {
 func (x *request) constrained() (capabilities.Outcome, bool) {
 	w := x.Words()
 	for i := range x.Tokens {
-		if x.repeats(i) && !x.IsName(i) {
+		if timeexpr.Recurs(&x.Utterance, i) && !x.IsName(i) {
 			return x.refuse(x.recurring(i), nil), true
 		}
 	}
@@ -280,7 +281,7 @@ func (x *request) constrained() (capabilities.Outcome, bool) {
 			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
 		case x.RangeEnd(i) > i:
 			why = "is a range; say one number of it"
-		case x.howOften(i):
+		case timeexpr.BeginsTimes(&x.Utterance, i):
 			why = "is a number of times, and that cannot be kept here; leave it out, or make a request for each"
 		case w.Conditionals.Longest(x.Tokens, i) > 0:
 			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -38,7 +38,7 @@ func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []str
 	order := w.Tokens(text[parts[from].from:parts[to-1].end])
 	order = order[r.Catalog.Courtesy.Hence.Longest(order, 0):]
 	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: order}}
-	if !x.opens(0) {
+	if !frame.OpensOrder(&x.Utterance, 0) {
 		return req, nil, false
 	}
 	for _, p := range slices.Concat(parts[:from], parts[to:]) {
@@ -93,7 +93,7 @@ func (r *Interpreter) tellsOnly(text string) bool {
 	tokens := w.Tokens(text)
 	tokens = tokens[r.Catalog.Courtesy.Reasons.Longest(tokens, 0):]
 	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}, whole: tokens}
-	if len(tokens) < 2 || x.opens(0) || w.Conditionals.Longest(tokens, 0) > 0 || w.Negations.Longest(tokens, 0)+w.TakingBack.Longest(tokens, 0) > 0 { // "I mean the hall light"
+	if len(tokens) < 2 || frame.OpensOrder(&x.Utterance, 0) || w.Conditionals.Longest(tokens, 0) > 0 || w.Negations.Longest(tokens, 0)+w.TakingBack.Longest(tokens, 0) > 0 { // "I mean the hall light"
 		return false
 	}
 	if from, _ := w.Negations.Find(tokens); from < 0 && x.hopes() {

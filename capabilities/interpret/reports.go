@@ -3,9 +3,9 @@ package interpret
 import (
 	"strings"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 )
 
 // reporting reports whether the text may tell what is or happens, and order nothing: a
@@ -56,7 +56,7 @@ func (x *request) thirdPerson(i int) bool {
 // begins reports whether the text begins with an order, and not with a thing that is
 // called as one: "vacuum still vacuuming".
 func (x *request) begins() bool {
-	return x.opens(0) && x.LongestSlot("device", x.SkipArticles(0)) <= x.SkipArticles(0)
+	return frame.OpensOrder(&x.Utterance, 0) && x.LongestSlot("device", x.SkipArticles(0)) <= x.SkipArticles(0)
 }
 
 // wishes reports whether a word of the text wishes for something: "the hall needs vacuuming".

@@ -11,6 +11,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -262,7 +263,7 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 	req.Requires = nil
 	o := x.r.said(req, x.given)
 	c := x.r.Catalog.Find(o.Explain.Capability)
-	if x.valued(0) || c == nil || c.Command != w.Command && !x.r.alike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
+	if frame.HasValue(&x.Utterance, 0) || c == nil || c.Command != w.Command && !x.r.alike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
 	rd := reading{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires"}, how: lexicon.ByName}

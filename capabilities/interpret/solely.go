@@ -4,16 +4,17 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
 // solely reads an order for one thing alone: "turn on only the hall light". Whether all
 // else is to be otherwise was not said, and so it is asked whether what is left is meant.
 func (x *request) solely() (capabilities.Outcome, bool) {
-	f := framer{x: x}
+	f := frame.Parser{Text: &x.Utterance, Skips: x.skips}
 	for i := 1; i < len(x.Tokens); i++ {
 		n := x.Words().Solely.Longest(x.Tokens, i)
-		if n == 0 || x.IsName(i) || x.SkipArticles(i+n) < len(x.Tokens) && !f.place(x.SkipArticles(i+n)) {
+		if n == 0 || x.IsName(i) || x.SkipArticles(i+n) < len(x.Tokens) && !f.Place(x.SkipArticles(i+n)) {
 			continue
 		}
 		said := lexicon.Join(x.Tokens[i : i+n])

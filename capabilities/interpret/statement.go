@@ -7,7 +7,9 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
 // describes reports whether a line of context only tells how things are, so that it
@@ -24,7 +26,7 @@ func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
 		return false
 	}
 	for i := range tokens {
-		if c.Binding.Longest(tokens, i) > 0 || c.Warning.Longest(tokens, i) > 0 || w.CardinalEnd(tokens, i) > i && w.Fillers.Longest(tokens, i) == 0 || x.dated(i) && !x.IsName(i) || x.howOften(i) || x.elsewhereNamed(i, plan) {
+		if c.Binding.Longest(tokens, i) > 0 || c.Warning.Longest(tokens, i) > 0 || w.CardinalEnd(tokens, i) > i && w.Fillers.Longest(tokens, i) == 0 || timeexpr.IsDated(&x.Utterance, i) && !x.IsName(i) || timeexpr.BeginsTimes(&x.Utterance, i) || x.elsewhereNamed(i, plan) {
 			return false
 		}
 	}
@@ -136,7 +138,7 @@ func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
 		return false
 	case x.LongestSlot("device", 0) == len(tokens): // its name alone
 		return true
-	case names && !acts && mild && !x.valued(0): // "the kitchen", "the blue one", but "near the sink" only where there is one
+	case names && !acts && mild && !frame.HasValue(&x.Utterance, 0): // "the kitchen", "the blue one", but "near the sink" only where there is one
 		return !x.placing() || slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return r.Names.Words[t.Folded] })
 	case subject || be == 0 && strings.HasSuffix(first.Text, "ing"): // "we work from home", "planning dinner"
 		return mild && !home && len(tokens) > 1 && !x.refers(0)

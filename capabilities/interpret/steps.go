@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/capabilities/entity"
-
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
 )
@@ -263,7 +263,7 @@ func (x *request) referring(tokens []lexicon.Token, device string) []lexicon.Tok
 	switch {
 	case d < 0:
 		return tokens
-	case len(tokens) > 0 && x.switching(tokens[0]) && !x.namesThing(tokens[1:]): // "and off at 11 pm"
+	case len(tokens) > 0 && frame.IsOnOrOff(&x.Utterance, tokens[0]) && !x.namesThing(tokens[1:]): // "and off at 11 pm"
 		return slices.Concat(x.Words().Tokens(x.r.Label(d)), tokens)
 	case at < 0:
 		return tokens

@@ -8,6 +8,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -52,7 +53,7 @@ func (x *request) toTell(i int) (end int, photo string) {
 func (x *request) waitsFor() (f waitFor, ok bool) {
 	w, all := &x.r.Catalog.Waiting, x.Tokens
 	defer func() { x.Tokens = all }()
-	x.Tokens, f.lasts = x.within()
+	x.Tokens, f.lasts = timeexpr.WithoutLimit(&x.Utterance)
 	switch end, photo := x.toTell(0); {
 	case end > 0:
 		if when := x.at(w.When, end); when > 0 { // "tell me when the door opens"
@@ -131,22 +132,6 @@ func (x *request) ofIt(thing, event []lexicon.Token) []lexicon.Token {
 		return event
 	}
 	return slices.Concat(event[:i], thing, event[i+1:])
-}
-
-// within takes the length of time out that a watch is to last: "for ten minutes",
-// "in the next hour".
-func (x *request) within() (rest []lexicon.Token, lasts time.Duration) {
-	w := &x.r.Catalog.Waiting
-	for i := range x.Tokens {
-		n := max(x.Words().Lasting.Longest(x.Tokens, i), w.Within.Longest(x.Tokens, i))
-		if n == 0 {
-			continue
-		}
-		if end, d := x.DurationAt(i + n); end > 0 {
-			return slices.Concat(x.Tokens[:i], x.Tokens[end:]), d
-		}
-	}
-	return x.Tokens, 0
 }
 
 // watched reads a text that waits for something. It is a plan that only looks: what is

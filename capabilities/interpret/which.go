@@ -8,6 +8,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/reply"
 )
 
 // ask returns the answer to a question if it was given before, else the
@@ -21,7 +22,7 @@ func (x *request) ask(q capabilities.Question) (picked []string, out capabilitie
 	if !answered {
 		return nil, capabilities.Outcome{Question: &q}, false
 	}
-	if picked = x.r.picker(q, x.req).pick(raw); len(picked) == 0 {
+	if picked = reply.NewMatcher(&x.r.Home, q, x.req).Pick(raw); len(picked) == 0 {
 		return nil, capabilities.Outcome{Question: &q}, false
 	}
 	return picked, capabilities.Outcome{}, true

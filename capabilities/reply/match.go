@@ -1,4 +1,4 @@
-package interpret
+package reply
 
 import (
 	"encoding/json"
@@ -12,27 +12,34 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// picker reads the answer to one question.
-type picker struct {
-	*Interpreter
-	q    capabilities.Question
-	said map[string]bool // folded words of the request, which an answer may say again
+// AmountField is the field of a question whether an amount is how much, or by how much.
+const AmountField = "amount"
+
+// ForField is the field of a question for how long.
+const ForField = "for"
+
+// Matcher reads the answers to one question.
+type Matcher struct {
+	*entity.Home
+	question     capabilities.Question
+	requestWords map[string]bool // folded words of the request, which an answer may say again
 }
 
-func (r *Interpreter) picker(q capabilities.Question, req mess.Request) picker {
-	p := picker{r, q, map[string]bool{}}
+// NewMatcher returns a matcher for the answers to a question about a request.
+func NewMatcher(r *entity.Home, q capabilities.Question, req mess.Request) Matcher {
+	p := Matcher{r, q, map[string]bool{}}
 	if len(req.Intent) <= lexicon.MaxText {
 		w := r.Catalog.Words
 		tokens := w.Tokens(req.Intent)
 		for i, t := range tokens {
-			p.said[t.Folded] = w.Negations.Longest(tokens, i) == 0 && w.Conditionals.Longest(tokens, i) == 0 && w.RuledOut.Longest(tokens, i) == 0
+			p.requestWords[t.Folded] = w.Negations.Longest(tokens, i) == 0 && w.Conditionals.Longest(tokens, i) == 0 && w.RuledOut.Longest(tokens, i) == 0
 		}
 	}
 	return p
 }
 
-// takesNone reports whether an answer says that none of the options is meant.
-func (p picker) takesNone(text string) bool {
+// TakesNone reports whether an answer says that none of the options is meant.
+func (p Matcher) TakesNone(text string) bool {
 	w := p.Catalog.Words
 	if len(text) > lexicon.MaxText || w.IsQuestion(text, w.Tokens(text)) {
 		return false
@@ -41,8 +48,9 @@ func (p picker) takesNone(text string) bool {
 	return w.Whole(w.NoneOf, tokens) || w.Whole(w.No, tokens)
 }
 
-// pick finds the options that an answer means, none if it fits none.
-func (p picker) pick(raw any) []string {
+// Pick returns the options that an answer means, none if it fits none. The answer is a
+// text, a number, a truth value, or a list of texts.
+func (p Matcher) Pick(raw any) []string {
 	switch v := raw.(type) {
 	case bool:
 		return p.text(map[bool]string{true: "yes", false: "no"}[v])
@@ -65,7 +73,7 @@ func (p picker) pick(raw any) []string {
 		}
 		picked = append(picked, some...)
 	}
-	if picked = lexicon.Distinct(picked); len(picked) > 1 && (slices.Equal(p.q.Options, capabilities.YesOrNo) || slices.Contains(picked, capabilities.NoneOfThese)) { // yes and no
+	if picked = lexicon.Distinct(picked); len(picked) > 1 && (slices.Equal(p.question.Options, capabilities.YesOrNo) || slices.Contains(picked, capabilities.NoneOfThese)) { // yes and no
 		return nil
 	}
 	return picked
@@ -73,8 +81,8 @@ func (p picker) pick(raw any) []string {
 
 // text finds the options that a text means: an option word for word, a yes or no, or
 // what says which of them.
-func (p picker) text(text string) []string {
-	w, options := p.Catalog.Words, p.q.Options
+func (p Matcher) text(text string) []string {
+	w, options := p.Catalog.Words, p.question.Options
 	if len(text) > lexicon.MaxText {
 		return nil
 	}
@@ -98,7 +106,7 @@ func (p picker) text(text string) []string {
 			return options[:1]
 		}
 	}
-	if d := w.WholeDuration(tokens); d > 0 && strings.TrimRight(p.q.Field, "_0123456789") == forField {
+	if d := w.WholeDuration(tokens); d > 0 && strings.TrimRight(p.question.Field, "_0123456789") == ForField {
 		return []string{capabilities.DurationText(d)}
 	}
 	if char, _ := p.UnknownSign(text); char != "" || w.IsQuestion(text, tokens) || strings.HasPrefix(strings.TrimSpace(text), "-") {
@@ -109,7 +117,7 @@ func (p picker) text(text string) []string {
 			return []string{o}
 		}
 	}
-	if said := folded(tokens); p.q.Field == amountField && len(options) > 0 && slices.Equal(said, folded(w.Tokens(options[0]))[1:]) { // "30 percent" alone is how much
+	if said := folded(tokens); p.question.Field == AmountField && len(options) > 0 && slices.Equal(said, folded(w.Tokens(options[0]))[1:]) { // "30 percent" alone is how much
 		return options[:1]
 	}
 	if n := w.Yes.Longest(tokens, 0); n > 0 && n < len(tokens) { // "yes, the kitchen"
@@ -129,7 +137,7 @@ func folded(tokens []lexicon.Token) []string {
 	return list
 }
 
-func (p picker) yesNo(text string) []string {
+func (p Matcher) yesNo(text string) []string {
 	switch yes, no, _ := p.Catalog.MatchYesNo(text); {
 	case yes:
 		return []string{"yes"}
@@ -139,35 +147,35 @@ func (p picker) yesNo(text string) []string {
 	return nil
 }
 
-// single are the options without those that take all, or none.
-func (p picker) single() []string {
-	return slices.DeleteFunc(slices.Clone(p.q.Options), func(o string) bool { return o == "both" || o == "all" || o == capabilities.NoneOfThese })
+// Single are the options without those that take all, or none.
+func (p Matcher) Single() []string {
+	return slices.DeleteFunc(slices.Clone(p.question.Options), func(o string) bool { return o == "both" || o == "all" || o == capabilities.NoneOfThese })
 }
 
 // every is the option that takes all, if there is one, else all options.
-func (p picker) every() []string {
+func (p Matcher) every() []string {
 	for _, o := range []string{"both", "all"} {
-		if slices.Contains(p.q.Options, o) {
+		if slices.Contains(p.question.Options, o) {
 			return []string{o}
 		}
 	}
-	return p.single()
+	return p.Single()
 }
 
 // part finds the options that one part of an answer means.
-func (p picker) part(tokens []lexicon.Token) []string {
+func (p Matcher) part(tokens []lexicon.Token) []string {
 	w := p.Catalog.Words
 	if len(tokens) == 0 {
 		return nil
 	}
 	n := w.All.Longest(tokens, 0)
 	if w.Whole(w.Every, tokens) || n > 0 && w.AnyOne.Longest(tokens, 0) == 0 && p.common(tokens[n:]) {
-		if count := w.Lists.Counts[tokens[0].Text]; count > 0 && count != len(p.single()) {
+		if count := w.Lists.Counts[tokens[0].Text]; count > 0 && count != len(p.Single()) {
 			return nil
 		}
 		return p.every()
 	}
-	if some := byNumber(w, p.q.Options, len(p.single()), tokens); len(some) > 0 {
+	if some := byNumber(w, p.question.Options, len(p.Single()), tokens); len(some) > 0 {
 		return some
 	}
 	if o := p.byWords(tokens); o != "" {
@@ -177,8 +185,8 @@ func (p picker) part(tokens []lexicon.Token) []string {
 }
 
 // common reports whether the words say something that holds for all options: "lights".
-func (p picker) common(tokens []lexicon.Token) bool {
-	for _, o := range p.single() {
+func (p Matcher) common(tokens []lexicon.Token) bool {
+	for _, o := range p.Single() {
 		if !p.knownAll(o, tokens) {
 			return false
 		}
@@ -248,14 +256,14 @@ func unpicking(w *lexicon.Lexicon, tokens []lexicon.Token) []lexicon.Token {
 
 // byWords is the one option that has all words of the answer, with what is
 // known of the thing it names; "" if none or several have.
-func (p picker) byWords(tokens []lexicon.Token) string {
+func (p Matcher) byWords(tokens []lexicon.Token) string {
 	found := ""
-	for _, o := range p.q.Options {
+	for _, o := range p.question.Options {
 		if !p.knownAll(o, tokens) {
 			continue
 		}
-		if found != "" && p.q.Field == "context" && len(p.said) > 0 { // one of the two is what the request says
-			p.said = nil
+		if found != "" && p.question.Field == "context" && len(p.requestWords) > 0 { // one of the two is what the request says
+			p.requestWords = nil
 			return p.byWords(tokens)
 		}
 		if found != "" {
@@ -268,9 +276,9 @@ func (p picker) byWords(tokens []lexicon.Token) string {
 
 // knownAll reports whether every word is known of the option, helps to pick, or was in
 // the request, and one at least is known of it.
-func (p picker) knownAll(option string, tokens []lexicon.Token) bool {
+func (p Matcher) knownAll(option string, tokens []lexicon.Token) bool {
 	w, known := p.Catalog.Words, map[string]bool{}
-	for _, t := range w.Tokens(option + " " + p.about(option)) {
+	for _, t := range w.Tokens(option + " " + about(p.Home, option)) {
 		known[t.Folded] = true
 	}
 	some, own := false, w.Tokens(option)
@@ -288,7 +296,7 @@ func (p picker) knownAll(option string, tokens []lexicon.Token) bool {
 		if n > 0 && w.Clock.Longest(tokens, i) == n && i+n < len(tokens) && w.NumberOf(tokens[i+n]) > 0 { // "at one"
 			return false
 		}
-		if n == 0 && p.said[tokens[i].Folded] {
+		if n == 0 && p.requestWords[tokens[i].Folded] {
 			n = 1
 		}
 		if n == 0 {
@@ -301,7 +309,7 @@ func (p picker) knownAll(option string, tokens []lexicon.Token) bool {
 
 // about are more words for what an option names: the area and aliases of a
 // device, the note and room of a spot.
-func (r *Interpreter) about(option string) string {
+func about(r *entity.Home, option string) string {
 	var more []string
 	lists := [][]int{r.Index.Spots[option]}
 	for end := range len(option) + 1 {

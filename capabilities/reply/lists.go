@@ -1,4 +1,4 @@
-package interpret
+package reply
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 
 // parts is an answer that is read part by part.
 type parts struct {
-	picker
+	Matcher
 	picked, denied []string
 	named          int  // how many parts have named an option
 	others         bool // "the other one" is meant
@@ -21,8 +21,8 @@ type parts struct {
 // parts reads an answer part by part: what it names is picked, and what stands behind
 // "not" is not: "not the kitchen one, the other one". What only says which is not meant
 // picks nothing, and neither does what takes back its own words: "hall, no, kitchen".
-func (p picker) parts(text string, tokens []lexicon.Token) []string {
-	w, l := p.Catalog.Words, parts{picker: p}
+func (p Matcher) parts(text string, tokens []lexicon.Token) []string {
+	w, l := p.Catalog.Words, parts{Matcher: p}
 	joined := false
 	for i := 0; i < len(tokens); {
 		from := i + w.RuledOut.Longest(tokens, i)
@@ -100,13 +100,13 @@ func broken(text string) bool {
 
 // less are the options that were picked, without those that were ruled out. "The other
 // one" is the one that is left then.
-func (p picker) less(picked, denied []string, others bool) []string {
+func (p Matcher) less(picked, denied []string, others bool) []string {
 	every := slices.Equal(picked, p.every())
 	if every && len(denied) > 0 {
-		picked = p.single()
+		picked = p.Single()
 	}
 	if others {
-		left := slices.DeleteFunc(p.single(), func(o string) bool { return slices.Contains(denied, o) || slices.Contains(picked, o) })
+		left := slices.DeleteFunc(p.Single(), func(o string) bool { return slices.Contains(denied, o) || slices.Contains(picked, o) })
 		if len(denied)+len(picked) == 0 || len(left) != 1 {
 			return nil
 		}

@@ -1,0 +1,36 @@
+package timeexpr
+
+import (
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+)
+
+// twilight is its elevation at dawn and dusk, in degrees: civil twilight, until which
+// things outside are seen without a lamp.
+const twilight = -6
+
+// SunTime returns the next sunrise, sunset, dawn or dusk after a time. why says what is
+// missing for that.
+func SunTime(r *entity.Home, which string, from time.Time, tomorrow bool) (at time.Time, why string) {
+	if why := r.Site.Unset; why != "" {
+		return at, "nobody knows how late it is: " + why + "; say a length of time, or set the clock"
+	}
+	if r.Site.Where == nil {
+		return at, "nobody here knows where on the earth this is; write it into the configuration (agent: position), or say a time"
+	}
+	if tomorrow {
+		from = r.Site.Now
+		from = time.Date(from.Year(), from.Month(), from.Day()+1, 0, 0, 0, 0, from.Location())
+	}
+	elevation := capabilities.Horizon
+	if which == "dawn" || which == "dusk" {
+		elevation = twilight
+	}
+	at, ok := r.Site.Where.NextCrossing(from, which == "up" || which == "dawn", elevation)
+	if !ok {
+		return at, "the sun does not do that here within a day; say a time"
+	}
+	return at, ""
+}

@@ -59,8 +59,9 @@ lint: bin/gofumpt bin/staticcheck
 	bin/staticcheck ./...
 	@echo "== plain English"
 	@scripts/need.sh python3:python3
-	@python3 scripts/plain.py --limit decisions.headless=1 --limit decisions.passive=18 --limit decisions.long=4 \
-		--limit changelog.headless=1 --limit changelog.passive=18 --limit changelog.long=4 docs/decisions CHANGELOG.md
+	@python3 scripts/plain.py --limit docs.headless=1 --limit docs.passive=18 --limit docs.long=4 \
+		--limit decisions.headless=1 --limit decisions.passive=18 --limit decisions.long=4 \
+		--limit changelog.headless=1 --limit changelog.passive=18 --limit changelog.long=4 docs $(wildcard *.md)
 
 .PHONY: fmt
 fmt: bin/gofumpt ## format the Go files

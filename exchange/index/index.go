@@ -38,7 +38,7 @@ type change struct {
 func (x *Index) Set(e thread.Envelope) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if at, ok := x.slots.find(e.Ref); ok && x.slots.slots[at].ver >= uint32(e.Ver) {
+	if at, ok := x.slots.find(e.Ref); ok && x.slots.slots[at].ver() >= e.Ver {
 		return
 	}
 	x.do(change{ref: e.Ref, env: &e})
@@ -70,7 +70,7 @@ func (x *Index) Knows(ref string, ver uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	at, ok := x.slots.find(ref)
-	return ok && uint64(x.slots.slots[at].ver) >= ver
+	return ok && x.slots.slots[at].ver() >= ver
 }
 
 // Has reports whether there is a thread.

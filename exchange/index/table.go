@@ -35,14 +35,22 @@ type table struct {
 type slot struct {
 	seq       uint64 // of the change
 	updated   int64
-	ref       uint32 // where it begins in table.refs
+	ref       uint32 // where it begins in table.refs; it ends where that of the next slot begins
 	requestor uint32
 	executor  uint32
-	ver       uint32
-	size      uint8 // of the ref, in bytes
-	status    uint8
-	dead      bool
+	state     uint32 // version, status in 7 bits, and whether the slot is dead
 }
+
+const deadBit = 1
+
+func stateOf(ver uint64, status uint8) uint32 { return uint32(min(ver, maxVer))<<8 | uint32(status)<<1 }
+
+// maxVer is the highest version that is counted: no thread has so many steps.
+const maxVer = 1<<24 - 1
+
+func (s *slot) ver() uint64   { return uint64(s.state >> 8) }
+func (s *slot) status() uint8 { return uint8(s.state) >> 1 }
+func (s *slot) dead() bool    { return s.state&deadBit != 0 }
 
 // block is how many slots share one entry of newer.
 const block = 1024
@@ -64,8 +72,11 @@ func tableSize(n int) int {
 
 // refOf is the ref of a slot. It is good while the index is locked.
 func (t *table) refOf(at uint32) []byte {
-	s := &t.slots[at]
-	return t.refs[s.ref : int(s.ref)+int(s.size)]
+	end := uint32(len(t.refs))
+	if int(at)+1 < len(t.slots) {
+		end = t.slots[at+1].ref
+	}
+	return t.refs[t.slots[at].ref:end]
 }
 
 // find is the slot of a thread; false if there is none.
@@ -74,7 +85,7 @@ func (t *table) find(ref string) (uint32, bool) {
 		return 0, false
 	}
 	at := t.byRef[t.hole(ref)]
-	if at == 0 || t.slots[at-1].dead {
+	if at == 0 || t.slots[at-1].dead() {
 		return 0, false
 	}
 	return at - 1, true
@@ -94,7 +105,7 @@ func (t *table) hole(ref string) int {
 func (t *table) rehash(size int) {
 	t.byRef, t.used, t.seed = make([]uint32, size), 0, maphash.MakeSeed()
 	for i := range t.slots {
-		if !t.slots[i].dead {
+		if !t.slots[i].dead() {
 			t.file(string(t.refOf(uint32(i))), uint32(i))
 		}
 	}
@@ -155,8 +166,8 @@ func (t *table) apply(c change) {
 		need = e.Needs.Requires[0].ID
 	}
 	t.add(slot{
-		seq: c.seq, updated: nanos(e.Updated), ver: uint32(e.Ver),
-		requestor: t.name(e.Requestor), executor: t.name(e.Executor), status: t.code(e.Status),
+		seq: c.seq, updated: nanos(e.Updated), requestor: t.name(e.Requestor), executor: t.name(e.Executor),
+		state: stateOf(e.Ver, t.code(e.Status)),
 	}, c.ref, before, need)
 }
 
@@ -167,7 +178,7 @@ func (t *table) kill(ref string) {
 		return
 	}
 	s := &t.slots[at]
-	s.dead = true
+	s.state |= deadBit
 	t.dead++
 	delete(t.before, at)
 }
@@ -178,7 +189,7 @@ func (t *table) forget(ref string) {
 		if last == ref {
 			delete(t.last, requestor)
 			for _, at := range t.requested[requestor] {
-				if !t.slots[at].dead {
+				if !t.slots[at].dead() {
 					t.requests(requestor, string(t.refOf(at)))
 				}
 			}
@@ -192,7 +203,7 @@ func (t *table) add(s slot, ref string, before []uint32, need string) {
 		t.rehash(tableSize(live))
 	}
 	at := uint32(len(t.slots))
-	s.ref, s.size = uint32(len(t.refs)), uint8(len(ref))
+	s.ref = uint32(len(t.refs))
 	t.refs = append(t.refs, ref...)
 	t.slots = append(t.slots, s)
 	t.file(ref, at)
@@ -207,8 +218,8 @@ func (t *table) add(s slot, ref string, before []uint32, need string) {
 	}
 	t.requested[s.requestor] = append(t.requested[s.requestor], at)
 	t.executes[s.executor] = append(t.executes[s.executor], at)
-	t.status[s.status] = append(t.status[s.status], at)
-	if t.codes[s.status] == mess.Pending {
+	t.status[s.status()] = append(t.status[s.status()], at)
+	if t.codes[s.status()] == mess.Pending {
 		if t.waiting == nil {
 			t.waiting = map[string][]uint32{}
 		}
@@ -256,14 +267,15 @@ func (t *table) newest(requestor string) string {
 func (t *table) copy(from *table, first, end int) {
 	for at := first; at < end; at++ {
 		s := from.slots[at]
-		if s.dead {
+		if s.dead() {
 			continue
 		}
 		var before []uint32
 		for _, n := range from.before[uint32(at)] {
 			before = append(before, t.name(from.names[n]))
 		}
-		s.requestor, s.executor, s.status = t.name(from.names[s.requestor]), t.name(from.names[s.executor]), t.code(from.codes[s.status])
+		s.requestor, s.executor = t.name(from.names[s.requestor]), t.name(from.names[s.executor])
+		s.state = stateOf(s.ver(), t.code(from.codes[s.status()]))
 		need := ""
 		if from.waits(uint32(at)) {
 			need = from.need(uint32(at))
@@ -301,9 +313,9 @@ func (t *table) list(of [][]uint32, id string) []uint32 {
 // matches reports whether a filter selects a slot, but for the party.
 func (t *table) matches(at uint32, f *thread.Filter) bool {
 	s := &t.slots[at]
-	return !s.dead && (f.Requestor == "" || t.names[s.requestor] == f.Requestor) &&
+	return !s.dead() && (f.Requestor == "" || t.names[s.requestor] == f.Requestor) &&
 		(f.Executor == "" || t.names[s.executor] == f.Executor) &&
-		(len(f.Status) == 0 || slices.Contains(f.Status, t.codes[s.status])) &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, t.codes[s.status()])) &&
 		(f.Since.IsZero() || s.updated >= nanos(f.Since))
 }
 
@@ -315,4 +327,4 @@ func (t *table) party(at uint32, id string) bool {
 }
 
 // waits reports whether a thread waits for a claim.
-func (t *table) waits(at uint32) bool { return t.codes[t.slots[at].status] == mess.Pending }
+func (t *table) waits(at uint32) bool { return t.codes[t.slots[at].status()] == mess.Pending }

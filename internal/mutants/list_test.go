@@ -379,7 +379,7 @@ var mutants = []mutant{
 		"exchange/store/files/files.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
 	}}, "./exchange/store/files TestConformance"},
 	{"the numbers of changes begin anew with each log", []edit{{
-		"exchange/store/files/compact.go", "Seq: x.last()})", "Seq: 0})",
+		"exchange/store/files/compact.go", "c.last = x.last()", "c.last = 0",
 	}}, "./exchange/store/files TestPositionsStayGood"},
 	{"what is stored while the log is made anew is not found", []edit{{
 		"exchange/store/files/compact.go", "k.records = slices.Concat(now, k.records[len(was):])", "k.records = slices.Clone(now)",

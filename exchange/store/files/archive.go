@@ -41,7 +41,11 @@ func (s *Store) retain(ctx context.Context) error {
 }
 
 func (s *Store) archiveBefore(ctx context.Context, before time.Time) {
-	for _, ref := range s.index.endedBefore(before) {
+	refs, err := s.endedBefore(before)
+	if err != nil {
+		s.project.complain("archive", err)
+	}
+	for _, ref := range refs {
 		if ctx.Err() != nil {
 			return
 		}

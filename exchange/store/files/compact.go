@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -46,7 +45,7 @@ func (s *Store) compactor(ctx context.Context) error {
 			return nil
 		case <-s.due:
 		}
-		if err := s.compact(ctx); err != nil && ctx.Err() == nil && s.log.Err() == nil { // what has broken the log every later step says
+		if err := errors.Join(s.compact(ctx), s.repackEnded(ctx)); err != nil && ctx.Err() == nil && s.log.Err() == nil { // what has broken the log every later step says
 			s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again", "in", compactAgain, "err", err)
 			wait.For(ctx, compactAgain)
 			s.grown()
@@ -57,9 +56,8 @@ func (s *Store) compactor(ctx context.Context) error {
 // compactTries is how often the log is made anew where threads have lost records.
 const compactTries = 3
 
-// compact makes the log anew from what the index knows, while others go on. A thread
-// that has ended and is in its folder, and on the disk, is there as a line of the index
-// alone. A thread of which a record cannot be read any more is stored anew first, as far
+// compact makes the log anew from what the index knows, while others go on. The threads
+// that have ended leave it for a log of their own. A thread of which a record cannot be read any more is stored anew first, as far
 // as it is known.
 func (s *Store) compact(ctx context.Context) (err error) {
 	for range compactTries {
@@ -114,9 +112,11 @@ func (x *index) bytes() int64 {
 // compaction is one making of the log anew.
 type compaction struct {
 	s       *Store
-	threads []*kept // at the cut, oldest change first; nobody changes them
+	threads []*kept  // at the cut, oldest change first; nobody changes them
+	gone    []string // threads that the log of ended threads has still
 	rest    []record
-	n       int // records
+	last    uint64 // number of the last change
+	n       int    // records
 	moves   []move
 	lost    map[string]error // threads of which a record cannot be read
 	stop    context.CancelCauseFunc
@@ -132,13 +132,14 @@ type move struct {
 // Where one cannot be made there are no more, and the log stays as it is.
 func (c *compaction) cut() iter.Seq[[]byte] {
 	x := c.s.index
-	c.threads = x.snapshot()
+	c.threads, c.gone = x.snapshot()
 	for _, kind := range x.kinds() {
 		for id, doc := range x.docsOf(kind) {
 			c.rest = append(c.rest, record{Kind: kind, ID: id, Doc: doc.data, Seq: doc.seq})
 		}
 	}
-	c.rest = append(c.rest, record{Days: x.recentDays(c.s.cfg.Now()), Seq: x.last()})
+	c.last = x.last()
+	c.rest = append(c.rest, record{Days: x.recentDays(c.s.cfg.Now()), Seq: c.last})
 	return c.records
 }
 
@@ -153,6 +154,9 @@ func (c *compaction) records(yield func([]byte) bool) {
 		c.n++
 	}
 	c.n = 1
+	for _, ref := range c.gone {
+		put(record{Gone: ref, Seq: c.last})
+	}
 	for _, k := range c.threads {
 		if !k.inLog() {
 			put(record{Ended: &k.summary, Seq: k.seq})
@@ -252,18 +256,20 @@ func (x *index) moved(moves []move, places []wal.Place) {
 	}
 }
 
-// snapshot is all threads as they are, oldest change first.
-func (x *index) snapshot() []*kept {
-	var all []*kept
-	x.each(func(k *kept) bool {
+// snapshot is all threads in memory as they are, oldest change first, and those that are
+// gone, which the log of ended threads does not say yet.
+func (x *index) snapshot() (all []*kept, gone []string) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for e := x.changed.Back(); e != nil; e = e.Prev() {
+		k := e.Value.(*kept)
 		if k.inLog() {
 			one := *k
 			k = &one
 		}
 		all = append(all, k)
-		return true
-	})
-	return all
+	}
+	return all, slices.Clone(x.ended.gone)
 }
 
 func (k *kept) bound() []thread.Bind {
@@ -297,10 +303,4 @@ func (x *index) recentDays(now time.Time) map[string]int {
 		}
 	}
 	return days
-}
-
-func (x *index) kinds() []string {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return slices.Sorted(maps.Keys(x.docs))
 }

@@ -193,11 +193,7 @@ func TestACutWhileTheLogIsMadeAnew(t *testing.T) {
 // BenchmarkCompaction makes the log anew with so many ended threads while 16 writers take
 // steps, and tells the longest step.
 func BenchmarkCompaction(b *testing.B) {
-	sizes := []int{0, 10_000, 100_000}
-	if os.Getenv("MESSKIT_BENCH_LARGE") != "" {
-		sizes = append(sizes, 1_000_000)
-	}
-	for _, n := range sizes {
+	for _, n := range endedSizes() {
 		b.Run(fmt.Sprintf("ended=%d", n), func(b *testing.B) { benchmarkCompaction(b, n) })
 	}
 }
@@ -247,19 +243,26 @@ func steps(g *ground, open []string, fn func(context.Context) error) (longest ti
 	return longest
 }
 
+// endedThread is the nth of many threads that have ended.
+func endedThread(n int) summary {
+	return summary{
+		Ref: messeaf.Ref(fmt.Sprintf("2026-01-%02d", 1+n/50_000), n%50_000, ""), ClientID: fmt.Sprint("fridge-", n), Requestor: fmt.Sprint("agent-", n%100),
+		Executor: fmt.Sprint("pi-", n%1000), Status: mess.Completed, Updated: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Ver: 4,
+	}
+}
+
 // manyEnded has a store know n threads that have ended. Their folders are empty.
 func manyEnded(tb testing.TB, s *Store, n int) {
 	tb.Helper()
 	var some []record
 	for i := range n {
-		day := fmt.Sprintf("2026-01-%02d", 1+i/50_000)
-		e := summary{
-			Ref: messeaf.Ref(day, i%50_000, ""), ClientID: fmt.Sprint("fridge-", i), Requestor: fmt.Sprint("agent-", i%100), Executor: fmt.Sprint("pi-", i%1000),
-			Status: mess.Completed, Updated: time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC), Ver: 4,
+		e := endedThread(i)
+		if err := s.root.Mkdir(threadDir(messeaf.Finished, e.Ref), 0o700); err != nil {
+			tb.Fatal(err)
 		}
 		some = append(some, record{Ended: &e})
 		if len(some) == 4096 || i == n-1 {
-			if err := s.store(tb.Context(), some); err != nil {
+			if err := errors.Join(s.store(tb.Context(), some), s.keepEnded(tb.Context(), 1)); err != nil {
 				tb.Fatal(err)
 			}
 			some = nil

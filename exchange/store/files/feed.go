@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wal"
 )
 
 // Feed calls fn with what changes.
@@ -55,21 +58,87 @@ type outline struct {
 
 // Since calls fn with what has changed after a number, as it is now.
 func (s *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err error) {
-	all, upTo := s.index.since(seq)
+	all, blocks, upTo := s.index.since(seq)
+	last := seq
+	tell := func(c tail.Change) error {
+		last = c.Seq
+		return fn(c)
+	}
+	past := pastFeed{d: &s.index.ended, after: seq, blocks: blocks, names: map[string]string{}}
+	err = s.give(all, &past, tell)
+	if errors.Is(err, wal.ErrMoved) { // the log of ended threads was made anew
+		return s.Since(last, fn)
+	}
+	return upTo, err
+}
+
+// give calls fn with changes in order.
+func (s *Store) give(all []outline, past *pastFeed, fn func(tail.Change) error) error {
 	for some := range slices.Chunk(all, feedAtOnce) {
 		if err := s.fill(some); err != nil {
-			return 0, err
+			return err
 		}
 		for _, o := range some {
+			if err := past.upTo(o.seq, fn); err != nil {
+				return err
+			}
 			if o.Seq == 0 {
 				continue // it has changed again, or is gone
 			}
 			if err := fn(o.Change); err != nil {
-				return 0, err
+				return err
 			}
 		}
 	}
-	return upTo, nil
+	return past.upTo(math.MaxUint64, fn)
+}
+
+// pastFeed gives the changes of ended threads in order, of blocks that are nearly so.
+type pastFeed struct {
+	d      *ended
+	after  uint64
+	blocks []block // by their least number
+	ready  []entry
+	names  map[string]string
+}
+
+// upTo calls fn with the changes before a number.
+func (p *pastFeed) upTo(seq uint64, fn func(tail.Change) error) error {
+	for {
+		for len(p.blocks) > 0 && p.blocks[0].min < seq && (len(p.ready) == 0 || p.blocks[0].min < p.ready[0].seq) {
+			if err := p.load(p.blocks[0]); err != nil {
+				return err
+			}
+			p.blocks = p.blocks[1:]
+		}
+		if len(p.ready) == 0 || p.ready[0].seq >= seq {
+			return nil
+		}
+		e := p.ready[0]
+		p.ready = p.ready[1:]
+		if err := fn(tail.Change{Seq: e.seq, Change: thread.Change{Envelope: e.envelope(), Outline: true, Rev: revOf(e.Ver)}}); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *pastFeed) load(b block) error {
+	all, err := p.d.read(b, p.name)
+	for i, e := range all {
+		if b.dead&place(i).mask() == 0 && e.seq > p.after {
+			p.ready = append(p.ready, e)
+		}
+	}
+	slices.SortFunc(p.ready, func(a, b entry) int { return cmp.Compare(a.seq, b.seq) })
+	return err
+}
+
+func (p *pastFeed) name(s string) string {
+	one, ok := p.names[s]
+	if !ok {
+		p.names[s], one = s, s
+	}
+	return one
 }
 
 // fill reads what is only outlined.
@@ -109,8 +178,9 @@ func (s *Store) fillOne(o *outline) (err error) {
 	return err
 }
 
-// since lists what has changed after a number, in order.
-func (x *index) since(seq uint64) (all []outline, last uint64) {
+// since lists what has changed after a number, in order, and the blocks of ended threads
+// that have such changes.
+func (x *index) since(seq uint64) (all []outline, blocks []block, last uint64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for e := x.changed.Front(); e != nil; e = e.Next() {
@@ -129,7 +199,13 @@ func (x *index) since(seq uint64) (all []outline, last uint64) {
 		}
 	}
 	slices.SortFunc(all, func(a, b outline) int { return cmp.Compare(a.seq, b.seq) })
-	return all, x.seq
+	for _, b := range x.ended.blocks {
+		if b.max > seq {
+			blocks = append(blocks, b)
+		}
+	}
+	slices.SortFunc(blocks, func(a, b block) int { return cmp.Compare(a.min, b.min) })
+	return all, blocks, x.seq
 }
 
 // outline is what is in memory of a thread.
@@ -138,7 +214,8 @@ func (x *index) outline(ref string) (e summary, seq uint64, inLog bool) {
 	defer x.mu.RUnlock()
 	k := x.threads[ref]
 	if k == nil {
-		return summary{}, 0, false
+		past, _, _ := x.ended.thread(ref)
+		return past.summary, past.seq, false
 	}
 	return k.summary, k.seq, k.inLog()
 }

@@ -3,6 +3,7 @@
 // people and for other programs, and are where a thread that has ended lies.
 //
 //	log/                   the write-ahead log
+//	log/ended/             what is known of the threads that have ended
 //	attachments/           staged files, by SHA-256
 //	state=received/ ...    threads, as MESSE-AF has them
 //	archive/2026-01/       threads that ended long ago, as zips
@@ -21,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,9 +62,10 @@ type Store struct {
 	tail    tail.Tail
 	format  int // of the log; 0: it has none yet
 
-	locks keyed.Locks   // one step of a thread at a time, one claim of a key, one change of a document
-	next  atomic.Int64  // size of the log, in bytes, at which it is made anew
-	due   chan struct{} // has it made anew
+	keeping sync.Mutex    // held by whoever changes the log of ended threads
+	locks   keyed.Locks   // one step of a thread at a time, one claim of a key, one change of a document
+	next    atomic.Int64  // size of the log, in bytes, at which it is made anew
+	due     chan struct{} // has it made anew
 }
 
 var (
@@ -91,19 +94,23 @@ func (c Config) Open(dir string) (*Store, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	s := &Store{cfg: c, dir: dir, root: root, disk: disk, index: newIndex(), blobs: b, watcher: &watcher{}, due: make(chan struct{}, 1)}
-	s.project = newProjector(s)
+	s.project, s.index.ended.say = newProjector(s), c.Log
 	s.damage.refs, s.damage.lost = map[string]bool{}, map[string]thread.Thread{}
 	o := wal.DefaultOptions()
 	o.Damaged = s.damaged
-	s.log, err = o.OpenPlaces(filepath.Join(dir, "log"), s.replay)
-	if err != nil {
+	if err := s.openEnded(); err != nil {
 		return nil, errors.Join(err, disk.Close(), root.Close())
 	}
+	s.log, err = o.OpenPlaces(filepath.Join(dir, "log"), s.replay)
+	if err != nil {
+		return nil, errors.Join(err, s.index.ended.close(), disk.Close(), root.Close())
+	}
+	s.index.atLeastEnded()
 	if s.damage.gaps() {
 		s.index.skip(lostChanges)
 	}
 	if err := errors.Join(s.mark(), s.settle()); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), s.log.Close(), disk.Close(), root.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), s.closeLogs(), disk.Close(), root.Close())
 	}
 	s.tail.Begin(s.index.last())
 	return s, nil
@@ -123,6 +130,9 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("a record of the exchange's log cannot be read: %w", err)
 	}
+	if s.index.skips(r) {
+		return nil
+	}
 	if s.damage.gaps() {
 		r = s.afterDamage(r)
 	}
@@ -131,7 +141,10 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 			s.damage.last = e.Updated
 		}
 	}
-	return s.take(r, at)
+	if err := s.take(r, at); err != nil {
+		return err
+	}
+	return s.keepEnded(context.Background(), endedLoad)
 }
 
 // take takes what is in the log into memory.
@@ -364,8 +377,10 @@ func (s *Store) Attachment(_ context.Context, ref, name string) (io.ReadSeekClos
 
 // Close waits for what is being written, and brings the folders up to date.
 func (s *Store) Close() error {
-	return errors.Join(s.project.finish(), s.log.Close(), s.disk.Close(), s.root.Close())
+	return errors.Join(s.project.finish(), s.closeLogs(), s.disk.Close(), s.root.Close())
 }
+
+func (s *Store) closeLogs() error { return errors.Join(s.index.ended.close(), s.log.Close()) }
 
 // Err tells why nothing can be stored any more, or nil.
 func (s *Store) Err() error { return s.log.Err() }
@@ -375,7 +390,8 @@ func (s *Store) Err() error { return s.log.Err() }
 // are pictures and files.
 func (s *Store) Written() (size, total, today int64) {
 	total, today = s.log.Written()
-	return s.log.Size(), total, today
+	size, more, moreToday := s.index.ended.written()
+	return s.log.Size() + size, total + more, today + moreToday
 }
 
 // WrittenFiles is the same of pictures and files; each is there once, also where

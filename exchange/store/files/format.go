@@ -12,7 +12,8 @@ import (
 //
 //	1, or none: the first format
 //	2: changes have numbers, and threads can have keys of their own
-const format = 2
+//	3: threads that have ended are in a log of their own
+const format = 3
 
 // formatText is what a release says that knows the first format alone: for it, the text
 // stands where a time should.

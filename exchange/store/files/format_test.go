@@ -113,7 +113,7 @@ func TestADowngradeIsRefused(t *testing.T) {
 	if err := errors.Join(log.Append(t.Context(), []byte(`{"format":99}`)), log.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := files.Open(dir); err == nil || !strings.Contains(err.Error(), "has format 99, and this messkit knows 2; install the newer messkit") {
+	if _, err := files.Open(dir); err == nil || !strings.Contains(err.Error(), "has format 99, and this messkit knows 3; install the newer messkit") {
 		t.Errorf("format 99: %v", err)
 	}
 }

@@ -1,12 +1,11 @@
 package files
 
 import (
-	"bytes"
 	"container/list"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -27,12 +26,8 @@ type index struct {
 	seq     uint64                // of the last change
 	docs    map[string]map[string]smallDoc
 	names   map[string]string // each actor's id once, however many threads bear it
-}
-
-// smallDoc is a small document, and the number of its last change.
-type smallDoc struct {
-	data []byte
-	seq  uint64
+	resting map[string]*kept  // of threads, those that have ended and lie in their folders
+	ended   ended             // the others that have
 }
 
 // kept is a thread.
@@ -103,6 +98,7 @@ func newIndex() *index {
 	return &index{
 		threads: map[string]*kept{}, keys: map[thread.Key]string{}, serials: map[string]int{},
 		changed: list.New(), docs: map[string]map[string]smallDoc{}, names: map[string]string{},
+		resting: map[string]*kept{}, ended: ended{seed: maphash.MakeSeed()},
 	}
 }
 
@@ -131,6 +127,10 @@ func (x *index) put(e summary, seq uint64) *kept {
 	k := x.threads[ref]
 	if k == nil {
 		k = &kept{}
+		if was, p, ok := x.ended.thread(ref); ok {
+			k.Keys = was.Keys
+			x.ended.kill(p)
+		}
 		k.place = x.changed.PushFront(k)
 	} else if !k.inLog() {
 		one := *k // who has it as it had ended keeps that
@@ -138,6 +138,7 @@ func (x *index) put(e summary, seq uint64) *kept {
 		k.place.Value = k
 	}
 	x.threads[ref] = k
+	delete(x.resting, ref)
 	k.seq = x.next(seq)
 	x.changed.MoveToFront(k.place)
 	e.Requestor, e.Executor = x.name(e.Requestor), x.name(e.Executor)
@@ -146,10 +147,15 @@ func (x *index) put(e summary, seq uint64) *kept {
 	for _, key := range e.keys() {
 		x.keys[key] = ref
 	}
+	x.given(ref)
+	return k
+}
+
+// given has the serials of a day go on after those of a ref. x.mu is held.
+func (x *index) given(ref string) {
 	if day, serial, ok := messeaf.ParseRef(ref); ok {
 		x.serials[day] = max(x.serials[day], serial)
 	}
-	return k
 }
 
 // setWhole puts a thread that is in the log in the place of what was there.
@@ -165,7 +171,13 @@ func (x *index) setWhole(e summary, seq uint64, at wal.Place, binds []thread.Bin
 func (x *index) setEnded(e summary, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.put(e, seq).leaveLog()
+	x.rest(x.put(e, seq))
+}
+
+// rest lets go of all but what is needed to find a thread that has ended. x.mu is held.
+func (x *index) rest(k *kept) {
+	k.leaveLog()
+	x.resting[k.Ref] = k
 }
 
 // leaveLog lets go of all but what is needed to find the thread.
@@ -176,14 +188,22 @@ func (x *index) forget(ref string, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.next(seq)
-	k := x.threads[ref]
-	if k == nil {
-		return
+	if _, p, ok := x.ended.thread(ref); ok {
+		x.ended.kill(p)
+		x.ended.gone = append(x.ended.gone, ref)
 	}
+	if k := x.threads[ref]; k != nil {
+		x.remove(k)
+	}
+}
+
+// remove takes a thread out of memory. x.mu is held.
+func (x *index) remove(k *kept) {
 	x.changed.Remove(k.place)
-	delete(x.threads, ref)
+	delete(x.threads, k.Ref)
+	delete(x.resting, k.Ref)
 	for _, key := range k.keys() {
-		if x.keys[key] == ref {
+		if x.keys[key] == k.Ref {
 			delete(x.keys, key)
 		}
 	}
@@ -233,7 +253,8 @@ func (x *index) thread(ref string) (kept, bool) {
 	defer x.mu.RUnlock()
 	k := x.threads[ref]
 	if k == nil {
-		return kept{}, false
+		e, _, ok := x.ended.thread(ref)
+		return kept{summary: e.summary, seq: e.seq}, ok
 	}
 	one := *k
 	one.records = slices.Clip(k.records)
@@ -249,8 +270,11 @@ func (x *index) find(k thread.Key) (string, bool) {
 
 // findHeld is find for those who hold x.mu.
 func (x *index) findHeld(k thread.Key) (string, bool) {
-	ref, ok := x.keys[k]
-	return ref, ok
+	if ref, ok := x.keys[k]; ok {
+		return ref, true
+	}
+	e, ok := x.ended.key(k)
+	return e.Ref, ok
 }
 
 // atLeast has the serials of a day go on after one that was seen elsewhere.
@@ -292,7 +316,7 @@ func (x *index) last() uint64 {
 	return x.seq
 }
 
-// each calls fn with every thread, oldest change first, until it returns false.
+// each calls fn with every thread in memory, oldest change first, until it returns false.
 // What it gets is not changed meanwhile: the caller keeps others from it.
 func (x *index) each(fn func(*kept) bool) {
 	x.mu.RLock()
@@ -322,41 +346,6 @@ func (x *index) refs(fn func(*kept) bool) []string {
 	return refs
 }
 
-// putDoc stores or removes a document, and returns the number of the change.
-func (x *index) putDoc(kind, id string, doc []byte, seq uint64) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	seq = x.next(seq)
-	if doc == nil {
-		delete(x.docs[kind], id)
-		return
-	}
-	if x.docs[kind] == nil {
-		x.docs[kind] = map[string]smallDoc{}
-	}
-	x.docs[kind][id] = smallDoc{bytes.Clone(doc), seq}
-}
-
-func (x *index) docsOf(kind string) map[string]smallDoc {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return maps.Clone(x.docs[kind])
-}
-
-// docRev is the revision of a document; "" if there is none.
-func (x *index) docRev(kind, id string) thread.Rev {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.docs[kind][id].rev()
-}
-
-func (d smallDoc) rev() thread.Rev {
-	if d.seq == 0 {
-		return ""
-	}
-	return thread.Rev(strconv.FormatUint(d.seq, 10))
-}
-
 // left notes how a thread's folder was left.
 func (x *index) left(ref string, f folder) {
 	x.mu.Lock()
@@ -375,20 +364,17 @@ func (x *index) done(ref string, ver uint64) bool {
 	if k == nil || !k.inLog() || k.Ver != ver || k.folder.ver != ver {
 		return false
 	}
-	k.leaveLog()
+	x.rest(k)
 	return true
-}
-
-// endedBefore lists the threads that have ended before t and lie in their
-// folders, oldest change first.
-func (x *index) endedBefore(t time.Time) []string {
-	return x.refs(func(k *kept) bool { return !k.inLog() && k.Status.Terminal() && k.Updated.Before(t) })
 }
 
 // has reports whether there is a thread, and whether the log has it whole.
 func (x *index) has(ref string) (known, inLog bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	k := x.threads[ref]
-	return k != nil, k != nil && k.inLog()
+	if k := x.threads[ref]; k != nil {
+		return true, k.inLog()
+	}
+	_, _, known = x.ended.thread(ref)
+	return known, false
 }

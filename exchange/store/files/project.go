@@ -396,5 +396,5 @@ func (p *projector) finish() error {
 		}
 	}
 	p.rest(ctx)
-	return p.s.shorten(ctx)
+	return errors.Join(p.s.keepEnded(ctx, 1), p.s.shorten(ctx))
 }

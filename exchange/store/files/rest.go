@@ -54,6 +54,9 @@ func (p *projector) rest(ctx context.Context) {
 			p.mu.Unlock()
 		}
 	}
+	if err := p.s.keepEnded(ctx, endedAtOnce); err != nil {
+		p.complain("all", err)
+	}
 	p.s.trust(ctx)
 	p.s.grown()
 }

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -34,7 +35,8 @@ func (s *Store) settle() error {
 // survey makes memory and folders agree at the start: it looks at the names in
 // the folders, and reads only the threads that the log does not know.
 func (s *Store) survey() error {
-	there, complete := map[string]bool{}, true
+	there, complete := []uint64(nil), true
+	ended := s.index.ended.atStart()
 	var unknown []messeaf.Place
 	var doubtful []string
 	for _, f := range messeaf.Folders {
@@ -44,8 +46,13 @@ func (s *Store) survey() error {
 			complete = false
 		}
 		for _, p := range places {
-			there[p.Ref] = true
-			switch known, inLog := s.index.has(p.Ref); {
+			h := s.index.ended.ofRef(p.Ref)
+			there = append(there, h)
+			known, inLog := s.index.inMemory(p.Ref)
+			if !known {
+				_, known = slices.BinarySearch(ended, h)
+			}
+			switch {
 			case ending(p.Folder) && !known, !known && !s.archived(p.Ref):
 				unknown = append(unknown, p)
 			case !ending(p.Folder) && !inLog: // it has ended, and a copy lies where it began
@@ -55,10 +62,12 @@ func (s *Store) survey() error {
 		s.tellIgnored(f)
 	}
 	if complete {
+		slices.Sort(there)
 		if err := s.forgetMissing(there); err != nil {
 			return err
 		}
 	}
+	s.index.ended.whole = nil
 	if err := s.adoptAll(context.Background(), unknown); err != nil {
 		return err
 	}
@@ -98,13 +107,30 @@ func (s *Store) tellIgnored(f messeaf.Folder) {
 
 // forgetMissing forgets the threads that have ended and that a person has
 // removed or archived.
-func (s *Store) forgetMissing(there map[string]bool) error {
+func (s *Store) forgetMissing(there []uint64) error {
 	var gone []record
+	d := &s.index.ended
+	missing := func(hash uint64) bool {
+		_, found := slices.BinarySearch(there, hash)
+		return !found
+	}
 	s.index.each(func(k *kept) bool {
-		if !k.inLog() && !there[k.Ref] {
+		if !k.inLog() && missing(d.ofRef(k.Ref)) {
 			gone = append(gone, record{Gone: k.Ref})
 		}
 		return true
 	})
+	for p, hash := range d.whole {
+		if p := place(p); hash != 0 && !d.isDead(p) && missing(hash) {
+			all, err := d.read(d.blocks[p.block()], same)
+			if err != nil {
+				return err
+			}
+			if p.entry() >= len(all) {
+				continue
+			}
+			gone = append(gone, record{Gone: all[p.entry()].Ref})
+		}
+	}
 	return s.store(context.Background(), gone)
 }

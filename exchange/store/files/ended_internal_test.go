@@ -1,0 +1,295 @@
+package files
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	threads "github.com/messkit/messkit/exchange/index"
+	"github.com/messkit/messkit/exchange/store/tail"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// changes are what the feed gives of ended threads, in order.
+func changes(t *testing.T, s *Store, after uint64) (all []string) {
+	t.Helper()
+	last := after
+	_, err := s.Since(after, func(c tail.Change) error {
+		if c.Seq <= last {
+			t.Errorf("change %d comes after %d", c.Seq, last)
+		}
+		last = c.Seq
+		if c.Kind == "" {
+			all = append(all, fmt.Sprint(c.Seq, " ", c.Envelope.Ref, " ", c.Envelope.Executor, " ", c.Rev, " ", c.Envelope.Updated.UTC()))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Whatever ends, changes and is removed, however often the log of ended threads is made anew,
+// and when the store is opened again: every thread is found by ref and by key, and the feed
+// has each of them once, in order.
+func TestEndedThreadsAgainstAModel(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	type model struct {
+		summary
+		seq uint64
+	}
+	want := map[string]model{}
+	check := func(when string) {
+		t.Helper()
+		for i := range 700 {
+			ref := messeaf.Ref("2026-01-01", i+1, "")
+			m, there := want[ref]
+			k, ok := s.index.thread(ref)
+			if ok != there || ok && (k.Ver != m.Ver || k.seq != m.seq || k.Executor != m.Executor || !k.Updated.Equal(m.Updated) || k.Status != m.Status) {
+				t.Fatalf("%s: %s: %+v, want %+v", when, ref, k.summary, m)
+			}
+			for _, key := range []thread.Key{{Owner: "agent", Name: ref}, {Owner: "other", Name: "k" + ref}} {
+				if got, ok := s.index.find(key); ok != there || ok && got != ref {
+					t.Fatalf("%s: %v: %s, %v", when, key, got, ok)
+				}
+			}
+		}
+		for _, after := range []uint64{0, s.index.last() / 2, s.index.last()} {
+			var all []string
+			for _, m := range slices.SortedFunc(maps.Values(want), func(a, b model) int { return cmp.Compare(a.seq, b.seq) }) {
+				if m.seq > after {
+					all = append(all, fmt.Sprint(m.seq, " ", m.Ref, " ", m.Executor, " ", m.Ver, " ", m.Updated.UTC()))
+				}
+			}
+			if diff := gocmp.Diff(all, changes(t, s, after)); diff != "" {
+				t.Fatalf("%s, after %d (-want +got):\n%s", when, after, diff)
+			}
+		}
+	}
+	for round := range 4 {
+		for range 300 {
+			ref := messeaf.Ref("2026-01-01", 1+r.IntN(700), "")
+			m, there := want[ref]
+			one := record{Gone: ref}
+			if !there || r.IntN(3) > 0 {
+				m.summary = summary{
+					Ref: ref, ClientID: ref, Requestor: "agent", Executor: fmt.Sprint("pi-", r.IntN(5)), Status: mess.Completed,
+					Updated: time.Unix(int64(r.IntN(1e9)), 5).In(time.FixedZone("", 3600)), Ver: m.Ver + 1,
+				}
+				if !there {
+					m.Keys = []thread.Key{{Owner: "other", Name: "k" + ref}}
+				}
+				one = record{Ended: &m.summary}
+			}
+			if err := s.store(t.Context(), []record{one}); err != nil {
+				t.Fatal(err)
+			}
+			if m.seq = s.index.last(); one.Ended != nil {
+				want[ref] = m
+			} else {
+				delete(want, ref)
+			}
+			if r.IntN(90) == 0 {
+				if err := s.keepEnded(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		check("changed")
+		if round%2 == 1 {
+			if err := s.endedAnew(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			check("made anew")
+		}
+		for ref := range want {
+			if err := s.root.MkdirAll(threadDir(messeaf.Finished, ref), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 700 {
+			if ref := messeaf.Ref("2026-01-01", i+1, ""); want[ref].Ref == "" {
+				if err := s.root.RemoveAll(threadDir(messeaf.Finished, ref)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if round > 1 { // else it ends as with a kill
+			err = s.Close()
+		} else {
+			err = errors.Join(s.closeLogs(), s.disk.Close(), s.root.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err = Open(dir); err != nil {
+			t.Fatal(err)
+		}
+		check("opened again")
+	}
+	if err := s.keepEnded(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.index.threads) > 0 || s.index.ended.live != len(want) {
+		t.Errorf("%d threads are in memory, and %d in the log of ended ones; want all %d there", len(s.index.threads), s.index.ended.live, len(want))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A thread that has ended takes little memory.
+func TestMemoryOfEndedThreads(t *testing.T) {
+	const first, n, most = 10_000, 40_000, 24 // the first ones make what does not grow
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var some []record
+	var before int64
+	for i := range first + n {
+		if i == first {
+			before = inUse()
+		}
+		e := endedThread(i)
+		if some = append(some, record{Ended: &e}); len(some) < 1000 {
+			continue
+		}
+		if err := errors.Join(s.store(t.Context(), some), s.keepEnded(t.Context(), 1)); err != nil {
+			t.Fatal(err)
+		}
+		some = nil
+	}
+	each := (inUse() - before) / n
+	t.Logf("%d bytes a thread", each)
+	if each > most {
+		t.Errorf("a thread that has ended takes %d bytes; at most %d", each, most)
+	}
+	if err := s.closeLogs(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkEnded opens a store with so many ended threads, and reads its feed as an exchange
+// does.
+func BenchmarkEnded(b *testing.B) {
+	for _, n := range endedSizes() {
+		b.Run(fmt.Sprintf("ended=%d", n), func(b *testing.B) {
+			dir := b.TempDir()
+			s, err := Open(dir)
+			if err != nil {
+				b.Fatal(err)
+			}
+			manyEnded(b, s, n)
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+			b.ResetTimer()
+			for b.Loop() {
+				openEnded(b, dir, n)
+			}
+		})
+	}
+}
+
+// endedSizes are how many threads have ended beforehand.
+func endedSizes() []int {
+	if os.Getenv("MESSKIT_BENCH_LARGE") != "" {
+		return []int{0, 100_000, 1_000_000}
+	}
+	return []int{0, 10_000, 100_000}
+}
+
+func openEnded(b *testing.B, dir string, n int) {
+	before := inUse()
+	begun := time.Now()
+	s, err := Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	opened := time.Since(begun)
+	store := inUse() - before
+	var x threads.Index
+	begun = time.Now()
+	count := 0
+	if _, err := s.Since(0, func(c tail.Change) error {
+		if c.Kind == "" {
+			x.Set(c.Envelope)
+			count++
+		}
+		return nil
+	}); err != nil || count != n {
+		b.Fatalf("%d threads, want %d: %v", count, n, err)
+	}
+	read := time.Since(begun)
+	all := inUse() - before
+	begun = time.Now()
+	const tries = 1000
+	for i := range min(n, tries) {
+		if _, ok := s.index.find(thread.Key{Owner: fmt.Sprint("agent-", i%100), Name: fmt.Sprint("fridge-", i)}); !ok {
+			b.Fatalf("the key of thread %d is not found", i)
+		}
+	}
+	lookup := time.Since(begun)
+	b.ReportMetric(opened.Seconds(), "open-s")
+	b.ReportMetric(read.Seconds(), "feed-s")
+	if n > 0 {
+		b.ReportMetric(lookup.Seconds()*1e6/float64(min(n, tries)), "lookup-us")
+		b.ReportMetric(float64(store)/float64(n), "store-B/each")
+		b.ReportMetric(float64(all)/float64(n), "store+index-B/each")
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	runtime.KeepAlive(&x)
+}
+
+// inUse is the memory in use, in bytes.
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// What is decoded of any bytes is encoded as them again.
+func FuzzBlock(f *testing.F) {
+	f.Add(encodeBlock([]entry{{7, summary{Ref: "2026-01-01-001", ClientID: "c", Requestor: "r", Executor: "e", Held: []string{"h"}, Status: mess.Failed, Updated: time.Unix(1, 2), Ver: 3, Keys: []thread.Key{{Owner: "o", Name: "n"}}}}}))
+	f.Add(encodeBlock([]entry{{summary: summary{Ref: "x"}}, {summary: summary{Ref: "y"}}}))
+	f.Add([]byte{blockForm})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		all, err := decodeBlock(data, same)
+		if err != nil {
+			if all != nil {
+				t.Errorf("an error, and %d entries", len(all))
+			}
+			return
+		}
+		again, err := decodeBlock(encodeBlock(all), same)
+		if err != nil || len(again) != len(all) {
+			t.Fatalf("%d entries, then %d, %v", len(all), len(again), err)
+		}
+		if !bytes.Equal(encodeBlock(again), encodeBlock(all)) {
+			t.Error("it changes when it is encoded again")
+		}
+	})
+}

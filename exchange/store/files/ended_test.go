@@ -1,0 +1,163 @@
+package files_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// ended is a folder with threads of which some have ended, and what it has.
+func ended(t *testing.T) (dir string, want map[string]string) {
+	t.Helper()
+	dir = t.TempDir()
+	s := openAll(t, dir)
+	for _, id := range []string{"a", "b", "c", "d"} {
+		finish(t, s, fill(t, s, id, 1, 10))
+	}
+	fill(t, s, "e", 1, 10)
+	want = content(all(t, s))
+	shut(t, s)
+	return dir, want
+}
+
+// openAll opens a store that archives nothing.
+func openAll(t *testing.T, dir string) *files.Store {
+	t.Helper()
+	cfg := files.DefaultConfig()
+	cfg.ArchiveAfter = 0
+	s, err := cfg.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// shut closes a store when its folders show what is in the log.
+func shut(t *testing.T, s *files.Store) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- s.Run(ctx, nobody{}) }()
+	err := s.Settle(t.Context())
+	stop()
+	if err := errors.Join(err, <-ran, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// finish ends a thread.
+func finish(t *testing.T, s *files.Store, ref string) {
+	t.Helper()
+	th, rev, err := s.Read(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th.Ver++
+	th.Status, th.Phase = mess.Completed, thread.After
+	m := mess.Message{From: "pi", Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Completed}}}
+	if _, err := s.Append(t.Context(), thread.Step{After: rev, Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Threads that have ended are found by ref and by key, also where the log of ended threads
+// is lost, or damaged, or both logs are: their folders have them.
+func TestEndedThreadsAreFound(t *testing.T) {
+	for name, spoil := range map[string]func(dir string) error{
+		"as they were": func(string) error { return nil },
+		"lost":         func(dir string) error { return os.RemoveAll(filepath.Join(dir, "log", "ended")) },
+		"both lost":    func(dir string) error { return os.RemoveAll(filepath.Join(dir, "log")) },
+		"damaged":      func(dir string) error { return garble(filepath.Join(dir, "log", "ended"), "02-01-002", "?????????") },
+		"garbage":      func(dir string) error { return garble(filepath.Join(dir, "log", "ended"), "messkwal", "????????") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, want := ended(t)
+			if err := spoil(dir); err != nil {
+				t.Fatal(err)
+			}
+			for n := range 3 {
+				s := openAll(t, dir)
+				if diff := cmp.Diff(want, content(all(t, s))); diff != "" {
+					t.Errorf("start %d (-want +got):\n%s", n, diff)
+				}
+				for _, id := range []string{"a", "b", "c", "d"} {
+					ref, err := s.Lookup(t.Context(), thread.Key{Owner: "agent", Name: id})
+					if th, _, err2 := s.Read(t.Context(), ref); err != nil || th.ClientID != id {
+						t.Errorf("start %d: Lookup of %s: %s, %v, %v", n, id, ref, err, err2)
+					}
+				}
+				if ref, err := s.Lookup(t.Context(), thread.Key{Owner: "agent", Name: "z"}); !errors.Is(err, thread.ErrNoThread) {
+					t.Errorf("start %d: Lookup of no key: %s, %v", n, ref, err)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// garble replaces bytes of a file in a folder, of the first place where they are.
+func garble(dir, was, is string) error {
+	names, err := filepath.Glob(filepath.Join(dir, "*.wal"))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if i := bytes.Index(data, []byte(was)); i >= 0 {
+			copy(data[i:], is)
+			return os.WriteFile(name, data, 0o600)
+		}
+	}
+	return errors.New("it is not there")
+}
+
+// A thread that has ended goes on, ends again, and is removed by a person: the store has it as
+// it is now, also when it is opened again.
+func TestEndedThreadsThatChange(t *testing.T) {
+	dir, want := ended(t)
+	const ref = "2026-02-01-002-b"
+	for n := range 3 {
+		s := openAll(t, dir)
+		finish(t, s, ref)
+		want = content(all(t, s))
+		shut(t, s)
+		s = openAll(t, dir)
+		if diff := cmp.Diff(want, content(all(t, s))); diff != "" {
+			t.Errorf("%d (-want +got):\n%s", n, diff)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, string(messeaf.Finished), ref)); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, ref)
+	for n := range 3 {
+		s := openAll(t, dir)
+		if diff := cmp.Diff(want, content(all(t, s))); diff != "" {
+			t.Errorf("removed, %d (-want +got):\n%s", n, diff)
+		}
+		if found, err := s.Lookup(t.Context(), thread.Key{Owner: "agent", Name: "b"}); !errors.Is(err, thread.ErrNoThread) {
+			t.Errorf("removed, %d: Lookup: %s, %v", n, found, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package files
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// entry is a thread that has ended, in the log of ended threads. Without a status it says
+// that the thread is gone.
+type entry struct {
+	seq uint64 // of its last change
+	summary
+}
+
+// blockEntries is how many entries are one record of the log of ended threads.
+const blockEntries = 64
+
+// blockForm is the first byte of a block.
+const blockForm = 1
+
+// encodeBlock encodes entries as a record of the log of ended threads.
+func encodeBlock(all []entry) []byte {
+	b := []byte{blockForm}
+	for _, e := range all {
+		b = e.append(b)
+	}
+	return b
+}
+
+func (e entry) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, e.seq)
+	b = binary.AppendUvarint(b, e.Ver)
+	at, err := e.Updated.MarshalBinary()
+	if err != nil { // its zone has seconds
+		at, _ = e.Updated.UTC().MarshalBinary()
+	}
+	for _, s := range []string{e.Ref, e.ClientID, e.Requestor, e.Executor, string(e.Status), string(at)} {
+		b = appendString(b, s)
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.Held)))
+	for _, id := range e.Held {
+		b = appendString(b, id)
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.Keys)))
+	for _, k := range e.Keys {
+		b = appendString(appendString(b, k.Owner), k.Name)
+	}
+	return b
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+var errBlock = errors.New("it is no block of ended threads")
+
+// decodeBlock decodes a block. name returns one copy of a name for all that bear it.
+func decodeBlock(data []byte, name func(string) string) (all []entry, err error) {
+	if len(data) == 0 || data[0] != blockForm {
+		return nil, errBlock
+	}
+	r := reader{rest: string(data[1:])}
+	for r.rest != "" && len(all) < blockEntries && !r.bad {
+		e := entry{seq: r.number()}
+		e.Ver = r.number()
+		e.Ref, e.ClientID, e.Requestor, e.Executor = r.text(), r.text(), name(r.text()), name(r.text())
+		e.Status = mess.Code(name(r.text()))
+		at := r.text()
+		for n := r.number(); n > 0 && !r.bad; n-- {
+			e.Held = append(e.Held, name(r.text()))
+		}
+		for n := r.number(); n > 0 && !r.bad; n-- {
+			e.Keys = append(e.Keys, thread.Key{Owner: name(r.text()), Name: r.text()})
+		}
+		if e.Updated.UnmarshalBinary([]byte(at)) != nil || e.Ref == "" {
+			return nil, errBlock
+		}
+		all = append(all, e)
+	}
+	if r.bad || r.rest != "" {
+		return nil, errBlock
+	}
+	return all, nil
+}
+
+// reader reads a block from its beginning.
+type reader struct {
+	rest string
+	bad  bool
+}
+
+func (r *reader) number() uint64 {
+	var n uint64
+	for i := range min(len(r.rest), binary.MaxVarintLen64) {
+		c := r.rest[i]
+		n |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			r.rest = r.rest[i+1:]
+			return n
+		}
+	}
+	r.bad = true
+	return 0
+}
+
+func (r *reader) text() string {
+	n := r.number()
+	if n > uint64(len(r.rest)) {
+		r.bad = true
+		return ""
+	}
+	s := r.rest[:n]
+	r.rest = r.rest[n:]
+	return s
+}

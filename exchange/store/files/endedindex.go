@@ -1,0 +1,272 @@
+package files
+
+import (
+	"cmp"
+	"errors"
+	"hash/maphash"
+	"log/slog"
+	"slices"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wal"
+)
+
+// ended finds the threads that have ended and are in the log of ended threads. In memory it
+// has some 18 bytes of each: hashes, and where the thread is in that log. index.mu guards
+// it.
+type ended struct {
+	log    *wal.Log
+	blocks []block
+	refs   lookup
+	keys   lookup
+	seed   maphash.Seed
+	gone   []string // threads that are gone, which the log does not say yet
+	live   int      // entries
+	dead   int
+	whole  []uint64 // at the start: all 64 bits of the hashes of refs, by place; 0: there is no entry
+	say    *slog.Logger
+}
+
+// block is a record of the log of ended threads.
+type block struct {
+	at       wal.Place
+	min, max uint64 // numbers of the changes in it
+	dead     uint64 // which of its entries count no more, a bit each
+}
+
+// place is an entry: its block, and which it is in that one.
+type place uint32
+
+func (p place) block() int   { return int(p / blockEntries) }
+func (p place) entry() int   { return int(p % blockEntries) }
+func (p place) mask() uint64 { return 1 << p.entry() }
+
+// lookup finds places by a hash of 32 bits, which others can have too.
+type lookup struct{ old, fresh []uint64 } // hash and place, sorted; fresh has few
+
+// add adds places.
+func (l *lookup) add(some []uint64) {
+	slices.Sort(some)
+	if l.fresh = merged(l.fresh, some); len(l.fresh) > 4096+len(l.old)/16 {
+		l.old, l.fresh = merged(l.old, l.fresh), nil
+	}
+}
+
+// merged is all of two sorted lists.
+func merged(a, b []uint64) []uint64 {
+	all := make([]uint64, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0] <= b[0] {
+			all, a = append(all, a[0]), a[1:]
+		} else {
+			all, b = append(all, b[0]), b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
+}
+
+// find returns the places of a hash.
+func (l *lookup) find(hash uint64) (all []place) {
+	hash = hash >> 32 << 32
+	for _, list := range [][]uint64{l.old, l.fresh} {
+		i, _ := slices.BinarySearch(list, hash)
+		for ; i < len(list) && list[i]>>32 == hash>>32; i++ {
+			all = append(all, place(list[i]))
+		}
+	}
+	return all
+}
+
+// move gives places their new numbers; noPlace drops one.
+func (l *lookup) move(to []place) {
+	all := make([]uint64, 0, len(l.old)+len(l.fresh))
+	for _, v := range merged(l.old, l.fresh) {
+		if p := to[place(v)]; p != noPlace {
+			all = append(all, v>>32<<32|uint64(p))
+		}
+	}
+	l.old, l.fresh = all, nil
+}
+
+const noPlace = ^place(0)
+
+func packed(hash uint64, p place) uint64 { return hash>>32<<32 | uint64(p) }
+
+func (d *ended) ofRef(ref string) uint64   { return maphash.String(d.seed, ref) }
+func (d *ended) ofKey(k thread.Key) uint64 { return maphash.Comparable(d.seed, k) }
+func (d *ended) isDead(p place) bool       { return d.blocks[p.block()].dead&p.mask() != 0 }
+
+func (d *ended) close() error {
+	if d.log == nil {
+		return nil
+	}
+	return d.log.Close()
+}
+
+func (d *ended) written() (size, total, today int64) {
+	if d.log == nil {
+		return 0, 0, 0
+	}
+	total, today = d.log.Written()
+	return d.log.Size(), total, today
+}
+
+// kill has an entry count no more.
+func (d *ended) kill(p place) {
+	if !d.isDead(p) {
+		d.blocks[p.block()].dead |= p.mask()
+		d.live--
+		d.dead++
+	}
+}
+
+// blockOf is a block of entries.
+func blockOf(all []entry) block {
+	b := block{min: all[0].seq}
+	for _, e := range all {
+		b.min, b.max = min(b.min, e.seq), max(b.max, e.seq)
+	}
+	return b
+}
+
+// add takes a block that is in the log, and the hashes of what is in it.
+func (d *ended) add(at wal.Place, all []entry) (refs, keys []uint64) {
+	b := blockOf(all)
+	b.at = at
+	for i, e := range all {
+		p := place(len(d.blocks)*blockEntries + i)
+		refs = append(refs, packed(d.ofRef(e.Ref), p))
+		for _, k := range e.keys() {
+			keys = append(keys, packed(d.ofKey(k), p))
+		}
+	}
+	d.blocks = append(d.blocks, b)
+	d.live += len(all)
+	return refs, keys
+}
+
+// read reads a block. A damaged one is as if it were empty: the next start reads its
+// threads from their folders.
+func (d *ended) read(b block, name func(string) string) ([]entry, error) {
+	data, err := d.log.Record(b.at)
+	var all []entry
+	if err == nil {
+		all, err = decodeBlock(data, name)
+	}
+	if _, damaged := errors.AsType[*wal.CorruptError](err); damaged || errors.Is(err, errBlock) {
+		d.say.Error("the exchange's log of ended threads is damaged; start messkit again, which reads these threads from their folders", "err", err)
+		return nil, nil
+	}
+	return all, err
+}
+
+// same returns its argument.
+func same(s string) string { return s }
+
+// among returns the entry of some places that fn selects, if it counts.
+func (d *ended) among(some []place, fn func(entry) bool) (entry, place, bool) {
+	for _, p := range some {
+		if d.isDead(p) {
+			continue
+		}
+		all, err := d.read(d.blocks[p.block()], same)
+		if err != nil {
+			d.say.Error("a thread that has ended cannot be found now", "err", err)
+		}
+		if p.entry() >= len(all) {
+			continue
+		}
+		if e := all[p.entry()]; fn(e) {
+			return e, p, true
+		}
+	}
+	return entry{}, 0, false
+}
+
+// thread is the entry of a thread.
+func (d *ended) thread(ref string) (entry, place, bool) {
+	return d.among(d.refs.find(d.ofRef(ref)), func(e entry) bool { return e.Ref == ref })
+}
+
+// key is the entry of the thread that has a key.
+func (d *ended) key(k thread.Key) (entry, bool) {
+	e, _, ok := d.among(d.keys.find(d.ofKey(k)), func(e entry) bool { return slices.Contains(e.keys(), k) })
+	return e, ok
+}
+
+// atStart are the hashes of the threads that count, sorted. It is good at the start only.
+func (d *ended) atStart() (all []uint64) {
+	for p, hash := range d.whole {
+		if hash != 0 && !d.isDead(place(p)) {
+			all = append(all, hash)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// settle makes what was added at the start fit to be searched: of the entries of one thread
+// the newest counts, and none where that says that the thread is gone.
+func (d *ended) settle(refs, keys []uint64) {
+	slices.Sort(refs)
+	slices.Sort(keys)
+	d.refs.old, d.keys.old = refs, keys
+	for i := 0; i < len(refs); {
+		n := i + 1
+		for n < len(refs) && refs[n]>>32 == refs[i]>>32 {
+			n++
+		}
+		if n > i+1 {
+			d.supersede(refs[i:n])
+		}
+		i = n
+	}
+}
+
+// supersede has only the newest entry of each thread count, of those with one hash.
+func (d *ended) supersede(some []uint64) {
+	later := map[string]bool{}
+	for _, v := range slices.Backward(some) {
+		all, err := d.read(d.blocks[place(v).block()], same)
+		if err != nil || place(v).entry() >= len(all) {
+			continue
+		}
+		e := all[place(v).entry()]
+		if later[e.Ref] {
+			d.kill(place(v))
+		}
+		later[e.Ref] = true
+	}
+}
+
+// inMemory is has of the threads in memory.
+func (x *index) inMemory(ref string) (known, inLog bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	k := x.threads[ref]
+	return k != nil, k != nil && k.inLog()
+}
+
+// skips reports whether a record of the log is of a thread as it stood before it ended, and
+// counts its change.
+func (x *index) skips(r record) bool {
+	e := cmp.Or(r.Thread, r.Step, r.Ended)
+	ref := r.Ref
+	if e != nil {
+		ref = e.Ref
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if ref == "" || x.threads[ref] != nil {
+		return false
+	}
+	was, _, ok := x.ended.thread(ref)
+	if !ok || e != nil && e.Ver > was.Ver {
+		return false
+	}
+	if e != nil {
+		x.next(r.Seq)
+		x.given(ref)
+	}
+	return true
+}

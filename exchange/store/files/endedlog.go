@@ -1,0 +1,289 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/messkit/messkit/internal/wal"
+)
+
+const (
+	// endedAtOnce is from how many threads that have ended they go into their own log.
+	endedAtOnce = 512
+	// endedLoad is the same while the log is read.
+	endedLoad = 8192
+	// endedSegment is the size of a segment of that log, in bytes.
+	endedSegment = 1 << 20
+	// endedDead is from how many entries that count no more it pays to make that log anew.
+	endedDead = 64 << 10
+)
+
+// openEnded reads the log of the threads that have ended.
+func (s *Store) openEnded() (err error) {
+	d := &s.index.ended
+	o := wal.DefaultOptions()
+	o.SegmentBytes = endedSegment
+	o.Damaged = func(found wal.Damage) error {
+		s.cfg.Log.Error("the exchange's log of ended threads was damaged; messkit reads these threads from their folders, look after the disk", "copy", found.Copy, "err", found)
+		return nil
+	}
+	var refs, keys []uint64
+	var gone []place
+	names := map[string]string{}
+	d.log, err = o.OpenPlaces(filepath.Join(s.dir, "log", "ended"), func(at wal.Place, data []byte) error {
+		all, err := decodeBlock(data, func(name string) string {
+			one, ok := names[name]
+			if !ok {
+				names[name], one = name, name
+			}
+			return one
+		})
+		if err != nil || len(all) == 0 {
+			return errors.Join(err, errBlock)
+		}
+		first := len(d.blocks) * blockEntries
+		d.whole = append(d.whole, make([]uint64, first-len(d.whole))...)
+		for i, e := range all {
+			d.whole = append(d.whole, d.ofRef(e.Ref))
+			s.index.given(e.Ref)
+			if e.Status == "" {
+				gone = append(gone, place(first+i))
+			}
+		}
+		some, more := d.add(at, all)
+		refs, keys = append(refs, some...), append(keys, more...)
+		return nil
+	})
+	if names, _ := filepath.Glob(filepath.Join(s.dir, "log", "ended", "*.wal")); err != nil && len(names) == 0 && takesNothing(err) {
+		d.log = nil // they stay in memory
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.settle(refs, keys)
+	for _, p := range gone {
+		d.kill(p)
+	}
+	return nil
+}
+
+// takesNothing reports whether err says that the disk can only be read.
+func takesNothing(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
+}
+
+// keepEnded moves the threads that have ended, and lie in their folders, to the log of ended
+// threads if there are so many. They leave memory.
+func (s *Store) keepEnded(ctx context.Context, least int) error {
+	if !s.keeping.TryLock() {
+		return nil // the next call does it
+	}
+	defer s.keeping.Unlock()
+	x := s.index
+	threads, gone := x.toKeep()
+	if len(threads)+len(gone) < max(1, least) || x.ended.log == nil || x.ended.log.Err() != nil {
+		return nil
+	}
+	var old, ended []entry
+	for _, ref := range gone {
+		old = append(old, entry{summary: summary{Ref: ref}})
+	}
+	for _, k := range threads {
+		ended = append(ended, entry{k.seq, k.summary})
+	}
+	var data [][]byte
+	for _, all := range [][]entry{old, ended} { // what is gone first: a thread of that name can have come later
+		for some := range slices.Chunk(all, blockEntries) {
+			data = append(data, encodeBlock(some))
+		}
+	}
+	places, err := x.ended.log.Put(ctx, data...)
+	if err != nil {
+		return fmt.Errorf("log of ended threads: %w", err)
+	}
+	x.kept(threads, old, ended, places)
+	return nil
+}
+
+// toKeep are the threads that can leave memory, oldest change first, and those that are gone.
+func (x *index) toKeep() (threads []*kept, gone []string) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	threads = slices.SortedFunc(maps.Values(x.resting), func(a, b *kept) int { return cmp.Compare(a.seq, b.seq) })
+	return threads, slices.Clip(x.ended.gone)
+}
+
+// kept takes threads out of memory that the log of ended threads has. One that has changed
+// meanwhile stays.
+func (x *index) kept(threads []*kept, gone, all []entry, places []wal.Place) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d := &x.ended
+	d.gone = slices.Clone(d.gone[len(gone):])
+	for some := range slices.Chunk(gone, blockEntries) {
+		first := place(len(d.blocks) * blockEntries)
+		d.add(places[0], some)
+		places = places[1:]
+		for i := range some {
+			d.kill(first + place(i))
+		}
+	}
+	var refs, keys []uint64
+	first := place(len(d.blocks) * blockEntries)
+	for some := range slices.Chunk(all, blockEntries) {
+		more, moreKeys := d.add(places[0], some)
+		places = places[1:]
+		refs, keys = append(refs, more...), append(keys, moreKeys...)
+	}
+	for i, k := range threads {
+		if x.threads[k.Ref] == k {
+			x.remove(k)
+		} else {
+			d.kill(first + place(i))
+		}
+	}
+	d.refs.add(refs)
+	d.keys.add(keys)
+}
+
+// endedBefore lists the threads that have ended before t and lie in their folders.
+func (s *Store) endedBefore(t time.Time) (refs []string, err error) {
+	x := s.index
+	x.mu.RLock()
+	for ref, k := range x.resting {
+		if k.Updated.Before(t) {
+			refs = append(refs, ref)
+		}
+	}
+	blocks := slices.Clone(x.ended.blocks)
+	x.mu.RUnlock()
+	err = x.ended.each(blocks, func(_ place, e entry) {
+		if e.Updated.Before(t) {
+			refs = append(refs, e.Ref)
+		}
+	})
+	return refs, err
+}
+
+// each calls fn with the entries of blocks that count.
+func (d *ended) each(blocks []block, fn func(place, entry)) error {
+	for n, b := range blocks {
+		if b.dead == ^uint64(0) {
+			continue
+		}
+		all, err := d.read(b, same)
+		if err != nil {
+			return err
+		}
+		for i, e := range all {
+			if p := place(n*blockEntries + i); b.dead&p.mask() == 0 {
+				fn(p, e)
+			}
+		}
+	}
+	return nil
+}
+
+// atLeastEnded has the numbers of changes go on after those of the threads that have ended.
+func (x *index) atLeastEnded() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, b := range x.ended.blocks {
+		x.seq = max(x.seq, b.max)
+	}
+}
+
+// repackEnded makes the log of ended threads anew where many of them count no more.
+func (s *Store) repackEnded(ctx context.Context) error {
+	x := s.index
+	x.mu.RLock()
+	due := x.ended.dead > endedDead && x.ended.dead > x.ended.live/2
+	x.mu.RUnlock()
+	if !due {
+		return nil
+	}
+	return s.endedAnew(ctx)
+}
+
+func (s *Store) endedAnew(ctx context.Context) error {
+	x := s.index
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r := repacking{d: &x.ended, stop: stop}
+	err := x.ended.log.Repack(ctx, func() iter.Seq[[]byte] {
+		x.mu.RLock()
+		defer x.mu.RUnlock()
+		r.was = slices.Clone(x.ended.blocks)
+		return r.records
+	}, func(places []wal.Place) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		r.moved(places)
+	})
+	if err != nil {
+		return fmt.Errorf("log of ended threads: %w", err)
+	}
+	return nil
+}
+
+// repacking is one making anew of the log of ended threads.
+type repacking struct {
+	d    *ended
+	was  []block
+	now  []block
+	to   []place // of each old place
+	from []place // of each new place
+	stop context.CancelCauseFunc
+}
+
+func (r *repacking) records(yield func([]byte) bool) {
+	r.to = slices.Repeat([]place{noPlace}, len(r.was)*blockEntries)
+	var some []entry
+	going := true
+	put := func() {
+		r.now = append(r.now, blockOf(some))
+		going = going && yield(encodeBlock(some))
+		some = some[:0]
+	}
+	err := r.d.each(r.was, func(p place, e entry) {
+		r.to[p] = place(len(r.from))
+		r.from = append(r.from, p)
+		if some = append(some, e); len(some) == blockEntries {
+			put()
+		}
+	})
+	if err != nil {
+		r.stop(err)
+	} else if len(some) > 0 {
+		put()
+	}
+}
+
+// moved takes the new blocks. index.mu is held.
+func (r *repacking) moved(places []wal.Place) {
+	d := r.d
+	was := d.blocks
+	d.blocks, d.live, d.dead = r.now, len(r.from), 0
+	for i := range d.blocks {
+		d.blocks[i].at = places[i]
+	}
+	for i, p := range r.from {
+		if was[p.block()].dead&p.mask() != 0 { // since the cut
+			d.kill(place(i))
+		}
+	}
+	d.refs.move(r.to)
+	d.keys.move(r.to)
+}

@@ -384,6 +384,9 @@ var mutants = []mutant{
 	{"what is stored while the log is made anew is not found", []edit{{
 		"exchange/store/files/compact.go", "k.records = slices.Concat(now, k.records[len(was):])", "k.records = slices.Clone(now)",
 	}}, "./exchange/store/files TestACutWhile"},
+	{"a thread that had ended and went on stands as it had ended", []edit{{
+		"exchange/store/files/endedindex.go", "e != nil && e.Ver > was.Ver", "e != nil && e.Ver > was.Ver+9",
+	}}, "./exchange/store/files TestEndedThreadsAgainst"},
 	{"a log of a later format is opened", []edit{{
 		"exchange/store/files/format.go", "if n <= format {", "if n > 0 {",
 	}}, "./exchange/store/files TestADowngrade"},

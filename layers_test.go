@@ -69,7 +69,7 @@ var layers = map[string]layer{
 	},
 	"exchange/agentmail/mailtest": {from: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"exchange/agentmail/door": {
-		below: []string{"exchange", "exchange/agentmail", "exchange/agentmail/mailbox", "internal/durable", "internal/picture", "internal/secret", "internal/wait", "mess", "mess/messeaf"},
+		below: []string{"exchange", "exchange/agentmail", "exchange/agentmail/mailbox", "exchange/inbox", "internal/durable", "internal/keyed", "internal/picture", "internal/secret", "internal/wait", "mess", "mess/messeaf"},
 		from:  []string{"golang.org/x/sync"},
 	},
 	"exchange/mcp": {

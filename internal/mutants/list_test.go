@@ -170,10 +170,9 @@ var mutants = []mutant{
 	}, {
 		"exchange/earlier.go", "if !slices.ContainsFunc(own", "if len(own.Request().Context) > 0 && !slices.ContainsFunc(own",
 	}}, "./exchange TestAnEarlierPicture"},
-	{"the mail door misses what is said before it follows", []edit{{
-		"exchange/agentmail/door/door.go", `err := from(ctx, self, "", d.lookAtAll, func`, `_ = d.lookAtAll()
-		err := from(ctx, self, "", func() error { return nil }, func`,
-	}}, "./exchange/agentmail/door TestTheDoorLooksOnceItFollows"},
+	{"a channel misses what is said before it follows", []edit{{
+		"exchange/inbox/follow.go", "	pos := x.Position()\n	begin()\n", "	begin()\n	pos := x.Position()\n",
+	}}, "./exchange/inbox TestFollow"},
 	{"a request beside a stop overtakes what waits", []edit{{
 		"exchange/remote/mqttreceive.go", "\t\tm.Items = orders\n", "",
 	}}, "./exchange/remote TestOnlyOrdersOvertake"},

@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +22,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/agentmail"
 	"github.com/messkit/messkit/exchange/agentmail/mailbox"
+	"github.com/messkit/messkit/exchange/inbox"
+	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -49,12 +53,11 @@ type Door struct {
 	file  string
 	now   func() time.Time
 	log   *slog.Logger
-	dirty chan struct{} // threads are to be looked at
+	looks keyed.Runner  // by the ref of a task that its sender is told of
 	post  chan struct{} // there is something to send
 
 	mu     sync.Mutex
 	s      state
-	looks  map[string]bool // threads to be looked at
 	news   chan struct{}   // closed when a letter for HTTP is there
 	rests  map[string]rest // recipients that take nothing now
 	health Health
@@ -73,8 +76,8 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, di
 		return nil, err
 	}
 	d := &Door{
-		x: x, cfg: cfg, box: box, file: filepath.Join(dir, fileName), now: now, log: log, dirty: make(chan struct{}, 1), post: make(chan struct{}, 1),
-		looks: map[string]bool{}, news: make(chan struct{}), rests: map[string]rest{},
+		x: x, cfg: cfg, box: box, file: filepath.Join(dir, fileName), now: now, log: log, post: make(chan struct{}, 1),
+		news: make(chan struct{}), rests: map[string]rest{},
 	}
 	if err := d.read(); err != nil {
 		return nil, err
@@ -90,8 +93,12 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, di
 // Run serves until ctx ends.
 func (d *Door) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return d.follow(ctx, d.x.FollowFrom) })
-	g.Go(func() error { return d.tellAll(ctx) })
+	g.Go(func() error {
+		inbox.Follow(ctx, d.x, d.log, d.lookAtAll, func(e exchange.Envelope) { d.look(e.Ref) })
+		return nil
+	})
+	g.Go(func() error { d.looks.Run(ctx, d.tellOf); return nil })
+	g.Go(func() error { return d.beatAll(ctx) })
 	for _, a := range d.cfg.Agents {
 		g.Go(func() error { return d.serve(ctx, a) })
 	}
@@ -101,42 +108,23 @@ func (d *Door) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// follower is exchange.FollowFrom.
-type follower func(ctx context.Context, who exchange.Actor, after string, joined func() error, handle func(exchange.Event) error) error
-
-// follow notes which threads have changed. It looks at all of them once it misses nothing
-// any more: what was said before that comes with no event.
-func (d *Door) follow(ctx context.Context, from follower) error {
-	for {
-		err := from(ctx, self, "", d.lookAtAll, func(e exchange.Event) error {
-			if e.Thread.Ref != "" {
-				d.look(e.Thread.Ref)
-			}
-			return nil
-		})
-		if !errors.Is(err, exchange.ErrSlow) {
-			return err
-		}
-	}
-}
-
+// look has the sender of a task told what was said in its thread.
 func (d *Door) look(ref string) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.s.Tasks[ref] != nil {
-		d.looks[ref] = true
-		ring(d.dirty)
+	known := d.s.Tasks[ref] != nil
+	d.mu.Unlock()
+	if known {
+		d.looks.Wake(ref)
 	}
 }
 
-func (d *Door) lookAtAll() error {
+func (d *Door) lookAtAll() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for ref := range d.s.Tasks {
-		d.looks[ref] = true
+	refs := slices.Collect(maps.Keys(d.s.Tasks))
+	d.mu.Unlock()
+	for _, ref := range refs {
+		d.looks.Wake(ref)
 	}
-	ring(d.dirty)
-	return nil
 }
 
 // ring wakes whoever waits on c, now or when he next does.

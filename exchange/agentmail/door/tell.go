@@ -9,6 +9,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/agentmail"
 	"github.com/messkit/messkit/exchange/agentmail/mailbox"
+	"github.com/messkit/messkit/internal/keyed"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -25,45 +27,24 @@ func openKeys(items []exchange.OpenItem) []string {
 // beat is how long a task that runs may go on without a word to who has given it.
 const beat = 10 * time.Minute
 
-// tellAll tells what is said in the threads of tasks, as it is said, until ctx ends.
-func (d *Door) tellAll(ctx context.Context) error {
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-d.dirty:
-			for _, ref := range d.toLook() {
-				if err := d.tell(ctx, ref); err != nil && ctx.Err() == nil {
-					d.log.Warn("a task cannot be told of", "ref", ref, "err", err)
-					d.retry(ctx, ref)
-				}
-			}
-		case <-tick.C:
-			d.beat(ctx)
-		}
+// beatAll tells of tasks that have been silent for long, until ctx ends.
+func (d *Door) beatAll(ctx context.Context) error {
+	for wait.For(ctx, time.Minute) {
+		d.beat(ctx)
 	}
+	return nil
 }
 
-// retry looks at a thread again a little later.
-func (d *Door) retry(ctx context.Context, ref string) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Second):
-		d.look(ref)
+// tellOf has the sender of a task told what was said in its thread.
+func (d *Door) tellOf(ctx context.Context, ref string) (again time.Duration) {
+	err := d.tell(ctx, ref)
+	if err == nil {
+		return keyed.Idle
 	}
-}
-
-func (d *Door) toLook() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var refs []string
-	for ref := range d.looks {
-		refs = append(refs, ref)
+	if ctx.Err() == nil {
+		d.log.Warn("a task cannot be told of", "ref", ref, "err", err)
 	}
-	clear(d.looks)
-	return refs
+	return time.Second
 }
 
 // tell queues what was said in a thread since it was last told. What is queued and

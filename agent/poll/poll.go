@@ -8,11 +8,13 @@
 package poll
 
 import (
-	"container/heap"
 	"context"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/messkit/messkit/internal/timequeue"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Job is something to do again and again.
@@ -33,7 +35,7 @@ type Scheduler struct {
 	wake    chan struct{}
 
 	mu     sync.Mutex
-	timers timers
+	timers timequeue.Queue[*Task]
 	hosts  map[string]*host // that have work, or are slow
 	turns  [2][]*host       // with work that may run: quick ones and slow ones
 	slow   int              // jobs of slow hosts that run
@@ -45,10 +47,10 @@ type Scheduler struct {
 type Task struct {
 	Job
 	due   time.Time
-	at    int  // in timers; -1: it waits for a worker, or runs
-	runs  bool // it runs
-	again bool // it is to run once more at once
-	slow  bool // it counts in Scheduler.slow
+	timer timequeue.Entry[*Task] // it is queued unless the task waits for a worker, or runs
+	runs  bool                   // it runs
+	again bool                   // it is to run once more at once
+	slow  bool                   // it counts in Scheduler.slow
 }
 
 // host is what several jobs ask.
@@ -69,9 +71,9 @@ func New(workers int) *Scheduler {
 func (s *Scheduler) Add(j Job) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := &Task{Job: j, due: time.Now()}
-	heap.Push(&s.timers, t)
-	s.ring()
+	t := &Task{Job: j}
+	t.timer.Value = t
+	s.plan(t, time.Now())
 	return t
 }
 
@@ -82,18 +84,16 @@ func (s *Scheduler) Soon(t *Task) {
 	switch {
 	case t.runs:
 		t.again = true
-	case t.at >= 0:
-		t.due = time.Now()
-		heap.Fix(&s.timers, t.at)
-		s.ring()
+	case t.timer.Queued():
+		s.plan(t, time.Now())
 	}
 }
 
-func (s *Scheduler) ring() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+// plan has a job run at a time. mu is held.
+func (s *Scheduler) plan(t *Task, due time.Time) {
+	t.due = due
+	s.timers.Set(&t.timer, due)
+	wait.Notify(s.wake)
 }
 
 // Run does the jobs until ctx ends, and waits for those that run.
@@ -122,8 +122,8 @@ func (s *Scheduler) start(ctx context.Context, g *sync.WaitGroup) (next time.Tim
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	for len(s.timers) > 0 && !s.timers[0].due.After(now) {
-		s.ready(heap.Pop(&s.timers).(*Task))
+	for e := s.timers.Due(now); e != nil; e = s.timers.Due(now) {
+		s.ready(e.Value)
 	}
 	for s.busy < s.workers {
 		t := s.take()
@@ -133,10 +133,8 @@ func (s *Scheduler) start(ctx context.Context, g *sync.WaitGroup) (next time.Tim
 		s.busy++
 		g.Go(func() { s.work(ctx, t) })
 	}
-	if len(s.timers) == 0 {
-		return next, false
-	}
-	return s.timers[0].due, true
+	first, next := s.timers.Next()
+	return next, first != nil
 }
 
 // work does a job, and then others that are due.
@@ -170,13 +168,12 @@ func (s *Scheduler) done(t *Task, took time.Duration, more bool) *Task {
 		delete(s.hosts, h.name)
 	}
 	now := time.Now()
-	t.due = t.due.Add(t.Every - rand.N(t.Every/10+1))
-	if t.again || t.due.Before(now) {
-		t.due = now
+	due := t.due.Add(t.Every - rand.N(t.Every/10+1))
+	if t.again || due.Before(now) {
+		due = now
 	}
 	t.runs, t.again = false, false
-	heap.Push(&s.timers, t)
-	s.ring()
+	s.plan(t, due)
 	next := (*Task)(nil)
 	if more {
 		next = s.take()
@@ -204,11 +201,13 @@ func (s *Scheduler) queue(h *host) {
 		return
 	}
 	h.queued = true
-	s.turns[class(h)] = append(s.turns[class(h)], h)
+	n := class(h.slow)
+	s.turns[n] = append(s.turns[n], h)
 }
 
-func class(h *host) int {
-	if h.slow {
+// class is the place in Scheduler.turns.
+func class(slow bool) int {
+	if slow {
 		return 1
 	}
 	return 0
@@ -219,10 +218,7 @@ func class(h *host) int {
 func (s *Scheduler) take() *Task {
 	s.flip = !s.flip
 	for _, slow := range []bool{s.flip, !s.flip} {
-		n := 0
-		if slow {
-			n = 1
-		}
+		n := class(slow)
 		for len(s.turns[n]) > 0 && (!slow || s.slow < max(1, s.workers/2)) {
 			h := s.turns[n][0]
 			s.turns[n] = s.turns[n][1:]
@@ -243,32 +239,4 @@ func (s *Scheduler) take() *Task {
 		}
 	}
 	return nil
-}
-
-// timers are the jobs that wait for their time, the next one first.
-type timers []*Task
-
-func (t timers) Len() int           { return len(t) }
-func (t timers) Less(i, j int) bool { return t[i].due.Before(t[j].due) }
-
-func (t timers) Swap(i, j int) {
-	t[i], t[j] = t[j], t[i]
-	t[i].at, t[j].at = i, j
-}
-
-// Push implements heap.Interface.
-func (t *timers) Push(x any) {
-	one := x.(*Task)
-	one.at = len(*t)
-	*t = append(*t, one)
-}
-
-// Pop implements heap.Interface.
-func (t *timers) Pop() any {
-	last := len(*t) - 1
-	one := (*t)[last]
-	one.at = -1
-	(*t)[last] = nil
-	*t = (*t)[:last]
-	return one
 }

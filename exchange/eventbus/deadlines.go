@@ -1,49 +1,39 @@
 package eventbus
 
 import (
-	"container/heap"
 	"sync"
 	"time"
+
+	"github.com/messkit/messkit/internal/timequeue"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Deadlines remembers when names are due. A name may come due that need not be looked
 // at any more; the caller checks that.
 type Deadlines struct {
 	mu     sync.Mutex
-	queue  queue
-	byName map[string]*deadline
-	sooner chan struct{} // has an entry when the first deadline was moved forward
-}
-
-// deadline is when one name is due; each name has one at most.
-type deadline struct {
-	at    time.Time
-	name  string
-	place int // in the queue
+	queue  timequeue.Queue[string]
+	byName map[string]*timequeue.Entry[string] // one for each name at most
+	sooner chan struct{}                       // has an entry when the first deadline was moved forward
 }
 
 // NewDeadlines makes an empty one.
 func NewDeadlines() *Deadlines {
-	return &Deadlines{byName: map[string]*deadline{}, sooner: make(chan struct{}, 1)}
+	return &Deadlines{byName: map[string]*timequeue.Entry[string]{}, sooner: make(chan struct{}, 1)}
 }
 
 // Set makes a name due at t, and not when it was due before.
 func (d *Deadlines) Set(name string, t time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if one := d.byName[name]; one != nil {
-		one.at = t
-		heap.Fix(&d.queue, one.place)
-	} else {
-		one = &deadline{at: t, name: name}
+	one := d.byName[name]
+	if one == nil {
+		one = &timequeue.Entry[string]{Value: name}
 		d.byName[name] = one
-		heap.Push(&d.queue, one)
 	}
-	if d.queue[0].name == name {
-		select {
-		case d.sooner <- struct{}{}:
-		default:
-		}
+	d.queue.Set(one, t)
+	if first, _ := d.queue.Next(); first == one {
+		wait.Notify(d.sooner)
 	}
 }
 
@@ -52,7 +42,7 @@ func (d *Deadlines) Drop(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if one := d.byName[name]; one != nil {
-		heap.Remove(&d.queue, one.place)
+		d.queue.Remove(one)
 		delete(d.byName, name)
 	}
 }
@@ -61,7 +51,7 @@ func (d *Deadlines) Drop(name string) {
 func (d *Deadlines) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.queue)
+	return d.queue.Len()
 }
 
 // Never is how long a timer runs if no name is due.
@@ -71,10 +61,11 @@ const Never = 24 * time.Hour
 func (d *Deadlines) Timer(now time.Time) *time.Timer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.queue) == 0 {
+	first, at := d.queue.Next()
+	if first == nil {
 		return time.NewTimer(Never)
 	}
-	return time.NewTimer(max(0, d.queue[0].at.Sub(now)))
+	return time.NewTimer(max(0, at.Sub(now)))
 }
 
 // Sooner has an entry when a new Timer would end earlier than the last one.
@@ -85,34 +76,9 @@ func (d *Deadlines) Due(now time.Time) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var names []string
-	for len(d.queue) > 0 && !d.queue[0].at.After(now) {
-		name := heap.Pop(&d.queue).(*deadline).name
-		delete(d.byName, name)
-		names = append(names, name)
+	for one := d.queue.Due(now); one != nil; one = d.queue.Due(now) {
+		delete(d.byName, one.Value)
+		names = append(names, one.Value)
 	}
 	return names
-}
-
-// queue is a heap, the earliest first.
-type queue []*deadline
-
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i].at.Before(q[j].at) }
-
-func (q queue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].place, q[j].place = i, j
-}
-
-func (q *queue) Push(v any) {
-	one := v.(*deadline)
-	one.place = len(*q)
-	*q = append(*q, one)
-}
-
-func (q *queue) Pop() any {
-	last := (*q)[len(*q)-1]
-	(*q)[len(*q)-1] = nil
-	*q = (*q)[:len(*q)-1]
-	return last
 }

@@ -1,8 +1,9 @@
-// Package wait waits, and no longer than somebody wants it to.
+// Package wait waits, and no longer than somebody wants it to. It wakes others that wait.
 package wait
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -21,3 +22,41 @@ func For(ctx context.Context, d time.Duration) bool {
 		return true
 	}
 }
+
+// Notify wakes the goroutine that receives from c, now or at its next receive. The channel has
+// room for one entry, so that Notify never blocks.
+func Notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Backoff is how long to wait after failures that follow each other: about First after the
+// first one, then twice as long each time, up to Last.
+type Backoff struct {
+	First, Last time.Duration
+	// Jitter picks the time to wait by its limit, so that those that failed together do not try
+	// again together; nil: from half of it to one and a half.
+	Jitter func(limit time.Duration) time.Duration
+
+	failures int
+}
+
+// Next is how long to wait after one more failure.
+func (b *Backoff) Next() time.Duration {
+	b.failures++
+	return b.After(b.failures)
+}
+
+// After is how long to wait after so many failures.
+func (b Backoff) After(failures int) time.Duration {
+	limit := min(b.Last, b.First<<min(max(failures-1, 0), 16))
+	if b.Jitter != nil {
+		return b.Jitter(limit)
+	}
+	return limit/2 + rand.N(limit)
+}
+
+// Reset forgets all failures but the last so many.
+func (b *Backoff) Reset(failures int) { b.failures = min(b.failures, failures) }

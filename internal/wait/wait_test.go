@@ -2,6 +2,7 @@ package wait_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,5 +31,38 @@ func TestFor(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	b := wait.Backoff{First: time.Second, Last: time.Minute, Jitter: func(limit time.Duration) time.Duration { return limit }}
+	var got []time.Duration
+	for range 8 {
+		got = append(got, b.Next())
+	}
+	b.Reset(2)
+	got = append(got, b.Next())
+	b.Reset(0)
+	got = append(got, b.Next(), b.After(0), b.After(1), b.After(1<<40))
+	s := time.Second
+	if want := []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 60 * s, 60 * s, 4 * s, s, s, s, 60 * s}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for range 100 {
+		if d := (wait.Backoff{First: s, Last: s}).After(1); d < s/2 || d >= 3*s/2 {
+			t.Errorf("%v is not near %v", d, s)
+		}
+	}
+}
+
+func TestNotify(t *testing.T) {
+	c := make(chan struct{}, 1)
+	wait.Notify(c)
+	wait.Notify(c) // which does not block
+	<-c
+	select {
+	case <-c:
+		t.Error("one receive was not enough")
+	default:
 	}
 }

@@ -213,7 +213,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 			d.Label = d.Name
 		}
 		if d.opened == nil {
-			d.opened = &device{Device: d}
+			d.opened = newDevice(d)
 		}
 		d.opened.Label = d.Label
 		a.devices[d.Name] = d.opened

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/drivers"
@@ -20,13 +21,15 @@ import (
 // device is a device and whether it is open.
 type device struct {
 	Device
-	mu      sync.Mutex
-	started uint64 // the gate's rounds at its start, and one; a stop since then has halted it
-	failed  error  // why its last start came to nothing
+	opening *semaphore.Weighted // one at a time starts it
 
-	telling sync.Mutex // of wrong; mu is held for as long as a start takes
+	mu      sync.Mutex // guards what follows; nobody holds it while the driver works
+	started uint64     // the gate's rounds at its start, and one; a stop since then has halted it
+	failed  error      // why its last start came to nothing
 	wrong   Failure
 }
+
+func newDevice(d Device) *device { return &device{Device: d, opening: semaphore.NewWeighted(1)} }
 
 // Failure is when and why a device last failed, until it works again. The zero value
 // is none.
@@ -41,8 +44,8 @@ var faults = map[string]bool{"device": true, "timeout": true, "needs_person": tr
 
 // used notes what a use of the device has come to.
 func (d *device) used(at time.Time, kind string, err error) {
-	d.telling.Lock()
-	defer d.telling.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	switch {
 	case err == nil:
 		d.wrong = Failure{}
@@ -56,8 +59,8 @@ func (d *device) lastly(g *gate.Gate) Failure {
 	if since, why := g.Overdue(d.Name); why != nil {
 		return Failure{since, why.Error()}
 	}
-	d.telling.Lock()
-	defer d.telling.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return d.wrong
 }
 
@@ -69,7 +72,7 @@ func Start(ctx context.Context, g *gate.Gate, devices []Device, log *slog.Logger
 	list := make([]Device, len(devices))
 	opened := make(map[string]*device, len(devices))
 	for i, d := range devices {
-		opened[d.Name] = &device{Device: d}
+		opened[d.Name] = newDevice(d)
 		list[i] = d
 		list[i].opened = opened[d.Name]
 	}
@@ -89,16 +92,22 @@ func Halt(ctx context.Context, g *gate.Gate, devices []Device, log *slog.Logger)
 }
 
 // open starts a device that is not started. One that fails is tried again when
-// it is next needed: it may have been plugged in meanwhile.
+// it is next needed: it may have been plugged in meanwhile. While another task starts the
+// device, open waits for it until ctx ends.
 func (d *device) open(ctx context.Context, g *gate.Gate) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	if err := d.opening.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("%s cannot be started: another task starts it: %w", d.Name, err)
+	}
+	defer d.opening.Release(1)
 	now := g.Rounds() + 1
-	if d.started == now {
+	if d.running(g) {
 		return nil
 	}
-	if d.failed = g.Start(ctx, d.Driver, d.Name); d.failed != nil {
-		return fmt.Errorf("%s cannot be started: %w", d.Name, d.failed)
+	err := g.Start(ctx, d.Driver, d.Name)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failed = err; err != nil {
+		return fmt.Errorf("%s cannot be started: %w", d.Name, err)
 	}
 	d.started = now
 	return nil
@@ -115,10 +124,13 @@ func (d *device) running(g *gate.Gate) bool {
 func (d *device) why() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.failed == nil {
-		return errors.New("a stop has halted it")
+	switch {
+	case d.failed != nil:
+		return d.failed
+	case d.started == 0:
+		return errors.New("its start has not ended yet")
 	}
-	return d.failed
+	return errors.New("a stop has halted it")
 }
 
 // startsAtOnce is how many devices are started at the same time. The goroutines of more

@@ -152,6 +152,7 @@ type lamp struct {
 	blind   bool          // On fails
 	takes   time.Duration // how long Switch takes
 	unplug  bool          // Start fails
+	starts  time.Duration // how long Start takes
 	running func()        // called while it switches
 }
 
@@ -180,12 +181,13 @@ func (l *lamp) get() (c struct {
 
 func (l *lamp) Start() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.unplug {
+	unplug, takes := l.unplug, l.starts
+	l.mu.Unlock()
+	time.Sleep(takes)
+	if unplug {
 		return errors.New("no such line")
 	}
-	l.started++
-	return nil
+	return l.part.Start()
 }
 
 func (l *lamp) Switch(ctx context.Context, on bool) error {

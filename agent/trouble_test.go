@@ -35,6 +35,29 @@ func TestCancelBeforeTheStart(t *testing.T) {
 	})
 }
 
+// A request waits while another starts its device. A cancel ends that wait at once.
+func TestCancelWhileAnotherStartsTheDevice(t *testing.T) {
+	inHouse(t, func(h *house) {
+		h.stopAgent()
+		h.lamp.set(func(l *lamp) { l.unplug = true })
+		h.startAgent()
+		h.after(time.Second)
+		h.lamp.set(func(l *lamp) { l.unplug, l.starts = false, 8*time.Second })
+		first := h.says(claude, "request: {intent: turn on the porch light}")
+		h.after(time.Second)
+		second := h.says(claude, "request: {intent: turn off the porch light}")
+		h.after(time.Second)
+		h.says(claude, "cancel: {re: "+second+"}")
+		h.after(time.Second)
+		h.is(second, mess.Cancelled)
+		h.after(time.Minute)
+		h.is(first, mess.Completed)
+		if h.lamp.did() != "on" {
+			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		}
+	})
+}
+
 func TestCancelWhileItRuns(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()

@@ -35,7 +35,8 @@ func TestCancelBeforeTheStart(t *testing.T) {
 	})
 }
 
-// A request waits while another starts its device. A cancel ends that wait at once.
+// While one request starts a device, a cancel of the next one and the status do not wait
+// for that start.
 func TestCancelWhileAnotherStartsTheDevice(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stopAgent()
@@ -50,6 +51,11 @@ func TestCancelWhileAnotherStartsTheDevice(t *testing.T) {
 		h.says(claude, "cancel: {re: "+second+"}")
 		h.after(time.Second)
 		h.is(second, mess.Cancelled)
+		asked := time.Now()
+		h.failed("porch-lamp")
+		if took := time.Since(asked); took > 0 {
+			h.t.Errorf("the status took %v", took)
+		}
 		h.after(time.Minute)
 		h.is(first, mess.Completed)
 		if h.lamp.did() != "on" {

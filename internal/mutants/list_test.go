@@ -231,9 +231,6 @@ var mutants = []mutant{
 	{"one document at a time is written", []edit{{
 		"exchange/documents/documents.go", "\tone := d.document(k)\n\tif one.users++", "\tone := d.document(Key{})\n\tif one.users++",
 	}}, "./exchange TestDocumentsThatComeTogether"},
-	{"a cancel waits for the start of the device", []edit{{
-		"agent/device.go", "d.opening.Acquire(ctx, 1)", "d.opening.Acquire(context.WithoutCancel(ctx), 1)",
-	}}, "./agent TestCancelWhileAnother"},
 	{"a late report ends the next claim", []edit{{
 		"exchange/thread/event.go", "if !e.isEvidence() {", "if true || !e.isEvidence() {",
 	}}, "./exchange TestALateReport"},

@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -116,7 +117,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 // permission asks the exchange whether the plan may be carried out now, until it
 // answers, and returns when it was asked. The same holder may ask again (T4).
 func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Time, error) {
-	wait := t.a.backoff()
+	pause := t.a.backoff()
 	unheard := false
 	for {
 		asked := t.a.now()
@@ -128,7 +129,7 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 		if unheard && errors.Is(err, mess.NotReady) {
 			err = fmt.Errorf("%w: %w", errTooLate, err)
 		}
-		if !unavailable(err) || !wait.sleep(ctx) {
+		if !unavailable(err) || !pause.sleep(ctx) {
 			return asked, err
 		}
 		unheard = true
@@ -164,7 +165,7 @@ func (t *task) intend(ctx context.Context, plan capabilities.Plan, begin func(co
 		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.boot, Plan: memo}
 		err := t.a.journal.Intent(ctx, i, notes...)
 		if err != nil {
-			ring(t.a.broken)
+			wait.Notify(t.a.broken)
 		}
 		return err
 	})
@@ -244,7 +245,7 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	_ = g.Wait() // it returns nil, and nothing is said after the end
 	kind, _ := t.blame(context.Cause(ctx), r)
 	t.a.devices[plan.Device].used(t.a.now(), kind, r.err)
-	ring(t.a.wrong)
+	wait.Notify(t.a.wrong)
 	return r
 }
 

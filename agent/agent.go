@@ -222,14 +222,6 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 	return a
 }
 
-// ring wakes whoever waits on c, now or when he next does.
-func ring(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // recent remembers the last strings that it was asked about.
 type recent struct {
 	known map[string]bool

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -46,7 +47,7 @@ type attendant struct {
 func (a *attendant) hear(p drivers.Progress) {
 	a.mu.Lock()
 	if (a.help == nil) != (p.Help == nil) {
-		ring(a.news)
+		wait.Notify(a.news)
 	}
 	a.help = p.Help
 	a.mu.Unlock()

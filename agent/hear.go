@@ -1,6 +1,10 @@
 package agent
 
-import "github.com/messkit/messkit/mess"
+import (
+	"github.com/messkit/messkit/mess"
+
+	"github.com/messkit/messkit/internal/wait"
+)
 
 // deliver takes one message from the exchange. It does not wait for anything.
 func (a *Agent) deliver(m mess.Message) {
@@ -68,7 +72,7 @@ func (a *Agent) offer(ref, by string, req *mess.Request) {
 // await has an offer wait for a place. mu is held.
 func (a *Agent) await(o *offer) {
 	a.offers.add(o)
-	ring(a.work)
+	wait.Notify(a.work)
 }
 
 // resumeOffer takes up an offer that had to wait.
@@ -87,7 +91,7 @@ func (a *Agent) resumeOffer(ref string) {
 func (a *Agent) enqueue(t *task) {
 	a.tasks[t.ref] = t
 	a.claimed = append(a.claimed, t)
-	ring(a.work)
+	wait.Notify(a.work)
 }
 
 // taken reports whether a status ends an offer: another has the thread, or nobody may

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -101,7 +102,7 @@ func (a *Agent) keep(lease mess.Duration) {
 	}
 	if third := max(d/3, time.Second); third < a.beat {
 		a.beat = third
-		ring(a.sooner)
+		wait.Notify(a.sooner)
 	}
 }
 

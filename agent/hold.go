@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -42,7 +43,7 @@ func (a *Agent) heedHold(hold, resume *mess.Hold, from string) {
 		a.hold.why = why
 		close(a.hold.changed)
 		a.hold.changed = make(chan struct{})
-		ring(a.work)
+		wait.Notify(a.work)
 		if why != "" {
 			a.log.Warn("on hold: nothing new is taken", "err", why)
 		} else {

@@ -199,9 +199,9 @@ func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, se
 	kctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.EndTime)
 	defer cancel()
 	if err := a.journal.Done(kctx, t.ref, m.Epoch, m); err != nil {
-		ring(a.broken)
+		wait.Notify(a.broken)
 		a.log.Error("the journal does not take a late act; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
 	}
-	ring(a.mail)
+	wait.Notify(a.mail)
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -48,7 +49,7 @@ func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
 	epoch := t.epoch
 	t.a.mu.Unlock()
 	if err := t.a.journal.Late(ctx, t.ref, epoch, memo); err != nil {
-		ring(t.a.broken)
+		wait.Notify(t.a.broken)
 		t.a.log.Error("the journal does not keep a watch for a late act; the watch ends with the program", "ref", t.ref, "err", err)
 	}
 }

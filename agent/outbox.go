@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -65,29 +66,29 @@ func (t *task) keep(ctx context.Context, m mess.Message) {
 	t.keepLates(ctx) // before the report: once that is sent the thread is forgotten
 	m = t.signed(m)
 	if err := t.a.journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
-		ring(t.a.broken)
+		wait.Notify(t.a.broken)
 		t.a.log.Error("report not written down; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
 	}
 }
 
 // deliverMail sends what is in the outbox until ctx ends.
 func (a *Agent) deliverMail(ctx context.Context) error {
-	wait := a.backoff()
+	pause := a.backoff()
 	for {
 		sent, left := a.sendMail(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if sent > 0 { // the exchange is there, if only now and then
-			wait = a.backoff()
+			pause = a.backoff()
 		}
 		if left {
-			if !wait.sleep(ctx) {
+			if !pause.sleep(ctx) {
 				return nil
 			}
 			continue
 		}
-		wait = a.backoff()
+		pause = a.backoff()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -140,7 +141,7 @@ func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 			a.log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
 		}
 		if err := a.journal.Sent(ctx, task.Ref); err != nil {
-			ring(a.broken)
+			wait.Notify(a.broken)
 			a.log.Error("journal cannot be written; the next start may send a report again", "ref", task.Ref, "err", err)
 		}
 		a.resumeOffer(task.Ref)
@@ -173,7 +174,7 @@ func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal erro
 		a.log.Error("journal cannot be written", "err", err)
 		return false
 	}
-	ring(a.mail)
+	wait.Notify(a.mail)
 	return true
 }
 
@@ -192,7 +193,7 @@ func (a *Agent) saidPlainly(ctx context.Context, task journal.Task, refusal erro
 		return false
 	}
 	a.log.Error("report refused; the outcome is told as unknown", "ref", task.Ref, "err", refusal)
-	ring(a.mail)
+	wait.Notify(a.mail)
 	return true
 }
 

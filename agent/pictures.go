@@ -30,10 +30,10 @@ func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
 	if err != nil {
 		return mess.Entry{}, err
 	}
-	wait := t.a.backoff()
+	pause := t.a.backoff()
 	for {
 		m, err := t.a.x.Attach(ctx, t.ref, s.name+extension(p.MIME), p.MIME, bytes.NewReader(p.Data))
-		if unavailable(err) && ctx.Err() == nil && wait.sleep(ctx) {
+		if unavailable(err) && ctx.Err() == nil && pause.sleep(ctx) {
 			continue
 		}
 		if err != nil {

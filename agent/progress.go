@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -31,7 +32,7 @@ func (p *progress) set(now drivers.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.latest = now
-	ring(p.news)
+	wait.Notify(p.news)
 }
 
 func (p *progress) get() drivers.Progress {

@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -93,7 +94,7 @@ func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
 // is done about it: if this run dies of it too, the next one knows.
 func (a *Agent) found(ctx context.Context, task journal.Task) journal.Task {
 	if err := a.journal.Found(ctx, task.Ref, a.boot); err != nil {
-		ring(a.broken)
+		wait.Notify(a.broken)
 		a.log.Error("journal cannot be written", "ref", task.Ref, "err", err)
 	}
 	task.Found++
@@ -255,7 +256,7 @@ func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 		return true
 	case a.journal.Fresh():
 		a.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
-		ring(a.mail)
+		wait.Notify(a.mail)
 		return false
 	case h.Instance != "" && !a.journal.RunBy(h.Instance):
 		a.log.Warn("another process has begun a thread under this executor's id; give each process an id of its own", "ref", h.Ref)
@@ -278,12 +279,8 @@ func (a *Agent) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
 	if len(unbegun) == 0 {
 		return
 	}
-	wait := time.NewTimer(gate.Fresh)
-	defer wait.Stop()
-	select {
-	case <-ctx.Done():
+	if !wait.For(ctx, gate.Fresh) {
 		return // the next run does it
-	case <-wait.C:
 	}
 	for _, h := range unbegun {
 		t := a.orphaned(h)
@@ -297,6 +294,6 @@ func (a *Agent) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
 			a.log.Info("not handed back", "ref", h.Ref, "err", err)
 		}
 		t.report(ctx, failed("interrupted", detail, mess.EffectNone, capabilities.Plan{}), nil)
-		ring(a.mail)
+		wait.Notify(a.mail)
 	}
 }

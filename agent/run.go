@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -94,7 +95,7 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 func (a *Agent) receive(ctx context.Context) error {
 	var back errgroup.Group
 	defer func() { _ = back.Wait() }() // nobody returns an error
-	wait := a.backoff()
+	pause := a.backoff()
 	for {
 		began := a.now()
 		err := a.x.Receive(ctx, a.deliver)
@@ -102,11 +103,11 @@ func (a *Agent) receive(ctx context.Context) error {
 			return nil
 		}
 		if a.now().Sub(began) >= healthy {
-			wait = a.backoff()
+			pause = a.backoff()
 		}
 		a.reach.heard(false)
 		a.log.Warn("connection to the exchange lost", "err", err)
-		if !wait.sleep(ctx) {
+		if !pause.sleep(ctx) {
 			return nil
 		}
 		asked := a.now()
@@ -188,7 +189,7 @@ func (a *Agent) workOn(ctx context.Context, t *task) {
 	defer a.mu.Unlock()
 	a.leaves(t)
 	a.forget(t)
-	ring(a.mail)
+	wait.Notify(a.mail)
 }
 
 // begins notes how a thread's work is ended from outside.

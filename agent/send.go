@@ -15,14 +15,14 @@ import (
 // say sends a message until the exchange has taken or refused it, or ctx ends.
 // The same message is sent again: it bears an id.
 func (a *Agent) say(ctx context.Context, m mess.Message) (mess.Ack, error) {
-	wait := a.backoff()
+	pause := a.backoff()
 	for {
 		ack, err := a.send(ctx, m)
 		if !unavailable(err) {
 			return ack, err
 		}
 		a.log.Debug("exchange not available", "err", err)
-		if !wait.sleep(ctx) {
+		if !pause.sleep(ctx) {
 			return mess.Ack{}, context.Cause(ctx)
 		}
 	}
@@ -98,12 +98,15 @@ func (r *reach) again() <-chan struct{} {
 // exchange together do not come back together. A sign of life from the exchange
 // ends a wait.
 type backoff struct {
-	jitter func(limit time.Duration) time.Duration
-	reach  *reach // nil: nothing ends a wait
-	tries  int
+	wait.Backoff
+	reach *reach // nil: nothing ends a wait
 }
 
-func (a *Agent) backoff() backoff { return backoff{jitter: a.cfg.Jitter, reach: &a.reach} }
+func newBackoff(jitter func(limit time.Duration) time.Duration, r *reach) backoff {
+	return backoff{wait.Backoff{First: firstWait, Last: lastWait, Jitter: jitter}, r}
+}
+
+func (a *Agent) backoff() backoff { return newBackoff(a.cfg.Jitter, &a.reach) }
 
 // The longest wait after the first failure, and the longest of all. Where the
 // exchange has delivered for healthy, the next wait is a first one.
@@ -116,10 +119,7 @@ const (
 // sleep waits, and reports false if ctx has ended. A sign of life never makes a wait
 // shorter than firstWait, in case the exchange answers one call and not the next.
 func (b *backoff) sleep(ctx context.Context) bool {
-	limit := min(lastWait, firstWait<<min(b.tries, 16))
-	b.tries++
-	again := b.reach.again()
-	d := b.jitter(limit)
+	d, again := b.Next(), b.reach.again()
 	if d <= firstWait {
 		return wait.For(ctx, d)
 	}
@@ -132,7 +132,7 @@ func (b *backoff) sleep(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	case <-again:
-		b.tries = 0
+		b.Reset(0)
 	case <-t.C:
 	}
 	return true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -46,7 +47,7 @@ func (a *Agent) leaves(t *task) {
 	if a.shares.working[t.by]--; a.shares.working[t.by] == 0 {
 		delete(a.shares.working, t.by)
 	}
-	ring(a.work)
+	wait.Notify(a.work)
 }
 
 // rests takes the place of a thread while it waits for an answer. The returned function

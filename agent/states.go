@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/agent/poll"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -75,7 +76,7 @@ func (a *Agent) newBoard() *board {
 		s.task = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: a.cfg.Heartbeat, Do: func(ctx context.Context) {
 			state := cmp.Or(a.doing(ctx, d), a.stateOf(ctx, d), mess.StateUnknown)
 			if ctx.Err() == nil && b.set(name, state, a.now()) {
-				ring(a.glance)
+				wait.Notify(a.glance)
 			}
 		}})
 	}
@@ -192,7 +193,7 @@ func (a *Agent) wants(ack mess.Ack) {
 	defer a.mu.Unlock()
 	if is := ack.States != nil && *ack.States; is && !a.watched {
 		a.watched = true
-		ring(a.glance)
+		wait.Notify(a.glance)
 	}
 }
 

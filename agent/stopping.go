@@ -11,6 +11,7 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -81,7 +82,7 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 			switch {
 			case why != "" && was == "":
 				a.endAll(a.gate.Refused())
-				ring(a.work)
+				wait.Notify(a.work)
 			case why == "" && was != "":
 				startAll(ctx, a.gate, maps.Values(a.devices), a.log)
 			}

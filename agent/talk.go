@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -86,7 +87,7 @@ func (t *task) asks(ctx context.Context, q capabilities.Question) error {
 		err = t.a.journal.Asked(ctx, journal.Asked{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
 	}
 	if err != nil { // then it is asked anew after a crash
-		ring(t.a.broken)
+		wait.Notify(t.a.broken)
 		t.a.log.Warn("question not written down", "ref", t.ref, "err", err)
 	}
 	return nil
@@ -105,7 +106,7 @@ func (t *task) answered(ctx context.Context) {
 		return
 	}
 	if err := t.a.journal.Sent(ctx, t.ref); err != nil {
-		ring(t.a.broken)
+		wait.Notify(t.a.broken)
 		t.a.log.Warn("journal cannot be written", "ref", t.ref, "err", err)
 	}
 }

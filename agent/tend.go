@@ -8,6 +8,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/receipt"
 )
@@ -17,17 +18,17 @@ import (
 // only what looks. It tries to mend the journal meanwhile, and takes
 // everything up again when that has worked.
 func (a *Agent) tend(ctx context.Context) error {
-	wait := backoff{jitter: a.cfg.Jitter}
+	pause := newBackoff(a.cfg.Jitter, nil)
 	for {
 		if !a.tell(ctx) && ctx.Err() == nil {
 			a.log.Debug("the exchange does not know yet what is offered")
 		}
 		if a.trouble() != nil {
-			if !wait.sleep(ctx) {
+			if !pause.sleep(ctx) {
 				return nil
 			}
 		} else {
-			wait.tries = 0
+			pause.Reset(0)
 			t := time.NewTimer(a.cfg.Heartbeat)
 			select {
 			case <-ctx.Done():
@@ -64,7 +65,7 @@ func (a *Agent) look(ctx context.Context) {
 		a.log.Error("the journal was broken, and is written anew; nothing that was begun is forgotten", "err", broken)
 	case err == nil && was != nil:
 		a.log.Warn("armed again: the journal can be written")
-		ring(a.mail)
+		wait.Notify(a.mail)
 	}
 }
 
@@ -137,7 +138,7 @@ func shortly(err error) string {
 
 // unable says to a requester why nothing acts.
 func (a *Agent) unable(device string, err error) error {
-	ring(a.broken)
+	wait.Notify(a.broken)
 	if journal.NoSpace(err) {
 		return fmt.Errorf("no space: %s does not act now, as what it does could not be written down; make room on the disk of %s", device, a.cfg.ID)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/suspend"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Gate enforces the safety policy of one agent. It is safe for concurrent use.
@@ -185,12 +186,4 @@ func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
 }
 
 // ring makes Run check its timers again.
-func (g *Gate) ring() { ring(g.stir) }
-
-// ring wakes the receiver of c, now or at its next receive. It never blocks.
-func ring(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (g *Gate) ring() { wait.Notify(g.stir) }

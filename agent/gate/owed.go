@@ -9,6 +9,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // errSlowDisk reports a write whose result is unknown.
@@ -38,7 +39,7 @@ func (g *Gate) owe(ctx context.Context, d *device, o *off) error {
 	g.mu.Unlock()
 	err := unlessLate(ctx, func() error { return g.write(context.WithoutCancel(ctx), notes) })
 	if err != nil {
-		ring(g.settled) // Run tries again
+		wait.Notify(g.settled) // Run tries again
 	}
 	return err
 }
@@ -73,7 +74,7 @@ func unlessLate(ctx context.Context, f func() error) error {
 func (g *Gate) paid(d *device) {
 	if _, was := g.due[d.name]; was {
 		g.owes(d.name, nil)
-		ring(g.settled)
+		wait.Notify(g.settled)
 	}
 }
 
@@ -121,7 +122,7 @@ func (g *Gate) owesAs(d *device) {
 	if g.paid(d); d.off != nil && !d.off.stops && !d.off.at.IsZero() {
 		due := d.off.due(g.now())
 		g.owes(d.name, &due)
-		ring(g.settled)
+		wait.Notify(g.settled)
 	}
 }
 

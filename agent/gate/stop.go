@@ -5,6 +5,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Stop cancels all running acts, makes Run take every device to its safe state without regard
@@ -113,4 +114,4 @@ func (g *Gate) tell() {
 }
 
 // makeSafe wakes the goroutine that keeps the device safe, now or at its start.
-func (d *device) makeSafe() { ring(d.again) }
+func (d *device) makeSafe() { wait.Notify(d.again) }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/internal/suspend"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Process is a guard that runs. Read and Write are its answers and words.
@@ -196,7 +197,7 @@ func (c *Client) up(l *link) {
 	defer c.mu.Unlock()
 	for _, h := range c.held {
 		if h.untold {
-			ring(c.news)
+			wait.Notify(c.news)
 			return
 		}
 	}
@@ -264,7 +265,7 @@ func (c *Client) On(device string, left time.Duration) error {
 	if h.epoch == now.epoch {
 		// It is as before, whether or not the guard has heard of this.
 		h.on, h.until, h.slept, h.maybe, h.untold = before.on, before.until, before.slept, before.maybe, true
-		ring(c.news)
+		wait.Notify(c.news)
 	}
 	return err
 }
@@ -276,7 +277,7 @@ func (c *Client) Note(device string, left time.Duration) {
 	if h := c.held[device]; h != nil {
 		c.set(h, left, true)
 		h.untold = true
-		ring(c.news)
+		wait.Notify(c.news)
 	}
 }
 
@@ -295,15 +296,7 @@ func (c *Client) Off(device string) {
 	defer c.mu.Unlock()
 	if h := c.held[device]; h != nil && h.on {
 		h.on, h.until, h.untold = false, time.Time{}, true
-		ring(c.news)
-	}
-}
-
-// ring wakes whoever waits on c, now or when he next does.
-func ring(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+		wait.Notify(c.news)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Left is a device that is on though its agent is gone, until its time is over.
@@ -16,7 +18,7 @@ type Left struct {
 
 // Yield has a guard end whose agent is gone, and leave the rest to another one.
 // Where its agent is there it goes on.
-func (g *Guard) Yield() { ring(g.yield) }
+func (g *Guard) Yield() { wait.Notify(g.yield) }
 
 // Expect keeps a guard from ending before Adopt was called. It is called before
 // Run.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Gate is what a stop acts on.
@@ -95,10 +97,7 @@ func (s *Stopper) add(o Order) {
 func (s *Stopper) write(orders ...Order) {
 	s.unsaved = append(s.unsaved, orders...)
 	s.unsaved = s.unsaved[max(0, len(s.unsaved)-maxOrders):]
-	select {
-	case s.ring <- struct{}{}:
-	default:
-	}
+	wait.Notify(s.ring)
 	s.tell()
 }
 

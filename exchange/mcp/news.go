@@ -2,12 +2,13 @@ package mcp
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // maxListed is how many threads are in the list of resources: those that are
@@ -43,10 +44,7 @@ func (n *news) wake(ref string) {
 	defer n.mu.Unlock()
 	for c, one := range n.waiting {
 		if ref == "" || one == ref {
-			select {
-			case c <- struct{}{}:
-			default: // it has not looked yet since the last time
-			}
+			wait.Notify(c)
 		}
 	}
 }
@@ -66,26 +64,17 @@ func (n *news) list(ref string) (fresh bool, gone string) {
 	return true, gone
 }
 
-const (
-	firstPause = time.Second
-	longPause  = 30 * time.Second
-)
-
 // follow passes on what changes until ctx ends. An exchange that is not there is
 // waited for.
 func (s *Server) follow(ctx context.Context) {
-	pause := firstPause
+	pause := wait.Backoff{First: time.Second, Last: 30 * time.Second}
 	for ctx.Err() == nil {
 		err := s.x.Follow(ctx, func(e Event) {
-			pause = firstPause
+			pause.Reset(0)
 			s.happened(ctx, e)
 		})
 		s.log.Debug("events interrupted", "err", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause/2 + rand.N(pause)):
-			pause = min(2*pause, longPause)
-		}
+		wait.For(ctx, pause.Next())
 	}
 }
 

@@ -108,7 +108,7 @@ func (d *Door) keepGone(id string, is bool) {
 		}
 	})
 	if d.home != nil {
-		wake(d.home.news)
+		wait.Notify(d.home.news)
 	}
 }
 

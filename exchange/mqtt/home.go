@@ -39,14 +39,7 @@ const bornWithin = 2 * time.Second
 // birth takes what Home Assistant says of itself.
 func (h *home) birth(payload []byte) {
 	if string(payload) == "online" {
-		wake(h.born)
-	}
-}
-
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+		wait.Notify(h.born)
 	}
 }
 
@@ -261,7 +254,7 @@ func (h *home) stands(ctx context.Context, e exchange.Envelope) {
 
 // heard takes what was said in a thread.
 func (h *home) heard(to publisher, e exchange.Envelope, m mess.Message) {
-	defer wake(h.news)
+	defer wait.Notify(h.news)
 	id := asksOf(e)
 	h.mu.Lock()
 	for other, d := range h.doings { // it may have been with another before

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"time"
@@ -42,7 +41,7 @@ type feed struct {
 
 // run returns what handle returns, a refusal that stays one, or why ctx ended.
 func (f *feed) run(ctx context.Context) error {
-	gap := firstWait
+	pause := wait.Backoff{First: firstWait, Last: longestOff}
 	for {
 		began, before := time.Now(), f.after
 		err := f.session(ctx)
@@ -56,13 +55,12 @@ func (f *feed) run(ctx context.Context) error {
 			return err
 		}
 		if f.after != before || time.Since(began) > longestOff {
-			gap = firstWait // it went well for some time
+			pause.Reset(0) // it went well for some time
 		}
 		f.c.log.Debug("events interrupted", "err", err)
-		if !wait.For(ctx, gap/2+rand.N(gap)) {
+		if !wait.For(ctx, pause.Next()) {
 			return ctx.Err()
 		}
-		gap = min(2*gap, longestOff)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -25,18 +26,11 @@ const maxInbox = 4096
 
 func newInbox() *inbox { return &inbox{news: make(chan struct{}, 1)} }
 
-func (b *inbox) ring() {
-	select {
-	case b.news <- struct{}{}:
-	default:
-	}
-}
-
 // put adds a message.
 func (b *inbox) put(m mess.Message, urgent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	defer b.ring()
+	defer wait.Notify(b.news)
 	switch {
 	case urgent:
 		b.urgent = append(b.urgent, m)
@@ -53,7 +47,7 @@ func (b *inbox) anew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.era++
-	b.ring()
+	wait.Notify(b.news)
 }
 
 // now is the era.

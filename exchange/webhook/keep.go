@@ -126,7 +126,7 @@ func (h *Hooks) note(n notice, s State, r result) {
 	}
 	if i := slices.IndexFunc(h.recent, func(o Entry) bool { return o.ID == n.ID }); i >= 0 {
 		h.recent[i] = e
-		ring(h.dirty)
+		wait.Notify(h.dirty)
 		return
 	}
 	h.add(e)
@@ -138,7 +138,7 @@ func (h *Hooks) add(e Entry) {
 	if h.recent = append(h.recent, e); len(h.recent) > maxLog {
 		h.recent = slices.Clone(h.recent[len(h.recent)-maxLog:])
 	}
-	ring(h.dirty)
+	wait.Notify(h.dirty)
 }
 
 // host is an address without what may be secret in it.

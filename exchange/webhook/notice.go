@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -176,7 +177,7 @@ func (h *Hooks) enqueue(n notice) {
 	}
 	l.queue = append(l.queue, n)
 	h.note(n, Waiting, result{})
-	ring(h.wake)
+	wait.Notify(h.wake)
 }
 
 // address is where an executor wants to be told.

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -230,19 +229,10 @@ func (h *Hooks) outcome(ctx context.Context, n notice, r result) {
 		state = GivenUp
 	default:
 		state = Waiting
-		limit := min(longestOff, firstWait<<min(n.Tries-1, 16))
-		n.Due = time.Now().Add(limit/2 + rand.N(limit))
+		n.Due = time.Now().Add(wait.Backoff{First: firstWait, Last: longestOff}.After(n.Tries))
 	}
 	if l.queue[0] = n; state != Waiting {
 		l.queue = l.queue[1:]
 	}
 	h.note(n, state, r)
-}
-
-// ring wakes whoever waits on c, now or when he next does.
-func ring(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Message is something that is published.
@@ -172,20 +173,15 @@ const (
 func (l *Link) Run(ctx context.Context) error {
 	work := &works{}
 	defer work.wait()
-	p := patience{jitter: l.cfg.Jitter}
+	p := patience{backoff: wait.Backoff{First: firstWait, Last: lastWait, Jitter: l.cfg.Jitter}}
 	for ctx.Err() == nil {
 		age, err := l.session(ctx, work)
 		if ctx.Err() != nil {
 			break
 		}
-		wait, taken := p.after(age, err, l.own.ended())
+		pause, taken := p.after(age, err, l.own.ended())
 		l.tell(age, err, taken)
-		t := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
-		t.Stop()
+		wait.For(ctx, pause)
 	}
 	return nil
 }
@@ -193,37 +189,35 @@ func (l *Link) Run(ctx context.Context) error {
 // patience is how long to wait before the next try. It is kept by the age that
 // sessions reach: a broker that accepts and then kicks is no better than none.
 type patience struct {
-	jitter func(limit time.Duration) time.Duration
-	tries  int
-	kicks  int
+	backoff wait.Backoff
+	kicks   int
 }
 
 // after returns how long to wait after a session of that age, and whether another
 // client uses the same id. One broker that ends its connections in order twice looks
 // like two clients that end each other's; what tells them apart is a status on this
 // client's own topic that this client has not published.
-func (p *patience) after(age time.Duration, err error, seen sight) (wait time.Duration, taken bool) {
+func (p *patience) after(age time.Duration, err error, seen sight) (pause time.Duration, taken bool) {
 	switch {
 	case age >= healthy:
-		p.tries = 0
+		p.backoff.Reset(0)
 	case age > 1: // the broker is alive: it acknowledged the birth
-		p.tries = min(p.tries, aliveTries)
+		p.backoff.Reset(aliveTries)
 	}
-	limit := min(lastWait, firstWait<<min(p.tries, 16))
-	p.tries++
+	pause = p.backoff.Next()
 	kicked := age > 0 && age <= 2*lastWait && errors.Is(err, io.EOF)
 	if !kicked || seen == nobodyElse {
 		p.kicks = 0
-		return p.jitter(limit), false
+		return pause, false
 	}
 	needed := kicksSeen
 	if seen == unseen {
 		needed = kicksBlind
 	}
 	if p.kicks++; p.kicks < needed {
-		return p.jitter(limit), false
+		return pause, false
 	}
-	return takenWait + p.jitter(limit), true
+	return takenWait + pause, true
 }
 
 // tell logs why there is no session.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -80,7 +79,7 @@ func (d *Door) stands(err error) {
 // not often.
 func (d *Door) correspond(ctx context.Context) error {
 	defer d.box.Close()
-	pause := firstWait
+	pause := wait.Backoff{First: firstWait, Last: lastWait}
 	var entered time.Time // the server keeps no connection: who has come in, is in
 	for ctx.Err() == nil {
 		reached, err := d.visit(ctx, &entered)
@@ -89,10 +88,11 @@ func (d *Door) correspond(ctx context.Context) error {
 		}
 		d.stands(err)
 		if reached {
-			pause = firstWait
+			pause = wait.Backoff{First: firstWait, Last: lastWait}
 		}
 		if errors.Is(err, mailbox.ErrDenied) || errors.Is(err, mailbox.ErrToken) {
-			pause, entered = lastWait, time.Time{}
+			entered = time.Time{}
+			pause.First = lastWait
 			if errors.Is(err, mailbox.ErrToken) {
 				err = fmt.Errorf("%w; agentmail.json does not have the token for this name: choose another name: in the configuration, or have the server's admin remove the agent", err)
 				d.stands(err)
@@ -101,8 +101,7 @@ func (d *Door) correspond(ctx context.Context) error {
 		} else {
 			d.log.Warn("mail server not reached", "err", d.redacted(err.Error()))
 		}
-		wait.For(ctx, pause/2+rand.N(pause/2+1))
-		pause = min(2*pause, lastWait)
+		wait.For(ctx, pause.Next())
 	}
 	return nil
 }

@@ -127,14 +127,6 @@ func (d *Door) lookAtAll() {
 	}
 }
 
-// ring wakes whoever waits on c, now or when he next does.
-func ring(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // name is who the door is for others.
 func (d *Door) name() string {
 	d.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -154,7 +155,7 @@ func (d *Door) change(do func(*state)) error {
 	d.s = next
 	close(d.news)
 	d.news = make(chan struct{})
-	ring(d.post)
+	wait.Notify(d.post)
 	return nil
 }
 

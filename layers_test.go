@@ -28,17 +28,24 @@ type layer struct {
 // line of its own.
 var layers = map[string]layer{
 	// 3 roof: one binary that knows all and rules nothing.
-	"cmd/messkit": {
-		below: []string{
-			"internal/peer",
-			"agent", "agent/*", "capabilities", "capabilities/*", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "exchange", "exchange/*", "exchange/store/*", "exchange/agentmail/*", "exchange/mesh/*",
-			"internal/broker", "internal/cleantext", "internal/collector", "internal/durable", "internal/order", "internal/picture", "internal/resources", "internal/secret", "internal/strictyaml", "internal/terminal", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic",
-			"internal/cli/*",
-		},
-		from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"},
-	},
+	"cmd/messkit": {below: []string{"internal/cli"}},
 
-	"internal/cli/output": {below: []string{"exchange", "exchange/remote", "internal/cleantext", "internal/terminal", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli/output":       {below: []string{"exchange", "exchange/remote", "internal/cleantext", "internal/terminal", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli":              {below: []string{"agent/admin", "agent/guard", "agent/journal", "capabilities/catalog", "drivers", "drivers/all", "drivers/mqttdevice", "exchange/agentmail/door", "exchange/remote", "internal/cli/client", "internal/cli/doctor", "internal/cli/executors", "internal/cli/fleet", "internal/cli/journal", "internal/cli/keys", "internal/cli/mcpserver", "internal/cli/mesh", "internal/cli/output", "internal/cli/requests", "internal/cli/safety", "internal/cli/thread", "internal/config", "internal/config/discovery", "internal/daemon", "internal/daemon/watchdog", "internal/durable", "internal/picture", "internal/terminal", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/daemon":           {below: []string{"agent", "agent/admin", "agent/gate", "agent/guard", "agent/journal", "agent/stop", "agent/trial", "capabilities", "capabilities/catalog", "drivers", "drivers/all", "exchange", "exchange/agentmail/door", "exchange/agentmail/mailbox", "exchange/console", "exchange/httpapi", "exchange/keys", "exchange/mcp", "exchange/mesh", "exchange/mqtt", "exchange/remote", "exchange/store/files", "exchange/webhook", "internal/broker", "internal/cli/output", "internal/collector", "internal/config", "internal/config/discovery", "internal/daemon/watchdog", "internal/durable", "internal/picture", "internal/resources", "internal/secret", "internal/strictyaml", "internal/wait", "mess", "mess/messeaf", "mess/receipt", "mess/topic"}, from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"}},
+	"internal/daemon/watchdog":  {below: []string{"agent/guard", "drivers", "internal/durable"}, from: []string{"golang.org/x/sync", "golang.org/x/sys"}},
+	"internal/config":           {below: []string{"agent", "agent/admin", "agent/clock", "agent/gate", "agent/stop", "capabilities", "capabilities/catalog", "capabilities/interpret", "drivers", "drivers/all", "exchange", "exchange/agentmail/door", "exchange/httpapi", "exchange/keys", "exchange/mcp", "exchange/mesh", "exchange/remote", "exchange/routing", "exchange/store/files", "exchange/webhook", "internal/broker", "internal/cli/output", "internal/durable", "internal/picture", "internal/secret", "internal/strictyaml", "mess", "mess/topic"}},
+	"internal/config/discovery": {below: []string{"agent", "capabilities", "capabilities/catalog", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "internal/cli/output", "internal/config", "internal/strictyaml"}, from: []string{"github.com/spf13/cobra", "golang.org/x/sync"}},
+	"internal/cli/client":       {below: []string{"agent/trial", "exchange/remote", "internal/cli/output", "internal/config", "internal/daemon", "internal/order", "internal/picture", "internal/terminal", "mess", "mess/messeaf"}, from: []string{"github.com/spf13/cobra", "golang.org/x/sync"}},
+	"internal/cli/mcpserver":    {below: []string{"agent/journal", "exchange", "exchange/mcp", "exchange/remote", "internal/cli/client", "internal/cli/output", "internal/config", "internal/daemon", "internal/durable", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli/requests":     {below: []string{"agent/trial", "capabilities", "capabilities/interpret", "exchange/remote", "internal/cli/client", "internal/cli/output", "internal/config", "internal/daemon", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli/safety":       {below: []string{"agent/admin", "agent/gate", "agent/stop", "exchange", "exchange/remote", "internal/cli/client", "internal/cli/output", "internal/config", "internal/daemon", "internal/peer", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli/thread":       {below: []string{"exchange/keys", "exchange/store/files", "internal/cli/client", "internal/cli/output", "internal/config", "internal/daemon", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli/journal":      {below: []string{"agent/journal", "internal/cli/client", "internal/cli/output", "internal/config", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli/keys":         {below: []string{"exchange/keys", "exchange/mqtt", "exchange/remote", "internal/cli/client", "internal/cli/output", "internal/config", "internal/durable", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli/mesh":         {below: []string{"exchange/mesh", "exchange/mesh/state", "exchange/mesh/wire", "exchange/remote", "internal/cli/client", "internal/cli/output", "internal/wait", "mess"}, from: []string{"github.com/spf13/cobra"}},
+	"internal/cli/doctor":       {below: []string{"agent", "agent/admin", "agent/stop", "agent/trial", "drivers/all", "drivers/mqttdevice", "exchange/keys", "exchange/remote", "internal/broker", "internal/cli/client", "internal/cli/output", "internal/config", "internal/config/discovery", "internal/daemon", "internal/resources", "internal/strictyaml", "internal/terminal", "mess"}, from: []string{"github.com/spf13/cobra", "golang.org/x/sync", "golang.org/x/sys"}},
+	"internal/cli/executors":    {below: []string{"exchange/remote", "internal/cli/client", "internal/cli/output", "mess"}, from: []string{"github.com/spf13/cobra"}},
 	"internal/cli/fleet": {
 		below: []string{"exchange", "exchange/keys", "internal/resources", "internal/wait", "mess", "mess/topic"},
 		from:  []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"},

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
@@ -60,13 +61,13 @@ func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 	if err := os.WriteFile(key, []byte("mess_home_secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x, err := (&client{url: server.URL, exchange: "home", keyFile: key}).open()
+	x, err := (&client.Client{URL: server.URL, Exchange: "home", KeyFile: key}).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out screenText
 	a, ended := output.NewEnv(strings.NewReader(""), &out, &out), make(chan error, 1)
-	w := &waiting{look: time.Millisecond, absent: time.Hour}
+	w := &client.FollowOptions{Look: time.Millisecond, Absent: time.Hour}
 	until := func(what string, is func() bool) {
 		t.Helper()
 		for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
@@ -81,7 +82,7 @@ func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go func() { ended <- Follow(ctx, a, x, "2026-11-22-001", w) }()
+	go func() { ended <- client.Follow(ctx, a, x, "2026-11-22-001", w) }()
 	until("it follows", streams.Load)
 	gone.Store(true)
 	says("the exchange is not reached: ")
@@ -96,9 +97,9 @@ func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 	}
 
 	gone.Store(true)
-	f := newFollower(a, x, "2026-11-22-001", &waiting{absent: time.Nanosecond})
-	f.away = time.Now().Add(-time.Hour)
-	err = f.look(t.Context())
+	f := client.NewFollower(a, x, "2026-11-22-001", &client.FollowOptions{Absent: time.Nanosecond})
+	f.Away = time.Now().Add(-time.Hour)
+	err = f.Look(t.Context())
 	if h, ok := errors.AsType[*output.HintError](err); !ok || !strings.Contains(err.Error(), "was not reached for") || !strings.Contains(h.Hint, "messkit show 2026-11-22-001") {
 		t.Error(err)
 	}

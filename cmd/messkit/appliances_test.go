@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/internal/cli/requests"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -46,7 +47,7 @@ func TestAppliances(t *testing.T) {
 		{"tell me when the water boils", "plan", "watch-appliance", "watch the kitchen kettle until it is done"},
 		{"start the rice cooker and tell me when it is done", "plan", "several", "turn on the kitchen rice cooker, watch the kitchen rice cooker until it is done"},
 	} {
-		p := plannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
+		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
 		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
 			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
 		}
@@ -91,7 +92,7 @@ func TestTheHomeAnswers(t *testing.T) {
 		{"how much power does the fan use", "refusal", "read-sensor", "the bedroom fan does not tell its power"},
 		{"turn off all the lights", "plan", "switch-off", "turn off the garden light"},
 	} {
-		p := plannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
+		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
 		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
 			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 )
@@ -19,13 +20,13 @@ func TestTheBoard(t *testing.T) {
 	thread := func(ref string, code mess.Code, ago time.Duration, executor, intent string) remote.Thread {
 		return remote.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: executor, Intent: intent}
 	}
-	b := &taskBoard{
-		where: "http://127.0.0.1:8420", said: map[string]*mess.Status{},
-		executors: []remote.Executor{
+	b := &client.TaskBoard{
+		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{},
+		Executors: []remote.Executor{
 			{ID: "kitchen-pi", Live: true},
 			{ID: "porch-pi", LastSeen: "2026-11-22T09:00:00Z", Stopped: &mess.Stopped{Why: "smoke"}},
 		},
-		threads: []remote.Thread{
+		Threads: []remote.Thread{
 			thread("2026-11-22-004", mess.Completed, 3*time.Second, "kitchen-pi", "is the light on?"),
 			thread("2026-11-22-003", mess.InProgress, 65*time.Second, "kitchen-pi", "vacuum the kitchen"),
 			thread("2026-11-22-002", mess.NeedsInput, 2*time.Hour, "kitchen-pi", "turn on the light"),
@@ -33,10 +34,10 @@ func TestTheBoard(t *testing.T) {
 		},
 	}
 	half := 50.0
-	b.hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &half, Message: "by the stove"}}})
+	b.Hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &half, Message: "by the stove"}}})
 	which := []mess.Question{{Question: "which one: hall or porch?", Options: []string{"hall", "porch"}}}
-	b.hear("2026-11-22-002", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: which}}})
-	b.hear("2026-11-22-004", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Claimed, Message: "of a state that is over"}}})
+	b.Hear("2026-11-22-002", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: which}}})
+	b.Hear("2026-11-22-004", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Claimed, Message: "of a state that is over"}}})
 	want := now.Local().Format(time.TimeOnly) + `  http://127.0.0.1:8420  3 open  2 executors
 
 kitchen-pi            here
@@ -49,16 +50,16 @@ porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + out
 2026-11-22-004  completed      3s  kitchen-pi  is the light on?
 
 messkit stop takes everything to its safe state; Ctrl-C leaves this page`
-	if diff := cmp.Diff(want, strings.Join(b.lines(now, 120, 24), "\n")); diff != "" {
+	if diff := cmp.Diff(want, strings.Join(b.Lines(now, 120, 24), "\n")); diff != "" {
 		t.Error(diff)
 	}
 	// What waits for an answer is there where little fits, and how much is not.
-	small := b.lines(now, 40, 17)
+	small := b.Lines(now, 40, 17)
 	if text := strings.Join(small, "\n"); len(small) > 17 || !strings.Contains(text, "reply 2026-11-22-002") || !strings.Contains(text, "\n2 more open: messkit ls\n") {
 		t.Errorf("%s", text)
 	}
 	// What does not fit is what has ended; how to stop is always there.
-	few := b.lines(now, 120, 11)
+	few := b.Lines(now, 120, 11)
 	if len(few) != 11 || !strings.HasPrefix(few[8], "2026-11-19-001") || !strings.HasPrefix(few[10], "messkit stop") {
 		t.Errorf("%q", few)
 	}
@@ -85,16 +86,16 @@ porch-pi              silent since
 
 messkit stop takes everything to its
   safe state; Ctrl-C leaves this page`
-	if diff := cmp.Diff(narrow, strings.Join(b.lines(now, 40, 24), "\n")); diff != "" {
+	if diff := cmp.Diff(narrow, strings.Join(b.Lines(now, 40, 24), "\n")); diff != "" {
 		t.Error(diff)
 	}
-	snapshot{err: errors.New("no route")}.to(b)
-	if got := b.lines(now, 120, 24); got[1] != "NOT REACHED  no route" || len(b.threads) != 4 {
+	client.Snapshot{Err: errors.New("no route")}.To(b)
+	if got := b.Lines(now, 120, 24); got[1] != "NOT REACHED  no route" || len(b.Threads) != 4 {
 		t.Errorf("%q", got)
 	}
-	snapshot{threads: b.threads[:1]}.to(b)
-	if got := b.lines(now, 120, 24); strings.Contains(strings.Join(got, ""), "NOT REACHED") || len(b.said) != 1 {
-		t.Errorf("%q, %v", got, b.said)
+	client.Snapshot{Threads: b.Threads[:1]}.To(b)
+	if got := b.Lines(now, 120, 24); strings.Contains(strings.Join(got, ""), "NOT REACHED") || len(b.Said) != 1 {
+		t.Errorf("%q, %v", got, b.Said)
 	}
 }
 
@@ -113,18 +114,18 @@ func TestDashboardOfThePage(t *testing.T) {
 	thread := func(ref string, code mess.Code, ago time.Duration, intent string) remote.Thread {
 		return remote.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: "kitchen-pi", Intent: intent}
 	}
-	b := &taskBoard{
-		where: "http://127.0.0.1:8420", said: map[string]*mess.Status{}, executors: []remote.Executor{{ID: "kitchen-pi", Live: true}},
-		threads: []remote.Thread{ // what has changed last comes first
+	b := &client.TaskBoard{
+		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{}, Executors: []remote.Executor{{ID: "kitchen-pi", Live: true}},
+		Threads: []remote.Thread{ // what has changed last comes first
 			thread("2026-11-22-001", mess.InProgress, 0, "vacuum the kitchen"),
 			thread("2026-11-22-003", mess.NeedsInput, time.Second, "turn on the light"),
 			thread("2026-11-22-002", mess.Completed, time.Second, "turn on the porch light for ten minutes"),
 		},
 	}
 	done := 61.0
-	b.hear("2026-11-22-001", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &done, Message: "cleaning by stove"}}})
-	b.hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Question: "which one?"}}}}})
-	if diff := cmp.Diff(strings.Join(b.lines(now, 120, 24), "\n"), shown); diff != "" {
+	b.Hear("2026-11-22-001", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &done, Message: "cleaning by stove"}}})
+	b.Hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Question: "which one?"}}}}})
+	if diff := cmp.Diff(strings.Join(b.Lines(now, 120, 24), "\n"), shown); diff != "" {
 		t.Error(diff)
 	}
 }

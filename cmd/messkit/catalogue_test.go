@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/internal/cli/requests"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -33,7 +34,9 @@ func TestCatalogueIsWholeAndTriable(t *testing.T) {
   good-night: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: script.good_night}
   doorbell-test: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: button.doorbell_test, area: hall}
 `)
-	comes := func(said string) planned { return plannedOf(said, r.Resolve(mess.Request{Intent: said})) }
+	comes := func(said string) requests.Planned {
+		return requests.PlannedOf(said, r.Resolve(mess.Request{Intent: said}))
+	}
 
 	var page strings.Builder
 	page.WriteString("| capability | what | of | risk | done twice | parameters | evidence | say |\n|---|---|---|---|---|---|---|---|\n")

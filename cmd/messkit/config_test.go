@@ -7,17 +7,19 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 // The example is complete: it is read without a complaint, and names every key.
 func TestExample(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	c, err := load("example.yaml", output.NoLog)
+	c, err := daemon.LoadConfig("example.yaml", output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Agent.ID != "kitchen-pi" || c.Agent.Limits.MaxOn != 12*time.Hour || len(c.home.devices) != 4 {
+	if c.Agent.ID != "kitchen-pi" || c.Agent.Limits.MaxOn != 12*time.Hour || len(c.Opened.Devices) != 4 {
 		t.Errorf("%+v", c.Agent)
 	}
 	text, err := os.ReadFile("example.yaml")
@@ -29,8 +31,8 @@ func TestExample(t *testing.T) {
 			t.Errorf("%s is not in the example", key)
 		}
 	}
-	var c2 config
-	for _, part := range []any{c2, exchangeConfig{}, connectConfig{}, agentConfig{}, deviceConfig{}, deviceConfig{}.Limits, rule{}, mqttConfig{}} {
+	var c2 config.Config
+	for _, part := range []any{c2, config.Exchange{}, config.Connect{}, config.Agent{}, config.DeviceConfig{}, config.DeviceConfig{}.Limits, config.RoutingRule{}, config.MQTT{}} {
 		for _, key := range strictyaml.Keys(part) {
 			if !strings.Contains(string(text), key+":") {
 				t.Errorf("%s (of %T) is not in the example", key, part)
@@ -41,8 +43,8 @@ func TestExample(t *testing.T) {
 
 func TestTheSimulatedHomeIsBuiltIn(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	c, err := load("", output.NoLog)
-	if err != nil || len(c.home.devices) != 43 || c.Exchange.Listen != "127.0.0.1:8420" {
+	c, err := daemon.LoadConfig("", output.NoLog)
+	if err != nil || len(c.Opened.Devices) != 43 || c.Exchange.Listen != "127.0.0.1:8420" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

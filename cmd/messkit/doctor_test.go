@@ -20,7 +20,10 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/cli/doctor"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
 	"github.com/messkit/messkit/internal/picture"
 )
 
@@ -36,7 +39,7 @@ func TestCertificatesEnd(t *testing.T) {
 		{-9 * day, -day, "was good until 2026-11-21"},
 		{day, 9 * day, "is this clock right?"},
 	} {
-		err := dates(&x509.Certificate{NotBefore: now.Add(c.from), NotAfter: now.Add(c.to)}, now)
+		err := doctor.Dates(&x509.Certificate{NotBefore: now.Add(c.from), NotAfter: now.Add(c.to)}, now)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("from %v to %v: %v", c.from, c.to, err)
 		}
@@ -85,25 +88,25 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 	if err := os.WriteFile(known, sign, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sketch, err := sketchOf(known)
+	sketch, err := config.SketchOf(known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		d    device
+		d    config.Device
 		want output.CheckResult
 	}{
-		"well":  {device{dev: &lens{data: sign}}, output.CheckResult{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
-		"black": {device{dev: &lens{data: black}}, output.CheckResult{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and nothing can be seen on them: it is black; is the lens covered, or is there no light?"}},
-		"gone":  {device{dev: &lens{data: sign}, gone: []picture.Sketch{sketch}}, output.CheckResult{Says: "the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?"}},
+		"well":  {config.Device{Dev: &lens{data: sign}}, output.CheckResult{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
+		"black": {config.Device{Dev: &lens{data: black}}, output.CheckResult{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and nothing can be seen on them: it is black; is the lens covered, or is there no light?"}},
+		"gone":  {config.Device{Dev: &lens{data: sign}, Placeholders: []picture.Sketch{sketch}}, output.CheckResult{Says: "the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.What = "cam"
-			d := agent.Device{Name: "cam", Driver: c.d.dev, Placeholders: c.d.gone}
+			d := agent.Device{Name: "cam", Driver: c.d.Dev, Placeholders: c.d.Placeholders}
 			trials := agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now)
-			says, err := try(t.Context(), trials, d)
-			if got := tried("cam", says, err); got != c.want {
+			says, err := daemon.TryDevice(t.Context(), trials, d)
+			if got := daemon.TrialResult("cam", says, err); got != c.want {
 				t.Errorf("it says %+v, want %+v", got, c.want)
 			}
 		})
@@ -116,13 +119,13 @@ func TestTheDoctorAndAPlugWithoutAMeter(t *testing.T) {
 		fmt.Fprint(w, `{"POWER":"ON","StatusSNS":{"Time":"2026-11-22T20:00:00"}}`)
 	}))
 	t.Cleanup(plug.Close)
-	dev, err := found(t, "httpdevice", "plug", "here", map[string]string{"family": "tasmota", "safe": "keep", "url": plug.URL}).open()
+	dev, err := found(t, "httpdevice", "plug", "here", map[string]string{"family": "tasmota", "safe": "keep", "url": plug.URL}).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := agent.Device{Name: "plug", Driver: dev}
-	says, err := try(t.Context(), agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now), d)
-	if got, want := tried("plug", says, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
+	says, err := daemon.TryDevice(t.Context(), agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now), d)
+	if got, want := daemon.TrialResult("plug", says, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
 		t.Errorf("it says %+v, want %+v", got, want)
 	}
 }

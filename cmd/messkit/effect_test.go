@@ -7,6 +7,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/daemon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -22,12 +23,12 @@ devices:
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(file, output.NoLog)
+	c, err := daemon.LoadConfig(file, output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for intent, want := range map[string]capabilities.Effect{"turn on the gate": capabilities.Once, "turn on the lamp": capabilities.Idempotent} {
-		plan := c.home.resolver().Resolve(mess.Request{Intent: intent}).Plan
+		plan := c.Opened.Resolver().Resolve(mess.Request{Intent: intent}).Plan
 		if plan == nil || plan.Effect != want {
 			t.Errorf("%s: %+v, want the effect %s", intent, plan, want)
 		}
@@ -46,7 +47,7 @@ devices:
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(file, output.NoLog)
+	c, err := daemon.LoadConfig(file, output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ devices:
 		"open the gate":                      "nobody asks a button to open a door, blind or valve; the gate can activate a scene, run a script or press a button",
 		"open the garage door":               "there is no garage door here",
 	} {
-		out := c.home.resolver().Resolve(mess.Request{Intent: intent})
+		out := c.Opened.Resolver().Resolve(mess.Request{Intent: intent})
 		got := ""
 		switch {
 		case out.Plan != nil:

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/internal/cli/requests"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -30,7 +31,7 @@ func TestEverydayOrders(t *testing.T) {
 		}
 		rows++
 		kind, reason := kinds[want[:1]], want[2:]
-		p := plannedOf(said, r.Resolve(mess.Request{Intent: said}))
+		p := requests.PlannedOf(said, r.Resolve(mess.Request{Intent: said}))
 		if p.Outcome != kind || kind == "plan" && p.Reason != reason || !strings.Contains(p.Reason, reason) {
 			t.Errorf("%q: %s: %s; want a %s: %s", said, p.Outcome, p.Reason, kind, reason)
 		}

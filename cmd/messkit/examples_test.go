@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/freeport"
 )
 
@@ -126,7 +127,7 @@ func TestExamplesAreRun(t *testing.T) {
 
 // homeOf is the simulated home with an executor of that name.
 func homeOf(id string) string {
-	return strings.Replace(string(simulatedHome), "\ndevices:\n", "\nagent: {id: "+id+"}\ndevices:\n", 1)
+	return strings.Replace(string(config.SimulatedHome), "\ndevices:\n", "\nagent: {id: "+id+"}\ndevices:\n", 1)
 }
 
 // shell runs command lines in a folder, which is the home of who says them.

@@ -17,6 +17,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/messkit/messkit/internal/cli"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/freeport"
 )
@@ -438,7 +439,7 @@ func (g *follows) read(body string) {
 		if len(words) < 2 || words[0] != "messkit" {
 			continue
 		}
-		root := NewRoot(&output.Env{Out: &bytes.Buffer{}})
+		root := cli.NewRoot(&output.Env{Out: &bytes.Buffer{}})
 		c, rest, err := root.Find(wordsOf(line))
 		if err == nil {
 			err = c.ParseFlags(rest)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/internal/daemon/watchdog"
 )
 
 // note is one switching of a wire, as the wire tells it.
@@ -400,7 +402,7 @@ func TestGuardLeavesItToTheNext(t *testing.T) {
 // A log that nobody reads keeps no guard from its work.
 func TestNotesThatNobodyReads(t *testing.T) {
 	r, w := io.Pipe()
-	n := newNotes(w)
+	n := watchdog.NewLog(w)
 	for range 1000 {
 		if _, err := n.Write([]byte("made safe\n")); err != nil {
 			t.Fatal(err)
@@ -413,7 +415,7 @@ func TestNotesThatNobodyReads(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	n.end()
+	n.End()
 }
 
 // A guard opens no network, and where there is nothing to guard there is none.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/internal/cli/requests"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -42,7 +43,7 @@ func TestIdioms(t *testing.T) {
 		{"unlcok the frnt door", "question", "unlock", `with "unlock", "front" instead, shall I unlock the front door lock?`},
 		{"nlock the front door", "refusal", "", ""}, // it may be locked or unlocked
 	} {
-		p := plannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
+		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
 		if p.Outcome != c.outcome || c.capability != "" && p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
 			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
 		}

@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/messkit/messkit/internal/daemon"
 	"github.com/messkit/messkit/mess"
 )
 
 // A thread that comes in lies where its status says, once, and whole.
 func TestImporter(t *testing.T) {
 	dir := t.TempDir()
-	put := importer(dir)
+	put := daemon.Importer(dir)
 	text := []byte("ref: 2026-01-20-001\nrequestor: agent\nstatus: pending\nintent: look\n---\nfrom: agent\nMESS:\n- request: {intent: look}\n")
 	folder := map[string][]byte{"000-2026-01-20-002.messe-af.yaml": []byte("ref: 2026-01-20-002\nrequestor: agent\nstatus: completed\nintent: look\n---\nfrom: agent\nMESS:\n- request: {intent: look}\n"), "att-002-image-a.png": []byte("png")}
 	for _, c := range []struct {

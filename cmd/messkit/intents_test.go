@@ -18,6 +18,8 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/cli/requests"
+	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -53,16 +55,16 @@ func saidIn(t testing.TB, name string) []utterance {
 // more devices where they are given.
 func simulated(t testing.TB, more ...string) *interpret.Interpreter {
 	t.Helper()
-	c := &config{Agent: defaultAgent()}
-	if err := c.read("(built in)", slices.Concat(simulatedHome, []byte(strings.Join(more, "")))); err != nil {
+	c := &config.Config{Agent: config.DefaultAgent()}
+	if err := c.Read("(built in)", slices.Concat(config.SimulatedHome, []byte(strings.Join(more, "")))); err != nil {
 		t.Fatal(err)
 	}
-	h, err := openHome(c.Devices, output.NoLog)
+	h, err := config.OpenDevices(c.Devices, output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	return h.resolver().In(capabilities.Home{MaxSteps: c.Agent.MaxSteps}, func() (time.Time, error) { return noon, nil }).Now()
+	return h.Resolver().In(capabilities.Home{MaxSteps: c.Agent.MaxSteps}, func() (time.Time, error) { return noon, nil }).Now()
 }
 
 // meant are the capabilities that a sentence of an intent may rightly lead to.
@@ -104,7 +106,7 @@ const (
 	dropped mark = "DROPPED" // it would change the world, and leaves out what was said
 )
 
-func judge(s utterance, p planned) mark {
+func judge(s utterance, p requests.Planned) mark {
 	want := meant[s.Intent]
 	if c, ok := noise[s.Text]; ok {
 		want = []string{c}
@@ -124,9 +126,9 @@ func judge(s utterance, p planned) mark {
 }
 
 // leftOut is what was said and is not in the plan.
-func leftOut(s utterance, p planned) string {
+func leftOut(s utterance, p requests.Planned) string {
 	params := map[string]any{}
-	for _, d := range append(p.Steps, p.deed) {
+	for _, d := range append(p.Steps, p.PlannedAction) {
 		for _, f := range d.Parameters {
 			params[f.Key] = f.Value
 		}
@@ -153,11 +155,11 @@ func leftOut(s utterance, p planned) string {
 
 // isPlace reports whether a plan is for a place: a room of that name, or all of
 // the house.
-func isPlace(text string, p planned) bool {
+func isPlace(text string, p requests.Planned) bool {
 	if slices.Contains([]string{"house", "home", "apartment", "flat", "interior", "floor", "carpet", "house cleaning"}, text) {
 		return true
 	}
-	areas, _ := json.Marshal(append(p.Steps, p.deed))
+	areas, _ := json.Marshal(append(p.Steps, p.PlannedAction))
 	where := strings.NewReplacer("-", " ", "hallway", "hall").Replace(p.Device + " " + string(areas))
 	return strings.Contains(where, strings.NewReplacer("hallway", "hall", "dining area", "dining room", "bed room", "bedroom", "front porch", "porch").Replace(text))
 }
@@ -196,7 +198,7 @@ type figures struct {
 func measure(t testing.TB, r *interpret.Interpreter) figures {
 	f := figures{intents: map[string]tally{}, all: tally{}}
 	for _, s := range saidIn(t, "dev-iot.jsonl") {
-		p := plannedOf(s.Text, r.Resolve(mess.Request{Intent: s.Text}))
+		p := requests.PlannedOf(s.Text, r.Resolve(mess.Request{Intent: s.Text}))
 		v, n := judge(s, p), foldOf(s.Text)
 		if f.intents[s.Intent] == nil {
 			f.intents[s.Intent] = tally{}
@@ -404,7 +406,7 @@ func TestManyWays(t *testing.T) {
 		r := simulated(t)
 		for _, s := range ways {
 			out := r.Resolve(mess.Request{Intent: s})
-			if p := plannedOf(s, out); p.Outcome != "plan" || p.Reason != want {
+			if p := requests.PlannedOf(s, out); p.Outcome != "plan" || p.Reason != want {
 				t.Errorf("%q: %s: %s; want a plan to %s", s, p.Outcome, p.Reason, want)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/internal/cli/doctor"
 	"github.com/messkit/messkit/internal/resources"
 )
 
@@ -22,7 +23,7 @@ func TestTheDoctorTellsOfLimits(t *testing.T) {
 		"it bound before":     {resources.Use{Now: 1, Limit: 100, Refused: 7, Last: now.Add(-time.Hour)}, true, "; raise rate: if that comes again"},
 	} {
 		c.use.What, c.use.Setting = "connections", "rate:"
-		f, quiet := checkLimit(c.use, now)
+		f, quiet := doctor.CheckLimit(c.use, now)
 		if f.OK != c.ok || quiet != (c.want == "") || !strings.Contains(f.Says, c.want) || f.Note != f.OK {
 			t.Errorf("%s: %+v, %t", name, f, quiet)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/internal/cli/requests"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -14,7 +15,7 @@ func saidInTheHome(t *testing.T, list []sentence) {
 	t.Helper()
 	r := simulated(t)
 	for _, c := range list {
-		p := plannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
+		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
 		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
 			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/internal/config"
 )
 
 var mailBlocks = regexp.MustCompile("(?s)```(sh|yaml|json)\n(.*?)```")
@@ -34,7 +36,7 @@ func TestTheMailPage(t *testing.T) {
 		if first == "" {
 			first = b[2]
 		}
-		if err := (&config{}).read("docs/agentmail.md", []byte(b[2])); err != nil {
+		if err := (&config.Config{}).Read("docs/agentmail.md", []byte(b[2])); err != nil {
 			t.Errorf("%v\n%s", err, b[2])
 		}
 	}
@@ -91,7 +93,7 @@ func TestSecretsOfAConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, s := range secretsIn("", []byte(`
+	for _, s := range config.SecretsIn("", []byte(`
 exchange:
   enrol: code-to-enrol
   mesh: {token: token-of-arm, peers: {hub: {url: "http://192.0.2.1:1", accept: token-of-hub, key_file: `+file+`}}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/internal/cli"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/manual"
 )
@@ -25,7 +26,7 @@ func every(f func(*cobra.Command)) {
 			f(c)
 		}
 	}
-	walk(NewRoot(&output.Env{Out: &bytes.Buffer{}}))
+	walk(cli.NewRoot(&output.Env{Out: &bytes.Buffer{}}))
 }
 
 // Every command says what it does, and shows how it is used, in words that it
@@ -58,7 +59,7 @@ func checkExample(t *testing.T, c *cobra.Command, line string) {
 		return
 	}
 	line = strings.FieldsFunc(line, func(r rune) bool { return r == '|' || r == '>' || r == ')' })[0]
-	root := NewRoot(&output.Env{Out: &bytes.Buffer{}})
+	root := cli.NewRoot(&output.Env{Out: &bytes.Buffer{}})
 	found, rest, err := root.Find(words(line))
 	if err != nil {
 		t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
@@ -96,7 +97,7 @@ func TestTheManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := manual.Pages(NewRoot(&output.Env{Out: &bytes.Buffer{}}), build, home)
+	pages := manual.Pages(cli.NewRoot(&output.Env{Out: &bytes.Buffer{}}), build, home)
 	if err := manual.Write(dir, pages); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/internal/cli"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
 )
 
 // mcpClient is the folder of the official TypeScript client of MCP, "" where it
@@ -96,7 +99,7 @@ func TestTheGuideOfMCP(t *testing.T) {
 	}
 	for _, b := range blocks {
 		if b[1] == "yaml" {
-			if err := (&config{}).read("docs/mcp.md", []byte(b[2])); err != nil {
+			if err := (&config.Config{}).Read("docs/mcp.md", []byte(b[2])); err != nil {
 				t.Error(err)
 			}
 			continue
@@ -112,12 +115,12 @@ func TestTheGuideOfMCP(t *testing.T) {
 		}
 		for _, s := range v.Servers {
 			if s.URL != "" {
-				if !strings.HasSuffix(s.URL, mcpPath) {
+				if !strings.HasSuffix(s.URL, daemon.MCPPath) {
 					t.Errorf("%s is not where it is", s.URL)
 				}
 				continue
 			}
-			c, rest, err := NewRoot(new(output.Env)).Find(s.Args)
+			c, rest, err := cli.NewRoot(new(output.Env)).Find(s.Args)
 			if err != nil || s.Command != "messkit" || c.Name() != "mcp" || c.ParseFlags(rest) != nil {
 				t.Errorf("%s %v: %v", s.Command, s.Args, err)
 			}

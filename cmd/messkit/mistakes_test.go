@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -48,8 +50,8 @@ func keysOf(t reflect.Type, path string, visit func(path string, t reflect.Type)
 
 // everyKey visits the keys of a configuration, with those that all devices have.
 func everyKey(visit func(path string, t reflect.Type)) {
-	keysOf(reflect.TypeFor[config](), "", visit)
-	keysOf(reflect.TypeFor[deviceConfig](), "devices.{}", visit)
+	keysOf(reflect.TypeFor[config.Config](), "", visit)
+	keysOf(reflect.TypeFor[config.DeviceConfig](), "devices.{}", visit)
 }
 
 // withValue is a configuration with one value, and the line of that.
@@ -86,8 +88,8 @@ func checked(t *testing.T, text string) string {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(file, output.NoLog)
-	if err = merge(err, c.folders(func(string) {})); err != nil {
+	c, err := daemon.LoadConfig(file, output.NoLog)
+	if err = config.MergeProblems(err, c.Folders(func(string) {})); err != nil {
 		return strings.ReplaceAll(err.Error(), filepath.Dir(file)+"/", "")
 	}
 	return ""

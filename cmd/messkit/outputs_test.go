@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/internal/cli"
 )
 
 // wire is a lamp's line in a file: what is true of it, whatever messkit says.
@@ -83,7 +85,7 @@ func TestOutputsAreSafeWithoutAnExchange(t *testing.T) {
 		} {
 			w := newWire(t)
 			var errs bytes.Buffer
-			if code := run([]string{"run", "--config", w.config(t, head, lamp)}, strings.NewReader(""), io.Discard, &errs); code != exitFailed {
+			if code := cli.Main([]string{"run", "--config", w.config(t, head, lamp)}, strings.NewReader(""), io.Discard, &errs); code != cli.ExitFailed {
 				t.Errorf("%s: exit %d\n%s", name, code, &errs)
 			}
 			if w.last() != "off" {
@@ -106,7 +108,7 @@ func TestOutputsAreSafeBeforeTheNetwork(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	head := fmt.Sprintf("connect: {url: '%s', key_file: %s}", elsewhere.URL, filepath.Join(t.TempDir(), "key"))
-	if code := run([]string{"run", "--config", w.config(t, head, "initial: 'off'")}, strings.NewReader(""), io.Discard, io.Discard); code != exitFailed {
+	if code := cli.Main([]string{"run", "--config", w.config(t, head, "initial: 'off'")}, strings.NewReader(""), io.Discard, io.Discard); code != cli.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	select {

@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/internal/cli"
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
@@ -94,7 +95,7 @@ func runs(t *testing.T, args ...string) (string, error) {
 	t.Setenv("HOME", t.TempDir())
 	var out bytes.Buffer
 	a := &output.Env{Out: &out, Err: &out}
-	root := NewRoot(a)
+	root := cli.NewRoot(a)
 	root.SetArgs(args)
 	err := root.Execute()
 	if err != nil {

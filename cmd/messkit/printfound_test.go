@@ -17,24 +17,27 @@ import (
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/internal/cli/doctor"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config/discovery"
+	"github.com/messkit/messkit/internal/daemon"
 	"github.com/messkit/messkit/internal/freeport"
 )
 
 // found makes a device of a kind that comes with the program.
-func found(t *testing.T, kind, name, where string, config map[string]string) discovered {
+func found(t *testing.T, kind, name, where string, config map[string]string) discovery.Discovered {
 	t.Helper()
 	k, err := drivers.NewRegistry(all.Kinds()).Lookup(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return discovered{drivers.Found{Name: name, Where: where, Config: config}, k}
+	return discovery.Discovered{Found: drivers.Found{Name: name, Where: where, Config: config}, Kind: k}
 }
 
 // What was found is a configuration that works: names are not taken twice, what
 // acts is locked, and what needs more is a comment that says what.
 func TestWhatWasFoundIsAConfiguration(t *testing.T) {
-	list := []discovered{
+	list := []discovery.Discovered{
 		found(t, "sim-camera", "cam", "a camera\nrogue: {driver: exec}", map[string]string{"room": "porch"}),
 		found(t, "sim-camera", "cam", "another", map[string]string{"room": "fridge"}),
 		found(t, "sim-bulb", "lamp", "a lamp", map[string]string{}),
@@ -42,7 +45,7 @@ func TestWhatWasFoundIsAConfiguration(t *testing.T) {
 		found(t, "homeassistant", "", "a Home Assistant at 192.168.1.7", nil),
 	}
 	var out bytes.Buffer
-	n, err := printFound(&out, list)
+	n, err := discovery.PrintFound(&out, list)
 	if err != nil || n != 3 {
 		t.Fatalf("%d, %v", n, err)
 	}
@@ -72,21 +75,21 @@ devices:
 		}
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
-	text, n, err := (&beginning{id: "b"}).text(name, list, []foundBroker{{"mqtt://127.0.0.1:1883", ""}, {"mqtts://192.168.1.9:8883", "house\nevil: 1"}})
+	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, []discovery.FoundBroker{{URL: "mqtt://127.0.0.1:1883", Name: ""}, {URL: "mqtts://192.168.1.9:8883", Name: "house\nevil: 1"}})
 	if err != nil || n != 3 {
 		t.Fatalf("%d, %v", n, err)
 	}
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(name, output.NoLog)
-	if err != nil || len(c.home.devices) != 3 || !c.home.limits()["lamp"].Locked {
+	c, err := daemon.LoadConfig(name, output.NoLog)
+	if err != nil || len(c.Opened.Devices) != 3 || !c.Opened.Limits()["lamp"].Locked {
 		t.Errorf("%v\n%s", err, text)
 	}
 	if !strings.Contains(string(text), "# the MQTT broker house evil: 1: mqtts://192.168.1.9:8883 (messkit discover --mqtt mqtts://192.168.1.9:8883 tells") {
 		t.Errorf("%s", text)
 	}
-	if empty, _, err := (&beginning{id: "b"}).text(name, nil, nil); err != nil || !strings.Contains(string(empty), "# devices:\n#   porch-light:") {
+	if empty, _, err := (&doctor.Beginning{ID: "b"}).Text(name, nil, nil); err != nil || !strings.Contains(string(empty), "# devices:\n#   porch-light:") {
 		t.Errorf("%v\n%s", err, empty)
 	}
 }
@@ -135,7 +138,7 @@ func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
 		d := found(t, "mqttdevice", name, "here", mqtt(one.family, one.class, "prefix", "box", kind, "thing"))
 		d.Label, d.About = one.label, one.about
 		file := filepath.Join(t.TempDir(), "found.yaml")
-		text, n, err := (&beginning{id: "b"}).text(file, []discovered{d}, nil)
+		text, n, err := (&doctor.Beginning{ID: "b"}).Text(file, []discovery.Discovered{d}, nil)
 		if err != nil || n != 1 {
 			t.Errorf("%s: %d, %v\n%s", what, n, err, text)
 			continue
@@ -143,12 +146,12 @@ func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := load(file, output.NoLog)
+		c, err := daemon.LoadConfig(file, output.NoLog)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", what, err, text)
 			continue
 		}
-		got := c.home.devices[0]
+		got := c.Opened.Devices[0]
 		if is := got.Class + " " + string(got.Risk); is != one.want || !got.Limits.Locked || got.Label != one.label {
 			t.Errorf("%s: class and risk %q, want %q; label %q\n%s", what, is, one.want, got.Label, text)
 		}
@@ -160,28 +163,28 @@ func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
 
 // What two are called, neither is; and what nobody can say is no name.
 func TestLabelsOfWhatWasFound(t *testing.T) {
-	var list []discovered
+	var list []discovery.Discovered
 	for i, label := range []string{"Porch Heater", "Plug", "Desk plug", "desk-PLUG", "Light", "thing 6", "", "\x1b[2Jcls", strings.Repeat("long ", 20), "42", "K\u00fcche Licht", "Thing 1"} {
 		d := found(t, "mqttdevice", fmt.Sprintf("thing-%d", i), "here", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "with.topic": fmt.Sprint("t", i)})
 		d.Label = label
 		list = append(list, d)
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
-	text, n, err := (&beginning{id: "b"}).text(name, list, nil)
+	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, nil)
 	if err != nil || n != len(list) {
 		t.Fatalf("%d, %v\n%s", n, err, text)
 	}
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(name, output.NoLog)
+	c, err := daemon.LoadConfig(name, output.NoLog)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	got := map[string]string{}
-	for _, d := range c.home.devices {
+	for _, d := range c.Opened.Devices {
 		if d.Label != "" {
-			got[d.name] = d.Label
+			got[d.Name] = d.Label
 		}
 	}
 	if d := diff.Diff(map[string]string{"thing-0": "Porch Heater", "thing-10": "K\u00fcche Licht"}, got); d != "" {
@@ -195,19 +198,19 @@ func TestLabelsOfWhatWasFound(t *testing.T) {
 // What is found in two ways is one thing, and no name that was given is given again.
 func TestWhatIsFoundTwice(t *testing.T) {
 	plug := map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": "desk"}
-	list := []discovered{
+	list := []discovery.Discovered{
 		found(t, "sim-camera", "cam", "one", map[string]string{"room": "porch"}), found(t, "sim-camera", "cam-2", "two", map[string]string{"room": "fridge"}),
 		found(t, "sim-camera", "cam", "three", map[string]string{"room": "kitchen"}), found(t, "mqttdevice", "desk", "a plug", plug), found(t, "mqttdevice", "desk-plug", "a plug", plug),
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
-	text, n, err := (&beginning{id: "b"}).text(name, list, nil)
+	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, nil)
 	if err != nil || n != 4 || !strings.Contains(string(text), "  # a plug; it needs more: another name than desk, which is the same thing; keep one of the two\n  # desk-plug:\n") {
 		t.Errorf("%d, %v\n%s", n, err, text)
 	}
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := load(name, output.NoLog); err != nil || len(c.home.devices) != 4 {
+	if c, err := daemon.LoadConfig(name, output.NoLog); err != nil || len(c.Opened.Devices) != 4 {
 		t.Error(err)
 	}
 }
@@ -215,19 +218,19 @@ func TestWhatIsFoundTwice(t *testing.T) {
 // Who announces thousands of devices is told of, and what is printed can be
 // pasted all the same.
 func TestThousandsAreAnnounced(t *testing.T) {
-	var list []discovered
+	var list []discovery.Discovered
 	for i := range 3000 {
 		list = append(list, found(t, "sim-bulb", fmt.Sprintf("lamp-%d", i), "a lamp", map[string]string{}))
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
-	text, n, err := (&beginning{id: "b"}).text(name, list, nil)
+	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, nil)
 	if err != nil || n != 500 || !strings.Contains(string(text), "# 2500 more are announced, and left out") {
 		t.Errorf("%d, %v", n, err)
 	}
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := load(name, output.NoLog); err != nil || len(c.home.devices) != 500 {
+	if c, err := daemon.LoadConfig(name, output.NoLog); err != nil || len(c.Opened.Devices) != 500 {
 		t.Error(err)
 	}
 }
@@ -235,7 +238,7 @@ func TestThousandsAreAnnounced(t *testing.T) {
 // What devices say of themselves is data: it is no device, no key and nothing that a
 // terminal does, and what acts stays locked, whatever it is called.
 func TestHostileNamesAreData(t *testing.T) {
-	var list []discovered
+	var list []discovery.Discovered
 	for n, name := range []string{
 		"evil\n  rogue: {driver: exec, program: /bin/sh}", "evil\r\nrogue: 1", "\x1b[2J\x1b]0;title\a", "a: &b *b !!binary", "# none", "'\"`{}[]|>-?%@", "limits: {locked: false}",
 		"\u202egnp.exe", "\u2028rogue:\u2029", "\u0085next", "\xff\xfe", strings.Repeat("long ", 20000), "", "null", "true", "~", "<<", "---", "...", "\x00",
@@ -247,7 +250,7 @@ func TestHostileNamesAreData(t *testing.T) {
 			found(t, "onvif", mdns.ID(name), name, map[string]string{"url": config["url"]}), found(t, "homeassistant", mdns.ID(name), name, nil))
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
-	text, n, err := (&beginning{id: "b"}).text(name, list, []foundBroker{{"mqtt://127.0.0.1:1883", list[0].Where}})
+	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, []discovery.FoundBroker{{URL: "mqtt://127.0.0.1:1883", Name: list[0].Where}})
 	if err != nil || n < 30 {
 		t.Fatalf("%d, %v", n, err)
 	}
@@ -261,16 +264,16 @@ func TestHostileNamesAreData(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := load(name, output.NoLog)
+	c, err := daemon.LoadConfig(name, output.NoLog)
 	if err != nil {
 		t.Fatalf("%v\n%.5000s", err, text)
 	}
-	if len(c.home.devices) != n {
-		t.Errorf("%d devices, and %d were printed", len(c.home.devices), n)
+	if len(c.Opened.Devices) != n {
+		t.Errorf("%d devices, and %d were printed", len(c.Opened.Devices), n)
 	}
-	for _, d := range c.home.devices {
-		if !slices.Contains([]string{"httpdevice", "mqttdevice", "onvif"}, d.Driver) || d.Driver != "onvif" && !c.home.limits()[d.name].Locked {
-			t.Errorf("%s is driven by %s, locked: %t", d.name, d.Driver, c.home.limits()[d.name].Locked)
+	for _, d := range c.Opened.Devices {
+		if !slices.Contains([]string{"httpdevice", "mqttdevice", "onvif"}, d.Driver) || d.Driver != "onvif" && !c.Opened.Limits()[d.Name].Locked {
+			t.Errorf("%s is driven by %s, locked: %t", d.Name, d.Driver, c.Opened.Limits()[d.Name].Locked)
 		}
 	}
 }
@@ -289,21 +292,21 @@ func TestBrokersAreFound(t *testing.T) {
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for !isBroker(ctx, broker) && ctx.Err() == nil {
+	for !discovery.IsBroker(ctx, broker) && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond) // the exchange says where it is before the broker listens
 	}
 	web, _, _ := strings.Cut(strings.TrimPrefix(p.url, "http://"), "/")
-	var got []foundBroker
+	var got []discovery.FoundBroker
 	for long := time.Second; len(got) == 0 && long < patience; long *= 3 { // it listens for as long as it is given
 		short, done := context.WithTimeout(t.Context(), long)
-		got = findBrokers(short, broker, mdns.Group)
+		got = discovery.FindBrokers(short, broker, mdns.Group)
 		done()
 	}
 	if len(got) == 0 || got[0].URL != "mqtt://"+broker {
 		t.Errorf("%v at %s", got, broker)
 	}
 	for _, addr := range []string{web, "127.0.0.1:9"} {
-		if isBroker(t.Context(), addr) {
+		if discovery.IsBroker(t.Context(), addr) {
 			t.Errorf("%s is taken for a broker", addr)
 		}
 	}

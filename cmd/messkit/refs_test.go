@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/internal/cli/client"
 )
 
 func TestBeginningsOfRefs(t *testing.T) {
@@ -26,7 +28,7 @@ func TestBeginningsOfRefs(t *testing.T) {
 		"":                        "",
 		"2026-11-22-010-web-ab12": "2026-11-22-010-web-ab12",
 	} {
-		if got := strings.Join(begun(beginning, refs), " "); got != want {
+		if got := strings.Join(client.Begun(beginning, refs), " "); got != want {
 			t.Errorf("%q: %q, want %q", beginning, got, want)
 		}
 	}
@@ -35,7 +37,7 @@ func TestBeginningsOfRefs(t *testing.T) {
 func FuzzBeginningsOfRefs(f *testing.F) {
 	f.Add("2026-11-22-01", "2026-11-22-011-web-cd34")
 	f.Fuzz(func(t *testing.T, beginning, ref string) {
-		for _, found := range begun(beginning, []string{ref}) {
+		for _, found := range client.Begun(beginning, []string{ref}) {
 			if found != ref || !strings.HasPrefix(ref, beginning) {
 				t.Errorf("%q is found by %q", found, beginning)
 			}

@@ -8,20 +8,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/internal/daemon"
 )
 
 func TestSigner(t *testing.T) {
 	var said strings.Builder
 	log, dir := slog.New(slog.NewTextHandler(&said, nil)), t.TempDir()
-	name := filepath.Join(dir, signerFile)
-	s, err := signer(dir, log)
+	name := filepath.Join(dir, daemon.SignerFile)
+	s, err := daemon.Signer(dir, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v; want mode 0600", info, err)
 	}
-	again, err := signer(dir, log)
+	again, err := daemon.Signer(dir, log)
 	if err != nil || again.Public() != s.Public() {
 		t.Errorf("a second start has another key: %v", err)
 	}
@@ -31,7 +33,7 @@ func TestSigner(t *testing.T) {
 	if err := os.Chmod(name, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := signer(dir, log); err != nil || !strings.Contains(said.String(), "others can read") {
+	if _, err := daemon.Signer(dir, log); err != nil || !strings.Contains(said.String(), "others can read") {
 		t.Errorf("a key that all can read: %v, %q", err, said.String())
 	}
 	secret, err := os.ReadFile(name)
@@ -42,7 +44,7 @@ func TestSigner(t *testing.T) {
 		if err := os.WriteFile(name, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := signer(dir, log)
+		_, err := daemon.Signer(dir, log)
 		if err == nil || !strings.Contains(err.Error(), name) || len(bad) > 3 && strings.Contains(err.Error(), bad) {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -51,10 +53,10 @@ func TestSigner(t *testing.T) {
 		}
 	}
 	said.Reset()
-	if s, err := signer(filepath.Join(dir, "missing"), log); s != nil || err != nil || !strings.Contains(said.String(), "not signed") {
+	if s, err := daemon.Signer(filepath.Join(dir, "missing"), log); s != nil || err != nil || !strings.Contains(said.String(), "not signed") {
 		t.Errorf("where nothing can be written: %v, %v, %q", s, err, said.String())
 	}
-	if _, err := readSigner(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := daemon.ReadSigner(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no key: %v", err)
 	}
 }

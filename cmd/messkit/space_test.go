@@ -13,6 +13,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/daemon"
 )
 
 // Only another messkit is another messkit.
@@ -26,12 +27,12 @@ func TestHintsWhereNothingOpens(t *testing.T) {
 		{fmt.Errorf("wal: %w", files.ErrInUse), "another messkit uses /data"},
 		{fmt.Errorf("open: %w", syscall.EACCES), "read and write all of /data"},
 	} {
-		h, ok := errors.AsType[*output.HintError](notOpened(tt.err, "/data"))
+		h, ok := errors.AsType[*output.HintError](daemon.NotOpened(tt.err, "/data"))
 		if !ok || !strings.Contains(h.Hint, tt.want) {
 			t.Errorf("notOpened(%v): %+v, want the hint %q", tt.err, h, tt.want)
 		}
 	}
-	if h, ok := errors.AsType[*output.HintError](notOpened(errors.New("strange"), "/data")); ok {
+	if h, ok := errors.AsType[*output.HintError](daemon.NotOpened(errors.New("strange"), "/data")); ok {
 		t.Errorf("a hint for what nobody knows: %s", h.Hint)
 	}
 }
@@ -56,7 +57,7 @@ func TestHintWhereTheLogIsDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = files.Open(dir)
-	h, ok := errors.AsType[*output.HintError](storeNotOpened(err, dir))
+	h, ok := errors.AsType[*output.HintError](daemon.StoreNotOpened(err, dir))
 	if !ok || !strings.Contains(h.Hint, "without "+filepath.Join(dir, "log")) {
 		t.Errorf("%v: %+v", err, h)
 	}

@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/internal/cli"
+	"github.com/messkit/messkit/internal/cli/safety"
 )
 
 // An executor confirms a stop before its drivers have answered; stop --all waits
@@ -45,8 +48,8 @@ func TestStopAllWaitsForTheDevices(t *testing.T) {
 	var out strings.Builder
 	args := []string{"stop", "--all", "--url", x.URL, "--exchange", "home", "--key-file", key}
 	began := time.Now()
-	code := run(args, strings.NewReader(""), &out, io.Discard)
-	if time.Since(began) > reportWithin {
+	code := cli.Main(args, strings.NewReader(""), &out, io.Discard)
+	if time.Since(began) > safety.ReportWithin {
 		t.Skip("this machine stood still for longer than a stop is waited for")
 	}
 	if code != 0 || out.String() != "pi: stopped; 1 of 1 device safe\n" {

@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"testing"
+
+	"github.com/messkit/messkit/internal/cli/thread"
 )
 
 // A thread whose folder moves between finding and reading it is found anew; one
@@ -25,18 +27,18 @@ func TestAThreadThatMovesIsFoundAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	tries := 0
-	read := func(found onDisk) ([]byte, error) {
+	read := func(found thread.OnDisk) ([]byte, error) {
 		if tries++; tries == 1 {
 			if err := os.Rename(in("executing"), in("finished")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return fs.ReadFile(found.fsys, path.Join(found.Dir(), name))
+		return fs.ReadFile(found.Fsys, path.Join(found.Dir(), name))
 	}
-	if text, err := whereItIs(data, ref, read); err != nil || string(text) != "here" || tries != 2 {
+	if text, err := thread.WhereItIs(data, ref, read); err != nil || string(text) != "here" || tries != 2 {
 		t.Errorf("%q, %v after %d tries", text, err, tries)
 	}
-	if _, err := whereItIs(data, ref, func(onDisk) (int, error) { return 0, fs.ErrNotExist }); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := thread.WhereItIs(data, ref, func(thread.OnDisk) (int, error) { return 0, fs.ErrNotExist }); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is not there: %v", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/cli/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 	"github.com/messkit/messkit/mess/receipt"
@@ -130,7 +131,7 @@ func verified(t *testing.T, folder fs.FS, ref, key string) (string, bool) {
 	t.Helper()
 	var out bytes.Buffer
 	a := &output.Env{Out: &out}
-	wrong, err := verifyThread(a, onDisk{messeaf.Place{Ref: ref, Path: ref}, folder, ""}, func(string) (string, string) { return key, "test" })
+	wrong, err := thread.VerifyThread(a, thread.OnDisk{Place: messeaf.Place{Ref: ref, Path: ref}, Fsys: folder, In: ""}, func(string) (string, string) { return key, "test" })
 	if err != nil {
 		t.Fatal(err)
 	}

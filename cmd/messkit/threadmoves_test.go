@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/messkit/messkit/internal/cli/thread"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
@@ -37,25 +38,25 @@ MESS:
 	if err := os.WriteFile(filepath.Join(before, ref, "000-"+ref+".messe-af.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all, err := threadsIn(dir)
+	all, err := thread.ThreadsIn(dir)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%v, %v", all, err)
 	}
 	if err := os.Rename(filepath.Join(before, ref), filepath.Join(after, ref)); err != nil {
 		t.Fatal(err)
 	}
-	there, err := threadsIn(dir)
+	there, err := thread.ThreadsIn(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, errs := envelopesOf(dir, append(all, there...)) // it was found in both
+	list, errs := thread.EnvelopesOf(dir, append(all, there...)) // it was found in both
 	if len(errs) > 0 || len(list) != 1 || list[0].Ref != ref || list[0].Intent != "turn on the light" {
 		t.Errorf("%+v, %v", list, errs)
 	}
 	if err := os.RemoveAll(filepath.Join(after, ref)); err != nil {
 		t.Fatal(err)
 	}
-	if list, errs := envelopesOf(dir, all); len(errs) != 1 || len(list) != 0 {
+	if list, errs := thread.EnvelopesOf(dir, all); len(errs) != 1 || len(list) != 0 {
 		t.Errorf("one that is gone: %+v, %v", list, errs)
 	}
 }

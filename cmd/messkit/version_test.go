@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/internal/cli"
 )
 
 // TestVersion checks that the program prints the newest release of the changelog.
@@ -19,7 +21,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal("CHANGELOG.md has no release with a version and a date")
 	}
 	var out, errs bytes.Buffer
-	if code := run([]string{"version"}, strings.NewReader(""), &out, &errs); code != exitDone {
+	if code := cli.Main([]string{"version"}, strings.NewReader(""), &out, &errs); code != cli.ExitDone {
 		t.Fatalf("messkit version: exit code %d: %s", code, errs.String())
 	}
 	if want := "messkit " + string(newest[1]) + " ("; !strings.HasPrefix(out.String(), want) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/messkit/messkit/internal/cli"
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
@@ -238,7 +239,7 @@ func TestNoCommandOfAPageIsLeftOut(t *testing.T) {
 
 // usesOf are a command's name and flags, as "keys issue" and "keys issue --save".
 func usesOf(line string) (list []string, err error) {
-	root := NewRoot(&output.Env{Out: &bytes.Buffer{}})
+	root := cli.NewRoot(&output.Env{Out: &bytes.Buffer{}})
 	c, rest, err := root.Find(wordsOf(line))
 	if err == nil {
 		err = c.ParseFlags(rest)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/daemon"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -41,7 +42,7 @@ func TestTheWatchPage(t *testing.T) {
 		if err := os.WriteFile(file, []byte(b[2]), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := load(file, output.NoLog); err != nil {
+		if _, err := daemon.LoadConfig(file, output.NoLog); err != nil {
 			t.Errorf("%v\n%s", err, b[2])
 		}
 	}

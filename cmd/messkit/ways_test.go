@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/messkit/messkit/internal/cli/requests"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -34,7 +35,7 @@ func TestTwentyWays(t *testing.T) {
 		about, questions := "", 0
 		for _, s := range ways {
 			out := r.Resolve(mess.Request{Intent: s})
-			p := plannedOf(s, out)
+			p := requests.PlannedOf(s, out)
 			if about == "" {
 				about = p.Capability
 			}

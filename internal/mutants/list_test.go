@@ -295,13 +295,13 @@ var mutants = []mutant{
 		"exchange/confirm.go", "\tdefer c.mu.Unlock()\n\tdelete(c.of, question)", "\tdefer c.mu.Unlock()\n\t_ = question",
 	}}, "./exchange TestACodeLetsOneThingActAgain"},
 	{"a pipe releases a stop", []edit{{
-		"cmd/messkit/again.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",
+		"internal/cli/safety/person.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",
 	}}, "./cmd/messkit TestAModelWithAShellReleasesNothing"},
 	{"a key alone releases a stop", []edit{{
 		"exchange/confirm.go", "if err := by.LetsActAgain(p); err != nil {", "if err := by.LetsActAgain(p); err != nil && false {",
 	}}, "./exchange TestAPersonLetsThingsActAgain"},
 	{"a second system shares the executor's folder", []edit{{
-		"cmd/messkit/folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,
+		"internal/config/check_folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,
 	}}, "./cmd/messkit TestScripts/second"},
 	{"without its folder of words an act needs no confirmation", []edit{{
 		"capabilities/catalog/own_words.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
@@ -565,7 +565,7 @@ var mutants = []mutant{
 		"exchange/httpapi/guests.go", "c.remember(w.status, why)", "_ = why",
 	}}, "./exchange/mcp TestARefusedRevisionIsSeen"},
 	{"a plan is of the simulated home while another one runs", []edit{{
-		"cmd/messkit/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
+		"internal/cli/requests/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
 	}}, "./cmd/messkit TestScripts/arm"},
 	{"the devices are not read at the start", []edit{{
 		"agent/firstread.go", "a.readOnce(ctx, d)", "_ = d",

@@ -1,0 +1,212 @@
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/order"
+	"github.com/messkit/messkit/internal/terminal"
+	"github.com/messkit/messkit/mess"
+)
+
+// TaskBoard is what watch shows on a terminal: who is there, what is stopped, and
+// the tasks with their states. It only knows what it has been told.
+type TaskBoard struct {
+	Where     string // the exchange's address
+	Executors []remote.Executor
+	Threads   []remote.Thread         // newest change first
+	Said      map[string]*mess.Status // by thread, the last report
+	err       error                   // why it is not told anything now; nil: it is
+}
+
+// Hear takes what was said in a thread.
+func (b *TaskBoard) Hear(ref string, messages ...mess.Message) {
+	if s, _ := output.LastStatus(messages); s != nil && ref != "" {
+		b.Said[ref] = s
+	}
+}
+
+// forget drops what was said in threads that are not on the board.
+func (b *TaskBoard) forget() {
+	there := map[string]bool{}
+	for _, t := range b.Threads {
+		there[t.Ref] = true
+	}
+	for ref := range b.Said {
+		if !there[ref] {
+			delete(b.Said, ref)
+		}
+	}
+}
+
+// Lines are the board at a moment, as many as rows lines of so many columns. What waits
+// for an answer comes first and what has ended last; how many open ones do not fit is
+// told.
+func (b *TaskBoard) Lines(now time.Time, columns, rows int) []string {
+	open := countOpen(b.Threads)
+	list := folded(fmt.Sprintf("%s  %s  %d open  %s", now.Local().Format(time.TimeOnly), b.Where, open, output.Count(len(b.Executors), "executor")), columns)
+	if b.err != nil {
+		list = append(list, folded("NOT REACHED  "+b.err.Error(), columns)...)
+	}
+	list = append(list, "")
+	for _, e := range b.Executors {
+		list = append(list, folded(fmt.Sprintf("%-20s  %s", e.ID, output.ExecutorState(e)), columns)...)
+	}
+	list = append(list, "")
+	foot := append([]string{""}, folded("messkit stop takes everything to its safe state; Ctrl-C leaves this page", columns)...)
+	threads := slices.Clone(b.Threads)
+	order.By(threads, func(x, y remote.Thread) int { return cmp.Compare(turn(x), turn(y)) })
+	tasks, shown := b.tasks(threads, now, columns, rows-len(list)-len(foot))
+	list = append(list, tasks...)
+	if more := open - countOpen(threads[:shown]); more > 0 {
+		foot[0] = fmt.Sprintf("%d more open: messkit ls", more)
+	}
+	if len(threads) == 0 {
+		list = append(list, `nothing has been asked yet: messkit ask "what's in the fridge?"`)
+	}
+	return append(list, foot...)
+}
+
+// mostLines is how many a thread has on the board, but for how to answer it.
+const mostLines = 3
+
+// tasks are the lines of threads, as many as rows, whose columns are in line, and how
+// many of the threads they show.
+func (b *TaskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows int) (list []string, shown int) {
+	threads = threads[:max(0, min(len(threads), rows))]
+	var ref, status, executor int
+	names := shortest(b.Threads)
+	for _, t := range threads {
+		ref, status, executor = max(ref, terminal.Width(names[t.Ref])), max(status, len(t.Status)), max(executor, terminal.Width(t.Executor))
+	}
+	for _, t := range threads {
+		s := b.Said[t.Ref]
+		if s != nil && s.Code != t.Status {
+			s = nil // of a state that is over
+		}
+		words := []string{padded(names[t.Ref], ref), padded(output.InWords(t.Status), status), fmt.Sprintf("%4s", age(now.Sub(t.Updated)))}
+		if executor > 0 {
+			words = append(words, padded(t.Executor, executor))
+		}
+		block := folded(strings.Join(append(words, output.NonEmpty(append([]string{t.Intent}, lastWord(s)...)...)...), "  "), columns)
+		block = block[:min(mostLines, len(block))]
+		if how := howToReply(names[t.Ref], s); how != "" {
+			block = append(block, folded("  "+how, columns)...)
+		}
+		if len(list)+len(block) > rows {
+			break
+		}
+		list = append(list, block...)
+		shown++
+	}
+	return list, shown
+}
+
+// shortest are the beginnings of refs, of a day and a whole number, that name one of
+// the threads each; where another one begins so, the ref itself.
+func shortest(threads []remote.Thread) map[string]string {
+	refs, names := make([]string, len(threads)), map[string]string{}
+	for i, t := range threads {
+		refs[i] = t.Ref
+	}
+	for _, ref := range refs {
+		names[ref] = ref
+		if parts := strings.SplitN(ref, "-", 5); len(parts) == 5 {
+			if short := strings.Join(parts[:4], "-"); len(Begun(short, refs)) == 1 {
+				names[ref] = short
+			}
+		}
+	}
+	return names
+}
+
+// folded are the lines of a text, each of which fits: what is left over goes on below it.
+// A terminal that does not tell its width has 0 columns.
+func folded(text string, columns int) (list []string) {
+	line := ""
+	for _, word := range strings.SplitAfter(text, " ") {
+		begun := strings.TrimSpace(line) != ""
+		if begun && columns > 0 && terminal.Width(line+strings.TrimSuffix(word, " ")) > columns {
+			list = append(list, strings.TrimRight(line, " "))
+			line, begun = "  ", false
+		}
+		if begun || len(list) == 0 || word != " " {
+			line += word
+		}
+	}
+	return append(list, line)
+}
+
+// padded is text in a column.
+func padded(text string, columns int) string {
+	return text + strings.Repeat(" ", max(0, columns-terminal.Width(text)))
+}
+
+// lastWord is how far an executor is and what it has said or asks; s may be nil.
+func lastWord(s *mess.Status) (words []string) {
+	if s == nil {
+		return nil
+	}
+	if s.ProgressPct != nil {
+		words = append(words, fmt.Sprintf("%s %3.0f %%", terminal.Bar(*s.ProgressPct/100, barWidth/2), *s.ProgressPct))
+	}
+	switch {
+	case s.Code == mess.NeedsConfirmation:
+		return append(words, s.Action)
+	case len(s.Questions) > 0:
+		return append(words, output.WithoutChoices(s.Questions[0]))
+	}
+	return append(words, cmp.Or(s.Message, output.ReasonOf(s)))
+}
+
+// howToReply is what answers a thread, "" where nothing is asked; s may be nil.
+func howToReply(ref string, s *mess.Status) string {
+	switch {
+	case s == nil:
+	case s.Code == mess.NeedsConfirmation && s.ConfirmBy != "":
+		return "messkit reply " + ref + "   (a person at a terminal; or on the page)"
+	case s.Code == mess.NeedsConfirmation:
+		return "messkit reply " + ref + " --yes   (or --no)"
+	case s.Code == mess.NeedsInput:
+		return "messkit reply " + ref + " ANSWER"
+	}
+	return ""
+}
+
+// turn is where a thread stands on the board.
+func turn(t remote.Thread) int {
+	switch {
+	case t.Status == mess.NeedsInput || t.Status == mess.NeedsConfirmation:
+		return 0
+	case !t.Status.Terminal():
+		return 1
+	}
+	return 2
+}
+
+func countOpen(threads []remote.Thread) (n int) {
+	for _, t := range threads {
+		if !t.Status.Terminal() {
+			n++
+		}
+	}
+	return n
+}
+
+// age is how long ago something was, in its largest unit.
+func age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

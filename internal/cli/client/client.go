@@ -1,0 +1,85 @@
+// Package client has what commands share that talk to an exchange: the client and its
+// flags, following a thread, and the terminal pages.
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/mess"
+)
+
+// Client is how a command reaches an exchange.
+type Client struct {
+	URL      string
+	Exchange string
+	KeyFile  string
+	Pin      string
+}
+
+func (k *Client) Flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&k.URL, "url", config.EnvOr("MESSKIT_URL", config.DefaultURL), "the exchange (or set MESSKIT_URL)")
+	f.StringVar(&k.Exchange, "exchange", config.EnvOr("MESSKIT_EXCHANGE", ""), "its id, if the address serves several (or set MESSKIT_EXCHANGE)")
+	f.StringVar(&k.KeyFile, "key-file", config.EnvOr("MESSKIT_KEY_FILE", filepath.Join(config.DataDir(), config.OperatorFile)), "file with the key (or set MESSKIT_KEY_FILE)")
+	f.StringVar(&k.Pin, "pin", config.EnvOr("MESSKIT_PIN", ""), "fingerprint of the exchange's own certificate (or set MESSKIT_PIN)")
+}
+
+// Open makes the client. It does not reach out.
+func (k *Client) Open() (*remote.Client, error) {
+	key, err := config.ReadKey(k.KeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, output.Hint(fmt.Errorf("%s: there is no key", k.KeyFile),
+			"messkit run makes one when it starts an exchange here; for an exchange elsewhere give --url and --key-file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return remote.New(k.Config(key), output.NoLog)
+}
+
+// Config is where the exchange is. Beside its own key file lies its certificate,
+// if it has made one.
+func (k *Client) Config(key remote.Secret) remote.Config {
+	pin := k.Pin
+	if pin == "" && strings.HasPrefix(k.URL, "https://") {
+		pin = config.OwnPin(k.KeyFile)
+	}
+	return remote.Config{URL: k.URL, Exchange: k.Exchange, Key: key, Pin: pin}
+}
+
+// Unreachable adds what helps where an exchange cannot be reached.
+func (k *Client) Unreachable(err error) error {
+	switch {
+	case errors.Is(err, remote.ErrUntrusted):
+		return err // it runs, and what is wrong has been said
+	case errors.Is(err, mess.Unavailable):
+		return output.Hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
+	case errors.Is(err, mess.Unauthentic):
+		return output.Hint(err, "%s holds another exchange's key; give --key-file", k.KeyFile)
+	}
+	return err
+}
+
+// WithKeys makes the client of a command, and words what goes wrong.
+func (k *Client) WithKeys(do func(*remote.Client) error) error {
+	x, err := k.Open()
+	if err != nil {
+		return err
+	}
+	if err := do(x); err != nil {
+		return k.Unreachable(err)
+	}
+	return nil
+}
+
+// ModelID is the actor for whom messkit mcp asks, unless it is given a key.
+const ModelID = "mcp"

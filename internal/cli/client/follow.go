@@ -1,0 +1,205 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/terminal"
+	"github.com/messkit/messkit/mess"
+)
+
+// FollowOptions is how the end of a thread is waited for.
+type FollowOptions struct {
+	SaveDir  string
+	SkipPast bool // what has been said so far is not shown
+	AsJSON   bool
+
+	Look, Absent time.Duration // how often it is looked, and how long an exchange may be absent; 0: as usual
+}
+
+func (w *FollowOptions) Flags(c *cobra.Command) {
+	c.Flags().StringVar(&w.SaveDir, "save", ".", "folder for pictures and files")
+}
+
+// errEnded ends the following of events: the thread has ended.
+var errEnded = errors.New("ended")
+
+// Follow shows what is said in a thread until its end, asks the person at the
+// terminal what the executor asks, and saves what it sends. It fails if the
+// task was not done.
+func Follow(ctx context.Context, a *output.Env, x *remote.Client, ref string, w *FollowOptions) error {
+	f := NewFollower(a, x, ref, w)
+	if w.SkipPast {
+		if err := f.skip(ctx); err != nil {
+			return err
+		}
+	}
+	err := f.Look(ctx)
+	if err == nil {
+		err = f.run(ctx)
+	}
+	if f.live != nil {
+		err = errors.Join(err, f.live.Draw())
+	}
+	return f.end(ctx, errors.Join(err, f.unask()))
+}
+
+// follower follows one thread, in one goroutine.
+type follower struct {
+	app    *output.Env
+	x      *remote.Client
+	ref    string
+	w      *FollowOptions
+	out    io.Writer
+	seen   map[string]bool // refs of messages
+	thread remote.Thread
+
+	live   *terminal.Live // nil: not on a terminal
+	began  time.Time
+	asking *OpenQuestion // what the person at the terminal is asked now; nil: nothing
+	keys   keyboard
+	no     map[string]string // who has declined, and why
+	Away   time.Time         // since when the exchange is not reached; zero: it is
+}
+
+func NewFollower(a *output.Env, x *remote.Client, ref string, w *FollowOptions) *follower {
+	f := &follower{app: a, x: x, ref: ref, w: w, out: a.Out, seen: map[string]bool{}, no: map[string]string{}, began: time.Now()}
+	if a.Screen != nil && !w.AsJSON {
+		f.live = terminal.NewLive(a.Screen, a.Columns)
+		f.out = f.live
+	}
+	return f
+}
+
+// run looks whenever something has happened in the thread, until its end. What
+// is typed is heard meanwhile, and how long it takes is shown.
+func (f *follower) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	news := make(chan struct{}, 1)
+	g.Go(func() error {
+		return f.x.Follow(ctx, "", func(e remote.Event) error {
+			if e.Thread.Ref == "" || e.Thread.Ref == f.ref {
+				select {
+				case news <- struct{}{}:
+				default: // it looks again already: what was missed is in the thread as well
+				}
+			}
+			return nil
+		})
+	})
+	g.Go(func() error { return f.listen(ctx, news) })
+	return g.Wait()
+}
+
+func (f *follower) listen(ctx context.Context, news <-chan struct{}) error {
+	redraw, stop := f.redraws()
+	defer stop()
+	period := time.NewTicker(cmp.Or(f.w.Look, lookPeriod))
+	defer period.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-news:
+			err = f.Look(ctx)
+		case <-period.C:
+			err = f.Look(ctx)
+		case line := <-f.keys.lines:
+			err = f.typed(ctx, line)
+		case <-redraw:
+			err = f.draw()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// skip takes what has been said for known.
+func (f *follower) skip(ctx context.Context) error {
+	t, err := f.x.Thread(ctx, f.ref)
+	for i, m := range t.Messages {
+		f.seen[messageKey(i, m)] = true
+	}
+	return err
+}
+
+func messageKey(i int, m mess.Message) string {
+	if m.Ref != "" {
+		return m.Ref
+	}
+	return fmt.Sprint(i) // acks have no ref; a thread only grows
+}
+
+// Look shows what is new. Its error is errEnded when the thread has ended.
+func (f *follower) Look(ctx context.Context) error {
+	t, err := f.x.Thread(ctx, f.ref)
+	if errors.Is(err, mess.Unavailable) {
+		return f.absent(ctx, err)
+	}
+	if err = errors.Join(err, f.back()); err != nil {
+		return err
+	}
+	f.thread = t
+	for i, m := range t.Messages {
+		key := messageKey(i, m)
+		if f.seen[key] {
+			continue
+		}
+		f.seen[key] = true
+		if err := f.show(ctx, m); err != nil {
+			return err
+		}
+	}
+	if t.Status.Terminal() {
+		return errors.Join(f.unask(), errEnded)
+	}
+	return errors.Join(f.ask(), f.draw())
+}
+
+func (f *follower) show(ctx context.Context, m mess.Message) error {
+	if f.w.AsJSON {
+		return f.Save(ctx, m)
+	}
+	if f.live != nil && inPlace(m) {
+		return nil // the line at the end says it
+	}
+	if err := f.unask(); err != nil {
+		return err
+	}
+	p := output.Printer{Out: f.out, Declined: f.no}
+	p.Message(m)
+	if p.Err != nil {
+		return p.Err
+	}
+	return f.Save(ctx, m)
+}
+
+// end tells how it went, as the exit code.
+func (f *follower) end(ctx context.Context, err error) error {
+	if !errors.Is(err, errEnded) {
+		if ctx.Err() != nil {
+			return output.Hint(fmt.Errorf("%s: it goes on without you", f.ref), "messkit show %s tells how it went, messkit cancel %s stops it", f.ref, f.ref)
+		}
+		return err
+	}
+	if f.w.AsJSON {
+		if err := f.app.JSON(output.ThreadJSON(f.thread)); err != nil {
+			return err
+		}
+	}
+	if f.thread.Status != mess.Completed {
+		return output.ErrQuiet
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+package client
+
+import (
+	"strings"
+
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+func PrintKept(p *output.Printer, list []daemon.Kept) {
+	for _, k := range list {
+		p.Printf("%-9s %s\n", k.How, output.Printable(strings.TrimSpace(k.What+"  "+k.Why)))
+	}
+}

@@ -1,0 +1,60 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/internal/cli/output"
+)
+
+// An exchange that is not reached is asked again for a while: it may be started
+// anew. No event tells of it, so it is looked from time to time.
+const (
+	lookPeriod    = 5 * time.Second
+	longestAbsent = 2 * time.Minute
+)
+
+// absent takes that the exchange was not reached. Its error ends the waiting.
+func (f *follower) absent(ctx context.Context, why error) error {
+	longest := cmp.Or(f.w.Absent, longestAbsent)
+	switch {
+	case ctx.Err() != nil:
+		return why
+	case f.Away.IsZero():
+		f.Away = time.Now()
+		return f.note("the exchange is not reached: %v; trying again", why)
+	case time.Since(f.Away) < longest:
+		return nil
+	}
+	return output.Hint(fmt.Errorf("%s: the exchange was not reached for %s: %v", f.ref, longest, why),
+		"the request is not withdrawn; messkit show %s tells how it went when the exchange is there", f.ref)
+}
+
+// back takes that the exchange was reached.
+func (f *follower) back() error {
+	if f.Away.IsZero() {
+		return nil
+	}
+	f.Away = time.Time{}
+	return f.note("the exchange is there again")
+}
+
+// note prints a line, beside what scripts read, and asks again what somebody is being
+// asked.
+func (f *follower) note(format string, args ...any) error {
+	out := f.out
+	if f.w.AsJSON {
+		out = f.app.Err
+	}
+	if f.asking != nil {
+		format = "\n  " + format
+	} else {
+		format = "  " + format
+	}
+	if _, err := fmt.Fprintf(out, format+"\n", args...); err != nil || f.asking == nil {
+		return err
+	}
+	return f.prompt(f.app.In)
+}

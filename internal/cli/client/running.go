@@ -1,0 +1,16 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/agent/trial"
+)
+
+// Unasked is what to do where a messkit runs and does not answer.
+func Unasked(err error, data string) string {
+	if errors.Is(err, trial.ErrRefused) {
+		return fmt.Sprintf("%v: say it as that user, or with sudo", err)
+	}
+	return fmt.Sprintf("it does not answer for %s (%v): start it again if it is an older version, or end it to have them used", data, err)
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+func consoleCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var at string
+	c := &cobra.Command{
+		Use:   "console",
+		Short: "Show a link that signs a browser in",
+		Long: `Console shows a link to the page of the running exchange. A browser that opens it
+within ten minutes is signed in, as whoever has the key (the operator, unless
+--key-file says otherwise). The link is good once. In a browser that opened a link which
+was made at a terminal of the exchange's machine, an operator can confirm plans with risk.`,
+		Example: "  messkit console\n  messkit console --at https://192.168.1.7:8420",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			x, err := k.Open()
+			if err != nil {
+				return err
+			}
+			key, err := config.ReadKey(k.KeyFile)
+			if err != nil {
+				return err
+			}
+			ctx := c.Context()
+			if a.HasTerminal() {
+				ctx = remote.Typed(ctx)
+			}
+			l, err := x.ConsoleLink(ctx, key, at)
+			if err != nil {
+				return k.Unreachable(err)
+			}
+			link := strings.TrimSuffix(k.URL, "/") + l.Path
+			if at != "" {
+				link = l.Links[0]
+			}
+			_, err = fmt.Fprintln(a.Out, link)
+			return err
+		},
+	}
+	k.Flags(c)
+	c.Flags().StringVar(&at, "at", "", "address under which the browser reaches the exchange, if it is another one")
+	return c
+}
+
+func inviteCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var at, actor string
+	c := &cobra.Command{
+		Use:   "invite NAME",
+		Short: "Show a code with which a person's phone takes part",
+		Long: `Invite shows a QR code. A phone that scans it within a day is the person's: what
+no robot can do is offered there. The code is good once. Who is invited again
+keeps what was set, on the new phone; the old one is signed out.
+
+The exchange must be reachable for the phone: messkit run --listen 0.0.0.0:8420 --tls self`,
+		Example: "  messkit invite Ana\n  messkit invite Ana --at https://192.168.1.7:8420",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			x, err := k.Open()
+			if err != nil {
+				return err
+			}
+			l, err := x.Invite(c.Context(), args[0], actor, at)
+			if err != nil {
+				return k.Unreachable(err)
+			}
+			return showInvitation(a, l, k.URL)
+		},
+	}
+	k.Flags(c)
+	c.Flags().StringVar(&at, "at", "", "address under which the phone reaches the exchange")
+	c.Flags().StringVar(&actor, "id", "", "the person's id, otherwise made of the name")
+	return c
+}
+
+func showInvitation(a *output.Env, l remote.Link, url string) error {
+	p := output.Printer{Out: a.Out}
+	if len(l.Links) == 0 {
+		p.Printf("%s%s\n", strings.TrimSuffix(url, "/"), l.Path)
+		p.Printf("good once, until %s; no phone reaches this address: let the exchange listen on the network, or say --at\n", l.Until)
+		return p.Err
+	}
+	for _, row := range terminalDots(l.Dots) {
+		p.Printf("%s\n", row)
+	}
+	for _, link := range l.Links {
+		p.Printf("%s\n", link)
+	}
+	p.Printf("good once, until %s\n", l.Until)
+	return p.Err
+}
+
+// quiet zone of a QR code, in dots.
+const quietZone = 4
+
+// terminalDots draws a QR code with half blocks, two rows of dots in a line of
+// text, light on dark: most terminals are dark, and readers take both.
+func terminalDots(dots []string) []string {
+	dark := func(x, y int) bool {
+		x, y = x-quietZone, y-quietZone
+		return y >= 0 && y < len(dots) && x >= 0 && x < len(dots[y]) && dots[y][x] == '#'
+	}
+	side := len(dots) + 2*quietZone
+	var rows []string
+	for y := 0; y < side; y += 2 {
+		var b strings.Builder
+		for x := range side {
+			b.WriteString(map[[2]bool]string{{false, false}: "█", {false, true}: "▀", {true, false}: "▄", {true, true}: " "}[[2]bool{dark(x, y), dark(x, y+1)}])
+		}
+		rows = append(rows, b.String())
+	}
+	return rows
+}

@@ -1,0 +1,89 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+func CheckCommand(a *output.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE",
+		Short: "Check a configuration file",
+		Long: `Check does what run does before the first request: it reads the file, opens every
+device without starting it, and tells all mistakes at once with their lines. It
+also tells which passwords, tokens and keys everybody on this machine can read,
+and which heaters, pumps and the like nothing would switch off by itself.`,
+		Example: "  messkit check messkit.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return errors.New("the file has no name; write which one is to be checked")
+			}
+			return runCheck(a, args[0])
+		},
+	}
+}
+
+// runCheck tells all that is wrong with a configuration as an error. What is no mistake, and
+// should be known, it prints, whatever else is wrong.
+func runCheck(a *output.Env, file string) error {
+	c, wrong := daemon.LoadConfig(file, output.NoLog)
+	says := "nothing wrong"
+	note := func(text string) {
+		says = "nothing else wrong"
+		fmt.Fprintln(a.Out, output.Printable(text))
+	}
+	if c != nil {
+		wrong = config.MergeProblems(wrong, c.Apart())
+	}
+	if wrong = config.MergeProblems(wrong, c.Folders(note)); wrong == nil {
+		toldOfWords(c, file, a.Out)
+	}
+	if c != nil {
+		for _, one := range c.Opened.LeftOut {
+			note(one.String())
+		}
+		notes := slices.Concat(c.Opened.Notes, c.Opened.Senses(c.Devices))
+		_ = notes.Err() // in the order of their lines
+		for _, one := range notes {
+			fmt.Fprintln(a.Out, output.Printable(one.Error()))
+		}
+	}
+	for _, one := range config.Exposed(file) {
+		note(one)
+	}
+	if wrong != nil {
+		return wrong
+	}
+	if k := c.Connect; k != nil && k.Enrol == "" && k.Server != remote.InField && !broker.Is(k.URL) {
+		if _, err := os.Stat(k.KeyFile); errors.Is(err, fs.ErrNotExist) {
+			note(c.Document.Problem("connect.key_file", "%s is not there yet; write enrol: with the code that messkit keys enrol %s shows at the exchange", k.KeyFile, c.Agent.ID).Error())
+		}
+	}
+	_, err := fmt.Fprintf(a.Out, "%s: %s, %s\n", file, output.Count(len(c.Opened.Devices), "device"), says)
+	return err
+}
+
+// toldOfWords tells which sentences of Home Assistant do not work here, by what is in the
+// way.
+func toldOfWords(c *config.Config, file string, out io.Writer) {
+	left := map[string][]string{}
+	for _, one := range c.Opened.Catalogue.Skipped() {
+		left[one.Why] = append(left[one.Why], one.Sentence)
+	}
+	for _, why := range output.SortedKeys(left) {
+		fmt.Fprintf(out, "%s: %s of Home Assistant left out: %s; like %s\n", file, output.Count(len(left[why]), "sentence"), output.Printable(why), output.Printable(left[why][0]))
+	}
+}

@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+func DevicesCommand(a *output.Env) *cobra.Command {
+	var file string
+	var kinds, asJSON bool
+	c := &cobra.Command{
+		Use:     "devices",
+		Short:   "List the devices of a configuration, or the drivers there are",
+		Example: "  messkit devices --config messkit.yaml\n  messkit devices --drivers",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if kinds {
+				return listDrivers(a, asJSON)
+			}
+			c, err := daemon.LoadConfig(file, output.NoLog)
+			if err != nil {
+				return err
+			}
+			return listDevices(a, c.Opened, asJSON)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
+	f.BoolVar(&kinds, "drivers", false, "list the drivers")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func listDevices(a *output.Env, h *config.DeviceSet, asJSON bool) error {
+	if asJSON {
+		list := make([]map[string]any, len(h.Devices))
+		for i, d := range h.Devices {
+			list[i] = map[string]any{
+				"name": d.Name, "driver": d.Driver, "label": d.Label, "class": d.EffectiveClass(), "area": d.Area, "verbs": d.Verbs(),
+			}
+		}
+		return a.JSON(list)
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tDRIVER\tCLASS\tAREA\tCAN")
+	for _, d := range h.Devices {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, d.Driver, d.EffectiveClass(), d.Area, strings.Join(d.Verbs(), ", "))
+	}
+	return w.Flush()
+}
+
+func listDrivers(a *output.Env, asJSON bool) error {
+	if asJSON {
+		var list []map[string]string
+		for _, k := range all.Kinds() {
+			list = append(list, map[string]string{"name": k.Name, "class": k.Class, "about": k.About})
+		}
+		return a.JSON(list)
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "DRIVER\tCLASS\tABOUT")
+	for _, k := range all.Kinds() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Name, k.Class, k.About)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,36 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+// checkDevices uses every device without changing anything. Those that a running
+// messkit has that one uses.
+func checkDevices(ctx context.Context, c *config.Config) []output.CheckResult {
+	theirs, found := askRunning(ctx, c)
+	own := make([]output.CheckResult, len(c.Opened.Devices))
+	devices := c.Opened.AgentDevices()
+	trials := agent.NewTrials(daemon.NewPolicy(c, output.NoLog), devices, time.Now)
+	var g errgroup.Group
+	for i, d := range devices {
+		if f, has := theirs[d.Name]; has {
+			own[i] = f
+			continue
+		}
+		g.Go(func() error {
+			says, err := daemon.TryDevice(ctx, trials, d)
+			own[i] = daemon.TrialResult(d.Name, says, err)
+			return nil
+		})
+	}
+	_ = g.Wait() // it has none: each says what is wrong with it
+	return append(found, own...)
+}

@@ -1,0 +1,240 @@
+// Package doctor has the commands that check a configuration and a machine: doctor,
+// check, devices and init.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/mess"
+)
+
+func DoctorCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var file string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look what is wrong on this machine",
+		Long: `Doctor looks at the configuration, the data folder and its disk, the keys, the
+exchange, its port, brokers, certificates, the clock and the device files, and
+uses every device of the configuration: a picture is taken and thrown away, a
+sensor is read, a switch is asked for its state. It never switches or moves
+anything. While messkit runs it has the devices, and uses them for this; where it
+runs with another configuration, that is said, and what it does not have is used
+here.
+
+Each line begins with ok, BAD, or -- where somebody should know something. It says
+what to do. Exit code: 0 nothing is bad, 1 something is.`,
+		Example: "  messkit doctor --config messkit.yaml\n  messkit doctor --json",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return diagnose(c.Context(), a, &k, file, asJSON)
+		},
+	}
+	k.Flags(c)
+	c.Flags().StringVarP(&file, "config", "c", "", "configuration file")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func diagnose(ctx context.Context, a *output.Env, k *client.Client, file string, asJSON bool) error {
+	found := examine(ctx, k, file)
+	if asJSON {
+		if err := a.JSON(found); err != nil {
+			return err
+		}
+	}
+	sick, wide := false, 10
+	for _, f := range found {
+		sick = sick || !f.OK
+		wide = max(wide, utf8.RuneCountInString(output.Printable(f.What)))
+	}
+	for _, f := range found {
+		if !asJSON {
+			fmt.Fprintf(a.Out, "%s  %-*s %s\n", f.Sign(), min(wide, widestName), output.Printable(f.What), output.Printable(f.Says))
+		}
+	}
+	if sick {
+		return output.ErrQuiet
+	}
+	return nil
+}
+
+// widestName is what stands below each other for names, in runes; one that is longer
+// stands out.
+const widestName = 32
+
+// examine looks at everything. What is wrong with the configuration keeps it
+// from what that names.
+func examine(ctx context.Context, k *client.Client, file string) []output.CheckResult {
+	c, err := daemon.LoadConfig(file, output.NoLog)
+	data := config.DataDir()
+	found := []output.CheckResult{checkConfig(c, err)}
+	for _, one := range config.Exposed(file) {
+		found = append(found, output.CheckResult{What: "secrets", Says: one})
+	}
+	if err == nil {
+		data = c.Agent.Data
+	}
+	found = append(found, checkData(data), checkSpace(data))
+	found = append(found, checkPeople(data)...)
+	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
+		k.KeyFile, k.URL, k.Exchange, k.Pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
+	}
+	own := err == nil && c.Exchange != nil && its(k, c.Exchange)
+	if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
+		h, err := c.Connect.Reach(ctx, c.Agent.ID)
+		found = append(found, verdict("exchange", err, "%s at the broker %s", h.Exchange, k.URL))
+	} else {
+		key, x := checkKey(k.KeyFile), checkExchange(ctx, k)
+		if !x.OK && (k.URL == config.DefaultURL || own) {
+			x = findExchange(ctx, k, x, data)
+		}
+		running := x.OK
+		if running && own {
+			x = isOurs(ctx, k, x, c.Exchange.Data)
+		}
+		if neverBegun(ctx, k) {
+			key = output.CheckResult{What: "key", OK: true, Note: true, Says: k.KeyFile + " is not there yet; the first start makes it"}
+			x = output.CheckResult{What: "exchange", OK: true, Note: true, Says: "not running; start it with: messkit run" + named(file)}
+		}
+		found = append(found, key, x)
+		if running {
+			found = append(found, refusedModels(ctx, k)...)
+			found = append(found, checkConfirm(ctx, k)...)
+			found = append(found, checkLimits(ctx, k)...)
+		}
+		if err == nil && c.Exchange != nil {
+			found = append(found, checkPorts(c.Exchange, running)...)
+		}
+	}
+	found = append(found, checkClock(time.Now()))
+	if err == nil {
+		found = append(found, checkSecure(ctx, c, time.Now())...)
+		found = append(found, checkTime(c.Agent)...)
+		found = append(found, checkDevices(ctx, c)...)
+	}
+	return append(found, checkHardware()...)
+}
+
+// verdict words a check that gave err.
+func verdict(what string, err error, fine string, args ...any) output.CheckResult {
+	if err != nil {
+		return output.CheckResult{What: what, Says: err.Error()}
+	}
+	return output.CheckResult{What: what, OK: true, Says: fmt.Sprintf(fine, args...)}
+}
+
+func checkConfig(c *config.Config, err error) output.CheckResult {
+	if err != nil {
+		return output.CheckResult{What: "config", Says: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	}
+	return verdict("config", nil, "%s", output.Count(len(c.Opened.Devices), "device"))
+}
+
+func checkKey(name string) output.CheckResult {
+	info, err := os.Stat(name)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("%s can be read by others; run chmod 600 %[1]s", name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s is not there; messkit run makes it where it starts an exchange", name)
+	}
+	return verdict("key", err, "%s", name)
+}
+
+func checkExchange(ctx context.Context, k *client.Client) output.CheckResult {
+	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
+	defer cancel()
+	x, err := remote.New(k.Config(""), output.NoLog) // that it is there needs no key
+	if err != nil {
+		return verdict("exchange", err, "")
+	}
+	h, err := x.Health(ctx)
+	if err != nil {
+		err = fmt.Errorf("%w; messkit run starts one", err)
+	}
+	return verdict("exchange", err, "%s at %s, version %s", h.Exchange, k.URL, h.Version)
+}
+
+// isOurs looks whether the exchange that answers at the address of this configuration
+// is the one of its data folder.
+func isOurs(ctx context.Context, k *client.Client, there output.CheckResult, data string) output.CheckResult {
+	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
+	defer cancel()
+	x, err := k.Open()
+	if err == nil {
+		err = x.Status(ctx, &daemon.Status{})
+	}
+	if _, never := os.Stat(filepath.Join(data, config.OperatorFile)); errors.Is(never, fs.ErrNotExist) || errors.Is(err, mess.Unauthentic) {
+		return output.CheckResult{What: "exchange", Says: fmt.Sprintf(
+			"%s has the address of this one, and is another messkit's, with another data folder than %s; end that one, or choose another listen:", k.URL, data)}
+	}
+	return there
+}
+
+// neverBegun reports whether the exchange would be one of this machine that has not
+// been started yet: there is neither a key of it nor anybody at its address.
+func neverBegun(ctx context.Context, k *client.Client) bool {
+	u, err := url.Parse(k.URL)
+	if err != nil {
+		return false
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return false
+	}
+	if _, err := os.Stat(k.KeyFile); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// named is how a command names a configuration, "" for none.
+func named(file string) string {
+	if file == "" {
+		return ""
+	}
+	return " --config " + file
+}
+
+// its has the client go to the exchange of a configuration, where no other was
+// named, and reports whether the address is that one's.
+func its(k *client.Client, c *config.Exchange) bool {
+	if k.KeyFile == filepath.Join(config.DataDir(), config.OperatorFile) {
+		k.KeyFile = filepath.Join(c.Data, config.OperatorFile)
+	}
+	own, err := c.URL()
+	if err != nil {
+		return false // the port's check tells
+	}
+	if k.URL == config.DefaultURL {
+		k.URL = own
+	}
+	return k.URL == own
+}

@@ -1,0 +1,18 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+// checkTime tells where times of day are refused, because nobody knows whether
+// they are right.
+func checkTime(c config.Agent) []output.CheckResult {
+	err := c.Unset()
+	if err == nil {
+		return nil
+	}
+	return []output.CheckResult{{What: "clock", OK: true, Note: true, Says: fmt.Sprintf("%v; until then what is wanted at a time of day is refused", err)}}
+}

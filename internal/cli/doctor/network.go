@@ -1,0 +1,168 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"syscall"
+	"time"
+
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+// checkPorts tells where another program has a port. One that is ours, and
+// answers, is not looked at.
+func checkPorts(c *config.Exchange, running bool) (found []output.CheckResult) {
+	if running {
+		return nil
+	}
+	if err := freePort(c.Listen); err != nil {
+		found = append(found, output.CheckResult{What: "port", Says: err.Error() + ", or choose another with listen:"})
+	}
+	if err := freePort(c.MQTT.Listen); err != nil && !c.MQTT.Elsewhere() && c.MQTT.Listen != config.NoBroker {
+		f := output.CheckResult{What: "port", Says: err.Error() + ", or choose another with mqtt: listen:"}
+		if c.MQTT.Listen == config.DefaultBroker {
+			f.OK, f.Note, f.Says = true, true, "another program has port 1883; messkit's broker takes one of its own and says which"
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+func freePort(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err == nil {
+		return l.Close()
+	}
+	if _, port, split := net.SplitHostPort(addr); split == nil && errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s: another program has it, and is no exchange; ss -ltnp 'sport = :%s' tells which", addr, port)
+	}
+	return fmt.Errorf("%w; write another address", err)
+}
+
+// soonOver is how long before its end a certificate has to be renewed.
+const soonOver = 21 * 24 * time.Hour
+
+// checkSecure looks at the dates of certificates, and at brokers elsewhere.
+func checkSecure(ctx context.Context, c *config.Config, now time.Time) (found []output.CheckResult) {
+	add := func(what string, certs []*x509.Certificate, err error) {
+		if err == nil && len(certs) > 0 {
+			err = Dates(certs[0], now)
+		}
+		if err != nil || len(certs) > 0 {
+			found = append(found, verdict("tls", err, "%s is good until %s", what, lastDay(certs)))
+		}
+	}
+	if e := c.Exchange; e != nil {
+		switch {
+		case e.TLSFiles.Cert != "":
+			certs, err := inFile(e.TLSFiles.Cert, e.TLSFiles.Key)
+			add(e.TLSFiles.Cert, certs, err)
+		case e.TLSSelf:
+			if own, err := keys.OwnCertificate(e.Data); err == nil { // otherwise the start makes it
+				add("the certificate of this exchange", []*x509.Certificate{own.Leaf}, nil)
+			}
+		}
+		if e.MQTT.Elsewhere() {
+			found = append(found, checkBrokerThere(ctx, e.MQTT.Expanded()))
+			if e.MQTT.Cert != "" {
+				certs, err := inFile(e.MQTT.Cert, e.MQTT.Key)
+				add(e.MQTT.Cert, certs, err)
+			}
+		}
+	}
+	if k := c.Connect; k != nil {
+		if k.Cert != "" {
+			certs, err := inFile(k.Cert, k.Key)
+			add(k.Cert, certs, err)
+		}
+		if certs, err := atAddress(ctx, k.URL); err == nil { // that it is not there is told already
+			add("the certificate at "+k.URL, certs, nil)
+		}
+	}
+	return found
+}
+
+func inFile(cert, key string) ([]*x509.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(config.Expand(cert), config.Expand(key))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cert, err)
+	}
+	return []*x509.Certificate{pair.Leaf}, nil
+}
+
+// atAddress is what a server shows. Whether it is to be trusted others look at.
+func atAddress(ctx context.Context, address string) ([]*x509.Certificate, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "mqtts" {
+		return nil, errors.New("no TLS there")
+	}
+	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
+	defer cancel()
+	port := cmp.Or(u.Port(), map[string]string{"https": "443", "mqtts": "8883"}[u.Scheme])
+	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // only its dates are read
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	secure, ok := conn.(*tls.Conn)
+	if !ok {
+		return nil, errors.New("no TLS there")
+	}
+	return secure.ConnectionState().PeerCertificates, nil
+}
+
+func Dates(c *x509.Certificate, now time.Time) error {
+	switch {
+	case now.Before(c.NotBefore):
+		return fmt.Errorf("the certificate of %s is good from %s only; is this clock right?", c.Subject.CommonName, c.NotBefore.Format(time.DateOnly))
+	case now.After(c.NotAfter):
+		return fmt.Errorf("the certificate of %s was good until %s; renew it, and start messkit again", c.Subject.CommonName, c.NotAfter.Format(time.DateOnly))
+	case now.Add(soonOver).After(c.NotAfter):
+		return fmt.Errorf("the certificate of %s is good until %s; renew it now", c.Subject.CommonName, c.NotAfter.Format(time.DateOnly))
+	}
+	return nil
+}
+
+func lastDay(certs []*x509.Certificate) string {
+	if len(certs) == 0 {
+		return ""
+	}
+	return certs[0].NotAfter.Format(time.DateOnly)
+}
+
+// checkBrokerThere looks whether a broker elsewhere takes connections. It does not
+// log in: that would end the session of who is there.
+func checkBrokerThere(ctx context.Context, a broker.Address) output.CheckResult {
+	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
+	defer cancel()
+	_, err := a.Password()
+	var secure *tls.Config
+	if err == nil {
+		secure, err = a.TLS()
+	}
+	if err == nil {
+		var conn net.Conn
+		d := net.Dialer{}
+		if secure != nil {
+			conn, err = (&tls.Dialer{Config: secure}).DialContext(ctx, "tcp", a.Host())
+		} else {
+			conn, err = d.DialContext(ctx, "tcp", a.Host())
+		}
+		if err == nil {
+			err = conn.Close()
+		} else {
+			err = fmt.Errorf("%s: %w; is the broker running, and the address right?", a.URL, err)
+		}
+	}
+	return verdict("broker", err, "%s takes connections", a.URL)
+}

@@ -1,0 +1,44 @@
+package doctor
+
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+// checkPeople tells what people have decided at this place that keeps devices from
+// acting: it looks like a fault to who does not know of it.
+func checkPeople(data string) (found []output.CheckResult) {
+	note := func(what, says string, args ...any) {
+		found = append(found, output.CheckResult{What: what, OK: true, Note: true, Says: fmt.Sprintf(says, args...)})
+	}
+	for _, o := range stop.Read(config.StopFolder(data)) {
+		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("everything here is stopped: %s; look, and then at the place: messkit clear", o)})
+	}
+	l := admin.In(data).Local()
+	if why := daemon.UnknownLocal(l); why != "" {
+		found = append(found, output.CheckResult{What: "people", Says: fmt.Sprintf("nothing acts: %s; look, and then: messkit arm --reset", why)})
+	}
+	for _, class := range output.SortedKeys(l.Disarmed) {
+		note("people", "nothing of risk %s acts: %s; look what state things are in, and then: messkit arm %[1]s", class, l.Disarmed[class])
+	}
+	for _, name := range output.SortedKeys(l.Unarmed) {
+		note(name, "does not act: %s; look, and then: messkit arm %s", l.Unarmed[name], name)
+	}
+	for _, name := range output.SortedKeys(l.Locked) {
+		note(name, "does not act: it was locked here%s, until: messkit unlock %s", reason(l.Locked[name]), name)
+	}
+	return found
+}
+
+// reason is why something is so, in brackets; "" where nobody has said.
+func reason(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}

@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/trial"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+// askRunning has the messkit that runs with the data folder of this configuration
+// use the devices that are the same there. theirs is what it says of them, by name;
+// what it does not have is nobody's. found tells of the two configurations.
+func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output.CheckResult, found []output.CheckResult) {
+	theirs = map[string]output.CheckResult{}
+	a, err := trial.Ask(ctx, c.Agent.Data, question(c))
+	switch {
+	case errors.Is(err, trial.ErrNobody) && !daemon.IsRunning(c):
+		return theirs, nil
+	case err != nil:
+		for _, d := range c.Opened.Devices {
+			theirs[d.Name] = output.CheckResult{What: d.Name, OK: true, Note: true, Says: "was not used: the messkit that runs may have it"}
+		}
+		return theirs, []output.CheckResult{{What: "devices", OK: true, Note: true, Says: "messkit runs here and may have them, so that they were not used; " + client.Unasked(err, c.Agent.Data)}}
+	}
+	var others, same []string
+	for _, r := range a.Devices {
+		switch {
+		case r.Used:
+			same = append(same, r.Name)
+			theirs[r.Name] = ofRunning(r)
+		default:
+			others = append(others, r.Name)
+		}
+	}
+	return theirs, []output.CheckResult{compare(c, a, same, others)}
+}
+
+// findExchange looks where the exchange is of the messkit that runs with a data folder,
+// when none answers at the address of this machine, and goes on with that one.
+func findExchange(ctx context.Context, k *client.Client, silent output.CheckResult, data string) output.CheckResult {
+	a, err := trial.Ask(ctx, data, trial.Question{})
+	switch {
+	case errors.Is(err, trial.ErrNobody):
+		silent.Says += fmt.Sprintf("; with the data folder %s none runs either; of one with another folder or port tell with --config, or with --url and --key-file", data)
+		return silent
+	case err != nil || a.URL == "" || a.URL == k.URL:
+		return silent
+	}
+	asked := k.URL
+	k.URL = a.URL
+	x := checkExchange(ctx, k)
+	if x.OK {
+		x.Note, x.Says = true, fmt.Sprintf("%s; nobody is at %s, where commands look: give them --url %s, or set MESSKIT_URL", x.Says, asked, a.URL)
+	}
+	return x
+}
+
+// refusedModels tells of MCP clients that the exchange refused since it began
+// because of their revision. Without an operator's key there is nothing to read.
+func refusedModels(ctx context.Context, k *client.Client) (found []output.CheckResult) {
+	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
+	defer cancel()
+	x, err := k.Open()
+	if err != nil {
+		return nil // checkKey has said it
+	}
+	list, err := x.Refused(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, r := range list {
+		if r.Code == http.StatusBadRequest {
+			found = append(found, output.CheckResult{What: "mcp", OK: true, Note: true, Says: fmt.Sprintf("%s was refused %s, last at %s: %s", cmp.Or(r.Actor, r.From), output.Count(r.Count, "time"), r.At.Local().Format(time.DateTime), r.Error)})
+		}
+	}
+	return found
+}
+
+// ofRunning is what a messkit that runs says of a device.
+func ofRunning(r trial.Result) output.CheckResult {
+	return output.CheckResult{What: r.Name, OK: r.OK, Note: r.Note, Says: r.Says}
+}
+
+// mostNamed is how many devices are named in one line.
+const mostNamed = 6
+
+// someOf lists names, and how many more there are where they are too many to be read.
+func someOf(names []string) string {
+	if more := len(names) - mostNamed; more > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// compare tells where what runs has another configuration than this one.
+func compare(c *config.Config, a trial.Answer, same, others []string) output.CheckResult {
+	f := output.CheckResult{What: "devices", OK: true}
+	its := "what is built in"
+	if a.Config != "" {
+		its = a.Config
+	}
+	since := a.Began.Local().Format(time.DateTime)
+	if len(same) == len(c.Opened.Devices) && len(others) == 0 {
+		f.Says = fmt.Sprintf("messkit runs with them since %s, and uses them for this", since)
+		if stopped := func(r trial.Result) bool { return r.Says == agent.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
+			f.Note, f.Says = true, fmt.Sprintf("messkit runs with them since %s, and uses none while everything is stopped", since)
+		}
+		return f
+	}
+	f.Note = true
+	f.Says = fmt.Sprintf("messkit runs since %s with another configuration (%s)", since, its)
+	if len(others) > 0 {
+		f.Says += fmt.Sprintf("; what it has as %s is otherwise in this one, or not there", someOf(others))
+	}
+	if len(same) > 0 {
+		f.Says += fmt.Sprintf("; it has used %s for this", someOf(same))
+	}
+	if len(same) < len(c.Opened.Devices) {
+		f.Says += "; the rest of this one was used here, and is messkit's when it is started again with it"
+	}
+	return f
+}
+
+// question asks for every device.
+func question(c *config.Config) trial.Question {
+	var q trial.Question
+	for _, d := range c.Opened.Devices {
+		q.Devices = append(q.Devices, trial.Device{Name: d.Name, Settings: c.Devices[d.Name].Sum()})
+	}
+	return q
+}

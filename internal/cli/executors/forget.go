@@ -1,0 +1,73 @@
+package executors
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/mess"
+)
+
+func ForgetCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	c := &cobra.Command{
+		Use:   "forget EXECUTOR",
+		Short: "Take an executor that is gone for good off the lists",
+		Long: `Forget takes an executor or a person who is gone for good off all lists; nobody
+waits any more for its word that it has stopped. It needs the operator's key. One
+that was heard of a moment ago, or is at a task, is not forgotten: it may act. The
+name that it is shown by will do where nobody else is called so.
+
+Its key stays good, until messkit keys revoke. Should it speak again, it is there
+again, and each stop that it has not confirmed reaches it, also those that were
+given meanwhile.`,
+		Example: "  messkit forget old-pi",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return k.WithKeys(func(x *remote.Client) error { return runForget(c.Context(), a, x, args[0]) })
+		},
+	}
+	k.Flags(c)
+	return c
+}
+
+func runForget(ctx context.Context, a *output.Env, x *remote.Client, id string) error {
+	stops, err := x.Forget(ctx, id)
+	if errors.Is(err, mess.Unknown) {
+		if by := called(ctx, x, id); by != "" {
+			id = by
+			stops, err = x.Forget(ctx, id)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p := output.Printer{Out: a.Out}
+	p.Printf("forgotten: %s\n", output.Printable(id))
+	if stops > 0 {
+		p.Printf("it has not confirmed %s: what it has may be on yet; look. Should it speak again, the stop reaches it\n", output.Count(stops, "stop"))
+	}
+	return p.Err
+}
+
+// called is who is shown by a name, "" where that is nobody, or more than one.
+func called(ctx context.Context, x *remote.Client, name string) (id string) {
+	list, err := x.Executors(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, e := range list {
+		if strings.EqualFold(e.Name, name) || strings.EqualFold(e.ID, name) {
+			if id != "" {
+				return ""
+			}
+			id = e.ID
+		}
+	}
+	return id
+}

@@ -1,0 +1,78 @@
+// Package executors has the commands about the executors of an exchange: hold, resume,
+// forget, webhooks, refused and capabilities.
+package executors
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/mess"
+)
+
+func HoldCommand(a *output.Env) *cobra.Command {
+	c := drainCommand(a, "hold", "Have executors take nothing new, until messkit resume", func(h *mess.Hold) mess.Config { return mess.Config{Hold: h} })
+	c.Long = `Hold has the executors that it names, or all of them, take nothing new. What they
+have claimed goes on to its end; what is asked for meanwhile waits. It lasts over
+restarts. To end what is under way, there is messkit stop.`
+	c.Example = "  messkit hold --why \"the floor is wet\"\n  messkit hold kitchen-pi"
+	return c
+}
+
+func ResumeCommand(a *output.Env) *cobra.Command {
+	c := drainCommand(a, "resume", "Have executors that are on hold take what waits", func(h *mess.Hold) mess.Config { return mess.Config{Resume: h} })
+	c.Long = `Resume ends the holds of the executors that it names, or of all: with an operator's
+key every hold, with another one those that it has given. They take what has
+waited meanwhile.`
+	c.Example = "  messkit resume"
+	return c
+}
+
+// drainCommand is a command that gives an order about holds to the exchange.
+func drainCommand(a *output.Env, verb, short string, order func(*mess.Hold) mess.Config) *cobra.Command {
+	var k client.Client
+	var why string
+	c := &cobra.Command{
+		Use:   verb + " [EXECUTOR...]",
+		Short: short,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			x, err := k.Open()
+			if err != nil {
+				return err
+			}
+			return sendOrder(cmd.Context(), a, x, &k, order(&mess.Hold{Why: why, Executors: names}), verb)
+		},
+	}
+	k.Flags(c)
+	c.Flags().StringVar(&why, "why", "", "the reason, for whoever asks")
+	return c
+}
+
+func sendOrder(ctx context.Context, a *output.Env, x *remote.Client, k *client.Client, c mess.Config, verb string) error {
+	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&c}})
+	if err != nil {
+		return k.Unreachable(err)
+	}
+	for _, item := range answer.Items {
+		ack, ok := item.(*mess.Ack)
+		if !ok || ack.Hold == nil && ack.Resume == nil {
+			continue
+		}
+		p := output.Printer{Out: a.Out}
+		switch {
+		case ack.Hold != nil:
+			p.Printf("on hold: %s; messkit resume ends it\n", output.Printable(strings.Join(ack.Hold.Executors, ", ")))
+		case len(ack.Resume.Executors) == 0:
+			p.Printf("no executor is on hold that this key may let go on\n")
+		default:
+			p.Printf("not on hold any more: %s\n", output.Printable(strings.Join(ack.Resume.Executors, ", ")))
+		}
+		return p.Err
+	}
+	return errors.New("the exchange does not know how to " + verb)
+}

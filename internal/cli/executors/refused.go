@@ -1,0 +1,77 @@
+package executors
+
+import (
+	"cmp"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+)
+
+func RefusedCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var limit int
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "refused",
+		Short: "Show what a running exchange has refused at its door",
+		Long: `Refused shows whom a running exchange did not know, what somebody may not do, and
+what was too much, since it began, the newest first. What is alike is one line: the
+same caller, refused for the same reason, with how often and when last. It needs
+an operator's key.`,
+		Example: "  messkit refused",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return fmt.Errorf("--limit: %d is no number of lines; write 1 or more", limit)
+			}
+			return k.WithKeys(func(x *remote.Client) error {
+				list, err := x.Refused(c.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.JSON(list[:min(len(list), limit)])
+				}
+				return printRefused(a, list, limit)
+			})
+		},
+	}
+	k.Flags(c)
+	c.Flags().IntVar(&limit, "limit", 20, "lines at most")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func printRefused(a *output.Env, list []remote.Refusal, limit int) error {
+	if len(list) == 0 {
+		p := output.Printer{Out: a.Out}
+		p.Printf("nothing was refused since the exchange began\n")
+		return p.Err
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
+	for _, r := range list[:min(len(list), limit)] {
+		path, times := r.Method+" "+r.Path, ""
+		if r.Various {
+			path += " and others"
+		}
+		if r.Count > 1 {
+			times = fmt.Sprintf("%d times since %s", r.Count, r.First.Local().Format(time.TimeOnly))
+		}
+		p.Printf("%s\t%d\t%s\t%s\t%s\t%s\n", r.At.Local().Format(time.DateTime), r.Code, output.Printable(cmp.Or(r.Actor, r.From)), times, output.Printable(path), output.Printable(r.Error))
+	}
+	if more := len(list) - limit; more > 0 && p.Err == nil {
+		p.Err = w.Flush()
+		p.Printf("and %s; --limit %d shows them\n", output.Count(more, "older one"), len(list))
+	}
+	if p.Err != nil {
+		return p.Err
+	}
+	return w.Flush()
+}

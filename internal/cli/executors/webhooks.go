@@ -1,0 +1,62 @@
+package executors
+
+import (
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+)
+
+func WebhooksCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "webhooks",
+		Short: "Show what became of notices to executors' webhooks",
+		Long: `Webhooks shows the last notices that a running exchange has sent, or is to send, to
+the webhooks of executors, the newest first. With an executor's key it shows
+that executor's. docs/http.md tells how an executor registers one.`,
+		Example: "  messkit webhooks",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.WithKeys(func(x *remote.Client) error {
+				list, err := x.Webhooks(c.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.JSON(list)
+				}
+				return printDeliveries(a, list)
+			})
+		},
+	}
+	k.Flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func printDeliveries(a *output.Env, list []remote.Delivery) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
+	for _, d := range list {
+		p.Printf("%s\t%s\t%s\t%s\t%s\t%s", d.At.Local().Format(time.DateTime), d.State, output.Printable(d.Executor), output.Printable(d.Event), output.Printable(d.Ref), output.Printable(d.To))
+		if d.Tries > 1 {
+			p.Printf("\ttried %d times", d.Tries)
+		} else {
+			p.Printf("\t")
+		}
+		p.Printf("\t%s\n", output.Printable(d.Err))
+	}
+	if p.Err != nil {
+		return p.Err
+	}
+	if len(list) == 0 {
+		p.Printf("nothing was sent to webhooks\n")
+	}
+	return w.Flush()
+}

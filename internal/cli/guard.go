@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"errors"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/watchdog"
+)
+
+// guardCommand is the guard's process. It is started by run, and by nobody else.
+func guardCommand(a *output.Env) *cobra.Command {
+	var will string
+	c := &cobra.Command{
+		Use:    "guard",
+		Hidden: true,
+		Short:  "Switch off what messkit run cannot any more (started by it)",
+		Long: `Guard is started by messkit run, as a process of its own. It hears from it on its
+standard input what is going to be on and for how long, and switches that off
+when run has died, is frozen or hangs. It opens no network.`,
+		Example: "  messkit guard        # nothing to be typed: messkit run does",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			watchdog.Detach()
+			debug.SetGCPercent(daemon.GCPercent)
+			notes := watchdog.NewLog(a.Err)
+			defer notes.End()
+			log := slog.New(slog.NewTextHandler(notes, nil)).With("process", "guard")
+			g := guard.New(watchdog.OffBy(drivers.NewRegistry(all.Kinds())), log)
+			s := watchdog.TakeOver(will, g, log)
+			err := g.Run(a.In, a.Out)
+			return errors.Join(err, s.Leave(g.Rest()))
+		},
+	}
+	c.Flags().StringVar(&will, "will", "", "file in which a guard leaves what is on to the next one")
+	return c
+}

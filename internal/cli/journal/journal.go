@@ -1,0 +1,205 @@
+// Package journal has the commands that show and verify the journal of an executor.
+package journal
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+func JournalCommand(a *output.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "journal COMMAND",
+		Short: "Read and check the executor's journal as it lies on the disk",
+		Long: `Read and check the executor's journal as it lies on the disk: what it was going to
+do, what it has done, and what it still has to report. Nothing is changed, and
+messkit run may go on meanwhile. docs/journal.md describes the files.`,
+		Example: "  messkit journal show\n  messkit journal check --data ~/backup/mess",
+		Args:    cobra.NoArgs,
+	}
+	c.AddCommand(journalShowCommand(a), journalCheckCommand(a))
+	return c
+}
+
+// OnJournal are the flags of the commands that read a journal.
+type OnJournal struct {
+	Data   string
+	asJSON bool
+}
+
+func (o *OnJournal) flags(c *cobra.Command) {
+	c.Flags().StringVar(&o.Data, "data", config.DataDir(), "data folder, or the folder of the journal itself")
+	c.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
+}
+
+// Read reads the journal.
+func (o *OnJournal) Read() (string, journal.Reading, error) {
+	dir := config.JournalDir(o.Data)
+	if _, err := os.Stat(dir); err != nil {
+		if found, err := filepath.Glob(filepath.Join(o.Data, "*.wal")); err != nil || len(found) == 0 {
+			return dir, journal.Reading{}, output.Hint(&fs.PathError{Op: "journal", Path: dir, Err: fs.ErrNotExist},
+				"messkit run makes one; --data names the data folder of an executor")
+		}
+		dir = o.Data
+	}
+	r, err := journal.Read(dir)
+	return dir, r, err
+}
+
+func journalShowCommand(a *output.Env) *cobra.Command {
+	var o OnJournal
+	c := &cobra.Command{
+		Use:   "show [REF]",
+		Short: "List the threads in the journal, or show one of them",
+		Long: `List the threads in the journal: asked (an answer is waited for), intent (it was going
+to act, and has not said what came of it), done (that is still to be reported),
+reported (it was; such threads leave the journal some time later).`,
+		Example: "  messkit journal show\n  messkit journal show 2026-11-21-003 --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, r, err := o.Read()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				err = showEntry(a, &o, dir, r, args[0])
+			} else {
+				err = showEntries(a, &o, r)
+			}
+			if err != nil || len(r.Mistakes) == 0 {
+				return err
+			}
+			return output.Hint(r.Mistakes[0], "what follows is not shown; messkit journal check tells all")
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+func showEntries(a *output.Env, o *OnJournal, r journal.Reading) error {
+	if o.asJSON {
+		list := []entryJSON{}
+		for _, e := range r.Entries() {
+			list = append(list, entryOf(e))
+		}
+		return a.JSON(list)
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "REF\tEPOCH\tSTATE\tDIGEST\tBOOT\tTIME\tBYTES")
+	for _, e := range r.Entries() {
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\n", output.Printable(e.Ref), e.Epoch, e.State, orDash(output.ShortDigest(e.Digest)), orDash(output.Printable(e.Boot)), when(e.At), e.Bytes)
+	}
+	return w.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// when is a time as it is here.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// showEntry shows all records about one thread.
+func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Reading, ref string) error {
+	var refs []string
+	for _, e := range r.Entries() {
+		if !slices.Contains(refs, e.Ref) {
+			refs = append(refs, e.Ref)
+		}
+	}
+	switch found := client.Begun(ref, refs); {
+	case len(found) == 1:
+		ref = found[0]
+	case len(found) > 1:
+		return client.SeveralBegin(ref, found, nil)
+	}
+	list := slices.DeleteFunc(r.Entries(), func(e *journal.Entry) bool { return e.Ref != ref })
+	if len(list) == 0 {
+		return output.Hint(fmt.Errorf("%s: the journal in %s does not name it", ref, dir), "messkit journal show lists what it names; what was reported leaves it some time later")
+	}
+	if o.asJSON {
+		all := make([]entryJSON, len(list))
+		for i, e := range list {
+			all[i] = entryOf(e)
+			all[i].Records = linesOf(e.Lines)
+		}
+		return a.JSON(all)
+	}
+	p := output.Printer{Out: a.Out, All: true}
+	for _, e := range list {
+		p.Printf("%s  epoch %d  %s\n", output.Printable(e.Ref), e.Epoch, e.State)
+		p.Printf("  digest %s, boot %s, begun %s, found open %s\n", orDash(output.Printable(e.Digest)), orDash(output.Printable(e.Boot)), output.Count(e.Begun, "time"), output.Count(e.Found, "time"))
+		for _, l := range e.Lines {
+			p.Printf("  %s  %-6s  %s byte %d, %d bytes\n", when(l.At), l.Kind, filepath.Base(l.File), l.Offset, l.Bytes)
+			if l.Plan != nil {
+				p.Printf("    %s\n", output.Printable(string(l.Plan)))
+			}
+			if l.Report != nil {
+				p.Message(*l.Report)
+			}
+		}
+	}
+	return p.Err
+}
+
+func journalCheckCommand(a *output.Env) *cobra.Command {
+	var o OnJournal
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Hold the journal to its rules, and tell file, byte and rule",
+		Long: `Hold the journal to the rules in docs/journal.md, and tell file, byte and rule of
+what is wrong. The exit code is 1 if anything is. A torn end is no mistake: the
+power failed, or somebody is writing right now, and nobody relies on it yet.`,
+		Example: "  messkit journal check\n  messkit journal check --data ~/backup/mess --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			dir, r, err := o.Read()
+			if err != nil {
+				return err
+			}
+			if err := printChecked(a, &o, dir, r); err != nil {
+				return err
+			}
+			if len(r.Mistakes) > 0 {
+				return output.ErrQuiet
+			}
+			return nil
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+func printChecked(a *output.Env, o *OnJournal, dir string, r journal.Reading) error {
+	if o.asJSON {
+		return a.JSON(checkOf(dir, r))
+	}
+	p := output.Printer{Out: a.Out}
+	for _, m := range r.Mistakes {
+		p.Printf("%s\n", output.Printable(m.Error()))
+	}
+	if r.Tail.Torn {
+		p.Printf("%s: byte %d: the end is torn; it was acknowledged to nobody\n", r.Tail.File, r.Tail.Offset)
+	}
+	p.Printf("%d records of %d threads, %d mistakes\n", len(r.Lines), len(r.Entries()), len(r.Mistakes))
+	return p.Err
+}

@@ -1,0 +1,50 @@
+package keys
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/mqtt"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+func ACLCommand(a *output.Env) *cobra.Command {
+	var data, id, user string
+	var home bool
+	c := &cobra.Command{
+		Use:   "acl",
+		Short: "Print the access rules for a mosquitto broker",
+		Long: `Acl prints who may read and write what, as a file for mosquitto (acl_file). A user
+there is the actor of that name. Observers and operators are those that have a key
+of the exchange; run it again when that changes. It reads the exchange's data folder.`,
+		Example: "  messkit exchange acl > /etc/mosquitto/messkit.acl",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			var holders []keys.Holder
+			if _, err := os.Stat(filepath.Join(data, "keys.json")); err == nil { // they are not made for this
+				k, err := keys.Open(data, id)
+				if err != nil {
+					return err
+				}
+				holders = k.List()
+			}
+			text, err := mqtt.ACL(id, user, holders, home)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(a.Out, text)
+			return err
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&data, "data", config.DataDir(), "the exchange's data folder")
+	f.StringVar(&id, "id", "home", "the exchange's id")
+	f.BoolVar(&home, "homeassistant", false, "the exchange is shown to Home Assistant, whose user is homeassistant")
+	f.StringVar(&user, "user", "messkit-home", "the exchange's own user at the broker")
+	return c
+}

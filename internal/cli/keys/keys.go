@@ -1,0 +1,316 @@
+// Package keys has the commands that manage API keys and roles.
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/mess"
+)
+
+// warnStillListed says of whom it was that was revoked, where he is on the lists still.
+func warnStillListed(ctx context.Context, a *output.Env, x *remote.Client, actor string) error {
+	list, err := x.Executors(ctx)
+	if errors.Is(err, mess.Forbidden) || !slices.ContainsFunc(list, func(e remote.Executor) bool { return e.ID == actor }) {
+		return nil
+	}
+	p := output.Printer{Out: a.Out}
+	p.Printf("%[1]s is on the lists of executors still; if it is gone for good: messkit forget %[1]s\n", output.Printable(actor))
+	return p.Err
+}
+
+func KeysCommand(a *output.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "keys COMMAND",
+		Short: "Say who may speak to the exchange, and in which roles",
+		Long: `Keys shows and changes who may speak to a running exchange. It needs the operator's
+key. A key is shown once, when it is made; the exchange keeps only its hash.
+
+The roles: requester (asks, answers, cancels its own), executor (claims and
+reports), observer (sees every thread), operator (everything a person who runs
+the place may do).`,
+		Example: "  messkit keys enrol garage-pi\n  messkit keys revoke old-phone",
+		Args:    cobra.NoArgs,
+	}
+	c.AddCommand(keysListCommand(a), keysIssueCommand(a), keysRotateCommand(a), keysRevokeCommand(a), keysRolesCommand(a), keysEnrolCommand(a), keysFingerprintCommand(a))
+	return c
+}
+
+func keysListCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List who has a key",
+		Example: "  messkit keys list",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.WithKeys(func(x *remote.Client) error {
+				list, err := x.Keys(c.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.JSON(list)
+				}
+				return printHolders(a, list)
+			})
+		},
+	}
+	k.Flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func printHolders(a *output.Env, list []remote.Holder) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
+	for _, h := range list {
+		p.Printf("%s\t%s\tsince %s", output.Printable(h.Actor), output.Printable(strings.Join(h.Roles, ", ")), h.Created.Local().Format(time.DateTime))
+		if h.OldUntil != nil {
+			p.Printf("\tthe old key until %s", h.OldUntil.Local().Format(time.DateTime))
+		}
+		p.Printf("\n")
+	}
+	if p.Err != nil {
+		return p.Err
+	}
+	return w.Flush()
+}
+
+// newKey is where a key goes that has just been made.
+type newKey struct{ save string }
+
+func (n *newKey) flags(c *cobra.Command) {
+	c.Flags().StringVar(&n.save, "save", "", "write the key into this file, for its owner alone, and do not print it")
+}
+
+// saveKey writes or prints a new key. What cannot be saved is printed: it exists
+// nowhere else.
+func saveKey(a *output.Env, n newKey, actor string, key remote.Secret) error {
+	var unsaved error
+	if n.save != "" {
+		if unsaved = durable.Replace(n.save, []byte(string(key)+"\n")); unsaved == nil {
+			return a.Done("key of "+actor+" saved", n.save, nil)
+		}
+	}
+	fmt.Fprintf(a.Err, "the key of %s, shown once:\n", actor)
+	_, err := fmt.Fprintln(a.Out, string(key))
+	return errors.Join(unsaved, err)
+}
+
+func keysIssueCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var n newKey
+	c := &cobra.Command{
+		Use:   "issue ACTOR ROLE...",
+		Short: "Make a key for somebody who has none",
+		Long: `Issue makes a key. One with the role operator is made at a terminal of the exchange's
+own machine alone, after a question that a person answers there.`,
+		Example: "  messkit keys issue dashboard observer --save dashboard.key",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := keys.Roles(args[1:]); err != nil {
+				return output.Usagef(c, "%v", err)
+			}
+			return k.WithKeys(func(x *remote.Client) error {
+				ctx, err := confirmOperatorRole(c.Context(), a, args[0], args[1:])
+				if err != nil {
+					return err
+				}
+				key, err := x.IssueKey(ctx, args[0], args[1:])
+				if err != nil {
+					return err
+				}
+				return saveKey(a, n, args[0], key)
+			})
+		},
+	}
+	k.Flags(c)
+	n.flags(c)
+	return c
+}
+
+func keysRotateCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var n newKey
+	var overlap time.Duration
+	c := &cobra.Command{
+		Use:   "rotate ACTOR",
+		Short: "Make a new key for somebody; the old one goes on for a while",
+		Long: `Rotate makes a new key. The old one is good for the overlap, so that the new one can
+be taken to its place meanwhile; --overlap 0s ends it at once, with what goes on
+under it. A key that was stolen is revoked instead, and its owner enrols again.
+
+The operator's own new key is also in operator.key of the exchange's data folder.`,
+		Example: "  messkit keys rotate kitchen-pi --overlap 1h --save kitchen.key",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return k.WithKeys(func(x *remote.Client) error {
+				ctx, err := confirmHolderRole(c.Context(), a, x, args[0])
+				if err != nil {
+					return err
+				}
+				key, err := x.RotateKey(ctx, args[0], overlap)
+				if err != nil {
+					return err
+				}
+				return saveKey(a, n, args[0], key)
+			})
+		},
+	}
+	k.Flags(c)
+	n.flags(c)
+	c.Flags().DurationVar(&overlap, "overlap", time.Hour, "how long the old key goes on; a week at most")
+	return c
+}
+
+func keysRevokeCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	c := &cobra.Command{
+		Use:     "revoke ACTOR",
+		Short:   "End somebody's keys, and what goes on under them",
+		Example: "  messkit keys revoke old-phone",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return k.WithKeys(func(x *remote.Client) error {
+				if err := printRevoked(a, args[0], x.RevokeKey(c.Context(), args[0])); err != nil {
+					return err
+				}
+				return warnStillListed(c.Context(), a, x, args[0])
+			})
+		},
+	}
+	k.Flags(c)
+	return c
+}
+
+func keysRolesCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	c := &cobra.Command{
+		Use:     "roles ACTOR ROLE...",
+		Short:   "Give somebody other roles; the key stays",
+		Example: "  messkit keys roles kitchen-pi executor",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := keys.Roles(args[1:]); err != nil {
+				return output.Usagef(c, "%v", err)
+			}
+			return k.WithKeys(func(x *remote.Client) error {
+				ctx, err := confirmOperatorRole(c.Context(), a, args[0], args[1:])
+				if err != nil {
+					return err
+				}
+				return a.Done(args[0]+" is now", strings.Join(args[1:], ", "), x.SetRoles(ctx, args[0], args[1:]))
+			})
+		},
+	}
+	k.Flags(c)
+	return c
+}
+
+func keysEnrolCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var within time.Duration
+	var roles, capabilities []string
+	c := &cobra.Command{
+		Use:   "enrol [ACTOR]",
+		Short: "Show a code with which somebody on another machine registers, once",
+		Long: `Enrol shows a code. Whoever registers with it, from another machine or as another user
+of this one, gets a key of their own; then the code is used up. It ends by itself, and
+when the exchange does.
+
+With ACTOR it is good for that name alone, which may ask, and be an executor with all
+capabilities. --capability limits these: an executor is offered what needs them. Without
+ACTOR the code grants the role requester: who has it asks, and is offered nothing that
+others have asked for.`,
+		Example: "  messkit keys enrol garage-pi    # there: connect: enrol: CODE\n  messkit keys enrol garage-pi --capability open-door",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			actor := strings.Join(args, "")
+			return k.WithKeys(func(x *remote.Client) error {
+				code, err := x.NewCode(c.Context(), actor, within, roles, capabilities)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.Err, "good once, until %s, for: %s\n", code.Until, granted(code))
+				_, err = fmt.Fprintln(a.Out, string(code.Code))
+				return err
+			})
+		},
+	}
+	k.Flags(c)
+	f := c.Flags()
+	f.DurationVar(&within, "within", 15*time.Minute, "how long it is good; a day at most")
+	f.StringSliceVar(&roles, "role", nil, "what the code grants: requester, executor")
+	f.StringSliceVar(&capabilities, "capability", nil, "what an executor may register; all")
+	return c
+}
+
+// granted says what a code grants.
+func granted(c remote.Code) string {
+	text := output.Printable(strings.Join(c.Roles, ", "))
+	switch {
+	case c.Capabilities != nil:
+		text += " with " + output.Printable(strings.Join(c.Capabilities, ", "))
+	case slices.Contains(c.Roles, "executor"):
+		text += " with all capabilities"
+	}
+	return text
+}
+
+// printRevoked says what was revoked, and of the model's key how it is given back, or why
+// there is none.
+func printRevoked(a *output.Env, actor string, err error) error {
+	if actor != client.ModelID {
+		return a.Done("revoked", actor, err)
+	}
+	if errors.Is(err, mess.Unknown) {
+		return output.Hint(err, "messkit mcp gets one when it first asks for something; until then there is nothing to revoke")
+	}
+	if err := a.Done("revoked", actor, err); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "messkit mcp is shut out now; to let it in again: messkit keys issue %s requester --save %s\n", client.ModelID, filepath.Join(config.DataDir(), client.ModelID+".key"))
+	return err
+}
+
+func keysFingerprintCommand(a *output.Env) *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use:   "fingerprint",
+		Short: "Show how clients know the exchange's own certificate",
+		Long: `Fingerprint shows the certificate that an exchange with tls: self has made, as clients
+pin it: --pin, or connect: pin:. It reads the exchange's data folder.`,
+		Example: "  messkit keys fingerprint --data ~/.mess",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cert, err := keys.OwnCertificate(data)
+			if errors.Is(err, fs.ErrNotExist) {
+				return output.Hint(fmt.Errorf("%s: there is no certificate", data), "an exchange with tls: self makes one when it starts")
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.Out, remote.Fingerprint(cert.Leaf))
+			return err
+		},
+	}
+	c.Flags().StringVar(&data, "data", config.DataDir(), "the exchange's data folder")
+	return c
+}

@@ -1,0 +1,273 @@
+// Package mcpserver is the command messkit mcp: an MCP server on standard input and output.
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/mess"
+)
+
+func MCPCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var r daemon.RunFlags
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve tools for an AI model over standard input and output (MCP)",
+		Long: `Mcp is what an MCP client starts: it offers a model tools with which it asks a
+running exchange for things, and shows it what was answered, with pictures. It
+ends when its standard input has, and all that was asked is answered; its log goes to standard error.
+
+The model has a key of its own, with the role requester, in mcp.key beside the
+operator's, which makes it the first time: what needs the yes of a person is not
+confirmed by the model. --key-file gives it another one.`,
+		Example: `  messkit mcp
+  {"mcpServers": {"messkit": {"command": "messkit", "args": ["mcp"]}}}   in the client's configuration`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return k.Unreachable(runMCP(c.Context(), a, &k, &r))
+		},
+	}
+	k.Flags(c)
+	key := c.Flags().Lookup("key-file")
+	key.DefValue = config.EnvOr("MESSKIT_KEY_FILE", filepath.Join(config.DataDir(), client.ModelID+".key"))
+	k.KeyFile = key.DefValue
+	c.Flags().BoolVarP(&r.Verbose, "verbose", "v", false, "log what only developers want to know")
+	return c
+}
+
+// runMCP serves until standard input ends. That the exchange is not there yet is
+// told, here and to the model, and is no reason to end: it may come.
+func runMCP(ctx context.Context, a *output.Env, k *client.Client, r *daemon.RunFlags) error {
+	log := r.Logger(a.Err)
+	x, own, err := openModel(k, log)
+	if err != nil {
+		return err
+	}
+	d := &distant{x, k, own}
+	if why := own.missing(); why != nil {
+		fmt.Fprintf(a.Err, "messkit: %v\n", why)
+	}
+	if h, err := x.Health(ctx); err != nil {
+		fmt.Fprintf(a.Err, "messkit: %v\n", worded(k.Unreachable(err)))
+	} else {
+		log.Info("ready", "exchange", h.Exchange, "version", h.Version)
+	}
+	in, ok := a.In.(io.ReadCloser)
+	if !ok {
+		in = io.NopCloser(a.In)
+	}
+	return mcp.New(d, output.Version, log).Serve(ctx, in, noClose{a.Raw})
+}
+
+type noClose struct{ io.Writer }
+
+func (noClose) Close() error { return nil }
+
+// openModel makes the client of a model. Its key is made when it is first asked
+// for, which needs the exchange: that there is none yet is no reason to end.
+func openModel(k *client.Client, log *slog.Logger) (*remote.Client, *ownKey, error) {
+	key, err := config.ReadKey(k.KeyFile)
+	own := &ownKey{file: k.KeyFile, by: *k}
+	own.by.KeyFile = filepath.Join(filepath.Dir(k.KeyFile), "operator.key")
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || !own.makes()) {
+		x, err := k.Open() // which says what helps
+		return x, own, err
+	}
+	cfg := k.Config(key)
+	cfg.Reread, cfg.Model = own.read, true
+	x, err := remote.New(cfg, log)
+	return x, own, err
+}
+
+// makes reports whether the key is one that is made where it is missing.
+func (o *ownKey) makes() bool { return filepath.Base(o.file) == client.ModelID+".key" }
+
+// missing says what is to be done where there is neither the model's key nor that
+// with which it is made; nil if there is one.
+func (o *ownKey) missing() error {
+	if _, err := os.Stat(o.file); !errors.Is(err, fs.ErrNotExist) || !o.makes() {
+		return nil
+	}
+	if _, err := os.Stat(o.by.KeyFile); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("there is no key at %s yet; start an exchange on this machine with messkit run, which makes one, or give --url and --key-file for an exchange elsewhere", filepath.Dir(o.file))
+}
+
+// refused says what is to be done where the exchange does not know the key.
+func (o *ownKey) refused() error {
+	if why := o.missing(); why != nil || !o.makes() {
+		return why
+	}
+	if _, err := os.Stat(o.file); err != nil { // it could not be made
+		return fmt.Errorf("the model has no key, and %s does not make one: it is of another exchange; give --url, or --key-file", o.by.KeyFile)
+	}
+	return fmt.Errorf("the exchange does not know the model's key, %s: it was revoked, or is of another exchange; a person lets the model in with: messkit keys issue %s requester --save %s", o.file, client.ModelID, o.file)
+}
+
+// ownKey is the model's key, which the operator's makes.
+type ownKey struct {
+	file string
+	by   client.Client
+	mu   sync.Mutex // held while it is made
+}
+
+// keyTime is how long making a key may take, and lookEvery how often to look
+// whether another process has made it.
+const (
+	keyTime   = 30 * time.Second
+	lookEvery = 50 * time.Millisecond
+)
+
+// read reads the key, or makes it.
+func (o *ownKey) read() (remote.Secret, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), keyTime)
+	defer cancel()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		key, err := config.ReadKey(o.file)
+		if !errors.Is(err, fs.ErrNotExist) || !o.makes() {
+			return key, err
+		}
+		if key, err = o.make(ctx); !errors.Is(err, journal.ErrInUse) {
+			return key, err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return "", err
+		}
+	}
+}
+
+// make makes the key. Its error is journal.ErrInUse while another process does.
+func (o *ownKey) make(ctx context.Context) (remote.Secret, error) {
+	lock, err := journal.Lock(o.file + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close()
+	if key, err := config.ReadKey(o.file); err == nil {
+		return key, nil
+	}
+	x, err := o.by.Open()
+	if err != nil {
+		return "", err
+	}
+	key, err := x.IssueKey(ctx, client.ModelID, []string{"requester"})
+	if errors.Is(err, mess.Conflict) { // its file is lost
+		key, err = x.RotateKey(ctx, client.ModelID, 0)
+	}
+	if err != nil {
+		return "", err
+	}
+	return key, durable.Replace(o.file, []byte(string(key)+"\n"))
+}
+
+// distant is an exchange elsewhere, for the MCP door.
+type distant struct {
+	*remote.Client
+	k   *client.Client
+	own *ownKey
+}
+
+// worded makes of an error and what helps against it one text.
+func worded(err error) error {
+	h, ok := errors.AsType[*output.HintError](err)
+	if !ok {
+		return err
+	}
+	text := fmt.Sprintf("%v; %s", h.Unwrap(), h.Hint)
+	if r, ok := errors.AsType[*mess.Refusal](h.Unwrap()); ok {
+		c := *r
+		c.Text = text
+		return &c
+	}
+	return errors.New(text)
+}
+
+func (d *distant) told(err error) error {
+	switch why := d.own.refused(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, mess.Unauthentic) && why != nil:
+		return mess.Refuse(mess.Unauthentic, "%v", why)
+	}
+	return worded(d.k.Unreachable(err))
+}
+
+// Send posts a message.
+func (d *distant) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	answer, err := d.Client.Send(ctx, m)
+	return answer, d.told(err)
+}
+
+// Page is the address at which the page of the exchange shows a thread.
+func (d *distant) Page(ref string) string {
+	return strings.TrimSuffix(d.k.URL, "/") + "/#task/" + url.PathEscape(ref)
+}
+
+// ConfirmBy asks the exchange how a person confirms a plan with risk. One that is away, or
+// is none of ours, does not say.
+func (d *distant) ConfirmBy(ctx context.Context) exchange.ConfirmBy {
+	by, err := d.Client.ConfirmBy(ctx)
+	if err != nil {
+		return ""
+	}
+	return exchange.ConfirmBy(by)
+}
+
+// Thread reads a thread.
+func (d *distant) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
+	t, err := d.Client.Thread(ctx, ref)
+	return mcp.Thread(t), d.told(err)
+}
+
+// List reads the threads that changed last.
+func (d *distant) List(ctx context.Context, n int) ([]mcp.Thread, error) {
+	all, err := d.Client.List(ctx, remote.Filter{Limit: n})
+	list := make([]mcp.Thread, len(all))
+	for i, t := range all {
+		list[i] = mcp.Thread(t)
+	}
+	return list, d.told(err)
+}
+
+// Follow tells what changes.
+func (d *distant) Follow(ctx context.Context, handle func(mcp.Event)) error {
+	return d.Client.Follow(ctx, "", func(e remote.Event) error {
+		handle(mcp.Event{Thread: mcp.Thread(e.Thread), Reset: e.Thread.Ref == ""})
+		return nil
+	})
+}
+
+// Attachment opens a file of a thread.
+func (d *distant) Attachment(ctx context.Context, ref, name string) (io.ReadCloser, string, error) {
+	data, mime, err := d.Client.Attachment(ctx, ref, name)
+	return data, mime, d.told(err)
+}

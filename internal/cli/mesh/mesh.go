@@ -1,0 +1,327 @@
+// Package mesh has the commands for MESH.
+package mesh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/mesh"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/mess"
+)
+
+func MeshCommand(a *output.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "mesh",
+		Short: "Speak with other agents of a mesh (MESH 1.0)",
+		Long: `Mesh uses the agent that an exchange with mesh: {on: true} is: it sends messages to
+its peers, asks several of them at once, and shows what was sent and what was not
+delivered. It needs the operator's key. docs/mesh.md tells more.`,
+		Example: "  messkit mesh send hub notification \"The fridge is full\"",
+	}
+	c.AddCommand(meshSendCommand(a), meshRallyCommand(a), meshStatusCommand(a), meshRotateCommand(a), meshLettersCommand(a), meshAuditCommand(a))
+	return c
+}
+
+// meshAgent is the agent of an exchange in its mesh.
+type meshAgent struct{ x *remote.Client }
+
+// withAgent calls f with the agent.
+func withAgent(k *client.Client, f func(meshAgent) error) error {
+	x, err := k.Open()
+	if err != nil {
+		return err
+	}
+	err = f(meshAgent{x})
+	if errors.Is(err, mess.Unknown) && IsOff(k, err) {
+		return output.Hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/mesh.md)")
+	}
+	return k.Unreachable(err)
+}
+
+// IsOff reports whether an exchange does not know of meshes.
+func IsOff(k *client.Client, err error) bool {
+	r, ok := errors.AsType[*mess.Refusal](err)
+	return ok && r.Why == mess.Unknown && r.Text == "there is nothing at this path"
+}
+
+func (a meshAgent) do(ctx context.Context, o mesh.Order) (r mesh.Report, _ error) {
+	return r, a.x.MESH(ctx, o, &r)
+}
+
+// patienceOf reads how long to wait: seconds, or a duration.
+func patienceOf(c *cobra.Command, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return time.Duration(n) * time.Second, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, output.Usagef(c, "--wait: %q is no time; write seconds, or 8m", text)
+	}
+	return d, nil
+}
+
+func meshStatusCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the agent, its peers, incidents and open requests",
+		Example: "  messkit mesh status",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return withAgent(&k, func(x meshAgent) error {
+				r, err := x.do(c.Context(), mesh.Order{Do: "status"})
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.JSON(r.Status)
+				}
+				return meshStatus(a, r.Status)
+			})
+		},
+	}
+	k.Flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func meshRotateCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var alone bool
+	c := &cobra.Command{
+		Use:   "rotate",
+		Short: "Make a new token that peers show to this agent",
+		Long: `Rotate makes a new token, which stands first in the token file. The one before counts
+beside it, so that peers can change one after the other. When all have changed, rotate
+--drop-old ends the old one. Nothing has to be started anew.`,
+		Example: "  messkit mesh rotate",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return withAgent(&k, func(x meshAgent) error {
+				r, err := x.do(c.Context(), mesh.Order{Do: "rotate", Final: alone})
+				if err != nil {
+					return err
+				}
+				text := "a new token stands first in " + output.Printable(r.Status.TokenFile) + "; the old one counts too, until messkit mesh rotate --drop-old"
+				if alone {
+					text = "only the newest token counts, the first in " + output.Printable(r.Status.TokenFile)
+				}
+				_, err = fmt.Fprintln(a.Out, text)
+				return err
+			})
+		},
+	}
+	k.Flags(c)
+	c.Flags().BoolVar(&alone, "drop-old", false, "the token of before counts no more")
+	return c
+}
+
+func meshStatus(a *output.Env, s *mesh.Status) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
+	p.Printf("agent\t%s\t%s\n", s.Agent, s.URL)
+	if s.TokenFile != "" {
+		p.Printf("token\t%s\tpeers show what is in this file\n", s.TokenFile)
+	}
+	for _, one := range s.Peers {
+		up := "not asked yet"
+		if one.Reachable != nil {
+			up = map[bool]string{true: fmt.Sprintf("reachable, %d ms", one.LatencyMS), false: "not reachable"}[*one.Reachable] + " at " + one.LastProbe.Local().Format(time.TimeOnly)
+		}
+		p.Printf("peer\t%s\t%s\tcircuit %s\t%s", output.Printable(one.Name), output.Printable(one.URL), one.Breaker, up)
+		if one.Letters > 0 {
+			p.Printf("\t%s", output.Count(one.Letters, "dead letter"))
+		}
+		p.Printf("\n")
+	}
+	for _, i := range s.Incidents {
+		p.Printf("incident\t%s\t%s\t%s\tsince %s\n", output.Printable(i.ID), output.Printable(i.Scope), output.Count(i.AlertCount, "alert"), i.FirstSeen.Local().Format(time.DateTime))
+	}
+	for _, one := range s.Asks {
+		p.Printf("request\t%s\t%s\t%s\n", output.Printable(one.ID), output.Printable(one.To), stateOf(one))
+	}
+	if p.Err != nil {
+		return p.Err
+	}
+	return w.Flush()
+}
+
+// stateOf is how a request to a peer stands, in words.
+func stateOf(a mesh.Asked) string {
+	switch {
+	case a.Result != nil && a.Result.Status != "":
+		return output.Printable(a.Result.Status)
+	case a.Result != nil:
+		return "answered"
+	case a.Failed != "":
+		return output.Printable(a.Failed)
+	case openQuestions(a) > 0:
+		return "asks something"
+	case a.Acked != "":
+		return "acknowledged"
+	case a.Delivery == "":
+		return "on its way"
+	case a.Delivery != "sent":
+		return "not delivered: " + output.Printable(a.Delivery)
+	}
+	return "waits for the answer"
+}
+
+func openQuestions(a mesh.Asked) (n int) {
+	for _, q := range a.Questions {
+		if !q.Answered {
+			n++
+		}
+	}
+	return n
+}
+
+func meshAuditCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var asJSON bool
+	o := mesh.Order{Do: "audit"}
+	c := &cobra.Command{
+		Use:     "audit",
+		Short:   "Show what came, what was sent, and what was refused",
+		Example: "  messkit mesh audit --peer hub\n  messkit mesh audit --id msg_...",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return withAgent(&k, func(x meshAgent) error {
+				r, err := x.do(c.Context(), o)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.JSON(r.Audit)
+				}
+				w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+				p := output.Printer{Out: w}
+				for _, l := range r.Audit {
+					p.Printf("%s\t%s > %s\t%s\t%s\t%s\t%s\t%s\n", output.Printable(l.TS), output.Printable(l.From), output.Printable(l.To), output.Printable(l.Type), output.Printable(l.Status), output.Printable(l.ID), output.Printable(l.Subject), output.Printable(l.Detail))
+				}
+				if p.Err != nil {
+					return p.Err
+				}
+				return w.Flush()
+			})
+		},
+	}
+	k.Flags(c)
+	f := c.Flags()
+	f.IntVarP(&o.Lines, "lines", "n", 20, "how many lines, at most 1000")
+	f.StringVar(&o.Peer, "peer", "", "only of this peer")
+	f.StringVar(&o.ID, "id", "", "only of this message or conversation, and what refers to it")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func meshLettersCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "dead-letters",
+		Short: "Show messages that were not delivered; replay or drop them",
+		Long: `Dead-letters shows the messages that no peer has taken. Those that were not refused
+are sent again by themselves, every minute until their time to live is over.`,
+		Example: "  messkit mesh dead-letters\n  messkit mesh dead-letters replay --final",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return withAgent(&k, func(x meshAgent) error {
+				r, err := x.do(c.Context(), mesh.Order{Do: "letters"})
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.JSON(map[string]any{"messages": r.Letters})
+				}
+				w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+				p := output.Printer{Out: w}
+				for _, l := range r.Letters {
+					p.Printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), output.Printable(l.To), output.Printable(l.ID), output.Printable(l.FailReason), output.Count(l.Attempts, "attempt"))
+				}
+				if len(r.Letters) == 0 {
+					p.Printf("there are none\n")
+				}
+				if p.Err != nil {
+					return p.Err
+				}
+				return w.Flush()
+			})
+		},
+	}
+	k.Flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.AddCommand(meshReplayCommand(a), meshDropCommand(a))
+	return c
+}
+
+func meshReplayCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	o := mesh.Order{Do: "replay"}
+	c := &cobra.Command{
+		Use:     "replay [ID]",
+		Short:   "Send dead letters again",
+		Example: "  messkit mesh dead-letters replay --peer hub",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.ID = args[0]
+			}
+			return withAgent(&k, func(x meshAgent) error {
+				r, err := x.do(c.Context(), o)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.Out, "%s delivered\n", output.Count(r.Sent, "message"))
+				for _, one := range r.Failed {
+					fmt.Fprintf(a.Out, "not delivered: %s\n", output.Printable(one))
+				}
+				if len(r.Failed) > 0 {
+					return output.ErrQuiet
+				}
+				return nil
+			})
+		},
+	}
+	k.Flags(c)
+	c.Flags().StringVar(&o.Peer, "peer", "", "only of this peer")
+	c.Flags().BoolVar(&o.Final, "final", false, "those as well that the peer has refused")
+	return c
+}
+
+func meshDropCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	o := mesh.Order{Do: "drop"}
+	c := &cobra.Command{
+		Use:     "drop ID",
+		Short:   "Throw a dead letter away, or all",
+		Example: "  messkit mesh dead-letters drop all --peer hub",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.ID = args[0]
+			return withAgent(&k, func(x meshAgent) error {
+				r, err := x.do(c.Context(), o)
+				if err == nil {
+					_, err = fmt.Fprintf(a.Out, "%s dropped\n", output.Count(r.Sent, "message"))
+				}
+				return err
+			})
+		},
+	}
+	k.Flags(c)
+	c.Flags().StringVar(&o.Peer, "peer", "", "only of this peer")
+	return c
+}

@@ -1,0 +1,93 @@
+package requests
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/mess"
+)
+
+func CancelCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var reason string
+	c := &cobra.Command{
+		Use:   "cancel REF...",
+		Short: "Withdraw requests",
+		Long: `Cancel withdraws requests. What has not begun never begins; what has begun is
+stopped, and the thread says what was done until then. The beginning of a ref is enough
+where no other begins so.`,
+		Example: "  messkit cancel 2026-11-21-003 --reason \"somebody is asleep\"",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			x, err := k.Open()
+			if err != nil {
+				return err
+			}
+			for i := range args { // all of them before the first is withdrawn
+				if args[i], err = client.WholeRef(c.Context(), x, args[i]); err != nil {
+					return k.Unreachable(err)
+				}
+			}
+			for _, ref := range args {
+				m := mess.Message{Items: []mess.Item{&mess.Cancel{Re: mess.Refs{ref}, Reason: reason}}}
+				answer, err := x.Send(c.Context(), m)
+				if err != nil {
+					return k.Unreachable(tooLate(c.Context(), x, err))
+				}
+				if _, err := fmt.Fprintf(a.Out, "%s %s\n", ref, cancelled(c.Context(), x, ref, answer)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	k.Flags(c)
+	c.Flags().StringVar(&reason, "reason", "", "why")
+	return c
+}
+
+// tooLate is the refusal of what is too late for a thread: how that has ended.
+func tooLate(ctx context.Context, x *remote.Client, err error) error {
+	no, ok := errors.AsType[*mess.Refusal](err)
+	if !ok || !no.Status.Terminal() {
+		return err
+	}
+	how := output.InWords(no.Status)
+	if t, err := x.Thread(ctx, no.Ref); err == nil {
+		if s, in := output.LastStatus(t.Messages); s != nil && s.Code == no.Status {
+			how = strings.TrimSuffix(how+" at "+output.Clock(in.Received)+": "+cmp.Or(output.ReasonOf(s), s.Message), ": ")
+		}
+	}
+	instead := ""
+	if no.Status == mess.Completed { // its time may still run
+		instead = "; what it has done stays: ask for what is to be instead, like \"turn it off\" with its name"
+	}
+	return fmt.Errorf("%s: it has ended: %s; there is nothing to cancel%s", no.Ref, how, instead)
+}
+
+// cancelled tells what the exchange has answered to a cancel, and what its thread says
+// where somebody may have begun.
+func cancelled(ctx context.Context, x *remote.Client, ref string, m mess.Message) string {
+	for _, item := range m.Items {
+		if ack, ok := item.(*mess.Ack); !ok || ack.Status != mess.Cancelled {
+			continue
+		}
+		t, err := x.Thread(ctx, ref)
+		if err != nil {
+			return "cancelled; messkit show tells what was done"
+		}
+		if s, _ := output.LastStatus(t.Messages); s != nil && s.Code == mess.Cancelled && s.Reason != nil {
+			return "cancelled; " + output.ReasonOf(s)
+		}
+		return "cancelled; nothing was done"
+	}
+	return "is being stopped; messkit show tells what was done"
+}

@@ -1,0 +1,59 @@
+package requests
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+)
+
+func WatchCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var asJSON, asLines bool
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Show what happens, as it happens",
+		Long: `Watch shows what happens until Ctrl-C: on a terminal a page with the executors, what
+is stopped, and the tasks with their states, which is drawn again as they change;
+in a pipe, or with --lines, line by line.`,
+		Example: "  messkit watch\n  messkit watch --lines | tee today.txt",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			x, err := k.Open()
+			if err != nil {
+				return err
+			}
+			if a.Screen != nil && !asJSON && !asLines {
+				err = client.WatchBoard(c.Context(), a, x, k.URL)
+			} else {
+				err = x.Follow(c.Context(), "", func(e remote.Event) error { return printEvent(a, e, asJSON) })
+			}
+			if c.Context().Err() != nil {
+				return nil // the person has seen enough
+			}
+			return k.Unreachable(err)
+		},
+	}
+	k.Flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, an event a line")
+	c.Flags().BoolVar(&asLines, "lines", false, "line by line, on a terminal too")
+	return c
+}
+
+func printEvent(a *output.Env, e remote.Event, asJSON bool) error {
+	if len(e.Message.Items) == 0 {
+		return nil // a reset: nothing was said
+	}
+	if asJSON {
+		text, err := e.Message.JSON()
+		if err == nil {
+			_, err = output.EscapedJSON{To: a.Out}.Write(append(text, '\n'))
+		}
+		return err
+	}
+	p := output.Printer{Out: a.Out, All: true}
+	p.Printf("%s  %s\n", output.Printable(e.Thread.Ref), output.Printable(e.Thread.Intent))
+	p.Message(e.Message)
+	return p.Err
+}

@@ -1,0 +1,132 @@
+// Package cli is the command line: the root command, and the commands that run the daemon
+// or show its status.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/internal/cli/doctor"
+	"github.com/messkit/messkit/internal/cli/executors"
+	"github.com/messkit/messkit/internal/cli/journal"
+	"github.com/messkit/messkit/internal/cli/keys"
+	"github.com/messkit/messkit/internal/cli/mcpserver"
+	"github.com/messkit/messkit/internal/cli/mesh"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/cli/requests"
+	"github.com/messkit/messkit/internal/cli/safety"
+	"github.com/messkit/messkit/internal/cli/thread"
+	"github.com/messkit/messkit/internal/terminal"
+)
+
+// Exit codes: the task or command is done; it failed; the command line is wrong.
+const (
+	ExitDone   = 0
+	ExitFailed = 1
+	exitUsage  = 2
+)
+
+// Main does what a command line says, until it is done or a signal comes.
+func Main(args []string, in io.Reader, out, errs io.Writer) int {
+	withoutCore()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := output.NewEnv(in, out, errs)
+	root := NewRoot(a)
+	if len(args) == 1 && args[0] == "--version" {
+		args = []string{"version"} // as everybody else's programs have it
+	}
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	c, err := noSuch(root, args)
+	if err == nil {
+		c, err = root.ExecuteContextC(ctx)
+	}
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.Is(err, output.ErrQuiet):
+		return ExitFailed
+	}
+	fmt.Fprintf(a.Err, "messkit: error: %s\n", terminal.CleanLines(err.Error()))
+	if h, ok := errors.AsType[*output.HintError](err); ok {
+		fmt.Fprintf(a.Err, "messkit: hint: %s\n", terminal.Clean(h.Hint))
+	}
+	if wrong, ok := errors.AsType[*output.UsageError](err); ok || !a.Began {
+		if ok {
+			c = wrong.Command
+		}
+		fmt.Fprintf(a.Err, "messkit: hint: usage: %s; %s --help shows an example\n", c.UseLine(), c.CommandPath())
+		return exitUsage
+	}
+	return ExitFailed
+}
+
+func NewRoot(a *output.Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "messkit COMMAND",
+		Short: "Safe hands in the physical world for AI agents",
+		Long: `messkit makes this machine an executor of requests in plain words (MESS 1.0 and
+1.1): it claims them, acts at most once, and answers truthfully, with pictures.
+It carries an exchange of its own, so that one board is a whole system.`,
+		Example: `  messkit run                                   a whole system on this machine
+  messkit ask "what's in the fridge?" --wait    ask it something`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddCommand(
+		runCommand(a), exchangeCommand(a),
+		requests.AskCommand(a), requests.ReplyCommand(a), requests.CancelCommand(a), requests.ListCommand(a), requests.ShowCommand(a), requests.WatchCommand(a),
+		thread.ThreadCommand(a), thread.ArchiveCommand(a), journal.JournalCommand(a), statusCommand(a),
+		safety.LockCommand(a), safety.UnlockCommand(a), unreserveCommand(a), safety.ArmCommand(a), safety.DisarmCommand(a),
+		safety.StopCommand(a), safety.ClearCommand(a), executors.HoldCommand(a), executors.ResumeCommand(a), executors.ForgetCommand(a), mcpserver.MCPCommand(a), mesh.MeshCommand(a),
+		consoleCommand(a), inviteCommand(a),
+		keys.KeysCommand(a), executors.WebhooksCommand(a), executors.RefusedCommand(a), requests.PlanCommand(a), doctor.DevicesCommand(a), discoverCommand(a), doctor.InitCommand(a), executors.CapabilitiesCommand(a),
+		doctor.CheckCommand(a), doctor.DoctorCommand(a), simulateFleetCommand(a), versionCommand(a), guardCommand(a), pictureCommand(a), completionCommand(a),
+	)
+	addCompletions(root)
+	plainArgs(root)
+	noteRuns(a, root)
+	return root
+}
+
+// toEnd is how long a command has, once it was told to end.
+const toEnd = 10 * time.Second
+
+// endSoon ends the program where it does not end by itself: a terminal that nobody reads
+// any more holds what is printed for ever. A second signal ends it at once.
+func endSoon() {
+	signal.Reset(os.Interrupt, syscall.SIGTERM)
+	time.Sleep(toEnd)
+	os.Exit(ExitFailed)
+}
+
+// noteRuns has every command say when it begins: until then, what is wrong is
+// the command line.
+func noteRuns(a *output.Env, parent *cobra.Command) {
+	for _, c := range parent.Commands() {
+		noteRuns(a, c)
+		run := c.RunE
+		if run == nil {
+			continue
+		}
+		c.RunE = func(c *cobra.Command, args []string) error {
+			a.Began = true
+			slow := c.Name() == "doctor" || c.Name() == "simulate-fleet" // what they have begun takes longer to end
+			if c.Flags().Lookup("url") != nil && !slow {                 // it has no devices to make safe
+				defer context.AfterFunc(c.Context(), endSoon)()
+			}
+			return run(c, args)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package safety
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+func ArmCommand(a *output.Env) *cobra.Command {
+	var o again
+	var reset bool
+	c := &cobra.Command{
+		Use:   "arm [CLASS|DEVICE]",
+		Short: "Let what is disarmed act again, after you have looked",
+		Long: `Arm lets a risk class (access, motion, ...) or a device act again; without a name,
+all. After a crash, and where nobody knows what came of something risky, the
+classes of agent: disarm: are disarmed until a person has looked and says this.
+
+It works where the executor's data folder can be written, whether or not the
+executor runs, and holds for the next plan. It asks you at a terminal, and a pipe is
+refused, unless the exchange has another confirm: (docs/safety.md). --reset is for a
+file of decisions that is damaged: it forgets them all, locks too.`,
+		Example: "  messkit arm motion\n  messkit arm vacuum",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reset {
+				return resetLocal(a, cmd, &o, args)
+			}
+			f, devices, err := o.atPlace.open(cmd)
+			if err != nil {
+				return err
+			}
+			return runArm(cmd.Context(), a, &o, f, devices, strings.Join(args, ""))
+		},
+	}
+	o.flags(c)
+	c.Flags().BoolVar(&reset, "reset", false, "forget all that was locked and disarmed")
+	return c
+}
+
+// runArm lets a class or a device act again; "" is everything.
+func runArm(ctx context.Context, a *output.Env, o *again, f admin.Folder, devices []string, what string) error {
+	act := func() error { return f.Arm() }
+	if what != "" {
+		class, err := daemon.ClassOrDevice(what, devices)
+		if err != nil {
+			return err
+		}
+		if act = func() error { return f.ArmDevice(what) }; class != "" {
+			act = func() error { return f.Arm(class) }
+		}
+	}
+	name := cmp.Or(what, "everything")
+	return letActAgain(ctx, a, o, "arm", what, "have you looked, and may it act again: "+name+"?", func() error { return a.Done("armed", name, act()) })
+}
+
+// letActAgain arms or unlocks (do), where a person stands behind it.
+func letActAgain(ctx context.Context, a *output.Env, o *again, do, what, question string, act func() error) error {
+	data, err := o.dataOf()
+	if err != nil {
+		return err
+	}
+	return runByPerson(ctx, a, o, data, question, act, func() error {
+		x, err := o.Client.Open()
+		if err != nil {
+			return err
+		}
+		return a.Done(do+"ed", cmp.Or(what, "everything"), x.ActAgain(ctx, o.code, do, what))
+	})
+}
+
+// resetLocal forgets everything, whatever state it is in. The page has no way to it, so a
+// terminal proves the person where the page would.
+func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) error {
+	if len(args) > 0 {
+		return output.Usagef(cmd, "--reset is for everything; leave %s out", args[0])
+	}
+	data, err := o.dataOf()
+	if err != nil {
+		return err
+	}
+	by, err := o.confirmBy(data)
+	if err != nil {
+		return err
+	}
+	if by != exchange.ConfirmScript {
+		if err := exchange.ConfirmTerminal.LetsActAgain(terminalProof(a)); err != nil {
+			return output.Hint(err, atATerminal)
+		}
+		if err := askSure(cmd.Context(), a, "have you looked, and is everything that was locked and disarmed forgotten?"); err != nil {
+			return err
+		}
+	}
+	return a.Done("armed, and nothing locked", data, admin.In(data).Reset())
+}
+
+func DisarmCommand(a *output.Env) *cobra.Command {
+	var o atPlace
+	c := &cobra.Command{
+		Use:   "disarm [CLASS|DEVICE]",
+		Short: "Keep a risk class or a device from acting until it is armed",
+		Long: `Disarm keeps a risk class or a device from acting until messkit arm; without a
+name, all risk classes. Switching off goes on.`,
+		Example: `  messkit disarm motion --why "children are here"`,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, devices, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			why := cmp.Or(o.why, "by hand")
+			if len(args) == 0 {
+				return a.Done("disarmed", "everything", f.Disarm(why, time.Now(), daemon.EveryClass...))
+			}
+			class, err := daemon.ClassOrDevice(args[0], devices)
+			switch {
+			case err != nil:
+				return err
+			case class != "":
+				return a.Done("disarmed", args[0], f.Disarm(why, time.Now(), class))
+			}
+			return a.Done("disarmed", args[0], f.DisarmDevice(args[0], why, time.Now()))
+		},
+	}
+	o.flags(c)
+	o.whyFlag(c)
+	return c
+}

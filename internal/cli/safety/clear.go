@@ -1,0 +1,104 @@
+package safety
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+func ClearCommand(a *output.Env) *cobra.Command {
+	var o again
+	var anyway bool
+	c := &cobra.Command{
+		Use:   "clear",
+		Short: "End a stop, at the place, after you have looked",
+		Long: `Clear lets an executor act again after a stop. Nothing that was stopped goes on by
+itself; the devices start as at the start of the program.
+
+It works through the executor's data folder, at a terminal of its machine, where it
+asks you. A pipe or a script ends no stop, unless the exchange has confirm: script;
+under confirm: page the page does it, in a browser on that machine, and under
+confirm: code this command with --code (docs/safety.md).
+
+A device that is not known to be safe is named, and nothing is cleared unless you
+say yes, or --anyway: after a clear it is not halted any more.`,
+		Example: "  messkit clear",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runClear(cmd.Context(), a, &o, anyway)
+		},
+	}
+	o.flags(c)
+	c.Flags().BoolVar(&anyway, "anyway", false, "clear though devices are not known to be safe")
+	return c
+}
+
+func runClear(ctx context.Context, a *output.Env, o *again, anyway bool) error {
+	data, err := o.dataOf()
+	if err != nil {
+		return err
+	}
+	dir, p := config.StopFolder(data), output.Printer{Out: a.Out}
+	if h, err := stop.Ask(dir); len(stop.Read(dir)) == 0 && (err != nil || len(h.Orders) == 0) {
+		return stop.ErrNotStopped
+	}
+	ask, coded, err := provePerson(a, o, data)
+	switch {
+	case err != nil:
+		return err
+	case coded:
+		return o.Unreachable(clearByCode(ctx, a, o, anyway))
+	}
+	if err := mayClear(ctx, a, dir, ask, anyway); err != nil {
+		return err
+	}
+	orders, err := daemon.ClearStop(dir, whoHere())
+	for _, one := range orders {
+		p.Printf("cleared: %s\n", output.Printable(one.String()))
+	}
+	return errors.Join(err, p.Err)
+}
+
+// clearByCode has the exchange end the stop of the executor in its program.
+func clearByCode(ctx context.Context, a *output.Env, o *again, anyway bool) error {
+	x, err := o.Client.Open()
+	if err != nil {
+		return err
+	}
+	cleared, err := x.Release(ctx, o.code, anyway)
+	p := output.Printer{Out: a.Out}
+	for _, one := range cleared {
+		p.Printf("cleared: %s\n", output.Printable(one))
+	}
+	return errors.Join(err, p.Err)
+}
+
+// mayClear names what a stop has not made safe, unless that does not matter, and asks
+// the person at the terminal.
+func mayClear(ctx context.Context, a *output.Env, dir string, ask, anyway bool) error {
+	question := "have you looked, and is the stop over?"
+	if !anyway {
+		unsafe := daemon.AwaitSafe(ctx, dir, daemon.ClearWithin)
+		if len(unsafe) > 0 && !a.HasTerminal() {
+			return output.Hint(daemon.NotSafe(unsafe), "look at them, switch them off by hand, and then: messkit clear --anyway")
+		}
+		if len(unsafe) > 0 {
+			p := output.Printer{Out: a.Out}
+			p.Printf("%s\n", daemon.NotSafe(unsafe))
+			if p.Err != nil {
+				return p.Err
+			}
+			ask, question = true, "clear all the same?"
+		}
+	}
+	if !ask {
+		return nil
+	}
+	return askSure(ctx, a, question)
+}

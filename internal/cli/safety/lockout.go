@@ -1,0 +1,140 @@
+package safety
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+)
+
+// atPlace are the flags of the commands that only a person at the place can
+// use: they write into the executor's data folder.
+type atPlace struct {
+	file string
+	data string
+	why  string
+}
+
+func (o *atPlace) flags(c *cobra.Command) {
+	c.Flags().StringVarP(&o.file, "config", "c", "", "configuration file of the executor")
+	c.Flags().StringVar(&o.data, "data", "", "its data folder (~/.mess)")
+}
+
+func (o *atPlace) whyFlag(c *cobra.Command) {
+	c.Flags().StringVar(&o.why, "why", "", "the reason, for whoever asks")
+}
+
+// maxWhy is how long a reason may be, in bytes. It is told to requesters.
+const maxWhy = 200
+
+// open finds the folder, and the devices that there are.
+func (o *atPlace) open(cmd *cobra.Command) (admin.Folder, []string, error) {
+	if len(o.why) > maxWhy {
+		return admin.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxWhy)
+	}
+	data, devices := config.DataDir(), []string(nil)
+	if o.file != "" {
+		c, err := daemon.LoadConfig(o.file, output.NoLog)
+		if err != nil {
+			return admin.Folder{}, nil, err
+		}
+		data, devices = c.Agent.Data, c.Opened.Names()
+	}
+	if o.data != "" {
+		data = o.data
+	}
+	f := admin.In(data)
+	if devices != nil {
+		return f, devices, nil
+	}
+	devices, err := f.Devices()
+	if err != nil {
+		return f, nil, output.Hint(err, "look at what was locked there, and then: messkit arm --reset forgets it all")
+	}
+	if len(devices) == 0 {
+		return f, nil, output.Hint(fmt.Errorf("%s: no executor has run there", data), "name its data folder with --data, or its configuration with --config")
+	}
+	return f, devices, nil
+}
+
+func LockCommand(a *output.Env) *cobra.Command {
+	var o atPlace
+	c := &cobra.Command{
+		Use:   "lock [DEVICE]",
+		Short: "Keep a device from acting, or show what is locked and disarmed",
+		Long: `Lock keeps a device from acting until messkit unlock, over restarts too. It works
+where the executor's data folder can be written, whether or not the executor
+runs, and holds for the next act. What only looks goes on.
+
+Without a device it shows what is locked and disarmed.`,
+		Example: `  messkit lock porch-light --why "the paint is wet"`,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, devices, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return showLocal(a, f)
+			}
+			if err := daemon.IsDevice(args[0], devices); err != nil {
+				return err
+			}
+			return a.Done("locked", args[0], f.Lock(args[0], o.why, time.Now()))
+		},
+	}
+	o.flags(c)
+	o.whyFlag(c)
+	return c
+}
+
+func UnlockCommand(a *output.Env) *cobra.Command {
+	var o again
+	c := &cobra.Command{
+		Use:   "unlock DEVICE",
+		Short: "Let a device act again that was locked with messkit lock",
+		Long: `Unlock lets a device act again that was locked with messkit lock. It asks you at a
+terminal, and a pipe is refused, unless the exchange has another confirm:
+(docs/safety.md).`,
+		Example: "  messkit unlock porch-light",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, devices, err := o.atPlace.open(cmd)
+			if err != nil {
+				return err
+			}
+			if _, locked := f.Local().Locked[args[0]]; !locked { // its device may be gone
+				if err := daemon.IsDevice(args[0], devices); err != nil {
+					return err
+				}
+				return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", args[0])
+			}
+			return letActAgain(cmd.Context(), a, &o, "unlock", args[0], "may it act again: "+output.Printable(args[0])+"?", func() error {
+				return a.Done("unlocked", args[0], f.Unlock(args[0]))
+			})
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// showLocal prints what is locked and disarmed.
+func showLocal(a *output.Env, f admin.Folder) error {
+	l := f.Local()
+	p := output.Printer{Out: a.Out}
+	waits := daemon.KeptLocally(l)
+	client.PrintKept(&p, waits)
+	for _, name := range output.SortedKeys(l.Armed) {
+		p.Printf("%-9s %s\n", "armed", name)
+	}
+	if len(waits) == 0 {
+		p.Printf("nothing is locked or disarmed\n")
+	}
+	return p.Err
+}

@@ -1,0 +1,133 @@
+package safety
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/peer"
+)
+
+// again are the flags of the commands that let something act again: they want the
+// same person as a confirmation of a plan with risk.
+type again struct {
+	atPlace
+	client.Client
+	code string
+}
+
+func (o *again) flags(c *cobra.Command) {
+	o.atPlace.flags(c)
+	o.Client.Flags(c)
+	c.Flags().StringVar(&o.code, "code", "", "the code that the page shows, where the exchange has confirm: code")
+}
+
+// confirmBy is how a person proves to be one, as the last run with this data folder
+// has noted, or as the configuration says.
+func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
+	if by := exchange.ConfirmBy(admin.In(data).Noted(admin.Confirm)); by != "" {
+		return by, nil
+	}
+	if o.file == "" {
+		return exchange.ConfirmTerminal, nil
+	}
+	c, err := daemon.LoadConfig(o.file, output.NoLog)
+	if err != nil {
+		return "", err
+	}
+	return daemon.ConfirmBy(c), nil
+}
+
+// provePerson finds out whether a person stands behind a command, as the executor of a
+// data folder wants it. With ask the command asks her. With coded the exchange decides,
+// by her code.
+func provePerson(a *output.Env, o *again, data string) (ask, coded bool, err error) {
+	by, err := o.confirmBy(data)
+	if err != nil {
+		return false, false, err
+	}
+	if by == exchange.ConfirmCode && o.code != "" {
+		return false, true, nil
+	}
+	err = by.LetsActAgain(terminalProof(a))
+	const link = "messkit console at a terminal of the exchange's machine shows a link to the page, for a browser on that machine"
+	switch {
+	case err == nil:
+		return by != exchange.ConfirmScript, false, nil
+	case by == exchange.ConfirmPage:
+		return false, false, output.Hint(err, link)
+	case by == exchange.ConfirmCode:
+		return false, false, output.Hint(err, "--code CODE sends it; %s", link)
+	}
+	return false, false, output.Hint(err, atATerminal+"; %s", link)
+}
+
+const atATerminal = "type the command at a terminal of this machine, without a pipe"
+
+// terminalProof returns what proves that a person types this command at a terminal.
+func terminalProof(a *output.Env) exchange.Proof {
+	if a.HasTerminal() && peer.Typed() == nil {
+		return exchange.AtTerminal
+	}
+	return exchange.ByKey
+}
+
+// runByPerson lets something act, where a person stands behind it: with act, or with
+// coded where she has a code.
+func runByPerson(ctx context.Context, a *output.Env, o *again, data, question string, act, coded func() error) error {
+	ask, byCode, err := provePerson(a, o, data)
+	switch {
+	case err != nil:
+		return err
+	case byCode:
+		return o.Unreachable(coded())
+	case ask:
+		if err := askSure(ctx, a, question); err != nil {
+			return err
+		}
+	}
+	return act()
+}
+
+// askSure asks the person at the terminal; everything but a yes is errQuiet.
+func askSure(ctx context.Context, a *output.Env, question string) error {
+	p, r := output.Printer{Out: a.Out}, bufio.NewReader(a.In)
+	for p.Err == nil {
+		p.Printf("%s [y/N] ", question)
+		line, err := client.ReadLine(ctx, r)
+		yes, known := client.YesOrNo(strings.TrimSpace(line))
+		switch {
+		case err != nil: // who leaves has not said yes
+			p.Printf("\nnothing was changed\n")
+			return errors.Join(p.Err, output.ErrQuiet)
+		case known && !yes:
+			p.Printf("nothing was changed\n")
+			return errors.Join(p.Err, output.ErrQuiet)
+		case known:
+			return p.Err
+		}
+	}
+	return p.Err
+}
+
+// dataOf is the data folder that the flags of such a command mean.
+func (o *atPlace) dataOf() (string, error) {
+	if o.data != "" || o.file == "" {
+		return cmp.Or(o.data, config.DataDir()), nil
+	}
+	c, err := daemon.LoadConfig(o.file, output.NoLog)
+	if err != nil {
+		return "", output.Hint(err, "name the executor's data folder instead: --data FOLDER")
+	}
+	return c.Agent.Data, nil
+}

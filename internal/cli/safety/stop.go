@@ -1,0 +1,228 @@
+// Package safety has the commands that stop, lock out, disarm and release: stop, clear,
+// lock, unlock, arm and disarm.
+package safety
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+// stopDir is the folder of the stop that the flags mean.
+func (o *atPlace) stopDir() (string, error) {
+	data, err := o.dataOf()
+	return config.StopFolder(data), err
+}
+
+// ReportWithin is how long a stop is waited for before it is said how far it has
+// come: a driver on the network may take its time.
+const ReportWithin = 3 * time.Second
+
+func StopCommand(a *output.Env) *cobra.Command {
+	var o atPlace
+	var k client.Client
+	var all, show, asJSON bool
+	c := &cobra.Command{
+		Use:   "stop",
+		Short: "Stop everything that an executor does, until messkit clear",
+		Long: `Stop takes every device of this machine's executor to its safe state, ends what
+is under way, and lets nothing pass until messkit clear, over restarts and power
+cuts too. It works through the executor's data folder, whether or not the
+executor runs or reaches its exchange.
+
+With --show it stops nothing, and tells whether it is stopped, why, and what each
+device did. With --all it goes to the exchange instead, which passes it on to every executor;
+those that are away get it when they come back. Each has to be cleared at its
+own place.
+
+A stop in software is not a safety function (ISO 13850, IEC 61508): what can hurt
+somebody needs a switch that works without messkit.`,
+		Example: "  messkit stop --why \"the cat is on the vacuum\"\n  messkit stop --show\n  messkit stop --all",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case all && show || asJSON && !show:
+				return output.Usagef(cmd, "--show tells of this machine, --json is for it")
+			case show:
+				return showStop(a, &o, asJSON)
+			case all:
+				return stopAll(cmd.Context(), a, &k, o.why)
+			}
+			return stopHere(cmd.Context(), a, &o)
+		},
+	}
+	o.flags(c)
+	o.whyFlag(c)
+	k.Flags(c)
+	c.Flags().BoolVar(&all, "all", false, "stop every executor of the exchange")
+	c.Flags().BoolVar(&show, "show", false, "stop nothing; show the stop and what the devices did")
+	c.Flags().BoolVar(&asJSON, "json", false, "with --show: print JSON")
+	return c
+}
+
+// stopHere stops the executor of a data folder, and tells what its devices do.
+func stopHere(ctx context.Context, a *output.Env, o *atPlace) error {
+	dir, err := o.stopDir()
+	if err != nil {
+		return err
+	}
+	order := stop.Order{ID: rand.Text(), Why: o.why, By: whoHere(), At: time.Now()}
+	if err := stop.Latch(dir, order); err != nil {
+		return stopUnwritten(ctx, a, dir, order, err)
+	}
+	r, err := awaitReport(ctx, dir, order.ID)
+	if err != nil {
+		return err
+	}
+	p := output.Printer{Out: a.Out}
+	if len(r.Orders) == 0 {
+		p.Printf("latched for the next start; no executor has answered within %v: none runs with %s, or it hangs\n", ReportWithin, filepath.Dir(dir))
+		return errors.Join(p.Err, output.ErrQuiet)
+	}
+	p.Printf("stopped; messkit clear ends it\n")
+	return printDevices(&p, r.Devices)
+}
+
+// stopUnwritten stops the executor that runs with a folder that does not take the
+// order.
+func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Order, why error) error {
+	h, err := stop.Tell(dir, order)
+	if err != nil {
+		return output.Hint(why, "nothing is stopped by this, and no executor runs there; is the folder right (--data), and may you write there?")
+	}
+	ctx, cancel := context.WithTimeout(ctx, ReportWithin)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for err == nil && ctx.Err() == nil && slices.ContainsFunc(h.Devices, func(d stop.Device) bool { return d.State == string(gate.Pending) }) {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			h, err = stop.Ask(dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p := output.Printer{Out: a.Out}
+	p.Printf("stopped until messkit clear, or until the program ends: it cannot be written down (%s)\n", output.Printable(why.Error()))
+	return printDevices(&p, h.Devices)
+}
+
+// whoHere is whoever has typed the command.
+func whoHere() string {
+	u, err := user.Current()
+	if err != nil {
+		return "somebody at the place"
+	}
+	return u.Username + " at the place"
+}
+
+// awaitReport waits until every driver has answered to an order, or for as long
+// as a person should wait. A report without orders is none.
+func awaitReport(ctx context.Context, dir, order string) (stop.Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, ReportWithin)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		r, err := stop.ReadReport(dir)
+		if err == nil && r.Settled(order) {
+			return r, nil
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-ctx.Done():
+		}
+		if err != nil || !r.Answers(order) {
+			r = stop.Report{}
+		}
+		return r, nil
+	}
+}
+
+// printDevices prints a report; what is not safe is a failure.
+func printDevices(p *output.Printer, devices []stop.Device) error {
+	var failed bool
+	for _, d := range devices {
+		how := d.Evidence
+		if d.State != string(gate.Reached) {
+			failed, how = true, ""
+		}
+		line := fmt.Sprintf("  %-20s %-8s %-13s %5d ms", d.Device, d.State, how, d.TookMS)
+		if d.Err != "" {
+			line += "  " + output.Printable(d.Err)
+		}
+		p.Printf("%s\n", line)
+	}
+	if p.Err == nil && failed {
+		return output.ErrQuiet
+	}
+	return p.Err
+}
+
+// stopStatus is what stop --show says, for scripts.
+type stopStatus struct {
+	Stopped []stop.Order  `json:"stopped"`           // empty: it is not
+	Unsaved []stop.Order  `json:"unsaved,omitempty"` // those of them that the program that runs could not write down
+	Devices []stop.Device `json:"devices"`           // of the last stop
+}
+
+// showStop tells whether the executor of a data folder is stopped.
+func showStop(a *output.Env, o *atPlace, asJSON bool) error {
+	dir, err := o.stopDir()
+	if err != nil {
+		return err
+	}
+	s := stopStatus{Stopped: stop.Read(dir)}
+	h, unasked := stop.Ask(dir)
+	r, err := stop.ReadReport(dir)
+	if s.Devices = r.Devices; unasked == nil { // who runs knows what the folder does not
+		s.Unsaved, s.Devices, err = h.Unsaved, h.Devices, nil
+		for _, o := range h.Orders {
+			if !slices.ContainsFunc(s.Stopped, func(on stop.Order) bool { return on.ID == o.ID }) {
+				s.Stopped = append(s.Stopped, o)
+			}
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if asJSON {
+		return a.JSON(s)
+	}
+	return printStop(a, s)
+}
+
+func printStop(a *output.Env, s stopStatus) error {
+	p := output.Printer{Out: a.Out}
+	if len(s.Stopped) == 0 {
+		p.Printf("not stopped\n")
+		return p.Err
+	}
+	for _, o := range s.Stopped {
+		p.Printf("stopped: %s\n", output.Printable(o.String()))
+	}
+	for _, o := range s.Unsaved {
+		p.Printf("not written down, and gone when the program ends: %s\n", output.Printable(o.String()))
+	}
+	if err := printDevices(&p, s.Devices); !errors.Is(err, output.ErrQuiet) {
+		return err
+	}
+	return nil // that it is told is what was asked for
+}

@@ -1,0 +1,102 @@
+package safety
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/mess"
+)
+
+// stopAll stops every executor of an exchange, and tells who has confirmed it.
+func stopAll(ctx context.Context, a *output.Env, k *client.Client, why string) error {
+	x, err := k.Open()
+	if err != nil {
+		return err
+	}
+	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Why: why}}}})
+	if err != nil {
+		return k.Unreachable(err)
+	}
+	s, ok := stopTaken(answer)
+	if !ok {
+		return errors.New("the exchange does not know how to stop; messkit stop works at each executor's own place")
+	}
+	who, err := awaitConfirmed(ctx, x, s.ID)
+	if err != nil {
+		return k.Unreachable(err)
+	}
+	return printStopped(a, who, s)
+}
+
+// stopTaken is the stop as the exchange has taken it.
+func stopTaken(answer mess.Message) (mess.Stop, bool) {
+	for _, item := range answer.Items {
+		if ack, ok := item.(*mess.Ack); ok && len(ack.Stops) > 0 {
+			return ack.Stops[0], true
+		}
+	}
+	return mess.Stop{}, false
+}
+
+// awaitConfirmed waits until all have confirmed a stop and their drivers have
+// answered, or for as long as a person should wait.
+func awaitConfirmed(ctx context.Context, x *remote.Client, id string) ([]remote.Executor, error) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(ReportWithin); ; {
+		who, err := x.Executors(ctx)
+		open := slices.ContainsFunc(who, func(e remote.Executor) bool { return awaits(e, id) || halts(e) })
+		if err != nil || !open || time.Now().After(end) {
+			return who, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return who, nil
+		}
+	}
+}
+
+// awaits reports whether an executor has not confirmed a stop.
+func awaits(e remote.Executor, id string) bool {
+	return slices.ContainsFunc(e.Stopping, func(s mess.Stop) bool { return s.ID == id })
+}
+
+// halts reports whether an executor has stopped, and a driver of it has yet to say
+// how its device stands.
+func halts(e remote.Executor) bool {
+	return e.Stopped != nil && slices.ContainsFunc(e.Stopped.Devices, func(d mess.SafeDevice) bool { return d.State == string(gate.Pending) })
+}
+
+// printStopped tells of each executor whether it has stopped; one that has not
+// is a failure.
+func printStopped(a *output.Env, who []remote.Executor, s mess.Stop) error {
+	p := output.Printer{Out: a.Out}
+	var failed bool
+	if s.Ending > 0 {
+		p.Printf("%s that waited: still ending; none of them can begin\n", output.Count(int(s.Ending), "request"))
+	}
+	for _, e := range who {
+		switch {
+		case !slices.Contains(s.Executors, e.ID):
+		case awaits(e, s.ID):
+			failed = true
+			p.Printf("%s: has not confirmed it; it stops when it hears of it\n", output.Printable(e.ID))
+		case e.Stopped == nil:
+			p.Printf("%s: has confirmed it, and was cleared\n", output.Printable(e.ID))
+		default:
+			failed = failed || output.CountSafe(*e.Stopped) < len(e.Stopped.Devices)
+			p.Printf("%s: stopped; %s\n", output.Printable(e.ID), output.SafeDevices(*e.Stopped))
+		}
+	}
+	if p.Err == nil && failed {
+		return output.ErrQuiet
+	}
+	return p.Err
+}

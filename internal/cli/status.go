@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/agent/journal"
+	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/doctor"
+	clijournal "github.com/messkit/messkit/internal/cli/journal"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/mess"
+)
+
+// printMail prints how the Agent Mail door stands.
+func printMail(p *output.Printer, r *maildoor.Report) {
+	if r == nil {
+		return
+	}
+	m := r.Mailbox
+	switch {
+	case m.Err != "":
+		p.Printf("mail      NOT REACHED: %s\n", output.Printable(m.Err))
+	case m.Name != "":
+		p.Printf("mail      %s at its server; %s here, %s with others, %s to send\n", output.Printable(m.Name), output.Count(m.Tasks, "task"), output.Count(m.Given, "task"), output.Count(m.Waiting, "message"))
+	default:
+		p.Printf("mail      over HTTP; %s here\n", output.Count(m.Tasks, "task"))
+	}
+	for _, z := range r.Zones {
+		p.Printf("reserved  %s  by %s until %s\n", output.Printable(strings.Join(z.Devices, ", ")), output.Printable(z.By), z.Until.Local().Format(time.DateTime))
+	}
+	if n := len(r.Refused); n > 0 {
+		p.Printf("refused   %s; the last of %s: %s\n", output.Count(n, "message"), output.Printable(r.Refused[n-1].From), output.Printable(r.Refused[n-1].Details))
+	}
+}
+
+func statusCommand(a *output.Env) *cobra.Command {
+	var k client.Client
+	var file string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show how the running exchange and its executors stand",
+		Long: `Show how the running exchange and its executors stand: how long they run, whether
+anything is stopped or disarmed, what is open, and what is written to the disk.
+With the configuration of a board that connects to an exchange elsewhere, it is
+that board's journal, as it lies on its disk.`,
+		Example: "  messkit status\n  messkit status --config kitchen.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if file != "" {
+				cfg, err := daemon.LoadConfig(file, output.NoLog)
+				if err != nil {
+					return err
+				}
+				if cfg.Connect != nil {
+					return runNodeStatus(c.Context(), a, cfg, asJSON)
+				}
+			}
+			return runStatus(c.Context(), a, &k, asJSON)
+		},
+	}
+	k.Flags(c)
+	c.Flags().StringVarP(&file, "config", "c", "", "configuration file")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool) error {
+	x, err := k.Open()
+	if err != nil {
+		return err
+	}
+	var s daemon.Status
+	if err := x.Status(ctx, &s); err != nil {
+		return k.Unreachable(err)
+	}
+	if s.Executors, err = x.Executors(ctx); err != nil {
+		return k.Unreachable(err)
+	}
+	if asJSON {
+		return a.JSON(s)
+	}
+	p := output.Printer{Out: a.Out}
+	p.Printf("exchange %s  version %s, up %s\n", output.Printable(s.Exchange), output.Printable(s.Version), output.UpTime(s.UptimeS))
+	p.Printf("threads   %s\n", unfinished(s.Threads))
+	p.Printf("log       %s; %s free\n", s.Log, output.Bytes(s.DiskFree))
+	p.Printf("files     %s\n", s.Files)
+	p.Printf("folders   %s\n", s.Folders)
+	for _, d := range s.Damaged {
+		p.Printf("DAMAGED   %s\n", output.Printable(d))
+	}
+	if says := s.Confirm.Warning(); says != "" {
+		p.Printf("WARNING   %s\n", says)
+	}
+	for _, u := range s.Limits {
+		if f, quiet := doctor.CheckLimit(u, time.Now()); !quiet {
+			p.Printf("LIMIT     %s\n", output.Printable(f.Says))
+		}
+	}
+	for _, e := range s.Executors {
+		p.Printf("executor  %s  %s\n", output.Printable(e.ID), output.ExecutorState(e))
+		if s.Executor != nil && e.ID == s.Executor.ID { // its devices are below
+			continue
+		}
+		for _, f := range e.Failing {
+			p.Printf("device    %s of %s failed %s: %s\n", output.Printable(f.Device), output.Printable(e.ID), f.At.Local().Format(time.DateTime), output.Printable(f.Why))
+		}
+	}
+	printMail(&p, s.Mail)
+	printExecutor(&p, s.Executor)
+	return p.Err
+}
+
+// printExecutor prints the one in the same process.
+func printExecutor(p *output.Printer, s *daemon.ExecutorStatus) {
+	if s == nil {
+		return
+	}
+	if s.Stopped != "" {
+		p.Printf("STOPPED   %s\n", output.Printable(s.Stopped))
+	}
+	if s.Disarmed != "" {
+		p.Printf("DISARMED  %s\n", output.Printable(s.Disarmed))
+	}
+	client.PrintKept(p, s.Waits)
+	p.Printf("journal   %s; %s under way, %s to send\n", s.Journal, output.Count(s.Working, "thread"), output.Count(s.Waiting, "report"))
+	printLeftOut(p, s.LeftOut)
+	for _, d := range s.Devices {
+		state := map[bool]string{true: "ready", false: "not started"}[d.Started]
+		if d.Task != "" {
+			state = "at " + d.Task
+		}
+		if d.Failed.Why != "" {
+			state += fmt.Sprintf(", failed %s: %s", d.Failed.At.Local().Format(time.DateTime), d.Failed.Why)
+		}
+		p.Printf("device    %s  %s\n", output.Printable(d.Name), output.Printable(state))
+	}
+}
+
+// printLeftOut prints one line for all files of words, or their folder, that cannot be used.
+func printLeftOut(p *output.Printer, list []string) {
+	if len(list) > 0 {
+		p.Printf("words     %d left out (messkit check lists each); %s\n", len(list), output.Printable(list[0]))
+	}
+}
+
+// unfinished is "none open", or how many in which status.
+func unfinished(threads map[mess.Code]int) string {
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(threads)) {
+		parts = append(parts, fmt.Sprintf("%d %s", threads[code], output.InWords(code)))
+	}
+	if len(parts) == 0 {
+		return "none open"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nodeStatus is a board whose exchange is elsewhere, by what lies on its disk.
+type nodeStatus struct {
+	Executor string         `json:"executor"`
+	Exchange string         `json:"exchange"` // its address
+	Reached  bool           `json:"reached"`
+	Journal  map[string]int `json:"journal"` // threads by state
+	Mistakes int            `json:"mistakes"`
+	LeftOut  []string       `json:"left_out,omitempty"` // files of words that cannot be used, and why
+}
+
+// runNodeStatus shows a board whose exchange is elsewhere.
+func runNodeStatus(ctx context.Context, a *output.Env, c *config.Config, asJSON bool) error {
+	_, unreached := c.Connect.Reach(ctx, c.Agent.ID)
+	b := nodeStatus{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}, LeftOut: daemon.UnusedWords(c.Opened.LeftOut)}
+	o := clijournal.OnJournal{Data: c.Agent.Data}
+	_, r, err := o.Read()
+	if err != nil {
+		return err
+	}
+	b.Mistakes = len(r.Mistakes)
+	for _, e := range r.Entries() {
+		b.Journal[e.State]++
+	}
+	if asJSON {
+		return a.JSON(b)
+	}
+	p := output.Printer{Out: a.Out}
+	p.Printf("executor  %s for the exchange at %s, which is %s\n", b.Executor, b.Exchange, map[bool]string{true: "there", false: "not reached"}[b.Reached])
+	p.Printf("journal   %d to be settled, %d to be reported, %d reported; %s\n",
+		b.Journal[journal.StateIntent], b.Journal[journal.StateDone], b.Journal[journal.StateReported], output.Count(b.Mistakes, "mistake"))
+	printLeftOut(&p, b.LeftOut)
+	return p.Err
+}

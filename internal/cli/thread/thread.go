@@ -1,0 +1,169 @@
+// Package thread has the commands for threads in the data folder: list, show, check,
+// verify, export, import and archive.
+package thread
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/client"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+func ThreadCommand(a *output.Env) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "thread COMMAND",
+		Short: "Read, check, archive and move threads as they lie on the disk",
+		Long: `Read, check, archive and move threads as they lie on the disk, without an
+exchange. A thread is named by its ref in the data folder, or by a path: of its
+folder, of a v1 file, or of an archive.`,
+		Example: `  messkit thread show 2026-11-21-003
+  messkit thread check ~/backup/mess`,
+		Args: cobra.NoArgs,
+	}
+	c.AddCommand(threadListCommand(a), threadShowCommand(a), threadCheckCommand(a), threadArchiveCommand(a, "archive [REF...]"), threadExportCommand(a), threadImportCommand(a), threadVerifyCommand(a), threadKeyCommand(a))
+	return c
+}
+
+// OnDisk is a thread that was found on the disk.
+type OnDisk struct {
+	messeaf.Place
+	Fsys fs.FS
+	In   string // path of the folder or archive
+}
+
+// name is where the thread is, for people.
+func (t OnDisk) name() string { return filepath.Join(t.In, t.Path) }
+
+// ThreadsIn lists the threads of a folder, of an archive, or of one file.
+func ThreadsIn(name string) ([]OnDisk, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	var fsys fs.FS
+	switch {
+	case info.IsDir():
+		fsys = files.Dir(name)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: is neither a folder nor a regular file", name)
+	case strings.HasSuffix(name, ".zip"):
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if fsys, err = messeaf.OpenArchive(bytes.NewReader(data), int64(len(data))); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	default:
+		t, err := oneFile(name)
+		return []OnDisk{t}, err
+	}
+	places, err := messeaf.List(fsys)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]OnDisk, len(places))
+	for i, p := range places {
+		all[i] = OnDisk{p, fsys, name}
+	}
+	return all, nil
+}
+
+// oneFile is the thread in a v1 file. A link is followed to a file of the same
+// name, as the flat alternative of MESSE-AF has it, and to no other.
+func oneFile(name string) (OnDisk, error) {
+	to, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return OnDisk{}, err
+	}
+	base := filepath.Base(name)
+	if filepath.Base(to) != base {
+		return OnDisk{}, fmt.Errorf("%s: is a symbolic link to %s, which is called otherwise; write the path of that", name, to)
+	}
+	ref := strings.TrimSuffix(strings.TrimSuffix(base, messeaf.Ext), messeaf.ShortExt)
+	return OnDisk{messeaf.Place{Ref: ref, Path: base, Flat: true}, files.Dir(filepath.Dir(to)), filepath.Dir(to)}, nil
+}
+
+// notThere says what helps where a folder or file of threads is not there.
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return output.Hint(err, "write where the threads are: a folder, an archive, or --data and a ref")
+	}
+	return err
+}
+
+// findThread finds one thread by its ref in the data folder or its archive, or
+// by a path.
+func findThread(data, arg string) (OnDisk, error) {
+	if messeaf.ValidRef(arg) {
+		all, err := ThreadsIn(data)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return OnDisk{}, err
+		}
+		switch t, err := onlyOne(arg, all); {
+		case err != nil:
+			return OnDisk{}, err
+		case t != nil:
+			return *t, nil
+		}
+		if all, err := ThreadsIn(filepath.Join(data, filepath.FromSlash(files.ArchiveName(arg)))); err == nil && len(all) == 1 {
+			return all[0], nil
+		}
+	}
+	all, err := ThreadsIn(arg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return OnDisk{}, output.Hint(fmt.Errorf("%s: there is no such thread in %s", arg, data), "messkit thread list shows what is there; --data names another folder")
+	case err != nil:
+		return OnDisk{}, err
+	case len(all) != 1:
+		return OnDisk{}, output.Hint(fmt.Errorf("%s: there are %d threads in it", arg, len(all)), "messkit thread list %s shows them", arg)
+	}
+	return all[0], nil
+}
+
+// onlyOne is the thread whose ref is arg or begins with it, nil if there is none.
+func onlyOne(arg string, all []OnDisk) (*OnDisk, error) {
+	refs, at := make([]string, len(all)), map[string]*OnDisk{}
+	for i, t := range all {
+		refs[i], at[t.Ref] = t.Ref, &all[i]
+	}
+	switch found := client.Begun(arg, refs); len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return at[found[0]], nil
+	default:
+		return nil, client.SeveralBegin(arg, found, nil)
+	}
+}
+
+// WhereItIs has a thread read, anew where that has moved to another folder
+// meanwhile: its state is the folder that it is in.
+func WhereItIs[T any](data, arg string, read func(OnDisk) (T, error)) (T, error) {
+	for again := 10; ; again-- {
+		var v T
+		t, err := findThread(data, arg)
+		if err != nil {
+			return v, err
+		}
+		if v, err = read(t); !errors.Is(err, fs.ErrNotExist) || again == 0 {
+			return v, err
+		}
+	}
+}
+
+func dataFlag(c *cobra.Command, data *string) {
+	c.Flags().StringVar(data, "data", config.DataDir(), "folder of the threads")
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// plainArgs has every command say in words which of its arguments is missing, or which
+// is one too many.
+func plainArgs(parent *cobra.Command) {
+	for _, c := range parent.Commands() {
+		plainArgs(c)
+		check := c.Args
+		if check == nil {
+			continue
+		}
+		c.Args = func(c *cobra.Command, args []string) error {
+			err := check(c, args)
+			if err == nil {
+				return nil
+			}
+			return countWrong(c, args, err)
+		}
+	}
+}
+
+// noSuch refuses what a group of commands does not have, for which there would be help
+// alone otherwise, as if nothing was wrong.
+func noSuch(root *cobra.Command, args []string) (*cobra.Command, error) {
+	c, args, err := root.Find(args)
+	if err != nil || c == root || c.Runnable() || len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return c, nil // who executes it finds what is wrong
+	}
+	var there []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			there = append(there, sub.Name())
+		}
+	}
+	return c, fmt.Errorf("unknown command %q for %q; write one of: %s", args[0], c.CommandPath(), strings.Join(there, ", "))
+}
+
+// countWrong tells what is wrong with how many arguments there are, by the usage line.
+func countWrong(c *cobra.Command, args []string, err error) error {
+	_, line, _ := strings.Cut(c.Use, " ")
+	takes := places(line)
+	least := 0
+	for _, p := range takes {
+		if !strings.HasPrefix(p, "[") {
+			least++
+		}
+	}
+	switch {
+	case len(args) < least:
+		return fmt.Errorf("%s is missing", strings.Trim(strings.TrimSuffix(takes[len(args)], "..."), `"`))
+	case len(takes) == 0 && len(args) > 0:
+		return fmt.Errorf("%q is too much: %s takes flags alone", args[0], c.CommandPath())
+	case len(args) > len(takes) && !strings.HasSuffix(line, "..."):
+		return fmt.Errorf("%q is too much; words that belong together stand in quotes", args[len(takes)])
+	}
+	return err // it is about what they are
+}
+
+// places are the arguments of a usage line, which may be of several words.
+func places(line string) (list []string) {
+	depth := 0
+	for _, word := range strings.Fields(line) {
+		if depth > 0 {
+			list[len(list)-1] += " " + word
+		} else {
+			list = append(list, word)
+		}
+		depth += strings.Count(word, "[") - strings.Count(word, "]")
+	}
+	return list
+}

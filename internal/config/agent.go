@@ -1,0 +1,172 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/clock"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/mess"
+)
+
+// Agent is who the executor is, and what it may.
+type Agent struct {
+	ID            string                             `yaml:"id"`
+	Name          string                             `yaml:"name"`
+	Availability  mess.Availability                  `yaml:"availability"`
+	Schedule      string                             `yaml:"schedule"`
+	Data          string                             `yaml:"data"`           // folder of the journal
+	Confirm       map[capabilities.Risk]gate.Confirm `yaml:"confirm"`        // who must say yes, by risk
+	ConfirmWithin time.Duration                      `yaml:"confirm_within"` // how long a yes is waited for; then nothing is done
+	MaxActs       gate.MaxActs                       `yaml:"max_acts"`
+	Disarm        []capabilities.Risk                `yaml:"disarm"` // classes that a person must arm after an end without order
+	Clock         string                             `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
+	DryRun        bool                               `yaml:"dry_run"`
+	Words         string                             `yaml:"words"`     // folder of words and capabilities of one's own
+	Facts         []string                           `yaml:"facts"`     // capabilities that are so of the place
+	MaxSteps      int                                `yaml:"max_steps"` // of one request, without a question
+	Watch         agent.Watches                      `yaml:"watch"`     // what waits for something to happen
+	Position      *position                          `yaml:"position"`  // where the home is, for daylight
+	StopLine      stop.LineConfig                    `yaml:"stop_line"` // an input that stops everything
+	Limits        gate.Device                        `yaml:"limits"`    // of devices that have none of their own
+}
+
+func DefaultAgent() Agent {
+	return Agent{
+		ID: hostID(), Data: DataDir(), Limits: gate.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
+		MaxActs: gate.MaxActs{Requester: gate.Rate{N: 120, Per: time.Hour}, All: gate.Rate{N: 600, Per: time.Hour}},
+		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 12, Watch: agent.DefaultWatches(),
+		StopLine: stop.DefaultLineConfig(),
+	}
+}
+
+var notInID = regexp.MustCompile(`[^A-Za-z0-9-]+`)
+
+// hostID names the executor after the machine.
+func hostID() string {
+	name, err := os.Hostname()
+	if name = strings.Trim(notInID.ReplaceAllString(name, "-"), "-"); err != nil || name == "" || taken(name) {
+		return "messkit"
+	}
+	return strings.ToLower(name)
+}
+
+// taken reports whether an id is one of the exchange's own.
+func taken(id string) bool {
+	return strings.EqualFold(id, exchange.Self) || strings.EqualFold(id, keys.OperatorID)
+}
+
+func (c Agent) Validate() error {
+	var errs []error
+	if !mess.ValidID(c.ID) {
+		errs = append(errs, fmt.Errorf("id: %q cannot name an executor; use letters, digits and . _ : @ -", c.ID))
+	}
+	if taken(c.ID) {
+		errs = append(errs, fmt.Errorf("id: %q is taken by the exchange itself; choose another", c.ID))
+	}
+	switch c.Availability {
+	case "", mess.Always, mess.OnDemand:
+	case mess.Schedule:
+		if c.Schedule == "" {
+			errs = append(errs, errors.New("schedule: is missing; write a cron expression such as 0 8-22 * * *"))
+		} else if err := routing.CheckSchedule(c.Schedule); err != nil {
+			errs = append(errs, fmt.Errorf("schedule: %w", err))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("availability: %q is unknown; write always, schedule or on_demand", c.Availability))
+	}
+	if c.Data == "" {
+		errs = append(errs, errors.New("data: is empty; write the folder for the journal"))
+	}
+	for _, class := range c.Disarm {
+		if !class.Known() {
+			errs = append(errs, fmt.Errorf("disarm: %q is no risk class; write observe, comfort, appliance, access, motion or irreversible", class))
+		}
+	}
+	if c.Clock != clockAuto && c.Clock != clockTrusted {
+		errs = append(errs, fmt.Errorf("clock: %q is unknown; write %s or %s", c.Clock, clockAuto, clockTrusted))
+	}
+	for _, id := range c.Facts {
+		if !mess.ValidID(id) {
+			errs = append(errs, fmt.Errorf("facts: %q cannot name a capability; use letters, digits and . _ : @ -", id))
+		}
+	}
+	switch {
+	case c.MaxSteps < 1:
+		errs = append(errs, fmt.Errorf("max_steps: %d is too few; write 1 or more", c.MaxSteps))
+	case c.MaxSteps > 1000:
+		errs = append(errs, fmt.Errorf("max_steps: %d is too many; write 1000 or less", c.MaxSteps))
+	}
+	switch {
+	case c.ConfirmWithin < time.Second:
+		errs = append(errs, fmt.Errorf("confirm_within: %v is too short for an answer; write 1s or more", c.ConfirmWithin))
+	case c.ConfirmWithin > week:
+		errs = append(errs, fmt.Errorf("confirm_within: %v is too long; write %v or less", c.ConfirmWithin, week))
+	}
+	for name, set := range map[string]bool{"requires": len(c.Limits.Requires) > 0, "interlock": len(c.Limits.Interlock) > 0} {
+		if set {
+			errs = append(errs, fmt.Errorf("limits: %s is for a device; write it there", name))
+		}
+	}
+	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm}.Validate())...)
+}
+
+// week is the longest that an executor waits for anything.
+const week = 7 * 24 * time.Hour
+
+// position is a point on the earth.
+type position struct {
+	Lat float64 `yaml:"lat"` // degrees north
+	Lng float64 `yaml:"lng"` // degrees east
+}
+
+// Validate tells what cannot be.
+func (p position) Validate() error {
+	if !(capabilities.Position{Lat: p.Lat, Lng: p.Lng}).Known() {
+		return fmt.Errorf("lat: %v, %v is not on the earth; write degrees north (-90 to 90) and east (-180 to 180)", p.Lat, p.Lng)
+	}
+	return nil
+}
+
+// Catalogue is what can be asked for here, with the words of one's own, and which of
+// their files cannot be used, or the whole folder.
+func (c Agent) Catalogue() (*catalog.Catalog, []catalog.LeftOut) {
+	if c.Words == "" {
+		return catalog.Default(), nil
+	}
+	dir := c.Words
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) == 0 {
+		err = errors.New("it is empty; put YAML files there, or take agent: words: away")
+	}
+	if err != nil { // what a person has put there may not be mounted yet
+		return catalog.WithoutWords(dir, err)
+	}
+	return catalog.LoadWords(catalog.Named(os.DirFS(dir), filepath.ToSlash(dir)))
+}
+
+// Values of clock.
+const (
+	clockAuto    = "auto"
+	clockTrusted = "trusted"
+)
+
+// Unset is why the clock is not known to be set, nil if it is.
+func (c Agent) Unset() error {
+	if c.Clock == clockTrusted {
+		return nil
+	}
+	return clock.Here().Unset()
+}

@@ -1,0 +1,17 @@
+package config
+
+import (
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// unsaid tells of what opens and closes, and of which nobody has said what it is: it is
+// taken for a door. That is no mistake: check tells it, and goes on.
+func (h *DeviceSet) unsaid(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
+	for _, d := range h.Devices {
+		if _, opens := d.Dev.(drivers.Opener); opens && d.Class == "" && d.Risk == "" && d.EffectiveClass() == "door" {
+			notes = append(notes, nodes[d.Name].Problem("", "nothing says what it opens, so it is taken for a door, and a person is asked first; write class: blind, garage-door, gate, window, valve or door"))
+		}
+	}
+	return notes
+}

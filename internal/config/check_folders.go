@@ -1,0 +1,89 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Folders tells folders for data that nobody could write; note is told of those that
+// somebody else may: it need not be they who run messkit that check its configuration.
+func (c *Config) Folders(note func(string)) error {
+	if c == nil {
+		return nil // the file could not be read
+	}
+	dirs := map[string]string{"agent": c.Agent.Data}
+	if c.Exchange != nil {
+		dirs["exchange"] = c.Exchange.Data
+	}
+	var wrong strictyaml.Problems
+	told := map[string]bool{"": true} // an empty one has been told
+	for _, part := range output.SortedKeys(dirs) {
+		key, dir := part+".data", dirs[part]
+		if told[dir] && c.Document.Under(part).Under("data").IsZero() {
+			continue
+		}
+		told[dir] = true
+		err := writable(dir)
+		if p := c.Document.Problem(key, "%v", err); errors.Is(err, fs.ErrPermission) && note != nil {
+			note(p.Error() + "; who runs messkit must be able to")
+		} else if err != nil {
+			wrong = append(wrong, p)
+		}
+	}
+	return wrong.Err()
+}
+
+// writable is why nothing can be written in a folder, or made where it is to be. What
+// it writes it takes away again.
+func writable(dir string) error {
+	at := dir
+	for {
+		info, e := os.Stat(at)
+		if e == nil && !info.IsDir() {
+			return fmt.Errorf("%s is not a folder; write another one, or move it away", at)
+		}
+		if up := filepath.Dir(at); e != nil && !errors.Is(e, fs.ErrPermission) && up != at {
+			at = up
+			continue
+		}
+		break
+	}
+	made, err := os.MkdirTemp(at, ".check-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w; write a folder on a disk of this machine", dir, err)
+	}
+	return os.Remove(made)
+}
+
+// ExchangeAt is the folder of the exchange in this program, "" for none.
+func (c *Config) ExchangeAt() string {
+	if c.Exchange == nil {
+		return ""
+	}
+	at, err := filepath.Abs(c.Exchange.Data)
+	if err != nil {
+		return ""
+	}
+	return at
+}
+
+// Apart refuses a second system that names a folder for its exchange alone: its executor
+// would have the journal, the stop, the locks and the watchdog of the first one.
+func (c *Config) Apart() error {
+	at, own := c.ExchangeAt(), !c.Document.Under("agent").Under("data").IsZero()
+	if at == "" || own || c.Document.Under("exchange").Under("data").IsZero() || c.Agent.Data != DataDir() {
+		return nil
+	}
+	was := admin.In(c.Agent.Data).Noted(admin.Exchange)
+	if was == "" || was == at {
+		return nil
+	}
+	return strictyaml.Problems{c.Document.Problem("exchange.data", "is %s, and the executor in %s belongs to the exchange in %s; write agent: data: too: another folder for a second system, or %[2]s if the exchange's folder has moved", at, c.Agent.Data, was)}
+}

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Senses tells names of devices that are heard as something else in a sentence, or
+// cannot be said at all. That is no mistake: check tells it, and goes on.
+func (h *DeviceSet) Senses(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
+	c := cmp.Or(h.Catalogue, catalog.Default())
+	for _, d := range h.Devices {
+		tell := func(key, name string) {
+			if sense := interpret.ReservedNameUse(c, name); sense != "" && Spoken(name) != "" {
+				notes = append(notes, nodes[d.Name].Problem(key, "%q %s: what is asked for with it may be something else, or nothing; call it otherwise", name, sense))
+			}
+		}
+		tell("", d.Name)
+		if d.Label != "" {
+			tell("label", d.Label)
+		}
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(d.Aliases))) {
+			tell("aliases", name)
+		}
+	}
+	return notes
+}

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/secret"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Keys of a configuration that name files with secrets, and those that hold
+// secrets themselves.
+var (
+	secretFiles = []string{"token_file", "password_file", "code_file", "key_file", "key"}
+	secretTexts = []string{"token", "password", "code"}
+)
+
+// byAll are the permissions of those who are neither the owner nor in the group:
+// a service may read what root has given to its group.
+const byAll fs.FileMode = 0o007
+
+// Exposed tells, by line, which secrets of a configuration file everybody on this
+// machine can read. A file that cannot be read has been told by load.
+func Exposed(file string) (list []string) {
+	if file == "" {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	docs, err := strictyaml.Parse(data, strictyaml.Config)
+	if err != nil {
+		return nil
+	}
+	e := exposure{file: file, open: openToAll(file)}
+	for _, doc := range docs {
+		e.look(doc, "")
+	}
+	return e.found
+}
+
+type exposure struct {
+	file  string
+	open  string // what everybody can do with the configuration itself
+	found []string
+}
+
+func (e *exposure) look(v *strictyaml.Value, path string) {
+	for _, one := range v.List {
+		e.look(one, path)
+	}
+	for _, p := range v.Pairs {
+		at := strings.TrimPrefix(path+"."+p.Key, ".")
+		if p.Value == nil {
+			continue
+		}
+		if isText(p.Value) {
+			e.secret(p, at)
+		}
+		if p.Key != "template" { // its token is the name of a header
+			e.look(p.Value, at)
+		}
+	}
+}
+
+// SecretsIn are the secrets of a configuration, and those in the files that it names:
+// what no message may say.
+func SecretsIn(file string, data []byte) (all []secret.Text) {
+	docs, err := strictyaml.Parse(data, strictyaml.Config)
+	if err != nil {
+		return nil // which load tells
+	}
+	var look func(v *strictyaml.Value)
+	look = func(v *strictyaml.Value) {
+		for _, one := range v.List {
+			look(one)
+		}
+		for _, p := range v.Pairs {
+			switch {
+			case p.Value == nil:
+				continue
+			case isText(p.Value) && (slices.Contains(secretTexts, p.Key) || p.Key == "accept" || p.Key == "enrol"):
+				all = append(all, secret.Text(p.Value.Text))
+			case isText(p.Value) && slices.Contains(secretFiles, p.Key):
+				if text, err := durable.Read(beside(file, p.Value.Text), maxSecretFile); err == nil {
+					all = append(all, secret.Text(strings.TrimSpace(string(text))))
+				}
+			}
+			if p.Key != "template" { // its token is the name of a header
+				look(p.Value)
+			}
+		}
+	}
+	for _, doc := range docs {
+		look(doc)
+	}
+	return all
+}
+
+// isText reports whether there is a text, which may be nothing but digits.
+func isText(v *strictyaml.Value) bool {
+	return (v.Kind == strictyaml.String || v.Kind == strictyaml.Number) && v.Text != ""
+}
+
+// maxSecretFile is how large a file with a secret is, in bytes.
+const maxSecretFile = 64 << 10
+
+func (e *exposure) secret(p strictyaml.Pair, path string) {
+	name := Expand(p.Value.Text)
+	if strings.HasPrefix(path, "devices.") {
+		name = beside(e.file, p.Value.Text)
+	}
+	switch {
+	case slices.Contains(secretFiles, p.Key) && openToAll(name) != "":
+		e.found = append(e.found, fmt.Sprintf("%s:%d: %s: everybody on this machine can %s %s; run chmod 600 %[5]s", e.file, p.Line, path, openToAll(name), name))
+	case slices.Contains(secretTexts, p.Key) && e.open != "":
+		e.found = append(e.found, fmt.Sprintf("%s:%d: %s: everybody on this machine can %s it here; run chmod 600 %[1]s", e.file, p.Line, path, e.open))
+	}
+}
+
+// openToAll is what everybody can do with a file: read, write or both; "" for nothing.
+func openToAll(name string) string {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&byAll == 0:
+		return ""
+	case info.Mode().Perm()&0o002 == 0:
+		return "read"
+	case info.Mode().Perm()&0o004 == 0:
+		return "write"
+	}
+	return "read and write"
+}

@@ -1,0 +1,324 @@
+package config
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
+	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/exchange/mesh"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/webhook"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// Config is the configuration file. example.yaml explains every key.
+type Config struct {
+	Exchange *Exchange                  `yaml:"exchange"`
+	Connect  *Connect                   `yaml:"connect"`
+	Agent    Agent                      `yaml:"agent"`
+	Devices  map[string]strictyaml.Node `yaml:"devices"`
+
+	Opened   *DeviceSet      `yaml:"-"` // made from Devices
+	Document strictyaml.Node `yaml:"-"` // the whole, for what is told of it later
+	File     string          `yaml:"-"` // as an absolute path; "" for what is built in
+}
+
+// Exchange is an exchange that this program carries.
+type Exchange struct {
+	exchange.Config
+	Listen string `yaml:"listen"` // host:port of the HTTP door
+	Data   string `yaml:"data"`   // folder
+	Enrol  string `yaml:"enrol"`  // code with which executors elsewhere register; "" for none
+
+	EnrolCapabilities []string `yaml:"enrol_capabilities"` // that executors may register with that code; none: all
+
+	ArchiveAfter time.Duration `yaml:"archive_after"` // since a thread ended; 0: never
+
+	Hosts    []string        `yaml:"hosts"`    // names by which a proxy calls it, beside addresses and localhost
+	TLS      strictyaml.Node `yaml:"tls"`      // self, or the files with a certificate and its key
+	Insecure bool            `yaml:"insecure"` // plain text beyond this machine
+
+	Reserved []string `yaml:"-"` // actors that speak in this process
+	TLSSelf  bool     `yaml:"-"` // made from TLS
+	TLSFiles tlsFiles `yaml:"-"`
+
+	MQTT MQTT `yaml:"mqtt"`
+
+	CORS     []string        `yaml:"cors"` // origins of pages elsewhere that may use it
+	Rate     httpapi.Rate    `yaml:"rate"`
+	Webhooks webhook.Config  `yaml:"webhooks"`
+	MCP      mcp.Config      `yaml:"mcp"`
+	MESH     mesh.Config     `yaml:"mesh"`
+	Mail     maildoor.Config `yaml:"agentmail"`
+	Rules    []RoutingRule   `yaml:"routing"`
+}
+
+// RoutingRule prefers executors (MESS 1.0 section 7.4).
+type RoutingRule struct {
+	Match struct {
+		Capability string         `yaml:"capability"`
+		Urgency    mess.Urgency   `yaml:"urgency"`
+		Precision  mess.Precision `yaml:"precision"`
+	} `yaml:"match"`
+	Prefer  []string `yaml:"prefer"`
+	Default *struct {
+		Prefer []string `yaml:"prefer"`
+	} `yaml:"default"` // for what no other rule matches
+}
+
+// Connect is an exchange elsewhere, over HTTP or over a broker.
+type Connect struct {
+	URL      string `yaml:"url"`
+	Exchange string `yaml:"exchange"`
+	KeyFile  string `yaml:"key_file"` // over HTTP it is made by enrolling if it is not there; at a broker it holds the password
+	Enrol    string `yaml:"enrol"`    // the exchange's enrolment code
+	Pin      string `yaml:"pin"`      // fingerprint of its certificate, if it has made that itself
+
+	Server    remote.Kind   `yaml:"server"`    // what is there: auto, messkit or field
+	Operators []string      `yaml:"operators"` // of a server in the field: whose yes is that of a person other than the requester
+	Poll      time.Duration `yaml:"poll"`      // of a server in the field: between two looks for news
+	Settle    time.Duration `yaml:"settle"`    // and the longest wait before each of the two looks at a claim
+
+	User     string `yaml:"user"` // at a broker; "": the executor's id
+	CA       string `yaml:"ca"`   // files, as of a broker
+	Cert     string `yaml:"cert"`
+	Key      string `yaml:"key"`
+	Insecure bool   `yaml:"insecure"`
+}
+
+func defaultExchange() *Exchange {
+	return &Exchange{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: DataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MESH: mesh.DefaultConfig(), Mail: maildoor.DefaultConfig(), MQTT: MQTT{Listen: DefaultBroker}}
+}
+
+// minEnrol is how long a standing enrolment code is at least, in bytes.
+const minEnrol = 8
+
+func (c Exchange) Validate() error {
+	errs := []error{c.Config.Validate()}
+	if !listenable(c.Listen) {
+		errs = append(errs, fmt.Errorf("listen: %q is not an address; write host:port, like 127.0.0.1:8420", c.Listen))
+	}
+	for _, name := range c.Hosts {
+		if name == "" || strings.ContainsAny(name, " \t/:@*") {
+			errs = append(errs, fmt.Errorf("hosts: %q is no name of a host; write it like kitchen.example", name))
+		}
+	}
+	if c.ArchiveAfter > 0 && c.ArchiveAfter < time.Second {
+		errs = append(errs, fmt.Errorf("archive_after: %v is too short; write 1s or more, or 0 for never", c.ArchiveAfter))
+	}
+	if err := c.checkPlain(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := c.checkMQTT(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.Data == "" {
+		errs = append(errs, errors.New("data: is empty; write the folder for keys and journals"))
+	}
+	if c.Enrol != "" && len(c.Enrol) < minEnrol {
+		errs = append(errs, fmt.Errorf("enrol: %d characters can be guessed; write %d or more, or leave it out and use messkit keys enrol", len(c.Enrol), minEnrol))
+	}
+	for _, id := range c.EnrolCapabilities {
+		if !mess.ValidID(id) {
+			errs = append(errs, fmt.Errorf("enrol_capabilities: %q cannot name a capability; use letters, digits and . _ : @ -", id))
+		}
+	}
+	for _, origin := range c.CORS {
+		if err := httpapi.CheckOrigin(origin); err != nil {
+			errs = append(errs, fmt.Errorf("cors: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// listenable reports whether text is an address to listen at.
+func listenable(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	return err == nil
+}
+
+// Validate tells what cannot be, as what nobody asks for would never match.
+func (r RoutingRule) Validate() error {
+	var errs []error
+	prefer := r.Prefer
+	if r.Default != nil {
+		if prefer = r.Default.Prefer; len(r.Prefer) > 0 || r.Match.Capability != "" || r.Match.Urgency != "" || r.Match.Precision != "" {
+			errs = append(errs, errors.New("default: stands beside match or prefer; make it a rule of its own"))
+		}
+	}
+	if len(prefer) == 0 {
+		errs = append(errs, errors.New("prefer: is missing, and the rule prefers nobody; write prefer: [executor]"))
+	}
+	for _, id := range prefer {
+		if !mess.ValidID(id) {
+			errs = append(errs, fmt.Errorf("prefer: %q cannot name an executor; use letters, digits and . _ : @ -", id))
+		}
+	}
+	if m := r.Match; m.Capability != "" && !mess.ValidID(m.Capability) {
+		errs = append(errs, fmt.Errorf("match.capability: %q cannot name a capability; use letters, digits and . _ : @ -", m.Capability))
+	}
+	if u := r.Match.Urgency; !slices.Contains([]mess.Urgency{"", mess.Whenever, mess.Soon, mess.Now}, u) {
+		errs = append(errs, fmt.Errorf("match.urgency: %q is unknown; write whenever, soon or now", u))
+	}
+	if p := r.Match.Precision; !slices.Contains([]mess.Precision{"", mess.Loose, mess.Guided, mess.Exact}, p) {
+		errs = append(errs, fmt.Errorf("match.precision: %q is unknown; write loose, guided or exact", p))
+	}
+	return errors.Join(errs...)
+}
+
+// Files are the settings of the store.
+func (c Exchange) Files(log *slog.Logger) files.Config {
+	s := files.DefaultConfig()
+	s.ArchiveAfter, s.Log = c.ArchiveAfter, log
+	return s
+}
+
+// Settings are c as the exchange wants them.
+func (c Exchange) Settings() exchange.Config {
+	s := c.Config
+	s.States = c.MQTT.HomeAssistant
+	for _, r := range c.Rules {
+		if r.Default != nil {
+			s.Routing.Rules = append(s.Routing.Rules, mess.Rule{Default: &mess.Preferred{Prefer: r.Default.Prefer}})
+			continue
+		}
+		s.Routing.Rules = append(s.Routing.Rules, mess.Rule{
+			Match:  mess.Match{Capability: r.Match.Capability, Urgency: r.Match.Urgency, Precision: r.Match.Precision},
+			Prefer: r.Prefer,
+		})
+	}
+	return s
+}
+
+func (c Connect) Validate() error {
+	if broker.Is(c.URL) {
+		return c.checkBroker()
+	}
+	var errs []error
+	if c.URL == "" {
+		errs = append(errs, errors.New("url: is missing; write where the exchange is, like http://192.168.1.20:8420, or its broker, like mqtt://192.168.1.20"))
+	}
+	if c.KeyFile == "" {
+		errs = append(errs, errors.New("key_file: is missing; write where this executor's key is, or is to be kept"))
+	}
+	if c.URL != "" {
+		errs = append(errs, c.Remote("").Validate())
+	}
+	if c.URL == "" && c.Pin != "" {
+		errs = append(errs, remote.CheckPin(c.Pin))
+	}
+	errs = append(errs, c.Field("").Validate())
+	if c.Server == remote.InField {
+		errs = append(errs, remote.CheckFieldExchange(c.Exchange))
+	}
+	for name, set := range map[string]bool{"user": c.User != "", "ca": c.CA != "", "cert": c.Cert != "", "key": c.Key != "", "insecure": c.Insecure} {
+		if set {
+			errs = append(errs, fmt.Errorf("%s: is for a broker alone; leave it out, or write mqtt:// in url", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Field are the settings for a server in the field.
+func (c Connect) Field(executor string) remote.FieldConfig {
+	return remote.FieldConfig{Executor: executor, Operators: c.Operators, Poll: c.Poll, Settle: c.Settle}
+}
+
+func (c Connect) Remote(key remote.Secret) remote.Config {
+	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key, Pin: c.Pin, Reread: func() (remote.Secret, error) { return ReadKey(c.KeyFile) }}
+}
+
+func (c Config) Validate() error {
+	if c.Exchange != nil && c.Connect != nil {
+		return errors.New("connect: there is an exchange: as well; keep one of the two")
+	}
+	if c.Connect != nil && broker.Is(c.Connect.URL) {
+		if err := topic.CheckID(c.Agent.ID); err != nil {
+			return fmt.Errorf("agent: id: %w", err)
+		}
+	}
+	return nil
+}
+
+// CheckZones tells zones of devices that are not here.
+func (c *Config) CheckZones() error {
+	if c.Exchange == nil || len(c.Devices) == 0 {
+		return nil
+	}
+	var wrong strictyaml.Problems
+	for _, zone := range output.SortedKeys(c.Exchange.Mail.Zones) {
+		for _, device := range c.Exchange.Mail.Zones[zone] {
+			if _, ok := c.Devices[device]; !ok {
+				wrong = append(wrong, c.Document.Problem("exchange.agentmail.zones."+zone, "there is no device %q here; devices: %s", device, strings.Join(output.SortedKeys(c.Devices), ", ")))
+			}
+		}
+	}
+	return wrong.Err()
+}
+
+//go:embed home.yaml
+var SimulatedHome []byte
+
+// Read decodes a file over the defaults.
+func (c *Config) Read(name string, data []byte) error {
+	// Whether there is an exchange is known before its defaults are. What is wrong is
+	// told once, below.
+	_ = strictyaml.Decode(name, data, &c.Document)
+	if c.Document.Under("connect").IsZero() || !c.Document.Under("exchange").IsZero() {
+		c.Exchange = defaultExchange()
+	}
+	err := strictyaml.Decode(name, data, c)
+	if c.Exchange != nil {
+		err = MergeProblems(err, c.Exchange.readTLS())
+		c.Exchange.Data = Expand(c.Exchange.Data)
+		if wrong := c.Exchange.MESH.Load(c.Exchange.ID, Expand); wrong != nil {
+			err = MergeProblems(err, told(c.Document.Under("exchange"), wrong))
+		}
+		c.Exchange.Reserved = []string{c.Agent.ID}
+	}
+	if c.Connect != nil {
+		for _, name := range []*string{&c.Connect.KeyFile, &c.Connect.CA, &c.Connect.Cert, &c.Connect.Key} {
+			*name = Expand(*name)
+		}
+	}
+	c.Agent.Data, c.Agent.Words = Expand(c.Agent.Data), beside(name, c.Agent.Words)
+	return err
+}
+
+// MergeProblems joins the problems of several readings in the order of their lines.
+func MergeProblems(errs ...error) error {
+	var all strictyaml.Problems
+	var others []error
+	for _, err := range errs {
+		if ps, ok := errors.AsType[strictyaml.Problems](err); ok {
+			for _, p := range ps {
+				if !slices.Contains(all, p) { // what is of two parts is told by both
+					all = append(all, p)
+				}
+			}
+		} else if err != nil {
+			others = append(others, err)
+		}
+	}
+	if len(others) == 0 {
+		return all.Err()
+	}
+	return errors.Join(append([]error{all.Err()}, others...)...)
+}

@@ -1,0 +1,277 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/mess"
+)
+
+// DeviceConfig is what every device may have beside its driver's own keys.
+type DeviceConfig struct {
+	Driver  string              `yaml:"driver"`
+	Label   string              `yaml:"label"`        // what people call it; otherwise its name with spaces
+	Aliases []string            `yaml:"aliases"`      // what else they call it
+	Class   string              `yaml:"class"`        // otherwise the driver's
+	Area    string              `yaml:"area"`         // where it is
+	Sees    []string            `yaml:"sees"`         // what a camera looks at
+	Gone    []string            `yaml:"placeholders"` // files of what a camera sends while there is no picture
+	SeenBy  string              `yaml:"seen_by"`      // the camera that takes a picture of it after an act
+	Rooms   []string            `yaml:"rooms"`        // where a vacuum can be sent, and what lies on a printer, while its driver cannot tell
+	Risk    capabilities.Risk   `yaml:"risk"`         // otherwise the catalogue's
+	Effect  capabilities.Effect `yaml:"effect"`       // once; otherwise the catalogue's
+	Done    agent.Done          `yaml:"done"`         // how it is known that it is done, by the power that it takes
+	Limits  gate.Device         `yaml:"limits"`
+}
+
+// Validate tells what cannot be.
+func (c DeviceConfig) Validate() error {
+	var errs []error
+	if c.Risk != "" && !c.Risk.Known() {
+		errs = append(errs, fmt.Errorf("risk: %q is unknown; write observe, comfort, appliance, access, motion or irreversible", c.Risk))
+	}
+	if c.Effect != "" && c.Effect != capabilities.Once {
+		errs = append(errs, fmt.Errorf("effect: %q is not for a device; write once, or nothing for what the catalogue says", c.Effect))
+	}
+	return errors.Join(errs...)
+}
+
+// Device is one device of the configuration, opened and not started.
+type Device struct {
+	DeviceConfig
+	Name         string
+	Kind         drivers.Kind
+	Dev          drivers.Device
+	Placeholders []picture.Sketch // of deviceConfig.Gone
+}
+
+// DeviceSet is all devices, by name.
+type DeviceSet struct {
+	Devices   []Device
+	Catalogue *catalog.Catalog    // what can be asked for; nil: what comes with the program
+	LeftOut   []catalog.LeftOut   // files of words that cannot be used
+	Notes     strictyaml.Problems // what is no mistake and should be known
+}
+
+// OpenDevices makes the devices of a configuration; it does not start them. All
+// mistakes are told at once.
+func OpenDevices(nodes map[string]strictyaml.Node, log *slog.Logger) (*DeviceSet, error) {
+	h, shared, registry := &DeviceSet{}, &drivers.Shared{}, drivers.NewRegistry(all.Kinds())
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		d, err := openDevice(registry, shared, log, name, nodes[name])
+		errs = append(errs, err)
+		h.Devices = append(h.Devices, d)
+	}
+	errs = append(errs, h.depends(nodes))
+	h.Notes = slices.Concat(h.Notes, h.forever(nodes), h.unsaid(nodes))
+	return h, MergeProblems(errs...)
+}
+
+func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Logger, name string, n strictyaml.Node) (Device, error) {
+	d := Device{Name: name}
+	common, rest := n.Split(d.DeviceConfig)
+	rest = rest.Replace(func(file string) string { return beside(n.File(), file) }, deviceFiles...)
+	mistakes := common.Decode(&d.DeviceConfig)
+	if !mess.ValidID(name) {
+		mistakes = MergeProblems(mistakes, strictyaml.Problems{n.Problem("", "%q cannot name a device; use letters, digits and . _ : @ -", name)})
+	}
+	if mistakes != nil && len(n.Keys()) == 0 {
+		return d, mistakes // it is no mapping
+	}
+	if d.Driver == "" {
+		return d, MergeProblems(mistakes, strictyaml.Problems{n.Problem("", "driver is missing; write driver: NAME, messkit devices --drivers lists them")})
+	}
+	kind, err := registry.Lookup(d.Driver)
+	if err != nil {
+		return d, MergeProblems(mistakes, strictyaml.Problems{n.Problem("driver", "%v", err)})
+	}
+	d.Kind = kind
+	env := drivers.Env{Name: name, Log: log.With("device", name), Now: time.Now, Shared: shared}
+	d.Dev, err = kind.Open(env, rest.Decode)
+	if err != nil {
+		d.Dev = nil // also where a driver returns a nil of its own type, which is asked what it holds otherwise
+	}
+	if wrong, ok := errors.AsType[strictyaml.Problems](err); ok {
+		misplaced(wrong, "devices."+name+".")
+	} else if err != nil {
+		err = told(n, errors.New(strings.TrimPrefix(err.Error(), name+": ")))
+	}
+	gone := d.placeholders(n)
+	return d, MergeProblems(mistakes, err, gone)
+}
+
+// misplaced tells of keys that a driver does not know where they belong, or which of
+// those of all devices they may have been.
+func misplaced(wrong strictyaml.Problems, in string) {
+	for i, p := range wrong {
+		key, here := strings.CutPrefix(p.Path, in)
+		known, unknown := strings.CutPrefix(p.Text, "unknown key")
+		switch {
+		case !here || !unknown:
+		case slices.Contains(strictyaml.Keys(gate.Device{}), key):
+			wrong[i].Text = fmt.Sprintf("stands under limits; write limits: {%s: ...}", key)
+		case strings.HasPrefix(known, "; "):
+			wrong[i].Text = "unknown key" + strictyaml.Meant(key, DeviceConfig{}) + known + "; and those of all devices: " + strings.Join(slices.Sorted(slices.Values(strictyaml.Keys(DeviceConfig{}))), ", ")
+		}
+	}
+}
+
+// told has what was found wrong at the lines of the keys that it names.
+func told(n strictyaml.Node, err error) error {
+	var problems strictyaml.Problems
+	for _, text := range strings.Split(err.Error(), "\n") {
+		at, key, below := n, "", n
+		for {
+			next, rest, ok := strings.Cut(text, ": ")
+			if !ok || !slices.Contains(below.Keys(), next) {
+				break
+			}
+			at, key, below, text = below, next, below.Under(next), rest
+		}
+		problems = append(problems, at.Problem(key, "%s", text))
+	}
+	return problems
+}
+
+// EffectiveClass is what the device is to a person.
+func (d Device) EffectiveClass() string {
+	if c, ok := d.Dev.(drivers.Classed); ok {
+		return cmp.Or(d.Class, c.Class(), d.Kind.Class)
+	}
+	return cmp.Or(d.Class, d.Kind.Class)
+}
+
+// EffectiveArea is where it is, as its configuration or it itself says.
+func (d Device) EffectiveArea() string {
+	if p, ok := d.Dev.(drivers.Placed); ok && d.Area == "" {
+		return p.Area()
+	}
+	return d.Area
+}
+
+// effect is that of the configuration, or of the device's own nature.
+func (d Device) effect() capabilities.Effect {
+	if _, once := d.Dev.(drivers.Unrepeatable); once {
+		return capabilities.Once
+	}
+	return d.Effect
+}
+
+// Resolver turns requests into plans for these devices.
+func (h *DeviceSet) Resolver() *agent.Home {
+	things := make([]agent.Thing, len(h.Devices))
+	for i, d := range h.Devices {
+		things[i] = agent.Thing{Driver: d.Dev, Device: capabilities.Device{
+			Name: d.Name, Label: d.label(), Aliases: d.Aliases, Class: d.EffectiveClass(), Area: d.Area, Sees: d.Sees, SeenBy: d.SeenBy, Risk: d.Risk, Effect: d.effect(),
+			Spots: d.rooms(),
+		}}
+	}
+	return agent.NewHome(cmp.Or(h.Catalogue, catalog.Default()), things)
+}
+
+// CheckClasses refuses devices of a class that nobody has words for, whether they or their
+// template say it: what could be asked of them, and how risky it is, would be a guess. Where
+// a file of words is left out that may define the class, the device is there, and each plan
+// for it needs a confirmation.
+func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
+	c := cmp.Or(h.Catalogue, catalog.Default())
+	var problems strictyaml.Problems
+	for i, d := range h.Devices {
+		key, says, whose := "class", d.Class, ""
+		if t, ok := d.Dev.(drivers.Classed); ok && says == "" && !nodes[d.Name].Under("family").IsZero() {
+			key, says, whose = "family", t.Class(), "its template's class "
+		}
+		switch {
+		case says == "" || c.HasClass(says):
+		case len(h.LeftOut) > 0:
+			h.Devices[i].Risk = capabilities.RiskIrreversible
+			h.Notes = append(h.Notes, nodes[d.Name].Problem(key, "%s%q is unknown, because words are left out; until you mend them, each plan for it needs a confirmation", whose, says))
+		default:
+			problems = append(problems, nodes[d.Name].Problem(key, "%s%q is unknown; write one of %s, or define it under classes in agent: words", whose, says, strings.Join(c.Classes(), ", ")))
+		}
+	}
+	return MergeProblems(problems)
+}
+
+func (h *DeviceSet) AgentDevices() []agent.Device {
+	list := make([]agent.Device, len(h.Devices))
+	for i, d := range h.Devices {
+		list[i] = agent.Device{Name: d.Name, Label: d.label(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev, Placeholders: d.Placeholders}
+	}
+	return list
+}
+
+func (h *DeviceSet) Names() []string {
+	names := make([]string, len(h.Devices))
+	for i, d := range h.Devices {
+		names[i] = d.Name
+	}
+	return names
+}
+
+// Risks are the classes of devices that have one of their own.
+func (h *DeviceSet) Risks() map[string]capabilities.Risk {
+	risks := map[string]capabilities.Risk{}
+	for _, d := range h.Devices {
+		if d.Risk != "" {
+			risks[d.Name] = d.Risk
+		}
+	}
+	return risks
+}
+
+func (h *DeviceSet) Limits() map[string]gate.Device {
+	limits := make(map[string]gate.Device, len(h.Devices))
+	for _, d := range h.Devices {
+		limits[d.Name] = d.Limits
+	}
+	return limits
+}
+
+func (d Device) rooms() []capabilities.Spot {
+	_, prints := d.Dev.(drivers.Printer)
+	rooms := d.Rooms
+	if m, ok := d.Dev.(drivers.Mapped); ok && len(rooms) == 0 {
+		rooms = m.Rooms()
+	}
+	spots := make([]capabilities.Spot, len(rooms))
+	for i, r := range rooms {
+		spots[i] = capabilities.Spot{Name: r, Room: r}
+		if prints {
+			spots[i].Room = "" // it is a file
+		}
+	}
+	return spots
+}
+
+// label is what people call the device.
+func (d Device) label() string {
+	if d.Label != "" {
+		return d.Label
+	}
+	return strings.ReplaceAll(d.Name, "-", " ")
+}
+
+// Verbs lists what can be done with a device.
+func (d Device) Verbs() []string {
+	var list []string
+	for _, c := range agent.Commands(d.Dev) {
+		list = append(list, string(c))
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+package discovery
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/config"
+)
+
+// What the names of a device may say of it.
+var (
+	ways     = []string{"garage-door", "gate", "lock", "door", "window"}                                           // classes of what lets in
+	wayWords = []string{"garage", "opener", "strike", "latch", "bolt", "barrier", "bollard", "entrance", "buzzer"} // and no classes
+	plugs    = []string{"", "plug", "switch", "relay", "button"}                                                   // say nothing of what hangs on them
+)
+
+// cautious has a device that acts be what is safe to take it for, by what it, its owner
+// and its maker call it: names make it something to be careful with, and never something
+// of which nobody need be asked. It tells what a person has to know of that, for a
+// comment.
+func (d Discovered) cautious(dev drivers.Device) (note string) {
+	_, opens := dev.(drivers.Opener)
+	_, switches := dev.(drivers.Switch)
+	switch class := (config.Device{Dev: dev, Kind: d.Kind}).EffectiveClass(); {
+	case opens:
+		return d.opening()
+	case switches && d.Config["class"] == "" && slices.Contains(plugs, class):
+		return d.hanging()
+	}
+	return ""
+}
+
+// hanging is what hangs on a switch. The last word of its name counts most: the garage
+// door light is a light.
+func (d Discovered) hanging() (note string) {
+	called, _ := classesIn(cmp.Or(d.Label, d.Name))
+	all, words := classesIn(d.Name + " " + d.Label + " " + d.About)
+	last := called[len(called)-1]
+	perilous := append([]string{"valve"}, config.Hazards...)
+	if !slices.Contains(perilous, last) {
+		if !slices.Contains(plugs, last) && !slices.Contains(ways, last) {
+			return "" // a fan
+		}
+		if slices.ContainsFunc(ways, in(all)) || slices.ContainsFunc(wayWords, in(words)) {
+			d.Config["risk"] = string(capabilities.RiskAccess)
+			return "; by its name it may open something, which a person has to confirm: take risk away where it does not"
+		}
+		i := slices.IndexFunc(perilous, in(all))
+		if i < 0 {
+			return ""
+		}
+		last = perilous[i]
+	}
+	d.Config["class"] = last
+	return ""
+}
+
+// opening is what a cover is: what it says that it is, if no name says something graver.
+// One that says nothing is a door.
+func (d Discovered) opening() (note string) {
+	all, words := classesIn(d.Name + " " + d.Label + " " + d.About)
+	told := d.Config["class"]
+	switch {
+	case told != "" && told != "blind":
+	case slices.Contains(all, "garage-door") || slices.Contains(words, "garage"):
+		d.Config["class"] = "garage-door"
+	case slices.Contains(all, "gate") || slices.Contains(all, "valve"):
+		d.Config["class"] = map[bool]string{true: "gate", false: "valve"}[slices.Contains(all, "gate")]
+	case told == "":
+		d.Config["class"] = "door"
+		return "; what it opens it does not tell, and of a door a person is asked: write class: blind where it is one"
+	}
+	return ""
+}
+
+func in(list []string) func(string) bool {
+	return func(s string) bool { return slices.Contains(list, s) }
+}
+
+// classesIn are the classes for which there are words in a text, and its words. The
+// last class is that of the last word, "" where that is for none.
+func classesIn(text string) (classes, words []string) {
+	c := catalog.Default()
+	words = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	classes = []string{""}
+	for end := range words {
+		last := ""
+		for from := end; from >= 0 && end-from < longestClass; from-- {
+			if phrase := strings.Join(words[from:end+1], " "); c.HasClass(phrase) {
+				last = c.Class(phrase)
+				classes = append(classes, last)
+			}
+		}
+		if last == "" {
+			classes = append(classes, "")
+		}
+	}
+	return classes, words
+}
+
+// longestClass is how many words one for a class has at most.
+const longestClass = 3

@@ -1,0 +1,78 @@
+// Package discovery finds devices and brokers on this machine and in the local network,
+// and prints them as a configuration.
+package discovery
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+// Discovered is a device that was found, and what drives it.
+type Discovered struct {
+	drivers.Found
+	Kind drivers.Kind
+}
+
+// LookFlags are those of the commands that look for devices.
+func LookFlags(c *cobra.Command, listen *time.Duration, broker *mqttdevice.Config) {
+	f := c.Flags()
+	f.DurationVar(listen, "for", *listen, "how long to listen")
+	f.StringVar(&broker.Broker, "mqtt", "", "an MQTT broker to listen at: mqtt://host:1883")
+	f.StringVar(&broker.Username, "mqtt-user", "", "account at the broker")
+	f.StringVar(&broker.PasswordFile, "mqtt-password-file", "", "file with its password")
+}
+
+// LookAround looks for devices and for brokers at the same time, until ctx ends.
+func LookAround(ctx context.Context, broker mqttdevice.Config) (list []Discovered, brokers []FoundBroker, err error) {
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		list, err = discover(ctx, broker)
+		return err
+	})
+	g.Go(func() error {
+		brokers = FindBrokers(ctx, config.DefaultBroker, mdns.Group)
+		return nil
+	})
+	err = g.Wait()
+	return list, brokers, err
+}
+
+// discover asks all drivers at the same time, until ctx ends.
+func discover(ctx context.Context, broker mqttdevice.Config) ([]Discovered, error) {
+	kinds := all.Kinds()
+	found := make([][]Discovered, len(kinds))
+	var g errgroup.Group
+	for i, k := range kinds {
+		g.Go(func() error {
+			for _, look := range []func(context.Context) []drivers.Found{k.Find, k.Discover} {
+				if look == nil {
+					continue
+				}
+				for _, f := range look(ctx) {
+					found[i] = append(found[i], Discovered{f, k})
+				}
+			}
+			if k.Name != mqttdevice.Kind().Name || broker.Broker == "" {
+				return nil
+			}
+			list, err := mqttdevice.Announced(ctx, broker, output.NoLog)
+			for _, f := range list {
+				found[i] = append(found[i], Discovered{f, k})
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	return slices.Concat(found...), err
+}

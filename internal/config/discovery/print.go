@@ -1,0 +1,230 @@
+package discovery
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Block is the configuration of a device that was found.
+func (d Discovered) Block() *strictyaml.Value {
+	block := &strictyaml.Value{Kind: strictyaml.Map}
+	block.Add("driver", strictyaml.Str(d.Kind.Name))
+	nested := map[string]*strictyaml.Value{}
+	for _, key := range slices.Sorted(maps.Keys(d.Config)) {
+		outer, inner, deep := strings.Cut(key, ".")
+		if !deep {
+			block.Add(key, strictyaml.Str(d.Config[key]))
+			continue
+		}
+		if nested[outer] == nil {
+			nested[outer] = &strictyaml.Value{Kind: strictyaml.Map}
+			block.Add(outer, nested[outer])
+		}
+		nested[outer].Add(inner, strictyaml.Str(d.Config[key]))
+	}
+	return block
+}
+
+// Open makes the device that would come of it.
+func (d Discovered) Open() (drivers.Device, error) {
+	_, rest := strictyaml.From(d.Block(), d.Name).Split(config.DeviceConfig{})
+	env := drivers.Env{Name: d.Name, Log: output.NoLog, Now: time.Now, Shared: &drivers.Shared{}}
+	return d.Kind.Open(env, rest.Decode)
+}
+
+// acts reports whether a device can change anything.
+func acts(dev drivers.Device) bool {
+	for _, c := range agent.Commands(dev) {
+		if (capabilities.Plan{Command: c, Effect: capabilities.Query}).Actuates() {
+			return true
+		}
+	}
+	return false
+}
+
+// mostFound is how many are printed: more are no home, but somebody who
+// announces what there is not.
+const mostFound = 500
+
+// PrintFound prints devices, each under what and where it is, and tells how many
+// can be used. What needs to be told more is a comment.
+func PrintFound(out io.Writer, list []Discovered) (int, error) {
+	if more := len(list) - mostFound; more > 0 {
+		fmt.Fprintf(out, "# %d more are announced, and left out: nobody has so many. Look who announces them.\n", more)
+		list = list[:mostFound]
+	}
+	labelled(list)
+	taken := map[string]bool{}
+	var held []foundHold
+	var blocks strings.Builder
+	n := 0
+	for _, d := range list {
+		if d.Config == nil {
+			fmt.Fprintf(out, "# %s (driver: %s)\n", line(d.Where), d.Kind.Name)
+			continue
+		}
+		for name, more := d.Name, 2; taken[d.Name]; more++ {
+			d.Name = fmt.Sprintf("%s-%d", name, more)
+		}
+		taken[d.Name] = true
+		text, usable, err := d.print(&held)
+		if err != nil {
+			return 0, err
+		}
+		blocks.WriteString(text)
+		if usable {
+			n++
+		}
+	}
+	switch {
+	case n > 0:
+		fmt.Fprintln(out, "devices:")
+	case blocks.Len() == 0:
+		_, err := fmt.Fprintln(out, "# No device was found that can be told from what it announces.")
+		return 0, err
+	}
+	_, err := io.WriteString(out, blocks.String())
+	return n, err
+}
+
+// foundHold is what a device holds that was printed.
+type foundHold struct {
+	drivers.Hold
+	by string
+}
+
+// print writes one device. One that cannot be used as it is, or holds what one before
+// it does, is a comment, with what it needs; what acts is locked.
+func (d Discovered) print(all *[]foundHold) (text string, usable bool, err error) {
+	if !plain(d.Config) {
+		return fmt.Sprintf("  # %s; it announces a name that no person can read or write: look who does, and give it another\n", line(d.Where)), false, nil
+	}
+	note := ""
+	dev, wrong := d.Open()
+	locks := wrong != nil || acts(dev) // what nobody can tell may act
+	if wrong == nil {
+		note = d.cautious(dev)
+		for _, one := range config.HeldBy(config.Device{Dev: dev}) {
+			if i := slices.IndexFunc(*all, func(h foundHold) bool { return h.Is(one) }); i >= 0 {
+				wrong = fmt.Errorf("another name than %s, which is the same thing; keep one of the two", (*all)[i].by)
+			}
+			*all = append(*all, foundHold{one, d.Name})
+		}
+	}
+	block := d.Block()
+	if locks {
+		limits := &strictyaml.Value{Kind: strictyaml.Map}
+		limits.Add("locked", strictyaml.Truth(true))
+		block.Add("limits", limits)
+	}
+	switch {
+	case wrong != nil:
+		note = "; it needs more: " + line(strings.TrimPrefix(wrong.Error(), d.Name+": "))
+	case locks:
+		note += "; it acts: see what it does, then take limits away"
+	}
+	device := &strictyaml.Value{Kind: strictyaml.Map}
+	device.Add(d.Name, block)
+	data, err := strictyaml.YAML(device)
+	if err != nil {
+		return "", false, err
+	}
+	indent := "\n  "
+	if wrong != nil {
+		indent = "\n  # "
+	}
+	body := strings.ReplaceAll("\n"+strings.TrimSpace(string(data)), "\n", indent)
+	return fmt.Sprintf("  # %s%s%s\n", line(d.about()), note, body), wrong == nil, nil
+}
+
+// about is where a device is, and what its maker says that it is.
+func (d Discovered) about() string {
+	if d.About == "" {
+		return d.Where
+	}
+	return d.Where + " (" + d.About + ")"
+}
+
+// line is what a device says of itself, for one comment: it comes from the
+// network.
+func line(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == utf8.RuneError // what is told to a terminal, or turns a line round
+	}), " ")
+	if runes := []rune(s); len(runes) > longestLine {
+		return string(runes[:longestLine]) + " ..."
+	}
+	return s
+}
+
+// plain reports whether a person can read what a device has announced for its
+// configuration, and a terminal does nothing with it.
+func plain(config map[string]string) bool {
+	for _, value := range config {
+		if !utf8.ValidString(value) || len(value) > longestLine || strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) {
+			return false
+		}
+	}
+	return true
+}
+
+// longestLine is how much of what a device says of itself is printed.
+const longestLine = 300
+
+// interfaces of this machine, who drives what is on them, and what is looked for in
+// vain elsewhere.
+var interfaces = []struct{ pattern, drivers, note string }{
+	{"/dev/i2c-*", "i2c-...", "; a servo on a PCA9685 there: servo: {driver: i2c-servo, bus: %q, channel: 0, limits: {locked: true}}"},
+	{"/sys/class/pwm/pwmchip*", "", " is a PWM chip of the kernel, which nothing here drives: a servo is turned by a PCA9685 (driver: i2c-servo), whose own kernel driver must not be loaded"},
+	{"/dev/serial/by-id/*", "roombaoi", ""},
+}
+
+// PrintHardware lists the interfaces that there are. What is behind them nobody
+// can tell.
+func PrintHardware(out io.Writer) {
+	known := map[string]bool{}
+	for _, k := range all.Kinds() {
+		known[k.Name] = true
+	}
+	for _, i := range interfaces {
+		names, _ := filepath.Glob(i.pattern) // the patterns are well formed
+		list := slices.DeleteFunc(strings.Split(i.drivers, ", "), func(d string) bool { return !known[d] && !strings.HasSuffix(d, "...") })
+		for _, name := range names {
+			who := ""
+			if len(list) > 0 {
+				who = " (driver: " + strings.Join(list, ", ") + ")"
+			}
+			note := i.note
+			if strings.Contains(note, "%q") {
+				note = fmt.Sprintf(note, strings.TrimPrefix(name, "/dev/i2c-"))
+			}
+			fmt.Fprintf(out, "# %s%s%s\n", name, who, note)
+		}
+	}
+}
+
+// PrintBrokers lists brokers, each with what can be asked of it.
+func PrintBrokers(out io.Writer, list []FoundBroker) {
+	for _, b := range list {
+		who := "an MQTT broker on this machine, which may be messkit's own"
+		if b.Name != "" {
+			who = "the MQTT broker " + line(b.Name)
+		}
+		fmt.Fprintf(out, "# %s: %s (messkit discover --mqtt %[2]s tells what is there)\n", who, b.URL)
+	}
+}

@@ -1,0 +1,142 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// MQTT is the MQTT door of an exchange: a broker of its own, or one
+// elsewhere.
+type MQTT struct {
+	Listen string `yaml:"listen"` // host:port of the broker of our own; off: none
+	// HomeAssistant shows the executors to Home Assistant.
+	HomeAssistant bool `yaml:"homeassistant"`
+	Clients       int  `yaml:"clients"` // limit of our own broker; 0: derived from memory and open files
+	broker.Address
+}
+
+// DefaultBroker is where the broker of our own listens unless configured. If
+// something else is there, it takes another port.
+const DefaultBroker = "127.0.0.1:1883"
+
+// NoBroker is the value of listen: for none.
+const NoBroker = "off"
+
+// Elsewhere reports whether the broker is not ours.
+func (c MQTT) Elsewhere() bool { return c.Address != broker.Address{} }
+
+// Validate tells every setting that cannot be.
+func (c MQTT) Validate() error {
+	if c.Clients < 0 {
+		return fmt.Errorf("clients: %d is too few; write 1 or more, or 0 to derive it from memory and open files", c.Clients)
+	}
+	if c.Elsewhere() {
+		return c.Expanded().Validate()
+	}
+	if c.Listen != NoBroker && !listenable(c.Listen) {
+		return fmt.Errorf("listen: %q is not an address; write host:port, like %s, or %s", c.Listen, DefaultBroker, NoBroker)
+	}
+	return nil
+}
+
+// Expanded is the address with the home folder put in.
+func (c MQTT) Expanded() broker.Address {
+	a := c.Address
+	for _, name := range []*string{&a.PasswordFile, &a.CA, &a.Cert, &a.Key} {
+		*name = Expand(*name)
+	}
+	return a
+}
+
+// checkMQTT tells what of the MQTT door does not go with the exchange.
+func (c Exchange) checkMQTT() error {
+	if c.MQTT.HomeAssistant && !c.MQTT.Elsewhere() && c.MQTT.Listen == NoBroker {
+		return errors.New("mqtt: homeassistant: is shown over MQTT, and listen: is off; write the address of a broker")
+	}
+	if c.MQTT.HomeAssistant || c.MQTT.Elsewhere() || c.MQTT.Listen != DefaultBroker && c.MQTT.Listen != NoBroker {
+		if err := topic.CheckID(c.ID); err != nil {
+			return fmt.Errorf("id: %w", err)
+		}
+	}
+	if c.MQTT.Elsewhere() || c.MQTT.Listen == NoBroker || c.Insecure || c.TLSSelf || !c.TLS.IsZero() || isLocalAddress(c.MQTT.Listen) {
+		return nil
+	}
+	return fmt.Errorf("mqtt: listen: %s is beyond this machine, and keys would go there in plain text; write tls: self for the exchange, or insecure: true where a tunnel keeps them", c.MQTT.Listen)
+}
+
+// checkBroker tells every setting of a connection over a broker that cannot be.
+func (c Connect) checkBroker() error {
+	errs := []error{c.Broker("executor", "").Validate()}
+	if c.Enrol != "" {
+		errs = append(errs, errors.New("enrol: is for HTTP alone; messkit keys issue at the exchange shows a key, put that into key_file"))
+	}
+	return errors.Join(errs...)
+}
+
+// Broker is the connection of an executor over a broker. Its sessions are counted
+// in a folder.
+func (c Connect) Broker(executor, dir string) remote.MQTTConfig {
+	cfg := remote.MQTTConfig{
+		Address:  broker.Address{URL: c.URL, User: c.User, PasswordFile: c.KeyFile, CA: c.CA, Cert: c.Cert, Key: c.Key, Insecure: c.Insecure},
+		Exchange: c.Exchange, Executor: executor, Pin: c.Pin,
+	}
+	if cfg.User == "" && c.KeyFile != "" {
+		cfg.User = executor
+	}
+	if dir != "" {
+		cfg.Epoch = epochs(filepath.Join(dir, "mqtt.epoch"))
+	}
+	return cfg
+}
+
+// epochs counts sessions in a file, so that the will of an old one is known as
+// such after a restart. A clock that is right helps where the file was lost.
+func epochs(name string) func() (uint64, error) {
+	var mu sync.Mutex
+	return func() (uint64, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		data, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return 0, err
+		}
+		last, _ := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 63) // what cannot be read begins anew
+		next := max(last+1, uint64(max(0, time.Now().Unix())))
+		return next, durable.Replace(name, fmt.Appendln(nil, next))
+	}
+}
+
+// ReachTime is how long an exchange may take to show itself.
+const ReachTime = 5 * time.Second
+
+// Reach looks whether the exchange is there, and which one it is. It needs no key
+// over HTTP.
+func (c Connect) Reach(ctx context.Context, executor string) (remote.Health, error) {
+	ctx, cancel := context.WithTimeout(ctx, ReachTime)
+	defer cancel()
+	if !broker.Is(c.URL) {
+		x, err := remote.New(c.Remote(""), output.NoLog)
+		if err != nil {
+			return remote.Health{}, err
+		}
+		return x.Health(ctx)
+	}
+	id, err := remote.Find(ctx, c.Broker(executor, ""), output.NoLog)
+	if err == nil && id == "" {
+		err = fmt.Errorf("no exchange is to be found at the broker %s; is it there, and may this executor come in?", c.URL)
+	}
+	return remote.Health{Exchange: id}, err
+}

@@ -1,0 +1,154 @@
+package config
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// Reachable is an address as one would type it here.
+func Reachable(addr net.Addr) string {
+	s := addr.String()
+	s = strings.Replace(s, "[::]:", "localhost:", 1)
+	return strings.Replace(s, "0.0.0.0:", "localhost:", 1)
+}
+
+// SelfMade is the value of tls: for a certificate that the exchange makes.
+const SelfMade = "self"
+
+// tlsFiles are the value of tls: for a certificate that somebody has signed.
+type tlsFiles struct {
+	Cert string `yaml:"cert"` // file with it, and with those of who has signed it
+	Key  string `yaml:"key"`  // file
+}
+
+// Validate reads the files, as the start does.
+func (f tlsFiles) Validate() error {
+	if f.Cert == "" || f.Key == "" {
+		return errors.New("cert and key are both needed; write the files, or tls: self")
+	}
+	if _, err := tls.LoadX509KeyPair(Expand(f.Cert), Expand(f.Key)); err != nil {
+		return fmt.Errorf("cert: %w; write PEM files that belong together", err)
+	}
+	return nil
+}
+
+// URL returns the address of the exchange's HTTP API for a client on this machine.
+func (c Exchange) URL() (string, error) {
+	addr, err := net.ResolveTCPAddr("tcp", c.Listen)
+	if err != nil {
+		return "", err
+	}
+	if c.TLSSelf || c.TLSFiles.Cert != "" {
+		return "https://" + Reachable(addr), nil
+	}
+	return "http://" + Reachable(addr), nil
+}
+
+// AsOperator returns a client of the running exchange of this configuration, with the
+// operator's key. It does not connect yet. MESSKIT_URL overrides the address.
+func (c Exchange) AsOperator() (*remote.Client, error) {
+	keyFile := filepath.Join(c.Data, OperatorFile)
+	key, err := ReadKey(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	url := EnvOr("MESSKIT_URL", DefaultURL)
+	if own, err := c.URL(); err == nil && url == DefaultURL {
+		url = own
+	}
+	pin := ""
+	if strings.HasPrefix(url, "https://") {
+		pin = OwnPin(keyFile)
+	}
+	return remote.New(remote.Config{URL: url, Key: key, Pin: pin}, output.NoLog)
+}
+
+// readTLS reads what tls: says.
+func (c *Exchange) readTLS() error {
+	if c.TLS.IsZero() {
+		return nil
+	}
+	if len(c.TLS.Keys()) > 0 {
+		return c.TLS.Decode(&c.TLSFiles)
+	}
+	var word string
+	if err := c.TLS.Decode(&word); err != nil {
+		return err
+	}
+	if word != SelfMade {
+		return strictyaml.Problems{c.TLS.Problem("", "%q is unknown; write self, or cert and key", word)}
+	}
+	c.TLSSelf = true
+	return nil
+}
+
+// checkPlain refuses to send keys over a network in plain text.
+func (c Exchange) checkPlain() error {
+	if c.Insecure || c.TLSSelf || !c.TLS.IsZero() || isLocalAddress(c.Listen) || !listenable(c.Listen) {
+		return nil
+	}
+	return fmt.Errorf("listen: %s is beyond this machine, and keys would go there in plain text; write tls: self (--tls self), or insecure: true (--insecure) where a tunnel or proxy keeps them", c.Listen)
+}
+
+// isLocalAddress reports whether an address to listen at is this machine's own.
+func isLocalAddress(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return true // which is told by itself
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// IsLocal reports whether an address is one that only this machine reaches.
+func IsLocal(addr net.Addr) bool {
+	a, err := netip.ParseAddrPort(addr.String())
+	return err == nil && a.Addr().Unmap().IsLoopback()
+}
+
+// Secure is how the door is to be served; nil: in plain text.
+func (c Exchange) Secure() (*tls.Config, error) {
+	var cert tls.Certificate
+	var err error
+	switch {
+	case c.TLSSelf:
+		cert, err = keys.Certificate(c.Data)
+	case c.TLSFiles.Cert != "":
+		cert, err = tls.LoadX509KeyPair(Expand(c.TLSFiles.Cert), Expand(c.TLSFiles.Key))
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, nil
+}
+
+// AddressText is where an exchange is, as one would type it here, and how its
+// certificate is known.
+func AddressText(addr net.Addr, c *tls.Config) string {
+	if c == nil {
+		return "http://" + Reachable(addr)
+	}
+	return "https://" + Reachable(addr) + "\ncertificate " + remote.Fingerprint(c.Certificates[0].Leaf)
+}
+
+// OwnPin is the pin of the exchange whose key file lies in its own data folder;
+// "" if it has made no certificate there.
+func OwnPin(keyFile string) string {
+	cert, err := keys.OwnCertificate(filepath.Dir(keyFile))
+	if err != nil {
+		return ""
+	}
+	return remote.Fingerprint(cert.Leaf)
+}

@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
+	"github.com/messkit/messkit/exchange/agentmail/mailbox"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/secret"
+)
+
+// mailTime is what a mail server may take for one answer.
+const mailTime = 20 * time.Second
+
+// openMail makes the Agent Mail door. Without one it returns nil.
+func openMail(ctx context.Context, cfg *config.Exchange, x *exchange.Exchange, log *slog.Logger) (*maildoor.Door, error) {
+	c := cfg.Mail
+	if !c.Wanted() {
+		return nil, nil
+	}
+	var box maildoor.Mailbox
+	if c.Server != "" {
+		token, err := mailToken(c.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		box = mailbox.New(mailbox.Config{
+			URL: c.Server, Bearer: token, Project: c.Project, Name: c.Name, Description: described(x), Version: output.Version, Contacts: c.Contacts(), Timeout: mailTime,
+		})
+	}
+	d, err := maildoor.Open(ctx, x, c, box, cfg.Data, time.Now, log)
+	if err != nil {
+		return nil, fmt.Errorf("agentmail: %w", err)
+	}
+	return d, nil
+}
+
+// mailToken reads the token of a mail server.
+func mailToken(name string) (secret.Text, error) {
+	if name == "" {
+		return "", nil
+	}
+	key, err := config.ReadKey(config.Expand(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("agentmail: token_file: %s is not there; put the mail server's bearer token (HTTP_BEARER_TOKEN) into it", name)
+	}
+	return secret.Text(key), err
+}
+
+// described is what a mail server tells others of this exchange.
+func described(x *exchange.Exchange) string {
+	var ids []string
+	for _, c := range x.Capabilities(nil) {
+		ids = append(ids, c.ID)
+	}
+	return "an exchange for tasks in the physical world; send task_assignment. capabilities: " + strings.Join(ids, ", ")
+}
+
+// zones tells the gate what is reserved, once there is a door that knows.
+type zones struct{ door atomic.Pointer[maildoor.Door] }
+
+func (z *zones) reserved(device, by string) (string, time.Time, <-chan struct{}, bool) {
+	d := z.door.Load()
+	if d == nil {
+		return "", time.Time{}, nil, false
+	}
+	return d.Reserved(device, by)
+}

@@ -1,0 +1,190 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange/console"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/mess"
+)
+
+// localExecutor is the executor of this program, for the console. The agent comes later
+// than the door: until then there is little to tell.
+type localExecutor struct {
+	cfg *config.Config
+	o   *startedDevices
+	own *ownExchange // has the agent
+}
+
+var _ console.Here = (*localExecutor)(nil)
+
+// localState is how the devices here stand.
+type localState struct {
+	Executor string            `json:"executor"`
+	Stopped  string            `json:"stopped,omitempty"` // why
+	Disarmed map[string]string `json:"disarmed"`          // why, by risk class or device
+	Unknown  string            `json:"unknown,omitempty"` // why nothing acts
+	Devices  []localDevice     `json:"devices"`
+}
+
+type localDevice struct {
+	Name       string        `json:"name"`
+	Label      string        `json:"label,omitempty"`
+	Area       string        `json:"area,omitempty"`
+	Class      string        `json:"class,omitempty"`
+	Acts       bool          `json:"acts,omitempty"` // there is something that it could be kept from
+	Doing      string        `json:"doing,omitempty"`
+	Reads      bool          `json:"reads,omitempty"` // it tells its state when it is asked
+	Seen       []agent.Seen  `json:"seen,omitempty"`  // nothing: it was not read
+	Started    bool          `json:"started"`
+	Failed     agent.Failure `json:"failed,omitzero"` // its last use, until it works again
+	Quarantine bool          `json:"quarantine,omitempty"`
+	Trouble    string        `json:"trouble,omitempty"`
+	Locked     string        `json:"locked,omitempty"` // why
+	Disarmed   bool          `json:"disarmed,omitempty"`
+	Safety     string        `json:"safety,omitempty"` // what came of the stop that holds
+}
+
+// State is how the devices stand.
+func (p *localExecutor) State() any {
+	local, hung := p.o.now.Local(), p.o.gate.Hung()
+	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.o.gate.Stopped(), Unknown: UnknownLocal(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
+	for class, why := range local.Disarmed {
+		s.Disarmed[string(class)] = why
+	}
+	maps.Copy(s.Disarmed, local.Unarmed)
+	safety := map[string]gate.Safe{}
+	if s.Stopped != "" {
+		for _, one := range p.o.gate.Safety() {
+			safety[one.Device] = one
+		}
+	}
+	if p.own.agent == nil {
+		return s
+	}
+	for _, d := range p.own.agent.agent.Status().Devices {
+		one := localDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Reads: d.Reads, Seen: d.Seen, Started: d.Started, Failed: d.Failed}
+		if c := p.cfg.Opened.Device(d.Name); c != nil {
+			one.Area, one.Class = c.EffectiveArea(), c.EffectiveClass()
+			one.Acts = slices.ContainsFunc(agent.Commands(c.Dev), func(c capabilities.Command) bool {
+				return capabilities.Plan{Command: c, Effect: capabilities.Query}.Actuates()
+			})
+		}
+		if call, is := hung[d.Name]; is {
+			one.Quarantine, one.Trouble = true, fmt.Sprintf("its driver has not come back from %q; check the device", call)
+		}
+		if why, is := local.Locked[d.Name]; is {
+			if one.Locked = why; why == "" {
+				one.Locked = "by hand"
+			}
+		}
+		if _, is := local.Unarmed[d.Name]; is {
+			one.Disarmed = true
+		}
+		if safe, is := safety[d.Name]; is {
+			one.Safety = string(safe.State)
+			if safe.State == gate.Unsafe {
+				one.Trouble = safe.Err
+			}
+		}
+		s.Devices = append(s.Devices, one)
+	}
+	return s
+}
+
+// Plan tells what a request would do, as messkit plan does, and after answers as
+// the agent does.
+func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Object) any {
+	req := mess.Request{Intent: intent}
+	for _, id := range requires {
+		req.Requires = append(req.Requires, mess.Capability{ID: id})
+	}
+	return outcomeJSON(dryRun(p.cfg, req, func(home *agent.Home) capabilities.Outcome {
+		out := home.Resolve(req)
+		for _, given := range answers {
+			if out.Question == nil {
+				break
+			}
+			text, _ := given.Get(out.Question.Field)
+			said, _ := text.(string) // "": not in words
+			out = home.Answer(*out.Question, given, said, req)
+		}
+		return out
+	}))
+}
+
+// Stop stops everything here.
+func (p *localExecutor) Stop(by, why string) { p.o.stop.Stop(stop.Order{Why: why, By: by}) }
+
+// Release ends the stop, as messkit clear does.
+func (p *localExecutor) Release(by string, anyway bool) ([]string, error) {
+	dir := config.StopFolder(p.cfg.Agent.Data)
+	if unsafe := AwaitSafe(context.Background(), dir, ClearWithin); len(unsafe) > 0 && !anyway {
+		return nil, NotSafe(unsafe)
+	}
+	orders, err := ClearStop(dir, by)
+	cleared := make([]string, len(orders))
+	for i, o := range orders {
+		cleared[i] = o.String()
+	}
+	return cleared, err
+}
+
+func (p *localExecutor) folder() admin.Folder { return admin.In(p.cfg.Agent.Data) }
+
+// Arm is messkit arm.
+func (p *localExecutor) Arm(what string) error {
+	if what == "" {
+		return p.folder().Arm()
+	}
+	class, err := ClassOrDevice(what, p.cfg.Opened.Names())
+	switch {
+	case err != nil:
+		return err
+	case class != "":
+		return p.folder().Arm(class)
+	}
+	return p.folder().ArmDevice(what)
+}
+
+// Disarm is messkit disarm.
+func (p *localExecutor) Disarm(what, why string) error {
+	if what == "" {
+		return p.folder().Disarm(why, time.Now(), EveryClass...)
+	}
+	class, err := ClassOrDevice(what, p.cfg.Opened.Names())
+	switch {
+	case err != nil:
+		return err
+	case class != "":
+		return p.folder().Disarm(why, time.Now(), class)
+	}
+	return p.folder().DisarmDevice(what, why, time.Now())
+}
+
+// Lock is messkit lock.
+func (p *localExecutor) Lock(device, why string) error {
+	if err := IsDevice(device, p.cfg.Opened.Names()); err != nil {
+		return err
+	}
+	return p.folder().Lock(device, why, time.Now())
+}
+
+// Unlock is messkit unlock.
+func (p *localExecutor) Unlock(device string) error {
+	err := p.folder().Unlock(device)
+	if errors.Is(err, admin.ErrNot) {
+		return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", device)
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/watchdog"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// startedDevices are the devices in their initial state, under their gate and with
+// their guard.
+type startedDevices struct {
+	lock    io.Closer // keeps other runs from the devices
+	gate    *gate.Gate
+	devices []agent.Device
+	stop    *stop.Stopper
+	stops   background
+	now     *admin.Run
+	people  background // says whether it is known what they have decided
+	timers  background
+	guard   background
+	trials  background // for doctors
+	zones   zones
+	journal *journal.Journal       // nil where it could not be opened
+	unread  error                  // why not
+	url     atomic.Pointer[string] // of the exchange in this program; nil: there is none, or not yet
+	log     *slog.Logger
+}
+
+// background is something that runs until it is ended.
+type background struct {
+	cancel context.CancelFunc
+	group  errgroup.Group
+}
+
+func (b *background) start(ctx context.Context, run func(context.Context) error) {
+	ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	b.group.Go(func() error { return run(ctx) })
+}
+
+func (b *background) end() error {
+	if b.cancel == nil {
+		return nil
+	}
+	b.cancel()
+	return b.group.Wait()
+}
+
+// awaitGuard is how long the start waits for the guard; after that, what needs
+// one is refused until it is there.
+const awaitGuard = 5 * time.Second
+
+// startDevices takes the devices to their initial state. It comes before everything
+// that can fail or take its time: the network, the exchange and its disk. Only
+// where another run has them, they are left to that.
+func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*startedDevices, error) {
+	lock, err := lockDataFolder(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	o, client := &startedDevices{lock: lock, log: log, now: admin.In(c.Agent.Data).Run(c.Agent.Disarm, c.Opened.Names(), time.Now)}, (*guard.Client)(nil)
+	known := []gate.Option{gate.WithLocal(o.now.Local), gate.WithReserved(o.zones.reserved)}
+	if watched := watchdogDevices(c.Opened, policyConfig(c), log); len(watched) > 0 {
+		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
+		if err != nil {
+			log.Warn("a guard of an earlier run is not found", "err", err)
+		}
+		client = guard.NewClient(watched, func() (guard.Process, error) { return watchdog.Start(will) }, log)
+		known = append(known, gate.WithGuard(client))
+		o.guard.start(ctx, client.Run)
+	}
+	o.gate = NewPolicy(c, log, known...)
+	o.openJournal(ctx, c) // before anything starts that may be on since an earlier run
+	o.timers.start(ctx, o.gate.Run)
+	o.stop = newStopper(c, o.gate, log) // where a stop holds, nothing is started
+	o.stops.start(ctx, o.stop.Run)
+	o.devices = agent.Start(ctx, o.gate, c.Opened.AgentDevices(), log)
+	o.trials.start(ctx, func(still context.Context) error { // no device is used for anybody once they are to be halted
+		still, stop := context.WithCancel(still)
+		defer stop()
+		defer context.AfterFunc(ctx, stop)()
+		return serveTrials(still, c, o, log)
+	})
+	if client != nil {
+		wait, cancel := context.WithTimeout(ctx, awaitGuard)
+		defer cancel()
+		client.Await(wait)
+	}
+	return o, nil
+}
+
+// lookTime is far longer than a doctor has the lock who looks whether one runs.
+const lookTime = 2 * time.Second
+
+// lockDataFolder keeps a second run out of the same folder. On a disk that takes nothing
+// there is no lock: outputs are made safe all the same.
+func lockDataFolder(ctx context.Context, c *config.Config) (io.Closer, error) {
+	_ = durable.MkdirAll(c.Agent.Data, 0o700) // whoever needs it says what is wrong
+	name := filepath.Join(c.Agent.Data, "run.lock")
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	lock, err := journal.Lock(name)
+	for errors.Is(err, journal.ErrInUse) && wait.For(ctx, lookTime/40) {
+		lock, err = journal.Lock(name)
+	}
+	switch {
+	case errors.Is(err, journal.ErrInUse):
+		return nil, NotOpened(fmt.Errorf("%s: %w", c.Agent.Data, err), c.Agent.Data)
+	case err != nil:
+		return io.NopCloser(nil), nil
+	}
+	return lock, nil
+}
+
+// handOver ends the timers: the agent has its own.
+func (o *startedDevices) handOver() error { return o.timers.end() }
+
+// end lets go of the guard, which ends when everything is safe.
+func (o *startedDevices) end() error {
+	err := errors.Join(o.trials.end(), o.people.end(), o.stops.end(), o.timers.end(), o.guard.end())
+	if o.journal != nil {
+		err = errors.Join(err, o.journal.Close())
+	}
+	return errors.Join(err, o.lock.Close())
+}
+
+// openJournal opens the journal, and has the safety policy keep its book there. Where it
+// cannot be opened, outputs are made safe all the same, and then the start ends.
+func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
+	dir := config.JournalDir(c.Agent.Data)
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		o.unread = fmt.Errorf("data: %w; choose a folder with --data", err)
+		return
+	}
+	j, err := journal.Open(dir)
+	switch {
+	case files.Damaged(err):
+		o.unread = output.Hint(err, "messkit journal check --data %s tells what is wrong with it", c.Agent.Data)
+	case err != nil:
+		o.unread = NotOpened(err, dir)
+	default:
+		o.journal = j
+		admin.In(c.Agent.Data).Adopt(ctx, j, time.Now(), o.log)
+		o.gate.Keep(j, c.Opened.Names())
+	}
+}
+
+// halt takes the devices to their safe state, where no agent has come of it.
+func (o *startedDevices) halt(ctx context.Context) error {
+	return errors.Join(agent.Halt(context.WithoutCancel(ctx), o.gate, o.devices, o.log), o.end())
+}

@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+// MCPPath is where the exchange's HTTP door has MCP.
+const MCPPath = "/mcp"
+
+// openPort opens the port of the HTTP door. In plain text it is this machine's
+// alone, unless that is said.
+func openPort(c *config.Exchange, secure *tls.Config) (net.Listener, error) {
+	l, err := net.Listen("tcp", c.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, output.Hint(err, "another messkit may be running here; stop it, or choose another port with --listen")
+	} else if err != nil {
+		return nil, err
+	}
+	if secure == nil && !c.Insecure && !config.IsLocal(l.Addr()) { // what a name like localhost has led to
+		return nil, errors.Join(fmt.Errorf("listen: %s is %s, which is beyond this machine; write 127.0.0.1 or tls: self", c.Listen, l.Addr()), l.Close())
+	}
+	return l, nil
+}
+
+// openThreads opens the store, and the exchange over it.
+func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, log *slog.Logger) (*files.Store, *exchange.Exchange, error) {
+	settings := c.Settings()
+	settings.Pin, settings.Granted = k.Pin, k.Granted
+	for _, d := range catalog.Default().Definitions() {
+		settings.Catalogue = append(settings.Catalogue, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})
+	}
+	store, err := c.Files(log).Open(c.Data)
+	if err != nil {
+		return nil, nil, StoreNotOpened(err, c.Data)
+	}
+	debug.FreeOSMemory() // reading the log has used more than what came of it
+	x, err := exchange.Open(ctx, settings, store, time.Now, log)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return store, x, nil
+}
+
+// NotOpened says what helps where a folder for data cannot be opened.
+func NotOpened(err error, dir string) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return output.Hint(err, "there is no space left for %s; make some, or choose a folder on another disk with --data", dir)
+	case errors.Is(err, files.ErrInUse):
+		return output.Hint(err, "another messkit uses %s; give this one folders of its own with --data, or with agent: data: and exchange: data:", dir)
+	case errors.Is(err, fs.ErrPermission):
+		return output.Hint(err, "this user must be able to read and write all of %s; mend that, or choose another folder with --data", dir)
+	}
+	return err
+}
+
+// StoreNotOpened says what helps where the threads cannot be opened.
+func StoreNotOpened(err error, dir string) error {
+	if files.Damaged(err) {
+		return output.Hint(err, "nothing was changed; without %s messkit begins with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
+	}
+	return NotOpened(err, dir)
+}

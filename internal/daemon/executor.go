@@ -1,0 +1,195 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/mess"
+)
+
+// executor is an agent with what it keeps on the disk, ready to run.
+type executor struct {
+	id      string
+	agent   *agent.Agent
+	outputs *startedDevices
+	words   []catalog.LeftOut           // files of words that cannot be used
+	link    func(context.Context) error // keeps the connection to the exchange; nil: it keeps itself
+}
+
+// NewPolicy makes the gate of this executor.
+func NewPolicy(c *config.Config, log *slog.Logger, known ...gate.Option) *gate.Gate {
+	wall := func() (time.Time, error) { return time.Now(), c.Agent.Unset() }
+	own := []gate.Option{gate.WithWall(wall), gate.WithLocal(admin.In(c.Agent.Data).Local)}
+	return gate.New(policyConfig(c), time.Now, log, append(own, known...)...)
+}
+
+// newExecutor makes the executor for an exchange, of outputs that have started.
+func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slog.Logger) (*executor, error) {
+	j := o.journal
+	if j == nil {
+		return nil, o.unread
+	}
+	if refs := j.Unclean(); len(refs) > 0 {
+		log.Warn("the last run has died in the midst of these", "ref", refs)
+	}
+	settings := agent.DefaultConfig()
+	settings.ID, settings.Name = c.Agent.ID, c.Agent.Name
+	settings.Availability, settings.Schedule = c.Agent.Availability, c.Agent.Schedule
+	settings.Stop = o.stop
+	settings.ConfirmWithin = c.Agent.ConfirmWithin
+	settings.Watch = c.Agent.Watch
+	var err error
+	if settings.Signer, err = Signer(c.Agent.Data, log); err != nil {
+		return nil, err
+	}
+	e := &executor{id: c.Agent.ID, outputs: o, words: c.Opened.LeftOut}
+	lost := ""
+	if j.Fresh() && durable.Used(c.Agent.Data) {
+		lost = "the journal"
+	}
+	for _, d := range j.Damage() {
+		log.Error("the journal was damaged", "mended", d.Mended, "copy", d.Copy, "err", d)
+		if !d.Mended {
+			lost = "a part of the journal"
+		}
+	}
+	markRunning(c, e, log)
+	if lost != "" {
+		log.Error(lost+" has gone: nobody knows what was begun, and the risky classes are disarmed; look, and then: messkit arm", "journal", config.JournalDir(c.Agent.Data), "data", c.Agent.Data)
+		if err := o.now.Lost(lost); err != nil {
+			log.Error("disarmed until the program ends, but that is not written down", "err", err)
+		}
+	}
+	settings.Synced, settings.Unknown = func() bool { return c.Agent.Unset() == nil }, e.unknown(log)
+	e.agent = agent.New(settings, x, newResolver(c), o.devices, o.gate, j, time.Now, log)
+	return e, nil
+}
+
+func (e *executor) run(ctx context.Context) error {
+	err := errors.Join(e.outputs.handOver(), e.work(ctx), e.outputs.end())
+	return errors.Join(err, e.outputs.now.End(agent.Unsafe(err)...))
+}
+
+// work runs the agent. Its connection ends after it, so that its last words are
+// heard.
+func (e *executor) work(ctx context.Context) error {
+	if e.link == nil {
+		return e.act(ctx)
+	}
+	still, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer hangUp()
+	g, ctx := errgroup.WithContext(ctx)
+	var ran error // told too where the connection's error comes first: it says which devices are not safe
+	g.Go(func() error { return e.link(still) })
+	g.Go(func() error {
+		defer hangUp()
+		ran = e.act(ctx)
+		return ran
+	})
+	if err := g.Wait(); err != ran {
+		return errors.Join(err, ran)
+	}
+	return ran
+}
+
+// act runs the agent, which first reads the devices.
+func (e *executor) act(ctx context.Context) error {
+	first, end := context.WithCancel(ctx)
+	var g errgroup.Group
+	g.Go(func() error {
+		e.agent.ReadFirst(first)
+		return nil
+	})
+	err := e.agent.Run(ctx)
+	end()
+	return errors.Join(err, g.Wait())
+}
+
+// runRemote runs the agent for an exchange elsewhere.
+func runRemote(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logger) error {
+	o, err := startDevices(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	e, err := openRemote(ctx, a, cfg, o, log)
+	if err != nil {
+		return errors.Join(err, o.halt(ctx))
+	}
+	return e.run(ctx)
+}
+
+// openRemote makes the executor for an exchange elsewhere.
+func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *startedDevices, log *slog.Logger) (*executor, error) {
+	x, link, err := openConnection(ctx, *cfg.Connect, cfg.Agent, log)
+	if err != nil {
+		return nil, err
+	}
+	e, err := newExecutor(cfg, x, o, log)
+	if err != nil {
+		return nil, err
+	}
+	e.link = link
+	_, err = fmt.Fprintf(a.Out, "executor %s for the exchange at %s\n", cfg.Agent.ID, cfg.Connect.URL)
+	return e, err
+}
+
+// openConnection makes the exchange elsewhere, and what keeps the connection to it, if that
+// does not keep itself.
+func openConnection(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
+	if broker.Is(c.URL) {
+		x, err := remote.NewMQTT(c.Broker(who.ID, who.Data), log)
+		if err != nil {
+			return nil, nil, err
+		}
+		return x, x.Run, nil
+	}
+	key, err := readOrEnroll(ctx, c, who, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := remote.New(c.Remote(key), log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return remote.For(x, c.Server, c.Field(who.ID)), nil, nil
+}
+
+// readOrEnroll reads this executor's key, or registers and keeps the new one.
+func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (remote.Secret, error) {
+	key, err := config.ReadKey(c.KeyFile)
+	if !errors.Is(err, os.ErrNotExist) {
+		return key, err
+	}
+	x, err := remote.New(c.Remote(""), log)
+	if err != nil {
+		return "", err
+	}
+	fresh, err := x.Register(ctx, who.ID, who.Name, c.Enrol)
+	if errors.Is(err, mess.Unavailable) {
+		return "", err // no code helps there
+	}
+	if err != nil {
+		return "", output.Hint(err, "an exchange on another machine wants an enrolment code (messkit keys enrol there shows one): connect: enrol: CODE; a name that is taken needs another agent: id:")
+	}
+	if err := os.MkdirAll(filepath.Dir(c.KeyFile), 0o700); err != nil {
+		return "", err
+	}
+	log.Info("enrolled", "executor", who.ID, "key_file", c.KeyFile)
+	return fresh, durable.Replace(c.KeyFile, []byte(string(fresh)+"\n"))
+}

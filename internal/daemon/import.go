@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// Importer puts threads that come in through the door into the data folder, from
+// where the exchange takes them in as it does every thread that is put there.
+func Importer(dir string) func(ref string, list map[string][]byte) error {
+	return func(ref string, list map[string][]byte) error {
+		fsys, err := archived(ref, list)
+		if err != nil {
+			return err
+		}
+		places, err := messeaf.List(fsys)
+		if err != nil || len(places) != 1 {
+			return errors.Join(err, mess.Refuse(mess.Invalid, "%s: the files are not those of one thread", ref))
+		}
+		if _, err := places[0].Read(fsys); err != nil {
+			return mess.Refuse(mess.Invalid, "%s: %v", ref, err)
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		_, err = files.Import(root, fsys, places[0])
+		if errors.Is(err, fs.ErrExist) {
+			return mess.Refuse(mess.Conflict, "%s: there is a thread of that name; nothing was changed", ref)
+		}
+		if p, ok := errors.AsType[messeaf.Problems](err); ok {
+			return mess.Refuse(mess.Invalid, "%s: %v", ref, p)
+		}
+		return err
+	}
+}
+
+// archived are files as the archive of a thread has them.
+func archived(ref string, list map[string][]byte) (fs.FS, error) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range output.SortedKeys(list) {
+		at := path.Join("threads", ref, name)
+		if len(list) == 1 && name == ref+messeaf.Ext {
+			at = path.Join("threads", name)
+		}
+		w, err := z.Create(at)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(list[name]); err != nil {
+			return nil, err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return messeaf.OpenArchive(bytes.NewReader(b.Bytes()), int64(b.Len()))
+}

@@ -1,0 +1,18 @@
+package daemon
+
+import "github.com/messkit/messkit/internal/resources"
+
+// filesSetting raises the limit of open files.
+const filesSetting = "LimitNOFILE= of the service, or ulimit -n"
+
+// limits returns the use of each limit of the exchange.
+func (e *ownExchange) limits() []resources.Use {
+	list := e.door.Connections()
+	if e.mqtt != nil && e.mqtt.own != nil {
+		list = append(list, e.mqtt.own.Use())
+	}
+	if n, ok := resources.OpenFiles(); ok {
+		list = append(list, resources.Use{What: "open files", Setting: filesSetting, Now: n, Limit: resources.Of().Files})
+	}
+	return list
+}

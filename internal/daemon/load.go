@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/messkit/messkit/drivers/all"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/config/discovery"
+	"github.com/messkit/messkit/internal/strictyaml"
+)
+
+// LoadConfig reads a configuration file and opens what it names, so that every
+// mistake is told at once. Without a name it is the simulated home.
+func LoadConfig(name string, log *slog.Logger) (*config.Config, error) {
+	data, builtIn := config.SimulatedHome, name == ""
+	if builtIn {
+		name = "(built in)"
+	} else {
+		var err error
+		if data, err = os.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
+	c := &config.Config{Agent: config.DefaultAgent()}
+	if !builtIn {
+		c.File, _ = filepath.Abs(name) // without it, it is only not told
+	}
+	err := c.Read(name, data)
+	if c.Exchange != nil && c.Exchange.Mail.Wanted() {
+		c.Exchange.Mail.Secrets = config.SecretsIn(name, data)
+	}
+	if builtIn {
+		findLocalDevices(c, log)
+	}
+	home, more := config.OpenDevices(c.Devices, log) // its mistakes belong to the same list
+	c.Opened = home
+	c.Opened.Catalogue, c.Opened.LeftOut = c.Agent.Catalogue()
+	for _, one := range c.Opened.LeftOut {
+		log.Warn("words left out", "file", one.File, "err", one.Why)
+	}
+	return c, config.MergeProblems(err, more, c.CheckZones(), config.NoTimes(c.Document.Under("agent").Under("limits")), home.CheckNames(c.Devices), home.CheckClasses(c.Devices))
+}
+
+// findTime is how long a start may look for devices.
+const findTime = 500 * time.Millisecond
+
+// findLocalDevices adds the devices that drivers find on this machine.
+func findLocalDevices(c *config.Config, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), findTime)
+	defer cancel()
+	for _, kind := range all.Kinds() {
+		if kind.Find == nil {
+			continue
+		}
+		for _, f := range kind.Find(ctx) {
+			log.Info("found", "device", f.Name, "driver", kind.Name, "where", f.Where)
+			block := discovery.Discovered{Found: f, Kind: kind}.Block()
+			c.Devices[f.Name] = strictyaml.From(block, "devices."+f.Name)
+		}
+	}
+}

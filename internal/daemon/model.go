@@ -1,0 +1,39 @@
+package daemon
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+)
+
+// confirmJSON is how plans with risk are confirmed, and whether that keeps a model
+// from doing so itself.
+type confirmJSON struct {
+	By    exchange.ConfirmBy `json:"by"`
+	Model *time.Time         `json:"model_of_same_user,omitempty"` // when one used the exchange last; nil: none since the start
+}
+
+func (e *ownExchange) confirm() confirmJSON {
+	c := confirmJSON{By: e.x.ConfirmBy()}
+	if at := e.model.Load(); at != 0 {
+		c.Model = new(time.Unix(at, 0).UTC())
+	}
+	return c
+}
+
+// modelSeen notes that a model's interface was used by a process of this user.
+func (e *ownExchange) modelSeen() { e.model.Store(time.Now().Unix()) }
+
+// Warning says that a model could confirm what it asks for; "" if it could not.
+func (c confirmJSON) Warning() string {
+	if c.Model == nil || c.By != exchange.ConfirmTerminal && c.By != exchange.ConfirmScript {
+		return ""
+	}
+	how := "open a terminal of its own and confirm there"
+	if c.By == exchange.ConfirmScript {
+		how = "confirm with it"
+	}
+	return fmt.Sprintf("a model's interface runs as the user of the exchange (last used %s): if the model has a shell, it can read the operator's key and %s; write exchange: confirm: page, or run the model as another user",
+		c.Model.Local().Format(time.DateTime), how)
+}

@@ -1,0 +1,72 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/mqtt"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// mqttDoor is the MQTT door of an exchange, ready to run.
+type mqttDoor struct {
+	door  *mqtt.Door
+	own   *mqtt.Embedded // nil: the broker is elsewhere
+	run   func(context.Context) error
+	close func() error
+}
+
+// openMQTT opens the port of the broker of our own, or makes the connection to one
+// elsewhere, and says where it is. Without a door it returns nil.
+func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (*mqttDoor, error) {
+	if !cfg.MQTT.Elsewhere() && cfg.MQTT.Listen == config.NoBroker {
+		return nil, nil
+	}
+	if err := topic.CheckID(cfg.ID); err != nil {
+		log.Warn("there is no MQTT here", "err", err)
+		return nil, nil
+	}
+	d, err := mqtt.New(ctx, x, mqtt.Config{Version: output.Version, MaxAttachment: cfg.MaxAttachment, HomeAssistant: cfg.MQTT.HomeAssistant}, time.Now, log)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.MQTT.Elsewhere() {
+		o := mqtt.NewOutside(d, mqtt.OutsideConfig{Address: cfg.MQTT.Expanded()}, log)
+		_, err := fmt.Fprintf(a.Out, "mqtt at the broker %s\n", cfg.MQTT.URL)
+		return &mqttDoor{door: d, run: o.Run, close: func() error { return nil }}, err
+	}
+	l, taken, err := listenMQTT(cfg.MQTT.Listen)
+	if err != nil {
+		return nil, err
+	}
+	if secure == nil && !cfg.Insecure && !config.IsLocal(l.Addr()) {
+		return nil, errors.Join(fmt.Errorf("mqtt: listen: %s is %s, which is beyond this machine; write 127.0.0.1 or tls: self", cfg.MQTT.Listen, l.Addr()), l.Close())
+	}
+	e := mqtt.NewEmbedded(d, k, mqtt.EmbeddedConfig{TLS: secure, Reserved: cfg.Reserved, Clients: cfg.MQTT.Clients}, log)
+	_, err = fmt.Fprintf(a.Out, "mqtt at %s%s\n", map[bool]string{false: "mqtt://", true: "mqtts://"}[secure != nil]+config.Reachable(l.Addr()), taken)
+	return &mqttDoor{door: d, own: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
+}
+
+// listenMQTT opens the port. Where the usual one is taken it opens another, and
+// says so.
+func listenMQTT(addr string) (l net.Listener, taken string, err error) {
+	l, err = net.Listen("tcp", addr)
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return l, "", err
+	}
+	if addr != config.DefaultBroker {
+		return nil, "", output.Hint(err, "another broker may be running there; choose another port with mqtt: listen:, or use that broker with mqtt: url:")
+	}
+	l, err = net.Listen("tcp", "127.0.0.1:0")
+	return l, " (another program has port 1883)", err
+}

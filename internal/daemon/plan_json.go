@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// stepsJSON are the steps of a plan for scripts, none if it has none.
+func stepsJSON(steps []capabilities.Plan) []map[string]any {
+	list := make([]map[string]any, len(steps))
+	for i, s := range steps {
+		list[i] = map[string]any{"summary": s.Summary, "device": s.Device, "capability": s.Capability, "command": s.Command, "args": s.Args, "for": s.For.Seconds(), "after": s.After.Seconds(), "risk": s.Risk, "effect": s.Effect}
+	}
+	return list
+}
+
+// DateOf is a time for scripts, "" for none.
+func DateOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}
+
+// outcomeJSON is an outcome for scripts; durations are in seconds.
+func outcomeJSON(out capabilities.Outcome, v policyResult) map[string]any {
+	doc := map[string]any{"explain": map[string]any{
+		"template": out.Explain.Template, "slots": out.Explain.Slots, "score": out.Explain.Score,
+		"runner_up": out.Explain.RunnerUp, "left_over": out.Explain.Leftover,
+	}}
+	if p := out.Plan; p != nil {
+		doc["plan"] = map[string]any{
+			"summary": p.Summary, "device": p.Device, "capability": p.Capability, "command": p.Command, "evidence": out.Explain.Evidence, "args": p.Args,
+			"risk": p.Risk, "effect": p.Effect, "for": p.For.Seconds(), "consequences": p.Consequences,
+			"not_before": DateOf(p.NotBefore), "steps": stepsJSON(p.Steps), "reversible": p.Reversible, "confirm": v.first, "needs": v.needs, "busy": v.busy, "off_in": v.off.Seconds(), "digest": p.Digest(),
+			"unused": append([]string{}, p.Unused...),
+		}
+	}
+	switch q := out.Question; {
+	case q != nil && v.refused != "":
+		doc["refusal"] = map[string]any{"reason": v.refused, "nearest": []string(nil)}
+	case q != nil:
+		doc["question"] = map[string]any{"field": q.Field, "question": q.Text, "options": q.Options}
+	}
+	if r := out.Refusal; r != nil {
+		doc["refusal"] = map[string]any{"reason": r.Reason, "nearest": r.Nearest}
+	}
+	return doc
+}

@@ -1,0 +1,31 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/config"
+)
+
+// newResolver turns requests into plans for the devices of this configuration.
+func newResolver(c *config.Config) *agent.Home { return resolverWithClock(c, c.Agent.Unset) }
+
+// PreviewResolver is the resolver for what is only shown: it believes the clock.
+func PreviewResolver(c *config.Config) *agent.Home {
+	return resolverWithClock(c, func() error { return nil })
+}
+
+func resolverWithClock(c *config.Config, unset func() error) *agent.Home {
+	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps, Facts: c.Agent.Facts, WatchFor: c.Agent.Watch.Default, WatchLongest: c.Agent.Watch.Longest}
+	if p := c.Agent.Position; p != nil {
+		setting.Where = &capabilities.Position{Lat: p.Lat, Lng: p.Lng}
+	}
+	return c.Opened.Resolver().In(setting, func() (time.Time, error) { return time.Now(), unset() })
+}
+
+// policyConfig are those of the gate.
+func policyConfig(c *config.Config) gate.Config {
+	return gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Risks: c.Opened.Risks(), Defaults: c.Agent.Limits, Devices: c.Opened.Limits()}
+}

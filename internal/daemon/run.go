@@ -1,0 +1,300 @@
+// Package daemon builds and runs an executor and an exchange from a configuration. It is
+// the only package that knows all of their parts.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
+	"github.com/messkit/messkit/exchange/console"
+	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/exchange/mesh"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/webhook"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/collector"
+	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/mess"
+)
+
+// RunFlags is what the flags of run and exchange say.
+type RunFlags struct {
+	file    string
+	listen  string
+	mqtt    string
+	data    string
+	tls     string
+	confirm string
+	plain   bool
+	Verbose bool
+	jsonLog bool
+}
+
+func (r *RunFlags) Flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&r.file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
+	f.StringVar(&r.listen, "listen", "", "address of the exchange's HTTP door (127.0.0.1:8420)")
+	f.StringVar(&r.mqtt, "mqtt", "", "address of the exchange's own MQTT broker (127.0.0.1:1883), or off")
+	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")
+	f.StringVar(&r.tls, "tls", "", "self: the door has a certificate that the exchange makes (see messkit keys fingerprint)")
+	f.StringVar(&r.confirm, "confirm", "", "how a person confirms a plan with risk: terminal (unless configured), page, code or script")
+	f.BoolVar(&r.plain, "insecure", false, "the door may be in plain text beyond this machine")
+	f.BoolVarP(&r.Verbose, "verbose", "v", false, "log what only developers want to know")
+	f.BoolVar(&r.jsonLog, "log-json", false, "log in JSON")
+}
+
+// GCPercent collects garbage twice as often as usual: on a board with 512 MB,
+// memory is worth more than the last per cents of speed.
+// An exchange that is open minds the time more, while much is asked of it.
+const GCPercent = 50
+
+func (r *RunFlags) Logger(w io.Writer) *slog.Logger {
+	opts := &slog.HandlerOptions{}
+	if r.Verbose {
+		opts.Level = slog.LevelDebug
+	}
+	if r.jsonLog {
+		return slog.New(slog.NewJSONHandler(output.EscapedJSON{To: w}, opts))
+	}
+	return slog.New(slog.NewTextHandler(output.EscapedJSON{To: w}, opts))
+}
+
+// Load reads the configuration and puts in what the flags say.
+func (r *RunFlags) Load(log *slog.Logger) (*config.Config, error) {
+	debug.SetGCPercent(GCPercent)
+	c, err := LoadConfig(r.file, log)
+	if err != nil {
+		return nil, err
+	}
+	if c.Exchange != nil {
+		if r.listen != "" {
+			c.Exchange.Listen = r.listen
+		}
+		if r.mqtt != "" {
+			c.Exchange.MQTT = config.MQTT{Listen: r.mqtt, HomeAssistant: c.Exchange.MQTT.HomeAssistant, Clients: c.Exchange.MQTT.Clients}
+		}
+		if r.data != "" {
+			c.Exchange.Data = r.data
+		}
+		if r.tls != "" && r.tls != config.SelfMade {
+			return nil, fmt.Errorf("--tls: %q is unknown; write self, or the files of a certificate into the configuration", r.tls)
+		}
+		if r.confirm != "" {
+			c.Exchange.Confirm = exchange.ConfirmBy(r.confirm)
+		}
+		c.Exchange.TLSSelf = c.Exchange.TLSSelf || r.tls != ""
+		c.Exchange.Insecure = c.Exchange.Insecure || r.plain
+		if err := c.Exchange.Validate(); err != nil {
+			return nil, err
+		}
+	} else if r.listen != "" || r.mqtt != "" || r.confirm != "" {
+		return nil, errors.New("--listen, --mqtt, --confirm: this configuration connects to an exchange elsewhere; leave them out")
+	}
+	if r.data != "" {
+		c.Agent.Data = r.data
+	}
+	return c, nil
+}
+
+// Run runs the exchange, if it is ours, and the agent, until ctx ends. The
+// outputs are safe before the exchange is looked for, and whether or not there
+// is one. The agent ends first, so that its last words are taken.
+func Run(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logger) error {
+	if cfg.Exchange == nil {
+		return runRemote(ctx, a, cfg, log)
+	}
+	if err := cfg.Apart(); err != nil {
+		return err
+	}
+	o, err := startDevices(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	e, ag, err := openAll(ctx, a, cfg, o, log)
+	if err != nil && ctx.Err() != nil { // it is ended while it starts, which is no failure
+		return o.halt(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, o.halt(ctx))
+	}
+	still, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer stop()
+		return ag.run(ctx)
+	})
+	g.Go(func() error { return e.Run(still) })
+	return g.Wait()
+}
+
+// openAll opens the exchange that is ours, and makes the agent for it.
+func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedDevices, log *slog.Logger) (*ownExchange, *executor, error) {
+	here := &localExecutor{cfg: cfg, o: o}
+	e, err := OpenExchange(ctx, a, cfg.Exchange, here, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.zones.door.Store(e.mail)
+	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
+	// Its name is taken before anybody else can ask for it at the door.
+	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.Opened.Resolver().Offers()}
+	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: who}}}); err != nil {
+		return nil, nil, errors.Join(err, e.close())
+	}
+	e.agent, err = newExecutor(cfg, self, o, log)
+	if err != nil {
+		return nil, nil, errors.Join(err, e.close())
+	}
+	return e, e.agent, nil
+}
+
+// ownExchange is an exchange with its door, ready to run.
+type ownExchange struct {
+	x        *exchange.Exchange
+	store    *files.Store
+	door     *httpapi.Door
+	hooks    *webhook.Hooks
+	mcp      *mcp.Door      // nil: it is off
+	mail     *maildoor.Door // nil: it is off
+	mesh     *mesh.Door     // nil: it is off
+	listener net.Listener
+	mqtt     *mqttDoor // nil: there is none
+
+	id    string
+	data  string // folder
+	began time.Time
+	agent *executor // in the same process; nil: there is none
+
+	model atomic.Int64 // when a model of this user was last there, in seconds since 1970
+}
+
+// OpenExchange opens the store, the keys and the port, and says where it is. here
+// is the executor in this program, nil if there is none.
+func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here *localExecutor, log *slog.Logger) (*ownExchange, error) {
+	if err := durable.MkdirAll(cfg.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
+	}
+	k, err := keys.Open(cfg.Data, cfg.ID)
+	if err != nil {
+		return nil, err
+	}
+	secure, err := cfg.Secure()
+	if err != nil {
+		return nil, err
+	}
+	l, err := openPort(cfg, secure)
+	if err != nil {
+		return nil, err
+	}
+	store, x, err := openThreads(ctx, cfg, k, log)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	hooks, err := webhook.Open(x, k, cfg.Webhooks, cfg.Data, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), l.Close())
+	}
+	e := &ownExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
+	guests := map[string]httpapi.Guest{}
+	if cfg.MCP.On {
+		e.mcp = mcp.NewDoor(x, cfg.MCP, output.Version, log)
+		guests[MCPPath] = e.mcp
+	}
+	if e.mail, err = openMail(ctx, cfg, x, log); err != nil {
+		return nil, errors.Join(err, store.Close(), l.Close())
+	}
+	if e.mail != nil {
+		guests[maildoor.Path] = e.mail
+	}
+	pages, err := e.console(ctx, k, here, secure != nil, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close(), l.Close())
+	}
+	for _, path := range pages.Guests() {
+		guests[path] = pages
+	}
+	door := httpapi.Config{
+		Pages: pages.Pages(), Session: pages.Key, Person: pages.Person, Models: []string{MCPPath}, Model: e.modelSeen, Uncounted: []string{console.StopPath},
+		Enrol: cfg.Enrol, EnrolCapabilities: cfg.EnrolCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, Guests: guests,
+		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: Importer(cfg.Data), Health: e.health, Fit: imageFitter(),
+	}
+	if cfg.MESH.On {
+		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {
+			return nil, errors.Join(err, e.close())
+		}
+		visit(&door, e.mesh)
+	}
+	e.door = httpapi.New(x, k, door, log)
+	url := config.AddressText(l.Addr(), secure)
+	if here != nil {
+		here.o.url.Store(&url)
+	}
+	if _, err = fmt.Fprintf(a.Out, "exchange %s at %s\n", cfg.ID, url); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	if e.mqtt, err = openMQTT(ctx, a, cfg, x, k, secure, log); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+// console makes the pages of the exchange.
+func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) (*console.Console, error) {
+	c := console.Config{
+		Status: e.status, Refused: func() any { return e.door.Refused() },
+		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
+		Notices:   notices{e.hooks},
+		Secure:    secure,
+	}
+	if here != nil {
+		here.own = e
+		c.Here = here
+	}
+	return console.Open(ctx, e.x, k, c, log)
+}
+
+func (e *ownExchange) close() error {
+	err := errors.Join(e.listener.Close(), e.store.Close())
+	if e.mqtt != nil {
+		err = errors.Join(err, e.mqtt.close())
+	}
+	return err
+}
+
+func (e *ownExchange) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	defer collector.DefaultPace().Keep()()
+	g.Go(func() error { return e.x.Run(ctx) })
+	g.Go(func() error { return e.store.Run(ctx, e.x) })
+	g.Go(func() error { return e.hooks.Run(ctx) })
+	g.Go(func() error { return e.door.Run(ctx, e.listener) })
+	if e.mcp != nil {
+		g.Go(func() error { return e.mcp.Run(ctx) })
+	}
+	if e.mail != nil {
+		g.Go(func() error { return e.mail.Run(ctx) })
+	}
+	if e.mesh != nil {
+		g.Go(func() error { return e.mesh.Run(ctx) })
+	}
+	if e.mqtt != nil {
+		g.Go(func() error { return e.mqtt.run(ctx) })
+	}
+	return errors.Join(g.Wait(), e.store.Close())
+}

@@ -1,0 +1,191 @@
+package daemon
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/capabilities/catalog"
+	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
+	"github.com/messkit/messkit/exchange/mqtt"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/resources"
+	"github.com/messkit/messkit/mess"
+)
+
+// Status is how messkit stands, as the door tells it and scripts read it.
+type Status struct {
+	Version   string            `json:"version"`
+	Began     time.Time         `json:"began"`
+	UptimeS   float64           `json:"uptime_s"`
+	Exchange  string            `json:"exchange"`
+	Threads   map[mess.Code]int `json:"threads"`           // that have not ended
+	Log       writtenJSON       `json:"log"`               // of the exchange
+	Files     writtenJSON       `json:"files"`             // pictures and files of threads
+	Folders   foldersJSON       `json:"folders"`           // of threads, which follow the log
+	Damaged   []string          `json:"damaged,omitempty"` // what the start has found damaged in the log
+	DiskFree  int64             `json:"disk_free"`         // bytes that are left for its data
+	Confirm   confirmJSON       `json:"confirm"`
+	Limits    []resources.Use   `json:"limits"` // of connections and files
+	Process   resources.Process `json:"process"`
+	Executor  *ExecutorStatus   `json:"executor,omitempty"`
+	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
+	Mail      *maildoor.Report  `json:"agentmail,omitempty"` // of the Agent Mail door
+	Executors []remote.Executor `json:"executors,omitempty"` // all that are registered
+}
+
+// writtenJSON is what a log takes of the disk.
+type writtenJSON struct {
+	Bytes   int64 `json:"bytes"`             // now
+	Written int64 `json:"written"`           // since the start
+	Today   int64 `json:"today"`             // since midnight, or the start
+	PerDay  int64 `json:"per_day,omitempty"` // at this pace; 0 while it is too early to tell
+}
+
+// ExecutorStatus is the executor in the same process as the exchange.
+type ExecutorStatus struct {
+	ID       string        `json:"id"`
+	Stopped  string        `json:"stopped,omitempty"`  // why
+	Disarmed string        `json:"disarmed,omitempty"` // why nothing acts
+	Waits    []Kept        `json:"waits,omitempty"`    // what waits for a person at the place
+	Devices  []deviceState `json:"devices"`
+	Working  int           `json:"working"` // threads that it works on
+	Waiting  int           `json:"waiting"` // reports that wait for the exchange
+	Journal  writtenJSON   `json:"journal"`
+	LeftOut  []string      `json:"left_out,omitempty"` // files of words that cannot be used, and why
+}
+
+// Kept is a risk class or a device that does not act until a person at the
+// place says so.
+type Kept struct {
+	What string `json:"what"` // its name
+	How  string `json:"how"`  // locked or disarmed
+	Why  string `json:"why,omitempty"`
+}
+
+// KeptLocally lists what people at the place, or an end without order, keep from acting.
+func KeptLocally(l gate.Local) (list []Kept) {
+	for _, name := range output.SortedKeys(l.Locked) {
+		list = append(list, Kept{name, "locked", l.Locked[name]})
+	}
+	for _, class := range output.SortedKeys(l.Disarmed) {
+		list = append(list, Kept{string(class), "disarmed", l.Disarmed[class]})
+	}
+	for _, name := range output.SortedKeys(l.Unarmed) {
+		list = append(list, Kept{name, "disarmed", l.Unarmed[name]})
+	}
+	return list
+}
+
+type deviceState struct {
+	Name    string        `json:"name"`
+	Started bool          `json:"started"`
+	Task    string        `json:"task,omitempty"`  // the thread for which it acts or looks
+	Failed  agent.Failure `json:"failed,omitzero"` // its last use, until it works again
+}
+
+// leastFree is what the log of threads reserves at a time, in bytes: with less
+// nothing new is taken soon.
+const leastFree = 4 << 20
+
+// storage tells why nothing can be stored, or soon not, or nil.
+func (e *ownExchange) storage() error {
+	if err := e.store.Err(); err != nil {
+		return err
+	}
+	if free, dir, told := FreeSpace(e.data); told && free < leastFree {
+		return fmt.Errorf("%d KB are left for %s; make room", free>>10, dir)
+	}
+	return nil
+}
+
+// health is what anybody may know: whether it works, and not why.
+func (e *ownExchange) health() map[string]any {
+	if e.storage() != nil {
+		return map[string]any{"status": "degraded", "storage": "failing"}
+	}
+	return map[string]any{"status": "ok"}
+}
+
+// status is what the door says.
+func (e *ownExchange) status() any {
+	up := time.Since(e.began)
+	now, total, today := e.store.Written()
+	s := Status{
+		Version: output.Version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
+		Confirm: e.confirm(), Limits: e.limits(), Process: resources.Spent(),
+	}
+	now, total, today = e.store.WrittenFiles()
+	s.Files = written(now, total, today, up)
+	behind, lag := e.store.Lag()
+	s.Folders = foldersJSON{behind, lag.Seconds()}
+	for _, d := range e.store.Damage() {
+		s.Damaged = append(s.Damaged, d.Error())
+	}
+	if free, _, told := FreeSpace(e.data); told {
+		s.DiskFree = int64(min(free, math.MaxInt64))
+	}
+	if e.mqtt != nil {
+		s.MQTT = new(e.mqtt.door.Counts())
+	}
+	if e.mail != nil {
+		s.Mail = new(e.mail.Status())
+	}
+	if e.agent != nil {
+		s.Executor = e.agent.status(up)
+	}
+	return s
+}
+
+func (e *executor) status(up time.Duration) *ExecutorStatus {
+	now := e.agent.Status()
+	total, today := e.outputs.journal.Written()
+	s := &ExecutorStatus{
+		ID: e.id, Stopped: now.Stopped, Working: now.Working, Waiting: now.Waiting, Devices: []deviceState{},
+		Journal: written(e.outputs.journal.Size(), total, today, up),
+	}
+	s.LeftOut = UnusedWords(e.words)
+	local := e.outputs.now.Local()
+	s.Disarmed, s.Waits = UnknownLocal(local), KeptLocally(local)
+	if now.Disarmed != nil {
+		s.Disarmed = now.Disarmed.Error()
+	}
+	for _, d := range now.Devices {
+		s.Devices = append(s.Devices, deviceState{d.Name, d.Started, d.Task, d.Failed})
+	}
+	return s
+}
+
+// soon is before what was written tells a pace: a start writes more than an hour
+// of waiting.
+const soon = time.Hour
+
+func written(size, total, today int64, up time.Duration) writtenJSON {
+	w := writtenJSON{Bytes: size, Written: total, Today: today}
+	if up >= soon {
+		w.PerDay = int64(float64(total) * (24 * time.Hour).Seconds() / up.Seconds())
+	}
+	return w
+}
+
+func UnusedWords(words []catalog.LeftOut) (list []string) {
+	for _, one := range words {
+		list = append(list, one.String())
+	}
+	return list
+}
+
+func (w writtenJSON) String() string {
+	since := "today"
+	if w.Today == w.Written { // what was written today before is not known
+		since = "since the start"
+	}
+	s := fmt.Sprintf("%s; written: %s %s", output.Bytes(w.Bytes), output.Bytes(w.Today), since)
+	if w.PerDay > 0 {
+		s += fmt.Sprintf(", %s a day at this pace", output.Bytes(w.PerDay))
+	}
+	return s
+}

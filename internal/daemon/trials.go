@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/trial"
+	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/config"
+)
+
+// deviceTime is how long one device may take to be looked at. A camera that has
+// to warm up takes some seconds.
+const deviceTime = 15 * time.Second
+
+// UnreadState is of a device that was not used.
+const UnreadState = "was not used: there is nothing that can be read from it without setting it"
+
+// TrialResult words what came of using a device.
+func TrialResult(name, says string, err error) output.CheckResult {
+	doubt, doubtful := errors.AsType[agent.Doubt](err)
+	switch {
+	case doubtful:
+		return output.CheckResult{What: name, OK: true, Note: true, Says: string(doubt)}
+	case errors.Is(err, agent.ErrStopped):
+		return output.CheckResult{What: name, OK: true, Note: true, Says: agent.ErrStopped.Error()} // why, and what to do, the stop tells
+	case err != nil:
+		return output.CheckResult{What: name, Says: strings.TrimPrefix(err.Error(), name+": ")}
+	case says == "":
+		return output.CheckResult{What: name, OK: true, Note: true, Says: UnreadState}
+	}
+	return output.CheckResult{What: name, OK: true, Says: says}
+}
+
+// TryDevice uses one device, for deviceTime at most.
+func TryDevice(ctx context.Context, trials *agent.Trials, d agent.Device) (string, error) {
+	type outcome struct {
+		says string
+		err  error
+	}
+	ctx, cancel := context.WithTimeout(ctx, deviceTime)
+	defer cancel()
+	answer := make(chan outcome, 1)
+	go func() { // a driver that hangs keeps nobody
+		says, err := trials.Use(ctx, d)
+		answer <- outcome{says: says, err: err}
+	}()
+	select {
+	case o := <-answer:
+		return o.says, o.err
+	case <-ctx.Done():
+		return "", fmt.Errorf("it has not answered within %v; is it switched on and connected?", deviceTime)
+	}
+}
+
+// IsRunning reports whether a messkit has the data folder of this configuration.
+func IsRunning(c *config.Config) bool {
+	name := filepath.Join(c.Agent.Data, "run.lock")
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	lock, err := journal.Lock(name)
+	if err != nil {
+		return errors.Is(err, journal.ErrInUse)
+	}
+	_ = lock.Close() // nothing was written
+	return false
+}
+
+// serveTrials answers doctors until ctx ends: the devices that they have alike are
+// used for them.
+func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *slog.Logger) error {
+	trials, began := agent.NewTrials(o.gate, o.devices, time.Now), time.Now()
+	return trial.Serve(ctx, c.Agent.Data, func(ctx context.Context, q trial.Question) trial.Answer {
+		a := trial.Answer{Config: c.File, Began: began, Devices: make([]trial.Result, len(o.devices))}
+		if url := o.url.Load(); url != nil {
+			a.URL = *url
+		}
+		if q.Plan != nil {
+			if plan, err := ExplainPlan(ctx, c, *q.Plan); err == nil {
+				a.Executor, a.Plan = c.Agent.ID, &plan
+			}
+		}
+		asked := map[string]string{}
+		for _, d := range q.Devices {
+			asked[d.Name] = d.Settings
+		}
+		var g errgroup.Group
+		for i, d := range o.devices {
+			r := &a.Devices[i]
+			r.Name, r.Settings = d.Name, c.Devices[d.Name].Sum()
+			if r.Used = asked[d.Name] == r.Settings; !r.Used {
+				continue
+			}
+			g.Go(func() error {
+				says, err := TryDevice(ctx, trials, d)
+				f := TrialResult(d.Name, says, err)
+				r.OK, r.Note, r.Says = f.OK, f.Note, f.Says
+				return nil
+			})
+		}
+		_ = g.Wait() // each says what is wrong with it
+		return a
+	}, log)
+}

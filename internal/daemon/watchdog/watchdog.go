@@ -1,0 +1,67 @@
+// Package watchdog starts the watchdog process, and runs in it: it switches off what the
+// executor no longer can.
+package watchdog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/drivers"
+)
+
+// OffBy carries out orders by the kinds of drivers that there are.
+func OffBy(kinds *drivers.Registry) guard.Obey {
+	return func(kind string, order []byte) (bool, error) {
+		k, err := kinds.Lookup(kind)
+		if err != nil {
+			return false, err
+		}
+		if k.Obey == nil {
+			return false, fmt.Errorf("driver %s has devices that obey orders, and does not itself", kind)
+		}
+		return k.Obey(order)
+	}
+}
+
+// Log are what a guard logs. They are dropped where nobody takes them: a
+// terminal or a pipe that stands still must not keep a guard from its work.
+type Log struct {
+	lines  chan []byte
+	writer errgroup.Group
+}
+
+func NewLog(w io.Writer) *Log {
+	n := &Log{lines: make(chan []byte, 64)}
+	n.writer.Go(func() error {
+		for line := range n.lines {
+			_, _ = w.Write(line) // there is nobody to tell
+		}
+		return nil
+	})
+	return n
+}
+
+func (n *Log) Write(line []byte) (int, error) {
+	select {
+	case n.lines <- append([]byte(nil), line...):
+	default:
+	}
+	return len(line), nil
+}
+
+// logTimeout is how long the end may wait for the log to be taken.
+const logTimeout = time.Second
+
+func (n *Log) End() {
+	close(n.lines)
+	ctx, cancel := context.WithTimeout(context.Background(), logTimeout)
+	defer cancel()
+	var g errgroup.Group
+	g.Go(func() error { defer cancel(); return n.writer.Wait() })
+	<-ctx.Done()
+}

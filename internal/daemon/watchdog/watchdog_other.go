@@ -1,0 +1,18 @@
+//go:build !unix
+
+package watchdog
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/messkit/messkit/agent/guard"
+)
+
+// Start says that there is none here, so that nothing that needs one is
+// switched on.
+func Start(string) (guard.Process, error) {
+	return nil, errors.New("a guard cannot be started on " + runtime.GOOS + "; run messkit on Linux for devices that need one")
+}
+
+func Detach() {}

@@ -90,7 +90,7 @@ var layers = map[string]layer{
 	"exchange/mesh/post":  {below: []string{"exchange/mesh/state", "exchange/mesh/wire", "internal/guarded", "internal/secret", "internal/wait"}},
 	"exchange/mesh/state": {below: []string{"internal/durable"}},
 	"exchange/mesh/wire":  {pure: true, below: []string{"mess"}},
-	"exchange/webhook":    {below: []string{"exchange", "internal/cleantext", "internal/durable", "internal/guarded", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
+	"exchange/webhook":    {below: []string{"exchange", "exchange/inbox", "internal/cleantext", "internal/durable", "internal/guarded", "internal/keyed", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/mqtt": {
 		below: []string{"exchange", "exchange/inbox", "exchange/keys", "exchange/thread", "internal/broker", "internal/broker/port", "internal/keyed", "internal/mistake", "internal/peer", "internal/resources", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},

@@ -19,12 +19,13 @@
 //     each requester, a time and the last message of 128 threads. After a crash it repeated
 //     five seconds, and after a failure it waited one second. Beyond 10,000 requesters it sent
 //     nothing, without a word.
-//   - MESH follows the events of all threads, and stores a document for each task of a peer.
+//   - MESH followed the events of all threads, and stores a document for each task of a peer.
 //     After a restart it looks at each unanswered task and repeats one report of progress. It
-//     waits one second after a failure. Its bound is the number of tasks.
-//   - Agent Mail follows the events of all threads, and stores in its own file how many
+//     waits one second after a failure. Its bound is the number of tasks. It uses Follow now.
+//   - Agent Mail followed the events of all threads, and stores in its own file how many
 //     messages of each task it has told, together with what it has to send. It repeats
-//     nothing, waits one second after a failure, and looks at each task after a restart.
+//     nothing, waits one second after a failure, and looks at each task after a restart. It
+//     uses Follow now.
 //   - Webhooks follow the events of all threads and store no position. They store the notices
 //     that wait, at most 256 for each executor, and try each eight times within an hour.
 //   - MCP follows what one actor sees, and lists the 50 threads that changed last. A client
@@ -42,5 +43,5 @@
 // requester gets every message at least once, in the order of its thread; messages of different
 // threads can change places.
 //
-// Offers are not in the feed. Channels that pass on offers follow events.
+// Offers are not in the feed. Channels that pass on offers follow events, by Events.
 package inbox

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -208,34 +209,14 @@ func (d *Door) unfollow(id string) {
 	}
 }
 
-// againAfter is how long is waited when the store or the broker has failed.
-const againAfter = time.Second
-
 // feed passes events on until ctx ends.
 func (d *Door) feed(ctx context.Context, to publisher, id string) {
-	after := ""
-	who := exchange.Actor{ID: id, Roles: exchange.ExecutorRole}
-	for ctx.Err() == nil {
-		err := d.x.Follow(ctx, who, after, func(e exchange.Event) error {
-			m, ok := e.Delivery(id)
-			if ok {
-				if err := d.deliver(ctx, to, d.leafOf(id, e), m); err != nil {
-					return err
-				}
-			}
-			if e.ID != "" {
-				after = e.ID
-			}
-			return nil
-		})
-		if err == nil || errors.Is(err, exchange.ErrSlow) {
-			continue
+	inbox.Events(ctx, d.x, exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "", d.log, func(e exchange.Event) error {
+		if m, ok := e.Delivery(id); ok {
+			return d.deliver(ctx, to, d.leafOf(id, e), m)
 		}
-		if ctx.Err() == nil {
-			d.log.Debug("events wait", "executor", id, "err", err)
-		}
-		wait.For(ctx, againAfter)
-	}
+		return nil
+	})
 }
 
 // leafOf is where an event goes: a stop is never behind anything, and neither is a

@@ -2,11 +2,10 @@ package mqtt
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -20,38 +19,23 @@ type retained struct {
 // broker for a while.
 const maxFound = 10_000
 
-// nowhere is an event that never was: who follows after it is told first that
-// what came before is not known, and so looks.
-const nowhere = "now"
-
 // watch keeps the states of threads at the broker until ctx ends.
 func (d *Door) watch(ctx context.Context, to publisher) error {
-	after := nowhere
 	who := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
-	for ctx.Err() == nil {
-		err := d.x.Follow(ctx, who, after, func(e exchange.Event) error {
-			var err error
-			switch e.Kind {
-			case exchange.EventReset:
-				err = d.showAll(ctx, to, who)
-			case exchange.EventMessage:
-				if err = d.show(ctx, to, e.Thread); err == nil && d.home != nil {
-					d.home.heard(to, e.Thread, e.Message)
-				}
+	inbox.Events(ctx, d.x, who, inbox.Nowhere, d.log, func(e exchange.Event) error {
+		switch e.Kind {
+		case exchange.EventReset:
+			return d.showAll(ctx, to, who)
+		case exchange.EventMessage:
+			if err := d.show(ctx, to, e.Thread); err != nil {
+				return err
 			}
-			if err == nil && e.ID != "" {
-				after = e.ID
+			if d.home != nil {
+				d.home.heard(to, e.Thread, e.Message)
 			}
-			return err
-		})
-		if err == nil || errors.Is(err, exchange.ErrSlow) {
-			continue
 		}
-		if ctx.Err() == nil {
-			d.log.Debug("states wait", "err", err)
-		}
-		wait.For(ctx, againAfter)
-	}
+		return nil
+	})
 	return nil
 }
 

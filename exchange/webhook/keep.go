@@ -70,7 +70,7 @@ func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger
 	}
 	h := &Hooks{
 		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), places: make(chan struct{}, maxOut),
-		wake: make(chan struct{}, 1), dirty: make(chan struct{}, 1), lanes: map[string]*lane{}, status: statuses{},
+		dirty: make(chan struct{}, 1), queues: map[string][]notice{}, status: statuses{},
 	}
 	return h, h.read()
 }
@@ -96,11 +96,9 @@ func (h *Hooks) read() error {
 	}
 	h.recent = was.Log[max(0, len(was.Log)-maxLog):]
 	for _, n := range was.Queue {
-		if h.lanes[n.Executor] == nil {
-			h.lanes[n.Executor] = &lane{}
-		}
-		if l := h.lanes[n.Executor]; len(l.queue) < maxWaiting {
-			l.queue = append(l.queue, n)
+		if queue := h.queues[n.Executor]; len(queue) < maxWaiting {
+			h.queues[n.Executor] = append(queue, n)
+			h.runner.Wake(n.Executor)
 		}
 	}
 	if !was.Ended {
@@ -189,8 +187,8 @@ func (h *Hooks) save(ended bool) {
 		return
 	}
 	k := kept{Ended: ended, Queue: []notice{}, Log: h.recent}
-	for _, l := range h.lanes {
-		k.Queue = append(k.Queue, l.queue...)
+	for _, queue := range h.queues {
+		k.Queue = append(k.Queue, queue...)
 	}
 	data, err := json.Marshal(k)
 	h.mu.Unlock()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -83,7 +82,7 @@ func (s statuses) event(e exchange.Event) string {
 	return ""
 }
 
-// happened puts what has happened into the lanes of those who want to know. Only
+// happened queues what has happened for those who want to know. Only
 // who may see the thread is told of it.
 func (h *Hooks) happened(e exchange.Event) {
 	h.mu.Lock()
@@ -160,24 +159,19 @@ func (h *Hooks) tellsFirst(ref, id string) bool {
 	return true
 }
 
-// enqueue puts a notice into its lane. Where too much waits, the oldest gives
+// enqueue has a notice sent. Where too much waits, the oldest gives
 // way.
 func (h *Hooks) enqueue(n notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lanes[n.Executor]
-	if l == nil {
-		l = &lane{}
-		h.lanes[n.Executor] = l
+	queue := h.queues[n.Executor]
+	if len(queue) >= maxWaiting {
+		h.note(queue[0], Lost, result{err: errTooMany})
+		queue = slices.Clone(queue[1:])
 	}
-	if len(l.queue) >= maxWaiting {
-		old := l.queue[0]
-		l.queue = slices.Clone(l.queue[1:])
-		h.note(old, Lost, result{err: errTooMany})
-	}
-	l.queue = append(l.queue, n)
+	h.queues[n.Executor] = append(queue, n)
 	h.note(n, Waiting, result{})
-	wait.Notify(h.wake)
+	h.runner.Wake(n.Executor)
 }
 
 // address is where an executor wants to be told.

@@ -18,6 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/inbox"
+	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -63,23 +65,17 @@ type Hooks struct {
 	client *http.Client
 	places chan struct{} // for notices that are on their way
 
-	wake  chan struct{} // there is something to send
-	dirty chan struct{} // there is something to write down
+	runner keyed.Runner  // by executor
+	dirty  chan struct{} // there is something to write down
 
 	mu     sync.Mutex
-	lanes  map[string]*lane // by executor
-	recent []Entry          // the log, oldest first
+	queues map[string][]notice // by executor, oldest first
+	recent []Entry             // the log, oldest first
 	status statuses
 	ended  string               // the ref of the thread whose end was the last thing that happened
 	told   map[string][]string  // ref to the people who were told of the offer
 	tries  map[string]time.Time // when an executor has asked for a test, lately
 	used   bool                 // there is something to write down, or was once
-}
-
-// lane is what waits for one executor, oldest first. It is guarded by Hooks.mu.
-type lane struct {
-	queue []notice
-	runs  bool
 }
 
 const (
@@ -96,7 +92,7 @@ const (
 func (h *Hooks) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.follow(gctx) })
-	g.Go(func() error { return h.deliver(gctx) })
+	g.Go(func() error { h.runner.Run(gctx, h.sendFirst); return nil })
 	g.Go(func() error { return h.write(gctx) })
 	err := g.Wait()
 	h.save(true)
@@ -105,92 +101,41 @@ func (h *Hooks) Run(ctx context.Context) error {
 
 // follow hears what happens. It never waits for a receiver.
 func (h *Hooks) follow(ctx context.Context) error {
-	all := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
-	after, began := "now", false
-	for ctx.Err() == nil {
-		err := h.x.Follow(ctx, all, after, func(e exchange.Event) error {
-			if e.ID != "" {
-				after = e.ID
-			}
-			if e.Kind == exchange.EventReset && began {
-				h.lost("the exchange was too busy to note what it had to tell")
-			}
-			began = true
-			if e.Kind == exchange.EventMessage {
-				h.happened(e)
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, exchange.ErrSlow) {
-			h.log.Warn("webhooks: events interrupted", "err", err)
-			if !wait.For(ctx, firstWait) {
-				break
-			}
+	all, began := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, false
+	inbox.Events(ctx, h.x, all, inbox.Nowhere, h.log, func(e exchange.Event) error {
+		if e.Kind == exchange.EventReset && began {
+			h.lost("the exchange was too busy to note what it had to tell")
 		}
-	}
+		began = true
+		if e.Kind == exchange.EventMessage {
+			h.happened(e)
+		}
+		return nil
+	})
 	return nil
 }
 
-// deliver keeps a lane running for everybody for whom something waits.
-func (h *Hooks) deliver(ctx context.Context) error {
-	var g errgroup.Group
-	for {
-		for _, id := range h.idle() {
-			g.Go(func() error { h.run(ctx, id); return nil })
-		}
-		select {
-		case <-ctx.Done():
-			return g.Wait()
-		case <-h.wake:
-		}
+// sendFirst sends the first notice for an executor, or returns when it is due.
+func (h *Hooks) sendFirst(ctx context.Context, id string) (again time.Duration) {
+	n, ok := h.first(id)
+	if !ok {
+		return keyed.Idle
 	}
-}
-
-// idle lists those for whom something waits and nobody works, and marks that
-// somebody does.
-func (h *Hooks) idle() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var ids []string
-	for id, l := range h.lanes {
-		if len(l.queue) > 0 && !l.runs {
-			l.runs = true
-			ids = append(ids, id)
-		}
+	if left := time.Until(n.Due); left > 0 {
+		return left
 	}
-	return ids
-}
-
-// run sends what waits for one executor, in its order, until nothing does.
-func (h *Hooks) run(ctx context.Context, id string) {
-	for {
-		n, ok := h.first(id)
-		if !ok {
-			return
-		}
-		if !wait.For(ctx, time.Until(n.Due)) {
-			h.rest(id)
-			return
-		}
-		h.outcome(ctx, n, h.attempt(ctx, n))
-	}
+	h.outcome(ctx, n, h.attempt(ctx, n))
+	return 0
 }
 
 func (h *Hooks) first(id string) (notice, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lanes[id]
-	if len(l.queue) == 0 {
-		delete(h.lanes, id)
+	if len(h.queues[id]) == 0 {
+		delete(h.queues, id)
 		return notice{}, false
 	}
-	return l.queue[0], true
-}
-
-func (h *Hooks) rest(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.lanes[id].runs = false
+	return h.queues[id][0], true
 }
 
 // attempt sends a notice once, when there is a place for it.
@@ -212,8 +157,8 @@ func (h *Hooks) outcome(ctx context.Context, n notice, r result) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lanes[n.Executor]
-	if len(l.queue) == 0 || l.queue[0].ID != n.ID {
+	queue := h.queues[n.Executor]
+	if len(queue) == 0 || queue[0].ID != n.ID {
 		if r.err == nil { // it had to give way, and has arrived all the same
 			h.note(n, Delivered, r)
 		}
@@ -231,8 +176,8 @@ func (h *Hooks) outcome(ctx context.Context, n notice, r result) {
 		state = Waiting
 		n.Due = time.Now().Add(wait.Backoff{First: firstWait, Last: longestOff}.After(n.Tries))
 	}
-	if l.queue[0] = n; state != Waiting {
-		l.queue = l.queue[1:]
+	if queue[0] = n; state != Waiting {
+		h.queues[n.Executor] = queue[1:]
 	}
 	h.note(n, state, r)
 }

@@ -72,6 +72,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	return ExitFailed
 }
 
+// NewRoot returns the command messkit, with all commands below it.
 func NewRoot(a *output.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "messkit COMMAND",

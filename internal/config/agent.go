@@ -43,6 +43,7 @@ type Agent struct {
 	Limits        gate.Device                        `yaml:"limits"`    // of devices that have none of their own
 }
 
+// DefaultAgent returns the settings of an executor without a configuration.
 func DefaultAgent() Agent {
 	return Agent{
 		ID: hostID(), Data: DataDir(), Limits: gate.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
@@ -68,6 +69,7 @@ func taken(id string) bool {
 	return strings.EqualFold(id, exchange.Self) || strings.EqualFold(id, keys.OperatorID)
 }
 
+// Validate returns an error for each setting that is wrong.
 func (c Agent) Validate() error {
 	var errs []error
 	if !mess.ValidID(c.ID) {

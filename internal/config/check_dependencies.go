@@ -80,6 +80,7 @@ func (h *DeviceSet) held(d Device, n strictyaml.Node) (wrong strictyaml.Problems
 	return wrong
 }
 
+// HeldBy returns what a device holds: lines, ports and other resources.
 func HeldBy(d Device) []drivers.Hold {
 	if h, ok := d.Dev.(drivers.Holder); ok {
 		return h.Holds()
@@ -200,6 +201,7 @@ func (h *DeviceSet) unseen(d Device) string {
 	return ""
 }
 
+// Device returns the device of a name, or nil.
 func (h *DeviceSet) Device(name string) *Device {
 	i := slices.IndexFunc(h.Devices, func(d Device) bool { return d.Name == name })
 	if i < 0 {

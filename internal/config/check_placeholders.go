@@ -30,6 +30,7 @@ func (d *Device) placeholders(n strictyaml.Node) error {
 	return wrong.Err()
 }
 
+// SketchOf reads an image from a file, and returns its sketch.
 func SketchOf(file string) (picture.Sketch, error) {
 	info, err := os.Stat(file)
 	switch {

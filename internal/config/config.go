@@ -107,6 +107,7 @@ func defaultExchange() *Exchange {
 // minEnrol is how long a standing enrolment code is at least, in bytes.
 const minEnrol = 8
 
+// Validate returns an error for each setting that is wrong.
 func (c Exchange) Validate() error {
 	errs := []error{c.Config.Validate()}
 	if !listenable(c.Listen) {
@@ -207,6 +208,7 @@ func (c Exchange) Settings() exchange.Config {
 	return s
 }
 
+// Validate returns an error for each setting that is wrong.
 func (c Connect) Validate() error {
 	if broker.Is(c.URL) {
 		return c.checkBroker()
@@ -241,10 +243,12 @@ func (c Connect) Field(executor string) remote.FieldConfig {
 	return remote.FieldConfig{Executor: executor, Operators: c.Operators, Poll: c.Poll, Settle: c.Settle}
 }
 
+// Remote returns the settings of the HTTP client with this key.
 func (c Connect) Remote(key remote.Secret) remote.Config {
 	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key, Pin: c.Pin, Reread: func() (remote.Secret, error) { return ReadKey(c.KeyFile) }}
 }
 
+// Validate returns an error where two parts do not go together.
 func (c Config) Validate() error {
 	if c.Exchange != nil && c.Connect != nil {
 		return errors.New("connect: there is an exchange: as well; keep one of the two")

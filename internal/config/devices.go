@@ -208,6 +208,7 @@ func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 	return MergeProblems(problems)
 }
 
+// AgentDevices returns the devices in the form that the agent takes.
 func (h *DeviceSet) AgentDevices() []agent.Device {
 	list := make([]agent.Device, len(h.Devices))
 	for i, d := range h.Devices {
@@ -216,6 +217,7 @@ func (h *DeviceSet) AgentDevices() []agent.Device {
 	return list
 }
 
+// Names returns the names of all devices.
 func (h *DeviceSet) Names() []string {
 	names := make([]string, len(h.Devices))
 	for i, d := range h.Devices {
@@ -235,6 +237,7 @@ func (h *DeviceSet) Risks() map[string]capabilities.Risk {
 	return risks
 }
 
+// Limits returns the limits of each device, by its name.
 func (h *DeviceSet) Limits() map[string]gate.Device {
 	limits := make(map[string]gate.Device, len(h.Devices))
 	for _, d := range h.Devices {

@@ -40,6 +40,7 @@ const DefaultURL = "http://127.0.0.1:8420"
 // OperatorFile is the file with the key of who may do everything.
 const OperatorFile = "operator.key"
 
+// EnvOr returns an environment variable, or the other value if there is none.
 func EnvOr(name, otherwise string) string {
 	if v := os.Getenv(name); v != "" {
 		return v
@@ -56,6 +57,7 @@ func DataDir() string {
 	return filepath.Join(home, ".mess")
 }
 
+// ReadKey reads an API key from a file.
 func ReadKey(name string) (remote.Secret, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -80,4 +82,5 @@ func Expand(name string) string {
 // JournalDir is the folder of the journal in a data folder.
 func JournalDir(data string) string { return filepath.Join(data, "journal") }
 
+// StopFolder returns the folder of the stop in a data folder.
 func StopFolder(data string) string { return filepath.Join(data, "stop") }

@@ -13,6 +13,7 @@ var EveryClass = []capabilities.Risk{
 	capabilities.RiskComfort, capabilities.RiskAppliance, capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible,
 }
 
+// ClassNames returns the risk classes that can act, as a list in one text.
 func ClassNames() string {
 	names := make([]string, len(EveryClass))
 	for i, c := range EveryClass {

@@ -45,6 +45,7 @@ type RunFlags struct {
 	jsonLog bool
 }
 
+// Flags adds the flags of run and exchange to a command.
 func (r *RunFlags) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&r.file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
@@ -63,6 +64,7 @@ func (r *RunFlags) Flags(c *cobra.Command) {
 // An exchange that is open minds the time more, while much is asked of it.
 const GCPercent = 50
 
+// Logger returns the log that the flags ask for.
 func (r *RunFlags) Logger(w io.Writer) *slog.Logger {
 	opts := &slog.HandlerOptions{}
 	if r.Verbose {
@@ -277,6 +279,7 @@ func (e *ownExchange) close() error {
 	return err
 }
 
+// Run runs the exchange and its channels until ctx ends.
 func (e *ownExchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	defer collector.DefaultPace().Keep()()

@@ -171,6 +171,7 @@ func written(size, total, today int64, up time.Duration) writtenJSON {
 	return w
 }
 
+// UnusedWords returns each file of words that cannot be used, and why.
 func UnusedWords(words []catalog.LeftOut) (list []string) {
 	for _, one := range words {
 		list = append(list, one.String())

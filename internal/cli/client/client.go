@@ -25,6 +25,7 @@ type Client struct {
 	Pin      string
 }
 
+// Flags adds the flags of the client to a command.
 func (k *Client) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&k.URL, "url", config.EnvOr("MESSKIT_URL", config.DefaultURL), "the exchange (or set MESSKIT_URL)")

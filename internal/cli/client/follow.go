@@ -26,6 +26,7 @@ type FollowOptions struct {
 	Look, Absent time.Duration // how often it is looked, and how long an exchange may be absent; 0: as usual
 }
 
+// Flags adds the flag for the folder of images and files to a command.
 func (w *FollowOptions) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&w.SaveDir, "save", ".", "folder for pictures and files")
 }
@@ -71,6 +72,7 @@ type follower struct {
 	Away   time.Time         // since when the exchange is not reached; zero: it is
 }
 
+// NewFollower makes a follower of the thread ref. It reads nothing yet.
 func NewFollower(a *output.Env, x *remote.Client, ref string, w *FollowOptions) *follower {
 	f := &follower{app: a, x: x, ref: ref, w: w, out: a.Out, seen: map[string]bool{}, no: map[string]string{}, began: time.Now()}
 	if a.Screen != nil && !w.AsJSON {

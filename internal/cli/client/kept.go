@@ -7,6 +7,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
+// PrintKept prints what a person keeps from acting, one line each.
 func PrintKept(p *output.Printer, list []daemon.Kept) {
 	for _, k := range list {
 		p.Printf("%-9s %s\n", k.How, output.Printable(strings.TrimSpace(k.What+"  "+k.Why)))

@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
+// CheckCommand returns the command messkit check.
 func CheckCommand(a *output.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",

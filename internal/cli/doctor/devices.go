@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
+// DevicesCommand returns the command messkit devices.
 func DevicesCommand(a *output.Env) *cobra.Command {
 	var file string
 	var kinds, asJSON bool

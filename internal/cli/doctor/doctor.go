@@ -27,6 +27,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// DoctorCommand returns the command messkit doctor.
 func DoctorCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var file string

@@ -33,6 +33,7 @@ type Beginning struct {
 	yes     bool
 }
 
+// InitCommand returns the command messkit init.
 func InitCommand(a *output.Env) *cobra.Command {
 	listen := 3 * time.Second
 	broker := mqttdevice.DefaultConfig()

@@ -121,6 +121,7 @@ func atAddress(ctx context.Context, address string) ([]*x509.Certificate, error)
 	return secure.ConnectionState().PeerCertificates, nil
 }
 
+// Dates returns an error where a certificate is not valid at a time, or ends soon.
 func Dates(c *x509.Certificate, now time.Time) error {
 	switch {
 	case now.Before(c.NotBefore):

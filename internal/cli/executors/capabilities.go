@@ -11,6 +11,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
+// CapabilitiesCommand returns the command messkit capabilities.
 func CapabilitiesCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var asJSON bool

@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// ForgetCommand returns the command messkit forget.
 func ForgetCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	c := &cobra.Command{

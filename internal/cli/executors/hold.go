@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// HoldCommand returns the command messkit hold.
 func HoldCommand(a *output.Env) *cobra.Command {
 	c := drainCommand(a, "hold", "Have executors take nothing new, until messkit resume", func(h *mess.Hold) mess.Config { return mess.Config{Hold: h} })
 	c.Long = `Hold has the executors that it names, or all of them, take nothing new. What they
@@ -24,6 +25,7 @@ restarts. To end what is under way, there is messkit stop.`
 	return c
 }
 
+// ResumeCommand returns the command messkit resume.
 func ResumeCommand(a *output.Env) *cobra.Command {
 	c := drainCommand(a, "resume", "Have executors that are on hold take what waits", func(h *mess.Hold) mess.Config { return mess.Config{Resume: h} })
 	c.Long = `Resume ends the holds of the executors that it names, or of all: with an operator's

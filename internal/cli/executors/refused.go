@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
+// RefusedCommand returns the command messkit refused.
 func RefusedCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var limit int

@@ -11,6 +11,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
+// WebhooksCommand returns the command messkit webhooks.
 func WebhooksCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var asJSON bool

@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
+// JournalCommand returns the command messkit journal.
 func JournalCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "journal COMMAND",

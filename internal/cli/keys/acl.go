@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
+// ACLCommand returns the command messkit exchange acl.
 func ACLCommand(a *output.Env) *cobra.Command {
 	var data, id, user string
 	var home bool

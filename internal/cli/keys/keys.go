@@ -34,6 +34,7 @@ func warnStillListed(ctx context.Context, a *output.Env, x *remote.Client, actor
 	return p.Err
 }
 
+// KeysCommand returns the command messkit keys.
 func KeysCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keys COMMAND",

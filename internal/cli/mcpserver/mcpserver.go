@@ -29,6 +29,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// MCPCommand returns the command messkit mcp.
 func MCPCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var r daemon.RunFlags

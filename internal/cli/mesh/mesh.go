@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// MeshCommand returns the command messkit mesh.
 func MeshCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mesh",

@@ -8,6 +8,7 @@ type CheckResult struct {
 	Says string `json:"says"`           // what was found; what to do
 }
 
+// Sign returns three characters for the result: "ok ", "BAD" or "-- ".
 func (f CheckResult) Sign() string {
 	switch {
 	case !f.OK:

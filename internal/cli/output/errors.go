@@ -27,8 +27,10 @@ type HintError struct {
 	Hint string
 }
 
+// Unwrap returns the error without its hint.
 func (h *HintError) Unwrap() error { return h.error }
 
+// Hint adds to an error what helps against it.
 func Hint(err error, format string, args ...any) error {
 	return &HintError{err, fmt.Sprintf(format, args...)}
 }

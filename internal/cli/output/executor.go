@@ -9,6 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// ExecutorState returns the state of an executor in words.
 func ExecutorState(e remote.Executor) string {
 	words := []string{"here"}
 	if !e.Live {
@@ -37,6 +38,7 @@ func CountSafe(s mess.Stopped) int {
 	return len(slices.DeleteFunc(slices.Clone(s.Devices), func(d mess.SafeDevice) bool { return d.State != "safe" }))
 }
 
+// SafeDevices returns how many devices of a stop are safe, in words.
 func SafeDevices(s mess.Stopped) string {
 	return fmt.Sprintf("%d of %s safe", CountSafe(s), Count(len(s.Devices), "device"))
 }

@@ -15,6 +15,7 @@ var NoLog = slog.New(slog.DiscardHandler)
 // plays with a terminal, is escaped: who reads the JSON gets the same values.
 type EscapedJSON struct{ To io.Writer }
 
+// Write escapes a whole JSON text, and passes it on.
 func (e EscapedJSON) Write(p []byte) (int, error) {
 	if _, err := e.To.Write(cleantext.EscapeJSON(p)); err != nil {
 		return 0, err

@@ -22,12 +22,14 @@ type Printer struct {
 	Err      error
 }
 
+// Printf prints text, unless an earlier call has failed.
 func (p *Printer) Printf(format string, args ...any) {
 	if p.Err == nil {
 		_, p.Err = fmt.Fprintf(p.Out, format, args...)
 	}
 }
 
+// Message prints every item of a message.
 func (p *Printer) Message(m mess.Message) {
 	for _, item := range m.Items {
 		switch i := item.(type) {
@@ -136,6 +138,7 @@ func (p *Printer) details(s *mess.Status) {
 	}
 }
 
+// ReasonOf returns the reason of a status and its effect, in words.
 func ReasonOf(s *mess.Status) string {
 	r := s.Reason
 	if r == nil {
@@ -259,6 +262,7 @@ func proposal(proposed any) string {
 	return " (" + Printable(strings.Join(parts, ", ")) + ")"
 }
 
+// NonEmpty returns the texts of a list that are not empty.
 func NonEmpty(list ...string) []string {
 	var kept []string
 	for _, s := range list {
@@ -281,6 +285,7 @@ func Clock(t mess.Time) string {
 // Printable keeps what comes from elsewhere from playing with the terminal.
 func Printable(s string) string { return terminal.Clean(s) }
 
+// PrintableLines does the same as Printable, and keeps the ends of lines.
 func PrintableLines(s string) string { return terminal.CleanLines(s) }
 
 // ThreadJSON is a thread for scripts.

@@ -8,6 +8,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote"
 )
 
+// Table prints threads, one line each.
 func (a *Env) Table(threads []remote.Thread) error {
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "REF\tSTATUS\tEXECUTOR\tCHANGED\tINTENT")

@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// SortedKeys returns the keys of a map in order.
 func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // Count is a number of things: 1 device, 2 devices.
@@ -34,6 +35,7 @@ func (a *Env) Done(what, name string, err error) error {
 	return err
 }
 
+// Joined returns statuses as a list in one text.
 func Joined(codes []mess.Code) string {
 	list := make([]string, len(codes))
 	for i, c := range codes {
@@ -42,6 +44,7 @@ func Joined(codes []mess.Code) string {
 	return strings.Join(list, ", ")
 }
 
+// UpTime returns seconds as a duration of whole seconds.
 func UpTime(seconds float64) time.Duration {
 	return (time.Duration(seconds) * time.Second).Round(time.Second)
 }

@@ -31,6 +31,7 @@ type asking struct {
 	id       string
 }
 
+// AskCommand returns the command messkit ask.
 func AskCommand(a *output.Env) *cobra.Command {
 	var k asking
 	c := &cobra.Command{

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// CancelCommand returns the command messkit cancel.
 func CancelCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var reason string

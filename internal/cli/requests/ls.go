@@ -11,6 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// ListCommand returns the command messkit ls.
 func ListCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var filter remote.Filter

@@ -16,6 +16,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
+// PlanCommand returns the command messkit plan.
 func PlanCommand(a *output.Env) *cobra.Command {
 	var file, lines string
 	var requires, beside []string

@@ -38,6 +38,7 @@ type replying struct {
 	reason  string
 }
 
+// ReplyCommand returns the command messkit reply.
 func ReplyCommand(a *output.Env) *cobra.Command {
 	var k replying
 	c := &cobra.Command{

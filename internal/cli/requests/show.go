@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// ShowCommand returns the command messkit show.
 func ShowCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var asJSON, asYAML bool

@@ -8,6 +8,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
+// WatchCommand returns the command messkit watch.
 func WatchCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var asJSON, asLines bool

@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
+// ArmCommand returns the command messkit arm.
 func ArmCommand(a *output.Env) *cobra.Command {
 	var o again
 	var reset bool
@@ -102,6 +103,7 @@ func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) erro
 	return a.Done("armed, and nothing locked", data, admin.In(data).Reset())
 }
 
+// DisarmCommand returns the command messkit disarm.
 func DisarmCommand(a *output.Env) *cobra.Command {
 	var o atPlace
 	c := &cobra.Command{

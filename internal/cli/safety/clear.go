@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
+// ClearCommand returns the command messkit clear.
 func ClearCommand(a *output.Env) *cobra.Command {
 	var o again
 	var anyway bool

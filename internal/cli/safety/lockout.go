@@ -63,6 +63,7 @@ func (o *atPlace) open(cmd *cobra.Command) (admin.Folder, []string, error) {
 	return f, devices, nil
 }
 
+// LockCommand returns the command messkit lock.
 func LockCommand(a *output.Env) *cobra.Command {
 	var o atPlace
 	c := &cobra.Command{
@@ -94,6 +95,7 @@ Without a device it shows what is locked and disarmed.`,
 	return c
 }
 
+// UnlockCommand returns the command messkit unlock.
 func UnlockCommand(a *output.Env) *cobra.Command {
 	var o again
 	c := &cobra.Command{

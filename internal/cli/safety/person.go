@@ -99,7 +99,7 @@ func runByPerson(ctx context.Context, a *output.Env, o *again, data, question st
 	return act()
 }
 
-// askSure asks the person at the terminal; everything but a yes is errQuiet.
+// askSure asks the person at the terminal; everything but a yes is output.ErrQuiet.
 func askSure(ctx context.Context, a *output.Env, question string) error {
 	p, r := output.Printer{Out: a.Out}, bufio.NewReader(a.In)
 	for p.Err == nil {

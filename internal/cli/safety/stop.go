@@ -32,6 +32,7 @@ func (o *atPlace) stopDir() (string, error) {
 // come: a driver on the network may take its time.
 const ReportWithin = 3 * time.Second
 
+// StopCommand returns the command messkit stop.
 func StopCommand(a *output.Env) *cobra.Command {
 	var o atPlace
 	var k client.Client

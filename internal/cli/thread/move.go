@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
+// ArchiveCommand returns the command messkit archive.
 func ArchiveCommand(a *output.Env) *cobra.Command { return threadArchiveCommand(a, "archive [REF...]") }
 
 func threadArchiveCommand(a *output.Env, use string) *cobra.Command {

@@ -20,6 +20,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
+// ThreadCommand returns the command messkit thread.
 func ThreadCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "thread COMMAND",

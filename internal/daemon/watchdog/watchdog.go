@@ -35,6 +35,7 @@ type Log struct {
 	writer errgroup.Group
 }
 
+// NewLog returns a log of the watchdog that writes to w.
 func NewLog(w io.Writer) *Log {
 	n := &Log{lines: make(chan []byte, 64)}
 	n.writer.Go(func() error {
@@ -46,6 +47,7 @@ func NewLog(w io.Writer) *Log {
 	return n
 }
 
+// Write passes a line on, or drops it where the writer does not keep up.
 func (n *Log) Write(line []byte) (int, error) {
 	select {
 	case n.lines <- append([]byte(nil), line...):
@@ -57,6 +59,7 @@ func (n *Log) Write(line []byte) (int, error) {
 // logTimeout is how long the end may wait for the log to be taken.
 const logTimeout = time.Second
 
+// End waits for a second at most until the writer has taken the log.
 func (n *Log) End() {
 	close(n.lines)
 	ctx, cancel := context.WithTimeout(context.Background(), logTimeout)

@@ -15,4 +15,5 @@ func Start(string) (guard.Process, error) {
 	return nil, errors.New("a guard cannot be started on " + runtime.GOOS + "; run messkit on Linux for devices that need one")
 }
 
+// Detach does nothing: this system has no watchdog.
 func Detach() {}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -96,6 +97,6 @@ func (h *Home) Offers() []mess.Capability {
 	return slices.Clone(h.offers.of(h, false, func(devices []capabilities.Device) []mess.Capability {
 		home := h.setting
 		home.Devices = devices
-		return interpret.Offers(h.catalogue, home)
+		return resolve.Offers(h.catalogue, home)
 	}))
 }

@@ -28,13 +28,13 @@ func (x *request) repeated() (capabilities.Outcome, bool) {
 		p := *out.Plan
 		switch {
 		case n > maxTimes:
-			return x.refuse(fmt.Sprintf("%q: a thing is done %d times in one request at most", said, maxTimes), nil), true
+			return x.Reject(fmt.Sprintf("%q: a thing is done %d times in one request at most", said, maxTimes), nil), true
 		case p.IsIdempotent():
-			return x.refuse(fmt.Sprintf("%q: to %s twice is as once; leave that out", said, p.Summary), nil), true
+			return x.Reject(fmt.Sprintf("%q: to %s twice is as once; leave that out", said, p.Summary), nil), true
 		case p.NeedsRefill():
-			return x.shallI(p, fmt.Sprintf("%q: when that is done somebody must see to the %s before it can be done again; ", said, lexicon.SpaceHyphens(p.Device))), true
+			return x.AskConfirmation(p, fmt.Sprintf("%q: when that is done somebody must see to the %s before it can be done again; ", said, lexicon.SpaceHyphens(p.Device))), true
 		case !p.MayFollowItself():
-			return x.refuse(fmt.Sprintf("%q: to %s cannot be done again while it is so; make a request for each", said, p.Summary), nil), true
+			return x.Reject(fmt.Sprintf("%q: to %s cannot be done again while it is so; make a request for each", said, p.Summary), nil), true
 		}
 		return x.over(p, n), true
 	}
@@ -58,9 +58,9 @@ func (x *request) over(p capabilities.Plan, n int) capabilities.Outcome {
 		}
 	}
 	if total > maxPause {
-		return x.refuse(fmt.Sprintf("%d times would take %s, and that is longer than one request may wait; make a request for each", n, capabilities.DurationText(total)), nil)
+		return x.Reject(fmt.Sprintf("%d times would take %s, and that is longer than one request may wait; make a request for each", n, capabilities.DurationText(total)), nil)
 	}
 	all := capabilities.Sequence(steps)
 	all.NotBefore, all.Capability = begin, capabilities.Several // where one fails, the next is not begun
-	return x.several(all, false, "")
+	return x.Several(all, false, "")
 }

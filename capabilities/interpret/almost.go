@@ -1,7 +1,6 @@
 package interpret
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
@@ -28,19 +28,19 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 	if !x.hasOrder() {
 		return capabilities.Outcome{}, false
 	}
-	all, readings, explain := x.Tokens, x.readings, x.explain
+	all, readings, explain := x.Tokens, x.Readings, x.Explain
 	again := func(tokens []lexicon.Token, lost []string, skips int) (capabilities.Outcome, bool) {
 		x.SetTokens(tokens)
-		x.readings = nil
-		x.lost, x.skips = lost, skips
+		x.Readings = nil
+		x.UnknownWords, x.MaxSkips = lost, skips
 		if skips == 0 && x.BareName() != "" { // "vacuum" of "vacuum the garden"
 			return capabilities.Outcome{}, false
 		}
-		if out, ok := x.without(); ok && len(x.lost) > 0 && out.Refusal == nil {
-			x.explain.Leftover = x.lost
+		if out, ok := x.without(); ok && len(x.UnknownWords) > 0 && out.Refusal == nil {
+			x.Explain.Leftover = x.UnknownWords
 			return out, true
 		}
-		x.explain = explain
+		x.Explain = explain
 		return capabilities.Outcome{}, false
 	}
 	for i := range all { // a number without its unit is another, and so is half of a range
@@ -56,7 +56,7 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 			return out, true
 		}
 		x.SetTokens(all)
-		x.readings, x.lost, x.skips = readings, nil, 0
+		x.Readings, x.UnknownWords, x.MaxSkips = readings, nil, 0
 	}
 	from, kept := x.strangeFrom()
 	if !kept || slices.ContainsFunc(readings, x.fits) { // what is understood whole, and cannot be done, is nothing less
@@ -89,20 +89,20 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 		}
 	}
 	x.SetTokens(all)
-	x.readings = readings
-	x.lost, x.skips = nil, 0
+	x.Readings = readings
+	x.UnknownWords, x.MaxSkips = nil, 0
 	return capabilities.Outcome{}, false
 }
 
 // without reads what is left as a sentence, else by its words.
 func (x *request) without() (capabilities.Outcome, bool) {
-	if x.skips == 0 {
-		x.read()
-		acts := slices.DeleteFunc(x.able(x.readings), func(rd reading) bool { return rd.Capability.Effect == capabilities.Query })
+	if x.MaxSkips == 0 {
+		x.Read()
+		acts := slices.DeleteFunc(x.Able(x.Readings), func(rd resolve.Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
 		if len(acts) > 0 {
-			return x.choose(acts), true
+			return x.Choose(acts), true
 		}
-		x.readings = nil
+		x.Readings = nil
 	}
 	return x.frames()
 }
@@ -111,8 +111,8 @@ func (x *request) without() (capabilities.Outcome, bool) {
 // names or stands for something here, and nothing that makes it no order.
 func (x *request) hasOrder() bool {
 	w, c := x.Words(), x.r.Catalog
-	waits := w.Conditionals.Longest(x.Tokens, 0) > 0 && !strings.Contains(x.req.Intent, "?") // "when I get home, turn on the light"
-	if x.part || x.IsQuestion && !waits || x.demand.capabilities != nil || x.req.Precision != "" && x.req.Precision != "guided" || len(x.Tokens) > maxAlmost {
+	waits := w.Conditionals.Longest(x.Tokens, 0) > 0 && !strings.Contains(x.Message.Intent, "?") // "when I get home, turn on the light"
+	if x.part || x.IsQuestion && !waits || x.Demand.Capabilities != nil || x.Message.Precision != "" && x.Message.Precision != "guided" || len(x.Tokens) > maxAlmost {
 		return false
 	}
 	order, thing := false, false
@@ -155,9 +155,9 @@ func (x *request) remark() (order []lexicon.Token, said string) {
 // are, as beside a request: "it's dark, turn on the porch light". What is refused for the
 // order alone is so with it.
 func (x *request) remarked(order []lexicon.Token, remark string) (capabilities.Outcome, bool) {
-	req := x.req
+	req := x.Message
 	req.Intent = withPauses(order)
-	o := x.r.said(req, x.given)
+	o := x.r.said(req, x.Given)
 	if o.Plan == nil && o.Refusal == nil || len(o.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
@@ -165,7 +165,7 @@ func (x *request) remarked(order []lexicon.Token, remark string) (capabilities.O
 		if !x.r.describes(remark, &capabilities.Plan{Risk: capabilities.RiskComfort}) {
 			return capabilities.Outcome{}, false
 		}
-		x.explain = o.Explain
+		x.Explain = o.Explain
 		return o, true
 	}
 	if len(o.Plan.Steps) > 0 || x.r.limits(remark) || !x.r.describes(remark, o.Plan) {
@@ -173,14 +173,14 @@ func (x *request) remarked(order []lexicon.Token, remark string) (capabilities.O
 	}
 	p := *o.Plan
 	p.Unused = append(p.Unused, remark)
-	x.explain = o.Explain
+	x.Explain = o.Explain
 	return capabilities.Outcome{Plan: &p}, true
 }
 
 // commands reports whether the words order something, limit what is done, or say
 // when.
 func (x *request) commands(tokens []lexicon.Token) bool {
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
 	l, w := &x.r.Catalog.Frames, x.Words()
 	for i, t := range tokens {
 		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] && x.r.Catalog.Context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || timeexpr.IsDated(&y.Utterance, i) || timeexpr.BeginsTimes(&y.Utterance, i) ||
@@ -215,7 +215,7 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 	if len(wrong) == 0 || !likely && len(wrong) == len(x.Tokens) {
 		return capabilities.Outcome{}, false
 	}
-	all, readings, explain := x.Tokens, x.readings, x.explain
+	all, readings, explain := x.Tokens, x.Readings, x.Explain
 	ways := [][]lexicon.Token{slices.Clone(all)}
 	for _, i := range wrong {
 		var next [][]lexicon.Token
@@ -243,13 +243,13 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 			found, mended = out, *x
 		}
 		x.SetTokens(all)
-		x.readings, x.explain = readings, explain
-		x.lost, x.taken = nil, nil
+		x.Readings, x.Explain = readings, explain
+		x.UnknownWords, x.Corrections = nil, nil
 	}
 	if mended.Tokens == nil {
 		x.SetTokens(all)
-		x.readings, x.explain = readings, explain
-		x.lost, x.taken = nil, nil
+		x.Readings, x.Explain = readings, explain
+		x.UnknownWords, x.Corrections = nil, nil
 		return capabilities.Outcome{}, false
 	}
 	*x = mended
@@ -269,21 +269,21 @@ func (x *request) mended(tokens []lexicon.Token, wrong []int) (capabilities.Outc
 		was[n], is[n] = x.Tokens[i].Text, tokens[i].Text
 	}
 	x.SetTokens(tokens)
-	x.readings = nil
+	x.Readings = nil
 	if !x.hasOrder() || x.anyForeign() {
 		return capabilities.Outcome{}, false
 	}
-	x.lost, x.taken = was, is
+	x.UnknownWords, x.Corrections = was, is
 	out, ok := x.without()
 	if !ok {
-		if out, ok = x.score(); ok && !x.actsBy(x.explain.Capability) { // what only looks is told with what is nearest
+		if out, ok = x.Score(); ok && !x.actsBy(x.Explain.Capability) { // what only looks is told with what is nearest
 			return capabilities.Outcome{}, false
 		}
 	}
-	if !ok || out.Refusal != nil || out.Plan != nil && len(x.given) == 0 && out.Plan.Actuates() {
+	if !ok || out.Refusal != nil || out.Plan != nil && len(x.Given) == 0 && out.Plan.Actuates() {
 		return capabilities.Outcome{}, false
 	}
-	x.explain.Leftover = was
+	x.Explain.Leftover = was
 	return out, true
 }
 
@@ -316,22 +316,4 @@ func (x *request) strangeFrom() (i int, kept bool) {
 		}
 	}
 	return 0, true
-}
-
-// losing is what is said before a question about what is left.
-func (x *request) losing() string {
-	if len(x.lost) == 0 {
-		return ""
-	}
-	if len(x.taken) > 0 {
-		return fmt.Sprintf("not understood: %s; with %s instead, ", lexicon.QuoteList(x.lost), lexicon.QuoteList(x.taken))
-	}
-	w := x.Words()
-	if from, _ := w.Conditionals.Find(w.Tokens(x.lost[0])); from >= 0 {
-		return fmt.Sprintf("nothing here waits for %q; without that, ", x.lost[0])
-	}
-	if d := x.sweeping(); d >= 0 {
-		return "not understood: " + lexicon.QuoteList(x.lost) + "; " + x.knowsRooms(d) + "; without what was not understood, "
-	}
-	return "not understood: " + lexicon.QuoteList(x.lost) + "; without that, "
 }

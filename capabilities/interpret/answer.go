@@ -5,6 +5,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/reply"
+	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -41,10 +42,5 @@ func (r *Interpreter) Answer(q capabilities.Question, answers mess.Object, text 
 	case slices.Equal(q.Options, capabilities.YesOrNo) && picked[0] == "no":
 		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer was no; nothing is done"}}
 	}
-	return r.resolve(req, append(without(q.Given, q.Field), mess.Field{Key: q.Field, Value: picked}))
-}
-
-// without is a copy of o without the key.
-func without(o mess.Object, key string) mess.Object {
-	return slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key == key })
+	return r.resolve(req, append(resolve.WithoutKey(q.Given, q.Field), mess.Field{Key: q.Field, Value: picked}))
 }

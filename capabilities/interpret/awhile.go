@@ -8,6 +8,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/reply"
+	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
@@ -44,13 +45,13 @@ func noting(o capabilities.Outcome, said string) capabilities.Outcome {
 
 // howLong asks how long a plan is to last; long: some hours.
 func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilities.Outcome {
-	if slices.ContainsFunc(p.Each(), func(step capabilities.Plan) bool { return !switches(step, true) || step.For > 0 }) {
+	if slices.ContainsFunc(p.Each(), func(step capabilities.Plan) bool { return !resolve.Switches(step, true) || step.For > 0 }) {
 		q := capabilities.Question{Field: "stays", Text: fmt.Sprintf("%q cannot be kept, for nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
-		switch picked, out, ok := x.ask(q); {
+		switch picked, out, ok := x.AskClarification(q); {
 		case !ok:
 			return out
 		case picked[0] != "yes":
-			return x.refuse("the answer was no; nothing is done", nil)
+			return x.Reject("the answer was no; nothing is done", nil)
 		}
 		return capabilities.Outcome{Plan: &p}
 	}
@@ -58,12 +59,12 @@ func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilit
 	if long {
 		q.Options = []string{"4 hours", "8 hours", "12 hours", untilTold}
 	}
-	picked, out, ok := x.ask(q)
+	picked, out, ok := x.AskClarification(q)
 	switch {
 	case !ok:
 		return out
 	case len(picked) > 1:
-		q.Given = without(x.given, q.Field)
+		q.Given = resolve.WithoutKey(x.Given, q.Field)
 		return capabilities.Outcome{Question: &q}
 	case picked[0] == untilTold:
 		return capabilities.Outcome{Plan: &p}
@@ -86,7 +87,7 @@ func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilit
 // what it is: "pump on 10s", "rover forward 2 seconds". It is asked whether it is to last so
 // long.
 func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
-	all, before := x.Tokens, x.readings
+	all, before := x.Tokens, x.Readings
 	for i := range all {
 		if x.IsQuestion || timeexpr.Recurs(&x.Utterance, i) {
 			return capabilities.Outcome{}, false
@@ -102,15 +103,15 @@ func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
 		}
 		said := lexicon.Join(x.Tokens[i:end])
 		out, ok := x.leaving(i, end)
-		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !switches(*p, true) {
+		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !resolve.Switches(*p, true) {
 			x.SetTokens(all)
-			x.readings = before
+			x.Readings = before
 			return capabilities.Outcome{}, false
 		}
 		p := *out.Plan
 		p.For = d
 		p.Summary += " for " + capabilities.DurationText(d)
-		return x.shallI(p, fmt.Sprintf("%q may be for how long, or when: ", said)), true
+		return x.AskConfirmation(p, fmt.Sprintf("%q may be for how long, or when: ", said)), true
 	}
 	return capabilities.Outcome{}, false
 }

@@ -15,18 +15,18 @@ func (x *request) bothOf(ways []frame.Reading) (capabilities.Outcome, bool) {
 	i := slices.IndexFunc(ways, func(so frame.Reading) bool {
 		return so.Signals.Has(l.Bits[catalog.ColorFeature]) && so.Signals.Has(l.Bits[catalog.LevelFeature]) && !so.Spread && !so.Vague
 	})
-	if i < 0 || x.skips > 0 || x.part {
+	if i < 0 || x.MaxSkips > 0 || x.part {
 		return capabilities.Outcome{}, false
 	}
 	var steps []capabilities.Plan
 	for _, without := range []string{catalog.LevelFeature, catalog.ColorFeature} {
 		one := ways[i]
 		one.Signals &^= l.Bits[without]
-		able := x.able(x.fitting([]frame.Reading{one}))
+		able := x.Able(x.FrameReadings([]frame.Reading{one}))
 		if len(able) == 0 {
 			return capabilities.Outcome{}, false
 		}
-		out := x.choose(able)
+		out := x.Choose(able)
 		switch {
 		case out.Question != nil && out.Question.Field != "go_ahead":
 			return out, true
@@ -35,5 +35,5 @@ func (x *request) bothOf(ways []frame.Reading) (capabilities.Outcome, bool) {
 		}
 		steps = append(steps, out.Plan.Each()...)
 	}
-	return x.inOrder(steps), true
+	return x.InOrder(steps), true
 }

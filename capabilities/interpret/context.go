@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/reply"
+	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -173,12 +174,12 @@ func (r *Interpreter) inContext(req mess.Request, given mess.Object) capabilitie
 		}
 		text := r.littered(h.text, out)
 		if field, picked := r.answers(out, r.placed(h, out), req); h.remark && picked != "" { // it says which, and more than that
-			known, fields = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
+			known, fields = append(resolve.WithoutKey(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
 			out = r.said(bare, known)
 			continue
 		}
 		if field, picked := r.answers(out, text, req); field != "" {
-			known, fields = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
+			known, fields = append(resolve.WithoutKey(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
 			out = r.said(bare, known)
 		} else if more, o, ok := r.reads(bare, known, out, text); ok {
 			if out.Refusal != nil {
@@ -186,7 +187,7 @@ func (r *Interpreter) inContext(req mess.Request, given mess.Object) capabilitie
 			}
 			bare, out = more, o
 		} else if field, picked := r.answers(out, r.placed(h, out), req); picked != "" { // "it is dark in the hall"
-			known, fields, doubts = append(without(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field), append(doubts, h.said)
+			known, fields, doubts = append(resolve.WithoutKey(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field), append(doubts, h.said)
 			out = r.said(bare, known)
 		} else {
 			continue
@@ -196,7 +197,7 @@ func (r *Interpreter) inContext(req mess.Request, given mess.Object) capabilitie
 	out = r.heed(req, given, out, hints, doubts)
 	if out.Question != nil {
 		for _, f := range fields {
-			out.Question.Given = without(out.Question.Given, f)
+			out.Question.Given = resolve.WithoutKey(out.Question.Given, f)
 		}
 	}
 	return out
@@ -240,7 +241,7 @@ func (r *Interpreter) placed(h *hint, out capabilities.Outcome) string {
 	if out.Question == nil || !h.remark && (c == nil || !c.SetsLight() || !r.tellsOnly(h.text) || r.limits(h.text)) {
 		return ""
 	}
-	return r.thingOf(r.Catalog.Words.Tokens(h.text))
+	return r.ThingOf(r.Catalog.Words.Tokens(h.text))
 }
 
 // answers is the option of a question that a hint picks. Nothing but a person says yes.
@@ -283,7 +284,7 @@ func (r *Interpreter) fragment(text string) string {
 			n = w.Picking.Longest(tokens, 0)
 		}
 	}
-	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
+	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
 	for i, t := range tokens {
 		switch {
 		case !r.KnowsWord(t) && !r.Catalog.Vocabulary[t.Folded] && !r.Catalog.TimeWords[t.Folded],
@@ -343,8 +344,8 @@ func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities
 		same, other := r.orders(h.text, out)
 		if r.limits(h.text) || other {
 			explain := out.Explain
-			x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home}, req: req}
-			out = x.refuse(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", h.said), nil)
+			x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req}}
+			out = x.Reject(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", h.said), nil)
 			out.Explain = explain
 			return out
 		}
@@ -359,7 +360,7 @@ func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities
 	plan.Unused, out.Plan = unused, &plan
 	if acts && len(doubts) > 0 {
 		explain := out.Explain
-		x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home}, req: req, given: given}
+		x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req, Given: given}}
 		out = x.allTheSame(plan, doubts, slices.ContainsFunc(hints, func(h *hint) bool { return !h.remark }))
 		out.Explain = explain
 	}
@@ -378,18 +379,18 @@ func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool)
 		q.Options = []string{p.Summary, other.Summary}
 		q.Text = fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), lexicon.OrList(q.Options))
 	}
-	picked, out, ok := x.ask(q)
+	picked, out, ok := x.AskClarification(q)
 	switch {
 	case !ok:
 		return out
 	case len(picked) > 1:
-		q.Text, q.Given = "one of the two is to be done; "+q.Text, without(x.given, q.Field)
+		q.Text, q.Given = "one of the two is to be done; "+q.Text, resolve.WithoutKey(x.Given, q.Field)
 		return capabilities.Outcome{Question: &q}
 	case other != nil && picked[0] == other.Summary:
 		return capabilities.Outcome{Plan: other}
 	case other != nil:
 	case picked[0] != "yes":
-		return x.refuse("the answer was no; nothing is done", nil)
+		return x.Reject("the answer was no; nothing is done", nil)
 	}
 	return capabilities.Outcome{Plan: &p}
 }

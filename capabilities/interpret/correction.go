@@ -9,13 +9,14 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/mess"
 )
 
 // corrected reads an order that takes back a part of itself: "turn off the kitchen light,
 // sorry, the hall light". It asks which of the two is meant, and never does both.
 func (x *request) corrected() (capabilities.Outcome, bool) {
-	if x.IsQuestion || x.part || x.demand.capabilities != nil {
+	if x.IsQuestion || x.part || x.Demand.Capabilities != nil {
 		return capabilities.Outcome{}, false
 	}
 	for i := 2; i+1 < len(x.Tokens); i++ {
@@ -30,8 +31,8 @@ func (x *request) corrected() (capabilities.Outcome, bool) {
 		if ok && out.Refusal == nil {
 			return out, true
 		}
-		x.explain.Leftover = lexicon.Texts(all[i:])
-		return x.refuse(fmt.Sprintf("%q takes back what stands before it; say the order once, as it is meant", lexicon.Join(all[i:])), nil), true
+		x.Explain.Leftover = lexicon.Texts(all[i:])
+		return x.Reject(fmt.Sprintf("%q takes back what stands before it; say the order once, as it is meant", lexicon.Join(all[i:])), nil), true
 	}
 	return capabilities.Outcome{}, false
 }
@@ -51,13 +52,13 @@ func (x *request) corrects(p *capabilities.Plan, lines []string) *capabilities.P
 		d := x.r.Index.Device(p.Device)
 		tokens = append(tokens[:last], w.Tokens(lexicon.SpaceHyphens(x.r.Class[d]))...)
 	}
-	req := x.req
+	req := x.Message
 	req.Context, req.Intent = nil, strings.TrimRight(req.Intent, " .!,;:")+" or the "+lexicon.Join(tokens)
-	o := x.r.said(req, x.given)
+	o := x.r.said(req, x.Given)
 	if o.Question == nil || o.Question.Field != "meaning" || o.Question.Options[0] != p.Summary {
 		return nil
 	}
-	o = x.r.said(req, append(without(x.given, "meaning"), mess.Field{Key: "meaning", Value: o.Question.Options[1:]}))
+	o = x.r.said(req, append(resolve.WithoutKey(x.Given, "meaning"), mess.Field{Key: "meaning", Value: o.Question.Options[1:]}))
 	if o.Plan == nil || o.Plan.Capability != p.Capability || len(o.Plan.Steps) > 0 {
 		return nil
 	}
@@ -85,7 +86,7 @@ func (x *request) stands(i int) bool {
 // urged takes the "do" off that stands before an order: "do turn on the fan". Of "do lights
 // turn on at eight?" it takes nothing.
 func (x *request) urged(tokens []lexicon.Token) []lexicon.Token {
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
 	i := y.SkipArticles(0)
 	if i+2 >= len(tokens) || tokens[i].Text != "do" || tokens[i+1].Text != tokens[i+1].Folded || !y.BeginsOrder(i+1) || !frame.IsOnOrOff(&y.Utterance, tokens[i+2]) && x.Words().Articles.Longest(tokens, i+2) == 0 {
 		return tokens
@@ -100,7 +101,7 @@ func (x *request) unnumbered(tokens []lexicon.Token) []lexicon.Token {
 	}
 	rest := slices.Clone(tokens[1:])
 	rest[0].Pause = false
-	if y := (&request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: rest}}); !frame.OpensOrder(&y.Utterance, 0) {
+	if y := (&request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: rest}}}); !frame.OpensOrder(&y.Utterance, 0) {
 		return tokens
 	}
 	return rest

@@ -7,54 +7,44 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 )
 
-// partly reports whether one of several things that were named cannot do what the
-// reading says, or is one of several that can: it is none then, for it would leave that
-// one out, or do it with others.
-func (rd *reading) partly() bool {
-	m := rd.slot("device")
-	return m != nil && slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool {
-		can := len(p.Devices) - len(lexicon.Subtract(p.Devices, rd.devices))
-		return can == 0 || can > 1 && !p.All
-	})
-}
-
 // leavesOut reports whether a reading could be done, but for one of the things named.
-func (x *request) leavesOut(rd reading) bool {
-	m := rd.slot("device")
-	if len(rd.names) == 0 || m == nil || slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool { return len(p.Devices) == 0 }) { // "the garage" and "door"
+func (x *request) leavesOut(rd resolve.Hypothesis) bool {
+	m := rd.Slot("device")
+	if len(rd.Names) == 0 || m == nil || slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool { return len(p.Devices) == 0 }) { // "the garage" and "door"
 		return false
 	}
-	rd.devices = x.candidates(&rd)
-	return len(rd.devices) > 0 && rd.partly()
+	rd.Devices = x.Candidates(&rd)
+	return len(rd.Devices) > 0 && rd.Partly()
 }
 
 // eachOf reads an order for several things that no capability does with all of them as
 // the same order for each: "turn on the vacuum and the light" starts the one.
-func (x *request) eachOf(list []reading) (capabilities.Outcome, bool) {
-	i := slices.IndexFunc(list, func(rd reading) bool { return len(rd.names) > 1 })
-	if i < 0 || len(x.lost) > 0 { // "turn on the lamp and vacuum the attic": what was cut off is not to be forgotten
+func (x *request) eachOf(list []resolve.Hypothesis) (capabilities.Outcome, bool) {
+	i := slices.IndexFunc(list, func(rd resolve.Hypothesis) bool { return len(rd.Names) > 1 })
+	if i < 0 || len(x.UnknownWords) > 0 { // "turn on the lamp and vacuum the attic": what was cut off is not to be forgotten
 		return capabilities.Outcome{}, false
 	}
-	tokens, names := x.Tokens, list[i].names
+	tokens, names := x.Tokens, list[i].Names
 	var steps []capabilities.Plan
 	for n, name := range names {
 		part := withPauses(x.only(tokens, names, name))
 		out, y := x.clause(part, n+1)
 		if out.Plan == nil {
-			x.explain = y.explain
+			x.Explain = y.Explain
 			return x.ofSeveral(part, out), true
 		}
 		for _, step := range out.Plan.Each() {
 			steps = withStep(steps, len(steps), step)
 		}
 	}
-	if out, ok := x.together(steps); !ok {
+	if out, ok := x.Together(steps); !ok {
 		return out, true
 	}
-	x.explain = capabilities.Explanation{Template: "one order for each of several things", Score: 1, Capability: capabilities.Sequence(steps).Capability}
-	return x.inOrder(steps), true
+	x.Explain = capabilities.Explanation{Template: "one order for each of several things", Score: 1, Capability: capabilities.Sequence(steps).Capability}
+	return x.InOrder(steps), true
 }
 
 // only are the words with one of the names, and without the others and what joins them.
@@ -88,5 +78,5 @@ func (x *request) ofSeveral(part string, out capabilities.Outcome) capabilities.
 		out.Question.Text = fmt.Sprintf("of several things, %q: %s", part, out.Question.Text)
 		return out
 	}
-	return x.refuse(fmt.Sprintf("of several things, %q cannot be done: %s", part, out.Refusal.Reason), out.Refusal.Nearest)
+	return x.Reject(fmt.Sprintf("of several things, %q cannot be done: %s", part, out.Refusal.Reason), out.Refusal.Nearest)
 }

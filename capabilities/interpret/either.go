@@ -7,6 +7,7 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 )
 
 // either asks which of two orders is meant: "turn on the lamp or the heater", "dim or
@@ -23,16 +24,16 @@ func (x *request) either() (capabilities.Outcome, bool) {
 	if one == nil {
 		return capabilities.Outcome{}, false
 	}
-	explain := x.explain
-	unanswered := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: x.req} // so that the options are the same when more is asked
+	explain := x.Explain
+	unanswered := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: x.Message}} // so that the options are the same when more is asked
 	orders := []string{withPauses(one), withPauses(other)}
 	var options []string
 	for i, order := range orders {
 		out, y := unanswered.clause(order, i+1)
-		x.explain = y.explain
+		x.Explain = y.Explain
 		switch {
-		case out.Plan != nil && !out.Plan.Actuates(), out.Refusal != nil, len(y.explain.Leftover) > 0:
-			x.explain = explain
+		case out.Plan != nil && !out.Plan.Actuates(), out.Refusal != nil, len(y.Explain.Leftover) > 0:
+			x.Explain = explain
 			return capabilities.Outcome{}, false
 		case out.Plan != nil:
 			options = append(options, out.Plan.Summary)
@@ -49,19 +50,19 @@ func (x *request) either() (capabilities.Outcome, bool) {
 		at = picked
 	}
 	out, y := x.clause(orders[at], at+1)
-	x.explain = y.explain
+	x.Explain = y.Explain
 	return out, true
 }
 
 // whichOfTwo is the place of the option that was picked, else the question.
 func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome, ok bool) {
 	q := capabilities.Question{Field: "meaning", Text: "which of the two: " + lexicon.OrList(options) + "?", Options: options}
-	picked, out, ok := x.ask(q)
+	picked, out, ok := x.AskClarification(q)
 	switch {
 	case !ok:
 		return 0, out, false
 	case len(picked) > 1:
-		q.Text, q.Given = "one of them is to be done; "+q.Text, without(x.given, q.Field)
+		q.Text, q.Given = "one of them is to be done; "+q.Text, resolve.WithoutKey(x.Given, q.Field)
 		return 0, capabilities.Outcome{Question: &q}, false
 	}
 	return slices.Index(options, picked[0]), capabilities.Outcome{}, true
@@ -71,7 +72,7 @@ func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome
 // verb that stands before the first holds for the second, and a name behind the second
 // for the first.
 func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexicon.Token) {
-	l, r := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: left}}, &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: right}}
+	l, r := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: left}}}, &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: right}}}
 	lf, rf := frame.Parser{Text: &l.Utterance}, frame.Parser{Text: &r.Utterance}
 	start := -1 // of the name that the first ends with
 	for i := range left {

@@ -3,6 +3,8 @@ package interpret
 import (
 	"slices"
 
+	"github.com/messkit/messkit/capabilities/resolve"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
@@ -16,12 +18,12 @@ func (x *request) evenly() *capabilities.Plan {
 	if !x.uneven {
 		return nil
 	}
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: slices.Clone(x.Tokens)}, req: x.req, demand: x.demand, quotes: x.quotes, part: true}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: slices.Clone(x.Tokens)}, Message: x.Message, Demand: x.Demand, InQuotes: x.InQuotes}, part: true}
 	out, _ := y.plainly()
 	if out.Plan == nil || !out.Plan.Actuates() {
 		return nil
 	}
-	x.explain = y.explain
+	x.Explain = y.Explain
 	return out.Plan
 }
 
@@ -41,7 +43,7 @@ func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 // the hall light to 30 percent, the kitchen to 70 percent", "lights off in the hall, on in the
 // bedroom".
 func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token {
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
 	if class == "" || frame.OpensOrder(&y.Utterance, 0) || y.namesDevice(tokens) {
 		return tokens
 	}
@@ -67,7 +69,7 @@ func (x *request) namesThing(tokens []lexicon.Token) bool {
 
 // namesDevice reports whether a device is among the words.
 func (x *request) namesDevice(tokens []lexicon.Token) bool {
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
 	for i := range tokens {
 		if len(y.SlotValues("device", i)) > 0 {
 			return true

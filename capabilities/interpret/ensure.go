@@ -3,6 +3,8 @@ package interpret
 import (
 	"fmt"
 
+	"github.com/messkit/messkit/capabilities/resolve"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -40,21 +42,21 @@ func (x *request) minded() (capabilities.Outcome, bool) {
 	if !ok || out.Plan == nil || !out.Plan.Actuates() {
 		return out, ok && out.Refusal == nil && out.Plan == nil
 	}
-	return x.shallI(*out.Plan, fmt.Sprintf("%q may be meant for somebody: ", said)), true
+	return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q may be meant for somebody: ", said)), true
 }
 
 // instead reads other words in the place of the request's. It is ok if they are an order.
 func (x *request) instead(text string) (capabilities.Outcome, bool) {
-	req := x.req
+	req := x.Message
 	req.Intent = text
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, given: x.given, part: true}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req, Given: x.Given}, part: true}
 	out := y.outcome()
-	if out.Refusal != nil && len(y.explain.Leftover) > 0 {
+	if out.Refusal != nil && len(y.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
-	x.explain = y.explain
+	x.Explain = y.Explain
 	if out.Question != nil {
-		out.Question.Given = x.given
+		out.Question.Given = x.Given
 	}
 	return out, true
 }

@@ -1,38 +1,17 @@
 package interpret
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 )
-
-// exemption is what an order for several things leaves out: "all lights except the
-// kitchen".
-type exemption struct {
-	said  string
-	names []exempted
-}
-
-// exempted is one of those, by everything that its words may mean.
-type exempted struct {
-	said    string
-	devices []int
-	areas   []string
-}
-
-// has reports whether device d is left out by it.
-func (e exempted) has(r *Interpreter, d int) bool {
-	return slices.Contains(e.devices, d) || slices.ContainsFunc(e.areas, func(area string) bool { return r.IsIn(d, area) })
-}
 
 // exception reads an order for several things of which some are left out. It must
 // name them, and they must be among what is meant; else it is none, and refused.
 func (x *request) exception() (capabilities.Outcome, bool) {
-	if x.spare != nil {
+	if x.Exclusion != nil {
 		return capabilities.Outcome{}, false
 	}
 	for i := 2; i < len(x.Tokens); i++ {
@@ -44,10 +23,10 @@ func (x *request) exception() (capabilities.Outcome, bool) {
 		if end == 0 {
 			return capabilities.Outcome{}, false
 		}
-		x.spare = &exemption{lexicon.Join(x.Tokens[i:end]), names}
+		x.Exclusion = &resolve.Exclusion{lexicon.Join(x.Tokens[i:end]), names}
 		out, ok := x.leaving(i, end)
 		if !ok {
-			x.spare = nil
+			x.Exclusion = nil
 		}
 		return out, ok
 	}
@@ -56,24 +35,24 @@ func (x *request) exception() (capabilities.Outcome, bool) {
 
 // leaving reads the text as one order without the words from i to end.
 func (x *request) leaving(i, end int) (capabilities.Outcome, bool) {
-	all, before, part := x.Tokens, x.readings, x.part
+	all, before, part := x.Tokens, x.Readings, x.part
 	x.part = true
 	defer func() { x.part = part }()
-	x.cut(slices.Concat(all[:i], all[end:]))
-	if able := x.able(x.readings); len(able) > 0 {
-		return x.choose(able), true
+	x.Cut(slices.Concat(all[:i], all[end:]))
+	if able := x.Able(x.Readings); len(able) > 0 {
+		return x.Choose(able), true
 	}
 	if out, ok := x.otherwise(); ok {
 		return out, true
 	}
 	x.SetTokens(all)
-	x.readings = before
+	x.Readings = before
 	return capabilities.Outcome{}, false
 }
 
 // exempt reads the names from word i on, joined by "and" or commas. end is 0 if there
 // is none.
-func (x *request) exempt(i int) (end int, names []exempted) {
+func (x *request) exempt(i int) (end int, names []resolve.Exempted) {
 	w := x.Words()
 	for {
 		for n := 1; n > 0 && i < len(x.Tokens); i += n {
@@ -86,7 +65,7 @@ func (x *request) exempt(i int) (end int, names []exempted) {
 		if to < len(x.Tokens) && x.Tokens[to].Folded == "one" { // "the kitchen one"
 			to++
 		}
-		one.said = lexicon.Join(x.Tokens[i:to])
+		one.Said = lexicon.Join(x.Tokens[i:to])
 		end, names = to, append(names, one)
 		k := w.Joining.Longest(x.Tokens, end)
 		if k == 0 && (end == len(x.Tokens) || !x.Tokens[end].Pause) {
@@ -98,7 +77,7 @@ func (x *request) exempt(i int) (end int, names []exempted) {
 
 // anyName is the longest name of devices or a place at word i; to is 0 if there is
 // none.
-func (x *request) anyName(i int) (to int, one exempted) {
+func (x *request) anyName(i int) (to int, one resolve.Exempted) {
 	if i >= len(x.Tokens) {
 		return 0, one
 	}
@@ -108,49 +87,14 @@ func (x *request) anyName(i int) (to int, one exempted) {
 				continue
 			}
 			if m.End > to {
-				to, one = m.End, exempted{}
+				to, one = m.End, resolve.Exempted{}
 			}
 			if kind == "device" {
-				one.devices = append(one.devices, m.Devices...)
+				one.Devices = append(one.Devices, m.Devices...)
 			} else {
-				one.areas = append(one.areas, m.Value)
+				one.Areas = append(one.Areas, m.Value)
 			}
 		}
 	}
 	return to, one
-}
-
-// spared are the devices of a reading without those that are left out.
-func (x *request) spared(rd *reading) ([]int, capabilities.Outcome, bool) {
-	for _, one := range x.spare.names {
-		if !slices.ContainsFunc(rd.devices, func(d int) bool { return one.has(x.r, d) }) {
-			return nil, x.refuse(fmt.Sprintf("%q: there is none of that among %s", x.spare.said, strings.Join(x.r.Labels(rd.devices), ", ")), x.r.Labels(rd.devices)), false
-		}
-	}
-	kept := slices.DeleteFunc(slices.Clone(rd.devices), func(d int) bool {
-		return slices.ContainsFunc(x.spare.names, func(one exempted) bool { return one.has(x.r, d) })
-	})
-	if len(kept) == 0 {
-		return nil, x.refuse(fmt.Sprintf("%q leaves nothing to do", x.spare.said), nil), false
-	}
-	return kept, capabilities.Outcome{}, true
-}
-
-// otherRooms are the rooms that a cleaner knows without those that are left out.
-func (x *request) otherRooms(d int) ([]string, capabilities.Outcome, bool) {
-	kept := entity.Rooms(x.r.Site.Devices[d].Spots)
-	known := len(kept)
-	for _, one := range x.spare.names {
-		n := len(kept)
-		kept = slices.DeleteFunc(kept, func(room string) bool {
-			return slices.ContainsFunc(one.areas, func(a string) bool { return strings.EqualFold(a, room) })
-		})
-		if len(kept) == n {
-			return nil, x.refuse(fmt.Sprintf("%q: the %s knows no room of that name; it knows %s", x.spare.said, x.r.Label(d), oneOfMany(entity.Rooms(x.r.Site.Devices[d].Spots))), nil), false
-		}
-	}
-	if known == 0 || len(kept) == 0 {
-		return nil, x.refuse(fmt.Sprintf("%q leaves nothing to do", x.spare.said), nil), false
-	}
-	return kept, capabilities.Outcome{}, true
 }

@@ -5,22 +5,15 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 )
 
 // New makes an interpreter for a home. It indexes all names of the devices, so a caller with
 // many requests makes it once and takes At for each moment.
 func New(c *catalog.Catalog, home capabilities.Home) *Interpreter {
-	r := &Interpreter{Home: *entity.NewHome(c, home)}
-	r.all, r.named = r.spell(), lexicon.LongSpellings(r.Names.Words)
-	r.able = r.examples()
-	for _, one := range c.Capabilities {
-		if r.reach(one) > 0 {
-			r.ids = append(r.ids, one.ID)
-		}
-	}
-	r.ids = append(r.ids, home.Facts...)
+	r := &Interpreter{Resolver: *resolve.NewResolver(c, home)}
+	r.nameSpellings = lexicon.LongSpellings(r.Names.Words)
 	return r
 }
 

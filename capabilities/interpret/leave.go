@@ -16,19 +16,9 @@ func (x *request) leaves() (capabilities.Outcome, bool) {
 	for i := range x.Tokens {
 		begins := i == 0 || x.Tokens[i].Pause || x.Words().Joining.Longest(x.Tokens, i-1) > 0
 		at := x.SkipArticles(i)
-		if begins && at < len(x.Tokens) && x.r.Catalog.Context.Leaving.Longest(x.Tokens, at) > 0 && x.namesAny(at+1) {
-			return x.refuse(fmt.Sprintf("%q asks that it stays as it is, and nothing is done for that; if something is to be done, say what, like \"turn it on\" or \"open it\" with its name", lexicon.Join(x.Tokens[at:])), nil), true
+		if begins && at < len(x.Tokens) && x.r.Catalog.Context.Leaving.Longest(x.Tokens, at) > 0 && x.NamesAny(at+1) {
+			return x.Reject(fmt.Sprintf("%q asks that it stays as it is, and nothing is done for that; if something is to be done, say what, like \"turn it on\" or \"open it\" with its name", lexicon.Join(x.Tokens[at:])), nil), true
 		}
 	}
 	return capabilities.Outcome{}, false
-}
-
-// namesAny reports whether a word from i on names or stands for something here.
-func (x *request) namesAny(i int) bool {
-	for _, t := range x.Tokens[i:] {
-		if x.r.Names.Words[t.Folded] || x.r.Catalog.Frames.NamingWords[t.Folded] {
-			return true
-		}
-	}
-	return false
 }

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/messkit/messkit/capabilities/resolve"
+
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -142,7 +144,7 @@ const longestName = 3
 // they say nothing.
 func (r *Interpreter) nameless(text string) bool {
 	tokens := r.Catalog.Words.Tokens(text)
-	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
+	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
 	for i, t := range tokens {
 		if r.KnowsWord(t) && !slices.Contains(r.Catalog.Words.Lists.Home, t.Text) && r.Catalog.Words.Fillers.Longest(tokens, i) == 0 || timeexpr.IsDated(&x.Utterance, i) || r.Catalog.Words.Conditionals.Longest(tokens, i) > 0 || r.Catalog.Words.Negations.Longest(tokens, i) > 0 {
 			return false
@@ -161,7 +163,7 @@ func (r *Interpreter) unranked(text string) string {
 	for i, p := range parts {
 		tokens := w.Tokens(p.text)
 		n := c.Ranks.Longest(tokens, 0)
-		x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
+		x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
 		alone := n > 0 && n == len(tokens) && i+1 < len(parts)
 		switch {
 		case alone:

@@ -3,6 +3,8 @@ package interpret
 import (
 	"fmt"
 
+	"github.com/messkit/messkit/capabilities/resolve"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -13,7 +15,7 @@ import (
 // of the vacuum is called so: "vacuum the rice spill in front of the kitchen sink". It asks
 // about what is left: the room.
 func (x *request) littering() (capabilities.Outcome, bool) {
-	if x.part || x.sweeping() < 0 {
+	if x.part || x.Sweeping() < 0 {
 		return capabilities.Outcome{}, false
 	}
 	w, litter := x.Words(), x.r.Catalog.Context.Litter
@@ -28,9 +30,9 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	if !some || !placed {
 		return capabilities.Outcome{}, false
 	}
-	x.read()
-	known := len(x.able(x.readings)) > 0
-	x.readings = nil
+	x.Read()
+	known := len(x.Able(x.Readings)) > 0
+	x.Readings = nil
 	if known {
 		return capabilities.Outcome{}, false
 	}
@@ -54,16 +56,16 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 			rest = append(rest, one...)
 		}
 	}
-	sub := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: x.req, given: x.given}
-	sub.req.Intent, sub.req.Precision = lexicon.Join(rest), "" // it is asked about in any case
+	sub := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: x.Message, Given: x.Given}}
+	sub.Message.Intent, sub.Message.Precision = lexicon.Join(rest), "" // it is asked about in any case
 	out := sub.outcome()
-	if sub.explain.Capability != "" {
-		x.explain = sub.explain
+	if sub.Explain.Capability != "" {
+		x.Explain = sub.Explain
 	}
-	x.explain.Leftover = append(lexicon.Texts(said), sub.explain.Leftover...)
+	x.Explain.Leftover = append(lexicon.Texts(said), sub.Explain.Leftover...)
 	switch {
 	case out.Plan != nil && len(out.Plan.Steps) == 0 && out.Plan.Command == capabilities.Clean:
-		return x.shallI(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", lexicon.Join(said))), true
+		return x.AskConfirmation(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", lexicon.Join(said))), true
 	case out.Question != nil:
 		q := *out.Question
 		q.Text = fmt.Sprintf("only rooms are known here, and not where %q is; %s", lexicon.Join(said), q.Text)

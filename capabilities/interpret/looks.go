@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/resolve"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
@@ -13,7 +15,7 @@ import (
 // looks reads what asks how several things are, or tells how one is, as looks at them:
 // nothing acts on either.
 func (x *request) looks() (capabilities.Outcome, bool) {
-	if x.part || len(x.Tokens) > maxAlmost || x.demand.capabilities != nil {
+	if x.part || len(x.Tokens) > maxAlmost || x.Demand.Capabilities != nil {
 		return capabilities.Outcome{}, false
 	}
 	if x.IsQuestion {
@@ -55,14 +57,14 @@ func (x *request) lookAtEach() (capabilities.Outcome, bool) {
 
 // lookFor is the look that a question with words left out asks for, nil if that is none.
 func (x *request) lookFor(before, behind []lexicon.Token) *capabilities.Plan {
-	req := x.req
+	req := x.Message
 	req.Intent = withPauses(slices.Concat(before, behind)) + "?"
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, part: true}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req}, part: true}
 	out := y.outcome()
-	if out.Plan == nil || out.Plan.Actuates() || out.Plan.Command.Watches() || y.explain.Score < 1 {
+	if out.Plan == nil || out.Plan.Actuates() || out.Plan.Command.Watches() || y.Explain.Score < 1 {
 		return nil
 	}
-	x.explain = y.explain
+	x.Explain = y.Explain
 	return out.Plan
 }
 
@@ -80,7 +82,7 @@ func (x *request) lookAt(first, second *capabilities.Plan, or bool) capabilities
 		}
 	}
 	p := capabilities.Sequence(steps)
-	x.explain.Capability = p.Capability
+	x.Explain.Capability = p.Capability
 	return capabilities.Outcome{Plan: &p}
 }
 
@@ -111,16 +113,16 @@ func (x *request) told() (capabilities.Outcome, bool) {
 	if thing == nil || !tells {
 		return capabilities.Outcome{}, false
 	}
-	req := x.req
+	req := x.Message
 	req.Intent = "is " + lexicon.Join(thing) + " " + state + "?"
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, part: true}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req}, part: true}
 	out := y.outcome()
 	if out.Refusal != nil || out.Plan != nil && out.Plan.Actuates() {
 		return capabilities.Outcome{}, false
 	}
-	x.explain = y.explain
+	x.Explain = y.Explain
 	if out.Question != nil {
-		out.Question.Given = x.given
+		out.Question.Given = x.Given
 	}
 	return out, true
 }

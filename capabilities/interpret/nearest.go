@@ -1,153 +1,10 @@
 package interpret
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
-	"github.com/messkit/messkit/internal/order"
 )
-
-// nearest are the names that come near the words, else what this home can do.
-func (r *Interpreter) nearest(words []string) []string {
-	if list := r.near(words); len(list) > 0 {
-		return list
-	}
-	return r.offered()
-}
-
-// near are the names of this home that come nearest to the words.
-func (r *Interpreter) near(words []string) []string {
-	type near struct {
-		name string
-		far  int
-	}
-	far := make([]int, len(r.all.Names))
-	asked := make([]lexicon.Spelling, len(words))
-	for i, a := range words {
-		asked[i] = lexicon.NewSpelling(strings.ToLower(a))
-	}
-	for i, b := range r.all.Words {
-		best := lexicon.MaxDistance
-		for _, a := range asked {
-			if a.Apart(b) < lexicon.MaxDistance {
-				best = min(best, lexicon.Distance(a.Word, b.Word))
-			}
-		}
-		for _, name := range r.all.Of[i] {
-			far[name] = max(far[name], lexicon.MaxDistance-best)
-		}
-	}
-	var list []near
-	for i, name := range r.all.Names {
-		if far[i] > 0 {
-			list = append(list, near{name, lexicon.MaxDistance - far[i]})
-		}
-	}
-	order.By(list, func(a, b near) int { return cmp.Compare(a.far, b.far) })
-	var names []string
-	for _, n := range list[:min(len(list), lexicon.MaxNearest)] {
-		names = append(names, n.name)
-	}
-	return names
-}
-
-// closest are the names that come closest to what was asked, first the one that shares
-// most with it: its words, those of what a capability does, and words that are
-// spelt alike. Names that share as much stay in their order.
-func (x *request) closest(names []string) []string {
-	if len(names) < 2 {
-		return names
-	}
-	words := make([]lexicon.Spelling, 0, len(x.Tokens))
-	for _, t := range x.Tokens {
-		if !slices.Contains(lexicon.MeaninglessWords, t.Folded) {
-			words = append(words, lexicon.NewSpelling(t.Folded))
-		}
-	}
-	var list []string
-	var shares []float64 // of each in list
-	known := x.r.all.CommonWords(words)
-	for _, name := range names {
-		share := known(name)
-		if own := x.r.Catalog.IDWords[name]; own != nil {
-			share = lexicon.CommonWords(words, own, x.r.Catalog.DescriptionWords[name])
-		}
-		at := len(list)
-		for at > 0 && shares[at-1] < share {
-			at--
-		}
-		if at < lexicon.MaxNearest {
-			list, shares = slices.Insert(list, at, name), slices.Insert(shares, at, share)
-			list, shares = list[:min(len(list), lexicon.MaxNearest)], shares[:min(len(list), lexicon.MaxNearest)]
-		}
-	}
-	return list
-}
-
-// related are the capabilities that share a word with what was asked: the others are
-// nearest to nothing. A letter may be wrong.
-func (x *request) related(ids []string) (list []string) {
-	for _, id := range ids {
-		if slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool {
-			return !slices.Contains(lexicon.MeaninglessWords, t.Folded) && !slices.Contains(lexicon.PlacingWords, t.Folded) &&
-				(slices.ContainsFunc(x.r.Catalog.IDWords[id], func(own lexicon.Spelling) bool { return lexicon.Likeness(lexicon.NewSpelling(t.Folded), own) >= 0.75 }) || slices.Contains(x.r.Catalog.DescriptionWords[id], t.Folded))
-		}) {
-			list = append(list, id)
-		}
-	}
-	return list
-}
-
-func (r *Interpreter) spell() (s lexicon.SpelledNames) {
-	s.Names, s.At = r.allNames(), map[string]int{}
-	s.Index, s.Has = make(map[string]int, len(s.Names)), make([][]int32, len(s.Names))
-	for i, name := range s.Names {
-		s.Index[name] = i
-		s.Device = append(s.Device, len(r.Index.Labels[name]) > 0)
-		for _, word := range lexicon.Distinct(lexicon.Split(name)) {
-			n, known := s.At[word]
-			if !known {
-				n = len(s.Words)
-				s.At[word], s.Words, s.Of = n, append(s.Words, lexicon.NewSpelling(word)), append(s.Of, nil)
-			}
-			s.Of[n] = append(s.Of[n], int32(i))
-			s.Has[i] = append(s.Has[i], int32(n))
-		}
-	}
-	return s
-}
-
-// sharing are the devices whose name has one of the words.
-func (r *Interpreter) sharing(tokens []lexicon.Token) (list []string) {
-	var found []int32
-	for _, t := range tokens {
-		if n, known := r.all.At[t.Folded]; known && len(t.Folded) > 3 {
-			found = append(found, r.all.Of[n]...)
-		}
-	}
-	slices.Sort(found)
-	for _, i := range slices.Compact(found) {
-		if r.all.Device[i] {
-			list = append(list, r.all.Names[i])
-		}
-	}
-	return list
-}
-
-func (r *Interpreter) allNames() []string {
-	var list []string
-	for d, dev := range r.Site.Devices {
-		list = append(list, r.Label(d), dev.Area)
-		list = append(append(list, dev.Sees...), entity.Rooms(dev.Spots)...)
-	}
-	for _, c := range r.Catalog.Capabilities {
-		list = append(list, c.ID)
-	}
-	return lexicon.Distinct(list)
-}
 
 // meantBy are the words of names here, or of orders, that a misspelt word is a letter away
 // from.
@@ -156,7 +13,7 @@ func (r *Interpreter) meantBy(word string) (list []string) {
 		return nil
 	}
 	meant := lexicon.NewSpelling(word)
-	for _, known := range [][]lexicon.Spelling{r.named, r.Catalog.Frames.Spelled} {
+	for _, known := range [][]lexicon.Spelling{r.nameSpellings, r.Catalog.Frames.Spelled} {
 		for _, one := range known {
 			if one.Word[0] != word[0] && one.Word[len(one.Word)-1] != word[len(word)-1] || meant.Apart(one) > 1 || !lexicon.IsSwapped(one.Word, word) && lexicon.Distance(word, one.Word) > 1 {
 				continue

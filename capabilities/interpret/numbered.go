@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/messkit/messkit/capabilities/resolve"
+
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -48,16 +50,16 @@ func (x *request) unknownNumber() (capabilities.Outcome, bool) {
 	if x.unnamed = name; x.endsPlace(at) { // "the lights in bedroom two": where it is may be said in another way here
 		return capabilities.Outcome{}, false
 	}
-	rest := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: x.req, given: x.given}
-	rest.req.Intent = lexicon.Join(slices.Concat(x.Tokens[:at], x.Tokens[end:]))
+	rest := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: x.Message, Given: x.Given}}
+	rest.Message.Intent = lexicon.Join(slices.Concat(x.Tokens[:at], x.Tokens[end:]))
 	if x.IsQuestion {
-		rest.req.Intent += "?"
+		rest.Message.Intent += "?"
 	}
 	if out := rest.outcome(); out.Plan == nil && (out.Question == nil || out.Question.Field == reply.AmountField) {
 		return capabilities.Outcome{}, false
 	}
-	x.explain.Leftover = []string{name}
-	return x.refuse(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.near(lexicon.Texts(x.Tokens[from:at]))), true
+	x.Explain.Leftover = []string{name}
+	return x.Reject(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.Near(lexicon.Texts(x.Tokens[from:at]))), true
 }
 
 // nameNumber is the end of a number at word i that may belong to the name before it, i if

@@ -7,6 +7,7 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 )
 
 // ofTwo reads an order of one of two things, "turn on the kitchen or the hall light" or
@@ -41,25 +42,25 @@ func (x *request) ofTwo(at int) (capabilities.Outcome, bool) {
 
 // oneOfTwo asks which of two plans is meant.
 func (x *request) oneOfTwo(plans [2]capabilities.Plan, how capabilities.Explanation) capabilities.Outcome {
-	x.explain = how
+	x.Explain = how
 	at, out, ok := x.whichOfTwo([]string{plans[0].Summary, plans[1].Summary})
 	if !ok {
 		return out
 	}
 	p := plans[at]
-	if x.quotes && p.Actuates() {
-		return x.shallI(p, x.because(&reading{}))
+	if x.InQuotes && p.Actuates() {
+		return x.AskConfirmation(p, x.DoubtText(&resolve.Hypothesis{}))
 	}
 	return capabilities.Outcome{Plan: &p}
 }
 
 // leavingOut is the plan of an order with words left out, nil if that is none.
 func (x *request) leavingOut(before, behind []lexicon.Token) (*capabilities.Plan, capabilities.Explanation) {
-	req := x.req
+	req := x.Message
 	req.Intent = withPauses(slices.Concat(before, behind))
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home}, req: req, part: true}
+	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req}, part: true}
 	out := y.outcome()
-	return out.Plan, y.explain
+	return out.Plan, y.Explain
 }
 
 // maxThing is how many words a thing has at most that stands beside "or".

@@ -55,7 +55,7 @@ func (r *Interpreter) inPlaceOf(intent, before string) string {
 	there := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return t.Text == "there" })
 	exists := there > 0 && slices.Contains([]string{"is", "are", "was", "were"}, tokens[there-1].Text) && len(tokens) > there+1 // "is there milk"
 	points := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return w.Referring.Longest([]lexicon.Token{t}, 0) > 0 })
-	if (there < 0 || exists) && (points < 0 || r.thingOf(tokens) != "") {
+	if (there < 0 || exists) && (points < 0 || r.ThingOf(tokens) != "") {
 		return intent
 	}
 	p := r.said(mess.Request{Intent: before}, nil).Plan

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/resolve"
+
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
@@ -37,7 +39,7 @@ func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []str
 	w := r.Catalog.Words
 	order := w.Tokens(text[parts[from].from:parts[to-1].end])
 	order = order[r.Catalog.Courtesy.Hence.Longest(order, 0):]
-	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: order}}
+	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: order}}}
 	if !frame.OpensOrder(&x.Utterance, 0) {
 		return req, nil, false
 	}
@@ -47,8 +49,8 @@ func (r *Interpreter) parted(req mess.Request) (more mess.Request, remarks []str
 			return req, nil, false
 		}
 		said = said[r.Catalog.Courtesy.Reasons.Longest(said, 0):]
-		if put := x.putFor(r.thingOf(said)); put != nil && p.from < parts[from].from {
-			y := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: said}, req: bare, whole: said}
+		if put := x.putFor(r.ThingOf(said)); put != nil && p.from < parts[from].from {
+			y := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: said}, Message: bare, Whole: said}}
 			order = put
 			if _, told := y.told(); told { // it said what is meant, and how that is
 				continue
@@ -92,7 +94,7 @@ func (r *Interpreter) tellsOnly(text string) bool {
 	w := r.Catalog.Words
 	tokens := w.Tokens(text)
 	tokens = tokens[r.Catalog.Courtesy.Reasons.Longest(tokens, 0):]
-	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}, whole: tokens}
+	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}, Whole: tokens}}
 	if len(tokens) < 2 || frame.OpensOrder(&x.Utterance, 0) || w.Conditionals.Longest(tokens, 0) > 0 || w.Negations.Longest(tokens, 0)+w.TakingBack.Longest(tokens, 0) > 0 { // "I mean the hall light"
 		return false
 	}
@@ -121,29 +123,12 @@ func (x *request) be() int {
 	return 0
 }
 
-// thingOf is the one thing or place that words are about, "" if there is none, or more.
-func (r *Interpreter) thingOf(tokens []lexicon.Token) (name string) {
-	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
-	for i := 0; i < len(tokens); i++ {
-		end := max(x.LongestSlot("device", i), x.LongestSlot("area", i), x.LongestSlot("spot", i))
-		if end <= i || r.Catalog.Words.All.Longest(tokens, i) > 0 {
-			continue
-		}
-		if name != "" {
-			return ""
-		}
-		name = lexicon.Join(tokens[i:end])
-		i = end - 1
-	}
-	return name
-}
-
 // putFor is an order with a name in the place of "it", nil if there is none, or if it
 // names something itself.
 func (x *request) putFor(name string) []lexicon.Token {
 	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	verb := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.r.Catalog.Frames.OrderWords[t.Folded] })
-	if at < 0 || name == "" || x.r.thingOf(x.Tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
+	if at < 0 || name == "" || x.r.ThingOf(x.Tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
 		return nil
 	}
 	return slices.Concat(x.Tokens[:at], x.Words().Tokens(name), x.Tokens[at+1:])

@@ -9,14 +9,14 @@ import (
 
 // signs refuses text with signs that nobody here can read.
 func (x *request) signs() (capabilities.Outcome, bool) {
-	char, word := x.r.UnknownSign(lexicon.RemoveKindSigns(x.req.Intent))
+	char, word := x.r.UnknownSign(lexicon.RemoveKindSigns(x.Message.Intent))
 	if char == "" {
 		return capabilities.Outcome{}, false
 	}
-	x.explain.Leftover = []string{char}
+	x.Explain.Leftover = []string{char}
 	in := ""
 	if word != "" && word != char {
 		in = fmt.Sprintf(" in %q", word)
 	}
-	return x.refuse(fmt.Sprintf("not understood: %q%s; a sign may change what is meant, so say it in words", char, in), nil), true
+	return x.Reject(fmt.Sprintf("not understood: %q%s; a sign may change what is meant, so say it in words", char, in), nil), true
 }

@@ -11,7 +11,7 @@ import (
 // solely reads an order for one thing alone: "turn on only the hall light". Whether all
 // else is to be otherwise was not said, and so it is asked whether what is left is meant.
 func (x *request) solely() (capabilities.Outcome, bool) {
-	f := frame.Parser{Text: &x.Utterance, Skips: x.skips}
+	f := frame.Parser{Text: &x.Utterance, Skips: x.MaxSkips}
 	for i := 1; i < len(x.Tokens); i++ {
 		n := x.Words().Solely.Longest(x.Tokens, i)
 		if n == 0 || x.IsName(i) || x.SkipArticles(i+n) < len(x.Tokens) && !f.Place(x.SkipArticles(i+n)) {
@@ -22,7 +22,7 @@ func (x *request) solely() (capabilities.Outcome, bool) {
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
 			return out, ok
 		}
-		return x.shallI(*out.Plan, fmt.Sprintf("%q: nothing else is changed with it; ", said)), true
+		return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q: nothing else is changed with it; ", said)), true
 	}
 	return capabilities.Outcome{}, false
 }

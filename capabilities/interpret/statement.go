@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/capabilities/resolve"
+
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
@@ -21,7 +22,7 @@ import (
 func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Context
 	tokens := w.Tokens(line)
-	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
+	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
 	if len(tokens) == 0 || len(tokens) > lexicon.MaxTokens || len(line) > lexicon.MaxText || w.IsQuestion(line, tokens) {
 		return false
 	}
@@ -112,11 +113,11 @@ const longestSubject = 4
 // nobody, and words may be in it that nobody here knows.
 func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Context
-	x := &request{r: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
+	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
 	known, names, acts, home, be := true, true, false, false, 0
 	for i, t := range tokens {
 		is := c.Being.Longest(tokens, i) > 0
-		says := !is && (x.BeginsOrder(i) || r.tells(tokens, i))
+		says := !is && (x.BeginsOrder(i) || r.SaysSwitch(tokens, i))
 		acts = acts || says
 		home = home || says || r.Names.Words[t.Folded]
 		known = known && (is || r.KnowsWord(t) || mild && r.Catalog.Vocabulary[t.Folded] || w.Clock.Longest(tokens, i) > 0 || w.Near.Longest(tokens, i) > 0 || c.Subjects.Longest(tokens, i) > 0 || w.Picking.Longest(tokens, i) > 0)
@@ -155,15 +156,6 @@ func (x *request) placing() bool {
 		}
 	}
 	return false
-}
-
-// tells reports whether a word at i says how something is switched.
-func (r *Interpreter) tells(tokens []lexicon.Token, i int) (is bool) {
-	l := &r.Catalog.Frames
-	l.Signals.Each(tokens, i, func(end int, s catalog.Feature) {
-		is = is || s.Has(l.Bits["on"]|l.Bits["off"]|l.Bits["up"]|l.Bits["down"]|l.Bits["brighter"]|l.Bits["darker"])
-	})
-	return is
 }
 
 // refers reports whether a word stands for the order itself, or for what it is about:

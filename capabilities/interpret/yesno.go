@@ -1,49 +1,8 @@
 package interpret
 
 import (
-	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
-
-// asksFor is the state that a question asks for, to be answered with yes or no: "on",
-// "closed", Seen. It is "" where nothing such is asked, or more than one.
-func (x *request) asksFor(p *capabilities.Plan) string {
-	w := x.Words()
-	y := &request{r: x.r, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: x.whole}, req: x.req}
-	if p.Effect != capabilities.Query || p.Command.Watches() {
-		return ""
-	}
-	if from, _ := w.Openly.Find(y.Tokens); from >= 0 { // "what", "how"
-		return ""
-	}
-	if from, to := w.Lacking.Find(y.Tokens); from >= 0 {
-		return lexicon.Join(y.Tokens[from:to])
-	}
-	if _, looks := p.Args.Get("thing"); looks {
-		return capabilities.Seen
-	}
-	state, any := "", ""
-	for i, t := range y.Tokens {
-		if y.IsName(i) {
-			continue
-		}
-		if w.AnyOne.Longest(y.Tokens, i) > 0 {
-			any = capabilities.AnyOf
-		}
-		is := w.States[t.Text]
-		if is != "" && state != "" && is != state {
-			return ""
-		}
-		if is != "" {
-			state = is
-		}
-	}
-	if state == "" {
-		return ""
-	}
-	return any + state
-}
 
 // EqualIgnoringPlural reports whether two words are the same but for the ending of a plural.
 func EqualIgnoringPlural(a, b string) bool {

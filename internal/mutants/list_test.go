@@ -597,7 +597,7 @@ var mutants = []mutant{
 		"mess/receipt/check.go", "if !r.Authentic() {", "if false {",
 	}}, "./mess/receipt Test"},
 	{"device of effect once counts as a lamp", []edit{{
-		"capabilities/interpret/planning.go", `own != "" && c.Effect != capabilities.Query`, "false",
+		"capabilities/resolve/plan.go", `own != "" && c.Effect != capabilities.Query`, "false",
 	}}, "./capabilities/interpret TestConfiguredEffectWins"},
 	{"a command without an answer ends as if it had one", []edit{{
 		"drivers/web/web.go", "return drivers.Unanswered(why)", "return why",
@@ -642,7 +642,7 @@ var mutants = []mutant{
 		"capabilities/catalog/own_words.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",
 	}}, "./capabilities/interpret TestLoadWordsLeavesOutFiles"},
 	{"litter is passed over without a question", []edit{{
-		"capabilities/interpret/litter.go", `return x.shallI(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", lexicon.Join(said))), true`, "return out, true",
+		"capabilities/interpret/litter.go", `return x.AskConfirmation(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", lexicon.Join(said))), true`, "return out, true",
 	}}, "./capabilities/interpret TestExamplesOfSpecifications"},
 	{"number of a name is an amount", []edit{{
 		"capabilities/interpret/numbered.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",

@@ -1,4 +1,4 @@
-package interpret
+package resolve
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // severalRooms are the rooms of an order that names more than one. They are taken as
 // they stand: it is not asked what of each is meant. ok is false where device d does
 // not know one of them.
-func (x *request) severalRooms(m *lexicon.SlotValue, d int) ([]string, capabilities.Outcome, bool) {
-	spots := x.r.Site.Devices[d].Spots
+func (x *Request) severalRooms(m *lexicon.SlotValue, d int) ([]string, capabilities.Outcome, bool) {
+	spots := x.Resolver.Site.Devices[d].Spots
 	for _, room := range m.Rooms {
 		if !slices.ContainsFunc(spots, func(s capabilities.Spot) bool {
 			return strings.EqualFold(s.Name, room) || strings.EqualFold(s.Room, room)
@@ -26,14 +26,14 @@ func (x *request) severalRooms(m *lexicon.SlotValue, d int) ([]string, capabilit
 }
 
 // unreachable refuses a room that a cleaner does not know.
-func (x *request) unreachable(d int, room string) capabilities.Outcome {
-	known := entity.Rooms(x.r.Site.Devices[d].Spots)
-	return x.refuse(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.r.Label(d), room, oneOfMany(known)), known)
+func (x *Request) unreachable(d int, room string) capabilities.Outcome {
+	known := entity.Rooms(x.Resolver.Site.Devices[d].Spots)
+	return x.Reject(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.Resolver.Label(d), room, oneOfMany(known)), known)
 }
 
-// sweeping is the cleaner that is told to clean something; -1 where nothing is told
+// Sweeping is the cleaner that is told to clean something; -1 where nothing is told
 // so. "The vacuum" is one's name, and "is it clean" no order.
-func (x *request) sweeping() int {
+func (x *Request) Sweeping() int {
 	politely := slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool { return t.Folded == "you" })
 	for i, t := range x.Tokens {
 		switch t.Folded {
@@ -52,18 +52,18 @@ func (x *request) sweeping() int {
 		if x.IsQuestion && !politely {
 			return -1
 		}
-		return x.r.Index.First(func(d int) bool { return slices.Contains(x.r.Site.Devices[d].Commands, capabilities.Clean) })
+		return x.Resolver.Index.First(func(d int) bool { return slices.Contains(x.Resolver.Site.Devices[d].Commands, capabilities.Clean) })
 	}
 	return -1
 }
 
 // knowsRooms says which rooms a cleaner knows, for a room that nobody knows.
-func (x *request) knowsRooms(d int) string {
-	if known := entity.Rooms(x.r.Site.Devices[d].Spots); len(known) > 0 {
-		return fmt.Sprintf("the %s knows these rooms: %s", x.r.Label(d), strings.Join(known, ", "))
+func (x *Request) knowsRooms(d int) string {
+	if known := entity.Rooms(x.Resolver.Site.Devices[d].Spots); len(known) > 0 {
+		return fmt.Sprintf("the %s knows these rooms: %s", x.Resolver.Label(d), strings.Join(known, ", "))
 	}
-	if !x.r.Site.Devices[d].Places {
-		return fmt.Sprintf("the %s knows no rooms: it cleans everything", x.r.Label(d))
+	if !x.Resolver.Site.Devices[d].Places {
+		return fmt.Sprintf("the %s knows no rooms: it cleans everything", x.Resolver.Label(d))
 	}
-	return fmt.Sprintf("no rooms of the %s are known; look whether it answers, and whether it has a map with rooms", x.r.Label(d))
+	return fmt.Sprintf("no rooms of the %s are known; look whether it answers, and whether it has a map with rooms", x.Resolver.Label(d))
 }

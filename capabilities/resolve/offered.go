@@ -1,4 +1,4 @@
-package interpret
+package resolve
 
 import (
 	"maps"
@@ -15,17 +15,17 @@ import (
 
 // Offers lists what a resolver for the home offers, without the work of making one.
 func Offers(c *catalog.Catalog, home capabilities.Home) []mess.Capability {
-	return (&Interpreter{Home: *entity.NewHomeWithoutNames(c, home)}).Offers()
+	return (&Resolver{Home: *entity.NewHomeWithoutNames(c, home)}).Offers()
 }
 
 // Offers lists the capabilities that the devices of this home have, with the
 // devices and areas as metadata, as an executor registers them (MESS 1.0
 // section 8.3). Where the risk depends on what a device is, that is told, too.
-func (r *Interpreter) Offers() []mess.Capability {
+func (r *Resolver) Offers() []mess.Capability {
 	var list []mess.Capability
 	for _, c := range r.Catalog.Capabilities {
-		if can := r.Index.Those(func(d int) bool { return r.offers(c, d) }); len(can) > 0 {
-			devices, areas := r.offer(can)
+		if can := r.Index.Those(func(d int) bool { return r.CanOffer(c, d) }); len(can) > 0 {
+			devices, areas := r.offerOf(can)
 			meta := mess.Object{{Key: "devices", Value: devices}}
 			if len(areas) > 0 {
 				meta = append(meta, mess.Field{Key: "areas", Value: areas})
@@ -44,7 +44,7 @@ func (r *Interpreter) Offers() []mess.Capability {
 }
 
 // classes are what devices are, by their names.
-func (r *Interpreter) classes(devices []int) mess.Object {
+func (r *Resolver) classes(devices []int) mess.Object {
 	o := make(mess.Object, len(devices))
 	for i, d := range devices {
 		o[i] = mess.Field{Key: r.Site.Devices[d].Name, Value: r.Site.Devices[d].Class}
@@ -52,8 +52,8 @@ func (r *Interpreter) classes(devices []int) mess.Object {
 	return o
 }
 
-// offer names the devices that have a capability, and where they work.
-func (r *Interpreter) offer(can []int) (devices, areas []any) {
+// offerOf names the devices that have a capability, and where they work.
+func (r *Resolver) offerOf(can []int) (devices, areas []any) {
 	places := map[string]bool{}
 	for _, d := range can {
 		dev := &r.Site.Devices[d]
@@ -68,8 +68,8 @@ func (r *Interpreter) offer(can []int) (devices, areas []any) {
 	return devices, areas
 }
 
-// offers reports whether device d has the capability, for any quantity.
-func (r *Interpreter) offers(c *grammar.Capability, d int) bool {
+// CanOffer reports whether device d has the capability, for any quantity.
+func (r *Resolver) CanOffer(c *grammar.Capability, d int) bool {
 	if r.CanDo(c, "", d) {
 		return true
 	}

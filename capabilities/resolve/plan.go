@@ -1,4 +1,4 @@
-package interpret
+package resolve
 
 import (
 	"cmp"
@@ -13,19 +13,19 @@ import (
 )
 
 // planFor is the plan for a reading with one device and the places to work on.
-func (r *Interpreter) planFor(rd *reading, d int, areas []string) capabilities.Plan {
+func (r *Resolver) planFor(rd *Hypothesis, d int, areas []string) capabilities.Plan {
 	c, dev := rd.Capability, r.Site.Devices[d]
 	p := capabilities.Plan{
 		Capability: c.ID, Device: dev.Name, Command: c.CommandFor(&dev), Args: c.FixedArgs(),
 		Risk: r.risk(c, d), Effect: r.effect(c, d), Reversible: c.Reversible,
 	}
-	for _, a := range rd.args {
+	for _, a := range rd.Args {
 		p.Args = p.Args.Set(a.Key, a.Value)
 	}
-	if t := rd.value("thing"); t != "" {
+	if t := rd.Value("thing"); t != "" {
 		p.Args = p.Args.Set("thing", t)
 	}
-	if q := rd.value("quantity"); q != "" && p.Command != capabilities.Await {
+	if q := rd.Value("quantity"); q != "" && p.Command != capabilities.Await {
 		p.Args = append(p.Args, mess.Field{Key: "quantity", Value: q})
 	}
 	if p.Command == capabilities.Clean {
@@ -37,11 +37,11 @@ func (r *Interpreter) planFor(rd *reading, d int, areas []string) capabilities.P
 	if p.Command == capabilities.Print && len(areas) == 1 {
 		p.Args = append(p.Args, mess.Field{Key: "file", Value: areas[0]})
 	}
-	if m := rd.slot("duration"); m != nil {
+	if m := rd.Slot("duration"); m != nil {
 		p.For = m.Duration
 	}
 	summary, consequences := c.Summary, c.Consequences
-	if switches(p, true) && slices.Contains(dev.Commands, capabilities.Press) { // it is on for as long as it is pressed
+	if Switches(p, true) && slices.Contains(dev.Commands, capabilities.Press) { // it is on for as long as it is pressed
 		p.Command, p.Args = capabilities.Press, nil
 		summary, consequences = "press the {device}", "the {device} will be pressed and released, and what that sets off will be done"
 	}
@@ -55,7 +55,7 @@ func (r *Interpreter) planFor(rd *reading, d int, areas []string) capabilities.P
 // risk is the device's own, else the catalogue's for its class. No
 // configuration makes something that moves or looks less than it is when it
 // says nothing.
-func (r *Interpreter) risk(c *grammar.Capability, d int) capabilities.Risk {
+func (r *Resolver) risk(c *grammar.Capability, d int) capabilities.Risk {
 	if c.Effect == capabilities.Query {
 		return c.Risk
 	}
@@ -70,7 +70,7 @@ func (r *Interpreter) risk(c *grammar.Capability, d int) capabilities.Risk {
 
 // effect is the device's own, else the catalogue's: to switch a feeder on a plug
 // twice is to feed twice. What looks changes nothing on any device.
-func (r *Interpreter) effect(c *grammar.Capability, d int) capabilities.Effect {
+func (r *Resolver) effect(c *grammar.Capability, d int) capabilities.Effect {
 	if own := r.Site.Devices[d].Effect; own != "" && c.Effect != capabilities.Query {
 		return own
 	}
@@ -78,7 +78,7 @@ func (r *Interpreter) effect(c *grammar.Capability, d int) capabilities.Effect {
 }
 
 // fill puts names into a text of a capability.
-func (r *Interpreter) fill(text string, rd *reading, d int, areas []string) string {
+func (r *Resolver) fill(text string, rd *Hypothesis, d int, areas []string) string {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "{")
@@ -93,7 +93,7 @@ func (r *Interpreter) fill(text string, rd *reading, d int, areas []string) stri
 }
 
 // word is what stands for a gap in a text of a capability.
-func (r *Interpreter) word(name string, rd *reading, d int, areas []string) string {
+func (r *Resolver) word(name string, rd *Hypothesis, d int, areas []string) string {
 	switch name {
 	case "device":
 		return r.Label(d)
@@ -102,22 +102,22 @@ func (r *Interpreter) word(name string, rd *reading, d int, areas []string) stri
 	case "rooms":
 		return r.places(d, r.roomsOf(d, areas))
 	case "view":
-		if sees := r.Site.Devices[d].Sees; rd.value("view") == "" && rd.value("thing") != "" && len(sees) == 1 {
+		if sees := r.Site.Devices[d].Sees; rd.Value("view") == "" && rd.Value("thing") != "" && len(sees) == 1 {
 			return sees[0]
 		}
-		return cmp.Or(rd.value("view"), "view")
+		return cmp.Or(rd.Value("view"), "view")
 	case "quantity":
-		return cmp.Or(rd.value("quantity"), "values")
+		return cmp.Or(rd.Value("quantity"), "values")
 	case "thing":
-		return rd.value("thing")
+		return rd.Value("thing")
 	case "angle":
 		return rd.angleText()
 	case "until":
-		return awaited(rd.awaits())
+		return AwaitedText(rd.awaits())
 	case "colour":
-		return r.Catalog.Frames.ColorName(argText(rd.args, name))
+		return r.Catalog.Frames.ColorName(argText(rd.Args, name))
 	}
-	if said := argText(rd.args, name); said != "" || rd.asks != name {
+	if said := argText(rd.Args, name); said != "" || rd.asks != name {
 		return said
 	}
 	return "some" // it is asked for
@@ -136,7 +136,7 @@ func argText(args mess.Object, key string) string {
 }
 
 // places says where: a room takes an article, a spot has its own word.
-func (r *Interpreter) places(d int, areas []string) string {
+func (r *Resolver) places(d int, areas []string) string {
 	if len(areas) == 0 && r.Site.Devices[d].Prints() {
 		return "a file"
 	}
@@ -156,7 +156,7 @@ func (r *Interpreter) places(d int, areas []string) string {
 }
 
 // roomsOf are the rooms that the places are in.
-func (r *Interpreter) roomsOf(d int, areas []string) []string {
+func (r *Resolver) roomsOf(d int, areas []string) []string {
 	list := make([]string, len(areas))
 	for i, area := range areas {
 		list[i] = area

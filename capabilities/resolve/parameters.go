@@ -1,4 +1,4 @@
-package interpret
+package resolve
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// doubtful reports whether a reading that acts must be asked about.
-func (x *request) doubtful(rd *reading) bool {
-	return x.IsQuestion || x.quotes || rd.doubt != "" || len(x.lost) > 0 || x.reports()
+// IsDoubtful reports whether a reading that acts must be asked about.
+func (x *Request) IsDoubtful(rd *Hypothesis) bool {
+	return x.IsQuestion || x.InQuotes || rd.Doubt != "" || len(x.UnknownWords) > 0 || x.reports()
 }
 
 // unmeasured is the doubt of an order for so many of what a machine makes: nobody can
@@ -24,8 +24,8 @@ func unmeasured(n float64) string {
 }
 
 // argsOf are the parameters that a frame and the words give.
-func (x *request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
-	l := &x.r.Catalog.Frames
+func (x *Request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
+	l := &x.Resolver.Catalog.Frames
 	var o mess.Object
 	if by := f.Change; by != 0 {
 		switch {
@@ -53,27 +53,27 @@ func (x *request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
 }
 
 // byOrTo asks whether an amount is how much, or by how much, and puts it in.
-func (x *request) byOrTo(rd *reading) (capabilities.Outcome, bool) {
+func (x *Request) byOrTo(rd *Hypothesis) (capabilities.Outcome, bool) {
 	percent := lexicon.DecimalText(math.Abs(rd.number)) + " percent"
 	options := []string{"to " + percent, "by " + percent}
-	q := capabilities.Question{Field: reply.AmountField, Text: fmt.Sprintf("%s: %s?", rd.doubt, lexicon.OrList(options)), Options: options}
-	picked, out, ok := x.ask(q)
+	q := capabilities.Question{Field: reply.AmountField, Text: fmt.Sprintf("%s: %s?", rd.Doubt, lexicon.OrList(options)), Options: options}
+	picked, out, ok := x.AskClarification(q)
 	switch {
 	case !ok:
 		return out, false
 	case len(picked) != 1:
-		q.Text, q.Given = "it is one of the two; "+q.Text, without(x.given, q.Field)
+		q.Text, q.Given = "it is one of the two; "+q.Text, WithoutKey(x.Given, q.Field)
 		return capabilities.Outcome{Question: &q}, false
 	case picked[0] == options[1]:
-		rd.Pattern, rd.args = rd.other, mess.Object{{Key: "change", Value: rd.number}}
+		rd.Pattern, rd.Args = rd.other, mess.Object{{Key: "change", Value: rd.number}}
 	}
-	rd.doubt = ""
+	rd.Doubt = ""
 	return capabilities.Outcome{}, true
 }
 
 // param asks for a parameter that a frame leaves open, and puts it in.
-func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
-	l := &x.r.Catalog.Frames
+func (x *Request) param(rd *Hypothesis) (capabilities.Outcome, bool) {
+	l := &x.Resolver.Catalog.Frames
 	var q capabilities.Question
 	values := map[string]any{}
 	switch rd.asks {
@@ -99,14 +99,14 @@ func (x *request) param(rd *reading) (capabilities.Outcome, bool) {
 		}
 		q.Text = fmt.Sprintf("how bright: %s?", lexicon.OrList(q.Options))
 	}
-	picked, out, ok := x.ask(q)
+	picked, out, ok := x.AskClarification(q)
 	if !ok {
 		return out, false
 	}
 	value, known := values[picked[0]]
 	if len(picked) != 1 || !known {
-		return x.refuse("that is none of what can be done; say it in other words", nil), false
+		return x.Reject("that is none of what can be done; say it in other words", nil), false
 	}
-	rd.args = rd.args.Set(rd.asks, value)
+	rd.Args = rd.Args.Set(rd.asks, value)
 	return capabilities.Outcome{}, true
 }

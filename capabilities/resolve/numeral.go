@@ -1,4 +1,4 @@
-package interpret
+package resolve
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 )
 
 // ranges says what can be set here to a number, and how far it goes.
-func (r *Interpreter) ranges() string {
+func (r *Resolver) ranges() string {
 	var list []string
 	for _, c := range r.Catalog.Capabilities {
 		for _, p := range c.Parameters {

@@ -1,4 +1,4 @@
-package interpret
+package resolve
 
 import (
 	"slices"
@@ -8,79 +8,79 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// able are the readings that some device can do, the most exact first.
-func (x *request) able(readings []reading) []reading {
-	var list []reading
+// Able are the readings that some device can do, the most exact first.
+func (x *Request) Able(readings []Hypothesis) []Hypothesis {
+	var list []Hypothesis
 	for _, rd := range readings {
-		if !x.demand.measures(&rd) {
+		if !x.Demand.measures(&rd) {
 			continue
 		}
-		if rd.devices = x.candidates(&rd); len(rd.devices) > 0 && !rd.partly() {
+		if rd.Devices = x.Candidates(&rd); len(rd.Devices) > 0 && !rd.Partly() {
 			list = append(list, rd)
 		}
 	}
 	if len(list) == 0 {
 		for _, rd := range readings {
-			if rd.devices = x.measuring(&rd); len(rd.devices) > 0 && !rd.partly() {
+			if rd.Devices = x.measuring(&rd); len(rd.Devices) > 0 && !rd.Partly() {
 				list = append(list, rd)
 			}
 		}
 	}
-	order.By(list, func(a, b reading) int { return int(b.how - a.how) })
+	order.By(list, func(a, b Hypothesis) int { return int(b.How - a.How) })
 	return list
 }
 
 // measuring are the devices that are named and asked for all that they measure, though
 // they are no sensors by their class: a plug that knows its power, a vacuum its battery.
-func (x *request) measuring(rd *reading) []int {
+func (x *Request) measuring(rd *Hypothesis) []int {
 	c := rd.Capability
-	if !c.MeasuresQuantity() || rd.slot("device") == nil || rd.value("quantity") != "" || !x.demand.measures(rd) {
+	if !c.MeasuresQuantity() || rd.Slot("device") == nil || rd.Value("quantity") != "" || !x.Demand.measures(rd) {
 		return nil
 	}
 	return x.those(rd, func(d int) bool {
-		dev := &x.r.Site.Devices[d]
-		return dev.Quantities == nil && slices.Contains(dev.Commands, capabilities.ReadState) && rd.Pattern.Suits(x.r.Class[d])
+		dev := &x.Resolver.Site.Devices[d]
+		return dev.Quantities == nil && slices.Contains(dev.Commands, capabilities.ReadState) && rd.Pattern.Suits(x.Resolver.Class[d])
 	})
 }
 
 // those lists the devices that fit, of those that the words of a reading and the demands
 // of the request allow. fits is asked of one device of each kind.
-func (x *request) those(rd *reading, fits func(d int) bool) []int {
+func (x *Request) those(rd *Hypothesis, fits func(d int) bool) []int {
 	var list []int
 	if meant, named := x.meantBy(rd); named {
-		list = x.r.Index.Among(meant, fits)
+		list = x.Resolver.Index.Among(meant, fits)
 	} else {
-		list = x.r.Index.Those(fits)
+		list = x.Resolver.Index.Those(fits)
 	}
-	if x.demand.location == "" && x.demand.capabilities == nil {
+	if x.Demand.location == "" && x.Demand.Capabilities == nil {
 		return list
 	}
-	return slices.DeleteFunc(list, func(d int) bool { return !x.demand.allows(x.r, rd.Capability, x.r.Site.Devices[d]) })
+	return slices.DeleteFunc(list, func(d int) bool { return !x.Demand.Allows(x.Resolver, rd.Capability, x.Resolver.Site.Devices[d]) })
 }
 
-// candidates are the devices that can do what the reading says.
-func (x *request) candidates(rd *reading) []int {
-	quantity := rd.value("quantity")
+// Candidates are the devices that can do what the reading says.
+func (x *Request) Candidates(rd *Hypothesis) []int {
+	quantity := rd.Value("quantity")
 	list := x.those(rd, func(d int) bool {
-		return x.r.CanDo(rd.Capability, quantity, d) && rd.Pattern.Suits(x.r.Class[d])
+		return x.Resolver.CanDo(rd.Capability, quantity, d) && rd.Pattern.Suits(x.Resolver.Class[d])
 	})
-	full := x.r.Index.Among(list, func(d int) bool {
-		return slices.Contains(x.r.Site.Devices[d].Commands, rd.Capability.Command)
+	full := x.Resolver.Index.Among(list, func(d int) bool {
+		return slices.Contains(x.Resolver.Site.Devices[d].Commands, rd.Capability.Command)
 	})
 	if len(full) > 0 {
 		list = full
 	}
-	if q := x.r.Catalog.Quantities[quantity]; len(list) > 1 && rd.slot("device") == nil {
-		list = x.r.firstClass(list, q.Classes)
+	if q := x.Resolver.Catalog.Quantities[quantity]; len(list) > 1 && rd.Slot("device") == nil {
+		list = x.Resolver.firstClass(list, q.Classes)
 	}
-	if thing := rd.value("thing"); len(list) > 1 && thing != "" && rd.slot("view") == nil && rd.slot("device") == nil {
-		list = x.r.whereKept(list, thing)
+	if thing := rd.Value("thing"); len(list) > 1 && thing != "" && rd.Slot("view") == nil && rd.Slot("device") == nil {
+		list = x.Resolver.whereKept(list, thing)
 	}
 	return list
 }
 
 // whereKept keeps the devices that see the place where a thing is looked for.
-func (r *Interpreter) whereKept(list []int, thing string) []int {
+func (r *Resolver) whereKept(list []int, thing string) []int {
 	for place, things := range r.Catalog.Frames.Lists.Kept {
 		if !slices.Contains(things, thing) {
 			continue
@@ -95,7 +95,7 @@ func (r *Interpreter) whereKept(list []int, thing string) []int {
 
 // firstClass keeps the devices of the class that stands first: a thermometer
 // knows the temperature of a room better than its heater.
-func (r *Interpreter) firstClass(list []int, classes []string) []int {
+func (r *Resolver) firstClass(list []int, classes []string) []int {
 	for _, class := range classes {
 		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return r.Class[d] != class })
 		if len(kept) > 0 {
@@ -107,14 +107,14 @@ func (r *Interpreter) firstClass(list []int, classes []string) []int {
 
 // meantBy lists the devices that the words of the reading allow, in order. named is false
 // where its words name neither a device nor a place: then it may be any.
-func (x *request) meantBy(rd *reading) (list []int, named bool) {
+func (x *Request) meantBy(rd *Hypothesis) (list []int, named bool) {
 	var lists [][]int
-	for _, b := range rd.slots {
+	for _, b := range rd.Slots {
 		switch b.Kind {
 		case "device", "view", "spot":
 			lists = append(lists, b.Match.Devices)
 		case "area":
-			lists = append(lists, x.r.Index.InArea(b.Match.Value))
+			lists = append(lists, x.Resolver.Index.InArea(b.Match.Value))
 		}
 	}
 	if len(lists) == 0 {
@@ -134,15 +134,15 @@ func (x *request) meantBy(rd *reading) (list []int, named bool) {
 }
 
 // meant reports whether the words of the reading allow device d.
-func (x *request) meant(rd *reading, d int) bool {
-	for _, b := range rd.slots {
+func (x *Request) meant(rd *Hypothesis, d int) bool {
+	for _, b := range rd.Slots {
 		switch b.Kind {
 		case "device", "view", "spot":
 			if !slices.Contains(b.Match.Devices, d) {
 				return false
 			}
 		case "area":
-			if !x.r.IsIn(d, b.Match.Value) {
+			if !x.Resolver.IsIn(d, b.Match.Value) {
 				return false
 			}
 		}

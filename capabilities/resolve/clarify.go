@@ -1,0 +1,223 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/reply"
+)
+
+// AskClarification returns the answer to a question if it was given before, else the
+// question as the outcome.
+func (x *Request) AskClarification(q capabilities.Question) (picked []string, out capabilities.Outcome, ok bool) {
+	q.Given = x.Given
+	if lost := x.DroppedText(); !strings.HasPrefix(q.Text, lost) {
+		q.Text = lost + q.Text
+	}
+	raw, answered := x.Given.Get(q.Field)
+	if !answered {
+		return nil, capabilities.Outcome{Question: &q}, false
+	}
+	if picked = reply.NewMatcher(&x.Resolver.Home, q, x.Message).Pick(raw); len(picked) == 0 {
+		return nil, capabilities.Outcome{Question: &q}, false
+	}
+	return picked, capabilities.Outcome{}, true
+}
+
+// someDevices settles which device is meant, or which of several.
+func (x *Request) someDevices(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
+	if rd.ofWhat() && !rd.IsWholeArea() && rd.Capability.Effect != capabilities.Query && len(rd.Capability.Classes) != 1 {
+		return nil, x.Reject("\"all\" of what? name a kind of device, like lights", nil), false
+	}
+	if len(rd.Devices) == 1 {
+		return rd.Devices, capabilities.Outcome{}, true
+	}
+	options := x.Resolver.Labels(rd.Devices)
+	if rd.All {
+		reason := fmt.Sprintf("that is %d devices: %s; make a request for each", len(options), strings.Join(options, ", "))
+		return nil, x.Reject(reason, options), false
+	}
+	text := "which one: " + lexicon.OrList(options) + "?"
+	picked, out, ok := x.AskClarification(capabilities.Question{Field: "device", Text: text, Options: options})
+	if !ok {
+		return nil, out, false
+	}
+	if len(picked) > 1 && rd.Capability.Command.Watches() {
+		text := "one request watches one thing; which one: " + lexicon.OrList(options) + "?"
+		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "device", Text: text, Options: options, Given: WithoutKey(x.Given, "device")}}, false
+	}
+	devices := make([]int, len(picked))
+	for i, one := range picked {
+		devices[i] = rd.Devices[slices.Index(options, one)]
+	}
+	return devices, capabilities.Outcome{}, true
+}
+
+// areas are the places that a reading names outright; nil for all.
+func (x *Request) areas(rd *Hypothesis) []string {
+	if rd.Capability.Command == capabilities.Print {
+		if m := rd.Slot("spot"); m != nil {
+			return []string{m.Value}
+		}
+	}
+	if rd.Capability.Command != capabilities.Clean {
+		return nil
+	}
+	if w := x.Demand.of(rd.Capability); w != nil && len(w.Areas) > 0 {
+		return w.Areas
+	}
+	if m := rd.Slot("spot"); m != nil {
+		if len(m.Rooms) > 0 {
+			return m.Rooms
+		}
+		return []string{m.Value}
+	}
+	if m := rd.Slot("area"); m != nil {
+		return []string{m.Value}
+	}
+	if x.Demand.location != "" {
+		return []string{x.Demand.location}
+	}
+	return nil
+}
+
+// oneArea settles where device d is to work. A room in which more than one
+// thing waits is asked about; what requires names is taken as it stands.
+func (x *Request) oneArea(rd *Hypothesis, d int) ([]string, capabilities.Outcome, bool) {
+	areas := x.areas(rd)
+	if x.Exclusion != nil && rd.Capability.Command == capabilities.Clean {
+		if len(areas) > 0 || rd.unreachableArea != "" {
+			return nil, x.Reject(fmt.Sprintf("%q rules something out of one place; name the places that are meant", x.Exclusion.Said), nil), false
+		}
+		return x.otherRooms(d)
+	}
+	if rd.unreachableArea != "" && !slices.Contains(areas, rd.unreachableArea) {
+		return nil, x.unreachable(d, rd.unreachableArea), false
+	}
+	if rd.Capability.Command == capabilities.Print && len(areas) == 0 {
+		return x.whichFile(d)
+	}
+	if rd.areaUnspecified && len(areas) == 0 {
+		return x.whichRoom(d)
+	}
+	m := rd.Slot("spot")
+	if m != nil && len(m.Rooms) > 1 && !x.pinned(rd) {
+		return x.severalRooms(m, d)
+	}
+	if m == nil || len(areas) != 1 || x.pinned(rd) {
+		return areas, capabilities.Outcome{}, true
+	}
+	var spots []capabilities.Spot
+	for _, s := range x.Resolver.Site.Devices[d].Spots {
+		room := slices.Contains(m.Spots, capabilities.Spot{Name: s.Room, Room: s.Room})
+		if s.Name != s.Room && (room || slices.Contains(m.Spots, s)) {
+			spots = append(spots, s)
+		}
+	}
+	if len(spots) < 2 {
+		return areas, capabilities.Outcome{}, true
+	}
+	return x.whichSpots(spots)
+}
+
+// whichRoom asks for the room, where "the room" was said.
+func (x *Request) whichRoom(d int) ([]string, capabilities.Outcome, bool) {
+	options := entity.Rooms(x.Resolver.Site.Devices[d].Spots)
+	if len(options) < 2 {
+		return options, capabilities.Outcome{}, true
+	}
+	picked, out, ok := x.AskClarification(capabilities.Question{Field: "area", Text: "which room: " + lexicon.OrList(options) + "?", Options: options})
+	return picked, out, ok
+}
+
+// maxFiles is how many files a question names.
+const maxFiles = 12
+
+// whichFile asks for the file, where none was named.
+func (x *Request) whichFile(d int) ([]string, capabilities.Outcome, bool) {
+	var options []string
+	for _, s := range x.Resolver.Site.Devices[d].Spots {
+		options = append(options, s.Name)
+	}
+	switch {
+	case len(options) == 0:
+		return nil, x.Reject(fmt.Sprintf("no file is known to lie on the %s; put one on it, and look whether it answers", x.Resolver.Label(d)), nil), false
+	case len(options) > maxFiles:
+		return nil, x.Reject(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.Resolver.Label(d)), options[:maxFiles]), false
+	}
+	picked, out, ok := x.AskClarification(capabilities.Question{Field: "file", Text: "which file: " + lexicon.OrList(options) + "?", Options: options})
+	if ok && len(picked) > 1 {
+		text := "one request prints one file; which one: " + lexicon.OrList(options) + "?"
+		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "file", Text: text, Options: options, Given: WithoutKey(x.Given, "file")}}, false
+	}
+	return picked, out, ok
+}
+
+// printing is the printer that is told to print something; -1 where nothing is
+// told so. A vacuum of the same home is no reason to speak of vacuums then.
+func (x *Request) printing() int {
+	if !slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool { return t.Folded == "print" || t.Folded == "printing" }) {
+		return -1
+	}
+	return x.Resolver.Index.First(func(d int) bool { return x.Resolver.Site.Devices[d].Prints() })
+}
+
+// unknownFile refuses a file that is not known.
+func (x *Request) unknownFile(d int, leftover []string) capabilities.Outcome {
+	var names []string
+	for _, s := range x.Resolver.Site.Devices[d].Spots {
+		names = append(names, s.Name)
+	}
+	names = names[:min(len(names), maxFiles)]
+	lies := "no file is known to lie on the " + x.Resolver.Label(d) + "; put one on it, and look whether it answers"
+	if len(names) > 0 {
+		lies = "on the " + x.Resolver.Label(d) + " lie " + strings.Join(names, ", ")
+	}
+	return x.Reject("not understood: "+lexicon.QuoteList(leftover)+"; "+lies, names)
+}
+
+func (x *Request) pinned(rd *Hypothesis) bool {
+	w := x.Demand.of(rd.Capability)
+	return w != nil && len(w.Areas) > 0
+}
+
+func (x *Request) whichSpots(spots []capabilities.Spot) ([]string, capabilities.Outcome, bool) {
+	var options, said []string
+	for _, s := range spots {
+		if slices.Contains(options, s.Name) {
+			continue
+		}
+		options = append(options, s.Name)
+		said = append(said, strings.TrimSpace(s.Note+" "+s.Name))
+	}
+	if len(options) == 1 {
+		return options, capabilities.Outcome{}, true
+	}
+	text := lexicon.UpperFirst(strings.Join(said, " and ")) + ": which?"
+	picked, out, ok := x.AskClarification(capabilities.Question{Field: "area", Text: text, Options: append(slices.Clone(options), lexicon.BothOrAll(len(options)))})
+	if !ok {
+		return nil, out, false
+	}
+	if slices.Contains(picked, lexicon.BothOrAll(len(options))) {
+		return options, capabilities.Outcome{}, true
+	}
+	return picked, capabilities.Outcome{}, true
+}
+
+// AskConfirmation turns a plan into a question: "can you turn on the light?" may be a
+// wish or ask what can be done. because is what else is to be said first.
+func (x *Request) AskConfirmation(p capabilities.Plan, because string) capabilities.Outcome {
+	q := capabilities.Question{Field: "go_ahead", Text: because + "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
+	picked, out, ok := x.AskClarification(q)
+	if !ok {
+		return out
+	}
+	if picked[0] != "yes" {
+		return x.Reject("the answer was no; nothing is done", nil)
+	}
+	return capabilities.Outcome{Plan: &p}
+}

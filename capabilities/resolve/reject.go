@@ -1,0 +1,323 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/grammar"
+	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
+)
+
+func (x *Request) Reject(reason string, nearest []string) capabilities.Outcome {
+	return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: reason, Nearest: x.closest(nearest)}}
+}
+
+// NotUnderstood says why no reading of the text can be done.
+func (x *Request) NotUnderstood() capabilities.Outcome {
+	if len(x.Readings) > 0 {
+		return x.Cannot()
+	}
+	if out, bad := x.ofThePast(); bad {
+		return out
+	}
+	if list := x.leftover(0, 0); len(list) > 0 && len(x.Tokens) > 0 && x.Words().Negations.Longest(x.Tokens, x.SkipArticles(0)%len(x.Tokens)) == 0 && x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Text == list[0] && !x.Resolver.Catalog.TimeWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
+		return x.unknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
+	}
+	if out, bad := x.Constrained(); bad {
+		return out
+	}
+	if out, bad := x.manyPictures(); bad {
+		return out
+	}
+	for i := range x.Tokens {
+		if said := x.UnknownUnit(i); said != "" && !x.IsName(i) {
+			x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
+			return x.Reject(fmt.Sprintf("%q: nothing that is meant here takes that; %s", said, x.Resolver.ranges()), nil)
+		}
+	}
+	if leftover := x.leftover(0, 0); len(leftover) > 0 {
+		if out, bad := x.pointing(); bad && x.Resolver.Catalog.Frames.OrderWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
+			return out
+		}
+		return x.unknown(leftover)
+	}
+	if name := x.BareName(); name != "" {
+		return x.Reject(fmt.Sprintf("%q is a name and says not what to do; say what, like \"turn on\" or \"look at\"", name), x.Resolver.Near([]string{name}))
+	}
+	if x.JoinsNames() {
+		if x.IsQuestion {
+			return x.Reject("more than one thing is asked here; ask for each by itself", nil)
+		}
+		return x.Reject("it is not clear what is to be done with each of these; say an order for each, like \"turn on the lamp and open the blind\"", nil)
+	}
+	x.Explain.Leftover = lexicon.Texts(x.Tokens)
+	if out, bad := x.pointing(); bad {
+		return out
+	}
+	return x.Reject(fmt.Sprintf("no order or question known here is like %q; %s", lexicon.Join(x.Tokens), x.Resolver.abilities()), x.related(x.Resolver.offered()))
+}
+
+// manyPictures refuses "two photos of the fridge".
+func (x *Request) manyPictures() (capabilities.Outcome, bool) {
+	w := x.Words()
+	for i := range x.Tokens {
+		if end := w.CardinalEnd(x.Tokens, i); end > i && w.Pictures.Longest(x.Tokens, end) > 0 {
+			x.Explain.Leftover = lexicon.Texts(x.Tokens[i:end])
+			return x.Reject(fmt.Sprintf("%q: a request takes one picture; make a request for each", lexicon.Join(x.Tokens[i:end+1])), nil), true
+		}
+	}
+	return capabilities.Outcome{}, false
+}
+
+// pointing refuses what names its thing by "it" or "that" alone.
+func (x *Request) pointing() (capabilities.Outcome, bool) {
+	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
+	if at <= 0 || x.Resolver.ThingOf(x.Tokens[1:]) != "" {
+		return capabilities.Outcome{}, false
+	}
+	return x.Reject(fmt.Sprintf("%q: nothing said before tells what that is; say its name", x.Tokens[at].Text), nil), true
+}
+
+// RejectBareWord refuses what means nothing by itself: to wait, to do again what was done, and to
+// undo it.
+func (x *Request) RejectBareWord() (capabilities.Outcome, bool) {
+	w := x.Words()
+	switch {
+	case w.Whole(w.Again, x.Tokens):
+		return x.Reject(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", lexicon.Join(x.Tokens)), nil), true
+	case w.Whole(w.Withdrawing, x.Tokens):
+		return x.Reject(fmt.Sprintf("%q: a request knows of none before it; what is open is taken back with \"messkit cancel REF\", or \"Take it back\" on its page; what was done is not undone by itself: say what is to be done now, like \"turn off\" with its name", lexicon.Join(x.Tokens)), nil), true
+	case w.Whole(w.Pausing, x.Tokens), w.ReadPause(x.Tokens) > 0:
+		return x.Reject(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", lexicon.Join(x.Tokens)), nil), true
+	}
+	return capabilities.Outcome{}, false
+}
+
+// unknown refuses words that nothing here knows.
+func (x *Request) unknown(leftover []string) capabilities.Outcome {
+	x.Explain.Leftover = leftover
+	if d := x.printing(); d >= 0 {
+		return x.unknownFile(d, leftover)
+	}
+	reason, near := "not understood: "+lexicon.QuoteList(leftover), x.Resolver.Near(leftover)
+	if d := x.Sweeping(); d >= 0 {
+		reason += "; " + x.knowsRooms(d)
+	} else if len(near) == 0 {
+		reason += "; " + x.Resolver.abilities()
+	}
+	if len(near) > 0 {
+		return x.Reject(reason, lexicon.Distinct(append(near, x.Resolver.sharing(x.Tokens)...)))
+	}
+	return x.Reject(reason, x.related(x.Resolver.offered()))
+}
+
+// leftover are the words that no sentence and no name has, but for those from
+// word from to word to.
+func (x *Request) leftover(from, to int) []string {
+	cover := x.Cover()
+	var list []string
+	for i, t := range x.Tokens {
+		if i >= from && i < to {
+			continue
+		}
+		known := x.Resolver.Catalog.Vocabulary[t.Folded] || x.Words().Joining.Longest(x.Tokens, i) > 0
+		if !cover[i] && !known {
+			list = append(list, t.Text)
+		}
+	}
+	return list
+}
+
+// Cannot says why a text that was understood cannot be done. Of several
+// readings it takes the one that says most of the device.
+func (x *Request) Cannot() capabilities.Outcome {
+	rd := slices.MaxFunc(x.Readings, func(a, b Hypothesis) int { return cmp.Or(x.Suits(&a)-x.Suits(&b), int(a.How-b.How)) })
+	x.Explain.Template, x.Explain.Capability = rd.Text, rd.Capability.ID
+	m, doing := rd.Slot("device"), x.Resolver.doing(rd.Capability, rd.Value("quantity"))
+	switch {
+	case x.Demand.location != "":
+		return x.Reject(fmt.Sprintf("nothing in %s can %s", x.Demand.location, rd.Capability.Description), doing)
+	case rd.Slot("view") != nil:
+		return x.Reject(fmt.Sprintf("no camera here sees the %s", rd.Value("view")), doing)
+	case m == nil && len(rd.Classes) > 0 && !x.Resolver.Has(rd.Classes):
+		return x.Reject(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(strings.Join(rd.Classes, " or "))), doing)
+	case m == nil && rd.Value("area") != "" && len(doing) > 0:
+		return x.Reject(fmt.Sprintf("nothing in the %s can %s; what can: %s", rd.Value("area"), rd.Capability.Description, strings.Join(doing, ", ")), doing)
+	case m == nil || m.All && m.Class == "":
+		return x.Reject(fmt.Sprintf("nothing here can %s as this asks; %s", rd.Capability.Description, x.Resolver.abilities()), doing)
+	case len(m.Devices) == 0 && m.Value != "":
+		return x.Reject(fmt.Sprintf("there is no %s in the %s", lexicon.SpaceHyphens(m.Class), m.Value), doing)
+	case len(m.Devices) == 0:
+		if d := x.Resolver.called(lexicon.SpaceHyphens(m.Class)); d >= 0 {
+			return x.Reject(fmt.Sprintf("nobody asks %s to %s; the %s can %s", oneThing(x.Resolver.Class[d]), rd.Capability.Description, x.Resolver.Label(d), x.Resolver.abilitiesOf(d)), doing)
+		}
+		return x.Reject(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(m.Class)), doing)
+	case rd.Slot("area") != nil && !x.Resolver.IsIn(m.Devices[0], rd.Value("area")):
+		if m.Specificity == lexicon.ByClass && len(m.Devices) > 1 {
+			return x.Reject(fmt.Sprintf("there is no %s in the %s; there is the %s", lexicon.SpaceHyphens(m.Class), rd.Value("area"), strings.Join(x.Resolver.Labels(m.Devices), ", the ")), doing)
+		}
+		return x.Reject(fmt.Sprintf("%s is not in the %s", x.Resolver.some(m.Devices), rd.Value("area")), doing)
+	}
+	if q := rd.Value("quantity"); q != "" && !slices.ContainsFunc(m.Devices, func(d int) bool { return x.Resolver.Site.Devices[d].Reports(q) }) {
+		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.Resolver.Labels(m.Devices), ", the "), toldAs(q))
+		if len(doing) > 0 {
+			text += "; what may: " + strings.Join(doing, ", ")
+		}
+		return x.Reject(text, doing)
+	}
+	if d := m.Devices[0]; rd.Capability.MeasuresQuantity() && rd.Value("quantity") == "" && x.Resolver.Site.Devices[d].Quantities != nil {
+		return x.Reject(fmt.Sprintf("the %s measures nothing; it can %s", x.Resolver.Label(d), x.Resolver.abilitiesOf(d)), doing)
+	}
+	if dev := x.Resolver.Site.Devices[m.Devices[0]]; halts(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
+		return x.Reject(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.Resolver.Label(m.Devices[0])), nil)
+	}
+	if q := rd.Value("quantity"); q != "" && rd.Capability.CommandFor(&x.Resolver.Site.Devices[m.Devices[0]]) != "" {
+		return x.Reject(fmt.Sprintf("the %s does not tell %s; it can %s", x.Resolver.Label(m.Devices[0]), toldAs(q), x.Resolver.abilitiesOf(m.Devices[0])), doing)
+	}
+	if set := x.Resolver.settable(m.Devices); set >= 0 && rd.Capability.Command != capabilities.SetTemperature {
+		return x.Reject(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.Resolver.Label(set), x.Resolver.Label(set)), x.Resolver.Labels([]int{set}))
+	}
+	if !rd.Capability.Suits(x.Resolver.Class[m.Devices[0]]) {
+		return x.Reject(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", lexicon.Join(x.Whole), oneThing(x.Resolver.Class[m.Devices[0]]), x.Resolver.some(m.Devices), x.Resolver.abilitiesOf(m.Devices[0])), doing)
+	}
+	return x.Reject(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.Resolver.some(m.Devices), rd.Capability.Description, x.Resolver.abilitiesOf(m.Devices[0])), doing)
+}
+
+// called is the device that is called so, -1 if none is: the button of a gate may be
+// called gate.
+func (r *Resolver) called(name string) int {
+	if list := r.Index.Called[lexicon.FoldKey(name)]; len(list) > 0 {
+		return list[0]
+	}
+	return -1
+}
+
+// settable is the first of the devices that is set to a temperature, -1 if none is.
+func (r *Resolver) settable(devices []int) int {
+	i := slices.IndexFunc(devices, func(d int) bool { return slices.Contains(r.Site.Devices[d].Commands, capabilities.SetTemperature) })
+	if i < 0 {
+		return -1
+	}
+	return devices[i]
+}
+
+// halts reports whether a reading ends what a device is at.
+func halts(rd Hypothesis) bool {
+	on, switches := rd.Capability.Args["on"].(bool)
+	return rd.Capability.Command == capabilities.Stop || switches && !on
+}
+
+// Has reports whether a device is of one of the classes.
+func (r *Resolver) Has(classes []string) bool {
+	return slices.ContainsFunc(classes, func(class string) bool { return len(r.Index.ByClass[class]) > 0 })
+}
+
+// Suits is 1 if the capability is for the class of device that was named, or
+// for all.
+func (x *Request) Suits(rd *Hypothesis) int {
+	m := rd.Slot("device")
+	if m == nil {
+		return 0
+	}
+	class := m.Class
+	if class == "" && len(m.Devices) > 0 {
+		class = x.Resolver.Class[m.Devices[0]]
+	}
+	if !rd.Capability.Suits(class) {
+		return 0
+	}
+	return 1
+}
+
+// doing lists the devices that can do what was asked for.
+func (r *Resolver) doing(c *grammar.Capability, quantity string) []string {
+	var list []string
+	for _, d := range r.Index.Those(func(d int) bool { return r.CanDo(c, quantity, d) }) {
+		list = append(list, r.Label(d))
+	}
+	return list
+}
+
+func (x *Request) JoinsNames() bool {
+	from, _ := x.Words().Joining.Find(x.Tokens)
+	return from > 0
+}
+
+// Constrained refuses text that limits or delays what it asks for: such words
+// are never dropped.
+func (x *Request) Constrained() (capabilities.Outcome, bool) {
+	w := x.Words()
+	for i := range x.Tokens {
+		if timeexpr.Recurs(&x.Utterance, i) && !x.IsName(i) {
+			return x.Reject(x.recurring(i), nil), true
+		}
+	}
+	lasts := entity.NameSpan{}
+	for i := 0; i < len(x.Tokens); i++ {
+		if x.IsName(i) {
+			continue
+		}
+		if n := w.Fillers.Longest(x.Tokens, i); n > 1 { // "good morning", "if you please"
+			i += n - 1
+			continue
+		}
+		why := ""
+		switch s := x.Lasting(i); {
+		case s.End > 0:
+			lasts = s
+			i = s.End - 1
+			continue
+		case w.Negations.Longest(x.Tokens, i) > 0:
+			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
+		case x.RangeEnd(i) > i:
+			why = "is a range; say one number of it"
+		case timeexpr.BeginsTimes(&x.Utterance, i):
+			why = "is a number of times, and that cannot be kept here; leave it out, or make a request for each"
+		case w.Conditionals.Longest(x.Tokens, i) > 0:
+			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
+		case len(x.SlotValues("duration", i)) > 0:
+			end := x.LongestSlot("duration", i)
+			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", lexicon.Join(x.Tokens[i:end]))
+		case x.BeginsTime(i+1) && x.Resolver.Catalog.Frames.By.Longest(x.Tokens, i) > 0:
+			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
+		case x.IsPartOfName(i):
+			return x.unknown([]string{lexicon.Join(x.Tokens[i : i+2])}), true
+		case x.BeginsTime(i) || x.BeginsTime(i+1) && w.Clock.Longest(x.Tokens, i) > 0:
+			end := i + 1
+			for end < len(x.Tokens) && x.LooksLikeTime(end) {
+				end++
+			}
+			x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
+			return x.Reject(fmt.Sprintf("%q is a time that is not understood here; say it like \"at 7 pm\", \"tomorrow at 7 am\" or \"in ten minutes\"; one that is more than a day ahead is for constraints.timing.not_before", lexicon.Join(x.Tokens[i:end])), nil), true
+		default:
+			continue
+		}
+		x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
+		return x.Reject(fmt.Sprintf("%q %s", lexicon.Join(x.Tokens[i:]), why), nil), true
+	}
+	if lasts.End == 0 {
+		return capabilities.Outcome{}, false
+	}
+	if leftover := x.leftover(lasts.From, lasts.End); len(leftover) > 0 {
+		return x.unknown(leftover), true
+	}
+	x.Explain.Leftover = lexicon.Texts(x.Tokens[lasts.From:lasts.End])
+	said := lexicon.Join(x.Tokens[lasts.From:lasts.End])
+	if !lasts.Known {
+		return x.Reject(fmt.Sprintf("%q is no length of time that can be kept; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", said), nil), true
+	}
+	return x.Reject(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", said), nil), true
+}
+
+// ofThePast refuses what asks how something was: nobody here knows it.
+func (x *Request) ofThePast() (capabilities.Outcome, bool) {
+	if !x.IsQuestion || !x.NamesAny(0) || x.Words().History.Longest(x.Tokens, x.SkipArticles(0)%max(1, len(x.Tokens))) == 0 {
+		return capabilities.Outcome{}, false
+	}
+	return x.Reject("what was before, who did it and for how long is not known here, only how it is now; ask like \"is it on?\" with its name", nil), true
+}

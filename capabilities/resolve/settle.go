@@ -1,0 +1,212 @@
+package resolve
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/grammar"
+	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/mess"
+)
+
+// Hypothesis is one way to understand the text.
+type Hypothesis struct {
+	*grammar.Pattern
+	Slots           []grammar.BoundSlot
+	Args            mess.Object         // that the words give, beside the capability's own
+	asks            string              // the parameter that must be asked for
+	number          float64             // that may be its value
+	other           *grammar.Pattern    // of the reading in which it is a difference
+	Doubt           string              // why a yes is needed
+	lost            []string            // words that were passed over
+	pieces          int                 // that it was cut into
+	areaUnspecified bool                // it was said that it is for one place, and not which
+	unreachableArea string              // a place that was named and is out of reach
+	sole            bool                // it is one of a group
+	How             lexicon.Specificity // the most exact word for a device
+	Devices         []int               // that can do it
+	Names           []grammar.BoundSlot // of several things or places that were named one by one
+	All             bool
+}
+
+func (rd *Hypothesis) Slot(kind string) *lexicon.SlotValue {
+	for _, b := range rd.Slots {
+		if b.Kind == kind {
+			return b.Match
+		}
+	}
+	return nil
+}
+
+func (rd *Hypothesis) Value(kind string) string {
+	if kind == "quantity" && rd.Quantity != "" {
+		return rd.Quantity
+	}
+	if m := rd.Slot(kind); m != nil {
+		return m.Value
+	}
+	return ""
+}
+
+// Read finds the readings of the text in all sentences.
+func (x *Request) Read() {
+	walk := grammar.Walker{Words: x.Words(), Tokens: x.Tokens, Fill: x.FillSlot}
+	walk.Found = func(s *grammar.Pattern, slots []grammar.BoundSlot) {
+		if s.Asked && !x.IsQuestion {
+			return
+		}
+		rd := Hypothesis{Pattern: s, Slots: slots, Doubt: s.Doubt, Args: slices.Clone(s.Args), All: s.All}
+		if m := rd.Slot("spot"); m != nil && len(m.Rooms) > 1 && s.Capability.Command != capabilities.Clean { // two files are two prints
+			return
+		}
+		for _, b := range slots {
+			if slices.Contains(grammar.AmountKinds, b.Kind) || b.Kind == "amount" && b.Name != b.Kind {
+				rd.Args = rd.Args.Set(b.Name, b.Match.Amount)
+				if r, bounded := s.Within[b.Name]; bounded && (b.Match.Amount < r.Min || b.Match.Amount > r.Max) {
+					return
+				}
+			}
+			if b.Kind == "angle" && b.Match.Unit == entity.UnitUnsaid {
+				rd.Doubt = "degrees were not said"
+			}
+			if b.Kind == "amount" && b.Name == b.Kind { // of no parameter: "two cups"
+				rd.Doubt = unmeasured(b.Match.Amount)
+			}
+			if b.Kind == "device" || b.Kind == "view" || b.Kind == "spot" {
+				rd.How = max(rd.How, b.Match.Specificity)
+				rd.All = rd.All || b.Match.All
+			}
+		}
+		x.Readings = append(x.Readings, rd)
+	}
+	if len(x.Tokens) > 0 {
+		walk.Walk(x.Resolver.Catalog.Grammar, 0)
+	}
+}
+
+// settle takes a reading to one device, and that to a plan.
+func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
+	sweeps := rd.IsWholeArea()
+	if sweeps {
+		rd.Doubt = cmp.Or(rd.Doubt, "no kind of device was named")
+	}
+	if rd.Capability.Command.Watches() && rd.All && len(rd.Devices) > 1 {
+		return x.Reject(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices))
+	}
+	if m := rd.Slot("device"); rd.All && !rd.sole && len(rd.Devices) > 1 && (sweeps || m == nil || rd.Capability.Effect == capabilities.Query || len(rd.Capability.Classes) == 1 || m.Specificity != lexicon.Unspecified && (m.Count == 0 || m.Count == len(rd.Devices))) {
+		return x.group(rd)
+	}
+	if x.Exclusion != nil && !rd.sole && rd.Capability.Command != capabilities.Clean {
+		return x.Reject(fmt.Sprintf("%q rules something out, and only of several things can one be left out; name those that are meant", x.Exclusion.Said), nil)
+	}
+	if rd.Capability.Effect != capabilities.Query {
+		if out, bad := x.limited(rd); bad {
+			return out
+		}
+	}
+	if out, ok := x.fromMetadata(rd); !ok {
+		return out
+	}
+	devices, out, ok := x.someDevices(rd)
+	if !ok {
+		return out
+	}
+	if len(devices) > 1 {
+		return x.eachDevice(rd, devices)
+	}
+	d := devices[0]
+	areas, out, ok := x.oneArea(rd, d)
+	if !ok {
+		return out
+	}
+	if out, ok := x.param(rd); !ok {
+		return out
+	}
+	if out, ok := x.measure(rd, d); !ok {
+		return out
+	}
+	if out, bad := x.elsewhere(d, areas); bad {
+		return out
+	}
+	if made := x.Resolver.made(rd.Capability, d); made != rd.Capability && x.Demand.Capabilities == nil {
+		one := *rd.Pattern
+		one.Capability = made
+		if x.Explain.Capability == rd.Capability.ID {
+			x.Explain.Capability = made.ID
+		}
+		rd.Pattern = &one
+	}
+	plan := x.Resolver.planFor(rd, d, areas)
+	if plan.Command.Watches() {
+		if out, ok := x.watchable(&plan); !ok {
+			return out
+		}
+	}
+	for _, p := range rd.Capability.Parameters {
+		if value, given := plan.Args.Get(p.Name); given && p.Outside(value) != "" {
+			return x.Reject(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.Outside(value)), nil)
+		}
+	}
+	plan.Want, plan.Asks = x.wants(), x.AskedState(&plan)
+	if slices.Contains(plan.Want, "location") {
+		if plan.Command == capabilities.Clean {
+			plan.Place = strings.Join(x.Resolver.roomsOf(d, areas), ", ")
+		}
+		plan.Place = cmp.Or(plan.Place, x.Resolver.Site.Devices[d].Area)
+	}
+	switch d := x.Demand.duration; {
+	case d == 0 || d == plan.For:
+	case plan.For != 0:
+		return x.Reject(fmt.Sprintf("the text says %s, but requires says %s; make them agree", capabilities.DurationText(plan.For), capabilities.DurationText(d)), nil)
+	case plan.Command != capabilities.SetSwitch && plan.Command != capabilities.Move && !plan.Command.Watches():
+		return x.Reject(fmt.Sprintf("requires: for: %s cannot be done for a time; leave it out", plan.Capability), nil)
+	default:
+		plan.For = d
+		plan.Summary += " for " + capabilities.DurationText(d)
+	}
+	if plan.For > 0 && plan.Command == capabilities.Press {
+		return x.Reject(fmt.Sprintf("%s cannot be done: the %s is pressed and released at once, and is not on for a time; leave the time out", plan.Summary, x.Resolver.Label(d)), nil)
+	}
+	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != capabilities.Move && !plan.Command.Watches() {
+		return x.Reject(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
+			plan.Summary, x.Resolver.Label(d)), nil)
+	}
+	if out, bad := x.picture(&plan, d); bad {
+		return out
+	}
+	if m := rd.Slot("device"); m != nil && m.Count > 1 && !rd.sole { // of several it is not one plan
+		return x.AskConfirmation(plan, fmt.Sprintf("%q is %d, and there is only the %s: ", m.Number, m.Count, x.Resolver.Label(d)))
+	}
+	if x.IsDoubtful(rd) && !rd.sole && plan.Actuates() {
+		return x.AskConfirmation(plan, x.DroppedText()+x.DoubtText(rd))
+	}
+	return capabilities.Outcome{Plan: &plan}
+}
+
+func (x *Request) wants() []string {
+	var list []string
+	for _, h := range x.Message.ResponseHint {
+		list = append(list, h.Type)
+	}
+	return list
+}
+
+// explainReading notes how the text was understood.
+func (x *Request) explainReading(rd *Hypothesis, able []Hypothesis) {
+	x.Explain.Template, x.Explain.Score, x.Explain.Capability = rd.Text, 1, rd.Capability.ID
+	x.Explain.Evidence = rd.Capability.Evidence
+	x.Explain.Slots = map[string]string{}
+	for _, b := range rd.Slots {
+		x.Explain.Slots[b.Name] = lexicon.Join(x.Tokens[b.From:b.Match.End])
+	}
+	for _, o := range able {
+		if !rd.same(&o) {
+			x.Explain.RunnerUp = o.Capability.ID + ": " + o.Text + " (1.00)"
+			return
+		}
+	}
+}

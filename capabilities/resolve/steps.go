@@ -1,0 +1,134 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
+)
+
+// maxSteps is how many steps a plan may have before it is asked about, unless
+// the home says otherwise.
+const maxPlanSteps = 12
+
+func (r *Resolver) maxSteps() int {
+	if r.Site.MaxSteps > 0 {
+		return r.Site.MaxSteps
+	}
+	return maxPlanSteps
+}
+
+// group is a plan for each device of a reading that is for all of them.
+func (x *Request) group(rd *Hypothesis) capabilities.Outcome {
+	if m := rd.Slot("device"); m != nil && m.Class != "" {
+		if unable := x.unable(rd, m); len(unable) > 0 {
+			return x.Reject(fmt.Sprintf("%s cannot do that; name those that are meant: %s", strings.Join(x.Resolver.Labels(unable), ", "), strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices))
+		}
+	}
+	devices := rd.Devices
+	if x.Exclusion != nil {
+		kept, out, ok := x.spared(rd)
+		if !ok {
+			return out
+		}
+		devices = kept
+	}
+	return x.eachDevice(rd, devices)
+}
+
+// eachDevice is a plan for each of several devices.
+func (x *Request) eachDevice(rd *Hypothesis, devices []int) capabilities.Outcome {
+	var steps []capabilities.Plan
+	for _, d := range devices {
+		one := *rd
+		one.Devices, one.All, one.sole = []int{d}, false, true
+		out := x.settle(&one)
+		if out.Plan == nil {
+			return out
+		}
+		rd.Args, rd.Doubt = one.Args, one.Doubt // what was asked for the first is so for all
+		steps = append(steps, *out.Plan)
+	}
+	return x.Several(capabilities.Sequence(steps), x.IsDoubtful(rd), x.DroppedText()+x.DoubtText(rd))
+}
+
+// unable are the devices that were meant by a class and cannot do it.
+func (x *Request) unable(rd *Hypothesis, m *lexicon.SlotValue) []int {
+	return slices.DeleteFunc(slices.Clone(m.Devices), func(d int) bool { return slices.Contains(rd.Devices, d) || !x.meant(rd, d) || x.Demand.location != "" })
+}
+
+// Several is the outcome of a plan with steps: more than are allowed without a
+// word are asked about.
+func (x *Request) Several(p capabilities.Plan, doubtful bool, because string) capabilities.Outcome {
+	if n := len(p.Steps); p.Actuates() && n > x.Resolver.maxSteps() {
+		return x.AskConfirmation(p, fmt.Sprintf("%sthat is %d things at once, and more than %d are asked about: ", because, n, x.Resolver.maxSteps()))
+	}
+	if doubtful && p.Actuates() {
+		return x.AskConfirmation(p, because)
+	}
+	return capabilities.Outcome{Plan: &p}
+}
+
+// InOrder is the outcome of steps that are carried out one after the other. A wait
+// before the first is a time at which it begins.
+func (x *Request) InOrder(steps []capabilities.Plan) capabilities.Outcome {
+	begin := steps[0].NotBefore
+	if wait := steps[0].After; wait > 0 {
+		if x.Resolver.Site.Now.IsZero() {
+			return x.Reject(fmt.Sprintf("to wait for %s needs a clock; put the time into constraints.timing.not_before", capabilities.DurationText(wait)), nil)
+		}
+		begin, steps[0].After = x.Resolver.Site.Now.Add(wait), 0
+	}
+	steps = UntilOff(steps)
+	for i := range steps {
+		steps[i].NotBefore = time.Time{}
+		if i > 0 && steps[i].After > 0 {
+			steps[i].Summary = fmt.Sprintf("wait for %s and %s", capabilities.DurationText(steps[i].After), steps[i].Summary)
+		}
+	}
+	p := steps[0]
+	if len(steps) > 1 {
+		p = capabilities.Sequence(steps)
+	}
+	p.NotBefore = begin
+	return x.Several(p, x.IsQuestion || x.InQuotes, x.DoubtText(&Hypothesis{}))
+}
+
+// UntilOff makes of "turn it on, wait, turn it off" one step that lasts: the
+// device goes off then whatever happens here. What follows waits for that; it is as
+// it was said where the same device is told more.
+func UntilOff(steps []capabilities.Plan) []capabilities.Plan {
+	var list []capabilities.Plan
+	var pause time.Duration
+	for i, s := range steps {
+		more := slices.ContainsFunc(steps[i+1:], func(later capabilities.Plan) bool { return later.Device == s.Device })
+		if n := len(list) - 1; n >= 0 && s.After > 0 && s.Device == list[n].Device && list[n].For == 0 && Switches(list[n], true) && Switches(s, false) && !more {
+			list[n].For = s.After
+			list[n].Summary += " for " + capabilities.DurationText(s.After)
+			pause = s.After
+			continue
+		}
+		s.After, pause = s.After+pause, 0
+		list = append(list, s)
+	}
+	return list
+}
+
+func Switches(p capabilities.Plan, want bool) bool {
+	on, _ := p.Args.Get("on")
+	return p.Command == capabilities.SetSwitch && on == want
+}
+
+// Together refuses orders of which not all begin at the same time: of "turn on
+// the lamp and the heater in ten minutes" nobody knows whether both wait.
+func (x *Request) Together(steps []capabilities.Plan) (capabilities.Outcome, bool) {
+	for _, s := range steps[1:] {
+		if !s.NotBefore.Equal(steps[0].NotBefore) {
+			return x.Reject("of several things, each begins at another time, or it was not said of each; make a request for each", nil), false
+		}
+	}
+	return capabilities.Outcome{}, true
+}

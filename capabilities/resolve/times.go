@@ -1,0 +1,212 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/timeexpr"
+)
+
+// maxClock is how many words a time of the clock may have: "tomorrow at half past
+// seven in the evening".
+const maxClock = 8
+
+// clock reads a time of the clock at word i: "7 pm", "half past seven",
+// "19 30", "noon", "sunset", with a day before or behind it: the next one after now,
+// where no day is said. end is 0 if there is none.
+func (x *Request) clock(i int, now time.Time) (end int, at time.Time, out capabilities.Outcome, ok bool) {
+	w := x.Words()
+	d := timeexpr.Day{Weekday: -1, Half: -1}
+	from := i
+	if n := timeexpr.ReadDay(w, x.Tokens, i, &d); n > 0 {
+		from += n
+		from += w.At.Longest(x.Tokens, from)
+	}
+	if n, sun := w.ReadSun(x.Tokens, from); n > 0 {
+		end := from + n
+		end += timeexpr.ReadDay(w, x.Tokens, end, &d)
+		if d.Weekday >= 0 {
+			return 1, at, x.Reject(fmt.Sprintf("%q is not known so far ahead; say a time", lexicon.Join(x.Tokens[i:end])), nil), false
+		}
+		at, why := timeexpr.SunTime(&x.Resolver.Home, sun, now, d.Tomorrow)
+		if why != "" {
+			return 1, at, x.Reject(fmt.Sprintf("%q: %s", lexicon.Join(x.Tokens[i:end]), why), nil), false
+		}
+		return end, at, capabilities.Outcome{}, true
+	}
+	if end := x.HalfHour(from); end > from {
+		return 1, at, x.Reject(fmt.Sprintf("%q is half past one hour to some and half an hour before to others; say \"half past\", or write it like 7:30", lexicon.Join(x.Tokens[from:end])), nil), false
+	}
+	end, hour, minute, sure := w.ReadHour(x.Tokens, from)
+	if end == 0 || x.PercentAt(from) {
+		if d.Named && from < len(x.Tokens)+1 && i != from {
+			return 1, at, x.Reject(fmt.Sprintf("%q: say the hour too, like \"tomorrow at 7 am\", or put it into constraints.timing.not_before", lexicon.Join(x.Tokens[i:from])), nil), false
+		}
+		return 0, at, capabilities.Outcome{}, true
+	}
+	if why := x.Resolver.Site.Unset; why != "" && (from > i || end > from) && (timeexpr.PlainClock(&x.Utterance, i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
+		return 1, at, x.Reject(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", lexicon.Join(x.Tokens[i:end]), why), nil), false
+	}
+	end += w.Exactly.Longest(x.Tokens, end)
+	end += timeexpr.ReadDay(w, x.Tokens, end, &d)
+	said := lexicon.Join(x.Tokens[i:end])
+	if more := w.CardinalEnd(x.Tokens, end); more > end && x.Tokens[end].Text[0] <= '9' && !x.PercentAt(end) && (more == len(x.Tokens) || w.Half.Longest(x.Tokens, more) > 0) {
+		return 1, at, x.Reject(fmt.Sprintf("%q is no time of the clock; write it like 19:30 or 7 pm", lexicon.Join(x.Tokens[i:more])), nil), false
+	}
+	options := []string{fmt.Sprintf("%02d:%02d", hour%12, minute), fmt.Sprintf("%02d:%02d", hour%12+12, minute)}
+	switch {
+	case sure:
+	case d.Evening && hour%12 < 5:
+		return 1, at, x.Reject(fmt.Sprintf("%q may be at night or in the afternoon; say \"at %d am\" or \"at %d pm\"", said, (hour+11)%12+1, (hour+11)%12+1), nil), false
+	case d.Half >= 0:
+		hour = hour%12 + d.Half
+	default:
+		picked, out, ok := x.AskClarification(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q: at %s?", said, lexicon.OrList(options)), Options: options})
+		if !ok {
+			return end, at, out, false
+		}
+		hour = hour%12 + 12*slices.Index(options, picked[0])
+	}
+	if hour == 0 && minute == 0 && (d.Tomorrow || d.Weekday >= 0) {
+		at = d.At(now, 0, 0)
+		nights := []string{OnDay(at), OnDay(at.AddDate(0, 0, 1))}
+		picked, out, ok := x.AskClarification(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q may be when that day begins or when it ends: %s?", said, lexicon.OrList(nights)), Options: nights})
+		if !ok {
+			return end, at, out, false
+		}
+		return end, at.AddDate(0, 0, slices.Index(nights, picked[0])), capabilities.Outcome{}, true
+	}
+	if at = d.At(now, hour, minute); !at.After(now) {
+		return 1, at, x.Reject(fmt.Sprintf("%q is over; it is %s now", said, x.Resolver.Site.Now.Format("15:04")), nil), false
+	}
+	if at, out, ok = x.changed(at, hour, minute); !ok {
+		return 1, at, out, false
+	}
+	return end, at, capabilities.Outcome{}, true
+}
+
+// changed holds a time to a day on which the clocks are changed: an hour of it is not
+// there, or is there twice, and then it is asked which.
+func (x *Request) changed(at time.Time, hour, minute int) (time.Time, capabilities.Outcome, bool) {
+	if at.Hour() != hour || at.Minute() != minute {
+		return at, x.Reject(fmt.Sprintf("%02d:%02d is no time of that day, as the clocks go forward then; say another", hour, minute), nil), false
+	}
+	_, before := at.Add(-3 * time.Hour).Zone()
+	_, behind := at.Add(3 * time.Hour).Zone()
+	back := time.Duration(before-behind) * time.Second
+	if back <= 0 {
+		return at, capabilities.Outcome{}, true
+	}
+	for _, first := range []time.Time{at, at.Add(-back)} {
+		second := first.Add(back)
+		if first.Format("15:04") != second.Format("15:04") {
+			continue
+		}
+		options := []string{first.Format("15:04 MST"), second.Format("15:04 MST")}
+		picked, out, ok := x.AskClarification(capabilities.Question{Field: "clock", Text: fmt.Sprintf("the clocks go back on that day, and %02d:%02d is there twice: %s?", hour, minute, lexicon.OrList(options)), Options: options})
+		if !ok {
+			return at, out, false
+		}
+		return []time.Time{first, second}[max(0, slices.Index(options, picked[0]))], capabilities.Outcome{}, true
+	}
+	return at, capabilities.Outcome{}, true
+}
+
+// clockSpan reads a span of the clock at word i: "from 7 to 9 pm", "tomorrow from 7 to 9 pm".
+// What begins then lasts until its end. end is i if there is none.
+func (x *Request) clockSpan(i int, t *timeexpr.Timing) (end int, out capabilities.Outcome, ok bool) {
+	w := x.Words()
+	d := timeexpr.Day{Weekday: -1, Half: -1}
+	from := i + timeexpr.ReadDay(w, x.Tokens, i, &d)
+	n := w.Spanning.Longest(x.Tokens, from)
+	if n == 0 {
+		return i, capabilities.Outcome{}, true
+	}
+	first := timeexpr.ClockEnd(&x.Utterance, from+n)
+	if first == 0 || first >= len(x.Tokens) {
+		return i, capabilities.Outcome{}, true
+	}
+	to := w.SpanTo.Longest(x.Tokens, first)
+	last := timeexpr.ClockEnd(&x.Utterance, first+to)
+	if to == 0 || last == 0 {
+		return i, capabilities.Outcome{}, true
+	}
+	end = last + timeexpr.ReadDay(w, x.Tokens, last, &d)
+	said := lexicon.Join(x.Tokens[i:end])
+	x.Explain.Leftover = lexicon.Texts(x.Tokens[i:end])
+	_, _, _, sure1 := w.ReadHour(x.Tokens, from+n)
+	_, _, _, sure2 := w.ReadHour(x.Tokens, first+to)
+	bare := sure1 && sure2 && first == from+n+1 && last == first+to+1 && !timeexpr.PlainClock(&x.Utterance, i, end) && x.Tokens[from+n].Text[0] != '0' // "from 19 to 21" may be degrees
+	lasts := !bare && timeexpr.DelayingFrom(w, x.Tokens[from:from+n]) && w.Ending.Longest(x.Tokens, first)+w.Toward.Longest(x.Tokens, first) > 0
+	switch {
+	case !lasts: // "between 7 and 9": some time then, or all of it
+		return i, x.Reject(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", said), nil), false
+	case !t.Begin.IsZero() || t.Lasts > 0 || t.Ends:
+		return i, x.Reject(fmt.Sprintf("%q: more than one time is said; say one", said), nil), false
+	case x.Resolver.Site.Unset != "":
+		return i, x.Reject(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", said, x.Resolver.Site.Unset), nil), false
+	}
+	begin, begins, out, ok := x.spanEnds(from+n, first+to, d, said)
+	x.Explain.Leftover = nil
+	if !ok {
+		return i, out, false
+	}
+	t.Begin, t.Ends, t.End = begin, true, begins
+	return end, capabilities.Outcome{}, true
+}
+
+// spanEnds are the begin and end of a span of the clock whose hours stand at words i and k.
+// An hour that may be before or after noon is that which makes it shorter than half a day.
+func (x *Request) spanEnds(i, k int, d timeexpr.Day, said string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
+	w, now := x.Words(), x.Resolver.Site.Now
+	if w.Sun.Longest(x.Tokens, i)+w.Sun.Longest(x.Tokens, k) > 0 {
+		if d.Named {
+			return begin, end, x.Reject(fmt.Sprintf("%q: say the times, and not the sun, of another day", said), nil), false
+		}
+		if _, begin, out, ok = x.clock(i, now); !ok {
+			return begin, end, out, false
+		}
+		_, end, out, ok = x.clock(k, begin)
+		return begin, end, out, ok
+	}
+	_, h1, m1, sure1 := w.ReadHour(x.Tokens, i)
+	_, h2, m2, sure2 := w.ReadHour(x.Tokens, k)
+	if !sure1 && !sure2 && d.Half < 0 {
+		clock := func(add int) string { return fmt.Sprintf("%02d:%02d to %02d:%02d", h1%12+add, m1, (h2%12+add)%24, m2) }
+		options := []string{clock(0), clock(12)}
+		picked, out, ok := x.AskClarification(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q: %s?", said, lexicon.OrList(options)), Options: options})
+		if !ok {
+			return begin, end, out, false
+		}
+		d.Half = 12 * slices.Index(options, picked[0])
+	}
+	if !sure1 && d.Half >= 0 {
+		h1, sure1 = h1%12+d.Half, true
+	}
+	if !sure1 { // the last before the end
+		if h1 %= 12; (h2*60+m2-(h1+12)*60-m1+24*60)%(24*60) < (h2*60+m2-h1*60-m1+24*60)%(24*60) && (h1+12)*60+m1 != h2*60+m2 {
+			h1 += 12
+		}
+	}
+	length := (h2*60 + m2 - h1*60 - m1 + 48*60) % (24 * 60)
+	if !sure2 { // the first behind the begin
+		length %= 12 * 60
+	}
+	if length == 0 {
+		return begin, end, x.Reject(fmt.Sprintf("%q ends when it begins; say another time", said), nil), false
+	}
+	begin = d.At(now, h1, m1)
+	if today := begin.AddDate(0, 0, -1); !d.Named && today.Add(time.Duration(length)*time.Minute).After(now) { // it is that time
+		return time.Time{}, today.Add(time.Duration(length) * time.Minute), capabilities.Outcome{}, true
+	}
+	if !begin.After(now) {
+		return begin, end, x.Reject(fmt.Sprintf("%q is over; it is %s now", said, now.Format("15:04")), nil), false
+	}
+	if begin, out, ok = x.changed(begin, h1, m1); !ok {
+		return begin, end, out, false
+	}
+	return begin, begin.Add(time.Duration(length) * time.Minute), capabilities.Outcome{}, true
+}

@@ -3,11 +3,10 @@ package interpret
 import (
 	"fmt"
 
-	"github.com/messkit/messkit/capabilities/resolve"
-
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 

@@ -9,10 +9,16 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/reply"
+	"github.com/messkit/messkit/mess"
 )
 
-// AskClarification returns the answer to a question if it was given before, else the
-// question as the outcome.
+// WithoutKey is a copy of o without the key.
+func WithoutKey(o mess.Object, key string) mess.Object {
+	return slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key == key })
+}
+
+// AskClarification returns the answer to a question if it was given before. Else ok is
+// false and out is the question.
 func (x *Request) AskClarification(q capabilities.Question) (picked []string, out capabilities.Outcome, ok bool) {
 	q.Given = x.Given
 	if lost := x.DroppedText(); !strings.HasPrefix(q.Text, lost) {
@@ -208,8 +214,8 @@ func (x *Request) whichSpots(spots []capabilities.Spot) ([]string, capabilities.
 	return picked, capabilities.Outcome{}, true
 }
 
-// AskConfirmation turns a plan into a question: "can you turn on the light?" may be a
-// wish or ask what can be done. because is what else is to be said first.
+// AskConfirmation turns a plan into a question for a confirmation; because is what the
+// question says first. The outcome is the plan if the confirmation was given.
 func (x *Request) AskConfirmation(p capabilities.Plan, because string) capabilities.Outcome {
 	q := capabilities.Question{Field: "go_ahead", Text: because + "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
 	picked, out, ok := x.AskClarification(q)

@@ -52,6 +52,7 @@ func (x *Request) CheckTiming(p *capabilities.Plan) (capabilities.Outcome, bool)
 		OnDay(p.NotBefore), key, OnDay(until.In(p.NotBefore.Location()))), nil), true
 }
 
+// OnDay writes a moment with its day, for a person.
 func OnDay(t time.Time) string { return t.Format("Monday 2 January at 15:04:05") }
 
 func oneOfMany(list []string) string {

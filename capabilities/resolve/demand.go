@@ -11,15 +11,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Demand is what a request asks for outside its text: requires, and the
-// location of its constraints. It beats the text.
+// Demand is what a request asks for outside its text: requires, and the location of its
+// constraints. It beats the text.
 type Demand struct {
 	Capabilities []Wanted // none: any
 	location     string   // an area of this home; "" for anywhere
 	duration     time.Duration
 }
 
-// Wanted is a capability of requires with its metadata. Empty is any.
+// Wanted is a capability of requires with its metadata. An empty field allows everything.
 type Wanted struct {
 	*grammar.Capability
 	Devices  []string
@@ -81,6 +81,7 @@ func (d *Demand) measures(rd *Hypothesis) bool {
 	return true
 }
 
+// IDs returns the ids of the required capabilities.
 func (d *Demand) IDs() []string {
 	var list []string
 	for _, w := range d.Capabilities {

@@ -6,7 +6,18 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
+	"github.com/messkit/messkit/capabilities/lexicon"
 )
+
+// NamesAny reports whether a word from i on names or stands for something here.
+func (x *Request) NamesAny(i int) bool {
+	for _, t := range x.Tokens[i:] {
+		if x.Resolver.Names.Words[t.Folded] || x.Resolver.Catalog.Frames.NamingWords[t.Folded] {
+			return true
+		}
+	}
+	return false
+}
 
 // reporting reports whether the text may tell what is or happens, and order nothing: a
 // verb has the ending of the third person ("the heater turns off"), or of what goes on
@@ -75,6 +86,15 @@ func (x *Request) goesOn(i int) (is bool) {
 	l := &x.Resolver.Catalog.Frames
 	l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) {
 		is = is || s.Has(l.Bits[catalog.Gerund]|l.Bits["go"]|l.Bits["process"])
+	})
+	return is
+}
+
+// SaysSwitch reports whether a word at i says how something is switched.
+func (r *Resolver) SaysSwitch(tokens []lexicon.Token, i int) (is bool) {
+	l := &r.Catalog.Frames
+	l.Signals.Each(tokens, i, func(end int, s catalog.Feature) {
+		is = is || s.Has(l.Bits["on"]|l.Bits["off"]|l.Bits["up"]|l.Bits["down"]|l.Bits["brighter"]|l.Bits["darker"])
 	})
 	return is
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/mess"
@@ -175,4 +176,21 @@ func tidy(s string) string {
 		s = strings.ReplaceAll(s, "the "+article+" ", article+" ")
 	}
 	return s
+}
+
+// ThingOf is the one thing or place that words are about, "" if there is none, or more.
+func (r *Resolver) ThingOf(tokens []lexicon.Token) (name string) {
+	x := &Request{Resolver: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
+	for i := 0; i < len(tokens); i++ {
+		end := max(x.LongestSlot("device", i), x.LongestSlot("area", i), x.LongestSlot("spot", i))
+		if end <= i || r.Catalog.Words.All.Longest(tokens, i) > 0 {
+			continue
+		}
+		if name != "" {
+			return ""
+		}
+		name = lexicon.Join(tokens[i:end])
+		i = end - 1
+	}
+	return name
 }

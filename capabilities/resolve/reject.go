@@ -13,6 +13,8 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
+// Reject returns a refusal with a reason, and the names of nearest that come closest to
+// the words.
 func (x *Request) Reject(reason string, nearest []string) capabilities.Outcome {
 	return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: reason, Nearest: x.closest(nearest)}}
 }
@@ -243,6 +245,8 @@ func (r *Resolver) doing(c *grammar.Capability, quantity string) []string {
 	return list
 }
 
+// JoinsNames reports whether the text joins several names, so that it may be several
+// orders.
 func (x *Request) JoinsNames() bool {
 	from, _ := x.Words().Joining.Find(x.Tokens)
 	return from > 0

@@ -13,6 +13,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// Partly reports whether one of several things that were named cannot do what the
+// reading says, or is one of several that can: it is none then, for it would leave that
+// one out, or do it with others.
+func (rd *Hypothesis) Partly() bool {
+	m := rd.Slot("device")
+	return m != nil && slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool {
+		can := len(p.Devices) - len(lexicon.Subtract(p.Devices, rd.Devices))
+		return can == 0 || can > 1 && !p.All
+	})
+}
+
 // Hypothesis is one way to understand the text.
 type Hypothesis struct {
 	*grammar.Pattern
@@ -33,6 +44,7 @@ type Hypothesis struct {
 	All             bool
 }
 
+// Slot returns what a slot of the kind took, nil if there is none.
 func (rd *Hypothesis) Slot(kind string) *lexicon.SlotValue {
 	for _, b := range rd.Slots {
 		if b.Kind == kind {
@@ -42,6 +54,7 @@ func (rd *Hypothesis) Slot(kind string) *lexicon.SlotValue {
 	return nil
 }
 
+// Value returns the value of a slot of the kind, "" if there is none.
 func (rd *Hypothesis) Value(kind string) string {
 	if kind == "quantity" && rd.Quantity != "" {
 		return rd.Quantity
@@ -151,29 +164,9 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 			return x.Reject(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.Outside(value)), nil)
 		}
 	}
-	plan.Want, plan.Asks = x.wants(), x.AskedState(&plan)
-	if slices.Contains(plan.Want, "location") {
-		if plan.Command == capabilities.Clean {
-			plan.Place = strings.Join(x.Resolver.roomsOf(d, areas), ", ")
-		}
-		plan.Place = cmp.Or(plan.Place, x.Resolver.Site.Devices[d].Area)
-	}
-	switch d := x.Demand.duration; {
-	case d == 0 || d == plan.For:
-	case plan.For != 0:
-		return x.Reject(fmt.Sprintf("the text says %s, but requires says %s; make them agree", capabilities.DurationText(plan.For), capabilities.DurationText(d)), nil)
-	case plan.Command != capabilities.SetSwitch && plan.Command != capabilities.Move && !plan.Command.Watches():
-		return x.Reject(fmt.Sprintf("requires: for: %s cannot be done for a time; leave it out", plan.Capability), nil)
-	default:
-		plan.For = d
-		plan.Summary += " for " + capabilities.DurationText(d)
-	}
-	if plan.For > 0 && plan.Command == capabilities.Press {
-		return x.Reject(fmt.Sprintf("%s cannot be done: the %s is pressed and released at once, and is not on for a time; leave the time out", plan.Summary, x.Resolver.Label(d)), nil)
-	}
-	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != capabilities.Move && !plan.Command.Watches() {
-		return x.Reject(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
-			plan.Summary, x.Resolver.Label(d)), nil)
+	x.addResponse(&plan, d, areas)
+	if out, bad := x.setDuration(&plan, d); bad {
+		return out
 	}
 	if out, bad := x.picture(&plan, d); bad {
 		return out
@@ -208,5 +201,39 @@ func (x *Request) explainReading(rd *Hypothesis, able []Hypothesis) {
 			x.Explain.RunnerUp = o.Capability.ID + ": " + o.Text + " (1.00)"
 			return
 		}
+	}
+}
+
+// setDuration puts the duration that requires asks for into a plan for device d. It refuses
+// one that the plan cannot have.
+func (x *Request) setDuration(plan *capabilities.Plan, d int) (capabilities.Outcome, bool) {
+	switch lasts := x.Demand.duration; {
+	case lasts == 0 || lasts == plan.For:
+	case plan.For != 0:
+		return x.Reject(fmt.Sprintf("the text says %s, but requires says %s; make them agree", capabilities.DurationText(plan.For), capabilities.DurationText(lasts)), nil), true
+	case plan.Command != capabilities.SetSwitch && plan.Command != capabilities.Move && !plan.Command.Watches():
+		return x.Reject(fmt.Sprintf("requires: for: %s cannot be done for a time; leave it out", plan.Capability), nil), true
+	default:
+		plan.For = lasts
+		plan.Summary += " for " + capabilities.DurationText(lasts)
+	}
+	if plan.For > 0 && plan.Command == capabilities.Press {
+		return x.Reject(fmt.Sprintf("%s cannot be done: the %s is pressed and released at once, and is not on for a time; leave the time out", plan.Summary, x.Resolver.Label(d)), nil), true
+	}
+	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != capabilities.Move && !plan.Command.Watches() {
+		return x.Reject(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
+			plan.Summary, x.Resolver.Label(d)), nil), true
+	}
+	return capabilities.Outcome{}, false
+}
+
+// addResponse puts what the requester wants to get back into a plan for device d.
+func (x *Request) addResponse(plan *capabilities.Plan, d int, areas []string) {
+	plan.Want, plan.Asks = x.wants(), x.AskedState(plan)
+	if slices.Contains(plan.Want, "location") {
+		if plan.Command == capabilities.Clean {
+			plan.Place = strings.Join(x.Resolver.roomsOf(d, areas), ", ")
+		}
+		plan.Place = cmp.Or(plan.Place, x.Resolver.Site.Devices[d].Area)
 	}
 }

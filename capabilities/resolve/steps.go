@@ -117,6 +117,7 @@ func UntilOff(steps []capabilities.Plan) []capabilities.Plan {
 	return list
 }
 
+// Switches reports whether a plan switches something on (want) or off (not want).
 func Switches(p capabilities.Plan, want bool) bool {
 	on, _ := p.Args.Get("on")
 	return p.Command == capabilities.SetSwitch && on == want

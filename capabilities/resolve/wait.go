@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// WaitCondition is what a text says to wait for: an event, or a thing of which anything is
-// one, and how it is told.
+// WaitCondition is what a text says to wait for: an event, or a thing of which any event
+// counts, and how the requester is notified.
 type WaitCondition struct {
 	Event  []lexicon.Token
 	Object bool   // the words are a thing, and no event

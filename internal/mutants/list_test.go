@@ -645,7 +645,7 @@ var mutants = []mutant{
 		"capabilities/interpret/litter.go", `return x.AskConfirmation(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", lexicon.Join(said))), true`, "return out, true",
 	}}, "./capabilities/interpret TestExamplesOfSpecifications"},
 	{"number of a name is an amount", []edit{{
-		"capabilities/interpret/numbered.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",
+		"capabilities/interpret/numbered_names.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",
 	}}, "./capabilities/interpret TestNumberAfterNameBelongsToName"},
 	{"what waits for events takes the places of requests", []edit{{
 		"exchange/httpapi/connections.go", "to = &c.all.wait", "_ = c.all.wait",

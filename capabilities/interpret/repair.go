@@ -317,3 +317,29 @@ func (x *request) strangeFrom() (i int, kept bool) {
 	}
 	return 0, true
 }
+
+// meantBy are the words of names here, or of orders, that a misspelt word is a letter away
+// from.
+func (r *Interpreter) meantBy(word string) (list []string) {
+	if len(word) < 4 {
+		return nil
+	}
+	meant := lexicon.NewSpelling(word)
+	for _, known := range [][]lexicon.Spelling{r.nameSpellings, r.Catalog.Frames.Spelled} {
+		for _, one := range known {
+			if one.Word[0] != word[0] && one.Word[len(one.Word)-1] != word[len(word)-1] || meant.Apart(one) > 1 || !lexicon.IsSwapped(one.Word, word) && lexicon.Distance(word, one.Word) > 1 {
+				continue
+			}
+			if !slices.Contains(list, one.Word) {
+				list = append(list, one.Word)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// fits reports whether a sentence is for what was named, or for a class of what is here.
+func (x *request) fits(rd resolve.Hypothesis) bool {
+	return x.Suits(&rd) == 1 || rd.Slot("device") == nil && x.r.Has(rd.Capability.Classes)
+}

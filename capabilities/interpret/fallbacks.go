@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/resolve"
@@ -16,36 +18,10 @@ import (
 
 // otherwise reads a text that is no sentence: as several orders, as one with a
 // time in it, and by its words.
-func (x *request) otherwise() (capabilities.Outcome, bool) {
-	if !x.part {
-		if out, ok := x.looks(); ok {
-			return out, true
-		}
-		if out, ok := x.either(); ok {
-			return out, true
-		}
-		if out, ok := x.clauses(); ok {
-			return out, true
-		}
-	}
-	if out, ok := x.causing(); ok {
-		return out, true
-	}
-	if out, ok := x.awhile(); ok {
-		return out, true
-	}
-	if out, ok := x.howLongAtTheEnd(); ok {
-		return out, true
-	}
-	if out, ok := x.solely(); ok {
-		return out, true
-	}
-	if out, ok := x.exception(); ok {
-		return out, true
-	}
-	if out, ok := x.repeated(); ok {
-		return out, true
-	}
+func (x *request) otherwise() (capabilities.Outcome, bool) { return x.firstOf(fallbacks) }
+
+// timed reads a text without what it says of time, and puts the time into the plan.
+func (x *request) timed() (capabilities.Outcome, bool) {
 	if x.r.Site.Now.IsZero() {
 		return x.plainly()
 	}
@@ -221,4 +197,81 @@ func (x *request) toMe(tokens []lexicon.Token) bool {
 		}
 	}
 	return false
+}
+
+// bareDevice asks what is to be done with a device that is named without an order.
+func (r *Interpreter) bareDevice(req mess.Request, given mess.Object) (capabilities.Outcome, bool) {
+	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req, Given: given}}
+	if req.Precision == mess.Exact || len(req.Requires) > 0 || len(req.Intent) > lexicon.MaxText {
+		return capabilities.Outcome{}, false
+	}
+	x.Tokens = x.unnumbered(x.Words().Tokens(req.Intent))
+	x.IsQuestion = x.Words().IsQuestion(req.Intent, x.Tokens)
+	m := x.Bare("device")
+	if m == nil || len(m.Devices) != 1 || len(x.Tokens) > lexicon.MaxTokens {
+		return capabilities.Outcome{}, false
+	}
+	options := r.sayable(m.Devices[0], x.IsQuestion)
+	if len(options) == 0 {
+		return capabilities.Outcome{}, false
+	}
+	options = append(options[:min(len(options), resolve.MaxGuesses)], capabilities.NoneOfThese)
+	text := fmt.Sprintf("%q is a name and says not what to do: %s?", lexicon.Join(x.Tokens[x.SkipArticles(0):m.End]), lexicon.OrList(options))
+	picked, out, ok := x.AskClarification(capabilities.Question{Field: "order", Text: text, Options: options})
+	switch {
+	case !ok:
+		return out, true
+	case len(picked) != 1 || picked[0] == capabilities.NoneOfThese:
+		return x.Reject("none of what was offered is meant; say it in other words", nil), true
+	}
+	req.Intent = picked[0]
+	return r.said(req, given), true
+}
+
+// later puts what was said of time into a plan.
+func (x *request) later(p *capabilities.Plan, t timeexpr.Timing) (capabilities.Outcome, bool) {
+	now := x.r.Site.Now
+	if !t.Begin.IsZero() && t.Begin.Sub(now) > timeexpr.MaxAhead {
+		return x.Reject(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which is kept whatever happens here, and leave the words out", strings.Join(t.Said, " ")), nil), false
+	}
+	begin := t.Begin
+	if begin.IsZero() {
+		begin = now
+	}
+	lasts := t.Lasts
+	if t.Ends {
+		if !t.End.After(begin) {
+			t.End = t.End.AddDate(0, 0, 1)
+		}
+		lasts = t.End.Sub(begin).Round(time.Second)
+	}
+	if lasts > 0 {
+		for i := range p.Each() {
+			one := p
+			if len(p.Steps) > 0 {
+				one = &p.Steps[i]
+			}
+			if limit, _ := one.Args.Get("limit"); one.Command.Watches() && limit == "default" {
+				one.Summary = strings.TrimSuffix(one.Summary, fmt.Sprintf(", for %s at most", capabilities.DurationText(one.For)))
+				if out, ok := x.LastingFor(one, lasts); !ok {
+					return out, false
+				}
+				continue
+			}
+			on, _ := one.Args.Get("on")
+			if one.Command != capabilities.SetSwitch || on != true || one.For > 0 && one.For != lasts {
+				return x.Reject(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", strings.Join(t.Said, " ")), nil), false
+			}
+			one.For = lasts
+			one.Summary += " for " + capabilities.DurationText(lasts)
+		}
+		if len(p.Steps) > 0 {
+			*p = capabilities.Sequence(p.Steps)
+		}
+	}
+	if !t.Begin.IsZero() {
+		p.NotBefore = t.Begin
+		p.Summary += fmt.Sprintf(", on %s", t.Begin.Format("Monday 2 January at 15:04:05"))
+	}
+	return capabilities.Outcome{}, true
 }

@@ -3,12 +3,11 @@ package interpret
 import (
 	"slices"
 
-	"github.com/messkit/messkit/capabilities/resolve"
-
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 )
 
 // evenly is the plan of several orders of which the last alone has how much, or which colour,

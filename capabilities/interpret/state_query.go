@@ -4,12 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/capabilities/resolve"
-
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
 )
 
 // looks reads what asks how several things are, or tells how one is, as looks at them:

@@ -3,13 +3,31 @@ package interpret
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/mess"
 )
+
+// New makes an interpreter for a home. It indexes all names of the devices, so a caller with
+// many requests makes it once and takes At for each moment.
+func New(c *catalog.Catalog, home capabilities.Home) *Interpreter {
+	r := &Interpreter{Resolver: *resolve.NewResolver(c, home)}
+	r.nameSpellings = lexicon.LongSpellings(r.Names.Words)
+	return r
+}
+
+// At returns the resolver for another moment, which shares everything else with r. The
+// arguments are as in Home.
+func (r *Interpreter) At(now time.Time, unset string) *Interpreter {
+	at := *r
+	at.Site.Now, at.Site.Unset = now, unset
+	return &at
+}
 
 // Interpreter turns requests into outcomes for one home. It is immutable and safe
 // for concurrent use.
@@ -81,92 +99,4 @@ func (r *Interpreter) said(req mess.Request, given mess.Object) capabilities.Out
 	}
 	out.Explain = x.Explain
 	return out
-}
-
-func (x *request) outcome() capabilities.Outcome {
-	w := x.Words()
-	if len(x.Message.Intent) <= lexicon.MaxText {
-		x.Tokens = w.Tokens(lexicon.RemoveKindSigns(x.Message.Intent))
-	}
-	if len(x.Message.Intent) > lexicon.MaxText || len(x.Tokens) > lexicon.MaxTokens {
-		return x.Reject("the request has more than 60 words; say in one sentence what is to be done", nil)
-	}
-	x.Tokens = x.urged(x.unnumbered(x.Tokens))
-	x.IsQuestion = w.IsQuestion(x.Message.Intent, x.Tokens)
-	x.IsQuestion = x.IsQuestion || x.stillSo()
-	x.agreeing()
-	x.InQuotes, x.Whole = x.quoting(), x.Tokens
-	if out, bad := x.signs(); bad {
-		return out
-	}
-	if out, bad := x.ReadDemand(); bad {
-		return out
-	}
-	if out, bad := x.unknownNumber(); bad {
-		return out
-	}
-	if x.Demand.Capabilities == nil && x.stopsAll() {
-		return x.Reject(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", lexicon.Join(x.Tokens)), nil)
-	}
-	if x.Demand.Capabilities == nil && !x.part {
-		if out, bad := x.RejectBareWord(); bad {
-			return out
-		}
-	}
-	if x.Demand.Capabilities == nil {
-		if out, ok := x.ensured(); ok {
-			return out
-		}
-		if out, ok := x.minded(); ok {
-			return out
-		}
-	}
-	if out, ok := x.watched(); ok {
-		return out
-	}
-	if out, ok := x.corrected(); ok {
-		return out
-	}
-	if out, ok := x.littering(); ok {
-		return out
-	}
-	if x.Demand.Capabilities == nil && x.Message.Precision != mess.Loose && x.HasUnknownStart() {
-		if out, ok := x.leaves(); ok {
-			return out
-		}
-		if out, ok := x.looks(); ok {
-			return out
-		}
-		if out, ok := x.either(); ok {
-			return out
-		}
-		if out, ok := x.almost(); ok {
-			return out
-		}
-		return x.NotUnderstood() // most texts that are for others end here
-	}
-	x.Read()
-	if x.Demand.Capabilities != nil {
-		return x.demanded()
-	}
-	able := x.Able(x.Readings)
-	if len(able) > 0 {
-		return x.Choose(able)
-	}
-	if acts := x.ImageRequest(); len(acts) > 0 {
-		return x.Choose(acts)
-	}
-	if out, ok := x.leaves(); ok {
-		return out
-	}
-	if out, ok := x.otherwise(); ok {
-		return out
-	}
-	if out, ok := x.Score(); ok {
-		return out
-	}
-	if out, ok := x.almost(); ok {
-		return out
-	}
-	return x.NotUnderstood()
 }

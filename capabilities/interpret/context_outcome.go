@@ -1,0 +1,134 @@
+package interpret
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/entity"
+	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/capabilities/resolve"
+	"github.com/messkit/messkit/mess"
+)
+
+// refines reports whether an outcome is of what the one before was, and says more of it.
+func (r *Interpreter) refines(before, out capabilities.Outcome) bool {
+	switch {
+	case before.Refusal != nil:
+		return out.Plan != nil
+	case !r.alike(before.Explain.Capability, out.Explain.Capability):
+		return false
+	case before.Plan == nil:
+		return true
+	case out.Plan == nil:
+		return out.Question.Field != "go_ahead" && !strings.HasPrefix(out.Question.Field, "meaning")
+	}
+	return before.Plan.Device == out.Plan.Device
+}
+
+// alike reports whether two capabilities are one, or set the same kind of thing: who
+// turns on a lamp may say how bright.
+func (r *Interpreter) alike(one, other string) bool {
+	a, b := r.Catalog.Find(one), r.Catalog.Find(other)
+	return one == other || a != nil && b != nil && a.SetsLight() && b.SetsLight()
+}
+
+// heed is the outcome with the hints that were of no use: what limits is refused, what
+// is not understood is asked about, and of the rest it is said that it was not used.
+func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities.Outcome, hints []*hint, doubts []string) capabilities.Outcome {
+	acts := out.Plan != nil && out.Plan.Actuates()
+	if out.Question != nil {
+		c := r.Catalog.Find(out.Explain.Capability)
+		acts = c == nil || c.Effect != capabilities.Query
+	}
+	var unused []string
+	for _, h := range hints {
+		if h.used {
+			continue
+		}
+		unused = append(unused, h.said)
+		if h.media || !acts {
+			continue
+		}
+		if h.remark {
+			if out.Plan != nil && (r.limits(h.text) || !r.describes(h.text, out.Plan)) {
+				doubts = append(doubts, h.said)
+			}
+			continue
+		}
+		same, other := r.orders(h.text, out)
+		if r.limits(h.text) || other {
+			explain := out.Explain
+			x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req}}
+			out = x.Reject(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", h.said), nil)
+			out.Explain = explain
+			return out
+		}
+		if out.Plan != nil && !same && (h.data || !r.describes(h.text, out.Plan)) {
+			doubts = append(doubts, h.said)
+		}
+	}
+	if out.Plan == nil {
+		return out
+	}
+	plan := *out.Plan
+	plan.Unused, out.Plan = unused, &plan
+	if acts && len(doubts) > 0 {
+		explain := out.Explain
+		x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req, Given: given}}
+		out = x.allTheSame(plan, doubts, slices.ContainsFunc(hints, func(h *hint) bool { return !h.remark }))
+		out.Explain = explain
+	}
+	return out
+}
+
+// allTheSame asks whether a plan is meant with what the context says.
+func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool) capabilities.Outcome {
+	says := "beside that it says"
+	if context {
+		says = "the context says"
+	}
+	q := capabilities.Question{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), p.Summary), Options: []string{"yes", "no"}}
+	other := x.corrects(&p, doubts)
+	if other != nil {
+		q.Options = []string{p.Summary, other.Summary}
+		q.Text = fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), lexicon.OrList(q.Options))
+	}
+	picked, out, ok := x.AskClarification(q)
+	switch {
+	case !ok:
+		return out
+	case len(picked) > 1:
+		q.Text, q.Given = "one of the two is to be done; "+q.Text, resolve.WithoutKey(x.Given, q.Field)
+		return capabilities.Outcome{Question: &q}
+	case other != nil && picked[0] == other.Summary:
+		return capabilities.Outcome{Plan: other}
+	case other != nil:
+	case picked[0] != "yes":
+		return x.Reject("the answer was no; nothing is done", nil)
+	}
+	return capabilities.Outcome{Plan: &p}
+}
+
+// orders reports whether a line of context orders something: what is done anyway
+// (same), or another thing.
+func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other bool) {
+	w := r.Catalog.Words
+	if tokens := w.Tokens(line); len(tokens) > 0 && w.Joining.Longest(tokens, 0) > 0 { // "and then turn on the heater"
+		for n := 1; n > 0; tokens = tokens[n:] {
+			n = w.Joining.Longest(tokens, 0)
+		}
+		line = lexicon.Join(tokens)
+	}
+	o := r.said(mess.Request{Intent: line}, nil)
+	switch {
+	case o.Plan != nil && o.Plan.Actuates():
+		same = out.Plan != nil && slices.ContainsFunc(out.Plan.Each(), func(step capabilities.Plan) bool { return step.Digest() == o.Plan.Digest() })
+		return same, !same
+	case o.Question != nil && len(o.Explain.Leftover) == 0:
+		c := r.Catalog.Find(o.Explain.Capability)
+		return false, (c == nil || c.Effect != capabilities.Query) && (out.Plan == nil || c == nil || c.ID != out.Plan.Capability)
+	}
+	return false, false
+}

@@ -10,11 +10,11 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// verb is one method of a device that can be called without knowing more.
+// verb is one method of a device that a rule can call without other information.
 type verb struct {
 	name   string
 	call   func(context.Context) error
-	midway bool // it is about a task, and fails where there is none
+	midway bool // the verb needs a task, and fails without one
 }
 
 // verbs returns every verb that d has.
@@ -132,17 +132,17 @@ func verbs(d drivers.Device) []verb {
 	return vs
 }
 
-// call runs f, which is called name in what it says. err is what f returned;
-// fault is set if f panicked or hangs.
+// call runs f; name is its name in errors. err is the result of f. fault reports a panic or
+// a hang of f.
 func (b *bench) call(name string, f func() error) (err, fault error) {
 	return b.await(name, begin(name, f))
 }
 
-// ended is how a call ended.
+// ended is the result of a call.
 type ended struct{ err, fault error }
 
-// begin runs f beside the caller. A call that hangs stays behind: there is no
-// way to end it, and its rule has failed.
+// begin runs f concurrently. A hanging call remains, because nothing can end it, and its
+// rule has failed.
 func begin(name string, f func() error) <-chan ended {
 	done := make(chan ended, 1)
 	go func() {
@@ -167,7 +167,7 @@ func (b *bench) await(name string, done <-chan ended) (err, fault error) {
 	}
 }
 
-// must is call for what has to succeed.
+// must calls f, which must succeed.
 func (b *bench) must(name string, f func() error) error {
 	err, fault := b.call(name, f)
 	if err != nil {
@@ -176,16 +176,16 @@ func (b *bench) must(name string, f func() error) error {
 	return fault
 }
 
-// mustFail is call for what has to give an error that names the device.
+// mustFail calls f, which must return an error that names the device.
 func (b *bench) mustFail(d drivers.Device, name string, f func() error) (err, fault error) {
 	err, fault = b.call(name, f)
 	switch {
 	case fault != nil:
 		return nil, fault
 	case err == nil:
-		return nil, fmt.Errorf("%s gives no error", name)
+		return nil, fmt.Errorf("%s returns no error", name)
 	case !strings.Contains(err.Error(), d.Name()):
-		return nil, fmt.Errorf("%s gives an error that does not name %q: %w", name, d.Name(), err)
+		return nil, fmt.Errorf("%s returns an error without the name %q: %w", name, d.Name(), err)
 	}
 	return err, nil
 }

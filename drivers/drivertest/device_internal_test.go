@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// fault is one way in which a device is wrong.
+// fault is one kind of defect of a device.
 type fault string
 
 const (
@@ -86,7 +86,7 @@ const (
 	targetsOn          fault = "a temperature switches it on"
 )
 
-// plain is a device with no verb.
+// plain is a device without verbs.
 type plain struct{ name string }
 
 func (p *plain) Name() string                 { return p.name }
@@ -95,23 +95,23 @@ func (p *plain) Start() error                 { return nil }
 func (p *plain) Halt() error                  { return nil }
 func (p *plain) Connection() gobot.Connection { return nil }
 
-// device has every verb, is its own simulator, and has one fault or none.
+// device has every verb, is its own simulator, and has at most one fault.
 type device struct {
 	plain
 	fault fault
-	end   chan struct{} // ends what the fault left behind
+	end   chan struct{} // ends the work that the fault left behind
 
 	mu              sync.Mutex
 	started, halted bool
-	on, sent        bool // the line, and what was last sent to it
+	on, sent        bool // the line, and the last command
 	moving          bool
 	done            int
 	asked           int
-	timer           *time.Timer // ends a motion
+	timer           *time.Timer // ends a movement
 	percent         float64
 	colour          drivers.Colour
 	ajar, locked    bool
-	opening         float64 // of what is ajar; 0: wholly
+	opening         float64 // position of a partly open device; 0: fully
 	kelvin, angle   float64
 	target          float64
 }
@@ -172,7 +172,7 @@ func (d *device) Halt() error {
 	return nil
 }
 
-// may is what every verb asks first.
+// may checks the preconditions of every verb.
 func (d *device) may(ctx context.Context) error {
 	switch {
 	case d.fault == ignoresContext || ctx.Err() == nil:
@@ -216,7 +216,7 @@ func (d *device) Unlock(ctx context.Context) error {
 	return d.set(ctx, &d.locked, false, neverUnlocks)
 }
 
-// set sets something, unless its fault is in the way.
+// set changes a state, unless the fault prevents it.
 func (d *device) set(ctx context.Context, what *bool, is bool, unless fault) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -445,7 +445,7 @@ func (d *device) Clean(ctx context.Context, areas []string, progress func(driver
 	return out, d.rest(ctx)
 }
 
-// step cleans one area, if it may still go on after it said so.
+// step cleans one area, unless the progress callback has ended the task.
 func (d *device) step(ctx context.Context, percent float64, area string, progress func(drivers.Progress)) error {
 	if err := d.ask(ctx); err != nil {
 		return err
@@ -471,8 +471,8 @@ func (d *device) step(ctx context.Context, percent float64, area string, progres
 
 func (d *device) setMoving(so bool) { d.mu.Lock(); defer d.mu.Unlock(); d.moving = so }
 
-// rest ends a task without areas. The one that Halt does not end cleans until
-// the test is over.
+// rest ends a task without areas. With the fault of Halt it cleans until the end of the
+// test.
 func (d *device) rest(ctx context.Context) error {
 	if d.fault == haltLeavesCleaning && d.ask(ctx) == nil {
 		<-d.end

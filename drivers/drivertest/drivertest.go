@@ -1,7 +1,6 @@
-// Package drivertest is the conformance suite that every driver passes: it
-// obeys its context, goes to its safe state, tells the truth about itself and
-// leaves nothing behind. What the device did is asked of its simulator, never
-// of the driver that is judged.
+// Package drivertest is the conformance suite for every driver: the driver obeys its
+// context, reaches its safe state, reports its real state and leaves no goroutines. The
+// suite asks the simulator for the real state of the device, never the driver.
 package drivertest
 
 import (
@@ -12,43 +11,41 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// An Option tells Run what it cannot learn from the driver itself.
+// Option gives Run information that the driver cannot provide.
 type Option func(*bench)
 
-// Safe gives the probe that asks the simulator whether the device is in its
-// safe state: nil if it is, else an error that says what it does instead. It
-// is required for a Switch, and for a Cleaner and a Mover, whose safe state is to
-// stand still.
+// Safe sets the probe for the safe state of the simulator: it returns nil, or an error that
+// describes the present state. The suite requires it for a Switch, and for a Cleaner and a
+// Mover, whose safe state is to stand still.
 func Safe(probe func() error) Option { return func(b *bench) { b.safe = probe } }
 
-// Acts gives the number of times that the simulator was made to do something.
-// It is required for a Switch, a Cleaner and a Mover.
+// Acts sets the probe for the number of actions of the simulator. The suite requires it for
+// a Switch, a Cleaner and a Mover.
 func Acts(count func() int) Option { return func(b *bench) { b.acts = count } }
 
-// Level gives what the simulator says about on and off, or whether it moves. It is
-// required for a Switch and for a Mover.
+// Level sets the probe for the level of the simulator: on or off, or whether it moves. The
+// suite requires it for a Switch and for a Mover.
 func Level(on func() bool) Option { return func(b *bench) { b.level = on } }
 
-// Force changes the simulated device behind the driver's back, as a hand on
-// the wall switch does. It is required for a SwitchReader: one that remembers
-// what it last sent is found out by it.
+// Force sets a function that changes the simulated device without the driver, like a wall
+// switch. The suite requires it for a SwitchReader, to detect a driver that only remembers
+// the last command.
 func Force(set func(on bool)) Option { return func(b *bench) { b.force = set } }
 
-// Obey gives the kind's Obey. It is required for a Guarded device that has
+// Obey sets the Obey function of the kind. The suite requires it for a Guarded device with
 // orders.
 func Obey(obey func(order []byte) (changed bool, err error)) Option {
 	return func(b *bench) { b.obey = obey }
 }
 
-// limit is how long a call may take before it counts as hanging, and what it leaves
-// behind may take to end: longer than a library waits for a connection that is let
-// go. It guards against a suite that never ends, and is no measure of speed.
+// limit is the time after which a call counts as hanging, and the time for leftover
+// goroutines to end. It is longer than a library waits for a connection to close. It
+// prevents an endless suite, and does not measure speed.
 const limit = time.Minute
 
-// Run holds the devices that open gives to every rule of the suite, each rule
-// with a device of its own. open returns a device that was not started yet, on
-// a simulator of its own; the probes always speak of the device opened last.
-// Run counts goroutines, so nothing may run in parallel to it.
+// Run applies every rule of the suite to a device of its own. open returns a device before
+// Start, on a simulator of its own; the probes refer to the last opened device. Run counts
+// goroutines, so nothing may run in parallel to it.
 func Run(t *testing.T, open func(t *testing.T) drivers.Device, opts ...Option) {
 	t.Helper()
 	for _, r := range rules {
@@ -65,7 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) drivers.Device, opts ...Option) {
 	}
 }
 
-// bench is what a rule works with.
+// bench contains the state of a rule.
 type bench struct {
 	open  func() drivers.Device
 	safe  func() error
@@ -84,14 +81,13 @@ func newBench(open func() drivers.Device, opts ...Option) *bench {
 	return b
 }
 
-// notApplicable is what a rule returns for a device that lacks the verb which
-// the rule is about.
+// notApplicable is the result of a rule for a device without the verb of the rule.
 type notApplicable string
 
 func (n notApplicable) Error() string { return string(n) }
 
-// probed tells which options are missing for the verbs that d has: without
-// them the suite could not fail.
+// probed returns the missing options for the verbs of d, without which the suite could not
+// fail.
 func (b *bench) probed(d drivers.Device) error {
 	_, switches := d.(drivers.Switch)
 	_, reads := d.(drivers.SwitchReader)

@@ -23,40 +23,39 @@ func TestADeviceWithoutVerbsPasses(t *testing.T) {
 	Run(t, func(*testing.T) drivers.Device { return &plain{name: "plain"} })
 }
 
-// broken are the ways in which the device can be wrong, by the rule that must
-// see it. Each rule has one at least.
+// broken maps each rule to the defects that it must detect, at least one.
 var broken = map[string][]fault{
-	"has a name":                              {noName},
-	"verbs need a start":                      {worksUnstarted, namelessErrors},
-	"verbs end with Halt":                     {worksAfterHalt},
-	"an ended context is obeyed":              {ignoresContext, hidesContext},
-	"Halt is safe":                            {haltLeavesOn},
-	"it knows whether it is safe":             {saysSafe, deniesSafe, safeStarted},
-	"it knows whether it stands still":        {alwaysRests, neverRests, restsStarted, drivesOn},
-	"Halt at any time":                        {secondHaltFails, secondHaltPanics},
-	"Halt beside a verb":                      {haltLeavesCleaning},
-	"Start after Halt":                        {startsOnce},
-	"no goroutine is left":                    {leaksGoroutine},
-	"a switch does what it says":              {cannotSwitchOff, switchesNothing},
-	"read-back comes from the device":         {remembers},
-	"a dimmer does what it says":              {dimsNothing, dimsAnyhow, zeroIsOn},
-	"a colour is what was asked for":          {wrongColour, darkColour},
-	"what opens also closes":                  {neverShuts, opensNot},
-	"a white is what was asked for":           {wrongWhite, darkWhite, anyWhite},
-	"what locks also unlocks":                 {neverUnlocks, locksNot},
-	"a part of the way is what was asked for": {opensWholly, opensAnyhow},
-	"what turns stays within its limits":      {turnsNot, turnsElsewhere, turnsAnywhere, turnsSilently},
-	"a temperature is what was asked for":     {targetsNot, targetsAnother, targetsAny, targetsSilently, targetsOn},
-	"orders are obeyed":                       {otherOrders, obeysNothing, obeysTwice, obeysStarted},
-	"a motion is a lease":                     {movesOn, movesLong, movesNot},
-	"a photo is new and whole":                {oldPhoto, wrongMIME, noBytes},
-	"a map is new and whole":                  {wrongMap},
-	"readings are whole":                      {noReadings, notANumber},
-	"an observation says something":           {saysNothing, strangeFact},
-	"areas have names of their own":           {sameNames},
-	"a cleaner does what it says":             {cleansNothing, forgetsDone, progressFallsBack},
-	"a cleaner refuses an unknown place":      {cleansAnywhere},
-	"a cleaner stops midway":                  {forgetsRemaining, drivesOn},
+	"the device has a name":                        {noName},
+	"verbs need Start":                             {worksUnstarted, namelessErrors},
+	"verbs end with Halt":                          {worksAfterHalt},
+	"verbs respect an ended context":               {ignoresContext, hidesContext},
+	"Halt is safe":                                 {haltLeavesOn},
+	"Safe reports the real state":                  {saysSafe, deniesSafe, safeStarted},
+	"AtRest reports the real state":                {alwaysRests, neverRests, restsStarted, drivesOn},
+	"Halt works at any time":                       {secondHaltFails, secondHaltPanics},
+	"Halt works during a verb":                     {haltLeavesCleaning},
+	"Start works after Halt":                       {startsOnce},
+	"no goroutines remain":                         {leaksGoroutine},
+	"a switch sets the requested level":            {cannotSwitchOff, switchesNothing},
+	"readback comes from the device":               {remembers},
+	"a dimmer sets the requested level":            {dimsNothing, dimsAnyhow, zeroIsOn},
+	"a light sets the requested color":             {wrongColour, darkColour},
+	"an opener opens and closes":                   {neverShuts, opensNot},
+	"a light sets the requested color temperature": {wrongWhite, darkWhite, anyWhite},
+	"a locker locks and unlocks":                   {neverUnlocks, locksNot},
+	"a positioner reaches the requested position":  {opensWholly, opensAnyhow},
+	"a turner stays within its limits":             {turnsNot, turnsElsewhere, turnsAnywhere, turnsSilently},
+	"a thermostat sets the requested temperature":  {targetsNot, targetsAnother, targetsAny, targetsSilently, targetsOn},
+	"Obey executes orders":                         {otherOrders, obeysNothing, obeysTwice, obeysStarted},
+	"a motion ends with its lease":                 {movesOn, movesLong, movesNot},
+	"a photo is new and complete":                  {oldPhoto, wrongMIME, noBytes},
+	"a map is new and complete":                    {wrongMap},
+	"readings are complete":                        {noReadings, notANumber},
+	"an observation has a text":                    {saysNothing, strangeFact},
+	"areas have distinct names":                    {sameNames},
+	"a cleaner cleans the requested areas":         {cleansNothing, forgetsDone, progressFallsBack},
+	"a cleaner rejects an unknown place":           {cleansAnywhere},
+	"a cleaner stops during a task":                {forgetsRemaining, drivesOn},
 }
 
 func TestBrokenDevicesAreFound(t *testing.T) {
@@ -67,7 +66,7 @@ func TestBrokenDevicesAreFound(t *testing.T) {
 		for _, f := range broken[r.name] {
 			t.Run(r.name+"/"+string(f), func(t *testing.T) {
 				var err error
-				for range 20 { // what goes wrong beside a call may go well where the machine is busy
+				for range 20 { // a concurrent defect may stay hidden on a busy host
 					sim := &device{fault: f, end: make(chan struct{})}
 					t.Cleanup(func() { close(sim.end) })
 					b := newBench(func() drivers.Device { sim.reset(); return sim }, all(sim)...)
@@ -85,7 +84,7 @@ func TestBrokenDevicesAreFound(t *testing.T) {
 
 func TestProbesAreAskedFor(t *testing.T) {
 	b := newBench(func() drivers.Device { return &device{} })
-	err := rules[slices.IndexFunc(rules, func(r rule) bool { return r.name == "verbs need a start" })].check(t.Context(), b)
+	err := rules[slices.IndexFunc(rules, func(r rule) bool { return r.name == "verbs need Start" })].check(t.Context(), b)
 	for _, option := range []string{"Safe", "Acts", "Level", "Force"} {
 		if err == nil || !strings.Contains(err.Error(), "the option "+option+" ") {
 			t.Errorf("%v does not ask for %s", err, option)

@@ -22,12 +22,11 @@ func leavesNoGoroutine(ctx context.Context, b *bench) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d goroutines are left:\n%s", len(left), strings.Join(left, "\n\n"))
+	return fmt.Errorf("%d goroutines remain:\n%s", len(left), strings.Join(left, "\n\n"))
 }
 
-// settle waits until no goroutines are new since before, or the limit is over,
-// and returns the stacks of those that are. One that ends
-// by itself may need a moment to do so.
+// settle waits until there are no goroutines except those in before, or until the limit,
+// and returns the stacks of the others. A goroutine may need a moment to end.
 func (b *bench) settle(before map[string]string) []string {
 	deadline := time.NewTimer(b.limit)
 	defer deadline.Stop()

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Link is a network between a client and a server that a test can stall, as one that loses
-// packets: the client's kernel repeats what was lost when the link goes on, unless the
-// client has reset the connection.
+// Link is a network between a client and a server that a test can stall, as if it lost
+// packets: after the stall the client's kernel repeats them, unless the client has reset
+// the connection.
 type Link struct {
 	net.Listener
 
 	mu    sync.Mutex
-	goes  chan struct{} // closed while it goes
-	conns []net.Conn    // of clients
+	goes  chan struct{} // closed while the link is not stalled
+	conns []net.Conn    // connections of clients
 }
 
-// NewLink makes a link to the server at an address.
+// NewLink returns a link to the server at an address.
 func NewLink(t *testing.T, server string) *Link {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,7 +51,7 @@ func NewLink(t *testing.T, server string) *Link {
 	return k
 }
 
-// carry carries bytes from a client to the server while the link goes.
+// carry copies bytes from a client to the server while the link is not stalled.
 func (k *Link) carry(s, c net.Conn) {
 	b := make([]byte, 4096)
 	for {
@@ -66,12 +66,12 @@ func (k *Link) carry(s, c net.Conn) {
 			_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 			more, rerr := io.ReadAll(c)
 			if rerr != nil && !timedOut(rerr) {
-				return // the client has reset it, and nothing is repeated
+				return // the client has reset it, so nothing is repeated
 			}
 			_, err = s.Write(slices.Concat(b[:n], more))
 			n = 0
 			if rerr == nil {
-				return // the client has ended it
+				return // the client has closed it
 			}
 			_ = c.SetReadDeadline(time.Time{})
 		}
@@ -89,14 +89,14 @@ func timedOut(err error) bool {
 	return ok && late.Timeout()
 }
 
-// Stall stops the client's bytes until the returned function is called.
+// Stall blocks the bytes of the client until a call of the returned function.
 func (k *Link) Stall() (goOn func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	stalled := make(chan struct{})
 	k.goes = stalled
 	for _, c := range k.conns {
-		_ = c.SetReadDeadline(time.Unix(1, 0)) // one that reads just now stops
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // interrupts a read under way
 	}
 	return func() { close(stalled) }
 }

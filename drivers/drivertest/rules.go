@@ -9,44 +9,44 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// rule is one thing that every driver keeps. check returns what is wrong.
+// rule is one requirement for every driver. check returns the violation, or nil.
 type rule struct {
 	name  string
 	check func(context.Context, *bench) error
 }
 
 var rules = []rule{
-	{"has a name", hasName},
-	{"verbs need a start", verbsNeedStart},
+	{"the device has a name", hasName},
+	{"verbs need Start", verbsNeedStart},
 	{"verbs end with Halt", verbsEndWithHalt},
-	{"an ended context is obeyed", obeysContext},
+	{"verbs respect an ended context", obeysContext},
 	{"Halt is safe", haltIsSafe},
-	{"it knows whether it is safe", saysWhetherSafe},
-	{"it knows whether it stands still", saysWhetherItRests},
-	{"Halt at any time", haltAtAnyTime},
-	{"Halt beside a verb", haltBesideVerb},
-	{"Start after Halt", startAfterHalt},
-	{"no goroutine is left", leavesNoGoroutine},
-	{"a switch does what it says", switchTells},
-	{"read-back comes from the device", readsBack},
-	{"a dimmer does what it says", dims},
-	{"a colour is what was asked for", tints},
-	{"a white is what was asked for", warms},
-	{"what opens also closes", opens},
-	{"a part of the way is what was asked for", opensPartly},
-	{"what turns stays within its limits", turnsToAngles},
-	{"a temperature is what was asked for", keepsTargets},
-	{"what locks also unlocks", locks},
-	{"orders are obeyed", ordersAreObeyed},
-	{"a motion is a lease", motionIsALease},
-	{"a photo is new and whole", photoIsNew},
-	{"a map is new and whole", mapIsNew},
-	{"readings are whole", readingsAreWhole},
-	{"an observation says something", observationSays},
-	{"areas have names of their own", areasAreNamed},
-	{"a cleaner does what it says", cleanerTells},
-	{"a cleaner refuses an unknown place", cleanerRefuses},
-	{"a cleaner stops midway", cleanerStops},
+	{"Safe reports the real state", saysWhetherSafe},
+	{"AtRest reports the real state", saysWhetherItRests},
+	{"Halt works at any time", haltAtAnyTime},
+	{"Halt works during a verb", haltBesideVerb},
+	{"Start works after Halt", startAfterHalt},
+	{"no goroutines remain", leavesNoGoroutine},
+	{"a switch sets the requested level", switchTells},
+	{"readback comes from the device", readsBack},
+	{"a dimmer sets the requested level", dims},
+	{"a light sets the requested color", tints},
+	{"a light sets the requested color temperature", warms},
+	{"an opener opens and closes", opens},
+	{"a positioner reaches the requested position", opensPartly},
+	{"a turner stays within its limits", turnsToAngles},
+	{"a thermostat sets the requested temperature", keepsTargets},
+	{"a locker locks and unlocks", locks},
+	{"Obey executes orders", ordersAreObeyed},
+	{"a motion ends with its lease", motionIsALease},
+	{"a photo is new and complete", photoIsNew},
+	{"a map is new and complete", mapIsNew},
+	{"readings are complete", readingsAreWhole},
+	{"an observation has a text", observationSays},
+	{"areas have distinct names", areasAreNamed},
+	{"a cleaner cleans the requested areas", cleanerTells},
+	{"a cleaner rejects an unknown place", cleanerRefuses},
+	{"a cleaner stops during a task", cleanerStops},
 }
 
 func hasName(_ context.Context, b *bench) error {
@@ -75,7 +75,7 @@ func verbsEndWithHalt(ctx context.Context, b *bench) error {
 	return b.refusesAll(ctx, d, "after Halt")
 }
 
-// refusesAll checks that every verb gives an error and does nothing.
+// refusesAll checks that every verb returns an error and does nothing.
 func (b *bench) refusesAll(ctx context.Context, d drivers.Device, when string) error {
 	for _, v := range verbs(d) {
 		before := b.countActs()
@@ -99,7 +99,7 @@ func obeysContext(ctx context.Context, b *bench) error {
 	})
 }
 
-// ended checks every verb with a context that has ended already.
+// ended checks every verb with an ended context.
 func (b *bench) ended(ctx context.Context, d drivers.Device) error {
 	for _, v := range verbs(d) {
 		before := b.countActs()
@@ -108,7 +108,7 @@ func (b *bench) ended(ctx context.Context, d drivers.Device) error {
 		case fault != nil:
 			return fmt.Errorf("with %w: %w", ctx.Err(), fault)
 		case !errors.Is(err, ctx.Err()):
-			return fmt.Errorf("with %w: %s gives another error: %w", ctx.Err(), v.name, err)
+			return fmt.Errorf("with %w: %s returns another error: %w", ctx.Err(), v.name, err)
 		case b.countActs() != before:
 			return fmt.Errorf("with %w: %s made the device act", ctx.Err(), v.name)
 		}

@@ -19,7 +19,7 @@ func areasAreNamed(ctx context.Context, b *bench) error {
 		}
 		slices.Sort(names)
 		if len(names) == 0 || names[0] == "" || len(slices.Compact(slices.Clone(names))) != len(names) {
-			return fmt.Errorf("areas %q: each needs a name of its own", names)
+			return fmt.Errorf("areas %q: each needs a different name", names)
 		}
 		return nil
 	})
@@ -35,8 +35,7 @@ func (b *bench) names(ctx context.Context, a drivers.Areas) ([]string, error) {
 	return names, err
 }
 
-// ifCleans is ifHas for a Cleaner; places are what it can be sent to, nil if
-// it does not tell.
+// ifCleans is ifHas for a Cleaner; places are its areas, or nil if it does not list them.
 func ifCleans(ctx context.Context, b *bench, check func(d drivers.Device, c drivers.Cleaner, places []string) error) error {
 	return ifHas(b, func(d drivers.Device, c drivers.Cleaner) error {
 		var places []string
@@ -69,16 +68,16 @@ func cleanerTells(ctx context.Context, b *bench) error {
 	})
 }
 
-// checkAll tells if the outcome of a finished task is not all of the places.
+// checkAll returns an error if the outcome of a finished task does not contain all places.
 func checkAll(o drivers.Outcome, places []string) error {
 	if len(o.Remaining) != 0 {
-		return fmt.Errorf("the verb Clean gives no error and leaves %q", o.Remaining)
+		return fmt.Errorf("the verb Clean returns no error and leaves %q", o.Remaining)
 	}
 	if places == nil {
 		return nil
 	}
 	if diff := cmp.Diff(slices.Sorted(slices.Values(places)), slices.Sorted(slices.Values(o.Done))); diff != "" {
-		return fmt.Errorf("what was asked and what was done differ (-asked +done):\n%s", diff)
+		return fmt.Errorf("the finished places differ from the requested ones (-requested +finished):\n%s", diff)
 	}
 	return nil
 }
@@ -109,7 +108,7 @@ func cleanerRefuses(ctx context.Context, b *bench) error {
 	})
 }
 
-// cleanerStops ends the context at the first news of progress.
+// cleanerStops ends the context at the first progress report.
 func cleanerStops(ctx context.Context, b *bench) error {
 	return ifCleans(ctx, b, func(d drivers.Device, c drivers.Cleaner, places []string) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -123,16 +122,16 @@ func cleanerStops(ctx context.Context, b *bench) error {
 		case fault != nil:
 			return fault
 		case !errors.Is(err, context.Canceled):
-			return fmt.Errorf("a cancelled Clean gives another error: %w", err)
+			return fmt.Errorf("a cancelled Clean returns another error: %w", err)
 		case len(done.Remaining) == 0:
-			return fmt.Errorf("a cancelled Clean leaves nothing, and did %q", done.Done)
+			return fmt.Errorf("a cancelled Clean leaves nothing, and has finished %q", done.Done)
 		}
 		return errors.Join(checkHalf(done, places), b.safeAfter("a cancelled Clean"))
 	})
 }
 
-// checkHalf tells if a place was lost between done and remaining, or is in
-// both. A place may be more than was asked: a spot within a room.
+// checkHalf returns an error if a place is in neither or both of done and remaining. The
+// outcome may contain other places, such as a spot in a room.
 func checkHalf(o drivers.Outcome, places []string) error {
 	for _, p := range places {
 		if slices.Contains(o.Done, p) == slices.Contains(o.Remaining, p) {

@@ -9,28 +9,28 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// isGuarded reports whether another process can switch a device off.
+// isGuarded reports whether another process can switch the device off.
 func isGuarded(d drivers.Device) bool {
 	g, ok := d.(drivers.Guarded)
 	return ok && g.Orders().Off != nil
 }
 
-// ordersAreObeyed has a device switched off behind its back, as the guard does
-// while its process is frozen and after that has died.
+// ordersAreObeyed switches a device off without its driver, as the watchdog does while the
+// driver's process is frozen and after it has died.
 func ordersAreObeyed(ctx context.Context, b *bench) error {
 	before := b.open()
 	if !isGuarded(before) {
-		return notApplicable("nobody else can switch the device off")
+		return notApplicable("no other process can switch the device off")
 	}
 	o := before.(drivers.Guarded).Orders()
 	return ifHas(b, func(d drivers.Device, g drivers.Guarded) error {
 		again := g.Orders()
 		if !bytes.Equal(o.Off, again.Off) || !bytes.Equal(o.Safe, again.Safe) {
-			return fmt.Errorf("the same device gives other orders when it is opened again: %s, %s, then %s, %s", o.Off, o.Safe, again.Off, again.Safe)
+			return fmt.Errorf("the device returns different orders after it opens again: %s, %s, then %s, %s", o.Off, o.Safe, again.Off, again.Safe)
 		}
 		off := func() error {
 			if b.level() {
-				return errors.New("it is on")
+				return errors.New("the device is on")
 			}
 			return nil
 		}
@@ -52,14 +52,14 @@ func ordersAreObeyed(ctx context.Context, b *bench) error {
 	})
 }
 
-// obeys switches a device on and has an order carried out, twice.
+// obeys turns the device on and executes an order twice.
 func (b *bench) obeys(ctx context.Context, d drivers.Device, order []byte, is func() error) error {
-	if _, opens := d.(drivers.Opener); opens { // it would return when it stands again
+	if _, opens := d.(drivers.Opener); opens { // its verbs would return only at the end of the movement
 		b.force(true)
 	} else if err := b.must("switching on", func() error { return goesOn(ctx, d) }); err != nil {
 		return err
 	}
-	changes := is() != nil // where it is safe when it is on, nothing
+	changes := is() != nil // nothing, if on is the safe state
 	for range 2 {
 		if err := b.obeyed(order, changes); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (b *bench) obeyed(order []byte, changes bool) error {
 	return b.must("Obey", func() error {
 		changed, err := b.obey(order)
 		if err == nil && changed != changes {
-			err = fmt.Errorf("device: the order %s says changed=%t, and it is %t", order, changed, changes)
+			err = fmt.Errorf("device: the order %s reports changed=%t instead of %t", order, changed, changes)
 		}
 		return err
 	})

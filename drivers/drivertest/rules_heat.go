@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// keepsTargets holds a Thermostat to its limits: what is outside of them is refused,
-// and sets nothing. A target switches nothing on or off.
+// keepsTargets checks that a Thermostat rejects a target outside of its range without a
+// change, and that a target does not switch the device on or off.
 func keepsTargets(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, s drivers.Thermostat) error {
 		if b.acts == nil || b.level == nil {
@@ -26,7 +26,7 @@ func keepsTargets(ctx context.Context, b *bench) error {
 				return err
 			}
 			if b.level() != was {
-				return fmt.Errorf("SetTarget(%v) has switched it", want)
+				return fmt.Errorf("SetTarget(%v) has changed on or off", want)
 			}
 		}
 		for _, celsius := range []float64{limits.Min - 1, limits.Max + 1, math.NaN(), math.Inf(1)} {
@@ -36,7 +36,7 @@ func keepsTargets(ctx context.Context, b *bench) error {
 			case fault != nil:
 				return fmt.Errorf("SetTarget(%v): %w", celsius, fault)
 			case !errors.Is(err, drivers.ErrNothingDone):
-				return fmt.Errorf("SetTarget(%v) does not say that nothing was done: %w", celsius, err)
+				return fmt.Errorf("SetTarget(%v) does not return ErrNothingDone: %w", celsius, err)
 			case b.countActs() != before:
 				return fmt.Errorf("SetTarget(%v) made the device act", celsius)
 			}
@@ -51,7 +51,7 @@ func (b *bench) keeps(ctx context.Context, d drivers.Device, s drivers.Thermosta
 		return err
 	}
 	if b.countActs() == before {
-		return fmt.Errorf("the simulator says that SetTarget(%v) did nothing", want)
+		return fmt.Errorf("SetTarget(%v) has not changed the simulator", want)
 	}
 	r, ok := d.(drivers.TargetReader)
 	if !ok {

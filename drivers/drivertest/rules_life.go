@@ -24,7 +24,8 @@ func haltIsSafe(ctx context.Context, b *bench) error {
 	return b.safeAfter("Halt")
 }
 
-// safeAfter asks the simulator, and says after what it was not safe.
+// safeAfter asks the simulator for its safe state; what names the preceding step in the
+// error.
 func (b *bench) safeAfter(what string) error {
 	if err := b.checkSafe(); err != nil {
 		return fmt.Errorf("after %s the device is not safe: %w", what, err)
@@ -48,8 +49,8 @@ func haltAtAnyTime(_ context.Context, b *bench) error {
 	return b.safeAfter("three Halts")
 }
 
-// haltBesideVerb repeats each verb until it gives an error, and halts the
-// device meanwhile: the verb must end, and the device must be safe then.
+// haltBesideVerb repeats each verb until it returns an error, and calls Halt in between:
+// the verb must end, and the device must be safe afterwards.
 func haltBesideVerb(ctx context.Context, b *bench) error {
 	for i := range verbs(b.open()) {
 		d, err := b.started()
@@ -65,9 +66,9 @@ func haltBesideVerb(ctx context.Context, b *bench) error {
 }
 
 func (b *bench) haltBeside(ctx context.Context, d drivers.Device, v verb) error {
-	ctx, cancel := context.WithTimeout(ctx, b.limit/2) // below the limit, so that the loop's end is seen
+	ctx, cancel := context.WithTimeout(ctx, b.limit/2) // below the limit, so that the end of the loop is visible
 	defer cancel()
-	under := make(chan struct{}, 1) // a first call has begun
+	under := make(chan struct{}, 1) // signals the first call
 	calls := begin(v.name, func() error {
 		for ctx.Err() == nil {
 			select {
@@ -78,17 +79,17 @@ func (b *bench) haltBeside(ctx context.Context, d drivers.Device, v verb) error 
 				return nil
 			}
 		}
-		return errors.New("still answers")
+		return errors.New("it still returns no error")
 	})
 	<-under
-	if err := b.must("Halt beside "+v.name, d.Halt); err != nil {
+	if err := b.must("Halt during "+v.name, d.Halt); err != nil {
 		return err
 	}
 	err, fault := b.await(v.name, calls)
 	if err != nil || fault != nil {
-		return fmt.Errorf("%s goes on after Halt: %w", v.name, errors.Join(err, fault))
+		return fmt.Errorf("%s continues after Halt: %w", v.name, errors.Join(err, fault))
 	}
-	return b.safeAfter("Halt beside " + v.name)
+	return b.safeAfter("Halt during " + v.name)
 }
 
 func startAfterHalt(ctx context.Context, b *bench) error {

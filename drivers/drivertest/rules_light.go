@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// dims holds a Dimmer to its levels: 0 is off, all else is on, and what cannot
-// be is refused.
+// dims checks the levels of a Dimmer: 0 is off, any other level is on, and it rejects an
+// invalid level.
 func dims(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, s drivers.Dimmer) error {
 		for _, percent := range []float64{100, 1, 0, 50, 50, 0} {
@@ -32,8 +32,7 @@ func dims(ctx context.Context, b *bench) error {
 	})
 }
 
-// levelIs reads the level back, where the device can; a percent is lost to
-// rounding in many.
+// levelIs reads the level back if the device can; many devices round by up to a percent.
 func (b *bench) levelIs(ctx context.Context, d drivers.Device, want float64) error {
 	r, ok := d.(drivers.LevelReader)
 	if !ok {
@@ -49,7 +48,7 @@ func (b *bench) levelIs(ctx context.Context, d drivers.Device, want float64) err
 	return nil
 }
 
-// tints holds a Tinter to its colours, where it can tell them.
+// tints checks the colors of a Tinter, and reads them back if the device can.
 func tints(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, s drivers.Tinter) error {
 		for _, want := range []drivers.Colour{{R: 255}, {B: 255}, {R: 255, G: 255, B: 255}} {
@@ -75,7 +74,7 @@ func tints(ctx context.Context, b *bench) error {
 	})
 }
 
-// warms holds a Warmer to its whites, and to their limits.
+// warms checks the color temperatures of a Warmer, and their limits.
 func warms(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, s drivers.Warmer) error {
 		warmest, coldest := s.Whites()
@@ -97,7 +96,7 @@ func warms(ctx context.Context, b *bench) error {
 			if err := b.must("Warmth", func() (err error) { got, err = r.Warmth(ctx); return err }); err != nil {
 				return err
 			}
-			if math.Abs(1e6/got-1e6/want) > 5 { // many count in mireds
+			if math.Abs(1e6/got-1e6/want) > 5 { // many devices use mireds
 				return fmt.Errorf("the verb Warmth = %v after Warm(%v)", got, want)
 			}
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// ifHas runs check on a started device that has the verb V.
+// ifHas runs check on a started device with the verb V.
 func ifHas[V any](b *bench, check func(drivers.Device, V) error) error {
 	v, ok := b.open().(V)
 	if !ok {
-		return notApplicable(fmt.Sprintf("the device is no %T", &v))
+		return notApplicable(fmt.Sprintf("the device is not a %T", &v))
 	}
 	return b.with(func(d drivers.Device) error { return check(d, d.(V)) })
 }
@@ -33,7 +33,7 @@ func mapIsNew(ctx context.Context, b *bench) error {
 	})
 }
 
-// picture takes a picture twice and checks both.
+// picture takes two images and checks both.
 func (b *bench) picture(ctx context.Context, name string, take func(context.Context) (drivers.Photo, error)) error {
 	for range 2 {
 		from := time.Now()
@@ -54,26 +54,26 @@ func (b *bench) checkPhoto(p drivers.Photo, from time.Time) error {
 	case len(p.Data) == 0:
 		return errors.New("no bytes")
 	case p.MIME != is:
-		return fmt.Errorf("MIME is %q, the bytes are %q", p.MIME, is)
+		return fmt.Errorf("the MIME type is %q, but the bytes are %q", p.MIME, is)
 	default:
 		return b.checkTime(p.CapturedAt, from)
 	}
 }
 
-// checkTime tells of a time that is not between from and now.
+// checkTime returns an error for a time that is not between from and now.
 func (b *bench) checkTime(at, from time.Time) error {
 	if at.Before(from) {
-		return fmt.Errorf("it is of %v, before the call at %v", at, from)
+		return fmt.Errorf("the time %v is before the call at %v", at, from)
 	}
 	if now := time.Now(); at.After(now) {
-		return fmt.Errorf("it is of %v, after the call's end at %v", at, now)
+		return fmt.Errorf("the time %v is after the end of the call at %v", at, now)
 	}
 	return nil
 }
 
 func readingsAreWhole(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, s drivers.Sensor) error {
-		if o, ok := d.(drivers.Opener); ok { // some know where they are only then
+		if o, ok := d.(drivers.Opener); ok { // some devices know their position only after that
 			if err := b.must("Shut", func() error { return o.Shut(ctx) }); err != nil {
 				return err
 			}
@@ -84,11 +84,11 @@ func readingsAreWhole(ctx context.Context, b *bench) error {
 			return err
 		}
 		if len(readings) == 0 {
-			return errors.New("the verb Read gives neither readings nor an error")
+			return errors.New("the verb Read returns neither readings nor an error")
 		}
 		for _, r := range readings {
 			if r.Quantity == "" || r.At.IsZero() || math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
-				return fmt.Errorf("a reading is not whole: %+v", r)
+				return fmt.Errorf("a reading is incomplete: %+v", r)
 			}
 		}
 		return nil
@@ -130,6 +130,6 @@ func checkFact(f drivers.Fact) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("fact %q holds a %T, which is not in the contract", f.Name, f.Value)
+		return fmt.Errorf("fact %q has the unsupported type %T", f.Name, f.Value)
 	}
 }

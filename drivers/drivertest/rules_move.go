@@ -9,28 +9,28 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// creep is a motion that is slow, for leases that are short.
+// creep is a slow motion for short leases.
 var creep = drivers.Motion{Forward: 0.05}
 
-// motionIsALease has a device move, and not told again: it stops by itself, and at
-// once when it is told to. What would move for longer than MaxLease is refused.
+// motionIsALease checks that a motion ends by itself without a renewal, and at once after
+// Still, and that the device rejects a lease above MaxLease.
 func motionIsALease(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, m drivers.Mover) error {
 		if _, fault := b.mustFail(d, "Move with too long a lease", func() error { return m.Move(ctx, creep, drivers.MaxLease+1) }); fault != nil {
 			return fault
 		}
 		if b.level() {
-			return errors.New("it moves, though the lease was refused")
+			return errors.New("the device moves after a rejected lease")
 		}
 		if err := b.moves(ctx, m, drivers.MaxLease); err != nil {
 			return err
 		}
-		for range 2 { // it may stand still already
+		for range 2 { // the second call finds it at rest
 			if err := b.must("Still", func() error { return m.Still(ctx) }); err != nil {
 				return err
 			}
 			if b.level() {
-				return errors.New("it moves after Still")
+				return errors.New("the device moves after Still")
 			}
 		}
 		const short = 20 * time.Millisecond
@@ -39,7 +39,7 @@ func motionIsALease(ctx context.Context, b *bench) error {
 		}
 		for end := time.Now().Add(b.limit); b.level(); <-time.After(short / 4) {
 			if time.Now().After(end) {
-				return fmt.Errorf("it moves on, and its lease of %v is over since %v", short, b.limit)
+				return fmt.Errorf("the device still moves %[2]v after the end of its lease of %[1]v", short, b.limit)
 			}
 		}
 		return nil
@@ -52,12 +52,12 @@ func (b *bench) moves(ctx context.Context, m drivers.Mover, lease time.Duration)
 		return err
 	}
 	if b.countActs() == before {
-		return errors.New("the simulator says that Move did nothing")
+		return errors.New("Move has not changed the simulator")
 	}
 	return nil
 }
 
-// goesOn switches a device on, or has it move.
+// goesOn turns a device on, or moves it.
 func goesOn(ctx context.Context, d drivers.Device) error {
 	switch v := d.(type) {
 	case drivers.Switch:
@@ -65,5 +65,5 @@ func goesOn(ctx context.Context, d drivers.Device) error {
 	case drivers.Mover:
 		return v.Move(ctx, creep, drivers.MaxLease)
 	}
-	return errors.New("there are orders to switch it off, and it is neither a Switch nor a Mover")
+	return errors.New("the device has orders for off, and is neither a Switch nor a Mover")
 }

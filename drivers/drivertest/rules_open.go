@@ -8,7 +8,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// opens holds an Opener to what it is told, twice each way, where it can tell.
+// opens moves an Opener twice in each direction, and reads its position back if the device
+// can.
 func opens(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, o drivers.Opener) error {
 		for _, open := range []bool{true, true, false, false} {
@@ -35,10 +36,10 @@ func opens(ctx context.Context, b *bench) error {
 	})
 }
 
-// opensPartly holds a Positioner to what it is told, and to what there is.
+// opensPartly moves a Positioner to valid and invalid positions.
 func opensPartly(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, p drivers.Positioner) error {
-		if err := b.must("Shut", func() error { return p.Shut(ctx) }); err != nil { // some know where they are from there on
+		if err := b.must("Shut", func() error { return p.Shut(ctx) }); err != nil { // some devices know their position only after that
 			return err
 		}
 		for _, want := range []float64{30, 30, 100, 65, 0} {
@@ -70,7 +71,7 @@ func opensPartly(ctx context.Context, b *bench) error {
 	})
 }
 
-// locks does so with a Locker.
+// locks locks and unlocks a Locker.
 func locks(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, l drivers.Locker) error {
 		for _, lock := range []bool{true, true, false, false, true} {

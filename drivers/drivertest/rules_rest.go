@@ -8,17 +8,16 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// saysWhetherItRests asks a cleaner that can tell whether it stands still, while
-// its simulator says that it moves, and after that.
+// saysWhetherItRests checks AtRest of a cleaner while its simulator moves, and after that.
 func saysWhetherItRests(ctx context.Context, b *bench) error {
 	return ifCleans(ctx, b, func(d drivers.Device, c drivers.Cleaner, places []string) error {
 		r, ok := d.(drivers.RestReader)
 		if !ok {
-			return notApplicable("it does not tell whether it stands still")
+			return notApplicable("the device has no AtRest")
 		}
 		under, cancel := context.WithCancel(ctx)
 		defer cancel()
-		seen := errors.New("the verb Clean tells of no progress while the device moves")
+		seen := errors.New("the verb Clean reports no progress while the device moves")
 		_, fault := b.mustFail(d, "a cancelled Clean", func() error {
 			_, err := c.Clean(under, places, func(drivers.Progress) {
 				if under.Err() == nil && b.checkSafe() != nil {
@@ -44,10 +43,10 @@ func saysWhetherItRests(ctx context.Context, b *bench) error {
 	})
 }
 
-// rests compares what a device says with what is so.
+// rests compares AtRest with the real state.
 func rests(ctx context.Context, r drivers.RestReader, so bool) error {
 	if is, err := r.AtRest(ctx); err != nil || is != so {
-		return fmt.Errorf("the verb AtRest = %t (%w), and the simulator says %t", is, err, so)
+		return fmt.Errorf("the verb AtRest = %t (%w), but the simulator is at %t", is, err, so)
 	}
 	return nil
 }

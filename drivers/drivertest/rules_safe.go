@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// saysWhetherSafe asks a halted device that can tell whether it is safe, as the
-// driver leaves it, and after a hand has switched it both ways.
+// saysWhetherSafe checks Safe of a halted device: after Halt, and after a manual change to
+// both levels.
 func saysWhetherSafe(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, r drivers.SafeReader) error {
 		if err := b.must("Halt", d.Halt); err != nil {
@@ -21,21 +21,21 @@ func saysWhetherSafe(ctx context.Context, b *bench) error {
 		for _, on := range []bool{true, false} {
 			b.force(on)
 			if err := b.saysSafe(ctx, r); err != nil {
-				return fmt.Errorf("after it was set to on=%t by hand: %w", on, err)
+				return fmt.Errorf("after a manual change to on=%t: %w", on, err)
 			}
 		}
 		return nil
 	})
 }
 
-// saysSafe compares what a device says with its simulator.
+// saysSafe compares Safe with the simulator.
 func (b *bench) saysSafe(ctx context.Context, r drivers.SafeReader) error {
 	var safe bool
 	if err := b.must("Safe", func() (err error) { safe, err = r.Safe(ctx); return err }); err != nil {
 		return err
 	}
 	if is := b.checkSafe(); safe != (is == nil) {
-		return fmt.Errorf("the verb Safe = %t, and the simulator says: %v", safe, is)
+		return fmt.Errorf("the verb Safe = %t, but the simulator reports: %v", safe, is)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// turns is an order of commands in which each level is set from both levels.
+// turns is a sequence of commands in which each level follows both levels.
 var turns = []bool{true, true, false, false, true, false}
 
 func switchTells(ctx context.Context, b *bench) error {
@@ -22,7 +22,7 @@ func switchTells(ctx context.Context, b *bench) error {
 				return fmt.Errorf("the simulator is on=%t after Switch(%t)", !on, on)
 			}
 			if b.countActs() == before {
-				return fmt.Errorf("Switch(%t) did nothing to the simulator", on)
+				return fmt.Errorf("Switch(%t) has not changed the simulator", on)
 			}
 		}
 		return nil
@@ -31,7 +31,7 @@ func switchTells(ctx context.Context, b *bench) error {
 
 func readsBack(ctx context.Context, b *bench) error {
 	if _, ok := b.open().(drivers.Switch); !ok {
-		return notApplicable("the device is no Switch")
+		return notApplicable("the device is not a Switch")
 	}
 	return ifHas(b, func(d drivers.Device, r drivers.SwitchReader) error {
 		s := d.(drivers.Switch)
@@ -44,7 +44,7 @@ func readsBack(ctx context.Context, b *bench) error {
 			}
 			b.force(!on)
 			if err := b.reads(ctx, r, !on); err != nil {
-				return fmt.Errorf("after it was set to on=%t by hand: %w", !on, err)
+				return fmt.Errorf("after a manual change to on=%t: %w", !on, err)
 			}
 		}
 		return nil
@@ -60,7 +60,7 @@ func (b *bench) reads(ctx context.Context, r drivers.SwitchReader, want bool) er
 		return fmt.Errorf("the verb On = %t, want %t", on, want)
 	}
 	if b.level() != on {
-		return errors.New("the simulator says otherwise")
+		return errors.New("the simulator has another state")
 	}
 	return nil
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// turnsToAngles holds a Turner to its limits: what is outside of them is refused, and moves
-// nothing. It does not move when it is started.
+// turnsToAngles checks that a Turner rejects an angle outside of its limits without a
+// movement, and does not move at Start.
 func turnsToAngles(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, t drivers.Turner) error {
 		if b.acts == nil {
 			return errors.New("the suite needs the option Acts to judge this device")
 		}
 		if n := b.countActs(); n != 0 {
-			return fmt.Errorf("it has acted %d times at its start", n)
+			return fmt.Errorf("the device has acted %d times at Start", n)
 		}
 		limits := t.Turns()
 		angles := []float64{limits.Min, limits.Max, math.Round((limits.Min + limits.Max) / 2)}
@@ -36,7 +36,7 @@ func turnsToAngles(ctx context.Context, b *bench) error {
 				return fmt.Errorf("TurnTo(%v): %w", degrees, fault)
 			}
 			if !errors.Is(err, drivers.ErrNothingDone) {
-				return fmt.Errorf("TurnTo(%v) does not say that nothing was done: %w", degrees, err)
+				return fmt.Errorf("TurnTo(%v) does not return ErrNothingDone: %w", degrees, err)
 			}
 			if b.countActs() != before {
 				return fmt.Errorf("TurnTo(%v) made the device act", degrees)
@@ -52,7 +52,7 @@ func (b *bench) turnsTo(ctx context.Context, d drivers.Device, t drivers.Turner,
 		return err
 	}
 	if b.countActs() == before {
-		return fmt.Errorf("the simulator says that TurnTo(%v) did nothing", want)
+		return fmt.Errorf("TurnTo(%v) has not changed the simulator", want)
 	}
 	r, ok := d.(drivers.AngleReader)
 	if !ok {

@@ -13,22 +13,23 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Cover is what opens and closes.
+// Cover contains the functions of a cover.
 type Cover struct {
 	Open, Shut func(context.Context) error
-	Opening    func(context.Context) (float64, error) // in percent
-	// To takes it part of the way, in percent; nil: it knows no way but to its ends.
+	Opening    func(context.Context) (float64, error) // position in percent
+	// To moves the cover to a position in percent. It is nil if the cover knows only its
+	// two ends.
 	To func(ctx context.Context, percent float64) error
-	// Stop has it stand, whoever has set it moving, and returns when it says that it
-	// does; nil: nothing can.
+	// Stop stops the cover, no matter which client moved it, and returns when the cover
+	// reports that it stands still. It is nil if the cover cannot stop.
 	Stop func(context.Context) error
-	// Moves reports whether it says that it is on its way, and Stands whether it is not:
-	// some say nothing of that.
+	// Moves reports whether the device says that it moves. Stands reports whether it stands
+	// still; some devices do not report movement, so Stands compares positions.
 	Moves, Stands func(context.Context) (bool, error)
 }
 
-// NewCover is one that goes to its ends by open and shut, and by to, unless that is
-// nil, to a place in percent.
+// NewCover returns a cover that moves to its ends by open and shut, and to a position in
+// percent by to. to may be nil.
 func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
 	c := &Cover{
 		Open: open.Do, Shut: shut.Do, Stop: open.Stand, Stands: open.stands,
@@ -50,30 +51,30 @@ func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
 	return c
 }
 
-// Place is where a cover is, as its device tells.
+// Place is the position that the device of a cover reports.
 type Place struct {
-	Percent float64 // open
-	Known   bool    // Percent is
-	End     bool    // a word says that it is closed, or not: Percent is 0, or 100 for wherever else
+	Percent float64 // 0 closed, 100 open
+	Known   bool    // whether Percent is valid
+	End     bool    // the device reports only a word for closed or open: Percent is 0, or 100 for any other position
 	Moves   bool
 }
 
-// Report is how a family tells of a cover in a word, where it does.
+// Report describes the words of a template for the state of a cover.
 type Report struct {
-	Moving []string `yaml:"moving"` // words while it moves
-	Open   []string `yaml:"open"`   // words for wholly open, where it tells no position
-	Closed []string `yaml:"closed"` // ... and closed
+	Moving []string `yaml:"moving"` // words for a moving cover
+	Open   []string `yaml:"open"`   // words for a fully open cover, if it reports no position
+	Closed []string `yaml:"closed"` // words for a closed cover
 }
 
-// Scale is how a family counts positions.
+// Scale describes the position scale of a template.
 type Scale struct {
-	Closed string `yaml:"closed"` // what closed is: 0, or 100 where it counts the other way; may hold {names}
+	Closed string `yaml:"closed"` // position for closed: 0, or 100 for a reversed scale; may contain {names}
 }
 
 func (s Scale) reversed(v Values) bool { return v.Text(s.Closed) == "100" }
 
-// Percent is a position of the family as how far it is open; ok is false for what
-// is none: a device that is not calibrated says -1, 101 or nothing.
+// Percent converts a position of the template to percent open. ok is false for an invalid
+// position: an uncalibrated device reports -1, 101 or nothing.
 func (s Scale) Percent(v Values, found any) (percent float64, ok bool) {
 	n, number := Number(found)
 	if !number || n < 0 || n > 100 {
@@ -85,7 +86,7 @@ func (s Scale) Percent(v Values, found any) (percent float64, ok bool) {
 	return n, true
 }
 
-// Word is {position} for how far it shall be open.
+// Word returns the {position} for a position in percent open.
 func (s Scale) Word(v Values, percent float64) string {
 	percent = math.Round(percent)
 	if s.reversed(v) {
@@ -94,7 +95,7 @@ func (s Scale) Word(v Values, percent float64) string {
 	return strconv.FormatFloat(percent, 'f', -1, 64)
 }
 
-// Add takes what a word says into a place.
+// Add adds the state in word to p.
 func (r Report) Add(p *Place, word string) {
 	p.Moves = slices.Contains(r.Moving, word)
 	if p.Known {
@@ -108,26 +109,26 @@ func (r Report) Add(p *Place, word string) {
 	}
 }
 
-// Travel is one way of a cover.
+// Travel describes one movement of a cover.
 type Travel struct {
-	Go   func(context.Context) error          // sets it moving
-	Look func(context.Context) (Place, error) // where it is now, told anew
-	Stop func(context.Context) error          // nil: nothing can stop it
-	To   float64                              // percent
-	// Limit is how long it may take; Every is the time between two looks.
+	Go   func(context.Context) error          // starts the movement
+	Look func(context.Context) (Place, error) // reads the present position from the device
+	Stop func(context.Context) error          // nil if the cover cannot stop
+	To   float64                              // target in percent
+	// Limit is the longest duration of the movement. Every is the poll interval. Timeout
+	// limits the time until a stopped cover stands still.
 	Limit, Every, Timeout time.Duration
 }
 
-// looks is how often in a row a cover has to tell the same place, without moving,
-// before it is taken to stand there. Some tell where they are to go as if they were
-// there, until they are asked again.
+// looks is how many successive readings must agree before the position counts as reached.
+// Some devices report the target as the position until the next request.
 const looks = 2
 
-// setsOut is how many looks a cover may take to begin to move.
+// setsOut is how many readings a cover may need until it begins to move.
 const setsOut = 5
 
-// Do moves a cover, and returns when it stands where it was told to. One that may
-// be on its way when that ends early is stopped.
+// Do moves the cover and returns when it has reached its target. If the movement fails
+// early and the cover may still move, Do stops it.
 func (t Travel) Do(ctx context.Context) error {
 	p, err := t.Look(ctx)
 	if err == nil && !p.Known && !p.Moves && t.To > 0 && t.To < 100 {
@@ -147,22 +148,23 @@ func (t Travel) Do(ctx context.Context) error {
 	return Cut(err, heard, t.brake(ctx))
 }
 
-// Cut is the error of a way that has ended early with err. heard is whether the cover has
-// said that it was told to go, and stop why it could not be stopped after that.
+// Cut returns the error of a movement that failed with err. heard reports whether the cover
+// has acknowledged the command; stop is the error of the stop command after that, or nil.
 func Cut(err error, heard bool, stop error) error {
 	switch {
 	case stop != nil:
-		return fmt.Errorf("%w; %w: it could not be stopped: %v", err, drivers.ErrMayAct, stop) // not wrapped: it moves
-	case !heard: // it may hear after it was told to stop
+		return fmt.Errorf("%w; %w: it does not stop: %v", err, drivers.ErrMayAct, stop) // stop without %w, because the cover moves: the error must not be ErrNothingDone
+	case !heard: // the cover may receive the command after the stop
 		return fmt.Errorf("%w; %w", err, drivers.ErrMayAct)
 	}
 	return err
 }
 
-// errStands is one that stands elsewhere.
-var errStands = errors.New("it stands")
+// errStands reports that the cover stands still outside of its target.
+var errStands = errors.New("the cover stands still")
 
-// arrive returns when it stands, which it did at from before.
+// arrive waits until the cover has reached its target. from is its position before the
+// command.
 func (t Travel) arrive(ctx context.Context, from Place) error {
 	within, cancel := context.WithTimeout(ctx, t.Limit)
 	defer cancel()
@@ -183,14 +185,14 @@ func (t Travel) arrive(ctx context.Context, from Place) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case within.Err() != nil:
-			return fmt.Errorf("it is not there after %v", t.Limit)
+			return fmt.Errorf("the cover has not reached its target after %v", t.Limit)
 		case err != nil:
-			return fmt.Errorf("it was told, and does not say where it is: %v", err) // not wrapped: it may move
+			return fmt.Errorf("the cover has the command, and does not report its position: %v", err) // no %w, because the cover may move
 		case p.Moves:
 			there, still = 0, 0
 		case p.Known && math.Abs(p.Percent-t.To) <= drivers.OpeningWithin:
 			if still = 0; p != last {
-				there = 0 // it may move yet
+				there = 0 // the cover may still move
 			}
 			there++
 		case p == last:
@@ -203,27 +205,27 @@ func (t Travel) arrive(ctx context.Context, from Place) error {
 		}
 		if still >= setsOut && !p.Known {
 			_, err := Opening(p)
-			return fmt.Errorf("%w, and nobody knows where: %v", errStands, err)
+			return fmt.Errorf("%w at an unknown position: %v", errStands, err)
 		}
 		if still >= setsOut && p == from {
-			return fmt.Errorf("%w at %.0f %%; %w; is something in its way, or is it locked", errStands, p.Percent, drivers.ErrUnmoved)
+			return fmt.Errorf("%w at %.0f %%; %w; check for an obstacle or a lock", errStands, p.Percent, drivers.ErrUnmoved)
 		}
 		if still >= setsOut {
-			return fmt.Errorf("%w at %.0f %%; is something in its way, or is it locked", errStands, p.Percent)
+			return fmt.Errorf("%w at %.0f %%; check for an obstacle or a lock", errStands, p.Percent)
 		}
 	}
 }
 
-// brake stops a cover, whether or not ctx has ended, and returns when it stands.
+// brake stops the cover, even if ctx has ended, and returns when the cover stands still.
 func (t Travel) brake(ctx context.Context) error {
 	if t.Stop == nil {
-		return errors.New("nothing can stop it on its way")
+		return errors.New("the cover has no stop command")
 	}
 	return t.Stand(context.WithoutCancel(ctx))
 }
 
-// Stand stops a cover, and returns when it says that it stands. It is told again while
-// it moves.
+// Stand stops the cover and returns when the cover reports that it stands still. It repeats
+// the command while the cover moves.
 func (t Travel) Stand(ctx context.Context) error {
 	if err := t.Stop(ctx); err != nil {
 		return err
@@ -233,7 +235,7 @@ func (t Travel) Stand(ctx context.Context) error {
 	tick := time.NewTicker(t.Every)
 	defer tick.Stop()
 	var last Place
-	var unseen error // why it was not seen at the last look
+	var unseen error // error of the last reading
 	for n := 0; ; n++ {
 		p, err := t.Look(within)
 		if within.Err() == nil {
@@ -259,13 +261,14 @@ func (t Travel) Stand(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case unseen != nil:
-			return fmt.Errorf("it was told to stop, and does not say where it is: %v", unseen) // not wrapped: it may move
+			return fmt.Errorf("the cover has the stop command, and does not report its position: %v", unseen) // no %w, because the cover may move
 		}
-		return fmt.Errorf("it was told to stop, and still moves after %v; go there", t.Timeout)
+		return fmt.Errorf("the cover has the stop command, and still moves after %v; inspect it", t.Timeout)
 	}
 }
 
-// stands looks twice whether it is at the same place, and does not move.
+// stands reads the position twice and reports whether it is the same and the cover does not
+// move.
 func (t Travel) stands(ctx context.Context) (bool, error) {
 	was, err := t.Look(ctx)
 	if err != nil || was.Moves {
@@ -278,19 +281,20 @@ func (t Travel) stands(ctx context.Context) (bool, error) {
 	return err == nil && is == was, err
 }
 
-// Opening is how far open it is; what moves has none.
+// Opening returns the position in percent. It returns an error while the cover moves, or if
+// the position is unknown.
 func Opening(p Place) (float64, error) {
 	switch {
 	case p.Moves:
-		return 0, errors.New("it moves")
+		return 0, errors.New("the cover is moving")
 	case !p.Known:
-		return 0, errors.New("it does not tell its position; calibrate it, or open or close it all the way")
+		return 0, errors.New("the device does not report its position; calibrate it, or open or close it completely")
 	}
 	return p.Percent, nil
 }
 
-// Openings are a contact that is made when it is closed, and how far it is open, where
-// it tells that.
+// Openings returns the contact of the closed position, and the position in percent if the
+// device reports it.
 func Openings(p Place, at time.Time) ([]drivers.Reading, error) {
 	percent, err := Opening(p)
 	if err != nil {

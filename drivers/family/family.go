@@ -1,8 +1,8 @@
-// Package family has what drivers by template have in common: templates are data
-// files, one for each family of devices, with {names} that a configuration
-// fills; and a device has the verbs that its family's template describes.
+// Package family implements the common part of the template drivers. A template is a data
+// file for one family of devices, with {names} that a configuration fills. A device has the
+// verbs that its template describes.
 //
-// It knows neither HTTP nor MQTT, and no device.
+// The package knows neither HTTP nor MQTT, and no device.
 package family
 
 import (
@@ -18,16 +18,17 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Levels are what a device that switches is set to by itself.
+// Levels contains the levels that a switch takes at Start and at Halt.
 type Levels struct {
-	Initial string `yaml:"initial"` // on, off or keep, when it starts
-	Safe    string `yaml:"safe"`    // on, off or keep, when it ends
+	Initial string `yaml:"initial"` // level at Start: on, off or keep
+	Safe    string `yaml:"safe"`    // level at Halt: on, off or keep
 }
 
-// DefaultLevels leave a device as it is at the start, and off at the end.
+// DefaultLevels returns levels that keep the state at Start and turn the device off at
+// Halt.
 func DefaultLevels() Levels { return Levels{Initial: "keep", Safe: "off"} }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the levels.
 func (l Levels) Validate() error {
 	var errs []error
 	for _, level := range [][2]string{{"initial", l.Initial}, {"safe", l.Safe}} {
@@ -38,88 +39,91 @@ func (l Levels) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Settings are what a configuration says of every device by template.
+// Settings contains the configuration keys of every template driver.
 type Settings struct {
-	Family   string            `yaml:"family"`   // the template
-	Families string            `yaml:"families"` // folder with more templates; "" for none
-	With     map[string]string `yaml:"with"`     // for the {names} in the template
+	Family   string            `yaml:"family"`   // name of the template
+	Families string            `yaml:"families"` // folder with additional templates; "" for none
+	With     map[string]string `yaml:"with"`     // values for the {names} in the template
 	Levels
 }
 
-// DefaultSettings have the default levels, and no family.
+// DefaultSettings returns the default levels without a template.
 func DefaultSettings() Settings { return Settings{Levels: DefaultLevels()} }
 
-// Verbs are what a device can do, and how. What is nil, it cannot; Switch comes
-// with On.
+// Verbs contains the functions of a device. A nil function means that the device cannot do
+// it. Switch requires On.
 type Verbs struct {
-	Open  func(context.Context) error // before anything else, and again after Close
+	Open  func(context.Context) error // called before any other function, and again after Close
 	Close func()
 
 	Switch    func(ctx context.Context, on bool) error
-	SwitchFor func(ctx context.Context, limit time.Duration) error // on, with the device's own timer
-	TimerLeft func()                                               // an earlier run has set that; there with SwitchFor
-	TimerFor  func(limit time.Duration) time.Duration              // as drivers.TimerLength has it; there with SwitchFor
+	SwitchFor func(ctx context.Context, limit time.Duration) error // turns the device on with its own timer
+	TimerLeft func()                                               // reports that an earlier process has set the timer; requires SwitchFor
+	TimerFor  func(limit time.Duration) time.Duration              // see drivers.TimerLength; requires SwitchFor
 	On        func(context.Context) (bool, error)
 	Read      func(context.Context) ([]drivers.Reading, error)
 
-	// Changes is drivers.Notifier's; nil: nothing is noticed.
+	// Changes implements drivers.Notifier. It is nil if the device does not notice changes.
 	Changes func() <-chan struct{}
 
-	// Last does f so that it holds, whatever the device was told before and does late;
-	// nil: it does things in the order in which it is told.
+	// Last runs f so that its effect remains, even if the device executes an earlier
+	// command late. It is nil if the device executes commands in order.
 	Last func(ctx context.Context, f func(context.Context) error) error
 
-	// Area is where the device is, "" where it does not know; nil: it never does.
+	// Area returns the area of the device, or "" if unknown. It is nil if the device never
+	// knows its area.
 	Area func() string
 
-	// Holds is what no other device can have: how it is told to do something. nil: nothing.
+	// Holds returns the resources that no other device may use. It is nil if there are
+	// none.
 	Holds func() []drivers.Hold
 
-	// Cover and Lock are for what neither switches nor shines; each comes with Read.
+	// Cover and Lock exclude Switch and Light. Each requires Read.
 	Cover *Cover
 	Lock  *Lock
 
-	// Press is nil for what is not set off; it comes alone.
+	// Press is nil for a device without an action. It excludes all other verbs.
 	Press *Press
 
-	// Heat is nil for what keeps no temperature; it comes with Switch and Read.
+	// Heat is nil for a device without a target temperature. It requires Switch and Read.
 	Heat *Heat
 
-	// Light is nil for what can only be on and off; it comes with Switch.
+	// Light is nil for a device without a brightness. It requires Switch.
 	Light *Light
 }
 
-// Heat is what keeps a temperature, in °C.
+// Heat contains the functions of a thermostat, in °C.
 type Heat struct {
-	Set     func(ctx context.Context, celsius float64) error // within Targets
+	Set     func(ctx context.Context, celsius float64) error // celsius is within Targets
 	Target  func(context.Context) (float64, error)
 	Targets drivers.Targets
 }
 
-// Lock is what locks and unlocks.
+// Lock contains the functions of a lock.
 type Lock struct {
 	Lock, Unlock func(context.Context) error
 	Locked       func(context.Context) (bool, error)
 }
 
-// Light is what a lamp can do beyond on and off. Dim comes with Level, and Tint
-// with Colour.
+// Light contains the functions of a lamp beyond on and off. Dim requires Level, and Tint
+// requires Colour.
 type Light struct {
-	Dim    func(ctx context.Context, percent float64) error // above 0
+	Dim    func(ctx context.Context, percent float64) error // percent is above 0
 	Level  func(context.Context) (float64, error)
-	Tint   func(ctx context.Context, c drivers.Colour) error // nil: it has no colours
+	Tint   func(ctx context.Context, c drivers.Colour) error // nil if the lamp has no colors
 	Colour func(context.Context) (drivers.Colour, error)
-	White  *White // nil: it has no whites
+	White  *White // nil if the lamp has a fixed color temperature
 }
 
-// White is what a lamp can do whose white may be warm or cold.
+// White contains the functions of a lamp with a variable color temperature.
 type White struct {
-	Warm             func(ctx context.Context, kelvin float64) error // within Warmest and Coldest
+	Warm             func(ctx context.Context, kelvin float64) error // kelvin is between Warmest and Coldest
 	Warmth           func(context.Context) (float64, error)
-	Warmest, Coldest float64 // kelvin
+	Warmest, Coldest float64 // limits in kelvin
 }
 
-// Only is what of a light one lamp has: nil for one that does not dim.
+// Only returns the functions that one lamp of the template has, or nil for a lamp without a
+// brightness.
 func (l Light) Only(dims, colours bool) *Light {
 	if !dims {
 		return nil
@@ -130,7 +134,7 @@ func (l Light) Only(dims, colours bool) *Light {
 	return &l
 }
 
-// Device is what every device by template is.
+// Device implements every device of a template.
 type Device struct {
 	drivers.Life
 	class    string
@@ -138,15 +142,15 @@ type Device struct {
 	verbs    Verbs
 	link     gobot.Connection
 	haltTime time.Duration
-	turn     sync.Mutex // held by Start and Halt
-	live     bool       // since Start; guarded by turn
-	users    chan int   // holds for how many the device is open
+	turn     sync.Mutex // serializes Start and Halt
+	live     bool       // set since Start; guarded by turn
+	users    chan int   // semaphore that contains the number of users of the open device
 	errand   drivers.Errand
-	loose    atomic.Bool // a cover that may be on its way, and could not be stopped
+	loose    atomic.Bool // a cover that may move, because a stop failed
 }
 
-// New makes a device with the verbs that there are; haltTime is for taking it to
-// its initial or safe state.
+// New returns a device with these verbs. haltTime limits the commands for the initial and
+// the safe state.
 func New(name, class string, l Levels, haltTime time.Duration, link gobot.Connection, v Verbs) drivers.Device {
 	d := &Device{
 		Life: drivers.NewLife(name), class: class, levels: l, verbs: v, link: link, haltTime: haltTime,
@@ -156,7 +160,7 @@ func New(name, class string, l Levels, haltTime time.Duration, link gobot.Connec
 	return shape(d)
 }
 
-// Changes implements drivers.Notifier, where there is such a verb.
+// Changes implements drivers.Notifier.
 func (d *Device) Changes() <-chan struct{} {
 	if d.verbs.Changes == nil {
 		return nil
@@ -164,10 +168,10 @@ func (d *Device) Changes() <-chan struct{} {
 	return d.verbs.Changes()
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (d *Device) Connection() gobot.Connection { return d.link }
 
-// Holds is what no other device can have.
+// Holds returns the resources that no other device may use.
 func (d *Device) Holds() []drivers.Hold {
 	if d.verbs.Holds == nil {
 		return nil
@@ -175,10 +179,10 @@ func (d *Device) Holds() []drivers.Hold {
 	return d.verbs.Holds()
 }
 
-// Class is what the device is to a person.
+// Class returns the class of the device.
 func (d *Device) Class() string { return d.class }
 
-// Area is where the device says that it is, "" where it does not.
+// Area returns the area that the device reports, or "" if unknown.
 func (d *Device) Area() string {
 	if d.verbs.Area == nil {
 		return ""
@@ -186,7 +190,7 @@ func (d *Device) Area() string {
 	return d.verbs.Area()
 }
 
-// Start opens it and sets its initial level.
+// Start opens the device and sets its initial level.
 func (d *Device) Start() error {
 	d.turn.Lock()
 	defer d.turn.Unlock()
@@ -208,7 +212,7 @@ func (d *Device) Start() error {
 	return nil
 }
 
-// Halt sets the safe level and closes it.
+// Halt sets the safe level and closes the device.
 func (d *Device) Halt() error {
 	d.Closed()
 	d.turn.Lock()
@@ -220,7 +224,7 @@ func (d *Device) Halt() error {
 		return d.Named(d.haltCover(ctx))
 	}
 	switch {
-	case d.verbs.Switch == nil: // it has no safe level, and may do yet what it was told
+	case d.verbs.Switch == nil: // the device has no safe level, and may still execute an earlier command
 		return d.Named(d.last(ctx, func(context.Context) error { return nil }))
 	case d.levels.Safe == "keep":
 		return nil
@@ -232,17 +236,17 @@ func (d *Device) Halt() error {
 	return d.Named(d.last(ctx, func(ctx context.Context) error { return d.verbs.Switch(ctx, d.levels.Safe == "on") }))
 }
 
-// haltCover has what is on its way stand. What stands stays as it is; of what does not
-// answer that is not known, whoever may have set it moving.
+// haltCover stops a moving cover, and leaves a standing cover as it is. If the device does
+// not answer, haltCover returns an error, because another client may have moved the cover.
 func (d *Device) haltCover(ctx context.Context) error {
 	if err := d.connect(ctx); err != nil {
-		return fmt.Errorf("it may move, and could not be told to stop: %v", err) // not wrapped: it may have been told to go
+		return fmt.Errorf("the cover may move, and did not receive the stop command: %v", err) // no %w, because the cover may have received a command to move
 	}
 	defer d.disconnect()
 	if !d.loose.Load() {
 		moves, err := d.verbs.Cover.Moves(ctx)
 		if err != nil {
-			return fmt.Errorf("it does not say whether it moves: %v", err)
+			return fmt.Errorf("the device does not report whether it moves: %v", err)
 		}
 		if !moves {
 			return nil
@@ -250,13 +254,13 @@ func (d *Device) haltCover(ctx context.Context) error {
 	}
 	if err := d.last(ctx, d.verbs.Cover.Stop); err != nil {
 		d.loose.Store(true)
-		return fmt.Errorf("it may move, and could not be stopped: %v", err)
+		return fmt.Errorf("the cover may move, and the stop command failed: %v", err)
 	}
 	d.loose.Store(false)
 	return nil
 }
 
-// last has f be the last that the device does.
+// last runs f as the last command of the device.
 func (d *Device) last(ctx context.Context, f func(context.Context) error) error {
 	if d.verbs.Last == nil {
 		return f(ctx)
@@ -264,7 +268,7 @@ func (d *Device) last(ctx context.Context, f func(context.Context) error) error 
 	return d.verbs.Last(ctx, f)
 }
 
-// end gives back what Start took. turn is held.
+// end releases the resources of Start. The caller holds turn.
 func (d *Device) end() {
 	if d.live {
 		d.live = false
@@ -272,7 +276,7 @@ func (d *Device) end() {
 	}
 }
 
-// connect opens the device for one more.
+// connect opens the device for one more user.
 func (d *Device) connect(ctx context.Context) error {
 	n := <-d.users
 	if n == 0 && d.verbs.Open != nil {
@@ -293,7 +297,7 @@ func (d *Device) disconnect() {
 	d.users <- n
 }
 
-// does is drivers.During for what only acts.
+// does calls drivers.During for a verb without a result.
 func does(ctx context.Context, d *Device, f func(context.Context) error) error {
 	_, err := drivers.During(ctx, &d.Life, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err

@@ -10,8 +10,7 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// No value of a configuration ends a path or a field of a query, or leads out of
-// its folder.
+// No value of a configuration ends a path or a query field, or leaves its folder.
 func FuzzURL(f *testing.F) {
 	for _, v := range []string{"0", "a/b c", "../..", "?x=1&y", "#", "%2e%2e", "{a}", "é"} {
 		f.Add(v)
@@ -34,8 +33,7 @@ func FuzzURL(f *testing.F) {
 	})
 }
 
-// What is filled into JSON stays one text, or one number where it is one by
-// nature.
+// A value in JSON stays one string, or one number if the placeholder is a number.
 func FuzzJSON(f *testing.F) {
 	for _, v := range []string{"1", "1e9", `","b":"`, "nan", ""} {
 		f.Add(v)
@@ -72,7 +70,7 @@ func FuzzPick(f *testing.F) {
 		if n, number := family.Number(found); number && n != n {
 			t.Errorf("%v is a number", found)
 		}
-		_, _ = family.Level{Value: path}.Read(nil, data) // it does not panic
+		_, _ = family.Level{Value: path}.Read(nil, data) // must not panic
 	})
 }
 
@@ -85,9 +83,9 @@ func TestLevel(t *testing.T) {
 		{family.Level{}, "", "which is neither on nor off"},
 		{family.Level{Value: "a.0"}, `{"a":[true]}`, "on"},
 		{family.Level{Value: "a", On: []string{"1"}, Off: []string{"0"}}, `{"a":0}`, "off"},
-		{family.Level{Value: "a", On: []string{"1"}, Off: []string{"0"}}, `{"a":true}`, `it says "true", which is neither`},
-		{family.Level{Value: "a"}, `{"b":true}`, "its answer has no a"},
-		{family.Level{Value: "a"}, `{"a":{"b":true}}`, "its answer has no a"},
+		{family.Level{Value: "a", On: []string{"1"}, Off: []string{"0"}}, `{"a":true}`, `the device reports "true", which is neither`},
+		{family.Level{Value: "a"}, `{"b":true}`, "the answer of the device has no a"},
+		{family.Level{Value: "a"}, `{"a":{"b":true}}`, "the answer of the device has no a"},
 	} {
 		on, err := c.level.Read(nil, []byte(c.in))
 		got := map[bool]string{true: "on", false: "off"}[on]
@@ -111,7 +109,7 @@ func TestTimer(t *testing.T) {
 	}
 }
 
-// A timer that counts short times otherwise is set to these, too.
+// A timer with a finer unit for short times gets the short time.
 func TestFineTimer(t *testing.T) {
 	pulse := family.Timer{Unit: time.Second, Min: 12 * time.Second, Max: time.Hour, Plus: 100}
 	pulse.Fine.Unit, pulse.Fine.Max = 100*time.Millisecond, 11*time.Second

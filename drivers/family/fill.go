@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Values are what stands for the {names} in a template.
+// Values maps the {names} of a template to their values.
 type Values map[string]string
 
-// With is v and more.
+// With returns a copy of v with the entries of more.
 func (v Values) With(more Values) Values {
 	all := maps.Clone(v)
 	if all == nil {
@@ -25,10 +25,10 @@ func (v Values) With(more Values) Values {
 	return all
 }
 
-// gap is a {name} in a template.
+// gap matches a {name} in a template.
 var gap = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// Gaps lists the names in a template's text.
+// Gaps lists the names in a text of a template.
 func Gaps(s string) []string {
 	var names []string
 	for _, g := range gap.FindAllString(s, -1) {
@@ -37,7 +37,7 @@ func Gaps(s string) []string {
 	return names
 }
 
-// GapsIn lists the names in a body of JSON.
+// GapsIn lists the names in a JSON body.
 func GapsIn(body any) []string {
 	switch body := body.(type) {
 	case string:
@@ -59,27 +59,27 @@ func GapsIn(body any) []string {
 	return nil
 }
 
-// Needed tells that what goes to a device has none of the names that it is there
-// for: a timer that is not told its time would never end.
+// Needed returns an error if a message to the device contains none of the names that it
+// exists for. A timer command without a time, for example, would never end.
 func Needed(where string, filled, names []string) error {
 	if len(names) == 0 || slices.ContainsFunc(filled, func(g string) bool { return slices.Contains(names, g) }) {
 		return nil
 	}
-	return fmt.Errorf("%s: the device is not told what is wanted of it; write {%s} where it belongs", where, strings.Join(names, "}, {"))
+	return fmt.Errorf("%s: the message does not contain the value for the device; write {%s} in its place", where, strings.Join(names, "}, {"))
 }
 
-// Text fills the gaps of s as they are.
+// Text replaces the placeholders of s without escapes.
 func (v Values) Text(s string) string { return v.fill(s, func(one string) string { return one }) }
 
-// URL fills the gaps of a path with its query. A value may name folders in a
-// path, and cannot end the path or a field of the query.
+// URL replaces the placeholders of a path with its query. A value may contain folders of a
+// path. It cannot end the path or a query field.
 func (v Values) URL(s string) string {
 	path, query, asks := strings.Cut(s, "?")
 	path = v.fill(path, func(one string) string {
 		parts := strings.Split(one, "/")
 		for i, p := range parts {
 			parts[i] = url.PathEscape(p)
-			if p == "." || p == ".." { // RFC 3986 §5.2.4 would take it for a way up
+			if p == "." || p == ".." { // a client would take it for the parent folder (RFC 3986 §5.2.4)
 				parts[i] = strings.ReplaceAll(p, ".", "%2E")
 			}
 		}
@@ -91,8 +91,8 @@ func (v Values) URL(s string) string {
 	return path + "?" + v.fill(query, func(one string) string { return strings.ReplaceAll(url.QueryEscape(one), "+", "%20") })
 }
 
-// JSON fills the gaps in a body. A text that is nothing but a gap becomes a
-// number where the value is one.
+// JSON replaces the placeholders in a body. A string that consists of one numeric
+// placeholder becomes a number.
 func (v Values) JSON(body any) any {
 	switch body := body.(type) {
 	case string:
@@ -118,8 +118,8 @@ func (v Values) JSON(body any) any {
 	return body
 }
 
-// numbers are the gaps whose values are numbers by nature. A file may be called
-// 42.gcode or 42, and is a text.
+// numbers lists the placeholders whose values are numbers. Other values stay strings, such
+// as the file name 42.
 var numbers = []string{"{for}", "{level}", "{red}", "{green}", "{blue}", "{channel}", "{position}", "{kelvin}", "{mireds}"}
 
 func numeric(g string) bool { return slices.Contains(numbers, g) }
@@ -133,45 +133,44 @@ func (v Values) fill(s string, escape func(string) string) string {
 	})
 }
 
-// Param is something that a configuration may say under with:, for a {name} in
-// the template.
+// Param describes a value under with: for a {name} of the template.
 type Param struct {
 	About   string  `yaml:"about"`
-	Default *string `yaml:"default"` // none: it has to be said; "{name}": what name is
-	// Same are values that mean what another does: {"1": ""}.
+	Default *string `yaml:"default"` // nil: the configuration must set it; "{name}": the value of name
+	// Same maps values to an equivalent value: {"1": ""}.
 	Same  map[string]string `yaml:"same"`
-	Match string            `yaml:"match"` // a regular expression for the whole value; "": letters, digits and . _ : -
+	Match string            `yaml:"match"` // regular expression for the whole value; "": letters, digits and . _ : -
 }
 
-// plainValue is what a value may be unless its Param says otherwise: what is no
-// part of the grammar of addresses, topics and JSON.
+// plainValue matches the values that a Param allows by default. They contain no syntax of
+// addresses, topics or JSON.
 const plainValue = `[A-Za-z0-9._:-]*`
 
-// Validate tells what cannot be.
+// Validate returns the first error in the description.
 func (p Param) Validate() error {
 	if _, err := regexp.Compile(p.Match); err != nil {
 		return fmt.Errorf("match: %w", err)
 	}
 	if d := p.Default; d != nil && !gap.MatchString(*d) && !p.fits(*d) {
-		return fmt.Errorf("default: %q is not what match lets through: %s", *d, p.pattern())
+		return fmt.Errorf("default: %q does not match %s", *d, p.pattern())
 	}
 	return nil
 }
 
 func (p Param) pattern() string { return cmp.Or(p.Match, plainValue) }
 
-// fits reports whether it may be a value. A pattern that cannot be read is told by
-// Validate.
+// fits reports whether value is allowed. It allows every value if the pattern is invalid,
+// because Validate reports that.
 func (p Param) fits(value string) bool {
 	re, err := regexp.Compile(`^(?:` + p.pattern() + `)$`)
 	return err != nil || re.MatchString(value)
 }
 
-// wants says what a value may be, for a person.
-func (p Param) wants() string { return cmp.Or(p.About, "write what fits "+p.pattern()) }
+// wants describes the allowed values for people.
+func (p Param) wants() string { return cmp.Or(p.About, "write a value that matches "+p.pattern()) }
 
-// Same are values with one of all that mean the same, by which two devices can be told
-// apart.
+// Same replaces values by their equivalents, so that a caller can compare the values of two
+// devices.
 func (v Values) Same(params map[string]Param) Values {
 	one := v.With(nil)
 	for name, p := range params {
@@ -182,14 +181,14 @@ func (v Values) Same(params map[string]Param) Values {
 	return one
 }
 
-// Resolve makes the values of a device from what its configuration says. Each
-// mistake begins with its key.
+// Resolve returns the values of a device for the entries of its configuration. Each error
+// begins with its key.
 func Resolve(params map[string]Param, said map[string]string) (Values, []error) {
 	v := Values{}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(said)) {
 		if _, known := params[name]; !known {
-			errs = append(errs, fmt.Errorf("with: there is no %q in this family; known: %s", name, strings.Join(slices.Sorted(maps.Keys(params)), ", ")))
+			errs = append(errs, fmt.Errorf("with: this family has no %q; known: %s", name, strings.Join(slices.Sorted(maps.Keys(params)), ", ")))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -200,12 +199,12 @@ func Resolve(params map[string]Param, said map[string]string) (Values, []error) 
 			errs = append(errs, fmt.Errorf("with: %s is missing: %s", name, p.wants()))
 			continue
 		case !ok && gap.MatchString(*p.Default):
-			continue // when the others are known
+			continue // set below, when the other values are known
 		case !ok:
 			value = *p.Default
 		}
 		if !p.fits(value) {
-			errs = append(errs, fmt.Errorf("with: %s: %q cannot be; %s", name, value, p.wants()))
+			errs = append(errs, fmt.Errorf("with: %s: %q is invalid; %s", name, value, p.wants()))
 		}
 		v[name] = value
 	}

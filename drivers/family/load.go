@@ -19,18 +19,18 @@ import (
 
 const maxFile = 64 << 10 // bytes of a template
 
-// Own are the templates that come with a driver, in its folder families.
+// Own returns the templates that are part of a driver, in its folder families.
 func Own(files embed.FS) fs.FS {
 	own, err := fs.Sub(files, "families")
 	if err != nil {
-		panic(err) // the folder is part of the program
+		panic(err) // cannot fail, because the folder is embedded
 	}
 	return own
 }
 
-// Load reads the template of a family over what is in out: NAME.yaml of the
-// folder dir, where it is there, else that of the program. Mistakes in a file
-// are told with its lines; others begin with the key family or families.
+// Load decodes the template of a family into out, over its present values. It reads
+// NAME.yaml from the folder dir, or else from own. Errors in a file contain its lines.
+// Other errors begin with the key family or families.
 func Load(own fs.FS, dir, name string, out any) error {
 	where, data, err := text(own, dir, name)
 	if err != nil {
@@ -45,24 +45,24 @@ func text(own fs.FS, dir, name string) (where string, data []byte, err error) {
 	case name == "":
 		return "", nil, fmt.Errorf("family: is missing; known: %s", known(own, dir))
 	case !ascii.Name(name, 64, "-") || strings.ToLower(name) != name:
-		return "", nil, fmt.Errorf("family: %q cannot be one; known: %s", name, known(own, dir))
+		return "", nil, fmt.Errorf("family: %q is not a valid name; known: %s", name, known(own, dir))
 	}
 	where, data, err = find(own, dir, name+".yaml")
 	if err == nil && data == nil {
-		err = fmt.Errorf("family: %q is unknown; known: %s; put %s.yaml into a folder, and say the folder as families", name, known(own, dir), name)
+		err = fmt.Errorf("family: %q is unknown; known: %s; or put %s.yaml into a folder, and write the folder as families", name, known(own, dir), name)
 	}
 	return where, data, err
 }
 
-// Templates holds the templates that a driver has read. Devices of a family share its
-// template, and do not change it. The zero value is ready for use.
+// Templates caches the templates of a driver. Devices of a family share its template and
+// must not change it. The zero value is ready for use. It is safe for concurrent use.
 type Templates[T any] struct {
 	mu   sync.Mutex
-	read map[string]*T // by the file's name and text
+	read map[string]*T // key: name and text of the file
 }
 
-// Load reads a template as the function Load does. It decodes a file once while its text
-// stays the same.
+// Load reads a template like the function Load. It decodes a file again only if its text
+// has changed.
 func (t *Templates[T]) Load(own fs.FS, dir, name string) (*T, error) {
 	where, data, err := text(own, dir, name)
 	if err != nil {
@@ -85,8 +85,8 @@ func (t *Templates[T]) Load(own fs.FS, dir, name string) (*T, error) {
 	return one, nil
 }
 
-// Besides adds the mistakes in the template of a configuration to those in the
-// configuration, so that all are told at once.
+// Besides adds the errors in the template of a configuration to the errors in the
+// configuration, so that the user sees all at once.
 func (s Settings) Besides(err error, own fs.FS, out any) error {
 	mistakes, ok := errors.AsType[strictyaml.Problems](err)
 	more, too := errors.AsType[strictyaml.Problems](Load(own, s.Families, s.Family, out))
@@ -96,7 +96,7 @@ func (s Settings) Besides(err error, own fs.FS, out any) error {
 	return append(mistakes, more...)
 }
 
-// find returns nil where there is no such file.
+// find returns nil data if no such file exists.
 func find(own fs.FS, dir, name string) (where string, data []byte, err error) {
 	if dir != "" {
 		data, err := readIn(dir, name)
@@ -126,14 +126,14 @@ func readIn(dir, name string) (data []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if data, err = io.ReadAll(io.LimitReader(f, maxFile+1)); err == nil && len(data) > maxFile {
-		err = fmt.Errorf("families: %s has more than %d bytes; is it a template?", name, maxFile)
+		err = fmt.Errorf("families: %s has more than %d bytes; write the folder of your templates", name, maxFile)
 	}
 	return data, err
 }
 
-// Names lists the families of a program and of a folder.
+// Names lists the families in own and in the folder dir.
 func Names(own fs.FS, dir string) []string {
-	names, _ := fs.Glob(own, "*.yaml") // the pattern is well formed
+	names, _ := fs.Glob(own, "*.yaml") // the pattern is valid
 	if dir != "" {
 		more, _ := filepath.Glob(filepath.Join(dir, "*.yaml"))
 		names = append(names, more...)

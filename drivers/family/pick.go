@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// Parse reads an answer in JSON, with numbers as they are written.
+// Parse decodes a JSON answer and keeps numbers as text.
 func Parse(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, errors.New("its answer is no JSON")
+		return nil, errors.New("the answer of the device is not JSON")
 	}
 	if d.More() {
-		return nil, errors.New("its answer is more than one JSON value")
+		return nil, errors.New("the answer of the device is more than one JSON value")
 	}
 	return v, nil
 }
 
-// Pick finds a value in JSON: keys and places in lists, with dots between them
-// ("status.print_stats.state", "meters.0.power"). "" is the whole. What is not
-// there, or null, is not found.
+// Pick finds a value in JSON by its path: keys and list indexes with dots between them
+// ("status.print_stats.state", "meters.0.power"). "" is the whole answer. It does not find
+// null.
 func Pick(v any, path string) (any, bool) {
 	for path != "" && v != nil {
 		var key string
@@ -49,8 +49,8 @@ func Pick(v any, path string) (any, bool) {
 	return v, v != nil
 }
 
-// Word is a scalar as a template writes it: ON, true, 1. Lists and objects have
-// none.
+// Word returns a scalar in the notation of templates: ON, true, 1. It returns false for
+// lists and objects.
 func Word(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -63,8 +63,8 @@ func Word(v any) (string, bool) {
 	return "", false
 }
 
-// Number reads a number, or a truth value as 1 or 0. Some devices write numbers
-// as texts.
+// Number returns a number, or 1 or 0 for a truth value. It accepts numbers in strings,
+// because some devices send them.
 func Number(v any) (float64, bool) {
 	word, ok := Word(v)
 	switch {
@@ -79,18 +79,18 @@ func Number(v any) (float64, bool) {
 	return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
-// Level tells on from off by a device's word.
+// Level describes the words for on and off of a device.
 type Level struct {
-	Value string   `yaml:"value"` // where the word is in an answer; "": it is the whole answer, as text
-	On    []string `yaml:"on"`    // words for on; none: true, on, ON
-	Off   []string `yaml:"off"`   // words for off; none: false, off, OFF
+	Value string   `yaml:"value"` // path of the word in an answer; "": the whole answer is the word
+	On    []string `yaml:"on"`    // words for on; default: true, on, ON
+	Off   []string `yaml:"off"`   // words for off; default: false, off, OFF
 }
 
-// Read reads an answer.
+// Read returns the level in an answer.
 func (l Level) Read(v Values, data []byte) (bool, error) {
 	word, err := l.word(v.Text(l.Value), data)
 	if bare := strings.TrimSpace(string(data)); err != nil && (slices.Contains(l.On, bare) || slices.Contains(l.Off, bare)) {
-		word, err = bare, nil // older versions of a device may say the word alone
+		word, err = bare, nil // older firmware may answer with only the word
 	}
 	if err != nil {
 		return false, err
@@ -102,10 +102,10 @@ func (l Level) Read(v Values, data []byte) (bool, error) {
 	case slices.Contains(off, word):
 		return false, nil
 	}
-	return false, fmt.Errorf("it says %.40q, which is neither on nor off", word)
+	return false, fmt.Errorf("the device reports %.40q, which is neither on nor off", word)
 }
 
-// words are those for on and those for off.
+// words returns the words for on and for off.
 func (l Level) words() (on, off []string) {
 	on, off = l.On, l.Off
 	if len(on) == 0 {
@@ -128,44 +128,43 @@ func (l Level) word(path string, data []byte) (string, error) {
 	found, ok := Pick(in, path)
 	word, scalar := Word(found)
 	if !ok || !scalar {
-		return "", fmt.Errorf("its answer has no %s", path)
+		return "", fmt.Errorf("the answer of the device has no %s", path)
 	}
 	return word, nil
 }
 
-// Timer is a timer that the device has itself: {for} in a template.
+// Timer describes the timer of a device: {for} in a template.
 type Timer struct {
-	Unit time.Duration `yaml:"unit"` // of {for}
-	Min  time.Duration `yaml:"min"`  // the shortest; for less it is set to that
-	Max  time.Duration `yaml:"max"`  // the longest; for more it is not set
-	Plus int           `yaml:"plus"` // added to {for}, as Tasmota wants it
+	Unit time.Duration `yaml:"unit"` // unit of {for}
+	Min  time.Duration `yaml:"min"`  // shortest time; the driver sets it instead of a shorter one
+	Max  time.Duration `yaml:"max"`  // longest time; the driver does not set the timer for a longer one
+	Plus int           `yaml:"plus"` // offset added to {for}, as Tasmota needs it
 	Fine struct {
-		Unit time.Duration `yaml:"unit"` // of {for}, without plus, up to max; 0: there is none
+		Unit time.Duration `yaml:"unit"` // unit of {for} without plus, up to max; 0: none
 		Max  time.Duration `yaml:"max"`
-	} `yaml:"fine"` // for short times, where these count otherwise
+	} `yaml:"fine"` // scale for short times, if it differs
 }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the description.
 func (t Timer) Validate() error {
 	var errs []error
 	if t.Unit <= 0 {
-		errs = append(errs, errors.New("unit: is missing; write what the timer counts, like 1s"))
+		errs = append(errs, errors.New("unit: is missing; write the unit of the timer, like 1s"))
 	}
 	if t.Min < 0 {
 		errs = append(errs, fmt.Errorf("min: %v is less than 0", t.Min))
 	}
 	if t.Max <= 0 || t.Max < t.Min {
-		errs = append(errs, errors.New("max: is missing or less than min; write the longest time that the device takes"))
+		errs = append(errs, errors.New("max: is missing or less than min; write the longest time of the timer"))
 	}
 	if f := t.Fine; f.Unit < 0 || f.Max < f.Unit || f.Unit == 0 && f.Max > 0 {
-		errs = append(errs, errors.New("fine: needs unit and max: what {for} counts for short times, and the longest of them"))
+		errs = append(errs, errors.New("fine: needs unit and max: the unit of {for} for short times, and the longest of them"))
 	}
 	return errors.Join(errs...)
 }
 
-// For is {for} for a time; ok is false where the device's timer cannot be so
-// long. It is rounded up: the device's own timer is for when nobody else
-// switches off.
+// For returns {for} for a time, rounded up, because the timer of the device is only a
+// fallback. ok is false if the timer cannot run that long.
 func (t Timer) For(limit time.Duration) (value string, ok bool) {
 	n, _, plus := t.count(limit)
 	if n == 0 {
@@ -174,13 +173,14 @@ func (t Timer) For(limit time.Duration) (value string, ok bool) {
 	return strconv.FormatInt(n+int64(plus), 10), true
 }
 
-// Lasts is how long the timer runs for a time, 0 where it cannot be so long.
+// Lasts returns how long the timer runs for a time, or 0 if it cannot run that long.
 func (t Timer) Lasts(limit time.Duration) time.Duration {
 	n, unit, _ := t.count(limit)
 	return time.Duration(n) * unit
 }
 
-// count is how many units the timer counts for a time, 0 where it cannot be so long.
+// count returns the number of timer units for a time, or 0 if the timer cannot run that
+// long.
 func (t Timer) count(limit time.Duration) (n int64, unit time.Duration, plus int) {
 	up := func(d, unit time.Duration) int64 { return int64(max(1, (d+unit-1)/unit)) }
 	switch {

@@ -12,19 +12,19 @@ var (
 	_ drivers.Unrepeatable = presser{}
 )
 
-// Press is what is set off, and does one thing by itself.
+// Press contains the functions of a device with one action.
 type Press struct {
 	Do   func(context.Context) error
 	Last func(context.Context) (drivers.Pressed, error)
 }
 
-// presser is the part of a device that is set off.
+// presser implements drivers.Presser.
 type presser struct{ d *Device }
 
-// Press sets it off.
+// Press triggers the action.
 func (p presser) Press(ctx context.Context) error { return does(ctx, p.d, p.d.verbs.Press.Do) }
 
-// Pressed reads back when it was set off last.
+// Pressed reads back the time of the last press.
 func (p presser) Pressed(ctx context.Context) (drivers.Pressed, error) {
 	return drivers.During(ctx, &p.d.Life, p.d.verbs.Press.Last)
 }

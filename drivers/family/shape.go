@@ -41,23 +41,23 @@ var (
 	_ drivers.LockReader    = lock{}
 )
 
-// switcher is the part of a device that switches and reads back.
+// switcher implements drivers.Switch and its readback.
 type switcher struct{ *Device }
 
-// Switch turns it on or off.
+// Switch turns the device on or off.
 func (s switcher) Switch(ctx context.Context, on bool) error {
 	return does(ctx, s.Device, func(ctx context.Context) error { return s.verbs.Switch(ctx, on) })
 }
 
-// On reads it back from the device.
+// On reads the level back from the device.
 func (s switcher) On(ctx context.Context) (bool, error) {
 	return drivers.During(ctx, &s.Device.Life, s.verbs.On)
 }
 
-// Levels are what Start and Halt set.
+// Levels returns the levels that Start and Halt set.
 func (s switcher) Levels() (initial, safe string) { return s.levels.Initial, s.levels.Safe }
 
-// Safe reads back whether it is at its safe level.
+// Safe reads back whether the device is at its safe level.
 func (s switcher) Safe(ctx context.Context) (bool, error) {
 	if s.levels.Safe == "keep" {
 		return true, nil
@@ -70,10 +70,10 @@ func (s switcher) Safe(ctx context.Context) (bool, error) {
 	return on == (s.levels.Safe == "on"), s.Named(err)
 }
 
-// timer is the part of a device that goes off by itself.
+// timer implements drivers.AutoOff.
 type timer struct{ d *Device }
 
-// SwitchFor turns it on or off, and sets the device's own timer.
+// SwitchFor turns the device on or off, and sets its timer.
 func (t timer) SwitchFor(ctx context.Context, on bool, limit time.Duration) error {
 	return does(ctx, t.d, func(ctx context.Context) error {
 		if !on {
@@ -83,24 +83,24 @@ func (t timer) SwitchFor(ctx context.Context, on bool, limit time.Duration) erro
 	})
 }
 
-// TimerLeft says that an earlier run has set the timer.
+// TimerLeft reports that an earlier process has set the timer.
 func (t timer) TimerLeft() { t.d.verbs.TimerLeft() }
 
-// TimerFor is how long its timer runs for a time.
+// TimerFor returns how long the timer runs for a time.
 func (t timer) TimerFor(limit time.Duration) time.Duration { return t.d.verbs.TimerFor(limit) }
 
-// sensor is the part of a device that measures.
+// sensor implements drivers.Sensor.
 type sensor struct{ d *Device }
 
-// Read reads what the device measures.
+// Read reads the measurements of the device.
 func (s sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return drivers.During(ctx, &s.d.Life, s.d.verbs.Read)
 }
 
-// dimmer is the part of a lamp that shines more or less.
+// dimmer implements drivers.Dimmer.
 type dimmer struct{ d *Device }
 
-// Dim sets how bright it is; 0 switches it off.
+// Dim sets the brightness; 0 turns the lamp off.
 func (m dimmer) Dim(ctx context.Context, percent float64) error {
 	return does(ctx, m.d, func(ctx context.Context) error {
 		switch {
@@ -113,31 +113,31 @@ func (m dimmer) Dim(ctx context.Context, percent float64) error {
 	})
 }
 
-// Level reads back how bright it is.
+// Level reads back the brightness.
 func (m dimmer) Level(ctx context.Context) (float64, error) {
 	return drivers.During(ctx, &m.d.Life, m.d.verbs.Light.Level)
 }
 
-// tinter is the part of a lamp that has colours.
+// tinter implements drivers.Tinter.
 type tinter struct{ d *Device }
 
-// Tint gives it a colour.
+// Tint sets the color.
 func (p tinter) Tint(ctx context.Context, c drivers.Colour) error {
 	return does(ctx, p.d, func(ctx context.Context) error { return p.d.verbs.Light.Tint(ctx, c) })
 }
 
-// Colour reads the colour back.
+// Colour reads back the color.
 func (p tinter) Colour(ctx context.Context) (drivers.Colour, error) {
 	return drivers.During(ctx, &p.d.Life, p.d.verbs.Light.Colour)
 }
 
-// cover is the part of a device that opens and closes. It does one thing at a time.
+// cover implements drivers.Opener. It executes one movement at a time.
 type cover struct{ d *Device }
 
-// Open opens it.
+// Open opens the cover.
 func (c cover) Open(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Open) }
 
-// Shut closes it.
+// Shut closes the cover.
 func (c cover) Shut(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Shut) }
 
 func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
@@ -158,10 +158,10 @@ func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
 	})
 }
 
-// Leave has it stand if it may move because it was told to here. What others have set
-// moving goes on: only Halt stops that.
+// Leave stops the cover if it may move because of a command of this driver. It does not
+// stop a movement that another client started; only Halt does.
 func (c cover) Leave() error {
-	c.d.Closed() // which may set it loose
+	c.d.Closed() // may set loose
 	if c.d.loose.Load() {
 		return c.d.Halt()
 	}
@@ -171,14 +171,14 @@ func (c cover) Leave() error {
 	return nil
 }
 
-// Safe reads back whether it does not move.
+// Safe reads back whether the cover stands still.
 func (c cover) Safe(ctx context.Context) (bool, error) {
 	moves, err := c.looks(ctx, c.d.verbs.Cover.Moves)
 	return err == nil && !moves && !c.d.loose.Load(), err
 }
 
-// AtRest reads back whether it stands. One that may yet do what it was told does not
-// say so.
+// AtRest reads back whether the cover stands still. It returns an error if the cover may
+// still execute an earlier command.
 func (c cover) AtRest(ctx context.Context) (bool, error) {
 	stands, err := c.looks(ctx, c.d.verbs.Cover.Stands)
 	if err == nil && c.d.loose.Load() {
@@ -187,7 +187,7 @@ func (c cover) AtRest(ctx context.Context) (bool, error) {
 	return err == nil && stands, err
 }
 
-// looks asks it though it may be halted.
+// looks reads a state, even while the device is halted.
 func (c cover) looks(ctx context.Context, f func(context.Context) (bool, error)) (bool, error) {
 	if err := c.d.connect(ctx); err != nil {
 		return false, c.d.Named(err)
@@ -197,15 +197,15 @@ func (c cover) looks(ctx context.Context, f func(context.Context) (bool, error))
 	return is, c.d.Named(err)
 }
 
-// Opening reads back how far it is open.
+// Opening reads back the position in percent.
 func (c cover) Opening(ctx context.Context) (float64, error) {
 	return drivers.During(ctx, &c.d.Life, c.d.verbs.Cover.Opening)
 }
 
-// positioner is the part of a cover that stands anywhere on its way.
+// positioner implements drivers.Positioner.
 type positioner struct{ cover }
 
-// OpenTo opens it so far, in percent.
+// OpenTo moves the cover to a position in percent.
 func (p positioner) OpenTo(ctx context.Context, percent float64) error {
 	return p.moves(ctx, func(ctx context.Context) error {
 		if !(percent >= 0 && percent <= 100) {
@@ -215,10 +215,10 @@ func (p positioner) OpenTo(ctx context.Context, percent float64) error {
 	})
 }
 
-// stopper is the part of a cover that stops on its way.
+// stopper implements drivers.Stopper.
 type stopper struct{ d *Device }
 
-// Stop has it stand, whoever has set it moving.
+// Stop stops the cover, no matter which client moved it.
 func (s stopper) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &s.d.Life, func(ctx context.Context) (string, error) {
 		err := errors.Join(s.d.errand.End(ctx), s.d.verbs.Cover.Stop(ctx))
@@ -229,24 +229,24 @@ func (s stopper) Stop(ctx context.Context) (left string, err error) {
 	})
 }
 
-// lock is the part of a device that locks and unlocks.
+// lock implements drivers.Locker.
 type lock struct{ d *Device }
 
-// Lock locks it.
+// Lock locks the device.
 func (l lock) Lock(ctx context.Context) error { return does(ctx, l.d, l.d.verbs.Lock.Lock) }
 
-// Unlock unlocks it.
+// Unlock unlocks the device.
 func (l lock) Unlock(ctx context.Context) error { return does(ctx, l.d, l.d.verbs.Lock.Unlock) }
 
-// Locked reads back whether it is locked.
+// Locked reads back whether the device is locked.
 func (l lock) Locked(ctx context.Context) (bool, error) {
 	return drivers.During(ctx, &l.d.Life, l.d.verbs.Lock.Locked)
 }
 
-// heater is the part of a device that keeps a temperature.
+// heater implements drivers.Thermostat.
 type heater struct{ d *Device }
 
-// SetTarget sets the temperature that it keeps.
+// SetTarget sets the target temperature.
 func (h heater) SetTarget(ctx context.Context, celsius float64) error {
 	return does(ctx, h.d, func(ctx context.Context) error {
 		if err := h.d.verbs.Heat.Targets.Check(celsius); err != nil {
@@ -256,15 +256,16 @@ func (h heater) SetTarget(ctx context.Context, celsius float64) error {
 	})
 }
 
-// Targets are the temperatures that it may be set to.
+// Targets returns the range of target temperatures.
 func (h heater) Targets() drivers.Targets { return h.d.verbs.Heat.Targets }
 
-// Target reads back what it is set to.
+// Target reads back the target temperature.
 func (h heater) Target(ctx context.Context) (float64, error) {
 	return drivers.During(ctx, &h.d.Life, h.d.verbs.Heat.Target)
 }
 
-// shape gives a device the methods that it can keep: verbs are found by type.
+// shape returns a device with exactly the methods of its verbs, because callers find verbs
+// by type assertion.
 func shape(d *Device) drivers.Device {
 	v := d.verbs
 	switch {
@@ -354,10 +355,10 @@ func moving(d *Device) drivers.Device {
 	}{d, cover{d}, sensor{d}}
 }
 
-// whitener is the part of a lamp whose white may be warm or cold.
+// whitener implements drivers.Warmer.
 type whitener struct{ d *Device }
 
-// Warm sets its white, in kelvin.
+// Warm sets the color temperature in kelvin.
 func (w whitener) Warm(ctx context.Context, kelvin float64) error {
 	return does(ctx, w.d, func(ctx context.Context) error {
 		if warmest, coldest := w.Whites(); !(kelvin >= warmest && kelvin <= coldest) {
@@ -367,17 +368,17 @@ func (w whitener) Warm(ctx context.Context, kelvin float64) error {
 	})
 }
 
-// Whites are the whites that it has.
+// Whites returns the limits of the color temperature.
 func (w whitener) Whites() (warmest, coldest float64) {
 	return w.d.verbs.Light.White.Warmest, w.d.verbs.Light.White.Coldest
 }
 
-// Warmth reads back its white, in kelvin.
+// Warmth reads back the color temperature in kelvin.
 func (w whitener) Warmth(ctx context.Context) (float64, error) {
 	return drivers.During(ctx, &w.d.Life, w.d.verbs.Light.White.Warmth)
 }
 
-// The lamps that there are, but for a timer and what they measure.
+// Combinations of the verbs of lamps, without timers and sensors.
 type (
 	dims struct {
 		switcher

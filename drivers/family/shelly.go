@@ -2,12 +2,12 @@ package family
 
 import "strings"
 
-// dimmers are what the ids of Shellys with a Light in lieu of a Relay or a Switch
-// hold (shelly-api-docs.shelly.cloud, each device's page).
+// dimmers lists parts of the ids of Shellys with a Light component instead of a Relay or a
+// Switch (source: the device pages on shelly-api-docs.shelly.cloud).
 var dimmers = []string{"dimmer", "dimg3", "prodm", "pro0110", "plus010v", "plus10v", "pluswdus"}
 
-// Shelly is the name of the template for a Shelly, by the id that it announces and by
-// its generation, which is 1 or more.
+// Shelly returns the name of the template for a Shelly, by the id that it announces and its
+// generation, which is 1 or more.
 func Shelly(id string, generation int) string {
 	name := "shelly-gen1"
 	if generation > 1 {
@@ -22,12 +22,12 @@ func Shelly(id string, generation int) string {
 	return name
 }
 
-// covers are what the ids of Shellys hold whose two relays may be a cover's, by how
-// they are set up: which of the two, they do not announce.
+// covers lists parts of the ids of Shellys whose two relays may drive a cover. They do not
+// announce which of the two modes the owner has set.
 var covers = []string{"2pm", "switch25", "switch-"}
 
-// ShellyCover is the template for a Shelly that may drive a cover, "" for one that
-// does not.
+// ShellyCover returns the template for a Shelly that may drive a cover, or "" for any
+// other.
 func ShellyCover(id string, generation int) string {
 	id = strings.ToLower(id)
 	for _, word := range covers {
@@ -38,10 +38,10 @@ func ShellyCover(id string, generation int) string {
 	return ""
 }
 
-// ShellyNote says so, for a person; "" where there is nothing to say.
+// ShellyNote returns a note about the cover template for people, or "".
 func ShellyNote(id string, generation int) string {
 	if name := ShellyCover(id, generation); name != "" {
-		return "; where it is set up as a cover, write family: " + name
+		return "; if the Shelly drives a cover, write family: " + name
 	}
 	return ""
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// What is broken off on its way stands where its device has heard the order and the
-// stop. Where it may hear one of them late, it may move yet.
-func TestTravelBrokenOff(t *testing.T) {
+// An interrupted cover stands still if the device has acknowledged the command and the
+// stop. If the device may receive one of them late, the cover may still move.
+func TestTravelInterrupted(t *testing.T) {
 	deaf := errors.New("no answer")
 	for name, c := range map[string]struct {
 		tell, stop error
-		ignores    int // stops that it takes, and moves on
+		ignores    int // number of stop commands that the cover accepts and ignores
 		cut        time.Duration
 		mayAct     bool
 		nothing    bool
@@ -56,8 +56,9 @@ func TestTravelBrokenOff(t *testing.T) {
 	}
 }
 
-// That a look has done nothing is said once before it is told to go, and never after.
-func TestALookAtACoverDoesNothing(t *testing.T) {
+// An error of a reading before the command is ErrNothingDone. An error after the command is
+// not.
+func TestReadingErrorBeforeCommand(t *testing.T) {
 	offline := drivers.NotDone(errors.New("it is offline"))
 	synctest.Test(t, func(t *testing.T) {
 		went := false
@@ -72,7 +73,7 @@ func TestALookAtACoverDoesNothing(t *testing.T) {
 			Stop: func(context.Context) error { return nil },
 			To:   100, Limit: time.Hour, Every: 100 * time.Millisecond, Timeout: time.Second,
 		}
-		if err := travel.Do(t.Context()); err == nil || errors.Is(err, drivers.ErrNothingDone) || strings.Contains(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "does not say where it is: it is offline") {
+		if err := travel.Do(t.Context()); err == nil || errors.Is(err, drivers.ErrNothingDone) || strings.Contains(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "does not report its position: it is offline") {
 			t.Errorf("%v", err)
 		}
 		travel.Look = func(context.Context) (family.Place, error) { return family.Place{}, offline }
@@ -82,7 +83,7 @@ func TestALookAtACoverDoesNothing(t *testing.T) {
 	})
 }
 
-// halted is a cover as the code that halts devices sees it.
+// halted contains the methods that the code for Halt uses.
 type halted interface {
 	drivers.Device
 	drivers.Opener
@@ -90,9 +91,9 @@ type halted interface {
 	drivers.Leaver
 }
 
-// A halt has a cover stand, whoever has set it moving, and says so only when it does;
-// until then it is halted again. The end of the program stops what was told to move
-// here, and leaves alone what others have set moving.
+// Halt stops a cover, no matter which client moved it, and succeeds only when the cover
+// stands still; until then the caller repeats it. A graceful shutdown stops a movement of
+// this driver and leaves the movements of other clients alone.
 func TestHaltOfCovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stops, ignores int
@@ -126,7 +127,7 @@ func TestHaltOfCovers(t *testing.T) {
 		stands := func(what string) {
 			t.Helper()
 			if safe, err := d.Safe(t.Context()); err != nil || !safe || moves {
-				t.Errorf("%s: safe %t, %v; it moves: %t", what, safe, err, moves)
+				t.Errorf("%s: safe %t, %v; the cover is moving: %t", what, safe, err, moves)
 			}
 		}
 
@@ -153,7 +154,7 @@ func TestHaltOfCovers(t *testing.T) {
 		}
 
 		start(0)
-		moves = true // by a hand
+		moves = true // moved by hand
 		if err := d.Leave(); err != nil || !moves {
 			t.Errorf("what a hand has set moving: %v, goes on: %t", err, moves)
 		}
@@ -175,8 +176,8 @@ func TestHaltOfCovers(t *testing.T) {
 		stands("what was told to move, and left")
 
 		start(0)
-		moves, away = true, true // by a hand, and does not answer
-		for range 2 {            // a stop goes on as long as it is not safe
+		moves, away = true, true // moved by hand, and unreachable
+		for range 2 {            // Halt tries to stop the cover until the cover is safe
 			if err := d.Halt(); err == nil {
 				t.Error("what does not answer is halted")
 			}
@@ -194,9 +195,10 @@ func TestHaltOfCovers(t *testing.T) {
 	})
 }
 
-// A cover stands where it says twice that it is at one place, and not on its way: some
-// do not tell that they move. One that may yet do what it was told stands nowhere.
-func TestACoverThatStands(t *testing.T) {
+// A cover stands still if it reports the same position twice and no movement, because some
+// devices do not report movement. A cover that may still execute an earlier command does
+// not stand still.
+func TestCoverAtRest(t *testing.T) {
 	for name, c := range map[string]struct {
 		places []family.Place
 		want   bool
@@ -238,8 +240,7 @@ func TestACoverThatStands(t *testing.T) {
 	}
 }
 
-// How far open a cover is that tells it in a word alone nobody knows, but whether it is
-// closed.
+// A cover that reports only words has no position between closed and open.
 func TestOpenings(t *testing.T) {
 	for want, tell := range map[string]func(*family.Place){
 		"contact 0, opening 40": func(p *family.Place) { p.Percent, p.Known = 40, true },

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Measure is a quantity and its unit, as a template writes them.
+// Measure is a quantity with its unit, as a template writes them.
 type Measure struct{ Quantity, Unit string }
 
-// unitsOf are the units of what has always one, by the last word of its name: "bed
-// temperature" is a temperature.
+// unitsOf returns the allowed units of a quantity, by the last word of its name: "bed
+// temperature" is a temperature. It returns nil for a quantity without fixed units.
 func unitsOf(quantity string) []string {
 	switch quantity[strings.LastIndex(quantity, " ")+1:] {
 	case "temperature":
@@ -37,24 +37,24 @@ func unitsOf(quantity string) []string {
 	return nil
 }
 
-// otherUnits are those of what else devices measure.
+// otherUnits lists the units of other quantities.
 var otherUnits = []string{
 	"lqi", "ppm", "ppb", "µg/m³", "mg/m³", "g/m³", "mm", "cm", "m", "km", "mm/s", "m/s", "km/h", "mm/h", "mL", "L", "m³", "L/min", "L/h", "m³/h",
 	"g", "kg", "t", "ms", "s", "min", "h", "d", "°", "rpm", "1/min", "µS/cm", "mS/cm", "pH", "lm", "W/m²", "µSv/h", "Bq/m³", "N", "layers", "steps", "pieces",
 }
 
-// checkUnit tells a unit that is missing, is of something else, or that nobody knows.
+// checkUnit returns an error for a missing, wrong or unknown unit.
 func (m Measure) checkUnit(where string) error {
 	of := unitsOf(m.Quantity)
 	switch {
 	case slices.Contains(of, m.Unit) || of == nil && (m.Unit == "" || knownUnit(m.Unit)):
 		return nil
 	case m.Unit == "":
-		return fmt.Errorf("%s.unit: is missing; %s has %s", where, m.Quantity, strings.Join(of, ", "))
+		return fmt.Errorf("%s.unit: is missing; the units of %s are %s", where, m.Quantity, strings.Join(of, ", "))
 	case of != nil:
-		return fmt.Errorf("%s.unit: %q is no unit of %s; write %s", where, m.Unit, m.Quantity, strings.Join(of, ", "))
+		return fmt.Errorf("%s.unit: %q is not a unit of %s; write %s", where, m.Unit, m.Quantity, strings.Join(of, ", "))
 	}
-	return fmt.Errorf("%s.unit: %q is no unit that is known; known: %s; leave it out for what is so or not, and for a number of things", where, m.Unit, strings.Join(allUnits(), ", "))
+	return fmt.Errorf("%s.unit: %q is unknown; known: %s; omit the unit for a truth value or a count", where, m.Unit, strings.Join(allUnits(), ", "))
 }
 
 func knownUnit(unit string) bool { return slices.Contains(allUnits(), unit) }

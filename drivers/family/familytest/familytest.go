@@ -1,5 +1,4 @@
-// Package familytest is what the tests of template drivers share. Only tests import
-// it.
+// Package familytest contains test helpers for template drivers.
 package familytest
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Do has a device do one step, such as "on", "dim 40" or "read", and words what it
-// answers. It panics for a device that lacks the verb.
+// Do executes one step on a device, such as "on", "dim 40" or "read", and returns its
+// result as text. It panics if the device lacks the verb.
 func Do(ctx context.Context, d drivers.Device, what string) (string, error) {
 	verb, arg, _ := strings.Cut(what, " ")
 	amount, _ := strconv.ParseFloat(arg, 64)
@@ -61,5 +60,5 @@ func Do(ctx context.Context, d drivers.Device, what string) (string, error) {
 		}
 		return strings.Join(words, "; "), err
 	}
-	return "", fmt.Errorf("%q is no step", what)
+	return "", fmt.Errorf("%q is not a step", what)
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// findAreas learns in which areas the entities are: their own, or else that of
-// the device that they belong to. What cannot be had is not known.
+// findAreas reads the areas of the entities: the area of the entity itself, or else of its
+// device. If a list is unavailable, the areas remain unknown.
 func (h *hub) findAreas(ctx context.Context, s *socket) {
 	names := map[string]string{}
 	for _, a := range list[struct {
@@ -42,7 +42,7 @@ func (h *hub) findAreas(ctx context.Context, s *socket) {
 	}
 }
 
-// list asks for one; none where it cannot be had.
+// list requests a list. It returns nil if the list is unavailable.
 func list[T any](ctx context.Context, s *socket, command string) []T {
 	data, err := s.ask(ctx, command, nil)
 	var all []T
@@ -55,7 +55,7 @@ func list[T any](ctx context.Context, s *socket, command string) []T {
 	return all
 }
 
-// area is that of an entity, "" where it is not known.
+// area returns the area of an entity, or "" if unknown.
 func (h *hub) area(id string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

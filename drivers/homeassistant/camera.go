@@ -13,16 +13,16 @@ import (
 
 var _ drivers.Photographer = (*camera)(nil)
 
-// photoBytes is what a picture may have.
+// photoBytes is the size limit for an image.
 const photoBytes = 16 << 20
 
-// camera is an entity that gives pictures.
+// camera is a camera entity.
 type camera struct{ plain }
 
-// Class is what it is to a person.
+// Class returns the class of the device.
 func (c *camera) Class() string { return "camera" }
 
-// Photo takes a picture.
+// Photo takes an image.
 func (c *camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *camera) Photo(ctx context.Context) (drivers.Photo, error) {
 
 func (e *entity) photo(ctx context.Context) (drivers.Photo, error) {
 	if _, err := e.state(ctx); err != nil {
-		return drivers.Photo{}, err // it would give the picture that it had last
+		return drivers.Photo{}, err // an unavailable camera would deliver its last image
 	}
 	at := e.now()
 	a, err := e.web.Do(ctx, web.Call{Path: "/api/camera_proxy/" + url.PathEscape(e.cfg.Entity), Max: photoBytes})
@@ -50,7 +50,7 @@ func (e *entity) photo(ctx context.Context) (drivers.Photo, error) {
 	}
 	mime := http.DetectContentType(a.Body)
 	if mime != "image/jpeg" && mime != "image/png" {
-		return drivers.Photo{}, errors.New("it gives neither JPEG nor PNG; does it show in Home Assistant?")
+		return drivers.Photo{}, errors.New("the camera delivers neither JPEG nor PNG; check its image in Home Assistant")
 	}
 	return drivers.Photo{Data: a.Body, MIME: mime, CapturedAt: at}, nil
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// climate are the attributes of a climate (developers.home-assistant.io/docs/core/
-// entity/climate). Temperatures are in the unit of the Home Assistant.
+// climate contains the attributes of a climate entity
+// (developers.home-assistant.io/docs/core/ entity/climate). Temperatures are in the unit of
+// Home Assistant.
 type climate struct {
 	Target   *float64 `json:"temperature"`
-	Low      *float64 `json:"target_temp_low"` // of one that keeps between two
+	Low      *float64 `json:"target_temp_low"` // only for an entity with a target range
 	High     *float64 `json:"target_temp_high"`
 	Is       *float64 `json:"current_temperature"`
 	Humidity *float64 `json:"current_humidity"`
@@ -26,22 +27,21 @@ type climate struct {
 	Modes    []string `json:"hvac_modes"`
 }
 
-// climateTarget says in its supported_features that it keeps one temperature
-// (ClimateEntityFeature).
+// climateTarget is the flag for a single target temperature (ClimateEntityFeature).
 const climateTarget = 1
 
-// parseClimate reads those of a state.
+// parseClimate parses the attributes of a state.
 func parseClimate(data []byte) (*climate, error) {
 	var s struct {
 		Attributes climate `json:"attributes"`
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, errors.New("its attributes are not those of a climate")
+		return nil, errors.New("the state does not have the attributes of a climate entity")
 	}
 	return &s.Attributes, nil
 }
 
-// scale turns temperatures of the Home Assistant into °C.
+// scale converts the temperatures of Home Assistant to °C and back.
 type scale struct{ fahrenheit bool }
 
 func (s scale) celsius(n float64) float64 {
@@ -58,11 +58,11 @@ func (s scale) own(celsius float64) float64 {
 	return celsius
 }
 
-// scaleOf asks in which unit the Home Assistant has its temperatures.
+// scaleOf requests the temperature unit of Home Assistant.
 func (e *entity) scaleOf(ctx context.Context) (scale, error) {
 	data, err := e.settings(ctx)
 	if err != nil {
-		return scale{}, fmt.Errorf("whether it counts in °C or °F is not known: %w", err)
+		return scale{}, fmt.Errorf("the temperature unit of Home Assistant is unknown: %w", err)
 	}
 	var is struct {
 		Units struct {
@@ -70,12 +70,12 @@ func (e *entity) scaleOf(ctx context.Context) (scale, error) {
 		} `json:"unit_system"`
 	}
 	if err := json.Unmarshal(data, &is); err != nil || is.Units.Temperature != "°C" && is.Units.Temperature != "°F" {
-		return scale{}, fmt.Errorf("it does not say whether it counts in °C or °F; it says %.20q", is.Units.Temperature)
+		return scale{}, fmt.Errorf("Home Assistant reports the temperature unit %.20q, neither °C nor °F", is.Units.Temperature)
 	}
 	return scale{is.Units.Temperature == "°F"}, nil
 }
 
-// settings are those of the Home Assistant, by the connection or over REST.
+// settings requests the settings of Home Assistant, by WebSocket or over REST.
 func (e *entity) settings(ctx context.Context) ([]byte, error) {
 	if e.hub != nil {
 		if c := e.hub.socket(); c != nil {
@@ -88,7 +88,7 @@ func (e *entity) settings(ctx context.Context) ([]byte, error) {
 	return a.Body, err
 }
 
-// climate is the state of one, and in which unit its temperatures are.
+// climate returns the state of the entity and the unit of its temperatures.
 func (e *entity) climate(ctx context.Context) (state, scale, error) {
 	s, err := e.state(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (e *entity) climate(ctx context.Context) (state, scale, error) {
 	return s, unit, err
 }
 
-// mode switches a climate: off, or on in the mode that is configured.
+// mode switches the climate entity off, or on in the configured mode.
 func (e *entity) mode(ctx context.Context, on bool) error {
 	want := map[bool]string{true: e.cfg.Mode, false: "off"}[on]
 	s, err := e.state(ctx)
@@ -111,7 +111,7 @@ func (e *entity) mode(ctx context.Context, on bool) error {
 	return e.call(ctx, "set_hvac_mode", map[string]any{"hvac_mode": want}, func(s state) bool { return s.State == want })
 }
 
-// heat sets the temperature that a climate keeps. Its mode stays as it is.
+// heat sets the target temperature. It does not change the mode.
 func (e *entity) heat(ctx context.Context, celsius float64) error {
 	s, unit, err := e.climate(ctx)
 	if err == nil {
@@ -126,17 +126,17 @@ func (e *entity) heat(ctx context.Context, celsius float64) error {
 	})
 }
 
-// takes is why a climate cannot be set to a temperature now.
+// takes returns an error if the climate entity cannot take a target temperature now.
 func (s state) takes(id string, celsius float64, unit scale) error {
 	switch c := s.climate; {
 	case s.Attributes.Features&climateTarget == 0:
-		return fmt.Errorf("%s cannot be set to a temperature, says Home Assistant (supported_features %d)", id, s.Attributes.Features)
+		return fmt.Errorf("%s has no target temperature according to Home Assistant (supported_features %d)", id, s.Attributes.Features)
 	case c.Target == nil && c.Low != nil && c.High != nil:
-		return fmt.Errorf("%s keeps between %g and %g °C, and no one temperature; set another mode", id, unit.celsius(*c.Low), unit.celsius(*c.High))
+		return fmt.Errorf("%s has a target range from %g to %g °C, not one temperature; set another mode", id, unit.celsius(*c.Low), unit.celsius(*c.High))
 	case c.Target == nil && s.State == "off":
-		return fmt.Errorf("%s is off, and has no temperature then; turn it on first", id)
+		return fmt.Errorf("%s is off and has no target temperature; turn it on first", id)
 	case c.Min != nil && celsius < unit.celsius(*c.Min), c.Max != nil && celsius > unit.celsius(*c.Max):
-		return fmt.Errorf("%s cannot be set to %g °C: it goes from %s, says Home Assistant; write lowest and highest so", id, celsius, ends(c, unit))
+		return fmt.Errorf("%s does not accept %g °C: its range in Home Assistant is %s; set lowest and highest to that range", id, celsius, ends(c, unit))
 	}
 	return nil
 }
@@ -151,19 +151,20 @@ func ends(c *climate, unit scale) string {
 	return text(c.Min) + " to " + text(c.Max)
 }
 
-// target is what a climate is set to, in °C.
+// target returns the target temperature in °C.
 func (e *entity) target(ctx context.Context) (float64, error) {
 	s, unit, err := e.climate(ctx)
 	switch {
 	case err != nil:
 		return 0, err
 	case s.climate.Target == nil:
-		return 0, fmt.Errorf("it is %.40s, and does not tell to which temperature it is set", s.State)
+		return 0, fmt.Errorf("the state is %.40s, without a target temperature", s.State)
 	}
 	return unit.celsius(*s.climate.Target), nil
 }
 
-// readClimate gives how warm it is, and how warm it is to be, as far as it tells.
+// readClimate returns the temperature, the target temperature and the humidity that the
+// entity reports.
 func (e *entity) readClimate(ctx context.Context) ([]drivers.Reading, error) {
 	s, unit, err := e.climate(ctx)
 	if err != nil {
@@ -181,7 +182,7 @@ func (e *entity) readClimate(ctx context.Context) ([]drivers.Reading, error) {
 		list = append(list, drivers.Reading{Quantity: "humidity", Value: *c.Humidity, Unit: "%", At: s.at()})
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s tells no temperature in Home Assistant", e.cfg.Entity)
+		return nil, fmt.Errorf("%s reports no temperature in Home Assistant", e.cfg.Entity)
 	}
 	return list, nil
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Temperatures are in °C here, whatever Home Assistant counts in, by the connection
-// and over REST.
+// The driver uses °C, no matter which unit Home Assistant uses, by WebSocket and over REST.
 func TestClimateUnits(t *testing.T) {
 	h := newHome(t)
 	for _, live := range []string{"live: true", "live: false"} {
@@ -37,22 +36,23 @@ func TestClimateUnits(t *testing.T) {
 	}
 }
 
-// What a climate cannot do, it is not told, and why is said.
-func TestClimatesThatCannot(t *testing.T) {
+// The driver sends no unsupported command to a climate entity, and its error gives the
+// reason.
+func TestUnsupportedClimateCommands(t *testing.T) {
 	h := newHome(t)
 	for _, c := range []struct {
 		entity, more, unit string
 		celsius            float64
 		want               string
 	}{
-		{"climate.living", "lowest: 5", "°C", 6, "climate.living cannot be set to 6 °C: it goes from 7 °C to 35 °C, says Home Assistant; write lowest and highest so"},
-		{"climate.ac", "", "°F", 12, "it goes from 15.6 °C to 30 °C"},
+		{"climate.living", "lowest: 5", "°C", 6, "climate.living does not accept 6 °C: its range in Home Assistant is 7 °C to 35 °C; set lowest and highest to that range"},
+		{"climate.ac", "", "°F", 12, "its range in Home Assistant is 15.6 °C to 30 °C"},
 		{"climate.living", "", "°C", 31, "31 °C is outside of the range of the device, 7 to 30"},
-		{"climate.range", "", "°C", 20, "climate.range keeps between 19 and 24 °C, and no one temperature"},
-		{"climate.valve", "", "°C", 20, "climate.valve is off, and has no temperature then; turn it on first"},
-		{"climate.fan", "", "°C", 20, "climate.fan cannot be set to a temperature, says Home Assistant (supported_features 8)"},
-		{"climate.odd", "", "°C", 20, "its attributes are not those of a climate"},
-		{"climate.living", "", "degrees", 20, `does not say whether it counts in °C or °F; it says "degrees"`},
+		{"climate.range", "", "°C", 20, "climate.range has a target range from 19 to 24 °C, not one temperature"},
+		{"climate.valve", "", "°C", 20, "climate.valve is off and has no target temperature; turn it on first"},
+		{"climate.fan", "", "°C", 20, "climate.fan has no target temperature according to Home Assistant (supported_features 8)"},
+		{"climate.odd", "", "°C", 20, "the state does not have the attributes of a climate entity"},
+		{"climate.living", "", "degrees", 20, `Home Assistant reports the temperature unit "degrees", neither °C nor °F`},
 	} {
 		h.renew()
 		h.mu.Lock()
@@ -78,8 +78,9 @@ func TestClimatesThatCannot(t *testing.T) {
 	}
 }
 
-// A climate heats on as it did when messkit ends, unless it is told otherwise.
-func TestClimateIsLeftAsItIs(t *testing.T) {
+// The shutdown of messkit does not change a climate entity, unless the configuration says
+// so.
+func TestHaltKeepsClimate(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "climate.living"))
 	if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil {
@@ -90,7 +91,7 @@ func TestClimateIsLeftAsItIs(t *testing.T) {
 	}
 }
 
-// A player that cannot be turned on by Home Assistant is not told to.
+// The driver does not send turn_on to a player without that feature.
 func TestPlayers(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "media_player.radio")+"safe: keep")
@@ -98,7 +99,7 @@ func TestPlayers(t *testing.T) {
 		t.Errorf("what plays is on=%t, %v", on, err)
 	}
 	err := d.(drivers.Switch).Switch(t.Context(), true)
-	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "cannot be told to turn on") || h.count() != 0 {
+	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "does not support turn on") || h.count() != 0 {
 		t.Error(err)
 	}
 	if err := d.(drivers.Switch).Switch(t.Context(), false); err != nil || h.is("media_player.radio") {

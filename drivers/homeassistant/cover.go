@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// coverTime is how long a cover may take from one end to the other.
+// coverTime is the longest time of a cover from one end to the other.
 const coverTime = 3 * time.Minute
 
 func (e *entity) open(ctx context.Context) error { return e.drive(ctx, "open_cover", "open") }
@@ -23,14 +23,14 @@ func (e *entity) drive(ctx context.Context, service, end string) error {
 	return e.travel(ctx, service, nil, 0, func(s state) bool { return s.State == end && s.ended(end) })
 }
 
-// What a cover can, in its supported_features (CoverEntityFeature).
+// Features of a cover (CoverEntityFeature).
 const (
 	coverPosition = 4
 	coverStop     = 8
 )
 
-// openTo moves a cover part of the way, in percent: Home Assistant's 100 is open,
-// however its device counts.
+// openTo moves a cover to a position in percent. 100 is open in Home Assistant, no matter
+// which scale the device uses.
 func (e *entity) openTo(ctx context.Context, percent float64) error {
 	percent = math.Round(percent)
 	return e.travel(ctx, "set_cover_position", map[string]any{"position": percent}, coverPosition, func(s state) bool {
@@ -39,12 +39,12 @@ func (e *entity) openTo(ctx context.Context, percent float64) error {
 	})
 }
 
-// travel has a cover move, if it can what that needs, until it is there. One that may
-// be on its way when that ends early, by ctx or because no answer comes, is stopped.
+// travel moves a cover to the position that there accepts, if the cover has the features in
+// needs. If ctx or a missing answer ends the movement early, travel stops the cover.
 func (e *entity) travel(ctx context.Context, service string, data map[string]any, needs int, there func(state) bool) error {
 	s, err := e.state(ctx)
 	if err == nil && needs != 0 && s.Attributes.Features&needs == 0 {
-		err = fmt.Errorf("%s cannot go part of the way, says Home Assistant (supported_features %d); leave out positions", e.cfg.Entity, s.Attributes.Features)
+		err = fmt.Errorf("%s has no positions according to Home Assistant (supported_features %d); remove positions from the configuration", e.cfg.Entity, s.Attributes.Features)
 	}
 	if err != nil {
 		return drivers.NotDone(err)
@@ -59,18 +59,18 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 	}
 	var told error
 	stop := e.web.Last(context.WithoutCancel(ctx), func(ctx context.Context) error { told = e.stopped(ctx); return told })
-	if told == nil && errors.Is(stop, drivers.ErrMayAct) { // it stands, and may set out yet
+	if told == nil && errors.Is(stop, drivers.ErrMayAct) { // the cover stands still, and may still set out
 		stop, heard = nil, false
 	}
 	return family.Cut(err, heard, stop)
 }
 
-// stand stops a cover, whoever has set it moving, and waits until it says that it
-// stands.
+// stand stops a cover, no matter which client moved it, and waits until it reports that it
+// stands still.
 func (e *entity) stand(ctx context.Context) error {
 	s, err := e.state(ctx)
 	if err == nil && s.Attributes.Features != 0 && s.Attributes.Features&coverStop == 0 {
-		err = fmt.Errorf("%s cannot be stopped on its way, says Home Assistant", e.cfg.Entity)
+		err = fmt.Errorf("%s has no stop command according to Home Assistant", e.cfg.Entity)
 	}
 	if err != nil {
 		return drivers.NotDone(err)
@@ -78,7 +78,7 @@ func (e *entity) stand(ctx context.Context) error {
 	return e.stopped(ctx)
 }
 
-// stopped tells a cover to stop, and waits until it says that it stands.
+// stopped sends a stop command, and waits until the cover reports that it stands still.
 func (e *entity) stopped(ctx context.Context) error {
 	if err := e.order(ctx, "stop_cover", nil); err != nil {
 		return err
@@ -86,30 +86,31 @@ func (e *entity) stopped(ctx context.Context) error {
 	return e.obeyed(ctx, e.cfg.Timeout, "stop_cover", state.stands)
 }
 
-// ended reports whether a cover that tells its position is at an end; some say
-// open when they have hardly begun.
+// ended reports whether the position of a cover is at the end. Some covers report open soon
+// after they start.
 func (s state) ended(end string) bool {
 	p := s.Attributes.Position
 	return p == nil || end == "closed" && *p <= 1 || end == "open" && *p >= 99
 }
 
-// stands reports whether a cover is not on its way.
+// stands reports whether a cover stands still.
 func (s state) stands() bool { return s.State == "open" || s.State == "closed" }
 
-// moves reports whether a cover is on its way. One whose state is unknown, as that of
-// a blind by radio, does not say so.
+// moves reports whether a cover moves. It returns false for an unknown state, which radio
+// blinds have.
 func (e *entity) moves(ctx context.Context) (bool, error) {
 	s, err := e.state(ctx)
 	return s.State == "opening" || s.State == "closing", err
 }
 
-// stands reports whether it says that it is not on its way.
+// stands reports whether the state of the cover says that it stands still.
 func (e *entity) stands(ctx context.Context) (bool, error) {
 	s, err := e.state(ctx)
 	return s.stands(), err
 }
 
-// opening is how far a cover is open; without a position it is at an end.
+// opening returns the position of a cover in percent. A cover without positions is at one
+// of its ends.
 func (e *entity) opening(ctx context.Context) (float64, error) {
 	s, err := e.state(ctx)
 	if err != nil {
@@ -122,9 +123,9 @@ func (s state) opening() (float64, error) {
 	p := s.Attributes.Position
 	switch {
 	case s.State != "open" && s.State != "closed":
-		return 0, fmt.Errorf("it is %.40s", s.State)
+		return 0, fmt.Errorf("the state of the cover is %.40s", s.State)
 	case p != nil && (*p < 0 || *p > 100):
-		return 0, fmt.Errorf("it says that it is %g %% open", *p)
+		return 0, fmt.Errorf("the cover reports a position of %g %%", *p)
 	case p != nil:
 		return *p, nil
 	case s.State == "open":
@@ -133,8 +134,8 @@ func (s state) opening() (float64, error) {
 	return 0, nil
 }
 
-// readCover gives a contact that is made when it is closed, and how far it is open,
-// where it tells that.
+// readCover returns the contact of the closed position, and the position in percent if the
+// cover reports it.
 func (e *entity) readCover(ctx context.Context) ([]drivers.Reading, error) {
 	s, err := e.state(ctx)
 	if err != nil {

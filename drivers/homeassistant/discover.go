@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// Discover hears whether there is a Home Assistant. Its entities are for a
-// person to choose.
+// Discover finds Home Assistant in the network. It returns no entities, because a person
+// must select them.
 func Discover(ctx context.Context) []drivers.Found {
 	list, err := mdns.Browse(ctx, mdns.Group, "_home-assistant._tcp")
 	if err != nil {
@@ -17,7 +17,7 @@ func Discover(ctx context.Context) []drivers.Found {
 	var all []drivers.Found
 	for _, i := range list {
 		if i.Addr.IsValid() {
-			all = append(all, drivers.Found{Name: mdns.ID(i.Name), Where: "Home Assistant at " + i.URL() + ": make a token there, and name the entities one by one"})
+			all = append(all, drivers.Found{Name: mdns.ID(i.Name), Where: "Home Assistant at " + i.URL() + ": create a token there, and configure each entity that you need"})
 		}
 	}
 	return all

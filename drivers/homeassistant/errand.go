@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Clean cleans rooms, or everything. Home Assistant does not say how far it is.
+// Clean cleans rooms, or everything. Home Assistant reports no percentage.
 func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	left, what, does := drivers.Outcome{Remaining: areas}, isCleaning, deed{service: "start", needs: vacuumStart}
 	if len(areas) == 0 {
@@ -30,7 +30,7 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	return drivers.Outcome{Done: areas}, nil
 }
 
-// areaIDs are Home Assistant's ids of rooms.
+// areaIDs returns the ids of rooms in Home Assistant.
 func (c Config) areaIDs(rooms []string) ([]string, error) {
 	var ids []string
 	for _, room := range rooms {
@@ -41,24 +41,24 @@ func (c Config) areaIDs(rooms []string) ([]string, error) {
 			}
 		}
 		if len(ids) == n {
-			return nil, drivers.NotDone(fmt.Errorf("there is no room %q among its segments", room))
+			return nil, drivers.NotDone(fmt.Errorf("segments has no room %q", room))
 		}
 	}
 	return ids, nil
 }
 
-// Spot cleans the spot where it stands.
+// Spot cleans the spot on which the robot stands.
 func (v *vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
 	return v.run(ctx, "cleaning the spot", deed{service: "clean_spot", needs: vacuumSpot}, progress)
 }
 
-// Dock sends it home; what it is at ends with that.
+// Dock terminates the present task and sends the robot to its dock.
 func (v *vacuum) Dock(ctx context.Context) error {
 	inner, done, err := v.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err = v.entity.state(inner); err != nil { // what it is at goes on
+	if _, err = v.entity.state(inner); err != nil { // without a state, the present task continues
 		err = drivers.NotDone(err)
 	} else {
 		err = v.errand.End(inner)
@@ -70,22 +70,22 @@ func (v *vacuum) Dock(ctx context.Context) error {
 	return v.run(ctx, homeward, deed{service: "return_to_base", needs: vacuumHome}, nil)
 }
 
-// deed is a service of a vacuum.
+// deed is a service call for a vacuum.
 type deed struct {
 	service string
 	data    map[string]any
-	needs   int // of its supported_features
+	needs   int // flag in supported_features
 }
 
-// can returns nil if a robot can do it, as Home Assistant says.
+// can returns an error if the robot lacks the feature in Home Assistant.
 func (d deed) can(s state) error {
 	if s.Attributes.Features&d.needs == 0 {
-		return drivers.NotDone(fmt.Errorf("it has no %s, says Home Assistant (supported_features %d)", d.service, s.Attributes.Features))
+		return drivers.NotDone(fmt.Errorf("the robot has no %s according to Home Assistant (supported_features %d)", d.service, s.Attributes.Features))
 	}
 	return nil
 }
 
-// do has the robot do something, if it can.
+// do calls the service if the robot has the feature.
 func (v *vacuum) do(ctx context.Context, d deed, s state) error {
 	if err := d.can(s); err != nil {
 		return err
@@ -93,8 +93,7 @@ func (v *vacuum) do(ctx context.Context, d deed, s state) error {
 	return v.entity.order(ctx, d.service, d.data)
 }
 
-// run sends the robot and follows it to the end. What ends it early has the robot
-// stop.
+// run starts a task and follows it to its end. If the task ends early, run stops the robot.
 func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(drivers.Progress)) error {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {
@@ -115,7 +114,7 @@ func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(
 	case s.wrong() != nil:
 		err = drivers.NotDone(s.wrong())
 	case what != homeward && s.State == isCleaning:
-		err = fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
+		err = fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
 	default:
 		err = does.can(s)
 	}
@@ -151,7 +150,7 @@ func (v *vacuum) follow(ctx context.Context, j *journey) error {
 		case err != nil:
 			j.lost = true
 			if silent++; silent >= maxSilent {
-				return fmt.Errorf("it has not told its state %d times, and may still be at it: %v", silent, err) // not wrapped: it has begun
+				return fmt.Errorf("no state for %d polls, so the robot may still work: %v", silent, err) // no %w, because the task has begun
 			}
 		default:
 			silent = 0
@@ -172,7 +171,7 @@ func (v *vacuum) follow(ctx context.Context, j *journey) error {
 	}
 }
 
-// wait waits for the next look.
+// wait waits until the next poll or change.
 func (v *vacuum) wait(ctx context.Context, changed <-chan struct{}) error {
 	t := time.NewTimer(v.entity.cfg.Poll)
 	defer t.Stop()
@@ -185,16 +184,16 @@ func (v *vacuum) wait(ctx context.Context, changed <-chan struct{}) error {
 	return nil
 }
 
-// journey is one task as Home Assistant tells it.
+// journey is the progress of one task in Home Assistant.
 type journey struct {
 	what     string
 	began    time.Time
-	out      bool // it has set out
-	lost     bool // it told no state since it was seen at it
+	out      bool // the robot has set out
+	lost     bool // no state since the robot was last seen at its task
 	progress func(drivers.Progress)
 }
 
-// step takes in how the robot is now. over is the task's end.
+// step evaluates the present state. over reports the end of the task.
 func (j *journey) step(s state, now time.Time, t *drivers.Trouble) (over bool, err error) {
 	help, err := t.Meets(now, s.wrong(), s.State == isCleaning)
 	if err != nil {
@@ -209,32 +208,32 @@ func (j *journey) step(s state, now time.Time, t *drivers.Trouble) (over bool, e
 	case j.what == homeward && s.State == isDocked:
 		return true, nil
 	case j.what == homeward && j.out && !s.drives():
-		return false, fmt.Errorf("it stopped on the way to its dock, and is %s", s.doing())
+		return false, fmt.Errorf("the robot stopped on the way to its dock, and is %s", s.doing())
 	case s.State == isCleaning && j.what != homeward, s.State == isReturning && j.what == homeward:
 		j.out, j.lost = true, false
 		tell(0, j.what, nil)
 	case s.State == isPaused && j.out:
 		tell(0, j.what+", paused", nil)
-	case j.out && j.lost && s.State == "idle": // as after a restart of its own
+	case j.out && j.lost && s.State == "idle": // as after a restart of Home Assistant
 		return false, drivers.ErrLostSight
-	case j.out: // it returns, is docked or idle: it has done
+	case j.out: // the robot returns, is docked or idle: it has finished
 		tell(100, j.what, nil)
 		return true, nil
 	case now.Sub(j.began) > setOutTime:
-		return false, errors.New("it took the task, and has not set out in " + setOutTime.String() + "; look at it")
+		return false, errors.New("the robot has accepted the task, and has not set out in " + setOutTime.String() + "; inspect it")
 	}
 	return false, nil
 }
 
-// brake stops the robot though ctx has ended. err is why, with that it may set out after
-// that.
+// brake stops the robot, even if ctx has ended. err is the reason; the result also reports
+// whether the robot may set out later.
 func (v *vacuum) brake(ctx context.Context, err error) error {
 	stop := drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.entity.web.Last(ctx, v.end) })
 	v.loose.Store(stop != nil)
 	return drivers.Braked(err, stop)
 }
 
-// rest stops the robot if it is under way.
+// rest stops the robot if it moves.
 func (v *vacuum) rest(ctx context.Context) error {
 	if s, err := v.entity.state(ctx); err == nil && !s.drives() && !v.loose.Load() {
 		return nil
@@ -242,8 +241,8 @@ func (v *vacuum) rest(ctx context.Context) error {
 	return v.end(ctx)
 }
 
-// end stops a robot that may be at something, and waits until it stands. One that
-// has no stop is paused.
+// end stops a robot and waits until it stands still. It pauses a robot without a stop
+// command.
 func (v *vacuum) end(ctx context.Context) error {
 	service := "stop"
 	if s, err := v.entity.state(ctx); err == nil && s.Attributes.Features&vacuumStop == 0 && s.Attributes.Features&vacuumPause != 0 {
@@ -259,7 +258,7 @@ func (v *vacuum) end(ctx context.Context) error {
 	return nil
 }
 
-// becomes waits until the robot is as it was told.
+// becomes waits until the robot has a state that is accepts.
 func (v *vacuum) becomes(ctx context.Context, service string, is func(state) bool) error {
 	for {
 		changed := v.entity.changes()
@@ -268,31 +267,32 @@ func (v *vacuum) becomes(ctx context.Context, service string, is func(state) boo
 			return nil
 		}
 		if v.wait(ctx, changed) != nil {
-			return fmt.Errorf("it was told to %s, and is %s", service, s.doing())
+			return fmt.Errorf("after the command %s the robot is %s", service, s.doing())
 		}
 	}
 }
 
-// Pause has the robot stand where it is; its task goes on with Resume.
+// Pause stops the robot where it is. Resume continues its task.
 func (v *vacuum) Pause(ctx context.Context) error {
 	return v.steer(ctx, deed{service: "pause", needs: vacuumPause}, []string{isPaused}, []string{isCleaning, isReturning})
 }
 
-// Resume lets it go on, also after a trouble that a person has seen to.
+// Resume continues the task, also after a person has solved a problem.
 func (v *vacuum) Resume(ctx context.Context) error {
 	if again := v.trouble.Again(); again != nil {
 		_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
 			if err := again(ctx); err != nil {
 				return struct{}{}, err
 			}
-			return struct{}{}, v.becomes(ctx, "go on", func(s state) bool { return s.State == isCleaning })
+			return struct{}{}, v.becomes(ctx, "resume", func(s state) bool { return s.State == isCleaning })
 		})
 		return err
 	}
 	return v.steer(ctx, deed{service: "start", needs: vacuumStart}, []string{isCleaning}, []string{isPaused})
 }
 
-// steer tells the robot something about what it is at, and waits until it is so.
+// steer sends a command for the present task, and waits until the robot has one of the
+// states in want.
 func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
 	_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
 		s, err := v.entity.state(ctx)
@@ -302,7 +302,7 @@ func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
 		case slices.Contains(want, s.State):
 			return struct{}{}, nil
 		case !slices.Contains(from, s.State):
-			return struct{}{}, drivers.NotDone(fmt.Errorf("it is %s, and cannot %s", s.doing(), d.service))
+			return struct{}{}, drivers.NotDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), d.service))
 		}
 		if err := v.do(ctx, d, s); err != nil {
 			return struct{}{}, err
@@ -312,7 +312,7 @@ func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
 	return err
 }
 
-// Stop ends what it is at, whoever has sent it.
+// Stop terminates the task, no matter which client started it.
 func (v *vacuum) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &v.Life, func(ctx context.Context) (string, error) {
 		return "", v.errand.Interrupt(ctx, func(ctx context.Context) error {

@@ -16,28 +16,27 @@ import (
 
 const token = "eyJhbGciOiJIUzI1NiJ9.open.sesame"
 
-// home is a simulated Home Assistant that answers as its documentation of the
-// REST and the WebSocket API has it. It is the judge: it knows what was done to its
-// entities.
+// home simulates a Home Assistant by the documentation of its REST and WebSocket APIs. It
+// records the real state of its entities.
 type home struct {
 	*httptest.Server
 	mu     sync.Mutex
-	sits   []*sitting // that are logged in
-	shut   bool       // there is no WebSocket
-	deaf   bool       // it hangs up in the midst of a service call, which it carries out
-	mute   string     // the service that it carries out, and never answers, or not before
+	sits   []*sitting // logged-in WebSocket connections
+	shut   bool       // rejects WebSocket connections
+	deaf   bool       // closes the connection during a service call, after its execution
+	mute   string     // the service that gets no answer, or a late one
 	held   chan struct{}
-	leaves string // the entity that is taken away while it lists its states
-	says   string // what a service call is refused with, over REST
-	joined int    // how often somebody has subscribed
+	leaves string // the entity that disappears while the home lists its states
+	says   string // message of a rejected service call over REST
+	joined int    // number of subscriptions
 	states map[string]map[string]any
 	calls  []string
-	asked  map[string]bool // entities that anybody asked for
-	slow   int             // looks that a change takes to be seen
-	unit   string          // of temperatures
-	stays  bool            // robots do not come to an end by themselves
-	dead   bool            // services answer, and nothing happens
-	denies string          // the code with which a service call is refused that it has carried out
+	asked  map[string]bool // entities that a client has requested
+	slow   int             // number of reads until a change is visible
+	unit   string          // unit of temperatures
+	stays  bool            // robots do not finish by themselves
+	dead   bool            // services answer without an effect
+	denies string          // error code of a service call that the home has executed
 	next   func()
 }
 
@@ -125,7 +124,7 @@ func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, h.settings())
 	case r.Method == http.MethodGet && kind == "camera_proxy" && h.states[id] != nil:
 		var b bytes.Buffer
-		_ = jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 32, 32)), nil) // a buffer takes all
+		_ = jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 32, 32)), nil) // a write to a buffer cannot fail
 		_, _ = w.Write(b.Bytes())
 	case r.Method == http.MethodPost && kind == "services":
 		h.service(w, r, id)
@@ -135,7 +134,7 @@ func (h *home) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// settings are what it says of itself. mu is held.
+// settings returns the settings. The caller holds mu.
 func (h *home) settings() map[string]any {
 	return map[string]any{"location_name": "Home", "unit_system": map[string]any{"length": "km", "temperature": h.unit}, "version": "2026.11.1"}
 }
@@ -189,7 +188,7 @@ func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
 	answer(w, []any{h.entity(id)})
 }
 
-// does carries out a service call. mu is held.
+// does executes a service call. The caller holds mu.
 func (h *home) does(name, id string, body map[string]any) {
 	_, service, _ := strings.Cut(name, "/")
 	h.calls = append(h.calls, name+" "+id)
@@ -212,7 +211,7 @@ func (h *home) does(name, id string, body map[string]any) {
 		switch {
 		case strings.HasPrefix(id, "script."):
 			h.states[id]["last_triggered"] = called
-			if id != "script.long" { // it is over at once
+			if id != "script.long" { // ends at once
 				is = "off"
 			}
 		case strings.HasPrefix(id, "scene.") || service == "press":
@@ -269,7 +268,7 @@ func (h *home) force(id string, on bool) {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // who hung up has its error already
+	_ = json.NewEncoder(w).Encode(v) // a disconnected client has its error already
 }
 
 var heardAt = time.Date(2026, 11, 21, 9, 45, 50, 123456000, time.UTC)

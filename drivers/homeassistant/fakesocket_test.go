@@ -9,20 +9,20 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// sitting is one who has come in by WebSocket.
+// sitting is one WebSocket connection.
 type sitting struct {
 	mu   sync.Mutex
 	conn *websocket.Conn
-	sub  any // the id of the subscription to state_changed; nil for none
+	sub  any // id of the subscription to state_changed; nil for none
 }
 
 func (s *sitting) say(v any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.conn.WriteJSON(v) // who hung up has its error already
+	_ = s.conn.WriteJSON(v) // a disconnected client has its error already
 }
 
-// socket plays developers.home-assistant.io/docs/api/websocket.
+// socket implements developers.home-assistant.io/docs/api/websocket.
 func (h *home) socket(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	shut := h.shut
@@ -65,7 +65,7 @@ func (h *home) socket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// command answers one, and reports false where it hangs up.
+// command answers one command. It returns false to close the connection.
 func (h *home) command(s *sitting, in map[string]any) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,7 +140,7 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 	return no("unknown_command", "Unknown command.")
 }
 
-// tell tells all who have subscribed. mu is held.
+// tell sends an event to all subscribers. The caller holds mu.
 func (h *home) tell(id string) {
 	for _, s := range h.sits {
 		if s.sub == nil {
@@ -153,17 +153,17 @@ func (h *home) tell(id string) {
 	}
 }
 
-// hangUp throws everybody out.
+// hangUp closes all connections.
 func (h *home) hangUp() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range h.sits {
-		_ = s.conn.Close() // there may be nobody any more
+		_ = s.conn.Close() // the client may have closed it
 	}
 	h.sits = nil
 }
 
-// has waits until the home says so.
+// has waits until what returns true.
 func (h *home) has(what func(*home) bool) bool {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		h.mu.Lock()

@@ -1,12 +1,11 @@
-// Package homeassistant drives single entities of a Home Assistant by its WebSocket
-// API, with live states and areas, and over REST where there is none
-// (developers.home-assistant.io/docs/api/websocket, .../rest): lights, switches,
-// fans, humidifiers, sirens, media players and climates by service calls with their
-// states as read-back, scenes, scripts and buttons that are set off, sensors, cameras by
-// camera_proxy, and robot vacuums. Only entities that the configuration names are touched,
-// and of no other is anything kept.
+// Package homeassistant drives entities of a Home Assistant through its WebSocket API, with
+// live states and areas, or over REST if there is no WebSocket
+// (developers.home-assistant.io/docs/api/websocket, .../rest): lights, switches, fans,
+// humidifiers, sirens, media players and climates by service calls with their states as
+// readback; scenes, scripts and buttons; sensors; cameras by camera_proxy; robot vacuums.
+// The driver uses only the entities of the configuration, and stores nothing about others.
 //
-// Not supported: tilt of covers; what players play; variables of scripts.
+// Not supported: tilt of covers; content of media players; variables of scripts.
 package homeassistant
 
 import (
@@ -25,13 +24,13 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera, vacuum", Places: true, Open: Open, Discover: Discover}
 }
 
-// Open is the drivers.Factory of this package. It reads the token's file; no
-// network is touched.
+// Open is the drivers.Factory of this package. It reads the token file, and uses no
+// network.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -40,19 +39,19 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, env)
 }
 
-// entity is how one entity is asked.
+// entity gives access to one entity.
 type entity struct {
 	cfg  Config
 	web  *web.Client
-	hub  *hub // nil: REST alone
+	hub  *hub // nil: only REST
 	now  func() time.Time
-	code drivers.Secret // of a lock
+	code drivers.Secret // code of a lock
 }
 
-// haltTimes is how many timeouts Start and Halt may take.
+// haltTimes is the time limit of Start and Halt as a multiple of the timeout.
 const haltTimes = 3
 
-// New makes a device of a valid configuration.
+// New returns a device for a valid configuration.
 func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	client, err := web.New(cfg.Config, "Authorization")
 	if err != nil {
@@ -76,9 +75,9 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHub(client.Host()), e.verbs()), nil
 }
 
-// hubOf is the hub that all entities of one Home Assistant share.
+// hubOf returns the hub that all entities of one Home Assistant share.
 func hubOf(env drivers.Env, cfg Config, token drivers.Secret) (*hub, error) {
-	key := "homeassistant " + cfg.URL + " " + string(token) // in memory alone
+	key := "homeassistant " + cfg.URL + " " + string(token) // only in memory
 	h, err := env.Shared.Get(key, func() (any, error) { return newHub(cfg.URL, token, cfg.Timeout, env.Log), nil })
 	if err != nil {
 		return nil, err
@@ -132,7 +131,7 @@ func (e *entity) verbs() family.Verbs {
 	return v
 }
 
-// holds is the entity itself.
+// holds returns the entity itself.
 func (e *entity) holds() []drivers.Hold {
 	return []drivers.Hold{{Key: "entity", What: "the entity " + e.cfg.Entity, Same: e.cfg.Entity + " " + drivers.SameURL(e.cfg.URL)}}
 }
@@ -142,7 +141,7 @@ func (e *entity) turn(ctx context.Context, on bool) error {
 	if e.cfg.domain() == "media_player" {
 		s, err := e.state(ctx)
 		if needs := map[bool]int{true: playerOn, false: playerOff}[on]; err == nil && s.Attributes.Features&needs == 0 {
-			err = fmt.Errorf("%s cannot be told to %s, says Home Assistant (supported_features %d)", e.cfg.Entity, strings.ReplaceAll(service, "_", " "), s.Attributes.Features)
+			err = fmt.Errorf("%s does not support %s according to Home Assistant (supported_features %d)", e.cfg.Entity, strings.ReplaceAll(service, "_", " "), s.Attributes.Features)
 		}
 		if err != nil {
 			return drivers.NotDone(err)
@@ -151,14 +150,14 @@ func (e *entity) turn(ctx context.Context, on bool) error {
 	return e.call(ctx, service, nil, func(s state) bool { return e.is(s, on) })
 }
 
-// What a media player can, in its supported_features (MediaPlayerEntityFeature).
+// Features of a media player (MediaPlayerEntityFeature).
 const (
 	playerOn  = 128
 	playerOff = 256
 )
 
-// is reports whether a state is on, or off. Players and climates are on in more than
-// one way: they play or pause, heat or cool.
+// is reports whether a state means on, or off. Players and climates have several on states,
+// such as playing and paused, or heat and cool.
 func (e *entity) is(s state, on bool) bool {
 	if d := e.cfg.domain(); d == "media_player" || d == "climate" {
 		return on != (s.State == "off" || s.State == "standby")
@@ -175,11 +174,11 @@ func (e *entity) on(ctx context.Context) (bool, error) {
 }
 
 func (e *entity) dim(ctx context.Context, percent float64) error {
-	full := max(1, int(math.Round(percent*maxBrightness/100))) // 1 is the least that is not off
+	full := max(1, int(math.Round(percent*maxBrightness/100))) // 1 is the lowest level that is not off
 	return e.call(ctx, "turn_on", map[string]any{"brightness": full}, func(s state) bool { return s.is(true) })
 }
 
-// maxBrightness is Home Assistant's 100 %.
+// maxBrightness is 100 % in Home Assistant.
 const maxBrightness = 255
 
 func (e *entity) level(ctx context.Context) (float64, error) {
@@ -188,7 +187,7 @@ func (e *entity) level(ctx context.Context) (float64, error) {
 	case err != nil || s.State == "off":
 		return 0, err
 	case s.Attributes.Brightness == nil:
-		return 0, errors.New("it is on, and does not tell how bright; leave out dims if it does not dim")
+		return 0, errors.New("the light is on, and reports no brightness; remove dims if it has none")
 	}
 	return math.Round(100 * *s.Attributes.Brightness / maxBrightness), nil
 }
@@ -204,7 +203,7 @@ func (e *entity) colour(ctx context.Context) (drivers.Colour, error) {
 	}
 	rgb := s.Attributes.RGB
 	if len(rgb) != 3 {
-		return drivers.Colour{}, errors.New("it does not tell its colour; leave out colours if it has none")
+		return drivers.Colour{}, errors.New("the light reports no color; remove colours if it has none")
 	}
 	return drivers.Colour{R: rgb[0], G: rgb[1], B: rgb[2]}, nil
 }
@@ -213,22 +212,22 @@ func (e *entity) warm(ctx context.Context, kelvin float64) error {
 	return e.call(ctx, "turn_on", map[string]any{"color_temp_kelvin": int(math.Round(kelvin))}, func(s state) bool { return s.is(true) })
 }
 
-// warmth is the white of a light that is on.
+// warmth returns the color temperature of a light that is on.
 func (e *entity) warmth(ctx context.Context) (float64, error) {
 	s, err := e.state(ctx)
 	switch a := s.Attributes; {
 	case err != nil:
 		return 0, err
 	case a.Mode != "" && a.Mode != "color_temp":
-		return 0, errors.New("it shines in a colour")
+		return 0, errors.New("the light shows a color")
 	case a.Kelvin == nil || !(*a.Kelvin > 0):
-		return 0, errors.New("it does not tell its white; leave out warmest and coldest if it has none")
+		return 0, errors.New("the light reports no color temperature; remove warmest and coldest if it has none")
 	}
 	return *s.Attributes.Kelvin, nil
 }
 
-// call calls a service for this entity, and waits until its state is what it
-// should be: Home Assistant answers before some devices have.
+// call calls a service for this entity, and waits until its state is as requested, because
+// Home Assistant may answer before the device.
 func (e *entity) call(ctx context.Context, service string, data map[string]any, is func(state) bool) error {
 	s, err := e.state(ctx)
 	if err != nil {
@@ -243,22 +242,22 @@ func (e *entity) call(ctx context.Context, service string, data map[string]any, 
 	return e.web.Unanswered(ctx)
 }
 
-// orderOf is order for an entity that was in this state. What refuses may be a step of the
-// service, as of a template, after others: where the state is another now, something was
-// done.
+// orderOf calls order for an entity that was in this state. A rejection may come from a
+// later step of the service, such as a template. If the state has changed, the outcome is
+// not ErrNothingDone.
 func (e *entity) orderOf(ctx context.Context, was state, service string, data map[string]any) error {
 	err := e.order(ctx, service, data)
 	if !errors.Is(err, drivers.ErrNothingDone) {
 		return err
 	}
 	if s, serr := e.state(ctx); serr == nil && s.State != was.State {
-		return fmt.Errorf("%s was refused, and it says %.40q now: %v", service, s.State, err) // not wrapped: something was done
+		return fmt.Errorf("Home Assistant rejected %s, but the state is %.40q now: %v", service, s.State, err) // no %w, because the state has changed
 	}
 	return err
 }
 
-// order calls a service once: by the connection that there is, or over REST where
-// it has not heard of it.
+// order calls a service once: by WebSocket if there is a connection, or over REST if the
+// WebSocket has not received it.
 func (e *entity) order(ctx context.Context, service string, data map[string]any) error {
 	if e.hub != nil {
 		if c := e.hub.socket(); c != nil {
@@ -269,7 +268,7 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 				"domain": e.cfg.domain(), "service": service, "service_data": data, "target": map[string]any{"entity_id": e.cfg.Entity},
 			}, e.web.Outlive)
 			if errors.Is(err, errSilent) {
-				e.web.Unsure() // it may have heard
+				e.web.Unsure() // Home Assistant may have received it
 			}
 			if !errors.Is(err, errGone) || !errors.Is(err, drivers.ErrNothingDone) {
 				return e.discreet(err)
@@ -287,20 +286,20 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 	return e.discreet(err)
 }
 
-// discreet keeps a lock's code out of an error.
+// discreet removes the code of a lock from an error.
 func (e *entity) discreet(err error) error {
 	switch {
 	case err == nil || e.code == "" || !strings.Contains(err.Error(), string(e.code)):
 		return err
 	case errors.Is(err, drivers.ErrNothingDone):
-		return drivers.NotDone(errors.New("it says no, in words that hold the code"))
+		return drivers.NotDone(errors.New("Home Assistant rejects the command; its message contains the code"))
 	case errors.Is(err, drivers.ErrMayAct):
-		return drivers.Unanswered(errors.New("it was told, and has not answered, in words that hold the code"))
+		return drivers.Unanswered(errors.New("Home Assistant has not answered the command; the error contains the code"))
 	}
-	return errors.New("it was told, and has a fault, told in words that hold the code")
+	return errors.New("Home Assistant reports a fault; its message contains the code")
 }
 
-// lookEvery is the pause between two looks at a state.
+// lookEvery is the poll interval for a state.
 const lookEvery = 200 * time.Millisecond
 
 func (e *entity) obeyed(ctx context.Context, limit time.Duration, service string, is func(state) bool) error {
@@ -317,9 +316,9 @@ func (e *entity) obeyed(ctx context.Context, limit time.Duration, service string
 		case err == nil && is(s):
 			return nil
 		case within.Err() != nil && err != nil:
-			return fmt.Errorf("%s was called, and its state is not known: %v", service, err) // not wrapped: something was done
+			return fmt.Errorf("the driver called %s, and the state is unknown: %v", service, err) // no %w, because the service may have acted
 		case within.Err() != nil:
-			return fmt.Errorf("%s was called, and it says %.40q after %v", service, s.State, limit)
+			return fmt.Errorf("the driver called %s, and the state is %.40q after %v", service, s.State, limit)
 		}
 		select {
 		case <-within.Done():
@@ -329,7 +328,8 @@ func (e *entity) obeyed(ctx context.Context, limit time.Duration, service string
 	}
 }
 
-// changes is closed when a state changes; without a connection it never is.
+// changes returns a channel that closes at the next state change; without a connection it
+// is nil.
 func (e *entity) changes() <-chan struct{} {
 	if e.hub == nil {
 		return nil
@@ -337,7 +337,7 @@ func (e *entity) changes() <-chan struct{} {
 	return e.hub.changes()
 }
 
-// state is what Home Assistant says of an entity.
+// state is the state of an entity in Home Assistant.
 type state struct {
 	ID         string    `json:"entity_id"`
 	State      string    `json:"state"`
@@ -348,23 +348,24 @@ type state struct {
 		RGB        []uint8  `json:"-"`
 		Colour     []int    `json:"rgb_color"`
 		Kelvin     *float64 `json:"color_temp_kelvin"`
-		Mode       string   `json:"color_mode"` // what it shines in, while it is on
+		Mode       string   `json:"color_mode"` // color mode while the light is on
 		Unit       string   `json:"unit_of_measurement"`
 		Class      string   `json:"device_class"`
-		Position   *float64 `json:"current_position"` // of a cover: 100 is open
+		Position   *float64 `json:"current_position"` // only for a cover: 100 is open
 		Features   int      `json:"supported_features"`
-		Battery    any      `json:"battery_level"` // of a vacuum, in percent; newer ones have a sensor for it
-		Error      any      `json:"error"`         // of some vacuums, in words
+		Battery    any      `json:"battery_level"` // only for a vacuum, in percent; newer ones have a separate sensor
+		Error      any      `json:"error"`         // message of some vacuums
 		Status     any      `json:"status"`
 	} `json:"attributes"`
-	climate *climate // of a climate
-	script  *script  // of a script
-	fault   error    // why it tells nothing; the rest is empty then
+	climate *climate // only for a climate
+	script  *script  // only for a script
+	fault   error    // reason why there is no state; the other fields are empty then
 }
 
 func (s state) is(on bool) bool { return s.State == map[bool]string{true: "on", false: "off"}[on] }
 
-// state asks for the entity's; one that is unavailable or unknown is an error.
+// state returns the state of the entity. It returns an error for an unavailable or unknown
+// state.
 func (e *entity) state(ctx context.Context) (state, error) {
 	if e.hub != nil {
 		if s, live, err := e.hub.state(ctx, e.cfg.Entity); live {
@@ -381,21 +382,21 @@ func (e *entity) state(ctx context.Context) (state, error) {
 	return parseState(a.Body, e.cfg.Entity)
 }
 
-// misspelt is said of an entity that is not there.
+// misspelt returns the error text for an entity that does not exist.
 func misspelt(id string) string {
-	return fmt.Sprintf("there is no %s in Home Assistant; is it spelled as in its settings?", id)
+	return fmt.Sprintf("Home Assistant has no entity %s; check its spelling in the settings of Home Assistant", id)
 }
 
 func parseState(data []byte, id string) (state, error) {
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil || s.ID != id {
-		return state{}, errors.New("its state cannot be read; is it Home Assistant?")
+		return state{}, errors.New("the answer is not a state of the entity; check that url is a Home Assistant")
 	}
 	if s.State == "unknown" && (strings.HasPrefix(id, "sensor.") || strings.HasPrefix(id, "binary_sensor.")) {
 		return state{}, untold(id)
 	}
 	if s.State == "unavailable" || s.State == "unknown" && !stateless(id) || s.State == "" {
-		return state{}, fmt.Errorf("%s is %q in Home Assistant; look at it there", id, s.State)
+		return state{}, fmt.Errorf("%s is %q in Home Assistant; check it there", id, s.State)
 	}
 	if strings.HasPrefix(id, "climate.") {
 		var err error
@@ -411,7 +412,7 @@ func parseState(data []byte, id string) (state, error) {
 	}
 	for _, part := range s.Attributes.Colour {
 		if part < 0 || part > math.MaxUint8 {
-			return state{}, fmt.Errorf("%s has a colour that is none", id)
+			return state{}, fmt.Errorf("%s reports an invalid color", id)
 		}
 		s.Attributes.RGB = append(s.Attributes.RGB, uint8(part))
 	}

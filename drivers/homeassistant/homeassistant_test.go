@@ -34,11 +34,11 @@ func started(t *testing.T, yaml string) drivers.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Halt() }) // what it drives may be unavailable
+	t.Cleanup(func() { _ = d.Halt() }) // the entity may be unavailable
 	return d
 }
 
-func TestKeepsTheRules(t *testing.T) {
+func TestConformance(t *testing.T) {
 	h := newHome(t)
 	for _, c := range []struct{ entity, more string }{
 		{"light.hall", "dims: true\ncolours: true"},
@@ -89,8 +89,8 @@ func TestKeepsTheRules(t *testing.T) {
 	}
 }
 
-// Nothing is asked for or touched but the entity that is named.
-func TestOnlyWhatIsListed(t *testing.T) {
+// The driver requests and calls only the configured entity.
+func TestOnlyConfiguredEntity(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "switch.pump"))
 	if err := d.(drivers.Switch).Switch(t.Context(), true); err != nil {
@@ -101,8 +101,8 @@ func TestOnlyWhatIsListed(t *testing.T) {
 	}
 }
 
-// Home Assistant answers before some devices have obeyed, and for some that
-// never do.
+// Home Assistant answers before some devices have acted, and also for devices that never
+// act.
 func TestWaitsForTheState(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -114,7 +114,7 @@ func TestWaitsForTheState(t *testing.T) {
 	d = started(t, config(h, "switch.pump")+"timeout: 3s\nsafe: keep")
 	h.dead = true
 	err := d.(drivers.Switch).Switch(t.Context(), false)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `turn_off was called, and it says "on" after 3s`) {
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `the driver called turn_off, and the state is "on" after 3s`) {
 		t.Error(err)
 	}
 }
@@ -127,7 +127,7 @@ func TestReadings(t *testing.T) {
 	}{
 		{"sensor.balcony", drivers.Reading{Quantity: "temperature", Value: 21.5, Unit: "°C", At: heardAt}},
 		{"sensor.visits", drivers.Reading{Quantity: "visits", Value: 7, Unit: "units", At: heardAt}},
-		{"binary_sensor.front_door", drivers.Reading{Quantity: "contact", Value: 0, At: heardAt}}, // it is open
+		{"binary_sensor.front_door", drivers.Reading{Quantity: "contact", Value: 0, At: heardAt}}, // the door is open
 		{"binary_sensor.hall", drivers.Reading{Quantity: "motion", Value: 1, At: heardAt}},
 	} {
 		got, err := started(t, config(h, c.entity)).(drivers.Sensor).Read(t.Context())
@@ -136,7 +136,7 @@ func TestReadings(t *testing.T) {
 		}
 	}
 	_, err := started(t, config(h, "sensor.words")).(drivers.Sensor).Read(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `sensor.words says "fine", which is no number`) {
+	if err == nil || !strings.Contains(err.Error(), `sensor.words reports "fine", which is not a number`) {
 		t.Error(err)
 	}
 	if _, err = started(t, config(h, "sensor.asleep")).(drivers.Sensor).Read(t.Context()); !errors.Is(err, drivers.ErrSilent) {
@@ -144,8 +144,8 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// What is unavailable has no state, takes no command, and its last picture is
-// none.
+// An unavailable entity has no state, accepts no command, and its last image does not
+// count.
 func TestUnavailable(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "switch.gone")+"safe: keep")
@@ -159,16 +159,16 @@ func TestUnavailable(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := started(t, config(h, "switch.no_such_thing")).(drivers.SwitchReader).On(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "there is no switch.no_such_thing in Home Assistant; is it spelled as in its settings?") {
+	if err == nil || !strings.Contains(err.Error(), "Home Assistant has no entity switch.no_such_thing; check its spelling in the settings of Home Assistant") {
 		t.Error(err)
 	}
 }
 
-func TestTokenIsKept(t *testing.T) {
+func TestTokenStaysSecret(t *testing.T) {
 	h := newHome(t)
 	d := started(t, strings.Replace(config(h, "switch.pump"), "sesame", "secret", 1))
 	_, err := d.(drivers.SwitchReader).On(t.Context())
-	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "it refuses the log-in: check the token, and what it may do") {
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "the device rejects the login: check the token and its permissions") {
 		t.Error(err)
 	}
 }
@@ -177,26 +177,26 @@ func TestConfigMistakes(t *testing.T) {
 	const place = "url: http://x\ntoken: a\n"
 	for _, c := range []struct{ config, want string }{
 		{place, "entity: is missing"},
-		{place + "entity: hall", "entity: \"hall\" is no entity id"},
-		{place + "entity: light.Hall/../x", "is no entity id"},
-		{place + "entity: lawn_mower.door", "entity: a lawn_mower is not driven; known: binary_sensor, button, camera, climate, cover, fan"},
-		{place + "entity: light.a\nsegments: {a: b}", "segments: is for a vacuum"},
+		{place + "entity: hall", "entity: \"hall\" is not an entity id"},
+		{place + "entity: light.Hall/../x", "is not an entity id"},
+		{place + "entity: lawn_mower.door", "entity: messkit does not support the domain lawn_mower; known: binary_sensor, button, camera, climate, cover, fan"},
+		{place + "entity: light.a\nsegments: {a: b}", "segments: only for a vacuum"},
 		{place + "entity: vacuum.a\nsegments: {a: b, c: b}", `segments: "a" and "c" have the same name "b"`},
 		{place + "entity: vacuum.a\nsegments: {a: ''}", `segments: "a" has no name`},
 		{place + "entity: vacuum.a\npoll: 1ms", "poll: 1ms is not between 50ms and 1m"},
-		{place + "entity: vacuum.a\nsafe: 'on'", "safe: a vacuum is not switched; write stop or keep"},
-		{place + "entity: vacuum.a\ninitial: 'off'", "safe: a vacuum is not switched; write stop or keep"},
-		{place + "entity: switch.a\ndims: true", "dims: is for a light"},
-		{place + "entity: light.a\nlowest: 12", "mode: is for a climate"},
-		{place + "entity: climate.a\nmode: warm", `mode: "warm" is unknown; write what on is: heat, cool`},
-		{place + "entity: climate.a\nlowest: 30\nhighest: 12", "lowest: 30 to 12 °C cannot be"},
+		{place + "entity: vacuum.a\nsafe: 'on'", "safe: a vacuum has no switch; write stop or keep"},
+		{place + "entity: vacuum.a\ninitial: 'off'", "safe: a vacuum has no switch; write stop or keep"},
+		{place + "entity: switch.a\ndims: true", "dims: only for a light"},
+		{place + "entity: light.a\nlowest: 12", "mode: only for a climate"},
+		{place + "entity: climate.a\nmode: warm", `mode: "warm" is unknown; write the mode that means on: heat, cool`},
+		{place + "entity: climate.a\nlowest: 30\nhighest: 12", "lowest: the range from 30 to 12 °C is invalid"},
 		{place + "entity: climate.a\nlowest: .nan", "lowest: is text; write a number"},
-		{place + "entity: light.a\ncode: 1", "code: is for a lock"},
-		{place + "entity: light.a\ncolours: true", "colours: a light with colours dims as well"},
+		{place + "entity: light.a\ncode: 1", "code: only for a lock"},
+		{place + "entity: light.a\ncolours: true", "colours: needs dims"},
 		{place + "entity: light.a\nsafe: maybe", `safe: "maybe" is unknown`},
 		{"url: http://x\nentity: light.a", "token_file: is missing"},
 		{"token: a\nentity: light.a", "url: is missing"},
-		{place + "entity: light.a\nusername: me\npassword: b", "username: Home Assistant takes a token alone"},
+		{place + "entity: light.a\nusername: me\npassword: b", "username: Home Assistant accepts only a token"},
 	} {
 		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.config, err)

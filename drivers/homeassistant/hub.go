@@ -16,43 +16,42 @@ import (
 )
 
 const (
-	firstPause   = time.Second // before it is tried to connect again
+	firstPause   = time.Second // before the next attempt to connect
 	longestPause = time.Minute
-	refusedPause = 10 * time.Minute // where the token is refused: Home Assistant shuts out who tries often
+	refusedPause = 10 * time.Minute // after a rejected token, because Home Assistant bans clients with many attempts
 )
 
-// hub is what all entities of one Home Assistant have in common: a connection
-// that is there while any of them is open, and their states as it tells them. What
-// it tells of other entities is passed over. While there is no connection,
-// entities are asked for over REST.
+// hub is the shared connection of all entities of one Home Assistant. The connection exists
+// while any of them is open. The hub stores their states and ignores other entities.
+// Without a connection, entities use REST.
 type hub struct {
 	url   string
 	token drivers.Secret
 	limit time.Duration
 	log   *slog.Logger
 
-	turn  sync.Mutex // held by open and close
+	turn  sync.Mutex // serializes open and close
 	users int        // guarded by turn
 	end   context.CancelFunc
 	work  *errgroup.Group
 
 	mu      sync.Mutex
-	watched map[string]int    // entities, and by how many devices
-	areas   map[string]string // of entities; it keeps what was known
-	states  map[string]state  // from the beginning of a connection
-	fresh   map[string]uint64 // entities that came since then, and whose state is not known yet, by number
-	came    uint64            // how many have come
-	bell    chan struct{}     // closed when a state changes, or live does
-	live    *socket           // nil while there is none that is set up
+	watched map[string]int    // number of devices by entity
+	areas   map[string]string // last known area by entity
+	states  map[string]state  // states since the beginning of the connection
+	fresh   map[string]uint64 // entities without a known state, with the sequence number of their open call
+	came    uint64            // last sequence number
+	bell    chan struct{}     // closes at a change of a state or of live
+	live    *socket           // nil while there is no ready connection
 
-	more chan struct{} // there are fresh ones
+	more chan struct{} // signals new entries in fresh
 }
 
 func newHub(url string, token drivers.Secret, limit time.Duration, log *slog.Logger) *hub {
 	return &hub{url: url, token: token, limit: limit, log: log, watched: map[string]int{}, areas: map[string]string{}, fresh: map[string]uint64{}, bell: make(chan struct{}), more: make(chan struct{}, 1)}
 }
 
-// open has the hub connect, in its own time, and keep the state of an entity.
+// open adds an entity, and starts the connection in the background if it is the first.
 func (h *hub) open(entity string) {
 	h.turn.Lock()
 	defer h.turn.Unlock()
@@ -63,7 +62,7 @@ func (h *hub) open(entity string) {
 		h.fresh[entity] = h.came
 		select {
 		case h.more <- struct{}{}:
-		default: // somebody has said so
+		default: // the signal is already pending
 		}
 	}
 	h.mu.Unlock()
@@ -75,24 +74,24 @@ func (h *hub) open(entity string) {
 	}
 }
 
-// close ends the connection with the last entity.
+// close removes an entity, and closes the connection after the last.
 func (h *hub) close(entity string) {
 	h.turn.Lock()
 	defer h.turn.Unlock()
 	h.mu.Lock()
 	if h.watched[entity]--; h.watched[entity] == 0 {
 		delete(h.watched, entity)
-		delete(h.states, entity) // nobody keeps it up to date
+		delete(h.states, entity) // the connection no longer updates it
 		delete(h.fresh, entity)
 	}
 	h.mu.Unlock()
 	if h.users--; h.users == 0 {
 		h.end()
-		_ = h.work.Wait() // it returns nil
+		_ = h.work.Wait() // always nil
 	}
 }
 
-// run connects, again and again.
+// run connects repeatedly.
 func (h *hub) run(ctx context.Context) {
 	pause, told := firstPause, false
 	for ctx.Err() == nil {
@@ -107,7 +106,7 @@ func (h *hub) run(ctx context.Context) {
 			pause = refusedPause
 		}
 		if !told {
-			h.log.Warn("no live states of Home Assistant; asking it each time", "err", err)
+			h.log.Warn("live states of Home Assistant are unavailable; the driver polls instead", "err", err)
 			told = true
 		}
 		t := time.NewTimer(pause)
@@ -123,8 +122,7 @@ func (h *hub) run(ctx context.Context) {
 	}
 }
 
-// session is one connection from its beginning to its end; worked reports whether
-// it was set up.
+// session runs one connection until its end; worked reports whether it became ready.
 func (h *hub) session(ctx context.Context) (worked bool, err error) {
 	s, err := dial(ctx, h.url, h.token, h.limit, h.hear)
 	if err != nil {
@@ -154,8 +152,7 @@ func (h *hub) session(ctx context.Context) (worked bool, err error) {
 	return worked, err
 }
 
-// tend learns the states of entities that come, and asks for a sign of life, until there
-// is none.
+// tend reads the states of new entities, and sends heartbeats until one has no answer.
 func (h *hub) tend(ctx context.Context, s *socket) error {
 	t := time.NewTicker(pulse)
 	defer t.Stop()
@@ -175,8 +172,8 @@ func (h *hub) tend(ctx context.Context, s *socket) error {
 	}
 }
 
-// settle subscribes, and then asks for the states as they are: what changes in
-// between comes twice, and nothing is lost.
+// settle subscribes, and then reads the present states, so it misses no change; a change in
+// between arrives twice.
 func (h *hub) settle(ctx context.Context, s *socket) error {
 	h.mu.Lock()
 	h.states, h.fresh = map[string]state{}, map[string]uint64{}
@@ -191,12 +188,12 @@ func (h *hub) settle(ctx context.Context, s *socket) error {
 	defer h.mu.Unlock()
 	h.live = s
 	h.ring()
-	h.log.Info("live states of Home Assistant", "entities", len(h.states))
+	h.log.Info("live states of Home Assistant are available", "entities", len(h.states))
 	return nil
 }
 
-// learn asks for the states and the areas of all entities. One list serves all that have
-// come until it was asked for.
+// learn reads the states and the areas of all entities. One list serves all entities that
+// were added before the request.
 func (h *hub) learn(ctx context.Context, s *socket) error {
 	h.mu.Lock()
 	fresh := maps.Clone(h.fresh)
@@ -220,12 +217,13 @@ func (h *hub) learn(ctx context.Context, s *socket) error {
 	return nil
 }
 
-// all takes the states of the entities that are watched out of a list of all. Of those
-// that have come since the list was asked for, it may be older than the last event.
+// all takes the states of the watched entities from a list. It ignores entities that were
+// added after the request, because their state in the list may be older than the last
+// event.
 func (h *hub) all(data json.RawMessage, fresh map[string]uint64) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
-		return errors.New("its states are no list")
+		return errors.New("the states of Home Assistant are not a list")
 	}
 	for _, one := range list {
 		var id struct {
@@ -241,15 +239,15 @@ func (h *hub) all(data json.RawMessage, fresh map[string]uint64) error {
 	return nil
 }
 
-// hear takes an event.
+// hear processes an event.
 func (h *hub) hear(e event) {
 	if e.Type == "state_changed" {
 		h.take(e.Data.ID, e.Data.New, true)
 	}
 }
 
-// take keeps the state of an entity, if it is watched. What an event has told is
-// never older than a list that was asked for when it was subscribed to.
+// take stores the state of a watched entity. A state from an event is never older than the
+// list, so the list does not replace it.
 func (h *hub) take(id string, data json.RawMessage, event bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -260,40 +258,39 @@ func (h *hub) take(id string, data json.RawMessage, event bool) {
 		return
 	}
 	defer h.ring()
-	if len(data) == 0 || string(data) == "null" { // noted, lest a list that is older adds it again
-		h.states[id] = state{ID: id, fault: fmt.Errorf("%s was taken out of Home Assistant", id)}
+	if len(data) == 0 || string(data) == "null" { // stored, so that an older list does not add the entity again
+		h.states[id] = state{ID: id, fault: fmt.Errorf("Home Assistant no longer has the entity %s", id)}
 		return
 	}
 	s, err := parseState(data, id)
 	if err != nil {
 		s = state{ID: id, fault: err}
 	}
-	h.states[id] = s // they come in their order
+	h.states[id] = s // events arrive in order
 }
 
-// ring wakes all who wait for a change. mu is held.
+// ring signals a change. The caller holds mu.
 func (h *hub) ring() {
 	close(h.bell)
 	h.bell = make(chan struct{})
 }
 
-// changes is closed with the next change.
+// changes returns a channel that closes at the next change.
 func (h *hub) changes() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.bell
 }
 
-// socket is the connection, nil where there is none.
+// socket returns the ready connection, or nil.
 func (h *hub) socket() *socket {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.live
 }
 
-// state is that of an entity as it is now: an answer to a question that was asked
-// now comes behind all that has changed before. live is false where there is no
-// connection.
+// state returns the present state of an entity. It sends a ping first: the answer arrives
+// after all earlier changes. live is false without a connection.
 func (h *hub) state(ctx context.Context, id string) (s state, live bool, err error) {
 	c := h.socket()
 	if c == nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// live opens an entity of a program that has others, and waits until its states
-// come by themselves.
+// live opens an entity of a program with other entities, and waits for live states.
 func live(t *testing.T, h *home, shared *drivers.Shared, yaml string) drivers.Device {
 	t.Helper()
 	env := drivers.Env{Name: "it", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: shared}
@@ -25,12 +24,12 @@ func live(t *testing.T, h *home, shared *drivers.Shared, yaml string) drivers.De
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Halt() }) // what it drives may be unavailable
+	t.Cleanup(func() { _ = d.Halt() }) // the entity may be unavailable
 	settled(t, h, d)
 	return d
 }
 
-// settled waits until an entity is read without asking for it over REST.
+// settled waits until a read needs no REST request.
 func settled(t *testing.T, h *home, d drivers.Device) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
@@ -58,8 +57,8 @@ func settled(t *testing.T, h *home, d drivers.Device) {
 	}
 }
 
-// By WebSocket a state is that of now, a service is called once, and nothing is
-// asked for over REST.
+// With WebSocket a read returns the present state, a service gets one call, and the driver
+// sends no REST request.
 func TestLiveStates(t *testing.T) {
 	h := newHome(t)
 	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
@@ -79,9 +78,9 @@ func TestLiveStates(t *testing.T) {
 	}
 }
 
-// An entity that comes late is learned by the connection that there is: it does not end,
-// and nor do the orders on it.
-func TestALateEntityKeepsTheConnection(t *testing.T) {
+// A later entity uses the existing connection, which does not end, and neither do its
+// commands.
+func TestLaterEntityUsesTheConnection(t *testing.T) {
 	h, shared := newHome(t), &drivers.Shared{}
 	live(t, h, shared, config(h, "switch.pump")+"safe: keep")
 	for _, entity := range []string{"light.hall", "fan.bath"} {
@@ -93,7 +92,7 @@ func TestALateEntityKeepsTheConnection(t *testing.T) {
 		if err := d.Halt(); err != nil {
 			t.Error(err)
 		}
-		h.force(entity, false) // nobody watches it
+		h.force(entity, false) // a change of an entity that the hub does not watch
 		if err := d.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -112,11 +111,11 @@ func TestALateEntityKeepsTheConnection(t *testing.T) {
 	}
 }
 
-// Whoever waits for a change need not ask again and again.
-func TestChangesAreNoticed(t *testing.T) {
+// A caller that waits for a change need not poll.
+func TestChanges(t *testing.T) {
 	h := newHome(t)
 	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
-	for on := true; ; on = !on { // the connection itself is one, too
+	for on := true; ; on = !on { // the connection itself counts as a change
 		changed := d.(drivers.Notifier).Changes()
 		h.force("switch.pump", on)
 		<-changed
@@ -129,9 +128,9 @@ func TestChangesAreNoticed(t *testing.T) {
 	}
 }
 
-// One connection is for all entities; each is where Home Assistant has it, or its
-// device.
-func TestAreasComeByThemselves(t *testing.T) {
+// One connection serves all entities. The area of an entity is its own in Home Assistant,
+// or that of its device.
+func TestAreas(t *testing.T) {
 	h, shared := newHome(t), &drivers.Shared{}
 	all := map[string]string{"light.hall": "Hall", "fan.bath": "Bath", "switch.pump": ""}
 	opened := map[string]drivers.Device{}
@@ -154,14 +153,14 @@ func TestAreasComeByThemselves(t *testing.T) {
 		s.mu.Unlock()
 	}
 	h.mu.Unlock()
-	if n == 0 || n > 3 { // each new entity begins the connection again
+	if n == 0 || n > 3 { // each new entity repeats the sequence
 		t.Errorf("%d connections", n)
 	}
 }
 
-// A connection that is lost in the midst of a call leaves open whether it was
-// heard, and nothing is called twice. The next comes by itself.
-func TestTheConnectionIsLost(t *testing.T) {
+// If the connection ends during a call, the outcome is unknown, and the driver does not
+// repeat the call. The next connection follows by itself.
+func TestConnectionLost(t *testing.T) {
 	h := newHome(t)
 	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
 	h.mu.Lock()
@@ -188,8 +187,8 @@ func TestTheConnectionIsLost(t *testing.T) {
 	}
 }
 
-// Without a WebSocket, and where the configuration wants none, it is REST.
-func TestWithoutAWebSocket(t *testing.T) {
+// Without a WebSocket, or if the configuration excludes it, the driver uses REST.
+func TestWithoutWebSocket(t *testing.T) {
 	for _, c := range []struct {
 		more string
 		shut bool
@@ -206,8 +205,8 @@ func TestWithoutAWebSocket(t *testing.T) {
 	}
 }
 
-// What Home Assistant refuses was not done, and its words hold no token.
-func TestRefusedByWebSocket(t *testing.T) {
+// A command that Home Assistant rejects is ErrNothingDone, and its error contains no token.
+func TestRejectedByWebSocket(t *testing.T) {
 	h := newHome(t)
 	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
 	h.mu.Lock()
@@ -221,16 +220,16 @@ func TestRefusedByWebSocket(t *testing.T) {
 	h.mu.Lock()
 	h.states["switch.pump"]["state"] = "off"
 	h.tell("switch.pump")
-	delete(h.states, "switch.pump") // it is taken away, and nobody is told
+	delete(h.states, "switch.pump") // deleted without an event
 	h.mu.Unlock()
 	if err := d.(drivers.Switch).Switch(t.Context(), true); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "Service not found") || strings.Contains(err.Error(), "sesame") {
 		t.Error(err)
 	}
 }
 
-// An entity that is taken away while the states are listed is not there
-// afterwards, though the list has it.
-func TestTakenAwayDuringTheList(t *testing.T) {
+// An entity that disappears while Home Assistant lists the states does not exist
+// afterwards, even if the list contains it.
+func TestEntityDisappearsDuringTheList(t *testing.T) {
 	h := newHome(t)
 	h.leaves = "switch.pump"
 	shared := &drivers.Shared{}
@@ -243,10 +242,10 @@ func TestTakenAwayDuringTheList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = pump.Halt() }) // it is not there
+	t.Cleanup(func() { _ = pump.Halt() }) // the entity does not exist
 	for end := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		_, err := pump.(drivers.SwitchReader).On(t.Context())
-		if err != nil && strings.Contains(err.Error(), "was taken out of Home Assistant") {
+		if err != nil && strings.Contains(err.Error(), "Home Assistant no longer has the entity") {
 			return
 		}
 		if time.Now().After(end) {

@@ -11,7 +11,7 @@ func (e *entity) lock(ctx context.Context) error { return e.secure(ctx, "lock", 
 
 func (e *entity) unlock(ctx context.Context) error { return e.secure(ctx, "unlock", "unlocked") }
 
-// secure locks or unlocks. The code goes to Home Assistant alone.
+// secure locks or unlocks. It sends the code only to Home Assistant.
 func (e *entity) secure(ctx context.Context, service, end string) error {
 	var data map[string]any
 	if e.code != "" {
@@ -24,7 +24,7 @@ func (e *entity) secure(ctx context.Context, service, end string) error {
 	return err
 }
 
-// locked reads it back; one on its way is neither.
+// locked reads the state back. It returns an error for a lock that moves.
 func (e *entity) locked(ctx context.Context) (bool, error) {
 	s, err := e.state(ctx)
 	switch {
@@ -35,9 +35,9 @@ func (e *entity) locked(ctx context.Context) (bool, error) {
 	case s.State == "unlocked" || s.State == "open":
 		return false, nil
 	case s.State == "jammed":
-		return false, &drivers.HelpError{Problem: "the lock is jammed", Help: "see what is in its way, and turn it by hand"}
+		return false, &drivers.HelpError{Problem: "the lock is jammed", Help: "remove the obstacle, and turn the lock by hand"}
 	}
-	return false, fmt.Errorf("it is %.40s", s.State)
+	return false, fmt.Errorf("the state of the lock is %.40s", s.State)
 }
 
 func (e *entity) readLock(ctx context.Context) ([]drivers.Reading, error) {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// What nobody watches is not kept, and a state that is kept is whole or has a
-// fault.
+// The hub stores only watched entities, and a stored state is complete or has a fault.
 func FuzzMessages(f *testing.F) {
 	for _, s := range []string{
 		`{"id":1,"type":"event","event":{"event_type":"state_changed","data":{"entity_id":"sensor.a","new_state":{"entity_id":"sensor.a","state":"1"}}}}`,

@@ -8,13 +8,12 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// plain is what a device of an entity is that is not of a family: it is there while
-// it runs, and knows where it is.
+// plain implements the common part of entities without a template.
 type plain struct {
 	drivers.Life
 	entity *entity
 	link   *drivers.Link
-	turn   sync.Mutex // held by Start and Halt
+	turn   sync.Mutex // serializes Start and Halt
 	open   bool       // guarded by turn
 }
 
@@ -22,10 +21,10 @@ func newPlain(name string, e *entity) plain {
 	return plain{Life: drivers.NewLife(name), entity: e, link: drivers.NewHub(e.web.Host())}
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (p *plain) Connection() gobot.Connection { return p.link }
 
-// Start makes it ready; Home Assistant is not asked.
+// Start opens the device. It sends no request to Home Assistant.
 func (p *plain) Start() error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -37,7 +36,7 @@ func (p *plain) Start() error {
 	return nil
 }
 
-// Halt ends what is under way.
+// Halt terminates the verbs under way.
 func (p *plain) Halt() error {
 	p.Closed()
 	p.turn.Lock()
@@ -49,7 +48,7 @@ func (p *plain) Halt() error {
 	return nil
 }
 
-// Area is where it is, as Home Assistant has it.
+// Area returns the area of the entity in Home Assistant.
 func (p *plain) Area() string {
 	if p.entity.hub == nil {
 		return ""

@@ -13,51 +13,51 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// presses are the services that set an entity off, by its domain
+// presses maps the domains of entities with an action to the service that triggers it
 // (home-assistant.io/integrations/scene, .../script, .../button, .../input_button).
 var presses = map[string]string{"scene": "turn_on", "script": "turn_on", "button": "press", "input_button": "press"}
 
-// stateless reports whether the state of an entity is the time at which it was set off
-// last, and "unknown" where it never was.
+// stateless reports whether the state of an entity is the time of its last press, or
+// "unknown" before the first.
 func stateless(id string) bool {
 	domain, _, _ := strings.Cut(id, ".")
 	return presses[domain] != "" && domain != "script"
 }
 
-// script are the attributes of a script (home-assistant.io/integrations/script).
+// script contains the attributes of a script (home-assistant.io/integrations/script).
 type script struct {
 	Triggered string `json:"last_triggered"` // "" for never
-	Mode      string `json:"mode"`           // what it does when it is called while it runs: single, restart, queued or parallel
-	Current   int    `json:"current"`        // how often it runs just now
-	Max       int    `json:"max"`            // and may at most; 0 for a mode without
+	Mode      string `json:"mode"`           // reaction to a call while the script runs: single, restart, queued or parallel
+	Current   int    `json:"current"`        // number of present runs
+	Max       int    `json:"max"`            // limit for the runs; 0 for a mode without a limit
 }
 
-// parseScript reads those of a state.
+// parseScript parses the attributes of a state.
 func parseScript(data []byte) (*script, error) {
 	var s struct {
 		Attributes script `json:"attributes"`
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, errors.New("its attributes are not those of a script")
+		return nil, errors.New("the state does not have the attributes of a script")
 	}
 	return &s.Attributes, nil
 }
 
-// full is why a script that is called now would do nothing.
+// full returns an error if a script would ignore a call now.
 func (s state) full(id string) error {
 	switch c := s.script; {
 	case c == nil || !s.is(true):
 		return nil
 	case c.Mode == "single":
-		return fmt.Errorf("%s runs, and does not begin again before it has ended", id)
+		return fmt.Errorf("%s runs, and accepts no call before it has ended", id)
 	case c.Max > 0 && c.Current >= c.Max:
-		return fmt.Errorf("%s runs %d times, and may not more often", id, c.Current)
+		return fmt.Errorf("%s runs %d times, which is its limit", id, c.Current)
 	}
 	return nil
 }
 
-// press calls the service once. What a scene or script has called in turn may have
-// refused, and some was done then: such a refusal leaves open what was.
+// press calls the service once. A rejection may come from a later step of a scene or
+// script, after earlier steps have acted, so the outcome of a rejection is unknown.
 func (e *entity) press(ctx context.Context) error {
 	s, err := e.state(ctx)
 	if err == nil {
@@ -71,15 +71,15 @@ func (e *entity) press(ctx context.Context) error {
 	no, said := errors.AsType[*refusal](err)
 	status, answered := errors.AsType[*web.StatusError](err)
 	if said && !unknownService[no.code] || answered && status.Status == http.StatusBadRequest {
-		return fmt.Errorf("%s was called, and what it has done is not known: %v", service, err) // not wrapped: something may be done
+		return fmt.Errorf("the driver called %s, and its outcome is unknown: %v", service, err) // no %w, because a step may have acted
 	}
 	return err
 }
 
-// unknownService are the codes of commands that have reached no service.
+// unknownService lists the error codes of commands that reached no service.
 var unknownService = map[string]bool{"not_found": true, "unauthorized": true, "unknown_command": true}
 
-// pressed is when it was set off last.
+// pressed returns the time of the last press.
 func (e *entity) pressed(ctx context.Context) (drivers.Pressed, error) {
 	s, err := e.state(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s state) pressed(id string) (drivers.Pressed, error) {
 	}
 	var err error
 	if p.At, err = time.Parse(time.RFC3339, text); err != nil {
-		return drivers.Pressed{}, fmt.Errorf("%s says %.40q, where the time should be at which it was called last", id, text)
+		return drivers.Pressed{}, fmt.Errorf("%s reports %.40q instead of the time of its last call", id, text)
 	}
 	return p, nil
 }

@@ -18,9 +18,9 @@ func pressed(t *testing.T, d drivers.Device) drivers.Pressed {
 	return p
 }
 
-// A scene, a script and a button are set off by one call of their own service, and tell
-// when that was.
-func TestSetOff(t *testing.T) {
+// One call of its service triggers a scene, a script or a button, and the entity reports
+// the time.
+func TestPress(t *testing.T) {
 	for _, way := range []string{"live: false\n", ""} {
 		for entity, call := range map[string]string{
 			"scene.movie": "scene/turn_on", "script.night": "script/turn_on", "button.bell": "button/press", "input_button.test": "input_button/press",
@@ -51,8 +51,8 @@ func TestSetOff(t *testing.T) {
 	}
 }
 
-// A script that runs, and would not begin again, is not called.
-func TestAScriptThatRunsIsNotCalled(t *testing.T) {
+// The driver does not call a script that runs and would ignore the call.
+func TestRunningScript(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "script.long"))
 	if err := d.(drivers.Presser).Press(t.Context()); err != nil {
@@ -62,19 +62,19 @@ func TestAScriptThatRunsIsNotCalled(t *testing.T) {
 		t.Error("it says that it does not run")
 	}
 	err := d.(drivers.Presser).Press(t.Context())
-	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "script.long runs, and does not begin again") || h.count() != 1 {
+	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "script.long runs, and accepts no call") || h.count() != 1 {
 		t.Errorf("%v, %d calls", err, h.count())
 	}
 	err = started(t, config(h, "script.often")).(drivers.Presser).Press(t.Context())
-	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "runs 2 times, and may not more often") || h.count() != 1 {
+	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "runs 2 times, which is its limit") || h.count() != 1 {
 		t.Errorf("%v, %d calls", err, h.count())
 	}
 }
 
-// What is not there takes no call, and what says no time is not believed.
-func TestNotSetOff(t *testing.T) {
+// An entity that does not exist gets no call, and an invalid time is an error.
+func TestPressFails(t *testing.T) {
 	h := newHome(t)
-	for entity, want := range map[string]string{"scene.gone": `"unavailable"`, "scene.none": "there is no scene.none in Home Assistant", "script.odd": "not those of a script"} {
+	for entity, want := range map[string]string{"scene.gone": `"unavailable"`, "scene.none": "Home Assistant has no entity scene.none", "script.odd": "the attributes of a script"} {
 		err := started(t, config(h, entity)+"live: false").(drivers.Presser).Press(t.Context())
 		if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", entity, err)
@@ -83,14 +83,14 @@ func TestNotSetOff(t *testing.T) {
 	if h.count() != 0 {
 		t.Errorf("%d calls", h.count())
 	}
-	if p, err := started(t, config(h, "scene.odd")).(drivers.PressReader).Pressed(t.Context()); err == nil || !strings.Contains(err.Error(), `says "scening"`) {
+	if p, err := started(t, config(h, "scene.odd")).(drivers.PressReader).Pressed(t.Context()); err == nil || !strings.Contains(err.Error(), `reports "scening"`) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
 
-// What was called and refused in its midst, or had no answer, may have been done, and
-// is called once.
-func TestWhatASceneHasDoneIsNotKnown(t *testing.T) {
+// If a call ends with a rejection or without an answer, its outcome is unknown, and the
+// driver calls once.
+func TestPressWithUnknownOutcome(t *testing.T) {
 	for name, c := range map[string]struct {
 		way string
 		set func(*home)

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// read gives a sensor's state, with the time at which Home Assistant heard it.
+// read returns the state of a sensor, with the time at which Home Assistant received it.
 func (e *entity) read(ctx context.Context) ([]drivers.Reading, error) {
 	s, err := e.state(ctx)
 	if err != nil {
@@ -24,14 +24,14 @@ func (e *entity) read(ctx context.Context) ([]drivers.Reading, error) {
 	return []drivers.Reading{r}, nil
 }
 
-// openings are the classes of binary sensors that are on when something is open;
-// a contact is made when it is closed.
+// openings lists the classes of binary sensors that are on when something is open; a
+// contact is 1 when it is closed.
 var openings = map[string]bool{"door": true, "garage_door": true, "opening": true, "window": true}
 
-// quantities are our words for some of Home Assistant's.
+// quantities maps sensor classes of Home Assistant to the quantities of messkit.
 var quantities = map[string]string{"moisture": "water leak", "carbon_dioxide": "co2", "signal_strength": "signal"}
 
-// reading is a sensor's state as a measurement.
+// reading converts the state of a sensor to a reading.
 func (s state) reading(id string) (drivers.Reading, error) {
 	domain, object, _ := strings.Cut(id, ".")
 	class := s.Attributes.Class
@@ -49,13 +49,13 @@ func (s state) reading(id string) (drivers.Reading, error) {
 	case domain == "sensor":
 		f, ok := family.Number(json.Number(s.State))
 		if !ok {
-			return r, fmt.Errorf("%s says %.40q, which is no number", id, s.State)
+			return r, fmt.Errorf("%s reports %.40q, which is not a number", id, s.State)
 		}
 		if r.Value = f; r.Unit == "" {
-			r.Unit = unitless // without one it would be a truth value
+			r.Unit = unitless // a reading without a unit would be a truth value
 		}
 	case !s.is(true) && !s.is(false):
-		return r, fmt.Errorf("%s says %.40q, which is neither on nor off", id, s.State)
+		return r, fmt.Errorf("%s reports %.40q, which is neither on nor off", id, s.State)
 	case openings[class]:
 		r.Quantity = "contact"
 		r.Value = truth(s.is(false))
@@ -65,7 +65,7 @@ func (s state) reading(id string) (drivers.Reading, error) {
 	return r, nil
 }
 
-// unitless is the unit of what Home Assistant has none for: a counter, a ratio.
+// unitless is the unit of a sensor without one: a counter, a ratio.
 const unitless = "units"
 
 func truth(yes bool) float64 {
@@ -75,7 +75,7 @@ func truth(yes bool) float64 {
 	return 0
 }
 
-// at is when the state was last heard.
+// at returns the time at which Home Assistant last received the state.
 func (s state) at() time.Time {
 	if s.Reported.After(s.Updated) {
 		return s.Reported

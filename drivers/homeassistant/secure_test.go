@@ -11,13 +11,13 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// A cover that is on its way when its task ends is stopped, and tells where it
-// stands.
-func TestACoverStopsMidway(t *testing.T) {
+// If a task ends while its cover moves, the driver stops the cover and reports its
+// position.
+func TestCoverStopsWithItsTask(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "cover.blind"))
 	h.mu.Lock()
-	h.dead = true // it is told, and does not get there
+	h.dead = true // the cover accepts the command and does not arrive
 	h.mu.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -36,13 +36,13 @@ func TestACoverStopsMidway(t *testing.T) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.Equal(slices.Compact(h.calls), []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) { // it is told to stop once more where it may have heard late
+	if !slices.Equal(slices.Compact(h.calls), []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) { // the driver repeats the stop if the cover may receive a command late
 		t.Errorf("%q", h.calls)
 	}
 }
 
-// A cover whose call has no answer may move, and is stopped.
-func TestACoverOfWhichNothingIsHeardStops(t *testing.T) {
+// A cover whose call has no answer may move, so the driver stops it.
+func TestCoverStopsWithoutAnAnswer(t *testing.T) {
 	for _, way := range []string{"live: false\n", ""} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
@@ -58,14 +58,14 @@ func TestACoverOfWhichNothingIsHeardStops(t *testing.T) {
 			}
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			if !slices.Equal(slices.Compact(h.calls), []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) { // it is told to stop once more where it may have heard late
+			if !slices.Equal(slices.Compact(h.calls), []string{"cover/open_cover cover.blind", "cover/stop_cover cover.blind"}) { // the driver repeats the stop if the cover may receive a command late
 				t.Errorf("%q", h.calls)
 			}
 		})
 	}
 }
 
-// Home Assistant's 100 is open; what it says that a cover cannot is not called.
+// 100 is open in Home Assistant. The driver does not call an unsupported service.
 func TestCoverPositions(t *testing.T) {
 	for _, way := range []string{"", "live: false\n"} {
 		h := newHome(t)
@@ -99,9 +99,8 @@ func TestCoverPositions(t *testing.T) {
 	}
 }
 
-// A cover that does not come to its place is stopped when its task is over, and that
-// is not told as done.
-func TestCoverPositionsThatAreNotReached(t *testing.T) {
+// If a cover does not reach its position, the driver stops it and returns an error.
+func TestCoverPositionNotReached(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "cover.blind")+"positions: true\n")
 	h.mu.Lock()
@@ -138,10 +137,10 @@ func TestLocks(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Quantity != "locked" || got[0].Value != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// Without the code it stays as it is.
+	// Without the code the lock does not change.
 	h.renew()
 	d = started(t, config(h, "lock.front")+"timeout: 3s\n")
-	if err := d.(drivers.Locker).Unlock(t.Context()); err == nil || !strings.Contains(err.Error(), `it says "locked"`) {
+	if err := d.(drivers.Locker).Unlock(t.Context()); err == nil || !strings.Contains(err.Error(), `the state is "locked"`) {
 		t.Error(err)
 	}
 	d = started(t, config(h, "lock.jams"))
@@ -151,8 +150,8 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// A refusal that repeats the code does not get out.
-func TestTheCodeIsKept(t *testing.T) {
+// The error of a rejection never contains the code.
+func TestCodeStaysSecret(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "lock.front")+"live: false\ncode: sorry\n")
 	h.mu.Lock()
@@ -165,9 +164,9 @@ func TestTheCodeIsKept(t *testing.T) {
 	}
 }
 
-// An order that got no answer may be heard after the stop that follows it, whatever the
-// cover says then: that it may still act is said, and it is told to stop again.
-func TestACoverThatMayHearLate(t *testing.T) {
+// A command without an answer may arrive after the following stop, no matter what the cover
+// reports. The error is ErrMayAct, and the driver repeats the stop.
+func TestCoverMayActLate(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	d := started(t, config(h, "cover.blind")+"positions: true\nlive: false\ntimeout: 3s\n")
@@ -175,7 +174,7 @@ func TestACoverThatMayHearLate(t *testing.T) {
 	h.mute, h.dead = "cover/set_cover_position", true
 	h.mu.Unlock()
 	err := d.(drivers.Positioner).OpenTo(t.Context(), 30)
-	if !errors.Is(err, drivers.ErrMayAct) || errors.Is(err, drivers.ErrNothingDone) || strings.Contains(err.Error(), "could not be stopped") {
+	if !errors.Is(err, drivers.ErrMayAct) || errors.Is(err, drivers.ErrNothingDone) || strings.Contains(err.Error(), "does not stop") {
 		t.Error(err)
 	}
 	h.mu.Lock()

@@ -19,38 +19,38 @@ import (
 )
 
 const (
-	answerBytes = 16 << 20         // of one message: a large home's list of states has some two megabytes
-	pulse       = 30 * time.Second // between two signs of life
-	silence     = 90 * time.Second // after which a connection is taken to be dead
+	answerBytes = 16 << 20         // size limit for one message; the state list of a large home has some two megabytes
+	pulse       = 30 * time.Second // interval of heartbeats
+	silence     = 90 * time.Second // longest pause without a message before the connection counts as dead
 )
 
-// socket is one connection to Home Assistant's WebSocket API
-// (developers.home-assistant.io/docs/api/websocket), logged in.
+// socket is one logged-in connection to the WebSocket API of Home Assistant
+// (developers.home-assistant.io/docs/api/websocket).
 type socket struct {
 	conn  *websocket.Conn
-	limit time.Duration // of one answer
+	limit time.Duration // time limit for one answer
 
-	write sync.Mutex // held while a message is written: there may be one at a time
+	write sync.Mutex // serializes writers
 
 	mu      sync.Mutex
-	last    uint64 // id
+	last    uint64 // last id
 	waiting map[uint64]chan result
 	events  func(event)
-	dead    error // why it ended; nil while it lives
+	dead    error // reason for the end; nil while the connection is open
 }
 
-// result is what came of a command.
+// result is the result of a command.
 type result struct {
 	value json.RawMessage
 	err   error
 }
 
-// event is one that was subscribed to.
+// event is one event of the subscription.
 type event struct {
 	Type string `json:"event_type"`
 	Data struct {
 		ID  string          `json:"entity_id"`
-		New json.RawMessage `json:"new_state"` // a state, or null for an entity that was taken away
+		New json.RawMessage `json:"new_state"` // a state, or null for a deleted entity
 	} `json:"data"`
 }
 
@@ -68,22 +68,22 @@ type incoming struct {
 }
 
 var (
-	errGone    = errors.New("the connection to Home Assistant is gone")
-	errRefused = errors.New("it refuses the token")
+	errGone    = errors.New("the connection to Home Assistant has ended")
+	errRefused = errors.New("Home Assistant rejects the token")
 )
 
-// socketURL is where the WebSocket of an address is.
+// socketURL returns the WebSocket address for the address of a Home Assistant.
 func socketURL(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil {
-		return "", errors.New("url: cannot be read") // err holds the whole address
+		return "", errors.New("url: is invalid") // err contains the whole address
 	}
 	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/api/websocket"
 	return u.String(), nil
 }
 
-// dial connects and logs in. Its errors hold no token.
+// dial connects and logs in. Its errors contain no token.
 func dial(ctx context.Context, base string, token drivers.Secret, limit time.Duration, events func(event)) (*socket, error) {
 	address, err := socketURL(base)
 	if err != nil {
@@ -94,36 +94,36 @@ func dial(ctx context.Context, base string, token drivers.Secret, limit time.Dur
 	d := websocket.Dialer{HandshakeTimeout: limit, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
 	conn, resp, err := d.DialContext(ctx, address, http.Header{"User-Agent": {"messkit"}})
 	if resp != nil {
-		_ = resp.Body.Close() // its first bytes are in the error at most
+		_ = resp.Body.Close() // the error contains at most its first bytes
 	}
 	if err != nil {
 		if resp != nil {
-			return nil, fmt.Errorf("it answers %d where its WebSocket should be", resp.StatusCode)
+			return nil, fmt.Errorf("the host answers %d at the WebSocket address", resp.StatusCode)
 		}
 		return nil, err
 	}
 	s := &socket{conn: conn, limit: limit, waiting: map[uint64]chan result{}, events: events}
 	conn.SetReadLimit(answerBytes)
 	if err := s.login(token); err != nil {
-		_ = conn.Close() // it is of no use
+		_ = conn.Close() // an error does not matter here
 		return nil, err
 	}
 	return s, nil
 }
 
-// login answers auth_required, which comes first.
+// login waits for auth_required and answers it.
 func (s *socket) login(token drivers.Secret) error {
 	_ = s.conn.SetReadDeadline(time.Now().Add(s.limit))
 	for _, want := range []string{"auth_required", "auth_ok"} {
 		var m incoming
 		if err := s.conn.ReadJSON(&m); err != nil {
-			return errors.New("it hangs up before one is logged in")
+			return errors.New("Home Assistant closed the connection before the login")
 		}
 		switch {
 		case m.Type == "auth_invalid":
 			return errRefused
 		case m.Type != want:
-			return fmt.Errorf("it says %.40q where %s should come; is this Home Assistant?", m.Type, want)
+			return fmt.Errorf("the host sends %.40q instead of %s; check that url is a Home Assistant", m.Type, want)
 		case want == "auth_required":
 			if err := s.put(map[string]any{"type": "auth", "access_token": string(token)}); err != nil {
 				return err
@@ -133,16 +133,16 @@ func (s *socket) login(token drivers.Secret) error {
 	return nil
 }
 
-// put writes a message. write is held, or nobody else knows the socket yet.
+// put writes a message. The caller holds write, or is the only user of the socket.
 func (s *socket) put(v any) error {
 	_ = s.conn.SetWriteDeadline(time.Now().Add(s.limit))
 	if err := s.conn.WriteJSON(v); err != nil {
-		return errGone // err may hold what was written
+		return errGone // err may contain the message
 	}
 	return nil
 }
 
-// hear reads until the connection ends, and says why.
+// hear reads messages until the connection ends, and returns the reason.
 func (s *socket) hear() error {
 	for {
 		_ = s.conn.SetReadDeadline(time.Now().Add(silence))
@@ -155,7 +155,7 @@ func (s *socket) hear() error {
 	}
 }
 
-// take hands a message to whom it is for.
+// take delivers a message.
 func (s *socket) take(m incoming) {
 	switch m.Type {
 	case "result", "pong":
@@ -174,7 +174,7 @@ func (s *socket) answered(m incoming) {
 	delete(s.waiting, m.ID)
 	s.mu.Unlock()
 	if c == nil {
-		return // whoever asked has gone
+		return // the caller no longer waits
 	}
 	if m.Success != nil && !*m.Success {
 		c <- result{err: &refusal{m.Error.Code, m.Error.Message}}
@@ -183,7 +183,7 @@ func (s *socket) answered(m incoming) {
 	c <- result{value: m.Result}
 }
 
-// end ends the connection, and all who wait for an answer.
+// end closes the connection and ends all waits for an answer.
 func (s *socket) end(why error) {
 	s.mu.Lock()
 	if s.dead == nil {
@@ -194,11 +194,11 @@ func (s *socket) end(why error) {
 		c <- result{err: errGone}
 	}
 	s.mu.Unlock()
-	_ = s.conn.Close() // it ends what reads
+	_ = s.conn.Close() // ends the read
 }
 
-// ask sends a command and waits for its result. An error that is
-// drivers.ErrNothingDone says that nothing was done.
+// ask sends a command and waits for its result. It returns drivers.ErrNothingDone if Home
+// Assistant did nothing.
 func (s *socket) ask(ctx context.Context, kind string, more map[string]any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
@@ -215,9 +215,8 @@ func (s *socket) ask(ctx context.Context, kind string, more map[string]any) (jso
 	}
 }
 
-// order sends a command that changes something, and waits for its result. One whose
-// caller goes is heard all the same: outlive waits for its answer. The error of one that
-// has no answer is drivers.ErrMayAct.
+// order sends a command that changes a state, and waits for its result. If ctx ends first,
+// outlive waits for the answer. The error of an unanswered command is drivers.ErrMayAct.
 func (s *socket) order(ctx context.Context, kind string, more map[string]any, outlive func(end func() (answered bool))) error {
 	if ctx.Err() != nil {
 		return drivers.NotDone(context.Cause(ctx))
@@ -249,7 +248,7 @@ func (s *socket) order(ctx context.Context, kind string, more map[string]any, ou
 	}
 }
 
-// unanswered marks the error of an order whose connection has ended.
+// unanswered marks the error of a command whose connection has ended.
 func unanswered(err error) error {
 	if errors.Is(err, errGone) {
 		return drivers.Unanswered(err)
@@ -257,22 +256,22 @@ func unanswered(err error) error {
 	return err
 }
 
-// errSilent is an order that was not answered in time.
-var errSilent = errors.New("its time is over")
+// errSilent reports a command without an answer in time.
+var errSilent = errors.New("the time limit has expired")
 
 func (s *socket) silent(kind string, why error) error {
-	return fmt.Errorf("no answer to %s in %v, though it may have heard: %w", kind, s.limit, why)
+	return fmt.Errorf("no answer to %s in %v, but Home Assistant may have received it: %w", kind, s.limit, why)
 }
 
-// forget has nobody wait for an answer any more.
+// forget ends the wait for an answer.
 func (s *socket) forget(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.waiting, id)
 }
 
-// command sends one, and returns where its result will come. Ids have to increase
-// on the wire.
+// command sends a command and returns the channel for its result. The API requires
+// increasing ids.
 func (s *socket) command(kind string, more map[string]any) (uint64, chan result, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -289,22 +288,22 @@ func (s *socket) command(kind string, more map[string]any) (uint64, chan result,
 	m := map[string]any{"id": id, "type": kind}
 	maps.Copy(m, more)
 	if err := s.put(m); err != nil {
-		s.end(err) // it may have gone out by half
+		s.end(err) // a part of the message may be under way
 		return 0, nil, err
 	}
 	return id, c, nil
 }
 
-// refusal is an answer that says no.
+// refusal is a negative answer.
 type refusal struct{ code, message string }
 
 func (e *refusal) Error() string {
-	return fmt.Sprintf("it says no (%.40s): %.100s", e.code, e.message)
+	return fmt.Sprintf("Home Assistant rejects it (%.40s): %.100s", e.code, e.message)
 }
 
-// untouched are the codes of commands that were refused before anything was
-// done.
+// untouched lists the error codes of commands that Home Assistant rejected before any
+// effect.
 var untouched = map[string]bool{"invalid_format": true, "not_found": true, "unauthorized": true, "unknown_command": true, "service_validation_error": true, "not_supported": true}
 
-// Is says of some refusals that nothing was done.
+// Is reports whether the rejection means that Home Assistant did nothing.
 func (e *refusal) Is(target error) bool { return target == drivers.ErrNothingDone && untouched[e.code] }

@@ -29,7 +29,7 @@ var (
 	_ drivers.Mapped     = (*roomVacuum)(nil)
 )
 
-// What a vacuum can, in its supported_features (VacuumEntityFeature).
+// Features of a vacuum (VacuumEntityFeature).
 const (
 	vacuumPause = 4
 	vacuumStop  = 8
@@ -50,23 +50,23 @@ const (
 
 const (
 	homeward = "driving to its dock"
-	// setOutTime is how long a robot may take to set out: Home Assistant looks at some
-	// every half minute.
+	// setOutTime is how long a robot may need to set out, because Home Assistant polls some
+	// robots every 30 seconds.
 	setOutTime = 90 * time.Second
-	// maxSilent is how many looks in a row may fail.
+	// maxSilent is the limit for successive failed polls.
 	maxSilent = 30
 )
 
-// vacuum is a robot that Home Assistant has.
+// vacuum is a robot vacuum entity.
 type vacuum struct {
 	plain
 	log     *slog.Logger
-	errand  drivers.Errand // what it does for us
+	errand  drivers.Errand // task of this driver
 	trouble drivers.Trouble
-	loose   atomic.Bool // it may have been told to set out, and could not be stopped
+	loose   atomic.Bool // the robot may have a start command, and a stop failed
 }
 
-// roomVacuum is one whose rooms the configuration names.
+// roomVacuum is a vacuum with rooms in the configuration.
 type roomVacuum struct{ *vacuum }
 
 func newVacuum(name string, e *entity, log *slog.Logger) drivers.Device {
@@ -77,12 +77,12 @@ func newVacuum(name string, e *entity, log *slog.Logger) drivers.Device {
 	return v
 }
 
-// Rooms are those of the configuration.
+// Rooms returns the rooms of the configuration.
 func (v roomVacuum) Rooms() []string {
 	return slices.Sorted(maps.Values(v.entity.cfg.Segments))
 }
 
-// Areas are the rooms of the configuration.
+// Areas returns the rooms of the configuration.
 func (v roomVacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	_, done, err := v.Begin(ctx)
 	if err != nil {
@@ -96,13 +96,13 @@ func (v roomVacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	return list, nil
 }
 
-// Class is what it is to a person.
+// Class returns the class of the device.
 func (v *vacuum) Class() string { return "vacuum" }
 
-// Holds is the robot: a second device would not know of what the first is at.
+// Holds returns the robot, because a second device would not know the task of the first.
 func (v *vacuum) Holds() []drivers.Hold { return v.entity.holds() }
 
-// Halt stops the robot where it is, whoever has sent it.
+// Halt stops the robot where it is, no matter which client started it.
 func (v *vacuum) Halt() error {
 	v.Closed()
 	var err error
@@ -114,31 +114,32 @@ func (v *vacuum) Halt() error {
 	return errors.Join(v.Named(err), v.plain.Halt())
 }
 
-// Keeps reports whether a halt leaves it as it is.
+// Keeps reports whether Halt keeps the state of the robot.
 func (v *vacuum) Keeps() bool { return v.entity.cfg.levels().Safe == "keep" }
 
-// Safe reports whether it stands still.
+// Safe reports whether the robot stands still.
 func (v *vacuum) Safe(ctx context.Context) (bool, error) {
 	s, err := v.entity.state(ctx)
 	return !s.drives() || v.entity.cfg.levels().Safe == "keep", v.Named(err)
 }
 
-// AtRest reports whether it stands still, whatever safe is.
+// AtRest reports whether the robot stands still, no matter which safe state the
+// configuration has.
 func (v *vacuum) AtRest(ctx context.Context) (bool, error) {
 	if v.loose.Load() {
-		return false, v.Named(errors.New("it was told something, and never answered or could not be stopped: it may set out yet"))
+		return false, v.Named(errors.New("an earlier command has no answer, or a stop failed: the robot may still set out"))
 	}
 	s, err := v.entity.state(ctx)
 	return err == nil && !s.drives(), v.Named(err)
 }
 
-// Docked reports whether it is in its dock.
+// Docked reports whether the robot is in its dock.
 func (v *vacuum) Docked(ctx context.Context) (bool, error) {
 	s, err := drivers.During(ctx, &v.Life, v.entity.state)
 	return err == nil && s.State == isDocked, err
 }
 
-// Read tells the battery, where the robot's own entity does.
+// Read returns the battery level, if the entity reports it.
 func (v *vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 	s, err := drivers.During(ctx, &v.Life, v.entity.state)
 	if err != nil {
@@ -146,12 +147,12 @@ func (v *vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 	}
 	level, ok := s.battery()
 	if !ok {
-		return nil, fmt.Errorf("%s: %s does not tell its battery; configure the sensor that Home Assistant has for it", v.Name(), v.entity.cfg.Entity)
+		return nil, fmt.Errorf("%s: %s reports no battery level; configure its battery sensor in Home Assistant as a device", v.Name(), v.entity.cfg.Entity)
 	}
 	return []drivers.Reading{{Quantity: "battery", Value: level, Unit: "%", At: v.entity.now()}}, nil
 }
 
-// Observe says what Home Assistant says of it.
+// Observe returns the state in Home Assistant as text and facts.
 func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	s, err := drivers.During(ctx, &v.Life, v.entity.state)
 	if err != nil {
@@ -159,7 +160,7 @@ func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	}
 	text, facts := "The vacuum is "+s.doing(), []drivers.Fact{{Name: "state", Value: s.State}}
 	if level, ok := s.battery(); ok {
-		text += fmt.Sprintf("; its battery has %v %%", level)
+		text += fmt.Sprintf("; its battery level is %v %%", level)
 		facts = append(facts, drivers.Fact{Name: "battery", Value: level, Unit: "%"})
 	}
 	text += "."
@@ -170,10 +171,10 @@ func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	return drivers.Observation{Text: text, Facts: facts, At: v.entity.now()}, nil
 }
 
-// drives reports whether a robot is under way.
+// drives reports whether the robot moves.
 func (s state) drives() bool { return s.State == isCleaning || s.State == isReturning }
 
-// doing is what a robot does, for a person.
+// doing describes the activity of the robot for people.
 func (s state) doing() string {
 	switch s.State {
 	case isReturning:
@@ -188,23 +189,23 @@ func (s state) doing() string {
 	return fmt.Sprintf("%.40s", s.State)
 }
 
-// battery is what is in a robot's, in percent.
+// battery returns the battery level in percent.
 func (s state) battery() (float64, bool) {
 	level, ok := s.Attributes.Battery.(float64)
 	return level, ok && level >= 0 && level <= 100
 }
 
-// wrong is what a person has to do about a robot, nil if nothing.
+// wrong returns the problem that a person must solve, or nil.
 func (s state) wrong() *drivers.HelpError {
 	if s.State != isError {
 		return nil
 	}
-	problem := "the robot reports an error that Home Assistant does not name"
+	problem := "the robot reports an error without a description"
 	for _, said := range []any{s.Attributes.Error, s.Attributes.Status} {
 		if text, ok := said.(string); ok && strings.TrimSpace(text) != "" && !strings.EqualFold(text, isError) {
 			problem = fmt.Sprintf("the robot reports: %.120s", strings.TrimSpace(text))
 			break
 		}
 	}
-	return &drivers.HelpError{Problem: problem, Help: "go and look at it: free its wheels and brushes, and set it on a free floor; its own app shows more, then ask again"}
+	return &drivers.HelpError{Problem: problem, Help: "inspect it: free its wheels and brushes, and set it on free floor; the app of the manufacturer shows more, then ask again"}
 }

@@ -15,7 +15,7 @@ import (
 
 const rooms = "segments: {kueche: kitchen, flur: hall}\n"
 
-// robot does what a robot does that has heard a service. mu is held.
+// robot executes a service of a robot. The caller holds mu.
 func (h *home) robot(id, service string, body map[string]any) {
 	becomes := map[string]string{"start": "cleaning", "clean_spot": "cleaning", "clean_area": "cleaning", "pause": "paused", "stop": "idle", "return_to_base": "returning"}[service]
 	if areas, ok := body["cleaning_area_id"].([]any); ok {
@@ -25,7 +25,7 @@ func (h *home) robot(id, service string, body map[string]any) {
 	}
 	h.states[id]["state"], h.next = becomes, nil
 	h.tell(id)
-	if end := map[string]string{"cleaning": "returning", "returning": "docked"}[becomes]; end != "" && !h.stays { // else until the test says more
+	if end := map[string]string{"cleaning": "returning", "returning": "docked"}[becomes]; end != "" && !h.stays { // otherwise the test changes the state
 		h.next = func() {
 			h.states[id]["state"] = end
 			h.tell(id)
@@ -34,7 +34,7 @@ func (h *home) robot(id, service string, body map[string]any) {
 	}
 }
 
-// set changes an entity's state and one of its attributes.
+// set changes the state of an entity and one of its attributes.
 func (h *home) set(id, state, key string, value any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,7 +50,7 @@ func (h *home) log() []string {
 	return slices.Clone(h.calls)
 }
 
-func TestAVacuumKeepsTheRules(t *testing.T) {
+func TestVacuumConforms(t *testing.T) {
 	h := newHome(t)
 	for _, more := range []string{"", rooms, rooms + "live: false\n"} {
 		t.Run(more, func(t *testing.T) {
@@ -76,9 +76,9 @@ func TestAVacuumKeepsTheRules(t *testing.T) {
 	}
 }
 
-// One of which nothing was known while it cleaned, and that stands in the room since, has
-// not done.
-func TestAVacuumOutOfSight(t *testing.T) {
+// If a robot was unreachable while it cleaned and now stands in the room, its task has not
+// succeeded.
+func TestVacuumUnreachableDuringTask(t *testing.T) {
 	h := newHome(t)
 	h.stay()
 	d := started(t, config(h, "vacuum.robo")+"live: false\npoll: 50ms\n")
@@ -107,8 +107,8 @@ func TestAVacuumOutOfSight(t *testing.T) {
 	}
 }
 
-// What is asked for is one service call each, and is followed to its end.
-func TestAVacuumIsSentAndFollowed(t *testing.T) {
+// Each task is one service call, and the driver follows it to its end.
+func TestVacuumTasks(t *testing.T) {
 	for _, way := range []string{"live: false\n", ""} {
 		for want, do := range map[string]func(context.Context, drivers.Device, func(drivers.Progress)) error{
 			"vacuum/start vacuum.robo": func(ctx context.Context, d drivers.Device, p func(drivers.Progress)) error {
@@ -151,8 +151,8 @@ func TestAVacuumIsSentAndFollowed(t *testing.T) {
 	}
 }
 
-// Pausing, going on and stopping are the robot's own, whoever has sent it.
-func TestAVacuumIsPausedAndStopped(t *testing.T) {
+// Pause, resume and stop work no matter which client started the robot.
+func TestVacuumPauseAndStop(t *testing.T) {
 	h := newHome(t)
 	h.stay()
 	d := started(t, config(h, "vacuum.robo")+"poll: 50ms\n")
@@ -164,7 +164,7 @@ func TestAVacuumIsPausedAndStopped(t *testing.T) {
 	if !h.has(func(h *home) bool { return h.states["vacuum.robo"]["state"] == "cleaning" }) {
 		t.Fatal("it has not set out")
 	}
-	if err := d.(drivers.Pauser).Resume(t.Context()); err != nil { // it is at it
+	if err := d.(drivers.Pauser).Resume(t.Context()); err != nil { // it works on its task
 		t.Error(err)
 	}
 	if err := d.(drivers.Pauser).Pause(t.Context()); err != nil {
@@ -180,7 +180,7 @@ func TestAVacuumIsPausedAndStopped(t *testing.T) {
 		t.Errorf("the task ends with %v", err)
 	}
 	want := []string{"vacuum/start vacuum.robo", "vacuum/pause vacuum.robo", "vacuum/start vacuum.robo", "vacuum/stop vacuum.robo"}
-	if got := slices.Compact(h.log()); !slices.Equal(got, want) { // what ends early is told to stop once more
+	if got := slices.Compact(h.log()); !slices.Equal(got, want) { // the driver repeats the stop after an early end
 		t.Errorf("called %q, want %q", got, want)
 	}
 	if still, err := d.(drivers.RestReader).AtRest(t.Context()); err != nil || !still {
@@ -188,8 +188,8 @@ func TestAVacuumIsPausedAndStopped(t *testing.T) {
 	}
 }
 
-// A robot in trouble waits for a person, and goes on with the same when it is told to.
-func TestAVacuumInTrouble(t *testing.T) {
+// A robot with a problem waits for a person, and continues the same task on Resume.
+func TestVacuumNeedsPerson(t *testing.T) {
 	h := newHome(t)
 	h.stay()
 	d := started(t, config(h, "vacuum.robo")+rooms+"poll: 50ms\n")
@@ -220,7 +220,7 @@ func TestAVacuumInTrouble(t *testing.T) {
 		t.Errorf("%+v", help)
 	}
 	seen, err := d.(drivers.Observer).Observe(t.Context())
-	if err != nil || !strings.Contains(seen.Text, "Brush stuck") || !strings.Contains(seen.Text, "its battery has 80 %") {
+	if err != nil || !strings.Contains(seen.Text, "Brush stuck") || !strings.Contains(seen.Text, "its battery level is 80 %") {
 		t.Errorf("%q, %v", seen.Text, err)
 	}
 	if err := d.(drivers.Pauser).Resume(t.Context()); err != nil {
@@ -237,13 +237,13 @@ func TestAVacuumInTrouble(t *testing.T) {
 		t.Errorf("called %q", got)
 	}
 	h.set("vacuum.robo", "error", "error", nil)
-	if _, err := d.(drivers.Cleaner).Clean(t.Context(), nil, nil); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "error that Home Assistant does not name") {
+	if _, err := d.(drivers.Cleaner).Clean(t.Context(), nil, nil); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "error without a description") {
 		t.Error(err)
 	}
 }
 
-// What a robot does not have, or is at already, is refused before anything is called.
-func TestAVacuumIsNotSent(t *testing.T) {
+// The driver rejects an unsupported or redundant command without a call.
+func TestVacuumRejectsCommand(t *testing.T) {
 	h := newHome(t)
 	plain := started(t, config(h, "vacuum.plain")+rooms+"live: false\npoll: 50ms\n")
 	clean := func(d drivers.Device, areas ...string) error {
@@ -252,18 +252,18 @@ func TestAVacuumIsNotSent(t *testing.T) {
 	}
 	_, read := plain.(drivers.Sensor).Read(t.Context())
 	for want, err := range map[string]error{
-		"has no clean_area":         clean(plain, "hall"),
-		`there is no room "attic"`:  clean(plain, "attic"),
-		"has no clean_spot":         plain.(drivers.Spotter).Spot(t.Context(), nil),
-		"cannot pause":              plain.(drivers.Pauser).Pause(t.Context()),
-		`is "unavailable"`:          clean(started(t, config(h, "vacuum.gone")+"live: false\npoll: 50ms\n")),
-		"somebody else has sent it": clean(started(t, config(h, "vacuum.busy")+"live: false\nsafe: keep\n")),
+		"has no clean_area":             clean(plain, "hall"),
+		`no room "attic"`:               clean(plain, "attic"),
+		"has no clean_spot":             plain.(drivers.Spotter).Spot(t.Context(), nil),
+		"rejects pause":                 plain.(drivers.Pauser).Pause(t.Context()),
+		`is "unavailable"`:              clean(started(t, config(h, "vacuum.gone")+"live: false\npoll: 50ms\n")),
+		"another client has started it": clean(started(t, config(h, "vacuum.busy")+"live: false\nsafe: keep\n")),
 	} {
 		if err == nil || !errors.Is(err, drivers.ErrNothingDone) && !errors.Is(err, drivers.ErrBusy) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	if read == nil || !strings.Contains(read.Error(), "does not tell its battery") {
+	if read == nil || !strings.Contains(read.Error(), "reports no battery level") {
 		t.Error(read)
 	}
 	if h.count() != 0 {
@@ -271,9 +271,9 @@ func TestAVacuumIsNotSent(t *testing.T) {
 	}
 }
 
-// A call that breaks in its midst may have been heard: the robot is stopped, and the
-// report says so.
-func TestAVacuumThatMayHaveHeardIsStopped(t *testing.T) {
+// A call whose connection breaks may have arrived: the driver stops the robot and reports
+// that.
+func TestVacuumStopsAfterBrokenCall(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "vacuum.robo")+"poll: 50ms\n")
 	settled(t, h, d)
@@ -292,10 +292,9 @@ func TestAVacuumThatMayHaveHeardIsStopped(t *testing.T) {
 	}
 }
 
-// What Home Assistant has heard and never answers may be done after all that it is told
-// then. It is said of a robot that was stopped for it, of a halt, which is made again, and
-// of what takes the next order.
-func TestWhatWasNeverAnsweredMayBeDoneYet(t *testing.T) {
+// An unanswered command may take effect after all later ones. The errors of the stopped
+// task, of Halt, and of the next command report that, and the caller repeats Halt.
+func TestUnansweredCommandMayAct(t *testing.T) {
 	for _, live := range []string{"", "live: false\n"} {
 		t.Run(live, func(t *testing.T) {
 			t.Parallel()
@@ -341,9 +340,9 @@ func TestWhatWasNeverAnsweredMayBeDoneYet(t *testing.T) {
 	}
 }
 
-// Whoever has told it may go before the answer comes: what was told is under way all the
-// same, and is waited for by what is to be the last.
-func TestWhatIsCancelledMayBeDoneYet(t *testing.T) {
+// If the caller of a command goes before the answer, the command still counts as under way,
+// and Last waits for it.
+func TestCancelledCommandMayAct(t *testing.T) {
 	for _, live := range []string{"", "live: false\n"} {
 		for _, answers := range []bool{false, true} {
 			t.Run(fmt.Sprint(live, answers), func(t *testing.T) {
@@ -384,8 +383,8 @@ func TestWhatIsCancelledMayBeDoneYet(t *testing.T) {
 	}
 }
 
-// A refusal after which it is not as before has done something.
-func TestARefusalThatHasDoneSomething(t *testing.T) {
+// A rejection with a changed state is not ErrNothingDone.
+func TestRejectionWithAnEffect(t *testing.T) {
 	h := newHome(t)
 	h.denies, h.stays = "service_validation_error", true
 	robot := started(t, config(h, "vacuum.robo")+"live: false\npoll: 50ms\n")
@@ -394,7 +393,7 @@ func TestARefusalThatHasDoneSomething(t *testing.T) {
 		"clean":  second(robot.(drivers.Cleaner).Clean(t.Context(), nil, nil)),
 		"unlock": lock.(drivers.Locker).Unlock(t.Context()),
 	} {
-		if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "was refused, and it says") {
+		if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "Home Assistant rejected") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

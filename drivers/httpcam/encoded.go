@@ -12,7 +12,7 @@ import (
 	"io"
 )
 
-// picture is an encoded picture without anything behind it.
+// picture is one encoded image without trailing bytes.
 type picture struct {
 	data []byte
 	mime string
@@ -28,14 +28,14 @@ var (
 	errTooLarge  = errors.New("larger than max_bytes")
 )
 
-// brokenError tells that a picture is not whole: the next one may be.
+// brokenError reports an incomplete or invalid image. The next image may be valid.
 type brokenError struct{ why error }
 
-func (e *brokenError) Error() string { return "the picture is not whole: " + e.why.Error() }
+func (e *brokenError) Error() string { return "the image is incomplete or invalid: " + e.why.Error() }
 func (e *brokenError) Unwrap() error { return e.why }
 
-// readPicture reads one JPEG or PNG of at most limit bytes, and no byte
-// behind its end: cameras pad, and an open stream may send nothing more.
+// readPicture reads one JPEG or PNG of at most limit bytes, and no byte after its end,
+// because cameras add padding and an open stream may send nothing more.
 func readPicture(r *bufio.Reader, limit int) (picture, error) {
 	p := &pen{r: r, limit: limit}
 	switch {
@@ -62,8 +62,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// inspect compares the size that a picture claims with maxPixels. It decodes
-// nothing.
+// inspect compares the size in the header of the image with maxPixels. It decodes nothing.
 func (p picture) inspect(maxPixels int) error {
 	decode := jpeg.DecodeConfig
 	if p.mime == "image/png" {
@@ -79,17 +78,17 @@ func (p picture) inspect(maxPixels int) error {
 func checkPixels(c image.Config, limit int) error {
 	switch n := int64(c.Width) * int64(c.Height); {
 	case n == 0:
-		return &brokenError{errors.New("it has no pixels")}
+		return &brokenError{errors.New("the image has no pixels")}
 	case n > int64(limit):
-		return fmt.Errorf("the picture has %d x %d pixels, above max_pixels %d; lower the camera's resolution or raise max_pixels", c.Width, c.Height, limit)
+		return fmt.Errorf("the image has %d x %d pixels, above max_pixels %d; lower the resolution of the camera or raise max_pixels", c.Width, c.Height, limit)
 	}
 	return nil
 }
 
-// slackBytes is what the buffer of a picture may have beyond it.
+// slackBytes is the largest unused capacity of an image buffer.
 const slackBytes = 256 << 10
 
-// pen copies from r what belongs to a picture.
+// pen copies the bytes of an image from r.
 type pen struct {
 	r     *bufio.Reader
 	out   bytes.Buffer
@@ -99,12 +98,12 @@ type pen struct {
 func (p *pen) finish(mime string, err error) (picture, error) {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return picture{}, &brokenError{errors.New("it is cut short")}
+		return picture{}, &brokenError{errors.New("the image ends early")}
 	case err != nil:
 		return picture{}, err
 	}
 	data := p.out.Bytes()
-	if cap(data)-len(data) > slackBytes { // several cameras wait for their pictures to be decoded
+	if cap(data)-len(data) > slackBytes { // saves memory, because several images may wait for their decoder
 		data = bytes.Clone(data)
 	}
 	return picture{data: data, mime: mime}, nil
@@ -118,8 +117,7 @@ func (p *pen) write(b []byte) error {
 	return nil
 }
 
-// copy takes n bytes. Memory grows with what arrives, not with what was
-// promised.
+// copy copies n bytes. Memory grows with the received bytes, not with n.
 func (p *pen) copy(n int64) error {
 	if n > int64(p.limit-p.out.Len()) {
 		return errTooLarge
@@ -146,8 +144,8 @@ const (
 	markerSOS  = 0xda
 )
 
-// jpeg walks the segments up to the EOI marker (T.81 §B.1). A thumbnail's EOI
-// lies within a segment and does not count.
+// jpeg copies the segments up to the EOI marker (T.81 §B.1). The EOI of a thumbnail is
+// inside a segment and does not count.
 func (p *pen) jpeg() error {
 	if err := p.copy(2); err != nil { // SOI
 		return err
@@ -157,11 +155,11 @@ func (p *pen) jpeg() error {
 	for ; err == nil; m, err = p.marker() {
 		switch {
 		case m == markerEOI && !scanned:
-			return &brokenError{errors.New("it ends before its pixels")}
+			return &brokenError{errors.New("the image ends before its pixels")}
 		case m == markerEOI:
 			return nil
 		case m == markerSOI, m == 0:
-			return &brokenError{fmt.Errorf("marker %#02x within it", m)}
+			return &brokenError{fmt.Errorf("unexpected marker %#02x in the image", m)}
 		case m == markerTEM, m >= markerRST0 && m <= markerRST7:
 			continue
 		}
@@ -178,11 +176,11 @@ func (p *pen) jpeg() error {
 	return err
 }
 
-// marker takes 0xff, fill bytes, and the marker's code.
+// marker copies 0xff, fill bytes, and the code of the marker.
 func (p *pen) marker() (byte, error) {
 	b, err := p.byte()
 	if err == nil && b != 0xff {
-		return 0, &brokenError{fmt.Errorf("%#02x where a marker should be", b)}
+		return 0, &brokenError{fmt.Errorf("%#02x instead of a marker", b)}
 	}
 	for err == nil && b == 0xff {
 		b, err = p.byte()
@@ -202,8 +200,8 @@ func (p *pen) segment() error {
 	return p.copy(int64(n))
 }
 
-// entropy takes coded pixels up to the next marker, where 0xff00 and restart
-// markers are part of the pixels (T.81 §B.1.1.5).
+// entropy copies coded pixels up to the next marker. 0xff00 and restart markers belong to
+// the pixels (T.81 §B.1.1.5).
 func (p *pen) entropy() error {
 	for {
 		chunk, err := p.r.ReadSlice(0xff)
@@ -238,7 +236,7 @@ func (p *pen) entropy() error {
 	}
 }
 
-// png walks the chunks up to IEND (PNG, third edition, §5.3).
+// png copies the chunks up to IEND (PNG, third edition, §5.3).
 func (p *pen) png() error {
 	if err := p.copy(int64(len(pngMagic))); err != nil {
 		return err

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	maxHops     = 5        // redirects; browsers allow 20, cameras need one
-	answerBytes = 64 << 10 // of the headers of an answer
-	drainBytes  = 16 << 10 // of a body that nobody reads, to use the connection again
+	maxHops     = 5        // limit for redirects; browsers allow 20, cameras need one
+	answerBytes = 64 << 10 // limit for the headers of an answer
+	drainBytes  = 16 << 10 // limit for an unused body, to keep the connection
 )
 
-// fetcher gets what one picture takes. It keeps nothing for the next picture.
+// fetcher sends the requests for one image. It stores nothing for the next image.
 type fetcher struct {
 	rt       *http.Transport
 	account  web.Account
-	home     *url.URL // the origin that the account belongs to
-	answered bool     // something came back
+	home     *url.URL // only this origin gets the password
+	answered bool     // the server has answered
 }
 
-// newFetcher makes one without proxies, which would see the password, and
-// without decompression, which would make few bytes many.
+// newFetcher returns a fetcher without proxies, because they would see the password, and
+// without decompression, because a small answer could become very large.
 func newFetcher(home *url.URL, a web.Account) *fetcher {
 	return &fetcher{account: a, home: home, rt: &http.Transport{
 		DialContext:            (&net.Dialer{}).DialContext,
@@ -42,8 +42,8 @@ func newFetcher(home *url.URL, a web.Account) *fetcher {
 
 func (f *fetcher) close() { f.rt.CloseIdleConnections() }
 
-// get returns the answer of status 200 to a GET of u, over redirects. Its URL is
-// in Request.
+// get requests u, follows redirects, and returns the answer with status 200. Its URL is in
+// Request.
 func (f *fetcher) get(ctx context.Context, u *url.URL) (*http.Response, error) {
 	for range maxHops + 1 {
 		resp, err := f.login(ctx, u)
@@ -60,7 +60,7 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (*http.Response, error) {
 		}
 		u = next
 	}
-	return nil, fmt.Errorf("%s: more than %d redirects; set url to where they lead", shown(u), maxHops)
+	return nil, fmt.Errorf("%s: more than %d redirects; set url to their target", shown(u), maxHops)
 }
 
 func redirects(resp *http.Response) bool {
@@ -72,19 +72,18 @@ func redirects(resp *http.Response) bool {
 	return false
 }
 
-// target is where a redirect leads, without a user that the server may have
-// put there.
+// target returns the address of a redirect, without a user name.
 func target(resp *http.Response) (*url.URL, error) {
 	next, err := resp.Location()
 	if err != nil || next.Host == "" || next.Scheme != "http" && next.Scheme != "https" {
-		return nil, fmt.Errorf("%s: redirects to what is no web address; set url to the picture itself", shown(resp.Request.URL))
+		return nil, fmt.Errorf("%s: redirects to an address that is neither http nor https; set url to the image itself", shown(resp.Request.URL))
 	}
 	next.User, next.Fragment = nil, ""
 	return next, nil
 }
 
-// login asks without the password first, and answers a challenge of the
-// camera's own origin.
+// login sends the request without the password first, and answers a challenge from the
+// origin of url only.
 func (f *fetcher) login(ctx context.Context, u *url.URL) (*http.Response, error) {
 	resp, err := f.ask(ctx, u, "")
 	for try := range 2 {
@@ -107,7 +106,7 @@ func (f *fetcher) login(ctx context.Context, u *url.URL) (*http.Response, error)
 func (f *fetcher) ask(ctx context.Context, u *url.URL, authorization string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be asked for", shown(u)) // err holds the whole address
+		return nil, fmt.Errorf("%s: invalid request", shown(u)) // err contains the whole address
 	}
 	req.Header.Set("Accept", "multipart/x-mixed-replace, image/jpeg, image/png, */*;q=0.1")
 	req.Header.Set("Cache-Control", "no-cache, no-store")
@@ -116,8 +115,8 @@ func (f *fetcher) ask(ctx context.Context, u *url.URL, authorization string) (*h
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
 	}
-	// Not an http.Client: it repeats whole addresses in its errors, and
-	// follows redirects by rules of its own.
+	// http.Client is unsuitable: its errors contain whole addresses, and it has other rules
+	// for redirects.
 	resp, err := f.rt.RoundTrip(req)
 	if err != nil {
 		return nil, unreachable(u, err)
@@ -128,9 +127,9 @@ func (f *fetcher) ask(ctx context.Context, u *url.URL, authorization string) (*h
 
 func unreachable(u *url.URL, err error) error {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return fmt.Errorf("%w; let this machine trust the certificate of %s, or use http in a network of your own", err, u.Host)
+		return fmt.Errorf("%w; add the certificate of %s to the trusted certificates of this host, or use http in your own network", err, u.Host)
 	}
-	return fmt.Errorf("%w; is %s reachable?", err, shown(u))
+	return fmt.Errorf("%w; check that %s is reachable", err, shown(u))
 }
 
 // sameOrigin compares scheme, host and port.
@@ -148,19 +147,19 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// drain ends a body; whatever is wrong with it, nobody wanted it.
+// drain reads and closes an unused body. Its errors do not matter.
 func drain(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 	_ = resp.Body.Close()
 }
 
-// shown is an address as it may stand in an error: the user and the query may
-// hold secrets.
+// shown returns an address without user and query, because an error must not contain
+// secrets.
 func shown(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// check turns every status but 200 into what to do about it.
+// check returns an error with a remedy for each status except 200.
 func (f *fetcher) check(resp *http.Response) (*http.Response, error) {
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
@@ -172,19 +171,19 @@ func (f *fetcher) check(resp *http.Response) (*http.Response, error) {
 func (f *fetcher) advice(resp *http.Response) string {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized && !sameOrigin(resp.Request.URL, f.home):
-		return "it is another server than that of url, and does not get the password; set url to it if it is yours"
+		return "this server is not the server of url, and does not get the password; if it is yours, set url to it"
 	case code == http.StatusUnauthorized && f.account.User == "":
-		return "it wants a log-in: set username and password"
+		return "the camera requires a login: set username and password"
 	case code == http.StatusUnauthorized:
-		return "it refuses the log-in: check username and password"
+		return "the camera rejects the login: check username and password"
 	case code == http.StatusForbidden:
-		return "the user may not see this picture: give it that right in the camera, and look for a list of allowed addresses"
+		return "the user has no permission for this image: grant it in the camera, and check the list of allowed addresses"
 	case code == http.StatusNotFound:
-		return "it has nothing there: look for the path of the snapshot or stream in the camera's manual"
+		return "the camera has no such page: see the manual of the camera for the path of the snapshot or stream"
 	case code == http.StatusTooManyRequests:
-		return "it is asked too often: ask less often, or close other viewers"
+		return "the camera receives too many requests: send fewer, or close other viewers"
 	case code >= 500:
-		return "the camera has a fault: look at its log, close other viewers, restart it"
+		return "the camera has a fault: read its log, close other viewers, restart it"
 	}
-	return "that is no picture: open the address in a browser and see what it gives"
+	return "the answer is not an image: open the address in a browser"
 }

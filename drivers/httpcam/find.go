@@ -12,13 +12,12 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// server is a camera server that may run on this machine, where it is by
-// default.
+// server describes a camera server that may run on this host at its default address.
 type server struct {
 	name  string
-	probe string // what is asked for
+	probe string // address of the search request
 	is    func(*http.Response) bool
-	url   string // what the driver is to use
+	url   string // address for the driver
 }
 
 var servers = []server{
@@ -26,7 +25,7 @@ var servers = []server{
 	{"motion", "http://127.0.0.1:8081/", isStream, "http://127.0.0.1:8081/"},
 }
 
-// Find looks for camera servers on this machine.
+// Find searches for camera servers on this host.
 func Find(ctx context.Context) []drivers.Found { return find(ctx, servers) }
 
 func find(ctx context.Context, servers []server) []drivers.Found {
@@ -40,7 +39,7 @@ func find(ctx context.Context, servers []server) []drivers.Found {
 			return nil
 		})
 	}
-	_ = g.Wait() // no server is no error
+	_ = g.Wait() // an absent server is not an error
 	list := found[:0]
 	for _, f := range found {
 		if f.Name != "" {
@@ -55,7 +54,7 @@ func (s server) there(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	t := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10} // and no proxy: it is here
+	t := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10} // without a proxy, because the server is local
 	res, err := t.RoundTrip(req)
 	if err != nil {
 		return false
@@ -64,7 +63,7 @@ func (s server) there(ctx context.Context) bool {
 	return res.StatusCode == http.StatusOK && s.is(res)
 }
 
-// isUstreamer looks for what ustreamer's /state has: {"ok": true, "result":
+// isUstreamer checks for the structure of ustreamer's /state: {"ok": true, "result":
 // {"encoder": {...}, "source": {"online": ...}}}.
 func isUstreamer(res *http.Response) bool {
 	var v struct {

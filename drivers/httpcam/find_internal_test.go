@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// What is there is found, and nothing else is taken for it.
+// Find returns the camera servers that run, and no other server.
 func TestFind(t *testing.T) {
 	ustreamer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"ok": true, "result": {"instance_id": "", "source": {"online": true}}}`)

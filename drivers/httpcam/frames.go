@@ -12,24 +12,23 @@ import (
 )
 
 const (
-	lineBytes   = 4 << 10  // of one header line, and the reader's buffer
-	headerBytes = 16 << 10 // of the headers of one part
+	lineBytes   = 4 << 10  // limit for one header line, and size of the read buffer
+	headerBytes = 16 << 10 // limit for the headers of one part
 )
 
-// frames reads the parts of a multipart stream as cameras write it, which is
-// RFC 2046 §5.1.1 more or less: the boundary may stand in the Content-Type
-// with or without its dashes, or be another one than the stream's; parts may
-// have a Content-Length or none, and padding behind the picture.
+// frames reads the parts of a multipart stream. Cameras deviate from RFC 2046 §5.1.1: the
+// boundary in the Content-Type may have its dashes or not, or differ from the one in the
+// stream; a part may lack a Content-Length, and have padding after the image.
 type frames struct {
 	r     *bufio.Reader
-	name  string // of the boundary, without dashes
+	name  string // boundary without dashes
 	begun bool
-	limit int // bytes of one picture, and of what lies between two
+	limit int // limit for one image, and for the bytes between two
 }
 
-// part is what the headers of a frame say.
+// part contains the headers of a frame.
 type part struct {
-	length int // bytes; 0: not said
+	length int // bytes; 0 if the header is absent
 	online string
 }
 
@@ -37,8 +36,8 @@ func newFrames(r *bufio.Reader, contentType string, limit int) *frames {
 	return &frames{r: r, name: boundary(contentType), limit: limit}
 }
 
-// boundary takes the parameter out of a Content-Type. mime.ParseMediaType
-// refuses some of what cameras write there.
+// boundary returns the boundary in a Content-Type. mime.ParseMediaType rejects values that
+// some cameras send.
 func boundary(contentType string) string {
 	for param := range strings.SplitSeq(contentType, ";") {
 		key, value, _ := strings.Cut(param, "=")
@@ -49,8 +48,8 @@ func boundary(contentType string) string {
 	return ""
 }
 
-// next reads one frame. A *brokenError leaves the reader ready for the frame
-// behind it; io.EOF is the stream's end.
+// next reads one frame. After a *brokenError the reader is ready for the next frame. io.EOF
+// is the end of the stream.
 func (f *frames) next() (picture, part, error) {
 	if err := f.delimiter(); err != nil {
 		return picture{}, part{}, err
@@ -91,7 +90,7 @@ func (f *frames) body(length int) (picture, error) {
 	return p, err
 }
 
-// delimiter reads up to and with the line that begins a part.
+// delimiter reads up to and including the line that begins a part.
 func (f *frames) delimiter() error {
 	for seen := 0; seen <= f.limit; {
 		line, n, err := f.line()
@@ -106,12 +105,11 @@ func (f *frames) delimiter() error {
 			return err
 		}
 	}
-	return fmt.Errorf("the stream has no boundary within %d bytes; is it Motion JPEG?", f.limit)
+	return fmt.Errorf("the stream has no boundary within %d bytes; check that it is Motion JPEG", f.limit)
 }
 
-// line reads a line without its end, and tells how many bytes it took. Of a
-// line that is longer than the buffer it gives nothing: it is padding or
-// pixels.
+// line reads a line without its end, and returns the number of bytes read. It returns ""
+// for a line longer than the buffer, which is padding or pixels.
 func (f *frames) line() (string, int, error) {
 	raw, err := f.r.ReadSlice('\n')
 	n := len(raw)
@@ -126,7 +124,7 @@ func (f *frames) opens(line string) bool {
 	name := strings.TrimLeft(padded, "-")
 	dashed := strings.HasPrefix(padded, "--")
 	if !f.begun && dashed {
-		f.name = name // what the stream uses counts, whatever was announced
+		f.name = name // the boundary in the stream takes precedence over the Content-Type
 		return true
 	}
 	return name == f.name && (dashed || name != "")
@@ -144,7 +142,7 @@ func (f *frames) header() (part, error) {
 		raw, err := f.r.ReadSlice('\n')
 		seen += len(raw)
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return part{}, fmt.Errorf("a frame has a header line above %d bytes; is it a camera?", len(raw))
+			return part{}, fmt.Errorf("a frame has a header line above %d bytes; check that url is a camera", len(raw))
 		}
 		if err != nil {
 			return part{}, noEOF(err)
@@ -158,7 +156,7 @@ func (f *frames) header() (part, error) {
 			return part{}, err
 		}
 	}
-	return part{}, fmt.Errorf("a frame has headers above %d bytes; is it a camera?", headerBytes)
+	return part{}, fmt.Errorf("a frame has headers above %d bytes; check that url is a camera", headerBytes)
 }
 
 func (h *part) set(key, value string) error {
@@ -168,7 +166,7 @@ func (h *part) set(key, value string) error {
 	case "Content-Length":
 		n, err := strconv.ParseUint(value, 10, 64)
 		if err != nil {
-			return fmt.Errorf("a frame has the Content-Length %.20q, which is no number", value)
+			return fmt.Errorf("a frame has the Content-Length %.20q, which is not a number", value)
 		}
 		if h.length = int(n); n > 1<<30 {
 			return errTooLarge

@@ -1,10 +1,10 @@
-// Package httpcam drives cameras that give pictures over HTTP: as snapshots, or
-// as a Motion JPEG stream (multipart/x-mixed-replace). That is nearly every IP
-// camera, and the servers ustreamer, motion, mjpg-streamer and go2rtc.
+// Package httpcam drives cameras that deliver images over HTTP: as snapshots, or as a
+// Motion JPEG stream (multipart/x-mixed-replace). Nearly every IP camera does, and so do
+// the servers ustreamer, motion, mjpg-streamer and go2rtc.
 //
-// HTTP authentication is RFC 7617 (Basic) and RFC 7616 (Digest). Not supported:
-// RTSP, H.264, log-in pages with cookies, client certificates. The driver never
-// decodes a picture; it reads its size.
+// HTTP authentication is RFC 7617 (Basic) and RFC 7616 (Digest). Not supported: RTSP,
+// H.264, login pages with cookies, client certificates. The driver never decodes an image;
+// it reads its size.
 package httpcam
 
 import (
@@ -24,13 +24,13 @@ import (
 
 var _ drivers.Photographer = (*Camera)(nil)
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "httpcam", Class: "camera", About: "IP camera with a snapshot address or an MJPEG stream", Open: Open, Find: Find}
 }
 
-// Open is the drivers.Factory of this package. It reads the password file, so
-// that a missing one is told before the first picture; no network is touched.
+// Open is the drivers.Factory of this package. It reads the password file, so that a
+// missing file is an error before the first image. It uses no network.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -42,36 +42,35 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, env.Log, env.Now)
 }
 
-// Camera is one camera. Its methods may be called at the same time; every
-// picture is a connection of its own.
+// Camera is one camera. Its methods are safe for concurrent use; each image uses a
+// connection of its own.
 type Camera struct {
 	drivers.Life
 	cfg     Config
-	account atomic.Pointer[web.Account] // as Start has read it
+	account atomic.Pointer[web.Account] // set by Start
 	url     *url.URL
 	log     *slog.Logger
 	now     func() time.Time
 	link    *drivers.Link
 }
 
-// New makes a camera; its errors are those of Config.Validate.
+// New returns a camera. Its errors are those of Config.Validate.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Camera, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	u, err := url.Parse(cfg.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%s: url: cannot be read", name) // err holds the whole address
+		return nil, fmt.Errorf("%s: url: is invalid", name) // err contains the whole address
 	}
 	u.Fragment = ""
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, url: u, log: log, now: now, link: drivers.NewLink(u.Host)}, nil
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (c *Camera) Connection() gobot.Connection { return c.link }
 
-// Start reads the password file. It does not ask the camera, which may be
-// switched on later.
+// Start reads the password file. It sends no request, because the camera may be off.
 func (c *Camera) Start() error {
 	a, err := c.cfg.account()
 	if err != nil {
@@ -82,14 +81,13 @@ func (c *Camera) Start() error {
 	return nil
 }
 
-// Halt ends pictures that are under way and waits until they have ended.
+// Halt terminates requests under way and waits for them.
 func (c *Camera) Halt() error { c.Closed(); return nil }
 
 // errSlow is the cause of a context that ended by the configured timeout.
 var errSlow = errors.New("timeout")
 
-// Photo takes a picture: a snapshot that was asked for anew, or a frame of a
-// stream that was opened anew.
+// Photo takes an image: it requests a new snapshot, or opens the stream and reads a frame.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -104,19 +102,19 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	if err != nil || ctx.Err() != nil {
 		return drivers.Photo{}, c.explain(ctx, s, err)
 	}
-	c.log.Debug("picture taken", "bytes", len(p.Data), "took", c.now().Sub(p.CapturedAt))
+	c.log.Debug("image taken", "bytes", len(p.Data), "took", c.now().Sub(p.CapturedAt))
 	return p, nil
 }
 
-// explain names the device, and says of a context that ended why it did.
+// explain adds the name of the device to an error, and the reason if the context has ended.
 func (c *Camera) explain(ctx context.Context, s *shot, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	case errors.Is(cause, errSlow) && !s.answered:
-		return fmt.Errorf("%s: no picture in %v; is %s reachable?", c.Name(), c.cfg.Timeout, shown(c.url))
+		return fmt.Errorf("%s: no image in %v; check that %s is reachable", c.Name(), c.cfg.Timeout, shown(c.url))
 	case errors.Is(cause, errSlow):
-		return fmt.Errorf("%s: no whole picture in %v, though %s answers; %s", c.Name(), c.cfg.Timeout, shown(c.url), s.streamAdvice())
+		return fmt.Errorf("%s: no complete image in %v, though %s answers; %s", c.Name(), c.cfg.Timeout, shown(c.url), s.streamAdvice())
 	default:
 		return fmt.Errorf("%s: %w", c.Name(), cause)
 	}

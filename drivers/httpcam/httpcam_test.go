@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func TestPhotoIsWhatTheCameraSent(t *testing.T) {
+func TestPhotoReturnsTheCameraImage(t *testing.T) {
 	pic, other, still := jpegOf(t, 10, 32, 16), jpegOf(t, 200, 32, 16), pngOf(t, 10, 32, 16)
 	part := func(head string, data []byte, tail string) string { return head + "\r\n\r\n" + string(data) + tail }
 	length := fmt.Sprintf("Content-Length: %d", len(pic))
@@ -100,7 +100,7 @@ func TestPhotoIsWhatTheCameraSent(t *testing.T) {
 	}
 }
 
-// withSegment puts a segment behind the SOI of a JPEG.
+// withSegment inserts a segment after the SOI of a JPEG.
 func withSegment(pic []byte, marker byte, data []byte) []byte {
 	n := len(data) + 2
 	head := []byte{0xff, 0xd8, 0xff, marker, byte(n >> 8), byte(n)}
@@ -168,7 +168,7 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// waits sends the headers of a stream, and then nothing; begun is told.
+// waits sends the headers of a stream, signals begun, and sends nothing more.
 func waits(begun chan<- bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary=b")
@@ -212,7 +212,7 @@ func TestPasswordFile(t *testing.T) {
 	for _, tt := range []struct{ content, want string }{
 		{"open sesame\r\n", ""},
 		{"\nopen sesame", fmt.Sprintf("door-cam: password_file: %q begins with an empty line; write the password there", file)},
-		{strings.Repeat("x", 5000), fmt.Sprintf("door-cam: password_file: %q is no file of one line; write the password into it, alone", file)},
+		{strings.Repeat("x", 5000), fmt.Sprintf("door-cam: password_file: %q is not a file with one line; write only the password into it", file)},
 	} {
 		if err := os.WriteFile(file, []byte(tt.content), 0o600); err != nil {
 			t.Fatal(err)

@@ -26,13 +26,13 @@ const (
 func account(c *httpcam.Config) { c.Username, c.Password = user, password }
 
 func sum(h hash.Hash, s string) string {
-	_, _ = h.Write([]byte(s)) // a Hash keeps no error
+	_, _ = h.Write([]byte(s)) // a write to a Hash cannot fail
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 var field = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|[^,]*)`)
 
-// fields reads an Authorization header the way a camera does.
+// fields parses an Authorization header like a camera.
 func fields(header string) map[string]string {
 	m := map[string]string{}
 	for _, f := range field.FindAllStringSubmatch(header, -1) {
@@ -108,17 +108,17 @@ func TestStaleNonceIsAskedForOnce(t *testing.T) {
 	if _, err := camera(t, s.URL, account).Photo(t.Context()); err != nil {
 		t.Error(err)
 	}
-	asked = 10 // it never likes the nonce
+	asked = 10 // never accepts the nonce
 	if _, err := camera(t, s.URL, account).Photo(t.Context()); err == nil || asked != 13 {
 		t.Errorf("%d requests, %v", asked-10, err)
 	}
 }
 
-func TestLoginOfAnotherKind(t *testing.T) {
+func TestUnsupportedLogin(t *testing.T) {
 	for want, offers := range map[string][]string{
-		"it asks for a log-in of another kind (ntlm, digest); allow Basic or Digest (MD5, SHA-256) there":                                      {`NTLM, Digest realm=x, nonce=y, qop="auth-int"`},
-		"it wants a log-in and does not say how; allow Basic or Digest (MD5, SHA-256) there":                                                   nil,
-		"it asks for a log-in of another kind (a WWW-Authenticate header that is written wrongly); allow Basic or Digest (MD5, SHA-256) there": {`Digest "`},
+		"the device requires an unsupported login method (ntlm, digest); allow Basic or Digest (MD5, SHA-256) on the device":                    {`NTLM, Digest realm=x, nonce=y, qop="auth-int"`},
+		"the device requires a login and names no method; allow Basic or Digest (MD5, SHA-256) on the device":                                   nil,
+		"the device requires an unsupported login method (invalid WWW-Authenticate header); allow Basic or Digest (MD5, SHA-256) on the device": {`Digest "`},
 	} {
 		s := handle(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Www-Authenticate"] = offers
@@ -130,7 +130,7 @@ func TestLoginOfAnotherKind(t *testing.T) {
 	}
 }
 
-// guarded gives its picture to whoever sends an Authorization, and counts them.
+// guarded serves an image for any Authorization, and counts them.
 func guarded(t *testing.T, told *atomic.Int32) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
@@ -154,11 +154,11 @@ func TestRedirectWithinTheCamera(t *testing.T) {
 	}
 }
 
-// secure is handle with a certificate that nobody trusts.
+// secure serves handle with an untrusted certificate.
 func secure(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of every client that hangs up
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // otherwise it logs each disconnect
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
@@ -179,7 +179,7 @@ func TestPasswordStaysWithItsOrigin(t *testing.T) {
 			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
 		})
 		got := photoError(t, camera(t, s.URL, account), s.URL)
-		if to != tls.URL && !strings.HasSuffix(got, "answers 401; it is another server than that of url, and does not get the password; set url to it if it is yours") {
+		if to != tls.URL && !strings.HasSuffix(got, "answers 401; this server is not the server of url, and does not get the password; if it is yours, set url to it") {
 			t.Error(got)
 		}
 		for _, secret := range []string{user, "sesame", "eve", "evil", "secret"} {
@@ -193,12 +193,12 @@ func TestPasswordStaysWithItsOrigin(t *testing.T) {
 	}
 }
 
-func TestRedirectsThatLeadNowhere(t *testing.T) {
+func TestInvalidRedirects(t *testing.T) {
 	for to, want := range map[string]string{
-		"/round?secret=1":        "door-cam: http://HOST/round: more than 5 redirects; set url to where they lead",
-		"ftp://127.0.0.1/secret": "door-cam: http://HOST/: redirects to what is no web address; set url to the picture itself",
-		"http://%zz/secret":      "door-cam: http://HOST/: redirects to what is no web address; set url to the picture itself",
-		"":                       "door-cam: http://HOST/: redirects to what is no web address; set url to the picture itself",
+		"/round?secret=1":        "door-cam: http://HOST/round: more than 5 redirects; set url to their target",
+		"ftp://127.0.0.1/secret": "door-cam: http://HOST/: redirects to an address that is neither http nor https; set url to the image itself",
+		"http://%zz/secret":      "door-cam: http://HOST/: redirects to an address that is neither http nor https; set url to the image itself",
+		"":                       "door-cam: http://HOST/: redirects to an address that is neither http nor https; set url to the image itself",
 	} {
 		s := handle(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", to)
@@ -213,7 +213,7 @@ func TestRedirectsThatLeadNowhere(t *testing.T) {
 func TestUntrustedCertificate(t *testing.T) {
 	s := secure(t, http.NotFound)
 	_, err := camera(t, s.URL, nil).Photo(t.Context())
-	want := "; let this machine trust the certificate of " + strings.TrimPrefix(s.URL, "https://") + ", or use http in a network of your own"
+	want := "; add the certificate of " + strings.TrimPrefix(s.URL, "https://") + " to the trusted certificates of this host, or use http in your own network"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Error(err)
 	}

@@ -23,8 +23,8 @@ func seeds(tb testing.TB) (j, p []byte) {
 
 const fuzzLimit = 4 << 10
 
-// checkWhole holds a picture to what readPicture promises: bounded, and itself
-// when read again.
+// checkWhole checks that an image respects the limit, and that readPicture returns the same
+// image for it again.
 func checkWhole(t *testing.T, p picture) {
 	t.Helper()
 	if len(p.data) > fuzzLimit {

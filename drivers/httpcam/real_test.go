@@ -18,10 +18,10 @@ import (
 	"github.com/messkit/messkit/internal/go2rtc"
 )
 
-// patience is for a server to begin; both take about a second.
+// patience limits the start of a server, which takes about a second.
 const patience = time.Minute
 
-// freeAddr is a port of this machine that nobody has.
+// freeAddr returns a free port of this host.
 func freeAddr(t *testing.T) (host, port string) {
 	t.Helper()
 	host = freeport.Address(t)
@@ -29,7 +29,7 @@ func freeAddr(t *testing.T) (host, port string) {
 	return host, port
 }
 
-// run starts a program of this machine for as long as the test runs.
+// run runs a program for the duration of the test.
 func run(t *testing.T, program string, args ...string) {
 	t.Helper()
 	if testing.Short() {
@@ -48,14 +48,14 @@ func run(t *testing.T, program string, args ...string) {
 	}
 	t.Cleanup(func() {
 		cancel()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the test has killed it
 		if t.Failed() {
 			t.Logf("%s said:\n%s", program, &out)
 		}
 	})
 }
 
-// until takes pictures until ok, or patience is over; it returns the last.
+// until takes images until ok returns true, or patience expires, and returns the last.
 func until(t *testing.T, c *httpcam.Camera, ok func(drivers.Photo, error) bool) (drivers.Photo, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -71,8 +71,7 @@ func until(t *testing.T, c *httpcam.Camera, ok func(drivers.Photo, error) bool) 
 	}
 }
 
-// motion serves what it gets from source, to whoever logs in by method: 1 is
-// Basic, 2 is Digest.
+// motion serves the images of source with a login by method: 1 is Basic, 2 is Digest.
 func motion(t *testing.T, source string, method int) (host string) {
 	t.Helper()
 	host, port := freeAddr(t)
@@ -105,7 +104,7 @@ func TestMotion(t *testing.T) {
 	source := handle(t, stream(func(int) []byte { return jpegOf(t, 200, 320, 240) }, 50*time.Millisecond))
 	for name, method := range map[string]int{"basic": 1, "digest": 2} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // motion begins slowly
+			t.Parallel() // motion starts slowly
 			host := motion(t, source.URL, method)
 			for _, path := range []string{"/stream", "/current"} {
 				checkMotion(t, host, path)
@@ -119,7 +118,7 @@ func checkMotion(t *testing.T, host, path string) {
 	user := func(password drivers.Secret) *httpcam.Camera {
 		return camera(t, "http://"+host+path, func(c *httpcam.Config) { c.Username, c.Password = "me", password })
 	}
-	// What motion gives before it has found its source does not matter here.
+	// The images before motion has found its source do not matter here.
 	p, err := until(t, user("sesame"), func(p drivers.Photo, err error) bool { return err == nil && levelOf(t, p.Data) > 150 })
 	if err != nil || p.MIME != "image/jpeg" {
 		t.Fatalf("%s: %q, %v", path, p.MIME, err)
@@ -127,13 +126,12 @@ func checkMotion(t *testing.T, host, path string) {
 	if level := levelOf(t, p.Data); level <= 150 {
 		t.Errorf("%s: the picture has level %d, the source 200", path, level)
 	}
-	if got := photoError(t, user("wrong"), "http://"+host); !strings.HasSuffix(got, "answers 401; it refuses the log-in: check username and password") {
+	if got := photoError(t, user("wrong"), "http://"+host); !strings.HasSuffix(got, "answers 401; the device rejects the login: check username and password") {
 		t.Errorf("%s: %s", path, got)
 	}
 }
 
-// TestUstreamerWithoutCamera needs no video device: it is about one that is
-// gone.
+// TestUstreamerWithoutCamera needs no video device, because it tests a missing one.
 func TestUstreamerWithoutCamera(t *testing.T) {
 	host, port := freeAddr(t)
 	run(t, "ustreamer", "--device", filepath.Join(t.TempDir(), "none"), "--host", "127.0.0.1", "--port", port)
@@ -152,8 +150,7 @@ func TestUstreamerWithoutCamera(t *testing.T) {
 	}
 }
 
-// TestGo2rtc is about a server that takes its pictures from another camera: it
-// passes a stream on, and makes snapshots of it.
+// TestGo2rtc tests a server that relays another camera: its stream and its snapshots.
 func TestGo2rtc(t *testing.T) {
 	source := handle(t, stream(func(int) []byte { return jpegOf(t, 200, 320, 240) }, 50*time.Millisecond))
 	host := go2rtc.Serve(t, map[string]string{"yard": source.URL, "gone": "http://127.0.0.1:1/"})
@@ -164,7 +161,7 @@ func TestGo2rtc(t *testing.T) {
 		if err != nil || p.MIME != "image/jpeg" || p.CapturedAt.Before(asked) || levelOf(t, p.Data) <= 150 {
 			t.Errorf("%s: %s of %v, %v", path, p.MIME, p.CapturedAt, err)
 		}
-		gone := camera(t, "http://"+host+path+"?src=gone", nil) // go2rtc answers 200, and nothing more
+		gone := camera(t, "http://"+host+path+"?src=gone", nil) // go2rtc answers 200 and sends nothing more
 		if p, err := gone.Photo(t.Context()); err == nil {
 			t.Errorf("%s: of a camera that is gone come %d bytes", path, len(p.Data))
 		}

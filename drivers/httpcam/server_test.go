@@ -19,8 +19,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// grey is a picture that is one level all over, so that pictures can be told
-// apart.
+// grey returns an image of one gray level, so that a test can distinguish images.
 func grey(level uint8, w, h int) image.Image {
 	img := image.NewGray(image.Rect(0, 0, w, h))
 	for i := range img.Pix {
@@ -47,7 +46,7 @@ func pngOf(t testing.TB, level uint8, w, h int) []byte {
 	return b.Bytes()
 }
 
-// levelOf is the level in the middle of a picture.
+// levelOf returns the gray level in the middle of an image.
 func levelOf(t testing.TB, data []byte) uint8 {
 	t.Helper()
 	img, _, err := image.Decode(bytes.NewReader(data))
@@ -58,8 +57,7 @@ func levelOf(t testing.TB, data []byte) uint8 {
 	return color.GrayModel.Convert(img.At(size.Dx()/2, size.Dy()/2)).(color.Gray).Y
 }
 
-// serve answers every request with one body, as it is, with headers given as
-// "Name: value".
+// serve answers every request with body and with headers of the form "Name: value".
 func serve(t testing.TB, body []byte, headers ...string) *httptest.Server {
 	t.Helper()
 	return handle(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +65,7 @@ func serve(t testing.TB, body []byte, headers ...string) *httptest.Server {
 			name, value, _ := strings.Cut(h, ": ")
 			w.Header().Set(name, value)
 		}
-		_, _ = w.Write(body) // a camera that hung up has its error already
+		_, _ = w.Write(body) // a disconnected camera has its error already
 	})
 }
 
@@ -78,7 +76,7 @@ func handle(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-// stream sends frame after frame for as long as somebody listens.
+// stream sends frames until the client disconnects.
 func stream(frame func(n int) []byte, gap time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary=frame")
@@ -99,7 +97,7 @@ func stream(frame func(n int) []byte, gap time.Duration) http.HandlerFunc {
 	}
 }
 
-// camera is a started one, of the configuration that change leaves.
+// camera returns a started camera with the configuration from change.
 func camera(t testing.TB, url string, change func(*httpcam.Config)) *httpcam.Camera {
 	t.Helper()
 	c := halted(t, url, change)
@@ -128,7 +126,8 @@ func halted(t testing.TB, url string, change func(*httpcam.Config)) *httpcam.Cam
 	return c
 }
 
-// photoError is the error of one picture, with the server's address as HOST.
+// photoError returns the error of one image, with the address of the server replaced by
+// HOST.
 func photoError(t testing.TB, c *httpcam.Camera, server string) string {
 	t.Helper()
 	p, err := c.Photo(t.Context())

@@ -17,10 +17,11 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// maxBroken frames in a row are a broken camera, not a bad moment.
+// maxBroken is the number of successive broken frames after which the camera counts as
+// broken.
 const maxBroken = 10
 
-// shot is the taking of one picture.
+// shot is one request for an image.
 type shot struct {
 	*fetcher
 	cfg     Config
@@ -28,8 +29,8 @@ type shot struct {
 	skipped int
 }
 
-// take asks for the picture, and asks ustreamer before and after it whether it
-// has a camera: between the two it may come or go.
+// take requests an image, and the state of ustreamer before and after it, because the
+// camera may come or go in between.
 func (s *shot) take(ctx context.Context) (drivers.Photo, error) {
 	for {
 		resp, err := s.get(ctx, s.home)
@@ -44,7 +45,7 @@ func (s *shot) take(ctx context.Context) (drivers.Photo, error) {
 	}
 }
 
-// skip is how many pictures to throw away, fallback if nothing is configured.
+// skip returns the number of images to drop; fallback is the default.
 func (s *shot) skip(fallback int) int {
 	if s.cfg.SkipFrames != nil {
 		return *s.cfg.SkipFrames
@@ -52,7 +53,7 @@ func (s *shot) skip(fallback int) int {
 	return fallback
 }
 
-// use reads the picture out of an answer and closes it.
+// use reads the image in an answer and closes the answer.
 func (s *shot) use(ctx context.Context, resp *http.Response) (_ drivers.Photo, streamed bool, err error) {
 	at := s.now()
 	defer func() { _ = resp.Body.Close() }() // a stream has no end that could fail
@@ -73,25 +74,25 @@ func (s *shot) use(ctx context.Context, resp *http.Response) (_ drivers.Photo, s
 	return p, streamed, nil
 }
 
-// read tells a stream from a snapshot and checks it against the mode. A
-// snapshot is of the time at.
+// read detects a stream or a snapshot, and compares it with the mode. at is the capture
+// time of a snapshot.
 func (s *shot) read(resp *http.Response, at time.Time) (drivers.Photo, bool, error) {
 	kind := resp.Header.Get("Content-Type")
 	r := bufio.NewReaderSize(resp.Body, lineBytes)
 	streamed := sendsStream(kind, r)
 	switch {
 	case streamed && s.cfg.Mode == Snapshot:
-		return drivers.Photo{}, true, fmt.Errorf("%s gives a stream, and no snapshot; set mode to stream or auto", shown(resp.Request.URL))
+		return drivers.Photo{}, true, fmt.Errorf("%s sends a stream, not a snapshot; set mode to stream or auto", shown(resp.Request.URL))
 	case streamed:
 		p, err := s.frame(newFrames(r, kind, s.cfg.MaxBytes))
 		return p, true, err
 	case !begins(r, jpegMagic) && !begins(r, pngMagic):
 		return drivers.Photo{}, false, s.noPicture(resp.Request.URL, kind, r)
 	case s.cfg.Mode == Stream:
-		return drivers.Photo{}, false, fmt.Errorf("%s gives a single picture, and no stream; set mode to snapshot or auto", shown(resp.Request.URL))
+		return drivers.Photo{}, false, fmt.Errorf("%s sends a single image, not a stream; set mode to snapshot or auto", shown(resp.Request.URL))
 	}
 	if age, err := strconv.Atoi(resp.Header.Get("Age")); err == nil && age > 0 { // RFC 9111 §5.1
-		return drivers.Photo{}, false, fmt.Errorf("a cache answers for the camera, with a picture %d s old; set url past it", age)
+		return drivers.Photo{}, false, fmt.Errorf("a cache answers instead of the camera, with an image %d s old; set url to the camera itself", age)
 	}
 	p, err := readPicture(r, s.cfg.MaxBytes)
 	if err == nil {
@@ -100,8 +101,8 @@ func (s *shot) read(resp *http.Response, at time.Time) (drivers.Photo, bool, err
 	return drivers.Photo{Data: p.data, MIME: p.mime, CapturedAt: at}, false, err
 }
 
-// sendsStream goes by the Content-Type, and by a boundary as the first bytes where
-// that says nothing: ffmpeg calls its stream application/octet-stream.
+// sendsStream checks the Content-Type, and then the first bytes for a boundary, because
+// ffmpeg sends streams as application/octet-stream.
 func sendsStream(contentType string, r *bufio.Reader) bool {
 	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(contentType)), "multipart/") {
 		return true
@@ -109,7 +110,7 @@ func sendsStream(contentType string, r *bufio.Reader) bool {
 	return begins(r, "--") || begins(r, "\r\n--")
 }
 
-// frame takes the first whole frame behind those to skip.
+// frame returns the first complete frame after the frames to drop.
 func (s *shot) frame(f *frames) (drivers.Photo, error) {
 	for broken := 0; ; {
 		at := s.now()
@@ -124,7 +125,7 @@ func (s *shot) frame(f *frames) (drivers.Photo, error) {
 				return drivers.Photo{}, err
 			}
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return drivers.Photo{}, fmt.Errorf("the stream ended after %d whole frames; %s", s.skipped, s.streamAdvice())
+			return drivers.Photo{}, fmt.Errorf("the stream ended after %d complete frames; %s", s.skipped, s.streamAdvice())
 		case err != nil:
 			return drivers.Photo{}, err
 		case s.skipped >= s.skip(DefaultSkip):
@@ -140,38 +141,38 @@ func (s *shot) streamAdvice() string {
 	if s.skipped > 0 {
 		return "lower skip_frames, or raise timeout or the camera's frame rate"
 	}
-	return "does it show in a browser?"
+	return "check it in a browser"
 }
 
-// advise says what to do about errors of the readers.
+// advise adds a remedy to errors of the readers.
 func (s *shot) advise(err error) error {
 	_, broken := errors.AsType[*brokenError](err)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return fmt.Errorf("the picture is larger than max_bytes %d; lower the camera's resolution or raise max_bytes", s.cfg.MaxBytes)
+		return fmt.Errorf("the image is larger than max_bytes %d; lower the resolution of the camera or raise max_bytes", s.cfg.MaxBytes)
 	case broken:
-		return fmt.Errorf("%w; does it show in a browser?", err)
+		return fmt.Errorf("%w; check it in a browser", err)
 	}
 	return err
 }
 
 const (
-	pageBytes = 2 << 10 // of a page that is no picture, to find its first words in
-	wordRunes = 80      // of which as many are told
+	pageBytes = 2 << 10 // part of a page to search for its first words
+	wordRunes = 80      // length of the quotation
 )
 
 var markup = regexp.MustCompile(`(?is)<(script|style)\b.*?(</(script|style)>|$)|<[^>]*(>|$)`)
 
-// noPicture names what came instead.
+// noPicture returns an error that quotes the answer.
 func (s *shot) noPicture(u *url.URL, contentType string, r io.Reader) error {
 	page, err := io.ReadAll(io.LimitReader(r, pageBytes))
 	if err != nil && len(page) == 0 {
-		return fmt.Errorf("%w; is %s reachable?", err, shown(u))
+		return fmt.Errorf("%w; check that %s is reachable", err, shown(u))
 	}
 	if len(page) == 0 {
-		return fmt.Errorf("%s answers with nothing; does it show in a browser?", shown(u))
+		return fmt.Errorf("%s sends an empty answer; check it in a browser", shown(u))
 	}
-	return fmt.Errorf("%s gives %.60q, neither JPEG nor PNG: %q; set url to the picture itself", shown(u), contentType, words(page))
+	return fmt.Errorf("%s sends %.60q, neither JPEG nor PNG: %q; set url to the image itself", shown(u), contentType, words(page))
 }
 
 // words returns the first words of a page.

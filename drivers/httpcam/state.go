@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// onlineHeader is what ustreamer adds to snapshots, and to frames with
+// onlineHeader is a header that ustreamer adds to snapshots, and to frames with
 // ?extra_headers=1.
 const onlineHeader = "X-Ustreamer-Online"
 
-// stateBytes is far above what /state has: 250 bytes and one line a client.
+// stateBytes is far above the size of /state: 250 bytes and one line for each client.
 const stateBytes = 256 << 10
 
-// errOffline: the server answers, but with a placeholder.
-var errOffline = errors.New("the server runs, but its camera is gone, and it sends a placeholder; is the camera plugged in there?")
+// errOffline reports that the server sends a placeholder.
+var errOffline = errors.New("the server has no camera and sends a placeholder; check that the camera is connected there")
 
 func checkOnline(value string) error {
 	if strings.EqualFold(value, "false") {
@@ -29,8 +29,8 @@ func checkOnline(value string) error {
 	return nil
 }
 
-// stateOf returns the address to ask about the server that gave resp; nil for
-// none. ustreamer is known by its headers, or by the cookie of its stream.
+// stateOf returns the address of the state of the server that sent resp, or nil. It
+// recognizes ustreamer by its headers or by the cookie of its stream.
 func (c Config) stateOf(resp *http.Response) (*url.URL, error) {
 	switch {
 	case c.StateURL == Off:
@@ -52,14 +52,15 @@ func fromUstreamer(h http.Header) bool {
 	return slices.ContainsFunc(h.Values("Set-Cookie"), func(c string) bool { return strings.HasPrefix(c, "stream_client=") })
 }
 
-// online asks ustreamer's /state whether it has a camera. A nil u is not asked.
+// online requests ustreamer's /state and returns an error if it has no camera. It does
+// nothing if u is nil.
 func (f *fetcher) online(ctx context.Context, u *url.URL) error {
 	if u == nil {
 		return nil
 	}
 	resp, err := f.get(ctx, u)
 	if err != nil {
-		return fmt.Errorf("whether the camera is online: %w (state_url: off does without)", err)
+		return fmt.Errorf("state of the camera: %w (state_url: off disables this request)", err)
 	}
 	defer drain(resp)
 	var state struct {
@@ -71,7 +72,7 @@ func (f *fetcher) online(ctx context.Context, u *url.URL) error {
 	}
 	err = json.NewDecoder(io.LimitReader(resp.Body, stateBytes)).Decode(&state)
 	if err != nil || state.Result.Source.Online == nil {
-		return fmt.Errorf("%s does not say result.source.online; set state_url to ustreamer's /state, or to off", shown(u))
+		return fmt.Errorf("%s has no result.source.online; set state_url to ustreamer's /state, or to off", shown(u))
 	}
 	if !*state.Result.Source.Online {
 		return errOffline

@@ -9,13 +9,13 @@ import (
 	"github.com/messkit/messkit/drivers/httpcam"
 )
 
-const gone = "door-cam: the server runs, but its camera is gone, and it sends a placeholder; is the camera plugged in there?"
+const gone = "door-cam: the server has no camera and sends a placeholder; check that the camera is connected there"
 
-// online is what ustreamer's /state says, without what does not matter here.
+// online is the relevant part of ustreamer's /state.
 const online = `{"ok": true, "result": {"source": {"online": true}}}`
 
-// ustreamer answers as the real one does. states are what /state says, one
-// after the other, the last for ever.
+// ustreamer answers like the real program. states are successive answers of /state; the
+// last one repeats.
 func ustreamer(t *testing.T, states ...string) *http.ServeMux {
 	t.Helper()
 	pic := jpegOf(t, 1, 8, 8)
@@ -39,17 +39,17 @@ func ustreamer(t *testing.T, states ...string) *http.ServeMux {
 	return mux
 }
 
-func TestPlaceholderIsRefused(t *testing.T) {
+func TestPlaceholderIsAnError(t *testing.T) {
 	const (
 		on      = online
 		off     = `{"ok": true, "result": {"source": {"online": false}}}`
-		unclear = "door-cam: http://HOST/cam/state does not say result.source.online; set state_url to ustreamer's /state, or to off"
+		unclear = "door-cam: http://HOST/cam/state has no result.source.online; set state_url to ustreamer's /state, or to off"
 	)
 	for _, tt := range []struct {
 		name, path string
 		states     []string
-		stateURL   string // HOST is put in
-		want       string // "": a picture
+		stateURL   string // the test replaces HOST
+		want       string // "": an image
 	}{
 		{"stream, online", "/cam/stream", []string{on}, "", ""},
 		{"stream, offline", "/cam/stream", []string{off}, "", gone},
@@ -62,8 +62,8 @@ func TestPlaceholderIsRefused(t *testing.T) {
 		{"snapshot, offline", "/cam/snapshot", []string{off}, "", gone},
 		{"behind a proxy, online", "/plain", []string{on}, "http://HOST/cam/state?x=secret", ""},
 		{"behind a proxy, offline", "/plain", []string{off}, "http://HOST/cam/state?x=secret", gone},
-		{"nothing there", "/plain", []string{on}, "http://HOST/none?x=secret", "door-cam: whether the camera is online: http://HOST/none answers 404; " +
-			"it has nothing there: look for the path of the snapshot or stream in the camera's manual (state_url: off does without)"},
+		{"nothing there", "/plain", []string{on}, "http://HOST/none?x=secret", "door-cam: state of the camera: http://HOST/none answers 404; " +
+			"the camera has no such page: see the manual of the camera for the path of the snapshot or stream (state_url: off disables this request)"},
 		{"no ustreamer", "/plain", []string{off}, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

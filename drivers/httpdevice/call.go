@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// holds is what the device is told to do something, which no second device can be told:
-// its limits would not be those of the first.
+// holds returns the command of the device, which no second device may share: the safety
+// limits of the first would not apply to it.
 func (d *device) holds() []drivers.Hold {
 	var calls []Call
 	switch t := d.template; {
@@ -31,14 +31,14 @@ func (d *device) holds() []drivers.Hold {
 	same := drivers.SameURL(d.url)
 	for _, c := range calls {
 		method, path := c.method()
-		body, _ := json.Marshal(values.JSON(c.JSON)) // it has been read from YAML
+		body, _ := json.Marshal(values.JSON(c.JSON)) // cannot fail, because the value comes from YAML
 		same += fmt.Sprintf("\n%s %s %s", method, values.URL(path), body)
 	}
-	return []drivers.Hold{{Key: "url", What: "what is switched or moved at " + d.web.Host(), Same: same}}
+	return []drivers.Hold{{Key: "url", What: "the command address at " + d.web.Host(), Same: same}}
 }
 
-// act makes calls that switch it, and says so where it never answered what it was told
-// before.
+// act sends calls that change the device, and returns an error if the device never answered
+// an earlier command.
 func (d *device) act(ctx context.Context, calls []Call, values family.Values) error {
 	if err := d.do(ctx, calls, values); err != nil {
 		return err
@@ -46,12 +46,12 @@ func (d *device) act(ctx context.Context, calls []Call, values family.Values) er
 	return d.web.Unanswered(ctx)
 }
 
-// do makes calls, one after the other, until one fails.
+// do sends calls in order until one fails.
 func (d *device) do(ctx context.Context, calls []Call, values family.Values) error {
 	for i, c := range calls {
 		if _, err := d.call(ctx, c, values, true); err != nil {
 			if i > 0 && errors.Is(err, drivers.ErrNothingDone) {
-				return fmt.Errorf("after %d of %d calls: %v", i, len(calls), err) // not wrapped: something was done
+				return fmt.Errorf("after %d of %d calls: %v", i, len(calls), err) // no %w, because earlier calls have changed the device
 			}
 			return err
 		}
@@ -59,12 +59,12 @@ func (d *device) do(ctx context.Context, calls []Call, values family.Values) err
 	return nil
 }
 
-// ask makes one call that changes nothing.
+// ask sends one call that changes nothing.
 func (d *device) ask(ctx context.Context, c Call, values family.Values) ([]byte, error) {
 	return d.call(ctx, c, values, false)
 }
 
-// call makes one call, and holds its answer to what is expected of it.
+// call sends one call, and checks its answer.
 func (d *device) call(ctx context.Context, c Call, values family.Values, acts bool) ([]byte, error) {
 	method, path := c.method()
 	call := web.Call{Method: method, Path: values.URL(path), Accept: "application/json", Acts: acts}
@@ -84,17 +84,18 @@ func (d *device) call(ctx context.Context, c Call, values family.Values, acts bo
 			return nil, err
 		}
 	}
-	return answer.Body, expect(c.Expect, values.With(family.Values{"password": ""}), answer.Body) // what it says may be told
+	return answer.Body, expect(c.Expect, values.With(family.Values{"password": ""}), answer.Body) // an error may contain the answer
 }
 
-// obeys reports an answer that is none of the family's, or tells of a fault.
+// obeys returns an error if the answer is not JSON or contains the fault field of the
+// template.
 func obeys(body []byte, fault string) error {
 	answer, err := family.Parse(body)
 	if err != nil {
 		return err
 	}
 	if found, ok := family.Pick(answer, fault); ok {
-		return fmt.Errorf("it answers that it did not, with %s %.40v", fault, found)
+		return fmt.Errorf("the device reports a fault, with %s %.40v", fault, found)
 	}
 	return nil
 }
@@ -113,9 +114,9 @@ func expect(want map[string]string, values family.Values, body []byte) error {
 		word, ok := family.Word(found)
 		switch {
 		case !ok:
-			return fmt.Errorf("its answer has no %s; is the device of this family, and the number right?", place)
-		case wanted != "" && word != wanted: // "": whatever it is
-			return fmt.Errorf("it was told %s = %s, and answers %.40q", place, wanted, word)
+			return fmt.Errorf("the answer of the device has no %s; check the family of the device, and the number", place)
+		case wanted != "" && word != wanted: // "": any value
+			return fmt.Errorf("the command was %s = %s, but the device answers %.40q", place, wanted, word)
 		}
 	}
 	return nil

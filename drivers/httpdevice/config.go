@@ -8,19 +8,19 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Config of one device.
+// Config is the configuration of one device.
 type Config struct {
 	web.Config
 	family.Settings
 }
 
-// DefaultConfig is what holds where the configuration says nothing.
+// DefaultConfig returns the default values.
 func DefaultConfig() Config {
 	return Config{Config: web.DefaultConfig(), Settings: family.DefaultSettings()}
 }
 
-// Validate tells all that cannot be, each mistake beginning with its key. What
-// is wrong with a template of the user's own comes with New.
+// Validate returns all errors in the configuration. Each begins with its key. New reports
+// the errors in a user's template.
 func (c Config) Validate() error {
 	errs := []error{c.Config.Validate(), c.Settings.Validate()}
 	t, err := templates.Load(Families(), c.Families, c.Family)

@@ -10,31 +10,31 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// Cover is how a blind, a shutter or a door is moved, and tells where it is.
+// Cover describes the calls of a blind, a shutter or a door.
 type Cover struct {
 	Open     []Call        `yaml:"open"`
 	Close    []Call        `yaml:"close"`
 	Stop     []Call        `yaml:"stop"`
-	To       []Call        `yaml:"to"`       // {position} is how far; none: it knows no way but to its ends
-	Get      string        `yaml:"get"`      // what tells where it is
-	Position string        `yaml:"position"` // where in the answer: 0 to 100; all else is not known
+	To       []Call        `yaml:"to"`       // {position} is the target; none: the cover knows only its ends
+	Get      string        `yaml:"get"`      // path of the state
+	Position string        `yaml:"position"` // path in the answer: 0 to 100; any other value is unknown
 	State    *CoverState   `yaml:"state"`
-	Takes    time.Duration `yaml:"takes"` // the most that it takes from one end to the other
+	Takes    time.Duration `yaml:"takes"` // longest time from one end to the other
 	family.Scale
 }
 
-// CoverState is the word for what it does.
+// CoverState describes the word for the movement.
 type CoverState struct {
-	Value string `yaml:"value"` // where in the answer
+	Value string `yaml:"value"` // path in the answer
 	family.Report
 }
 
-const coverTime = 3 * time.Minute // where the family does not say
+const coverTime = 3 * time.Minute // default time limit
 
-// lookEvery is the time between two looks at a cover on its way.
+// lookEvery is the poll interval during a movement.
 var lookEvery = time.Second
 
-// cover is what the template says of one; nil for what is none.
+// cover returns the cover of the template, or nil.
 func (d *device) cover() *family.Cover {
 	c := d.template.Cover
 	if c == nil {
@@ -62,7 +62,7 @@ func (d *device) travel(calls []Call, position string, to float64) family.Travel
 	}
 }
 
-// place is where it is.
+// place reads the present position.
 func (d *device) place(ctx context.Context) (p family.Place, err error) {
 	c := d.template.Cover
 	body, err := d.ask(ctx, Call{Get: c.Get}, d.values)
@@ -82,13 +82,13 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 	found, _ := family.Pick(answer, d.values.Text(c.State.Value))
 	word, ok := family.Word(found)
 	if !ok {
-		return family.Place{}, errors.New("its answer does not say whether it moves; is it of this family, and set up as a cover?")
+		return family.Place{}, errors.New("the device does not report whether it moves; check its family, and its mode as a cover")
 	}
 	c.State.Add(&p, word)
 	return p, nil
 }
 
-// readCover measures what a cover is about, where its template says nothing else.
+// readCover returns the readings of a cover whose template has none.
 func (d *device) readCover(ctx context.Context) ([]drivers.Reading, error) {
 	p, err := d.place(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *Template) checkCover() []error {
 	if len(c.To) > 0 {
 		errs = append(errs, t.checkCalls("cover.to", c.To, "position")...)
 		if c.Position == "" {
-			errs = append(errs, errors.New("cover.position: is missing; what goes part of the way has to tell how far it is"))
+			errs = append(errs, errors.New("cover.position: is missing; a cover with positions must report its position"))
 		}
 	}
 	errs = append(errs, family.CheckPlace("cover.position", c.Position, t.With), t.checkFilled("cover.closed", c.Closed))
@@ -112,17 +112,17 @@ func (t *Template) checkCover() []error {
 	}
 	switch s := c.State; {
 	case s == nil && c.Position == "":
-		errs = append(errs, errors.New("cover.position: is missing, and so is state; what cannot be read back is not known to be closed"))
+		errs = append(errs, errors.New("cover.position: is missing, and so is state; without readback the driver cannot know that the cover is closed"))
 	case s != nil && s.Value == "":
-		errs = append(errs, errors.New("cover.state: needs value: where the answer has the word"))
+		errs = append(errs, errors.New("cover.state: needs value: the path of the word in the answer"))
 	case s != nil && c.Position == "" && (len(s.Open) == 0 || len(s.Closed) == 0):
-		errs = append(errs, errors.New("cover.state: needs words for open and closed, where nothing tells the position"))
+		errs = append(errs, errors.New("cover.state: needs words for open and closed, because the template has no position"))
 	}
 	if c.Closed != "" && c.Closed != "0" && c.Closed != "100" && len(family.Gaps(c.Closed)) == 0 {
-		errs = append(errs, errors.New("cover.closed: write 0, or 100 where the family counts the other way"))
+		errs = append(errs, errors.New("cover.closed: is invalid; write 0, or 100 for a reversed scale"))
 	}
 	if t.Switch != nil {
-		errs = append(errs, errors.New("cover: stands beside switch; a device is one of the two"))
+		errs = append(errs, errors.New("cover: excludes switch; remove one of them"))
 	}
 	return errs
 }

@@ -21,16 +21,16 @@ import (
 	"github.com/messkit/messkit/drivers/drivertest"
 )
 
-// blind is a simulated cover: it moves by itself, 400 ms from one end to the other.
+// blind simulates a cover that needs 400 ms from one end to the other.
 type blind struct {
 	mu     sync.Mutex
-	from   float64 // percent, at since
+	from   float64 // percent at the time since
 	to     float64
 	since  time.Time
-	jammed float64 // it comes no further up; 0: nothing is in its way
-	deaf   bool    // it takes commands and does nothing
-	lost   bool    // it is not calibrated
-	wild   bool    // it hears a stop and goes on
+	jammed float64 // an obstacle at this position; 0: none
+	deaf   bool    // accepts commands and does nothing
+	lost   bool    // has no calibration
+	wild   bool    // accepts a stop and continues
 	takes  time.Duration
 	acts   int
 	stops  int
@@ -45,7 +45,7 @@ func either(a, b time.Duration) time.Duration {
 	return a
 }
 
-// at is where it is, and where it goes. mu is held.
+// at returns the position and the direction. The caller holds mu.
 func (l *blind) at() (percent float64, direction int) {
 	way := 100 * float64(time.Since(l.since)) / float64(either(l.takes, coverTakes))
 	if way >= math.Abs(l.to-l.from) {
@@ -64,7 +64,7 @@ func (l *blind) count() int { l.mu.Lock(); defer l.mu.Unlock(); return l.acts }
 
 func (l *blind) halts() int { l.mu.Lock(); defer l.mu.Unlock(); return l.stops }
 
-// drive sends it somewhere. mu is held.
+// drive starts a movement. The caller holds mu.
 func (l *blind) drive(to float64) {
 	l.acts++
 	if l.deaf {
@@ -77,7 +77,7 @@ func (l *blind) drive(to float64) {
 	l.to, l.since = to, time.Now()
 }
 
-// halt stops it. mu is held.
+// halt stops the movement. The caller holds mu.
 func (l *blind) halt() {
 	l.stops++
 	if l.wild {
@@ -87,11 +87,10 @@ func (l *blind) halt() {
 	l.from, l.to, l.since = at, at, time.Now()
 }
 
-// roller is a kind of cover: it answers one request.
+// roller answers one request of a type of cover.
 type roller func(l *blind, w http.ResponseWriter, r *http.Request, body map[string]any)
 
-// roller1 answers as https://shelly-api-docs.shelly.cloud/gen1/#shelly2-5-roller-0
-// has it.
+// roller1 implements https://shelly-api-docs.shelly.cloud/gen1/#shelly2-5-roller-0.
 func roller1(l *blind, w http.ResponseWriter, r *http.Request, _ map[string]any) {
 	q := r.URL.Query()
 	if r.URL.Path != "/roller/0" || r.Method != http.MethodGet {
@@ -121,7 +120,7 @@ func roller1(l *blind, w http.ResponseWriter, r *http.Request, _ map[string]any)
 	})
 }
 
-// roller2 answers as the documentation of the Cover component has it.
+// roller2 implements the documentation of the Cover component.
 func roller2(l *blind, w http.ResponseWriter, r *http.Request, body map[string]any) {
 	id, ok := body["id"].(float64)
 	if r.Method == http.MethodPost && (!ok || id != 0) {
@@ -167,7 +166,7 @@ func roller2(l *blind, w http.ResponseWriter, r *http.Request, body map[string]a
 
 var rollers = map[string]roller{"shelly-gen1-cover": roller1, "shelly-gen2-cover": roller2}
 
-// newRoller is a server with a cover of a family, and its configuration.
+// newRoller returns the configuration for a server with a cover.
 func newRoller(t *testing.T, name string, l *blind) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -184,7 +183,7 @@ func newRoller(t *testing.T, name string, l *blind) string {
 	return "family: " + name + "\nurl: " + s.URL + "\ntimeout: 30s\n"
 }
 
-func TestCoversKeepTheRules(t *testing.T) {
+func TestCoversConform(t *testing.T) {
 	for name := range rollers {
 		t.Run(name, func(t *testing.T) {
 			l := &blind{}
@@ -207,7 +206,7 @@ type positioned interface {
 	drivers.Sensor
 }
 
-// What is told as done stands where it was told to, by the simulator's own word.
+// After a successful movement the simulator has the requested position.
 func TestCovers(t *testing.T) {
 	for name := range rollers {
 		l := &blind{}
@@ -228,7 +227,7 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// It stands where it is when it is stopped, by another request or with its own.
+// A stopped cover keeps its position, no matter which request stops it.
 func TestCoversStop(t *testing.T) {
 	for name := range rollers {
 		l := &blind{}
@@ -259,9 +258,9 @@ func TestCoversStop(t *testing.T) {
 	}
 }
 
-// A cover that does not heed its stop is told so again, is not told as stopped, and is
-// not in its safe state until it stands.
-func TestACoverThatDoesNotStop(t *testing.T) {
+// If a cover ignores a stop, the driver repeats the stop, returns an error, and does not
+// report the safe state.
+func TestCoverIgnoresStop(t *testing.T) {
 	t.Parallel()
 	l := &blind{wild: true, takes: time.Hour}
 	d := started(t, newRoller(t, "shelly-gen2-cover", l)).(positioned)
@@ -275,7 +274,7 @@ func TestACoverThatDoesNotStop(t *testing.T) {
 	}
 	for range 2 {
 		stops := l.halts()
-		if err := d.(drivers.Device).Halt(); err == nil || !strings.Contains(err.Error(), "it may move, and could not be stopped: it was told to stop, and still moves") || l.halts() < stops+2 {
+		if err := d.(drivers.Device).Halt(); err == nil || !strings.Contains(err.Error(), "the cover may move, and the stop command failed: the cover has the stop command, and still moves") || l.halts() < stops+2 {
 			t.Errorf("halted with %d stops: %v", l.halts()-stops, err)
 		}
 	}
@@ -294,14 +293,15 @@ func TestACoverThatDoesNotStop(t *testing.T) {
 	}
 }
 
-// A halt stops what moves, whoever has set it moving, and leaves what stands.
-func TestAHaltStopsACover(t *testing.T) {
+// Halt stops a moving cover, no matter which client moved it, and leaves a standing cover
+// alone.
+func TestHaltStopsCover(t *testing.T) {
 	for _, moves := range []bool{true, false} {
 		l := &blind{takes: time.Hour}
 		d := started(t, newRoller(t, "shelly-gen2-cover", l))
 		if moves {
 			l.mu.Lock()
-			l.drive(100) // by the switch on the wall
+			l.drive(100) // by the wall switch
 			l.mu.Unlock()
 		}
 		if err := d.Halt(); err != nil {
@@ -313,7 +313,7 @@ func TestAHaltStopsACover(t *testing.T) {
 	}
 }
 
-// sets waits until it moves.
+// sets waits until the cover moves.
 func sets(t *testing.T, l *blind) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
@@ -326,18 +326,18 @@ func sets(t *testing.T, l *blind) {
 	}
 }
 
-// What is jammed, deaf or not calibrated is not told as done.
-func TestCoversThatAreStuck(t *testing.T) {
+// An obstacle, a cover without reaction, or a missing calibration is an error.
+func TestStuckCovers(t *testing.T) {
 	for name := range rollers {
 		l := &blind{jammed: 40}
 		d := started(t, newRoller(t, name, l)).(positioned)
-		if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "it stands at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
+		if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "the cover stands still at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
 			t.Errorf("%s: one that is jammed says %v", name, err)
 		}
 		l.mu.Lock()
 		l.deaf = true
 		l.mu.Unlock()
-		if err := d.Shut(t.Context()); !errors.Is(err, drivers.ErrUnmoved) || !strings.Contains(err.Error(), "it stands at 40 %") {
+		if err := d.Shut(t.Context()); !errors.Is(err, drivers.ErrUnmoved) || !strings.Contains(err.Error(), "the cover stands still at 40 %") {
 			t.Errorf("%s: one that does nothing says %v", name, err)
 		}
 		l.mu.Lock()

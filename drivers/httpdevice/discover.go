@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// Discover hears what Shelly, WLED and Tasmota devices announce.
+// Discover finds Shelly, WLED and Tasmota devices that announce themselves.
 func Discover(ctx context.Context) []drivers.Found {
 	list, err := mdns.Browse(ctx, mdns.Group, "_shelly._tcp", "_wled._tcp", "_http._tcp")
 	if err != nil {
@@ -22,7 +22,7 @@ func Discover(ctx context.Context) []drivers.Found {
 func found(list []mdns.Instance) []drivers.Found {
 	var all []drivers.Found
 	seen := map[string]bool{}
-	for _, i := range list { // _http before _shelly, which says more
+	for _, i := range list { // _http comes before _shelly, which has more details
 		name := familyOf(i, list)
 		if name == "" || !i.Addr.IsValid() || seen[i.Addr.String()] {
 			continue
@@ -36,7 +36,7 @@ func found(list []mdns.Instance) []drivers.Found {
 	return all
 }
 
-// familyOf is the template for what was announced, "" for none.
+// familyOf returns the template for an announcement, or "".
 func familyOf(i mdns.Instance, all []mdns.Instance) string {
 	name := strings.ToLower(i.Name)
 	switch {
@@ -50,7 +50,8 @@ func familyOf(i mdns.Instance, all []mdns.Instance) string {
 	return ""
 }
 
-// generation is that of a Shelly: the later ones say it under _shelly._tcp.
+// generation returns the generation of a Shelly. Later generations announce it under
+// _shelly._tcp.
 func generation(i mdns.Instance, all []mdns.Instance) int {
 	most := 1
 	for _, other := range all {

@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/drivers/httpdevice"
 )
 
-// documented is testdata/documented.yaml.
+// documented is the content of testdata/documented.yaml.
 type documented struct {
 	Families []struct {
 		Family, Source string
@@ -35,10 +35,10 @@ type step struct {
 
 type exchange struct {
 	Call, Body, Answer string
-	May                bool // a question, which need not be asked
+	May                bool // an optional request
 }
 
-// same compares a call with a documented one.
+// same compares a call with the documented one.
 func (e exchange) same(call string, body []byte) bool {
 	var want, got any
 	if e.Call != call || (e.Body == "") != (len(body) == 0) {
@@ -47,12 +47,13 @@ func (e exchange) same(call string, body []byte) bool {
 	return e.Body == "" || json.Unmarshal([]byte(e.Body), &want) == nil && json.Unmarshal(body, &got) == nil && reflect.DeepEqual(want, got)
 }
 
-// scripted is a device of a document: it answers as the step says, and nothing else.
+// scripted is a documented device: it answers as the step says, and accepts no other
+// request.
 type scripted struct {
 	mu     sync.Mutex
 	now    step
-	heard  []bool   // of now.Hears
-	others []string // what came besides
+	heard  []bool   // received requests of now.Hears
+	others []string // other received requests
 }
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -80,7 +81,7 @@ func (s *scripted) begin(now step) {
 	s.now, s.heard, s.others = now, make([]bool, len(now.Hears)), nil
 }
 
-// end tells what was not as documented. A call is over when it was answered.
+// end returns the differences from the documentation. A call ends with its answer.
 func (s *scripted) end() (wrong []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +96,7 @@ func (s *scripted) end() (wrong []string) {
 	return wrong
 }
 
-// rows are the steps that a template has to be held to.
+// rows returns the steps that each template must pass.
 func rows(one httpdevice.Template) (list []string) {
 	if s := one.Switch; s != nil {
 		list = append(list, "on", "off")
@@ -114,8 +115,8 @@ func rows(one httpdevice.Template) (list []string) {
 	return list
 }
 
-// TestDocumentedCalls holds every row of every template to what is documented of such
-// devices: how they are called, and what they answer.
+// TestDocumentedCalls compares each verb of each template with the documentation of its
+// devices: the requests and the answers.
 func TestDocumentedCalls(t *testing.T) {
 	data, err := os.ReadFile("testdata/documented.yaml")
 	if err != nil {
@@ -174,9 +175,9 @@ func TestDocumentedCalls(t *testing.T) {
 	}
 }
 
-// A page that says 200 to everything (a router's log-in, another server at that address),
-// and a device's own error told with 200, are obeyed by nobody.
-func TestAnAnswerThatIsNoneIsNoObedience(t *testing.T) {
+// A server that answers 200 to everything (the login page of a router, another server at
+// that address), and an error of the device with status 200, do not count as success.
+func TestForeignAnswerIsNoSuccess(t *testing.T) {
 	for name, says := range map[string]string{
 		"a page":   "<!doctype html><html>Welcome to the hotel</html>",
 		"a fault":  `{"code":-103,"message":"Invalid argument"}`,
@@ -199,7 +200,7 @@ func TestAnAnswerThatIsNoneIsNoObedience(t *testing.T) {
 			}
 			tasmota := strings.HasPrefix(family, "tasmota")
 			if !tasmota && (name == "a no" || name == "a log-in") || name == "a list" && strings.HasPrefix(family, "shelly-gen2-") {
-				continue // these answer null, of which a list does not differ enough
+				continue // these answer null, which a list resembles
 			}
 			for _, act := range acts(one) {
 				if _, err := familytest.Do(t.Context(), started(t, config), act); err == nil {
@@ -210,7 +211,7 @@ func TestAnAnswerThatIsNoneIsNoObedience(t *testing.T) {
 	}
 }
 
-// acts are the steps of a template that change something.
+// acts returns the steps of a template that change the device.
 func acts(one httpdevice.Template) (list []string) {
 	for _, row := range rows(one) {
 		if arg, does := map[string]string{"on": "", "off": "", "on_for": " 60s", "dim": " 60", "tint": " #ff0000", "warm": " 3000", "open": "", "close": "", "to": " 30", "stop": ""}[row]; does {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// fake is a simulated device. It is the judge: it knows what was done to it.
+// fake is a simulated device. It records its real state.
 type fake struct {
 	mu    sync.Mutex
 	on    bool
-	timer time.Duration // that was last set; 0 for none
+	timer time.Duration // last timer value; 0 for none
 	acts  int
 	log   []string // "GET /relay/0?turn=on"
-	wrong bool     // it takes commands and does nothing
+	wrong bool     // accepts commands and does nothing
 	extra map[string]any
 }
 
@@ -40,10 +40,10 @@ func (f *fake) force(on bool) { f.mu.Lock(); defer f.mu.Unlock(); f.on = on }
 
 func (f *fake) said() string { f.mu.Lock(); defer f.mu.Unlock(); return strings.Join(f.log, "\n") }
 
-// maker is a kind of device: it answers one request.
+// maker answers one request of a type of device.
 type maker func(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any)
 
-// bench is a server whose device can be changed for a new one.
+// bench is a server whose device a test can replace.
 type bench struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -83,10 +83,10 @@ func (b *bench) renew() *fake {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // who hung up has its error already
+	_ = json.NewEncoder(w).Encode(v) // a disconnected client has its error already
 }
 
-// shelly1 answers as https://shelly-api-docs.shelly.cloud/gen1/#shelly1-1pm has it.
+// shelly1 implements https://shelly-api-docs.shelly.cloud/gen1/#shelly1-1pm.
 func shelly1(f *fake, w http.ResponseWriter, r *http.Request, _ map[string]any) {
 	switch r.URL.Path {
 	case "/relay/0":
@@ -111,7 +111,7 @@ func shelly1(f *fake, w http.ResponseWriter, r *http.Request, _ map[string]any) 
 	}
 }
 
-// shelly2 answers as the documentation of the Switch component has it.
+// shelly2 implements the documentation of the Switch component.
 func shelly2(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
 	switch r.URL.Path {
 	case "/rpc/Switch.Set":
@@ -139,8 +139,8 @@ func shelly2(f *fake, w http.ResponseWriter, r *http.Request, body map[string]an
 	}
 }
 
-// tasmota answers as https://tasmota.github.io/docs/Commands/#with-web-requests
-// has it, with a password.
+// tasmota implements https://tasmota.github.io/docs/Commands/#with-web-requests, with a
+// password.
 func tasmota(f *fake, w http.ResponseWriter, r *http.Request, _ map[string]any) {
 	q := r.URL.Query()
 	if q.Get("user") != "admin" || q.Get("password") != "open sesame" {
@@ -175,7 +175,7 @@ func tasmota(f *fake, w http.ResponseWriter, r *http.Request, _ map[string]any) 
 	}
 }
 
-// wled answers as https://kno.wled.ge/interfaces/json-api/ has it.
+// wled implements https://kno.wled.ge/interfaces/json-api/.
 func wled(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
 	if r.URL.Path != "/json/state" && r.URL.Path != "/json/info" {
 		http.NotFound(w, r)
@@ -222,7 +222,7 @@ func (f *fake) wledSet(body map[string]any) {
 	}
 }
 
-// pulse is how long a PulseTime of Tasmota is.
+// pulse converts a PulseTime of Tasmota.
 func pulse(n int) time.Duration {
 	if n < 112 {
 		return time.Duration(n) * 100 * time.Millisecond

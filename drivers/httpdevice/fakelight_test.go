@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// bright is how bright a simulated lamp is, in percent.
+// bright returns the brightness of a simulated lamp in percent.
 func (f *fake) bright() float64 {
 	if f.extra == nil {
 		f.extra = map[string]any{"level": 100.0}
@@ -22,8 +22,8 @@ func (f *fake) dim(level float64) {
 	}
 }
 
-// shelly1Light answers as https://shelly-api-docs.shelly.cloud/gen1/#shelly-dimmer-1-2-light-0
-// has it.
+// shelly1Light implements
+// https://shelly-api-docs.shelly.cloud/gen1/#shelly-dimmer-1-2-light-0.
 func shelly1Light(f *fake, w http.ResponseWriter, r *http.Request, _ map[string]any) {
 	switch r.URL.Path {
 	case "/light/0":
@@ -47,7 +47,7 @@ func shelly1Light(f *fake, w http.ResponseWriter, r *http.Request, _ map[string]
 	}
 }
 
-// shelly2Light answers as the documentation of the Light component has it.
+// shelly2Light implements the documentation of the Light component.
 func shelly2Light(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
 	switch r.URL.Path {
 	case "/rpc/Light.Set":
@@ -74,7 +74,7 @@ func shelly2Light(f *fake, w http.ResponseWriter, r *http.Request, body map[stri
 	}
 }
 
-// shelly2White answers as the documentation of the CCT component has it.
+// shelly2White implements the documentation of the CCT component.
 func shelly2White(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
 	f.bright()
 	if f.extra["ct"] == nil {
@@ -93,7 +93,7 @@ func shelly2White(f *fake, w http.ResponseWriter, r *http.Request, body map[stri
 	shelly2Light(f, w, r, body)
 }
 
-// tasmotaLight is a tasmota with a dimmer: https://tasmota.github.io/docs/Lights/.
+// tasmotaLight is a Tasmota with a dimmer: https://tasmota.github.io/docs/Lights/.
 func tasmotaLight(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
 	q := r.URL.Query()
 	command, argument, _ := strings.Cut(q.Get("cmnd"), " ")

@@ -1,10 +1,9 @@
-// Package httpdevice drives what can be told things over HTTP, by templates: one
-// YAML file for each family of devices (Shelly, Tasmota, WLED, ...), which says
-// what to ask and where the answer is. A user adds a family with a file of his
-// own.
+// Package httpdevice drives HTTP devices by templates: one YAML file for each family of
+// devices (Shelly, Tasmota, WLED, ...). A template describes the requests and the values in
+// the answers. Users can add templates of their own.
 //
-// It does nothing by itself: it polls nothing, follows no redirect, and tries
-// nothing twice.
+// The driver does not act by itself: it does not poll, follows no redirect, and repeats no
+// request.
 package httpdevice
 
 import (
@@ -21,13 +20,13 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "httpdevice", Class: "plug", About: "plugs, lamps and sensors over HTTP, by template: Shelly, Tasmota, WLED, or your own", Open: Open, Discover: Discover}
 }
 
-// Open is the drivers.Factory of this package. It reads the family's template
-// and the files of secrets; no network is touched.
+// Open is the drivers.Factory of this package. It reads the template and the files of
+// secrets, and uses no network.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -36,7 +35,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, env.Log, env.Now)
 }
 
-// device is how one device is asked.
+// device connects the verbs of one device to its requests.
 type device struct {
 	template *Template
 	values   family.Values
@@ -44,13 +43,13 @@ type device struct {
 	url      string
 	log      *slog.Logger
 	now      func() time.Time
-	timed    atomic.Bool // its own timer was set, and stays so until it is undone
+	timed    atomic.Bool // the timer of the device has a setting that stays until the driver removes it
 }
 
-// haltCalls is how many calls of a device's timeout Start and Halt may take.
+// haltCalls is the time limit of Start and Halt as a multiple of the timeout.
 const haltCalls = 3
 
-// New makes a device of a valid configuration.
+// New returns a device for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drivers.Device, error) {
 	t, err := templates.Load(Families(), cfg.Families, cfg.Family)
 	if err != nil {
@@ -63,7 +62,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		if cfg.TokenFile != "" {
 			key = "token_file"
 		}
-		errs = append(errs, fmt.Errorf("%s: the family %s takes no token; leave it out, or write username and password_file where the device wants a log-in", key, cfg.Family))
+		errs = append(errs, fmt.Errorf("%s: the family %s needs no token; remove the key, or write username and password_file if the device requires a login", key, cfg.Family))
 	}
 	client, err := web.New(cfg.Config, d.template.Token)
 	if err := errors.Join(append(errs, err)...); err != nil {
@@ -80,7 +79,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 	return family.New(name, d.template.Class, cfg.Levels, haltCalls*cfg.Timeout, drivers.NewLink(client.Host()), d.verbs()), nil
 }
 
-// verbs are those of the template.
+// verbs returns the verbs of the template.
 func (d *device) verbs() family.Verbs {
 	v := family.Verbs{Last: d.web.Last, Holds: d.holds}
 	if s := d.template.Switch; s != nil {
@@ -110,13 +109,14 @@ func (d *device) turn(ctx context.Context, on bool) error {
 	if err := d.do(ctx, calls, d.values); err != nil {
 		return err
 	}
-	if err := d.undo(ctx); err != nil { // it is off
-		d.log.Warn("its own timer stays set until it is switched on without an end", "err", err)
+	if err := d.undo(ctx); err != nil { // the device is off
+		d.log.Warn("the timer of the device stays set until the device turns on without a time limit", "err", err)
 	}
 	return d.web.Unanswered(ctx)
 }
 
-// undo takes away a timer that was set, and would end what has no end.
+// undo removes a timer setting, which would otherwise end the next switch-on without a time
+// limit.
 func (d *device) undo(ctx context.Context) error {
 	if !d.timed.Load() {
 		return nil
@@ -132,7 +132,7 @@ func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
 	timed := d.template.Switch.OnFor
 	value, ok := timed.For(limit)
 	if !ok {
-		d.log.Debug("longer than the device's own timer can be", "limit", limit)
+		d.log.Debug("limit exceeds the longest time of the device's timer", "limit", limit)
 		return d.turn(ctx, true)
 	}
 	err := d.act(ctx, timed.Calls, d.values.With(family.Values{"for": value}))
@@ -142,7 +142,7 @@ func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-// isTimed notes that its own timer is set, where that stays so for what is switched later.
+// isTimed records that the timer is set, if its setting stays in the device.
 func (d *device) isTimed() {
 	if len(d.template.Switch.OnFor.Undo) > 0 {
 		d.timed.Store(true)
@@ -158,7 +158,7 @@ func (d *device) on(ctx context.Context) (bool, error) {
 	return s.Read(d.values, body)
 }
 
-// read asks each question once, however much of its answer is wanted.
+// read sends each request once, even if several readings use its answer.
 func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 	answers := map[string]any{}
 	var list []drivers.Reading
@@ -169,7 +169,7 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 			body, err := d.ask(ctx, r.Call, d.values)
 			if status, ok := errors.AsType[*web.StatusError](err); ok && r.Optional && status.Status == http.StatusNotFound {
 				answers[path] = nil
-				continue // this one of the family has no such thing
+				continue // this device of the family does not have it
 			}
 			if err != nil {
 				return nil, err
@@ -194,7 +194,7 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 	return list, nil
 }
 
-// in finds a reading in an answer, nil where the device does not have it.
+// in returns the reading in an answer, or nil if the device does not have it.
 func (r Reading) in(answer any, values family.Values) (*drivers.Reading, error) {
 	where := values.Text(r.Value)
 	found, ok := family.Pick(answer, where)
@@ -203,7 +203,7 @@ func (r Reading) in(answer any, values family.Values) (*drivers.Reading, error) 
 	}
 	f, number := family.Number(found)
 	if !number {
-		return nil, fmt.Errorf("its answer has no number at %s", where)
+		return nil, fmt.Errorf("the answer of the device has no number at %s", where)
 	}
 	if r.Times != 0 {
 		f *= r.Times

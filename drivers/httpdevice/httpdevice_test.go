@@ -25,7 +25,7 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// open opens a device as a program does.
+// open opens a device like a program.
 func open(yaml string) (drivers.Device, error) {
 	env := drivers.Env{Name: "desk-lamp", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
 	return httpdevice.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
@@ -40,17 +40,17 @@ func started(t *testing.T, yaml string) drivers.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Halt() }) // its server may be gone
+	t.Cleanup(func() { _ = d.Halt() }) // the server may have closed
 	return d
 }
 
 const login = "\nusername: admin\npassword: open sesame"
 
-// families are the templates of the program, each with a device of its kind.
+// families contains the templates of the program, each with a fake device.
 var families = map[string]struct {
 	device maker
 	config string
-	timer  time.Duration // what the device's timer says of 90 s; 0 for what only measures
+	timer  time.Duration // timer value of the device for 90 s; 0 for a sensor
 	reads  []drivers.Reading
 }{
 	"shelly-gen1": {shelly1, "", 90 * time.Second, []drivers.Reading{
@@ -98,8 +98,8 @@ var families = map[string]struct {
 	"wled": {wled, "", 2 * time.Minute, []drivers.Reading{{Quantity: "signal", Value: -51, Unit: "dBm"}}},
 }
 
-// No family is without a device that it is tried on.
-func TestEveryFamilyIsTried(t *testing.T) {
+// Each template has a fake device.
+func TestEveryFamilyHasATest(t *testing.T) {
 	names := family.Names(httpdevice.Families(), "")
 	if len(names) == 0 {
 		t.Fatal("there are no families")
@@ -112,7 +112,7 @@ func TestEveryFamilyIsTried(t *testing.T) {
 	}
 }
 
-func TestFamiliesKeepTheRules(t *testing.T) {
+func TestFamiliesConform(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, f.device)
@@ -138,7 +138,8 @@ func TestFamiliesKeepTheRules(t *testing.T) {
 	}
 }
 
-// The device's own timer is set with what the gate allows, in the device's unit.
+// The driver sets the timer of the device to the limit of the safety policy, in the unit of
+// the device.
 func TestDeviceTimer(t *testing.T) {
 	for name, f := range families {
 		if f.timer == 0 {
@@ -165,9 +166,10 @@ func TestDeviceTimer(t *testing.T) {
 	}
 }
 
-// A timer that an earlier run has set, and that stays set in the device, is taken away
-// where something is switched on without an end; one that nobody here has set is left.
-func TestTimerOfAnEarlierRun(t *testing.T) {
+// If an earlier process has set a timer that stays in the device, the driver removes it
+// before a switch-on without a time limit. It leaves a timer alone that another client has
+// set.
+func TestTimerOfEarlierProcess(t *testing.T) {
 	b := newBench(t, tasmota)
 	const config = "family: tasmota\nsafe: keep\ninitial: keep\nurl: "
 	if err := started(t, config+b.URL+login).(drivers.AutoOff).SwitchFor(t.Context(), true, 90*time.Second); err != nil {
@@ -197,7 +199,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// What the device answers counts, and not what it was told.
+// The state is the answer of the device, not the last command.
 func TestDeviceThatDoesNotObey(t *testing.T) {
 	for name, f := range families {
 		if f.timer == 0 {
@@ -210,13 +212,13 @@ func TestDeviceThatDoesNotObey(t *testing.T) {
 		if on, err := d.(drivers.SwitchReader).On(t.Context()); on || err != nil {
 			t.Errorf("%s: on=%t, %v", name, on, err)
 		}
-		if !strings.HasPrefix(name, "shelly-gen2") && (told == nil || !strings.Contains(told.Error(), "and answers")) { // those answer how it was before, or nothing
+		if !strings.HasPrefix(name, "shelly-gen2") && (told == nil || !strings.Contains(told.Error(), "but the device answers")) { // these answer with the previous state, or without a state
 			t.Errorf("%s: %v", name, told)
 		}
 	}
 }
 
-func TestNothingWasDoneIsSaid(t *testing.T) {
+func TestErrorSaysNothingDone(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	d := started(t, "family: shelly-gen2\nsafe: keep\nurl: "+gone.URL)
@@ -225,13 +227,13 @@ func TestNothingWasDoneIsSaid(t *testing.T) {
 		t.Error(err)
 	}
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server sees a client leave when it has read all
+		_, _ = io.Copy(io.Discard, r.Body) // a server notices a disconnect after it has read the body
 		<-r.Context().Done()
 	}))
 	defer slow.Close()
 	d = started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 3s\nurl: "+slow.URL)
 	err = d.(drivers.Switch).Switch(t.Context(), true)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it may have heard") {
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "the device may have received the command") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -241,8 +243,8 @@ func TestNothingWasDoneIsSaid(t *testing.T) {
 	}
 }
 
-// Nothing that a device answers makes the driver go elsewhere, read without end
-// or repeat a secret.
+// No answer of a device redirects the driver, makes it read forever, or makes it disclose a
+// secret.
 func TestAnswersOfABadDevice(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	defer elsewhere.Close()
@@ -254,14 +256,14 @@ func TestAnswersOfABadDevice(t *testing.T) {
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		}, "answers 307"},
-		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "its answer is no JSON"},
+		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "the answer of the device is not JSON"},
 		{"two values", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{} {}")) }, "more than one JSON value"},
-		{"nothing", func(http.ResponseWriter, *http.Request) {}, "its answer is no JSON"},
-		{"another family", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]string{"Command": "Unknown"}) }, "it answers that it did not, with Command Unknown"},
+		{"nothing", func(http.ResponseWriter, *http.Request) {}, "the answer of the device is not JSON"},
+		{"another family", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]string{"Command": "Unknown"}) }, "the device reports a fault, with Command Unknown"},
 		{"an echo of the password", func(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, r.URL.RawQuery+" open sesame", http.StatusBadRequest)
 		}, "answers 400; "},
-		{"not logged in", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "it wants a log-in and does not say how"},
+		{"not logged in", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "the device requires a login and names no method"},
 		{"endless", func(w http.ResponseWriter, _ *http.Request) {
 			for _, err := w.Write(make([]byte, 1<<16)); err == nil; _, err = w.Write(make([]byte, 1<<16)) {
 			}
@@ -295,7 +297,7 @@ func TestLogsInByDigest(t *testing.T) {
 	}
 }
 
-func TestLevelsAtTheStartAndTheEnd(t *testing.T) {
+func TestLevelsAtStartAndHalt(t *testing.T) {
 	b := newBench(t, shelly2)
 	d, err := open("family: shelly-gen2\ninitial: 'on'\nsafe: 'on'\nurl: " + b.URL)
 	if err != nil || d.Start() != nil || !b.device().is() {
@@ -312,7 +314,7 @@ func TestLevelsAtTheStartAndTheEnd(t *testing.T) {
 	}
 }
 
-// A family of the user's own is a file, and every mistake in it is told.
+// A user's template is a file, and the driver reports every error in it.
 func TestOwnFamily(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -359,7 +361,7 @@ readings:
 	_, err := open("family: bad\nfamilies: " + dir + "\nurl: http://x")
 	for _, want := range []string{
 		filepath.Join(dir, "bad.yaml") + ":7: colour: unknown key", "switch.on: has 2 of get, post, put and delete",
-		"switch.off: nobody fills {what}", "switch.on_for.calls: a path is told in errors", `switch.state: "no" does not begin with a /`, "readings[0]: GET has no body", "readings[0].value: is missing, or the quantity is",
+		"switch.off: {what} has no value", "switch.on_for.calls: errors show the path", `switch.state: "no" does not begin with a /`, "readings[0]: GET has no body", "readings[0].value: is missing, or the quantity is",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)
@@ -371,15 +373,15 @@ func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{"url: http://x", "family: is missing; known: moonraker, octoprint, prusalink, shelly-gen1, shelly-gen1-cover, shelly-gen1-light, shelly-gen2, shelly-gen2-cct, shelly-gen2-cover, shelly-gen2-light, tasmota, tasmota-light, wled"},
 		{"url: http://x\nfamily: sonos", `family: "sonos" is unknown; known: moonraker`},
-		{"url: http://x\nfamily: ../../etc/passwd", "cannot be one"},
+		{"url: http://x\nfamily: ../../etc/passwd", "is not a valid name"},
 		{"url: http://x\nfamily: wled\nfamilies: /nonesuch", "families: stat /nonesuch"},
-		{"url: http://x\nfamily: wled\nwith: {channel: 1}", `with: there is no "channel" in this family`},
-		{"url: http://x\nfamily: shelly-gen1\nwith: {channel: 1/../2}", `with: channel: "1/../2" cannot be`},
+		{"url: http://x\nfamily: wled\nwith: {channel: 1}", `with: this family has no "channel"`},
+		{"url: http://x\nfamily: shelly-gen1\nwith: {channel: 1/../2}", `with: channel: "1/../2" is invalid`},
 		{"family: wled", "url: is missing"},
-		{"family: wled\nurl: http://me:secret@x", "url: holds a user name"},
-		{"family: wled\nurl: http://x/?a=b", "url: holds more than a place"},
+		{"family: wled\nurl: http://me:secret@x", "url: has a user name"},
+		{"family: wled\nurl: http://x/?a=b", "url: has a query or a fragment"},
 		{"family: wled\nurl: http://x\npassword: a", "username: is missing"},
-		{"family: wled\nurl: http://x\npassword: a\npassword_file: b\nusername: u", "password_file: stands beside password"},
+		{"family: wled\nurl: http://x\npassword: a\npassword_file: b\nusername: u", "password_file: excludes password"},
 		{"family: wled\nurl: http://x\ntoken_file: /nonesuch", "token_file: stat /nonesuch"},
 		{"family: wled\nurl: http://x\nsafe: perhaps", `safe: "perhaps" is unknown`},
 		{"family: wled\nurl: http://x\ntimeout: 2h", "timeout: 2h0m0s is not between 10ms and 1m0s"},
@@ -392,7 +394,7 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-// Every template says what it is, and where its maker describes the messages.
+// Each template has a description and the address of the manufacturer's documentation.
 func TestTemplatesAreExplained(t *testing.T) {
 	page, err := os.ReadFile("../../docs/drivers/httpdevice.md")
 	if err != nil {
@@ -413,7 +415,7 @@ func TestTemplatesAreExplained(t *testing.T) {
 	}
 }
 
-// What one of a family has no address for is passed over; a fault is not.
+// The driver ignores an optional reading that the device does not have, but not a fault.
 func TestOptionalReadings(t *testing.T) {
 	dir := t.TempDir()
 	const text = `readings:
@@ -439,9 +441,9 @@ func TestOptionalReadings(t *testing.T) {
 	}
 }
 
-// A timer that is not told its time, a lamp that is not told how bright: a
-// template may not leave out what its calls are for. The call is named.
-func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {
+// A timer without a time, a lamp without a brightness: a template must use the values of
+// its calls. The error names the call.
+func TestOwnFamilyWithoutItsValue(t *testing.T) {
 	dir := t.TempDir()
 	const text = `switch:
   on:
@@ -458,8 +460,8 @@ func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {
 	}
 	_, err := open("family: deaf\nfamilies: " + dir + "\nurl: http://x")
 	for _, want := range []string{
-		`deaf.yaml:4: switch.on[1]: "now" does not begin with a /`, "deaf.yaml:7: switch.on_for.calls: the device is not told what is wanted of it; write {for}",
-		"deaf.yaml:8: switch.dim.calls: the device is not told", "deaf.yaml:9: switch.tint.calls: the device is not told",
+		`deaf.yaml:4: switch.on[1]: "now" does not begin with a /`, "deaf.yaml:7: switch.on_for.calls: the message does not contain the value for the device; write {for}",
+		"deaf.yaml:8: switch.dim.calls: the message does not contain the value for the device", "deaf.yaml:9: switch.tint.calls: the message does not contain the value for the device",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)
@@ -467,9 +469,9 @@ func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {
 	}
 }
 
-// Who says yes to everything is no plug: a router's page, another server, an error in
-// an answer that is none.
-func TestAnyAnswerIsNotObedience(t *testing.T) {
+// A server that accepts everything is not a plug: the page of a router, another server, an
+// error in an unexpected answer.
+func TestAnyAnswerIsNoSuccess(t *testing.T) {
 	for name, says := range map[string]string{"a page": "<html>Log in", "an error": `{"code":-103,"message":"Invalid argument"}`, "nothing": "", "null": "null"} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
 		d := started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 30s\nurl: "+s.URL)

@@ -10,13 +10,13 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// light is what the template says of a lamp; nil for what is none.
+// light returns the light of the template, or nil.
 func (d *device) light() *family.Light {
 	s := d.template.Switch
 	l := family.Light{Dim: d.dim, Level: d.level, Tint: d.tint, Colour: d.colour}.Only(s.Dim != nil, s.Tint != nil)
 	if l != nil && s.White != nil {
 		l.White = &family.White{Warm: d.warm, Warmth: d.warmth}
-		l.White.Warmest, l.White.Coldest, _ = s.White.Limits(d.values) // New has looked
+		l.White.Warmest, l.White.Coldest, _ = s.White.Limits(d.values) // New has checked the limits
 	}
 	return l
 }
@@ -40,7 +40,8 @@ func (d *device) warmth(ctx context.Context) (float64, error) {
 	return s.Kelvin(d.values, answer, found)
 }
 
-// dim sets a level above 0. The least that a device knows is not off.
+// dim sets a level above 0, and at least the lowest level of the device, because 0 would
+// turn it off.
 func (d *device) dim(ctx context.Context, percent float64) error {
 	s := d.template.Switch.Dim
 	level := max(1, math.Round(percent*s.Full/100))
@@ -59,7 +60,7 @@ func (d *device) level(ctx context.Context) (float64, error) {
 	}
 	f, number := family.Number(found)
 	if !number || f < 0 || f > s.Full {
-		return 0, fmt.Errorf("its answer has no level at %s", s.Value)
+		return 0, fmt.Errorf("the answer of the device has no level at %s", s.Value)
 	}
 	return math.Round(100 * f / s.Full), nil
 }
@@ -79,18 +80,18 @@ func (d *device) colour(ctx context.Context) (drivers.Colour, error) {
 	var parts [3]uint8
 	for i := range parts {
 		if i >= len(list) {
-			return drivers.Colour{}, fmt.Errorf("its answer has no colour at %s", s.Value)
+			return drivers.Colour{}, fmt.Errorf("the answer of the device has no color at %s", s.Value)
 		}
 		f, number := family.Number(list[i])
 		if !number || f < 0 || f > math.MaxUint8 || f != math.Trunc(f) {
-			return drivers.Colour{}, fmt.Errorf("its answer has no colour at %s", s.Value)
+			return drivers.Colour{}, fmt.Errorf("the answer of the device has no color at %s", s.Value)
 		}
 		parts[i] = uint8(f)
 	}
 	return drivers.Colour{R: parts[0], G: parts[1], B: parts[2]}, nil
 }
 
-// find asks for an answer, and for a value in it.
+// find sends a request and returns a value of its answer.
 func (d *device) find(ctx context.Context, path, where string) (any, error) {
 	body, err := d.ask(ctx, Call{Get: path}, d.values)
 	if err != nil {
@@ -102,7 +103,7 @@ func (d *device) find(ctx context.Context, path, where string) (any, error) {
 	}
 	found, ok := family.Pick(answer, d.values.Text(where))
 	if !ok {
-		return nil, fmt.Errorf("its answer has no %s", where)
+		return nil, fmt.Errorf("the answer of the device has no %s", where)
 	}
 	return found, nil
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// All that is wrong with a template of the user's own, and with the configuration that
-// names it, is told at once, with its line.
-func TestEveryMistakeOfAnOwnFamilyIsTold(t *testing.T) {
+// The driver reports all errors in a user's template and in the configuration at once, each
+// with its line.
+func TestAllErrorsOfOwnFamily(t *testing.T) {
 	dir := t.TempDir()
 	const text = `with:
   speed: {default: "9", match: "^[1-5]$"}
@@ -39,20 +39,20 @@ readings:
 	file := filepath.Join(dir, "bad.yaml")
 	for _, want := range []string{
 		"home.yaml:3: url: ", `home.yaml:4: safe: "dim" is unknown`,
-		file + `:2: with.speed.default: "9" is not what match lets through: ^[1-5]$`,
+		file + `:2: with.speed.default: "9" does not match ^[1-5]$`,
 		file + ":3: with.odd.match: error parsing regexp: missing closing ]: `[a-z`\n",
-		file + ":4: with.level: {level} is filled by messkit",
-		file + ":5: with.a-b: {a-b} is no gap; a name has letters, digits and _",
-		file + ":7: switch.on: nobody fills {sped}", file + `:7: switch.on.expect: "run..ning" has a dot with nothing beside it`,
-		file + ":8: switch.off: nobody fills {Run}", file + ":8: switch.off.expect: nobody fills {how}",
+		file + ":4: with.level: messkit sets {level} itself",
+		file + ":5: with.a-b: {a-b} is not a valid placeholder; use only letters, digits and _",
+		file + ":7: switch.on: {sped} has no value", file + `:7: switch.on.expect: "run..ning" has a dot without a key next to it`,
+		file + ":8: switch.off: {Run} has no value", file + ":8: switch.off.expect: {how} has no value",
 		file + ":9: switch.on_for.max: is missing or less than min",
 		file + `:10: switch.state.value: ".running" has a dot`, file + `:10: switch.state: "idle" is a word for on and for off`,
 		file + `:11: switch.dim.value: "level." has a dot`,
-		file + ":13: readings[0].unit: is missing; power has W, kW",
-		file + `:14: readings[1].quantity: "power" is that of readings[0] too`,
-		file + `:15: readings[2].unit: "bananas" is no unit of bed temperature; write °C`, file + `:15: readings[2].value: "a..b" has a dot`,
-		file + `:16: readings[3].unit: "bananas" is no unit that is known; known: %`, file + `:16: readings[3].value: "meters[0].flow" has brackets`,
-		file + ":17: readings[4].value: nobody fills {where}",
+		file + ":13: readings[0].unit: is missing; the units of power are W, kW",
+		file + `:14: readings[1].quantity: "power" is also the quantity of readings[0]`,
+		file + `:15: readings[2].unit: "bananas" is not a unit of bed temperature; write °C`, file + `:15: readings[2].value: "a..b" has a dot`,
+		file + `:16: readings[3].unit: "bananas" is unknown; known: %`, file + `:16: readings[3].value: "meters[0].flow" has brackets`,
+		file + ":17: readings[4].value: {where} has no value",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q", want)
@@ -63,8 +63,9 @@ readings:
 	}
 }
 
-// Who says what does not fit is told what does, also where the template says nothing.
-func TestAValueThatDoesNotFit(t *testing.T) {
+// The error for an invalid value describes the valid values, also if the template has no
+// description.
+func TestInvalidValue(t *testing.T) {
 	dir := t.TempDir()
 	const text = `with:
   speed: {match: "[1-5]"}
@@ -75,9 +76,9 @@ switch: {on: [{post: "/{name}/{speed}"}], off: [{post: /}], state: {get: /}}
 		t.Fatal(err)
 	}
 	for with, want := range map[string]string{
-		"{speed: 9}":            `with: speed: "9" cannot be; write what fits [1-5]`,
-		"{name: x}":             "with: speed is missing: write what fits [1-5]",
-		"{speed: 3, name: a/b}": `with: name: "a/b" cannot be; write what fits [A-Za-z0-9._:-]*`,
+		"{speed: 9}":            `with: speed: "9" is invalid; write a value that matches [1-5]`,
+		"{name: x}":             "with: speed is missing: write a value that matches [1-5]",
+		"{speed: 3, name: a/b}": `with: name: "a/b" is invalid; write a value that matches [A-Za-z0-9._:-]*`,
 	} {
 		if _, err := open("family: fan\nfamilies: " + dir + "\nurl: http://x\nwith: " + with); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", with, err, want)

@@ -4,10 +4,10 @@ import (
 	"net/http"
 )
 
-// key is what the simulated printers want.
+// key is the API key of the simulated printers.
 const key = "open-sesame-42"
 
-// printing wraps a printer: it wants a key, and is only looked at.
+// printing adds an API key to a printer, and accepts only read requests.
 func printing(m maker) maker {
 	return func(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
 		switch {
@@ -21,8 +21,7 @@ func printing(m maker) maker {
 	}
 }
 
-// moonraker: the printer objects of a running print, as Klipper's status
-// reference has them.
+// moonraker: the printer objects of a running print, from Klipper's status reference.
 func moonraker(_ *fake, w http.ResponseWriter, r *http.Request, _ map[string]any) {
 	if r.URL.Path != "/printer/objects/query" || !r.URL.Query().Has("print_stats") {
 		w.WriteHeader(http.StatusNotFound)

@@ -12,89 +12,89 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// Template is what a family's file says. docs/drivers/httpdevice.md explains
-// every key.
+// Template is the content of a template file. docs/drivers/httpdevice.md explains every
+// key.
 type Template struct {
 	About    string                  `yaml:"about"`
-	Docs     string                  `yaml:"docs"`  // where the maker describes the messages
+	Docs     string                  `yaml:"docs"`  // address of the manufacturer's description of the messages
 	Class    string                  `yaml:"class"` // light, plug, ...
-	Token    string                  `yaml:"token"` // the header that carries token:, Authorization for a bearer token
+	Token    string                  `yaml:"token"` // header for token:; Authorization for a bearer token
 	With     map[string]family.Param `yaml:"with"`
-	Fault    string                  `yaml:"fault"` // where the answer to an act, which is JSON then, has something if it was refused; "" for any answer
+	Fault    string                  `yaml:"fault"` // path in the JSON answer to a command that exists only if the device has rejected it; "": any answer is a success
 	Switch   *Switch                 `yaml:"switch"`
 	Cover    *Cover                  `yaml:"cover"`
 	Readings []Reading               `yaml:"readings"`
 }
 
-// Switch is how a device is switched and read back.
+// Switch describes the calls of a switch.
 type Switch struct {
 	On    []Call   `yaml:"on"`
 	Off   []Call   `yaml:"off"`
-	OnFor *Timed   `yaml:"on_for"` // on, with the device's own timer; {for} is its value
+	OnFor *Timed   `yaml:"on_for"` // on with the timer of the device; {for} is its value
 	State *OnState `yaml:"state"`
-	Dim   *Dim     `yaml:"dim"`   // {level} is how bright
+	Dim   *Dim     `yaml:"dim"`   // {level} is the brightness
 	White *White   `yaml:"white"` // {kelvin}, and {mireds}
 	Tint  *Tint    `yaml:"tint"`  // {red}, {green} and {blue}, 0 to 255
 }
 
-// Dim is how a lamp shines more or less; it comes on with it.
+// Dim describes how to set the brightness of a lamp, which also turns it on.
 type Dim struct {
 	Calls []Call  `yaml:"calls"`
-	Get   string  `yaml:"get"`   // what tells how bright it is while it is on
-	Value string  `yaml:"value"` // where in the answer
-	Full  float64 `yaml:"full"`  // {level}, and the value, of 100 %
+	Get   string  `yaml:"get"`   // path of the brightness while the lamp is on
+	Value string  `yaml:"value"` // path in the answer
+	Full  float64 `yaml:"full"`  // value of {level} and of the answer for 100 %
 }
 
-// Tint is how a lamp gets a colour; it comes on with it.
+// Tint describes how to set the color of a lamp, which also turns it on.
 type Tint struct {
 	Calls []Call `yaml:"calls"`
-	Get   string `yaml:"get"`   // what tells its colour
-	Value string `yaml:"value"` // where a list that begins with red, green and blue is in the answer
+	Get   string `yaml:"get"`   // path of the color
+	Value string `yaml:"value"` // path in the answer of a list that begins with red, green and blue
 }
 
-// White is how a lamp gets a warm or a cold white; it comes on with it.
+// White describes how to set the color temperature of a lamp, which also turns it on.
 type White struct {
 	Calls []Call `yaml:"calls"`
-	Get   string `yaml:"get"`   // what tells its white
-	Value string `yaml:"value"` // where in the answer
+	Get   string `yaml:"get"`   // path of the color temperature
+	Value string `yaml:"value"` // path in the answer
 	family.Warmth
 }
 
-// Timed are calls for a time.
+// Timed describes the calls that set a timer.
 type Timed struct {
 	family.Timer
 	Calls []Call `yaml:"calls"`
-	Undo  []Call `yaml:"undo"` // takes the timer away, where it stays set for what is switched later; none: it does not
+	Undo  []Call `yaml:"undo"` // removes the timer if its setting stays in the device; none: it does not stay
 }
 
-// OnState is where the device tells whether it is on.
+// OnState describes the state of a switch.
 type OnState struct {
 	Call
 	family.Level
 }
 
-// Reading is one thing that a device measures.
+// Reading describes one measurement of a device.
 type Reading struct {
 	Call
 	Quantity string  `yaml:"quantity"`
 	Unit     string  `yaml:"unit"`
-	Value    string  `yaml:"value"`    // where it is in the answer
-	Times    float64 `yaml:"times"`    // what it is multiplied by; 0 is 1
-	Optional bool    `yaml:"optional"` // some of the family do not have it
+	Value    string  `yaml:"value"`    // path in the answer
+	Times    float64 `yaml:"times"`    // factor; 0 means 1
+	Optional bool    `yaml:"optional"` // some devices of the family do not have it
 }
 
-// Call is one question to a device: exactly one method, with a path below the
-// device's address.
+// Call is one request to a device: exactly one method, with a path below the address of the
+// device.
 type Call struct {
 	Get    string            `yaml:"get"`
 	Post   string            `yaml:"post"`
 	Put    string            `yaml:"put"`
 	Delete string            `yaml:"delete"`
 	JSON   any               `yaml:"json"`   // the body
-	Expect map[string]string `yaml:"expect"` // what the answer must hold: place to word
+	Expect map[string]string `yaml:"expect"` // required values in the answer: path to word
 }
 
-// method is the call's method and path.
+// method returns the method and the path of the call.
 func (c Call) method() (method, path string) {
 	for _, m := range [][2]string{{"GET", c.Get}, {"POST", c.Post}, {"PUT", c.Put}, {"DELETE", c.Delete}} {
 		if m[1] != "" {
@@ -109,14 +109,14 @@ var files embed.FS
 
 var templates family.Templates[Template]
 
-// Families are the templates that come with the program.
+// Families returns the templates of the program.
 func Families() fs.FS { return family.Own(files) }
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the template. Each begins with its key.
 func (t *Template) Validate() error {
 	errs := []error{family.CheckAbout(t.Docs)}
 	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
-		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
+		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write at least one of them"))
 	}
 	errs = append(errs, family.CheckPlace("fault", t.Fault, t.With))
 	if t.Switch != nil {
@@ -133,7 +133,7 @@ func (t *Template) Validate() error {
 		errs = append(errs, t.checkCalls(where, []Call{r.Call})...)
 		errs = append(errs, family.CheckPlace(where+".value", r.Value, t.With))
 		if r.Quantity == "" || r.Value == "" {
-			errs = append(errs, fmt.Errorf("%s.value: is missing, or the quantity is; write what is measured, and where the answer has it", where))
+			errs = append(errs, fmt.Errorf("%s.value: is missing, or the quantity is; write the measured quantity, and its path in the answer", where))
 		}
 	}
 	return errors.Join(append(errs, family.CheckReadings(measures)...)...)
@@ -149,7 +149,7 @@ func (t *Template) checkSwitch() []error {
 		}
 	}
 	if s.State == nil {
-		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))
+		return append(errs, errors.New("switch: state is missing; without readback the driver cannot know that the device is off"))
 	}
 	return slices.Concat(errs, t.checkCalls("switch.state", []Call{s.State.Call}), family.CheckLevel("switch.state", s.State.Level, t.With), t.checkLight(s))
 }
@@ -160,37 +160,37 @@ func (t *Template) checkLight(s *Switch) []error {
 		errs = slices.Concat(errs, t.checkCalls("switch.dim.calls", d.Calls, "level"), t.checkCalls("switch.dim.get", []Call{{Get: d.Get}}))
 		errs = append(errs, family.CheckPlace("switch.dim.value", d.Value, t.With))
 		if d.Value == "" || d.Full < 1 {
-			errs = append(errs, errors.New("switch.dim: needs value and full: where the answer has the level, and that of 100 %"))
+			errs = append(errs, errors.New("switch.dim: needs value and full: the path of the level in the answer, and the level of 100 %"))
 		}
 	}
 	if w := s.White; w != nil {
 		errs = slices.Concat(errs, t.checkCalls("switch.white.calls", w.Calls, "kelvin", "mireds"), t.checkCalls("switch.white.get", []Call{{Get: w.Get}}))
 		errs = append(errs, family.CheckPlace("switch.white.value", w.Value, t.With))
 		if w.Value == "" || w.Warmest == "" || w.Coldest == "" || s.Dim == nil {
-			errs = append(errs, errors.New("switch.white: needs value, warmest and coldest, and dim beside it: where the answer has the white, and its limits in kelvin"))
+			errs = append(errs, errors.New("switch.white: needs value, warmest and coldest, and dim next to it: the path of the color temperature in the answer, and its limits in kelvin"))
 		}
 	}
 	if c := s.Tint; c != nil {
 		errs = slices.Concat(errs, t.checkCalls("switch.tint.calls", c.Calls, "red", "green", "blue"), t.checkCalls("switch.tint.get", []Call{{Get: c.Get}}))
 		errs = append(errs, family.CheckPlace("switch.tint.value", c.Value, t.With))
 		if c.Value == "" || s.Dim == nil {
-			errs = append(errs, errors.New("switch.tint: needs value, and dim beside it: where the answer has the colour, and how bright it is"))
+			errs = append(errs, errors.New("switch.tint: needs value, and dim next to it: the path of the color in the answer, and the brightness"))
 		}
 	}
 	return errs
 }
 
-// checkFilled tells a gap in a text that no configuration fills.
+// checkFilled returns an error for a placeholder without a value.
 func (t *Template) checkFilled(where, text string, more ...string) error {
 	for _, g := range family.Gaps(text) {
 		if _, known := t.With[g]; !known && !slices.Contains(more, g) {
-			return fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g)
+			return fmt.Errorf("%s: {%s} has no value; add the name under with", where, g)
 		}
 	}
 	return nil
 }
 
-// checkCalls tells what is wrong with calls in which the more gaps may stand.
+// checkCalls returns the errors in calls, which may contain the placeholders in more.
 func (t *Template) checkCalls(where string, calls []Call, more ...string) []error {
 	if len(calls) == 0 {
 		return []error{fmt.Errorf("%s: is missing; write a list of calls", where)}
@@ -213,11 +213,11 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 		case n != 1:
 			errs = append(errs, fmt.Errorf("%s: has %d of get, post, put and delete; write one", where, n))
 		case strings.Contains(strings.Split(path, "?")[0], "{password}"):
-			errs = append(errs, fmt.Errorf("%s: a path is told in errors; write {password} behind the ? or into json", where))
+			errs = append(errs, fmt.Errorf("%s: errors show the path; write {password} after the ? or into json", where))
 		case !strings.HasPrefix(path, "/"):
-			errs = append(errs, fmt.Errorf("%s: %q does not begin with a /; write a path below the device's address", where, path))
+			errs = append(errs, fmt.Errorf("%s: %q does not begin with a /; write a path below the address of the device", where, path))
 		case c.JSON != nil && (method == "GET" || method == "DELETE"):
-			errs = append(errs, fmt.Errorf("%s: %s has no body; write json beside post or put", where, method))
+			errs = append(errs, fmt.Errorf("%s: %s has no body; write json next to post or put", where, method))
 		}
 		for _, place := range slices.Sorted(maps.Keys(c.Expect)) {
 			errs = append(errs, family.CheckPlace(where+".expect", place, t.With), t.checkFilled(where+".expect", c.Expect[place], more...))
@@ -226,7 +226,7 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 		filled = append(filled, gaps...)
 		for _, g := range gaps {
 			if _, known := t.With[g]; !known && !slices.Contains(more, g) && g != "username" && g != "password" {
-				errs = append(errs, fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g))
+				errs = append(errs, fmt.Errorf("%s: {%s} has no value; add the name under with", where, g))
 			}
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// BoschConfig of a BMP280 or BME280.
+// BoschConfig is the configuration of a BMP280 or BME280.
 type BoschConfig struct {
 	At
 }
 
-// DefaultBoschConfig is the address of most boards.
+// DefaultBoschConfig returns the address of most boards.
 func DefaultBoschConfig() BoschConfig { return BoschConfig{At{Address: 0x76}} }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the configuration.
 func (c BoschConfig) Validate() error { return c.validate(0x76, 0x77) }
 
 func openBMP280(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -36,8 +36,7 @@ func openBME280(env drivers.Env, decode func(any) error) (drivers.Device, error)
 	return NewBME280(env, cfg, System{}), nil
 }
 
-// NewBMP280 makes a sensor of temperature and air pressure, of a valid
-// configuration.
+// NewBMP280 returns a sensor for temperature and air pressure, for a valid configuration.
 func NewBMP280(env drivers.Env, cfg BoschConfig, buses Buses) *Sensor {
 	return newSensor(env, cfg.At, buses, func(ctx context.Context, at At, b Bus) ([]drivers.Reading, error) {
 		if err := at.identify(b, "BMP280", 0x58, 0x56, 0x57); err != nil {
@@ -51,7 +50,8 @@ func NewBMP280(env drivers.Env, cfg BoschConfig, buses Buses) *Sensor {
 	})
 }
 
-// NewBME280 makes one that measures humidity as well.
+// NewBME280 returns a sensor for temperature, air pressure and humidity, for a valid
+// configuration.
 func NewBME280(env drivers.Env, cfg BoschConfig, buses Buses) *Sensor {
 	return newSensor(env, cfg.At, buses, func(ctx context.Context, at At, b Bus) ([]drivers.Reading, error) {
 		if err := at.identify(b, "BME280", 0x60); err != nil {
@@ -69,7 +69,8 @@ func NewBME280(env drivers.Env, cfg BoschConfig, buses Buses) *Sensor {
 		if err != nil {
 			return nil, err
 		}
-		// It computes a little beyond both ends (datasheet, 4.2.3: they are cut off).
+		// The computed value may slightly exceed both limits; the datasheet (4.2.3) cuts it
+		// off.
 		r, err := reading("humidity", min(100, max(0, float64(percent))), "%", 0, 100, 10)
 		return append(list, r), err
 	})
@@ -81,7 +82,7 @@ const (
 	boschTemperature = 0xfa
 )
 
-// identify checks which chip is there: Gobot computes with any.
+// identify checks the type of the chip, because Gobot does not.
 func (a At) identify(b Bus, name string, ids ...byte) error {
 	c, err := a.direct(b)
 	if err != nil {
@@ -100,15 +101,15 @@ func (a At) identify(b Bus, name string, ids ...byte) error {
 	if other == "" {
 		other = "another chip"
 	}
-	return wrong("what answers at address %#x is no %s (its id is %#x), but %s", int(a.Address), name, is, other)
+	return wrong("the chip at address %#x is not a %s (its id is %#x), but %s", int(a.Address), name, is, other)
 }
 
-// converting is how long a measurement takes with Gobot's settings, pressure and
-// humidity 16 times (BME280 datasheet, 9.1: 78 ms), and some more.
+// converting is the duration of a measurement with Gobot's settings, which measure pressure
+// and humidity 16 times (BME280 datasheet, 9.1: 78 ms), with a reserve.
 const converting = 100 * time.Millisecond
 
-// climate measures temperature and pressure. Right after the chip was set up it
-// has none, which Gobot takes for a temperature.
+// climate measures temperature and pressure. It detects a chip without a measurement after
+// its setup, whose register value Gobot takes for a temperature.
 func (a At) climate(ctx context.Context, b Bus, d *i2c.BMP280Driver) ([]drivers.Reading, error) {
 	if err := wait(ctx, converting); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (a At) climate(ctx context.Context, b Bus, d *i2c.BMP280Driver) ([]drivers.
 		return nil, err
 	}
 	if raw == [3]byte{0x80, 0, 0} {
-		return nil, wrong("it has measured nothing within %v; is its supply good?", converting)
+		return nil, wrong("the chip has no measurement after %v; check its supply", converting)
 	}
 	celsius, err := d.Temperature()
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// hold is a part of a chip, "" for all of it. The bus is the one that would be opened
-// here, where that can be told.
+// hold returns the Hold of a part of the chip, or of the whole chip if part is "". It
+// resolves the bus to its number if possible.
 func (a At) hold(key, part string) drivers.Hold {
 	on := a.Bus
 	if n, err := number(a.Bus, sysBuses); err == nil {
 		on = strconv.Itoa(n)
 	} else if on == "" {
-		on = "1" // a Pi's header
+		on = "1" // the header of a Pi
 	}
 	what := fmt.Sprintf("the chip at %#x of I2C bus %s", int(a.Address), on)
 	if part != "" {
@@ -24,20 +24,20 @@ func (a At) hold(key, part string) drivers.Hold {
 	return drivers.Hold{Key: key, What: what}
 }
 
-// Holds is the chip, or one input of it. It is only read.
+// Holds returns the chip, or one of its inputs. The sensor only reads it.
 func (s *Sensor) Holds() []drivers.Hold {
 	h := s.at.hold("address", s.part)
 	h.Read = true
 	return []drivers.Hold{h}
 }
 
-// Holds is the pin or channel that is switched.
+// Holds returns the pin or channel of the output.
 func (o *Output) Holds() []drivers.Hold {
 	key, part := o.port.part()
 	return []drivers.Hold{o.at.hold(key, part)}
 }
 
-// Holds is the channel that the servo is on.
+// Holds returns the channel of the servo.
 func (s *Servo) Holds() []drivers.Hold {
 	return []drivers.Hold{s.cfg.hold("channel", channelPart(s.cfg.Channel))}
 }

@@ -1,13 +1,13 @@
-// Package i2cdev drives chips on an I2C bus with Gobot's drivers: the sensors
-// BME280, BMP280 (Bosch) and SHT3x (Sensirion), the converter ADS1115 (TI), relay
-// boards with an MCP23017 (Microchip), and servos on a PCA9685 (NXP).
+// Package i2cdev drives chips on an I2C bus with Gobot's drivers: the sensors BME280,
+// BMP280 (Bosch) and SHT3x (Sensirion), the converter ADS1115 (TI), relay boards with an
+// MCP23017 (Microchip), and servos on a PCA9685 (NXP).
 //
-// The bus is open only while a verb is under way: a bus or chip may vanish and come
-// back, and is set up anew then. What Gobot's drivers get wrong is closed below
-// them, on the connection that they are given.
+// The bus is open only during a verb, and each verb sets up its chip, so a bus or chip may
+// vanish and return. This package corrects the errors of Gobot's drivers on the connection
+// below them.
 //
-// Not supported: interrupts, 10-bit addresses, multiplexers that the kernel does
-// not know (those that it does are buses of their own).
+// Not supported: interrupts, 10-bit addresses, multiplexers unknown to the kernel (for the
+// kernel, each output of a known multiplexer is a bus).
 package i2cdev
 
 import (
@@ -29,10 +29,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Kinds are the kinds of chips.
+// Kinds returns the driver kinds of this package.
 func Kinds() []drivers.Kind {
 	return []drivers.Kind{
-		{Name: "i2c-ads1115", Class: "sensor", About: "ADS1115: voltages, or what they stand for (Gobot)", Open: openADS1115},
+		{Name: "i2c-ads1115", Class: "sensor", About: "ADS1115: voltages, or the quantities that they represent (Gobot)", Open: openADS1115},
 		{Name: "i2c-bme280", Class: "thermometer", About: "BME280: temperature, humidity, air pressure (Gobot)", Open: openBME280},
 		{Name: "i2c-bmp280", Class: "thermometer", About: "BMP280: temperature, air pressure (Gobot)", Open: openBMP280},
 		{Name: "i2c-mcp23017", Class: "relay", About: "relay on a board with an MCP23017 (Gobot)", Open: openMCP23017, Obey: func(order []byte) (bool, error) { return ObeyMCP23017(System{}, order) }},
@@ -42,21 +42,20 @@ func Kinds() []drivers.Kind {
 	}
 }
 
-// Buses are the machine's buses, or what plays them in a test.
+// Buses gives access to the I2C buses of the host, or to simulated buses in a test.
 type Buses interface {
-	// Connect opens a bus by its number or by its adapter's name; "" is the only
-	// one, or a Pi's.
+	// Connect opens a bus by its number or the name of its adapter. "" means the only bus,
+	// or the header of a Pi.
 	Connect(bus string) (Bus, error)
 }
 
-// Bus is a bus that is open: a Gobot adaptor whose default bus it is. Finalize
-// closes it.
+// Bus is an open bus: a Gobot adaptor with this bus as its default. Finalize closes it.
 type Bus interface {
 	gobot.Adaptor
 	i2c.Connector
 }
 
-// System is the buses of this machine.
+// System gives access to the buses of this host.
 type System struct{}
 
 var _ Buses = System{}
@@ -74,34 +73,34 @@ func (System) Connect(bus string) (Bus, error) {
 	return a, a.Connect()
 }
 
-// sysBuses is where the kernel names its buses.
+// sysBuses is the folder in which the kernel lists its buses.
 const sysBuses = "/sys/class/i2c-dev"
 
-// adaptor is Gobot's for a bus, with the name that it lacks.
+// adaptor adds the missing name to Gobot's adaptor for a bus.
 type adaptor struct{ *adaptors.I2cBusAdaptor }
 
 func (adaptor) Name() string   { return "i2c" }
 func (adaptor) SetName(string) {}
 
-// howToHave is how one comes by an I2C bus.
-const howToHave = "switch it on with sudo raspi-config nonint do_i2c 0 on a Pi, with sudo modprobe i2c-dev elsewhere, or plug in the bridge"
+// howToHave is the remedy for a missing I2C bus.
+const howToHave = "enable I2C with sudo raspi-config nonint do_i2c 0 on a Pi, or with sudo modprobe i2c-dev elsewhere, or connect the bridge"
 
-// reachable tells why a bus cannot be opened, before a chip is blamed for it: Gobot
-// opens it with the first message.
+// reachable returns an error if the bus cannot be opened. Without it Gobot would open the
+// bus with the first message, and the error would name the chip.
 func reachable(name string, number int) error {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no I2C bus %d (%s); %s; ls /dev/i2c-* shows which there are", number, name, howToHave)
+		return fmt.Errorf("no I2C bus %d (%s); %s; ls /dev/i2c-* lists the buses", number, name, howToHave)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w; let messkit's user into the group that it has (sudo usermod -aG i2c USER on a Pi), and log in again", err)
+		return fmt.Errorf("%w; add the user of messkit to the group of the bus (sudo usermod -aG i2c USER on a Pi), and log in again", err)
 	case err != nil:
 		return err
 	}
 	return f.Close()
 }
 
-// number is the number of a bus, from folder's names of adapters.
+// number returns the number of a bus. It searches folder for the name of an adapter.
 func number(bus, folder string) (int, error) {
 	if n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(bus, "/dev/"), "i2c-")); err == nil {
 		return n, nil
@@ -114,11 +113,11 @@ func number(bus, folder string) (int, error) {
 		if err != nil {
 			continue
 		}
-		name, _ := os.ReadFile(filepath.Join(dir, "name")) // one without a name is found by its number
+		name, _ := os.ReadFile(filepath.Join(dir, "name")) // a bus without a name has its number
 		list = append(list, fmt.Sprintf("%d %q", n, strings.TrimSpace(string(name))))
 		switch {
 		case bus == "" && n == 1:
-			return 1, nil // a Pi's header
+			return 1, nil // the header of a Pi
 		case strings.Contains(string(name), bus):
 			found = append(found, n)
 		}
@@ -127,38 +126,38 @@ func number(bus, folder string) (int, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(list) == 0:
-		return 0, errors.New("there is no I2C bus (/dev/i2c-*); " + howToHave)
+		return 0, errors.New("no I2C bus (/dev/i2c-*); " + howToHave)
 	case len(found) == 0:
-		return 0, fmt.Errorf("no I2C bus is called %q; there are: %s", bus, strings.Join(list, ", "))
+		return 0, fmt.Errorf("no I2C bus has the name %q; the buses: %s", bus, strings.Join(list, ", "))
 	}
-	return 0, fmt.Errorf("it may be on any of several I2C buses; write bus: with one of: %s", strings.Join(list, ", "))
+	return 0, fmt.Errorf("several I2C buses are possible; write bus: with one of: %s", strings.Join(list, ", "))
 }
 
-// At is where a chip is.
+// At is the address of a chip.
 type At struct {
-	Bus     string  `yaml:"bus" json:"bus,omitempty"` // its number, or a part of its adapter's name; "": the only one, or a Pi's
+	Bus     string  `yaml:"bus" json:"bus,omitempty"` // number, or a part of the name of its adapter; "": the only bus, or the header of a Pi
 	Address Address `yaml:"address" json:"address"`
 }
 
-// Address is one of 7 bits, as i2cdetect shows it: 0x76.
+// Address is a 7-bit address, in the notation of i2cdetect: 0x76.
 type Address int
 
-// UnmarshalText takes 0x76, and 118.
+// UnmarshalText accepts 0x76 and 118.
 func (a *Address) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseUint(string(text), 0, 7)
 	if err != nil {
-		return fmt.Errorf("%q is no address; write it as i2cdetect shows it, like 0x76", text)
+		return fmt.Errorf("%q is not an address; write it in the notation of i2cdetect, like 0x76", text)
 	}
 	*a = Address(n)
 	return nil
 }
 
-// MarshalText writes 0x76.
+// MarshalText returns the notation 0x76.
 func (a Address) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%#02x", int(a)), nil }
 
 func (a At) validate(from, to Address) error {
 	if n, err := strconv.Atoi(a.Bus); err == nil && n < 0 {
-		return errors.Join(fmt.Errorf("bus: %d is none; ls /dev/i2c-* shows which there are", n), a.checkAddress(from, to))
+		return errors.Join(fmt.Errorf("bus: no bus has the number %d; ls /dev/i2c-* lists the buses", n), a.checkAddress(from, to))
 	}
 	return a.checkAddress(from, to)
 }
@@ -167,22 +166,22 @@ func (a At) checkAddress(from, to Address) error {
 	if a.Address >= from && a.Address <= to {
 		return nil
 	}
-	meant, err := strconv.ParseUint(strconv.Itoa(int(a.Address)), 16, 8) // 76, as i2cdetect shows 0x76
+	meant, err := strconv.ParseUint(strconv.Itoa(int(a.Address)), 16, 8) // 76 probably means 0x76
 	if err == nil && Address(meant) >= from && Address(meant) <= to {
-		return fmt.Errorf("address: %d is %#[1]x; write %#x as i2cdetect counts", int(a.Address), meant)
+		return fmt.Errorf("address: %d is %#[1]x; write %#x, the notation of i2cdetect", int(a.Address), meant)
 	}
-	return fmt.Errorf("address: %#x is none of the chip's; it has %#x to %#x", int(a.Address), int(from), int(to))
+	return fmt.Errorf("address: the chip does not support %#x; its addresses are %#x to %#x", int(a.Address), int(from), int(to))
 }
 
-// locks keep two devices on one chip from what takes several messages. They are by
-// the chip's bus and address.
-var locks sync.Map // of *sync.Mutex by [2]int
+// locks serializes sequences of messages to one chip by several devices. Its keys are bus
+// and address.
+var locks sync.Map // *sync.Mutex by [2]int
 
-// tries of what is said to a chip: a message that noise or a slow adapter has lost
-// is sent again. Nothing of this package does more when it is done twice.
+// tries is the number of attempts for an operation, because noise or a slow adapter may
+// lose a message. Each operation of this package is idempotent.
 const tries = 3
 
-// use does something with a chip.
+// use calls f with the open bus, and repeats it after an error.
 func (a At) use(buses Buses, f func(b Bus) error) (err error) {
 	for n := range tries {
 		err = a.once(buses, f)
@@ -196,21 +195,22 @@ func (a At) use(buses Buses, f func(b Bus) error) (err error) {
 	return err
 }
 
-// finalError is one that trying again does not help: there is no such bus, the
-// verb has ended, or the chip has answered what cannot be right.
+// finalError is an error that a repetition cannot solve: the bus does not exist, the verb
+// has ended, or the answer of the chip is invalid.
 type finalError struct{ error }
 
 func (e *finalError) Unwrap() error { return e.error }
 
-// shutError is a bus that cannot be opened: this time the chip was told nothing.
+// shutError reports that the bus cannot be opened, so this attempt sent nothing to the
+// chip.
 type shutError struct{ error }
 
 func (e *shutError) Unwrap() error { return e.error }
 
-// wrong is an answer of a chip that cannot be right.
+// wrong returns an error for an invalid answer of a chip.
 func wrong(format string, args ...any) error { return &finalError{fmt.Errorf(format, args...)} }
 
-// once opens the bus, does something with the chip and closes it.
+// once opens the bus, calls f and closes the bus.
 func (a At) once(buses Buses, f func(b Bus) error) (err error) {
 	b, err := buses.Connect(a.Bus)
 	if err != nil {
@@ -228,19 +228,19 @@ func (a At) once(buses Buses, f func(b Bus) error) (err error) {
 	return fmt.Errorf("address %#x on I2C bus %d: %w; %s", int(a.Address), n, err, advice(err, n))
 }
 
-// advice is what to do about a chip that was not had, or has not answered. Gobot
-// keeps the words of the system's errors, and not the errors.
+// advice returns a remedy for a chip that is in use or does not answer. Gobot keeps only
+// the text of system errors.
 func advice(err error, bus int) string {
 	if strings.Contains(err.Error(), syscall.EBUSY.Error()) {
-		return fmt.Sprintf("a driver of the kernel has this chip, and i2cdetect -y %d shows UU there; remove its overlay, and restart", bus)
+		return fmt.Sprintf("a kernel driver uses this chip (i2cdetect -y %d shows UU); remove its overlay, and restart", bus)
 	}
-	return fmt.Sprintf("is it wired and powered, and does i2cdetect -y %d show it?", bus)
+	return fmt.Sprintf("check its wiring and supply, and that i2cdetect -y %d shows it", bus)
 }
 
-// direct is a connection to the chip itself, past Gobot's driver.
+// direct returns a connection to the chip without Gobot's driver.
 func (a At) direct(b Bus) (i2c.Connection, error) {
 	return b.GetI2cConnection(int(a.Address), b.DefaultI2cBus())
 }
 
-// options are what a Gobot driver is told.
+// options returns the options for a Gobot driver.
 func (a At) options() func(i2c.Config) { return i2c.WithAddress(int(a.Address)) }

@@ -22,7 +22,7 @@ func env(name string) drivers.Env {
 	return drivers.Env{Name: name, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 }
 
-// board is a bus with one chip of every kind.
+// board returns a bus with one chip of every kind.
 func board() *i2ctest.Bus {
 	mcp, pca := &i2ctest.Registers{}, &i2ctest.Registers{}
 	mcp.Values[0], mcp.Values[1] = 0xff, 0xff // all inputs
@@ -150,23 +150,23 @@ func TestBosch(t *testing.T) {
 		t.Errorf("the datasheet's example reads as %s", got)
 	}
 	bme := started(t, i2cdev.NewBME280(env("climate"), i2cdev.DefaultBoschConfig(), b))
-	if got := values(t, bme); !strings.Contains(got, "is no BME280 (its id is 0x58), but a BMP280: use the driver i2c-bmp280") {
+	if got := values(t, bme); !strings.Contains(got, "is not a BME280 (its id is 0x58), but a BMP280: use the driver i2c-bmp280") {
 		t.Error(got)
 	}
 	b.With(func() { copy(b.Chips[0x76].(*i2ctest.Registers).Values[0xfa:], []byte{0x80, 0, 0}) })
-	if got := values(t, bmp); got != "climate: it has measured nothing within 100ms; is its supply good?" {
+	if got := values(t, bmp); got != "climate: the chip has no measurement after 100ms; check its supply" {
 		t.Error(got)
 	}
 	b.With(func() { copy(b.Chips[0x76].(*i2ctest.Registers).Values[0xfa:], []byte{0xff, 0xff, 0xf0}) })
-	if got := values(t, bmp); !strings.Contains(got, "and can measure -40 to 85") {
+	if got := values(t, bmp); !strings.Contains(got, "outside of its range -40 to 85") {
 		t.Error(got)
 	}
 	b.With(func() { delete(b.Chips, 0x76) })
-	if got := values(t, bmp); got != "climate: address 0x76 on I2C bus 1: remote I/O error; is it wired and powered, and does i2cdetect -y 1 show it?" {
+	if got := values(t, bmp); got != "climate: address 0x76 on I2C bus 1: remote I/O error; check its wiring and supply, and that i2cdetect -y 1 shows it" {
 		t.Error(got)
 	}
 	b.With(func() { b.Gone = true })
-	if got := values(t, bmp); got != `climate: there is no I2C bus ""` {
+	if got := values(t, bmp); got != `climate: no I2C bus ""` {
 		t.Error(got)
 	}
 }
@@ -193,9 +193,9 @@ func TestSHT3x(t *testing.T) {
 	}
 }
 
-// Gobot's own driver in the same places. When one of these fails, the hole is
-// closed there.
-func TestGobotsHoles(t *testing.T) {
+// Gobot's own driver with the same input. If one of these cases fails, Gobot has corrected
+// the error.
+func TestGobotErrors(t *testing.T) {
 	b := board()
 	bus, err := b.Connect("")
 	if err != nil {
@@ -227,7 +227,7 @@ func TestGobotsHoles(t *testing.T) {
 	}
 }
 
-// The level is there before the pin is an output.
+// The level is set before the pin becomes an output.
 func TestMCP23017LevelFirst(t *testing.T) {
 	b := board()
 	cfg := i2cdev.DefaultMCP23017Config()
@@ -244,7 +244,7 @@ func TestMCP23017LevelFirst(t *testing.T) {
 	}
 }
 
-// A second servo leaves the first its pulse.
+// A second servo does not change the pulse of the first.
 func TestPCA9685Neighbours(t *testing.T) {
 	b := board()
 	chip := b.Chips[0x40].(*i2ctest.Registers)
@@ -253,7 +253,7 @@ func TestPCA9685Neighbours(t *testing.T) {
 	if err := i2cdev.NewPCA9685("first", cfg, b).Start(); err != nil {
 		t.Fatal(err)
 	}
-	chip.Values[0xfc], chip.Values[0xfd] = 9, 9 // what is written here goes to all
+	chip.Values[0xfc], chip.Values[0xfd] = 9, 9 // a write here changes all channels
 	cfg.Channel = 1
 	if err := i2cdev.NewPCA9685("second", cfg, b).Start(); err != nil {
 		t.Fatal(err)
@@ -269,12 +269,12 @@ func TestADS1115(t *testing.T) {
 	cfg.Input, cfg.Quantity, cfg.Unit, cfg.Factor, cfg.Offset = 2, "moisture", "%", -50, 150
 	s := started(t, i2cdev.NewADS1115(env("soil"), cfg, b))
 	chip := b.Chips[0x48].(*i2ctest.ADS1115)
-	chip.Raw[2] = 16000 // of 32768, at 4.096 V: 2 V
+	chip.Raw[2] = 16000 // of 32768 at 4.096 V: 2 V
 	if got := values(t, s); got != "moisture 50 %" {
 		t.Error(got)
 	}
 	chip.Raw[2] = 32767
-	if got := values(t, s); got != "soil: input 2 is beyond 4.096 V; raise max_volts, or divide the voltage" {
+	if got := values(t, s); got != "soil: the voltage at input 2 exceeds 4.096 V; raise max_volts, or divide the voltage" {
 		t.Error(got)
 	}
 }
@@ -306,20 +306,20 @@ func TestValidate(t *testing.T) {
 		return c.Validate()
 	}
 	for want, err := range map[string]error{
-		"":                                        errors.Join(mcp(func(*i2cdev.MCP23017Config) {}), pca(func(*i2cdev.PCA9685Config) {}), ads(func(*i2cdev.ADS1115Config) {}), i2cdev.DefaultBoschConfig().Validate(), i2cdev.DefaultSHT3xConfig().Validate()),
-		"address: 0x50 is none of the chip's":     i2cdev.BoschConfig{At: i2cdev.At{Address: 0x50}}.Validate(),
-		"address: 76 is 0x4c; write 0x76 as":      i2cdev.BoschConfig{At: i2cdev.At{Address: 76}}.Validate(),
-		"address: 0x51 is none of the chip's":     i2cdev.SHT3xConfig{At: i2cdev.At{Address: 0x51}}.Validate(),
-		`pin: "C1" is none`:                       mcp(func(c *i2cdev.MCP23017Config) { c.Pin = "C1" }),
-		`safe: "yes" is unknown`:                  mcp(func(c *i2cdev.MCP23017Config) { c.Safe = "yes" }),
-		"channel: 16 is none of 0 to 15":          pca(func(c *i2cdev.PCA9685Config) { c.Channel = 16 }),
-		"frequency: 5 Hz is not between":          pca(func(c *i2cdev.PCA9685Config) { c.Frequency = 5 }),
-		"on: a pulse of 5ms is not":               pca(func(c *i2cdev.PCA9685Config) { c.On = 5 * time.Millisecond }),
-		"on: its pulse is that of off":            pca(func(c *i2cdev.PCA9685Config) { c.On = c.Off }),
-		"input: 4 is none of 0 to 3":              ads(func(c *i2cdev.ADS1115Config) { c.Input = 4 }),
-		"max_volts: 12 is not above 0":            ads(func(c *i2cdev.ADS1115Config) { c.MaxVolts = 12 }),
-		"quantity: write quantity and unit":       ads(func(c *i2cdev.ADS1115Config) { c.Unit = "" }),
-		"factor: 0 with an offset of 1 measures ": ads(func(c *i2cdev.ADS1115Config) { c.Factor, c.Offset = 0, 1 }),
+		"": errors.Join(mcp(func(*i2cdev.MCP23017Config) {}), pca(func(*i2cdev.PCA9685Config) {}), ads(func(*i2cdev.ADS1115Config) {}), i2cdev.DefaultBoschConfig().Validate(), i2cdev.DefaultSHT3xConfig().Validate()),
+		"address: the chip does not support 0x50":            i2cdev.BoschConfig{At: i2cdev.At{Address: 0x50}}.Validate(),
+		"address: 76 is 0x4c; write 0x76, the notation":      i2cdev.BoschConfig{At: i2cdev.At{Address: 76}}.Validate(),
+		"address: the chip does not support 0x51":            i2cdev.SHT3xConfig{At: i2cdev.At{Address: 0x51}}.Validate(),
+		`pin: "C1" is none`:                                  mcp(func(c *i2cdev.MCP23017Config) { c.Pin = "C1" }),
+		`safe: "yes" is unknown`:                             mcp(func(c *i2cdev.MCP23017Config) { c.Safe = "yes" }),
+		"channel: 16 is not between 0 and 15":                pca(func(c *i2cdev.PCA9685Config) { c.Channel = 16 }),
+		"frequency: 5 Hz is not between":                     pca(func(c *i2cdev.PCA9685Config) { c.Frequency = 5 }),
+		"on: a pulse of 5ms is not":                          pca(func(c *i2cdev.PCA9685Config) { c.On = 5 * time.Millisecond }),
+		"on: has the same pulse as off":                      pca(func(c *i2cdev.PCA9685Config) { c.On = c.Off }),
+		"input: 4 is not between 0 and 3":                    ads(func(c *i2cdev.ADS1115Config) { c.Input = 4 }),
+		"max_volts: 12 is not above 0":                       ads(func(c *i2cdev.ADS1115Config) { c.MaxVolts = 12 }),
+		"quantity: is missing, or the unit is":               ads(func(c *i2cdev.ADS1115Config) { c.Unit = "" }),
+		"factor: 0 with an offset of 1 gives no measurement": ads(func(c *i2cdev.ADS1115Config) { c.Factor, c.Offset = 0, 1 }),
 	} {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
 			t.Errorf("Validate = %v, want %q", err, want)
@@ -327,13 +327,13 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A bus that is not there is told before a chip is blamed for it.
+// The error for a missing bus names the bus, not a chip.
 func TestNoSuchBus(t *testing.T) {
 	climate := i2cdev.NewBME280(env("climate"), i2cdev.BoschConfig{At: i2cdev.At{Bus: "9999", Address: 0x76}}, i2cdev.System{})
 	if err := climate.Start(); err != nil {
 		t.Fatal(err)
 	}
-	const want = "climate: there is no I2C bus 9999 (/dev/i2c-9999); switch it on with "
+	const want = "climate: no I2C bus 9999 (/dev/i2c-9999); enable I2C with "
 	if _, err := climate.Read(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) || !errors.Is(err, drivers.ErrNothingDone) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -352,8 +352,8 @@ func FuzzObey(f *testing.F) {
 	})
 }
 
-// Where the bus is away before anything was said to a chip, nothing was done; where
-// it goes in the midst of it, nobody knows.
+// If the bus is missing before the first message, the error is ErrNothingDone. If it
+// vanishes later, the outcome is unknown.
 func TestNothingDoneWithoutABus(t *testing.T) {
 	b := board()
 	lid := i2cdev.NewPCA9685("lid", i2cdev.DefaultPCA9685Config(), b)
@@ -370,9 +370,9 @@ func TestNothingDoneWithoutABus(t *testing.T) {
 	}
 }
 
-// The bridge to 1-Wire of the emulated machines finds its chips as the kernel
-// does: bit by bit, both ways in turn (application note 187).
-func TestTheBridgeTo1Wire(t *testing.T) {
+// The simulated 1-Wire bridge finds its chips like the kernel: bit by bit, in both
+// directions (application note 187).
+func TestOneWireBridge(t *testing.T) {
 	therms := []*i2ctest.DS18B20{{Serial: 0x5a1b2c, Celsius: 21.125}, {Serial: 0x5a1b2d, Celsius: -10.125}, {Serial: 7, Gone: true}}
 	d := &i2ctest.DS2482{Therms: therms}
 	do := func(n int, written ...byte) byte {
@@ -394,7 +394,7 @@ func TestTheBridgeTo1Wire(t *testing.T) {
 		t.Error("it has eight buses")
 	}
 	var found []string
-	for _, way := range []byte{0, 0x80} { // where they part, first the one, then the other
+	for _, way := range []byte{0, 0x80} { // the search takes both directions where the numbers differ
 		do(0, 0xb4)
 		if do(1)&2 == 0 {
 			t.Fatal("nobody is there")

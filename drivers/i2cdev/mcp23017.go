@@ -11,24 +11,24 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// MCP23017Config of one relay on a board.
+// MCP23017Config is the configuration of one relay on a board.
 type MCP23017Config struct {
 	At
 	Ends
 	Pin       string `yaml:"pin"`        // A0 to A7, B0 to B7
-	ActiveLow bool   `yaml:"active_low"` // 0 V switches it on
+	ActiveLow bool   `yaml:"active_low"` // 0 V turns the relay on
 }
 
-// DefaultMCP23017Config has no pin yet.
+// DefaultMCP23017Config returns a configuration without a pin.
 func DefaultMCP23017Config() MCP23017Config {
 	return MCP23017Config{At: At{Address: 0x20}, Ends: Ends{"off", "off"}}
 }
 
-// Validate tells all that cannot be.
+// Validate returns all errors in the configuration.
 func (c MCP23017Config) Validate() error {
 	errs := []error{c.At.validate(0x20, 0x27), c.Ends.validate()}
 	if !(pin{Pin: c.Pin}).valid() {
-		errs = append(errs, fmt.Errorf("pin: %q is none; write A0 to A7 or B0 to B7", c.Pin))
+		errs = append(errs, fmt.Errorf("pin: %q is invalid; write A0 to A7 or B0 to B7", c.Pin))
 	}
 	return errors.Join(errs...)
 }
@@ -41,15 +41,15 @@ func openMCP23017(env drivers.Env, decode func(any) error) (drivers.Device, erro
 	return NewMCP23017(env.Name, cfg, System{}), nil
 }
 
-// NewMCP23017 makes a relay of a valid configuration.
+// NewMCP23017 returns a relay for a valid configuration.
 func NewMCP23017(name string, cfg MCP23017Config, buses Buses) *Output {
 	return &Output{Life: drivers.NewLife(name), at: cfg.At, ends: cfg.Ends, port: pin{cfg.Pin, cfg.ActiveLow}, buses: buses}
 }
 
-// ObeyMCP23017 carries out orders for such relays.
+// ObeyMCP23017 executes orders for such relays.
 func ObeyMCP23017(buses Buses, order []byte) (bool, error) { return Obey[pin](buses, order) }
 
-// pin of an MCP23017.
+// pin is one pin of an MCP23017.
 type pin struct {
 	Pin       string `json:"pin"`
 	ActiveLow bool   `json:"active_low,omitempty"`
@@ -59,16 +59,16 @@ func (p pin) valid() bool {
 	return len(p.Pin) == 2 && strings.ContainsRune("ABab", rune(p.Pin[0])) && p.Pin[1] >= '0' && p.Pin[1] <= '7'
 }
 
-// split is Gobot's way to say which pin.
+// split returns the pin in the notation of Gobot.
 func (p pin) split() (n uint8, bank string, err error) {
 	if !p.valid() {
-		return 0, "", wrong("there is no pin %q", p.Pin)
+		return 0, "", wrong("no pin has the name %q", p.Pin)
 	}
 	return p.Pin[1] - '0', strings.ToUpper(p.Pin[:1]), nil
 }
 
-// set sets the level first and makes the pin an output then: the other way round,
-// as Gobot does it, the pin has the old level for a moment.
+// set sets the level first and then makes the pin an output. Gobot's order would set the
+// old level for a moment.
 func (p pin) set(at At, b Bus, on bool) error {
 	n, bank, err := p.split()
 	if err != nil {
@@ -88,17 +88,16 @@ func (p pin) set(at At, b Bus, on bool) error {
 	return d.SetPinMode(n, bank, 0)
 }
 
-// expanders are Gobot's drivers, by the chip's bus and address: each has a
-// goroutine that never ends, so there is one for a chip. Who has the chip's lock
-// may use it.
-var expanders sync.Map // of *expander by [2]int
+// expanders caches Gobot's drivers by bus and address, because each has a goroutine that
+// never ends. A caller needs the lock of the chip.
+var expanders sync.Map // *expander by [2]int
 
 type expander struct {
-	Bus    // that is open now
+	Bus    // the open bus
 	driver *i2c.MCP23017Driver
 }
 
-// expander is Gobot's driver for a chip, on a bus.
+// expander returns Gobot's driver for a chip on a bus.
 func (a At) expander(b Bus) *i2c.MCP23017Driver {
 	key := [2]int{b.DefaultI2cBus(), int(a.Address)}
 	found, ok := expanders.Load(key)
@@ -118,7 +117,7 @@ const (
 	mcpLevels    = 0x12
 )
 
-// get reads the pin itself, as an output: Gobot makes an input of what it reads.
+// get reads the pin without Gobot, which would make it an input.
 func (p pin) get(at At, b Bus) (bool, error) {
 	n, bank, err := p.split()
 	if err != nil {
@@ -137,7 +136,7 @@ func (p pin) get(at At, b Bus) (bool, error) {
 		return false, err
 	}
 	if inputs>>n&1 == 1 {
-		return false, wrong("pin %s is an input: the board was without power since it was switched; switch it again", p.Pin)
+		return false, wrong("pin %s is an input: the board has lost power since the last switch command; switch it again", p.Pin)
 	}
 	levels, err := c.ReadByteData(mcpLevels + next)
 	return (levels>>n&1 == 1) != p.ActiveLow, err

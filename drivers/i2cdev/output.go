@@ -19,7 +19,7 @@ var (
 	_ drivers.Levels       = (*Output)(nil)
 )
 
-// Ends are what an output is set to when it starts and when it ends.
+// Ends contains the levels of an output at Start and at Halt.
 type Ends struct {
 	Initial string `yaml:"initial"` // on, off or keep
 	Safe    string `yaml:"safe"`    // on, off or keep
@@ -35,14 +35,14 @@ func (e Ends) validate() error {
 	return errors.Join(errs...)
 }
 
-// port is what of a chip is switched.
+// port is the switchable part of a chip.
 type port interface {
 	set(at At, b Bus, on bool) error
 	get(at At, b Bus) (on bool, err error)
-	part() (key, part string) // of the configuration, and of the chip
+	part() (key, part string) // key of the configuration, and part of the chip
 }
 
-// Output is a port that is on or off.
+// Output is a switch on a port.
 type Output struct {
 	drivers.Life
 	at    At
@@ -52,11 +52,11 @@ type Output struct {
 	link  drivers.Link
 }
 
-// Connection is a Gobot adaptor that does nothing: the bus is open while a verb is
-// under way.
+// Connection returns a Gobot adaptor that does nothing, because the bus is open only during
+// a verb.
 func (o *Output) Connection() gobot.Connection { return &o.link }
 
-// Start sets the initial state.
+// Start sets the initial level.
 func (o *Output) Start() error {
 	if err := o.end(o.ends.Initial); err != nil {
 		return err
@@ -65,13 +65,13 @@ func (o *Output) Start() error {
 	return nil
 }
 
-// Halt sets the safe state.
+// Halt sets the safe level.
 func (o *Output) Halt() error {
 	o.Closed()
 	return o.end(o.ends.Safe)
 }
 
-// Levels are what Start and Halt set.
+// Levels returns the levels that Start and Halt set.
 func (o *Output) Levels() (initial, safe string) { return o.ends.Initial, o.ends.Safe }
 
 func (o *Output) end(word string) error {
@@ -97,7 +97,7 @@ func (o *Output) named(err error) error {
 	return fmt.Errorf("%s: %w", o.Name(), err)
 }
 
-// Switch turns it on or off.
+// Switch turns the output on or off.
 func (o *Output) Switch(ctx context.Context, on bool) error {
 	_, done, err := o.Begin(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (o *Output) On(ctx context.Context) (bool, error) {
 	return o.get()
 }
 
-// Safe reads back whether it is in its safe state.
+// Safe reads back whether the output is at its safe level.
 func (o *Output) Safe(context.Context) (bool, error) {
 	if o.ends.Safe == "keep" {
 		return true, nil
@@ -126,7 +126,7 @@ func (o *Output) Safe(context.Context) (bool, error) {
 	return err == nil && on == (o.ends.Safe == "on"), err
 }
 
-// order has a port set. P is one of this package's.
+// order sets a port. P is a port type of this package.
 type order[P port] struct {
 	At
 	Device string `json:"device"`
@@ -134,10 +134,10 @@ type order[P port] struct {
 	On     bool   `json:"on"`
 }
 
-// Orders are how another process sets it.
+// Orders returns the commands with which another process sets the port.
 func (o *Output) Orders() drivers.Orders {
 	word := func(on bool) []byte {
-		data, _ := json.Marshal(order[port]{o.at, o.Name(), o.port, on}) // strings and numbers always can be
+		data, _ := json.Marshal(order[port]{o.at, o.Name(), o.port, on}) // JSON can represent all of its fields
 		return data
 	}
 	orders := drivers.Orders{Off: word(false)}
@@ -147,17 +147,17 @@ func (o *Output) Orders() drivers.Orders {
 	return orders
 }
 
-// Obey carries out an order for a port of type P, where it is not so already.
+// Obey executes an order for a port of type P, unless the port already has the level.
 func Obey[P port](buses Buses, data []byte) (changed bool, err error) {
 	var o order[P]
 	if err := json.Unmarshal(data, &o); err != nil {
-		return false, fmt.Errorf("i2cdev: an order cannot be read: %w", err)
+		return false, fmt.Errorf("i2cdev: invalid order: %w", err)
 	}
 	err = o.use(buses, func(b Bus) error {
 		if on, err := o.Port.get(o.At, b); err == nil && on == o.On {
 			return nil
 		}
-		changed = true // what cannot be read is set all the same
+		changed = true // set it, too, if it cannot be read
 		return o.Port.set(o.At, b, o.On)
 	})
 	if err != nil {

@@ -11,35 +11,35 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// PCA9685Config of one servo with two positions.
+// PCA9685Config is the configuration of one servo with two positions.
 type PCA9685Config struct {
 	At
 	Ends
 	Channel   int           `yaml:"channel"`   // 0 to 15
-	On        time.Duration `yaml:"on"`        // the pulse of its position when it is on
-	Off       time.Duration `yaml:"off"`       // ... when it is off
-	Frequency float64       `yaml:"frequency"` // of the pulses of all channels of the board, in Hz
+	On        time.Duration `yaml:"on"`        // pulse of the position for on
+	Off       time.Duration `yaml:"off"`       // pulse of the position for off
+	Frequency float64       `yaml:"frequency"` // pulse frequency of all channels of the board in Hz
 }
 
-// DefaultPCA9685Config is a servo that goes from one end of what all can do to the
-// other, on the first channel.
+// DefaultPCA9685Config returns the configuration of a servo on the first channel that moves
+// between the limits that every servo supports.
 func DefaultPCA9685Config() PCA9685Config {
 	return PCA9685Config{
 		At: At{Address: 0x40}, Ends: Ends{"keep", "keep"}, On: 2 * time.Millisecond, Off: time.Millisecond, Frequency: 50,
 	}
 }
 
-// The longest and the shortest pulse of any servo.
+// Limits for the pulse of a servo.
 const (
 	minPulse = 400 * time.Microsecond
 	maxPulse = 2600 * time.Microsecond
 )
 
-// Validate tells all that cannot be.
+// Validate returns all errors in the configuration.
 func (c PCA9685Config) Validate() error {
 	errs := []error{c.At.validate(0x40, 0x7f), c.Ends.validate()}
 	if c.Channel < 0 || c.Channel > 15 {
-		errs = append(errs, fmt.Errorf("channel: %d is none of 0 to 15", c.Channel))
+		errs = append(errs, fmt.Errorf("channel: %d is not between 0 and 15", c.Channel))
 	}
 	if c.Frequency < 24 || c.Frequency > 330 {
 		errs = append(errs, fmt.Errorf("frequency: %g Hz is not between 24 and 330; most servos want 50", c.Frequency))
@@ -53,7 +53,7 @@ func (c PCA9685Config) Validate() error {
 		}
 	}
 	if s := c.servo(); s.On == s.Off {
-		errs = append(errs, errors.New("on: its pulse is that of off; write two that differ"))
+		errs = append(errs, errors.New("on: has the same pulse as off; write another pulse"))
 	}
 	return errors.Join(errs...)
 }
@@ -66,15 +66,15 @@ func openPCA9685(env drivers.Env, decode func(any) error) (drivers.Device, error
 	return NewPCA9685(env.Name, cfg, System{}), nil
 }
 
-// NewPCA9685 makes a servo of a valid configuration.
+// NewPCA9685 returns a servo for a valid configuration.
 func NewPCA9685(name string, cfg PCA9685Config, buses Buses) *Output {
 	return &Output{Life: drivers.NewLife(name), at: cfg.At, ends: cfg.Ends, port: cfg.servo(), buses: buses}
 }
 
-// ObeyPCA9685 carries out orders for such servos.
+// ObeyPCA9685 executes orders for such servos.
 func ObeyPCA9685(buses Buses, order []byte) (bool, error) { return Obey[servo](buses, order) }
 
-// servo is a channel and its two positions, in 4096ths of a period.
+// servo is a channel with two positions, in 4096ths of a period.
 type servo struct {
 	Channel   int     `json:"channel"`
 	On        uint16  `json:"on"`
@@ -90,17 +90,16 @@ func (c PCA9685Config) servo() servo {
 // Registers (datasheet, 7.3).
 const (
 	pcaMode      = 0x00
-	pcaSleep     = 0x10 // in the mode
-	pcaChannel   = 0x06 // four for each channel
+	pcaSleep     = 0x10 // bit of the mode
+	pcaChannel   = 0x06 // four registers for each channel
 	pcaAll       = 0xfa
 	pcaPrescaler = 0xfe
 )
 
-// prescale divides the chip's 25 MHz (datasheet, 7.3.5).
+// prescale returns the divider for the chip's 25 MHz (datasheet, 7.3.5).
 func (s servo) prescale() byte { return byte(math.Round(25e6/4096/s.Frequency) - 1) }
 
-// running tells whether the chip is set up. Where it is, other channels may have
-// their pulses.
+// running reports whether the chip is set up. If so, other channels may have pulses.
 func (s servo) running(c i2c.Connection) (bool, error) {
 	mode, err := c.ReadByteData(pcaMode)
 	if err != nil {
@@ -110,7 +109,7 @@ func (s servo) running(c i2c.Connection) (bool, error) {
 	return mode&pcaSleep == 0 && prescale == s.prescale(), err
 }
 
-// set gives the channel its pulse.
+// set sets the pulse of the channel.
 func (s servo) set(at At, b Bus, on bool) error {
 	d, err := s.chip(at, b)
 	if err != nil {
@@ -122,11 +121,11 @@ func (s servo) set(at At, b Bus, on bool) error {
 	return d.SetPWM(s.Channel, 0, s.Off)
 }
 
-// chip is Gobot's driver, with the chip set up. Where it was, other channels keep
-// their pulses.
+// chip returns Gobot's driver, with the chip set up. If it was set up before, other
+// channels keep their pulses.
 func (s servo) chip(at At, b Bus) (*i2c.PCA9685Driver, error) {
 	if s.Channel < 0 || s.Channel > 15 {
-		return nil, wrong("there is no channel %d", s.Channel)
+		return nil, wrong("no channel %d", s.Channel)
 	}
 	c, err := at.direct(b)
 	if err != nil {
@@ -161,7 +160,7 @@ func (s servo) get(at At, b Bus) (bool, error) {
 		return false, err
 	}
 	if !running {
-		return false, wrong("the board gives no pulses of %g Hz: it was without power since; switch it again", s.Frequency)
+		return false, wrong("the board sends no pulses of %g Hz: it has lost power since the last switch command; switch it again", s.Frequency)
 	}
 	pulse, err := pulseOf(c, s.Channel)
 	if err != nil {
@@ -173,7 +172,7 @@ func (s servo) get(at At, b Bus) (bool, error) {
 	case s.Off:
 		return false, nil
 	default:
-		return false, wrong("its pulse is %d/4096 of a period, neither that of on (%d) nor that of off (%d)", pulse, s.On, s.Off)
+		return false, wrong("the pulse is %d/4096 of a period, neither on (%d) nor off (%d)", pulse, s.On, s.Off)
 	}
 }
 
@@ -188,8 +187,8 @@ func pulseOf(c i2c.Connection, channel int) (uint16, error) {
 	return uint16(high&0x1f)<<8 | uint16(low), err
 }
 
-// sparing is a bus on which Gobot's driver does not take the pulses of all
-// channels away when it starts.
+// sparing is a bus on which Gobot's driver does not clear the pulses of all channels at its
+// start.
 type sparing struct{ Bus }
 
 // GetI2cConnection implements i2c.Connector.

@@ -17,7 +17,7 @@ var _ drivers.Sensor = (*Sensor)(nil)
 type Sensor struct {
 	drivers.Life
 	at      At
-	part    string // of the chip: "input 2"; "": all of it
+	part    string // part of the chip: "input 2"; "": the whole chip
 	buses   Buses
 	now     func() time.Time
 	measure func(ctx context.Context, at At, b Bus) ([]drivers.Reading, error)
@@ -28,17 +28,17 @@ func newSensor(env drivers.Env, at At, buses Buses, measure func(context.Context
 	return &Sensor{Life: drivers.NewLife(env.Name), at: at, buses: buses, now: env.Now, measure: measure}
 }
 
-// Connection is a Gobot adaptor that does nothing: the bus is open while a verb is
-// under way.
+// Connection returns a Gobot adaptor that does nothing, because the bus is open only during
+// a verb.
 func (s *Sensor) Connection() gobot.Connection { return &s.link }
 
-// Start makes it ready. It does not ask the chip, which may be plugged in later.
+// Start allows measurements. It sends nothing to the chip, which may be connected later.
 func (s *Sensor) Start() error { s.Opened(); return nil }
 
-// Halt ends measurements that are under way.
+// Halt ends measurements under way.
 func (s *Sensor) Halt() error { s.Closed(); return nil }
 
-// Read sets the chip up and measures.
+// Read sets up the chip and measures.
 func (s *Sensor) Read(ctx context.Context) (list []drivers.Reading, err error) {
 	ctx, done, err := s.Begin(ctx)
 	if err != nil {
@@ -59,11 +59,11 @@ func (s *Sensor) Read(ctx context.Context) (list []drivers.Reading, err error) {
 	return list, nil
 }
 
-// reading is a value that a chip can have measured, rounded to what it resolves:
-// steps are as many to a unit.
+// reading returns a Reading, rounded to the resolution of the chip: steps is the number of
+// steps per unit. It returns an error for a value outside of the range of the chip.
 func reading(quantity string, value float64, unit string, least, most, steps float64) (drivers.Reading, error) {
 	if math.IsNaN(value) || value < least || value > most {
-		return drivers.Reading{}, wrong("it says a %s of %.4g %s, and can measure %g to %g; is it the chip that the driver is for, and is its wiring short?", quantity, value, unit, least, most)
+		return drivers.Reading{}, wrong("the chip reports a %s of %.4g %s, outside of its range %g to %g; check the type of the chip, and shorten its wires", quantity, value, unit, least, most)
 	}
 	return drivers.Reading{Quantity: quantity, Value: math.Round(value*steps) / steps, Unit: unit}, nil
 }

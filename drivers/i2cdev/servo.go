@@ -25,24 +25,25 @@ var (
 	_ drivers.Guarded    = (*Servo)(nil)
 )
 
-// ServoConfig of one servo on a PCA9685 that turns to angles.
+// ServoConfig is the configuration of one servo on a PCA9685 that turns to angles.
 type ServoConfig struct {
 	At
 	Channel   int                `yaml:"channel"`   // 0 to 15
-	Frequency float64            `yaml:"frequency"` // of the pulses of all channels of the board, in Hz
-	Travel    float64            `yaml:"travel"`    // how far the servo turns between the two pulses, in degrees
-	Shortest  time.Duration      `yaml:"shortest"`  // the pulse of 0 degrees
-	Longest   time.Duration      `yaml:"longest"`   // the pulse of travel degrees
-	Min       float64            `yaml:"min"`       // the least angle that it may be turned to
-	Max       float64            `yaml:"max"`       // the greatest; 0 is travel
-	Positions map[string]float64 `yaml:"positions"` // angles with a name
-	Speed     float64            `yaml:"speed"`     // degrees a second that it is led with; 0: as fast as it can
-	Settle    time.Duration      `yaml:"settle"`    // how long it may take from one end to the other by itself
-	Safe      string             `yaml:"safe"`      // hold, release or park, when it ends
-	Park      *float64           `yaml:"park"`      // the angle of park
+	Frequency float64            `yaml:"frequency"` // pulse frequency of all channels of the board in Hz
+	Travel    float64            `yaml:"travel"`    // angle between the two pulses in degrees
+	Shortest  time.Duration      `yaml:"shortest"`  // pulse of 0 degrees
+	Longest   time.Duration      `yaml:"longest"`   // pulse of travel degrees
+	Min       float64            `yaml:"min"`       // lowest allowed angle
+	Max       float64            `yaml:"max"`       // highest allowed angle; 0 means travel
+	Positions map[string]float64 `yaml:"positions"` // named angles
+	Speed     float64            `yaml:"speed"`     // speed in degrees per second; 0: as fast as the servo can
+	Settle    time.Duration      `yaml:"settle"`    // longest time of the servo from one end to the other
+	Safe      string             `yaml:"safe"`      // state at Halt: hold, release or park
+	Park      *float64           `yaml:"park"`      // angle for park
 }
 
-// DefaultServoConfig is a plain servo of 180 degrees on the first channel.
+// DefaultServoConfig returns the configuration of a servo of 180 degrees on the first
+// channel.
 func DefaultServoConfig() ServoConfig {
 	return ServoConfig{
 		At: At{Address: 0x40}, Frequency: 50, Travel: 180, Shortest: time.Millisecond, Longest: 2 * time.Millisecond,
@@ -52,12 +53,12 @@ func DefaultServoConfig() ServoConfig {
 
 const (
 	maxTravel = 360
-	slowest   = 1.0 // degrees a second
+	slowest   = 1.0 // degrees per second
 	maxSettle = 10 * time.Second
-	leadEvery = 20 * time.Millisecond // a servo that is led is told at most so often: once a pulse of 50 Hz
+	leadEvery = 20 * time.Millisecond // shortest interval of steps: one pulse at 50 Hz
 )
 
-// turns are the limits with the positions, in the order of their angles.
+// turns returns the limits with the positions, ordered by angle.
 func (c ServoConfig) turns() drivers.Turns {
 	t := drivers.Turns{Min: c.Min, Max: c.Max}
 	if t.Max == 0 {
@@ -70,12 +71,12 @@ func (c ServoConfig) turns() drivers.Turns {
 	return t
 }
 
-// Validate tells all that cannot be.
+// Validate returns all errors in the configuration.
 func (c ServoConfig) Validate() error {
 	errs := []error{c.At.validate(0x40, 0x7f)}
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if c.Channel < 0 || c.Channel > 15 {
-		wrong("channel: %d is none of 0 to 15", c.Channel)
+		wrong("channel: %d is not between 0 and 15", c.Channel)
 	}
 	if !(c.Frequency >= 24 && c.Frequency <= 330) {
 		wrong("frequency: %g Hz is not between 24 and 330; most servos want 50", c.Frequency)
@@ -92,22 +93,22 @@ func (c ServoConfig) Validate() error {
 		}
 	}
 	if c.Shortest >= c.Longest {
-		wrong("shortest: %v is no shorter than longest, %v", c.Shortest, c.Longest)
+		wrong("shortest: %v is not shorter than longest, %v", c.Shortest, c.Longest)
 	}
 	t := c.turns()
 	if !(t.Min >= 0 && t.Min < t.Max && t.Max <= c.Travel) {
-		wrong("min: %g to %g degrees is not within the travel of %g", t.Min, t.Max, c.Travel)
+		wrong("min: %g to %g degrees is outside of the travel of %g", t.Min, t.Max, c.Travel)
 	}
 	for _, p := range t.Positions {
 		if t.Check(p.Degrees) != nil {
-			wrong("positions: %s is %g degrees, and not within %g to %g", p.Name, p.Degrees, t.Min, t.Max)
+			wrong("positions: %s is %g degrees, outside of %g to %g", p.Name, p.Degrees, t.Min, t.Max)
 		}
 		if strings.TrimSpace(p.Name) == "" {
 			wrong("positions: one has no name")
 		}
 	}
 	if !(c.Speed == 0 || c.Speed >= slowest && c.Speed <= 10*maxTravel) {
-		wrong("speed: %g degrees a second is not between %g and %d; leave it out for as fast as it can", c.Speed, slowest, 10*maxTravel)
+		wrong("speed: %g degrees per second is not between %g and %d; omit the key for full speed", c.Speed, slowest, 10*maxTravel)
 	}
 	if c.Settle <= 0 || c.Settle > maxSettle {
 		wrong("settle: %v is not between 0 and %v", c.Settle, maxSettle)
@@ -118,7 +119,7 @@ func (c ServoConfig) Validate() error {
 	case c.Safe == "park" && c.Park == nil:
 		wrong("park: is missing; write the angle to park at, in degrees")
 	case c.Park != nil && t.Check(*c.Park) != nil:
-		wrong("park: %g degrees is not within %g to %g", *c.Park, t.Min, t.Max)
+		wrong("park: %g degrees is outside of %g to %g", *c.Park, t.Min, t.Max)
 	}
 	return errors.Join(errs...)
 }
@@ -131,8 +132,8 @@ func openServo(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	return NewServo(env.Name, cfg, System{}), nil
 }
 
-// Servo turns to angles, by the pulses of one channel. It does not move at Start.
-// What it is told is read back from the chip; where the servo stands, nobody knows.
+// Servo turns to angles by the pulses of one channel. It does not move at Start. The driver
+// reads back the pulse from the chip; the real position of the servo remains unknown.
 type Servo struct {
 	drivers.Life
 	cfg   ServoConfig
@@ -141,22 +142,22 @@ type Servo struct {
 	link  drivers.Link
 }
 
-// NewServo makes a servo of a valid configuration.
+// NewServo returns a servo for a valid configuration.
 func NewServo(name string, cfg ServoConfig, buses Buses) *Servo {
 	return &Servo{Life: drivers.NewLife(name), cfg: cfg, turns: cfg.turns(), buses: buses}
 }
 
-// Connection is a Gobot adaptor that does nothing: the bus is open while a verb is
-// under way.
+// Connection returns a Gobot adaptor that does nothing, because the bus is open only during
+// a verb.
 func (s *Servo) Connection() gobot.Connection { return &s.link }
 
-// Turns are its limits.
+// Turns returns the limits of the servo.
 func (s *Servo) Turns() drivers.Turns { return s.turns }
 
-// Start makes it ready; it stays where it is.
+// Start allows verbs. The servo does not move.
 func (s *Servo) Start() error { s.Opened(); return nil }
 
-// Halt ends a turn where it is, and goes to the safe state.
+// Halt stops a turn, and sets the safe state.
 func (s *Servo) Halt() error {
 	s.Closed()
 	angle, keep := s.safe()
@@ -166,7 +167,8 @@ func (s *Servo) Halt() error {
 	return s.Named(s.channel().tell(s.cfg.At, s.buses, angle))
 }
 
-// safe is the angle of the safe state; keep: it holds the one that it has.
+// safe returns the angle of the safe state; keep is true if the servo holds its present
+// angle.
 func (s *Servo) safe() (angle int, keep bool) {
 	switch s.cfg.Safe {
 	case "release":
@@ -177,7 +179,7 @@ func (s *Servo) safe() (angle int, keep bool) {
 	return 0, true
 }
 
-// Safe reads back from the chip whether it is in its safe state.
+// Safe reads back from the chip whether the servo has its safe state.
 func (s *Servo) Safe(context.Context) (bool, error) {
 	angle, keep := s.safe()
 	if keep {
@@ -187,8 +189,8 @@ func (s *Servo) Safe(context.Context) (bool, error) {
 	return err == nil && is == s.channel().ticks(angle), s.Named(err)
 }
 
-// TurnTo turns it, and gives it the time that it needs. With a speed it is led there
-// in small steps from where it was told to be last, and stops with ctx on its way.
+// TurnTo turns the servo, and waits for the time that it needs. With a speed, TurnTo moves
+// it in small steps from its last angle, and stops when ctx ends.
 func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
 	ctx, done, err := s.Begin(ctx)
 	if err != nil {
@@ -223,8 +225,8 @@ func (s *Servo) turn(ctx context.Context, to float64) error {
 	return pause(ctx, way+leadEvery)
 }
 
-// lead tells it angle after angle, each at its time: a chip that is slow to answer
-// makes the steps greater, and never the speed.
+// lead moves the servo in steps by time. A slow chip makes the steps larger, but not the
+// speed.
 func (s *Servo) lead(ctx context.Context, from, to int) error {
 	every := time.Duration(s.cfg.Travel / gobotTravel / s.cfg.Speed * float64(time.Second)) // for one of Gobot's degrees
 	way := abs(to - from)
@@ -261,7 +263,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// angle is an angle in Gobot's degrees.
+// angle converts an angle to Gobot's degrees.
 func (s *Servo) angle(degrees float64) int {
 	return int(math.Round(degrees / s.cfg.Travel * gobotTravel))
 }
@@ -271,17 +273,17 @@ func (s *Servo) channel() pulses {
 	return pulses{s.cfg.Channel, s.cfg.Frequency, ticks(s.cfg.Shortest), ticks(s.cfg.Longest)}
 }
 
-// gobotTravel is what Gobot's servo driver counts all servos in: 180 degrees from one
-// end to the other, and whole ones. The chip knows no finer ones at 50 Hz.
+// gobotTravel is the travel of every servo in Gobot's driver: 180 whole degrees. The chip
+// has no finer steps at 50 Hz.
 const gobotTravel = 180
 
-// released is no angle: the channel has no pulse.
+// released is the value for no angle: the channel has no pulse.
 const released = -1
 
-// pcaPeriod is what a period is counted in.
+// pcaPeriod is the number of ticks in a period.
 const pcaPeriod = 4096
 
-// pulses are those of one channel, in 4096ths of a period.
+// pulses describes one channel, in 4096ths of a period.
 type pulses struct {
 	Channel   int     `json:"channel"`
 	Frequency float64 `json:"frequency"` // Hz
@@ -289,7 +291,7 @@ type pulses struct {
 	Longest   float64 `json:"longest"`
 }
 
-// ticks is the pulse of an angle.
+// ticks returns the pulse of an angle.
 func (p pulses) ticks(angle int) uint16 {
 	if angle == released {
 		return 0
@@ -297,14 +299,14 @@ func (p pulses) ticks(angle int) uint16 {
 	return uint16(math.Round(p.Shortest + (p.Longest-p.Shortest)*float64(angle)/gobotTravel))
 }
 
-// angle is that of a pulse; known is false for none, and for one that this servo is
-// never told.
+// angle returns the angle of a pulse; known is false for no pulse, and for a pulse that
+// this driver never sets.
 func (p pulses) angle(ticks uint16) (angle int, known bool) {
 	angle = int(math.Round((float64(ticks) - p.Shortest) / (p.Longest - p.Shortest) * gobotTravel))
 	return angle, angle >= 0 && angle <= gobotTravel
 }
 
-// tell gives the channel the pulse of an angle, and reads it back from the chip.
+// tell sets the pulse of an angle, and reads it back from the chip.
 func (p pulses) tell(at At, buses Buses, angle int) error {
 	return at.use(buses, func(b Bus) error {
 		chip, err := servo{Channel: p.Channel, Frequency: p.Frequency}.chip(at, b)
@@ -321,13 +323,13 @@ func (p pulses) tell(at At, buses Buses, angle int) error {
 		}
 		is, err := p.read(at, b)
 		if err == nil && is != p.ticks(angle) {
-			return fmt.Errorf("it was told a pulse of %d/%d of a period, and has %d", p.ticks(angle), pcaPeriod, is)
+			return fmt.Errorf("the chip has the pulse %[3]d instead of %[1]d/%[2]d of a period", p.ticks(angle), pcaPeriod, is)
 		}
 		return err
 	})
 }
 
-// told is the pulse that the channel has; 0 for none, and while the chip sleeps.
+// told returns the pulse of the channel; 0 for none, and while the chip sleeps.
 func (p pulses) told(at At, buses Buses) (ticks uint16, err error) {
 	err = at.use(buses, func(b Bus) (err error) { ticks, err = p.read(at, b); return err })
 	return ticks, err
@@ -345,8 +347,8 @@ func (p pulses) read(at At, b Bus) (uint16, error) {
 	return pulseOf(c, p.Channel)
 }
 
-// pulseWriter is the adaptor of Gobot's servo driver on Gobot's driver of the chip,
-// which by itself knows one range of pulses for all servos.
+// pulseWriter connects Gobot's servo driver to Gobot's chip driver, which has only one
+// pulse range for all servos.
 type pulseWriter struct {
 	Bus
 	chip   *i2c.PCA9685Driver
@@ -364,7 +366,7 @@ func (w *pulseWriter) ServoWrite(pin string, angle byte) error {
 	return w.chip.SetPWM(channel, 0, w.pulses.ticks(int(angle)))
 }
 
-// servoOrder has a channel set to an angle, or released.
+// servoOrder sets a channel to an angle, or releases it.
 type servoOrder struct {
 	At
 	Device string `json:"device"`
@@ -372,25 +374,25 @@ type servoOrder struct {
 	Angle  int    `json:"angle"`
 }
 
-// Orders are how another process takes it to its safe state. Nobody else turns it
-// off: a servo that holds something may let go of it.
+// Orders returns the command with which another process sets the safe state. There is no
+// command for off, because a released servo may drop its load.
 func (s *Servo) Orders() drivers.Orders {
 	angle, keep := s.safe()
 	if keep {
 		return drivers.Orders{}
 	}
-	data, _ := json.Marshal(servoOrder{s.cfg.At, s.Name(), s.channel(), angle}) // strings and numbers always can be
+	data, _ := json.Marshal(servoOrder{s.cfg.At, s.Name(), s.channel(), angle}) // JSON can represent all of its fields
 	return drivers.Orders{Safe: data}
 }
 
-// ObeyServo carries out orders for such servos, where it is not so already.
+// ObeyServo executes orders for such servos, unless the servo already has the pulse.
 func ObeyServo(buses Buses, data []byte) (changed bool, err error) {
 	var o servoOrder
 	if err := json.Unmarshal(data, &o); err != nil {
-		return false, fmt.Errorf("i2cdev: an order cannot be read: %w", err)
+		return false, fmt.Errorf("i2cdev: invalid order: %w", err)
 	}
 	if o.Angle < released || o.Angle > gobotTravel || o.Pulses.Channel < 0 || o.Pulses.Channel > 15 {
-		return false, fmt.Errorf("%s: an order is for no angle of a servo", o.Device)
+		return false, fmt.Errorf("%s: invalid order: the servo has no such angle or channel", o.Device)
 	}
 	if is, err := o.Pulses.told(o.At, buses); err == nil && is == o.Pulses.ticks(o.Angle) {
 		return false, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/drivers/i2cdev/i2ctest"
 )
 
-// pulse is that of a channel of the board's PCA9685, in 4096ths of a period.
+// pulse returns the pulse of a channel of the board's PCA9685, in 4096ths of a period.
 func pulse(b *i2ctest.Bus, channel int) (ticks int) {
 	b.With(func() {
 		c := b.Chips[0x40].(*i2ctest.Registers)
@@ -30,7 +30,7 @@ func writes(b *i2ctest.Bus) (n int) {
 	return n
 }
 
-// arm is a servo of 20 to 160 degrees.
+// arm returns the configuration of a servo with 20 to 160 degrees.
 func arm(change func(*i2cdev.ServoConfig)) i2cdev.ServoConfig {
 	c := i2cdev.DefaultServoConfig()
 	c.Min, c.Max, c.Settle = 20, 160, 20*time.Millisecond
@@ -69,8 +69,8 @@ func TestSuiteOfServos(t *testing.T) {
 	}
 }
 
-// A servo moves by nothing but what it is told, and to nothing but the pulse of its
-// angle: 1 ms to 2 ms for 180 degrees, at 50 Hz and 4096 parts of a period.
+// A servo moves only on a command, and to the pulse of the requested angle: 1 ms to 2 ms
+// for 180 degrees, at 50 Hz and 4096 parts of a period.
 func TestServoTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := board()
@@ -101,8 +101,9 @@ func TestServoTurns(t *testing.T) {
 	})
 }
 
-// With a speed it is led in steps, takes that long, and stops on its way.
-func TestServoIsLed(t *testing.T) {
+// With a speed the servo moves in steps, needs the corresponding time, and stops on the
+// way.
+func TestServoSpeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := board()
 		s := i2cdev.NewServo("arm", arm(func(c *i2cdev.ServoConfig) { c.Speed = 45 }), b)
@@ -132,8 +133,8 @@ func TestServoIsLed(t *testing.T) {
 	})
 }
 
-// The guard takes it to its safe state, and to no other, where it is not there.
-func TestServoIsGuarded(t *testing.T) {
+// The watchdog sets the safe state if the servo does not have it, and no other state.
+func TestServoOrders(t *testing.T) {
 	park := 90.0
 	for name, tt := range map[string]struct {
 		cfg  i2cdev.ServoConfig
@@ -168,8 +169,9 @@ func TestServoIsGuarded(t *testing.T) {
 	}
 }
 
-// What shares a board keeps its pulse, and a chip that is gone is told as such.
-func TestServoBesideOthers(t *testing.T) {
+// The other channels of the board keep their pulses, and the error of a missing chip names
+// it.
+func TestServoKeepsOtherChannels(t *testing.T) {
 	b := board()
 	first := i2cdev.NewServo("first", arm(func(*i2cdev.ServoConfig) {}), b)
 	second := i2cdev.NewServo("second", arm(func(c *i2cdev.ServoConfig) { c.Channel = 15; c.Safe = "release" }), b)
@@ -193,20 +195,20 @@ func TestServoBesideOthers(t *testing.T) {
 func TestServoConfig(t *testing.T) {
 	park := 170.0
 	for want, change := range map[string]func(*i2cdev.ServoConfig){
-		"channel: 16 is none":                     func(c *i2cdev.ServoConfig) { c.Channel = 16 },
-		"address: 0x20 is none":                   func(c *i2cdev.ServoConfig) { c.Address = 0x20 },
+		"channel: 16 is not between":              func(c *i2cdev.ServoConfig) { c.Channel = 16 },
+		"address: the chip does not support 0x20": func(c *i2cdev.ServoConfig) { c.Address = 0x20 },
 		"frequency: 5 Hz":                         func(c *i2cdev.ServoConfig) { c.Frequency = 5 },
 		"travel: 0 degrees":                       func(c *i2cdev.ServoConfig) { c.Travel = 0 },
 		"longest: a pulse of 3ms":                 func(c *i2cdev.ServoConfig) { c.Longest = 3 * time.Millisecond },
-		"shortest: 2ms is no shorter":             func(c *i2cdev.ServoConfig) { c.Shortest = c.Longest },
-		"min: 20 to 200 degrees is not within":    func(c *i2cdev.ServoConfig) { c.Max = 200 },
+		"shortest: 2ms is not shorter":            func(c *i2cdev.ServoConfig) { c.Shortest = c.Longest },
+		"min: 20 to 200 degrees is outside of":    func(c *i2cdev.ServoConfig) { c.Max = 200 },
 		"min: 170 to 160":                         func(c *i2cdev.ServoConfig) { c.Min = 170 },
 		"positions: up is 175 degrees":            func(c *i2cdev.ServoConfig) { c.Positions = map[string]float64{"up": 175} },
 		"speed: 0.5 degrees":                      func(c *i2cdev.ServoConfig) { c.Speed = 0.5 },
 		"settle: 0s is not":                       func(c *i2cdev.ServoConfig) { c.Settle = 0 },
 		`safe: "off" is unknown; write hold`:      func(c *i2cdev.ServoConfig) { c.Safe = "off" },
 		"park: is missing":                        func(c *i2cdev.ServoConfig) { c.Safe = "park" },
-		"park: 170 degrees is not within 20 to 1": func(c *i2cdev.ServoConfig) { c.Park = &park },
+		"park: 170 degrees is outside of 20 to 1": func(c *i2cdev.ServoConfig) { c.Park = &park },
 	} {
 		if err := arm(change).Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -9,15 +9,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// SHT3xConfig of a SHT30, SHT31 or SHT35.
+// SHT3xConfig is the configuration of a SHT30, SHT31 or SHT35.
 type SHT3xConfig struct {
 	At
 }
 
-// DefaultSHT3xConfig is the address of most boards.
+// DefaultSHT3xConfig returns the address of most boards.
 func DefaultSHT3xConfig() SHT3xConfig { return SHT3xConfig{At{Address: 0x44}} }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the configuration.
 func (c SHT3xConfig) Validate() error { return c.validate(0x44, 0x45) }
 
 func openSHT3x(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -28,9 +28,9 @@ func openSHT3x(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	return NewSHT3x(env, cfg, System{}), nil
 }
 
-// NewSHT3x makes a sensor of temperature and humidity, of a valid configuration.
-// Gobot's driver asks the chip and checks its checksums. What it computes below
-// 0 °C is nonsense (a difference without sign), so that is done here.
+// NewSHT3x returns a sensor for temperature and humidity, for a valid configuration.
+// Gobot's driver reads the chip and verifies the checksums. Its result below 0 °C is wrong
+// (an unsigned difference), so this function computes the temperature itself.
 func NewSHT3x(env drivers.Env, cfg SHT3xConfig, buses Buses) *Sensor {
 	return newSensor(env, cfg.At, buses, func(_ context.Context, at At, b Bus) ([]drivers.Reading, error) {
 		heard := &listening{Bus: b}
@@ -42,7 +42,7 @@ func NewSHT3x(env drivers.Env, cfg SHT3xConfig, buses Buses) *Sensor {
 			return nil, err
 		}
 		if len(heard.last) != 6 {
-			return nil, wrong("it has answered with %d bytes, not 6", len(heard.last))
+			return nil, wrong("the chip has answered with %d bytes, not 6", len(heard.last))
 		}
 		word := func(i int) float64 { return float64(int(heard.last[i])<<8|int(heard.last[i+1])) / 65535 }
 		t, err := reading("temperature", -45+175*word(0), "°C", -40, 125, 100) // datasheet, 4.13
@@ -54,7 +54,7 @@ func NewSHT3x(env drivers.Env, cfg SHT3xConfig, buses Buses) *Sensor {
 	})
 }
 
-// listening is a bus that keeps what was last read.
+// listening is a bus that stores the last read.
 type listening struct {
 	Bus
 	last []byte

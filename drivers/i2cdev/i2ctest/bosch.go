@@ -1,6 +1,6 @@
 package i2ctest
 
-// BMP280 is one at 25.08 °C and 1006.53 hPa: the example of its datasheet (3.12).
+// BMP280 returns a chip at 25.08 °C and 1006.53 hPa: the example of its datasheet (3.12).
 func BMP280() *Registers {
 	r := &Registers{}
 	r.Values[0xd0] = 0x58
@@ -13,8 +13,8 @@ func BMP280() *Registers {
 	return r
 }
 
-// BME280 is the same with the humidity of a chip as they come: the kernel's driver
-// makes 45.8 % of it.
+// BME280 returns the same with a humidity sensor: the kernel's driver computes 45.8 % from
+// its registers.
 func BME280() *Registers {
 	r := BMP280()
 	r.Values[0xd0] = 0x60

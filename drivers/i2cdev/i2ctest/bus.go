@@ -11,12 +11,12 @@ import (
 	"github.com/messkit/messkit/drivers/i2cdev"
 )
 
-// Chip is a chip on a bus.
+// Chip is a simulated chip on a bus.
 type Chip interface {
 	Transfer(written []byte, n int) (read []byte, ok bool)
 }
 
-// Bus is a bus in memory, which may be unplugged. It counts what is written.
+// Bus is a simulated bus that can vanish. It counts writes.
 type Bus struct {
 	mu     sync.Mutex
 	Chips  map[int]Chip
@@ -32,13 +32,13 @@ func (b *Bus) Connect(bus string) (i2cdev.Bus, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.Gone {
-		return nil, fmt.Errorf("there is no I2C bus %q", bus)
+		return nil, fmt.Errorf("no I2C bus %q", bus)
 	}
 	b.Open++
 	return &connected{b}, nil
 }
 
-// With does something to the chips while nobody else does.
+// With calls f while no other goroutine uses the chips.
 func (b *Bus) With(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *connected) GetI2cConnection(address, _ int) (i2c.Connection, error) {
 	return &connection{c.bus, address}, nil
 }
 
-// connection is a chip as the kernel shows it (i2c-dev).
+// connection gives access to a chip like i2c-dev of the kernel.
 type connection struct {
 	bus     *Bus
 	address int

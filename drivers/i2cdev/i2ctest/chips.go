@@ -1,6 +1,5 @@
-// Package i2ctest plays chips on an I2C bus, as their datasheets say, and a bus
-// in memory. The emulated machines of make hil have the same chips on a bus of
-// the kernel's.
+// Package i2ctest simulates chips on an I2C bus from their datasheets, and a bus in memory.
+// The virtual machines of make hil use the same chips on a bus of the kernel.
 package i2ctest
 
 import (
@@ -8,15 +7,14 @@ import (
 	"fmt"
 )
 
-// Registers is a chip of 256 registers of one byte. The first byte that is
-// written says which one is meant, and each further one the next: BMP280, BME280,
-// PCA9685, MCP23017.
+// Registers is a chip with 256 registers of one byte. The first written byte selects the
+// register, and each further byte goes to the next: BMP280, BME280, PCA9685, MCP23017.
 type Registers struct {
 	Values [256]byte
 	at     byte
 }
 
-// Transfer does one message: what is written, then n bytes that are read.
+// Transfer executes one message: it writes bytes, then reads n bytes.
 func (r *Registers) Transfer(written []byte, n int) ([]byte, bool) {
 	if len(written) > 0 {
 		r.at = written[0]
@@ -33,20 +31,20 @@ func (r *Registers) Transfer(written []byte, n int) ([]byte, bool) {
 	return read, true
 }
 
-// Register is one register, for a test.
+// Register returns one register, for a test.
 func (r *Registers) Register(n byte) byte { return r.Values[n] }
 
-// SetRegister sets one.
+// SetRegister sets one register.
 func (r *Registers) SetRegister(n, value byte) { r.Values[n] = value }
 
-// SHT3x is a sensor of temperature and humidity (Sensirion SHT3x, single shot).
-// It hears "CELSIUS PERCENT BAD": BAD 1 has it answer with a wrong checksum.
+// SHT3x is a sensor for temperature and humidity (Sensirion SHT3x, single shot). Hear
+// accepts "CELSIUS PERCENT BAD": with BAD 1 its answers have a wrong checksum.
 type SHT3x struct {
 	Celsius, Percent float64
 	Bad              bool
 }
 
-// Hear takes what a test says.
+// Hear executes a command of a test.
 func (s *SHT3x) Hear(words string) error {
 	bad := 0
 	_, err := fmt.Sscan(words, &s.Celsius, &s.Percent, &bad)
@@ -54,7 +52,7 @@ func (s *SHT3x) Hear(words string) error {
 	return err
 }
 
-// Transfer does one message (datasheet, 4.12 and 4.13).
+// Transfer executes one message (datasheet, 4.12 and 4.13).
 func (s *SHT3x) Transfer(_ []byte, n int) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
@@ -68,7 +66,7 @@ func (s *SHT3x) Transfer(_ []byte, n int) ([]byte, bool) {
 	return read, true
 }
 
-// checksum is CRC-8 with polynomial 0x31 and 0xff at its start.
+// checksum is a CRC-8 with polynomial 0x31 and start value 0xff.
 func checksum(data []byte) byte {
 	c := byte(0xff)
 	for _, b := range data {
@@ -84,15 +82,15 @@ func checksum(data []byte) byte {
 	return c
 }
 
-// ADS1115 is a converter with four inputs (TI ADS1115). It hears "INPUT RAW":
-// what the conversion of that input against ground is.
+// ADS1115 is a converter with four inputs (TI ADS1115). Hear accepts "INPUT RAW": the
+// conversion of that input against ground.
 type ADS1115 struct {
 	Raw    [4]int16
 	config uint16
 	at     byte
 }
 
-// Hear takes what a test says.
+// Hear executes a command of a test.
 func (a *ADS1115) Hear(words string) error {
 	var n int
 	var raw int16
@@ -100,14 +98,14 @@ func (a *ADS1115) Hear(words string) error {
 		return err
 	}
 	if n < 0 || n > 3 {
-		return fmt.Errorf("there is no input %d", n)
+		return fmt.Errorf("no input %d", n)
 	}
 	a.Raw[n] = raw
 	return nil
 }
 
-// Transfer does one message (datasheet, 9.6): register 0 is the conversion, 1 the
-// configuration, whose bits 14 to 12 are the input.
+// Transfer executes one message (datasheet, 9.6): register 0 is the conversion, 1 the
+// configuration, whose bits 14 to 12 select the input.
 func (a *ADS1115) Transfer(written []byte, n int) ([]byte, bool) {
 	if len(written) > 0 {
 		a.at = written[0]
@@ -125,14 +123,14 @@ func (a *ADS1115) Transfer(written []byte, n int) ([]byte, bool) {
 	return []byte{byte(value >> 8), byte(value)}, true
 }
 
-// Expander is an MCP23017: a pin that is an output reads as its latch. Told, where
-// it is not nil, hears which registers are written.
+// Expander is an MCP23017 whose output pins read as their latch. It calls Told, if not nil,
+// for each written register.
 type Expander struct {
 	*Registers
 	Told func(register byte)
 }
 
-// Transfer does one message (datasheet, 3.5).
+// Transfer executes one message (datasheet, 3.5).
 func (e *Expander) Transfer(written []byte, n int) ([]byte, bool) {
 	if len(written) > 1 && e.Told != nil {
 		e.Told(written[0])

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// DS2482 is a bridge to a 1-Wire bus (Maxim DS2482-100): the kernel's drivers for
-// it and for what is on its bus do the rest. It hears "SERIAL CELSIUS BAD" for the
-// chip of that serial number: BAD 1 has it answer with a wrong checksum, BAD 2 not
-// at all.
+// DS2482 is a bridge to a 1-Wire bus (Maxim DS2482-100), for the kernel's own drivers. Hear
+// accepts "SERIAL CELSIUS BAD" for the chip with that serial number: with BAD 1 its answers
+// have a wrong checksum, with BAD 2 it does not answer.
 type DS2482 struct {
 	Therms []*DS18B20
 
@@ -16,8 +15,8 @@ type DS2482 struct {
 	pointer              byte
 }
 
-// Its commands, the codes of its registers and the bits of its status
-// (datasheet, tables 1 and 2, and "Device registers").
+// Commands, register codes and status bits (datasheet, tables 1 and 2, and "Device
+// registers").
 const (
 	cmdReset   = 0xf0
 	cmdPointer = 0xe1
@@ -41,7 +40,7 @@ const (
 	resetLevels = level | wasReset
 )
 
-// Hear takes what a test says.
+// Hear executes a command of a test.
 func (d *DS2482) Hear(words string) error {
 	var serial uint64
 	var celsius float64
@@ -55,11 +54,11 @@ func (d *DS2482) Hear(words string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("there is no chip %d", serial)
+	return fmt.Errorf("no chip %d", serial)
 }
 
-// Transfer does one message. What it is told on its 1-Wire bus is done at once, so
-// that it is never busy.
+// Transfer executes one message. It executes 1-Wire commands at once, so the bridge is
+// never busy.
 func (d *DS2482) Transfer(written []byte, n int) ([]byte, bool) {
 	if len(written) > 0 && !d.command(written) {
 		return nil, false
@@ -106,7 +105,7 @@ func (d *DS2482) command(w []byte) bool {
 		d.data = d.byte(0xff)
 	case cmdTriplet:
 		first, second := d.slot(true), d.slot(true)
-		way := argument&0x80 != 0 // where there are chips of both
+		way := argument&0x80 != 0 // direction if chips of both exist
 		if first != second {
 			way = first
 		}
@@ -115,7 +114,7 @@ func (d *DS2482) command(w []byte) bool {
 		d.flag(tripletBit, second)
 		d.flag(direction, way)
 	default:
-		return false // of the DS2482-800, which has eight buses
+		return false // command of the DS2482-800, which has eight buses
 	}
 	return true
 }
@@ -126,7 +125,7 @@ func (d *DS2482) flag(bit byte, on bool) {
 	}
 }
 
-// byte writes a byte on the bus, the lowest bit first, and reads what is there.
+// byte writes a byte to the bus, lowest bit first, and reads the bus.
 func (d *DS2482) byte(out byte) (in byte) {
 	for i := range 8 {
 		if d.slot(out>>i&1 == 1) {
@@ -136,7 +135,7 @@ func (d *DS2482) byte(out byte) (in byte) {
 	return in
 }
 
-// slot is one time slot: the bus is high where nobody pulls it low.
+// slot executes one time slot: the bus is high unless a chip pulls it low.
 func (d *DS2482) slot(bit bool) bool {
 	for _, t := range d.Therms {
 		if !t.Gone && !t.slot(bit) {
@@ -146,26 +145,25 @@ func (d *DS2482) slot(bit bool) bool {
 	return bit
 }
 
-// DS18B20 is a thermometer on a 1-Wire bus (Maxim DS18B20), with a supply of its
-// own.
+// DS18B20 is a thermometer on a 1-Wire bus (Maxim DS18B20) with its own supply.
 type DS18B20 struct {
 	Serial  uint64 // 48 bits
 	Celsius float64
-	Bad     bool // its checksum is wrong
-	Gone    bool // it is not there
+	Bad     bool // wrong checksum
+	Gone    bool // absent from the bus
 
-	hears   func(bit bool) // what the next bit that is written is for
-	says    []bool         // what it pulls in the next slots
-	in      uint64         // bits of what is being written
+	hears   func(bit bool) // receives the next written bit
+	says    []bool         // bits for the next slots
+	in      uint64         // bits of the present write
 	count   int
-	current int16 // what it has measured last
-	asked   bool  // since a measurement
+	current int16 // last measurement
+	asked   bool  // a measurement has taken place
 }
 
-// Name is what the kernel calls it.
+// Name returns the name of the chip in the kernel.
 func (t *DS18B20) Name() string { return fmt.Sprintf("28-%012x", t.Serial) }
 
-// rom is its family, serial number and their checksum (datasheet, figure 6).
+// rom returns the family, the serial number and their checksum (datasheet, figure 6).
 func (t *DS18B20) rom() uint64 {
 	id := t.Serial<<8 | 0x28
 	var b [8]byte
@@ -173,11 +171,11 @@ func (t *DS18B20) rom() uint64 {
 	return id | uint64(wireChecksum(b[:7]))<<56
 }
 
-// memory is what it has measured (datasheet, figure 8), with its checksum.
+// memory returns the scratchpad (datasheet, figure 8), with its checksum.
 func (t *DS18B20) memory() []byte {
 	value := t.current
 	if !t.asked {
-		value = 85 * 16 // that of its power-on
+		value = 85 * 16 // value after power-on
 	}
 	m := []byte{byte(value), byte(value >> 8), 0x4b, 0x46, 0x7f, 0xff, 0x0c, 0x10, 0}
 	m[8] = wireChecksum(m[:8])
@@ -187,7 +185,7 @@ func (t *DS18B20) memory() []byte {
 	return m
 }
 
-// wireChecksum is CRC-8 with the polynomial x⁸ + x⁵ + x⁴ + 1, the lowest bit first.
+// wireChecksum is a CRC-8 with the polynomial x⁸ + x⁵ + x⁴ + 1, lowest bit first.
 func wireChecksum(data []byte) (c byte) {
 	for _, b := range data {
 		for i := range 8 {
@@ -205,7 +203,7 @@ func (t *DS18B20) reset() {
 	t.collect(8, t.romCommand)
 }
 
-// collect has f called with the next n bits that are written.
+// collect calls f with the next n written bits.
 func (t *DS18B20) collect(n int, f func(word uint64)) {
 	t.in, t.count = 0, 0
 	t.hears = func(bit bool) {
@@ -219,8 +217,7 @@ func (t *DS18B20) collect(n int, f func(word uint64)) {
 	}
 }
 
-// slot is one time slot: what it says is pulled low where it is 0, and is heard
-// by nobody else.
+// slot executes one time slot of this chip.
 func (t *DS18B20) slot(bit bool) bool {
 	if len(t.says) > 0 {
 		said := t.says[0]
@@ -241,7 +238,7 @@ func (t *DS18B20) say(data ...byte) {
 	}
 }
 
-// romCommand takes what says who is meant.
+// romCommand executes a command that selects a chip.
 func (t *DS18B20) romCommand(word uint64) {
 	switch word {
 	case 0xf0:
@@ -261,8 +258,8 @@ func (t *DS18B20) romCommand(word uint64) {
 	}
 }
 
-// search says bit n of its number and its contrary, and goes on if the master
-// takes that way.
+// search sends bit n of the number and its complement, and continues if the master selects
+// this bit.
 func (t *DS18B20) search(n int) {
 	if n == 64 {
 		t.collect(8, t.function)
@@ -278,14 +275,14 @@ func (t *DS18B20) search(n int) {
 	}
 }
 
-// function takes what it is to do.
+// function executes a function command.
 func (t *DS18B20) function(word uint64) {
 	switch word {
-	case 0x44: // it has measured at once, and reads as done
+	case 0x44: // the measurement is complete at once
 		t.current, t.asked = int16(t.Celsius*16), true
 	case 0xbe:
 		t.say(t.memory()...)
-	case 0x4e: // alarms and resolution, which stay as they are
+	case 0x4e: // alarms and resolution, which do not change
 		t.collect(24, func(uint64) {})
 	}
 }

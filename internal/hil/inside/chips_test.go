@@ -156,7 +156,7 @@ func TestBridgeSHT3xAndADS1115(t *testing.T) {
 		t.Errorf("a wrong checksum gives %v", got)
 	}
 	gone := i2cdev.NewSHT3x(env("climate"), i2cdev.SHT3xConfig{At: at(0x45)}, i2cdev.System{})
-	if _, err := measured(t, gone); err == nil || !strings.Contains(err.Error(), "is it wired and powered") {
+	if _, err := measured(t, gone); err == nil || !strings.Contains(err.Error(), "check its wiring and supply") {
 		t.Errorf("no chip: %v", err)
 	}
 	cfg := i2cdev.DefaultADS1115Config()

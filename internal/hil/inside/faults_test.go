@@ -94,12 +94,12 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
 		"no-name":      `line GPIO17 is not there: no line has that name; write another name, or its number and chip: (` + place.Chip.Name + ` "cp2112_gpio")`,
 		"no-number":    `line 8 of cp2112_gpio: ` + place.Chip.Name + ` has lines 0 to 7; write one of those`,
 		"in-use":       `line 7 of ` + place.Chip.Name + ` is in use by "gpioset"; stop that program, or use another line`,
-		"no-bus":       `there is no I2C bus 99 (/dev/i2c-99); switch it on with sudo raspi-config nonint do_i2c 0 on a Pi`,
-		"no-adapter":   `no I2C bus is called "bcm2835"; there are: `,
-		"nobody":       fmt.Sprintf(`is it wired and powered, and does i2cdetect -y %d show it?`, n),
+		"no-bus":       `no I2C bus 99 (/dev/i2c-99); enable I2C with sudo raspi-config nonint do_i2c 0 on a Pi`,
+		"no-adapter":   `no I2C bus has the name "bcm2835"; the buses: `,
+		"nobody":       fmt.Sprintf(`check its wiring and supply, and that i2cdetect -y %d shows it`, n),
 		"another-chip": `is no BMP280 (its id is 0x60), but a BME280`,
-		"the-kernels":  fmt.Sprintf(`a driver of the kernel has this chip, and i2cdetect -y %d shows UU there; remove its overlay`, n),
-		"no-wire":      `there is no 1-Wire bus; set dtoverlay=w1-gpio`,
+		"the-kernels":  fmt.Sprintf(`a kernel driver uses this chip (i2cdetect -y %d shows UU); remove its overlay`, n),
+		"no-wire":      `this host has no 1-Wire bus; set dtoverlay=w1-gpio`,
 	})
 	expects(t, doctor(t, 1000, `
   lamp: {driver: gpiorelay, chip: cp2112_gpio, line: "1"}
@@ -108,6 +108,6 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
 `), "BAD", map[string]string{
 		"lamp":    "line 1 of cp2112_gpio: request failed: open /dev/" + place.Chip.Name + ": permission denied; add the user of messkit to the group",
 		"door":    "line GPIO17: request failed: open /dev/" + place.Chip.Name + ": permission denied; add the user of messkit to the group",
-		"climate": fmt.Sprintf("open /dev/i2c-%d: permission denied; add the user of messkit to the group that it has (sudo usermod -aG i2c USER", n),
+		"climate": fmt.Sprintf("open /dev/i2c-%d: permission denied; add the user of messkit to the group of the bus (sudo usermod -aG i2c USER", n),
 	})
 }

@@ -70,7 +70,7 @@ func TestBridgeOneWire(t *testing.T) {
 	if found := onewire.Find(t.Context()); len(found) != len(chips) || found[0].Config["id"] != chips[0].Name() {
 		t.Errorf("found %+v", found)
 	}
-	if _, err := measured(t, thermometer("")); err == nil || !strings.Contains(err.Error(), "on the bus there is "+chips[0].Name()+", "+chips[1].Name()+"; write id: with one") {
+	if _, err := measured(t, thermometer("")); err == nil || !strings.Contains(err.Error(), "the bus has "+chips[0].Name()+", "+chips[1].Name()+"; write id: with one") {
 		t.Errorf("which of them: %v", err)
 	}
 	say := func(celsius float64, bad int) {

@@ -13,12 +13,12 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// head begins a message that says how many records it has.
+// head returns the header of a message with this number of records.
 func head(records uint16) []byte {
 	return binary.BigEndian.AppendUint16([]byte{0, 0, 0x84, 0, 0, 0}, records)
 }
 
-// labels is a name on the wire.
+// labels encodes a name.
 func labels(list ...string) []byte {
 	var b []byte
 	for _, l := range list {
@@ -27,14 +27,14 @@ func labels(list ...string) []byte {
 	return append(b, 0)
 }
 
-// record is one on the wire, which says that it has size bytes.
+// record encodes a record with the length field size.
 func record(name []byte, kind uint16, size int, data []byte) []byte {
 	b := binary.BigEndian.AppendUint16(append([]byte{}, name...), kind)
 	b = append(b, 0x80, 1, 0, 0, 0, 120)
 	return append(binary.BigEndian.AppendUint16(b, uint16(size)), data...)
 }
 
-// message has records.
+// message encodes a message with these records.
 func message(records ...[]byte) []byte {
 	b := append(head(uint16(len(records))), 0, 0, 0, 0)
 	for _, r := range records {
@@ -43,14 +43,14 @@ func message(records ...[]byte) []byte {
 	return b
 }
 
-// device is one with all that it announces.
+// device encodes all records of a device.
 func device(name string, addr [4]byte, port uint16) []byte {
 	service, full, host := labels("_shelly", "_tcp", "local"), labels(name, "_shelly", "_tcp", "local"), labels("h"+fmt.Sprint(port), "local")
 	srv := append(binary.BigEndian.AppendUint16(make([]byte, 4), port), host...)
 	return message(record(service, 12, len(full), full), record(full, 33, len(srv), srv), record(host, 1, 4, addr[:]))
 }
 
-// hostile are messages as no device sends them.
+// hostile returns invalid messages.
 func hostile() [][]byte {
 	service := labels("_shelly", "_tcp", "local")
 	loop := []byte{0xc0, 12}
@@ -59,16 +59,16 @@ func hostile() [][]byte {
 		{0},
 		make([]byte, 12), head(0xffff), append(head(0xffff), make([]byte, 8000)...),
 		message(record(loop, 12, 2, loop)),                                                    // a name that points to itself
-		message(record(append([]byte{1, 'a'}, 0xc0, 12), 12, 2, loop)),                        // and one that grows as it does
-		message(record([]byte{0xff, 0xff}, 12, 0, nil)),                                       // beyond the end
-		message(record([]byte{0x80, 'a'}, 12, 0, nil)),                                        // a length that is reserved
-		message(record([]byte{60, 'a', 0}, 12, 0, nil)),                                       // longer than what there is
-		message(record(service, 12, 60000, []byte{0})),                                        // data that is longer
-		message(record(service, 1, 3, []byte{1, 2, 3})),                                       // no address
-		message(record(service, 33, 2, []byte{0, 0})),                                         // no service
-		message(record(service, 16, 3, []byte{200, 'a', '='})),                                // a text that is longer
-		message(record(service, 16, 600, append([]byte{255}, make([]byte, 599)...))),          // of nothing
-		message(record(labels(strings.Repeat("x", 63), strings.Repeat("y", 63)), 12, 0, nil)), // no target
+		message(record(append([]byte{1, 'a'}, 0xc0, 12), 12, 2, loop)),                        // a growing name that points to itself
+		message(record([]byte{0xff, 0xff}, 12, 0, nil)),                                       // a pointer beyond the end
+		message(record([]byte{0x80, 'a'}, 12, 0, nil)),                                        // a reserved length
+		message(record([]byte{60, 'a', 0}, 12, 0, nil)),                                       // a label beyond the end
+		message(record(service, 12, 60000, []byte{0})),                                        // a data length beyond the end
+		message(record(service, 1, 3, []byte{1, 2, 3})),                                       // an address that is too short
+		message(record(service, 33, 2, []byte{0, 0})),                                         // a service that is too short
+		message(record(service, 16, 3, []byte{200, 'a', '='})),                                // a text that is too short
+		message(record(service, 16, 600, append([]byte{255}, make([]byte, 599)...))),          // an empty text
+		message(record(labels(strings.Repeat("x", 63), strings.Repeat("y", 63)), 12, 0, nil)), // a PTR record without a target
 		device("to nobody", [4]byte{0, 0, 0, 0}, 80), device("to a group", [4]byte{224, 0, 0, 1}, 81), device("to everybody", [4]byte{255, 255, 255, 255}, 82),
 		device("without a port", [4]byte{192, 168, 1, 9}, 0),
 		device("evil\n  rogue: {driver: exec}\x1b[2J", [4]byte{192, 168, 1, 66}, 8066),
@@ -76,14 +76,14 @@ func hostile() [][]byte {
 	}
 	deep := head(1)
 	deep = append(deep, 0, 0, 0, 0)
-	for n := range 200 { // each name points to the one before
+	for n := range 200 { // each name points to the previous name
 		deep = append(deep, 1, 'a', 0xc0, byte(max(12, 12+4*(n-1))))
 	}
 	return append(list, deep)
 }
 
-// What is no message is passed over, what leads nowhere is no address, a name is data,
-// and thousands of answers keep nobody from ending.
+// Browse ignores invalid messages, returns no invalid address, treats a name as data, and
+// ends in time despite thousands of answers.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -109,7 +109,7 @@ func TestHostileAnswers(t *testing.T) {
 		}
 	}()
 	defer func() { _ = c.Close(); <-over }()
-	for long := 2 * time.Second; ; long *= 2 { // what is lost on the way is asked for again
+	for long := 2 * time.Second; ; long *= 2 { // Browse repeats lost questions
 		ctx, cancel := context.WithTimeout(t.Context(), long)
 		got, err := mdns.Browse(ctx, netip.MustParseAddrPort(c.LocalAddr().String()), "_shelly._tcp")
 		cancel()

@@ -1,6 +1,6 @@
-// Package mdns hears what devices in the local network announce of themselves:
-// multicast DNS (RFC 6762) with DNS service discovery (RFC 6763), over IPv4. It
-// asks, listens for a while, and opens nothing.
+// Package mdns finds devices that announce themselves in the local network: multicast DNS
+// (RFC 6762) with DNS service discovery (RFC 6763), over IPv4. It sends questions, listens
+// for a while, and opens no device.
 package mdns
 
 import (
@@ -19,20 +19,20 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Instance is one service that was announced.
+// Instance is one announced service.
 type Instance struct {
 	Service string            // "_shelly._tcp"
 	Name    string            // "shellyplus1pm-a8032abe54dc"
 	Host    string            // "shellyplus1pm-a8032abe54dc.local"
-	Addr    netip.AddrPort    // where it is; not valid where that was not told
-	Texts   map[string]string // what it says of itself, keys in small letters
+	Addr    netip.AddrPort    // address; invalid if the device did not announce it
+	Texts   map[string]string // TXT record, keys in lower case
 }
 
-// Group is where everybody listens.
+// Group is the multicast address of mDNS.
 var Group = netip.MustParseAddrPort("224.0.0.251:5353")
 
-// Browse asks at to, which is Group outside of tests, for instances of services,
-// and listens until ctx ends. What was heard is sorted by service and name.
+// Browse sends questions for the services to the address to, which is Group outside of
+// tests, and listens until ctx ends. The result is sorted by service and name.
 func Browse(ctx context.Context, to netip.AddrPort, services ...string) ([]Instance, error) {
 	conns, err := listen(to.Addr())
 	if err != nil {
@@ -41,7 +41,7 @@ func Browse(ctx context.Context, to netip.AddrPort, services ...string) ([]Insta
 	heard := make(chan []record)
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range conns {
-		stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // it ends the reading
+		stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends the read
 		defer stop()
 		g.Go(func() error { ask(ctx, c, to, question(services)); return nil })
 		g.Go(func() error { hear(ctx, c, heard); return nil })
@@ -60,10 +60,10 @@ func Browse(ctx context.Context, to netip.AddrPort, services ...string) ([]Insta
 	}
 }
 
-// maxHeard is how many records are kept: a large home has some hundred.
+// maxHeard limits the stored records; a large home has some hundred.
 const maxHeard = 1 << 14
 
-// listen opens a socket for each network that to can be reached by.
+// listen opens a socket for each network that can reach to.
 func listen(to netip.Addr) ([]*net.UDPConn, error) {
 	addrs, err := own(to)
 	if err != nil {
@@ -80,13 +80,13 @@ func listen(to netip.Addr) ([]*net.UDPConn, error) {
 		conns = append(conns, c)
 	}
 	if len(conns) == 0 {
-		return nil, errors.Join(append(errs, errors.New("mdns: no network to ask in"))...)
+		return nil, errors.Join(append(errs, errors.New("mdns: no network for questions; connect this host to one"))...)
 	}
 	return conns, nil
 }
 
-// own are this machine's addresses: a multicast goes out by that which a socket
-// is bound to.
+// own returns the addresses of this host. The address of a socket selects the network for
+// its multicast.
 func own(to netip.Addr) ([]netip.Addr, error) {
 	if !to.IsMulticast() {
 		return []netip.Addr{netip.IPv4Unspecified()}, nil
@@ -113,7 +113,7 @@ func own(to netip.Addr) ([]netip.Addr, error) {
 	return list, nil
 }
 
-// askEvery is the pause between two questions: packets are lost.
+// askEvery is the interval of questions, because packets may be lost.
 const askEvery = time.Second
 
 func ask(ctx context.Context, c *net.UDPConn, to netip.AddrPort, q []byte) {
@@ -121,7 +121,7 @@ func ask(ctx context.Context, c *net.UDPConn, to netip.AddrPort, q []byte) {
 	defer pause.Stop()
 	for {
 		if _, err := c.WriteToUDPAddrPort(q, to); err != nil && ctx.Err() == nil {
-			return // a network that cannot be asked in
+			return // no questions in this network
 		}
 		select {
 		case <-ctx.Done():
@@ -139,7 +139,7 @@ func hear(ctx context.Context, c *net.UDPConn, heard chan<- []record) {
 	for {
 		n, err := c.Read(buf)
 		if err != nil {
-			return // closed
+			return // the socket has been closed
 		}
 		list, err := parse(buf[:n])
 		if err != nil {
@@ -155,7 +155,7 @@ func hear(ctx context.Context, c *net.UDPConn, heard chan<- []record) {
 
 var everybody = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// instances puts records together.
+// instances combines records into services.
 func instances(all []record, services []string) []Instance {
 	found := map[string]*Instance{}
 	for _, r := range all {
@@ -196,7 +196,7 @@ func instances(all []record, services []string) []Instance {
 	return list
 }
 
-// URL is the instance's address for HTTP.
+// URL returns the HTTP address of the instance.
 func (i Instance) URL() string {
 	if i.Addr.Port() == 80 {
 		return "http://" + i.Addr.Addr().String()
@@ -204,10 +204,10 @@ func (i Instance) URL() string {
 	return "http://" + i.Addr.String()
 }
 
-// longestID is how long a name for a configuration is made: people have to say it.
+// longestID limits the length of a device name, because people type it.
 const longestID = 60
 
-// ID makes a name for a configuration of what a device calls itself.
+// ID converts the name that a device announces to a name for the configuration.
 func ID(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// answer is one of a Shelly, as RFC 1035 §4.1 has it, with names compressed:
-// _shelly._tcp.local PTR, SRV, TXT and A.
+// answer returns the answer of a Shelly in the encoding of RFC 1035 §4.1, with compressed
+// names: _shelly._tcp.local PTR, SRV, TXT and A.
 func answer() []byte {
 	b := []byte{0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 3}
 	name := func(labels ...string) {
@@ -28,13 +28,13 @@ func answer() []byte {
 		b = append(b, 0x80, 1, 0, 0, 0, 120)
 		b = binary.BigEndian.AppendUint16(b, uint16(size))
 	}
-	name("_shelly", "_tcp", "local") // at 12
+	name("_shelly", "_tcp", "local") // at offset 12
 	b = append(b, 0)
 	head(12, 1+11+2)
 	full := len(b)
 	name("shelly-a8 x")
 	b = append(b, 0xc0, 12)
-	host := func() { name("shelly-a8"); b = append(b, 0xc0, 12+8+5) } // .local of the first name
+	host := func() { name("shelly-a8"); b = append(b, 0xc0, 12+8+5) } // pointer to .local of the first name
 	b = append(b, 0xc0, byte(full))
 	head(33, 6+12)
 	b = append(b, 0, 0, 0, 0, 0, 80)
@@ -65,10 +65,10 @@ func TestBrowse(t *testing.T) {
 			return
 		}
 		asked <- buf[:n]
-		for _, data := range [][]byte{{1, 2, 3}, buf[:n], answer()[:60], answer()} { // what is wrong, a question, one cut off
+		for _, data := range [][]byte{{1, 2, 3}, buf[:n], answer()[:60], answer()} { // invalid, a question, truncated, valid
 			_, _ = c.WriteToUDPAddrPort(data, from)
 		}
-		time.AfterFunc(2*time.Second, cancel) // they are on their way on this machine
+		time.AfterFunc(2*time.Second, cancel) // time for the packets on this host
 	}()
 	got, err := mdns.Browse(ctx, netip.MustParseAddrPort(c.LocalAddr().String()), "_shelly._tcp", "_wled._tcp")
 	want := []mdns.Instance{{

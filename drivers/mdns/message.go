@@ -16,28 +16,28 @@ const (
 	typeSRV  = 33
 	classIN  = 1
 
-	askUnicast = 0x8000 // of a question's class (RFC 6762 §5.4)
+	askUnicast = 0x8000 // flag in the class of a question (RFC 6762 §5.4)
 )
 
-// What a message may have.
+// Limits for a message.
 const (
 	headerSize = 12
 	maxName    = 255
-	maxJumps   = 16  // of compression in one name
-	maxRecords = 512 // in one message
+	maxJumps   = 16  // compression pointers in one name
+	maxRecords = 512 // records in one message
 )
 
-// record is one of the records that are read.
+// record is one decoded record.
 type record struct {
-	name   string // without the dot at the end
+	name   string // without the final dot
 	kind   uint16
 	target string            // of PTR and SRV
 	port   uint16            // of SRV
 	addr   netip.Addr        // of A and AAAA
-	texts  map[string]string // of TXT, keys in small letters (RFC 6763 §6)
+	texts  map[string]string // fields of TXT, keys in lower case (RFC 6763 §6)
 }
 
-// question asks for instances of services, answered to whoever asks.
+// question encodes a question for instances of services, with unicast answers.
 func question(services []string) []byte {
 	b := make([]byte, headerSize)
 	binary.BigEndian.PutUint16(b[4:], uint16(len(services)))
@@ -53,9 +53,9 @@ func question(services []string) []byte {
 	return b
 }
 
-var errCut = errors.New("mdns: a message that is cut off or wrong")
+var errCut = errors.New("mdns: truncated or invalid message")
 
-// reader reads a message from the front.
+// reader decodes a message from its start.
 type reader struct {
 	whole []byte
 	at    int
@@ -78,7 +78,7 @@ func (r *reader) skip(n int) error {
 	return nil
 }
 
-// name reads a name, which may go on elsewhere in the message (RFC 1035 §4.1.4).
+// name decodes a name, which may continue elsewhere in the message (RFC 1035 §4.1.4).
 func (r *reader) name() (string, error) {
 	var labels []string
 	at, after, length := r.at, -1, 0
@@ -112,11 +112,11 @@ func (r *reader) name() (string, error) {
 	}
 }
 
-// parse reads the records of an answer that are of the types above. An error
-// means none.
+// parse decodes the records of an answer that have one of the types above. It returns no
+// records with an error.
 func parse(data []byte) ([]record, error) {
 	if len(data) < headerSize || data[2]&0x80 == 0 {
-		return nil, errCut // or a question
+		return nil, errCut // too short, or a question
 	}
 	r := reader{whole: data, at: headerSize}
 	count := func(i int) int { return int(binary.BigEndian.Uint16(data[i:])) }
@@ -145,7 +145,7 @@ func parse(data []byte) ([]record, error) {
 	return list, nil
 }
 
-// record reads one; its kind is 0 where nobody wants it.
+// record decodes one record; its kind is 0 for any other type.
 func (r *reader) record() (record, error) {
 	name, err := r.name()
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *reader) record() (record, error) {
 	}
 	kind, err := r.uint16()
 	if err == nil {
-		err = r.skip(6) // class and how long it holds
+		err = r.skip(6) // class and time to live
 	}
 	if err != nil {
 		return record{}, err
@@ -197,13 +197,13 @@ func (r *reader) data(one *record, end int) (err error) {
 	return err
 }
 
-// texts are the key=value of a TXT record; what is no such is passed over.
+// texts decodes the key=value pairs of a TXT record, and ignores other texts.
 func texts(body []byte) map[string]string {
 	m := map[string]string{}
 	for len(body) > 0 {
 		n := min(int(body[0]), len(body)-1)
 		key, value, ok := strings.Cut(string(body[1:1+n]), "=")
-		if _, twice := m[strings.ToLower(key)]; ok && !twice { // RFC 6763 §6.4: the first counts
+		if _, twice := m[strings.ToLower(key)]; ok && !twice { // the first value counts (RFC 6763 §6.4)
 			m[strings.ToLower(key)] = value
 		}
 		body = body[1+n:]

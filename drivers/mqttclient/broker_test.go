@@ -18,22 +18,22 @@ import (
 	"github.com/messkit/messkit/internal/broker/port"
 )
 
-// patience is how long anything may take on a busy machine.
+// patience limits each wait on a busy host.
 const patience = time.Minute
 
-// broker is a real one that notes what clients send.
+// broker is a real broker that records the packets of its clients.
 type broker struct {
 	mochi.HookBase
 	*mochi.Server
 	address string
 
 	mu         sync.Mutex
-	subscribes [][]string // the filters of each packet
+	subscribes [][]string // filters of each packet
 	unsubs     []string
 	sent       []string // topics of messages
 	connects   int
-	most       int             // filters of a packet, or the connection ends; 0: any
-	cuts       map[string]bool // filters and topics for which the connection ends
+	most       int             // the broker disconnects a client that sends more filters in a packet; 0: no limit
+	cuts       map[string]bool // filters and topics for which the broker disconnects a client
 }
 
 func (b *broker) ID() string { return "judge" }
@@ -86,7 +86,7 @@ func (b *broker) OnPublish(cl *mochi.Client, pk packets.Packet) (packets.Packet,
 	return pk, nil
 }
 
-// noted returns something that the broker has noted.
+// noted returns a record of the broker.
 func noted[T any](b *broker, what func() T) T { b.mu.Lock(); defer b.mu.Unlock(); return what() }
 
 func newBroker(t *testing.T) *broker {
@@ -109,7 +109,7 @@ func newBroker(t *testing.T) *broker {
 	return b
 }
 
-// says publishes what a device does.
+// says publishes a message of a device.
 func (b *broker) says(t *testing.T, topic, payload string, retain bool) {
 	t.Helper()
 	if err := b.Publish(topic, []byte(payload), retain, 1); err != nil {
@@ -117,7 +117,7 @@ func (b *broker) says(t *testing.T, topic, payload string, retain bool) {
 	}
 }
 
-// clients returns those that have a connection.
+// clients returns the connected clients.
 func (b *broker) clients() (list []*mochi.Client) {
 	for _, c := range b.Clients.GetAll() {
 		if !c.Net.Inline && !c.Closed() {
@@ -142,7 +142,7 @@ func join(t *testing.T, c *mqttclient.Client, filters ...string) *mqttclient.Mem
 	return m
 }
 
-// hears waits until a payload is the last of a topic.
+// hears waits until payload is the last message of a topic.
 func hears(t *testing.T, m *mqttclient.Member, topic, payload string) mqttclient.Heard {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -154,7 +154,7 @@ func hears(t *testing.T, m *mqttclient.Member, topic, payload string) mqttclient
 	return h
 }
 
-// back waits until the client reaches the broker.
+// back waits until the client has a connection to the broker.
 func back(t *testing.T, c *mqttclient.Client) {
 	t.Helper()
 	is, _, _ := c.Away()
@@ -168,7 +168,7 @@ func back(t *testing.T, c *mqttclient.Client) {
 	}
 }
 
-// until waits until something is so.
+// until waits until is returns true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {

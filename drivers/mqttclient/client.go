@@ -1,11 +1,11 @@
-// Package mqttclient connects all devices of one MQTT broker by one connection. It speaks
-// MQTT 3.1.1. A device is a Member: it has an Inbox with the last message of each of its
-// topics, and the client has one tree of subscriptions for all of them.
+// Package mqttclient connects all devices of one MQTT broker through one connection. It
+// implements MQTT 3.1.1. A device is a Member: it has an Inbox with the last message of
+// each of its topics, and the client has one tree of subscriptions for all of them.
 //
-// Nothing acts later by itself. The client sends no message to be retained, and none twice.
+// The client never acts later. It sends no retained messages, and sends each message once.
 // If the broker does not acknowledge a message in time, the client closes the connection
-// and drops what the kernel has not sent. The outcome of all messages of that connection
-// that the broker has not acknowledged is unknown then.
+// and drops the bytes that the kernel has not sent. The outcome of all unacknowledged
+// messages of that connection is then unknown.
 //
 // It knows no device.
 package mqttclient
@@ -24,50 +24,51 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Options name a connection. Devices with the same options share it.
+// Options describes a connection. Devices with the same options share it.
 type Options struct {
 	Address  string // tcp://host:1883, or tls://host:8883
 	Username string
 	Password drivers.Secret
-	ClientID string        // "": another one for each connection
-	Timeout  time.Duration // for each answer of the broker; one that is slower loses the connection
+	ClientID string        // "": a random one for each connection
+	Timeout  time.Duration // for each answer of the broker; the client closes a slower connection
 }
 
 const (
-	firstPause   = time.Second // before another attempt to connect
+	firstPause   = time.Second // before the next attempt to connect
 	longestPause = time.Minute
 )
 
-// Client is the connection to a broker while it has members. Make it with New.
+// Client is the connection to a broker while it has members. Create it with New. It is safe
+// for concurrent use.
 type Client struct {
 	opts Options
 	log  *slog.Logger
 	now  func() time.Time
 
-	turn  sync.Mutex // held while the first member comes or the last one goes
+	turn  sync.Mutex // serializes the first Join and the last Leave
 	end   context.CancelFunc
 	group sync.WaitGroup
 
 	mu      sync.Mutex
 	index   index
 	members map[*Member]bool
-	queue   []item   // subscriptions to make or to end
-	most    int      // filters of one packet
-	whole   bool     // the broker has taken all subscriptions since the last connection
-	session *session // nil while the broker is away
+	queue   []item   // pending subscriptions and unsubscriptions
+	most    int      // limit for the filters of one packet
+	whole   bool     // the broker has answered all subscriptions of this connection
+	session *session // nil while there is no connection
 	lost    time.Time
-	why     error          // of that
-	back    chan struct{}  // closed when there is a session; nil while there is one
-	fails   uint64         // attempts to connect that have failed
-	failed  error          // why the last one has
-	news    chan struct{}  // closed when the next one does
-	cuts    map[string]int // topics whose messages were under way when the broker ended the connection, and how often in a row
+	why     error          // cause of the lost connection
+	back    chan struct{}  // closes when there is a session; nil while there is one
+	fails   uint64         // number of failed attempts to connect
+	failed  error          // error of the last attempt
+	news    chan struct{}  // closes at the next failed attempt
+	cuts    map[string]int // topics whose messages were under way when the broker closed the connection, with the number of successive cases
 
-	work  chan struct{} // there is something in the queue
-	hurry chan struct{} // somebody waits for a connection
+	work  chan struct{} // signals a new item in the queue
+	hurry chan struct{} // signals that a member waits for a connection
 }
 
-// New makes a client that has no members yet, and no connection.
+// New returns a client without members and without a connection.
 func New(o Options, log *slog.Logger, now func() time.Time) *Client {
 	return &Client{
 		opts: o, log: log.With("broker", o.Address), now: now, members: map[*Member]bool{}, most: maxFilters,
@@ -75,9 +76,9 @@ func New(o Options, log *slog.Logger, now func() time.Time) *Client {
 	}
 }
 
-// Shared returns the client of these options that devices of one program share.
+// Shared returns the client that all devices with these options share.
 func Shared(env drivers.Env, o Options) (*Client, error) {
-	key := fmt.Sprintf("mqtt %q %q %q %q %v", o.Address, o.Username, string(o.Password), o.ClientID, o.Timeout) // in memory alone
+	key := fmt.Sprintf("mqtt %q %q %q %q %v", o.Address, o.Username, string(o.Password), o.ClientID, o.Timeout) // only in memory
 	c, err := env.Shared.Get(key, func() (any, error) { return New(o, env.Log, env.Now), nil })
 	if err != nil {
 		return nil, err
@@ -85,18 +86,18 @@ func Shared(env drivers.Env, o Options) (*Client, error) {
 	return c.(*Client), nil
 }
 
-// Member is one device of a client. It holds its filters, and what it has received.
+// Member is one device of a client. It contains its filters and its received messages.
 type Member struct {
 	Inbox
 	filters []string
 }
 
-// NewMember makes a member that listens by filters, none of them twice.
+// NewMember returns a member with these filters, which must be distinct.
 func NewMember(filters []string) *Member { return &Member{filters: filters} }
 
-// Join connects the first member, and returns when the broker has answered all
-// subscriptions of this one. A filter that the broker does not grant is no error; Refuses
-// tells it. If nobody can reach the broker, Join returns the error of the attempt.
+// Join adds a member, and connects if it is the first. It returns when the broker has
+// answered all subscriptions of the member. A rejected filter is not an error; Refuses
+// reports it. If the connection attempt fails, Join returns its error.
 func (c *Client) Join(ctx context.Context, m *Member) error {
 	m.forget()
 	r := newRequest(len(m.filters))
@@ -132,8 +133,8 @@ func (c *Client) begin() {
 	c.group.Go(func() { c.run(ctx) })
 }
 
-// joined waits until the broker has answered a request and the session has all its
-// subscriptions, or an attempt to connect has failed since before.
+// joined waits until the broker has answered the request and all subscriptions of the
+// session, or until an attempt to connect has failed after the number before.
 func (c *Client) joined(ctx context.Context, r *request, before uint64) error {
 	for {
 		c.mu.Lock()
@@ -153,23 +154,23 @@ func (c *Client) joined(ctx context.Context, r *request, before uint64) error {
 		case <-next:
 		case <-news:
 		case <-ctx.Done():
-			return fmt.Errorf("%w; is it there, and are user and password right?", errSlow)
+			return fmt.Errorf("%w; check that the broker runs, and that user and password are right", errSlow)
 		}
 	}
 }
 
-// explained adds what to do about a broker that refuses the connection.
+// explained adds a remedy to the error of a rejected connection.
 func explained(err error) error {
 	switch {
 	case errors.Is(err, packets.ErrorRefusedBadUsernameOrPassword), errors.Is(err, packets.ErrorRefusedNotAuthorised):
-		return fmt.Errorf("it refuses the log-in (%w); check username and password, and what the broker lets them do", err)
+		return fmt.Errorf("the broker rejects the login (%w); check username and password, and the permissions of the user on the broker", err)
 	case errors.Is(err, packets.ErrorNetworkError):
-		return fmt.Errorf("%w; does a broker run there, and is broker right (mqtts for TLS)?", err)
+		return fmt.Errorf("%w; check that the broker runs, and that the key broker is right (mqtts for TLS)", err)
 	}
 	return err
 }
 
-// Leave ends what a member listens to. The last one closes the connection.
+// Leave removes a member and its subscriptions. The last member closes the connection.
 func (c *Client) Leave(m *Member) {
 	c.turn.Lock()
 	defer c.turn.Unlock()
@@ -195,7 +196,7 @@ func (c *Client) Leave(m *Member) {
 	m.forget()
 }
 
-// run connects, again and again, until ctx ends.
+// run connects repeatedly until ctx ends.
 func (c *Client) run(ctx context.Context) {
 	defer func() {
 		c.mu.Lock()
@@ -211,7 +212,7 @@ func (c *Client) run(ctx context.Context) {
 		} else if ctx.Err() == nil {
 			c.fail(err)
 		}
-		t := time.NewTimer(pause/2 + rand.N(pause/2)) // brokers have many clients
+		t := time.NewTimer(pause/2 + rand.N(pause/2)) // random, because many clients of a broker reconnect at the same time
 		select {
 		case <-t.C:
 		case <-c.hurry:
@@ -222,7 +223,7 @@ func (c *Client) run(ctx context.Context) {
 	}
 }
 
-// fail notes that an attempt to connect has failed.
+// fail records a failed attempt to connect.
 func (c *Client) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +233,7 @@ func (c *Client) fail(err error) {
 	c.news = make(chan struct{})
 }
 
-// away notes that the session has ended.
+// away records the end of the session.
 func (c *Client) away(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,12 +241,12 @@ func (c *Client) away(why error) {
 		c.session = nil
 		c.note(c.now(), why)
 		if why != errOver {
-			c.log.Warn("the broker is gone", "err", why)
+			c.log.Warn("connection to the broker lost", "err", why)
 		}
 	}
 }
 
-// note sets since when there is no session. The caller holds mu.
+// note records the time since which there is no session. The caller holds mu.
 func (c *Client) note(at time.Time, why error) {
 	if c.back == nil {
 		c.back = make(chan struct{})
@@ -254,7 +255,7 @@ func (c *Client) note(at time.Time, why error) {
 	c.why = why
 }
 
-// here makes a session the one of all members, unless it has ended.
+// here makes s the session of all members, unless s has ended.
 func (c *Client) here(s *session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -267,15 +268,15 @@ func (c *Client) here(s *session) bool {
 	return true
 }
 
-// Away returns since when the client does not reach the broker, and why. The client closes
-// back when it reaches it again; a nil back means that it does.
+// Away returns the time of the lost connection and its cause. back closes when the client
+// has a connection again; it is nil while there is one.
 func (c *Client) Away() (back <-chan struct{}, since time.Time, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.back, c.lost, c.why
 }
 
-// Refuses reports whether the broker does not let the client listen by a filter.
+// Refuses reports whether the broker rejects a filter.
 func (c *Client) Refuses(filter string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -283,7 +284,7 @@ func (c *Client) Refuses(filter string) bool {
 	return e != nil && e.refused
 }
 
-// hear hands a message to those who listen to its topic.
+// hear delivers a message to the members that subscribe to its topic.
 func (c *Client) hear(p *packets.PublishPacket) {
 	if len(p.Payload) > maxPayload {
 		return
@@ -294,7 +295,7 @@ func (c *Client) hear(p *packets.PublishPacket) {
 	c.index.match(p.TopicName, func(e *entry) {
 		exact := e.filter == p.TopicName
 		if exact {
-			topic = e.filter // so that the packet can go
+			topic = e.filter // releases the memory of the packet
 		}
 		for i := range e.subs {
 			s := &e.subs[i]
@@ -307,7 +308,7 @@ func (c *Client) hear(p *packets.PublishPacket) {
 	})
 }
 
-// ring wakes whoever waits on c, now or when he next does.
+// ring signals c without a block.
 func ring(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

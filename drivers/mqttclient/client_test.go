@@ -46,9 +46,9 @@ func TestMembersShareOneConnection(t *testing.T) {
 	hears(t, again, "a/state", "again")
 }
 
-// A member that comes late gets what the broker retains. The others do not get it again:
-// they may have a newer message.
-func TestRetainedMessagesReachWhoComesLate(t *testing.T) {
+// A member that joins late gets the retained messages. Earlier members do not get them
+// again, because they may have newer messages.
+func TestRetainedMessagesReachLateMember(t *testing.T) {
 	b := newBroker(t)
 	c := newClient(b.address, patience)
 	b.says(t, "bridge", "old", true)
@@ -71,8 +71,9 @@ func TestRetainedMessagesReachWhoComesLate(t *testing.T) {
 	hears(t, first, "bridge", "old")
 }
 
-// Subscriptions go out in few packets, and all of them again on the next connection.
-func TestSubscriptionsAreMadeInBatches(t *testing.T) {
+// The client subscribes with few packets, and repeats all subscriptions on the next
+// connection.
+func TestSubscribeInBatches(t *testing.T) {
 	b := newBroker(t)
 	c := newClient(b.address, patience)
 	var filters []string
@@ -106,9 +107,9 @@ func TestSubscriptionsAreMadeInBatches(t *testing.T) {
 	hears(t, m, "long/1", "on")
 }
 
-// The client sends fewer filters to a broker that ends the connection for too many of them,
-// and leaves out one for which the broker ends it each time.
-func TestABrokerThatEndsTheConnection(t *testing.T) {
+// The client sends fewer filters in a packet to a broker that disconnects on too many, and
+// omits a filter on which the broker always disconnects.
+func TestBrokerThatDisconnects(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.most, b.cuts = 20, map[string]bool{"t/forbidden": true}
@@ -125,9 +126,9 @@ func TestABrokerThatEndsTheConnection(t *testing.T) {
 	hears(t, m, "t/59", "on")
 }
 
-// A broker that ends the connection of who may not write a topic does not end that of the
-// others each time.
-func TestAForbiddenTopicIsSentApart(t *testing.T) {
+// A broker that disconnects a client on a forbidden topic does not disconnect the other
+// members each time.
+func TestForbiddenTopicGetsItsOwnConnection(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	b.cuts = map[string]bool{"forbidden": true}
@@ -166,9 +167,9 @@ func TestAForbiddenTopicIsSentApart(t *testing.T) {
 	}
 }
 
-// A message that its sender gives up on a stalled link never arrives, and nor does what
-// others have sent by that connection.
-func TestAGivenUpMessageNeverArrives(t *testing.T) {
+// After its sender has given up, a message on a stalled link never arrives, and neither do
+// the other messages of that connection.
+func TestAbandonedMessageNeverArrives(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
 	link := drivertest.NewLink(t, strings.TrimPrefix(b.address, "tcp://"))
@@ -185,7 +186,7 @@ func TestAGivenUpMessageNeverArrives(t *testing.T) {
 		go func() { errs <- send(t.Context(), topic) }()
 	}
 	go func() { errs <- send(gone, "canceled") }()
-	cancel() // its sender goes, and the client gives it up all the same
+	cancel() // the sender stops, and the client still waits for the acknowledgment
 	for range 3 {
 		if err := <-errs; err == nil || errors.Is(err, drivers.ErrNothingDone) && !errors.Is(err, context.Canceled) {
 			t.Errorf("a message that may have arrived: %v", err)
@@ -206,14 +207,14 @@ func TestAGivenUpMessageNeverArrives(t *testing.T) {
 	if sent := noted(b, func() []string { return b.sent }); !slices.Equal(sent, []string{"after"}) {
 		t.Errorf("%q arrived", sent)
 	}
-	if n := len(lost); n < 2 || n > 3 { // that of who went may not have been sent
+	if n := len(lost); n < 2 || n > 3 { // the client may not have sent the message of the stopped sender
 		t.Errorf("%d messages are known to be lost, want 2 or 3", n)
 	}
 }
 
-// A member that never looks costs the others nothing, and no memory: the newest message of
-// each topic counts.
-func TestASlowMemberHoldsNobodyUp(t *testing.T) {
+// A member that never reads does not delay the others and uses bounded memory, because only
+// the newest message of each topic counts.
+func TestSlowMember(t *testing.T) {
 	b := newBroker(t)
 	c := newClient(b.address, patience)
 	slow, quick := join(t, c, "many"), join(t, c, "many", "end")
@@ -229,7 +230,7 @@ func TestASlowMemberHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// Everybody who waits for an attempt to connect hears that it has failed.
+// Each member that waits for a connection gets the error of the attempt.
 func TestNoBroker(t *testing.T) {
 	c := newClient("tcp://127.0.0.1:1", patience)
 	errs := make(chan error, 20)
@@ -237,7 +238,7 @@ func TestNoBroker(t *testing.T) {
 		go func() { errs <- c.Join(t.Context(), newMember("a/"+strconv.Itoa(i))) }()
 	}
 	for range cap(errs) {
-		if err := <-errs; err == nil || !strings.Contains(err.Error(), "does a broker run there") {
+		if err := <-errs; err == nil || !strings.Contains(err.Error(), "check that the broker runs") {
 			t.Error(err)
 		}
 	}

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	maxPayload = 64 << 10 // bytes of a message that are kept; more is no state of a device
-	maxTopics  = 1 << 16  // topics of an inbox that listens by wildcards
+	maxPayload = 64 << 10 // size limit for a message; the inbox drops a larger one, because it cannot be a device state
+	maxTopics  = 1 << 16  // limit for an inbox with wildcards
 )
 
 // Heard is the last message of a topic.
 type Heard struct {
 	Payload  []byte
 	At       time.Time
-	Retained bool // the broker kept it: nobody knows how old it is
-	Number   int  // how many messages the inbox had received with it
+	Retained bool // the broker stored it, so its age is unknown
+	Number   int  // sequence number in the inbox
 }
 
-// message is the last one of a topic.
+// message is the last message of a topic.
 type message struct {
 	topic string
 	Heard
@@ -28,15 +28,15 @@ type message struct {
 
 const fewTopics = 8
 
-// Inbox keeps the last message of each topic. A message never waits for a reader, and
-// the next one of its topic replaces it, so a slow reader costs nothing. The zero value
-// is ready for use.
+// Inbox stores the last message of each topic. A message never waits for a reader, and the
+// next message of its topic replaces it, so a slow reader costs nothing. The zero value is
+// ready for use. It is safe for concurrent use.
 type Inbox struct {
 	mu     sync.Mutex
-	few    []message        // of up to fewTopics topics: a map costs more for most devices
-	last   map[string]Heard // of all topics, where there are more; else nil
+	few    []message        // up to fewTopics topics, because a map costs more memory for most devices
+	last   map[string]Heard // all topics, if there are more; else nil
 	number int
-	news   chan struct{} // closed by the next message; nil: nobody waits
+	news   chan struct{} // closes at the next message; nil if no caller waits
 }
 
 func (i *Inbox) put(topic string, payload []byte, retained bool, at time.Time) {
@@ -53,7 +53,7 @@ func (i *Inbox) put(topic string, payload []byte, retained bool, at time.Time) {
 	}
 }
 
-// set replaces the message of a topic. mu is held.
+// set replaces the message of a topic. The caller holds mu.
 func (i *Inbox) set(topic string, h Heard) {
 	n := slices.IndexFunc(i.few, func(m message) bool { return m.topic == topic })
 	switch {
@@ -72,7 +72,7 @@ func (i *Inbox) set(topic string, h Heard) {
 	}
 }
 
-// find returns the message of a topic. mu is held.
+// find returns the message of a topic. The caller holds mu.
 func (i *Inbox) find(topic string) (Heard, bool) {
 	if h, ok := i.last[topic]; ok {
 		return h, true
@@ -85,17 +85,17 @@ func (i *Inbox) find(topic string) (Heard, bool) {
 	return Heard{}, false
 }
 
-// Now is how many messages were received.
+// Now returns the number of received messages.
 func (i *Inbox) Now() int { i.mu.Lock(); defer i.mu.Unlock(); return i.number }
 
-// forget drops all messages: the connection was lost, and with it what came meanwhile.
+// forget drops all messages, because after a lost connection they may be outdated.
 func (i *Inbox) forget() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.few, i.last = nil, nil
 }
 
-// Changes is closed by the next message.
+// Changes returns a channel that closes at the next message.
 func (i *Inbox) Changes() <-chan struct{} {
 	_, _, news := i.get("")
 	return news
@@ -111,8 +111,8 @@ func (i *Inbox) get(topic string) (Heard, bool, <-chan struct{}) {
 	return h, ok, i.news
 }
 
-// Await waits until the last message of a topic fulfills is. If ctx ends before that, it
-// returns the message that there was, and false.
+// Await waits until is returns true for the last message of a topic. If ctx ends before
+// that, Await returns the last message and false.
 func (i *Inbox) Await(ctx context.Context, topic string, is func(Heard) bool) (Heard, bool) {
 	for {
 		h, ok, news := i.get(topic)

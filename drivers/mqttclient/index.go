@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// index finds the members that listen to a topic (MQTT 3.1.1 §4.7). A map holds the filters
-// without wildcards, and a tree of levels holds the others: the time for a topic does not
-// grow with the number of filters.
+// index finds the members that subscribe to a topic (MQTT 3.1.1 §4.7). A map contains the
+// filters without wildcards, and a tree of levels the others, so the time for a topic does
+// not grow with the number of filters.
 type index struct {
 	exact map[string]*entry
 	wild  node
 }
 
-// entry holds a filter, and who listens by it.
+// entry is a filter with its members.
 type entry struct {
 	filter  string
 	subs    []sub
-	refused bool // the broker does not grant it
-	cuts    int  // how often the broker has ended the connection for this filter alone
+	refused bool // the broker has rejected the filter
+	cuts    int  // how often the broker has disconnected on this filter alone
 }
 
 // sub is one member of a filter.
 type sub struct {
 	m *Member
-	// awaits is so until the first message of the topic since the member came, or asked for
-	// it again. The broker sends what it retains once more for each subscription, and for
-	// members that did not ask it would replace a newer message by an older one.
+	// awaits is true until the first message of the topic after Join or Again. The broker
+	// repeats a retained message for each new subscription, and the index delivers it only
+	// to members that await it: for the others an older message would replace a newer one.
 	awaits bool
 }
 
@@ -38,7 +38,7 @@ type node struct {
 
 func isWild(filter string) bool { return strings.ContainsAny(filter, "+#") }
 
-// find returns the entry of a filter, nil if there is none.
+// find returns the entry of a filter, or nil.
 func (x *index) find(filter string) *entry {
 	if !isWild(filter) {
 		return x.exact[filter]
@@ -52,7 +52,7 @@ func (x *index) find(filter string) *entry {
 	return n.here
 }
 
-// add lets a member listen by a filter.
+// add adds a member to a filter.
 func (x *index) add(filter string, m *Member) {
 	e := x.find(filter)
 	if e == nil {
@@ -83,7 +83,7 @@ func (x *index) put(e *entry) {
 	n.here = e
 }
 
-// remove ends that a member listens by a filter. It reports whether nobody does now.
+// remove removes a member from a filter, and reports whether it was the last.
 func (x *index) remove(filter string, m *Member) (last bool) {
 	e := x.find(filter)
 	if e == nil {
@@ -101,7 +101,7 @@ func (x *index) remove(filter string, m *Member) (last bool) {
 	return true
 }
 
-// drop removes a filter, and the levels that nothing else needs.
+// drop removes a filter and the levels that no other filter needs.
 func (n *node) drop(levels []string) {
 	if len(levels) == 0 {
 		n.here = nil
@@ -114,7 +114,7 @@ func (n *node) drop(levels []string) {
 	}
 }
 
-// match calls each for every filter that a topic matches.
+// match calls each for every filter that matches the topic.
 func (x *index) match(topic string, each func(*entry)) {
 	if e := x.exact[topic]; e != nil {
 		each(e)
@@ -137,12 +137,12 @@ func (n *node) match(rest string, first bool, each func(*entry)) {
 		if n.here != nil {
 			each(n.here)
 		}
-		if all := n.next["#"]; all != nil && all.here != nil { // "a/#" matches "a", too
+		if all := n.next["#"]; all != nil && all.here != nil { // "a/#" also matches "a"
 			each(all.here)
 		}
 	}
 	tell(n.next[level])
-	if first && strings.HasPrefix(level, "$") { // §4.7.2: no wildcard matches it
+	if first && strings.HasPrefix(level, "$") { // no wildcard matches a first level with $ (§4.7.2)
 		return
 	}
 	tell(n.next["+"])

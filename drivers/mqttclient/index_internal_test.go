@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// MQTT 3.1.1 §4.7, with its own examples.
-func TestFiltersMatch(t *testing.T) {
+// Examples of MQTT 3.1.1 §4.7.
+func TestMatch(t *testing.T) {
 	for _, c := range []struct {
 		filter, topic string
 		want          bool
@@ -50,7 +50,7 @@ func matches(x *index, topic string) (filters []string) {
 	return filters
 }
 
-// slowly is §4.7 word for word.
+// slowly implements §4.7 literally.
 func slowly(filter, topic string) bool {
 	f, t := strings.Split(filter, "/"), strings.Split(topic, "/")
 	if strings.HasPrefix(topic, "$") && (f[0] == "+" || f[0] == "#") {
@@ -67,7 +67,8 @@ func slowly(filter, topic string) bool {
 	return len(f) == len(t)
 }
 
-// The index finds the same as a look at each filter, and is empty when all are gone.
+// The index finds the same filters as a linear search, and is empty after all filters are
+// gone.
 func FuzzIndex(f *testing.F) {
 	f.Add("a/b,a/+,#,+/b,a/b/#,$x/+", "a/b")
 	f.Add("a//b,/,+,+/+,/#", "/")
@@ -103,7 +104,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// validFilter is §4.7.1: a wildcard is a level of its own, and # is the last.
+// validFilter implements §4.7.1: a wildcard is a level of its own, and # is the last level.
 func validFilter(filter string) bool {
 	levels := strings.Split(filter, "/")
 	for i, level := range levels {
@@ -114,8 +115,8 @@ func validFilter(filter string) bool {
 	return filter != ""
 }
 
-// A message is found as fast among 100,000 filters as among 100. The factor leaves room for
-// caches and for a busy machine; to look at each filter would take 1,000 times as long.
+// A search among 100,000 filters takes as long as among 100. The factor allows for caches
+// and a busy host; a linear search would take 1,000 times as long.
 func TestMatchDoesNotGrow(t *testing.T) {
 	best := func(n int) time.Duration {
 		var x index

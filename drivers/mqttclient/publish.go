@@ -9,16 +9,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// cutsApart is how many connections in a row the broker ends with a message of a topic
-// under way, until messages of that topic get connections of their own. Some brokers end
-// the connection of an account that may not write a topic, and the other devices shall keep
-// theirs.
+// cutsApart is the number of successive disconnects with a message of one topic under way
+// after which messages of that topic get connections of their own. Some brokers disconnect
+// a user that may not write a topic, and the other devices must keep their connection.
 const cutsApart = 2
 
-// Publish sends a message that is not retained, and waits until the broker has
-// acknowledged it. With an error the broker may have it, unless that is
-// drivers.ErrNothingDone. Publish calls lost, which may be nil, when there will be no
-// acknowledgment: before it returns, or later where ctx has ended.
+// Publish sends a message that is not retained, and waits until the broker has acknowledged
+// it. After an error the broker may have it, unless the error is drivers.ErrNothingDone.
+// Publish calls lost when no acknowledgment can follow: before it returns, or later if ctx
+// has ended. lost may be nil.
 func (c *Client) Publish(ctx context.Context, topic string, payload []byte, lost func()) error {
 	c.mu.Lock()
 	s, cuts := c.session, c.cuts[topic]
@@ -26,7 +25,7 @@ func (c *Client) Publish(ctx context.Context, topic string, payload []byte, lost
 	if s == nil {
 		return drivers.NotDone(errLost)
 	}
-	if cuts >= cutsApart && c.opts.ClientID == "" { // else it would end the connection of the others itself
+	if cuts >= cutsApart && c.opts.ClientID == "" { // a second connection with the same client ID would end the first
 		var err error
 		if s, err = c.apart(ctx); err != nil {
 			return drivers.NotDone(explained(err))
@@ -51,7 +50,7 @@ func (c *Client) Publish(ctx context.Context, topic string, payload []byte, lost
 	return err
 }
 
-// apart makes a session for one message.
+// apart opens a session for one message.
 func (c *Client) apart(ctx context.Context) (*session, error) {
 	conn, in, err := dial(ctx, c.opts)
 	if err != nil {

@@ -20,41 +20,40 @@ const atLeastOnce = 1 // quality of service of all messages
 var (
 	errSlow = errors.New("no answer")
 	errLost = errors.New("the connection was lost")
-	errOver = errors.New("nobody needs the connection")
+	errOver = errors.New("the connection has no members")
 )
 
-// session is one connection to the broker. A message belongs to the session that it was
-// written to, and never to another one: when the session ends, nothing of it is sent
-// later.
+// session is one connection to the broker. A message belongs to one session. When the
+// session ends, nothing sends the message later.
 type session struct {
 	conn  net.Conn
 	in    *bufio.Reader
-	limit time.Duration // of each answer
+	limit time.Duration // limit for each answer
 	hear  func(*packets.PublishPacket)
-	ended func(error) // called once, when it ends
+	ended func(error) // called once at the end of the session
 
-	write chan struct{} // full while a packet is written
-	dead  chan struct{} // closed when it ends
-	last  atomic.Int64  // when the last packet was received, in Unix nanoseconds
+	write chan struct{} // semaphore for writers
+	dead  chan struct{} // closes at the end of the session
+	last  atomic.Int64  // time of the last received packet in Unix nanoseconds
 	pulse *time.Timer
 
 	mu    sync.Mutex
-	why   error // it ended; nil while it lives
+	why   error // reason for the end; nil while the session is open
 	id    uint16
 	waits map[uint16]*wait
-	acks  []byte // for messages that were received, to be written
+	acks  []byte // acknowledgments to write
 }
 
 // wait is a packet that the broker has not answered yet.
 type wait struct {
-	done  chan struct{} // closed by the answer
-	lost  func()        // called once if the session ends before the answer; nil: nobody cares
+	done  chan struct{} // closes at the answer
+	lost  func()        // called once if the session ends before the answer; may be nil
 	limit *time.Timer   // ends the session
-	codes []byte        // of a SUBACK; set before done is closed
+	codes []byte        // codes of a SUBACK; set before done closes
 }
 
-// firstID is that of the first packet. Some brokers refuse a subscription whose number they
-// use for a message of their own just then; they count from 1.
+// firstID is the ID of the first packet. Some brokers reject a subscription whose ID equals
+// that of one of their own messages under way. They count from 1.
 const firstID = 1 << 15
 
 func newSession(conn net.Conn, in *bufio.Reader, limit time.Duration, hear func(*packets.PublishPacket), ended func(error)) *session {
@@ -69,7 +68,7 @@ func newSession(conn net.Conn, in *bufio.Reader, limit time.Duration, hear func(
 	return s
 }
 
-// kill ends the session. What the kernel has not sent of it is dropped.
+// kill ends the session and drops the bytes that the kernel has not sent.
 func (s *session) kill(why error) {
 	s.mu.Lock()
 	if s.why != nil {
@@ -92,7 +91,7 @@ func (s *session) kill(why error) {
 	close(s.dead)
 }
 
-// close ends the session in order, where nothing is under way.
+// close ends the session with DISCONNECT if no packet is under way.
 func (s *session) close() {
 	s.mu.Lock()
 	idle := len(s.waits) == 0 && s.why == nil
@@ -106,22 +105,23 @@ func (s *session) close() {
 			}
 		}
 		<-s.write
-	default: // it is stalled
+	default: // the connection is stalled
 	}
 	s.kill(errOver)
 }
 
-// closeNow closes a connection without a word: that of TLS may wait for a stalled network.
+// closeNow closes a connection without the TLS closing message, which may wait for a
+// stalled network.
 func closeNow(conn net.Conn) {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()
 	}
-	_ = conn.Close() // it has ended already, or is reset
+	_ = conn.Close() // an error does not matter at the end of a connection
 }
 
-const farewell = 250 * time.Millisecond // for the last words
+const farewell = 250 * time.Millisecond // limit for DISCONNECT
 
-// lock waits until nobody writes. An error says that nothing was written.
+// lock waits until no other caller writes. After an error the caller must not write.
 func (s *session) lock(ctx context.Context) error {
 	limit := time.NewTimer(s.limit)
 	defer limit.Stop()
@@ -147,14 +147,14 @@ func (s *session) err() error {
 	return s.why
 }
 
-// unlock lets others write, and writes what acknowledges messages.
+// unlock releases the writer semaphore and writes pending acknowledgments.
 func (s *session) unlock() {
 	s.flush()
 	<-s.write
 	s.acknowledge()
 }
 
-// flush writes the acknowledgments that wait. write is held.
+// flush writes the pending acknowledgments. The caller holds write.
 func (s *session) flush() {
 	s.mu.Lock()
 	acks := s.acks
@@ -169,8 +169,8 @@ func (s *session) flush() {
 	}
 }
 
-// acknowledge writes the acknowledgments that wait, unless somebody writes, who writes
-// them too.
+// acknowledge writes the pending acknowledgments, unless another caller writes, which then
+// writes them too.
 func (s *session) acknowledge() {
 	for {
 		s.mu.Lock()
@@ -189,7 +189,8 @@ func (s *session) acknowledge() {
 	}
 }
 
-// put writes a packet. write is held. A session that has not taken it whole ends.
+// put writes a packet. The caller holds write. If the write is incomplete, put ends the
+// session.
 func (s *session) put(p packets.ControlPacket) {
 	_ = s.conn.SetWriteDeadline(time.Now().Add(s.limit))
 	if err := p.Write(s.conn); err != nil {
@@ -197,8 +198,8 @@ func (s *session) put(p packets.ControlPacket) {
 	}
 }
 
-// expect begins to wait for the answer to a packet with the number that it returns. The
-// session ends where none comes in time.
+// expect reserves a packet ID and registers a wait for its answer. Without an answer in
+// time, the session ends.
 func (s *session) expect(lost func()) (id uint16, w *wait, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +216,7 @@ func (s *session) expect(lost func()) (id uint16, w *wait, err error) {
 	return id, w, nil
 }
 
-// answered is the answer to a packet.
+// answered records the answer to a packet.
 func (s *session) answered(id uint16, codes []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,8 +230,8 @@ func (s *session) answered(id uint16, codes []byte) {
 	close(w.done)
 }
 
-// await waits for the answer, the end of the session, or that of ctx; the answer is waited
-// for in the background then.
+// await waits for the answer, the end of the session, or the end of ctx. After the end of
+// ctx the time limit for the answer remains.
 func (s *session) await(ctx context.Context, w *wait) error {
 	select {
 	case <-w.done:
@@ -249,10 +250,9 @@ func (s *session) await(ctx context.Context, w *wait) error {
 	return s.err()
 }
 
-// publish sends a message that the broker does not retain, and waits until the broker has
-// acknowledged it. Without that the broker may have it, unless the error is
-// drivers.ErrNothingDone. A message that is not acknowledged in time ends the session,
-// also where ctx has ended meanwhile.
+// publish sends a message that is not retained, and waits for its acknowledgment. After an
+// error the broker may have the message, unless the error is drivers.ErrNothingDone.
+// Without an acknowledgment in time the session ends, even if ctx has ended.
 func (s *session) publish(ctx context.Context, topic string, payload []byte, lost func()) error {
 	if err := s.lock(ctx); err != nil {
 		return drivers.NotDone(err)
@@ -271,7 +271,7 @@ func (s *session) publish(ctx context.Context, topic string, payload []byte, los
 	return s.await(ctx, w)
 }
 
-// subscribe makes subscriptions, and returns a code for each.
+// subscribe sends filters, and returns the code of each.
 func (s *session) subscribe(ctx context.Context, filters []string) ([]byte, error) {
 	p := packets.NewControlPacket(packets.Subscribe).(*packets.SubscribePacket)
 	p.Topics = filters
@@ -312,7 +312,7 @@ func (s *session) ask(ctx context.Context, p packets.ControlPacket, number func(
 	return w.codes, nil
 }
 
-// beat gives a sign of life, and ends a session in which the broker gives none.
+// beat sends a heartbeat, and ends a session without a packet of the broker for too long.
 func (s *session) beat() {
 	if time.Since(time.Unix(0, s.last.Load())) > silence {
 		s.kill(errLost)
@@ -322,7 +322,7 @@ func (s *session) beat() {
 	case s.write <- struct{}{}:
 		s.put(packets.NewControlPacket(packets.Pingreq))
 		s.unlock()
-	default: // what is written now is a sign of life
+	default: // the present write replaces the heartbeat
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -331,7 +331,7 @@ func (s *session) beat() {
 	}
 }
 
-// read takes what the broker sends, until the session ends.
+// read receives packets until the session ends.
 func (s *session) read() {
 	for {
 		p, err := read(s.in)
@@ -356,7 +356,7 @@ func (s *session) read() {
 	}
 }
 
-// take hears a message, and notes that it is to be acknowledged.
+// take delivers a message, and queues its acknowledgment.
 func (s *session) take(p *packets.PublishPacket) {
 	if p.TopicName != "" {
 		s.hear(p)

@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	maxFilters   = 64       // of one packet
-	maxSubscribe = 16 << 10 // bytes of them
-	refuses      = 0x80     // the least code of a filter that a broker does not grant
+	maxFilters   = 64       // limit for one packet
+	maxSubscribe = 16 << 10 // size limit for their text in bytes
+	refuses      = 0x80     // lowest error code in a SUBACK
 )
 
-// forbids reports whether a broker does not let the client listen: in the codes of MQTT
-// 3.1.1 (§3.9.3), or of 5, which some send to clients of 3.1.1 too.
+// forbids reports whether the broker rejects a filter: by the code of MQTT 3.1.1 (§3.9.3),
+// or of MQTT 5, which some brokers also send to 3.1.1 clients.
 func forbids(code byte) bool { return code == refuses || code == 0x87 }
 
-// item is a filter to subscribe to, or, where nobody listens by it any more, to end.
+// item is a filter to subscribe to, or to unsubscribe from if it has no members.
 type item struct {
 	filter string
-	r      *request // nil: nobody waits for it
+	r      *request // nil if no caller waits
 }
 
-// request is what somebody waits for: the broker's answers to some filters. left and err
-// are guarded by Client.mu, and err is set before done is closed.
+// request waits for the answers of the broker to some filters. Client.mu guards left and
+// err; err is set before done closes.
 type request struct {
 	left int
 	done chan struct{}
@@ -39,7 +39,7 @@ func newRequest(n int) *request {
 	return r
 }
 
-// answer notes one answer.
+// answer records one answer.
 func (r *request) answer(err error) {
 	if r == nil || r.left == 0 {
 		return
@@ -53,9 +53,9 @@ func (r *request) answer(err error) {
 	}
 }
 
-// serve subscribes to what is asked for until the session or ctx ends. It reports whether
-// the next session may follow soon: this one was set up, or it has shown what the broker
-// does not take.
+// serve sends the queued subscriptions until the session or ctx ends. It reports whether
+// the client may reconnect soon: the session worked, or it revealed a filter that the
+// broker rejects.
 func (c *Client) serve(ctx context.Context, s *session) (soon bool) {
 	c.group.Go(s.read)
 	worked := false
@@ -83,13 +83,13 @@ func (c *Client) serve(ctx context.Context, s *session) (soon bool) {
 	}
 }
 
-// renew forgets what was received before, and asks for all subscriptions: a clean session
-// has none. It returns how many there are.
+// renew drops the received messages and queues all subscriptions, because a clean session
+// has none. It returns the length of the queue.
 func (c *Client) renew() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for m := range c.members {
-		m.forget() // what was said meanwhile is not known
+		m.forget() // messages during the disconnect are lost
 	}
 	if c.whole {
 		c.most = min(maxFilters, 2*c.most)
@@ -111,15 +111,15 @@ func (c *Client) renew() int {
 	return len(c.queue)
 }
 
-// batch is what goes into one packet: filters to subscribe to, or filters to end.
+// batch is the content of one packet: filters to subscribe to, or to unsubscribe from.
 type batch struct {
 	items   []item
-	filters []string // of the items, each once
+	filters []string // filters of the items, each once
 	ends    bool
-	more    bool // there is more in the queue
+	more    bool // the queue is not empty
 }
 
-// next takes a batch out of the queue. Filters that end the connection are left out.
+// next removes a batch from the queue. It omits filters on which the broker disconnects.
 func (c *Client) next() (b batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +133,7 @@ func (c *Client) next() (b batch) {
 		case e != nil && e.cuts >= mostCuts:
 			i.r.answer(nil)
 		case !slices.Contains(b.filters, i.filter):
-			size += len(i.filter) + 3 // §3.8.3
+			size += len(i.filter) + 3 // size of a filter in the packet (§3.8.3)
 			if len(b.filters) == c.most || len(b.filters) > 0 && size > maxSubscribe {
 				b.more = true
 			} else {
@@ -154,11 +154,10 @@ func (c *Client) next() (b batch) {
 	return b
 }
 
-// mostCuts is after how many connections that the broker has ended for one filter it is
-// not asked for that any more.
+// mostCuts is the number of disconnects on one filter after which the client omits it.
 const mostCuts = 3
 
-// send sends one packet, and notes the answer.
+// send sends one packet and records the answer.
 func (c *Client) send(ctx context.Context, s *session, b batch) error {
 	switch {
 	case len(b.filters) == 0:
@@ -184,7 +183,7 @@ func (c *Client) send(ctx context.Context, s *session, b batch) error {
 	}
 	if len(no) > 0 {
 		slices.Sort(no)
-		c.log.Warn("the broker does not let messkit listen; check what it lets this user read", "topics", no)
+		c.log.Warn("the broker rejects a subscription; check the read permissions of the user on the broker", "topics", no)
 	}
 	for _, i := range b.items {
 		i.r.answer(nil)
@@ -192,8 +191,8 @@ func (c *Client) send(ctx context.Context, s *session, b batch) error {
 	return nil
 }
 
-// failedBatch notes filters that have no answer. Some brokers end the connection where a
-// packet has too many filters, or one that they do not grant. mu is held.
+// failedBatch records filters without an answer. Some brokers disconnect if a packet has
+// too many filters, or a forbidden one. The caller holds mu.
 func (c *Client) failedBatch(b batch, err error) {
 	lost := errors.Is(err, errLost)
 	if lost {
@@ -205,7 +204,7 @@ func (c *Client) failedBatch(b batch, err error) {
 	}
 	for _, i := range b.items {
 		switch {
-		case i.r == nil: // it comes with the next session
+		case i.r == nil: // the next session repeats it
 		case lost:
 			c.queue = append(c.queue, i)
 		default:
@@ -214,8 +213,8 @@ func (c *Client) failedBatch(b batch, err error) {
 	}
 }
 
-// granted subscribes until the broker takes it: one may take the packet's number for one
-// of its own, and refuses all of them then.
+// granted subscribes until the broker accepts the packet. A broker may use the packet ID
+// for one of its own messages, and then rejects all filters.
 func (c *Client) granted(ctx context.Context, s *session, filters []string) (codes []byte, err error) {
 	for range 4 {
 		codes, err = s.subscribe(ctx, filters)
@@ -223,11 +222,10 @@ func (c *Client) granted(ctx context.Context, s *session, filters []string) (cod
 			return codes, err
 		}
 	}
-	return nil, errors.New("the broker takes no subscription")
+	return nil, errors.New("the broker rejects every subscription")
 }
 
-// Again has the broker send what it retains of a filter of a member, and waits until it
-// has answered.
+// Again requests the retained messages of a filter for a member, and waits for the answer.
 func (c *Client) Again(ctx context.Context, m *Member, filter string) error {
 	r := newRequest(1)
 	c.mu.Lock()

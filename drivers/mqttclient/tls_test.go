@@ -22,7 +22,8 @@ import (
 	"github.com/messkit/messkit/internal/broker/port"
 )
 
-// certificate is one of 127.0.0.1 alone, which this process trusts.
+// certificate returns a certificate for 127.0.0.1 only, and adds it to the roots of this
+// process.
 func certificate(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -38,11 +39,11 @@ func certificate(t *testing.T) tls.Certificate {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("SSL_CERT_FILE", file) // nothing else here has asked for the roots
+	t.Setenv("SSL_CERT_FILE", file) // no other test in this package reads the roots
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// A broker with TLS is one whose certificate is valid, and has the name that was asked for.
+// The client accepts a TLS broker only with a valid certificate for its name.
 func TestTLS(t *testing.T) {
 	secure := &tls.Config{Certificates: []tls.Certificate{certificate(t)}, MinVersion: tls.VersionTLS12}
 	b := mochi.New(&mochi.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -63,7 +64,7 @@ func TestTLS(t *testing.T) {
 	}
 	hears(t, m, "lamp/state", "on")
 	_, number, _ := net.SplitHostPort(l.Addr().String())
-	for address, want := range map[string]string{"tls://localhost:" + number: "certificate", "tcp://127.0.0.1:" + number: "is broker right (mqtts for TLS)?"} {
+	for address, want := range map[string]string{"tls://localhost:" + number: "certificate", "tcp://127.0.0.1:" + number: "the key broker is right (mqtts for TLS)"} {
 		if err := newClient(address, patience).Join(t.Context(), newMember("a")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
 		}

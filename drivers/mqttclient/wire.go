@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	maxPacket = 4 << 20          // bytes of a packet that is read whole; more of a message is skipped
-	keepAlive = 30 * time.Second // as the broker knows it
-	pulse     = keepAlive / 2    // between two signs of life
+	maxPacket = 4 << 20          // size limit in bytes for a packet; read skips the rest of a larger message
+	keepAlive = 30 * time.Second // value for the broker
+	pulse     = keepAlive / 2    // interval of heartbeats
 	silence   = keepAlive + pulse
 )
 
-// dial opens a connection and logs in. Bytes that the kernel has not sent when the
-// connection ends are dropped: a command must not arrive after its caller has given up.
+// dial opens a connection and logs in. It sets the connection to drop unsent bytes at its
+// end, because a command must not arrive after its caller has given up.
 func dial(ctx context.Context, o Options) (net.Conn, *bufio.Reader, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -47,21 +47,21 @@ func dial(ctx context.Context, o Options) (net.Conn, *bufio.Reader, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		_ = conn.Close() // it is of no use
+		_ = conn.Close() // an error does not matter here
 		if ctx.Err() != nil {
-			err = fmt.Errorf("%w in %v; is it there, and are user and password right?", errSlow, o.Timeout)
+			err = fmt.Errorf("%w in %v; check that the broker runs, and that user and password are right", errSlow, o.Timeout)
 		}
 		return nil, nil, err
 	}
 	return conn, r, nil
 }
 
-// login sends CONNECT, and reads CONNACK.
+// login sends CONNECT and reads CONNACK.
 func login(conn net.Conn, r *bufio.Reader, o Options) error {
 	c := packets.NewControlPacket(packets.Connect).(*packets.ConnectPacket)
 	c.ProtocolName, c.ProtocolVersion, c.CleanSession, c.Keepalive = "MQTT", 4, true, uint16(keepAlive/time.Second)
 	c.ClientIdentifier = o.ClientID
-	if o.ClientID == "" { // a broker may yet be clearing away what the last one had
+	if o.ClientID == "" { // the broker may still remove the state of the last client ID
 		c.ClientIdentifier = "messkit-" + rand.Text()[:12]
 	}
 	c.UsernameFlag, c.Username = o.Username != "", o.Username
@@ -81,15 +81,15 @@ func login(conn net.Conn, r *bufio.Reader, o Options) error {
 		if err := packets.ConnErrors[a.ReturnCode]; err != nil {
 			return err
 		}
-		return fmt.Errorf("it answers with the unknown code %d", a.ReturnCode)
+		return fmt.Errorf("the broker answers with the unknown code %d", a.ReturnCode)
 	}
 	return nil
 }
 
-var errPacket = errors.New("the broker sent what is no MQTT")
+var errPacket = errors.New("the broker sent invalid MQTT")
 
-// read reads one packet. Of a message that is too large it returns the packet without
-// topic and payload.
+// read reads one packet. For an oversized message it returns the packet without topic and
+// payload.
 func read(r *bufio.Reader) (packets.ControlPacket, error) {
 	first, err := r.ReadByte()
 	if err != nil {
@@ -133,7 +133,7 @@ func remaining(r *bufio.Reader) (n int, err error) {
 	return 0, errPacket
 }
 
-// skip passes over a message that is too large, but for its number.
+// skip skips an oversized message, except for its packet ID.
 func skip(r *bufio.Reader, p packets.ControlPacket, length int) (packets.ControlPacket, error) {
 	m, ok := p.(*packets.PublishPacket)
 	if !ok {

@@ -8,8 +8,7 @@ import (
 	"github.com/eclipse/paho.mqtt.golang/packets"
 )
 
-// Whatever a broker sends, it is a packet or an error, and nothing more is kept of it than
-// it may have.
+// Any input is a packet or an error, and read allocates no more than its limit.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte{packets.Connack << 4, 2, 0, 0})
 	f.Add([]byte{packets.Publish<<4 | 2, 7, 0, 1, 'a', 0, 9, 'o', 'n'})
@@ -28,8 +27,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A message that is too large is passed over, and acknowledged.
-func TestALargeMessageIsSkipped(t *testing.T) {
+// The client skips and acknowledges an oversized message.
+func TestOversizedMessage(t *testing.T) {
 	var b bytes.Buffer
 	for _, size := range []int{maxPacket + 1, 2} {
 		p := packets.NewControlPacket(packets.Publish).(*packets.PublishPacket)

@@ -607,7 +607,7 @@ var mutants = []mutant{
 	}}, "./drivers/web TestAStalledCommand"},
 	{"a publish that was given up keeps its connection", []edit{{
 		"drivers/mqttclient/session.go", "closeNow(s.conn)\n", "_ = closeNow\n",
-	}}, "./drivers/mqttclient TestAGivenUpMessageNeverArrives"},
+	}}, "./drivers/mqttclient TestAbandonedMessageNeverArrives"},
 	{"slow hosts take every worker", []edit{{
 		"agent/poll/poll.go", "(!slow || s.slow < max(1, s.workers/2))", "true",
 	}}, "./agent/poll TestSlowHosts"},
@@ -619,13 +619,13 @@ var mutants = []mutant{
 	}}, "./agent TestOldStates"},
 	{"the kernel sends what was given up over MQTT", []edit{{
 		"drivers/mqttclient/wire.go", "drivers.DropUnsent(conn, true)", "drivers.DropUnsent(conn, false)",
-	}}, "./drivers/mqttclient TestAGivenUpMessageNeverArrives"},
+	}}, "./drivers/mqttclient TestAbandonedMessageNeverArrives"},
 	{"a command that ended with the connection of another counts as not sent", []edit{{
 		"drivers/mqttdevice/link.go", "return drivers.Unanswered(err)", "return err",
-	}}, "./drivers/mqttdevice TestAStalledPublishOfAnother"},
+	}}, "./drivers/mqttdevice TestStalledPublishOfAnotherDevice"},
 	{"what a broker retains for who comes late replaces what others heard", []edit{{
 		"drivers/mqttclient/client.go", "if exact && p.Retain && !s.awaits {", "if false {",
-	}}, "./drivers/mqttclient TestRetainedMessagesReachWhoComesLate"},
+	}}, "./drivers/mqttclient TestRetainedMessagesReachLateMember"},
 	{"the end does not say that a command may still arrive", []edit{{
 		"agent/act.go", "(pass.Unanswered() || mayAct(r.err))", "false",
 	}}, "./agent TestAnUnanswered"},

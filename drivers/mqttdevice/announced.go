@@ -18,15 +18,15 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// announcements are the topics on which devices tell that they are there; a
-// broker keeps what is told on them.
+// announcements lists the topics on which devices announce themselves. The broker retains
+// these messages.
 var announcements = []string{
 	"tele/+/LWT", "shellies/+/online", "+/online", "zigbee2mqtt/bridge/devices", "homeassistant/switch/+/+/config", "homeassistant/light/+/+/config",
 	"homeassistant/cover/+/+/config", "tasmota/discovery/+/config", "homie/5/+/$description",
 }
 
-// Announced listens at a broker until ctx ends, and tells nobody anything. Of cfg
-// it needs where the broker is, and the account.
+// Announced listens at a broker until ctx ends, and publishes nothing. It needs the address
+// of the broker and the account in cfg.
 func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Found, error) {
 	if err := cfg.checkBroker(); err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	return all, nil
 }
 
-// passedOver is why nothing comes of a message, "" where something does, or where what
-// it is about was found by another one.
+// passedOver returns the reason why a message yields no device. It returns "" if it yields
+// one, or if another message describes the same device.
 func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) string {
 	var d struct {
 		tasmotaTells
@@ -72,15 +72,15 @@ func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) 
 	case len(payload) == 0 || !strings.HasSuffix(topic, "/config") && !strings.HasSuffix(topic, "$description") && !strings.HasSuffix(topic, "/devices"):
 		return ""
 	case !json.Valid(payload):
-		return "it is no JSON, so nobody knows what it is"
+		return "the message is not JSON, so the type of the device is unknown"
 	case len(c.announced(topic, payload)) > 0 || strings.HasSuffix(topic, "/devices"):
 		return ""
 	case err != nil:
-		return "it is not as its kind is announced, so nobody knows what it is"
+		return "the message does not have the format of its type, so the device is unknown"
 	case strings.HasPrefix(topic, "tasmota/") && !d.usual():
-		return "its topics or words for on and off were changed: set FullTopic, Prefix and StateText back, or write a template"
+		return "the device does not use the default topics or words for on and off: reset FullTopic, Prefix and StateText, or write a template"
 	case strings.HasPrefix(topic, "tasmota/"):
-		return "it has no relay, lamp or shutter that a template here drives"
+		return "messkit has no template for a relay, lamp or shutter of this device"
 	}
 	segments := strings.Split(d.command(), "/")
 	if slices.ContainsFunc(found, func(f drivers.Found) bool {
@@ -88,11 +88,12 @@ func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) 
 	}) {
 		return ""
 	}
-	return "no template here fits it; docs/drivers/mqttdevice.md says how one is written"
+	return "messkit has no template for it; docs/drivers/mqttdevice.md explains how to write one"
 }
 
-// withWills adds what is known by its last will alone. A Tasmota that tells more of
-// itself is known by that: the relays of a shutter shall not be switched one by one.
+// withWills adds the devices that are known only by their last will. It omits a Tasmota
+// with a more detailed announcement, because messkit must not switch the relays of a
+// shutter separately.
 func withWills(all, wills []drivers.Found) []drivers.Found {
 	told := map[string]bool{}
 	for _, f := range all {
@@ -103,7 +104,7 @@ func withWills(all, wills []drivers.Found) []drivers.Found {
 	return append(all, slices.DeleteFunc(wills, func(f drivers.Found) bool { return told[f.Config["with.topic"]] })...)
 }
 
-// announced are the devices of one message.
+// announced returns the devices that one message announces.
 func (c Config) announced(topic string, payload []byte) []drivers.Found {
 	parts := strings.Split(topic, "/")
 	switch {
@@ -145,19 +146,19 @@ func (c Config) shelly(id string, generation int) []drivers.Found {
 	return []drivers.Found{f}
 }
 
-// zigbeeExpose is one thing that Zigbee2MQTT says a device does
+// zigbeeExpose is one function of a device in Zigbee2MQTT
 // (https://www.zigbee2mqtt.io/guide/usage/exposes.html).
 type zigbeeExpose struct {
 	Type     string          `json:"type"`
 	Features []zigbeeFeature `json:"features"`
 }
 
-// withoutTemplate are the types of exposes that act and have no template here. A
-// device with one of them is no sensor, and its switches (child lock, open window)
-// are not what it is for.
+// withoutTemplate lists the actuator types without a template here. A device with one of
+// them is not a sensor, and its switches (child lock, open window) are not its main
+// function.
 var withoutTemplate = map[string]string{"lock": "lock", "climate": "thermostat", "fan": "fan"}
 
-// zigbee reads the list of devices of Zigbee2MQTT's bridge.
+// zigbee parses the device list of the Zigbee2MQTT bridge.
 func (c Config) zigbee(payload []byte) []drivers.Found {
 	var list []struct {
 		Name       string `json:"friendly_name"`
@@ -177,7 +178,7 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 		}
 		if i := slices.IndexFunc(d.Definition.Exposes, func(e zigbeeExpose) bool { return withoutTemplate[e.Type] != "" }); i >= 0 {
 			all = append(all, drivers.Found{Name: mdns.ID(d.Name), Where: "announced on zigbee2mqtt/" + d.Name + ": it is a " + withoutTemplate[d.Definition.Exposes[i].Type] +
-				", and no template here drives one; use it by the driver homeassistant, or write a template"})
+				", and messkit has no template for one; use the driver homeassistant, or write a template"})
 			continue
 		}
 		family, with := "zigbee2mqtt-sensor", map[string]string{"name": d.Name}
@@ -197,7 +198,7 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 		}
 		one := c.found(mdns.ID(d.Name), family, with)
 		one.About = d.Definition.About
-		if !strings.HasPrefix(d.Name, "0x") { // its address, until somebody has given it a name
+		if !strings.HasPrefix(d.Name, "0x") { // the address of the device, until its owner names it
 			one.Label = d.Name
 		}
 		all = append(all, one)
@@ -205,8 +206,8 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 	return all
 }
 
-// What the relays of a Tasmota are, and the bit of a shutter that counts the other way
-// round (its discovery's rl and sho).
+// Relay types of a Tasmota, and the bit of a shutter with a reversed scale (rl and sho in
+// its discovery message).
 const (
 	tasmotaRelay    = 1
 	tasmotaLight    = 2
@@ -214,29 +215,29 @@ const (
 	tasmotaInverted = 1
 )
 
-// mostShutters is how many a Tasmota has, of two relays each.
+// mostShutters is the number of shutters of a Tasmota, with two relays each.
 const mostShutters = 4
 
-// tasmotaTells is what one says of itself.
+// tasmotaTells is the discovery message of a Tasmota.
 type tasmotaTells struct {
 	Topic    string   `json:"t"`
-	Full     string   `json:"ft"`    // how topics are made
-	Prefixes []string `json:"tp"`    // of commands, states and what it tells by itself
-	States   []string `json:"state"` // the words for off and on
-	Names    []string `json:"fn"`    // of the relays, from the first
+	Full     string   `json:"ft"`    // format of its topics
+	Prefixes []string `json:"tp"`    // prefixes of commands, states and telemetry
+	States   []string `json:"state"` // words for off and on
+	Names    []string `json:"fn"`    // names of the relays, from the first
 	Relays   []int    `json:"rl"`
 	Shutters []int    `json:"sho"`
 }
 
-// usual reports whether its topics and words are those of its maker, which the
-// templates have.
+// usual reports whether the topics and words are the defaults of Tasmota, which the
+// templates use.
 func (d tasmotaTells) usual() bool {
 	return (d.Full == "" || strings.TrimSuffix(d.Full, "/") == "%prefix%/%topic%") &&
 		(len(d.Prefixes) == 0 || slices.Equal(d.Prefixes, []string{"cmnd", "stat", "tele"})) &&
 		(len(d.States) < 2 || d.States[0] == "OFF" && d.States[1] == "ON")
 }
 
-// label is what its owner calls a relay, "" where it has its maker's name.
+// label returns the name that the owner gave a relay, or "" for the default name.
 func (d tasmotaTells) label(relay int) string {
 	if relay >= len(d.Names) || strings.HasPrefix(d.Names[relay], "Tasmota") {
 		return ""
@@ -244,7 +245,7 @@ func (d tasmotaTells) label(relay int) string {
 	return d.Names[relay]
 }
 
-// tasmota reads what one tells of itself: relays, a lamp, shutters.
+// tasmota parses the discovery message of a Tasmota: relays, a lamp, shutters.
 func (c Config) tasmota(payload []byte) []drivers.Found {
 	var d tasmotaTells
 	if json.Unmarshal(payload, &d) != nil || d.Topic == "" || !d.usual() {
@@ -270,7 +271,7 @@ func (c Config) tasmota(payload []byte) []drivers.Found {
 			add(i, joined(d.Topic, "relay "+number), "tasmota", map[string]string{"relay": number})
 		}
 	}
-	if count[tasmotaLight] == 1 && switches == 1 { // beside relays its commands have numbers, and no template
+	if count[tasmotaLight] == 1 && switches == 1 { // a lamp next to relays has numbered commands, for which there is no template
 		add(slices.Index(d.Relays, tasmotaLight), mdns.ID(d.Topic), "tasmota-light", map[string]string{})
 	}
 	first := slices.Index(d.Relays, tasmotaShutter)

@@ -8,26 +8,26 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// coverClasses are what covers say that they are, and what that is here
-// (https://www.home-assistant.io/integrations/cover/#device-class). What stands in none
-// of them has not said what it opens.
+// coverClasses maps the cover classes of devices to the classes of messkit
+// (https://www.home-assistant.io/integrations/cover/#device-class). Any other word does not
+// describe the cover.
 var coverClasses = map[string]string{
 	"awning": "blind", "blind": "blind", "curtain": "blind", "shade": "blind", "shutter": "blind",
 	"door": "door", "garage": "garage-door", "gate": "gate", "window": "window", "damper": "valve",
 	"garage-door": "garage-door", "valve": "valve",
 }
 
-// classed writes what a cover says that it is.
+// classed sets the class of a cover from the word of its device.
 func classed(f *drivers.Found, says string) {
 	if class := coverClasses[strings.ToLower(says)]; class != "" {
 		f.Config["class"] = class
 	}
 }
 
-// nature adds what covers of Zigbee2MQTT are: its list does not tell, and what it
-// announces for Home Assistant may.
+// nature adds the classes of Zigbee2MQTT covers. The device list does not contain them, but
+// the announcement for Home Assistant may.
 func nature(all []drivers.Found, last map[string][]byte) {
-	says := map[string]string{} // by the topic of its commands
+	says := map[string]string{} // class by command topic
 	for topic, payload := range last {
 		var d homeTells
 		if strings.HasPrefix(topic, "homeassistant/cover/") && json.Unmarshal(payload, &d) == nil {
@@ -41,8 +41,8 @@ func nature(all []drivers.Found, last map[string][]byte) {
 	}
 }
 
-// joined is a name of parts, of which none is said twice where one ends with what the
-// next begins with: "hall lamp" and "lamp 1" are hall-lamp-1.
+// joined combines parts to a name. It omits the beginning of a part that repeats the end of
+// the previous one: "hall lamp" and "lamp 1" become hall-lamp-1.
 func joined(parts ...string) string {
 	var all []string
 	for _, part := range parts {

@@ -11,9 +11,8 @@ import (
 	"github.com/messkit/messkit/drivers/mqttdevice"
 )
 
-// What a device says that it is, and what its owner calls it, is not thrown away; and
-// what it does not say is nothing.
-func TestAnnouncedNatures(t *testing.T) {
+// Discovery keeps the class and the name that a device announces, and invents none.
+func TestAnnouncedClasses(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, nil)
 	for topic, payload := range map[string]string{
@@ -45,7 +44,7 @@ func TestAnnouncedNatures(t *testing.T) {
 		"hall-door": {"door", "Front Door", "door"}, "hall-plug-on": {"", "Hall Plug", ""}, "hall-plug-child": {"", "Hall Plug Child Lock", ""},
 	}
 	got := map[string][3]string{}
-	for long := 2 * time.Second; len(got) < len(want) && long < time.Minute; long *= 2 { // it listens for as long as it is given
+	for long := 2 * time.Second; len(got) < len(want) && long < time.Minute; long *= 2 { // Announced uses the whole time
 		ctx, cancel := context.WithTimeout(t.Context(), long)
 		list, err := mqttdevice.Announced(ctx, cfg, slog.New(slog.DiscardHandler))
 		cancel()

@@ -9,8 +9,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// homeTells is what a device announces for Home Assistant, as far as it is read; every
-// key may be abbreviated (https://www.home-assistant.io/integrations/mqtt/#discovery-messages).
+// homeTells contains the fields that messkit reads from an announcement for Home Assistant.
+// Each key may be abbreviated
+// (https://www.home-assistant.io/integrations/mqtt/#discovery-messages).
 type homeTells struct {
 	Name       string     `json:"name"`
 	Short      string     `json:"cmd_t"`
@@ -22,11 +23,11 @@ type homeTells struct {
 	Colour     []string   `json:"supported_color_modes"`
 	esphomeWhite
 
-	ShortPos string `json:"pos_t"` // of a cover with positions
+	ShortPos string `json:"pos_t"` // only for a cover with positions
 	LongPos  string `json:"position_topic"`
 }
 
-// homeDevice is the device that something announced is a part of.
+// homeDevice is the device of an announced entity.
 type homeDevice struct {
 	Name string `json:"name"`
 }
@@ -35,12 +36,12 @@ func (d homeTells) command() string { return cmp.Or(d.Short, d.Long) }
 
 func (d homeTells) class() string { return cmp.Or(d.ShortClass, d.LongClass) }
 
-// label is what people call it: the device's name, where it has none of its own.
+// label returns the name of the entity, or else of its device.
 func (d homeTells) label() string { return cmp.Or(d.Name, d.ShortOf.Name, d.LongOf.Name) }
 
-// esphome reads what ESPHome announces for Home Assistant: a switch, a light with
-// colours or with warm and cold white, or a cover with positions. Others have no
-// template.
+// esphome parses an announcement of ESPHome for Home Assistant: a switch, a light with
+// colors or with a color temperature, or a cover with positions. There are no templates for
+// other types.
 func (c Config) esphome(payload []byte) []drivers.Found {
 	var d homeTells
 	if json.Unmarshal(payload, &d) != nil {
@@ -70,8 +71,8 @@ func (c Config) esphome(payload []byte) []drivers.Found {
 	return nil
 }
 
-// esphomeFamily is the template for one of a kind, "" for none; a lamp's whites are put
-// into with.
+// esphomeFamily returns the template for an entity, or "". It adds the color temperature
+// limits of a lamp to with.
 func (d homeTells) esphomeFamily(kind string, with map[string]string) string {
 	switch {
 	case kind == "switch":

@@ -9,23 +9,23 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// homieTells is a device's description, as far as it is read.
+// homieTells contains the fields that messkit reads from the description of a device.
 type homieTells struct {
 	Name  string               `json:"name"`
 	Type  string               `json:"type"`
-	Root  string               `json:"root"` // of a child
+	Root  string               `json:"root"` // only for a child device
 	Nodes map[string]homieNode `json:"nodes"`
 }
 
-// homieNode is a part of a device.
+// homieNode is one node of a device.
 type homieNode struct {
 	Name       string                   `json:"name"`
 	Type       string                   `json:"type"`
 	Properties map[string]homieProperty `json:"properties"`
 }
 
-// homie reads a device's description for what can be switched, and for what opens
-// part of the way and takes a stop.
+// homie parses the description of a device. It finds switches, and covers with positions
+// and a stop command.
 func (c Config) homie(device string, payload []byte) []drivers.Found {
 	var d homieTells
 	if json.Unmarshal(payload, &d) != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// Whatever is announced, what comes of it has a family that there is, and a name.
+// Any announcement yields only devices with a known template and a name.
 func FuzzAnnounced(f *testing.F) {
 	for topic, payload := range map[string]string{
 		"tele/plug/LWT": "Online", "shellies/shelly1pm-B929CC/online": "true", "shellyplus1pm-a8/online": "true",

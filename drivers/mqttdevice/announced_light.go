@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// zigbeeFeature is one that Zigbee2MQTT says a lamp has
+// zigbeeFeature is one feature of a lamp in Zigbee2MQTT
 // (https://www.zigbee2mqtt.io/guide/usage/exposes.html#light).
 type zigbeeFeature struct {
 	Name string  `json:"name"`
@@ -15,8 +15,8 @@ type zigbeeFeature struct {
 	Max  float64 `json:"value_max"`
 }
 
-// zigbeeLight is the family of a lamp, by what it has; the limits of its white are
-// put into with.
+// zigbeeLight returns the template for a lamp by its features. It adds the color
+// temperature limits to with.
 func zigbeeLight(features []zigbeeFeature, with map[string]string) string {
 	family := "zigbee2mqtt"
 	for _, f := range features {
@@ -30,8 +30,8 @@ func zigbeeLight(features []zigbeeFeature, with map[string]string) string {
 	return family
 }
 
-// whites puts the limits of a white, told in mireds, into with; it reports whether
-// they can be a lamp's.
+// whites adds the color temperature limits, given in mireds, to with. It reports whether
+// they are plausible.
 func whites(coldest, warmest float64, with map[string]string) bool {
 	if !(coldest >= 60 && warmest > coldest && warmest <= 1000) {
 		return false
@@ -41,7 +41,7 @@ func whites(coldest, warmest float64, with map[string]string) bool {
 	return true
 }
 
-// esphomeWhite are the limits of a lamp's white, in mireds.
+// esphomeWhite contains the color temperature limits of a lamp in mireds.
 type esphomeWhite struct {
 	ShortMin float64 `json:"min_mirs"`
 	ShortMax float64 `json:"max_mirs"`
@@ -53,7 +53,7 @@ func (w esphomeWhite) limits(with map[string]string) bool {
 	return whites(cmp.Or(w.ShortMin, w.LongMin), cmp.Or(w.ShortMax, w.LongMax), with)
 }
 
-// homieProperty is one of a Homie 5 node.
+// homieProperty is one property of a Homie 5 node.
 type homieProperty struct {
 	Name     string `json:"name"`
 	Type     string `json:"datatype"`
@@ -62,16 +62,16 @@ type homieProperty struct {
 	Format   string `json:"format"`
 }
 
-// stays reports whether it can be set, and the broker keeps what it is.
+// stays reports whether the property is settable and the broker retains its value.
 func (p homieProperty) stays() bool { return p.Settable && (p.Retained == nil || *p.Retained) }
 
-// percents reports whether it is set from 0 to 100.
+// percents reports whether the property is a percentage from 0 to 100.
 func (p homieProperty) percents() bool {
 	return (p.Type == "integer" || p.Type == "float") && p.Format == "0:100" && p.stays()
 }
 
-// homieLight is what a lamp's template wants to know of a node that has one switch,
-// one brightness and one colour, and nil for others: which of two it would be is a
+// homieLight returns the values for a lamp template if a node has exactly one switch, one
+// brightness and one color. It returns nil for other nodes, because the choice would be a
 // guess.
 func homieLight(properties map[string]homieProperty) map[string]string {
 	with := map[string]string{}

@@ -77,15 +77,15 @@ func TestAnnounced(t *testing.T) {
 	}
 	whites := map[string][2]string{"warm-bulb": {"2203", "4000"}, "desk-cct": {"2703", "6536"}, "desk-long": {"2000", "5000"}}
 	why := map[string]string{
-		"zigbee2mqtt/hall lock": "it is a lock, and no template", "zigbee2mqtt/radiator": "it is a thermostat, and no template", "zigbee2mqtt/ceiling fan": "it is a fan, and no template",
-		"homeassistant/cover/roof/ends/config": "no template", "tasmota/discovery/AABBCCDDEE05/config": "topics or words", "tasmota/discovery/AABBCCDDEE06/config": "topics or words",
-		"tasmota/discovery/AABBCCDDEE01/config": "not as its kind", "tasmota/discovery/AABBCCDDEE07/config": "no relay", "tasmota/discovery/AABBCCDDEE08/config": "no JSON",
-		"homeassistant/switch/cut/off/config": "no JSON", "homeassistant/switch/x/y/config": "no template", "homeassistant/switch/x/gone/config": "no template",
+		"zigbee2mqtt/hall lock": "it is a lock, and messkit has no template", "zigbee2mqtt/radiator": "it is a thermostat, and messkit has no template", "zigbee2mqtt/ceiling fan": "it is a fan, and messkit has no template",
+		"homeassistant/cover/roof/ends/config": "has no template", "tasmota/discovery/AABBCCDDEE05/config": "default topics or words", "tasmota/discovery/AABBCCDDEE06/config": "default topics or words",
+		"tasmota/discovery/AABBCCDDEE01/config": "does not have the format of its type", "tasmota/discovery/AABBCCDDEE07/config": "no template for a relay", "tasmota/discovery/AABBCCDDEE08/config": "not JSON",
+		"homeassistant/switch/cut/off/config": "not JSON", "homeassistant/switch/x/y/config": "no template", "homeassistant/switch/x/gone/config": "no template",
 		"homeassistant/light/other/x/config": "no template", "homeassistant/light/desk/white/config": "no template", "homeassistant/light/desk/none/config": "no template",
 	}
 	var told map[string]string
 	names := map[string]string{}
-	for long := 2 * time.Second; len(names) < len(want) && long < time.Minute; long *= 2 { // it listens for as long as it is given
+	for long := 2 * time.Second; len(names) < len(want) && long < time.Minute; long *= 2 { // Announced uses the whole time
 		ctx, cancel := context.WithTimeout(t.Context(), long)
 		got, err := mqttdevice.Announced(ctx, cfg, slog.New(slog.DiscardHandler))
 		cancel()

@@ -17,8 +17,9 @@ import (
 	"github.com/messkit/messkit/drivers/drivertest"
 )
 
-// What is offline is told nothing: the broker or a bridge may keep it.
-func TestNothingIsSentToWhatIsOffline(t *testing.T) {
+// The driver sends nothing to an offline device, because the broker or a bridge could
+// deliver it later.
+func TestOfflineDeviceGetsNoCommand(t *testing.T) {
 	for name, one := range families {
 		b := newBroker(t, nil)
 		f := b.device(t, one.device)
@@ -29,11 +30,11 @@ func TestNothingIsSentToWhatIsOffline(t *testing.T) {
 			continue
 		}
 		var err error
-		for i := 0; i < 100 && err == nil; i++ { // the news takes a moment
+		for i := 0; i < 100 && err == nil; i++ { // the state arrives after a moment
 			f.force(false)
 			err = s.Switch(t.Context(), true)
 		}
-		if !errors.Is(err, drivers.ErrNothingDone) || f.is() || !strings.Contains(err.Error(), "it is offline") {
+		if !errors.Is(err, drivers.ErrNothingDone) || f.is() || !strings.Contains(err.Error(), "the device is offline") {
 			t.Errorf("%s: on=%t, %v", name, f.is(), err)
 		}
 	}
@@ -51,11 +52,11 @@ func TestBrokerGone(t *testing.T) {
 		func() error { _, err := d.(drivers.SwitchReader).On(t.Context()); return err },
 	} {
 		err := verb()
-		for deadline := time.Now().Add(time.Minute); (strings.Contains(fmt.Sprint(err), "and may have it; look at the device") || strings.Contains(fmt.Sprint(err), " has just gone;")) && time.Now().Before(deadline); {
-			err = verb() // the end was not noticed yet, and is not known to have been before, or was noticed just now
+		for deadline := time.Now().Add(time.Minute); (strings.Contains(fmt.Sprint(err), "but may have it; inspect the device") || strings.Contains(fmt.Sprint(err), " has just gone;")) && time.Now().Before(deadline); {
+			err = verb() // the driver has not noticed the end yet, or notices it just now
 		}
 		if !errors.Is(err, drivers.ErrNothingDone) || !strings.HasPrefix(err.Error(), "desk-lamp: ") ||
-			!strings.Contains(err.Error(), " is away since ") || !strings.Contains(err.Error(), "does it run, and is this network up? messkit connects again by itself") {
+			!strings.Contains(err.Error(), " is unreachable since ") || !strings.Contains(err.Error(), "check that it runs and that this network is up. messkit reconnects by itself") {
 			t.Error(err)
 		}
 	}
@@ -66,14 +67,14 @@ func TestBrokerGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Start(); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "does a broker run there") {
+	if err := d.Start(); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "check that the broker runs") {
 		t.Error(err)
 	}
 }
 
-// What a broker keeps comes a moment after it has let us listen. Where it is gone before
-// that, this is what is wrong, and not the name of the device.
-func TestABrokerGoneBeforeItHasTold(t *testing.T) {
+// A broker delivers retained messages a moment after the subscription. If the broker
+// disconnects before that, the error names the broker, not the device.
+func TestBrokerGoneBeforeRetainedMessages(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, nil)
 	d := started(t, soon(config(b, "tasmota"))+"safe: keep")
@@ -81,12 +82,12 @@ func TestABrokerGoneBeforeItHasTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := d.(drivers.Switch).Switch(t.Context(), true)
-	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), " is away since ") && !strings.Contains(err.Error(), " has just gone;") {
+	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), " is unreachable since ") && !strings.Contains(err.Error(), " has just gone;") {
 		t.Error(err)
 	}
 }
 
-// cutter is a broker that dies when it is told to switch on, and is back at once.
+// cutter is a broker that fails on a switch-on command and restarts at once.
 type cutter struct {
 	mochi.HookBase
 	mu   sync.Mutex
@@ -109,9 +110,9 @@ func (c *cutter) OnPublish(cl *mochi.Client, p packets.Packet) (packets.Packet, 
 
 func (c *cutter) count() int { c.mu.Lock(); defer c.mu.Unlock(); return c.told }
 
-// A command that the broker has not confirmed is not sent again when it is back, maybe
+// The driver does not repeat an unacknowledged command when the broker returns, possibly
 // hours later.
-func TestNothingIsSentAgain(t *testing.T) {
+func TestCommandIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, nil)
 	c := new(cutter)
@@ -121,7 +122,7 @@ func TestNothingIsSentAgain(t *testing.T) {
 	f := b.device(t, tasmota)
 	d := started(t, soon(config(b, "tasmota")))
 	err := d.(drivers.Switch).Switch(t.Context(), true)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "the broker has not confirmed what was sent, and may have it; look at the device") {
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "the broker has not acknowledged the message, but may have it; inspect the device") {
 		t.Error(err)
 	}
 	deadline := time.Now().Add(time.Minute)
@@ -138,9 +139,10 @@ func TestNothingIsSentAgain(t *testing.T) {
 	}
 }
 
-// What a device was sent and has not said that it did may be done yet, though what the
-// broker keeps of it is safe: it was away for a moment, and hears all of it.
-func TestWhatWasNeverSeenMayBeDoneYet(t *testing.T) {
+// A device that has not confirmed a command may still execute it, even if the retained
+// state is safe: the device may have been offline for a moment and receives all commands
+// later.
+func TestUnconfirmedCommandMayAct(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, nil)
 	f := b.device(t, esphome)
@@ -153,7 +155,7 @@ func TestWhatWasNeverSeenMayBeDoneYet(t *testing.T) {
 	for i, tell := range []func() error{func() error { return d.(drivers.Switch).Switch(t.Context(), false) }, d.Halt} {
 		err := tell()
 		for deadline := time.Now().Add(30 * time.Second); err != nil && !errors.Is(err, drivers.ErrMayAct) && time.Now().Before(deadline); {
-			err = tell() // the broker may be slow itself
+			err = tell() // the broker itself may be slow
 		}
 		if !errors.Is(err, drivers.ErrMayAct) {
 			t.Errorf("off, and halted (%d): %v", i, err)
@@ -171,16 +173,16 @@ func TestWhatWasNeverSeenMayBeDoneYet(t *testing.T) {
 	}
 }
 
-// What the broker does not let it listen to is no silence of the device, from the start
-// and when the broker is back.
-func TestTheBrokerRefusesATopic(t *testing.T) {
+// The error for a rejected subscription names the broker, not a silent device: at the
+// start, and after the broker returns.
+func TestRejectedSubscription(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, &auth.Ledger{
 		Auth: auth.AuthRules{{Allow: true}}, Users: auth.Users{"": {ACL: auth.Filters{"stat/#": auth.Deny}}},
 	})
 	f := b.device(t, tasmota)
 	d := started(t, soon(config(b, "tasmota"))+"safe: keep\n")
-	const want = "the broker does not let messkit listen on stat/plug/POWER; check what it lets this user read"
+	const want = "the broker rejects the subscription to stat/plug/POWER; check the read permissions of the user on the broker"
 	if err := d.(drivers.Switch).Switch(t.Context(), true); err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), want) || !f.is() {
 		t.Errorf("on=%t: %v", f.is(), err)
 	}
@@ -203,7 +205,7 @@ func TestTheBrokerRefusesATopic(t *testing.T) {
 	}
 }
 
-// counter counts how often a broker is told to switch something on.
+// counter counts the switch-on commands at a broker.
 type counter struct{ cutter }
 
 func (c *counter) ID() string { return "counter" }
@@ -217,10 +219,10 @@ func (c *counter) OnPublish(cl *mochi.Client, p packets.Packet) (packets.Packet,
 	return p, nil
 }
 
-// A command that the broker does not confirm on a stalled link closes its connection, so
-// the broker does not get it when the link goes on. Its error says that it may act, and so
-// does the next order, once: it came by another connection.
-func TestAStalledPublishIsDropped(t *testing.T) {
+// If the broker does not acknowledge a command on a stalled link, the driver closes the
+// connection, so the broker never gets the command. The error is ErrMayAct, and so is the
+// error of the next command, once, because it uses another connection.
+func TestStalledPublishIsDropped(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, nil)
 	c := new(counter)
@@ -243,7 +245,7 @@ func TestAStalledPublishIsDropped(t *testing.T) {
 	goOn()
 	err := s.Switch(t.Context(), false)
 	for deadline := time.Now().Add(30 * time.Second); errors.Is(err, drivers.ErrNothingDone) && time.Now().Before(deadline); {
-		err = s.Switch(t.Context(), false) // it connects again
+		err = s.Switch(t.Context(), false) // connects again
 	}
 	if !errors.Is(err, drivers.ErrMayAct) {
 		t.Errorf("the next order, over another connection: %v", err)
@@ -258,10 +260,10 @@ func TestAStalledPublishIsDropped(t *testing.T) {
 	}
 }
 
-// A device that gives up a command closes the connection of all devices of the broker.
-// The command of another device may be done, and its error says so. A device without a
-// command has no such error, though somebody asked it something. Nothing arrives later.
-func TestAStalledPublishOfAnother(t *testing.T) {
+// A device that gives up a command closes the connection of all devices of the broker. The
+// command of another device is then ErrMayAct. A device without a pending command has no
+// such error, even during a read. Nothing arrives later.
+func TestStalledPublishOfAnotherDevice(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, nil)
 	c := new(counter)
@@ -276,7 +278,7 @@ func TestAStalledPublishOfAnother(t *testing.T) {
 		return startedBeside(t, &others, yaml+"safe: keep\n")
 	}
 	plug, pump, lamp := device("tasmota", tasmota), device("shelly-gen2", shelly2), device("zigbee2mqtt", zigbee)
-	if n := len(b.Clients.GetAll()); n != 2 { // with that of the fakes
+	if n := len(b.Clients.GetAll()); n != 2 { // including the client of the fakes
 		t.Errorf("%d clients of the broker, want 2", n)
 	}
 	goOn := link.Stall()
@@ -298,7 +300,7 @@ func TestAStalledPublishOfAnother(t *testing.T) {
 	for d, want := range map[drivers.Device]bool{plug: true, pump: true, lamp: false} {
 		err := d.(drivers.Switch).Switch(t.Context(), false)
 		for deadline := time.Now().Add(30 * time.Second); errors.Is(err, drivers.ErrNothingDone) && time.Now().Before(deadline); {
-			err = d.(drivers.Switch).Switch(t.Context(), false) // it connects again
+			err = d.(drivers.Switch).Switch(t.Context(), false) // connects again
 		}
 		if errors.Is(err, drivers.ErrMayAct) != want || !want && err != nil {
 			t.Errorf("the next order: %v", err)

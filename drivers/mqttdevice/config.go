@@ -14,47 +14,47 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Config of one device.
+// Config is the configuration of one device.
 type Config struct {
 	Broker       string         `yaml:"broker"` // mqtt://host:1883, or mqtts://host:8883
 	Username     string         `yaml:"username"`
 	Password     drivers.Secret `yaml:"password"`
-	PasswordFile string         `yaml:"password_file"` // instead of password: its first line
-	ClientID     string         `yaml:"client_id"`     // "": made from the device's name, and new each time
+	PasswordFile string         `yaml:"password_file"` // file instead of password: its first line
+	ClientID     string         `yaml:"client_id"`     // "": a random name for each connection
 	Timeout      time.Duration  `yaml:"timeout"`       // for an answer of the device
 	family.Settings
 }
 
-// DefaultConfig is what holds where the configuration says nothing.
+// DefaultConfig returns the default values.
 func DefaultConfig() Config {
 	return Config{Timeout: 5 * time.Second, Settings: family.DefaultSettings()}
 }
 
 const (
-	minTimeout = 10 * time.Millisecond // no network is quicker
+	minTimeout = 10 * time.Millisecond // no network is faster
 	maxTimeout = time.Minute
 )
 
-// schemes are how a broker is reached, and where it listens.
+// schemes maps the schemes of a broker address to their default ports.
 var schemes = map[string]string{"mqtt": "1883", "mqtts": "8883"}
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the configuration. Each begins with its key.
 func (c Config) Validate() error {
 	errs := []error{c.checkBroker(), c.Settings.Validate()}
 	if c.Password != "" && c.PasswordFile != "" {
-		errs = append(errs, errors.New("password_file: stands beside password; keep one of them"))
+		errs = append(errs, errors.New("password_file: excludes password; remove one of them"))
 	}
 	if (c.Password != "" || c.PasswordFile != "") && c.Username == "" {
-		errs = append(errs, errors.New("username: is missing; a password alone opens nothing"))
+		errs = append(errs, errors.New("username: is missing; a password needs a user name"))
 	}
 	if slices.ContainsFunc([]rune(c.ClientID), func(r rune) bool { return r <= ' ' || r == '+' || r == '#' || r == '/' }) {
-		errs = append(errs, fmt.Errorf("client_id: %q holds a blank, +, # or /; use letters and digits", c.ClientID))
+		errs = append(errs, fmt.Errorf("client_id: %q has a blank, +, # or /; use letters and digits", c.ClientID))
 	}
 	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
 		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
 	}
 	t, err := templates.Load(Families(), c.Families, c.Family)
-	if _, own := errors.AsType[strictyaml.Problems](err); err == nil { // those of an own template come with New
+	if _, own := errors.AsType[strictyaml.Problems](err); err == nil { // New reports the errors of a user's template
 		_, more := family.Resolve(t.With, c.With)
 		errs = append(errs, more...)
 	} else if !own {
@@ -63,16 +63,17 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkBroker never repeats the address: it may hold a password.
+// checkBroker returns an error for an invalid address. The error never contains the
+// address, because that may contain a password.
 func (c Config) checkBroker() error {
 	u, err := url.Parse(c.Broker)
 	switch {
 	case c.Broker == "":
-		return errors.New("broker: is missing; write where the MQTT broker is, like mqtt://127.0.0.1:1883")
+		return errors.New("broker: is missing; write the address of the MQTT broker, like mqtt://127.0.0.1:1883")
 	case err != nil || u.Host == "" || schemes[u.Scheme] == "" || u.Path != "" || u.RawQuery != "":
-		return errors.New("broker: is no address of the form mqtt://host:1883 or mqtts://host:8883")
+		return errors.New("broker: is not an address of the form mqtt://host:1883 or mqtts://host:8883")
 	case u.User != nil:
-		return errors.New("broker: holds a user name; write it as username, and the rest as password")
+		return errors.New("broker: has a user name; move it to username, and the rest to password")
 	}
 	if err := address.CheckURL(u); err != nil {
 		return fmt.Errorf("broker: %w", err)
@@ -80,9 +81,9 @@ func (c Config) checkBroker() error {
 	return nil
 }
 
-// address is the broker's for the client's library.
+// address returns the address of the broker for the client.
 func (c Config) address() string {
-	u, _ := url.Parse(c.Broker) // it has passed Validate
+	u, _ := url.Parse(c.Broker) // Validate has parsed it
 	port := u.Port()
 	if port == "" {
 		port = schemes[u.Scheme]

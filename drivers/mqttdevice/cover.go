@@ -12,36 +12,36 @@ import (
 	"github.com/messkit/messkit/drivers/mqttclient"
 )
 
-// Cover is how a blind, a shutter or a door is moved, and tells where it is.
+// Cover describes the messages of a blind, a shutter or a door.
 type Cover struct {
-	Open     []Message     `yaml:"open"` // none, as close: to is told 100 and 0
+	Open     []Message     `yaml:"open"` // without open and close, the driver sends to with 100 and 0
 	Close    []Message     `yaml:"close"`
 	Stop     []Message     `yaml:"stop"`
-	To       []Message     `yaml:"to"` // {position} is how far; none: it knows no way but to its ends
+	To       []Message     `yaml:"to"` // {position} is the target; none: the cover knows only its ends
 	Position *Value        `yaml:"position"`
 	State    *CoverState   `yaml:"state"`
-	Takes    time.Duration `yaml:"takes"` // the most that it takes from one end to the other
+	Takes    time.Duration `yaml:"takes"` // longest time from one end to the other
 	family.Scale
 }
 
-// CoverState is where it tells in a word what it does.
+// CoverState describes the topic with the word for the movement.
 type CoverState struct {
 	Topic string   `yaml:"topic"`
 	Value string   `yaml:"value"`
 	Ask   *Message `yaml:"ask"`
 	family.Report
-	Optional bool `yaml:"optional"` // some of the family tell no such word
+	Optional bool `yaml:"optional"` // some devices of the family do not send this word
 }
 
 func (c *CoverState) from() *Value { return &Value{c.Topic, c.Value, c.Ask} }
 
-// lookEvery is the time between two looks at a cover on its way.
+// lookEvery is the poll interval during a movement.
 var lookEvery = time.Second
 
-// coverTime is how long one may take where its family does not say.
+// coverTime is the default time limit of a movement.
 const coverTime = 3 * time.Minute
 
-// cover is what the template says of one; nil for what is none.
+// cover returns the cover of the template, or nil.
 func (d *device) cover() *family.Cover {
 	c := d.template.Cover
 	if c == nil {
@@ -78,7 +78,7 @@ func (c *Cover) limit() time.Duration {
 	return coverTime
 }
 
-// place is where it is, told anew.
+// place reads the present position from the device.
 func (d *device) place(ctx context.Context) (p family.Place, err error) {
 	c := d.template.Cover
 	var h mqttclient.Heard
@@ -106,14 +106,14 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 	case err == nil && ok:
 		c.State.Add(&p, word)
 	case !c.State.Optional && err == nil:
-		err = errors.New("it tells no word of what it does")
+		err = errors.New("the device does not report its movement")
 	case c.State.Optional:
 		err = nil
 	}
 	return p, err
 }
 
-// readCover measures what a cover is about, where its template says nothing else.
+// readCover returns the readings of a cover whose template has none.
 func (d *device) readCover(ctx context.Context) ([]drivers.Reading, error) {
 	p, err := d.place(ctx)
 	if err != nil {
@@ -131,11 +131,11 @@ func (t *Template) checkCover() []error {
 	if len(c.To) > 0 {
 		errs = append(errs, t.checkMessages("cover.to", c.To, "position")...)
 		if c.Position == nil {
-			errs = append(errs, errors.New("cover.position: is missing; what goes part of the way has to tell how far it is"))
+			errs = append(errs, errors.New("cover.position: is missing; a cover with positions must report its position"))
 		}
 	}
 	if c.Position == nil && c.State == nil {
-		errs = append(errs, errors.New("cover.position: is missing, and so is state; what cannot be read back is not known to be closed"))
+		errs = append(errs, errors.New("cover.position: is missing, and so is state; without readback the driver cannot know that the cover is closed"))
 	}
 	if c.Position != nil {
 		errs = append(errs, t.checkValue("cover.position", c.Position))
@@ -143,19 +143,19 @@ func (t *Template) checkCover() []error {
 	if c.State != nil {
 		errs = append(errs, t.checkValue("cover.state", c.State.from()))
 		if c.Position == nil && (len(c.State.Open) == 0 || len(c.State.Closed) == 0) {
-			errs = append(errs, errors.New("cover.state: needs words for open and closed, where nothing tells the position"))
+			errs = append(errs, errors.New("cover.state: needs words for open and closed, because the template has no position"))
 		}
 	}
 	for _, g := range family.Gaps(c.Closed) {
 		if _, known := t.With[g]; !known {
-			errs = append(errs, fmt.Errorf("cover.closed: nobody fills {%s}; write it under with", g))
+			errs = append(errs, fmt.Errorf("cover.closed: {%s} has no value; add the name under with", g))
 		}
 	}
 	if len(family.Gaps(c.Closed)) == 0 && c.Closed != "" && c.Closed != "0" && c.Closed != "100" {
-		errs = append(errs, fmt.Errorf("cover.closed: %q cannot be; write 0, or 100 where the family counts the other way", c.Closed))
+		errs = append(errs, fmt.Errorf("cover.closed: %q is invalid; write 0, or 100 for a reversed scale", c.Closed))
 	}
 	if t.Switch != nil {
-		errs = append(errs, errors.New("cover: stands beside switch; a device is one of the two"))
+		errs = append(errs, errors.New("cover: excludes switch; remove one of them"))
 	}
 	return errs
 }

@@ -2,5 +2,5 @@ package mqttdevice
 
 import "time"
 
-// The covers of the tests need a second for no way.
+// The test covers move in less than a second.
 func init() { lookEvery = 50 * time.Millisecond }

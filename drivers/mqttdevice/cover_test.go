@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/drivers/drivertest"
 )
 
-// patient is a configuration whose device may be slow on a machine that is busy.
+// patient returns a configuration with a long timeout for a busy host.
 func patient(b *broker, name string) string {
 	return strings.Replace(config(b, name), "timeout: 2s", "timeout: 30s", 1)
 }
@@ -26,7 +26,7 @@ func covers() (names []string) {
 	return names
 }
 
-func TestCoversKeepTheRules(t *testing.T) {
+func TestCoversConform(t *testing.T) {
 	for _, name := range covers() {
 		t.Run(name, func(t *testing.T) {
 			if name != "shelly-gen2-cover" && (name != "esphome-cover" || testing.Short()) {
@@ -54,12 +54,12 @@ type roller interface {
 	drivers.OpeningReader
 }
 
-// What is told as done stands where it was told to, by the simulator's own word, and
-// so does what says how far it is.
-func TestCoversGoWhereTheyAreTold(t *testing.T) {
+// After a successful movement the simulator has the requested position, and so do the
+// readings.
+func TestCoversReachTheirTargets(t *testing.T) {
 	for _, name := range covers() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait more than they work
+			t.Parallel() // these tests mostly wait
 			b := newBroker(t, nil)
 			f := b.device(t, families[name].device)
 			d := started(t, patient(b, name)).(roller)
@@ -86,12 +86,12 @@ func TestCoversGoWhereTheyAreTold(t *testing.T) {
 	}
 }
 
-// A cover that is stopped by another request stands where it is, and its task says so;
-// one whose task is over stops, too.
-func TestCoversStopOnTheirWay(t *testing.T) {
+// Another request stops a moving cover, and the task of the cover reports that. A cover
+// without a task stops, too.
+func TestStopMovingCovers(t *testing.T) {
 	for _, name := range covers() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait more than they work
+			t.Parallel() // these tests mostly wait
 			b := newBroker(t, nil)
 			f := b.device(t, families[name].device)
 			d := started(t, patient(b, name)).(roller)
@@ -105,7 +105,7 @@ func TestCoversStopOnTheirWay(t *testing.T) {
 				return <-task
 			}
 			err := stop()
-			for tries := 0; errors.Is(err, drivers.ErrMayAct) && tries < 20; tries++ { // it moved before the broker had confirmed that it was told
+			for tries := 0; errors.Is(err, drivers.ErrMayAct) && tries < 20; tries++ { // the cover moved before the broker acknowledged the command
 				if err := d.Shut(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -150,8 +150,7 @@ func underWay(t *testing.T, f *fake) {
 	}
 }
 
-// stands waits until the cover has heard that it shall, which it does short of its
-// end.
+// stands waits until the cover has received the stop command, before it reaches its end.
 func stands(t *testing.T, f *fake) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
@@ -165,8 +164,8 @@ func stands(t *testing.T, f *fake) {
 	}
 }
 
-// What stands elsewhere is not told as done, and neither is what does not set out.
-func TestCoversThatAreStuck(t *testing.T) {
+// A cover that stops elsewhere or does not start is an error.
+func TestStuckCovers(t *testing.T) {
 	for _, name := range covers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -176,21 +175,21 @@ func TestCoversThatAreStuck(t *testing.T) {
 			f.cover.mu.Lock()
 			f.cover.jammed = 40
 			f.cover.mu.Unlock()
-			if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "stands at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
+			if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "stands still at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
 				t.Errorf("%s: one that is jammed says %v", name, err)
 			}
 			f.mu.Lock()
 			f.wrong = true
 			f.mu.Unlock()
-			if err := d.Shut(t.Context()); err == nil || !strings.Contains(err.Error(), "it stands at 40 %") {
+			if err := d.Shut(t.Context()); err == nil || !strings.Contains(err.Error(), "the cover stands still at 40 %") {
 				t.Errorf("%s: one that does nothing says %v", name, err)
 			}
 		})
 	}
 }
 
-// A device that is known to be away is told nothing.
-func TestCoversThatAreAway(t *testing.T) {
+// An offline cover gets no command.
+func TestOfflineCovers(t *testing.T) {
 	for _, name := range covers() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

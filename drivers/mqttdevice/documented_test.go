@@ -22,13 +22,13 @@ import (
 	"github.com/messkit/messkit/drivers/mqttdevice"
 )
 
-// documented is testdata/documented.yaml.
+// documented is the content of testdata/documented.yaml.
 type documented struct {
 	Families []struct {
 		Family, Source  string
 		With            map[string]string
 		Online, Offline message
-		Holds           []message // what the broker keeps of it
+		Holds           []message // retained messages of the device
 		Steps           []step
 	}
 }
@@ -41,10 +41,10 @@ type step struct {
 type message struct {
 	Topic, Payload string
 	Retain         bool
-	Says           []message // the answer to it, where it is not the step's
+	Says           []message // the answer, if it differs from that of the step
 }
 
-// same compares a payload with a documented one: as JSON, where it is some.
+// same compares a payload with the documented one, as JSON if possible.
 func (m message) same(topic string, payload []byte) bool {
 	if m.Topic != topic {
 		return false
@@ -56,15 +56,16 @@ func (m message) same(topic string, payload []byte) bool {
 	return m.Payload == string(payload)
 }
 
-// scripted is a device of a document: it answers what the step says, and takes nothing else.
+// scripted is a documented device: it answers as the step says, and accepts no other
+// message.
 type scripted struct {
 	mochi.HookBase
 	b *broker
 
 	mu     sync.Mutex
 	now    step
-	heard  []bool   // of now.Hears
-	others []string // what came besides
+	heard  []bool   // received messages of now.Hears
+	others []string // other received messages
 }
 
 func (s *scripted) ID() string           { return "scripted" }
@@ -95,11 +96,11 @@ func (s *scripted) OnPublished(c *mochi.Client, p packets.Packet) {
 
 func (s *scripted) tell(all ...message) {
 	for _, m := range all {
-		_ = s.b.Publish(m.Topic, []byte(m.Payload), m.Retain, 1) // inline: it fails in a closed broker alone
+		_ = s.b.Publish(m.Topic, []byte(m.Payload), m.Retain, 1) // an inline publish fails only in a closed broker
 	}
 }
 
-// begin makes the device that of a step; end tells what was not as documented.
+// begin sets the present step; end reports differences from the documentation.
 func (s *scripted) begin(now step) {
 	s.mu.Lock()
 	s.now, s.heard, s.others = now, make([]bool, len(now.Hears)), nil
@@ -110,7 +111,7 @@ func (s *scripted) begin(now step) {
 }
 
 func (s *scripted) end() (wrong []string) {
-	for end := time.Now().Add(patience); !s.all() && time.Now().Before(end); time.Sleep(time.Millisecond) { // what was sent may be under way
+	for end := time.Now().Add(patience); !s.all() && time.Now().Before(end); time.Sleep(time.Millisecond) { // messages may be under way
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +132,7 @@ func (s *scripted) all() bool {
 	return !slices.Contains(s.heard, false)
 }
 
-// rows are the steps that a template has to be held to.
+// rows returns the steps that each template must pass.
 func rows(one mqttdevice.Template) (list []string) {
 	if s := one.Switch; s != nil {
 		list = append(list, "on", "off")
@@ -150,8 +151,8 @@ func rows(one mqttdevice.Template) (list []string) {
 	return list
 }
 
-// TestDocumentedMessages holds every row of every template to what is documented of
-// such devices: what is sent to them, and what they say.
+// TestDocumentedMessages compares each verb of each template with the documentation of its
+// devices: the messages in both directions.
 func TestDocumentedMessages(t *testing.T) {
 	data, err := os.ReadFile("testdata/documented.yaml")
 	if err != nil {
@@ -168,15 +169,15 @@ func TestDocumentedMessages(t *testing.T) {
 			held[one.Family] = append(held[one.Family], verb)
 		}
 		t.Run(fmt.Sprintf("%s-%d", one.Family, i), func(t *testing.T) {
-			t.Parallel() // they wait more than they work
+			t.Parallel() // these tests mostly wait
 			b := newBroker(t, nil)
 			s := &scripted{b: b}
 			if err := b.AddHook(s, nil); err != nil {
 				t.Fatal(err)
 			}
-			one.Online.Retain = true // a will is kept
+			one.Online.Retain = true // the broker retains a will
 			s.tell(append(one.Holds, one.Online)...)
-			with, err := json.Marshal(one.With) // which is YAML as well
+			with, err := json.Marshal(one.With) // JSON is valid YAML
 			if err != nil || one.Source == "" {
 				t.Fatal(err, "and it says where it is from: ", one.Source)
 			}
@@ -184,7 +185,7 @@ func TestDocumentedMessages(t *testing.T) {
 			for _, now := range one.Steps {
 				s.begin(now)
 				got, err := familytest.Do(t.Context(), d, now.Do)
-				for end := time.Now().Add(patience); len(now.Hears) == 0 && got != now.Want && time.Now().Before(end); { // what is told takes a moment
+				for end := time.Now().Add(patience); len(now.Hears) == 0 && got != now.Want && time.Now().Before(end); { // messages need a moment
 					got, err = familytest.Do(t.Context(), d, now.Do)
 				}
 				if err != nil || got != now.Want {
@@ -197,14 +198,14 @@ func TestDocumentedMessages(t *testing.T) {
 			if one.Offline.Topic == "" {
 				return
 			}
-			s.begin(one.Steps[slices.IndexFunc(one.Steps, func(s step) bool { return s.Do == "is" })]) // until the news is there
+			s.begin(one.Steps[slices.IndexFunc(one.Steps, func(s step) bool { return s.Do == "is" })]) // until the state arrives
 			s.tell(one.Offline)
-			for end := time.Now().Add(patience); time.Now().Before(end); { // the news takes a moment
+			for end := time.Now().Add(patience); time.Now().Before(end); { // the state arrives after a moment
 				if _, err = familytest.Do(t.Context(), d, "is"); err != nil {
 					break
 				}
 			}
-			if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it is offline") {
+			if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "the device is offline") {
 				t.Errorf("offline: %v", err)
 			}
 		})
@@ -222,7 +223,7 @@ func TestDocumentedMessages(t *testing.T) {
 	}
 }
 
-// switches reports whether a family has something that is on or off.
+// switches reports whether a family has a switch.
 func switches(name string) bool {
 	var one mqttdevice.Template
 	return family.Load(mqttdevice.Families(), "", name, &one) == nil && one.Switch != nil

@@ -17,18 +17,18 @@ import (
 	"github.com/messkit/messkit/internal/broker/port"
 )
 
-// broker is a real broker of the test's own.
+// broker is a real broker in the test process.
 type broker struct {
 	*mochi.Server
 	address string
 
-	end func() error // closes it, once
+	end func() error // closes the broker, once
 
 	mu       sync.Mutex
-	retained []string // topics on which something was sent to be kept, and not by a device
+	retained []string // topics of retained messages that were not sent by a device
 }
 
-// watch notes what clients have the broker keep.
+// watch records retained messages of clients.
 type watch struct {
 	mochi.HookBase
 	b *broker
@@ -73,26 +73,25 @@ func newBroker(t *testing.T, rules *auth.Ledger) *broker {
 	return b
 }
 
-// wire is what a fake needs of a broker: an inline client of one of the test's own,
-// or a client of another.
+// wire is the connection of a fake device to a broker: an inline client, or a client of
+// another broker.
 type wire interface {
 	Publish(topic string, payload []byte, retain bool, qos byte) error
 	Subscribe(filter string, id int, heard mochi.InlineSubFn) error
 }
 
-// fake is a simulated device on a broker. It is the judge: it knows what was
-// done to it.
+// fake is a simulated device on a broker. It records its real state.
 type fake struct {
 	b      wire
 	mu     sync.Mutex
 	on     bool
 	timer  time.Duration
 	acts   int
-	deaf   bool          // it does not hear
-	wrong  bool          // it hears, and does nothing
-	tell   func(f *fake) // says how it is, on its topics
+	deaf   bool          // receives nothing
+	wrong  bool          // receives commands and does not execute them
+	tell   func(f *fake) // publishes the state of the device
 	online func(f *fake, is bool)
-	cover  *blind // of what moves; nil for all else
+	cover  *blind // nil for a device that is not a cover
 }
 
 func (f *fake) is() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.on }
@@ -101,7 +100,7 @@ func (f *fake) count() int { f.mu.Lock(); defer f.mu.Unlock(); return f.acts }
 
 func (f *fake) lastTimer() time.Duration { f.mu.Lock(); defer f.mu.Unlock(); return f.timer }
 
-// set is what a command does.
+// set executes a command.
 func (f *fake) set(on bool, timer time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +111,7 @@ func (f *fake) set(on bool, timer time.Duration) {
 	f.tell(f)
 }
 
-// force is a hand on its button.
+// force changes the state by hand.
 func (f *fake) force(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,14 +121,14 @@ func (f *fake) force(on bool) {
 
 func (f *fake) says() { f.mu.Lock(); defer f.mu.Unlock(); f.tell(f) }
 
-// say publishes what a device does.
+// say publishes a message of the device.
 func (f *fake) say(topic string, retain bool, payload any) {
 	data, ok := payload.(string)
 	if !ok {
-		encoded, _ := json.Marshal(payload) // maps of scalars always can be
+		encoded, _ := json.Marshal(payload) // cannot fail for maps of scalars
 		data = string(encoded)
 	}
-	_ = f.b.Publish(topic, []byte(data), retain, 1) // an inline publish fails in a closed broker alone
+	_ = f.b.Publish(topic, []byte(data), retain, 1) // an inline publish fails only in a closed broker
 }
 
 func (f *fake) hear(t *testing.T, topic string, do func(payload string)) {
@@ -156,7 +155,7 @@ func nextID() int { idMu.Lock(); defer idMu.Unlock(); id++; return id }
 
 var onOff = map[bool]string{true: "ON", false: "OFF"}
 
-// maker puts a device of a kind on a broker.
+// maker adds a device of one kind to a broker.
 type maker func(t *testing.T, f *fake)
 
 // tasmota: https://tasmota.github.io/docs/MQTT/#command-flow.
@@ -248,8 +247,8 @@ func shelly2(t *testing.T, f *fake) {
 	})
 }
 
-// homie: https://homieiot.github.io/specification/spec-core-v5_0_0/, retained
-// properties that are told when they change.
+// homie: https://homieiot.github.io/specification/spec-core-v5_0_0/, with retained
+// properties that the device publishes on change.
 func homie(t *testing.T, f *fake) {
 	var told *bool
 	f.tell = func(f *fake) {
@@ -273,7 +272,7 @@ func esphome(t *testing.T, f *fake) {
 	f.hear(t, "pump/switch/main/command", func(p string) { f.set(p == "ON", 0) })
 }
 
-// sensor is one of Zigbee2MQTT that sleeps, and speaks when something changes.
+// sensor is a sleeping Zigbee2MQTT sensor that publishes on change.
 func sensor(_ *testing.T, f *fake) {
 	f.tell = func(f *fake) {
 		f.say("zigbee2mqtt/window", false, map[string]any{"contact": !f.on, "battery": 87, "temperature": 19.5, "voltage": 2985})
@@ -297,7 +296,7 @@ func device(t *testing.T, b wire, m maker) *fake {
 	return f
 }
 
-// pulseTime is how long a PulseTime of Tasmota is.
+// pulseTime converts a PulseTime of Tasmota.
 func pulseTime(n int) time.Duration {
 	if n < 112 {
 		return time.Duration(n) * 100 * time.Millisecond

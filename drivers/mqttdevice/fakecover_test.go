@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// blind is what a fake cover is: it moves by the clock, for coverTakes from one end to
-// the other.
+// blind is the cover of a fake device. It moves by the clock and needs coverTakes from one
+// end to the other.
 type blind struct {
 	mu     sync.Mutex
-	from   float64 // percent open, at since
+	from   float64 // percent open at the time since
 	to     float64
 	since  time.Time
-	jammed float64 // it comes no further up than that; 0: nothing is in its way
-	told   float64 // what it told last by itself
+	jammed float64 // an obstacle at this position; 0: none
+	told   float64 // last published position
 	stops  int
 }
 
@@ -26,7 +26,7 @@ const (
 	coverTick  = 10 * time.Millisecond
 )
 
-// roll has it move, and tell, until the test ends.
+// roll moves the cover and publishes its position until the test ends.
 func (f *fake) roll(t *testing.T) *blind {
 	t.Helper()
 	l := &blind{}
@@ -51,7 +51,7 @@ func (f *fake) roll(t *testing.T) *blind {
 	return l
 }
 
-// at is where it is, and where it goes. mu is held.
+// at returns the position and the direction. The caller holds mu.
 func (l *blind) at() (percent float64, direction int) {
 	way := 100 * float64(time.Since(l.since)) / float64(coverTakes)
 	if way >= math.Abs(l.to-l.from) {
@@ -64,7 +64,7 @@ func (l *blind) at() (percent float64, direction int) {
 	return l.from + float64(direction)*way, direction
 }
 
-// step reports whether it has moved since it told so last.
+// step reports whether the cover has moved since the last publish.
 func (l *blind) step() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *blind) is() (percent float64, direction int) {
 	return math.Round(percent), direction
 }
 
-// drive is what a command does to a cover.
+// drive executes a command.
 func (f *fake) drive(l *blind, to float64) {
 	f.mu.Lock()
 	f.acts++
@@ -124,7 +124,7 @@ func tasmotaCover(t *testing.T, f *fake) {
 	f.hear(t, "cmnd/blind/ShutterClose1", func(string) { f.drive(l, 0) })
 	f.hear(t, "cmnd/blind/ShutterStop1", func(string) { f.halt(l) })
 	f.hear(t, "cmnd/blind/ShutterPosition1", func(p string) {
-		n, _ := strconv.ParseFloat(p, 64) // nothing is 0, as in old versions
+		n, _ := strconv.ParseFloat(p, 64) // no number is 0, as in old firmware
 		f.drive(l, n)
 	})
 	f.hear(t, "cmnd/blind/Status", func(p string) {
@@ -137,8 +137,8 @@ func tasmotaCover(t *testing.T, f *fake) {
 	})
 }
 
-// zigbeeCover: https://www.zigbee2mqtt.io/guide/usage/exposes.html#cover. It tells a
-// target as its position until it is asked.
+// zigbeeCover: https://www.zigbee2mqtt.io/guide/usage/exposes.html#cover. It publishes its
+// target as the position until the next question.
 func zigbeeCover(t *testing.T, f *fake) {
 	l := f.roll(t)
 	tell := func(percent float64) {
@@ -287,8 +287,8 @@ func esphomeCover(t *testing.T, f *fake) {
 	})
 }
 
-// homieCover: https://homieiot.github.io/specification/spec-core-v5_0_0/, a retained
-// position that counts from 100 for closed.
+// homieCover: https://homieiot.github.io/specification/spec-core-v5_0_0/, with a retained
+// position on a reversed scale.
 func homieCover(t *testing.T, f *fake) {
 	l := f.roll(t)
 	f.tell = func(f *fake) {

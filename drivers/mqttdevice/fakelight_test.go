@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// lamp is what a fake lamp has beyond a plug.
+// lamp contains the state of a fake lamp.
 type lamp struct {
-	level  int // in its own unit
+	level  int // in the unit of the device
 	colour [3]int
 	white  int // mireds, or kelvin
 }
 
-// shine is what a command does to a lamp; nil leaves a thing as it is.
+// shine executes a command; a nil value leaves that state unchanged.
 func (f *fake) shine(l *lamp, on bool, level *int, colour *[3]int, timer time.Duration) {
 	f.mu.Lock()
 	if !f.wrong {
@@ -152,8 +152,8 @@ func shelly1Light(t *testing.T, f *fake) {
 	})
 }
 
-// esphomeLight: https://esphome.io/components/mqtt.html, in the JSON that Home
-// Assistant's schema for lights has; its state is retained.
+// esphomeLight: https://esphome.io/components/mqtt.html, in the JSON schema of Home
+// Assistant lights, with a retained state.
 func esphomeLight(t *testing.T, f *fake) {
 	l := &lamp{level: 255, colour: [3]int{255, 255, 255}}
 	f.tell = func(f *fake) {
@@ -181,8 +181,8 @@ func esphomeLight(t *testing.T, f *fake) {
 	})
 }
 
-// homieLight: https://homieiot.github.io/specification/spec-core-v5_0_0/, retained
-// properties that are told when they change.
+// homieLight: https://homieiot.github.io/specification/spec-core-v5_0_0/, with retained
+// properties that the device publishes on change.
 func homieLight(t *testing.T, f *fake) {
 	l, told := &lamp{level: 100, colour: [3]int{255, 255, 255}}, map[string]string{}
 	f.tell = func(f *fake) {

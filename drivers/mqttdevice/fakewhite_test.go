@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// whiten is what a command does to a lamp with whites; nil leaves a thing as it is.
+// whiten executes a command on a lamp with a color temperature; a nil value leaves that
+// state unchanged.
 func (f *fake) whiten(l *lamp, on bool, level, white *int, timer time.Duration) {
 	f.mu.Lock()
 	if !f.wrong && white != nil {
@@ -114,8 +115,8 @@ func shelly2White(t *testing.T, f *fake) {
 	})
 }
 
-// esphomeWhite: https://esphome.io/components/mqtt.html, in the JSON that Home
-// Assistant's schema for lights has; its state is retained.
+// esphomeWhite: https://esphome.io/components/mqtt.html, in the JSON schema of Home
+// Assistant lights, with a retained state.
 func esphomeWhite(t *testing.T, f *fake) {
 	l := &lamp{level: 255, white: 370}
 	f.tell = func(f *fake) {

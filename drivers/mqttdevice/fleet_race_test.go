@@ -2,5 +2,5 @@
 
 package mqttdevice_test
 
-// underRace: the race detector takes memory and time of its own.
+// underRace reports that the race detector needs extra memory and time.
 const underRace = true

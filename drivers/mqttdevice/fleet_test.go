@@ -25,17 +25,17 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// The fleet of TestTenThousandDevices, and what it may cost in this process.
+// The devices of TestTenThousandDevices, and their limits in this process.
 const (
 	fleetVariable = "MESSKIT_TEST_FLEET"
 	mostBytes     = 40 << 20
 	mostRoutines  = 100
 )
 
-// fleetSize is how many devices there are.
+// fleetSize is the number of devices.
 var fleetSize = map[bool]int{false: 10_000, true: 1_000}[underRace]
 
-// plugs are the hook of a broker that plays all plugs of the fleet.
+// plugs is a broker hook that simulates all plugs of the fleet.
 type plugs struct {
 	mochi.HookBase
 	b *mochi.Server
@@ -53,10 +53,11 @@ func (p *plugs) OnPublished(cl *mochi.Client, pk packets.Packet) {
 	if is == "" {
 		is = "OFF"
 	}
-	_ = p.b.Publish("stat/"+parts[1]+"/POWER", []byte(is), false, 1) // it fails in a closed broker alone
+	_ = p.b.Publish("stat/"+parts[1]+"/POWER", []byte(is), false, 1) // fails only in a closed broker
 }
 
-// serveFleet is the fleet's broker in a process of its own, until the standard input ends.
+// serveFleet runs the broker of the fleet in a process of its own, until standard input
+// ends.
 func serveFleet() error {
 	b := mochi.New(&mochi.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +79,7 @@ func serveFleet() error {
 	return errors.Join(err, b.Close())
 }
 
-// fleet starts the broker, and returns its address.
+// fleet starts the broker and returns its address.
 func fleet(t *testing.T) string {
 	t.Helper()
 	c := exec.Command(os.Args[0])
@@ -108,17 +109,17 @@ func fleet(t *testing.T) string {
 	return strings.TrimSpace(address)
 }
 
-// used is what is in use after a collection.
+// used returns the memory in use after a garbage collection.
 func used() (bytes uint64, routines int) {
 	runtime.GC()
-	runtime.GC() // what finalizers let go
+	runtime.GC() // frees the memory of finalizers
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc, runtime.NumGoroutine()
 }
 
-// Ten thousand devices of one broker share a connection: they have few goroutines and
-// little memory, all of them are there, and they work.
+// Ten thousand devices of one broker share a connection, use few goroutines and little
+// memory, and all work.
 func TestTenThousandDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -139,7 +140,7 @@ func TestTenThousandDevices(t *testing.T) {
 	}
 	opened := time.Since(begun)
 	var g errgroup.Group
-	g.SetLimit(1024) // as the agent does
+	g.SetLimit(1024) // as in the agent
 	for _, d := range devices {
 		g.Go(d.Start)
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// light is what the template says of a lamp; nil for what is none.
+// light returns the light of the template, or nil.
 func (d *device) light() *family.Light {
 	s := d.template.Switch
 	l := family.Light{Dim: d.dim, Level: d.level, Tint: d.tint, Colour: d.colour}.Only(s.Dim != nil, s.Tint != nil)
 	if l != nil && s.White != nil {
 		l.White = &family.White{Warm: d.warm, Warmth: d.warmth}
-		l.White.Warmest, l.White.Coldest, _ = s.White.Limits(d.values) // New has looked
+		l.White.Warmest, l.White.Coldest, _ = s.White.Limits(d.values) // New has checked the limits
 	}
 	return l
 }
@@ -41,7 +41,7 @@ func (d *device) warmth(ctx context.Context) (float64, error) {
 	return s.read(d.values, h.Payload)
 }
 
-// read is the white in a payload, in kelvin.
+// read returns the color temperature in a payload, in kelvin.
 func (s *White) read(values family.Values, payload []byte) (float64, error) {
 	found, err := s.State.in(values, payload)
 	if err != nil {
@@ -56,18 +56,19 @@ func (s *White) read(values family.Values, payload []byte) (float64, error) {
 	return s.Kelvin(values, answer, found)
 }
 
-// dim sets a level above 0. The least that a device knows is not off.
+// dim sets a level above 0, and at least the lowest level of the device, because 0 would
+// turn it off.
 func (d *device) dim(ctx context.Context, percent float64) error {
 	s := d.template.Switch.Dim
 	level := max(1, math.Round(percent*s.Full/100))
 	word := strconv.FormatFloat(level, 'f', -1, 64)
 	return d.order(ctx, s.Messages, d.values.With(family.Values{"level": word}), *s.State, func(payload []byte) (bool, string, error) {
 		is, err := s.read(d.values, payload)
-		return math.Abs(is-level) <= s.Full/100, "level " + strconv.FormatFloat(is, 'f', -1, 64), err // many round
+		return math.Abs(is-level) <= s.Full/100, "level " + strconv.FormatFloat(is, 'f', -1, 64), err // many devices round
 	}, "level "+word)
 }
 
-// level is 0 for what is off, whatever it says of its level.
+// level returns 0 for a lamp that is off, no matter which level it reports.
 func (d *device) level(ctx context.Context) (float64, error) {
 	on, err := d.on(ctx)
 	if err != nil || !on {
@@ -82,7 +83,7 @@ func (d *device) level(ctx context.Context) (float64, error) {
 	return math.Round(100 * is / s.Full), err
 }
 
-// read is the level in a payload, 0 to Full.
+// read returns the level in a payload, 0 to Full.
 func (s *Dim) read(values family.Values, payload []byte) (float64, error) {
 	found, err := s.State.in(values, payload)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s *Dim) read(values family.Values, payload []byte) (float64, error) {
 	}
 	f, number := family.Number(found)
 	if !number || f < 0 || f > s.Full {
-		return 0, fmt.Errorf("it tells no level from 0 to %g", s.Full)
+		return 0, fmt.Errorf("the device reports no level from 0 to %g", s.Full)
 	}
 	return f, nil
 }
@@ -114,7 +115,7 @@ func (d *device) colour(ctx context.Context) (drivers.Colour, error) {
 	return s.read(d.values, h.Payload)
 }
 
-// read is the colour in a payload.
+// read returns the color in a payload.
 func (s *Tint) read(values family.Values, payload []byte) (drivers.Colour, error) {
 	found, err := s.State.in(values, payload)
 	if err != nil {
@@ -122,13 +123,13 @@ func (s *Tint) read(values family.Values, payload []byte) (drivers.Colour, error
 	}
 	c, ok := colourOf(found)
 	if !ok {
-		return drivers.Colour{}, fmt.Errorf("it tells no colour: %.40q", fmt.Sprint(found))
+		return drivers.Colour{}, fmt.Errorf("the device reports no color: %.40q", fmt.Sprint(found))
 	}
 	return c, nil
 }
 
-// colourOf reads a colour as devices write it: [255, 136, 0], {r: 255, g: 136,
-// b: 0}, "FF8800" with more behind it, or "rgb,255,136,0".
+// colourOf parses the color notations of devices: [255, 136, 0], {r: 255, g: 136, b: 0},
+// "FF8800" with a suffix, or "rgb,255,136,0".
 func colourOf(v any) (drivers.Colour, bool) {
 	var parts []any
 	switch v := v.(type) {
@@ -161,7 +162,7 @@ func colourOf(v any) (drivers.Colour, bool) {
 	return drivers.Colour{R: rgb[0], G: rgb[1], B: rgb[2]}, true
 }
 
-// in finds a value in a payload.
+// in returns the value in a payload.
 func (v *Value) in(values family.Values, payload []byte) (any, error) {
 	where := values.Text(v.Value)
 	payload = bytes.TrimSpace(payload)
@@ -174,7 +175,7 @@ func (v *Value) in(values family.Values, payload []byte) (any, error) {
 	}
 	found, ok := family.Pick(answer, where)
 	if !ok {
-		return nil, fmt.Errorf("it tells no %s", where)
+		return nil, fmt.Errorf("the device reports no %s", where)
 	}
 	return found, nil
 }

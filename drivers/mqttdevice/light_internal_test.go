@@ -18,7 +18,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// What is no colour or level is an error, and never half of one.
+// An invalid color or level is an error without a value.
 func FuzzLight(f *testing.F) {
 	for _, s := range []string{`{"c":[1,2]}`, `{"c":[256,0,0]}`, `{"c":{"r":1.5,"g":0,"b":0}}`, `{"c":"hsv,1,2,3"}`, `{"c":"12345"}`, `{"c":-1}`, `{"c":"50"}`, `x`} {
 		f.Add([]byte(s))

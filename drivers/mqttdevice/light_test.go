@@ -9,15 +9,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Every lamp shines as it is told, tells so, and is not told anything that the
-// broker would keep.
+// Each lamp takes the requested state and reports it, and the driver sends no retained
+// message.
 func TestLamps(t *testing.T) {
 	for name, one := range families {
 		if !shines(name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait more than they work
+			t.Parallel() // these tests mostly wait
 			b := newBroker(t, nil)
 			f := b.device(t, one.device)
 			d := started(t, config(b, name))
@@ -77,8 +77,8 @@ func TestLamps(t *testing.T) {
 	}
 }
 
-// Limits of whites that cannot be are told before anything is done.
-func TestWhitesThatCannotBe(t *testing.T) {
+// Invalid color temperature limits are an error before any command.
+func TestInvalidColorTemperatureLimits(t *testing.T) {
 	for _, with := range []string{"warmest: \"6500\", coldest: \"2700\"", "coldest: \"90000\"", "warmest: warm"} {
 		if _, err := open("family: zigbee2mqtt-white\nbroker: mqtt://127.0.0.1:1\nwith: {name: bulb, " + with + "}\n"); err == nil {
 			t.Errorf("%s can be", with)

@@ -13,10 +13,10 @@ import (
 	"github.com/messkit/messkit/drivers/mqttclient"
 )
 
-// link is the part of one device in the connection to its broker.
+// link is the share of one device in the connection to its broker.
 type link struct {
 	broker  string        // as configured
-	address string        // of it, for people
+	address string        // address for people
 	timeout time.Duration // for an answer of the device
 
 	client *mqttclient.Client // shared by the devices of the broker
@@ -26,20 +26,19 @@ type link struct {
 	unseen unseen
 }
 
-// options returns what makes the connection.
+// options returns the options of the connection.
 func (c Config) options(password drivers.Secret) mqttclient.Options {
 	return mqttclient.Options{Address: c.address(), Username: c.Username, Password: password, ClientID: c.ClientID, Timeout: c.Timeout}
 }
 
-// open connects and listens.
+// open connects and subscribes.
 func (l *link) open(ctx context.Context) error {
 	return drivers.NotDone(l.client.Join(ctx, l.member))
 }
 
 func (l *link) close() { l.client.Leave(l.member) }
 
-// command sends messages that change the device, one after the other, none of them
-// retained.
+// command sends messages that change the device, in order, none of them retained.
 func (l *link) command(ctx context.Context, list []Message, values family.Values) error {
 	err := l.send(ctx, list, values, func() { l.unseen.giveUp(l.now()) })
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
@@ -54,7 +53,8 @@ func (l *link) ask(ctx context.Context, m *Message, values family.Values) error 
 	return l.send(ctx, []Message{*m}, values, nil)
 }
 
-// send publishes messages; lost is called for one that the broker does not confirm.
+// send publishes messages. It calls lost for a message that the broker does not
+// acknowledge.
 func (l *link) send(ctx context.Context, list []Message, values family.Values, lost func()) error {
 	for i, m := range list {
 		if gone := l.gone(); gone != nil && i == 0 {
@@ -75,16 +75,16 @@ func (l *link) send(ctx context.Context, list []Message, values family.Values, l
 	return nil
 }
 
-// payload is what a message says.
+// payload returns the payload of a message.
 func (m Message) payload(values family.Values) []byte {
 	if m.JSON == nil {
 		return []byte(values.Text(m.Payload))
 	}
-	data, _ := json.Marshal(values.JSON(m.JSON)) // it has been read from YAML
+	data, _ := json.Marshal(values.JSON(m.JSON)) // cannot fail, because the value comes from YAML
 	return data
 }
 
-// again has the broker send what it keeps of a topic.
+// again requests the retained message of a topic.
 func (l *link) again(ctx context.Context, topic string) error {
 	if gone := l.gone(); gone != nil {
 		return drivers.NotDone(gone)
@@ -98,14 +98,15 @@ func (l *link) again(ctx context.Context, topic string) error {
 	return nil
 }
 
-// unheard says that a topic cannot be listened to.
+// unheard returns the error text for a rejected subscription.
 func unheard(topic string) string {
-	return fmt.Sprintf("the broker does not let messkit listen on %s; check what it lets this user read", topic)
+	return fmt.Sprintf("the broker rejects the subscription to %s; check the read permissions of the user on the broker", topic)
 }
 
-// silent says that nothing came on a topic; or is what else may be wrong.
+// silent returns the error text for a topic without a message: or, unless the broker is the
+// cause.
 func (l *link) silent(topic, or string) string {
-	if gone := l.gone(); gone != nil { // which may have been before the broker said what it keeps
+	if gone := l.gone(); gone != nil { // the connection may have ended before the retained messages
 		return gone.Error()
 	}
 	if l.client.Refuses(topic) {
@@ -114,21 +115,21 @@ func (l *link) silent(topic, or string) string {
 	return or
 }
 
-// awayError is a broker that is not there.
+// awayError reports that the broker is unreachable.
 type awayError struct{ text string }
 
 func (e *awayError) Error() string { return e.text }
 
-// gone is what is wrong with the broker just now; nil if nothing is.
+// gone returns an error while the broker is unreachable, else nil.
 func (l *link) gone() error {
 	back, since, why := l.client.Away()
 	if back == nil {
 		return nil
 	}
-	return &awayError{fmt.Sprintf("the broker at %s is away since %s (%v); does it run, and is this network up? messkit connects again by itself", l.address, since.Format("2006-01-02 15:04:05"), why)}
+	return &awayError{fmt.Sprintf("the broker at %s is unreachable since %s (%v); check that it runs and that this network is up. messkit reconnects by itself", l.address, since.Format("2006-01-02 15:04:05"), why)}
 }
 
-// reach waits a moment for a broker that is away: one that is started anew is back soon.
+// reach waits a moment for an unreachable broker, because a restart is short.
 func (l *link) reach(ctx context.Context) error {
 	back, _, _ := l.client.Away()
 	if back == nil {
@@ -146,19 +147,19 @@ func (l *link) reach(ctx context.Context) error {
 	return drivers.NotDone(l.gone())
 }
 
-// unconfirmed is a command that may be done, and of which nothing was heard.
+// unconfirmed returns the error of a command with an unknown outcome.
 func (l *link) unconfirmed(err error) error {
 	if gone := l.gone(); gone != nil && !errors.Is(err, context.Canceled) {
 		err = gone
 	}
-	if errors.Is(err, drivers.ErrNothingDone) { // of the second message; of the first something was done
+	if errors.Is(err, drivers.ErrNothingDone) { // the second message failed, but the first may have changed the device
 		err = errors.New(err.Error())
 	}
-	return fmt.Errorf("the broker has not confirmed what was sent, and may have it; look at the device: %w", err)
+	return fmt.Errorf("the broker has not acknowledged the message, but may have it; inspect the device: %w", err)
 }
 
-// holds is what the device is told to do something, which no second device can be told:
-// its limits would not be those of the first.
+// holds returns the command of the device, which no second device may share: the safety
+// limits of the first would not apply to it.
 func (d *device) holds() []drivers.Hold {
 	var list []Message
 	switch t := d.template; {
@@ -176,5 +177,5 @@ func (d *device) holds() []drivers.Hold {
 	for _, m := range list {
 		same += "\n" + values.Text(m.Topic) + " " + string(m.payload(values))
 	}
-	return []drivers.Hold{{Key: "with", What: "what obeys " + d.values.Text(list[0].Topic), Same: same}}
+	return []drivers.Hold{{Key: "with", What: "command topic " + d.values.Text(list[0].Topic), Same: same}}
 }

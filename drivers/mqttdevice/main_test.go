@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMain has more tests run side by side than there are processors, unless it is
-// told how many: they wait for what does not come, and hardly work.
+// TestMain raises the number of parallel tests above the number of processors, unless a
+// flag sets it, because the tests mostly wait.
 func TestMain(m *testing.M) {
 	if os.Getenv(fleetVariable) != "" {
 		if err := serveFleet(); err != nil {

@@ -1,10 +1,9 @@
-// Package mqttdevice drives what can be told things over MQTT, by templates: one
-// YAML file for each family of devices (Tasmota, zigbee2mqtt, Shelly, Homie,
-// ESPHome), which says what to send and where the device tells how it is. A user
-// adds a family with a file of his own.
+// Package mqttdevice drives MQTT devices by templates: one YAML file for each family of
+// devices (Tasmota, zigbee2mqtt, Shelly, Homie, ESPHome). A template describes the messages
+// to the device and the topics of its state. Users can add templates of their own.
 //
-// It speaks MQTT 3.1.1. What it sends is never retained, and it sends nothing to
-// a device that is known to be offline: neither may act later by itself.
+// The driver uses MQTT 3.1.1. It never sends retained messages, and sends nothing to a
+// device that is known to be offline, because such a message could act later.
 package mqttdevice
 
 import (
@@ -21,13 +20,13 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "mqttdevice", Class: "plug", About: "plugs, lamps and sensors over MQTT, by template: Tasmota, zigbee2mqtt, Shelly, Homie, ESPHome, or your own", Open: Open}
 }
 
-// Open is the drivers.Factory of this package. It reads the family's template
-// and the password file; no network is touched.
+// Open is the drivers.Factory of this package. It reads the template and the password file,
+// and uses no network.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -36,18 +35,18 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, env)
 }
 
-// device is how one device is told things.
+// device connects the verbs of one device to its messages.
 type device struct {
 	link
 	template *Template
 	values   family.Values
-	timed    atomic.Bool // its own timer was set, and stays so until it is undone
+	timed    atomic.Bool // the timer of the device has a setting that stays until the driver removes it
 }
 
-// haltTimes is how many timeouts Start and Halt may take.
+// haltTimes is the time limit of Start and Halt as a multiple of the timeout.
 const haltTimes = 3
 
-// New makes a device of a valid configuration.
+// New returns a device for a valid configuration.
 func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	t, err := templates.Load(Families(), cfg.Families, cfg.Family)
 	if err != nil {
@@ -73,7 +72,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewHub(d.address), d.verbs()), nil
 }
 
-// topics are those on which the device tells something, each once.
+// topics returns the topics of the device's state, without duplicates.
 func (d *device) topics() []string {
 	var all []string
 	add := func(topic string) {
@@ -113,7 +112,7 @@ func (d *device) topics() []string {
 	return all
 }
 
-// verbs are those of the template.
+// verbs returns the verbs of the template.
 func (d *device) verbs() family.Verbs {
 	v := family.Verbs{Open: d.open, Close: d.close, Holds: d.holds}
 	if s := d.template.Switch; s != nil {
@@ -135,8 +134,8 @@ func (d *device) verbs() family.Verbs {
 	return v
 }
 
-// listens reports whether to look at the device asks it nothing: else each look would
-// be a change itself.
+// listens reports whether a read sends no question to the device. With questions, each read
+// would cause a change event.
 func (d *device) listens() bool {
 	asked := slices.ContainsFunc(d.template.Readings, func(r Reading) bool { return r.Ask != nil })
 	return d.template.Switch == nil && len(d.template.Readings) > 0 && !asked
@@ -162,7 +161,7 @@ func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
 	timed := d.template.Switch.OnFor
 	value, ok := timed.For(limit)
 	if !ok {
-		d.log.Debug("longer than the device's own timer can be", "limit", limit)
+		d.log.Debug("limit exceeds the longest time of the device's timer", "limit", limit)
 		return d.turn(ctx, true)
 	}
 	err := d.tell(ctx, timed.Messages, d.values.With(family.Values{"for": value}), true)
@@ -172,18 +171,18 @@ func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-// isTimed notes that its own timer is set, where that stays so for what is switched later.
+// isTimed records that the timer is set, if its setting stays in the device.
 func (d *device) isTimed() {
 	if len(d.template.Switch.OnFor.Undo) > 0 {
 		d.timed.Store(true)
 	}
 }
 
-// unchanged is how long a device that is as it should be already may take to say
-// so again; many say nothing.
+// unchanged is how long the driver waits for a confirmation if the device already has the
+// requested state; many devices send none.
 const unchanged = 300 * time.Millisecond
 
-// tell sends a command, and waits until the device says that it has obeyed.
+// tell sends a command and waits until the device reports the requested level.
 func (d *device) tell(ctx context.Context, list []Message, values family.Values, want bool) error {
 	s := d.template.Switch.State
 	return d.order(ctx, list, values, Value{Topic: s.Topic, Ask: s.Ask}, func(payload []byte) (bool, string, error) {
@@ -192,8 +191,8 @@ func (d *device) tell(ctx context.Context, list []Message, values family.Values,
 	}, fmt.Sprintf("on=%t", want))
 }
 
-// order sends messages, and waits until the device tells on v what it should; so
-// reads whether it does, and what it tells.
+// order sends messages and waits until the device reports the requested value on v. so
+// compares a payload with the requested value and returns the reported one.
 func (d *device) order(ctx context.Context, list []Message, values family.Values, v Value, so func([]byte) (bool, string, error), want string) error {
 	if err := d.online(ctx); err != nil {
 		return err
@@ -210,7 +209,7 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 	}
 	err := d.obeys(ctx, from, limit, v, so, want)
 	switch {
-	case errors.Is(err, errUntold): // what the broker keeps says so
+	case errors.Is(err, errUntold): // the retained message shows the requested value
 		return doubt
 	case err != nil:
 		d.unseen.add(d.now())
@@ -219,7 +218,7 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 	return d.unseen.none(d.now())
 }
 
-// tells reports whether the device tells already what it should.
+// tells reports whether the device already has the requested value.
 func (d *device) tells(ctx context.Context, v Value, so func([]byte) (bool, string, error)) bool {
 	h, err := d.told(ctx, v)
 	if err != nil {
@@ -229,10 +228,12 @@ func (d *device) tells(ctx context.Context, v Value, so func([]byte) (bool, stri
 	return err == nil && is
 }
 
-// errUntold is a device that is as it should be, and has not said so since it was told.
-var errUntold = errors.New("it is as it was told, and has not said so since")
+// errUntold reports that the device has the requested value and has not confirmed the
+// command.
+var errUntold = errors.New("the device has the requested state, and has not confirmed the command")
 
-// obeys waits until the device says so, of what was sent when from messages were heard.
+// obeys waits until the device reports the requested value, in a message after the first
+// from messages.
 func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Value, so func([]byte) (bool, string, error), want string) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -253,13 +254,13 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 				return err
 			}
 			return errUntold
-		case v.Ask != nil: // one that is as it should be already may say nothing by itself
-			_ = d.ask(ctx, v.Ask, d.values) // judge says what is wrong
+		case v.Ask != nil: // a device that already has the value may send no message by itself
+			_ = d.ask(ctx, v.Ask, d.values) // judge reports the problem
 		}
 	}
 }
 
-// judge is for a device that did not say that it has obeyed.
+// judge returns an error if the device without a confirmation has another value.
 func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, string, error), want string) error {
 	h, err := d.told(ctx, v)
 	is, says := false, ""
@@ -268,14 +269,15 @@ func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, stri
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("it was told, and does not say whether it has obeyed; look at it: %v", err) // not wrapped: something may have been done
+		return fmt.Errorf("the device does not report whether it has executed the command; inspect it: %v", err) // no %w, because the device may have executed the command
 	case !is:
-		return fmt.Errorf("it was told %s, and says %s", want, says)
+		return fmt.Errorf("the command was %s, but the device reports %s", want, says)
 	}
 	return nil
 }
 
-// online refuses what a device would not hear now, and may hear later.
+// online returns an error if the device is offline, because it could receive the command
+// later.
 func (d *device) online(ctx context.Context) error {
 	if err := d.reach(ctx); err != nil {
 		return err
@@ -291,7 +293,7 @@ func (d *device) online(ctx context.Context) error {
 	return nil
 }
 
-// there refuses where a topic says offline, or says nothing.
+// there returns an error if a topic says offline or has no message.
 func (d *device) there(ctx context.Context, a *State) error {
 	topic := d.values.Text(a.Topic)
 	within, cancel := context.WithTimeout(ctx, d.timeout)
@@ -301,19 +303,19 @@ func (d *device) there(ctx context.Context, a *State) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !ok:
-		return drivers.NotDone(fmt.Errorf("%s", d.silent(topic, fmt.Sprintf("nobody has told on %s whether it is there; is it switched on, and its name right?", topic))))
+		return drivers.NotDone(fmt.Errorf("%s", d.silent(topic, fmt.Sprintf("no message on %s reports whether the device is online; check that it is on, and its name", topic))))
 	}
 	is, err := a.Read(d.values, h.Payload)
 	switch {
 	case err != nil:
 		return drivers.NotDone(fmt.Errorf("%s: %w", topic, err))
 	case !is:
-		return drivers.NotDone(fmt.Errorf("it is offline, says %s; look at its power and its network", topic))
+		return drivers.NotDone(fmt.Errorf("the device is offline according to %s; check its power and its network", topic))
 	}
 	return nil
 }
 
-// on reads back anew.
+// on reads the level back.
 func (d *device) on(ctx context.Context) (bool, error) {
 	s := d.template.Switch.State
 	h, err := d.told(ctx, Value{Topic: s.Topic, Ask: s.Ask})
@@ -323,8 +325,8 @@ func (d *device) on(ctx context.Context) (bool, error) {
 	return s.Read(d.values, h.Payload)
 }
 
-// told is what the device tells anew: from itself where it can be asked, else what
-// the broker keeps of what it has told.
+// told reads the present value: from the device if it answers questions, else from the
+// retained message.
 func (d *device) told(ctx context.Context, v Value) (mqttclient.Heard, error) {
 	if err := d.online(ctx); err != nil {
 		return mqttclient.Heard{}, err
@@ -346,23 +348,23 @@ func (d *device) told(ctx context.Context, v Value) (mqttclient.Heard, error) {
 		case ok:
 			return d.settled(ctx, topic, h), nil
 		case within.Err() != nil:
-			return mqttclient.Heard{}, errors.New(d.silent(topic, fmt.Sprintf("it says nothing on %s in %v; is its name right?", topic, d.timeout)))
+			return mqttclient.Heard{}, errors.New(d.silent(topic, fmt.Sprintf("no message on %s in %v; check the name of the device", topic, d.timeout)))
 		}
 	}
 }
 
-// askEvery is how long one question is waited for: a question changes nothing,
-// and may be lost.
+// askEvery is the interval of repeated questions. A question changes nothing and may get
+// lost.
 const askEvery = time.Second
 
-// askFirst is how long a device may take to tell by itself that it has obeyed.
+// askFirst is how long the driver waits for an unsolicited confirmation.
 const askFirst = 100 * time.Millisecond
 
-// settle is how long more may come after an answer: messages bear no mark of the
-// question, and a hand may have been at the device meanwhile.
+// settle is how long the driver waits for further messages after an answer. Messages do not
+// refer to a question, and a person may have operated the device in between.
 const settle = 50 * time.Millisecond
 
-// settled is the last message of a topic when no more come.
+// settled returns the last message of a topic after a pause.
 func (d *device) settled(ctx context.Context, topic string, h mqttclient.Heard) mqttclient.Heard {
 	turn, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
@@ -375,7 +377,7 @@ func (d *device) settled(ctx context.Context, topic string, h mqttclient.Heard) 
 	}
 }
 
-// askAgain has the device tell how it is, or the broker what it keeps of that.
+// askAgain requests the state from the device, or the retained message from the broker.
 func (d *device) askAgain(ctx context.Context, v Value, topic string) error {
 	if v.Ask != nil {
 		return d.ask(ctx, v.Ask, d.values)

@@ -23,7 +23,7 @@ import (
 
 func open(yaml string) (drivers.Device, error) { return openBeside(&drivers.Shared{}, yaml) }
 
-// openBeside opens a device of a program that has others.
+// openBeside opens a device of a program that has other devices.
 func openBeside(others *drivers.Shared, yaml string) (drivers.Device, error) {
 	env := drivers.Env{Name: "desk-lamp", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: others}
 	return mqttdevice.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
@@ -43,15 +43,15 @@ func startedBeside(t *testing.T, others *drivers.Shared, yaml string) drivers.De
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Halt() }) // its broker may be gone
+	t.Cleanup(func() { _ = d.Halt() }) // the broker may have closed
 	return d
 }
 
-// families are the templates of the program, each with a device of its kind.
+// families contains the templates of the program, each with a fake device.
 var families = map[string]struct {
 	device maker
 	with   string
-	timer  time.Duration // what the device's timer says of 90 s; 0: it has none
+	timer  time.Duration // timer value of the device for 90 s; 0: no timer
 	reads  []drivers.Reading
 }{
 	"tasmota": {tasmota, "{topic: plug}", 90 * time.Second, []drivers.Reading{
@@ -93,16 +93,15 @@ var families = map[string]struct {
 	"homie5-cover":      {homieCover, "{device: hall, node: blind, closed: \"100\"}", 0, closed},
 }
 
-// closed is what a cover says that is.
+// closed is the readings of a closed cover.
 var closed = []drivers.Reading{{Quantity: "contact", Value: 1}, {Quantity: "opening", Value: 0, Unit: "%"}}
 
-// shines reports whether a family is one of lamps.
+// shines reports whether a family is a lamp.
 func shines(name string) bool {
 	return strings.HasSuffix(name, "-light") || strings.HasSuffix(name, "-white") || strings.HasSuffix(name, "-cct")
 }
 
-// soon is a configuration for a device that does not answer: what is waited for
-// does not come.
+// soon shortens the timeout for a device that does not answer.
 func soon(config string) string { return strings.Replace(config, "timeout: 1m", "timeout: 3s", 1) }
 
 func config(b *broker, name string) string { return at(b.address, name) }
@@ -111,8 +110,8 @@ func at(address, name string) string {
 	return "family: " + name + "\nbroker: " + address + "\ntimeout: 1m\nwith: " + families[name].with + "\n"
 }
 
-// No family is without a device that it is tried on.
-func TestEveryFamilyIsTried(t *testing.T) {
+// Each template has a fake device.
+func TestEveryFamilyHasATest(t *testing.T) {
 	names := family.Names(mqttdevice.Families(), "")
 	page, err := os.ReadFile("../../docs/drivers/mqttdevice.md")
 	if err != nil || len(names) == 0 {
@@ -129,7 +128,7 @@ func TestEveryFamilyIsTried(t *testing.T) {
 	}
 }
 
-func TestFamiliesKeepTheRules(t *testing.T) {
+func TestFamiliesConform(t *testing.T) {
 	for name, one := range families {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "tasmota" && name != "esphome" {
@@ -141,7 +140,7 @@ func TestFamiliesKeepTheRules(t *testing.T) {
 			b := newBroker(t, nil)
 			f := b.device(t, one.device)
 			if strings.HasSuffix(name, "-cover") {
-				t.Skip("TestCoversKeepTheRules has them")
+				t.Skip("TestCoversConform has them")
 			}
 			if one.timer == 0 && one.reads != nil && name != "shelly-gen1" {
 				t.Skip("a sensor that sleeps answers nobody; it has tests of its own")
@@ -204,7 +203,7 @@ func TestReadings(t *testing.T) {
 		from := time.Now()
 		var got []drivers.Reading
 		err := errors.New("none")
-		for i := 0; err != nil && i < 5; i++ { // what is told before it listens is not heard
+		for i := 0; err != nil && i < 5; i++ { // messages before the subscription get lost
 			f.says()
 			got, err = s.Read(t.Context())
 		}
@@ -219,15 +218,14 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// A sensor that has said nothing is not guessed at, and what it says keeps its
-// time.
+// A sensor without a message has no reading, and a reading has the time of its message.
 func TestSleepingSensor(t *testing.T) {
 	b := newBroker(t, nil)
 	f := b.device(t, sensor)
-	b.device(t, sensor) // it tells that the bridge is there
+	b.device(t, sensor) // publishes that the bridge is online
 	s := started(t, config(b, "zigbee2mqtt-sensor")).(drivers.Sensor)
 	_, err := s.Read(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "it has told nothing of what it measures since messkit listens") {
+	if err == nil || !strings.Contains(err.Error(), "the device has sent no measurement since messkit listens") {
 		t.Error(err)
 	}
 	f.says()
@@ -241,8 +239,8 @@ func TestSleepingSensor(t *testing.T) {
 	}
 }
 
-// Whoever waits for what a sensor says need not ask again and again. What has to be
-// asked tells of no change: each question would be one.
+// A caller that waits for a sensor need not poll. A device that needs questions has no
+// change events, because each question would be one.
 func TestChanges(t *testing.T) {
 	b := newBroker(t, nil)
 	f := b.device(t, sensor)
@@ -265,14 +263,14 @@ func TestDeviceThatDoesNotObey(t *testing.T) {
 	d := started(t, soon(config(b, "shelly-gen2"))+"safe: keep")
 	f.wrong = true
 	err := d.(drivers.Switch).Switch(t.Context(), true)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it was told on=true, and says on=false") {
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "the command was on=true, but the device reports on=false") {
 		t.Error(err)
 	}
 	f.mu.Lock()
 	f.deaf = true
 	f.mu.Unlock()
 	err = d.(drivers.Switch).Switch(t.Context(), true)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "does not say whether it has obeyed") {
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "does not report whether it has executed the command") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -282,8 +280,8 @@ func TestDeviceThatDoesNotObey(t *testing.T) {
 	}
 }
 
-// A state that the broker keeps is from before the command, and no proof of it.
-func TestKeptStateProvesNothing(t *testing.T) {
+// A retained state from before the command is no evidence for it.
+func TestRetainedStateIsNoEvidence(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, nil)
 	f := b.device(t, esphome)
@@ -297,7 +295,7 @@ func TestKeptStateProvesNothing(t *testing.T) {
 	}
 }
 
-// The password opens the broker, and is nowhere else.
+// The password is only in the login.
 func TestLogsIn(t *testing.T) {
 	b := newBroker(t, &auth.Ledger{Auth: auth.AuthRules{{Username: "messkit", Password: "open sesame", Allow: true}}})
 	b.device(t, tasmota)
@@ -321,13 +319,13 @@ func TestLogsIn(t *testing.T) {
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{"family: tasmota\nwith: {topic: a}", "broker: is missing"},
-		{"family: tasmota\nbroker: http://x\nwith: {topic: a}", "broker: is no address"},
-		{"family: tasmota\nbroker: mqtt://me:secret@x\nwith: {topic: a}", "broker: holds a user name"},
+		{"family: tasmota\nbroker: http://x\nwith: {topic: a}", "broker: is not an address"},
+		{"family: tasmota\nbroker: mqtt://me:secret@x\nwith: {topic: a}", "broker: has a user name"},
 		{"family: tasmota\nbroker: mqtt://x", "with: topic is missing: the device's own topic"},
-		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: 'a/#'}", `with: topic: "a/#" cannot be`},
-		{"family: zigbee2mqtt\nbroker: mqtt://x\nwith: {name: 'a+'}", `with: name: "a+" cannot be`},
+		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: 'a/#'}", `with: topic: "a/#" is invalid`},
+		{"family: zigbee2mqtt\nbroker: mqtt://x\nwith: {name: 'a+'}", `with: name: "a+" is invalid`},
 		{"family: tasmoto\nbroker: mqtt://x", `family: "tasmoto" is unknown; known: esphome, esphome-cover, esphome-light, esphome-white, homie5`},
-		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nclient_id: a/b", "client_id: \"a/b\" holds a blank, +, # or /"},
+		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nclient_id: a/b", "client_id: \"a/b\" has a blank, +, # or /"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\npassword: p", "username: is missing"},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\nsafe: dim", `safe: "dim" is unknown`},
 		{"family: tasmota\nbroker: mqtt://x\nwith: {topic: a}\ntopic: b", "topic: unknown key"},
@@ -356,9 +354,9 @@ readings:
 	}
 	_, err := open("family: bad\nbroker: mqtt://x\nfamilies: " + dir + "\nsafe: dim")
 	for _, want := range []string{
-		`availability.topic: "a/#" is no topic`, "switch.on: has payload and json", "switch.off: nobody fills {c}", "switch: state is missing", "readings[0].quantity: is missing",
-		`bad.yaml:8: readings[1].unit: "bananas" is no unit`, `bad.yaml:8: readings[1].value: "a..b" has a dot`, `bad.yaml:9: readings[2].quantity: "flow" is that of readings[1] too`,
-		"bad.yaml:10: readings[3].unit: is missing; temperature has °C", "home.yaml:4: safe: ",
+		`availability.topic: "a/#" is not a topic`, "switch.on: has payload and json", "switch.off: {c} has no value", "switch: state is missing", "readings[0].quantity: is missing",
+		`bad.yaml:8: readings[1].unit: "bananas" is unknown`, `bad.yaml:8: readings[1].value: "a..b" has a dot`, `bad.yaml:9: readings[2].quantity: "flow" is also the quantity of readings[1]`,
+		"bad.yaml:10: readings[3].unit: is missing; the units of temperature are °C", "home.yaml:4: safe: ",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)
@@ -366,9 +364,9 @@ readings:
 	}
 }
 
-// A timer that is not told its time, a lamp that is not told how bright: a
-// template may not leave out what its messages are for. The message is named.
-func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {
+// A timer without a time, a lamp without a brightness: a template must use the values of
+// its messages. The error names the message.
+func TestOwnFamilyWithoutItsValue(t *testing.T) {
 	dir := t.TempDir()
 	const text = `switch:
   on:
@@ -384,8 +382,8 @@ func TestOwnFamilyLeavesOutWhatItIsFor(t *testing.T) {
 	}
 	_, err := open("family: deaf\nbroker: mqtt://x\nfamilies: " + dir)
 	for _, want := range []string{
-		"deaf.yaml:4: switch.on[1]: nobody fills {who}", "deaf.yaml:7: switch.on_for.messages: the device is not told what is wanted of it; write {for}",
-		"deaf.yaml:8: switch.dim.messages: the device is not told",
+		"deaf.yaml:4: switch.on[1]: {who} has no value", "deaf.yaml:7: switch.on_for.messages: the message does not contain the value for the device; write {for}",
+		"deaf.yaml:8: switch.dim.messages: the message does not contain the value for the device",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in: %v", want, err)

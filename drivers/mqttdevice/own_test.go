@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// The page's example of a sensor reads what ESPHome has the broker keep: a number as
-// it is, and nan, which a sensor says that has not measured yet, as no number.
-func TestThePagesSensor(t *testing.T) {
+// The example of the documentation reads the retained state of an ESPHome sensor: a number
+// as it is, and nan, the state before the first measurement, as no number.
+func TestDocumentedSensorExample(t *testing.T) {
 	page, err := os.ReadFile("../../docs/drivers/mqttdevice.md")
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestThePagesSensor(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "esphome-sensor.yaml"), []byte(template), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for payload, want := range map[string]string{"11.5": "", "nan": `it says "nan", which is no number`} {
+	for payload, want := range map[string]string{"11.5": "", "nan": `the device reports "nan", which is not a number`} {
 		b := newBroker(t, nil)
 		for topic, says := range map[string]string{"cellar/status": "online", "cellar/sensor/temperature/state": payload} {
 			if err := b.Publish(topic, []byte(says), true, 1); err != nil {

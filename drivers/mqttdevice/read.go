@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/drivers/mqttclient"
 )
 
-// read gives what the device measures: asked for where it can be asked, else
-// what it told last since the connection stands.
+// read returns the measurements: from the device if it answers questions, else from its
+// last messages since the connection.
 func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 	if err := d.online(ctx); err != nil {
 		return nil, err
@@ -52,12 +52,12 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 type silence struct{}
 
 func (silence) Error() string {
-	return "it has told nothing of what it measures since messkit listens; it may sleep, and speak when something changes; if it never does, look at its name and its battery"
+	return "the device has sent no measurement since messkit listens. It may sleep and send only changes; if it never sends, check its name and its battery"
 }
 
 func (silence) Is(err error) bool { return err == drivers.ErrSilent || err == drivers.ErrNoReading }
 
-// latest is the last message of a topic that a reading may come from.
+// latest returns the last message of a topic for a reading.
 func (d *device) latest(ctx context.Context, r Reading, topic string) (mqttclient.Heard, error) {
 	from := d.member.Now()
 	if r.Ask != nil {
@@ -74,13 +74,13 @@ func (d *device) latest(ctx context.Context, r Reading, topic string) (mqttclien
 	case ctx.Err() != nil:
 		return mqttclient.Heard{}, ctx.Err()
 	case !ok:
-		return mqttclient.Heard{}, errors.New(d.silent(topic, fmt.Sprintf("nothing was heard on %s; is its name right?", topic)))
+		return mqttclient.Heard{}, errors.New(d.silent(topic, fmt.Sprintf("no message on %s; check the name of the device", topic)))
 	}
 	return h, nil
 }
 
-// patience is how long a reading is waited for: what nobody asked for does not
-// come because somebody waits.
+// patience returns how long to wait for a reading. An unsolicited message is not worth a
+// wait.
 func (d *device) patience(r Reading) (limit time.Duration) {
 	if r.Ask != nil {
 		return d.timeout
@@ -88,7 +88,7 @@ func (d *device) patience(r Reading) (limit time.Duration) {
 	return min(d.timeout, unchanged)
 }
 
-// in finds a reading in a message, nil where the device does not have it.
+// in returns the reading in a message, or nil if the device does not have it.
 func (r Reading) in(h mqttclient.Heard, values family.Values) (*drivers.Reading, error) {
 	where := values.Text(r.Value)
 	var found any = strings.TrimSpace(string(h.Payload))
@@ -106,9 +106,9 @@ func (r Reading) in(h mqttclient.Heard, values family.Values) (*drivers.Reading,
 	switch word, _ := family.Word(found); {
 	case number:
 	case word != "":
-		return nil, fmt.Errorf("it says %.40q, which is no number", word)
+		return nil, fmt.Errorf("the device reports %.40q, which is not a number", word)
 	default:
-		return nil, fmt.Errorf("there is no number at %q", where)
+		return nil, fmt.Errorf("the message has no number at %q", where)
 	}
 	if r.Times != 0 {
 		f *= r.Times

@@ -22,10 +22,10 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// patience is how long anything of another program may take: a machine may be busy.
+// patience limits each wait for another program on a busy host.
 const patience = time.Minute
 
-// mosquitto is Debian's broker, which knows users and what each of them may do.
+// mosquitto is Debian's broker, which has users with permissions.
 type mosquitto struct {
 	t    *testing.T
 	dir  string
@@ -33,7 +33,7 @@ type mosquitto struct {
 	cmd  *exec.Cmd
 }
 
-// access is of mosquitto.conf(5), acl_file.
+// access is an acl_file of mosquitto.conf(5).
 const access = `user devices
 topic readwrite #
 user messkit
@@ -61,7 +61,7 @@ func newMosquitto(t *testing.T) *mosquitto {
 	m.write("access", access)
 	conf := "listener " + port + " 127.0.0.1\nallow_anonymous false\npassword_file " + m.file("passwords") + "\nacl_file " + m.file("access") + "\n"
 	if os.Geteuid() == 0 {
-		conf += "user root\n" // else it cannot read the test's folder
+		conf += "user root\n" // otherwise it cannot read the folder of the test
 	}
 	m.write("mosquitto.conf", conf)
 	m.start()
@@ -69,7 +69,8 @@ func newMosquitto(t *testing.T) *mosquitto {
 	return m
 }
 
-// program is one of mosquitto's, which Debian has where a user does not look.
+// program returns the path of a Mosquitto program, which Debian installs outside of the
+// path of users.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	for _, where := range []string{name, "/usr/sbin/" + name} {
@@ -111,22 +112,22 @@ func (m *mosquitto) start() {
 func (m *mosquitto) stop() {
 	if m.cmd != nil {
 		_ = m.cmd.Process.Kill()
-		_ = m.cmd.Wait() // it was killed
+		_ = m.cmd.Wait() // the test has killed it
 		m.cmd = nil
 	}
 }
 
-// as is a configuration of somebody.
+// as returns the configuration for a user.
 func (m *mosquitto) as(user, family string) string {
 	return at("mqtt://"+m.host, family) + "username: " + user + "\npassword: " + user + "-secret\n"
 }
 
-// side is the devices' connection to a broker. It is the fakes' wire, and notes what
-// others have the broker keep.
+// side is the connection of the fake devices to a broker. It records the retained messages
+// of other clients.
 type side struct {
 	paho.Client
 	mu   sync.Mutex
-	mine map[string]bool // topics that the devices keep something on
+	mine map[string]bool // topics of the devices' retained messages
 }
 
 func (m *mosquitto) devices(t *testing.T) *side {
@@ -155,7 +156,7 @@ func (s *side) Publish(topic string, payload []byte, retain bool, qos byte) erro
 		s.mine[topic] = true
 		s.mu.Unlock()
 	}
-	s.Client.Publish(topic, qos, retain, payload) // nobody waits: it may be within a handler
+	s.Client.Publish(topic, qos, retain, payload) // no wait, because a handler may call this
 	return nil
 }
 
@@ -165,7 +166,7 @@ func (s *side) Subscribe(filter string, _ int, heard mochi.InlineSubFn) error {
 	}))
 }
 
-// kept are the topics that the broker keeps something on, and that are of no device.
+// kept returns the topics of retained messages that do not come from a device.
 func (s *side) kept(t *testing.T, m *mosquitto) (topics []string) {
 	t.Helper()
 	all := make(chan string, 100)
@@ -182,7 +183,7 @@ func (s *side) kept(t *testing.T, m *mosquitto) (topics []string) {
 	if err := done(c.Subscribe("#", 1, heard)); err != nil {
 		t.Fatal(err)
 	}
-	// All that is kept comes before what is published now.
+	// Retained messages arrive before the message that follows.
 	end := make(chan struct{})
 	if err := done(c.Subscribe("judge/end", 1, func(paho.Client, paho.Message) { close(end) })); err != nil {
 		t.Fatal(err)
@@ -199,12 +200,11 @@ func (s *side) kept(t *testing.T, m *mosquitto) (topics []string) {
 	return topics
 }
 
-// TestMosquitto is every family that can be switched or moved, over a broker that
-// others have written.
+// TestMosquitto tests every switch and cover template on an independent broker.
 func TestMosquitto(t *testing.T) {
 	for name, one := range families {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait more than they work
+			t.Parallel() // these tests mostly wait
 			m := newMosquitto(t)
 			s := m.devices(t)
 			f := device(t, s, one.device)
@@ -234,8 +234,8 @@ func TestMosquitto(t *testing.T) {
 	}
 }
 
-// Who may not log in, or not write, is told so; nothing is done.
-func TestMosquittoRefuses(t *testing.T) {
+// A rejected login or a forbidden topic is an error, and the device does nothing.
+func TestMosquittoRejects(t *testing.T) {
 	t.Parallel()
 	m := newMosquitto(t)
 	f := device(t, m.devices(t), tasmota)
@@ -254,8 +254,8 @@ func TestMosquittoRefuses(t *testing.T) {
 	}
 }
 
-// A broker that was away is found again, and what is told then is done.
-func TestMosquittoComesBack(t *testing.T) {
+// The driver reconnects to a broker that has restarted, and the next command works.
+func TestMosquittoRestarts(t *testing.T) {
 	m := newMosquitto(t)
 	device(t, m.devices(t), tasmota)
 	d := started(t, soon(m.as("messkit", "tasmota"))+"safe: keep\n")

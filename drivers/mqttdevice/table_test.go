@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The page says which families have a timer of their own, as their templates do: the answer
-// to "on for ten minutes" depends on it.
-func TestTheTableSaysWhichHaveATimer(t *testing.T) {
+// The table in the documentation lists the templates with a timer, because the answer to
+// "on for ten minutes" depends on it.
+func TestDocumentedTimers(t *testing.T) {
 	for _, driver := range []string{"mqttdevice", "httpdevice"} {
 		page, err := os.ReadFile(filepath.Join("..", "..", "docs", "drivers", driver+".md"))
 		if err != nil {

@@ -12,88 +12,88 @@ import (
 	"github.com/messkit/messkit/drivers/family"
 )
 
-// Template is what a family's file says. docs/drivers/mqttdevice.md explains
-// every key.
+// Template is the content of a template file. docs/drivers/mqttdevice.md explains every
+// key.
 type Template struct {
 	About        string                  `yaml:"about"`
-	Docs         string                  `yaml:"docs"`  // where the maker describes the messages
+	Docs         string                  `yaml:"docs"`  // address of the manufacturer's description of the messages
 	Class        string                  `yaml:"class"` // light, plug, ...
 	With         map[string]family.Param `yaml:"with"`
-	Availability *State                  `yaml:"availability"` // on is online
-	Through      *State                  `yaml:"through"`      // that of what it speaks through: off is offline too
+	Availability *State                  `yaml:"availability"` // on means online
+	Through      *State                  `yaml:"through"`      // state of the bridge of the device; off means offline, too
 	Switch       *Switch                 `yaml:"switch"`
 	Cover        *Cover                  `yaml:"cover"`
 	Readings     []Reading               `yaml:"readings"`
 }
 
-// Message is one that is sent. It is never retained.
+// Message is a message to the device. The driver never sends it as retained.
 type Message struct {
 	Topic   string `yaml:"topic"`
 	Payload string `yaml:"payload"`
 	JSON    any    `yaml:"json"` // instead of payload
 }
 
-// State is a topic on which the device tells a level.
+// State is a topic with a level.
 type State struct {
 	Topic string `yaml:"topic"`
 	family.Level
-	Ask *Message `yaml:"ask"` // what has the device tell it; none: the broker keeps what it told last
+	Ask *Message `yaml:"ask"` // question that requests the state; none: the broker retains the state
 }
 
-// Switch is how a device is switched and read back.
+// Switch describes the messages of a switch.
 type Switch struct {
 	On    []Message `yaml:"on"`
 	Off   []Message `yaml:"off"`
-	OnFor *Timed    `yaml:"on_for"` // on, with the device's own timer; {for} is its value
+	OnFor *Timed    `yaml:"on_for"` // on with the timer of the device; {for} is its value
 	State *State    `yaml:"state"`
-	Dim   *Dim      `yaml:"dim"`   // {level} is how bright
+	Dim   *Dim      `yaml:"dim"`   // {level} is the brightness
 	White *White    `yaml:"white"` // {kelvin}, and {mireds}
 	Tint  *Tint     `yaml:"tint"`  // {red}, {green} and {blue}, 0 to 255; {hex}, of all three
 }
 
-// Dim is how a lamp shines more or less; it comes on with it.
+// Dim describes how to set the brightness of a lamp, which also turns it on.
 type Dim struct {
 	Messages []Message `yaml:"messages"`
-	State    *Value    `yaml:"state"` // where it tells how bright it is while it is on
-	Full     float64   `yaml:"full"`  // {level}, and what it tells, of 100 %
+	State    *Value    `yaml:"state"` // brightness while the lamp is on
+	Full     float64   `yaml:"full"`  // value of {level} and of the state for 100 %
 }
 
-// Tint is how a lamp gets a colour; it comes on with it.
+// Tint describes how to set the color of a lamp, which also turns it on.
 type Tint struct {
 	Messages []Message `yaml:"messages"`
-	State    *Value    `yaml:"state"` // where it tells its colour: a list or an object of r, g and b, or a text
+	State    *Value    `yaml:"state"` // color as a list or an object of r, g and b, or as text
 }
 
-// White is how a lamp gets a warm or a cold white; it comes on with it.
+// White describes how to set the color temperature of a lamp, which also turns it on.
 type White struct {
 	Messages []Message `yaml:"messages"`
 	State    *Value    `yaml:"state"`
 	family.Warmth
 }
 
-// Value is a topic on which the device tells something.
+// Value is a topic with a value.
 type Value struct {
 	Topic string   `yaml:"topic"`
-	Value string   `yaml:"value"` // where it is in the payload; "": it is the payload
-	Ask   *Message `yaml:"ask"`   // what has the device tell it; none: the broker keeps what it told last
+	Value string   `yaml:"value"` // path in the payload; "": the whole payload
+	Ask   *Message `yaml:"ask"`   // question that requests the value; none: the broker retains the value
 }
 
-// Timed are messages for a time.
+// Timed describes the messages that set a timer.
 type Timed struct {
 	family.Timer
 	Messages []Message `yaml:"messages"`
-	Undo     []Message `yaml:"undo"` // takes the timer away, where it stays set for what is switched later; none: it does not
+	Undo     []Message `yaml:"undo"` // removes the timer if its setting stays in the device; none: it does not stay
 }
 
-// Reading is one thing that a device measures.
+// Reading describes one measurement of a device.
 type Reading struct {
 	Topic    string   `yaml:"topic"`
-	Ask      *Message `yaml:"ask"`      // what has the device tell it
-	Retained bool     `yaml:"retained"` // what the broker keeps is how it is: the device tells every change
+	Ask      *Message `yaml:"ask"`      // question that requests the value
+	Retained bool     `yaml:"retained"` // a retained message is valid, because the device publishes every change
 	Quantity string   `yaml:"quantity"`
 	Unit     string   `yaml:"unit"`
-	Value    string   `yaml:"value"` // where it is in the payload; "": the payload is the number
-	Times    float64  `yaml:"times"` // what it is multiplied by; 0 is 1
+	Value    string   `yaml:"value"` // path in the payload; "": the payload is the number
+	Times    float64  `yaml:"times"` // factor; 0 means 1
 	Optional bool     `yaml:"optional"`
 }
 
@@ -102,14 +102,14 @@ var files embed.FS
 
 var templates family.Templates[Template]
 
-// Families are the templates that come with the program.
+// Families returns the templates of the program.
 func Families() fs.FS { return family.Own(files) }
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the template. Each begins with its key.
 func (t *Template) Validate() error {
 	errs := []error{family.CheckAbout(t.Docs)}
 	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
-		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write what the device can do"))
+		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write at least one of them"))
 	}
 	if t.Availability != nil {
 		errs = append(errs, t.checkState("availability", *t.Availability)...)
@@ -131,13 +131,13 @@ func (t *Template) Validate() error {
 		errs = append(errs, family.CheckPlace(where+".value", r.Value, t.With))
 		errs = append(errs, t.checkTopic(where+".topic", r.Topic), t.checkAsk(where+".ask", r.Ask))
 		if r.Quantity == "" {
-			errs = append(errs, fmt.Errorf("%s.quantity: is missing; write what is measured", where))
+			errs = append(errs, fmt.Errorf("%s.quantity: is missing; write the measured quantity", where))
 		}
 	}
 	return errors.Join(append(errs, family.CheckReadings(measures)...)...)
 }
 
-// checkState tells what is wrong with a topic on which a level is told.
+// checkState returns the errors in a State.
 func (t *Template) checkState(where string, s State) []error {
 	return append(family.CheckLevel(where, s.Level, t.With), t.checkTopic(where+".topic", s.Topic), t.checkAsk(where+".ask", s.Ask))
 }
@@ -152,7 +152,7 @@ func (t *Template) checkSwitch() []error {
 		}
 	}
 	if s.State == nil {
-		return append(errs, errors.New("switch: state is missing; what cannot be read back is not known to be off"))
+		return append(errs, errors.New("switch: state is missing; without readback the driver cannot know that the device is off"))
 	}
 	return slices.Concat(errs, t.checkState("switch.state", *s.State), t.checkLight(s))
 }
@@ -167,16 +167,16 @@ func (t *Template) checkLight(s *Switch) (errs []error) {
 	if w := s.White; w != nil {
 		errs = slices.Concat(errs, t.checkMessages("switch.white.messages", w.Messages, "kelvin", "mireds"), []error{t.checkValue("switch.white.state", w.State)})
 		if w.Warmest == "" || w.Coldest == "" || s.Dim == nil {
-			errs = append(errs, errors.New("switch.white: needs warmest and coldest, in kelvin, and dim beside it"))
+			errs = append(errs, errors.New("switch.white: needs warmest and coldest, in kelvin, and dim next to it"))
 		}
 		if w.Mode != "" && (w.State == nil || w.State.Value == "") {
-			errs = append(errs, errors.New("switch.white.mode: is for a state in JSON"))
+			errs = append(errs, errors.New("switch.white.mode: needs a state in JSON"))
 		}
 	}
 	if c := s.Tint; c != nil {
 		errs = slices.Concat(errs, t.checkMessages("switch.tint.messages", c.Messages, "red", "green", "blue", "hex"), []error{t.checkValue("switch.tint.state", c.State)})
 		if s.Dim == nil {
-			errs = append(errs, errors.New("switch.tint: a lamp with colours dims as well; write dim"))
+			errs = append(errs, errors.New("switch.tint: needs dim; write dim next to it"))
 		}
 	}
 	return errs
@@ -184,7 +184,7 @@ func (t *Template) checkLight(s *Switch) (errs []error) {
 
 func (t *Template) checkValue(where string, v *Value) error {
 	if v == nil {
-		return fmt.Errorf("%s: is missing; write where the device tells it", where)
+		return fmt.Errorf("%s: is missing; write the topic of the value", where)
 	}
 	return errors.Join(t.checkTopic(where+".topic", v.Topic), t.checkAsk(where+".ask", v.Ask), family.CheckPlace(where+".value", v.Value, t.With))
 }
@@ -196,8 +196,7 @@ func (t *Template) checkAsk(where string, m *Message) error {
 	return errors.Join(t.checkMessages(where, []Message{*m})...)
 }
 
-// checkMessages tells what is wrong with messages in which the more gaps may
-// stand.
+// checkMessages returns the errors in messages, which may contain the placeholders in more.
 func (t *Template) checkMessages(where string, list []Message, more ...string) []error {
 	if len(list) == 0 {
 		return []error{fmt.Errorf("%s: is missing; write a list of messages", where)}
@@ -210,13 +209,13 @@ func (t *Template) checkMessages(where string, list []Message, more ...string) [
 			where = fmt.Sprintf("%s[%d]", all, i)
 		}
 		if m.JSON != nil && m.Payload != "" {
-			errs = append(errs, fmt.Errorf("%s: has payload and json; keep one of them", where))
+			errs = append(errs, fmt.Errorf("%s: has payload and json; remove one of them", where))
 		}
 		gaps := slices.Concat(family.Gaps(m.Payload), family.GapsIn(m.JSON))
 		filled = append(filled, gaps...)
 		for _, g := range gaps {
 			if _, known := t.With[g]; !known && !slices.Contains(more, g) {
-				errs = append(errs, fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g))
+				errs = append(errs, fmt.Errorf("%s: {%s} has no value; add the name under with", where, g))
 			}
 		}
 		errs = append(errs, t.checkTopic(where, m.Topic))
@@ -226,11 +225,11 @@ func (t *Template) checkMessages(where string, list []Message, more ...string) [
 
 func (t *Template) checkTopic(where, topic string) error {
 	if topic == "" || strings.ContainsAny(topic, "+#\x00") {
-		return fmt.Errorf("%s: %q is no topic; write one without + and #", where, topic)
+		return fmt.Errorf("%s: %q is not a topic; write one without + and #", where, topic)
 	}
 	for _, g := range family.Gaps(topic) {
 		if _, known := t.With[g]; !known {
-			return fmt.Errorf("%s: nobody fills {%s}; write it under with", where, g)
+			return fmt.Errorf("%s: {%s} has no value; add the name under with", where, g)
 		}
 	}
 	return nil

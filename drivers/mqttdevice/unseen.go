@@ -8,27 +8,27 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// unseen is the last order that a device was sent, and has not said that it obeyed. What
-// its broker keeps is from before, and proves nothing of it: a device that is away for a
-// moment hears both that order and the next one when it is back.
+// unseen records the last command that the device has not confirmed. The retained state is
+// older than the command and no evidence for it: a device that is offline for a moment
+// receives this command and the next one when it returns.
 type unseen struct {
 	mu     sync.Mutex
-	at     time.Time // zero: there is none
-	gaveUp bool      // the broker has not confirmed one since the last that the device has obeyed
+	at     time.Time // zero if there is none
+	gaveUp bool      // an unacknowledged command since the last confirmation
 }
 
 func (u *unseen) add(now time.Time) { u.mu.Lock(); defer u.mu.Unlock(); u.at = now }
 
-// giveUp notes one that the broker has not confirmed, and whose connection was closed. It
-// may arrive after what the next connection sends.
+// giveUp records a command without an acknowledgment whose connection has closed. It may
+// arrive after the commands of the next connection.
 func (u *unseen) giveUp(now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.at, u.gaveUp = now, true
 }
 
-// none notes that the device has obeyed the last order. An order before it that was given
-// up may arrive yet: that is an error, once.
+// none records that the device has confirmed the last command. It returns an error, once,
+// if an earlier unacknowledged command may still arrive.
 func (u *unseen) none(now time.Time) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -40,17 +40,17 @@ func (u *unseen) none(now time.Time) error {
 	return err
 }
 
-// doubt is why the device may do yet what it was told, nil if it may not.
+// doubt returns an error if the device may still execute an earlier command.
 func (u *unseen) doubt(now time.Time) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.late(now)
 }
 
-// late is doubt. mu is held.
+// late implements doubt. The caller holds mu.
 func (u *unseen) late(now time.Time) error {
 	if u.at.IsZero() || now.Sub(u.at) > drivers.LateTime {
 		return nil
 	}
-	return fmt.Errorf("it took this, and has never said that it did what it was told before: %w", drivers.ErrMayAct)
+	return fmt.Errorf("the device has accepted this command, and has never confirmed an earlier one: %w", drivers.ErrMayAct)
 }

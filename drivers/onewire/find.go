@@ -7,13 +7,13 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Find looks which thermometers the kernel has found. It asks none.
+// Find returns the thermometers that the kernel has found. It reads none.
 func Find(context.Context) []drivers.Found { return find(Devices) }
 
 func find(folder string) []drivers.Found {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil // there is no bus
+		return nil // this host has no 1-Wire bus
 	}
 	var list []drivers.Found
 	for _, e := range entries {

@@ -1,9 +1,9 @@
-// Package onewire reads DS18B20 thermometers (Maxim, and their many clones) on the
-// kernel's 1-Wire bus, by its sysfs files (the kernel's
-// Documentation/w1/slaves/w1_therm.rst). It is Gobot's driver on a connection that
-// tells a wrong checksum from a missing chip, and refuses what is no measurement.
+// Package onewire reads DS18B20 thermometers (Maxim, and their clones) on the kernel's
+// 1-Wire bus through its sysfs files (the kernel's Documentation/w1/slaves/w1_therm.rst).
+// It uses Gobot's driver on a connection that distinguishes a wrong checksum from a missing
+// chip, and rejects invalid measurements.
 //
-// Not supported: other 1-Wire chips, setting alarms and resolutions.
+// Not supported: other 1-Wire chips, alarms and resolutions.
 package onewire
 
 import (
@@ -22,22 +22,22 @@ import (
 
 var _ drivers.Sensor = (*Thermometer)(nil)
 
-// Config of one thermometer.
+// Config is the configuration of one thermometer.
 type Config struct {
-	ID string `yaml:"id"` // 28-0000005a1b2c, as its folder in /sys/bus/w1/devices is called; "": the only one
+	ID string `yaml:"id"` // 28-0000005a1b2c, the name of its folder in /sys/bus/w1/devices; "": the only one
 }
 
 var validID = regexp.MustCompile(`^28-[0-9a-f]{12}$`)
 
-// Validate tells what cannot be.
+// Validate returns all errors in the configuration.
 func (c Config) Validate() error {
 	if c.ID != "" && !validID.MatchString(c.ID) {
-		return fmt.Errorf("id: %q is no DS18B20's; ls /sys/bus/w1/devices shows it, like 28-0000005a1b2c", c.ID)
+		return fmt.Errorf("id: %q is not the id of a DS18B20; ls /sys/bus/w1/devices lists the ids, like 28-0000005a1b2c", c.ID)
 	}
 	return nil
 }
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "onewire", Class: "thermometer", About: "DS18B20 thermometer on the 1-Wire bus (Gobot)", Open: Open, Discover: Find}
 }
@@ -45,7 +45,7 @@ func Kind() drivers.Kind {
 // Devices is the folder of the kernel's 1-Wire devices.
 const Devices = "/sys/bus/w1/devices"
 
-// Open is the drivers.Factory of this package. It asks no chip.
+// Open is the drivers.Factory of this package. It reads no chip.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	var cfg Config
 	if err := decode(&cfg); err != nil {
@@ -62,14 +62,14 @@ type Thermometer struct {
 	now  func() time.Time
 }
 
-// New makes a thermometer whose files are in a folder, of a valid configuration.
+// New returns a thermometer whose files are in a folder, for a valid configuration.
 func New(name string, cfg Config, folder string, now func() time.Time) *Thermometer {
 	t := &Thermometer{Life: drivers.NewLife(name), bus: &bus{folder: folder, id: cfg.ID}, now: now}
-	t.chip = onewire.NewDS18B20Driver(t.bus, 0) // the bus knows which
+	t.chip = onewire.NewDS18B20Driver(t.bus, 0) // the bus selects the chip
 	return t
 }
 
-// Holds is its chip, which is only read.
+// Holds returns the chip. The driver only reads it.
 func (t *Thermometer) Holds() []drivers.Hold {
 	h := drivers.Hold{Key: "id", What: "the thermometer " + t.bus.id, Kind: "DS18B20", Only: t.bus.id == "", Read: true}
 	if h.Only {
@@ -78,10 +78,10 @@ func (t *Thermometer) Holds() []drivers.Hold {
 	return []drivers.Hold{h}
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (t *Thermometer) Connection() gobot.Connection { return t.bus }
 
-// Start makes it ready. The chip may be connected later.
+// Start allows measurements. The chip may be connected later.
 func (t *Thermometer) Start() error {
 	if err := t.chip.Start(); err != nil {
 		return fmt.Errorf("%s: %w", t.Name(), err)
@@ -90,10 +90,10 @@ func (t *Thermometer) Start() error {
 	return nil
 }
 
-// Halt waits for a measurement that is under way.
+// Halt waits for a measurement under way.
 func (t *Thermometer) Halt() error { t.Closed(); return nil }
 
-// Read measures: 0.75 s, and twice that right after the chip got its power.
+// Read measures for 0.75 s, and for twice that time right after power-on.
 func (t *Thermometer) Read(ctx context.Context) ([]drivers.Reading, error) {
 	ctx, done, err := t.Begin(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ type bus struct {
 	folder, id string
 }
 
-// GetOneWireConnection is what Gobot's driver asks for.
+// GetOneWireConnection implements onewire.Connector.
 func (b *bus) GetOneWireConnection(byte, uint64) (onewire.Connection, error) {
 	return &connection{b}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/drivers/onewire"
 )
 
-// Memories of chips as the kernel shows them; the first is of its documentation.
+// Scratchpads as the kernel shows them; the first comes from its documentation.
 const (
 	warm  = "72 01 4b 46 7f ff 0e 10 57 : crc=57 YES\n72 01 4b 46 7f ff 0e 10 57 t=23125\n"
 	fresh = "50 05 4b 46 7f ff 0c 10 1c : crc=1c YES\n50 05 4b 46 7f ff 0c 10 1c t=85000\n"
@@ -21,7 +21,7 @@ const (
 	none  = "ff ff ff ff ff ff ff ff ff : crc=c9 NO\nff ff ff ff ff ff ff ff ff t=-62\n"
 )
 
-// folder is laid out like the kernel's.
+// folder creates files like those of the kernel.
 func folder(t *testing.T, chips map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,12 +69,12 @@ func TestRead(t *testing.T) {
 		{"warm", warm, 23.125, ""},
 		{"below zero", "5e ff 4b 46 7f ff 02 10 b6 : crc=b6 YES\n", -10.125, ""},
 		{"85 °C that was measured", "50 05 4b 46 7f ff 10 10 bd : crc=bd YES\n", 85, ""},
-		{"before the first measurement", fresh, 0, "tank: " + id + ": it says 85 °C, which it says before its first measurement; is its supply good?"},
-		{"zeros", zeros, 0, "tank: " + id + ": it answers with zeros; is data wired to ground, or the resistor missing?"},
-		{"wrong checksum", wrong, 0, "tank: " + id + ": its checksum is wrong; shorten the wire, or take a stronger resistor than 4.7 kΩ"},
-		{"no answer", none, 0, "tank: " + id + ": its checksum is wrong; shorten the wire, or take a stronger resistor than 4.7 kΩ"},
-		{"nothing, as newer kernels say of no answer", "", 0, "tank: " + id + ": the kernel has no answer of it, or one with a wrong checksum; is its wire loose or long, and 4.7 kΩ between data and 3.3 V?"},
-		{"something else", "busy\n", 0, "tank: " + id + `: the kernel says "busy", which is no measurement`},
+		{"before the first measurement", fresh, 0, "tank: " + id + ": the chip reports 85 °C, its value before the first measurement; check its supply"},
+		{"zeros", zeros, 0, "tank: " + id + ": the chip answers with zeros; check for a short circuit of data to ground, and for the resistor"},
+		{"wrong checksum", wrong, 0, "tank: " + id + ": wrong checksum; shorten the wire, or use a resistor below 4.7 kΩ"},
+		{"no answer", none, 0, "tank: " + id + ": wrong checksum; shorten the wire, or use a resistor below 4.7 kΩ"},
+		{"nothing, as newer kernels say of no answer", "", 0, "tank: " + id + ": the kernel has no answer of the chip, or a wrong checksum; check the contact and the length of its wire, and the 4.7 kΩ between data and 3.3 V"},
+		{"something else", "busy\n", 0, "tank: " + id + `: the kernel reports "busy", which is not a measurement`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := read(t, onewire.Config{ID: id}, folder(t, map[string]string{id: tt.memory}))
@@ -98,13 +98,13 @@ func TestFind(t *testing.T) {
 		name, id, dir, want string
 	}{
 		{"one of two", id, two, ""},
-		{"which of two", "", two, "tank: on the bus there is 28-000000000001, " + id + "; write id: with one"},
-		{"another", "28-000000000002", two, "tank: 28-000000000002 is not on the bus; there is 28-000000000001, "},
-		{"none", "", folder(t, map[string]string{"w1_bus_master1": ""}), "tank: on the bus there is no DS18B20; "},
-		{"noise", "", folder(t, map[string]string{"w1_bus_master1": "", "00-400000000000": ""}), "tank: on the bus there is 00-400000000000, which is noise and no chip; is there a resistor"},
-		{"no bus", "", "/nonexistent", "tank: there is no 1-Wire bus; set dtoverlay=w1-gpio"},
-		{"no bus for one", id, "/nonexistent", "tank: there is no 1-Wire bus; set dtoverlay=w1-gpio"},
-		{"a folder without a bus", id, t.TempDir(), "tank: there is no 1-Wire bus; set dtoverlay=w1-gpio"},
+		{"which of two", "", two, "tank: the bus has 28-000000000001, " + id + "; write id: with one"},
+		{"another", "28-000000000002", two, "tank: the bus does not have 28-000000000002, only 28-000000000001, "},
+		{"none", "", folder(t, map[string]string{"w1_bus_master1": ""}), "tank: the bus has no DS18B20; "},
+		{"noise", "", folder(t, map[string]string{"w1_bus_master1": "", "00-400000000000": ""}), "tank: the bus has 00-400000000000, which is noise, not a chip; connect a resistor"},
+		{"no bus", "", "/nonexistent", "tank: this host has no 1-Wire bus; set dtoverlay=w1-gpio"},
+		{"no bus for one", id, "/nonexistent", "tank: this host has no 1-Wire bus; set dtoverlay=w1-gpio"},
+		{"a folder without a bus", id, t.TempDir(), "tank: this host has no 1-Wire bus; set dtoverlay=w1-gpio"},
 	} {
 		if _, err := read(t, onewire.Config{ID: tt.id}, tt.dir); !strings.HasPrefix(errText(err), tt.want) || tt.want == "" && err != nil {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
@@ -112,7 +112,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Its wire comes loose, and is back.
+// The wire has a bad contact, and a good one later.
 func TestComesBack(t *testing.T) {
 	dir := folder(t, map[string]string{id: warm})
 	d := onewire.New("tank", onewire.Config{ID: id}, dir, time.Now)

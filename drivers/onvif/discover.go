@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// group is where WS-Discovery asks (OASIS WS-Discovery 2005/04, §2.4).
+// group is the multicast address of WS-Discovery (OASIS WS-Discovery 2005/04, §2.4).
 var group = netip.MustParseAddrPort("239.255.255.250:3702")
 
 const probe = `<?xml version="1.0" encoding="UTF-8"?>
@@ -23,14 +23,14 @@ const probe = `<?xml version="1.0" encoding="UTF-8"?>
 	`<w:Action>http://schemas.xmlsoap.org/ws/2005/04/discovery/Probe</w:Action></e:Header>` +
 	`<e:Body><d:Probe><d:Types>dn:NetworkVideoTransmitter</d:Types></d:Probe></e:Body></e:Envelope>`
 
-// Discover asks for cameras in the local network, until ctx ends.
+// Discover searches the local network for cameras until ctx ends.
 func Discover(ctx context.Context) []drivers.Found { return discover(ctx, group) }
 
-// largest is the largest answer that is read.
+// largest is the size limit for an answer.
 const largest = 32 << 10
 
-// mostCameras is how many are kept: more are no home, but somebody who announces what
-// there is not.
+// mostCameras limits the number of results, because more cameras are probably false
+// announcements.
 const mostCameras = 300
 
 func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
@@ -38,9 +38,9 @@ func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
 	if err != nil {
 		return nil
 	}
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // it ends the reading
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends the read
 	defer stop()
-	defer func() { _ = c.Close() }() // twice is no harm
+	defer func() { _ = c.Close() }() // a second Close does no harm
 	if _, err := c.WriteToUDPAddrPort(fmt.Appendf(nil, probe, uuid()), to); err != nil {
 		return nil
 	}
@@ -61,8 +61,8 @@ func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
 	}
 }
 
-// found are the cameras of one answer. An address of another host than that
-// which answers is not taken.
+// found returns the cameras of one answer. It ignores addresses of another host than the
+// sender.
 func found(data []byte, from netip.Addr) []drivers.Found {
 	var m struct {
 		List []struct {
@@ -87,7 +87,7 @@ func found(data []byte, from netip.Addr) []drivers.Found {
 				path = ""
 			}
 			all = append(all, drivers.Found{
-				Name: mdns.ID(name + " " + from.Unmap().String()), Where: where + "; most want a log-in: add username and password_file",
+				Name: mdns.ID(name + " " + from.Unmap().String()), Where: where + "; most cameras require a login: add username and password_file",
 				Config: map[string]string{"url": u.Scheme + "://" + u.Host + path},
 			})
 			break
@@ -96,7 +96,7 @@ func found(data []byte, from netip.Addr) []drivers.Found {
 	return all
 }
 
-// scope finds onvif://www.onvif.org/KEY/VALUE.
+// scope returns the value of onvif://www.onvif.org/KEY/VALUE.
 func scope(scopes, key string) string {
 	for _, s := range strings.Fields(scopes) {
 		if value, ok := strings.CutPrefix(s, "onvif://www.onvif.org/"+key+"/"); ok {
@@ -110,7 +110,7 @@ func scope(scopes, key string) string {
 
 func uuid() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:])                      // it never fails
+	_, _ = rand.Read(b[:])                      // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80 // RFC 9562 §5.4
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

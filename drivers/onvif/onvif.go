@@ -1,10 +1,9 @@
-// Package onvif takes pictures with ONVIF cameras: it asks for the media service,
-// the profiles and the snapshot's address (GetCapabilities, GetProfiles,
-// GetSnapshotUri; www.onvif.org, core and media specifications), and fetches the
-// picture there.
+// Package onvif takes images with ONVIF cameras. It requests the media service, the
+// profiles and the address of the snapshot (GetCapabilities, GetProfiles, GetSnapshotUri;
+// www.onvif.org, core and media specifications), and fetches the image from that address.
 //
-// Not supported: H.264 and H.265 streams, cameras without snapshots, moving the
-// camera (PTZ), events.
+// Not supported: H.264 and H.265 streams, cameras without snapshots, camera movement (PTZ),
+// events.
 package onvif
 
 import (
@@ -26,12 +25,12 @@ import (
 
 var _ drivers.Photographer = (*Camera)(nil)
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "onvif", Class: "camera", About: "ONVIF camera: finds the snapshot's address by itself", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "onvif", Class: "camera", About: "ONVIF camera: finds the address of its snapshot itself", Open: Open, Discover: Discover}
 }
 
-// Open is the drivers.Factory of this package. No network is touched.
+// Open is the drivers.Factory of this package. It uses no network.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -44,13 +43,13 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 type Camera struct {
 	drivers.Life
 	cfg  Config
-	web  *web.Client // of the host alone
-	path string      // of its device service
+	web  *web.Client // client for the host without a path
+	path string      // path of the device service
 	link *drivers.Link
 	now  func() time.Time
 }
 
-// New makes a camera of a valid configuration.
+// New returns a camera for a valid configuration.
 func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera, error) {
 	path := devicePath
 	if u, err := url.Parse(cfg.URL); err == nil && strings.Trim(u.Path, "/") != "" {
@@ -65,16 +64,16 @@ func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, web: client, path: path, link: drivers.NewLink(client.Host()), now: now}, nil
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (c *Camera) Connection() gobot.Connection { return c.link }
 
-// Start makes it ready; the camera is not asked.
+// Start allows requests. It sends none.
 func (c *Camera) Start() error { c.Opened(); return nil }
 
-// Halt ends pictures that are under way.
+// Halt terminates requests under way.
 func (c *Camera) Halt() error { c.Closed(); return nil }
 
-// Photo takes a picture.
+// Photo takes an image.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -91,10 +90,10 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	return p, nil
 }
 
-// photoBytes is what a picture may have.
+// photoBytes is the size limit for an image.
 const photoBytes = 16 << 20
 
-// photo asks for the address each time: cameras put a session into it.
+// photo requests the address each time, because it may contain a session.
 func (c *Camera) photo(ctx context.Context) (drivers.Photo, error) {
 	address, err := c.snapshotURI(ctx)
 	if err != nil {
@@ -111,13 +110,13 @@ func (c *Camera) photo(ctx context.Context) (drivers.Photo, error) {
 	}
 	mime := http.DetectContentType(a.Body)
 	if mime != "image/jpeg" && mime != "image/png" {
-		return drivers.Photo{}, errors.New("its snapshot is neither JPEG nor PNG; does the address show in a browser?")
+		return drivers.Photo{}, errors.New("the snapshot is neither JPEG nor PNG; check its address in a browser")
 	}
 	return drivers.Photo{Data: a.Body, MIME: mime, CapturedAt: at}, nil
 }
 
-// devicePath is where a camera's device service is (core specification, §5.1.1), if
-// url has no path: some have it elsewhere, and announce that.
+// devicePath is the default path of the device service (core specification, §5.1.1), for a
+// url without a path. Cameras with another path announce it.
 const devicePath = "/onvif/device_service"
 
 func (c *Camera) snapshotURI(ctx context.Context) (string, error) {
@@ -131,7 +130,7 @@ func (c *Camera) snapshotURI(ctx context.Context) (string, error) {
 	}
 	media, path, err := c.at(r.Body.Capabilities.Media)
 	if err != nil {
-		return "", fmt.Errorf("its media service: %w", err)
+		return "", fmt.Errorf("address of the media service: %w", err)
 	}
 	r, err = call(ctx, media, path, login(), `<GetProfiles xmlns="`+mediaNS+`"/>`)
 	if err != nil {
@@ -147,12 +146,13 @@ func (c *Camera) snapshotURI(ctx context.Context) (string, error) {
 	}
 	uri := strings.TrimSpace(r.Body.Snapshot.URI)
 	if uri == "" {
-		return "", errors.New("it gives no address of a snapshot; use httpcam with its stream")
+		return "", errors.New("the camera reports no snapshot address; use the driver httpcam with its stream")
 	}
 	return uri, nil
 }
 
-// login makes headers with the camera's own time, which it holds us to.
+// login returns a function that makes login headers with the time of the camera, because
+// the camera rejects other times.
 func (c *Camera) login(ctx context.Context) (func() string, error) {
 	account := c.web.Secrets().Account
 	if account.User == "" {
@@ -179,23 +179,23 @@ func (c *Camera) choose(list []profile) (token string, err error) {
 		names = append(names, p.Name)
 	}
 	if len(list) == 0 {
-		return "", errors.New("it has no profile at all; make one for its pictures in the camera, and look at the rights of the user")
+		return "", errors.New("the camera has no profile; create one for images in the camera, and check the permissions of the user")
 	}
-	return "", fmt.Errorf("it has no profile %q; it has: %q", c.cfg.Profile, names[:min(len(names), 20)])
+	return "", fmt.Errorf("the camera has no profile %q; its profiles: %q", c.cfg.Profile, names[:min(len(names), 20)])
 }
 
-// at is a client for an address that the camera gives, which must be of its own
-// host: nobody else gets the password.
+// at returns a client for an address that the camera reports. The address must be on the
+// same host, because no other host may get the password.
 func (c *Camera) at(address string) (*web.Client, string, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
-	home, _ := url.Parse(c.cfg.URL) // it has passed Validate
+	home, _ := url.Parse(c.cfg.URL) // Validate has parsed it
 	switch {
 	case err != nil || !slices.Contains([]string{"http", "https"}, u.Scheme):
-		return nil, "", errors.New("it gives an address that is none")
+		return nil, "", errors.New("the camera reports an invalid address")
 	case u.Hostname() != home.Hostname():
-		return nil, "", fmt.Errorf("it leads to another host (%s), which does not get the password; set url to that if it is the camera's", u.Hostname())
+		return nil, "", fmt.Errorf("the camera refers to another host (%s), which does not get the password; if that is the camera, set url to it", u.Hostname())
 	case home.Scheme == "https" && u.Scheme != "https":
-		return nil, "", errors.New("it leads from https to http; switch https off or on for all in the camera")
+		return nil, "", errors.New("the camera refers from https to http; enable or disable https for all services of the camera")
 	}
 	cfg := c.cfg.Config
 	cfg.URL = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()

@@ -24,18 +24,17 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// fake is a simulated camera that answers as ONVIF's core and media
-// specifications have it. Its clock is five minutes ahead, and it refuses
-// passwords of another time.
+// fake simulates a camera by ONVIF's core and media specifications. Its clock is five
+// minutes ahead, and it rejects passwords of another time.
 type fake struct {
 	*httptest.Server
 	mu       sync.Mutex
-	snapshot string // instead of its own address
-	text     string // instead of a picture
-	user     string // who may log in
-	token    string // of its first profile
-	device   string // where its device service is
-	status   int    // of a fault
+	snapshot string // snapshot address instead of its own
+	text     string // answer instead of an image
+	user     string // user with permission
+	token    string // token of its first profile
+	device   string // path of its device service
+	status   int    // status of a fault
 	nonces   map[string]bool
 	now      func() time.Time
 }
@@ -43,7 +42,7 @@ type fake struct {
 func newFake(t *testing.T) *fake {
 	t.Helper()
 	f := &fake{user: "me & you", token: "P&1", device: "/onvif/device_service", status: http.StatusOK, nonces: map[string]bool{}, now: func() time.Time { return time.Now().Add(5 * time.Minute) }}
-	f.mu.Lock() // it may be asked by another program
+	f.mu.Lock() // another program may send requests
 	defer f.mu.Unlock()
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
@@ -107,8 +106,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allowed holds a token to the UsernameToken profile: the digest, a time of now,
-// and a nonce that was not seen.
+// allowed checks a token of the UsernameToken profile: the digest, the present time, and a
+// new nonce.
 func (f *fake) allowed(q request, at time.Time) bool {
 	nonce, err := base64.StdEncoding.DecodeString(q.Token.Nonce)
 	created, terr := time.Parse(time.RFC3339, q.Token.Created)
@@ -135,7 +134,7 @@ func (f *fake) picture(w http.ResponseWriter, r *http.Request) {
 		size = 4
 	}
 	var b bytes.Buffer
-	_ = jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, size, size)), nil) // a buffer takes all
+	_ = jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, size, size)), nil) // a write to a buffer cannot fail
 	_, _ = w.Write(b.Bytes())
 }
 
@@ -163,7 +162,7 @@ func photo(t *testing.T, yaml string) (drivers.Photo, error) {
 	return d.(drivers.Photographer).Photo(t.Context())
 }
 
-func TestKeepsTheRules(t *testing.T) {
+func TestConformance(t *testing.T) {
 	f := newFake(t)
 	drivertest.Run(t, func(t *testing.T) drivers.Device {
 		d, err := open("url: " + f.URL + login)
@@ -188,12 +187,12 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	_, err := photo(t, "url: "+f.URL+login+"profile: large")
-	if err == nil || !strings.Contains(err.Error(), `it has no profile "large"; it has: ["main" "small"]`) {
+	if err == nil || !strings.Contains(err.Error(), `the camera has no profile "large"; its profiles: ["main" "small"]`) {
 		t.Error(err)
 	}
 }
 
-// The device service of some cameras is elsewhere, and url says so.
+// The device service of some cameras has another path, which url contains.
 func TestDeviceServiceElsewhere(t *testing.T) {
 	f := newFake(t)
 	for _, one := range []struct{ url, device string }{{"", "/onvif/device_service"}, {"/", "/onvif/device_service"}, {"/onvif/services", "/onvif/services"}, {"/a%20b/", "/a%20b/"}} {
@@ -202,19 +201,20 @@ func TestDeviceServiceElsewhere(t *testing.T) {
 			t.Errorf("%s: %v", one.url, err)
 		}
 	}
-	if _, err := photo(t, "url: "+f.URL+login); err == nil || !strings.Contains(err.Error(), "/onvif/device_service answers 404; it has nothing there") {
+	if _, err := photo(t, "url: "+f.URL+login); err == nil || !strings.Contains(err.Error(), "/onvif/device_service answers 404; the device has no such page") {
 		t.Error(err)
 	}
 }
 
-// The password goes to the camera's own host alone, and its errors hold none.
+// The driver sends the password only to the host of the camera, and its errors do not
+// contain it.
 func TestBadCameras(t *testing.T) {
 	f := newFake(t)
 	for _, c := range []struct{ config, snapshot, text, want string }{
-		{strings.Replace(login, "sesame", "secret", 1), "", "", `it refuses: "Sender not Authorized ter:NotAuthorized"; check user`},
-		{login, "http://elsewhere.example/snap", "", "it leads to another host (elsewhere.example), which does not get the password"},
-		{login, "ftp://127.0.0.1/", "", "an address that is none"},
-		{login, "", "<html>", "its snapshot is neither JPEG nor PNG"},
+		{strings.Replace(login, "sesame", "secret", 1), "", "", `the camera rejects the request: "Sender not Authorized ter:NotAuthorized"; check user`},
+		{login, "http://elsewhere.example/snap", "", "the camera refers to another host (elsewhere.example), which does not get the password"},
+		{login, "ftp://127.0.0.1/", "", "an invalid address"},
+		{login, "", "<html>", "the snapshot is neither JPEG nor PNG"},
 	} {
 		f.snapshot, f.text = c.snapshot, c.text
 		_, err := photo(t, "url: "+f.URL+c.config)
@@ -223,9 +223,9 @@ func TestBadCameras(t *testing.T) {
 		}
 	}
 	f.text = ""
-	for _, status := range []int{http.StatusBadRequest, http.StatusInternalServerError} { // as SOAP has it
+	for _, status := range []int{http.StatusBadRequest, http.StatusInternalServerError} { // status of a SOAP fault
 		f.status = status
-		if _, err := photo(t, "url: "+f.URL+strings.Replace(login, "sesame", "secret", 1)); err == nil || !strings.Contains(err.Error(), `it refuses: "Sender not Authorized ter:NotAuthorized"; check user`) {
+		if _, err := photo(t, "url: "+f.URL+strings.Replace(login, "sesame", "secret", 1)); err == nil || !strings.Contains(err.Error(), `the camera rejects the request: "Sender not Authorized ter:NotAuthorized"; check user`) {
 			t.Errorf("a fault with %d: %v", status, err)
 		}
 	}
@@ -236,7 +236,7 @@ func TestBadCameras(t *testing.T) {
 	for _, says := range []string{"welcome", "<html><body>log in</body></html>"} {
 		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
 		defer page.Close()
-		if _, err := photo(t, "url: "+page.URL+login); err == nil || !strings.Contains(err.Error(), "its answer is no SOAP") {
+		if _, err := photo(t, "url: "+page.URL+login); err == nil || !strings.Contains(err.Error(), "the answer is not SOAP") {
 			t.Error(err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestBadCameras(t *testing.T) {
 
 func TestSlowCamera(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server sees a client leave when it has read all
+		_, _ = io.Copy(io.Discard, r.Body) // a server notices a disconnect after it has read the body
 		<-r.Context().Done()
 	}))
 	defer s.Close()
@@ -262,7 +262,7 @@ func TestSlowCamera(t *testing.T) {
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{"username: a", "url: is missing"},
-		{"url: http://x\ntoken: a", "token: is not known in ONVIF"},
+		{"url: http://x\ntoken: a", "token: ONVIF has no tokens"},
 		{"url: http://x\npassword: a", "username: is missing"},
 		{"url: http://x\nprofil: a", "profil: unknown key (did you mean profile?)"},
 	} {

@@ -16,8 +16,7 @@ import (
 
 const match = `<?xml version="1.0"?><SOAP-ENV:Envelope xmlns:SOAP-ENV="http://www.w3.org/2003/05/soap-envelope" xmlns:d="http://schemas.xmlsoap.org/ws/2005/04/discovery"><SOAP-ENV:Body><d:ProbeMatches><d:ProbeMatch><d:Types>dn:NetworkVideoTransmitter</d:Types><d:Scopes>onvif://www.onvif.org/type/video_encoder onvif://www.onvif.org/name/Door%20Cam onvif://www.onvif.org/hardware/X1</d:Scopes><d:XAddrs>http://10.9.9.9/onvif/device_service http://127.0.0.1:8080/onvif/device_service</d:XAddrs></d:ProbeMatch></d:ProbeMatches></SOAP-ENV:Body></SOAP-ENV:Envelope>`
 
-// discovered asks somebody who answers with these for as long as it takes until enough
-// says so.
+// discovered searches a responder with these answers until enough returns true.
 func discovered(t *testing.T, answers [][]byte, enough func([]drivers.Found) bool) []drivers.Found {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -42,7 +41,7 @@ func discovered(t *testing.T, answers [][]byte, enough func([]drivers.Found) boo
 		}
 	}()
 	defer func() { _ = c.Close(); <-over }()
-	for long := 200 * time.Millisecond; ; long *= 2 { // what is lost on the way is asked for again
+	for long := 200 * time.Millisecond; ; long *= 2 { // repeats lost questions
 		ctx, cancel := context.WithTimeout(t.Context(), long)
 		got := discover(ctx, netip.MustParseAddrPort(c.LocalAddr().String()))
 		cancel()
@@ -52,11 +51,11 @@ func discovered(t *testing.T, answers [][]byte, enough func([]drivers.Found) boo
 	}
 }
 
-// What answers is told once, at its own address, with what it needs; what it says of
-// others is not.
+// A camera appears once, with its own address and the required settings; the search ignores
+// an answer about another host.
 func TestDiscover(t *testing.T) {
 	got := discovered(t, [][]byte{[]byte("nonsense"), []byte(match), []byte(match)}, func(list []drivers.Found) bool { return len(list) > 0 })
-	if len(got) != 1 || got[0].Name != "door-cam-127-0-0-1" || got[0].Where != "Door Cam X1 at 127.0.0.1; most want a log-in: add username and password_file" || got[0].Config["url"] != "http://127.0.0.1:8080" {
+	if len(got) != 1 || got[0].Name != "door-cam-127-0-0-1" || got[0].Where != "Door Cam X1 at 127.0.0.1; most cameras require a login: add username and password_file" || got[0].Config["url"] != "http://127.0.0.1:8080" {
 		t.Errorf("%+v", got)
 	}
 	elsewhere := matches([2]string{"", "http://127.0.0.1:8080/onvif/services"})
@@ -66,7 +65,7 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// matches is an answer with scopes and addresses, some of each.
+// matches returns an answer with these pairs of scopes and addresses.
 func matches(list ...[2]string) []byte {
 	var b strings.Builder
 	b.WriteString(`<e:Envelope xmlns:e="http://www.w3.org/2003/05/soap-envelope" xmlns:d="http://schemas.xmlsoap.org/ws/2005/04/discovery"><e:Body><d:ProbeMatches>`)
@@ -77,8 +76,8 @@ func matches(list ...[2]string) []byte {
 	return []byte(b.String())
 }
 
-// Whatever answers, an address is that of who answers, a name is data, and there is an
-// end to how many are kept.
+// For any answer, an address is that of the sender, a name is data, and the number of
+// results has a limit.
 func TestHostileMatches(t *testing.T) {
 	const here, evil = "http://127.0.0.1:", "http://127.0.0.1:8066/%22%27"
 	answers := [][]byte{
@@ -122,7 +121,7 @@ func TestHostileMatches(t *testing.T) {
 	}
 }
 
-// TestDigest is the profile's formula with values of the ONVIF application
+// TestDigest checks the formula of the profile with the values of the ONVIF application
 // programmer's guide, §6.1.1.3.
 func TestDigest(t *testing.T) {
 	nonce, err := base64.StdEncoding.DecodeString("LKqI6G/AikKCQrN0zqZFlg==")

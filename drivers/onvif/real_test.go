@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/internal/go2rtc"
 )
 
-// moving is a camera of so many pixels a side, for go2rtc to serve.
+// moving returns the address of a camera with this image size, as a source for go2rtc.
 func moving(t *testing.T, side int) (address string) {
 	t.Helper()
 	var frame bytes.Buffer
@@ -47,8 +47,7 @@ func moving(t *testing.T, side int) (address string) {
 	return s.URL
 }
 
-// go2rtc is a server of ONVIF that others have written: each of its streams is a
-// profile.
+// go2rtc is an independent ONVIF server: each of its streams is a profile.
 func TestGo2rtc(t *testing.T) {
 	host := go2rtc.Serve(t, map[string]string{"yard": moving(t, 64), "door": moving(t, 128)})
 	for profile, want := range map[string]int{"yard": 64, "door": 128} {
@@ -63,28 +62,28 @@ func TestGo2rtc(t *testing.T) {
 			t.Errorf("%s: %d pixels, %s, of %v, %v", profile, c.Width, p.MIME, p.CapturedAt, err)
 		}
 	}
-	if _, err := photo(t, "url: http://"+host+"\ntimeout: 1m\nprofile: attic"); err == nil || !strings.Contains(err.Error(), `it has no profile "attic"; it has: `) {
+	if _, err := photo(t, "url: http://"+host+"\ntimeout: 1m\nprofile: attic"); err == nil || !strings.Contains(err.Error(), `the camera has no profile "attic"; its profiles: `) {
 		t.Error(err)
 	}
 }
 
-// It answers 200 without a picture when its camera cannot be reached.
+// go2rtc answers 200 without an image if its camera is unreachable.
 func TestGo2rtcWithoutCamera(t *testing.T) {
 	host := go2rtc.Serve(t, map[string]string{"yard": "http://127.0.0.1:1/"})
-	if p, err := photo(t, "url: http://"+host+"\ntimeout: 1m"); err == nil || !strings.HasPrefix(err.Error(), "door-cam: its snapshot is neither JPEG nor PNG") {
+	if p, err := photo(t, "url: http://"+host+"\ntimeout: 1m"); err == nil || !strings.HasPrefix(err.Error(), "door-cam: the snapshot is neither JPEG nor PNG") {
 		t.Errorf("%d bytes, %v", len(p.Data), err)
 	}
 }
 
-// TestTheSimulatedCamera holds the simulated camera, and with it the tests of this
-// package, to a client that others have written: npm's onvif.
-func TestTheSimulatedCamera(t *testing.T) {
+// TestSimulatedCamera tests the simulated camera with an independent client: npm's
+// onvif.
+func TestSimulatedCamera(t *testing.T) {
 	if _, err := os.Stat("testdata/client/node_modules/onvif"); err != nil {
 		t.Skip("SKIP: npm's onvif is not there (scripts/npm.sh drivers/onvif/testdata/client)")
 	}
 	f := newFake(t)
 	f.mu.Lock()
-	f.user, f.token = "messkit", "P1" // that client takes & as it is, which is no XML
+	f.user, f.token = "messkit", "P1" // that client does not decode & in XML
 	f.mu.Unlock()
 	u, err := url.Parse(f.URL)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// Namespaces of what is asked.
+// Namespaces of the requests.
 const (
 	deviceNS = "http://www.onvif.org/ver10/device/wsdl"
 	mediaNS  = "http://www.onvif.org/ver10/media/wsdl"
@@ -24,8 +24,8 @@ const (
 const envelope = `<?xml version="1.0" encoding="UTF-8"?>
 <s:Envelope xmlns:s="http://www.w3.org/2003/05/soap-envelope">%s<s:Body>%s</s:Body></s:Envelope>`
 
-// security is a UsernameToken (WS-Security UsernameToken Profile 1.0, §3.1): the
-// password goes as a digest with a nonce and the camera's own time.
+// security is a UsernameToken (WS-Security UsernameToken Profile 1.0, §3.1): the password
+// is in a digest with a nonce and the time of the camera.
 const security = `<s:Header><Security xmlns="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd" s:mustUnderstand="1"><UsernameToken>` +
 	`<Username>%s</Username>` +
 	`<Password Type="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest">%s</Password>` +
@@ -33,7 +33,7 @@ const security = `<s:Header><Security xmlns="http://docs.oasis-open.org/wss/2004
 	`<Created xmlns="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd">%s</Created>` +
 	`</UsernameToken></Security></s:Header>`
 
-// header logs an account in at the camera's time.
+// header returns the login header of an account at the time of the camera.
 func header(a web.Account, at time.Time) string {
 	if a.User == "" {
 		return ""
@@ -43,7 +43,7 @@ func header(a web.Account, at time.Time) string {
 	return fmt.Sprintf(security, escaped(a.User), digest(nonce, created, string(a.Password)), base64.StdEncoding.EncodeToString(nonce), created)
 }
 
-// digest is Base64(SHA-1(nonce + created + password)).
+// digest returns Base64(SHA-1(nonce + created + password)).
 func digest(nonce []byte, created, password string) string {
 	sum := sha1.Sum([]byte(string(nonce) + created + password))
 	return base64.StdEncoding.EncodeToString(sum[:])
@@ -51,11 +51,11 @@ func digest(nonce []byte, created, password string) string {
 
 func escaped(s string) string {
 	var b bytes.Buffer
-	_ = xml.EscapeText(&b, []byte(s)) // a buffer takes all
+	_ = xml.EscapeText(&b, []byte(s)) // a write to a buffer cannot fail
 	return b.String()
 }
 
-// reply is what is read of all answers; what does not belong to one is empty.
+// reply contains the fields of all answers; the fields of other answers are empty.
 type reply struct {
 	XMLName xml.Name `xml:"Envelope"`
 	Body    struct {
@@ -93,7 +93,7 @@ type dateTime struct {
 	Day    int `xml:"Date>Day"`
 }
 
-// profile is one way in which a camera gives its picture.
+// profile is one image configuration of a camera.
 type profile struct {
 	Token string `xml:"token,attr"`
 	Name  string `xml:"Name"`
@@ -103,7 +103,7 @@ func parse(data []byte) (reply, error) {
 	var r reply
 	d := xml.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&r); err != nil {
-		return reply{}, errors.New("its answer is no SOAP; is it an ONVIF camera, and ONVIF switched on in it?")
+		return reply{}, errors.New("the answer is not SOAP; check that it is an ONVIF camera, and that ONVIF is enabled in it")
 	}
 	f := r.Body.Fault
 	if f == nil {
@@ -111,9 +111,9 @@ func parse(data []byte) (reply, error) {
 	}
 	said := strings.TrimSpace(f.Reason.Text + " " + f.Code.Sub.Value)
 	if strings.Contains(f.Code.Sub.Value, "ActionNotSupported") {
-		return reply{}, faultError(fmt.Sprintf("it cannot do that: %.120q; without snapshots use httpcam with its stream", said))
+		return reply{}, faultError(fmt.Sprintf("the camera does not support the request: %.120q; without snapshots use the driver httpcam with its stream", said))
 	}
-	return reply{}, faultError(fmt.Sprintf("it refuses: %.120q; check user, password and their rights in ONVIF", said))
+	return reply{}, faultError(fmt.Sprintf("the camera rejects the request: %.120q; check user, password and permissions in ONVIF", said))
 }
 
 // faultError is a SOAP fault (SOAP 1.2 part 1, §5.4).
@@ -121,10 +121,10 @@ type faultError string
 
 func (e faultError) Error() string { return string(e) }
 
-// call asks one thing.
+// call sends one request.
 func call(ctx context.Context, c *web.Client, path, head, body string) (reply, error) {
 	a, err := c.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/soap+xml; charset=utf-8", Body: fmt.Appendf(nil, envelope, head, body)})
-	if no, ok := errors.AsType[*web.StatusError](err); ok { // a fault comes with 400 or 500 (SOAP 1.2 part 2, table 20)
+	if no, ok := errors.AsType[*web.StatusError](err); ok { // a fault has status 400 or 500 (SOAP 1.2 part 2, table 20)
 		if _, fault := parse(no.Body); errors.As(fault, new(faultError)) {
 			return reply{}, fault
 		}

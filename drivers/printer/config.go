@@ -12,40 +12,40 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// Config of one printer.
+// Config is the configuration of one printer.
 type Config struct {
 	web.Config
 	Server  string            `yaml:"server"`  // moonraker, octoprint or prusalink
-	Files   map[string]string `yaml:"files"`   // what people call files, and where they lie on the printer; none: all that lie there, by their own names
-	Storage string            `yaml:"storage"` // of a PrusaLink: usb, local, sdcard
-	Poll    time.Duration     `yaml:"poll"`    // between two looks at a print
-	Safe    string            `yaml:"safe"`    // cancel or keep, when everything is stopped
+	Files   map[string]string `yaml:"files"`   // name that people use to path on the printer; none: all files on the printer, by their own names
+	Storage string            `yaml:"storage"` // storage of a PrusaLink: usb, local, sdcard
+	Poll    time.Duration     `yaml:"poll"`    // poll interval during a print
+	Safe    string            `yaml:"safe"`    // cancel or keep, at a stop
 }
 
-// What Config.Safe may be.
+// Values of Config.Safe.
 const (
 	Cancel = "cancel"
 	Keep   = "keep"
 )
 
-// DefaultConfig is what holds where the configuration says nothing.
+// DefaultConfig returns the default values.
 func DefaultConfig() Config {
 	return Config{Config: web.DefaultConfig(), Storage: "usb", Poll: 5 * time.Second, Safe: Cancel}
 }
 
-// keyed are the servers that tell nothing without a log-in, and what to write.
+// keyed maps the servers that require a login to the error for a missing one.
 var keyed = map[string]string{
-	"octoprint": "token_file: is missing; make an application key in OctoPrint, and write it into a file of messkit's alone",
-	"prusalink": "username: is missing; write username: maker, and the password that the printer shows into password_file (an old one has a key: token_file)",
+	"octoprint": "token_file: is missing; create an application key in OctoPrint, and write it into a file for messkit",
+	"prusalink": "username: is missing; write username: maker, and write the password that the printer shows into password_file (an old printer has a key: token_file)",
 }
 
-// What Config.Poll may be. A printer's small computer has a motor to look after.
+// Limits for Config.Poll. The small computer of a printer must control motors in time.
 const (
 	minPoll = 2 * time.Second
 	maxPoll = time.Minute
 )
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the configuration. Each begins with its key.
 func (c Config) Validate() error {
 	errs := []error{c.Config.Validate()}
 	if _, known := dialects[c.Server]; !known {
@@ -56,17 +56,17 @@ func (c Config) Validate() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		if spoken(name) == "" {
-			errs = append(errs, fmt.Errorf("files: %q is no name that one can say; use letters and digits", name))
+			errs = append(errs, fmt.Errorf("files: %q has no letters or digits, so people cannot say it; use letters and digits", name))
 		}
 		if !inside(c.Files[name]) {
-			errs = append(errs, fmt.Errorf("files: %s: %q is no file on the printer; write its path there, like toys/benchy.gcode", name, c.Files[name]))
+			errs = append(errs, fmt.Errorf("files: %s: %q is not a path on the printer; write its path there, like toys/benchy.gcode", name, c.Files[name]))
 		}
 	}
 	if c.Storage == "" || strings.ContainsAny(c.Storage, "/\\.?#%") {
-		errs = append(errs, fmt.Errorf("storage: %q is none; write usb, local or sdcard", c.Storage))
+		errs = append(errs, fmt.Errorf("storage: %q is unknown; write usb, local or sdcard", c.Storage))
 	}
 	if c.Server != "prusalink" && c.Storage != DefaultConfig().Storage {
-		errs = append(errs, errors.New("storage: is for a PrusaLink alone; leave it out"))
+		errs = append(errs, errors.New("storage: only for a PrusaLink; omit the key"))
 	}
 	if c.Poll < minPoll || c.Poll > maxPoll {
 		errs = append(errs, fmt.Errorf("poll: %v is not between %v and %v", c.Poll, minPoll, maxPoll))
@@ -77,7 +77,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// inside reports whether a path is one of a file below the printer's folder.
+// inside reports whether a path is a file below the folder of the printer.
 func inside(file string) bool {
 	return file != "" && !strings.HasPrefix(file, "/") && !strings.ContainsAny(file, "\\\x00") && path.Clean(file) == file && file != ".." && !strings.HasPrefix(file, "../")
 }

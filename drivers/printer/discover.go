@@ -10,10 +10,10 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// services are what the servers announce themselves as.
+// services maps the announced services to servers.
 var services = map[string]string{"_moonraker._tcp": "moonraker", "_octoprint._tcp": "octoprint", "_prusalink._tcp": "prusalink"}
 
-// Discover hears what printers' servers announce.
+// Discover finds printer servers that announce themselves.
 func Discover(ctx context.Context) []drivers.Found {
 	list, err := mdns.Browse(ctx, mdns.Group, slices.Sorted(maps.Keys(services))...)
 	if err != nil {
@@ -22,7 +22,7 @@ func Discover(ctx context.Context) []drivers.Found {
 	return found(list)
 }
 
-// found are printers, by the first service that each announces.
+// found returns the printers, by the first service that each announces.
 func found(list []mdns.Instance) []drivers.Found {
 	var all []drivers.Found
 	seen := map[string]bool{}
@@ -40,8 +40,8 @@ func found(list []mdns.Instance) []drivers.Found {
 	return all
 }
 
-// quoted is the name that its owner has given an OctoPrint, which announces itself as
-// OctoPrint instance "NAME" on HOST; "" where it has none.
+// quoted returns the name that the owner gave an OctoPrint, which announces itself as
+// OctoPrint instance "NAME" on HOST. It returns "" if there is none.
 func quoted(name string) string {
 	_, rest, _ := strings.Cut(name, `"`)
 	label, _, whole := strings.Cut(rest, `"`)
@@ -51,7 +51,7 @@ func quoted(name string) string {
 	return label
 }
 
-// below is the path that a server says it is at, where that is one.
+// below returns the announced path of a server, or "" if it is not a plain path.
 func below(path string) string {
 	path = strings.TrimSuffix(path, "/")
 	if !strings.HasPrefix(path, "/") || strings.ContainsFunc(path, func(r rune) bool {

@@ -19,7 +19,7 @@ func TestFound(t *testing.T) {
 		{Service: "_moonraker._tcp", Name: "mainsailos", Addr: at(5, 7125)},
 		{Service: "_moonraker._tcp", Name: "lost"},
 		{Service: "_octoprint._tcp", Name: "OctoPrint instance on octopi", Addr: at(6, 80), Texts: map[string]string{"path": "/octo/"}},
-		{Service: "_octoprint._tcp", Name: "mainsailos", Addr: at(5, 7125)}, // as some do
+		{Service: "_octoprint._tcp", Name: "mainsailos", Addr: at(5, 7125)}, // as some devices announce
 		{Service: "_prusalink._tcp", Name: "PrusaMK4", Addr: at(7, 80), Texts: map[string]string{"path": "//evil/x?y"}},
 		{Service: "_ipp._tcp", Name: "Laser", Addr: at(8, 631)},
 	})
@@ -41,14 +41,14 @@ func TestFound(t *testing.T) {
 		if (err != nil) != (wants != "") || err != nil && !strings.HasPrefix(err.Error(), wants) {
 			t.Errorf("%s: %v, want %q", f.Name, err, wants)
 		}
-		cfg.Username, cfg.TokenFile = "", "key" // of an old PrusaLink
+		cfg.Username, cfg.TokenFile = "", "key" // an old PrusaLink
 		if err := cfg.Validate(); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
 	}
 }
 
-func TestTheNameOfAnOctoPrint(t *testing.T) {
+func TestOctoPrintName(t *testing.T) {
 	for name, want := range map[string]string{`OctoPrint instance "Big One" on octopi`: "Big One", "OctoPrint instance on octopi": "", `a "half`: ""} {
 		if got := quoted(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

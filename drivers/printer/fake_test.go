@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// key is what the simulated servers want.
+// key is the API key of the simulated servers.
 const key = "open-sesame-42"
 
-// machine is a simulated printer. It is the judge: it knows what was done to it. It
-// prints one layer each time that it is looked at, of ten.
+// machine is a simulated printer. It records its real state. A print has ten layers, one
+// for each read of the state.
 type machine struct {
 	mu      sync.Mutex
 	files   []string
@@ -29,13 +29,13 @@ type machine struct {
 	says    string
 	bed     float64
 	heats   bool
-	frozen  bool // it prints no layer
+	frozen  bool // prints no layer
 	acts    []string
-	history []map[string]any // Moonraker's
-	deaf    bool             // it takes commands and does nothing
-	lost    int              // commands that are done, and whose answer is lost
-	unheard int              // commands that are lost on the way
-	ended   time.Time        // the last print
+	history []map[string]any // history of Moonraker
+	deaf    bool             // accepts commands and does nothing
+	lost    int              // number of commands that it executes without an answer
+	unheard int              // number of commands that get lost before the server
+	ended   time.Time        // end of the last print
 }
 
 const layers = 10
@@ -54,7 +54,7 @@ func (m *machine) is() (phase string, heats bool) {
 	return m.phase, m.heats
 }
 
-// act takes a command. mu is held.
+// act executes a command. The caller holds mu.
 func (m *machine) act(what string) bool {
 	m.acts = append(m.acts, what)
 	return !m.deaf
@@ -68,7 +68,7 @@ func (m *machine) step() {
 	}
 }
 
-// elapsed is how long the print has taken.
+// elapsed returns the duration of the print.
 func (m *machine) elapsed() float64 {
 	if m.ended.After(m.began) {
 		return m.ended.Sub(m.began).Seconds()
@@ -89,7 +89,7 @@ func (m *machine) end(phase, status string) {
 	}}, m.history...)
 }
 
-// steer takes pause, resume and cancel; it reports false for what cannot be now.
+// steer executes pause, resume and cancel; it returns false for an impossible command.
 func (m *machine) steer(what string) bool {
 	busy := m.phase == "printing" || m.phase == "paused" || m.phase == "attention"
 	if !busy {
@@ -105,23 +105,23 @@ func (m *machine) steer(what string) bool {
 		m.phase, m.says = "printing", ""
 	case "cancel":
 		m.end("cancelled", "cancelled")
-		m.heats = true // the slicer's end code did not run
+		m.heats = true // the end code of the slicer did not run
 	}
 	return true
 }
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // who hung up has its error already
+	_ = json.NewEncoder(w).Encode(v) // a disconnected client has its error already
 }
 
-// face is how a kind of server shows the machine; it reports whether there is such
-// a path. mu is held.
+// face is the API of one type of server; it reports whether the path exists. The caller
+// holds mu.
 type face func(m *machine, w http.ResponseWriter, r *http.Request, body map[string]any) bool
 
 var faces = map[string]face{"moonraker": moonraker, "octoprint": octoprint, "prusalink": prusalink}
 
-// bench is a server whose machine can be changed for a new one.
+// bench is a server whose machine a test can replace.
 type bench struct {
 	*httptest.Server
 	kind string
@@ -141,7 +141,7 @@ func newBench(t *testing.T, kind string) *bench {
 			return
 		}
 		var body map[string]any
-		_ = json.NewDecoder(r.Body).Decode(&body) // a GET has none
+		_ = json.NewDecoder(r.Body).Decode(&body) // a GET has no body
 		if r.Method != http.MethodGet && m.lost > 0 {
 			m.lost--
 			faces[kind](m, httptest.NewRecorder(), r, body)
@@ -171,8 +171,7 @@ func (b *bench) renew() *machine {
 	return b.now
 }
 
-// moonraker answers as its documentation of printer administration, files and
-// history has it.
+// moonraker implements its documentation of printer administration, files and history.
 func moonraker(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]any) bool {
 	if m.phase == "offline" && strings.HasPrefix(r.URL.Path, "/printer/") {
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -244,7 +243,7 @@ func moonraker(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]
 	return true
 }
 
-// octoprint answers as https://docs.octoprint.org/en/master/api/ has it.
+// octoprint implements https://docs.octoprint.org/en/master/api/.
 func octoprint(m *machine, w http.ResponseWriter, r *http.Request, body map[string]any) bool {
 	status := func(code int) bool { w.WriteHeader(code); return true }
 	file, one := strings.CutPrefix(r.URL.Path, "/api/files/local/")
@@ -322,7 +321,7 @@ func octoprint(m *machine, w http.ResponseWriter, r *http.Request, body map[stri
 	return true
 }
 
-// long is the name that a card of short names has for people.
+// long returns the long name of a file with a short name.
 func long(f string) string {
 	if f == "VASE~1.BGC" {
 		return "vase_0.2mm_PLA_2h10m.bgcode"
@@ -330,7 +329,7 @@ func long(f string) string {
 	return f
 }
 
-// prusalink answers as its specification has it.
+// prusalink implements its specification.
 func prusalink(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]any) bool {
 	status := func(code int) bool { w.WriteHeader(code); return true }
 	job, steers := strings.CutPrefix(r.URL.Path, "/api/v1/job/")

@@ -12,13 +12,13 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// maxFiles is how many files may be told apart by name.
+// maxFiles limits the number of files.
 const maxFiles = 500
 
-// file is a file that can be printed.
+// file is a printable file.
 type file struct{ name, path string }
 
-// Areas are the files, by the names of the configuration, or by their own.
+// Areas returns the files, by the names of the configuration or by their own names.
 func (p *Printer) Areas(ctx context.Context) ([]drivers.Area, error) {
 	files, err := drivers.During(ctx, &p.Life, p.files)
 	list := make([]drivers.Area, len(files))
@@ -43,8 +43,8 @@ func (p *Printer) files(ctx context.Context) ([]file, error) {
 	return byName(there), nil
 }
 
-// byName gives each file a name that one can say: as short as tells it from the
-// others. Slicers write the layer's height, the material and the time behind it.
+// byName gives each file a name that people can say: the shortest that is unique. Slicers
+// append the layer height, the material and the duration.
 func byName(there []listed) []file {
 	there = slices.DeleteFunc(slices.Clone(there), func(f listed) bool { return !inside(f.path) || spoken(stem(f.label)) == "" })
 	order.By(there, func(a, b listed) int { return strings.Compare(a.path, b.path) })
@@ -69,8 +69,8 @@ func byName(there []listed) []file {
 	return list
 }
 
-// short is the name of a file up to the first word with a digit in front: benchy of
-// benchy_0.2mm_PLA_1h35m.gcode.
+// short returns the name of a file up to the first word that begins with a digit: benchy
+// for benchy_0.2mm_PLA_1h35m.gcode.
 func short(label string) string {
 	words := strings.Fields(spoken(stem(label)))
 	for i, w := range words {
@@ -81,10 +81,10 @@ func short(label string) string {
 	return strings.Join(words, " ")
 }
 
-// stem is a file's name without folder and ending.
+// stem returns the name of a file without folder and extension.
 func stem(f string) string { return strings.TrimSuffix(path.Base(f), path.Ext(f)) }
 
-// find is where the file of a name lies.
+// find returns the path of a file by its name.
 func (p *Printer) find(ctx context.Context, name string) (string, error) {
 	files, err := p.files(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Printer) find(ctx context.Context, name string) (string, error) {
 		names[i] = f.name
 	}
 	if len(names) == 0 {
-		return "", fmt.Errorf("there is no file on it; put one there")
+		return "", fmt.Errorf("the printer has no file; upload one")
 	}
-	return "", fmt.Errorf("there is no file %q on it; known files: %s", name, strings.Join(names[:min(len(names), 20)], ", "))
+	return "", fmt.Errorf("the printer has no file %q; known files: %s", name, strings.Join(names[:min(len(names), 20)], ", "))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// moonraker is Klipper's server
+// moonraker is the API of Klipper's server
 // (https://moonraker.readthedocs.io/en/latest/external_api/printer/).
 type moonraker struct{ server }
 
@@ -30,7 +30,7 @@ func (m moonraker) files(ctx context.Context) ([]listed, error) {
 	return list, err
 }
 
-// heater is one of Klipper's.
+// heater is one heater of Klipper.
 type heater struct {
 	Temperature *float64 `json:"temperature"`
 	Target      float64  `json:"target"`
@@ -72,15 +72,15 @@ func (m moonraker) state(ctx context.Context) (state, error) {
 	if err != nil || s.Phase == printing || s.Phase == paused {
 		return s, err
 	}
-	// Klipper may have shut down, and print_stats says nothing of that.
+	// Klipper may have shut down, which print_stats does not show.
 	if now, err := m.info(ctx); err == nil && now.Phase == failed {
 		return now, nil
 	}
 	return s, nil
 }
 
-// info is how Klipper itself is. While Moonraker is not connected to it, as it is
-// restarted, Klipper may print on: then nothing is known.
+// info returns the state of Klipper itself. While Moonraker has no connection, for example
+// during its restart, Klipper may continue to print, so the state is unknown.
 func (m moonraker) info(ctx context.Context) (state, error) {
 	var answer struct {
 		Result struct {
@@ -120,7 +120,7 @@ var moonrakerPhases = map[string]phase{
 func parseMoonraker(data []byte) (state, error) {
 	var now moonrakerStatus
 	if json.Unmarshal(data, &now) != nil || moonrakerPhases[now.Stats.State] == "" {
-		return state{}, errors.New("what it says of its print cannot be read; is it Moonraker, and new enough?")
+		return state{}, errors.New("the answer is not a print state of Moonraker; check server: and the version of Moonraker")
 	}
 	s := state{
 		Phase: moonrakerPhases[now.Stats.State], File: now.Stats.Filename, Says: firstLine(now.Stats.Message),
@@ -166,7 +166,7 @@ func (m moonraker) cool(ctx context.Context) error {
 	return m.post(ctx, "/printer/gcode/script?script=TURN_OFF_HEATERS", nil)
 }
 
-// last is from Moonraker's history.
+// last reads the history of Moonraker.
 func (m moonraker) last(ctx context.Context, path string, since time.Time) (*ending, bool, error) {
 	var answer struct {
 		Result struct {
@@ -179,7 +179,7 @@ func (m moonraker) last(ctx context.Context, path string, since time.Time) (*end
 		} `json:"result"`
 	}
 	if err := m.get(ctx, "/server/history/list?limit=20&order=desc", &answer); answered(err, http.StatusNotFound) {
-		return nil, false, nil // the history is switched off
+		return nil, false, nil // the history is disabled
 	} else if err != nil {
 		return nil, false, err
 	}
@@ -193,7 +193,7 @@ func (m moonraker) last(ctx context.Context, path string, since time.Time) (*end
 	return nil, true, nil
 }
 
-// unix is a time that a server gives in seconds since 1970.
+// unix converts a time in seconds since 1970.
 func unix(s float64) time.Time {
 	if !(s > 0 && s < 1e11) {
 		return time.Time{}

@@ -11,10 +11,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// octoprint is OctoPrint (https://docs.octoprint.org/en/master/api/).
+// octoprint is the API of OctoPrint (https://docs.octoprint.org/en/master/api/).
 type octoprint struct{ server }
 
-// octoFile is a file, or a folder with more.
+// octoFile is a file, or a folder with files.
 type octoFile struct {
 	Path     string     `json:"path"`
 	Type     string     `json:"type"` // machinecode, model, folder
@@ -32,7 +32,7 @@ func (o octoprint) files(ctx context.Context) ([]listed, error) {
 	return list, err
 }
 
-// maxFolders is how deep folders are looked into.
+// maxFolders limits the depth of folders.
 const maxFolders = 8
 
 func walkOcto(files []octoFile, depth int, list *[]listed) {
@@ -100,7 +100,7 @@ func (o octoprint) state(ctx context.Context) (state, error) {
 func parseOcto(data []byte) (state, error) {
 	var now octoJob
 	if json.Unmarshal(data, &now) != nil || now.State == "" {
-		return state{}, errors.New("what it says of its job cannot be read; is it OctoPrint, and new enough?")
+		return state{}, errors.New("the answer is not a job of OctoPrint; check server: and the version of OctoPrint")
 	}
 	s := state{File: now.Job.File.Path, Elapsed: seconds(now.Progress.Printed), Left: seconds(now.Progress.Left), Says: firstLine(now.Error)}
 	if s.File == "" {
@@ -154,13 +154,13 @@ func (o octoprint) cools() bool { return true }
 func (o octoprint) cool(ctx context.Context) error {
 	tool := o.post(ctx, "/api/printer/tool", map[string]any{"command": "target", "targets": map[string]int{"tool0": 0}})
 	bed := o.post(ctx, "/api/printer/bed", map[string]any{"command": "target", "target": 0})
-	if answered(bed, http.StatusConflict) { // it has none that is heated
+	if answered(bed, http.StatusConflict) { // the printer has no heated bed
 		bed = nil
 	}
 	return errors.Join(tool, bed)
 }
 
-// last is from what OctoPrint keeps of a file: its last print that has ended.
+// last reads the last finished print that OctoPrint records for a file.
 func (o octoprint) last(ctx context.Context, path string, since time.Time) (*ending, bool, error) {
 	var answer struct {
 		Prints struct {
@@ -174,7 +174,7 @@ func (o octoprint) last(ctx context.Context, path string, since time.Time) (*end
 	err := o.get(ctx, "/api/files/local/"+escaped(path), &answer)
 	if err != nil {
 		if errors.Is(err, drivers.ErrNothingDone) && answered(err, http.StatusNotFound) {
-			return nil, false, nil // the file has gone
+			return nil, false, nil // OctoPrint no longer has the file
 		}
 		return nil, false, err
 	}
@@ -186,5 +186,5 @@ func (o octoprint) last(ctx context.Context, path string, since time.Time) (*end
 	if began := ended.Add(-seconds(l.Time)); l.Time > 0 && began.Before(since.Add(-earlier)) {
 		return nil, true, nil
 	}
-	return &ending{began: since, whole: l.Success, why: "OctoPrint calls it failed or cancelled"}, true, nil
+	return &ending{began: since, whole: l.Success, why: "OctoPrint reports it as failed or canceled"}, true, nil
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// What a printer's server says is believed only where it can be so.
+// The driver rejects impossible states of a server.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{"print_stats":{"state":"printing","filename":"a.gcode","total_duration":12.5,"info":{"total_layer":10,"current_layer":2}},"virtual_sdcard":{"progress":0.2},"extruder":{"temperature":210,"target":215}}`,

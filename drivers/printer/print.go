@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// between is the time between two looks at a printer that was just told something.
+// between is the poll interval after a command.
 const between = time.Second
 
-// Print starts a print, and waits until the printer says that it prints.
+// Print starts a print, and waits until the printer reports that it prints.
 func (p *Printer) Print(ctx context.Context, name string) (drivers.Print, error) {
 	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.Print, error) {
 		path, err := p.find(ctx, name)
@@ -37,33 +37,33 @@ func (p *Printer) Print(ctx context.Context, name string) (drivers.Print, error)
 		switch {
 		case err == nil:
 			p.told.Store(nil)
-		case errors.Is(ctx.Err(), context.Canceled): // nobody follows it
-			err = fmt.Errorf("it was told to print %s, and has not begun: %w", path, drivers.ErrMayAct)
+		case errors.Is(ctx.Err(), context.Canceled): // no caller follows the print
+			err = fmt.Errorf("the printer has the command to print %s, and has not begun: %w", path, drivers.ErrMayAct)
 		}
 		return drivers.Print{File: path, Label: s.Label, ID: s.ID, Began: began}, err
 	})
 }
 
-// start is a print that the printer was told to begin, and has not begun yet.
+// start is a print command that the printer has not begun to execute.
 type start struct {
 	path string
 	at   time.Time
 }
 
-// mayBegin is how long a printer may take to begin what it was told: it answers
-// first, and homes, or ends what it is at.
+// mayBegin is how long a printer may need to begin: it answers first, and then homes, or
+// finishes its present task.
 const mayBegin = time.Minute
 
-// begins is why it may still begin a print, nil if it may not.
+// begins returns an error if the printer may still begin a print, else nil.
 func (p *Printer) begins() error {
 	s := p.told.Load()
 	if s == nil || p.now().Sub(s.at) > mayBegin {
 		return nil
 	}
-	return fmt.Errorf("it was told to print %s, has not begun that, and is to be stopped when it does: %w", s.path, drivers.ErrMayAct)
+	return fmt.Errorf("the printer has the command to print %s, and has not begun; stop it when it does: %w", s.path, drivers.ErrMayAct)
 }
 
-// same reports whether the last print is still the one that it was before.
+// same reports whether the last print is still that of before.
 func (s state) same(before state) bool {
 	switch {
 	case before.Phase != finished || before.File != s.File:
@@ -71,10 +71,10 @@ func (s state) same(before state) bool {
 	case before.ID != "" && s.ID != "":
 		return before.ID == s.ID
 	}
-	return s.Elapsed >= before.Elapsed // a new one has only begun just now
+	return s.Elapsed >= before.Elapsed // a new print has a shorter time
 }
 
-// free returns how the printer is, and no error if it can take a print.
+// free returns the state of the printer, and an error if it cannot accept a print.
 func (p *Printer) free(ctx context.Context) (state, error) {
 	s, err := p.is.state(ctx)
 	switch {
@@ -83,13 +83,13 @@ func (p *Printer) free(ctx context.Context) (state, error) {
 	case s.Phase == failed || s.Phase == offline:
 		return s, drivers.NotDone(s.trouble())
 	case s.active():
-		return s, fmt.Errorf("%w: it is %s; wait for that, or cancel it", drivers.ErrBusy, s.doing())
+		return s, fmt.Errorf("%w: it is %s; wait until it has finished, or cancel it", drivers.ErrBusy, s.doing())
 	}
 	return s, nil
 }
 
-// until looks at the printer until it is as wanted. told is what came of telling it:
-// a printer that is slow to answer may have heard.
+// until polls the printer until so returns true. told is the error of the command: a
+// printer that answers late may have received it.
 func (p *Printer) until(ctx context.Context, told error, so func(state) bool) (state, error) {
 	for {
 		s, err := p.is.state(ctx)
@@ -112,7 +112,7 @@ func (p *Printer) until(ctx context.Context, told error, so func(state) bool) (s
 	}
 }
 
-// Printing tells how a print stands.
+// Printing returns the state of a print.
 func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.PrintState, error) {
 	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.PrintState, error) {
 		s, err := p.is.state(ctx)
@@ -126,7 +126,7 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 		if s.active() && s.is(one) {
 			out.Paused, out.Help = s.Phase == paused, s.trouble()
 			if out.Paused && out.Help == nil && !p.paused.Load() {
-				out.Help = &drivers.HelpError{Problem: "the printer has paused, and does not say why", Help: "look whether filament has run out, or somebody has paused it"}
+				out.Help = &drivers.HelpError{Problem: "the printer has paused without a reason", Help: "check whether filament has run out, or whether a person has paused it"}
 			}
 			return out, nil
 		}
@@ -139,18 +139,18 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 			out.Err = s.trouble()
 			return out, nil
 		case cancelled:
-			out.Err = errors.New("it was cancelled, at the printer or by another request")
+			out.Err = errors.New("another request or a person at the printer canceled it")
 			return out, nil
 		}
-		out.Percent, out.Layer, out.Layers = 0, 0, 0 // of another
+		out.Percent, out.Layer, out.Layers = 0, 0, 0 // values of another print
 		end, _, err := p.is.last(ctx, one.File, one.Began)
 		switch {
 		case err != nil:
 			return drivers.PrintState{}, err
 		case end == nil:
-			out.Err = errors.New("it does not print that any more, and does not say how it ended; look at it")
+			out.Err = errors.New("the printer does not print that any more, and does not report its result; inspect it")
 		case !end.whole:
-			out.Err = fmt.Errorf("it did not come out whole: %s", end.why)
+			out.Err = fmt.Errorf("the print is incomplete: %s", end.why)
 		default:
 			out.Percent = 100
 		}
@@ -158,15 +158,15 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 	})
 }
 
-// is reports whether the printer's print is this one.
+// is reports whether this is the print of the printer.
 func (s state) is(one drivers.Print) bool {
 	if s.ID != "" && one.ID != "" {
 		return s.ID == one.ID
 	}
-	return s.File == one.File || s.File == "" // which a printer that gets ready does not say
+	return s.File == one.File || s.File == "" // a printer that prepares does not report the file
 }
 
-// ends is how this print has ended, by what the printer says of its last one.
+// ends returns the result of this print if the printer reports it as its last one.
 func (s state) ends(one drivers.Print) phase {
 	switch {
 	case s.Phase == offline:
@@ -177,7 +177,7 @@ func (s state) ends(one drivers.Print) phase {
 	return s.Phase
 }
 
-// ending is the end of a print, from a server's own record.
+// ending is the result of a print in the records of a server.
 type ending struct {
 	id    string
 	began time.Time
@@ -185,20 +185,19 @@ type ending struct {
 	why   string
 }
 
-// A print is one that was begun at a time if it has begun so much before or after:
-// clocks differ, and a printer may be slow.
+// Limits for the difference between the reported and the requested start of the same print,
+// because clocks differ and a printer may be slow.
 const (
 	earlier = 2 * time.Minute
 	later   = 10 * time.Minute
 )
 
-// near reports whether a print that has begun then is the one that was begun at
-// since.
+// near reports whether a print that began at this time may be the one from since.
 func near(began, since time.Time) bool {
 	return !began.Before(since.Add(-earlier)) && !began.After(since.Add(later))
 }
 
-// Find looks for a print, by its file and when it was begun.
+// Find searches for a print by its file and its start.
 func (p *Printer) Find(ctx context.Context, name string, since time.Time) (drivers.Print, error) {
 	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.Print, error) {
 		path, err := p.find(ctx, name)
@@ -220,7 +219,7 @@ func (p *Printer) Find(ctx context.Context, name string, since time.Time) (drive
 			return drivers.Print{}, fmt.Errorf("%w: it does not print %s now: %s", drivers.ErrNoPrint, path, s.Phase)
 		}
 		if began := s.began(p.now()); !near(began, since) && !(keeps && began.After(since)) {
-			return drivers.Print{}, fmt.Errorf("%w: it prints %s, which was begun at another time: about %s", drivers.ErrNoPrint, path, began.Format("15:04"))
+			return drivers.Print{}, fmt.Errorf("%w: it prints %s, but since about %s", drivers.ErrNoPrint, path, began.Format("15:04"))
 		}
 		return drivers.Print{File: path, Label: s.Label, ID: s.ID, Began: since}, nil
 	})
@@ -228,7 +227,7 @@ func (p *Printer) Find(ctx context.Context, name string, since time.Time) (drive
 
 // Pause pauses the print.
 func (p *Printer) Pause(ctx context.Context) error {
-	p.paused.Store(true) // from before: somebody may look meanwhile
+	p.paused.Store(true) // set first, because a poll may come in between
 	err := p.tell(ctx, "pause", []phase{paused, attention}, []phase{printing}, p.is.pause)
 	if errors.Is(err, drivers.ErrNothingDone) {
 		p.paused.Store(false)
@@ -236,16 +235,17 @@ func (p *Printer) Pause(ctx context.Context) error {
 	return err
 }
 
-// Resume lets it go on.
+// Resume continues the print.
 func (p *Printer) Resume(ctx context.Context) error {
-	err := p.tell(ctx, "go on", []phase{printing}, []phase{paused, attention}, p.is.resume)
+	err := p.tell(ctx, "resume", []phase{printing}, []phase{paused, attention}, p.is.resume)
 	if err == nil {
 		p.paused.Store(false)
 	}
 	return err
 }
 
-// tell tells the printer something about its print, and waits until it is so.
+// tell sends a command for the print, and waits until the printer has one of the phases in
+// want.
 func (p *Printer) tell(ctx context.Context, what string, want, from []phase, do func(context.Context, state) error) error {
 	_, err := drivers.During(ctx, &p.Life, func(ctx context.Context) (state, error) {
 		s, err := p.is.state(ctx)
@@ -255,7 +255,7 @@ func (p *Printer) tell(ctx context.Context, what string, want, from []phase, do 
 		case s.in(want):
 			return s, nil
 		case !s.in(from):
-			return s, drivers.NotDone(errors.New("there is no print that could " + what))
+			return s, drivers.NotDone(errors.New("the printer has no print for the command " + what))
 		}
 		told := do(ctx, s)
 		if errors.Is(told, drivers.ErrNothingDone) {
@@ -275,8 +275,8 @@ func (s state) in(list []phase) bool {
 	return false
 }
 
-// Stop cancels the print, and switches the heaters off where the server can. left
-// is what lies on the bed.
+// Stop cancels the print, and turns off the heaters if the server supports it. left
+// describes the rest on the bed.
 func (p *Printer) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &p.Life, p.stop)
 }
@@ -293,20 +293,20 @@ func (p *Printer) stop(ctx context.Context) (left string, err error) {
 			return "", told
 		}
 		if after, err = p.until(ctx, told, func(s state) bool {
-			if told != nil && s.active() && s.Phase != busy { // it may not have heard
+			if told != nil && s.active() && s.Phase != busy { // the printer may not have received the command
 				told = p.is.cancel(ctx, s)
 			}
 			return !s.active()
 		}); err != nil {
-			if _, help := errors.AsType[*drivers.HelpError](err); !help { // in trouble it prints no more
-				return "", fmt.Errorf("it was told to cancel its print, and has not said that it did: %w", drivers.ErrMayAct)
+			if _, help := errors.AsType[*drivers.HelpError](err); !help { // a printer with a problem does not print
+				return "", fmt.Errorf("the printer has the command to cancel its print, and has not confirmed it: %w", drivers.ErrMayAct)
 			}
 		}
 		p.told.Store(nil)
 	}
 	if after.Phase != offline && p.is.cools() {
 		if err := p.is.cool(ctx); err != nil {
-			return "", fmt.Errorf("the print is cancelled, and the heaters are not known to be off: %w", err)
+			return "", fmt.Errorf("the print has stopped, but the heaters may be on: %w", err)
 		}
 	}
 	if err := p.begins(); err != nil {
@@ -315,22 +315,22 @@ func (p *Printer) stop(ctx context.Context) (left string, err error) {
 	return remains(s, after, p.is.cools()), nil
 }
 
-// remains is what is left behind by a print that was cancelled; none may have been.
+// remains describes the rest of a canceled print, or that there was none.
 func remains(was, now state, cooled bool) string {
 	if !was.active() || was.Phase == busy && was.Percent == 0 {
-		return map[bool]string{true: "nothing was being printed; the heaters are off", false: "nothing was being printed"}[cooled && now.Phase != offline]
+		return map[bool]string{true: "there was no print; the heaters are off", false: "there was no print"}[cooled && now.Phase != offline]
 	}
 	text := fmt.Sprintf("a half print (%.0f %% of %s) lies on the bed", was.Percent, was.called())
 	if was.Layers > 0 {
 		text = fmt.Sprintf("a half print (layer %d of %d of %s) lies on the bed", was.Layer, was.Layers, was.called())
 	}
 	if now.Bed != nil && *now.Bed > 40 {
-		text += fmt.Sprintf(", which still has %.0f °C: take it off when that is cold", *now.Bed)
+		text += fmt.Sprintf(", which still has %.0f °C: remove it when the bed is cold", *now.Bed)
 	} else {
-		text += ": take it off before the next"
+		text += ": remove it before the next print"
 	}
 	if cooled {
 		return text + "; the heaters are off"
 	}
-	return text + "; the printer switches its heaters off by itself, so look that it does"
+	return text + "; the printer turns its heaters off by itself, so check that it does"
 }

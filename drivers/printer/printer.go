@@ -1,10 +1,9 @@
-// Package printer drives 3D printers that are reached over HTTP, by one of three
-// servers: Moonraker (Klipper), OctoPrint and PrusaLink. It prints files that lie
-// on the printer, tells how far a print is, pauses, resumes and cancels it, and
-// finds a print again that an earlier run of the program has begun.
+// Package printer drives 3D printers over HTTP through one of three servers: Moonraker
+// (Klipper), OctoPrint and PrusaLink. It prints files from the storage of the printer,
+// reports progress, pauses, resumes and cancels a print, and finds a print again that an
+// earlier process has started.
 //
-// Not supported: uploads, several extruders beyond the first for switching off,
-// and printers in the cloud of their makers.
+// Not supported: uploads, more than one extruder for the switch-off, and cloud printers.
 package printer
 
 import (
@@ -35,7 +34,7 @@ var (
 	_ drivers.RestReader = (*Printer)(nil)
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "printer", Class: "printer", About: "3D printer with Moonraker, OctoPrint or PrusaLink: print, progress, pause, cancel", Open: Open, Discover: Discover}
 }
@@ -49,12 +48,12 @@ type Printer struct {
 	link *drivers.Link
 	log  *slog.Logger
 	now  func() time.Time
-	told atomic.Pointer[start] // nil: it has begun, or never will
+	told atomic.Pointer[start] // nil: the last print has begun, or never will
 
-	paused atomic.Bool // it was told to pause, and not to go on since
+	paused atomic.Bool // the last command was pause, not resume
 }
 
-// Open is the drivers.Factory of this package. No network is touched.
+// Open is the drivers.Factory of this package. It uses no network.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -63,7 +62,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, env.Log, env.Now)
 }
 
-// New makes a printer of a valid configuration.
+// New returns a printer for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Printer, error) {
 	client, err := web.New(cfg.Config, "X-Api-Key")
 	if err != nil {
@@ -72,22 +71,22 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Prin
 	return &Printer{Life: drivers.NewLife(name), cfg: cfg, is: dialects[cfg.Server](server{client}, cfg), web: client, link: drivers.NewLink(client.Host()), log: log, now: now}, nil
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (p *Printer) Connection() gobot.Connection { return p.link }
 
-// Holds is the printer: a second device would not know of what the first prints.
+// Holds returns the printer, because a second device would not know the prints of the
+// first.
 func (p *Printer) Holds() []drivers.Hold {
 	return []drivers.Hold{{Key: "url", What: "the printer at " + p.web.Host(), Same: "printer " + drivers.SameURL(p.cfg.URL)}}
 }
 
-// Start makes it ready; the printer is not asked, which may be switched on later.
+// Start allows verbs. It sends no request, because the printer may be off.
 func (p *Printer) Start() error { p.Opened(); return nil }
 
-// haltCalls is how many calls' timeouts Halt may take.
+// haltCalls is the time limit of Halt as a multiple of the timeout.
 const haltCalls = 5
 
-// Halt cancels what is printed, whoever has begun it, and switches the heaters
-// off.
+// Halt cancels the print, no matter which client started it, and turns off the heaters.
 func (p *Printer) Halt() error {
 	p.Closed()
 	if p.cfg.Safe == Keep {
@@ -98,13 +97,13 @@ func (p *Printer) Halt() error {
 	return p.Named(p.web.Last(ctx, func(ctx context.Context) error { _, err := p.stop(ctx); return err }))
 }
 
-// Leave lets a print go on.
+// Leave lets a print continue.
 func (p *Printer) Leave() error { p.Closed(); return nil }
 
-// Keeps reports whether a halt leaves it as it is.
+// Keeps reports whether Halt keeps the state of the printer.
 func (p *Printer) Keeps() bool { return p.cfg.Safe == Keep }
 
-// Safe reports whether nothing is printed, and nothing is heated.
+// Safe reports whether there is no print and no active heater.
 func (p *Printer) Safe(ctx context.Context) (bool, error) {
 	if p.cfg.Safe == Keep {
 		return true, nil
@@ -113,22 +112,22 @@ func (p *Printer) Safe(ctx context.Context) (bool, error) {
 	return err == nil && !s.active() && !(s.heats() && p.is.cools()), p.Named(err)
 }
 
-// AtRest reports whether it does not print now.
+// AtRest reports whether the printer does not print now.
 func (p *Printer) AtRest(ctx context.Context) (bool, error) {
 	s, err := p.is.state(ctx)
 	return err == nil && s.Phase != printing && s.Phase != busy, p.Named(err)
 }
 
-// Working reports whether there is a print that has not ended.
+// Working reports whether there is an unfinished print.
 func (p *Printer) Working(ctx context.Context) (bool, error) {
 	s, err := drivers.During(ctx, &p.Life, p.is.state)
 	if err == nil && s.Phase == offline {
-		err = fmt.Errorf("%s: the printer is not connected to its server", p.Name())
+		err = fmt.Errorf("%s: the printer has no connection to its server", p.Name())
 	}
 	return err == nil && s.active(), err
 }
 
-// Read tells the temperatures, and how far a print is.
+// Read returns the temperatures, and the progress of a print.
 func (p *Printer) Read(ctx context.Context) ([]drivers.Reading, error) {
 	s, err := drivers.During(ctx, &p.Life, p.is.state)
 	if err != nil {
@@ -146,7 +145,7 @@ func (p *Printer) Read(ctx context.Context) ([]drivers.Reading, error) {
 	add(s.Nozzle != nil, "nozzle temperature", value(s.Nozzle), "°C")
 	add(s.Bed != nil, "bed temperature", value(s.Bed), "°C")
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: it measures nothing now; is the printer connected to its server?", p.Name())
+		return nil, fmt.Errorf("%s: the printer reports no measurements; check its connection to the server", p.Name())
 	}
 	return list, nil
 }
@@ -158,7 +157,7 @@ func value(f *float64) float64 {
 	return *f
 }
 
-// Observe says how the printer is, and how far its print.
+// Observe returns the state of the printer and the progress of its print.
 func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
 	s, err := drivers.During(ctx, &p.Life, p.is.state)
 	if err != nil {
@@ -168,8 +167,8 @@ func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
 	return drivers.Observation{Text: text, Facts: facts, At: p.now()}, nil
 }
 
-// spoken is a file's name as people say it: without its folder and its ending, and
-// with spaces for signs.
+// spoken returns the name of a file as people say it: without folder and extension, and
+// with spaces instead of punctuation.
 func spoken(name string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127)

@@ -28,7 +28,7 @@ func open(config string) (*printer.Printer, error) {
 	return d.(*printer.Printer), nil
 }
 
-// quick is a printer that is looked at more often than a configuration may say.
+// quick returns a printer with a shorter poll interval than a configuration allows.
 func quick(t *testing.T, b *bench, more string) *printer.Printer {
 	t.Helper()
 	cfg := printer.DefaultConfig()
@@ -57,7 +57,7 @@ func each(t *testing.T, test func(t *testing.T, b *bench, p *printer.Printer)) {
 	}
 }
 
-func TestKeepsTheRules(t *testing.T) {
+func TestConformance(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(faces)) {
 		t.Run(kind, func(t *testing.T) {
 			b := newBench(t, kind)
@@ -72,7 +72,7 @@ func TestKeepsTheRules(t *testing.T) {
 	}
 }
 
-// follow looks at a print until it is over.
+// follow polls a print until its end.
 func follow(t *testing.T, p *printer.Printer, one drivers.Print) (last drivers.PrintState, seen []drivers.PrintState) {
 	t.Helper()
 	for range 100 {
@@ -115,14 +115,14 @@ func TestPrintsAFileByName(t *testing.T) {
 	})
 }
 
-func TestFilesHaveNamesToSay(t *testing.T) {
+func TestFileNames(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		b.machine().set(func(m *machine) {
 			m.files = append(m.files, "../outside.gcode", "Gear-Box_v2.gcode", "gear_0.1mm.gcode", "gear_0.2mm.gcode")
 		})
 		areas, err := p.Areas(t.Context())
 		want := []string{"benchy", "cube", "gear 0 1mm", "gear 0 2mm", "gear box v2", "old dragon", "toys dragon"}
-		if b.kind == "prusalink" { // its other folders are not looked into
+		if b.kind == "prusalink" { // the driver does not search its other folders
 			want = []string{"benchy", "gear 0 1mm", "gear 0 2mm", "gear box v2"}
 		}
 		var got []string
@@ -146,8 +146,8 @@ func TestFilesHaveNamesToSay(t *testing.T) {
 	})
 }
 
-// A PrusaLink's files have short names on its card; people are told the long ones.
-func TestPeopleAreToldLongNames(t *testing.T) {
+// The files of a PrusaLink have short names on the card; people see the long names.
+func TestLongFileNames(t *testing.T) {
 	b := newBench(t, "prusalink")
 	b.machine().set(func(m *machine) { m.files = append(m.files, "VASE~1.BGC") })
 	p := quick(t, b, "")
@@ -195,21 +195,21 @@ func TestPauseResumeAndCancel(t *testing.T) {
 		}
 		left, err := p.Stop(t.Context())
 		phase, heats := b.machine().is()
-		if err != nil || phase != "cancelled" || heats || !strings.Contains(left, "lies on the bed, which still has 60 °C: take it off when that is cold") {
+		if err != nil || phase != "cancelled" || heats || !strings.Contains(left, "lies on the bed, which still has 60 °C: remove it when the bed is cold") {
 			t.Errorf("%q, %v, %s, heats %t", left, err, phase, heats)
 		}
 		if cools := strings.Contains(left, "the heaters are off"); cools == (b.kind == "prusalink") {
 			t.Error(left)
 		}
-		if s, err := p.Printing(t.Context(), one); err != nil || !s.Over || s.Err == nil || !strings.Contains(s.Err.Error(), "cancelled") {
+		if s, err := p.Printing(t.Context(), one); err != nil || !s.Over || s.Err == nil || !strings.Contains(s.Err.Error(), "canceled") {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
 }
 
-// A print is found by its file and when it was begun, running or ended, and none is
-// started by that.
-func TestFindsItsOwnPrintAgain(t *testing.T) {
+// Find finds a print by its file and start time, while it runs and after its end, and
+// starts none.
+func TestFind(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		since := time.Now()
 		if _, err := p.Find(t.Context(), "benchy", since); err == nil {
@@ -243,17 +243,17 @@ func TestFindsItsOwnPrintAgain(t *testing.T) {
 	})
 }
 
-func TestTroubleIsForAPerson(t *testing.T) {
+func TestProblemNeedsPerson(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		one, err := p.Print(t.Context(), "benchy")
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.machine().set(func(m *machine) { m.frozen, m.phase = true, "paused" }) // as Klipper's own sensor does, without a word
-		if s, err := p.Printing(t.Context(), one); err != nil || s.Over || s.Help == nil || !strings.Contains(s.Help.Problem, "does not say why") {
+		b.machine().set(func(m *machine) { m.frozen, m.phase = true, "paused" }) // as Klipper's own sensor does, without a message
+		if s, err := p.Printing(t.Context(), one); err != nil || s.Over || s.Help == nil || !strings.Contains(s.Help.Problem, "without a reason") {
 			t.Errorf("paused by nobody knows whom: %+v, %v", s, err)
 		}
-		if b.kind != "octoprint" { // which does not say why it is paused
+		if b.kind != "octoprint" { // OctoPrint reports no reason for a pause
 			b.machine().set(func(m *machine) { m.frozen, m.phase, m.says = true, "paused", "Filament runout detected" })
 			s, err := p.Printing(t.Context(), one)
 			if err != nil || s.Over || s.Help == nil || !strings.Contains(s.Help.Help, "load new filament") {
@@ -277,9 +277,9 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	})
 }
 
-// A command whose answer is lost was heard: it is not given again, and what the
-// printer does then counts.
-func TestNothingTwice(t *testing.T) {
+// A command whose answer gets lost has arrived: the driver does not repeat it, and the
+// state of the printer counts.
+func TestNoDuplicateCommands(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		b.machine().set(func(m *machine) { m.lost, m.frozen = 1, true })
 		one, err := p.Print(t.Context(), "benchy")
@@ -306,7 +306,7 @@ func TestNothingTwice(t *testing.T) {
 	})
 }
 
-// soon is a context that is cancelled once the printer was told something.
+// soon returns a context that ends after the printer has received the command.
 func soon(t *testing.T, b *bench, command string) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -321,9 +321,10 @@ func soon(t *testing.T, b *bench, command string) context.Context {
 	return ctx
 }
 
-// The end of the print before is none of the new one, which may begin late: whoever
-// has that cancelled hears so, until it has begun and is ended.
-func TestTheSameFileAgain(t *testing.T) {
+// The driver does not take the end of the previous print for the end of the new one, which
+// may begin late. A cancel before that returns an error until the print has begun and
+// stopped.
+func TestSameFileTwice(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		const start = "start benchy_0.2mm_PLA_1h35m.gcode"
 		one, err := p.Print(t.Context(), "benchy")
@@ -352,8 +353,8 @@ func TestTheSameFileAgain(t *testing.T) {
 	})
 }
 
-// A cancel that was lost on the way is given again while it prints.
-func TestACancelThatIsLost(t *testing.T) {
+// The driver repeats a lost cancel while the printer prints.
+func TestLostCancel(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		b.machine().set(func(m *machine) { m.frozen = true })
 		if _, err := p.Print(t.Context(), "benchy"); err != nil {
@@ -373,8 +374,8 @@ func TestACancelThatIsLost(t *testing.T) {
 	})
 }
 
-// A Moonraker that is restarted is out of reach: Klipper prints on meanwhile.
-func TestMoonrakerIsRestarted(t *testing.T) {
+// Moonraker is unreachable during its restart, while Klipper continues to print.
+func TestMoonrakerRestarts(t *testing.T) {
 	b := newBench(t, "moonraker")
 	p := quick(t, b, "")
 	if err := p.Start(); err != nil {
@@ -401,9 +402,9 @@ func TestMoonrakerIsRestarted(t *testing.T) {
 	}
 }
 
-// A print goes on when the program ends in order, and is over when everything is
-// stopped, unless that was wanted otherwise.
-func TestWhatBecomesOfIt(t *testing.T) {
+// A graceful shutdown lets a print continue, and a stop cancels it, unless the
+// configuration says otherwise.
+func TestLeaveAndHalt(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		if _, err := p.Print(t.Context(), "benchy"); err != nil {
 			t.Fatal(err)
@@ -436,7 +437,7 @@ func TestWhatBecomesOfIt(t *testing.T) {
 	})
 }
 
-func TestSaysHowFarItIs(t *testing.T) {
+func TestProgressText(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		b.machine().set(func(m *machine) { m.frozen = true })
 		if _, err := p.Print(t.Context(), "benchy"); err != nil {
@@ -460,9 +461,9 @@ func TestConfigMistakes(t *testing.T) {
 		{"url: http://x\nserver: duet", `server: "duet" is unknown; write moonraker, octoprint or prusalink`},
 		{"url: http://x\nserver: moonraker\npoll: 1s", "poll: 1s is not between 2s and 1m0s"},
 		{"url: http://x\nserver: moonraker\nsafe: off", `safe: "off" is unknown; write cancel or keep`},
-		{"url: http://x\nserver: moonraker\nfiles: {boat: ../etc/passwd}", `files: boat: "../etc/passwd" is no file on the printer`},
-		{"url: http://x\nserver: moonraker\nfiles: {'-': a.gcode}", `files: "-" is no name`},
-		{"url: http://x\nserver: prusalink\nstorage: ../x", `storage: "../x" is none`},
+		{"url: http://x\nserver: moonraker\nfiles: {boat: ../etc/passwd}", `files: boat: "../etc/passwd" is not a path on the printer`},
+		{"url: http://x\nserver: moonraker\nfiles: {'-': a.gcode}", `files: "-" has no letters or digits`},
+		{"url: http://x\nserver: prusalink\nstorage: ../x", `storage: "../x" is unknown`},
 	} {
 		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.config, err)

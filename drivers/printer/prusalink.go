@@ -13,14 +13,14 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// prusalink is PrusaLink, in the printer or on a Raspberry Pi beside it
+// prusalink is the API of PrusaLink, in the printer or on a Raspberry Pi
 // (https://github.com/prusa3d/Prusa-Link-Web/blob/master/spec/openapi.yaml).
 type prusalink struct {
 	server
 	storage string
 }
 
-// prusaFile is a file, or a folder with more.
+// prusaFile is a file, or a folder with files.
 type prusaFile struct {
 	Name     string      `json:"name"`
 	Display  string      `json:"display_name"`
@@ -34,7 +34,7 @@ func (p prusalink) files(ctx context.Context) ([]listed, error) {
 	var list []listed
 	for _, f := range root.Children {
 		if f.Type == "PRINT_FILE" {
-			list = append(list, listed{cmp.Or(f.Display, f.Name), f.Name}) // a card's own names are short: BENCHY~1.BGC
+			list = append(list, listed{cmp.Or(f.Display, f.Name), f.Name}) // the names on a card are short: BENCHY~1.BGC
 		}
 	}
 	return list, err
@@ -88,7 +88,7 @@ func (p prusalink) state(ctx context.Context) (state, error) {
 	if job.ID != nil {
 		s.ID, s.Label = strconv.Itoa(*job.ID), job.File.Display
 		folder := strings.Trim(job.File.Path, "/")
-		if _, below, ok := strings.Cut(folder, "/"); ok { // below its storage
+		if _, below, ok := strings.Cut(folder, "/"); ok { // path below the storage
 			s.File = below + "/" + job.File.Name
 		} else {
 			s.File = job.File.Name
@@ -100,7 +100,7 @@ func (p prusalink) state(ctx context.Context) (state, error) {
 func parsePrusa(data []byte) (state, error) {
 	var now prusaStatus
 	if json.Unmarshal(data, &now) != nil || prusaPhases[now.Printer.State] == "" {
-		return state{}, errors.New("what it says of its state cannot be read; is it PrusaLink, and new enough?")
+		return state{}, errors.New("the answer is not a state of PrusaLink; check server: and the version of PrusaLink")
 	}
 	s := state{
 		Phase: prusaPhases[now.Printer.State], Percent: percent(now.Job.Progress), Left: seconds(now.Job.Left), Elapsed: seconds(now.Job.Printed),
@@ -136,18 +136,18 @@ func (p prusalink) cancel(ctx context.Context, s state) error {
 
 func (p prusalink) job(ctx context.Context, method string, s state, what string) error {
 	if s.ID == "" {
-		return drivers.NotDone(errors.New("it does not say which job it is at"))
+		return drivers.NotDone(errors.New("PrusaLink does not report the id of its job"))
 	}
 	return p.ask(ctx, method, "/api/v1/job/"+s.ID+what, nil, nil)
 }
 
-// cools: the firmware switches the heaters off when a print is stopped, and takes
-// no word for it.
+// cools returns false: the firmware turns off the heaters after a stop, and has no command
+// for it.
 func (p prusalink) cools() bool { return false }
 
 func (p prusalink) cool(context.Context) error { return nil }
 
-// last: it keeps no record.
+// last returns nothing, because PrusaLink keeps no records.
 func (p prusalink) last(context.Context, string, time.Time) (*ending, bool, error) {
 	return nil, false, nil
 }

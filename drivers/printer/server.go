@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// dialect is how one kind of server is talked to.
+// dialect is the API of one type of server.
 type dialect interface {
 	files(ctx context.Context) ([]listed, error)
 	state(ctx context.Context) (state, error)
@@ -20,11 +20,11 @@ type dialect interface {
 	pause(ctx context.Context, s state) error
 	resume(ctx context.Context, s state) error
 	cancel(ctx context.Context, s state) error
-	// cools reports whether cool can switch the heaters off.
+	// cools reports whether cool can turn off the heaters.
 	cools() bool
 	cool(ctx context.Context) error
-	// last is the end of the print of a file that was begun at since, nil if there is
-	// none; keeps reports whether the server keeps a record of them.
+	// last returns the result of the print of a file that began at since, or nil. keeps
+	// reports whether the server records results.
 	last(ctx context.Context, path string, since time.Time) (end *ending, keeps bool, err error)
 }
 
@@ -34,16 +34,16 @@ var dialects = map[string]func(server, Config) dialect{
 	"prusalink": func(s server, c Config) dialect { return prusalink{s, c.Storage} },
 }
 
-// listed is a file as a server lists it: label is its long name, where it has one.
+// listed is an entry in the file list of a server: label is its long name, if it has one.
 type listed struct{ label, path string }
 
-// server is a printer's server.
+// server sends requests to a printer server.
 type server struct{ web *web.Client }
 
-// listBytes is what a list of files may have.
+// listBytes is the size limit for a list of files.
 const listBytes = 4 << 20
 
-// ask asks, and reads the answer into out; nil for none that is wanted.
+// ask sends a request and decodes the answer into out, unless out is nil.
 func (s server) ask(ctx context.Context, method, path string, body, out any) error {
 	call := web.Call{Method: method, Path: path, Accept: "application/json", Max: listBytes, Acts: method != http.MethodGet}
 	if body != nil {
@@ -57,11 +57,11 @@ func (s server) ask(ctx context.Context, method, path string, body, out any) err
 	if err != nil || out == nil {
 		return err
 	}
-	if len(answer.Body) == 0 { // 204: there is none
+	if len(answer.Body) == 0 { // status 204 has no body
 		return nil
 	}
 	if json.Unmarshal(answer.Body, out) != nil {
-		return errors.New("what it answers cannot be read; is server: the right one, and new enough?")
+		return errors.New("the answer has an unknown format; check server: and its version")
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (s server) post(ctx context.Context, path string, body any) error {
 	return s.ask(ctx, http.MethodPost, path, body, nil)
 }
 
-// escaped is a file's path below an address.
+// escaped returns the path of a file with escapes for an address.
 func escaped(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
@@ -83,13 +83,13 @@ func escaped(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// is reports whether a server has answered with a status.
+// answered reports whether the server has answered with this status.
 func answered(err error, status int) bool {
 	e, ok := errors.AsType[*web.StatusError](err)
 	return ok && e.Status == status
 }
 
-// seconds is a time that a server gives as a number.
+// seconds converts a number of seconds; it returns 0 for an implausible one.
 func seconds(s float64) time.Duration {
 	if !(s > 0 && s < 1e8) {
 		return 0
@@ -97,7 +97,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
-// percent is a share that a server gives.
+// percent limits a number to 0 to 100.
 func percent(f float64) float64 {
 	if !(f > 0) {
 		return 0

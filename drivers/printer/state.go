@@ -10,36 +10,36 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// phase is what a printer is at.
+// phase is the present activity of a printer.
 type phase string
 
 const (
 	idle      phase = "idle"
-	busy      phase = "busy" // it moves or heats, and prints nothing: it gets ready, cancels, homes
+	busy      phase = "busy" // moves or heats without a print: prepares, cancels, homes
 	printing  phase = "printing"
 	paused    phase = "paused"
 	finished  phase = "finished"
 	cancelled phase = "cancelled"
 	failed    phase = "failed"
-	attention phase = "attention" // it waits for a person
-	offline   phase = "offline"   // its server has no printer
+	attention phase = "attention" // waits for a person
+	offline   phase = "offline"   // the server has no connection to the printer
 )
 
-// state is what a printer says of itself.
+// state is the state that a printer reports.
 type state struct {
 	Phase         phase
-	File          string // of the print, or of the last one
-	Label         string // what people call that file, where the printer's own name of it is another
-	ID            string // of the print, where the server has one
+	File          string // file of the present or the last print
+	Label         string // name that people know, if it differs from the name on the printer
+	ID            string // id of the print, if the server has one
 	Percent       float64
 	Elapsed, Left time.Duration
 	Layer, Layers int
-	Says          string   // the printer's own words on what is wrong
+	Says          string   // message of the printer about a problem
 	Nozzle, Bed   *float64 // °C
-	Heated        float64  // °C, the highest that anything is to have
+	Heated        float64  // highest target temperature in °C
 }
 
-// active reports whether there is a print that has not ended.
+// active reports whether there is an unfinished print.
 func (s state) active() bool {
 	switch s.Phase {
 	case printing, paused, attention, busy:
@@ -50,13 +50,13 @@ func (s state) active() bool {
 
 func (s state) heats() bool { return s.Heated > 0 }
 
-// began is when the print has begun, by what it says of its time.
+// began returns the start of the print, from its reported duration.
 func (s state) began(now time.Time) time.Time { return now.Add(-s.Elapsed) }
 
-// called is the file in words.
+// called returns the name of the file for people.
 func (s state) called() string { return cmp.Or(s.Label, s.File) }
 
-// doing is a print in words.
+// doing describes the print for people.
 func (s state) doing() string {
 	text := "printing " + cmp.Or(s.called(), "a file")
 	if s.Layers > 0 {
@@ -71,21 +71,21 @@ func (s state) doing() string {
 	return text
 }
 
-// trouble is what a person has to do, nil for nothing.
+// trouble returns the problem that a person must solve, or nil.
 func (s state) trouble() *drivers.HelpError {
 	said := strings.TrimSpace(s.Says)
 	said = said[:min(len(said), 200)]
 	switch s.Phase {
 	case attention:
-		return &drivers.HelpError{Problem: cmp.Or(prefixed("the printer says: ", said), "the printer waits for a person"), Help: "look at the printer's own screen, do what it says there"}
+		return &drivers.HelpError{Problem: cmp.Or(prefixed("the printer says: ", said), "the printer waits for a person"), Help: "follow the instructions on the screen of the printer"}
 	case paused:
 		if said != "" {
 			return &drivers.HelpError{Problem: "the printer has paused: " + said, Help: help(said)}
 		}
 	case failed:
-		return &drivers.HelpError{Problem: cmp.Or(prefixed("the printer reports: ", said), "the printer reports an error that it does not name"), Help: help(said) + ", take the rest off the bed, then ask again"}
+		return &drivers.HelpError{Problem: cmp.Or(prefixed("the printer reports: ", said), "the printer reports an error without a description"), Help: help(said) + ", remove the rest from the bed, then ask again"}
 	case offline:
-		return &drivers.HelpError{Problem: cmp.Or(prefixed("its server has no printer: ", said), "its server has no printer"), Help: "switch the printer on, look at its cable, and connect it in the server's page"}
+		return &drivers.HelpError{Problem: cmp.Or(prefixed("the server has no printer: ", said), "the server has no printer"), Help: "turn the printer on, check its cable, and connect it on the page of the server"}
 	}
 	return nil
 }
@@ -97,26 +97,26 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-// helps is what a person does, by a word in what the printer says. The first that
-// fits counts.
+// helps maps a word in the message of the printer to an action of a person. The first match
+// counts.
 var helps = []struct{ word, help string }{
-	{"filament", "load new filament, see that it runs freely"},
-	{"runout", "load new filament, see that it runs freely"},
+	{"filament", "load new filament, check that it runs freely"},
+	{"runout", "load new filament, check that it runs freely"},
 	{"jam", "clear the nozzle"},
-	{"thermal", "let it cool down, look at the heater and its thermistor, and do not leave it alone"},
-	{"heat", "let it cool down, look at the heater and its thermistor, and do not leave it alone"},
-	{"temperature", "let it cool down, look at the heater and its thermistor, and do not leave it alone"},
-	{"adc", "look at the wires of its thermistors"},
+	{"thermal", "let it cool down, inspect the heater and its thermistor, and do not leave the printer alone"},
+	{"heat", "let it cool down, inspect the heater and its thermistor, and do not leave the printer alone"},
+	{"temperature", "let it cool down, inspect the heater and its thermistor, and do not leave the printer alone"},
+	{"adc", "inspect the wires of its thermistors"},
 	{"endstop", "free its axes, and home it"},
 	{"home", "free its axes, and home it"},
-	{"crash", "free its axes from what is in their way"},
+	{"crash", "remove the obstacle from its axes"},
 	{"probe", "clean the nozzle and the bed's sensor"},
-	{"mcu", "look at the cable to its board, then restart the firmware"},
-	{"shutdown", "find out why in its log, then restart the firmware"},
-	{"timer", "restart the firmware; its computer has too much to do"},
-	{"file", "look whether the file still lies on the printer and is whole"},
+	{"mcu", "check the cable to its board, then restart the firmware"},
+	{"shutdown", "read the reason in its log, then restart the firmware"},
+	{"timer", "restart the firmware; its computer is overloaded"},
+	{"file", "check that the file is on the printer and complete"},
 	{"door", "close its door"},
-	{"bed", "look at the bed: nothing but its sheet may lie there"},
+	{"bed", "clear the bed: only its sheet may be on it"},
 	{"m600", "change the filament"},
 }
 
@@ -127,10 +127,10 @@ func help(said string) string {
 			return h.help
 		}
 	}
-	return "look at the printer's own screen or page"
+	return "check the screen or the page of the printer"
 }
 
-// says is the state in words, and as facts.
+// says returns the state as text and as facts.
 func (s state) says() (string, []drivers.Fact) {
 	facts := []drivers.Fact{{Name: "state", Value: string(s.Phase)}}
 	var text string
@@ -142,13 +142,13 @@ func (s state) says() (string, []drivers.Fact) {
 			facts = append(facts, drivers.Fact{Name: "layer", Value: float64(s.Layer)}, drivers.Fact{Name: "layers", Value: float64(s.Layers)})
 		}
 		if s.Left > 0 {
-			text += ", and it takes " + inMinutes(s.Left) + " more"
+			text += ", with " + inMinutes(s.Left) + " more"
 			facts = append(facts, drivers.Fact{Name: "left", Value: s.Left.Round(time.Second).Seconds(), Unit: "s"})
 		}
 	case finished:
 		text = "The printer has finished" + prefixed(" ", s.called())
 	case cancelled:
-		text = "The last print was cancelled" + prefixed(": ", s.called())
+		text = "The last print was canceled" + prefixed(": ", s.called())
 	case busy:
 		text = "The printer is busy and prints nothing yet"
 	case failed:
@@ -173,7 +173,7 @@ func (s state) says() (string, []drivers.Fact) {
 	return text, facts
 }
 
-// inMinutes is a time as one would say it.
+// inMinutes returns a duration for people.
 func inMinutes(d time.Duration) string {
 	if d = d.Round(time.Minute); d < time.Minute {
 		return "less than a minute"

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// How long it may take to set out, and stand before it counts as over. The robot
-// does not say what it is doing: its wheels and its dock do.
+// Limits in numbers of readings. The robot does not report its task, so the driver derives
+// it from wheels and dock.
 const (
 	setOutLooks = 40
 	standLooks  = 15
@@ -19,7 +19,7 @@ const (
 	leastCharge = 15 // %
 )
 
-// Clean cleans everything: it knows no rooms.
+// Clean cleans everything, because the robot has no rooms.
 func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	left := drivers.Outcome{Remaining: areas}
 	if len(areas) > 0 {
@@ -28,7 +28,7 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 		} else {
 			done()
 		}
-		return left, r.Named(drivers.NotDone(fmt.Errorf("it knows no rooms, so not %s; ask it to clean everything", strings.Join(areas, ", "))))
+		return left, r.Named(drivers.NotDone(fmt.Errorf("the robot has no rooms, so it cannot clean %s; ask it to clean everything", strings.Join(areas, ", "))))
 	}
 	if err := r.run(ctx, "cleaning", opClean, progress); err != nil {
 		return drivers.Outcome{Remaining: []string{"everything"}}, err
@@ -36,18 +36,18 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 	return drivers.Outcome{}, nil
 }
 
-// Spot cleans the spot where it stands.
+// Spot cleans the spot on which the robot stands.
 func (r *Robot) Spot(ctx context.Context, progress func(drivers.Progress)) error {
 	return r.run(ctx, "cleaning the spot", opSpot, progress)
 }
 
-// Dock sends it home; what it is at ends with that.
+// Dock terminates the present task and sends the robot to its dock.
 func (r *Robot) Dock(ctx context.Context) error {
 	inner, done, err := r.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err = r.look(inner); err != nil { // what it is at goes on
+	if _, err = r.look(inner); err != nil { // without a reading, the present task continues
 		err = drivers.NotDone(err)
 	} else {
 		err = r.errand.End(inner)
@@ -61,8 +61,7 @@ func (r *Robot) Dock(ctx context.Context) error {
 
 const homeward = "driving to its dock"
 
-// run sends the robot and follows it to the end. What ends it early has the robot
-// stop.
+// run starts a task and follows it to its end. If the task ends early, run stops the robot.
 func (r *Robot) run(ctx context.Context, what string, op byte, progress func(drivers.Progress)) error {
 	ctx, done, err := r.Begin(ctx)
 	if err != nil {
@@ -91,7 +90,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 	progress(drivers.Progress{Doing: what})
 	if err = r.tell(ctx, opStart, op); err != nil {
 		if !errors.Is(err, drivers.ErrNothingDone) {
-			r.brake(ctx) // it may have heard
+			r.brake(ctx) // the robot may have received the command
 		}
 		return r.Told(ctx, err)
 	}
@@ -104,7 +103,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 	return r.Told(ctx, err)
 }
 
-// free is the robot's state if it can be sent.
+// free returns the state of the robot, and an error if it cannot accept a task.
 func (r *Robot) free(ctx context.Context, op byte) (state, error) {
 	s, moves, err := r.moves(ctx)
 	switch {
@@ -113,34 +112,34 @@ func (r *Robot) free(ctx context.Context, op byte) (state, error) {
 	case s.trouble() != nil:
 		return s, drivers.NotDone(s.trouble())
 	case moves && op != opDock:
-		// Its button is a toggle: it would stop now.
-		return s, fmt.Errorf("%w: somebody else has sent it; stop it, or wait", drivers.ErrBusy)
+		// The clean command toggles: it would stop a moving robot.
+		return s, fmt.Errorf("%w: another client has started it; stop it, or wait", drivers.ErrBusy)
 	case op != opDock && s.battery >= 0 && s.battery < leastCharge:
 		return s, drivers.NotDone(&drivers.HelpError{
-			Problem: fmt.Sprintf("its battery has %.0f %%", s.battery), Help: "let it charge in its dock, then ask again",
+			Problem: fmt.Sprintf("its battery level is %.0f %%", s.battery), Help: "let it charge in its dock, then ask again",
 		})
 	}
-	if moves { // towards the dock: stop what it is at first, for the same reason
+	if moves { // the dock command also toggles, so stop the robot first
 		return s, r.stop(ctx)
 	}
 	return s, nil
 }
 
-// journey is one task as the robot's sensors show it.
+// journey is the progress of one task, derived from the sensors.
 type journey struct {
 	what     string
 	op       byte
 	fromDock bool
-	out      bool // it has set out
+	out      bool // the robot has set out
 	looks    int
-	stands   int // looks in a row
+	stands   int // successive readings without movement
 	last     state
 	progress func(drivers.Progress)
 	trouble  *drivers.Trouble
 	now      func() time.Time
 }
 
-// step takes in how the robot is now. over is the task's end.
+// step evaluates the present state. over reports the end of the task.
 func (j *journey) step(s state, paused bool) (over bool, err error) {
 	moved := s.moved(j.last)
 	j.last = s
@@ -158,7 +157,7 @@ func (j *journey) step(s state, paused bool) (over bool, err error) {
 		doing += ", paused"
 	}
 	if s.battery >= 0 {
-		doing += fmt.Sprintf("; its battery has %.0f %%", s.battery)
+		doing += fmt.Sprintf("; its battery level is %.0f %%", s.battery)
 	}
 	j.progress(drivers.Progress{Doing: doing})
 	j.looks++
@@ -170,22 +169,22 @@ func (j *journey) step(s state, paused bool) (over bool, err error) {
 		j.out, j.stands = true, 0
 		return false, nil
 	case !j.out && j.looks > setOutLooks:
-		return false, errors.New("it took the task, and has not set out; look at it")
+		return false, errors.New("the robot has accepted the task, and has not set out; inspect it")
 	case !j.out:
 		return false, nil
-	case s.docked: // it is home: cleaning ends there too
+	case s.docked: // the robot has docked, where a cleaning task also ends
 		return true, nil
 	}
 	if j.stands++; j.stands < standLooks {
 		return false, nil
 	}
 	if j.op == opDock || j.op == opClean && j.fromDock {
-		return false, &drivers.HelpError{Problem: "it stands still away from its dock", Help: "free it, set it near its dock, then ask again"}
+		return false, &drivers.HelpError{Problem: "the robot stands still away from its dock", Help: "free it, set it near its dock, then ask again"}
 	}
 	return true, nil
 }
 
-// follow looks until the task is over.
+// follow polls until the task ends.
 func (r *Robot) follow(ctx context.Context, j *journey) error {
 	silent := 0
 	for {
@@ -198,7 +197,7 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 			return ctx.Err()
 		case err != nil:
 			if silent++; silent >= silentLooks {
-				return fmt.Errorf("it has not answered %d times, and may still be at it: %v", silent, err) // not wrapped: it has begun
+				return fmt.Errorf("no answer for %d polls, so the robot may still work: %v", silent, err) // no %w, because the task has begun
 			}
 			continue
 		}
@@ -215,14 +214,14 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 	}
 }
 
-// brake stops the robot though ctx has ended. It was told to begin, and its wheels
-// may not turn yet: it is stopped whatever they do.
+// brake stops the robot, even if ctx has ended, and even if its wheels do not turn, because
+// it may not have set out yet.
 func (r *Robot) brake(ctx context.Context) {
 	r.setLoose(drivers.Brake(ctx, r.log, r.end) != nil)
 }
 
-// stop takes control, which ends whatever the robot is at, waits until its wheels
-// stand, and gives the control back: in safe mode it would neither charge nor sleep.
+// stop takes control, which ends any task, waits until the wheels stand still, and returns
+// control, because the robot neither charges nor sleeps in safe mode.
 func (r *Robot) stop(ctx context.Context) error {
 	if _, moves, err := r.moves(ctx); err == nil && !moves && !r.isLoose() {
 		return nil
@@ -234,7 +233,7 @@ func (r *Robot) stop(ctx context.Context) error {
 	return nil
 }
 
-// end is stop for a robot that may be at something, whatever its wheels do.
+// end stops a robot, even if its wheels do not turn.
 func (r *Robot) end(ctx context.Context) error {
 	if err := r.tell(ctx, opStart, opSafe); err != nil {
 		return err
@@ -243,14 +242,14 @@ func (r *Robot) end(ctx context.Context) error {
 		_, moves, err := r.moves(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return errors.New("it was told to stop, and its wheels still turn, or nobody knows")
+			return errors.New("the robot has the stop command, and its wheels may still turn")
 		case err == nil && !moves:
 			return r.tell(ctx, opStart)
 		}
 	}
 }
 
-// Pause has it stand. Its button starts it anew afterwards, so Resume does.
+// Pause stops the robot. Resume starts the cleaning again, like its button.
 func (r *Robot) Pause(ctx context.Context) error {
 	_, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (struct{}, error) {
 		_, moves, err := r.moves(ctx)
@@ -260,7 +259,7 @@ func (r *Robot) Pause(ctx context.Context) error {
 		case !moves && r.isPaused():
 			return struct{}{}, nil
 		case !moves:
-			return struct{}{}, drivers.NotDone(errors.New("it is at nothing that could pause"))
+			return struct{}{}, drivers.NotDone(errors.New("the robot has no task that it could pause"))
 		}
 		r.setPaused(true)
 		if err := r.stop(ctx); err != nil {
@@ -272,7 +271,7 @@ func (r *Robot) Pause(ctx context.Context) error {
 	return err
 }
 
-// Resume has it go on, also after a trouble that a person has seen to.
+// Resume continues the task, also after a person has solved a problem.
 func (r *Robot) Resume(ctx context.Context) error {
 	_, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (struct{}, error) {
 		again := r.trouble.Again()
@@ -281,7 +280,7 @@ func (r *Robot) Resume(ctx context.Context) error {
 		case r.isPaused():
 			again = func(ctx context.Context) error { return r.tell(ctx, opStart, opClean) }
 		default:
-			return struct{}{}, drivers.NotDone(errors.New("it was not paused from here"))
+			return struct{}{}, drivers.NotDone(errors.New("this driver has not paused the robot"))
 		}
 		if s, err := r.free(ctx, opClean); err != nil {
 			return struct{}{}, fmt.Errorf("%w (battery %.0f %%)", err, s.battery)
@@ -299,8 +298,8 @@ func (r *Robot) Resume(ctx context.Context) error {
 	return err
 }
 
-// Stop ends what it is at. Of one that cannot be told the task goes on, and is
-// followed.
+// Stop terminates the task. If the robot does not receive the stop command, its task
+// continues.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &r.Life, func(ctx context.Context) (string, error) {
 		return "", r.errand.Interrupt(ctx, func(ctx context.Context) error {

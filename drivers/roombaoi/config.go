@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// Config of one robot.
+// Config is the configuration of one robot.
 type Config struct {
-	Port string        `yaml:"port"` // of its cable: /dev/serial/by-id/...
-	Baud int           `yaml:"baud"` // 115200; 57600 for robots of before 2006, or by their button
-	Poll time.Duration `yaml:"poll"` // between two looks at what it is doing
-	Safe string        `yaml:"safe"` // stop or keep, when messkit ends or is stopped
+	Port string        `yaml:"port"` // serial port of the cable: /dev/serial/by-id/...
+	Baud int           `yaml:"baud"` // 115200; 57600 for robots from before 2006, or if set by their button
+	Poll time.Duration `yaml:"poll"` // poll interval during a task
+	Safe string        `yaml:"safe"` // stop or keep, at the end of messkit or at a stop
 }
 
-// What Config.Safe may be.
+// Values of Config.Safe.
 const (
 	Stop = "stop"
 	Keep = "keep"
 )
 
-// DefaultConfig is what holds where the configuration says nothing.
+// DefaultConfig returns the default values.
 func DefaultConfig() Config { return Config{Baud: 115200, Poll: time.Second, Safe: Stop} }
 
-// What Config.Poll may be.
+// Limits for Config.Poll.
 const (
 	minPoll = 250 * time.Millisecond
 	maxPoll = 30 * time.Second
 )
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the configuration. Each begins with its key.
 func (c Config) Validate() error {
 	var errs []error
 	if !strings.HasPrefix(c.Port, "/") {
-		errs = append(errs, fmt.Errorf("port: %q is none; write the one of the robot's cable, like /dev/serial/by-id/usb-FTDI_...; messkit discover lists them", c.Port))
+		errs = append(errs, fmt.Errorf("port: %q is not a serial port; write the port of the robot's cable, like /dev/serial/by-id/usb-FTDI_...; messkit discover lists the ports", c.Port))
 	}
 	if _, known := speeds[c.Baud]; !known {
 		errs = append(errs, fmt.Errorf("baud: %d is unknown; write 115200, 57600 or 19200", c.Baud))

@@ -8,24 +8,24 @@ import (
 // Opcodes and packets of the Open Interface (iRobot Create 2 Open Interface
 // Specification, "Roomba Open Interface Commands" and "Sensor Packets").
 const (
-	opStart  = 128 // the interface, in passive mode
-	opSafe   = 131 // this program has control: what it was at is over
+	opStart  = 128 // starts the interface in passive mode
+	opSafe   = 131 // safe mode: this program has control, and the present task ends
 	opSpot   = 134
 	opClean  = 135
 	opDock   = 143
-	opStream = 148 // packets, every 15 ms, with a checksum
-	opPause  = 150 // 0: the stream
+	opStream = 148 // stream of packets every 15 ms, with a checksum
+	opPause  = 150 // argument 0 pauses the stream
 
 	streamHeader = 19
 )
 
-// packet is one of the sensors that are read.
+// packet is one sensor packet.
 type packet struct {
 	id   byte
 	size int
 }
 
-// packets are those that are read, in this order.
+// packets lists the packets of the stream, in order.
 var packets = []packet{
 	{7, 1},  // bumps and wheel drops
 	{9, 1},  // cliffs: left, front left, front right, right
@@ -39,23 +39,23 @@ var packets = []packet{
 	{34, 1}, // charging sources
 	{35, 1}, // mode
 	{43, 2}, // encoder of the left wheel
-	{44, 2}, // and of the right
+	{44, 2}, // encoder of the right wheel
 }
 
-// state is what the robot's sensors say.
+// state contains the values of the sensors.
 type state struct {
 	wheelDrop   bool
-	cliffs      int  // of four
+	cliffs      int  // number of the four cliff sensors
 	overcurrent byte // bits as in packet 14
-	fault       bool // of charging
+	fault       bool // charging fault
 	charging    bool
 	docked      bool
-	battery     float64 // %; -1 where it does not say
+	battery     float64 // %; -1 if unknown
 	mode        byte
 	left, right uint16 // encoders
 }
 
-// payload is how many bytes a frame carries.
+// payload returns the number of bytes in a frame.
 func payload() int {
 	n := 0
 	for _, p := range packets {
@@ -64,7 +64,7 @@ func payload() int {
 	return n
 }
 
-// subscribe is the command for a stream of all packets.
+// subscribe returns the command for a stream of all packets.
 func subscribe() []byte {
 	b := []byte{opStream, byte(len(packets))}
 	for _, p := range packets {
@@ -73,12 +73,11 @@ func subscribe() []byte {
 	return b
 }
 
-// errShort is what has not come whole yet.
-var errShort = errors.New("there is more to come")
+// errShort reports an incomplete frame.
+var errShort = errors.New("incomplete frame")
 
-// find looks for a whole frame with a right checksum in what the line gave, and
-// passes over everything else: half a frame, noise, what the robot prints when it
-// wakes up.
+// find searches data for a complete frame with a right checksum. It ignores everything
+// else: partial frames, noise, the text that the robot prints when it wakes up.
 func find(data []byte) (state, error) {
 	n := payload()
 	for i := 0; i+n+3 <= len(data); i++ {
@@ -99,7 +98,7 @@ func find(data []byte) (state, error) {
 	return state{}, errShort
 }
 
-// parse reads the packets of a frame.
+// parse decodes the packets of a frame.
 func parse(data []byte) (s state, ok bool) {
 	s.battery = -1
 	var charge, capacity uint16
@@ -142,5 +141,5 @@ func parse(data []byte) (s state, ok bool) {
 	return s, true
 }
 
-// moved reports whether the wheels have turned between two looks.
+// moved reports whether the wheels have turned between two readings.
 func (s state) moved(was state) bool { return s.left != was.left || s.right != was.right }

@@ -2,7 +2,7 @@ package roombaoi
 
 import "testing"
 
-// What comes from a line is believed only with its checksum, wherever it begins.
+// find accepts a frame only with its checksum, at any position.
 func FuzzFind(f *testing.F) {
 	frame := func(wheels byte) []byte {
 		p := []byte{19, byte(payload())}

@@ -12,25 +12,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// robot is a simulated robot at the other end of a pseudo-terminal, made from the
-// interface's specification. It is the judge: it knows what it was told, and whether
-// it moves. Its wheels turn and its task goes on with every frame that it sends.
+// robot simulates a robot at the other end of a pseudo-terminal, from the specification of
+// the interface. It records its commands and whether it moves. Each sent frame advances its
+// wheels and its task.
 type robot struct {
 	mu      sync.Mutex
 	task    string // "", clean, spot, dock
-	left    int    // frames until it is done
-	frames  int    // that a task takes
+	left    int    // frames until the end of the task
+	frames  int    // frames of a task
 	docked  bool
 	wheels  uint16
-	drop    bool // a wheel hangs
+	drop    bool // a wheel hangs in the air
 	over    byte
 	charge  uint16
 	mode    byte
 	acts    []string
-	asleep  int  // so many commands are not heard
-	noisy   bool // frames come with others that are broken
-	deaf    bool // it takes commands and stays as it is
-	strands bool // a task ends where it stands
+	asleep  int  // number of commands that it does not receive
+	noisy   bool // sends broken frames in between
+	deaf    bool // accepts commands and does not move
+	strands bool // a task ends away from the dock
 }
 
 func newRobot() *robot { return &robot{frames: 6, docked: true, charge: 2000} }
@@ -41,7 +41,7 @@ func (r *robot) log() []string { r.mu.Lock(); defer r.mu.Unlock(); return slices
 
 func (r *robot) moves() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.task != "" }
 
-// hear takes what came; rest is a command that has not come whole.
+// hear processes received bytes; rest is an incomplete command.
 func (r *robot) hear(data []byte) (answer, rest []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *robot) take(c []byte) []byte {
 		r.acts = append(r.acts, task)
 		switch {
 		case r.deaf:
-		case r.task != "": // the button pauses what is under way
+		case r.task != "": // the button pauses the task
 			r.task = ""
 		default:
 			r.task, r.left, r.docked = task, r.frames, false
@@ -159,7 +159,7 @@ func (r *robot) frame(ids []byte) []byte {
 	return append(f, -sum)
 }
 
-// bench is a serial cable whose robot can be changed for a new one.
+// bench is a serial cable whose robot a test can replace.
 type bench struct {
 	port string
 	mu   sync.Mutex
@@ -190,7 +190,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{port: "/dev/pts/" + strconv.Itoa(n), now: newRobot()}
-	keeper, err := os.OpenFile(b.port, os.O_RDWR|unix.O_NOCTTY, 0) // while nobody has it open, the other end cannot be read
+	keeper, err := os.OpenFile(b.port, os.O_RDWR|unix.O_NOCTTY, 0) // without an open client the other end cannot be read
 	if err != nil {
 		t.Fatal(err)
 	}

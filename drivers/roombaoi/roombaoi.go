@@ -1,8 +1,7 @@
-// Package roombaoi drives Roombas and Creates by their serial Open Interface: those
+// Package roombaoi drives Roombas and Creates through their serial Open Interface: robots
 // with a round socket under the handle or the cover (500 to 900 series, Create 2).
 //
-// Not supported: rooms and maps, which these robots do not have, and driving by
-// hand.
+// Not supported: rooms and maps, which these robots do not have, and manual driving.
 package roombaoi
 
 import (
@@ -32,7 +31,7 @@ var (
 	_ drivers.RestReader = (*Robot)(nil)
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "roombaoi", Class: "vacuum", About: "Roomba or Create at a serial cable (Open Interface)", Open: Open}
 }
@@ -48,15 +47,15 @@ type Robot struct {
 
 	trouble drivers.Trouble
 
-	mu     sync.Mutex // held during one exchange of words
-	line   *os.File   // nil: it has to be opened
-	paused bool       // by Pause; guarded by state
-	loose  bool       // it was told to set out, and could not be told to stop; guarded by state
+	mu     sync.Mutex // serializes exchanges on the line
+	line   *os.File   // nil while the line is closed
+	paused bool       // set by Pause; guarded by state
+	loose  bool       // the robot has a start command, and a stop failed; guarded by state
 	state  sync.Mutex
 }
 
-// Open is the drivers.Factory of this package. The line is opened when it is first
-// needed: the cable may be plugged in later.
+// Open is the drivers.Factory of this package. The driver opens the line at its first use,
+// so the cable may be connected later.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -65,23 +64,23 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, env.Log, env.Now), nil
 }
 
-// New makes a robot of a valid configuration.
+// New returns a robot for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot {
 	return &Robot{Life: drivers.NewLife(name), cfg: cfg, link: drivers.NewLink(cfg.Port), log: log, now: now}
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (r *Robot) Connection() gobot.Connection { return r.link }
 
-// Holds is its serial port.
+// Holds returns the serial port.
 func (r *Robot) Holds() []drivers.Hold {
 	return []drivers.Hold{{Key: "port", What: "port " + r.cfg.Port, Same: "port " + drivers.SameFile(r.cfg.Port)}}
 }
 
-// Start makes it ready.
+// Start allows verbs.
 func (r *Robot) Start() error { r.Opened(); return nil }
 
-// Halt stops the robot where it is, whoever has sent it, and closes the line.
+// Halt stops the robot where it is, no matter which client started it, and closes the line.
 func (r *Robot) Halt() error {
 	r.Closed()
 	defer r.hangUp()
@@ -99,25 +98,25 @@ func (r *Robot) hangUp() {
 	r.drop()
 }
 
-// drop closes the line, which is opened anew when it is needed. mu is held.
+// drop closes the line. The next use opens it again. The caller holds mu.
 func (r *Robot) drop() {
 	if r.line != nil {
-		_ = r.line.Close() // it may have gone
+		_ = r.line.Close() // the line may have vanished
 		r.line = nil
 	}
 }
 
-// answerTime is how long the robot may take to answer.
+// answerTime is the time limit for an answer.
 const answerTime = time.Second
 
-// tell sends commands. An error that is ErrNothingDone says that none was sent.
+// tell sends commands. It returns ErrNothingDone if it has sent none.
 func (r *Robot) tell(ctx context.Context, ops ...byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.send(ctx, ops)
 }
 
-// send is tell with mu held.
+// send is tell for a caller that holds mu.
 func (r *Robot) send(ctx context.Context, ops []byte) error {
 	if ctx.Err() != nil {
 		return drivers.NotDone(ctx.Err())
@@ -135,12 +134,12 @@ func (r *Robot) send(ctx context.Context, ops []byte) error {
 	}
 	if _, err := r.line.Write(ops); err != nil {
 		r.drop()
-		return fmt.Errorf("%s: %w; is the cable plugged in?", r.cfg.Port, err)
+		return fmt.Errorf("%s: %w; check that the cable is connected", r.cfg.Port, err)
 	}
 	return nil
 }
 
-// look reads the sensors once. A robot that sleeps is woken up.
+// look reads the sensors once. It wakes up a sleeping robot.
 func (r *Robot) look(ctx context.Context) (state, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,18 +149,18 @@ func (r *Robot) look(ctx context.Context) (state, error) {
 	}
 	wake(r.line)
 	if s, err = r.listen(ctx); errors.Is(err, os.ErrDeadlineExceeded) {
-		return s, fmt.Errorf("it does not answer at %s; is it switched on, and the cable in its socket? Its CLEAN button wakes it up", r.cfg.Port)
+		return s, fmt.Errorf("the robot does not answer at %s; check that it is on, and the cable in its socket. Its CLEAN button wakes it up", r.cfg.Port)
 	}
 	return s, err
 }
 
-// listen asks for a stream, takes the first frame that is whole, and ends it. mu is
-// held.
+// listen requests a stream, reads the first complete frame, and pauses the stream. The
+// caller holds mu.
 func (r *Robot) listen(ctx context.Context) (state, error) {
 	if err := r.send(ctx, append([]byte{opStart}, subscribe()...)); err != nil {
 		return state{}, err
 	}
-	defer func() { _, _ = r.line.Write([]byte{opPause, 0}) }() // what is not heard, the next frame shows
+	defer func() { _, _ = r.line.Write([]byte{opPause, 0}) }() // the next frame shows whether the command has arrived
 	var data []byte
 	buf := make([]byte, 256)
 	for {
@@ -176,15 +175,15 @@ func (r *Robot) listen(ctx context.Context) (state, error) {
 	}
 }
 
-// noise says what came instead of a frame.
+// noise describes the received bytes if there was no frame.
 func noise(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d bytes came, and no whole answer among them; is baud: right?", len(data))
+	return fmt.Errorf("%d bytes without a complete answer; check baud:", len(data))
 }
 
-// moves reports whether the wheels turn: by two looks.
+// moves reports whether the wheels turn, from two readings.
 func (r *Robot) moves(ctx context.Context) (state, bool, error) {
 	was, err := r.look(ctx)
 	if err != nil {
@@ -197,7 +196,7 @@ func (r *Robot) moves(ctx context.Context) (state, bool, error) {
 	return is, err == nil && is.moved(was), err
 }
 
-// lookAgain is how long a wheel has to show that it turns.
+// lookAgain is the time between two readings of moves.
 const lookAgain = 300 * time.Millisecond
 
 func (r *Robot) wait(ctx context.Context, d time.Duration) error {
@@ -211,10 +210,10 @@ func (r *Robot) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Keeps reports whether a halt leaves it as it is.
+// Keeps reports whether Halt keeps the state of the robot.
 func (r *Robot) Keeps() bool { return r.cfg.Safe == Keep }
 
-// Safe reports whether it stands still.
+// Safe reports whether the robot stands still.
 func (r *Robot) Safe(ctx context.Context) (bool, error) {
 	if r.cfg.Safe == Keep {
 		return true, nil
@@ -222,26 +221,27 @@ func (r *Robot) Safe(ctx context.Context) (bool, error) {
 	return r.AtRest(ctx)
 }
 
-// AtRest reports whether its wheels stand. Of one that may yet set out nobody knows.
+// AtRest reports whether the wheels stand still. It returns an error for a robot that may
+// still set out.
 func (r *Robot) AtRest(ctx context.Context) (bool, error) {
 	if r.isLoose() {
-		return false, r.Named(errors.New("it was told to set out, and could not be stopped: it may do so yet"))
+		return false, r.Named(errors.New("the robot has a start command, and a stop failed: it may still set out"))
 	}
 	_, moves, err := r.moves(ctx)
 	return err == nil && !moves, r.Named(err)
 }
 
-// Docked reports whether it is in its dock.
+// Docked reports whether the robot is in its dock.
 func (r *Robot) Docked(ctx context.Context) (bool, error) {
 	s, err := drivers.During(ctx, &r.Life, r.look)
 	return err == nil && s.docked, err
 }
 
-// Read tells the battery.
+// Read returns the battery level.
 func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
 	s, err := drivers.During(ctx, &r.Life, r.look)
 	if err == nil && s.battery < 0 {
-		err = fmt.Errorf("%s: it does not tell its battery", r.Name())
+		err = fmt.Errorf("%s: the robot does not report its battery level", r.Name())
 	}
 	if err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return []drivers.Reading{{Quantity: "battery", Value: math.Round(s.battery), Unit: "%", At: r.now()}}, nil
 }
 
-// Observe says how it is.
+// Observe returns the state of the robot.
 func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 	type seen struct {
 		state
@@ -266,7 +266,7 @@ func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 	return drivers.Observation{Text: text, Facts: facts, At: r.now()}, nil
 }
 
-// says is the state in words, and as facts.
+// says returns the state as text and as facts.
 func (s state) says(moves bool) (string, []drivers.Fact) {
 	is := "standing still"
 	switch {
@@ -278,11 +278,11 @@ func (s state) says(moves bool) (string, []drivers.Fact) {
 	text := "The vacuum is " + is
 	facts := []drivers.Fact{{Name: "state", Value: is}}
 	if s.battery >= 0 {
-		text += fmt.Sprintf("; its battery has %.0f %%", s.battery)
+		text += fmt.Sprintf("; its battery level is %.0f %%", s.battery)
 		facts = append(facts, drivers.Fact{Name: "battery", Value: math.Round(s.battery), Unit: "%"})
 	}
 	if s.charging {
-		text += " and is charging"
+		text += " and it is charging"
 	}
 	text += "."
 	if h := s.trouble(); h != nil {
@@ -292,19 +292,19 @@ func (s state) says(moves bool) (string, []drivers.Fact) {
 	return text, facts
 }
 
-// trouble is what a person has to do, nil if nothing.
+// trouble returns the problem that a person must solve, or nil.
 func (s state) trouble() *drivers.HelpError {
 	switch {
 	case s.wheelDrop:
 		return &drivers.HelpError{Problem: "a wheel hangs in the air", Help: "set the robot on a flat floor, then ask again"}
 	case s.cliffs >= 3:
-		return &drivers.HelpError{Problem: "it sees no floor below it", Help: "set it on the floor, wipe the sensors below its rim, then ask again"}
+		return &drivers.HelpError{Problem: "the robot detects no floor below it", Help: "set it on the floor, wipe the sensors below its rim, then ask again"}
 	case s.overcurrent&0b11000 != 0:
-		return &drivers.HelpError{Problem: "a wheel is blocked", Help: "free its wheels, then ask again"}
+		return &drivers.HelpError{Problem: "a wheel does not turn", Help: "free its wheels, then ask again"}
 	case s.overcurrent&0b101 != 0:
-		return &drivers.HelpError{Problem: "a brush is blocked", Help: "free its brushes from what is caught in them, then ask again"}
+		return &drivers.HelpError{Problem: "a brush does not turn", Help: "remove hair and objects from its brushes, then ask again"}
 	case s.fault:
-		return &drivers.HelpError{Problem: "it cannot charge", Help: "wipe the contacts of robot and dock, look at its battery"}
+		return &drivers.HelpError{Problem: "the robot cannot charge", Help: "wipe the contacts of robot and dock, check its battery"}
 	}
 	return nil
 }

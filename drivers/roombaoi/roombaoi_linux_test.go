@@ -25,7 +25,7 @@ func quick(b *bench) *roombaoi.Robot {
 	return roombaoi.New("roomba", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 }
 
-// later is how far the clock of quick is ahead.
+// later is the offset of the clock of quick.
 var later atomic.Int64
 
 func started(t *testing.T, b *bench) *roombaoi.Robot {
@@ -43,7 +43,7 @@ func started(t *testing.T, b *bench) *roombaoi.Robot {
 	return r
 }
 
-func TestKeepsTheRules(t *testing.T) {
+func TestConformance(t *testing.T) {
 	b := newBench(t)
 	drivertest.Run(t, func(t *testing.T) drivers.Device { b.renew(); return quick(b) },
 		drivertest.Safe(func() error {
@@ -55,8 +55,8 @@ func TestKeepsTheRules(t *testing.T) {
 		drivertest.Acts(func() int { return len(b.robot().log()) }))
 }
 
-// The kernel keeps no second opener of a tty out, so the line is taken by a lock.
-func TestTheLineIsForOneProgram(t *testing.T) {
+// The kernel does not exclude a second process from a tty, so the driver locks it.
+func TestLineIsExclusive(t *testing.T) {
 	b := newBench(t)
 	other, err := os.OpenFile(b.port, os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestTheLineIsForOneProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := started(t, b)
-	if err := r.Dock(t.Context()); err == nil || !strings.Contains(err.Error(), "another program has it") || len(b.robot().log()) != 0 {
+	if err := r.Dock(t.Context()); err == nil || !strings.Contains(err.Error(), "another program uses it") || len(b.robot().log()) != 0 {
 		t.Errorf("%v; the robot heard %q", err, b.robot().log())
 	}
 	if err := unix.Flock(int(other.Fd()), unix.LOCK_UN); err != nil {
@@ -78,7 +78,7 @@ func TestTheLineIsForOneProgram(t *testing.T) {
 	}
 }
 
-func TestCleansAndComesHome(t *testing.T) {
+func TestCleanAndDock(t *testing.T) {
 	b := newBench(t)
 	b.robot().set(func(r *robot) { r.noisy, r.asleep = true, 3 })
 	r := started(t, b)
@@ -87,13 +87,13 @@ func TestCleansAndComesHome(t *testing.T) {
 	if err != nil || len(out.Remaining) > 0 || !slices.Equal(b.robot().log(), []string{"clean"}) {
 		t.Fatalf("%+v, %v, %q", out, err, b.robot().log())
 	}
-	if last := told[len(told)-1]; last.Percent != 100 || !strings.Contains(told[1].Doing, "its battery has 80 %") {
+	if last := told[len(told)-1]; last.Percent != 100 || !strings.Contains(told[1].Doing, "its battery level is 80 %") {
 		t.Errorf("%+v", told)
 	}
 	if in, err := r.Docked(t.Context()); err != nil || !in {
 		t.Errorf("%t, %v", in, err)
 	}
-	if err := r.Dock(t.Context()); err != nil || len(b.robot().log()) != 1 { // it is there
+	if err := r.Dock(t.Context()); err != nil || len(b.robot().log()) != 1 { // the robot is in its dock
 		t.Errorf("%v, %q", err, b.robot().log())
 	}
 	if err := r.Spot(t.Context(), nil); err != nil || b.robot().log()[1] != "spot" {
@@ -103,13 +103,13 @@ func TestCleansAndComesHome(t *testing.T) {
 		t.Errorf("%v, %q", err, b.robot().log())
 	}
 	seen, err := r.Observe(t.Context())
-	if err != nil || seen.Text != "The vacuum is in its dock; its battery has 80 % and is charging." {
+	if err != nil || seen.Text != "The vacuum is in its dock; its battery level is 80 % and it is charging." {
 		t.Errorf("%+v, %v", seen, err)
 	}
 }
 
-// A second press of its button would stop it: what moves is not told to clean.
-func TestTheButtonIsAToggle(t *testing.T) {
+// The clean command would stop a moving robot, so the driver does not send it.
+func TestCleanCommandToggles(t *testing.T) {
 	b := newBench(t)
 	r := started(t, b)
 	b.robot().set(func(r *robot) { r.task, r.left, r.docked = "clean", 1000, false })
@@ -121,7 +121,7 @@ func TestTheButtonIsAToggle(t *testing.T) {
 	}
 }
 
-func TestTroubleIsForAPerson(t *testing.T) {
+func TestProblemNeedsPerson(t *testing.T) {
 	defer later.Store(0)
 	b := newBench(t)
 	r := started(t, b)
@@ -130,7 +130,7 @@ func TestTroubleIsForAPerson(t *testing.T) {
 		if told++; told == 3 {
 			b.robot().set(func(r *robot) { r.drop, r.left = true, 1000 })
 		}
-		if p.Help != nil { // nobody comes
+		if p.Help != nil { // no person comes
 			later.Add(int64(drivers.HelpTime))
 		}
 	})
@@ -140,9 +140,9 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	}
 	for problem, set := range map[string]func(*robot){
 		"a wheel hangs in the air":  func(r *robot) { r.drop = true },
-		"a brush is blocked":        func(r *robot) { r.over = 0b100 },
-		"a wheel is blocked":        func(r *robot) { r.over = 0b10000 },
-		"its battery has 4 %":       func(r *robot) { r.charge = 100 },
+		"a brush does not turn":     func(r *robot) { r.over = 0b100 },
+		"a wheel does not turn":     func(r *robot) { r.over = 0b10000 },
+		"its battery level is 4 %%": func(r *robot) { r.charge = 100 },
 		"port: is it in its socket": func(r *robot) { r.asleep = 1 << 20 },
 	} {
 		b.renew().set(set)
@@ -152,7 +152,7 @@ func TestTroubleIsForAPerson(t *testing.T) {
 		}
 	}
 	b.renew().set(func(r *robot) { r.strands = true })
-	if _, err := r.Clean(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "it stands still away from its dock") {
+	if _, err := r.Clean(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "the robot stands still away from its dock") {
 		t.Error(err)
 	}
 	if _, err := r.Clean(t.Context(), []string{"kitchen"}, nil); !errors.Is(err, drivers.ErrNothingDone) {
@@ -160,22 +160,22 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	}
 }
 
-// A person sets it on the floor, and it goes on when it is told to.
-func TestGoesOnAfterTrouble(t *testing.T) {
+// After a person has set the robot on the floor, Resume continues the task.
+func TestResumeAfterProblem(t *testing.T) {
 	b := newBench(t)
 	r := started(t, b)
 	told, helps := 0, 0
 	resumed := make(chan error, 2)
 	_, err := r.Clean(t.Context(), nil, func(p drivers.Progress) {
 		if told++; told == 3 {
-			b.robot().set(func(r *robot) { r.drop, r.task = true, "" }) // its own program ends with that
+			b.robot().set(func(r *robot) { r.drop, r.task = true, "" }) // the robot's own task ends with that
 		}
 		if p.Help == nil {
 			return
 		}
 		switch helps++; helps {
 		case 2:
-			resumed <- r.Resume(t.Context()) // it hangs in the air still
+			resumed <- r.Resume(t.Context()) // the wheel still hangs in the air
 			b.robot().set(func(r *robot) { r.drop = false })
 		case 4:
 			go func() { resumed <- r.Resume(t.Context()) }()
@@ -195,8 +195,8 @@ func TestGoesOnAfterTrouble(t *testing.T) {
 	}
 }
 
-// Another request pauses, resumes and stops what it is at.
-func TestSteering(t *testing.T) {
+// Other requests pause, resume and stop the task.
+func TestPauseResumeStopDock(t *testing.T) {
 	b := newBench(t)
 	r := started(t, b)
 	if err := r.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
@@ -237,9 +237,9 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// One that was told to set out and could not be told to stop may do so yet: that its
-// wheels stand says nothing, until it has heard.
-func TestOneThatMayYetSetOutIsNotAtRest(t *testing.T) {
+// A robot with a start command and a failed stop may still set out, even if its wheels
+// stand still, until it has received the stop.
+func TestMaySetOutIsNotAtRest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits until a stop is given up")
 	}
@@ -250,7 +250,7 @@ func TestOneThatMayYetSetOutIsNotAtRest(t *testing.T) {
 	defer cancel()
 	told := 0
 	_, err := r.Clean(ctx, nil, func(drivers.Progress) {
-		if told++; told == 2 { // the first comes before it is told
+		if told++; told == 2 { // the first report comes before the command
 			b.robot().set(func(r *robot) { r.asleep = 1 << 20 })
 			cancel()
 		}
@@ -259,7 +259,7 @@ func TestOneThatMayYetSetOutIsNotAtRest(t *testing.T) {
 		t.Fatal("a task that was broken off is done")
 	}
 	b.robot().set(func(r *robot) { r.asleep, r.task = 0, "" })
-	if still, err := r.AtRest(t.Context()); still || err == nil || !strings.Contains(err.Error(), "may do so yet") {
+	if still, err := r.AtRest(t.Context()); still || err == nil || !strings.Contains(err.Error(), "may still set out") {
 		t.Errorf("at rest: %t, %v", still, err)
 	}
 	if _, err := r.Stop(t.Context()); err != nil || !slices.Contains(b.robot().log(), "safe") {
@@ -272,7 +272,7 @@ func TestOneThatMayYetSetOutIsNotAtRest(t *testing.T) {
 
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
-		{"poll: 1s", `port: "" is none`},
+		{"poll: 1s", `port: "" is not a serial port`},
 		{"port: /dev/x\npoll: 1ms", "poll: 1ms is not between"},
 		{"port: /dev/x\nbaud: 9600", "baud: 9600 is unknown"},
 		{"port: /dev/x\nsafe: dock", `safe: "dock" is unknown`},

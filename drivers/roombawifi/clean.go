@@ -12,7 +12,7 @@ import (
 
 const homeward = "driving to its dock"
 
-// Clean cleans rooms, or everything. The robot does not say which room it has done.
+// Clean cleans rooms, or everything. The robot does not report which rooms it has finished.
 func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	left, what := drivers.Outcome{Remaining: areas}, "cleaning"
 	if len(areas) > 0 {
@@ -41,7 +41,7 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 		case m.unready() != nil:
 			return drivers.NotDone(m.unready())
 		case m.moves() || m.paused():
-			return fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it, or wait", drivers.ErrBusy, m.doing())
+			return fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, m.doing())
 		}
 		if progress != nil {
 			r.trouble.Await(func(ctx context.Context) error { return r.again(ctx, c) })
@@ -54,13 +54,13 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 	return drivers.Outcome{Done: areas}, nil
 }
 
-// Dock sends it home; what it is at ends with that.
+// Dock terminates the present task and sends the robot to its dock.
 func (r *Robot) Dock(ctx context.Context) error {
 	inner, done, err := r.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	if err = r.with(inner, func(report) error { return nil }); err == nil { // or what it is at goes on
+	if err = r.with(inner, func(report) error { return nil }); err == nil { // without a connection, the present task continues
 		err = r.errand.End(inner)
 	}
 	done()
@@ -74,7 +74,7 @@ func (r *Robot) Dock(ctx context.Context) error {
 		if s.Mission.docked() {
 			return nil
 		}
-		if s.Mission.moves() && s.Mission.Phase != toDock { // it heeds no dock while it cleans
+		if s.Mission.moves() && s.Mission.Phase != toDock { // the robot ignores a dock command while it cleans
 			if err := r.link.tell(ctx, command{Command: "pause"}, r.now()); err != nil {
 				return err
 			}
@@ -86,8 +86,8 @@ func (r *Robot) Dock(ctx context.Context) error {
 	})
 }
 
-// run has the robot begin a task, and follows it to the end. What ends it early has
-// the robot stop.
+// run starts a task with begin, and follows it to its end. If the task ends early, run
+// stops the robot.
 func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Progress), begin func(context.Context, report) error) error {
 	ctx, done, err := r.Begin(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 		}
 		if err := begin(ctx, s); err != nil {
 			if !errors.Is(err, drivers.ErrNothingDone) && !errors.Is(err, drivers.ErrBusy) {
-				r.brake(ctx) // it may have heard
+				r.brake(ctx) // the robot may have received the command
 			}
 			return err
 		}
@@ -123,16 +123,16 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 	return r.Told(ctx, err)
 }
 
-// journey is one task as the robot tells it.
+// journey is the progress of one task.
 type journey struct {
 	what     string
 	began    time.Time
-	out      bool // it has set out
+	out      bool // the robot has set out
 	progress func(drivers.Progress)
 	trouble  *drivers.Trouble
 }
 
-// step takes in how the robot is now. over is the task's end.
+// step evaluates the present state. over reports the end of the task.
 func (j *journey) step(s report, now time.Time) (over bool, err error) {
 	m := *s.Mission
 	help, err := j.trouble.Meets(now, m.trouble(), m.moves())
@@ -148,13 +148,13 @@ func (j *journey) step(s report, now time.Time) (over bool, err error) {
 	case m.paused():
 		doing += ", paused"
 	case m.docked() && m.Cycle != none && m.Cycle != "" && j.out && j.what != homeward:
-		doing += ", charging before it goes on"
+		doing += ", charging before it continues"
 	}
 	if m.Area > 0 {
 		doing += fmt.Sprintf("; %.0f m² done", m.Area*squareFoot)
 	}
 	if s.Battery != nil {
-		doing += fmt.Sprintf("; its battery has %.0f %%", *s.Battery)
+		doing += fmt.Sprintf("; its battery level is %.0f %%", *s.Battery)
 	}
 	j.progress(drivers.Progress{Doing: doing})
 	switch {
@@ -166,12 +166,12 @@ func (j *journey) step(s report, now time.Time) (over bool, err error) {
 		if h := m.unready(); h != nil {
 			return false, h
 		}
-		return false, errors.New("it took the task, and has not set out in " + setOutTime.String() + "; look at it")
+		return false, errors.New("the robot has accepted the task, and has not set out in " + setOutTime.String() + "; inspect it")
 	case !j.out, m.docked() && m.Cycle != none && m.Cycle != "":
 	case m.docked():
 		return true, nil
-	default: // it stands, and is at nothing
-		return false, errors.New("it stands still away from its dock: somebody has stopped it, or it found no dock")
+	default: // the robot stands still without a task
+		return false, errors.New("the robot stands still away from its dock: a person has stopped it, or it did not find its dock")
 	}
 	return false, nil
 }
@@ -181,10 +181,10 @@ const (
 	setOutTime = 60 * time.Second
 )
 
-// maxSilent is how long it may be out of reach: Wi-Fi is poor under beds.
+// maxSilent is the longest time without a connection, because Wi-Fi is poor under beds.
 const maxSilent = time.Minute
 
-// follow looks until the task is over.
+// follow polls until the task ends.
 func (r *Robot) follow(ctx context.Context, j *journey) error {
 	heard := r.now()
 	for {
@@ -198,13 +198,13 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 		r.link.mu.Lock()
 		s, moved := r.link.known, r.link.moved
 		r.link.mu.Unlock()
-		if s.Mission == nil { // the connection was lost, and is tried again
+		if s.Mission == nil { // the connection is lost, and the client reconnects
 			if r.now().Sub(heard) > maxSilent {
-				return fmt.Errorf("it has not been heard for %v, and may still be at it", maxSilent)
+				return fmt.Errorf("no message of the robot for %v, so it may still work", maxSilent)
 			}
 			continue
 		}
-		heard, j.out = r.now(), j.out || moved // also between two looks
+		heard, j.out = r.now(), j.out || moved // including movement between two polls
 		if over, err := j.step(s, r.now()); over || err != nil {
 			if r.errand.Interrupted(ctx) {
 				return drivers.ErrStopped
@@ -217,22 +217,22 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 	}
 }
 
-// heedTime is how long a command may be on its way.
+// heedTime is the longest delay of a command.
 const heedTime = 3 * time.Second
 
-// brake stops the robot though ctx has ended. It was told to begin, and may not have
-// said that it has: it is waited for, and stopped whatever it says.
+// brake stops the robot, even if ctx has ended. It waits for the begin of the task, because
+// the robot may not have reported it yet, and then sends the stop in any case.
 func (r *Robot) brake(ctx context.Context) {
 	_ = drivers.Brake(ctx, r.log, func(ctx context.Context) error {
 		begun, end := context.WithTimeout(ctx, heedTime)
-		_, _ = r.link.until(begun, func(s report) bool { return s.Mission.moves() || s.Mission.paused() || s.Mission.trouble() != nil }) // or it never does
+		_, _ = r.link.until(begun, func(s report) bool { return s.Mission.moves() || s.Mission.paused() || s.Mission.trouble() != nil }) // or until the time limit
 		end()
 		return r.end(ctx)
 	})
 }
 
-// stop ends what the robot is at, and waits until it says that it stands. It needs
-// a connection.
+// stop terminates the task, and waits until the robot reports that it stands still. It
+// needs a connection.
 func (r *Robot) stop(ctx context.Context) error {
 	s, err := r.link.state(ctx)
 	if err == nil && !s.Mission.moves() && !s.Mission.paused() {
@@ -241,32 +241,32 @@ func (r *Robot) stop(ctx context.Context) error {
 	return r.end(ctx)
 }
 
-// end is stop for a robot that may be at something, whatever it says.
+// end stops a robot, no matter which state it reports.
 func (r *Robot) end(ctx context.Context) error {
 	if err := r.link.tell(ctx, command{Command: "stop"}, r.now()); err != nil {
 		return err
 	}
 	if _, err := r.link.until(ctx, func(s report) bool { return !s.Mission.moves() && !s.Mission.paused() }); err != nil {
-		return errors.New("it was told to stop, and does not say that it has")
+		return errors.New("the robot has the stop command, and does not confirm it")
 	}
 	return nil
 }
 
-// Pause has it stand where it is.
+// Pause stops the robot where it is.
 func (r *Robot) Pause(ctx context.Context) error {
 	return r.steer(ctx, "pause", mission.paused, func(m mission) bool { return m.trouble() == nil && m.moves() })
 }
 
-// Resume has it go on, also after a trouble that a person has seen to.
+// Resume continues the task, also after a person has solved a problem.
 func (r *Robot) Resume(ctx context.Context) error {
 	if again := r.trouble.Again(); again != nil {
-		return r.tells(ctx, "go on", again, mission.moves, func(m mission) bool { return !m.moves() })
+		return r.tells(ctx, "resume", again, mission.moves, func(m mission) bool { return !m.moves() })
 	}
 	return r.steer(ctx, "resume", mission.moves, func(m mission) bool { return m.trouble() == nil && m.paused() })
 }
 
-// again has the robot go on with its mission, if it is still at it, and begin what it
-// was told anew else: the same rooms, lest it is everything.
+// again resumes the mission of the robot if it still has one. Otherwise it repeats the
+// command c with the same rooms, because a plain start would clean everything.
 func (r *Robot) again(ctx context.Context, c command) error {
 	if s, err := r.link.state(ctx); err == nil && s.Mission.Cycle != none && s.Mission.Cycle != "" {
 		c = command{Command: "resume"}
@@ -274,7 +274,7 @@ func (r *Robot) again(ctx context.Context, c command) error {
 	return r.link.tell(ctx, c, r.now())
 }
 
-// steer tells the robot a command about what it is at, and waits until it is so.
+// steer sends a command for the present task, and waits until the robot has the state.
 func (r *Robot) steer(ctx context.Context, what string, want, from func(mission) bool) error {
 	return r.tells(ctx, what, func(ctx context.Context) error { return r.link.tell(ctx, command{Command: what}, r.now()) }, want, from)
 }
@@ -292,7 +292,7 @@ func (r *Robot) tells(ctx context.Context, what string, tell func(context.Contex
 		case !from(*s.Mission) && s.Mission.trouble() != nil:
 			return drivers.NotDone(s.Mission.trouble())
 		case !from(*s.Mission):
-			return drivers.NotDone(fmt.Errorf("it is %s, and cannot %s", s.Mission.doing(), what))
+			return drivers.NotDone(fmt.Errorf("the robot is %s, and rejects %s", s.Mission.doing(), what))
 		}
 		if err := tell(ctx); err != nil {
 			return err
@@ -300,14 +300,14 @@ func (r *Robot) tells(ctx context.Context, what string, tell func(context.Contex
 		ctx, cancel := context.WithTimeout(ctx, beginTime)
 		defer cancel()
 		if _, err := r.link.until(ctx, func(s report) bool { return want(*s.Mission) }); err != nil {
-			return fmt.Errorf("it was told to %s, and does not say that it has: %w", what, err)
+			return fmt.Errorf("the robot has the command %s, and does not confirm it: %w", what, err)
 		}
 		return nil
 	}))
 }
 
-// Stop ends what it is at. Of one that cannot be told the task goes on, and is
-// followed.
+// Stop terminates the task. If the robot does not receive the stop command, its task
+// continues.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 	ctx, done, err := r.Begin(ctx)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// everybody is where robots are asked who is there, and probe is what they are asked.
+// everybody is the broadcast address of robots, and probe is the question.
 var everybody = netip.MustParseAddrPort("255.255.255.255:5678")
 
 const (
 	probe   = "irobotmcs"
-	largest = 8 << 10 // bytes of an answer that are read
-	most    = 64      // robots: nobody has more, and a flood of answers has an end
+	largest = 8 << 10 // size limit for an answer
+	most    = 64      // limit for the number of robots, against a flood of answers
 )
 
-// Discover asks for robots in the local network, until ctx ends.
+// Discover searches the local network for robots until ctx ends.
 func Discover(ctx context.Context) []drivers.Found { return discover(ctx, everybody, most) }
 
 func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.Found {
@@ -29,9 +29,9 @@ func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.Found 
 	if err != nil {
 		return nil
 	}
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // it ends the reading
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends the read
 	defer stop()
-	defer func() { _ = c.Close() }() // twice is no harm
+	defer func() { _ = c.Close() }() // a second Close does no harm
 	if _, err := c.WriteToUDPAddrPort([]byte(probe), to); err != nil {
 		return nil // there is no network
 	}
@@ -50,12 +50,12 @@ func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.Found 
 	return all
 }
 
-// found is the robot of one answer, at the address that it came from: what it says
-// of its own is not taken.
+// found returns the robot of one answer, with the address of the sender, not the address in
+// the answer.
 func found(data []byte, from netip.Addr) (drivers.Found, bool) {
 	var m struct {
-		Host  string `json:"hostname"` // "Roomba-" or "iRobot-", and the BLID
-		ID    string `json:"robotid"`  // the BLID, of some
+		Host  string `json:"hostname"` // "Roomba-" or "iRobot-", followed by the BLID
+		ID    string `json:"robotid"`  // the BLID, in some answers
 		Name  string `json:"robotname"`
 		Model string `json:"sku"`
 		Proto string `json:"proto"`

@@ -17,7 +17,7 @@ const (
 	braava = `{"ver":"4","hostname":"iRobot-ABC","robotid":"ABCD1234","robotname":"","ip":"10.9.9.8","proto":"mqtt"}`
 )
 
-// Who answers is told once, at the address that it answers from.
+// A robot appears once, with the address of the sender.
 func TestDiscover(t *testing.T) {
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

@@ -33,9 +33,8 @@ const (
 	shadow   = "$aws/things/" + blid + "/shadow/update"
 )
 
-// robot is a simulated Roomba with a server of its own, as people who have read its
-// messages describe it. It is the judge: it knows what it was told, and whether it
-// moves. It takes one connection at a time.
+// robot simulates a Roomba with its own server, from public descriptions of its messages.
+// It records its commands and whether it moves. It accepts one connection at a time.
 type robot struct {
 	mochi.HookBase
 	server *mochi.Server
@@ -50,12 +49,12 @@ type robot struct {
 	phase    string
 	fault    int
 	notReady int
-	left     int // steps until its task is done
-	steps    int // that a task takes
+	left     int // steps until the end of the task
+	steps    int // steps of a task
 	acts     []string
-	deaf     bool // it takes commands and stays as it is
-	strands  bool // a task ends where it stands
-	most     int  // connections at a time
+	deaf     bool // accepts commands and does not move
+	strands  bool // a task ends away from the dock
+	most     int  // largest number of simultaneous connections
 	clients  []*mochi.Client
 }
 
@@ -89,7 +88,7 @@ func newRobot(t *testing.T, legacy bool) *robot {
 		t.Fatal(err)
 	}
 	over, done := make(chan struct{}), make(chan struct{})
-	go func() { // its own time
+	go func() { // its own clock
 		defer close(done)
 		tick := time.NewTicker(3 * time.Millisecond)
 		defer tick.Stop()
@@ -150,8 +149,7 @@ func (r *robot) OnConnectAuthenticate(c *mochi.Client, p packets.Packet) bool {
 
 func (r *robot) OnACLCheck(*mochi.Client, string, bool) bool { return true }
 
-// OnSessionEstablished tells who has connected all that there is, also one who
-// subscribes to nothing.
+// OnSessionEstablished sends the whole state to a new client, even without a subscription.
 func (r *robot) OnSessionEstablished(c *mochi.Client, _ packets.Packet) {
 	if !c.Net.Inline {
 		r.set(func(r *robot) { r.clients = append(r.clients, c); r.most = max(r.most, len(r.clients)) })
@@ -205,7 +203,7 @@ func (r *robot) OnPublished(c *mochi.Client, p packets.Packet) {
 	r.tell()
 }
 
-// step is what happens in its own time; it reports whether anything did.
+// step makes one step; it reports whether anything changed.
 func (r *robot) step() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,8 +224,8 @@ func (r *robot) step() bool {
 	return true
 }
 
-// tell sends its state to whoever is connected, in parts, and one state after the
-// other. It asks nobody what he has subscribed to, as such robots do not.
+// tell sends its state to the client in parts, even without a subscription, as real robots
+// do.
 func (r *robot) tell() {
 	r.telling.Lock()
 	defer r.telling.Unlock()
@@ -238,7 +236,7 @@ func (r *robot) tell() {
 	publish := func(topic string, reported map[string]any) {
 		data, _ := json.Marshal(map[string]any{"state": map[string]any{"reported": reported}})
 		for _, c := range clients {
-			_ = c.WritePacket(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Publish}, TopicName: topic, Payload: data}) // it may have gone
+			_ = c.WritePacket(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Publish}, TopicName: topic, Payload: data}) // the client may have disconnected
 		}
 	}
 	publish("wifistat", map[string]any{"signal": map[string]int{"rssi": -43}, "batPct": 87, "bin": map[string]bool{"present": true, "full": false}, "pmaps": []any{map[string]string{"map1": "220101T"}}})

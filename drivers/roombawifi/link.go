@@ -22,8 +22,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// ciphers are those of modern robots, and the one of the 900 series, which know no
-// other (RSA without forward secrecy; Go leaves it out unless it is listed).
+// ciphers lists the ciphers of modern robots, and the only one of the 900 series (RSA
+// without forward secrecy, which Go excludes by default).
 var ciphers = []uint16{
 	tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
 	tls.TLS_RSA_WITH_AES_128_CBC_SHA256,
@@ -31,35 +31,36 @@ var ciphers = []uint16{
 
 const (
 	keepAlive    = 60 * time.Second
-	longestPause = 30 * time.Second // between two tries to connect again
-	writeTimeout = 5 * time.Second  // for a packet to leave; paho waits as long with one when the connection is let go
+	longestPause = 30 * time.Second // before the next attempt to connect
+	writeTimeout = 5 * time.Second  // limit for a write; paho waits as long for a pending write at the disconnect
 	maxPayload   = 256 << 10
-	quiesce      = 100 // milliseconds for what is under way at the end
+	quiesce      = 100 // milliseconds for pending messages at the disconnect
 )
 
-// link is the connection to a robot. A robot has one at a time: it is there only
-// while somebody needs it, so that the maker's app has its turn.
+// link is the connection to a robot. A robot accepts one connection at a time, so the link
+// exists only while a verb needs it, and the app of the manufacturer can connect in
+// between.
 type link struct {
 	cfg Config
 	log *slog.Logger
 
-	turn   sync.Mutex // held by whoever opens or closes
+	turn   sync.Mutex // serializes open and close
 	users  int
 	client mqtt.Client
 
 	mu    sync.Mutex
-	known report        // what the robot has told since it was connected
-	from  mqtt.Client   // by which connection
-	moved bool          // it has told that it moves since it was sent off
-	sent  time.Time     // when it was sent off, until it tells that it moves; else zero
-	news  chan struct{} // closed when that changes
+	known report        // state that the robot has reported on this connection
+	from  mqtt.Client   // present connection
+	moved bool          // the robot has moved since the last start command
+	sent  time.Time     // time of the last start command until the robot moves; else zero
+	news  chan struct{} // closes at a change
 }
 
 func newLink(cfg Config, log *slog.Logger) *link {
 	return &link{cfg: cfg, log: log, news: make(chan struct{})}
 }
 
-// use connects, if nobody has yet; release lets it go.
+// use connects if there is no connection; release closes it after the last user.
 func (l *link) use(ctx context.Context) (release func(), err error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -85,10 +86,10 @@ func (l *link) open(ctx context.Context) error {
 		return err
 	}
 	where := net.JoinHostPort(l.cfg.Host, strconv.Itoa(l.cfg.Port))
-	var untrusted error // which paho words anew
+	var untrusted error // paho replaces the error
 	try := &attempt{dialer: tls.Dialer{NetDialer: &net.Dialer{Timeout: l.cfg.Timeout}, Config: &tls.Config{
 		MinVersion: tls.VersionTLS12, CipherSuites: ciphers,
-		InsecureSkipVerify: true, // it has made its certificate itself: the pin judges
+		InsecureSkipVerify: true, // the certificate is self-signed: the pin decides
 		VerifyConnection: func(s tls.ConnectionState) error {
 			untrusted = l.cfg.trusts(s)
 			return untrusted
@@ -101,16 +102,16 @@ func (l *link) open(ctx context.Context) error {
 		SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return try.dial(ctx, where) }).
 		SetConnectionLostHandler(func(c mqtt.Client, err error) {
 			l.forget(c)
-			l.log.Warn("the robot is gone", "err", err)
+			l.log.Warn("connection to the robot lost", "err", err)
 		}).
 		SetDefaultPublishHandler(l.hear).
-		SetOnConnectHandler(func(c mqtt.Client) { // nobody may wait in a handler; robots tell their state with or without
+		SetOnConnectHandler(func(c mqtt.Client) { // a handler must not wait; robots send their state with or without a subscription
 			c.SubscribeMultiple(map[string]byte{"#": 0, "$aws/things/" + l.cfg.Blid + "/shadow/update": 0}, nil)
 		})
 	l.client = mqtt.NewClient(o)
 	l.forget(l.client)
 	t := l.client.Connect()
-	<-t.Done() // soon, if ctx ends: who is given up would take the place of the next otherwise
+	<-t.Done() // ends soon after ctx: an abandoned attempt would occupy the only connection
 	if err = t.Error(); try.made() && err == nil {
 		return nil
 	}
@@ -121,18 +122,18 @@ func (l *link) open(ctx context.Context) error {
 	case untrusted != nil:
 		return untrusted
 	case strings.Contains(err.Error(), "bad user name") || strings.Contains(strings.ToLower(err.Error()), "not authorized"):
-		return fmt.Errorf("%s refuses blid and password; get them anew", where)
+		return fmt.Errorf("%s rejects blid and password; get them again", where)
 	}
-	return fmt.Errorf("%s: %w; is the robot in this network, and the maker's app closed? It takes one connection at a time", where, err)
+	return fmt.Errorf("%s: %w; check that the robot is in this network, and close the app of the manufacturer, because the robot accepts one connection at a time", where, err)
 }
 
-// attempt is how a connection comes about: while it does, it ends with whoever
-// wants it. It may be made anew later.
+// attempt dials a connection. The end of ctx cancels it until made returns. The client may
+// use it again for reconnects.
 type attempt struct {
 	dialer tls.Dialer
 
 	mu   sync.Mutex
-	stop func() bool // nil: it has not been dialled
+	stop func() bool // nil before the first dial
 	done bool
 }
 
@@ -149,7 +150,7 @@ func (a *attempt) dial(ctx context.Context, where string) (net.Conn, error) {
 	return conn, err
 }
 
-// made reports whether nobody has given it up.
+// made reports whether the attempt was successful and not canceled.
 func (a *attempt) made() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -157,27 +158,27 @@ func (a *attempt) made() bool {
 	return a.stop != nil && a.stop()
 }
 
-// trusts returns nil for a certificate that is the pinned one.
+// trusts returns nil for the pinned certificate.
 func (c Config) trusts(s tls.ConnectionState) error {
 	if c.Insecure {
 		return nil
 	}
 	if len(s.PeerCertificates) == 0 {
-		return errors.New("it shows no certificate")
+		return errors.New("the robot sends no certificate")
 	}
 	sum := sha256.Sum256(s.PeerCertificates[0].Raw)
 	is := pinPrefix + hex.EncodeToString(sum[:])
 	switch {
 	case c.Pin == "":
-		return fmt.Errorf("its certificate is one of its own, with the fingerprint %s; if you are in your own network now, write that as pin", is)
+		return fmt.Errorf("the certificate of the robot is self-signed, with the fingerprint %s; if you are in your own network now, write that as pin", is)
 	case subtle.ConstantTimeCompare([]byte(is), []byte(strings.ToLower(c.Pin))) != 1:
-		return fmt.Errorf("its certificate has the fingerprint %s, and pin: says another; is it the same robot?", is)
+		return fmt.Errorf("the certificate of the robot has the fingerprint %s, which differs from pin:; check that it is the same robot", is)
 	}
 	return nil
 }
 
-// hear takes what the robot tells. What a connection that is over has still under
-// way is older than what the next one tells.
+// hear processes a message of the robot. It ignores messages of an earlier connection,
+// because they are older.
 func (l *link) hear(from mqtt.Client, m mqtt.Message) {
 	if len(m.Payload()) > maxPayload || strings.HasPrefix(m.Topic(), "cmd") {
 		return
@@ -200,22 +201,22 @@ func (l *link) hear(from mqtt.Client, m mqtt.Message) {
 	l.news = make(chan struct{})
 }
 
-// forget begins anew with what a connection will tell; nil if there is none.
+// forget drops the known state for a new connection; nil means none.
 func (l *link) forget(from mqtt.Client) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.known, l.from = report{}, from
 }
 
-// mayYet reports whether the robot was sent off, and has not told yet that it moves.
+// mayYet reports whether the robot has a start command and has not reported movement yet.
 func (l *link) mayYet(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.sent.IsZero() && now.Sub(l.sent) < setOutTime
 }
 
-// state is what the robot has told last. One that has just been connected tells it
-// by itself; it is waited for.
+// state returns the last state of the robot. After a new connection it waits for the first
+// state, which the robot sends by itself.
 func (l *link) state(ctx context.Context) (report, error) {
 	limit := time.NewTimer(l.cfg.Timeout)
 	defer limit.Stop()
@@ -234,12 +235,12 @@ func (l *link) state(ctx context.Context) (report, error) {
 			if is.Mission != nil {
 				return is, nil
 			}
-			return report{}, fmt.Errorf("it has not told its state in %v; look whether it is in reach", l.cfg.Timeout)
+			return report{}, fmt.Errorf("the robot has not reported its state in %v; check that it is in range", l.cfg.Timeout)
 		}
 	}
 }
 
-// until waits until the robot's state is as wanted.
+// until waits until so returns true for the state.
 func (l *link) until(ctx context.Context, so func(report) bool) (report, error) {
 	for {
 		l.mu.Lock()
@@ -256,7 +257,7 @@ func (l *link) until(ctx context.Context, so func(report) bool) (report, error) 
 	}
 }
 
-// command is what a robot is told.
+// command is a command to the robot.
 type command struct {
 	Command   string   `json:"command"`
 	Time      int64    `json:"time"`
@@ -272,7 +273,7 @@ type region struct {
 	Type string `json:"type"` // rid
 }
 
-// tell sends a command once. The robot acknowledges nothing: its state does.
+// tell sends a command once. The robot acknowledges it only by its state.
 func (l *link) tell(ctx context.Context, c command, now time.Time) error {
 	c.Time, c.Initiator = now.Unix(), "localApp"
 	body, err := json.Marshal(c)
@@ -280,7 +281,7 @@ func (l *link) tell(ctx context.Context, c command, now time.Time) error {
 		return err
 	}
 	if ctx.Err() != nil || !l.client.IsConnectionOpen() {
-		return drivers.NotDone(errors.New("there is no connection to it"))
+		return drivers.NotDone(errors.New("no connection to the robot"))
 	}
 	if c.Command == "start" || c.Command == "resume" || c.Command == "dock" {
 		l.mu.Lock()

@@ -2,7 +2,7 @@ package roombawifi
 
 import "testing"
 
-// What a robot tells is added to what it has told before, and says something.
+// The driver adds the parts of the state that a message contains.
 func FuzzTake(f *testing.F) {
 	f.Add([]byte(`{"state":{"reported":{"batPct":87,"bin":{"present":true,"full":true},"pmaps":[{"a":"b"}]}}}`), []byte(`{"state":{"reported":{"cleanMissionStatus":{"cycle":"clean","phase":"run","error":0,"notReady":0,"sqft":215}}}}`))
 	f.Add([]byte(`{"state":{"reported":{"cleanMissionStatus":{"phase":""}}}}`), []byte(`{"state":null}`))

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestTheSimulatedRobot holds the simulated robot, and with it the tests of this
-// package, to a client of such robots that others have written: npm's dorita980.
-func TestTheSimulatedRobot(t *testing.T) {
+// TestSimulatedRobot tests the simulated robot with an independent client: npm's
+// dorita980.
+func TestSimulatedRobot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("another program takes seconds")
 	}
@@ -19,7 +19,7 @@ func TestTheSimulatedRobot(t *testing.T) {
 		t.Skip("SKIP: npm's dorita980 is not there (scripts/npm.sh drivers/roombawifi/testdata/client)")
 	}
 	r := newRobot(t, true)
-	r.set(func(r *robot) { r.steps = 1 << 30 }) // it stays in each phase until it is told something else
+	r.set(func(r *robot) { r.steps = 1 << 30 }) // it stays in each phase until the next command
 	c := exec.CommandContext(t.Context(), "node", "client.mjs", r.host, strconv.Itoa(r.port), blid, password)
 	c.Dir = "testdata/client"
 	out, err := c.Output()
@@ -39,7 +39,7 @@ func TestTheSimulatedRobot(t *testing.T) {
 	if want := []string{"clean run", "clean stop", "clean run", "none stop", "clean run", "clean stop", "dock hmUsrDock"}; !slices.Equal(got.Told, want) {
 		t.Errorf("it told that client %q; want %q", got.Told, want)
 	}
-	// The same words as our driver's: TestCleansRoomsByName.
+	// The same commands as in TestCleansRoomsByName.
 	if want := []string{"start", "pause", "resume", "stop", "start map1/220101T/3/rid", "pause", "dock"}; !slices.Equal(r.log(), want) {
 		t.Errorf("that client told it %q; want %q", r.log(), want)
 	}

@@ -1,10 +1,10 @@
-// Package roombawifi drives Roombas in the network, by the MQTT server that each
-// has itself: 900, e, i, s and j series, and Braava m. It cleans everything or rooms
-// by name, pauses, resumes and stops the robot, sends it to its dock, and tells its
-// state, its battery and what is wrong with it.
+// Package roombawifi drives Roombas in the network through the MQTT server of each robot:
+// 900, e, i, s and j series, and Braava m. It cleans everything or rooms by name, pauses,
+// resumes and stops the robot, sends it to its dock, and reports its state, its battery
+// level and its problems.
 //
-// Not supported: maps as pictures, schedules, robots of the 100 series ("Vac
-// Essential"), and the maker's cloud.
+// Not supported: maps as images, schedules, robots of the 100 series ("Vac Essential"), and
+// the cloud of the manufacturer.
 package roombawifi
 
 import (
@@ -35,7 +35,7 @@ var (
 	_ drivers.RestReader = (*Robot)(nil)
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "roombawifi", Class: "vacuum", About: "Roomba in the network (900, e, i, s, j): rooms by name, state, battery", Open: Open, Discover: Discover}
 }
@@ -53,7 +53,7 @@ type Robot struct {
 	trouble drivers.Trouble
 }
 
-// Open is the drivers.Factory of this package. No network is touched.
+// Open is the drivers.Factory of this package. It uses no network.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -65,26 +65,26 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, env.Log, env.Now), nil
 }
 
-// New makes a robot of a valid configuration.
+// New returns a robot for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot {
 	return &Robot{Life: drivers.NewLife(name), cfg: cfg, link: newLink(cfg, log), gobot: drivers.NewLink(cfg.Host), log: log, now: now}
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (r *Robot) Connection() gobot.Connection { return r.gobot }
 
-// Holds is the robot, which takes one connection only.
+// Holds returns the robot, which accepts only one connection.
 func (r *Robot) Holds() []drivers.Hold {
 	return []drivers.Hold{{Key: "host", What: "the robot at " + r.cfg.Host, Same: "robot " + drivers.SameHost(r.cfg.Host)}}
 }
 
-// Start makes it ready; the robot is not asked.
+// Start allows verbs. It sends nothing to the robot.
 func (r *Robot) Start() error { r.Opened(); return nil }
 
-// beginTime is how long the robot may take to begin what it was told.
+// beginTime is how long the robot may need to execute a command.
 const beginTime = 25 * time.Second
 
-// Halt stops the robot where it is, whoever has sent it.
+// Halt stops the robot where it is, no matter which client started it.
 func (r *Robot) Halt() error {
 	r.Closed()
 	if r.cfg.Safe == Keep {
@@ -95,10 +95,10 @@ func (r *Robot) Halt() error {
 	return r.Named(r.with(ctx, func(report) error { return r.stop(ctx) }))
 }
 
-// Keeps reports whether a halt leaves it as it is.
+// Keeps reports whether Halt keeps the state of the robot.
 func (r *Robot) Keeps() bool { return r.cfg.Safe == Keep }
 
-// Safe reports whether it stands still.
+// Safe reports whether the robot stands still.
 func (r *Robot) Safe(ctx context.Context) (bool, error) {
 	if r.cfg.Safe == Keep {
 		return true, nil
@@ -106,14 +106,14 @@ func (r *Robot) Safe(ctx context.Context) (bool, error) {
 	return r.AtRest(ctx)
 }
 
-// AtRest reports whether it stands still. One that was sent off, and has not told
-// that it moves, may yet set out.
+// AtRest reports whether the robot stands still. It returns false for a robot with a start
+// command that has not reported movement, because it may still set out.
 func (r *Robot) AtRest(ctx context.Context) (still bool, err error) {
 	err = r.with(ctx, func(s report) error { still = !s.Mission.moves() && !r.link.mayYet(r.now()); return nil })
 	return still, r.Named(err)
 }
 
-// with runs f with a connection, and what the robot has told by it.
+// with calls f with a connection and the present state.
 func (r *Robot) with(ctx context.Context, f func(report) error) error {
 	if ctx.Err() != nil {
 		return drivers.NotDone(ctx.Err())
@@ -141,22 +141,22 @@ func see[T any](ctx context.Context, r *Robot, f func(report) (T, error)) (v T, 
 	return v, r.Told(ctx, err)
 }
 
-// Docked reports whether it is in its dock.
+// Docked reports whether the robot is in its dock.
 func (r *Robot) Docked(ctx context.Context) (bool, error) {
 	return see(ctx, r, func(s report) (bool, error) { return s.Mission.docked(), nil })
 }
 
-// Read tells the battery.
+// Read returns the battery level.
 func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return see(ctx, r, func(s report) ([]drivers.Reading, error) {
 		if s.Battery == nil {
-			return nil, errors.New("it does not tell its battery")
+			return nil, errors.New("the robot does not report its battery level")
 		}
 		return []drivers.Reading{{Quantity: "battery", Value: math.Round(*s.Battery), Unit: "%", At: r.now()}}, nil
 	})
 }
 
-// Observe says what the robot says of itself.
+// Observe returns the state of the robot.
 func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 	return see(ctx, r, func(s report) (drivers.Observation, error) {
 		text, facts := s.says()
@@ -164,7 +164,7 @@ func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 	})
 }
 
-// Areas are the rooms of the configuration.
+// Areas returns the rooms of the configuration.
 func (r *Robot) Areas(ctx context.Context) ([]drivers.Area, error) {
 	_, done, err := r.Begin(ctx)
 	if err != nil {
@@ -178,10 +178,10 @@ func (r *Robot) Areas(ctx context.Context) ([]drivers.Area, error) {
 	return list, nil
 }
 
-// Rooms are those of the configuration.
+// Rooms returns the rooms of the configuration.
 func (r *Robot) Rooms() []string { return slices.Sorted(maps.Values(r.cfg.Segments)) }
 
-// regions are the ids of rooms.
+// regions returns the ids of rooms.
 func (r *Robot) regions(areas []string) ([]region, error) {
 	var list []region
 	for _, a := range areas {
@@ -193,7 +193,7 @@ func (r *Robot) regions(areas []string) ([]region, error) {
 		}
 		if !found {
 			known := slices.Sorted(maps.Values(r.cfg.Segments))
-			return nil, drivers.NotDone(fmt.Errorf("there is no room %q; known rooms: %s", a, strings.Join(known, ", ")))
+			return nil, drivers.NotDone(fmt.Errorf("segments has no room %q; known rooms: %s", a, strings.Join(known, ", ")))
 		}
 	}
 	return list, nil

@@ -29,7 +29,7 @@ func unopened(cfg roombawifi.Config) *roombawifi.Robot {
 	return roombawifi.New("roomba", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 }
 
-// later is how far the clock of what is unopened is ahead.
+// later is the offset of the clock of an unopened robot.
 var later atomic.Int64
 
 func started(t *testing.T, cfg roombawifi.Config) *roombawifi.Robot {
@@ -41,7 +41,7 @@ func started(t *testing.T, cfg roombawifi.Config) *roombawifi.Robot {
 	return r
 }
 
-func TestKeepsTheRules(t *testing.T) {
+func TestConformance(t *testing.T) {
 	now := newRobot(t, false)
 	drivertest.Run(t, func(*testing.T) drivers.Device {
 		now.set(func(r *robot) { r.cycle, r.phase, r.acts = "none", "charge", nil })
@@ -57,12 +57,12 @@ func TestKeepsTheRules(t *testing.T) {
 		drivertest.Acts(func() int { return len(now.log()) }))
 }
 
-// A tour that begins and ends between two looks is one.
-func TestAShortTour(t *testing.T) {
+// The driver detects a task that begins and ends between two polls.
+func TestShortTask(t *testing.T) {
 	fake := newRobot(t, false)
 	fake.set(func(f *robot) { f.steps = 1 })
 	cfg := config(fake)
-	cfg.Poll = 300 * time.Millisecond // and the tour takes some 6
+	cfg.Poll = 300 * time.Millisecond // the task needs some 6
 	if _, err := started(t, cfg).Clean(t.Context(), nil, nil); err != nil {
 		t.Error(err)
 	}
@@ -77,7 +77,7 @@ func TestCleansRoomsByName(t *testing.T) {
 		t.Fatalf("%+v, %v, %q", out, err, fake.log())
 	}
 	if last := told[len(told)-1]; last.Percent != 100 || !slices.ContainsFunc(told, func(p drivers.Progress) bool {
-		return p.Doing == "cleaning hall, kitchen; 20 m² done; its battery has 87 %"
+		return p.Doing == "cleaning hall, kitchen; 20 m² done; its battery level is 87 %"
 	}) {
 		t.Errorf("%+v", told)
 	}
@@ -87,25 +87,24 @@ func TestCleansRoomsByName(t *testing.T) {
 	if _, err := r.Clean(t.Context(), nil, nil); err != nil || fake.log()[1] != "start" {
 		t.Errorf("%v, %q", err, fake.log())
 	}
-	if _, err := r.Clean(t.Context(), []string{"attic"}, nil); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `there is no room "attic"; known rooms: hall, kitchen`) {
+	if _, err := r.Clean(t.Context(), []string{"attic"}, nil); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `segments has no room "attic"; known rooms: hall, kitchen`) {
 		t.Error(err)
 	}
 	seen, err := r.Observe(t.Context())
-	if err != nil || seen.Text != "The vacuum is in its dock; its battery has 87 %." {
+	if err != nil || seen.Text != "The vacuum is in its dock; its battery level is 87 %." {
 		t.Errorf("%+v, %v", seen, err)
 	}
 }
 
-// The robot takes one connection: verbs that come together share it, and nobody
-// keeps it.
+// The robot accepts one connection: simultaneous verbs share it, and close it afterwards.
 func TestOneConnection(t *testing.T) {
 	fake := newRobot(t, false)
 	fake.set(func(f *robot) { f.steps = 1 << 20 })
 	r := started(t, config(fake))
 	ctx, enough := context.WithCancel(t.Context())
 	var cleaning, all sync.WaitGroup
-	cleaning.Go(func() { _, _ = r.Clean(ctx, nil, nil) }) // which is ended below
-	await(t, fake.moves)                                  // so it is connected
+	cleaning.Go(func() { _, _ = r.Clean(ctx, nil, nil) }) // ends below
+	await(t, fake.moves)                                  // so there is a connection
 	for range 8 {
 		all.Go(func() {
 			if _, err := r.Read(t.Context()); err != nil {
@@ -139,8 +138,8 @@ func await(t *testing.T, so func() bool) {
 	}
 }
 
-// A certificate that the robot has made itself is trusted by its fingerprint, and
-// else not, unless that was wanted. Old robots know one cipher.
+// The driver trusts a self-signed certificate only by its fingerprint, unless the
+// configuration disables the check. Old robots support only one cipher.
 func TestTrust(t *testing.T) {
 	fake := newRobot(t, true)
 	cfg := config(fake)
@@ -152,7 +151,7 @@ func TestTrust(t *testing.T) {
 		t.Error(err)
 	}
 	cfg.Pin = "sha256:" + strings.Repeat("0", 64)
-	if _, err := started(t, cfg).Read(t.Context()); err == nil || !strings.Contains(err.Error(), "pin: says another") {
+	if _, err := started(t, cfg).Read(t.Context()); err == nil || !strings.Contains(err.Error(), "differs from pin:") {
 		t.Error(err)
 	}
 	cfg.Pin, cfg.Insecure = "", true
@@ -165,7 +164,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-func TestSteering(t *testing.T) {
+func TestPauseResumeStopDock(t *testing.T) {
 	fake := newRobot(t, false)
 	r := started(t, config(fake))
 	fake.set(func(f *robot) { f.steps = 1 << 20 })
@@ -216,7 +215,7 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-func TestTroubleIsForAPerson(t *testing.T) {
+func TestProblemNeedsPerson(t *testing.T) {
 	defer later.Store(0)
 	fake := newRobot(t, false)
 	r := started(t, config(fake))
@@ -227,18 +226,18 @@ func TestTroubleIsForAPerson(t *testing.T) {
 			fake.set(func(f *robot) { f.phase, f.fault = "stuck", 2 })
 			fake.tell()
 		}
-		if p.Help != nil { // nobody comes
+		if p.Help != nil { // no person comes
 			later.Add(int64(drivers.HelpTime))
 		}
 	})
 	help, ok := errors.AsType[*drivers.HelpError](err)
-	if !ok || errors.Is(err, drivers.ErrNothingDone) || help.Problem != "its brushes are blocked" || !strings.Contains(help.Help, "take the brushes out") {
+	if !ok || errors.Is(err, drivers.ErrNothingDone) || help.Problem != "its brushes do not turn" || !strings.Contains(help.Help, "remove the brushes") {
 		t.Error(err)
 	}
-	await(t, func() bool { log := fake.log(); return log[len(log)-1] == "stop" }) // what is in trouble is stopped as well
+	await(t, func() bool { log := fake.log(); return log[len(log)-1] == "stop" }) // the driver also stops a robot with a problem
 	for want, set := range map[string]func(*robot){
 		"its left wheel hangs in the air": func(f *robot) { f.fault = 1 },
-		"it reports the error 999":        func(f *robot) { f.fault = 999 },
+		"the robot reports the error 999": func(f *robot) { f.fault = 999 },
 		"its bin is full":                 func(f *robot) { f.notReady = 16 },
 	} {
 		fake.set(func(f *robot) { f.cycle, f.phase, f.fault, f.notReady = "none", "charge", 0, 0; set(f) })
@@ -252,14 +251,14 @@ func TestTroubleIsForAPerson(t *testing.T) {
 		f.cycle, f.phase, f.fault, f.notReady, f.strands, f.steps = "none", "charge", 0, 0, true, 8
 	})
 	fake.tell()
-	if _, err := r.Clean(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "it stands still away from its dock") {
+	if _, err := r.Clean(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "the robot stands still away from its dock") {
 		t.Error(err)
 	}
 }
 
-// A person frees it, and it goes on when it is told to: with its mission if it is
-// still at that, and with the same rooms if not.
-func TestGoesOnAfterTrouble(t *testing.T) {
+// After a person has freed the robot, Resume continues: the mission if the robot still has
+// one, otherwise the same rooms.
+func TestResumeAfterProblem(t *testing.T) {
 	for cycle, want := range map[string]string{"clean": "resume", "none": "start map1/220101T/7/rid"} {
 		fake := newRobot(t, false)
 		r := started(t, config(fake))
@@ -297,15 +296,15 @@ func TestGoesOnAfterTrouble(t *testing.T) {
 func TestConfigMistakes(t *testing.T) {
 	const good = "host: 192.168.1.52\nblid: " + blid + "\npassword: x\n"
 	for _, c := range []struct{ config, want string }{
-		{"blid: x", `host: "" is no address`},
-		{"host: x", `blid: "" is none`},
+		{"blid: x", `host: "" is not an address`},
+		{"host: x", `blid: "" is invalid`},
 		{"host: x\nblid: y", "password_file: is missing"},
 		{good + "poll: 1s", "poll: 1s is not between 2s and 1m0s"},
-		{good + "pin: 00", "pin: is no fingerprint"},
+		{good + "pin: 00", "pin: is not a fingerprint"},
 		{good + "segments: {1: hall, 2: hall}", `"1" and "2" have the same name "hall"`},
-		{good + "map: ../x", `map: "../x" is no id`},
+		{good + "map: ../x", `map: "../x" is not the id`},
 		{good + "safe: dock", `safe: "dock" is unknown`},
-		{good + "password_file: /etc/x", "password_file: stands beside password"},
+		{good + "password_file: /etc/x", "password_file: excludes password"},
 	} {
 		env := drivers.Env{Name: "roomba", Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		if _, err := roombawifi.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(c.config), out) }); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -1,10 +1,10 @@
-// Package rpicam takes pictures with the cameras of a Raspberry Pi, by the program
-// that its system has for them: rpicam-still, or libcamera-still on older ones
-// (raspberrypi.com, "rpicam-apps"). The program is killed with all it has started
-// when it takes too long, and tried once more: camera pipelines hang at times.
+// Package rpicam takes images with the cameras of a Raspberry Pi through the program of its
+// system: rpicam-still, or libcamera-still on older systems (raspberrypi.com,
+// "rpicam-apps"). If the program exceeds its time limit, the driver kills it with the
+// processes that it has started, and tries once more, because camera pipelines sometimes
+// hang.
 //
-// Not supported: raspistill of systems before 2021, video, raw pictures, tuning
-// files.
+// Not supported: raspistill of systems before 2021, video, raw images, tuning files.
 package rpicam
 
 import (
@@ -31,22 +31,22 @@ var (
 	_ drivers.Holder       = (*Camera)(nil)
 )
 
-// Tools are the programs that are looked for, the newest first.
+// Tools lists the programs that the driver searches for, newest first.
 var Tools = []string{"rpicam-still", "libcamera-still"}
 
-// Config of one camera.
+// Config is the configuration of one camera.
 type Config struct {
-	Camera   int           `yaml:"camera"`   // its number, as rpicam-still --list-cameras shows it
-	Width    int           `yaml:"width"`    // of the picture, in pixels
+	Camera   int           `yaml:"camera"`   // number of the camera in rpicam-still --list-cameras
+	Width    int           `yaml:"width"`    // width of the image in pixels
 	Height   int           `yaml:"height"`   //
 	Rotation int           `yaml:"rotation"` // 0 or 180 degrees
-	Settle   time.Duration `yaml:"settle"`   // for exposure and white balance, before the picture
-	Timeout  time.Duration `yaml:"timeout"`  // for one run of the program; there may be two
-	Quality  int           `yaml:"quality"`  // of the JPEG, 1 to 100
-	Tool     string        `yaml:"tool"`     // full path of the program; "": the first of Tools that is there
+	Settle   time.Duration `yaml:"settle"`   // time for exposure and white balance before the image
+	Timeout  time.Duration `yaml:"timeout"`  // limit for one run of the program; there may be two
+	Quality  int           `yaml:"quality"`  // quality of the JPEG, 1 to 100
+	Tool     string        `yaml:"tool"`     // full path of the program; "": the first of Tools that exists
 }
 
-// DefaultConfig is what holds where the configuration says nothing.
+// DefaultConfig returns the default values.
 func DefaultConfig() Config {
 	return Config{Width: 1920, Height: 1080, Settle: time.Second, Timeout: 12 * time.Second, Quality: 93}
 }
@@ -54,17 +54,17 @@ func DefaultConfig() Config {
 const (
 	maxSide    = 16384 // pixels
 	maxTimeout = 2 * time.Minute
-	maxBytes   = 32 << 20 // of a picture
+	maxBytes   = 32 << 20 // size limit for an image
 )
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the configuration. Each begins with its key.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Camera < 0 || c.Camera > 7 {
-		errs = append(errs, fmt.Errorf("camera: %d is no number of one; rpicam-still --list-cameras shows them", c.Camera))
+		errs = append(errs, fmt.Errorf("camera: %d is not the number of a camera; rpicam-still --list-cameras lists them", c.Camera))
 	}
 	if c.Width < 16 || c.Width > maxSide || c.Height < 16 || c.Height > maxSide {
-		errs = append(errs, fmt.Errorf("width: %d x %d is no picture's size", c.Width, c.Height))
+		errs = append(errs, fmt.Errorf("width: %d x %d is not a valid image size", c.Width, c.Height))
 	}
 	if c.Rotation != 0 && c.Rotation != 180 {
 		errs = append(errs, fmt.Errorf("rotation: %d is neither 0 nor 180", c.Rotation))
@@ -83,12 +83,12 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "rpicam", Class: "camera", About: "camera of a Raspberry Pi (rpicam-still, libcamera-still)", Open: Open}
 }
 
-// Open is the drivers.Factory of this package. It runs nothing.
+// Open is the drivers.Factory of this package. It runs no program.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -104,32 +104,32 @@ type Camera struct {
 	log  *slog.Logger
 	now  func() time.Time
 	link drivers.Link
-	turn chan struct{} // held by who takes a picture: the camera is there for one
+	turn chan struct{} // semaphore: one image at a time
 
 	mu      sync.Mutex
-	version string // of the tool that was used last
+	version string // version of the last used program
 }
 
-// New makes a camera, of a valid configuration.
+// New returns a camera for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Camera {
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, log: log, now: now, turn: make(chan struct{}, 1)}
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (c *Camera) Connection() gobot.Connection { return &c.link }
 
-// Holds is the camera: a second device would find it busy.
+// Holds returns the camera, because a second device would find it busy.
 func (c *Camera) Holds() []drivers.Hold {
 	return []drivers.Hold{{Key: "camera", What: fmt.Sprintf("camera %d of rpicam-still", c.cfg.Camera)}}
 }
 
-// Start makes it ready. The camera and its program may come later.
+// Start allows images. The camera and its program may come later.
 func (c *Camera) Start() error { c.Opened(); return nil }
 
-// Halt ends pictures that are under way.
+// Halt kills running programs.
 func (c *Camera) Halt() error { c.Closed(); return nil }
 
-// Photo takes a picture, with a second try.
+// Photo takes an image, with a second attempt.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -149,19 +149,19 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	version := c.know(ctx, tool)
 	p, err := c.shoot(ctx, tool)
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("no picture, trying once more", "err", err)
+		c.log.Warn("no image; second attempt", "err", err)
 		p, err = c.shoot(ctx, tool)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return drivers.Photo{}, c.Ended(ctx)
 	case err != nil:
-		return drivers.Photo{}, fmt.Errorf("%s: %w; it was tried twice (%s)", c.Name(), err, version)
+		return drivers.Photo{}, fmt.Errorf("%s: %w; this was the second attempt (%s)", c.Name(), err, version)
 	}
 	return p, nil
 }
 
-// tool is the full path of the program.
+// tool returns the full path of the program.
 func (c *Camera) tool() (string, error) {
 	if c.cfg.Tool != "" {
 		return c.cfg.Tool, command.Check([]string{c.cfg.Tool})
@@ -171,10 +171,10 @@ func (c *Camera) tool() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("neither %s is there; apt-get install rpicam-apps", strings.Join(Tools, " nor "))
+	return "", fmt.Errorf("neither %s exists; run apt-get install rpicam-apps", strings.Join(Tools, " nor "))
 }
 
-// know asks a program for its version once, and logs it.
+// know reads the version of a program once, and logs it.
 func (c *Camera) know(ctx context.Context, tool string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +188,7 @@ func (c *Camera) know(ctx context.Context, tool string) string {
 	}
 	version := tool + " " + said
 	if err == nil {
-		c.version = version // else it is asked again
+		c.version = version // otherwise the next image reads it again
 		c.log.Info("camera program", "tool", tool, "version", said)
 	}
 	return version
@@ -210,8 +210,8 @@ func versionOf(said string) string {
 	return m[1]
 }
 
-// shoot runs the program once. Its picture comes by a file: its standard output may
-// have more than that on it.
+// shoot runs the program once. The program writes the image to a file, because its standard
+// output may contain other text.
 func (c *Camera) shoot(ctx context.Context, tool string) (_ drivers.Photo, err error) {
 	f, err := os.CreateTemp("", "messkit-rpicam-*.jpg")
 	if err != nil {
@@ -236,7 +236,7 @@ func (c *Camera) shoot(ctx context.Context, tool string) (_ drivers.Photo, err e
 	return drivers.Photo{Data: data, MIME: "image/jpeg", CapturedAt: at}, nil
 }
 
-// arguments of both programs, which are the same.
+// arguments returns the arguments, which are the same for both programs.
 func (c *Camera) arguments(tool, file string) []string {
 	return []string{
 		tool, "--nopreview", "--camera", strconv.Itoa(c.cfg.Camera), "--encoding", "jpg", "--quality", strconv.Itoa(c.cfg.Quality),
@@ -245,29 +245,29 @@ func (c *Camera) arguments(tool, file string) []string {
 	}
 }
 
-// explain adds what to do about what the program says.
+// explain adds a remedy to an error of the program.
 func explain(err error, said string) error {
 	switch low := strings.ToLower(said); {
 	case strings.Contains(low, "no cameras available"):
-		return fmt.Errorf("%w; is its cable in, the right way round, and camera_auto_detect=1 in /boot/firmware/config.txt?", err)
+		return fmt.Errorf("%w; check that its cable is connected in the right orientation, and camera_auto_detect=1 in /boot/firmware/config.txt", err)
 	case strings.Contains(low, "in use") || strings.Contains(low, "busy") || strings.Contains(low, "failed to acquire"):
-		return fmt.Errorf("%w; another program uses the camera: end that", err)
+		return fmt.Errorf("%w; another program uses the camera: stop that program", err)
 	}
 	return err
 }
 
-// read reads a picture that the program has written.
+// read reads the image that the program has written.
 func read(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.Size() > maxBytes {
-		err = fmt.Errorf("the picture has %d bytes; lower width and height", info.Size())
+		err = fmt.Errorf("the image has %d bytes; lower width and height", info.Size())
 	}
 	if err != nil {
 		return nil, err
 	}
 	data, err := os.ReadFile(name)
 	if err == nil && (len(data) < 4 || string(data[:2]) != "\xff\xd8" || string(data[len(data)-2:]) != "\xff\xd9") {
-		err = fmt.Errorf("the program has ended well and written no whole JPEG, but %d bytes; is the disk full?", len(data))
+		err = fmt.Errorf("the program reports success, but has written %d bytes without a complete JPEG; check for a full disk", len(data))
 	}
 	return data, err
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/messkit/messkit/drivers/rpicam"
 )
 
-// stub is a program with the options of the real ones: it checks them, copies a
-// picture, and misbehaves as it is told by a file. DIR/ran has each run.
+// stub is a program with the options of the real ones: it checks them, copies an image, and
+// fails as a file tells it. DIR/ran lists each run.
 const stub = `#!/bin/sh
 if [ "$1" = --version ]; then
 	echo "rpicam-apps build: v1.5.0 7c1ea54f4ac7 30-06-2024 (14:09:58)"
@@ -119,7 +119,7 @@ func gone(name string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-func TestMoods(t *testing.T) {
+func TestProgramFailures(t *testing.T) {
 	for _, tt := range []struct {
 		mood, want string
 		runs       int
@@ -127,12 +127,12 @@ func TestMoods(t *testing.T) {
 		{"", "", 1},
 		{"hang-once", "", 2},
 		{"fail-once", "", 2},
-		{"hang", "garden-cam: rpicam-still was killed after 3s; it was tried twice (DIR/rpicam-still v1.5.0)", 2},
-		{"fail", `garden-cam: rpicam-still exited with code 255, saying "ERROR: *** no cameras available ***"; is its cable in, the right way round, and camera_auto_detect=1 in /boot/firmware/config.txt?; it was tried twice (DIR/rpicam-still v1.5.0)`, 2},
-		{"cut", "garden-cam: the program has ended well and written no whole JPEG, but 100 bytes; is the disk full?; it was tried twice (DIR/rpicam-still v1.5.0)", 2},
+		{"hang", "garden-cam: rpicam-still was killed after 3s; this was the second attempt (DIR/rpicam-still v1.5.0)", 2},
+		{"fail", `garden-cam: rpicam-still exited with code 255, saying "ERROR: *** no cameras available ***"; check that its cable is connected in the right orientation, and camera_auto_detect=1 in /boot/firmware/config.txt; this was the second attempt (DIR/rpicam-still v1.5.0)`, 2},
+		{"cut", "garden-cam: the program reports success, but has written 100 bytes without a complete JPEG; check for a full disk; this was the second attempt (DIR/rpicam-still v1.5.0)", 2},
 	} {
 		t.Run(tt.mood, func(t *testing.T) {
-			t.Parallel() // some only wait
+			t.Parallel() // some mostly wait
 			p := newPi(t, tt.mood)
 			_, err := photo(t, p.camera(silent, func(c *rpicam.Config) {
 				if strings.HasPrefix(tt.mood, "hang") {
@@ -150,8 +150,8 @@ func TestMoods(t *testing.T) {
 	}
 }
 
-// Halt ends a program that hangs, and there is no second try.
-func TestHaltEndsIt(t *testing.T) {
+// Halt ends a hanging program, without a second attempt.
+func TestHaltKillsProgram(t *testing.T) {
 	p := newPi(t, "hang")
 	c := p.camera(silent, nil)
 	if err := c.Start(); err != nil {
@@ -170,7 +170,7 @@ func TestHaltEndsIt(t *testing.T) {
 	}
 }
 
-// The newer program is taken where there are both.
+// The driver prefers the newer program.
 func TestTools(t *testing.T) {
 	p := newPi(t, "")
 	old, err := os.ReadFile(filepath.Join(p.dir, "rpicam-still"))
@@ -182,7 +182,7 @@ func TestTools(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "rpicam-still")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := photo(t, p.camera(silent, any)); err == nil || err.Error() != "garden-cam: neither rpicam-still nor libcamera-still is there; apt-get install rpicam-apps" {
+	if _, err := photo(t, p.camera(silent, any)); err == nil || err.Error() != "garden-cam: neither rpicam-still nor libcamera-still exists; run apt-get install rpicam-apps" {
 		t.Error(err)
 	}
 	for _, name := range slices.Backward(rpicam.Tools) {
@@ -200,13 +200,13 @@ func TestTools(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for want, change := range map[string]func(*rpicam.Config){
-		"camera: 9":                func(c *rpicam.Config) { c.Camera = 9 },
-		"width: 0 x 1080":          func(c *rpicam.Config) { c.Width = 0 },
-		"rotation: 90":             func(c *rpicam.Config) { c.Rotation = 90 },
-		"timeout: 1s is not":       func(c *rpicam.Config) { c.Timeout = time.Second },
-		"quality: 0":               func(c *rpicam.Config) { c.Quality = 0 },
-		`tool: "/bin/sh" runs`:     func(c *rpicam.Config) { c.Tool = "/bin/sh" },
-		`tool: "rpicam" is no ful`: func(c *rpicam.Config) { c.Tool = "rpicam" },
+		"camera: 9":                              func(c *rpicam.Config) { c.Camera = 9 },
+		"width: 0 x 1080":                        func(c *rpicam.Config) { c.Width = 0 },
+		"rotation: 90":                           func(c *rpicam.Config) { c.Rotation = 90 },
+		"timeout: 1s is not":                     func(c *rpicam.Config) { c.Timeout = time.Second },
+		"quality: 0":                             func(c *rpicam.Config) { c.Quality = 0 },
+		`tool: "/bin/sh" executes its arguments`: func(c *rpicam.Config) { c.Tool = "/bin/sh" },
+		`tool: "rpicam" is not a full path`:      func(c *rpicam.Config) { c.Tool = "rpicam" },
 	} {
 		c := rpicam.DefaultConfig()
 		if err := c.Validate(); err != nil {

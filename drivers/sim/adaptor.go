@@ -10,7 +10,7 @@ import (
 type adaptor struct {
 	name   string
 	world  *World
-	device func() string // who writes
+	device func() string // name of the writing device
 }
 
 var _ gobot.Adaptor = (*adaptor)(nil)
@@ -27,7 +27,7 @@ func (a *adaptor) Finalize() error     { return nil }
 // DigitalWrite sets a line: 1 is on.
 func (a *adaptor) DigitalWrite(pin string, level byte) error {
 	if level > 1 {
-		return fmt.Errorf("sim: line %s: there is no level %d; write 0 or 1", pin, level)
+		return fmt.Errorf("sim: line %s: unknown level %d; write 0 or 1", pin, level)
 	}
 	return a.world.set(a.device(), pin, level == 1)
 }

@@ -18,7 +18,7 @@ var (
 	_ drivers.WarmthReader = (*Bulb)(nil)
 )
 
-// Bulb is a lamp that dims, and has colours and whites.
+// Bulb is a lamp with brightness, color and color temperature.
 type Bulb struct {
 	*Relay
 	world *World
@@ -36,18 +36,18 @@ func openBulb(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return NewBulb(r.(*Relay), w), nil
 }
 
-// NewBulb makes a bulb of a relay on a line of the same world.
+// NewBulb returns a bulb for a relay on a line of the same world.
 func NewBulb(r *Relay, w *World) *Bulb { return &Bulb{r, w} }
 
-// Dim sets how bright it is, and switches it on or off by that.
+// Dim sets the brightness; 0 turns the bulb off.
 func (b *Bulb) Dim(ctx context.Context, percent float64) error {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if !(percent >= 0 && percent <= 100) { // so that NaN is refused
-		return fmt.Errorf("%s: %v percent cannot be; use 0 to 100", b.Name(), percent)
+	if !(percent >= 0 && percent <= 100) { // this form rejects NaN
+		return fmt.Errorf("%s: %v percent is invalid; use 0 to 100", b.Name(), percent)
 	}
 	if percent > 0 {
 		b.world.shine(b.Name(), b.cfg.Line, percent)
@@ -55,7 +55,7 @@ func (b *Bulb) Dim(ctx context.Context, percent float64) error {
 	return b.wrote(b.write(percent > 0))
 }
 
-// Level reads how bright it is.
+// Level returns the brightness in percent.
 func (b *Bulb) Level(ctx context.Context) (float64, error) {
 	on, err := b.On(ctx)
 	if err != nil || !on {
@@ -65,7 +65,7 @@ func (b *Bulb) Level(ctx context.Context) (float64, error) {
 	return math.Round(percent), nil
 }
 
-// Tint gives it a colour, and switches it on.
+// Tint sets the color, and turns the bulb on.
 func (b *Bulb) Tint(ctx context.Context, c drivers.Colour) error {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *Bulb) Tint(ctx context.Context, c drivers.Colour) error {
 	return b.wrote(b.write(true))
 }
 
-// Colour reads its colour.
+// Colour returns the color.
 func (b *Bulb) Colour(ctx context.Context) (drivers.Colour, error) {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *Bulb) Colour(ctx context.Context) (drivers.Colour, error) {
 	return c, nil
 }
 
-// Warm gives it a white, and switches it on.
+// Warm sets the color temperature, and turns the bulb on.
 func (b *Bulb) Warm(ctx context.Context, kelvin float64) error {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
@@ -95,16 +95,16 @@ func (b *Bulb) Warm(ctx context.Context, kelvin float64) error {
 	}
 	defer done()
 	if !(kelvin >= warmest && kelvin <= coldest) {
-		return b.Named(drivers.NotDone(fmt.Errorf("%v K cannot be; use %d to %d", kelvin, warmest, coldest)))
+		return b.Named(drivers.NotDone(fmt.Errorf("%v K is invalid; use %d to %d", kelvin, warmest, coldest)))
 	}
 	b.world.warm(b.Name(), b.cfg.Line, kelvin)
 	return b.wrote(b.write(true))
 }
 
-// Whites are the whites that it has.
+// Whites returns the limits of the color temperature in kelvin.
 func (b *Bulb) Whites() (least, most float64) { return warmest, coldest }
 
-// Warmth reads its white.
+// Warmth returns the color temperature in kelvin.
 func (b *Bulb) Warmth(ctx context.Context) (float64, error) {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (b *Bulb) Warmth(ctx context.Context) (float64, error) {
 	if kelvin := b.world.Warmth(b.cfg.Line); kelvin > 0 {
 		return kelvin, nil
 	}
-	return 0, fmt.Errorf("%s: it shines in a colour", b.Name())
+	return 0, fmt.Errorf("%s: the lamp shows a color", b.Name())
 }
 
 func (b *Bulb) wrote(err error) error {

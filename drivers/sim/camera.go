@@ -18,24 +18,24 @@ var (
 	_ drivers.Observer     = (*Camera)(nil)
 )
 
-// views are what a camera can look at.
+// views maps the rooms of cameras to their drawings.
 var views = map[string]func(*canvas, scene){
 	"fridge": drawFridge, "porch": drawPorch, "kitchen": drawKitchen, "living-room": drawLivingRoom,
 }
 
-// CameraConfig of a camera.
+// CameraConfig is the configuration of a camera.
 type CameraConfig struct {
 	Room string `yaml:"room"` // fridge, porch, kitchen or living-room
 }
 
-// DefaultCameraConfig looks nowhere: a camera has to be told.
+// DefaultCameraConfig returns a configuration without a room.
 func DefaultCameraConfig() CameraConfig { return CameraConfig{} }
 
-// Validate tells what cannot be.
+// Validate returns the first error in the configuration.
 func (c CameraConfig) Validate() error {
 	known := strings.Join(slices.Sorted(maps.Keys(views)), ", ")
 	if c.Room == "" {
-		return errors.New("room: is missing; write what the camera looks at: " + known)
+		return errors.New("room: is missing; write the room of the camera: " + known)
 	}
 	if views[c.Room] == nil {
 		return fmt.Errorf("room: %q is not in the simulated home; known: %s", c.Room, known)
@@ -43,7 +43,7 @@ func (c CameraConfig) Validate() error {
 	return nil
 }
 
-// Camera renders a room as it is, and says what is there.
+// Camera renders a room, and reports its contents.
 type Camera struct {
 	drivers.Life
 	cfg   CameraConfig
@@ -62,18 +62,18 @@ func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error)
 	return NewCamera(env.Name, cfg, w), nil
 }
 
-// NewCamera makes a camera in a world, of a valid configuration.
+// NewCamera returns a camera in a world, for a valid configuration.
 func NewCamera(name string, cfg CameraConfig, w *World) *Camera {
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (c *Camera) Connection() gobot.Connection { return newAdaptor(c.world, c.Name) }
 
-// Start makes it ready.
+// Start allows verbs.
 func (c *Camera) Start() error { c.Opened(); return nil }
 
-// Halt ends it.
+// Halt ends verbs under way.
 func (c *Camera) Halt() error { c.Closed(); return nil }
 
 // Photo renders the room.
@@ -81,7 +81,7 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	return shoot(ctx, &c.Life, c.world, views[c.cfg.Room])
 }
 
-// Observe says what is in the room.
+// Observe returns the contents of the room.
 func (c *Camera) Observe(ctx context.Context) (drivers.Observation, error) {
 	_, done, err := c.Begin(ctx)
 	if err != nil {

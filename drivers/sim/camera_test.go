@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/drivers/sim"
 )
 
-// brightness is that of a rectangle of a new picture, 0 to 255.
+// brightness returns the brightness of a rectangle of a new image, 0 to 255.
 func brightness(t *testing.T, camera drivers.Device, at image.Rectangle) int {
 	t.Helper()
 	p, err := camera.(drivers.Photographer).Photo(t.Context())
@@ -47,11 +47,11 @@ func says(t *testing.T, d drivers.Device) drivers.Observation {
 
 var (
 	lampGlass = image.Rect(855, 280, 905, 340)
-	wall      = image.Rect(950, 100, 1250, 500) // beside the lamp
+	wall      = image.Rect(950, 100, 1250, 500) // next to the lamp
 )
 
-// The devices of one program share one home: the camera sees the lamp.
-func TestThePictureShowsTheLamp(t *testing.T) {
+// The devices of one program share one home: the camera shows the lamp.
+func TestCameraShowsTheLamp(t *testing.T) {
 	var shared drivers.Shared
 	lamp := started(t, &shared, "sim-lamp", "")
 	camera := started(t, &shared, "sim-camera", "room: porch")
@@ -92,7 +92,7 @@ func TestThePictureShowsTheFridge(t *testing.T) {
 	if o := says(t, camera); o.Text != "The fridge is empty." || len(o.Facts) != 0 {
 		t.Errorf("%+v", o)
 	}
-	// More than the shelves hold, and things that have no drawing of their own.
+	// More items than the shelves have space for, and items without a drawing.
 	w.SetFridge(strings.Split(strings.Repeat("pizza,", 30), ",")...)
 	brightness(t, camera, milk)
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// Size of every picture, in pixels.
+// Size of every image in pixels.
 const (
 	width  = 1280
 	height = 960
@@ -25,21 +25,21 @@ func newCanvas() *canvas {
 	return &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), &vector.Rasterizer{}}
 }
 
-// colour is not multiplied with its opacity.
+// colour is a color whose components are independent of its opacity.
 type colour = color.NRGBA
 
-// rgb is an opaque colour, as 0xRRGGBB.
+// rgb returns an opaque color from 0xRRGGBB.
 func rgb(hex uint32) colour {
 	return colour{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
 }
 
-// alpha is c with an opacity from 0 to 1.
+// alpha returns c with an opacity from 0 to 1.
 func alpha(c colour, a float64) colour {
 	c.A = uint8(255 * a)
 	return c
 }
 
-// mix is a part b of the way from one colour to the other.
+// mix returns the color between a and b at part, from 0 to 1.
 func mix(a, b colour, part float64) colour {
 	f := func(x, y uint8) uint8 { return uint8(float64(x) + (float64(y)-float64(x))*part) }
 	return colour{R: f(a.R, b.R), G: f(a.G, b.G), B: f(a.B, b.B), A: f(a.A, b.A)}
@@ -56,9 +56,8 @@ func (c *canvas) polygon(col colour, xy ...float64) {
 	})
 }
 
-// fill fills the shape that path draws, from the corner it is given, and that
-// lies between the points xy. Only the part of the picture that it lies in is
-// touched, which is what makes a picture cheap.
+// fill fills the shape that path draws from the given corner, and that lies between the
+// points xy. It processes only that part of the image, which saves time.
 func (c *canvas) fill(col colour, xy []float64, path func(ox, oy float64)) {
 	x0, y0, x1, y1 := xy[0], xy[1], xy[0], xy[1]
 	for i := 2; i+1 < len(xy); i += 2 {
@@ -78,7 +77,7 @@ func (c *canvas) rect(x, y, w, h float64, col colour) {
 	c.polygon(col, x, y, x+w, y, x+w, y+h, x, y+h)
 }
 
-// shade fills a rectangle from one colour at the top to another at the bottom.
+// shade fills a rectangle with a gradient from top to bottom.
 func (c *canvas) shade(x, y, w, h float64, top, bottom colour) {
 	for i := range int(h) {
 		at := image.Rect(int(x), int(y)+i, int(x+w), int(y)+i+1)
@@ -86,7 +85,7 @@ func (c *canvas) shade(x, y, w, h float64, top, bottom colour) {
 	}
 }
 
-// round is a rectangle with round corners of radius r.
+// round fills a rectangle with round corners of radius r.
 func (c *canvas) round(x, y, w, h, r float64, col colour) {
 	r = min(r, w/2, h/2)
 	const parts = 8 // of a corner
@@ -100,7 +99,7 @@ func (c *canvas) round(x, y, w, h, r float64, col colour) {
 	c.polygon(col, xy...)
 }
 
-// ellipse around a centre, with radii.
+// ellipse fills an ellipse around a center.
 func (c *canvas) ellipse(cx, cy, rx, ry float64, col colour) {
 	const corners = 48
 	xy := make([]float64, 0, 2*corners)
@@ -111,7 +110,7 @@ func (c *canvas) ellipse(cx, cy, rx, ry float64, col colour) {
 	c.polygon(col, xy...)
 }
 
-// stroke is a line of a thickness.
+// stroke draws a line with a thickness.
 func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col colour) {
 	l := math.Hypot(x2-x1, y2-y1)
 	if l == 0 {
@@ -121,7 +120,7 @@ func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col colour) {
 	c.polygon(col, x1+dx, y1+dy, x2+dx, y2+dy, x2-dx, y2-dy, x1-dx, y1-dy)
 }
 
-// polyline is a line through points, with round corners.
+// polyline draws a line through points, with round corners.
 func (c *canvas) polyline(thick float64, col colour, points ...point) {
 	for i, p := range points {
 		if i > 0 {
@@ -131,7 +130,7 @@ func (c *canvas) polyline(thick float64, col colour, points ...point) {
 	}
 }
 
-// outline is the edge of a rectangle.
+// outline draws the edge of a rectangle.
 func (c *canvas) outline(x, y, w, h, thick float64, col colour) {
 	c.rect(x, y, w, thick, col)
 	c.rect(x, y+h-thick, w, thick, col)
@@ -139,16 +138,16 @@ func (c *canvas) outline(x, y, w, h, thick float64, col colour) {
 	c.rect(x+w-thick, y+thick, thick, h-2*thick, col)
 }
 
-// lamp is a light in the picture.
+// lamp is a light source in the image.
 type lamp struct {
 	x, y  float64
-	reach float64 // pixels to where it is half as strong
+	reach float64 // distance in pixels at which the light is half as strong
 	col   colour
 	power float64
 }
 
-// light changes the colours of day into those under an ambient light (1 is
-// day) and lamps.
+// light changes the colors of daylight to those under an ambient light (1 is day) and
+// lamps.
 func (c *canvas) light(ambient colour, lamps ...lamp) {
 	for y := range height {
 		row := c.img.Pix[y*c.img.Stride : (y+1)*c.img.Stride]
@@ -167,7 +166,7 @@ func (c *canvas) light(ambient colour, lamps ...lamp) {
 	}
 }
 
-// glow is the haze about a source of light, most in its middle.
+// glow draws the haze around a light source.
 func (c *canvas) glow(cx, cy, radius float64, col colour, strength float64) {
 	for y := max(0, int(cy-radius)); y < min(height, int(cy+radius)); y++ {
 		row := c.img.Pix[y*c.img.Stride:]
@@ -184,7 +183,7 @@ func (c *canvas) glow(cx, cy, radius float64, col colour, strength float64) {
 	}
 }
 
-// tag is a word on a light ground, centred on x.
+// tag draws a word on a light background, centered on x.
 func (c *canvas) tag(x, y float64, s string) {
 	const size = 24
 	w := lengthOf(s, size) + 24
@@ -192,7 +191,7 @@ func (c *canvas) tag(x, y float64, s string) {
 	c.text(x, y, size, 0.5, rgb(0x3a2c17), s)
 }
 
-// caption says what a picture shows, and when.
+// caption draws the title and the time of an image.
 func (c *canvas) caption(what string, s scene) {
 	c.rect(0, height-44, width, 44, alpha(rgb(0x000000), 0.6))
 	c.text(20, height-14, 22, 0, rgb(0xffffff), what+" (simulated)")

@@ -28,12 +28,12 @@ var (
 	_ drivers.SafeReader    = (*Lock)(nil)
 )
 
-// LineConfig is where in the simulated home a thing with two states is kept.
+// LineConfig is the configuration of a device with two states.
 type LineConfig struct {
-	Line string `yaml:"line"` // on: open, or unlocked
+	Line string `yaml:"line"` // line of the world; on means open or unlocked
 }
 
-// Validate tells what cannot be.
+// Validate returns the first error in the configuration.
 func (c LineConfig) Validate() error {
 	if c.Line == "" {
 		return errors.New("line: is missing; write a name, like garage-door")
@@ -41,8 +41,8 @@ func (c LineConfig) Validate() error {
 	return nil
 }
 
-// twoStates is what a cover and a lock have in common: a line of the world that stays
-// as it is when the program ends, as a real door does.
+// twoStates implements the common part of a cover and a lock: a line of the world that
+// keeps its state when the program ends, like a real door.
 type twoStates struct {
 	drivers.Life
 	world *World
@@ -61,19 +61,19 @@ func openLine(env drivers.Env, decode func(any) error) (*twoStates, error) {
 	return &twoStates{Life: drivers.NewLife(env.Name), world: w, line: cfg.Line}, nil
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (t *twoStates) Connection() gobot.Connection { return newAdaptor(t.world, t.Name) }
 
-// Start makes it ready; it stays as it is.
+// Start allows verbs. The state does not change.
 func (t *twoStates) Start() error { t.Opened(); return nil }
 
-// Halt ends it; it stays as it is.
+// Halt ends verbs under way. The state does not change.
 func (t *twoStates) Halt() error { t.Closed(); return nil }
 
-// Safe is always so: it moves at once, and then stands.
+// Safe returns true, because the device moves at once and then stands still.
 func (t *twoStates) Safe(context.Context) (bool, error) { return true, nil }
 
-// Changes is closed with the next change of the home.
+// Changes returns a channel that closes at the next change of the home.
 func (t *twoStates) Changes() <-chan struct{} { return t.world.bell.Changes() }
 
 func (t *twoStates) set(ctx context.Context, on bool) error {
@@ -97,7 +97,7 @@ func (t *twoStates) is(ctx context.Context) (bool, error) {
 	return t.world.level(t.line)
 }
 
-// closed measures a truth value: 1 while the line is off.
+// closed returns a reading that is 1 while the line is off.
 func (t *twoStates) closed(ctx context.Context, quantity string) ([]drivers.Reading, error) {
 	on, err := t.is(ctx)
 	if err != nil {
@@ -110,13 +110,13 @@ func (t *twoStates) closed(ctx context.Context, quantity string) ([]drivers.Read
 	return []drivers.Reading{{Quantity: quantity, Value: value, At: t.world.now()}}, nil
 }
 
-// CoverConfig is where a cover is kept, and how long it takes.
+// CoverConfig is the configuration of a cover.
 type CoverConfig struct {
 	LineConfig
-	Takes time.Duration `yaml:"takes"` // from one end to the other; 0: no time
+	Takes time.Duration `yaml:"takes"` // time from one end to the other; 0: none
 }
 
-// Validate tells what cannot be.
+// Validate returns the first error in the configuration.
 func (c CoverConfig) Validate() error {
 	err := c.LineConfig.Validate()
 	if c.Takes < 0 || c.Takes > time.Hour {
@@ -147,16 +147,17 @@ func openCover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	return &Cover{twoStates: &twoStates{Life: drivers.NewLife(env.Name), world: w, line: cfg.Line}, takes: cfg.Takes}, nil
 }
 
-// Open opens it.
+// Open opens the cover.
 func (c *Cover) Open(ctx context.Context) error { return c.OpenTo(ctx, 100) }
 
-// Shut closes it.
+// Shut closes the cover.
 func (c *Cover) Shut(ctx context.Context) error { return c.OpenTo(ctx, 0) }
 
-// coverStep is how often it is somewhere else while it moves.
+// coverStep is the interval of position changes during a movement.
 const coverStep = 20 * time.Millisecond
 
-// OpenTo takes it so far; it stands where it is when ctx ends.
+// OpenTo moves the cover to a position in percent. When ctx ends, the cover stops where it
+// is.
 func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -164,7 +165,7 @@ func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
 	}
 	defer done()
 	if !(percent >= 0 && percent <= 100) {
-		return c.Named(drivers.NotDone(fmt.Errorf("%v percent cannot be; use 0 to 100", percent)))
+		return c.Named(drivers.NotDone(fmt.Errorf("%v percent is invalid; use 0 to 100", percent)))
 	}
 	ctx, release, err := c.errand.Take(ctx, "moving")
 	if err != nil {
@@ -203,7 +204,7 @@ func (c *Cover) travel(ctx context.Context, to float64) error {
 	return nil
 }
 
-// moving notes whether it is on its way; where it has come to stand is a change, too.
+// moving records whether the cover moves. The end of a movement counts as a change.
 func (c *Cover) moving(is bool) {
 	c.mu.Lock()
 	c.moves = is
@@ -211,7 +212,7 @@ func (c *Cover) moving(is bool) {
 	c.world.bell.Ring()
 }
 
-// Stop has it stand where it is.
+// Stop stops the cover where it is.
 func (c *Cover) Stop(ctx context.Context) (left string, err error) {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -221,7 +222,7 @@ func (c *Cover) Stop(ctx context.Context) (left string, err error) {
 	return "", c.Told(ctx, c.errand.End(ctx))
 }
 
-// AtRest reports whether it stands.
+// AtRest reports whether the cover stands still.
 func (c *Cover) AtRest(context.Context) (bool, error) { return !c.onItsWay(), nil }
 
 func (c *Cover) onItsWay() bool {
@@ -230,7 +231,7 @@ func (c *Cover) onItsWay() bool {
 	return c.moves
 }
 
-// Opening is how far open it is.
+// Opening returns the position in percent.
 func (c *Cover) Opening(ctx context.Context) (float64, error) {
 	_, done, err := c.Begin(ctx)
 	if err != nil {
@@ -238,13 +239,13 @@ func (c *Cover) Opening(ctx context.Context) (float64, error) {
 	}
 	defer done()
 	if c.onItsWay() {
-		return 0, fmt.Errorf("%s: it moves", c.Name())
+		return 0, fmt.Errorf("%s: the cover is moving", c.Name())
 	}
 	is, err := c.world.Opening(c.line)
 	return math.Round(is), c.Named(err)
 }
 
-// Read tells whether it is closed, and how far it is open.
+// Read returns the contact and the position.
 func (c *Cover) Read(ctx context.Context) ([]drivers.Reading, error) {
 	list, err := c.closed(ctx, "contact")
 	if err != nil {
@@ -257,7 +258,7 @@ func (c *Cover) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return append(list, drivers.Reading{Quantity: "opening", Value: is, Unit: "%", At: c.world.now()}), nil
 }
 
-// Lock is the lock of a door.
+// Lock is a door lock.
 type Lock struct{ *twoStates }
 
 func openLock(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -268,17 +269,17 @@ func openLock(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return &Lock{t}, nil
 }
 
-// Lock locks it.
+// Lock locks the door.
 func (l *Lock) Lock(ctx context.Context) error { return l.set(ctx, false) }
 
-// Unlock unlocks it.
+// Unlock unlocks the door.
 func (l *Lock) Unlock(ctx context.Context) error { return l.set(ctx, true) }
 
-// Locked tells whether it is locked.
+// Locked reports whether the door is locked.
 func (l *Lock) Locked(ctx context.Context) (bool, error) {
 	on, err := l.is(ctx)
 	return err == nil && !on, err
 }
 
-// Read tells whether it is locked.
+// Read returns the state of the lock.
 func (l *Lock) Read(ctx context.Context) ([]drivers.Reading, error) { return l.closed(ctx, "lock") }

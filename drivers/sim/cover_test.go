@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// That a cover has come to stand on its way is told, as each step was.
-func TestWhereACoverHasComeToStandIsTold(t *testing.T) {
+// The end of a movement is a change, like each of its steps.
+func TestEndOfMovementIsAChange(t *testing.T) {
 	d := started(t, new(drivers.Shared), "sim-cover", "{line: bedroom-blind, takes: 1h}")
 	ctx, cancel := context.WithCancel(t.Context())
 	moved := make(chan error, 1)

@@ -1,6 +1,6 @@
 package sim
 
-// Shelves of the fridge: where they are, in pixels, and how much they hold.
+// Positions and capacities of the shelves in pixels.
 const (
 	shelfLeft  = 96.0
 	shelfWidth = 868.0
@@ -9,7 +9,7 @@ const (
 
 var shelves = []float64{312, 552, 792}
 
-// drawFridge looks into the open fridge: its shelves, with what is on them.
+// drawFridge draws the open fridge: its shelves with their contents.
 func drawFridge(c *canvas, s scene) {
 	c.shade(0, 0, width, height, rgb(0x6f7f86), rgb(0x4b565c))
 	c.round(48, 20, 964, 884, 30, rgb(0xe3e7ea)) // the body
@@ -28,7 +28,7 @@ func drawFridge(c *canvas, s scene) {
 	}
 	for i, name := range s.fridge {
 		if i == perShelf*len(shelves) {
-			break // what stands behind is not seen
+			break // items behind are hidden
 		}
 		x, y := shelfLeft+shelfWidth/perShelf*(float64(i%perShelf)+0.5), shelves[i/perShelf]
 		c.ellipse(x, y+2, 84, 7, alpha(rgb(0x2c3c48), 0.28))
@@ -42,7 +42,7 @@ func drawFridge(c *canvas, s scene) {
 	c.caption("fridge", s)
 }
 
-// drawFridgeDoor is the open door at the right, with empty racks.
+// drawFridgeDoor draws the open door at the right, with empty racks.
 func drawFridgeDoor(c *canvas) {
 	c.polygon(rgb(0xcfd6da), 1012, 40, 1244, 8, 1244, 914, 1012, 884)
 	c.polygon(rgb(0xeef3f6), 1024, 64, 1216, 40, 1216, 886, 1024, 858)
@@ -53,7 +53,7 @@ func drawFridgeDoor(c *canvas) {
 	c.rect(1008, 40, 6, 844, rgb(0x9aa6ad)) // the hinge
 }
 
-// things are what can stand in the fridge; each stands on (x, y).
+// things maps the items of the fridge to their drawings; each stands on (x, y).
 var things = map[string]func(c *canvas, x, y float64){
 	"milk":          milk,
 	"6 eggs":        eggs,

@@ -12,7 +12,7 @@ func drawKitchenWindow(c *canvas) {
 	c.rect(418, 162, 354, 12, rgb(0xe5dcc8))
 }
 
-// drawCupboards is the counter with what is below it.
+// drawCupboards draws the counter and the cupboards below it.
 func drawCupboards(c *canvas) {
 	c.shade(0, 236, 1040, kitchenFar-236, rgb(0x88a9a5), rgb(0x6d8f8b))
 	for i := range 7 {
@@ -54,7 +54,7 @@ func drawStove(c *canvas, x float64) {
 	c.text(x, 98, 24, 0.5, rgb(0x6a5f4e), "stove")
 }
 
-// drawCoffeeMachine has a light and a full pot when it is on.
+// drawCoffeeMachine draws the machine, with a light and a full pot while it is on.
 func drawCoffeeMachine(c *canvas, x float64, on bool) {
 	c.round(x-52, 92, 104, 40, 8, rgb(0x2b2f36))
 	c.rect(x+18, 120, 34, 88, rgb(0x2b2f36))

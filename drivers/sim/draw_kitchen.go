@@ -2,15 +2,14 @@ package sim
 
 import "math"
 
-// Where the furniture of the kitchen meets its floor, and where the floor ends,
-// in pixels from the top.
+// Vertical positions of the furniture and of the floor's end, in pixels from the top.
 const (
 	kitchenFar  = 400
 	kitchenNear = 900
 )
 
-// drawKitchen looks at the kitchen from its south wall: the counter with sink
-// and stove at the far side, and the floor before it.
+// drawKitchen draws the kitchen from its south wall: the counter with sink and stove at the
+// far side, and the floor in front of it.
 func drawKitchen(c *canvas, s scene) {
 	c.shade(0, 0, width, kitchenFar, rgb(0xf3ead9), rgb(0xe2d6c0))
 	drawBoards(c, kitchenFar, rgb(0xc79b6d), rgb(0xa3774c))
@@ -31,13 +30,13 @@ func drawKitchen(c *canvas, s scene) {
 	c.caption("kitchen", s)
 }
 
-// drawBoards is a wooden floor from y down to the bottom.
+// drawBoards draws a wooden floor from y down to the bottom.
 func drawBoards(c *canvas, y float64, far, near colour) {
 	c.shade(0, y, width, height-y, far, near)
 	for i := range 13 {
 		at := y + math.Pow(float64(i)/12, 1.5)*(height-y)
 		c.rect(0, at, width, 2, alpha(rgb(0x5e4126), 0.45))
-		for k := range 4 { // where boards meet
+		for k := range 4 { // joints of the boards
 			x := float64((k*389+i*211)%width) + 30
 			c.rect(x, at, 2, math.Pow(float64(i+1)/12, 1.5)*(height-y)-(at-y), alpha(rgb(0x5e4126), 0.35))
 		}
@@ -45,7 +44,7 @@ func drawBoards(c *canvas, y float64, far, near colour) {
 	c.shade(0, y, width, 16, alpha(rgb(0x2a1c10), 0.5), alpha(rgb(0x2a1c10), 0))
 }
 
-// onFloor is where a point of a room's floor is in the room's picture.
+// onFloor returns the position in the room's image of a point on its floor.
 func onFloor(room int, p point) (x, y float64) {
 	r := rooms[room]
 	depth := (p.y - counter.h) / (r.h - counter.h)
@@ -69,7 +68,7 @@ func robotShadow(c *canvas, x, y, rx, ry float64) {
 	c.ellipse(x, y, rx*1.06, ry*1.06, alpha(rgb(0x000000), 0.3))
 }
 
-// robotTop is the vacuum from above; the green light is at its front.
+// robotTop draws the vacuum from above; the green light is at its front.
 func robotTop(c *canvas, x, y, rx, ry, heading float64) {
 	sin, cos := math.Sincos(heading)
 	c.ellipse(x, y, rx, ry, rgb(0x343a42))
@@ -80,7 +79,7 @@ func robotTop(c *canvas, x, y, rx, ry, heading float64) {
 	c.ellipse(x+cos*rx*0.62, y+sin*ry*0.62, rx*0.13, ry*0.13, rgb(0x5ef08c))
 }
 
-// strew scatters grains about a point; the same seed scatters the same.
+// strew scatters grains around a point; the same seed gives the same pattern.
 func strew(c *canvas, x, y, rx, ry float64, seed uint32, what string) {
 	col, edge := rgb(0xfffaf0), rgb(0x8f7f62) // rice
 	if what != "rice" {
@@ -90,7 +89,7 @@ func strew(c *canvas, x, y, rx, ry float64, seed uint32, what string) {
 		seed = seed*1664525 + 1013904223
 		a := float64(seed>>8&0xffff) / 0xffff * 2 * math.Pi
 		seed = seed*1664525 + 1013904223
-		d := float64(seed>>8&0xffff) / 0xffff // more in the middle
+		d := float64(seed>>8&0xffff) / 0xffff // denser in the middle
 		gx, gy := x+math.Cos(a)*d*rx, y+math.Sin(a)*d*ry
 		c.ellipse(gx, gy+1.5, 5.5, 3.4, edge)
 		c.ellipse(gx, gy, 5, 2.8, col)

@@ -1,7 +1,7 @@
 package sim
 
-// drawLivingRoom looks at the living room from its south wall: the sofa, the
-// dock, and a floor lamp that may be lit.
+// drawLivingRoom draws the living room from its south wall: the sofa, the dock, and a floor
+// lamp.
 func drawLivingRoom(c *canvas, s scene) {
 	on := s.lines[LivingRoomLamp]
 	c.shade(0, 0, width, kitchenFar, rgb(0xd9e2da), rgb(0xc5d1c6))
@@ -81,7 +81,7 @@ func drawPlant(c *canvas) {
 	c.polygon(rgb(0xd8d2c4), 1128, 318, 1232, 318, 1216, 424, 1144, 424)
 }
 
-// drawDock is the vacuum's dock at the wall.
+// drawDock draws the dock of the vacuum at the wall.
 func drawDock(c *canvas) {
 	x, y := onFloor(1, point{dock.x, 0})
 	c.round(x-62, y-64, 124, 70, 8, rgb(0x2b3036))

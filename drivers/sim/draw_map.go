@@ -2,7 +2,7 @@ package sim
 
 import "fmt"
 
-// Where the floor is on the map: pixels a metre, and its corner.
+// Position of the floor on the map: pixels per meter, and its corner.
 const (
 	mapScale = 150.0
 	mapLeft  = 40.0
@@ -11,8 +11,8 @@ const (
 
 func onMap(p point) point { return point{mapLeft + p.x*mapScale, mapTop + p.y*mapScale} }
 
-// drawMap is the vacuum's map: rooms and furniture, what lies about, the way
-// driven since it last set out, and the vacuum.
+// drawMap draws the map of the vacuum: rooms and furniture, dirt, the path since its last
+// start, and the vacuum.
 func drawMap(c *canvas, s scene) {
 	c.rect(0, 0, width, height, rgb(0xf4f6f8))
 	drawRooms(c)
@@ -36,7 +36,7 @@ func drawMap(c *canvas, s scene) {
 	c.caption("map", s)
 }
 
-var tints = []colour{rgb(0xd6e6f5), rgb(0xe3efd6)} // of the rooms
+var tints = []colour{rgb(0xd6e6f5), rgb(0xe3efd6)} // colors of the rooms
 
 func drawRooms(c *canvas) {
 	for i, r := range rooms {
@@ -44,7 +44,7 @@ func drawRooms(c *canvas) {
 	}
 }
 
-// drawWalls leaves a gap for the door.
+// drawWalls draws the walls, with a gap for the door.
 func drawWalls(c *canvas) {
 	const wall = 14 // pixels
 	for _, r := range rooms {
@@ -56,7 +56,7 @@ func drawWalls(c *canvas) {
 	c.rect(p.x, p.y, wall/2+1, door.h*mapScale, tints[1])
 }
 
-// drawPlan is the furniture from above.
+// drawPlan draws the furniture from above.
 func drawPlan(c *canvas) {
 	body, edge := rgb(0xb9c5cd), rgb(0x8797a2)
 	word := func(r rect, s string) {
@@ -85,7 +85,7 @@ func drawPlan(c *canvas) {
 	c.text(d.x-56, d.y+31, 22, 1, rgb(0x33404a), "dock")
 }
 
-// drawWay is where the vacuum has been and where it is.
+// drawWay draws the path and the position of the vacuum.
 func drawWay(c *canvas, r robot) {
 	way := make([]point, len(r.path))
 	for i, p := range r.path {
@@ -120,7 +120,7 @@ func drawScale(c *canvas) {
 	c.text(x-16, y+10, 24, 1, rgb(0x4a5a66), "1 m")
 }
 
-// mapRect is a rectangle of the floor with round corners, of r pixels.
+// mapRect draws a rectangle of the floor with round corners of r pixels.
 func (c *canvas) mapRect(a rect, r float64, col colour) {
 	p := onMap(point{a.x, a.y})
 	c.round(p.x, p.y, a.w*mapScale, a.h*mapScale, r, col)

@@ -1,7 +1,7 @@
 package sim
 
-// drawPorch looks at the front door by night: in moonlight, or in the light of
-// the lamp beside it.
+// drawPorch draws the front door by night: in moonlight, or in the light of the lamp next
+// to it.
 func drawPorch(c *canvas, s scene) {
 	on := s.lines[PorchLamp]
 	drawFrontWall(c)
@@ -63,8 +63,7 @@ func drawFlowers(c *canvas) {
 	c.rect(994, 690, 152, 26, rgb(0xcf7b54))
 }
 
-// drawWindow is the window beside the door; a little light of the living room
-// falls through its curtains.
+// drawWindow draws the window next to the door, with some light of the living room.
 func drawWindow(c *canvas) {
 	c.rect(90, 220, 230, 300, rgb(0x5d6166))
 	c.shade(104, 234, 202, 272, rgb(0x3c3a3a), rgb(0x57493a))
@@ -77,7 +76,7 @@ func drawWindow(c *canvas) {
 	c.rect(78, 516, 254, 16, rgb(0x666a6e))
 }
 
-// Where the lamp hangs, in pixels.
+// Position of the lamp in pixels.
 const (
 	lampX = 880
 	lampY = 300

@@ -19,7 +19,7 @@ import (
 //	2026-11-21T09:44:50.123456789Z on 4711 porch-light
 type file string
 
-// longestNote is what one switching takes at most, in bytes.
+// longestNote is the size limit for one entry in bytes.
 const longestNote = 256
 
 // set switches the line.
@@ -33,7 +33,7 @@ func (f file) set(by string, on bool, at time.Time) (err error) {
 	return err
 }
 
-// on reads the line. One that was never switched is off.
+// on reads the line. A line without an entry is off.
 func (f file) on() (_ bool, err error) {
 	r, err := durable.Open(string(f), os.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
@@ -53,7 +53,7 @@ func (f file) on() (_ bool, err error) {
 	return lastLevel(string(tail)), nil
 }
 
-// lastLevel is how a line is after the last whole note of its file.
+// lastLevel returns the state after the last complete entry of a file.
 func lastLevel(notes string) bool {
 	notes = notes[:strings.LastIndexByte(notes, '\n')+1]
 	all := strings.Split(notes, "\n")

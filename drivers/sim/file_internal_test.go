@@ -10,7 +10,7 @@ func TestLastLevel(t *testing.T) {
 		"":                                  false,
 		"2026 on 1 \"a\"\n":                 true,
 		"2026 on 1 \"a\"\n2026 off 2 b\n":   false,
-		"2026 off 1 \"a\"\n2026 on 2 \"b":   false, // torn: the power went before it was on
+		"2026 off 1 \"a\"\n2026 on 2 \"b":   false, // incomplete: the power failed during the write
 		"2026 on 1 \"a\"\n\n":               true,
 		"ut off 1 a\n2026 on 2 a\n garbage": true,
 	} {
@@ -23,7 +23,7 @@ func TestLastLevel(t *testing.T) {
 func FuzzLastLevel(f *testing.F) {
 	f.Add("2026 on 1 \"a\"\n", true)
 	f.Fuzz(func(t *testing.T, notes string, on bool) {
-		// Whatever is in the file, the next note counts.
+		// After any content, the next entry counts.
 		if i := strings.LastIndexByte(notes, '\n'); lastLevel(notes[:i+1]+"2026 "+onOff(on)+" 1 \"a\"\n") != on {
 			t.Errorf("%q", notes)
 		}

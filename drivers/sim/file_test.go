@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/drivers/sim"
 )
 
-// obey carries out an order as another process would.
+// obey executes an order like another process.
 func obey(t *testing.T, order []byte) bool {
 	t.Helper()
 	for _, k := range sim.Kinds() {
@@ -28,9 +28,9 @@ func obey(t *testing.T, order []byte) bool {
 
 func orders(d drivers.Device) drivers.Orders { return d.(drivers.Guarded).Orders() }
 
-// A line in a file is as it is whatever becomes of the program, and anybody can
-// switch it who knows the orders.
-func TestALineInAFile(t *testing.T) {
+// A line in a file keeps its state when the program ends, and any process with the orders
+// can switch it.
+func TestLineInAFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "line")
 	config := "{initial: keep, safe: 'on', file: " + name + "}"
 	first := started(t, &drivers.Shared{}, "sim-lamp", config)

@@ -2,17 +2,17 @@ package sim
 
 import "math"
 
-// point on the floor in metres, from the north-west corner; y grows southward.
+// point is a point on the floor in meters from the north-west corner; y grows southward.
 type point struct{ x, y float64 }
 
-// rect is a rectangle of the floor in metres.
+// rect is a rectangle of the floor in meters.
 type rect struct{ x, y, w, h float64 }
 
 // room is one room of the floor.
 type room struct {
 	name string
 	rect
-	free rect // where no furniture stands: the vacuum drives here
+	free rect // area without furniture, where the vacuum drives
 }
 
 var rooms = []room{
@@ -23,7 +23,7 @@ var rooms = []room{
 // door is the gap in the wall between the rooms.
 var door = rect{4.2, 3, 0, 1.1}
 
-// Where the furniture stands.
+// Positions of the furniture.
 var (
 	counter = rect{0, 0, 3.45, 0.6}
 	sink    = rect{0.6, 0.08, 0.8, 0.42}
@@ -33,8 +33,8 @@ var (
 	rug     = rect{5, 1.6, 2.2, 1.6}
 )
 
-// dock is where the vacuum lives. It drives there straight from the apron, so
-// as not to touch the sofa.
+// dock is the position of the dock. The vacuum drives to it straight from the apron,
+// because the sofa is next to it.
 var (
 	dock  = point{7.4, 0.4}
 	apron = point{7.4, 1.25}
@@ -47,11 +47,11 @@ func roomAt(p point) int {
 	return 1
 }
 
-// between lists the corners of a way from one point to another, through the
-// door where it must, the end included and the start not.
+// between returns the corners of a path between two points, through the door if necessary.
+// It includes the end, but not the start.
 func between(from, to point) []point {
 	var way []point
-	if roomAt(from) == 1 && from.y < apron.y { // in the dock, or stopped before it
+	if roomAt(from) == 1 && from.y < apron.y { // in the dock, or stopped in front of it
 		way = append(way, apron)
 	}
 	if a, b := roomAt(from), roomAt(to); a != b {
@@ -65,11 +65,11 @@ func between(from, to point) []point {
 	return append(way, to)
 }
 
-// lane is how far apart the vacuum drives up and down, in metres: a little
-// less than its brush is wide.
+// lane is the distance between the lanes of the vacuum in meters, slightly less than the
+// width of its brush.
 const lane = 0.2
 
-// lanes goes from a point to a rectangle, and up and down in it.
+// lanes returns a path from a point to a rectangle, and up and down in it.
 func lanes(from point, r rect) []point {
 	way := between(from, point{r.x, r.y})
 	n := int(math.Ceil(r.h / lane))
@@ -84,8 +84,8 @@ func lanes(from point, r rect) []point {
 	return way
 }
 
-// cut divides a way from a point into n legs of equal length. Each leg lists
-// the corners on it and its end.
+// cut divides a path into n legs of equal length. Each leg contains its corners and its
+// end.
 func cut(from point, way []point, n int) [][]point {
 	at, total := from, 0.0
 	for _, p := range way {
@@ -94,7 +94,7 @@ func cut(from point, way []point, n int) [][]point {
 	}
 	legs := make([][]point, n)
 	at, i := from, 0
-	rest := total / float64(n) // of this leg
+	rest := total / float64(n) // rest of this leg
 	for _, p := range way {
 		for d := at.to(p); d > rest && i < n-1; d = at.to(p) {
 			at = point{at.x + (p.x-at.x)*rest/d, at.y + (p.y-at.y)*rest/d}

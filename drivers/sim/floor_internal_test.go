@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// The vacuum drives neither through walls nor through furniture, from wherever
-// it was stopped.
-func TestWaysAreFree(t *testing.T) {
+// From any position, the vacuum drives neither through walls nor through furniture.
+func TestPathsAvoidWallsAndFurniture(t *testing.T) {
 	var ends []point
 	targets := []rect{{3, 1, 0.8, 0.4}, {0.6, 1, 0.8, 0.4}}
 	for _, r := range rooms {
@@ -26,7 +25,7 @@ func TestWaysAreFree(t *testing.T) {
 
 func checkWay(t *testing.T, from point, way []point) {
 	t.Helper()
-	const n = 2000 // legs short enough to be points
+	const n = 2000 // legs that are short enough to count as points
 	at := from
 	for _, leg := range cut(from, way, n) {
 		for _, p := range leg {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// grain makes some places of a picture brighter by one step of 255, others at each
-// moment: no two pictures of a camera are the same to the last bit, as with the noise
-// of a sensor. Nobody can see it.
+// grain makes some pixels brighter by one step of 255, different ones for each moment, so
+// that no two images of a camera are identical, like the noise of a sensor. The change is
+// invisible.
 func (c *canvas) grain(at time.Time) {
 	const side, places = 8, 64
 	r := rand.New(rand.NewPCG(uint64(at.UnixNano()), 1))

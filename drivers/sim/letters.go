@@ -10,39 +10,39 @@ import (
 	"sync"
 )
 
-// packed are the outlines of all letters of Go Regular, packed. The whole font,
-// with all that can read one, would be twelve times as much. A test makes it,
-// and holds it against the font; letters.md has its licence.
+// packed contains the compressed outlines of all letters of Go Regular. The whole font and
+// its library would be twelve times as large. A test creates the file, and compares it with
+// the font; letters.md contains its license.
 //
 //go:embed letters.gz
 var packed string
 
-// em is what the size of a letter is divided into.
+// em is the number of units in the font size.
 const em = 2048
 
-// letter is an outline, and how far the next letter is from this one, in parts
-// of an em. Its y goes downwards from the baseline.
+// letter is an outline, and the distance to the next letter in units. Its y grows downward
+// from the baseline.
 type letter struct {
 	advance int
-	outline []byte // an op and its points, each as far as it is from the one before, and so on
+	outline []byte // an op and its points, each relative to the previous one, and so on
 }
 
-// The ops of an outline.
+// Ops of an outline.
 const (
 	moveTo = iota
 	lineTo
-	quadTo // a curve, by way of its first point
+	quadTo // a curve with its first point as the control point
 )
 
-// points are how many follow an op.
+// points maps an op to its number of points.
 var points = [...]int{moveTo: 1, lineTo: 1, quadTo: 2}
 
-// letters are unpacked when first something is written. Letter 0 stands for
-// those that there are not.
+// letters returns the outlines. The first call decompresses them. Letter 0 replaces unknown
+// letters.
 var letters = sync.OnceValue(func() map[rune]letter {
 	z, err := gzip.NewReader(strings.NewReader(packed))
 	if err != nil {
-		panic("sim: " + err.Error()) // the letters are part of the program
+		panic("sim: " + err.Error()) // cannot fail, because the letters are embedded
 	}
 	data, err := io.ReadAll(z)
 	if err != nil {
@@ -55,7 +55,7 @@ var letters = sync.OnceValue(func() map[rune]letter {
 	}
 	list, r := map[rune]letter{}, rune(0)
 	for len(data) > 0 {
-		r += rune(number()) // from the one before
+		r += rune(number()) // relative to the previous letter
 		l := letter{advance: number()}
 		size := number()
 		l.outline, data = data[:size], data[size:]
@@ -72,10 +72,10 @@ func letterOf(r rune) letter {
 	return all[0]
 }
 
-// width is how far the next letter is, in whole pixels.
+// width returns the distance to the next letter in whole pixels.
 func (l letter) width(size float64) float64 { return math.Round(float64(l.advance) * size / em) }
 
-// lengthOf is how long a text is, in pixels.
+// lengthOf returns the length of a text in pixels.
 func lengthOf(s string, size float64) float64 {
 	sum := 0.0
 	for _, r := range s {
@@ -84,8 +84,8 @@ func lengthOf(s string, size float64) float64 {
 	return sum
 }
 
-// text writes s with its baseline at y; anchor 0 begins at x, 0.5 is centred
-// there.
+// text draws s with its baseline at y; with anchor 0 it begins at x, with 0.5 its center is
+// at x.
 func (c *canvas) text(x, y, size, anchor float64, col colour, s string) {
 	x, y = math.Trunc(x-anchor*lengthOf(s, size)), math.Trunc(y)
 	for _, r := range s {
@@ -125,7 +125,7 @@ func (c *canvas) letter(x, y, size float64, col colour, l letter) {
 	})
 }
 
-// path is the outline at a place and of a scale: its ops, and all their points.
+// path returns the outline at a position and scale: its ops, and all their points.
 func (l letter) path(x, y, scale float64) (ops []byte, xy []float64) {
 	data, px, py := l.outline, 0, 0
 	number := func() int {

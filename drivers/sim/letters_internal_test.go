@@ -17,9 +17,9 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// TestTheLettersAreThoseOfGoRegular compares them with the font. With
-// MESSKIT_LETTERS=letters.gz it writes them.
-func TestTheLettersAreThoseOfGoRegular(t *testing.T) {
+// TestLettersMatchGoRegular compares the letters with the font. With
+// MESSKIT_LETTERS=letters.gz it writes the file.
+func TestLettersMatchGoRegular(t *testing.T) {
 	want := outlines(t)
 	if file := os.Getenv("MESSKIT_LETTERS"); file != "" {
 		var b bytes.Buffer
@@ -51,7 +51,7 @@ func TestTheLettersAreThoseOfGoRegular(t *testing.T) {
 	}
 }
 
-// outlines are those of the font, as letters reads them.
+// outlines returns the outlines of the font in the format of letters.
 func outlines(t *testing.T) []byte {
 	t.Helper()
 	f, err := sfnt.Parse(goregular.TTF)
@@ -69,7 +69,7 @@ func outlines(t *testing.T) []byte {
 			t.Fatal(err)
 		}
 		if r == 0 {
-			g = 0 // what stands for those that there are not
+			g = 0 // the replacement for unknown letters
 		} else if g == 0 {
 			continue
 		}
@@ -101,8 +101,8 @@ func outlines(t *testing.T) []byte {
 	return all
 }
 
-// What is written looks as the font's own library writes it.
-func TestTextLooksAsTheFontDoes(t *testing.T) {
+// The text looks like the text of the font's own library.
+func TestTextMatchesFontLibrary(t *testing.T) {
 	regular, err := opentype.Parse(goregular.TTF)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestTextLooksAsTheFontDoes(t *testing.T) {
 			if l := lengthOf(s, size); 40+l != float64(d.Dot.X)/64 {
 				t.Errorf("%q at %v has %v pixels, want %v", s, size, l, float64(d.Dot.X)/64-40)
 			}
-			// Edges are rounded elsewhere: few pixels differ, and not much.
+			// Edges have other rounding: few pixels differ, and not much.
 			most, differ, white := 0, 0, 0
 			for i, g := range got.img.Pix[:100*got.img.Stride] {
 				w := int(want.img.Pix[i])
@@ -134,7 +134,7 @@ func TestTextLooksAsTheFontDoes(t *testing.T) {
 	}
 }
 
-// What reaches beyond the edges is cut.
+// The parts outside of the image are cut off.
 func TestTextAtTheEdges(t *testing.T) {
 	for _, at := range [][2]float64{{-20, 5}, {width - 10, 20}, {10, height + 8}} {
 		c := newCanvas()

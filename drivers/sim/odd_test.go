@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// A line whose file is a pipe, which nobody reads, holds nobody up.
-func TestALineThatIsAPipe(t *testing.T) {
+// A pipe without a reader as the file of a line does not block the driver.
+func TestLineThatIsAPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "line")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ type pause struct {
 	stands      func() // closes stood, once
 }
 
-// Pause has the vacuum stand where it is, until Resume.
+// Pause stops the vacuum where it is, until Resume.
 func (v *Vacuum) Pause(ctx context.Context) error {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (v *Vacuum) Pause(ctx context.Context) error {
 	v.taskMu.Lock()
 	if v.task == "" {
 		v.taskMu.Unlock()
-		return v.Named(drivers.NotDone(errors.New("it is at nothing that could pause")))
+		return v.Named(drivers.NotDone(errors.New("the vacuum has no task that it could pause")))
 	}
 	if v.pause == nil {
 		p := &pause{stood: make(chan struct{}), over: make(chan struct{})}
@@ -41,7 +41,7 @@ func (v *Vacuum) Pause(ctx context.Context) error {
 	}
 }
 
-// Resume lets it go on.
+// Resume continues the task.
 func (v *Vacuum) Resume(ctx context.Context) error {
 	_, done, err := v.Begin(ctx)
 	if err != nil {
@@ -51,15 +51,15 @@ func (v *Vacuum) Resume(ctx context.Context) error {
 	v.taskMu.Lock()
 	defer v.taskMu.Unlock()
 	if v.pause == nil {
-		return v.Named(drivers.NotDone(errors.New("it is not paused")))
+		return v.Named(drivers.NotDone(errors.New("the vacuum has not paused")))
 	}
-	v.world.setOut(v.Name(), "goes on")
+	v.world.setOut(v.Name(), "continues")
 	close(v.pause.over)
 	v.pause = nil
 	return nil
 }
 
-// rest stands still as long as there is a pause.
+// rest waits for the end of a pause.
 func (v *Vacuum) rest(ctx context.Context) {
 	v.taskMu.Lock()
 	p := v.pause
@@ -75,7 +75,7 @@ func (v *Vacuum) rest(ctx context.Context) {
 	}
 }
 
-// Stop ends what it is at, where it is.
+// Stop terminates the task where the vacuum is.
 func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// place is an area that the vacuum can be sent to.
+// place is an area that the vacuum can clean.
 type place struct {
 	drivers.Area
 	floor rect
-	paces float64 // how long it takes
+	paces float64 // duration as a multiple of the pace
 }
 
-// places are the rooms, each with what lies on its floor.
+// places returns the rooms, each followed by the dirt on its floor.
 func (s scene) places() []place {
 	var list []place
 	for _, r := range rooms {
@@ -37,7 +37,7 @@ func names(places []place) []string {
 	return list
 }
 
-// vacuumSays is the vacuum's own view in words.
+// vacuumSays returns the state of the vacuum as text and as facts.
 func (s scene) vacuumSays() (string, []drivers.Fact) {
 	where, battery := rooms[roomAt(s.robot.at)].name, math.Round(s.robot.charge(s.now))
 	text := fmt.Sprintf("The vacuum is %s, in the %s; its battery has %.0f %%.", s.robot.doing(), where, battery)

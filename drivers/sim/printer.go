@@ -27,22 +27,22 @@ var (
 	_ drivers.SafeReader = (*Printer)(nil)
 )
 
-// PrinterConfig of a 3D printer.
+// PrinterConfig is the configuration of a 3D printer.
 type PrinterConfig struct {
-	Files []string      `yaml:"files"` // that lie on it, as people call them
-	Takes time.Duration `yaml:"takes"` // one print
+	Files []string      `yaml:"files"` // names of its files
+	Takes time.Duration `yaml:"takes"` // duration of one print
 }
 
-// DefaultPrinterConfig is a printer with two files, of which each takes a minute.
+// DefaultPrinterConfig returns a printer with two files, and one minute for a print.
 func DefaultPrinterConfig() PrinterConfig {
 	return PrinterConfig{Files: []string{"benchy", "vase"}, Takes: time.Minute}
 }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the configuration.
 func (c PrinterConfig) Validate() error {
 	var errs []error
 	if len(c.Files) == 0 || slices.ContainsFunc(c.Files, func(f string) bool { return strings.TrimSpace(f) == "" }) {
-		errs = append(errs, errors.New("files: a name is missing; write what lies on the printer, like [benchy]"))
+		errs = append(errs, errors.New("files: a name is missing; write the files of the printer, like [benchy]"))
 	}
 	if c.Takes < time.Second || c.Takes > 24*time.Hour {
 		errs = append(errs, fmt.Errorf("takes: %v is not between a second and a day", c.Takes))
@@ -50,26 +50,26 @@ func (c PrinterConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Printer prints its files one after the other. It forgets its prints when the
-// program ends, and cancels the one that it is at.
+// Printer prints its files, one at a time. It loses its prints when the program ends, and
+// cancels the present one.
 type Printer struct {
 	drivers.Life
 	cfg   PrinterConfig
 	world *World
 
 	mu   sync.Mutex
-	jobs []job // the last is the one it is at, if that is not over
+	jobs []job // the last entry is the present print, if it has not ended
 }
 
 // job is one print.
 type job struct {
 	drivers.Print
-	spent     time.Duration // at work until since, or in all
-	since     time.Time     // when it began or went on; zero while it is paused
+	spent     time.Duration // active time until since, or in total
+	since     time.Time     // time of its start or of the last resume; zero while it is paused
 	cancelled bool
 }
 
-// layerTime is how long a layer takes.
+// layerTime is the duration of a layer.
 const layerTime = time.Second
 
 func openPrinter(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -84,18 +84,18 @@ func openPrinter(env drivers.Env, decode func(any) error) (drivers.Device, error
 	return NewPrinter(env.Name, cfg, w), nil
 }
 
-// NewPrinter makes a printer in a world, of a valid configuration.
+// NewPrinter returns a printer in a world, for a valid configuration.
 func NewPrinter(name string, cfg PrinterConfig, w *World) *Printer {
 	return &Printer{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (p *Printer) Connection() gobot.Connection { return newAdaptor(p.world, p.Name) }
 
-// Start makes it ready.
+// Start allows verbs.
 func (p *Printer) Start() error { p.Opened(); return nil }
 
-// Halt cancels what it prints.
+// Halt cancels the present print.
 func (p *Printer) Halt() error {
 	p.Closed()
 	p.mu.Lock()
@@ -104,7 +104,7 @@ func (p *Printer) Halt() error {
 	return nil
 }
 
-// at is the print that is not over; nil for none. mu is held.
+// at returns the present print, or nil. The caller holds mu.
 func (p *Printer) at() *job {
 	if len(p.jobs) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (p *Printer) at() *job {
 	return nil
 }
 
-// worked is how long it has been at a print.
+// worked returns the active time of a print.
 func (p *Printer) worked(j *job) time.Duration {
 	worked := j.spent
 	if !j.since.IsZero() {
@@ -130,7 +130,7 @@ func (p *Printer) percent(j *job) float64 {
 	return math.Floor(float64(p.worked(j)) / float64(p.cfg.Takes) * 100)
 }
 
-// AtRest reports whether it does not print now.
+// AtRest reports whether the printer does not print now.
 func (p *Printer) AtRest(context.Context) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,12 +145,12 @@ func (p *Printer) Safe(context.Context) (bool, error) {
 	return p.at() == nil, nil
 }
 
-// Working reports whether there is a print that has not ended.
+// Working reports whether there is an unfinished print.
 func (p *Printer) Working(ctx context.Context) (bool, error) {
 	return locked(ctx, p, func() (bool, error) { return p.at() != nil, nil })
 }
 
-// Areas are the files.
+// Areas returns the files.
 func (p *Printer) Areas(ctx context.Context) ([]drivers.Area, error) {
 	return locked(ctx, p, func() ([]drivers.Area, error) {
 		list := make([]drivers.Area, len(p.cfg.Files))
@@ -161,7 +161,7 @@ func (p *Printer) Areas(ctx context.Context) ([]drivers.Area, error) {
 	})
 }
 
-// locked runs a verb of a started printer with mu held.
+// locked runs a verb of a started printer with mu locked.
 func locked[T any](ctx context.Context, p *Printer, f func() (T, error)) (T, error) {
 	return drivers.During(ctx, &p.Life, func(context.Context) (T, error) {
 		p.mu.Lock()
@@ -170,14 +170,14 @@ func locked[T any](ctx context.Context, p *Printer, f func() (T, error)) (T, err
 	})
 }
 
-// Print begins one.
+// Print starts a print.
 func (p *Printer) Print(ctx context.Context, file string) (drivers.Print, error) {
 	return locked(ctx, p, func() (drivers.Print, error) {
 		if err := p.has(file); err != nil {
 			return drivers.Print{}, err
 		}
 		if j := p.at(); j != nil {
-			return drivers.Print{}, fmt.Errorf("%w: it is at %s; wait for that, or cancel it", drivers.ErrBusy, j.File)
+			return drivers.Print{}, fmt.Errorf("%w: it prints %s; wait until it has finished, or cancel it", drivers.ErrBusy, j.File)
 		}
 		now := p.world.now()
 		j := job{Print: drivers.Print{File: file, ID: fmt.Sprint(len(p.jobs) + 1), Began: now}, since: now}
@@ -189,17 +189,17 @@ func (p *Printer) Print(ctx context.Context, file string) (drivers.Print, error)
 
 func (p *Printer) has(file string) error {
 	if !slices.Contains(p.cfg.Files, file) {
-		return drivers.NotDone(fmt.Errorf("there is no %q on it; there are %s", file, strings.Join(p.cfg.Files, ", ")))
+		return drivers.NotDone(fmt.Errorf("the printer has no file %q; its files: %s", file, strings.Join(p.cfg.Files, ", ")))
 	}
 	return nil
 }
 
-// Printing tells how a print stands.
+// Printing returns the state of a print.
 func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.PrintState, error) {
 	return locked(ctx, p, func() (drivers.PrintState, error) {
 		i := slices.IndexFunc(p.jobs, func(j job) bool { return j.ID == one.ID })
 		if i < 0 {
-			return drivers.PrintState{Over: true, Err: errors.New("it does not know that print")}, nil
+			return drivers.PrintState{Over: true, Err: errors.New("the printer does not know that print")}, nil
 		}
 		j := &p.jobs[i]
 		worked := p.worked(j)
@@ -210,7 +210,7 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 		}
 		switch {
 		case j.cancelled:
-			s.Err = errors.New("it was cancelled, at the printer or by another request")
+			s.Err = errors.New("another request or a person at the printer canceled it")
 		case s.Paused:
 			s.Doing = "paused at " + j.File
 		}
@@ -218,7 +218,7 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 	})
 }
 
-// Find looks for a print of this run of the program.
+// Find searches for a print of this process.
 func (p *Printer) Find(ctx context.Context, file string, since time.Time) (drivers.Print, error) {
 	return locked(ctx, p, func() (drivers.Print, error) {
 		for _, j := range p.jobs {
@@ -226,26 +226,26 @@ func (p *Printer) Find(ctx context.Context, file string, since time.Time) (drive
 				return j.Print, nil
 			}
 		}
-		return drivers.Print{}, fmt.Errorf("%w: nothing of %s was begun since", drivers.ErrNoPrint, file)
+		return drivers.Print{}, fmt.Errorf("%w: no print of %s has begun since", drivers.ErrNoPrint, file)
 	})
 }
 
-// Pause has it stand.
+// Pause pauses the print.
 func (p *Printer) Pause(ctx context.Context) error {
 	return p.steer(ctx, "pause", "pauses", func(j *job) bool { return !j.since.IsZero() }, func(j *job) { j.spent, j.since = p.worked(j), time.Time{} })
 }
 
-// Resume lets it go on.
+// Resume continues the print.
 func (p *Printer) Resume(ctx context.Context) error {
-	return p.steer(ctx, "go on", "goes on", func(j *job) bool { return j.since.IsZero() }, func(j *job) { j.since = p.world.now() })
+	return p.steer(ctx, "resume", "continues", func(j *job) bool { return j.since.IsZero() }, func(j *job) { j.since = p.world.now() })
 }
 
-// steer changes the print that it is at, if that is not so already.
+// steer changes the present print, unless it already has the state.
 func (p *Printer) steer(ctx context.Context, what, does string, from func(*job) bool, do func(*job)) error {
 	_, err := locked(ctx, p, func() (none struct{}, _ error) {
 		j := p.at()
 		if j == nil {
-			return none, drivers.NotDone(fmt.Errorf("there is no print that could %s", what))
+			return none, drivers.NotDone(fmt.Errorf("the printer has no print for the command %s", what))
 		}
 		if from(j) {
 			do(j)
@@ -256,23 +256,23 @@ func (p *Printer) steer(ctx context.Context, what, does string, from func(*job) 
 	return err
 }
 
-// Stop cancels the print that it is at.
+// Stop cancels the present print.
 func (p *Printer) Stop(ctx context.Context) (left string, err error) {
 	return locked(ctx, p, func() (string, error) { return p.cancel(), nil })
 }
 
-// cancel ends a print; left is what lies on the bed. mu is held.
+// cancel ends a print; left describes the rest on the bed. The caller holds mu.
 func (p *Printer) cancel() (left string) {
 	j := p.at()
 	if j == nil {
-		return "nothing was being printed"
+		return "there was no print"
 	}
 	j.spent, j.since, j.cancelled = p.worked(j), time.Time{}, true
 	p.world.tell(p.Name(), "cancels "+j.File)
-	return fmt.Sprintf("a half print (%.0f %% of %s) lies on the bed: take it off before the next", p.percent(j), j.File)
+	return fmt.Sprintf("a half print (%.0f %% of %s) lies on the bed: remove it before the next print", p.percent(j), j.File)
 }
 
-// Observe says how its print stands.
+// Observe returns the state of the print.
 func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
 	return locked(ctx, p, func() (drivers.Observation, error) {
 		text, facts := p.says()
@@ -283,7 +283,7 @@ func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
 func (p *Printer) says() (string, []drivers.Fact) {
 	j := p.at()
 	if j == nil {
-		return "The printer is idle; on it lie " + strings.Join(p.cfg.Files, ", ") + ".", []drivers.Fact{{Name: "printer", Value: "idle"}}
+		return "The printer is idle; its files: " + strings.Join(p.cfg.Files, ", ") + ".", []drivers.Fact{{Name: "printer", Value: "idle"}}
 	}
 	is := "printing"
 	if j.since.IsZero() {
@@ -296,7 +296,7 @@ func (p *Printer) says() (string, []drivers.Fact) {
 	}
 }
 
-// Read tells how far its print is, and how warm its bed.
+// Read returns the progress of the print, and the temperature of the bed.
 func (p *Printer) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return locked(ctx, p, func() ([]drivers.Reading, error) {
 		now, bed := p.world.now(), 21.0

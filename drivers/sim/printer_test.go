@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/drivers/sim"
 )
 
-// A print goes on by itself, stands while it is paused, and is told as it ends.
+// A print continues by itself, stops during a pause, and reports its end.
 func TestPrinter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared drivers.Shared

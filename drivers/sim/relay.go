@@ -20,25 +20,25 @@ var (
 	_ drivers.Levels       = (*Relay)(nil)
 )
 
-// RelayConfig of a lamp or plug.
+// RelayConfig is the configuration of a lamp or plug.
 type RelayConfig struct {
-	Line    string `yaml:"line"`    // of the simulated home
-	Initial string `yaml:"initial"` // on, off or keep, when it starts
-	Safe    string `yaml:"safe"`    // on, off or keep, when it ends
-	File    string `yaml:"file"`    // where the line is kept, so that it outlives the program; "" for memory alone
+	Line    string `yaml:"line"`    // line of the simulated home
+	Initial string `yaml:"initial"` // level at Start: on, off or keep
+	Safe    string `yaml:"safe"`    // level at Halt: on, off or keep
+	File    string `yaml:"file"`    // file for the state of the line, which outlives the program; "" for memory only
 }
 
-// DefaultLampConfig is that of the porch lamp.
+// DefaultLampConfig returns the configuration of the porch lamp.
 func DefaultLampConfig() RelayConfig {
 	return RelayConfig{Line: PorchLamp, Initial: "off", Safe: "off"}
 }
 
-// DefaultPlugConfig is that of the coffee machine's plug.
+// DefaultPlugConfig returns the configuration of the coffee machine's plug.
 func DefaultPlugConfig() RelayConfig {
 	return RelayConfig{Line: CoffeeMachine, Initial: "off", Safe: "off"}
 }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the configuration.
 func (c RelayConfig) Validate() error {
 	var errs []error
 	if c.Line == "" {
@@ -52,17 +52,17 @@ func (c RelayConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Relay is a lamp or plug: Gobot's relay driver on a line of the world. Gobot's
-// driver has no safe state and cannot read back; both are added here.
+// Relay is a lamp or plug: Gobot's relay driver on a line of the world. It adds the safe
+// state and readback, which Gobot's driver lacks.
 type Relay struct {
 	drivers.Life
 	cfg   RelayConfig
 	pins  *adaptor
 	relay switcher
-	turn  chan struct{} // held while the relay is switched: Gobot's driver is not made for two at once
+	turn  chan struct{} // semaphore for relay commands, because Gobot's driver is not safe for concurrent use
 }
 
-// switcher is what is used of Gobot's relay driver.
+// switcher contains the used methods of Gobot's relay driver.
 type switcher interface {
 	Start() error
 	Halt() error
@@ -86,7 +86,7 @@ func openRelay(env drivers.Env, cfg RelayConfig, decode func(any) error) (driver
 	return r, nil
 }
 
-// openRelayAs opens a relay of a configuration that cfg is a part of.
+// openRelayAs opens a relay whose configuration cfg is a part of whole.
 func openRelayAs(env drivers.Env, whole any, cfg *RelayConfig, decode func(any) error) (*Relay, error) {
 	if err := decode(whole); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func openRelayAs(env drivers.Env, whole any, cfg *RelayConfig, decode func(any) 
 		return nil, err
 	}
 	if cfg.File != "" {
-		if cfg.File, err = filepath.Abs(cfg.File); err == nil { // orders go to a process that is elsewhere
+		if cfg.File, err = filepath.Abs(cfg.File); err == nil { // an order may reach a process with another working folder
 			err = w.Keep(cfg.Line, cfg.File)
 		}
 		if err != nil {
@@ -106,7 +106,7 @@ func openRelayAs(env drivers.Env, whole any, cfg *RelayConfig, decode func(any) 
 	return NewRelay(env.Name, *cfg, w), nil
 }
 
-// NewRelay makes a relay on a line of a world, of a valid configuration.
+// NewRelay returns a relay on a line of a world, for a valid configuration.
 func NewRelay(name string, cfg RelayConfig, w *World) *Relay {
 	r := &Relay{Life: drivers.NewLife(name), cfg: cfg, turn: make(chan struct{}, 1)}
 	r.pins = newAdaptor(w, r.Name)
@@ -114,7 +114,7 @@ func NewRelay(name string, cfg RelayConfig, w *World) *Relay {
 	return r
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (r *Relay) Connection() gobot.Connection { return r.pins }
 
 // Start sets the initial level.
@@ -138,7 +138,7 @@ func (r *Relay) Halt() error {
 	return nil
 }
 
-// Levels are what Start and Halt set.
+// Levels returns the levels that Start and Halt set.
 func (r *Relay) Levels() (initial, safe string) { return r.cfg.Initial, r.cfg.Safe }
 
 // set sets on, off, or nothing.
@@ -158,7 +158,7 @@ func (r *Relay) write(on bool) error {
 	return r.relay.Off()
 }
 
-// Switch turns it on or off.
+// Switch turns the relay on or off.
 func (r *Relay) Switch(ctx context.Context, on bool) error {
 	_, done, err := r.Begin(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/drivers/sim"
 )
 
-// initial and safe say what a line is after Start and after Halt.
+// initial and safe set the level of the line after Start and after Halt.
 func TestInitialAndSafe(t *testing.T) {
 	for _, c := range []struct {
 		config                     string
@@ -37,7 +37,7 @@ func TestInitialAndSafe(t *testing.T) {
 	}
 }
 
-// The log says who did what, and tells a hand from a device.
+// The log contains the device of each change, or "hand".
 func TestLog(t *testing.T) {
 	var shared drivers.Shared
 	w := worldOf(t, &shared)

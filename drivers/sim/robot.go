@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// robot is the vacuum as the world has it.
+// robot is the state of the vacuum in the world.
 type robot struct {
 	at      point
 	heading float64 // radians, 0 is east, π/2 is south
-	battery float64 // %, when it left its dock or arrived there
+	battery float64 // %, when it last left or reached its dock
 	docked  time.Time
 	moving  bool
-	path    []point // since it last set out
+	path    []point // path since its last start
 }
 
-// How long a charge lasts: about fifty spots, and it fills in three minutes.
+// Capacity of the battery: about fifty spots. A charge takes three minutes.
 const (
 	drainPerLeg     = 0.05 // %
 	chargePerSecond = 0.5  // %
-	emptyBattery    = 5.0  // %; it never goes below, so that it can always drive home
+	emptyBattery    = 5.0  // %; the lower limit, so that the vacuum can always return to its dock
 )
 
-// charge is the battery at a time, in %.
+// charge returns the battery level in %.
 func (r robot) charge(now time.Time) float64 {
 	if r.docked.IsZero() {
 		return r.battery
@@ -31,7 +31,7 @@ func (r robot) charge(now time.Time) float64 {
 	return min(100, r.battery+now.Sub(r.docked).Seconds()*chargePerSecond)
 }
 
-// setOut notes that the vacuum begins to move.
+// setOut records that the vacuum begins to move.
 func (w *World) setOut(device, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,7 +41,7 @@ func (w *World) setOut(device, what string) {
 	w.note(device, "%s", what)
 }
 
-// standStill notes that the vacuum has stopped.
+// standStill records that the vacuum has stopped.
 func (w *World) standStill(device string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +54,7 @@ func (w *World) standStill(device string) {
 
 const standsStill = "stands still"
 
-// move drives the vacuum along one leg.
+// move moves the vacuum along one leg.
 func (w *World) move(leg []point) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +68,7 @@ func (w *World) move(leg []point) {
 	r.battery = max(emptyBattery, r.battery-drainPerLeg)
 }
 
-// cleaned takes away what lies in an area.
+// cleaned removes the dirt in an area.
 func (w *World) cleaned(device, area string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,16 +20,16 @@ var (
 	_ drivers.Guarded    = (*Rover)(nil)
 )
 
-// RoverConfig of a rover.
+// RoverConfig is the configuration of a rover.
 type RoverConfig struct {
-	Line string `yaml:"line"` // of the simulated home: its motors
-	File string `yaml:"file"` // where the line is kept, so that it outlives the program; "" for memory alone
+	Line string `yaml:"line"` // line of its motors in the simulated home
+	File string `yaml:"file"` // file for the state of the line, which outlives the program; "" for memory only
 }
 
-// DefaultRoverConfig is that of the one rover of a home.
+// DefaultRoverConfig returns the configuration of the only rover of a home.
 func DefaultRoverConfig() RoverConfig { return RoverConfig{Line: "rover"} }
 
-// Validate tells what cannot be.
+// Validate returns the first error in the configuration.
 func (c RoverConfig) Validate() error {
 	if c.Line == "" {
 		return errors.New("line: is empty; write the name of a line, such as rover")
@@ -37,17 +37,16 @@ func (c RoverConfig) Validate() error {
 	return nil
 }
 
-// Rover drives about for as long as its lease is renewed. Its motors are a line
-// of the home: on while it moves. Where they are kept in a file nobody but a
-// program stops them, as with motors on a plain driver board; in memory the rover
-// has a timer of its own.
+// Rover moves while its caller renews its lease. Its motors are a line of the home, which
+// is on during a movement. With a file, only a program stops them, like motors on a plain
+// driver board; in memory the rover has a timer of its own.
 type Rover struct {
 	drivers.Life
 	cfg   RoverConfig
 	world *World
 
 	mu    sync.Mutex
-	timer *time.Timer // stops it when its lease is over; nil while it stands still
+	timer *time.Timer // stops the rover at the end of its lease; nil while it stands still
 }
 
 func openRover(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -57,7 +56,7 @@ func openRover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	}
 	w, err := WorldOf(env)
 	if err == nil && cfg.File != "" {
-		if cfg.File, err = filepath.Abs(cfg.File); err == nil { // orders go to a process that is elsewhere
+		if cfg.File, err = filepath.Abs(cfg.File); err == nil { // an order may reach a process with another working folder
 			err = w.Keep(cfg.Line, cfg.File)
 		}
 	}
@@ -67,10 +66,10 @@ func openRover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	return &Rover{Life: drivers.NewLife(env.Name), cfg: cfg, world: w}, nil
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (r *Rover) Connection() gobot.Connection { return newAdaptor(r.world, r.Name) }
 
-// Start stops what an earlier program has left moving.
+// Start stops a movement of an earlier process.
 func (r *Rover) Start() error {
 	if err := r.still(); err != nil {
 		return err
@@ -79,13 +78,13 @@ func (r *Rover) Start() error {
 	return nil
 }
 
-// Halt stops it.
+// Halt stops the rover.
 func (r *Rover) Halt() error {
 	r.Closed()
 	return r.still()
 }
 
-// Move drives, until lease is over.
+// Move moves the rover until the end of lease.
 func (r *Rover) Move(ctx context.Context, m drivers.Motion, lease time.Duration) error {
 	_, done, err := r.Begin(ctx)
 	if err != nil {
@@ -105,11 +104,11 @@ func (r *Rover) Move(ctx context.Context, m drivers.Motion, lease time.Duration)
 			return fmt.Errorf("%s: %w", r.Name(), err)
 		}
 	}
-	r.timer = time.AfterFunc(lease, func() { _ = r.still() }) // it is stopped again by who has not renewed it
+	r.timer = time.AfterFunc(lease, func() { _ = r.still() }) // the caller stops it again without a renewal
 	return nil
 }
 
-// Still stops it.
+// Still stops the rover.
 func (r *Rover) Still(ctx context.Context) error {
 	_, done, err := r.Begin(ctx)
 	if err != nil {
@@ -137,7 +136,7 @@ func (r *Rover) still() error {
 	return nil
 }
 
-// Safe reports whether it stands still.
+// Safe reports whether the rover stands still.
 func (r *Rover) Safe(context.Context) (bool, error) {
 	moves, err := r.world.level(r.cfg.Line)
 	if err != nil {
@@ -146,11 +145,12 @@ func (r *Rover) Safe(context.Context) (bool, error) {
 	return !moves, nil
 }
 
-// Orders stop it: its time is over, or its program is gone.
+// Orders returns the command that stops the rover after its time, or after its program has
+// died.
 func (r *Rover) Orders() drivers.Orders {
 	if r.cfg.File == "" {
 		return drivers.Orders{}
 	}
-	still, _ := json.Marshal(order{r.cfg.File, r.Name(), false}) // two strings and a truth value always can be
+	still, _ := json.Marshal(order{r.cfg.File, r.Name(), false}) // JSON can represent all of its fields
 	return drivers.Orders{Off: still, Safe: still}
 }

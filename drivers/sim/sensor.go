@@ -19,12 +19,12 @@ var (
 	_ drivers.Sensor     = (*Meter)(nil)
 )
 
-// SensorConfig of a sensor.
+// SensorConfig is the configuration of a sensor.
 type SensorConfig struct {
 	Reads []Measure `yaml:"reads"`
 }
 
-// Measure is what a sensor reads of one quantity: Value, or On while a line of the
+// Measure is one quantity of a sensor: its value is Value, or On while a line of the
 // simulated home is on.
 type Measure struct {
 	Quantity string  `yaml:"quantity"`
@@ -34,10 +34,10 @@ type Measure struct {
 	On       float64 `yaml:"on"`
 }
 
-// Validate tells what cannot be.
+// Validate returns the first error in the configuration.
 func (c SensorConfig) Validate() error {
 	if len(c.Reads) == 0 {
-		return errors.New("reads: is empty; write what it measures, like [{quantity: temperature, value: 21.5, unit: °C}]")
+		return errors.New("reads: is empty; write the measurements, like [{quantity: temperature, value: 21.5, unit: °C}]")
 	}
 	for _, m := range c.Reads {
 		if m.Quantity == "" {
@@ -66,27 +66,27 @@ func openSensor(env drivers.Env, decode func(any) error) (drivers.Device, error)
 	return NewSensor(env.Name, cfg, w), nil
 }
 
-// NewSensor makes a sensor in a world, of a valid configuration.
+// NewSensor returns a sensor in a world, for a valid configuration.
 func NewSensor(name string, cfg SensorConfig, w *World) *Sensor {
 	return &Sensor{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (s *Sensor) Connection() gobot.Connection { return newAdaptor(s.world, s.Name) }
 
-// Start makes it ready.
+// Start allows measurements.
 func (s *Sensor) Start() error { s.Opened(); return nil }
 
-// Halt ends it.
+// Halt ends measurements.
 func (s *Sensor) Halt() error { s.Closed(); return nil }
 
-// Safe is always so: it changes nothing.
+// Safe returns true, because a sensor changes nothing.
 func (s *Sensor) Safe(context.Context) (bool, error) { return true, nil }
 
-// Changes is closed with the next change of the home.
+// Changes returns a channel that closes at the next change of the home.
 func (s *Sensor) Changes() <-chan struct{} { return s.world.bell.Changes() }
 
-// Read measures.
+// Read returns the measurements.
 func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 	_, done, err := s.Begin(ctx)
 	if err != nil {
@@ -104,20 +104,20 @@ func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return list, nil
 }
 
-// MeterConfig of a plug that measures, and of an appliance.
+// MeterConfig is the configuration of a plug with a power meter, and of an appliance.
 type MeterConfig struct {
 	RelayConfig
-	Watts   float64       `yaml:"watts"`   // that what is plugged in takes while it is at work
-	Standby float64       `yaml:"standby"` // W that it takes when it is done
-	Runs    time.Duration `yaml:"runs"`    // how long it is at work after it is switched on; 0: until it is off
+	Watts   float64       `yaml:"watts"`   // power of the appliance while it works
+	Standby float64       `yaml:"standby"` // power in W after its work
+	Runs    time.Duration `yaml:"runs"`    // duration of its work after it turns on; 0: until it turns off
 }
 
-// DefaultApplianceConfig is that of a coffee machine that is soon done.
+// DefaultApplianceConfig returns the configuration of a coffee machine that finishes soon.
 func DefaultApplianceConfig() MeterConfig {
 	return MeterConfig{RelayConfig: DefaultPlugConfig(), Watts: 1200, Standby: 0.4, Runs: 25 * time.Second}
 }
 
-// Meter is a plug that measures the power of what is plugged in.
+// Meter is a plug with a power meter.
 type Meter struct {
 	*Relay
 	cfg   MeterConfig
@@ -144,27 +144,27 @@ func openMeterAs(env drivers.Env, cfg MeterConfig, decode func(any) error) (driv
 	return NewMeter(r, cfg, w), nil
 }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the configuration.
 func (c MeterConfig) Validate() error {
 	err := c.RelayConfig.Validate()
 	for _, one := range []struct {
 		key   string
 		watts float64
 	}{{"watts", c.Watts}, {"standby", c.Standby}} {
-		if !(one.watts >= 0 && one.watts <= 1e5) { // so that NaN is refused
-			err = errors.Join(err, fmt.Errorf("%s: %v cannot be; write 0 to 100000", one.key, one.watts))
+		if !(one.watts >= 0 && one.watts <= 1e5) { // this form rejects NaN
+			err = errors.Join(err, fmt.Errorf("%s: %v is invalid; write 0 to 100000", one.key, one.watts))
 		}
 	}
 	if c.Runs < 0 {
-		err = errors.Join(err, fmt.Errorf("runs: %v cannot be; write a length of time, or 0", c.Runs))
+		err = errors.Join(err, fmt.Errorf("runs: %v is invalid; write a duration, or 0", c.Runs))
 	}
 	return err
 }
 
-// NewMeter makes a plug that measures of a relay on a line of the same world.
+// NewMeter returns a plug with a power meter for a relay on a line of the same world.
 func NewMeter(r *Relay, cfg MeterConfig, w *World) *Meter { return &Meter{r, cfg, w} }
 
-// Read measures the power.
+// Read returns the power.
 func (m *Meter) Read(ctx context.Context) ([]drivers.Reading, error) {
 	on, err := m.On(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// A sensor follows the line that it looks at, and a meter its own.
+// A sensor follows its line, and a meter its relay.
 func TestSensorsFollowTheHome(t *testing.T) {
 	var shared drivers.Shared
 	start := func(kind, config string) drivers.Device {
@@ -51,8 +51,8 @@ func TestSensorsFollowTheHome(t *testing.T) {
 	<-changed
 }
 
-// An appliance is at work for its time, and then takes little.
-func TestAnApplianceIsDone(t *testing.T) {
+// An appliance works for its duration, and then uses little power.
+func TestApplianceFinishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shared drivers.Shared
 		d, err := open(&shared, "sim-appliance", "{watts: 900, standby: 2, runs: 1m}")
@@ -78,7 +78,7 @@ func TestAnApplianceIsDone(t *testing.T) {
 		takes(0)
 		turn(true)
 		time.Sleep(59 * time.Second)
-		turn(true) // once more is as once
+		turn(true) // a second command changes nothing
 		takes(900)
 		time.Sleep(time.Second)
 		takes(2)

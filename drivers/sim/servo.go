@@ -20,16 +20,16 @@ var (
 	_ drivers.SafeReader  = (*Servo)(nil)
 )
 
-// ServoConfig of a servo.
+// ServoConfig is the configuration of a servo.
 type ServoConfig struct {
 	Min       float64            `yaml:"min"` // degrees
 	Max       float64            `yaml:"max"`
-	Positions map[string]float64 `yaml:"positions"` // angles with a name
-	Takes     time.Duration      `yaml:"takes"`     // from one end to the other
-	Park      *float64           `yaml:"park"`      // where it turns to when it ends; none: it holds
+	Positions map[string]float64 `yaml:"positions"` // named angles
+	Takes     time.Duration      `yaml:"takes"`     // time from one end to the other
+	Park      *float64           `yaml:"park"`      // angle at Halt; none: the servo keeps its angle
 }
 
-// DefaultServoConfig is a servo of 180 degrees that looks ahead.
+// DefaultServoConfig returns the configuration of a servo of 180 degrees at 0.
 func DefaultServoConfig() ServoConfig { return ServoConfig{Max: 180} }
 
 func (c ServoConfig) turns() drivers.Turns {
@@ -40,12 +40,12 @@ func (c ServoConfig) turns() drivers.Turns {
 	return t
 }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the configuration.
 func (c ServoConfig) Validate() error {
 	var errs []error
 	t := c.turns()
 	if !(c.Min >= 0 && c.Min < c.Max && c.Max <= 360) {
-		errs = append(errs, fmt.Errorf("min: %g to %g degrees cannot be; write 0 to 360", c.Min, c.Max))
+		errs = append(errs, fmt.Errorf("min: %g to %g degrees is invalid; write 0 to 360", c.Min, c.Max))
 	}
 	for _, p := range t.Positions {
 		if err := t.Check(p.Degrees); err != nil {
@@ -53,7 +53,7 @@ func (c ServoConfig) Validate() error {
 		}
 	}
 	if c.Park != nil && t.Check(*c.Park) != nil {
-		errs = append(errs, fmt.Errorf("park: %g degrees is not within %g to %g", *c.Park, c.Min, c.Max))
+		errs = append(errs, fmt.Errorf("park: %g degrees is outside of %g to %g", *c.Park, c.Min, c.Max))
 	}
 	if c.Takes < 0 || c.Takes > time.Minute {
 		errs = append(errs, fmt.Errorf("takes: %v is not between 0 and a minute", c.Takes))
@@ -61,7 +61,7 @@ func (c ServoConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Servo turns, and tells where it stands. It does not move at Start.
+// Servo turns to angles, and reports its angle. It does not move at Start.
 type Servo struct {
 	drivers.Life
 	cfg   ServoConfig
@@ -83,13 +83,13 @@ func openServo(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	return &Servo{Life: drivers.NewLife(env.Name), cfg: cfg, world: w, at: (cfg.Min + cfg.Max) / 2}, nil
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (s *Servo) Connection() gobot.Connection { return newAdaptor(s.world, s.Name) }
 
-// Start makes it ready; it stays where it is.
+// Start allows verbs. The servo does not move.
 func (s *Servo) Start() error { s.Opened(); return nil }
 
-// Halt parks it, if it is to.
+// Halt turns the servo to Park, if configured.
 func (s *Servo) Halt() error {
 	s.Closed()
 	if s.cfg.Park != nil {
@@ -98,15 +98,15 @@ func (s *Servo) Halt() error {
 	return nil
 }
 
-// Safe tells whether it is parked, if it is to be.
+// Safe reports whether the servo is at Park, if configured.
 func (s *Servo) Safe(context.Context) (bool, error) {
 	return s.cfg.Park == nil || s.is() == *s.cfg.Park, nil
 }
 
-// Turns are its limits.
+// Turns returns the limits of the servo.
 func (s *Servo) Turns() drivers.Turns { return s.cfg.turns() }
 
-// TurnTo turns it; it stands where it is when ctx ends.
+// TurnTo turns the servo. When ctx ends, the servo stops where it is.
 func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
 	ctx, done, err := s.Begin(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
 	}
 }
 
-// Angle is where it stands.
+// Angle returns the present angle.
 func (s *Servo) Angle(ctx context.Context) (float64, error) {
 	_, done, err := s.Begin(ctx)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// jpegQuality keeps the edges of text clean; such a picture has about 100 KB.
+// jpegQuality keeps the edges of text clean; such an image has about 100 KB.
 const jpegQuality = 88
 
-// shoot renders the world as one verb of the device that l is the life of.
+// shoot renders the world during one verb of the device with the Life l.
 func shoot(ctx context.Context, l *drivers.Life, w *World, draw func(*canvas, scene)) (drivers.Photo, error) {
 	ctx, done, err := l.Begin(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func shoot(ctx context.Context, l *drivers.Life, w *World, draw func(*canvas, sc
 	if err := jpeg.Encode(&b, c.img, &jpeg.Options{Quality: jpegQuality}); err != nil {
 		return drivers.Photo{}, fmt.Errorf("%s: %w", l.Name(), err)
 	}
-	if ctx.Err() != nil { // halted or cancelled meanwhile: nobody waits for it
+	if ctx.Err() != nil { // after Halt or a cancel the caller no longer waits
 		return drivers.Photo{}, l.Ended(ctx)
 	}
 	return drivers.Photo{Data: b.Bytes(), MIME: "image/jpeg", CapturedAt: s.now}, nil

@@ -1,29 +1,29 @@
-// Package sim is a simulated home: cameras that render its rooms, a lamp and a
-// plug on Gobot's relay driver, and a vacuum with a map. All devices of one
-// program share one World, which keeps a log of what was done to it.
+// Package sim simulates a home: cameras that render its rooms, a lamp and a plug on Gobot's
+// relay driver, a vacuum with a map, and other devices. All devices of one program share
+// one World, which logs each change.
 //
-// It is there to try messkit without hardware, and to judge it in tests. It
-// knows no request.
+// It allows trials of messkit without hardware, and serves as the reference in tests. It
+// knows no requests.
 package sim
 
 import "github.com/messkit/messkit/drivers"
 
-// Kinds are the kinds of simulated devices.
+// Kinds returns the kinds of simulated devices.
 func Kinds() []drivers.Kind {
 	return []drivers.Kind{
 		{Name: "sim-camera", Class: "camera", About: "simulated camera: renders a room of the simulated home", Open: openCamera},
 		{Name: "sim-lamp", Class: "light", About: "simulated lamp on a relay (Gobot)", Open: openLamp, Obey: obey},
-		{Name: "sim-bulb", Class: "light", About: "simulated bulb that dims, and has colours and whites", Open: openBulb, Obey: obey},
+		{Name: "sim-bulb", Class: "light", About: "simulated bulb with brightness, color and color temperature", Open: openBulb, Obey: obey},
 		{Name: "sim-plug", Class: "plug", About: "simulated plug with a coffee machine (Gobot)", Open: openPlug, Obey: obey},
 		{Name: "sim-cover", Class: "blind", About: "simulated blind or garage door, with positions", Open: openCover},
 		{Name: "sim-lock", Class: "lock", About: "simulated lock of a door", Open: openLock},
 		{Name: "sim-meter", Class: "plug", About: "simulated plug that measures power", Open: openMeter, Obey: obey},
-		{Name: "sim-appliance", Class: "coffee-machine", About: "simulated appliance that is at work for a while and measures its power", Open: openAppliance, Obey: obey},
+		{Name: "sim-appliance", Class: "coffee-machine", About: "simulated appliance that works for a while and measures its power", Open: openAppliance, Obey: obey},
 		{Name: "sim-sensor", Class: "sensor", About: "simulated sensor: temperature, humidity, motion, contact, moisture, ...", Open: openSensor},
-		{Name: "sim-servo", Class: "servo", About: "simulated servo that turns to angles, and tells where it stands", Open: openServo},
+		{Name: "sim-servo", Class: "servo", About: "simulated servo that turns to angles, and reports its angle", Open: openServo},
 		{Name: "sim-printer", Class: "printer", About: "simulated 3D printer: print, progress, pause, cancel", Open: openPrinter},
-		{Name: "sim-rover", Class: "rover", About: "simulated rover that drives while its lease is renewed", Open: openRover, Obey: obey},
-		{Name: "sim-thermostat", Class: "heater", About: "simulated heater that keeps the temperature it is set to", Open: openThermostat, Obey: obey},
+		{Name: "sim-rover", Class: "rover", About: "simulated rover that moves while its lease is renewed", Open: openRover, Obey: obey},
+		{Name: "sim-thermostat", Class: "heater", About: "simulated heater that maintains a target temperature", Open: openThermostat, Obey: obey},
 		{Name: "sim-vacuum", Class: "vacuum", About: "simulated vacuum with a map", Open: openVacuum},
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// open opens a device of a kind as a program does.
+// open opens a device of a kind like a program.
 func open(shared *drivers.Shared, kind, config string) (drivers.Device, error) {
 	for _, k := range sim.Kinds() {
 		if k.Name == kind {
@@ -56,8 +56,8 @@ func worldOf(t *testing.T, shared *drivers.Shared) *sim.World {
 	return w
 }
 
-// Every kind keeps the rules of drivers; the world is the judge.
-func TestKindsKeepTheRules(t *testing.T) {
+// Every kind passes the conformance suite, with the world as the reference.
+func TestKindsConform(t *testing.T) {
 	for _, k := range []struct{ kind, config, line string }{
 		{kind: "sim-camera", config: "room: porch"},
 		{kind: "sim-camera", config: "room: kitchen"},
@@ -82,7 +82,7 @@ func TestKindsKeepTheRules(t *testing.T) {
 		{kind: "sim-vacuum", config: "pace: 40ms"},
 	} {
 		t.Run(k.kind+" "+k.config, func(t *testing.T) {
-			var world *sim.World // of the device opened last
+			var world *sim.World // world of the last opened device
 			drivertest.Run(t, func(t *testing.T) drivers.Device {
 				var shared drivers.Shared
 				d, err := open(&shared, k.kind, k.config)
@@ -109,25 +109,25 @@ func TestKindsKeepTheRules(t *testing.T) {
 
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ kind, config, want string }{
-		{"sim-camera", "", "room: is missing; write what the camera looks at: fridge, kitchen, living-room, porch"},
+		{"sim-camera", "", "room: is missing; write the room of the camera: fridge, kitchen, living-room, porch"},
 		{"sim-camera", "room: attic", `room: "attic" is not in the simulated home`},
-		{"sim-lamp", "safe: unknown value maybe", `safe: "maybe"; write on, off or keep`},
-		{"sim-lamp", "initial: unknown value maybe", `initial: "maybe"; write on, off or keep`},
+		{"sim-lamp", "safe: maybe", `safe: "maybe" is unknown; write on, off or keep`},
+		{"sim-lamp", "initial: maybe", `initial: "maybe" is unknown; write on, off or keep`},
 		{"sim-lamp", "line: ''", "line: is empty"},
 		{"sim-plug", "pin: 3", "pin: unknown key; known keys: file, initial, line, safe"},
 		{"sim-rover", "line: ''", "line: is empty"},
 		{"sim-vacuum", "pace: 1ms", "pace: 1ms is too short"},
 		{"sim-cover", "{}", "line: is missing"},
 		{"sim-cover", "{line: a, takes: -1s}", "takes: -1s is negative"},
-		{"sim-servo", "min: 170\nmax: 20", "min: 170 to 20 degrees cannot be"},
+		{"sim-servo", "min: 170\nmax: 20", "min: 170 to 20 degrees is invalid"},
 		{"sim-servo", "positions: {left: 200}", "positions: left: 200 degrees is outside of the limits of the device, 0 to 180"},
-		{"sim-servo", "park: 181", "park: 181 degrees is not within 0 to 180"},
+		{"sim-servo", "park: 181", "park: 181 degrees is outside of 0 to 180"},
 		{"sim-servo", "takes: 1h", "takes: 1h0m0s is not between"},
-		{"sim-thermostat", "min: 30\nmax: 10", "min: 30 to 10 °C cannot be"},
+		{"sim-thermostat", "min: 30\nmax: 10", "min: 30 to 10 °C is invalid"},
 		{"sim-printer", "files: []", "files: a name is missing"},
 		{"sim-printer", "takes: 1ms", "takes: 1ms is not between a second and a day"},
 		{"sim-lock", "{}", "line: is missing"},
-		{"sim-meter", "watts: -1", "watts: -1 cannot be"},
+		{"sim-meter", "watts: -1", "watts: -1 is invalid"},
 		{"sim-meter", "volts: 1", "volts: unknown key; known keys: file, initial, line, runs, safe, standby, watts"},
 		{"sim-meter", "line: ''", "line: is empty"},
 		{"sim-sensor", "{}", "reads: is empty"},

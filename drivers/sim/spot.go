@@ -11,10 +11,10 @@ import (
 
 var _ drivers.Spotter = (*Vacuum)(nil)
 
-// around is half the width of what Spot cleans, in metres.
+// around is half the width of a spot in meters.
 const around = 0.5
 
-// Spot cleans around where it stands; in its dock that is the floor before it.
+// Spot cleans around the position of the vacuum; in its dock, the floor in front of it.
 func (v *Vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (v *Vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) erro
 	return err
 }
 
-// about is the part of r near p; of a p that is outside, near the edge that is next.
+// about returns the part of r near p; for a p outside of r, the part near the closest edge.
 func (r rect) about(p point) rect {
 	side := min(2*around, r.w, r.h)
 	x := math.Max(r.x, math.Min(p.x-side/2, r.x+r.w-side))
@@ -51,7 +51,7 @@ func (r rect) about(p point) rect {
 
 func (r rect) has(p point) bool { return p.x >= r.x && p.x <= r.x+r.w && p.y >= r.y && p.y <= r.y+r.h }
 
-// swept takes away what lies on a part of the floor.
+// swept removes the dirt on a part of the floor.
 func (w *World) swept(device string, floor rect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

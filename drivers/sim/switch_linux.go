@@ -7,5 +7,5 @@ var (
 	_ gpio.DigitalReader = (*adaptor)(nil)
 )
 
-// newSwitch is Gobot's relay driver.
+// newSwitch returns Gobot's relay driver.
 func newSwitch(pins *adaptor, line string) switcher { return gpio.NewRelayDriver(pins, line) }

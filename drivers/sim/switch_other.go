@@ -2,7 +2,7 @@
 
 package sim
 
-// newSwitch does what Gobot's relay driver does, which is built on Linux alone.
+// newSwitch returns a replacement for Gobot's relay driver, which builds only on Linux.
 func newSwitch(pins *adaptor, line string) switcher { return byPins{pins, line} }
 
 type byPins struct {

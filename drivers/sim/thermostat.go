@@ -16,31 +16,30 @@ var (
 	_ drivers.Sensor       = (*Thermostat)(nil)
 )
 
-// ThermostatConfig of a heater that keeps a temperature.
+// ThermostatConfig is the configuration of a heater with a thermostat.
 type ThermostatConfig struct {
 	RelayConfig `yaml:",inline"`
-	Min         float64 `yaml:"min"` // °C that it may be set to
+	Min         float64 `yaml:"min"` // lowest target temperature in °C
 	Max         float64 `yaml:"max"`
-	Is          float64 `yaml:"is"` // °C in its room
+	Is          float64 `yaml:"is"` // temperature of its room in °C
 }
 
-// DefaultThermostatConfig is a heater that stays as it is when the program begins and
-// ends.
+// DefaultThermostatConfig returns a heater that keeps its state at Start and Halt.
 func DefaultThermostatConfig() ThermostatConfig {
 	return ThermostatConfig{RelayConfig: RelayConfig{Line: "heater", Initial: "keep", Safe: "keep"}, Min: 5, Max: 30, Is: 19.5}
 }
 
-// Validate tells what cannot be.
+// Validate returns all errors in the configuration.
 func (c ThermostatConfig) Validate() error {
 	err := c.RelayConfig.Validate()
 	if !(c.Min >= -30 && c.Min < c.Max && c.Max <= 100) {
-		err = errors.Join(err, fmt.Errorf("min: %g to %g °C cannot be; write -30 to 100", c.Min, c.Max))
+		err = errors.Join(err, fmt.Errorf("min: %g to %g °C is invalid; write -30 to 100", c.Min, c.Max))
 	}
 	return err
 }
 
-// Thermostat is a heater that is set to a temperature. Its room has the one that was
-// configured.
+// Thermostat is a heater with a target temperature. Its room has the configured
+// temperature.
 type Thermostat struct {
 	*Relay
 	limits drivers.Targets
@@ -61,15 +60,15 @@ func openThermostat(env drivers.Env, decode func(any) error) (drivers.Device, er
 	return NewThermostat(r, cfg, w), nil
 }
 
-// NewThermostat makes a thermostat of a relay on a line of the same world.
+// NewThermostat returns a thermostat for a relay on a line of the same world.
 func NewThermostat(r *Relay, cfg ThermostatConfig, w *World) *Thermostat {
 	return &Thermostat{r, drivers.Targets{Min: cfg.Min, Max: cfg.Max}, cfg.Is, w}
 }
 
-// Targets are its limits.
+// Targets returns the range of target temperatures.
 func (t *Thermostat) Targets() drivers.Targets { return t.limits }
 
-// SetTarget sets the temperature that it is to keep.
+// SetTarget sets the target temperature.
 func (t *Thermostat) SetTarget(ctx context.Context, celsius float64) error {
 	_, done, err := t.Begin(ctx)
 	if err != nil {
@@ -83,7 +82,7 @@ func (t *Thermostat) SetTarget(ctx context.Context, celsius float64) error {
 	return nil
 }
 
-// Target reads the temperature that it is to keep.
+// Target returns the target temperature.
 func (t *Thermostat) Target(ctx context.Context) (float64, error) {
 	_, done, err := t.Begin(ctx)
 	if err != nil {
@@ -93,7 +92,7 @@ func (t *Thermostat) Target(ctx context.Context) (float64, error) {
 	return min(t.limits.Max, max(t.limits.Min, t.world.Target(t.cfg.Line))), nil
 }
 
-// Read reads how warm it is, and how warm it is to be.
+// Read returns the temperature and the target temperature.
 func (t *Thermostat) Read(ctx context.Context) ([]drivers.Reading, error) {
 	target, err := t.Target(ctx)
 	if err != nil {

@@ -31,19 +31,19 @@ var (
 	_ drivers.Stopper = (*Vacuum)(nil)
 )
 
-// VacuumConfig of a vacuum.
+// VacuumConfig is the configuration of a vacuum.
 type VacuumConfig struct {
-	Pace time.Duration `yaml:"pace"` // for one spot, the way there included; a room takes three times as long
+	Pace time.Duration `yaml:"pace"` // duration for one spot with the way to it; a room takes three times as long
 }
 
-// DefaultVacuumConfig is that of a vacuum that a person can wait for.
+// DefaultVacuumConfig returns a vacuum that is fast enough for a person who waits.
 func DefaultVacuumConfig() VacuumConfig { return VacuumConfig{Pace: 4 * time.Second} }
 
-// legsPerPace is how many moves are made in one pace: ten a second by default,
-// enough for a picture on the way.
+// legsPerPace is the number of moves in one pace: ten per second by default, enough for an
+// image on the way.
 const legsPerPace = 40
 
-// Validate tells what cannot be.
+// Validate returns the first error in the configuration.
 func (c VacuumConfig) Validate() error {
 	if least := legsPerPace * time.Millisecond; c.Pace < least {
 		return fmt.Errorf("pace: %v is too short; write %v or more", c.Pace, least)
@@ -61,7 +61,7 @@ type Vacuum struct {
 
 	taskMu sync.Mutex
 	task   string // "cleaning kitchen"; "" for none
-	pause  *pause // nil: it is not paused
+	pause  *pause // nil without a pause
 }
 
 func openVacuum(env drivers.Env, decode func(any) error) (drivers.Device, error) {
@@ -76,28 +76,28 @@ func openVacuum(env drivers.Env, decode func(any) error) (drivers.Device, error)
 	return NewVacuum(env.Name, cfg, w), nil
 }
 
-// NewVacuum makes a vacuum in a world, of a valid configuration.
+// NewVacuum returns a vacuum in a world, for a valid configuration.
 func NewVacuum(name string, cfg VacuumConfig, w *World) *Vacuum {
 	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
 
-// Connection is the Gobot adaptor below.
+// Connection returns the Gobot adaptor.
 func (v *Vacuum) Connection() gobot.Connection { return newAdaptor(v.world, v.Name) }
 
-// Start makes it ready; it stays where it is.
+// Start allows verbs. The vacuum does not move.
 func (v *Vacuum) Start() error { v.Opened(); return nil }
 
-// Halt stops it where it is.
+// Halt stops the vacuum where it is.
 func (v *Vacuum) Halt() error { v.Closed(); return nil }
 
-// Safe reports whether it stands still.
+// Safe reports whether the vacuum stands still.
 func (v *Vacuum) Safe(context.Context) (bool, error) {
 	v.taskMu.Lock()
 	defer v.taskMu.Unlock()
 	return v.task == "", nil
 }
 
-// AtRest reports whether it stands still, by the world's own word.
+// AtRest reports whether the vacuum stands still, from the state of the world.
 func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
 	if ctx.Err() != nil {
 		return false, fmt.Errorf("%s: %w", v.Name(), ctx.Err())
@@ -105,7 +105,7 @@ func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
 	return !v.world.Moving(), nil
 }
 
-// Docked reports whether it is in its dock.
+// Docked reports whether the vacuum is in its dock.
 func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
 	_, done, err := v.Begin(ctx)
 	if err != nil {
@@ -115,12 +115,12 @@ func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
 	return v.world.scene().robot.at == dock, nil
 }
 
-// Rooms are those of the simulated home.
+// Rooms returns the rooms of the simulated home.
 func (v *Vacuum) Rooms() []string {
 	return names(slices.DeleteFunc(v.world.scene().places(), func(p place) bool { return p.Note != "" }))
 }
 
-// Areas are the rooms, and what lies on their floors.
+// Areas returns the rooms and the dirt on their floors.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	_, done, err := v.Begin(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	return list, nil
 }
 
-// Read tells the battery.
+// Read returns the battery level.
 func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 	_, done, err := v.Begin(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return []drivers.Reading{{Quantity: "battery", Value: math.Round(s.robot.charge(s.now)), Unit: "%", At: s.now}}, nil
 }
 
-// Observe says where the vacuum is and what it knows to lie about.
+// Observe returns the position of the vacuum and the known dirt.
 func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	_, done, err := v.Begin(ctx)
 	if err != nil {
@@ -157,12 +157,12 @@ func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	return drivers.Observation{Text: text, Facts: facts, At: s.now}, nil
 }
 
-// Map draws the floor, the way driven, and the vacuum.
+// Map draws the floor, the path, and the vacuum.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
 	return shoot(ctx, &v.Life, v.world, drawMap)
 }
 
-// Clean cleans areas, one after the other; none are all rooms.
+// Clean cleans areas in order, or all rooms if there are none.
 func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {
@@ -207,7 +207,7 @@ func (v *Vacuum) clean(ctx context.Context, places []place, progress func(driver
 	return drivers.Outcome{Done: names(places)}, nil
 }
 
-// Dock drives home.
+// Dock drives the vacuum to its dock.
 func (v *Vacuum) Dock(ctx context.Context) error {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {
@@ -231,7 +231,8 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 	return v.drive(ctx, cut(from, between(from, dock), legsPerPace), func(float64) {})
 }
 
-// drive moves along legs in equal times, until the end or until ctx ends.
+// drive moves along the legs, one after the other in equal times, until their end or until
+// ctx ends.
 func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float64)) error {
 	t := time.NewTicker(v.cfg.Pace / legsPerPace)
 	defer t.Stop()
@@ -242,7 +243,7 @@ func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float
 		case <-t.C:
 		}
 		v.rest(ctx)
-		switch { // also when both were ready
+		switch { // ctx takes precedence if both are ready
 		case drivers.Stopped(ctx):
 			return fmt.Errorf("%s: %w", v.Name(), drivers.ErrStopped)
 		case ctx.Err() != nil:
@@ -254,7 +255,7 @@ func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float
 	return nil
 }
 
-// hold makes sure that the vacuum does one thing at a time.
+// hold allows the vacuum one task at a time.
 func (v *Vacuum) hold(ctx context.Context, task string) (_ context.Context, release func(), err error) {
 	ctx, end, err := v.errand.Take(ctx, task)
 	if err != nil {
@@ -273,7 +274,7 @@ func (v *Vacuum) setTask(task string) {
 	}
 }
 
-// find looks areas up by name; none are all rooms.
+// find returns areas by name, or all rooms if there are none.
 func (v *Vacuum) find(areas []string) ([]place, error) {
 	known := v.world.scene().places()
 	if len(areas) == 0 {
@@ -284,7 +285,7 @@ func (v *Vacuum) find(areas []string) ([]place, error) {
 	for _, a := range areas {
 		i := slices.IndexFunc(known, func(p place) bool { return p.Name == a })
 		if i < 0 {
-			errs = append(errs, fmt.Errorf("%s: there is no place %q; known places: %s", v.Name(), a, strings.Join(names(known), ", ")))
+			errs = append(errs, fmt.Errorf("%s: no place has the name %q; known places: %s", v.Name(), a, strings.Join(names(known), ", ")))
 			continue
 		}
 		found = append(found, known[i])

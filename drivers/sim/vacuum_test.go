@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/drivers/sim"
 )
 
-// vacuum starts one of the default pace.
+// vacuum starts a vacuum with the default pace.
 func vacuum(t *testing.T) (*sim.Vacuum, *sim.World) {
 	t.Helper()
 	w := sim.NewWorld(time.Now)
@@ -54,8 +54,8 @@ func floorMap(t *testing.T, v *sim.Vacuum) []byte {
 	return p.Data
 }
 
-// What is cleaned is gone from the floor, from the areas and from the map.
-func TestVacuumCleansWhatItIsSentTo(t *testing.T) {
+// After a task the dirt is gone from the floor, from the areas and from the map.
+func TestVacuumCleansAreas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, w := vacuum(t)
 		from, before := time.Now(), floorMap(t, v)
@@ -82,7 +82,7 @@ func TestVacuumCleansWhatItIsSentTo(t *testing.T) {
 	})
 }
 
-// Progress never falls back, says what is done, and is right about the time.
+// Progress never decreases, describes the task, and has the right remaining time.
 func TestVacuumProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, _ := vacuum(t)
@@ -107,8 +107,9 @@ func TestVacuumProgress(t *testing.T) {
 	})
 }
 
-// A stop midway is told truthfully, and a second task meanwhile is refused.
-func TestVacuumStopsMidway(t *testing.T) {
+// A stop during a task reports the real progress, and a second task at the same time is an
+// error.
+func TestVacuumStopsDuringTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, w := vacuum(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
@@ -174,14 +175,14 @@ func TestVacuumDocksAndCharges(t *testing.T) {
 func TestVacuumNamesThePlacesItKnows(t *testing.T) {
 	v, _ := vacuum(t)
 	out, err := v.Clean(t.Context(), []string{"attic", "kitchen"}, nil)
-	const want = `vacuum: there is no place "attic"; known places: kitchen, near sink, by stove, living room`
+	const want = `vacuum: no place has the name "attic"; known places: kitchen, near sink, by stove, living room`
 	if err == nil || err.Error() != want || len(out.Done) != 0 || len(out.Remaining) != 2 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
 
-// Another request pauses, resumes and stops what it is at; a dock ends it.
-func TestVacuumIsSteered(t *testing.T) {
+// Other requests pause, resume and stop the task, and a dock command ends it.
+func TestVacuumPauseResumeStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := sim.NewWorld(time.Now)
 		v := sim.NewVacuum("vacuum", sim.DefaultVacuumConfig(), w)
@@ -233,7 +234,7 @@ func TestVacuumIsSteered(t *testing.T) {
 	})
 }
 
-// The spot where it stands is clean after that, and it stays there.
+// After Spot the floor around the vacuum is clean, and the vacuum stays there.
 func TestVacuumCleansTheSpot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, w := vacuum(t)

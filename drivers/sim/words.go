@@ -6,7 +6,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// says is a view in words.
+// says returns a view as text and as facts.
 func (s scene) says(view string) (string, []drivers.Fact) {
 	switch view {
 	case "fridge":
@@ -18,7 +18,7 @@ func (s scene) says(view string) (string, []drivers.Fact) {
 		text, facts := s.floorSays("kitchen")
 		more, fact := s.lineSays("coffee machine", CoffeeMachine)
 		return text + " " + more, append(facts, fact)
-	default: // the living room: a view has passed Validate
+	default: // the living room, because Validate accepts no other view
 		text, facts := s.floorSays("living room")
 		more, fact := s.lineSays("floor lamp", LivingRoomLamp)
 		return text + " " + more, append(facts, fact)
@@ -41,8 +41,7 @@ func (s scene) lineSays(name, line string) (string, drivers.Fact) {
 	return "The " + name + " is " + state + ".", drivers.Fact{Name: name, Value: state}
 }
 
-// floorSays is what lies on the floor of a room, and whether the vacuum is
-// there.
+// floorSays describes the dirt on the floor of a room, and whether the vacuum is there.
 func (s scene) floorSays(room string) (string, []drivers.Fact) {
 	var words []string
 	var facts []drivers.Fact

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Lines that show in the pictures. A relay may have a line of any name; others
-// are on and off without being seen.
+// Lines that appear in the images. A relay may use a line with any other name, which is
+// invisible.
 const (
 	PorchLamp      = "porch-lamp"
 	CoffeeMachine  = "coffee-machine"
@@ -24,27 +24,27 @@ type World struct {
 
 	mu     sync.Mutex
 	lines  map[string]bool    // relay lines that are on, by name
-	files  map[string]file    // where lines are kept that outlive the program
-	glow   map[string]glow    // how the bulbs on lines shine, where that was set
-	open   map[string]float64 // how far what opens is open, in percent, by line, where that was set
-	warmth map[string]float64 // what thermostats are set to, in °C, by line, where that was set
+	files  map[string]file    // files of the lines that outlive the program
+	glow   map[string]glow    // light of the bulbs by line, if set
+	open   map[string]float64 // positions of covers in percent by line, if set
+	warmth map[string]float64 // target temperatures in °C by line, if set
 	fridge []string
 	spills []spill
 	robot  robot
 	log    []Event
-	since  map[string]time.Time // when a line was switched on last
+	since  map[string]time.Time // time of the last switch-on by line
 
-	bell drivers.Bell // rung with every line
+	bell drivers.Bell // signals each change of a line
 }
 
-// Event is one thing that was done to the world.
+// Event is one change of the world.
 type Event struct {
 	At     time.Time
-	Device string // "hand" for what no device did
+	Device string // "hand" for a change without a device
 	What   string
 }
 
-// spill is something on the floor.
+// spill is dirt on the floor.
 type spill struct {
 	name string // "near sink"
 	room string
@@ -52,11 +52,11 @@ type spill struct {
 	at   point
 }
 
-// area is the floor that the vacuum goes over for it.
+// area returns the floor that the vacuum cleans for it.
 func (s spill) area() rect { return rect{s.at.x - 0.4, s.at.y - 0.2, 0.8, 0.4} }
 
-// NewWorld makes a home as it is in the evening: the fridge is stocked, all
-// lamps are off, and somebody has cooked.
+// NewWorld returns a home in the evening: food in the fridge, all lamps off, dirt in the
+// kitchen.
 func NewWorld(now func() time.Time) *World {
 	return &World{
 		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{}, open: map[string]float64{}, warmth: map[string]float64{}, since: map[string]time.Time{}, fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
@@ -70,7 +70,7 @@ func NewWorld(now func() time.Time) *World {
 
 const southward = 1.5708 // radians
 
-// WorldOf is the home that the devices of one program share.
+// WorldOf returns the home that the devices of one program share.
 func WorldOf(env drivers.Env) (*World, error) {
 	w, err := env.Shared.Get("sim-home", func() (any, error) { return NewWorld(env.Now), nil })
 	if err != nil {
@@ -79,19 +79,19 @@ func WorldOf(env drivers.Env) (*World, error) {
 	return w.(*World), nil
 }
 
-// Log is what was done to the world, in order.
+// Log returns all changes in order.
 func (w *World) Log() []Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.log)
 }
 
-// note writes the log. mu is held.
+// note adds to the log. The caller holds mu.
 func (w *World) note(device, format string, args ...any) {
 	w.log = append(w.log, Event{w.now(), device, fmt.Sprintf(format, args...)})
 }
 
-// tell writes the log, and wakes those who look.
+// tell adds to the log, and signals a change.
 func (w *World) tell(device, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,17 +99,17 @@ func (w *World) tell(device, what string) {
 	w.note(device, "%s", what)
 }
 
-// glow is how a bulb shines when it is on.
+// glow is the light of a bulb while it is on.
 type glow struct {
 	percent float64
 	colour  drivers.Colour
-	kelvin  float64 // of its white; 0 in a colour
+	kelvin  float64 // color temperature; 0 for a color
 }
 
-// plain is how a new bulb shines.
+// plain is the light of a new bulb.
 var plain = glow{100, drivers.Colour{R: 255, G: 244, B: 229}, 4000}
 
-// Shines is how the bulb on a line shines while it is on.
+// Shines returns the light of the bulb on a line while it is on.
 func (w *World) Shines(line string) (percent float64, c drivers.Colour) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,7 +117,7 @@ func (w *World) Shines(line string) (percent float64, c drivers.Colour) {
 	return g.percent, g.colour
 }
 
-// glows is Shines with mu held.
+// glows implements Shines. The caller holds mu.
 func (w *World) glows(line string) glow {
 	if g, set := w.glow[line]; set {
 		return g
@@ -125,7 +125,7 @@ func (w *World) glows(line string) glow {
 	return plain
 }
 
-// Target is what the thermostat on a line is set to, in °C.
+// Target returns the target temperature of the thermostat on a line, in °C.
 func (w *World) Target(line string) float64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +135,7 @@ func (w *World) Target(line string) float64 {
 	return 18
 }
 
-// heat sets a thermostat.
+// heat sets the target temperature of a thermostat.
 func (w *World) heat(device, line string, celsius float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,13 +162,13 @@ func (w *World) tint(device, line string, c drivers.Colour) {
 	w.note(device, "%s in %v", line, c)
 }
 
-// Whites of a bulb, in kelvin.
+// Limits for the color temperature of a bulb, in kelvin.
 const (
 	warmest = 2000
 	coldest = 6500
 )
 
-// warm gives the bulb on a line a white.
+// warm sets the color temperature of the bulb on a line.
 func (w *World) warm(device, line string, kelvin float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,14 +180,14 @@ func (w *World) warm(device, line string, kelvin float64) {
 	w.note(device, "%s at %g K", line, kelvin)
 }
 
-// Warmth is the white of the bulb on a line, in kelvin; 0 if it shines in a colour.
+// Warmth returns the color temperature of the bulb on a line in kelvin; 0 for a color.
 func (w *World) Warmth(line string) float64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.glows(line).kelvin
 }
 
-// Opening is how far what a line opens is open, in percent.
+// Opening returns the position of the cover on a line in percent.
 func (w *World) Opening(line string) (float64, error) {
 	on, err := w.level(line)
 	if err != nil || !on {
@@ -198,10 +198,10 @@ func (w *World) Opening(line string) (float64, error) {
 	if percent := w.open[line]; percent > 0 {
 		return percent, nil
 	}
-	return 100, nil // a hand has opened it
+	return 100, nil // opened by hand
 }
 
-// opens takes what a line opens to where it is so far open.
+// opens sets the position of the cover on a line.
 func (w *World) opens(device, line string, percent float64) error {
 	w.mu.Lock()
 	w.open[line] = percent
@@ -215,22 +215,22 @@ func (w *World) opens(device, line string, percent float64) error {
 	return nil
 }
 
-// hand is the Device of an Event that no device did.
+// hand is the Device of an Event without a device.
 const hand = "hand"
 
-// Keep keeps a line in a file, which other processes may switch as well. All
-// relays of the line have the same file.
+// Keep stores a line in a file, which other processes may switch as well. All relays of the
+// line use the same file.
 func (w *World) Keep(line, name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if f, kept := w.files[line]; kept && f != file(name) {
-		return fmt.Errorf("file: line %s is kept in %s already; use the same file or another line", line, f)
+		return fmt.Errorf("file: line %s already has the file %s; use the same file or another line", line, f)
 	}
 	w.files[line] = file(name)
 	return nil
 }
 
-// Line reports whether a line is on. One whose file cannot be read is not.
+// Line reports whether a line is on. It returns false for an unreadable file.
 func (w *World) Line(name string) bool {
 	on, err := w.level(name)
 	return on && err == nil
@@ -245,15 +245,15 @@ func (w *World) level(line string) (bool, error) {
 	return w.lines[line], nil
 }
 
-// Since is when a line was switched on last.
+// Since returns the time of the last switch-on of a line.
 func (w *World) Since(line string) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.since[line]
 }
 
-// SetLine sets a line as a hand on the wall switch does.
-func (w *World) SetLine(name string, on bool) { _ = w.set(hand, name, on) } // a hand sees whether it works
+// SetLine sets a line by hand, like a wall switch.
+func (w *World) SetLine(name string, on bool) { _ = w.set(hand, name, on) } // a person sees the result
 
 func (w *World) set(device, line string, on bool) error {
 	w.mu.Lock()
@@ -282,7 +282,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// SetFridge changes what is in the fridge, as a hand does.
+// SetFridge changes the contents of the fridge by hand.
 func (w *World) SetFridge(things ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -290,7 +290,7 @@ func (w *World) SetFridge(things ...string) {
 	w.note(hand, "fridge: %q", things)
 }
 
-// Spills names what lies on the floor of a room; "" is every room.
+// Spills names the dirt on the floor of a room; "" means every room.
 func (w *World) Spills(room string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -303,7 +303,7 @@ func (w *World) Spills(room string) []string {
 	return names
 }
 
-// scene is the world at one moment: what a picture shows.
+// scene is the state of the world at one moment, for an image.
 type scene struct {
 	now    time.Time
 	lines  map[string]bool

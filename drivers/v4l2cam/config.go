@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Auto is MJPEG where the camera has it, else YUYV, else NV12.
+// Auto selects MJPEG if the camera supports it, else YUYV, else NV12.
 const Auto = "auto"
 
-// Config of one camera.
+// Config is the configuration of one camera.
 type Config struct {
-	Device     string        `yaml:"device"`      // /dev/video0, a link of /dev/v4l, or a part of the camera's name; "": the only camera
-	Width      int           `yaml:"width"`       // of the picture, in pixels; the camera takes the nearest that it has
+	Device     string        `yaml:"device"`      // /dev/video0, a link in /dev/v4l, or a part of the camera's name; "": the only camera
+	Width      int           `yaml:"width"`       // width of the image in pixels; the camera selects the nearest size
 	Height     int           `yaml:"height"`      //
 	Format     string        `yaml:"format"`      // auto, mjpeg, yuyv or nv12
-	SkipFrames int           `yaml:"skip_frames"` // thrown away before the one that counts, while exposure and white balance settle
-	Timeout    time.Duration `yaml:"timeout"`     // for one picture, with everything that it takes
-	Quality    int           `yaml:"quality"`     // of the JPEG that yuyv and nv12 become, 1 to 100
+	SkipFrames int           `yaml:"skip_frames"` // number of frames to drop before the result, until exposure and white balance are stable
+	Timeout    time.Duration `yaml:"timeout"`     // limit for one image
+	Quality    int           `yaml:"quality"`     // quality of the JPEG for yuyv and nv12, 1 to 100
 }
 
-// DefaultConfig is what holds where the configuration says nothing. Ten frames
-// are a third of a second of most cameras, and enough for their exposure; a
-// quality of 92 leaves to the picture budget what to lose.
+// DefaultConfig returns the default values. Most cameras send ten frames in a third of a
+// second, which is enough for their exposure. A quality of 92 leaves the compression to the
+// image budget.
 func DefaultConfig() Config {
 	return Config{Width: 1280, Height: 720, Format: Auto, SkipFrames: 10, Timeout: 15 * time.Second, Quality: 92}
 }
@@ -37,11 +37,11 @@ const (
 	maxTimeout = 5 * time.Minute
 )
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the configuration. Each begins with its key.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Width < 16 || c.Width > maxSide || c.Height < 16 || c.Height > maxSide || c.Width*c.Height > maxPixels {
-		errs = append(errs, fmt.Errorf("width: %d x %d is no picture's size; write what the camera has, such as 1280 and 720", c.Width, c.Height))
+		errs = append(errs, fmt.Errorf("width: %d x %d is not a valid image size; write a size of the camera, such as 1280 and 720", c.Width, c.Height))
 	}
 	if !slices.Contains(known(), c.Format) {
 		errs = append(errs, fmt.Errorf("format: %q is unknown; known: %s", c.Format, strings.Join(known(), ", ")))

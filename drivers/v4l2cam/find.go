@@ -8,14 +8,13 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Find looks for the cameras of this machine. It asks each what it is, and starts
-// none.
+// Find returns the cameras of this host. It reads the description of each, and starts none.
 func Find(context.Context) []drivers.Found { return find(System{}.cameras()) }
 
-// present is a camera that is plugged in.
+// present is a connected camera.
 type present struct {
-	path string // better by a link that stays the same
-	card string // what it calls itself
+	path string // preferably a permanent link
+	card string // name that the camera reports
 }
 
 func find(cameras []present) []drivers.Found {
@@ -26,8 +25,8 @@ func find(cameras []present) []drivers.Found {
 	return list
 }
 
-// name makes one for a configuration of what a camera calls itself, which comes
-// from outside: "HD Pro Webcam C920" is hd-pro-webcam-c920.
+// name converts the name that a camera reports to a name for the configuration: "HD Pro
+// Webcam C920" becomes hd-pro-webcam-c920. The reported name is untrusted.
 func name(card string) string {
 	word := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
 	parts := strings.FieldsFunc(strings.ToLower(card), func(r rune) bool { return !word(r) })

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What follows is of linux/videodev2.h. The kernel tells 32-bit programs from
-// others by the size of what they give, which is part of a request's number.
+// Structures of linux/videodev2.h. The number of a request contains the size of its
+// structure, by which the kernel distinguishes 32-bit programs.
 
 // capability is struct v4l2_capability.
 type capability struct {
@@ -46,7 +46,7 @@ type pixFormat struct {
 	Quantization, TransferFunction uint32
 }
 
-// videoFormat is struct v4l2_format: its union has 200 bytes, and is aligned as a
+// videoFormat is struct v4l2_format: its union has 200 bytes and the alignment of a
 // pointer.
 type videoFormat struct {
 	Type uint32
@@ -76,7 +76,7 @@ type buffer struct {
 	Time                            unix.Timeval
 	_                               [16]byte // time code
 	Sequence, Memory                uint32
-	Offset                          uintptr // of a union; the first 32 bits
+	Offset                          uintptr // union; the first 32 bits
 	Length                          uint32
 	_                               [2]uint32
 }
@@ -87,10 +87,10 @@ const (
 	read  = 2
 )
 
-// request is one of V4L2's.
+// request is one V4L2 request.
 type request struct{ direction, number uintptr }
 
-// of is the request's number for a structure of that size. MIPS has other
+// of returns the number of the request for a structure of this size. MIPS has other
 // directions (arch/mips/include/uapi/asm/ioctl.h).
 func (r request) of(size uintptr) uintptr {
 	if strings.HasPrefix(runtime.GOARCH, "mips") {
@@ -111,7 +111,7 @@ var (
 	streamOff  = request{write, 19}
 )
 
-// control does an ioctl with a structure of the kernel's.
+// control calls ioctl with a structure of the kernel.
 func control[T any](fd int, r request, arg *T) error {
 	for {
 		_, _, err := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), r.of(unsafe.Sizeof(*arg)), uintptr(unsafe.Pointer(arg)))

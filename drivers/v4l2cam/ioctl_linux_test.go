@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The kernel knows each structure by its size (linux/videodev2.h, on machines of
-// 64 and of 32 bits).
+// The kernel identifies each structure by its size (linux/videodev2.h, on 64-bit and 32-bit
+// machines).
 func TestSizes(t *testing.T) {
 	wide := unsafe.Sizeof(uintptr(0)) == 8
 	pick := func(sixtyFour, thirtyTwo uintptr) uintptr {

@@ -9,29 +9,28 @@ import (
 	"sync"
 )
 
-// Picture says what the frames of a stream are.
+// Picture describes the frames of a stream.
 type Picture struct {
 	Format        string // mjpeg, yuyv or nv12
 	Width, Height int
 	Stride        int  // bytes from one row of luminance to the next
-	Full          bool // luminance is 0 to 255, else 16 to 235
+	Full          bool // luminance is 0 to 255; otherwise 16 to 235
 }
 
-// format is one that is understood.
+// format is one supported format.
 type format struct {
 	name   string
 	fourcc uint32 // linux/videodev2.h
 }
 
-// formats are in the order of liking: what is a JPEG already, then what has the
-// most colour.
+// formats lists the formats by preference: JPEG first, then the format with the most color.
 var formats = []format{{"mjpeg", code("MJPG")}, {"mjpeg", code("JPEG")}, {"yuyv", code("YUYV")}, {"nv12", code("NV12")}}
 
 func code(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// size is how long a frame is, in bytes; 0 where that differs.
+// size returns the number of bytes in a frame, or 0 if it varies.
 func (p Picture) size() int {
 	switch p.Format {
 	case "yuyv":
@@ -42,10 +41,10 @@ func (p Picture) size() int {
 	return 0
 }
 
-// encode makes a JPEG of a frame.
+// encode converts a frame to a JPEG.
 func (p Picture) encode(frame []byte, quality int) ([]byte, error) {
 	if len(frame) < p.size() {
-		return nil, fmt.Errorf("a frame of %d bytes is cut short: %d x %d in %s has %d", len(frame), p.Width, p.Height, p.Format, p.size())
+		return nil, fmt.Errorf("a frame has only %d bytes, but %d x %d in %s needs %d", len(frame), p.Width, p.Height, p.Format, p.size())
 	}
 	var img *image.YCbCr
 	switch p.Format {
@@ -56,7 +55,7 @@ func (p Picture) encode(frame []byte, quality int) ([]byte, error) {
 	case "nv12":
 		img = p.nv12(frame)
 	default:
-		return nil, fmt.Errorf("frames of format %q are not understood", p.Format)
+		return nil, fmt.Errorf("unsupported frame format %q", p.Format)
 	}
 	if !p.Full {
 		widen(img.Y, 16, 219)
@@ -68,7 +67,7 @@ func (p Picture) encode(frame []byte, quality int) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// yuyv has two pixels in four bytes: Y Cb Y Cr.
+// yuyv decodes two pixels in four bytes: Y Cb Y Cr.
 func (p Picture) yuyv(frame []byte) *image.YCbCr {
 	img := image.NewYCbCr(image.Rect(0, 0, p.Width, p.Height), image.YCbCrSubsampleRatio422)
 	for y := range p.Height {
@@ -81,7 +80,8 @@ func (p Picture) yuyv(frame []byte) *image.YCbCr {
 	return img
 }
 
-// nv12 has all luminance, then Cb and Cr in turns for each square of four.
+// nv12 decodes all luminance, followed by alternating Cb and Cr for each square of four
+// pixels.
 func (p Picture) nv12(frame []byte) *image.YCbCr {
 	img := image.NewYCbCr(image.Rect(0, 0, p.Width, p.Height), image.YCbCrSubsampleRatio420)
 	for y := range p.Height {
@@ -97,7 +97,7 @@ func (p Picture) nv12(frame []byte) *image.YCbCr {
 	return img
 }
 
-// widen makes 0 to 255, as JPEG has it, of what begins at low and has a span
+// widen converts samples that begin at low and have a span to 0 to 255, the range of JPEG
 // (ITU-R BT.601).
 func widen(samples []byte, low, span int) {
 	var table [256]byte
@@ -109,10 +109,10 @@ func widen(samples []byte, low, span int) {
 	}
 }
 
-var errJPEG = errors.New("a frame is no whole JPEG; is the cable good, and the hub fast enough?")
+var errJPEG = errors.New("a frame is not a complete JPEG; check the cable, and the speed of the hub")
 
-// whole cuts off what stands behind a JPEG's end, where some cameras fill up, and
-// adds the Huffman tables that many leave out (as AVI's MJPEG does).
+// whole removes the bytes after the end of a JPEG, which some cameras append, and adds the
+// Huffman tables that many omit (as in AVI's MJPEG).
 func whole(frame []byte) ([]byte, error) {
 	end := bytes.LastIndex(frame, []byte{0xff, 0xd9})
 	if len(frame) < 4 || frame[0] != 0xff || frame[1] != 0xd8 || end < 0 {
@@ -129,20 +129,20 @@ func whole(frame []byte) ([]byte, error) {
 	return bytes.Join([][]byte{frame[:scan], standardTables(), frame[scan:]}, nil), nil
 }
 
-// standardTables are the Huffman tables of ITU-T T.81, K.3: those that Go's own
-// encoder writes.
+// standardTables returns the Huffman tables of ITU-T T.81, K.3, which Go's own encoder
+// writes.
 var standardTables = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, image.NewYCbCr(image.Rect(0, 0, 16, 16), image.YCbCrSubsampleRatio420), nil); err != nil {
-		panic("v4l2cam: " + err.Error()) // into memory it cannot fail
+		panic("v4l2cam: " + err.Error()) // a write to memory cannot fail
 	}
 	data := b.Bytes()
 	at := bytes.Index(data, []byte{0xff, 0xc4})
 	return data[at : at+2+int(data[at+2])<<8+int(data[at+3])]
 })
 
-// segments finds where the scan begins, and whether there are Huffman tables
-// before it (ITU-T T.81, B.1).
+// segments returns the position of the scan, and whether Huffman tables precede it (ITU-T
+// T.81, B.1).
 func segments(frame []byte) (scan int, tables bool, err error) {
 	const dht, sos = 0xc4, 0xda
 	for i := 2; i+4 <= len(frame); {
@@ -150,7 +150,7 @@ func segments(frame []byte) (scan int, tables bool, err error) {
 			return 0, false, errJPEG
 		}
 		switch marker := frame[i+1]; {
-		case marker == 0xff: // it may be filled up
+		case marker == 0xff: // a fill byte
 			i++
 			continue
 		case marker == sos:

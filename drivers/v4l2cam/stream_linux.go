@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// buffers are as many as a driver needs to fill one while another is read.
+// buffers is the number of buffers, enough to fill one while the driver reads another.
 const buffers = 4
 
-// stream is a camera that streams.
+// stream is an open camera stream.
 type stream struct {
 	fd      int
 	what    string
@@ -25,7 +25,7 @@ type stream struct {
 
 func (s *stream) Picture() Picture { return s.picture }
 
-// begin sets the format and starts.
+// begin sets the format and starts the stream.
 func (s *stream) begin(cfg Config) error {
 	if err := s.setFormat(cfg); err != nil {
 		return err
@@ -35,13 +35,13 @@ func (s *stream) begin(cfg Config) error {
 	}
 	on := uint32(bufferCapture)
 	if err := control(s.fd, streamOn, &on); err != nil {
-		return fmt.Errorf("cannot stream: %w; on a hub give it a port of its own", err)
+		return fmt.Errorf("cannot stream: %w; connect the camera directly, not through a hub", err)
 	}
 	s.queued = true
 	return nil
 }
 
-// setFormat asks for what is liked best of what the camera has.
+// setFormat requests the preferred format of those that the camera supports.
 func (s *stream) setFormat(cfg Config) error {
 	has := s.has()
 	for _, f := range formats {
@@ -53,14 +53,14 @@ func (s *stream) setFormat(cfg Config) error {
 		v.Pix = pixFormat{Width: uint32(cfg.Width), Height: uint32(cfg.Height), Format: f.fourcc, Field: fieldAny}
 		err := control(s.fd, setFormat, &v)
 		if errors.Is(err, unix.EBUSY) {
-			return errors.New("another program is using it; end that, or ask again later")
+			return errors.New("another program uses the camera; stop it, or ask again later")
 		}
 		if err != nil || v.Pix.Format != f.fourcc {
 			continue
 		}
 		return s.accept(f, v.Pix)
 	}
-	return fmt.Errorf("it has no %s; it has %s", cfg.wants(), names(has))
+	return fmt.Errorf("the camera does not support %s, only %s", cfg.wants(), names(has))
 }
 
 func (c Config) wants() string {
@@ -70,7 +70,7 @@ func (c Config) wants() string {
 	return c.Format
 }
 
-// accept takes what the driver has made of the wish.
+// accept checks the format that the driver has selected.
 func (s *stream) accept(f format, p pixFormat) error {
 	s.picture = Picture{Format: f.name, Width: int(p.Width), Height: int(p.Height), Stride: int(p.BytesPerLine)}
 	least := s.picture.Width
@@ -80,12 +80,12 @@ func (s *stream) accept(f format, p pixFormat) error {
 	s.picture.Stride = max(s.picture.Stride, least)
 	s.picture.Full = p.Quantization == fullRange || p.Quantization == 0 && p.Colorspace == colorspaceJPEG
 	if s.picture.Width < 1 || s.picture.Height < 1 || s.picture.Width*s.picture.Height > maxPixels {
-		return fmt.Errorf("its pictures have %d x %d pixels", s.picture.Width, s.picture.Height)
+		return fmt.Errorf("the camera selects the size %d x %d", s.picture.Width, s.picture.Height)
 	}
 	return nil
 }
 
-// has are the formats that the camera has.
+// has returns the formats of the camera.
 func (s *stream) has() map[uint32]bool {
 	all := map[uint32]bool{}
 	for i := range uint32(256) {
@@ -109,7 +109,7 @@ func names(has map[uint32]bool) string {
 	return strings.Join(list, ", ")
 }
 
-// mapBuffers has the driver make buffers, and hands them to it.
+// mapBuffers requests buffers, and passes them to the driver.
 func (s *stream) mapBuffers() error {
 	r := requestBuffers{Count: buffers, Type: bufferCapture, Memory: memoryMap}
 	if err := control(s.fd, reqBufs, &r); err != nil {
@@ -130,15 +130,15 @@ func (s *stream) mapBuffers() error {
 		}
 	}
 	if len(s.memory) == 0 {
-		return errors.New("it has no buffers")
+		return errors.New("the camera has no buffers")
 	}
 	return nil
 }
 
-// look is how often it is seen whether ctx has ended.
+// look is the interval of checks for the end of ctx.
 const look = 50 * time.Millisecond
 
-// Frame waits for a frame and copies it: the buffer is the driver's again at once.
+// Frame waits for a frame and copies it, so that the driver gets the buffer back at once.
 func (s *stream) Frame(ctx context.Context) ([]byte, error) {
 	for {
 		if ctx.Err() != nil {
@@ -157,19 +157,20 @@ func (s *stream) Frame(ctx context.Context) ([]byte, error) {
 			return frame, nil
 		}
 		if err != nil && !errors.Is(err, unix.EAGAIN) {
-			return nil, fmt.Errorf("%s: %w; was it unplugged?", s.what, err)
+			return nil, fmt.Errorf("%s: %w; check that the camera is connected", s.what, err)
 		}
 	}
 }
 
-// dequeue takes a buffer and gives it back; nil where its frame was damaged.
+// dequeue takes a buffer, copies its frame, and returns the buffer. It returns nil for a
+// damaged frame.
 func (s *stream) dequeue() ([]byte, error) {
 	b := buffer{Type: bufferCapture, Memory: memoryMap}
 	if err := control(s.fd, dequeueBuf, &b); err != nil {
 		return nil, err
 	}
 	if int(b.Index) >= len(s.memory) {
-		return nil, fmt.Errorf("there is no buffer %d", b.Index)
+		return nil, fmt.Errorf("no buffer %d", b.Index)
 	}
 	damaged := b.Flags&flagError != 0
 	if !damaged {
@@ -184,7 +185,8 @@ func (s *stream) dequeue() ([]byte, error) {
 	return s.frame, nil
 }
 
-// Close stops and closes. What fails for a camera that was unplugged is no error.
+// Close stops the stream and closes the camera. It ignores the errors of a disconnected
+// camera.
 func (s *stream) Close() error {
 	if s.queued {
 		off := uint32(bufferCapture)

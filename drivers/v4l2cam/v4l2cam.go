@@ -1,11 +1,10 @@
-// Package v4l2cam takes pictures with cameras of the kernel's V4L2 interface: USB
-// cameras (UVC), and CSI cameras whose driver gives finished pictures. Cameras of
-// a Raspberry Pi that give raw Bayer data need package rpicam.
+// Package v4l2cam takes images with cameras of the kernel's V4L2 interface: USB cameras
+// (UVC), and CSI cameras whose driver delivers processed images. Use package rpicam for
+// Raspberry Pi cameras with raw Bayer data.
 //
-// The source is the kernel's Documentation/userspace-api/media/v4l; streaming with
-// mapped buffers, single-planar. There is no cgo. Not supported: Bayer formats,
-// H.264, the multi-planar interface, controls (exposure, focus: set them with
-// v4l2-ctl).
+// Source: the kernel's Documentation/userspace-api/media/v4l; streaming with mapped
+// buffers, single-planar. The package does not use cgo. Not supported: Bayer formats,
+// H.264, the multi-planar interface, controls (set exposure and focus with v4l2-ctl).
 package v4l2cam
 
 import (
@@ -25,12 +24,12 @@ var (
 	_ drivers.Holder       = (*Camera)(nil)
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "v4l2cam", Class: "camera", About: "USB or CSI camera of this machine (V4L2)", Open: Open, Discover: Find}
+	return drivers.Kind{Name: "v4l2cam", Class: "camera", About: "USB or CSI camera of this host (V4L2)", Open: Open, Discover: Find}
 }
 
-// Open is the drivers.Factory of this package. It touches no camera.
+// Open is the drivers.Factory of this package. It opens no camera.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -39,22 +38,22 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, System{}, env.Log, env.Now), nil
 }
 
-// Video is the cameras of a machine, or what plays them in a test.
+// Video gives access to the cameras of a host, or to simulated cameras in a test.
 type Video interface {
-	// Stream opens a camera and has it stream; ctx bounds the opening alone.
+	// Stream opens a camera and starts its stream; ctx limits only the opening.
 	Stream(ctx context.Context, cfg Config) (Stream, error)
 }
 
-// Stream is a camera that streams.
+// Stream is an open camera stream.
 type Stream interface {
-	Picture() Picture // what its frames are
-	// Frame waits for the next frame, which is good until the next call.
+	Picture() Picture // format of the frames
+	// Frame waits for the next frame, which is valid until the next call.
 	Frame(ctx context.Context) ([]byte, error)
 	Close() error
 }
 
-// Camera is one camera. It is open only while a picture is taken: others may use
-// it in between, and it may be plugged in later.
+// Camera is one camera. It is open only during an image, so other programs may use it in
+// between, and it may be connected later.
 type Camera struct {
 	drivers.Life
 	cfg   Config
@@ -63,18 +62,18 @@ type Camera struct {
 	now   func() time.Time
 	link  drivers.Link
 
-	turn chan struct{} // held by who takes a picture: it streams to one
+	turn chan struct{} // semaphore: one image at a time
 }
 
-// New makes a camera, of a valid configuration.
+// New returns a camera for a valid configuration.
 func New(name string, cfg Config, video Video, log *slog.Logger, now func() time.Time) *Camera {
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, video: video, log: log, now: now, turn: make(chan struct{}, 1)}
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (c *Camera) Connection() gobot.Connection { return &c.link }
 
-// Holds is the camera, whatever it is called.
+// Holds returns the camera, with one identity for all its names.
 func (c *Camera) Holds() []drivers.Hold {
 	what := "the only camera"
 	if c.cfg.Device != "" {
@@ -83,17 +82,16 @@ func (c *Camera) Holds() []drivers.Hold {
 	return []drivers.Hold{{Key: "device", What: what, Same: "camera " + drivers.SameFile(c.cfg.Device), Kind: "V4L2 camera", Only: c.cfg.Device == ""}}
 }
 
-// Start makes it ready. It does not ask the camera, which may be plugged in
-// later.
+// Start allows images. It opens no camera, because the camera may be connected later.
 func (c *Camera) Start() error { c.Opened(); return nil }
 
-// Halt ends pictures that are under way.
+// Halt ends images under way.
 func (c *Camera) Halt() error { c.Closed(); return nil }
 
 // errSlow is the cause of a context that ended by the configured timeout.
 var errSlow = errors.New("timeout")
 
-// Photo takes a picture. Who asks while one is being taken waits.
+// Photo takes an image. A second caller waits for the first.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	ctx, done, err := c.Begin(ctx)
 	if err != nil {
@@ -115,13 +113,13 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	return p, nil
 }
 
-// explain names the device, and says of a context that ended why it did.
+// explain adds the name of the device to an error, and the reason if the context has ended.
 func (c *Camera) explain(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	case errors.Is(cause, errSlow):
-		return fmt.Errorf("%s: no picture in %v; is another program using the camera, or has it few frames in this light? lower skip_frames, or raise timeout", c.Name(), c.cfg.Timeout)
+		return fmt.Errorf("%s: no image in %v; check whether another program uses the camera, or the light is low; lower skip_frames, or raise timeout", c.Name(), c.cfg.Timeout)
 	case errors.Is(cause, drivers.ErrNotStarted):
 		return cause
 	default:
@@ -129,10 +127,11 @@ func (c *Camera) explain(ctx context.Context, err error) error {
 	}
 }
 
-// maxBroken frames in a row are a broken camera, not a bad moment.
+// maxBroken is the number of successive broken frames after which the camera counts as
+// broken.
 const maxBroken = 10
 
-// take streams until there is a whole picture behind the frames to skip.
+// take streams until it has a complete image after the frames to drop.
 func (c *Camera) take(ctx context.Context) (_ drivers.Photo, err error) {
 	s, err := c.video.Stream(ctx, c.cfg)
 	if err != nil {

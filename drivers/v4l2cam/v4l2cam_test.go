@@ -18,12 +18,12 @@ import (
 	"github.com/messkit/messkit/drivers/v4l2cam"
 )
 
-// video plays a camera whose frames are given.
+// video simulates a camera with these frames.
 type video struct {
 	picture v4l2cam.Picture
 	frames  func(n int) []byte
 	gone    bool
-	wait    chan struct{} // before each frame, where it is not nil
+	wait    chan struct{} // received before each frame, if not nil
 
 	mu   sync.Mutex
 	took int
@@ -34,7 +34,7 @@ func (v *video) Stream(context.Context, v4l2cam.Config) (v4l2cam.Stream, error) 
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.gone {
-		return nil, errors.New("/dev/video0 is not there; is the camera plugged in?")
+		return nil, errors.New("/dev/video0 is not there; check that the camera is connected")
 	}
 	v.open++
 	return &stream{v: v}, nil
@@ -74,7 +74,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// yuyv is a frame of 32 x 32 with a bright and a dark half.
+// yuyv returns a frame of 32 x 32 with a bright and a dark half.
 func yuyv(dark, bright byte) []byte {
 	var f []byte
 	for range 32 {
@@ -121,7 +121,7 @@ func photo(t *testing.T, v *video, change func(*v4l2cam.Config)) (drivers.Photo,
 	return p, err
 }
 
-// at is the luminance of a JPEG's pixel.
+// at returns the luminance of a pixel of a JPEG.
 func at(t *testing.T, data []byte, x, y int) int {
 	t.Helper()
 	img, err := jpeg.Decode(bytes.NewReader(data))
@@ -163,7 +163,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// whole is a JPEG of Go's encoder.
+// whole returns a JPEG of Go's encoder.
 func whole(t *testing.T, size int) []byte {
 	t.Helper()
 	img := image.NewYCbCr(image.Rect(0, 0, size, size), image.YCbCrSubsampleRatio420)
@@ -177,7 +177,7 @@ func whole(t *testing.T, size int) []byte {
 	return b.Bytes()
 }
 
-// withoutTables is a JPEG as most USB cameras send it.
+// withoutTables removes the tables of a JPEG, as most USB cameras do.
 func withoutTables(t *testing.T, pic []byte) []byte {
 	t.Helper()
 	i := bytes.Index(pic, []byte{0xff, 0xc4})
@@ -211,7 +211,7 @@ func TestMJPEG(t *testing.T) {
 			}
 		})
 	}
-	if _, err := photo(t, &video{picture: v4l2cam.Picture{Format: "mjpeg"}, frames: func(int) []byte { return pic[:99] }}, nil); err == nil || !strings.Contains(err.Error(), "no whole JPEG") {
+	if _, err := photo(t, &video{picture: v4l2cam.Picture{Format: "mjpeg"}, frames: func(int) []byte { return pic[:99] }}, nil); err == nil || !strings.Contains(err.Error(), "not a complete JPEG") {
 		t.Errorf("all broken: %v", err)
 	}
 }
@@ -220,7 +220,7 @@ func TestSkipsAndRetakes(t *testing.T) {
 	v := raw(func(n int) []byte {
 		switch n {
 		case 1, 2:
-			return yuyv(40, 200) // of before the exposure has settled
+			return yuyv(40, 200) // before the exposure is stable
 		case 3, 4:
 			return yuyv(16, 235)[:100]
 		}
@@ -231,12 +231,12 @@ func TestSkipsAndRetakes(t *testing.T) {
 		t.Errorf("%d frames were taken: %v", v.took, err)
 	}
 	v = raw(func(int) []byte { return nil })
-	if _, err = photo(t, v, nil); err == nil || !strings.Contains(err.Error(), "cut short") {
+	if _, err = photo(t, v, nil); err == nil || !strings.Contains(err.Error(), "has only 0 bytes") {
 		t.Errorf("no frame is whole: %v", err)
 	}
 }
 
-// Who asks later gets a newer picture.
+// A later caller gets a newer image.
 func TestTogether(t *testing.T) {
 	v := raw(func(int) []byte { return yuyv(40, 200) })
 	v.wait = make(chan struct{})
@@ -254,7 +254,7 @@ func TestTogether(t *testing.T) {
 		shots <- shot{p, err}
 	}
 	go take()
-	v.wait <- struct{}{} // the first has its only frame
+	v.wait <- struct{}{} // the first caller has its only frame
 	a := <-shots
 	go take()
 	v.wait <- struct{}{}
@@ -271,7 +271,7 @@ func TestPluggedInLater(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Photo(t.Context()); err == nil || err.Error() != "hall-cam: /dev/video0 is not there; is the camera plugged in?" {
+	if _, err := c.Photo(t.Context()); err == nil || err.Error() != "hall-cam: /dev/video0 is not there; check that the camera is connected" {
 		t.Errorf("without it: %v", err)
 	}
 	v.gone = false
@@ -284,7 +284,7 @@ func TestTimeout(t *testing.T) {
 	v := raw(func(int) []byte { return yuyv(40, 200) })
 	v.wait = make(chan struct{})
 	_, err := photo(t, v, func(c *v4l2cam.Config) { c.Timeout = time.Millisecond })
-	if err == nil || !strings.HasPrefix(err.Error(), "hall-cam: no picture in 1ms; ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "hall-cam: no image in 1ms; ") {
 		t.Error(err)
 	}
 }

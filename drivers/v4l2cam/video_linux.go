@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// System is the cameras of this machine.
+// System gives access to the cameras of this host.
 type System struct{}
 
 var _ Video = System{}
 
-// camera is a device that captures.
+// camera is an open capture device.
 type camera struct {
 	fd   int
 	path string
@@ -37,9 +37,9 @@ func (System) Stream(_ context.Context, cfg Config) (_ Stream, err error) {
 	return s, nil
 }
 
-// files are the video devices of this machine, cameras and others.
+// files returns the video devices of this host, cameras and others.
 func files() []string {
-	paths, _ := filepath.Glob("/dev/video*")       // the pattern is well formed
+	paths, _ := filepath.Glob("/dev/video*")       // the pattern is valid
 	slices.SortFunc(paths, func(a, b string) int { // video2 before video10
 		if len(a) != len(b) {
 			return len(a) - len(b)
@@ -49,24 +49,24 @@ func files() []string {
 	return paths
 }
 
-// cameras are those that can be opened now.
+// cameras returns the cameras that this process can open.
 func (System) cameras() []present {
 	var list []present
 	for _, path := range files() {
 		c, err := openFile(path)
 		if err != nil {
-			continue // no camera, or somebody else's
+			continue // not a camera, or without permission
 		}
-		_ = unix.Close(c.fd) // it was asked only
+		_ = unix.Close(c.fd) // read only
 		list = append(list, present{lasting(path), c.card})
 	}
 	return list
 }
 
-// lasting is a link to a device that is the same after the next start; the device
-// itself where there is none.
+// lasting returns a link to a device that is the same after a restart, or the device
+// itself.
 func lasting(path string) string {
-	links, _ := filepath.Glob("/dev/v4l/by-id/*") // the pattern is well formed
+	links, _ := filepath.Glob("/dev/v4l/by-id/*") // the pattern is valid
 	for _, link := range links {
 		if to, err := filepath.EvalSymlinks(link); err == nil && to == path {
 			return link
@@ -75,7 +75,7 @@ func lasting(path string) string {
 	return path
 }
 
-// open opens a device by its file, or the only one by a part of its name.
+// open opens a device by its file, or the only device with a part of its name.
 func open(device string) (*camera, error) {
 	if strings.HasPrefix(device, "/") {
 		return openFile(device)
@@ -92,7 +92,7 @@ func open(device string) (*camera, error) {
 		}
 		names = append(names, fmt.Sprintf("%s %q", path, c.card))
 		if device != "" && !strings.Contains(strings.ToLower(c.card), strings.ToLower(device)) {
-			_ = unix.Close(c.fd) // it was asked only
+			_ = unix.Close(c.fd) // read only
 			continue
 		}
 		found = append(found, c)
@@ -101,29 +101,30 @@ func open(device string) (*camera, error) {
 		return found[0], nil
 	}
 	for _, c := range found {
-		_ = unix.Close(c.fd) // it was asked only
+		_ = unix.Close(c.fd) // read only
 	}
 	switch {
 	case len(found) > 1:
-		return nil, fmt.Errorf("there are %d cameras (%s); write device: with one of them, better by its link in /dev/v4l/by-id", len(found), strings.Join(names, ", "))
+		return nil, fmt.Errorf("the host has %d cameras (%s); write device: with one of them, preferably its link in /dev/v4l/by-id", len(found), strings.Join(names, ", "))
 	case len(names) > 0:
-		return nil, fmt.Errorf("no camera is called %q; there are %s", device, strings.Join(names, ", "))
+		return nil, fmt.Errorf("no camera has the name %q; the cameras: %s", device, strings.Join(names, ", "))
 	case len(paths) > 0:
-		return nil, fmt.Errorf("no camera can be opened: %w", errors.Join(errs...))
+		return nil, fmt.Errorf("messkit can open no camera: %w", errors.Join(errs...))
 	}
-	return nil, errors.New("there is no camera (/dev/video*); is it plugged in?")
+	return nil, errors.New("no camera (/dev/video*); check that it is connected")
 }
 
-// errNoCamera is a device that is no camera: an encoder, the metadata of one.
-var errNoCamera = errors.New("is no camera, or one whose pictures are raw (see rpicam); v4l2-ctl --list-devices lists them")
+// errNoCamera reports that a device is not a camera, but an encoder or the metadata of a
+// camera.
+var errNoCamera = errors.New("is not a camera, or delivers raw images (see rpicam); v4l2-ctl --list-devices lists the cameras")
 
 func openFile(path string) (*camera, error) {
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s is not there; is the camera plugged in?", path)
+		return nil, fmt.Errorf("%s is not there; check that the camera is connected", path)
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("%s: %w; let messkit's user into the group video", path, err)
+		return nil, fmt.Errorf("%s: %w; add the user of messkit to the group video", path, err)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -7,12 +7,12 @@ import (
 	"errors"
 )
 
-// System has cameras on Linux alone.
+// System is a stub: V4L2 needs Linux.
 type System struct{}
 
 var _ Video = System{}
 
-// Stream fails.
+// Stream returns an error.
 func (System) Stream(context.Context, Config) (Stream, error) {
 	return nil, errors.New("cameras of V4L2 need Linux")
 }

@@ -13,12 +13,11 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// setOutTime is how long the robot may take to set out.
+// setOutTime is how long the robot may need to set out.
 const setOutTime = 60 * time.Second
 
-// Clean cleans rooms, or everything. The robot chooses its way; how far it came
-// in a task that was broken off is on its map, and none of the rooms counts as
-// done.
+// Clean cleans rooms, or everything. The robot chooses its path. After an interrupted task
+// the map shows its progress, but no room counts as done.
 func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	none, what := drivers.Outcome{Remaining: areas}, "cleaning"
 	if len(areas) > 0 {
@@ -32,7 +31,7 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	return drivers.Outcome{Done: areas}, nil
 }
 
-// run has the robot do one errand, from its order to its end.
+// run executes one task of the robot, from its command to its end.
 func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context) (errand, error), progress func(drivers.Progress)) error {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {
@@ -46,13 +45,13 @@ func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context
 	defer release()
 	e, err := plan(ctx)
 	if err == nil && progress != nil {
-		v.trouble.Await(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place, lest it is everything
+		v.trouble.Await(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place; otherwise the robot would clean everything
 		defer v.trouble.Over()
 	}
 	if err == nil {
 		err = v.send(ctx, e)
 		if err != nil && !errors.Is(err, drivers.ErrNothingDone) {
-			err = v.brake(ctx, err) // it may have heard
+			err = v.brake(ctx, err) // the robot may have received the command
 		}
 	}
 	if err == nil {
@@ -61,14 +60,14 @@ func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context
 	return v.Told(ctx, err)
 }
 
-// errand is what the robot is told.
+// errand is a command to the robot.
 type errand struct {
 	path  string
 	order map[string]any
-	floor float64 // cm² that it will go over; 0 where the map does not say
+	floor float64 // area of the task in cm²; 0 if unknown
 }
 
-// send gives the robot an errand's order.
+// send sends the command of a task.
 func (v *Vacuum) send(ctx context.Context, e errand) error {
 	err := v.put(ctx, e.path, e.order)
 	if e.path == zonesPath {
@@ -77,7 +76,8 @@ func (v *Vacuum) send(ctx context.Context, e errand) error {
 	return err
 }
 
-// plan is what the robot is to be told, if it can be told that now.
+// plan returns the command for a cleaning task, or an error if the robot cannot accept it
+// now.
 func (v *Vacuum) plan(ctx context.Context, areas []string) (errand, error) {
 	if err := v.free(ctx); err != nil {
 		return errand{}, err
@@ -93,7 +93,7 @@ func (v *Vacuum) plan(ctx context.Context, areas []string) (errand, error) {
 	for i, a := range areas {
 		at := slices.IndexFunc(rooms, func(r room) bool { return r.Name == a })
 		if at < 0 {
-			return errand{}, drivers.NotDone(fmt.Errorf("there is no room %q; known rooms: %s", a, strings.Join(names(rooms), ", ")))
+			return errand{}, drivers.NotDone(fmt.Errorf("the robot has no room %q; known rooms: %s", a, strings.Join(names(rooms), ", ")))
 		}
 		if wrong := missing(rooms[at : at+1]); wrong != nil {
 			return errand{}, drivers.NotDone(wrong)
@@ -104,7 +104,7 @@ func (v *Vacuum) plan(ctx context.Context, areas []string) (errand, error) {
 	return errand{segmentsPath, order, v.floor(ctx, ids)}, nil
 }
 
-// free returns nil if the robot can take a task.
+// free returns nil if the robot can accept a task.
 func (v *Vacuum) free(ctx context.Context) error {
 	s, err := v.state(ctx)
 	switch {
@@ -113,7 +113,7 @@ func (v *Vacuum) free(ctx context.Context) error {
 	case s.Status == isError:
 		return drivers.NotDone(s.trouble())
 	case s.moves() && s.Status != isReturning:
-		return fmt.Errorf("%w: somebody else has sent it, and it is %s; stop it there, or wait", drivers.ErrBusy, s.doing())
+		return fmt.Errorf("%w: another client has started it, and it is %s; stop it there, or wait", drivers.ErrBusy, s.doing())
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (v *Vacuum) put(ctx context.Context, path string, order map[string]any) err
 	return err
 }
 
-// watch waits for the end of a task. What ends it early has the robot stop.
+// watch waits for the end of a task. If the task ends early, watch stops the robot.
 func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 	defer func() {
 		if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands {
@@ -147,7 +147,7 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 		case err != nil:
 			j.lost = true
 			if silent++; silent >= maxSilent {
-				return fmt.Errorf("it has not answered %d times, and may still be at it: %v", silent, err) // not wrapped: it has begun
+				return fmt.Errorf("no answer for %d polls, so the robot may still work: %v", silent, err) // no %w, because the task has begun
 			}
 			continue
 		}
@@ -168,7 +168,7 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 	}
 }
 
-// maxSilent is how many looks in a row may fail: Wi-Fi is poor under beds.
+// maxSilent is the limit for successive failed polls, because Wi-Fi is poor under beds.
 const maxSilent = 30
 
 func (v *Vacuum) wait(ctx context.Context) error {
@@ -182,16 +182,16 @@ func (v *Vacuum) wait(ctx context.Context) error {
 	}
 }
 
-// brake stops the robot though ctx has ended. It was told to begin, and may not have
-// set out yet: it is stopped whatever it says of itself. err is why, with that it may set
-// out after that.
+// brake stops the robot, even if ctx has ended, and no matter which state it reports,
+// because it may not have set out yet. err is the reason; the result also reports whether
+// the robot may set out later.
 func (v *Vacuum) brake(ctx context.Context, err error) error {
 	stop := drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) })
 	v.loose.Store(stop != nil)
 	return drivers.Braked(err, stop)
 }
 
-// stop stops the robot if it is under way, and waits until it stands still.
+// stop stops the robot if it moves, and waits until it stands still.
 func (v *Vacuum) stop(ctx context.Context) error {
 	s, err := v.state(ctx)
 	if err == nil && !s.moves() && !v.loose.Load() {
@@ -200,7 +200,7 @@ func (v *Vacuum) stop(ctx context.Context) error {
 	return v.end(ctx)
 }
 
-// end is stop for a robot that may be at something, whatever it says.
+// end stops a robot, no matter which state it reports.
 func (v *Vacuum) end(ctx context.Context) error {
 	if err := v.put(ctx, controlPath, map[string]any{"action": "stop"}); err != nil {
 		return err
@@ -212,19 +212,19 @@ func (v *Vacuum) end(ctx context.Context) error {
 			return nil
 		}
 		if v.wait(ctx) != nil {
-			return fmt.Errorf("it was told to stop, and is %s", s.doing())
+			return fmt.Errorf("after the stop command the robot is %s", s.doing())
 		}
 	}
 }
 
-// Dock sends the robot home.
+// Dock terminates the present task and sends the robot to its dock.
 func (v *Vacuum) Dock(ctx context.Context) error {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := v.state(ctx); err != nil { // what it is at goes on
+	if _, err := v.state(ctx); err != nil { // without a state, the present task continues
 		return v.Told(ctx, drivers.NotDone(err))
 	}
 	if err := v.errand.End(ctx); err != nil {

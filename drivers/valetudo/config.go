@@ -9,37 +9,37 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// Config of one robot.
+// Config is the configuration of one robot.
 type Config struct {
 	web.Config
-	Segments map[string]string `yaml:"segments"` // the robot's ids of rooms, and what people call them; none: the robot's own names
-	Passes   int               `yaml:"passes"`   // how often each room is gone over
-	Poll     time.Duration     `yaml:"poll"`     // between two looks at what it is doing
-	Safe     string            `yaml:"safe"`     // stop or keep, when messkit ends or is stopped
+	Segments map[string]string `yaml:"segments"` // id of a room in the robot to the name that people use; none: the names in the robot
+	Passes   int               `yaml:"passes"`   // how often the robot cleans each room
+	Poll     time.Duration     `yaml:"poll"`     // poll interval during a task
+	Safe     string            `yaml:"safe"`     // stop or keep, at the end of messkit or at a stop
 }
 
-// What Config.Safe may be.
+// Values of Config.Safe.
 const (
 	Stop = "stop"
 	Keep = "keep"
 )
 
-// DefaultConfig is what holds where the configuration says nothing.
+// DefaultConfig returns the default values.
 func DefaultConfig() Config {
 	return Config{Config: web.DefaultConfig(), Passes: 1, Poll: 2 * time.Second, Safe: Stop}
 }
 
 const (
-	minPoll   = 2 * time.Second // a robot's small computer finds its way meanwhile
+	minPoll   = 2 * time.Second // the small computer of the robot also navigates
 	maxPoll   = time.Minute
 	maxPasses = 4
 )
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the configuration. Each begins with its key.
 func (c Config) Validate() error {
 	errs := []error{c.Config.Validate()}
 	if c.Token != "" || c.TokenFile != "" {
-		errs = append(errs, errors.New("token: Valetudo has none; write username and password"))
+		errs = append(errs, errors.New("token: Valetudo has no tokens; write username and password"))
 	}
 	errs = append(errs, drivers.CheckSegments(c.Segments)...)
 	if c.Passes < 1 || c.Passes > maxPasses {

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// Discover hears what robots announce.
+// Discover finds robots that announce themselves.
 func Discover(ctx context.Context) []drivers.Found {
 	list, err := mdns.Browse(ctx, mdns.Group, "_valetudo._tcp")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// The colours of a map, by their place in the palette.
+// Colors of a map as indexes of the palette.
 const (
 	paper = iota
 	ground
@@ -33,11 +33,11 @@ var palette = color.Palette{
 }
 
 const (
-	drawnEdge = 1200 // pixels of the picture's longer edge, about
-	margin    = 8    // the map's own pixels around what is drawn
+	drawnEdge = 1200 // approximate length of the longer edge of the image in pixels
+	margin    = 8    // map pixels around the drawing
 )
 
-// canvas draws in the map's own pixels, enlarged.
+// canvas draws enlarged map pixels.
 type canvas struct {
 	img    *image.Paletted
 	scale  int
@@ -47,7 +47,7 @@ type canvas struct {
 func (f floor) draw() (*image.Paletted, error) {
 	box := f.bounds()
 	if box.Dx() > maxEdge || box.Dy() > maxEdge {
-		return nil, fmt.Errorf("its map is %d by %d pixels large, and may be %d", box.Dx(), box.Dy(), maxEdge)
+		return nil, fmt.Errorf("the map has %d by %d pixels, above the limit of %d", box.Dx(), box.Dy(), maxEdge)
 	}
 	box = box.Inset(-margin)
 	scale := max(1, drawnEdge/max(box.Dx(), box.Dy()))
@@ -84,7 +84,7 @@ func (f floor) bounds() image.Rectangle {
 	return box
 }
 
-// fill paints a rectangle of the map's pixels.
+// fill fills a rectangle of map pixels.
 func (c canvas) fill(r image.Rectangle, ink uint8) {
 	r = r.Sub(c.origin)
 	r = image.Rect(r.Min.X*c.scale, r.Min.Y*c.scale, r.Max.X*c.scale, r.Max.Y*c.scale).Intersect(c.img.Rect)
@@ -96,7 +96,7 @@ func (c canvas) fill(r image.Rectangle, ink uint8) {
 	}
 }
 
-// entity draws the way driven, the dock or the robot.
+// entity draws the path, the dock or the robot.
 func (c canvas) entity(e entity, cm float64) {
 	at := func(i int) image.Point {
 		x, y := e.Points[i]/cm-float64(c.origin.X), e.Points[i+1]/cm-float64(c.origin.Y)
@@ -120,7 +120,7 @@ func (c canvas) entity(e entity, cm float64) {
 func (c canvas) line(a, b image.Point) {
 	n := max(1, int(math.Hypot(float64(b.X-a.X), float64(b.Y-a.Y))))
 	if n > c.img.Rect.Dx()+c.img.Rect.Dy() {
-		return // no way leads off the map
+		return // no valid path leaves the map
 	}
 	for i := range n + 1 {
 		p := image.Pt(a.X+(b.X-a.X)*i/n, a.Y+(b.Y-a.Y)*i/n)

@@ -12,24 +12,23 @@ import (
 	"testing"
 )
 
-// robot is a simulated robot behind Valetudo's documented messages. It is the
-// judge: it knows what it was told, and whether it moves. It goes one step each
-// time that it is looked at.
+// robot simulates a robot from Valetudo's documentation. It records its commands and
+// whether it moves. It makes one step for each read of its state.
 type robot struct {
 	mu       sync.Mutex
 	status   string
 	flag     string
 	problem  map[string]any
-	left     int // steps until the task is done
-	steps    int // that a task takes
+	left     int // steps until the end of the task
+	steps    int // steps of a task
 	done     int
 	acts     []string
-	deaf     bool // it takes commands and stays where it is
-	failures int  // answers of the next looks that are lost
-	gone     bool // it answers nobody, and hears nothing
-	zoneless bool // it cleans no zones
-	lost     bool // its map does not have it
-	cut      bool // no order of its gets an answer, and none is obeyed yet
+	deaf     bool // accepts commands and does not move
+	failures int  // number of lost answers
+	gone     bool // unreachable
+	zoneless bool // without zone cleaning
+	lost     bool // absent from its map
+	cut      bool // commands get no answer and have no effect yet
 }
 
 func newRobot() *robot { return &robot{status: "docked", flag: "none", steps: 4} }
@@ -44,7 +43,7 @@ func (r *robot) log() []string { r.mu.Lock(); defer r.mu.Unlock(); return slices
 
 func (r *robot) set(f func(*robot)) { r.mu.Lock(); defer r.mu.Unlock(); f(r) }
 
-// step is what happens between two looks. mu is held.
+// step makes one step. The caller holds mu.
 func (r *robot) step() {
 	switch r.status {
 	case "cleaning":
@@ -82,7 +81,7 @@ func (r *robot) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	var body map[string]any
-	_ = json.NewDecoder(q.Body).Decode(&body) // a GET has none
+	_ = json.NewDecoder(q.Body).Decode(&body) // a GET has no body
 	switch q.Method + " " + path {
 	case "GET state/attributes":
 		if r.failures > 0 {
@@ -162,10 +161,10 @@ func (r *robot) act(what, status, flag string) {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // who hung up has its error already
+	_ = json.NewEncoder(w).Encode(v) // a disconnected client has its error already
 }
 
-// homeMap is a map of two rooms, as the documentation of its parts has it.
+// homeMap is a map of two rooms in the documented format.
 var homeMap = map[string]any{
 	"__class": "ValetudoMap", "metaData": map[string]any{"version": 2, "nonce": "a"}, "size": map[string]int{"x": 1000, "y": 1000}, "pixelSize": 5,
 	"layers": []any{
@@ -189,7 +188,7 @@ func mapLayer(kind, id string, area int, runs ...int) map[string]any {
 	return map[string]any{"__class": "MapLayer", "metaData": meta, "type": kind, "pixels": []int{}, "compressedPixels": runs}
 }
 
-// house is a server whose robot can be changed for a new one.
+// house is a server whose robot a test can replace.
 type house struct {
 	*httptest.Server
 	mu  sync.Mutex

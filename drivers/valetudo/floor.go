@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// What a map may have: homes have some 400 by 400 pixels of 5 cm.
+// Limits for a map. Homes have some 400 by 400 pixels of 5 cm.
 const (
 	mapBytes  = 8 << 20
 	maxEdge   = 4096
@@ -22,14 +22,14 @@ const (
 	maxPoints = 1 << 16
 )
 
-// floor is a robot's map (ValetudoMap, version 2).
+// floor is the map of a robot (ValetudoMap, version 2).
 type floor struct {
 	PixelSize int      `json:"pixelSize"` // cm
 	Layers    []layer  `json:"layers"`
 	Entities  []entity `json:"entities"`
 }
 
-// layer is walls, floor or a room. Its pixels are runs of x, y and how many.
+// layer is walls, floor or a room. Its pixels are runs of x, y and length.
 type layer struct {
 	Type string `json:"type"`
 	Runs []int  `json:"compressedPixels"`
@@ -39,7 +39,7 @@ type layer struct {
 	} `json:"metaData"`
 }
 
-// entity is something on the map, in cm.
+// entity is an object on the map, in cm.
 type entity struct {
 	Type   string    `json:"type"`
 	Points []float64 `json:"points"` // x, y, x, y, ...
@@ -48,22 +48,22 @@ type entity struct {
 func parseFloor(data []byte) (floor, error) {
 	var f floor
 	if err := json.Unmarshal(data, &f); err != nil {
-		return floor{}, errors.New("its map cannot be read; is it Valetudo, and new enough?")
+		return floor{}, errors.New("the answer is not a map of Valetudo; check url and the version of Valetudo")
 	}
 	pixels, points := 0, 0
 	for _, l := range f.Layers {
 		if len(l.Runs)%3 != 0 {
-			return floor{}, errors.New("its map has a layer that is cut off")
+			return floor{}, errors.New("the map has a truncated layer")
 		}
 		for i := 0; i < len(l.Runs); i += 3 {
 			x, y, n := l.Runs[i], l.Runs[i+1], l.Runs[i+2]
 			if x < 0 || y < 0 || n < 1 || n > maxEdge || x > 1<<20 || y > 1<<20 {
-				return floor{}, fmt.Errorf("its map has a run of %d at %d, %d", n, x, y)
+				return floor{}, fmt.Errorf("the map has a run of %d at %d, %d", n, x, y)
 			}
 			pixels += n
 		}
 		if pixels > maxPixels {
-			return floor{}, fmt.Errorf("its map has more than %d pixels", maxPixels)
+			return floor{}, fmt.Errorf("the map has more than %d pixels", maxPixels)
 		}
 	}
 	for _, e := range f.Entities {
@@ -71,17 +71,17 @@ func parseFloor(data []byte) (floor, error) {
 	}
 	switch {
 	case pixels == 0:
-		return floor{}, errors.New("its map is empty; have it map the home first")
+		return floor{}, errors.New("the map is empty; let the robot map the home first")
 	case f.PixelSize < 1 || f.PixelSize > 100 || points > maxPoints:
-		return floor{}, fmt.Errorf("its map has pixels of %d cm, and %d points", f.PixelSize, points)
+		return floor{}, fmt.Errorf("the map has pixels of %d cm, and %d points", f.PixelSize, points)
 	}
 	return f, nil
 }
 
-// id is a segment's, without the quotes that some versions write.
+// id returns the id of a segment, without the quotes of some versions.
 func (l layer) id() string { return string(bytes.Trim(l.Meta.ID, `"`)) }
 
-// area is how many cm² the segments have together; nil are all.
+// area returns the total area of the segments in cm²; nil means all segments.
 func (f floor) area(ids []string) float64 {
 	sum := 0.0
 	for _, l := range f.Layers {
@@ -100,8 +100,8 @@ func (v *Vacuum) readFloor(ctx context.Context) (floor, error) {
 	return parseFloor(a.Body)
 }
 
-// floor is how many cm² the segments have; 0 where the map does not say. Nothing
-// but a figure for people hangs on it.
+// floor returns the total area of the segments in cm², or 0 if unknown. It serves only as
+// information for people.
 func (v *Vacuum) floor(ctx context.Context, ids []string) float64 {
 	f, err := v.readFloor(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (v *Vacuum) floor(ctx context.Context, ids []string) float64 {
 	return f.area(ids)
 }
 
-// Map draws the rooms, the way driven, the dock and the robot.
+// Map draws the rooms, the path, the dock and the robot.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
 	var at time.Time
 	f, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (floor, error) {

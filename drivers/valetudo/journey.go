@@ -11,18 +11,18 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// homeward is the task of going to the dock.
+// homeward is the task to return to the dock.
 const homeward = "driving to its dock"
 
-// journey follows one task from what the robot says of itself.
+// journey follows the state of the robot during one task.
 type journey struct {
 	what     string
 	began    time.Time
-	out      bool    // it has set out
-	lost     bool    // it was out of reach since it was seen at it
-	floor    float64 // cm² that it will go over; 0 where that is not known
+	out      bool    // the robot has set out
+	lost     bool    // the robot was unreachable since it was last seen at its task
+	floor    float64 // area of the task in cm²; 0 if unknown
 	progress func(drivers.Progress)
-	told     float64 // the percent that were told
+	told     float64 // last reported percentage
 }
 
 func newJourney(now time.Time, what string, floor float64, progress func(drivers.Progress)) *journey {
@@ -33,11 +33,11 @@ func newJourney(now time.Time, what string, floor float64, progress func(drivers
 	return &journey{what: what, began: now, floor: floor, progress: progress}
 }
 
-// almost is the most that is told before the robot says that it has done.
+// almost is the highest percentage before the robot reports its end.
 const almost = 99
 
-// step takes in how the robot is now; area is how many cm² it has done in this
-// task, 0 where it does not say. over is the task's end.
+// step evaluates the present state; area is the cleaned area in cm², or 0 if unknown. over
+// reports the end of the task.
 func (j *journey) step(s state, now time.Time, area float64, t *drivers.Trouble) (over bool, err error) {
 	percent := 0.0
 	if j.floor > 0 {
@@ -56,49 +56,48 @@ func (j *journey) step(s state, now time.Time, area float64, t *drivers.Trouble)
 		j.tell(100, j.what)
 		return true, nil
 	case j.what == homeward && (s.Status == isIdle || s.Status == isPaused) && j.out:
-		return false, fmt.Errorf("it stopped on the way to its dock, and is %s", s.doing())
+		return false, fmt.Errorf("the robot stopped on the way to its dock, and is %s", s.doing())
 	case s.Status == isPaused:
 		j.tell(percent, j.what+", paused by hand")
 		return false, nil
 	case s.Flag == resumable && s.Status != isCleaning:
 		j.out = true
-		j.tell(percent, j.what+", charging before it goes on")
+		j.tell(percent, j.what+", charging before it continues")
 		return false, nil
 	case s.Status == isCleaning, s.Status == isMoving, j.what == homeward && s.moves():
 		j.out, j.lost = true, false
 		j.tell(percent, j.what)
 		return false, nil
-	case j.out && j.lost && s.Status == isIdle: // as after a restart of its own
+	case j.out && j.lost && s.Status == isIdle: // as after a restart of the robot
 		return false, drivers.ErrLostSight
-	case j.out: // it returns, is docked or idle: the robot says that it has done
+	case j.out: // the robot returns, is docked or idle: it has finished
 		j.tell(100, j.what)
 		return true, nil
 	case now.Sub(j.began) > setOutTime:
-		return false, errors.New("it took the task, and has not set out in " + setOutTime.String() + "; look at it")
+		return false, errors.New("the robot has accepted the task, and has not set out in " + setOutTime.String() + "; inspect it")
 	}
 	return false, nil
 }
 
-// tell says how far it is; it never goes back.
+// tell reports the progress, which never decreases.
 func (j *journey) tell(percent float64, doing string) {
 	j.told = min(100, max(j.told, percent))
 	j.progress(drivers.Progress{Percent: j.told, Doing: doing})
 }
 
-// cleaned is how many cm² the robot has done in this task; 0 where it does not
-// say.
+// cleaned returns the cleaned area of this task in cm², or 0 if unknown.
 func (v *Vacuum) cleaned(ctx context.Context, s state) float64 {
 	if s.Status != isCleaning {
 		return 0
 	}
 	a, err := v.web.Do(ctx, web.Call{Path: statisticsPath})
 	if err != nil {
-		return 0 // not every robot has it
+		return 0 // not every robot reports it
 	}
 	return parseArea(a.Body)
 }
 
-// parseArea finds the area in statistics, in cm²; 0 for none.
+// parseArea returns the area in statistics in cm², or 0.
 func parseArea(data []byte) float64 {
 	var list []struct {
 		Type  string  `json:"type"`

@@ -13,16 +13,16 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// room is a segment of the robot's map, or one that the configuration names and that
-// the robot does not have.
+// room is a segment of the map, or a room of the configuration that the robot does not
+// have.
 type room struct {
 	ID      string
-	Name    string // that people use
-	Own     string // the robot's name for it, "" for none
+	Name    string // name that people use
+	Own     string // name in the robot; "" for none
 	Missing bool
 }
 
-// rooms asks for the segments, and gives them the names of the configuration.
+// rooms requests the segments, and gives them the names of the configuration.
 func (v *Vacuum) rooms(ctx context.Context) ([]room, error) {
 	a, err := v.web.Do(ctx, web.Call{Path: segmentsPath})
 	if err != nil {
@@ -30,19 +30,19 @@ func (v *Vacuum) rooms(ctx context.Context) ([]room, error) {
 	}
 	rooms, err := parseRooms(a.Body, v.cfg.Segments)
 	if wrong := missing(rooms); wrong != nil {
-		v.wrong.Do(func() { v.log.Warn("configured segments that the robot does not have", "err", wrong) })
+		v.wrong.Do(func() { v.log.Warn("the robot lacks segments of the configuration", "err", wrong) })
 	}
 	return rooms, err
 }
 
-// parseRooms are the rooms that can be cleaned, and then those that are Missing.
+// parseRooms returns the rooms that the robot can clean, and then those that are Missing.
 func parseRooms(data []byte, names map[string]string) ([]room, error) {
 	var list []struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, errors.New("its list of rooms cannot be read; is it Valetudo, and new enough?")
+		return nil, errors.New("the answer is not a room list of Valetudo; check url and the version of Valetudo")
 	}
 	var rooms []room
 	taken, there := map[string]bool{}, map[string]bool{}
@@ -53,7 +53,7 @@ func parseRooms(data []byte, names map[string]string) ([]room, error) {
 		}
 		all, there[s.ID] = append(all, idAndName(s.ID, s.Name)), true
 		if names != nil && names[s.ID] == "" {
-			continue // only what was named may be cleaned
+			continue // the robot may clean only rooms of the configuration
 		}
 		one := room{ID: s.ID, Name: cmp.Or(names[s.ID], s.Name, "room "+s.ID), Own: s.Name}
 		if taken[one.Name] {
@@ -63,10 +63,10 @@ func parseRooms(data []byte, names map[string]string) ([]room, error) {
 		rooms = append(rooms, one)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("it knows no rooms; have it map the home, and divide the map into segments on its own page")
+		return nil, errors.New("the robot has no rooms; let it map the home, and divide the map into segments on the page of the robot")
 	}
 	if len(rooms) == 0 {
-		return nil, fmt.Errorf("segments: the robot has none of them; it has %s", strings.Join(all, ", "))
+		return nil, fmt.Errorf("segments: the robot has none of them, only %s", strings.Join(all, ", "))
 	}
 	for _, id := range slices.Sorted(maps.Keys(names)) {
 		if !there[id] {
@@ -83,7 +83,8 @@ func idAndName(id, name string) string {
 	return fmt.Sprintf("%s (%s)", id, name)
 }
 
-// missing says which rooms the robot does not have, and which it has; nil if it has all.
+// missing returns an error that names the rooms that the robot lacks and those that it has,
+// or nil.
 func missing(rooms []room) error {
 	var list []string
 	has := ""
@@ -95,7 +96,7 @@ func missing(rooms []room) error {
 	if list == nil {
 		return nil
 	}
-	return fmt.Errorf("segments: the robot has no segment %s; it has %s", strings.Join(list, ", "), has)
+	return fmt.Errorf("segments: the robot has no segment %s, only %s", strings.Join(list, ", "), has)
 }
 
 func names(rooms []room) []string {
@@ -106,7 +107,7 @@ func names(rooms []room) []string {
 	return list
 }
 
-// Inspect tells whether it answers and has the rooms of the configuration. It works
+// Inspect checks whether the robot answers and has the rooms of the configuration. It works
 // while the device is halted.
 func (v *Vacuum) Inspect(ctx context.Context) (string, error) {
 	s, err := v.state(ctx)
@@ -124,5 +125,5 @@ func (v *Vacuum) Inspect(ctx context.Context) (string, error) {
 	case len(v.cfg.Segments) > 0:
 		return "", v.Named(err)
 	}
-	return says + "; rooms cannot be asked for: " + err.Error(), nil
+	return says + "; no rooms: " + err.Error(), nil
 }

@@ -10,17 +10,16 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// spotEdge is how many cm each side of a spot has: what the button for it has robots
-// clean.
+// spotEdge is the edge length of a spot in cm, as for the spot button of robots.
 const spotEdge = 150
 
-// Spot cleans around the place where the robot's map has it; in its dock that is the
-// floor before it. Valetudo has no spots: it is a zone of the map.
+// Spot cleans around the position of the robot on its map; in the dock that is the floor in
+// front of it. Valetudo has no spots, so this is a zone of the map.
 func (v *Vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
 	return v.run(ctx, "cleaning the spot", v.spot, progress)
 }
 
-// spot is the order for that, if it can be given now.
+// spot returns the command, or an error if the robot cannot accept it now.
 func (v *Vacuum) spot(ctx context.Context) (errand, error) {
 	if err := v.free(ctx); err != nil {
 		return errand{}, err
@@ -37,17 +36,18 @@ func (v *Vacuum) spot(ctx context.Context) (errand, error) {
 	return errand{zonesPath, map[string]any{"action": "clean", "zones": []any{zone}}, spotEdge * spotEdge}, nil
 }
 
-// robot is where the robot stands, in cm.
+// robot returns the position of the robot in cm.
 func (f floor) robot() (x, y float64, err error) {
 	for _, e := range f.Entities {
 		if e.Type == "robot_position" && len(e.Points) >= 2 {
 			return e.Points[0], e.Points[1], nil
 		}
 	}
-	return 0, 0, errors.New("its map does not say where it stands; ask for a room")
+	return 0, 0, errors.New("the map does not contain the position of the robot; ask for a room")
 }
 
-// corners are those of the spot, clockwise from the upper left, as Valetudo wants them.
+// corners returns the corners of the spot in Valetudo's order: clockwise from the upper
+// left.
 func corners(x, y float64) map[string]any {
 	at := func(right, down float64) map[string]any {
 		return map[string]any{"x": math.Round(x + right*spotEdge/2), "y": math.Round(y + down*spotEdge/2)}
@@ -55,10 +55,10 @@ func corners(x, y float64) map[string]any {
 	return map[string]any{"pA": at(-1, -1), "pB": at(1, -1), "pC": at(1, 1), "pD": at(-1, 1)}
 }
 
-// spotless words the refusal of a robot that cleans no zones.
+// spotless replaces the error of a robot without zone cleaning.
 func spotless(err error) error {
 	if s, ok := errors.AsType[*web.StatusError](err); ok && s.Status == http.StatusNotFound {
-		return drivers.NotDone(errors.New("this robot cleans no spots: it has no ZoneCleaningCapability; ask for a room"))
+		return drivers.NotDone(errors.New("this robot cannot clean spots, because it has no ZoneCleaningCapability; ask for a room"))
 	}
 	return err
 }

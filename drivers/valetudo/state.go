@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// Where things are below the robot's address (Valetudo, docs/openapi).
+// Paths below the address of the robot (Valetudo, docs/openapi).
 const (
 	attributesPath = "/api/v2/robot/state/attributes"
 	mapPath        = "/api/v2/robot/state/map"
@@ -35,10 +35,10 @@ const (
 	isMoving    = "moving"
 )
 
-// resumable is the flag of a robot that charges, and then goes on by itself.
+// resumable is the flag of a robot that charges and then continues by itself.
 const resumable = "resumable"
 
-// state is what a robot says of itself.
+// state is the state that a robot reports.
 type state struct {
 	Status  string
 	Flag    string
@@ -47,13 +47,13 @@ type state struct {
 	Problem robotError
 }
 
-// robotError is what is wrong with it (ValetudoRobotError).
+// robotError is a problem of the robot (ValetudoRobotError).
 type robotError struct {
 	Message   string `json:"message"`
 	Subsystem string `json:"subsystem"`
 }
 
-// attribute is one of the list that the robot gives.
+// attribute is one entry in the state list of the robot.
 type attribute struct {
 	Class string     `json:"__class"`
 	Value any        `json:"value"`
@@ -61,14 +61,14 @@ type attribute struct {
 	Level *float64   `json:"level"`
 	Error robotError `json:"error"`
 	Meta  struct {
-		Description string `json:"error_description"` // of older versions
+		Description string `json:"error_description"` // in older versions
 	} `json:"metaData"`
 }
 
 func parseState(data []byte) (state, error) {
 	var list []attribute
 	if err := json.Unmarshal(data, &list); err != nil {
-		return state{}, errors.New("what it says of its state cannot be read; is it Valetudo, and new enough?")
+		return state{}, errors.New("the answer is not a state of Valetudo; check url and the version of Valetudo")
 	}
 	var s state
 	for _, a := range list {
@@ -84,12 +84,12 @@ func parseState(data []byte) (state, error) {
 		}
 	}
 	if !slices.Contains([]string{isError, isDocked, isIdle, isReturning, isCleaning, isPaused, isManual, isMoving}, s.Status) {
-		return state{}, fmt.Errorf("it says that it is %.40q, which is not known here", s.Status)
+		return state{}, fmt.Errorf("the robot reports the unknown state %.40q", s.Status)
 	}
 	return s, nil
 }
 
-// state asks the robot.
+// state requests the state of the robot.
 func (v *Vacuum) state(ctx context.Context) (state, error) {
 	a, err := v.web.Do(ctx, web.Call{Path: attributesPath})
 	if err != nil {
@@ -98,12 +98,12 @@ func (v *Vacuum) state(ctx context.Context) (state, error) {
 	return parseState(a.Body)
 }
 
-// moves reports whether the robot is under way.
+// moves reports whether the robot moves.
 func (s state) moves() bool {
 	return s.Status == isCleaning || s.Status == isReturning || s.Status == isManual || s.Status == isMoving
 }
 
-// doing is what it does, for a person.
+// doing describes the activity of the robot for people.
 func (s state) doing() string {
 	switch s.Status {
 	case isDocked:
@@ -120,16 +120,16 @@ func (s state) doing() string {
 	return s.Status
 }
 
-// says is the state in words, and as facts.
+// says returns the state as text and as facts.
 func (s state) says() (string, []drivers.Fact) {
 	text := "The vacuum is " + s.doing()
 	facts := []drivers.Fact{{Name: "state", Value: s.Status}}
 	if s.Battery != nil {
-		text += fmt.Sprintf("; its battery has %v %%", *s.Battery)
+		text += fmt.Sprintf("; its battery level is %v %%", *s.Battery)
 		facts = append(facts, drivers.Fact{Name: "battery", Value: *s.Battery, Unit: "%"})
 	}
 	if s.Charges == "charging" {
-		text += " and is charging"
+		text += " and it is charging"
 	}
 	text += "."
 	if help := s.trouble(); help != nil {
@@ -139,24 +139,24 @@ func (s state) says() (string, []drivers.Fact) {
 	return text, facts
 }
 
-// helps is what a person does about a robot's trouble, by its subsystem.
+// helps maps the subsystem of a problem to an action of a person.
 var helps = map[string]string{
-	"power":       "set it on its dock by hand, and look at the contacts",
+	"power":       "set it on its dock by hand, and inspect the contacts",
 	"sensors":     "wipe its sensors and its bumper, and set it on a free floor",
-	"motors":      "free its wheels and brushes from what is caught in them",
+	"motors":      "remove hair and objects from its wheels and brushes",
 	"navigation":  "free it, set it on a free floor near its dock",
-	"attachments": "look whether its dustbin, tank and mop are in place and empty or full as they should be",
-	"dock":        "look at its dock: water, dust bag, and the way to it",
+	"attachments": "check its dustbin, tank and mop, and empty or fill them",
+	"dock":        "check its dock: water, dust bag, and the way to it",
 }
 
-// trouble is what a person has to do, nil if nothing.
+// trouble returns the problem that a person must solve, or nil.
 func (s state) trouble() *drivers.HelpError {
 	if s.Status != isError {
 		return nil
 	}
-	problem := "the robot reports an error that it does not name"
+	problem := "the robot reports an error without a description"
 	if m := strings.TrimSpace(s.Problem.Message); m != "" {
 		problem = fmt.Sprintf("the robot reports: %.120s", m)
 	}
-	return &drivers.HelpError{Problem: problem, Help: cmp.Or(helps[s.Problem.Subsystem], "go and look at it; its own page shows more") + ", then ask again"}
+	return &drivers.HelpError{Problem: problem, Help: cmp.Or(helps[s.Problem.Subsystem], "inspect it; the page of the robot shows more") + ", then ask again"}
 }

@@ -7,26 +7,26 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Pause has the robot stand where it is; its task goes on with Resume.
+// Pause stops the robot where it is. Resume continues its task.
 func (v *Vacuum) Pause(ctx context.Context) error {
 	return v.steer(ctx, "pause", v.does("pause"), func(s state) bool { return s.Status == isPaused }, state.moves)
 }
 
-// Resume lets it go on, also after a trouble that a person has seen to.
+// Resume continues the task, also after a person has solved a problem.
 func (v *Vacuum) Resume(ctx context.Context) error {
 	goes := func(s state) bool { return s.Status == isCleaning || s.Status == isMoving }
 	if again := v.trouble.Again(); again != nil {
-		return v.steer(ctx, "go on", again, goes, func(s state) bool { return !s.moves() })
+		return v.steer(ctx, "resume", again, goes, func(s state) bool { return !s.moves() })
 	}
-	return v.steer(ctx, "go on", v.does("start"), goes, func(s state) bool { return s.Status == isPaused })
+	return v.steer(ctx, "resume", v.does("start"), goes, func(s state) bool { return s.Status == isPaused })
 }
 
-// does tells the robot one of its basic actions.
+// does returns a function that sends a basic command.
 func (v *Vacuum) does(action string) func(context.Context) error {
 	return func(ctx context.Context) error { return v.put(ctx, controlPath, map[string]any{"action": action}) }
 }
 
-// steer tells the robot something about what it is at, and waits until it is so.
+// steer sends a command for the present task, and waits until want accepts the state.
 func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Context) error, want, from func(state) bool) error {
 	_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
 		s, err := v.state(ctx)
@@ -36,7 +36,7 @@ func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Conte
 		case want(s):
 			return struct{}{}, nil
 		case !from(s):
-			return struct{}{}, drivers.NotDone(fmt.Errorf("it is %s, and cannot %s", s.doing(), what))
+			return struct{}{}, drivers.NotDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), what))
 		}
 		if err := tell(ctx); err != nil {
 			return struct{}{}, err
@@ -46,15 +46,15 @@ func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Conte
 				return struct{}{}, nil
 			}
 			if v.wait(ctx) != nil {
-				return struct{}{}, fmt.Errorf("it was told to %s, and is %s", what, s.doing())
+				return struct{}{}, fmt.Errorf("after the command %s the robot is %s", what, s.doing())
 			}
 		}
 	})
 	return err
 }
 
-// Stop ends what it is at, whoever has sent it. Of one that cannot be told the task
-// goes on, and is followed.
+// Stop terminates the task, no matter which client started it. If the robot does not
+// receive the stop command, its task continues.
 func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
 	return drivers.During(ctx, &v.Life, func(ctx context.Context) (string, error) {
 		return "", v.errand.Interrupt(ctx, func(ctx context.Context) error {

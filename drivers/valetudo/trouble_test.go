@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-func TestTroubleIsForAPerson(t *testing.T) {
+func TestProblemNeedsPerson(t *testing.T) {
 	defer later.Store(0)
 	h := newHouse(t)
 	v := started(t, h)
@@ -19,12 +19,12 @@ func TestTroubleIsForAPerson(t *testing.T) {
 		if told++; told == 2 {
 			h.robot().set(func(r *robot) { r.status, r.problem = "error", stuck })
 		}
-		if p.Help != nil { // nobody comes
+		if p.Help != nil { // no person comes
 			later.Add(int64(drivers.HelpTime))
 		}
 	})
 	help, ok := errors.AsType[*drivers.HelpError](err)
-	if !ok || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(help.Problem, "Main brush jammed") || !strings.Contains(help.Help, "free its wheels and brushes") {
+	if !ok || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(help.Problem, "Main brush jammed") || !strings.Contains(help.Help, "from its wheels and brushes") {
 		t.Fatal(err)
 	}
 	before := len(h.robot().log())
@@ -38,9 +38,9 @@ func TestTroubleIsForAPerson(t *testing.T) {
 	}
 }
 
-// A person frees it, and it goes on with the same rooms when it is told to: that it
-// stands in its dock meanwhile is not the end of its task.
-func TestGoesOnAfterTrouble(t *testing.T) {
+// After a person has freed the robot, Resume continues the same rooms. A stay in the dock
+// in between is not the end of the task.
+func TestResumeAfterProblem(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
 	told, helps := 0, 0
@@ -70,13 +70,13 @@ func TestGoesOnAfterTrouble(t *testing.T) {
 	if log := h.robot().log(); !slices.Equal(log, []string{`start_segment_action ["16"]`, `start_segment_action ["16"]`}) {
 		t.Errorf("%q", log)
 	}
-	if err := v.Resume(t.Context()); !errors.Is(err, drivers.ErrNothingDone) { // the task is over
+	if err := v.Resume(t.Context()); !errors.Is(err, drivers.ErrNothingDone) { // the task has ended
 		t.Error(err)
 	}
 }
 
-// What somebody else has started is neither taken over nor stopped by a request.
-func TestBusyForSomebodyElse(t *testing.T) {
+// A request neither takes over nor stops the task of another client.
+func TestBusyWithAnotherClient(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
 	h.robot().set(func(r *robot) { r.status, r.left = "cleaning", 1000 })
@@ -90,9 +90,9 @@ func TestBusyForSomebodyElse(t *testing.T) {
 	}
 }
 
-// A robot under a bed is out of reach for a while, and is not given up; one that
-// charges in between goes on by itself; one that never sets out is told.
-func TestPatience(t *testing.T) {
+// A robot under a bed is unreachable for a while, and its task continues; a robot that
+// charges continues by itself; a robot that never sets out is an error.
+func TestUnreachableForAWhile(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
 	told := 0
@@ -101,7 +101,7 @@ func TestPatience(t *testing.T) {
 		case 2:
 			h.robot().set(func(r *robot) { r.failures, r.status, r.flag = 5, "docked", "resumable" })
 		case 3:
-			if !strings.Contains(p.Doing, "charging before it goes on") {
+			if !strings.Contains(p.Doing, "charging before it continues") {
 				t.Errorf("%+v", p)
 			}
 			h.robot().set(func(r *robot) { r.status, r.flag = "cleaning", "none" })
@@ -117,7 +117,7 @@ func TestPatience(t *testing.T) {
 			h.robot().set(func(r *robot) { r.failures = 30 })
 		}
 	})
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "it has not answered 30 times, and may still be at it") {
+	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "no answer for 30 polls, so the robot may still work") {
 		t.Error(err)
 	}
 	if h.robot().moves() {
@@ -125,8 +125,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// One that was out of reach while it cleaned, and stands in the room since, as after a
-// restart of its own, has not done.
+// If a robot was unreachable while it cleaned and now stands in the room, as after a
+// restart, its task has not succeeded.
 func TestLostSight(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
@@ -142,9 +142,9 @@ func TestLostSight(t *testing.T) {
 	}
 }
 
-// A robot that cannot be told to stop or to come home is at it still, and is followed:
-// when it is heard again its task ends as it does.
-func TestOneThatCannotBeStoppedIsFollowed(t *testing.T) {
+// If a robot cannot receive a stop or dock command, the driver continues to follow its task
+// to its end.
+func TestStopFailsWhileUnreachable(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
 	ended, out := h.cleaning(t, v)
@@ -164,23 +164,23 @@ func TestOneThatCannotBeStoppedIsFollowed(t *testing.T) {
 	for len(out) > 0 {
 		<-out
 	}
-	<-out // it was seen again
+	<-out // the driver has seen it again
 	h.robot().set(func(r *robot) { r.left = 1 })
 	if err := <-ended; err != nil {
 		t.Errorf("it did its task, and that ended with %v", err)
 	}
 }
 
-// One that has heard, or not, and could not be stopped, may set out yet: that it stands
-// says nothing.
-func TestOneThatMayYetSetOutIsNotAtRest(t *testing.T) {
+// A robot that may have a command and did not stop may still set out, even if it stands
+// still now.
+func TestMaySetOutIsNotAtRest(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
 	h.robot().set(func(r *robot) { r.cut = true })
 	if _, err := v.Clean(t.Context(), nil, nil); err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		t.Errorf("%v", err)
 	}
-	if still, err := v.AtRest(t.Context()); still || err == nil || !strings.Contains(err.Error(), "may set out yet") {
+	if still, err := v.AtRest(t.Context()); still || err == nil || !strings.Contains(err.Error(), "may still set out") {
 		t.Errorf("at rest: %t, %v", still, err)
 	}
 	h.robot().set(func(r *robot) { r.cut = false })

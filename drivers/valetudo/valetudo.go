@@ -1,9 +1,8 @@
-// Package valetudo drives robot vacuums that run Valetudo (valetudo.cloud), over
-// its REST API: /api/v2/robot. It cleans everything, rooms by name or the spot where it stands,
-// sends the robot home, tells its state and battery, and draws its map.
+// Package valetudo drives robot vacuums with Valetudo (valetudo.cloud) through its REST
+// API, /api/v2/robot. It cleans everything, rooms by name, or the spot of the robot, sends
+// the robot to its dock, reports its state and battery level, and draws its map.
 //
-// Not supported: zones by name, virtual walls, mop settings, updates, and robots in the
-// cloud of their makers.
+// Not supported: zones by name, virtual walls, mop settings, updates, and cloud robots.
 package valetudo
 
 import (
@@ -39,7 +38,7 @@ var (
 	_ drivers.Stopper    = (*Vacuum)(nil)
 )
 
-// Kind is the kind of driver for drivers/all.
+// Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{Name: "valetudo", Class: "vacuum", About: "robot vacuum with Valetudo: rooms by name, the spot, state, battery, map", Open: Open, Discover: Discover}
 }
@@ -53,13 +52,13 @@ type Vacuum struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	wrong   sync.Once      // wrong segments are told in the log once
-	errand  drivers.Errand // what it does for us
+	wrong   sync.Once      // logs the missing segments once
+	errand  drivers.Errand // task of this driver
 	trouble drivers.Trouble
-	loose   atomic.Bool // it may have been told to set out, and could not be stopped
+	loose   atomic.Bool // the robot may have a start command, and a stop failed
 }
 
-// Open is the drivers.Factory of this package. No network is touched.
+// Open is the drivers.Factory of this package. It uses no network.
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
@@ -68,7 +67,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	return New(env.Name, cfg, env.Log, env.Now)
 }
 
-// New makes a vacuum of a valid configuration.
+// New returns a vacuum for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacuum, error) {
 	client, err := web.New(cfg.Config, "")
 	if err != nil {
@@ -77,21 +76,21 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacu
 	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, web: client, link: drivers.NewLink(client.Host()), log: log, now: now}, nil
 }
 
-// Connection is a Gobot adaptor that does nothing.
+// Connection returns a Gobot adaptor that does nothing.
 func (v *Vacuum) Connection() gobot.Connection { return v.link }
 
-// Holds is the robot: a second device would not know of what the first is at.
+// Holds returns the robot, because a second device would not know the task of the first.
 func (v *Vacuum) Holds() []drivers.Hold {
 	return []drivers.Hold{{Key: "url", What: "the robot at " + v.web.Host(), Same: "robot " + drivers.SameURL(v.cfg.URL)}}
 }
 
-// Start makes it ready; the robot is not asked, which may be switched on later.
+// Start allows verbs. It sends no request, because the robot may be off.
 func (v *Vacuum) Start() error { v.Opened(); return nil }
 
-// haltCalls is how many calls' timeouts Halt may take.
+// haltCalls is the time limit of Halt as a multiple of the timeout.
 const haltCalls = 3
 
-// Halt stops the robot where it is, whoever has sent it.
+// Halt stops the robot where it is, no matter which client started it.
 func (v *Vacuum) Halt() error {
 	v.Closed()
 	if v.cfg.Safe == Keep {
@@ -102,32 +101,32 @@ func (v *Vacuum) Halt() error {
 	return v.Named(v.web.Last(ctx, v.stop))
 }
 
-// Keeps reports whether a halt leaves it as it is.
+// Keeps reports whether Halt keeps the state of the robot.
 func (v *Vacuum) Keeps() bool { return v.cfg.Safe == Keep }
 
-// Safe reports whether it stands still.
+// Safe reports whether the robot stands still.
 func (v *Vacuum) Safe(ctx context.Context) (bool, error) {
 	s, err := v.state(ctx)
 	return !s.moves() || v.cfg.Safe == Keep, v.Named(err)
 }
 
-// AtRest reports whether it stands still, whatever safe is. Of one that may yet set
-// out nobody knows.
+// AtRest reports whether the robot stands still, no matter which safe state the
+// configuration has. It returns an error for a robot that may still set out.
 func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
 	if v.loose.Load() {
-		return false, v.Named(errors.New("it was told something, and never answered or could not be stopped: it may set out yet"))
+		return false, v.Named(errors.New("an earlier command has no answer, or a stop failed: the robot may still set out"))
 	}
 	s, err := v.state(ctx)
 	return err == nil && !s.moves(), v.Named(err)
 }
 
-// Docked reports whether it is in its dock.
+// Docked reports whether the robot is in its dock.
 func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
 	s, err := drivers.During(ctx, &v.Life, v.state)
 	return err == nil && s.Status == isDocked, err
 }
 
-// Areas are the rooms that the robot knows.
+// Areas returns the rooms of the robot.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	rooms, err := drivers.During(ctx, &v.Life, v.rooms)
 	list := make([]drivers.Area, len(rooms))
@@ -137,22 +136,22 @@ func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	return list, err
 }
 
-// Rooms are those of the configuration, none where the robot's own names count.
+// Rooms returns the rooms of the configuration, or none if the names in the robot count.
 func (v *Vacuum) Rooms() []string { return slices.Sorted(maps.Values(v.cfg.Segments)) }
 
-// Read tells the battery.
+// Read returns the battery level.
 func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 	s, err := drivers.During(ctx, &v.Life, v.state)
 	if err != nil {
 		return nil, err
 	}
 	if s.Battery == nil {
-		return nil, fmt.Errorf("%s: the robot does not tell its battery", v.Name())
+		return nil, fmt.Errorf("%s: the robot does not report its battery level", v.Name())
 	}
 	return []drivers.Reading{{Quantity: "battery", Value: *s.Battery, Unit: "%", At: v.now()}}, nil
 }
 
-// Observe says what the robot says of itself.
+// Observe returns the state of the robot.
 func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	s, err := drivers.During(ctx, &v.Life, v.state)
 	if err != nil {

@@ -33,7 +33,7 @@ func open(yaml string) (*valetudo.Vacuum, error) {
 
 const rooms = "\nsegments: {16: kitchen, 17: living room}"
 
-// quick is a vacuum that is looked at more often than a configuration may say.
+// quick returns a vacuum with a shorter poll interval than a configuration allows.
 func quick(yaml string) (*valetudo.Vacuum, error) {
 	cfg := valetudo.DefaultConfig()
 	if err := strictyaml.Decode("home.yaml", []byte(yaml), &cfg); err != nil {
@@ -43,7 +43,7 @@ func quick(yaml string) (*valetudo.Vacuum, error) {
 	return valetudo.New("vacuum", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
 }
 
-// later is how far the clock of quick is ahead.
+// later is the offset of the clock of quick.
 var later atomic.Int64
 
 func started(t *testing.T, h *house) *valetudo.Vacuum {
@@ -63,7 +63,7 @@ func started(t *testing.T, h *house) *valetudo.Vacuum {
 	return v
 }
 
-func TestKeepsTheRules(t *testing.T) {
+func TestConformance(t *testing.T) {
 	h := newHouse(t)
 	for _, config := range []string{rooms, ""} {
 		drivertest.Run(t, func(t *testing.T) drivers.Device {
@@ -85,7 +85,7 @@ func TestKeepsTheRules(t *testing.T) {
 	}
 }
 
-// Rooms go by the names of the configuration, and the robot by its ids.
+// People use the names of the configuration, and the robot uses its ids.
 func TestCleansRoomsByName(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
@@ -108,12 +108,12 @@ func TestCleansRoomsByName(t *testing.T) {
 		t.Errorf("%v, %q", err, h.robot().log())
 	}
 	_, err = v.Clean(t.Context(), []string{"attic"}, nil)
-	if err == nil || !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `there is no room "attic"; known rooms: kitchen, living room`) {
+	if err == nil || !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `the robot has no room "attic"; known rooms: kitchen, living room`) {
 		t.Error(err)
 	}
 }
 
-// A spot is a zone of 1.5 m around the place where the map has the robot, at 200, 65.
+// A spot is a zone of 1.5 m around the position of the robot on the map, at 200, 65.
 func TestCleansTheSpot(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
@@ -129,10 +129,10 @@ func TestCleansTheSpot(t *testing.T) {
 		t.Errorf("it told %+v last", last)
 	}
 	for want, odd := range map[string]func(*robot){
-		"this robot cleans no spots":              func(r *robot) { r.zoneless = true },
-		"its map does not say where it stands":    func(r *robot) { r.lost = true },
-		"somebody else has sent it":               func(r *robot) { r.status, r.left = "cleaning", 100 },
-		"the robot reports: Wheel lost floor con": func(r *robot) { r.status, r.problem = "error", map[string]any{"message": "Wheel lost floor contact"} },
+		"this robot cannot clean spots":                      func(r *robot) { r.zoneless = true },
+		"the map does not contain the position of the robot": func(r *robot) { r.lost = true },
+		"another client has started it":                      func(r *robot) { r.status, r.left = "cleaning", 100 },
+		"the robot reports: Wheel lost floor con":            func(r *robot) { r.status, r.problem = "error", map[string]any{"message": "Wheel lost floor contact"} },
 	} {
 		h.renew().set(odd)
 		err := v.Spot(t.Context(), nil)
@@ -142,9 +142,9 @@ func TestCleansTheSpot(t *testing.T) {
 	}
 }
 
-// A spot that is ended early has the robot stop; who goes on after trouble does so at
-// the same place, though the robot stands elsewhere by then.
-func TestGoesOnWithTheSpot(t *testing.T) {
+// The driver stops a robot whose spot ends early. After a problem Resume cleans the same
+// place, even if the robot stands elsewhere.
+func TestResumeSpot(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
 	h.robot().set(func(r *robot) { r.steps = 1 << 20 })
@@ -217,14 +217,14 @@ func TestMapShowsTheHome(t *testing.T) {
 	}
 }
 
-func TestBatteryAndWords(t *testing.T) {
+func TestBatteryAndText(t *testing.T) {
 	v := started(t, newHouse(t))
 	r, err := v.Read(t.Context())
 	if err != nil || len(r) != 1 || r[0].Value != 87 || r[0].Unit != "%" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	seen, err := v.Observe(t.Context())
-	if err != nil || seen.Text != "The vacuum is in its dock; its battery has 87 % and is charging." {
+	if err != nil || seen.Text != "The vacuum is in its dock; its battery level is 87 % and it is charging." {
 		t.Errorf("%+v, %v", seen, err)
 	}
 }
@@ -238,7 +238,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"url: http://x\nsegments: {1: kitchen, 2: kitchen}", `segments: "1" and "2" have the same name "kitchen"`},
 		{"url: http://x\nsegments: {1: ''}", `segments: "1" has no name`},
 		{"url: http://x\nsegment: {}", "segment: unknown key"},
-		{"url: http://x\ntoken: a", "token: Valetudo has none"},
+		{"url: http://x\ntoken: a", "token: Valetudo has no tokens"},
 	} {
 		if _, err := open(c.config); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.config, err)
@@ -246,8 +246,8 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-// cleaning has a robot clean the kitchen for long, and waits until it moves. ended tells
-// how that ends, and out that it was seen moving.
+// cleaning starts a long task in the kitchen, and waits until the robot moves. ended gets
+// the result, and out a signal that the robot was seen moving.
 func (h *house) cleaning(t *testing.T, v drivers.Cleaner) (ended chan error, out chan bool) {
 	h.robot().set(func(r *robot) { r.steps = 1 << 20 })
 	ended, out = make(chan error, 1), make(chan bool, 1)
@@ -266,8 +266,8 @@ func (h *house) cleaning(t *testing.T, v drivers.Cleaner) (ended chan error, out
 	return ended, out
 }
 
-// Another request pauses, resumes and stops what it is at, and a dock ends it.
-func TestSteering(t *testing.T) {
+// Other requests pause, resume and stop the task, and a dock command ends it.
+func TestPauseResumeStopDock(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
 	if err := v.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
@@ -298,9 +298,9 @@ func TestSteering(t *testing.T) {
 	}
 }
 
-// A segment that the configuration names and the robot does not have is told, where
-// the rooms are looked at and where it is asked for.
-func TestASegmentThatIsNotThere(t *testing.T) {
+// A segment of the configuration that the robot lacks is an error when a caller lists the
+// rooms or asks for it.
+func TestMissingSegment(t *testing.T) {
 	h := newHouse(t)
 	var logged lines
 	cfg := valetudo.DefaultConfig()
@@ -311,7 +311,7 @@ func TestASegmentThatIsNotThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "segments: the robot has no segment 99 (kitchen); it has 16 (Küche), 17 (Wohnzimmer), 18"
+	const want = "segments: the robot has no segment 99 (kitchen), only 16 (Küche), 17 (Wohnzimmer), 18"
 	if _, err := v.Inspect(t.Context()); err == nil || err.Error() != "vacuum: "+want {
 		t.Errorf("Inspect: %v, want %q", err, want)
 	}
@@ -341,7 +341,7 @@ func TestASegmentThatIsNotThere(t *testing.T) {
 	for config, want := range map[string]string{
 		rooms:                       "answers: in its dock; rooms: kitchen, living room",
 		"":                          "answers: in its dock; rooms: Küche, Wohnzimmer, room 18",
-		"\nsegments: {40: kitchen}": "vacuum: segments: the robot has none of them; it has 16 (Küche), 17 (Wohnzimmer), 18",
+		"\nsegments: {40: kitchen}": "vacuum: segments: the robot has none of them, only 16 (Küche), 17 (Wohnzimmer), 18",
 	} {
 		v, err := open("url: " + h.URL + config)
 		if err != nil {
@@ -357,7 +357,7 @@ func TestASegmentThatIsNotThere(t *testing.T) {
 	}
 }
 
-// lines is a log that many may write.
+// lines is a log for concurrent use.
 type lines struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -14,12 +14,12 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// late are the calls that a device has heard, and whose callers have gone.
+// late contains the calls that a device has received and whose callers no longer wait.
 type late struct {
 	mu     sync.Mutex
-	calls  map[<-chan struct{}]bool // each until its end, within the timeout; it is closed then
-	silent bool                     // one has ended without an answer since the last act, and may be done yet
-	ended  time.Time                // when the last one has ended so
+	calls  map[<-chan struct{}]bool // each call until its end or the timeout, which closes the channel
+	silent bool                     // a call has ended without an answer since the last command, and the device may still execute it
+	ended  time.Time                // end of the last unanswered call
 }
 
 func (l *late) add(call <-chan struct{}) {
@@ -40,20 +40,20 @@ func (l *late) over(call <-chan struct{}, answered bool) {
 	}
 }
 
-// unsure notes that one has ended without an answer. mu is held.
+// unsure records a call that ended without an answer. The caller holds mu.
 func (l *late) unsure() { l.silent, l.ended = true, time.Now() }
 
-// doubt is why the device may do yet what it was told, nil if it may not.
+// doubt returns an error if the device may still execute an unanswered command.
 func (l *late) doubt() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended.IsZero() || time.Since(l.ended) > drivers.LateTime {
 		return nil
 	}
-	return fmt.Errorf("it has never answered what it was told before: %w", drivers.ErrMayAct)
+	return fmt.Errorf("the device has never answered an earlier command: %w", drivers.ErrMayAct)
 }
 
-// one returns one of them, nil if there is none.
+// one returns one of the calls, or nil if there is none.
 func (l *late) one() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *late) one() <-chan struct{} {
 	return nil
 }
 
-// wait waits until there are none.
+// wait waits until there are no calls.
 func (l *late) wait(ctx context.Context) error {
 	for call := l.one(); call != nil; call = l.one() {
 		select {
@@ -75,12 +75,12 @@ func (l *late) wait(ctx context.Context) error {
 	return nil
 }
 
-// lastWord marks the context of Last.
+// lastWord is the context key of Last.
 type lastWord struct{}
 
-// Unanswered is an error, once, for a device that has taken an order, and never answered
-// the one before, whose caller has gone: it may do that yet. What is to be the last that
-// it does is no business of this.
+// Unanswered returns an error, once, if the device has answered this command but never
+// answered an earlier one whose caller no longer waits: the device may still execute the
+// earlier one. Unanswered ignores commands below Last.
 func (c *Client) Unanswered(ctx context.Context) error {
 	if ctx.Value(lastWord{}) != nil {
 		return nil
@@ -91,27 +91,26 @@ func (c *Client) Unanswered(ctx context.Context) error {
 		return nil
 	}
 	c.late.silent = false
-	return fmt.Errorf("it took this, and has never answered what it was told before: %w", drivers.ErrMayAct)
+	return fmt.Errorf("the device has accepted this command, and has never answered an earlier one: %w", drivers.ErrMayAct)
 }
 
-// Unsure notes that the device was told something by another way, and never answered.
+// Unsure records an unanswered command that the driver sent without this client.
 func (c *Client) Unsure() {
 	c.late.mu.Lock()
 	defer c.late.mu.Unlock()
 	c.late.unsure()
 }
 
-// Last does what is to hold in the end, whatever the device was told before: at
-// once, and once more after the calls that it has heard, and may do late. Of one that it
-// has never answered nobody knows: that it may be done yet is an error for a minute, and
-// Last is called again.
+// Last runs do so that its effect remains. It runs do at once, and again after the device
+// has answered the calls that it may execute late. For a minute after an unanswered call,
+// Last returns ErrMayAct, and the caller must repeat it.
 func (c *Client) Last(ctx context.Context, do func(context.Context) error) error {
 	ctx = context.WithValue(ctx, lastWord{}, true)
 	told := c.late.one() != nil
 	err := do(ctx)
 	if told {
 		if werr := c.late.wait(ctx); werr != nil {
-			return errors.Join(err, fmt.Errorf("what it was told before may still be done: %w", werr))
+			return errors.Join(err, fmt.Errorf("the device may still execute an earlier command: %w", werr))
 		}
 		err = do(ctx)
 	}
@@ -121,7 +120,7 @@ func (c *Client) Last(ctx context.Context, do func(context.Context) error) error
 	return c.late.doubt()
 }
 
-// InTurn waits until the device is done with what it was told before.
+// InTurn waits until the device has answered all earlier commands.
 func (c *Client) InTurn(ctx context.Context) error {
 	if ctx.Value(lastWord{}) != nil {
 		return nil
@@ -129,11 +128,12 @@ func (c *Client) InTurn(ctx context.Context) error {
 	return c.late.wait(ctx)
 }
 
-// hearing is whether a device has heard a call, or was spared it: one of both.
+// hearing decides whether a device has received a call or the client has cut it off before.
+// Only one can happen.
 type hearing struct {
 	mu         sync.Mutex
 	heard, cut bool
-	conn       net.Conn // set before heard or cut is
+	conn       net.Conn // set before heard or cut
 }
 
 func (h *hearing) hear() bool {
@@ -150,12 +150,12 @@ func (h *hearing) spare() bool {
 	return h.cut
 }
 
-// act makes a request that changes the device. Before the device can have heard
-// it, the end of ctx is its end. From then on it is only the end of the wait: a
-// device may do what it was told long after who told it has hung up, and after
-// what it is told next, so the call goes on to its answer or the timeout. An error
-// of a call that was sent and not answered is drivers.ErrMayAct. act resets the
-// connection of such a call, so that the kernel does not go on sending it.
+// act sends a request that changes the device. Until the request is on the connection, the
+// end of ctx cancels it. After that, the end of ctx only ends the wait: a device may
+// execute a command long after its client has disconnected, and after a later command, so
+// the call continues until its answer or the timeout. An error of a call without an answer
+// is drivers.ErrMayAct. act resets the connection of such a call, so that the kernel does
+// not continue to send it.
 func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, error) {
 	var h hearing
 	own, end := context.WithTimeoutCause(context.WithoutCancel(ctx), c.timeout, errSlow)
@@ -163,7 +163,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 		h.conn = got.Conn
 		drivers.DropUnsent(got.Conn, true)
 		if ctx.Err() != nil || !h.hear() {
-			_ = got.Conn.Close() // so nothing is written
+			_ = got.Conn.Close() // prevents any write
 		}
 	}})
 	var resp *http.Response
@@ -180,7 +180,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 			c.Outlive(func() (answered bool) {
 				<-done
 				if err == nil {
-					_ = resp.Body.Close() // nobody wants it
+					_ = resp.Body.Close() // the answer has no reader
 				}
 				end()
 				return err == nil
@@ -206,8 +206,9 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	return resp, nil
 }
 
-// Outlive keeps a call that the device has heard, and whose caller goes. end waits for
-// its end, within the timeout, and reports whether there was an answer.
+// Outlive tracks a call that the device has received and whose caller no longer waits. end
+// waits for the end of the call, within the timeout, and reports whether the device has
+// answered.
 func (c *Client) Outlive(end func() (answered bool)) {
 	over := make(chan struct{})
 	c.late.add(over)
@@ -217,7 +218,7 @@ func (c *Client) Outlive(end func() (answered bool)) {
 	}()
 }
 
-// body is an answer's, whose end is that of its call.
+// body is the body of an answer; its Close ends the call.
 type body struct {
 	io.ReadCloser
 	end func()

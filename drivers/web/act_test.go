@@ -17,14 +17,14 @@ import (
 	"github.com/messkit/messkit/drivers/web"
 )
 
-// slow is a device that does what it is told in its own time: "/late" when it is
-// let, whoever has hung up meanwhile.
+// slow is a device that executes "/late" only when the test allows it, even if the client
+// has disconnected.
 type slow struct {
 	*httptest.Server
-	heard, let chan struct{} // "/late" has come; it may be done
+	heard, let chan struct{} // "/late" has arrived; the device may execute it
 
 	mu    sync.Mutex
-	drops bool // it hangs up when it has done it
+	drops bool // the device disconnects after the execution
 	done  []string
 }
 
@@ -55,7 +55,7 @@ func newSlow(t *testing.T) (*slow, *web.Client) {
 
 func (s *slow) did() []string { s.mu.Lock(); defer s.mu.Unlock(); return slices.Clone(s.done) }
 
-// cut tells the device something, and hangs up when it has heard that.
+// cut sends a command and cancels it when the device has received it.
 func (s *slow) cut(t *testing.T, c *web.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -65,9 +65,9 @@ func (s *slow) cut(t *testing.T, c *web.Client) {
 	}
 }
 
-// A device may do what it was told after its caller has hung up. The next thing
-// that it is told waits for that, and so is done after it.
-func TestWhatIsToldNextIsDoneNext(t *testing.T) {
+// A device may execute a command after its client has disconnected. The next command waits
+// for that, so the device executes it afterwards.
+func TestNextCommandRunsAfterTheLateOne(t *testing.T) {
 	s, c := newSlow(t)
 	s.cut(t, c)
 	next := make(chan error, 1)
@@ -87,14 +87,14 @@ func TestWhatIsToldNextIsDoneNext(t *testing.T) {
 	}
 }
 
-// The last word is said at once, and again when what was told before is over.
-func TestTheLastWord(t *testing.T) {
+// Last sends its command at once, and again after the earlier command has ended.
+func TestLast(t *testing.T) {
 	s, c := newSlow(t)
 	s.cut(t, c)
 	times := 0
 	err := c.Last(t.Context(), func(ctx context.Context) error {
 		_, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/off", Acts: true})
-		if times++; times == 1 { // what is late is over before the first word has its answer
+		if times++; times == 1 { // the late call ends before the first answer to Last
 			close(s.let)
 			_, err := c.Do(context.WithoutCancel(t.Context()), web.Call{Method: "PUT", Path: "/between", Acts: true})
 			return err
@@ -118,8 +118,8 @@ func TestTheLastWord(t *testing.T) {
 	}
 }
 
-// Who is cut while it waits for its turn has told the device nothing.
-func TestCutBeforeItsTurn(t *testing.T) {
+// A command that ends while it waits for its turn does not reach the device.
+func TestCancelBeforeTurn(t *testing.T) {
 	s, c := newSlow(t)
 	s.cut(t, c)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -130,8 +130,8 @@ func TestCutBeforeItsTurn(t *testing.T) {
 	close(s.let)
 }
 
-// Cut before a connection is there, nothing is told at all.
-func TestCutBeforeItIsHeard(t *testing.T) {
+// A command that ends before the connection exists does not reach the device.
+func TestCancelBeforeConnection(t *testing.T) {
 	s, c := newSlow(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -143,9 +143,9 @@ func TestCutBeforeItIsHeard(t *testing.T) {
 	}
 }
 
-// A device that takes an order, and has never answered the one before, may do that yet.
-// It is said once, and where an order was made to be the last, after that.
-func TestAnAnswerThatNeverCame(t *testing.T) {
+// If a device answers a command but never answered the one before, it may still execute
+// that one. Unanswered reports it once, and Last reports it too.
+func TestUnanswered(t *testing.T) {
 	for _, drops := range []bool{false, true} {
 		s, c := newSlow(t)
 		s.drops = drops
@@ -167,9 +167,9 @@ func TestAnAnswerThatNeverCame(t *testing.T) {
 	}
 }
 
-// For a minute nobody knows of a device that was silent: it is made to be last again, and
-// what has happened by then counts.
-func TestADoubtThatEnds(t *testing.T) {
+// For a minute after an unanswered call the result of Last is unknown, and the caller
+// repeats it.
+func TestLastAfterUnansweredCall(t *testing.T) {
 	cfg := web.DefaultConfig()
 	cfg.URL = "http://127.0.0.1:1"
 	synctest.Test(t, func(t *testing.T) {
@@ -193,9 +193,9 @@ func TestADoubtThatEnds(t *testing.T) {
 	})
 }
 
-// A command that its caller gives up on a stalled link is not delivered when the link goes
-// on: its connection was reset. Its error says that it may act.
-func TestAStalledCommandIsDropped(t *testing.T) {
+// The kernel does not deliver a command after its caller has given up on a stalled link,
+// because the client resets the connection. The error is ErrMayAct.
+func TestStalledCommandIsDropped(t *testing.T) {
 	var did sync.Map
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { did.Store(r.URL.Path, true) }))
 	t.Cleanup(s.Close)

@@ -13,14 +13,14 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Account is who asks.
+// Account is a user with a password.
 type Account struct {
 	User     string
 	Password drivers.Secret
 }
 
-// Answer returns the Authorization header for the challenge c, for a request of
-// uri by method, with nonce as the client's own.
+// Answer returns the Authorization header for the challenge c and a request of uri with
+// method. nonce is the nonce of the client.
 func (a Account) Answer(method string, c Challenge, uri, nonce string) string {
 	if c.scheme == "basic" {
 		return "Basic " + base64.StdEncoding.EncodeToString([]byte(a.User+":"+string(a.Password)))
@@ -28,9 +28,9 @@ func (a Account) Answer(method string, c Challenge, uri, nonce string) string {
 	return a.digest(method, c, uri, nonce)
 }
 
-// digest is RFC 7616 §3.4, and RFC 2069 where the device knows no qop.
+// digest implements RFC 7616 §3.4, and RFC 2069 if the device does not send qop.
 func (a Account) digest(method string, c Challenge, uri, cnonce string) string {
-	const count = "00000001" // a server nonce is used once
+	const count = "00000001" // each server nonce is used once
 	name, sess := strings.CutSuffix(c.algorithm(), "-SESS")
 	hash := hashes[name]
 	realm, nonce := c.params["realm"], c.params["nonce"]
@@ -60,13 +60,13 @@ func (a Account) digest(method string, c Challenge, uri, cnonce string) string {
 	return "Digest " + strings.Join(fields, ", ")
 }
 
-// hashes by the algorithm's name in capitals, without -SESS.
+// hashes maps the name of an algorithm in upper case, without -SESS, to its hash.
 var hashes = map[string]func(string) string{
 	"MD5":     func(s string) string { h := md5.Sum([]byte(s)); return hex.EncodeToString(h[:]) },
 	"SHA-256": func(s string) string { h := sha256.Sum256([]byte(s)); return hex.EncodeToString(h[:]) },
 }
 
-// algorithm is in capitals; MD5 where nothing is said (RFC 7616 §3.3).
+// algorithm returns the name in upper case; the default is MD5 (RFC 7616 §3.3).
 func (c Challenge) algorithm() string {
 	if alg, ok := c.params["algorithm"]; ok {
 		return strings.ToUpper(alg)
@@ -74,7 +74,7 @@ func (c Challenge) algorithm() string {
 	return "MD5"
 }
 
-// rank orders challenges by what they give away; 0 cannot be answered.
+// rank orders challenges by their security; 0 means unsupported.
 func (c Challenge) rank() int {
 	if c.scheme == "basic" {
 		return 1
@@ -85,7 +85,7 @@ func (c Challenge) rank() int {
 	case c.scheme != "digest", hashes[name] == nil, c.params["nonce"] == "":
 		return 0
 	case hasQop && !slices.ContainsFunc(strings.Split(qop, ","), isAuth):
-		return 0 // auth-int alone
+		return 0 // only auth-int
 	case name == "MD5":
 		return 2
 	}
@@ -94,11 +94,11 @@ func (c Challenge) rank() int {
 
 func isAuth(qop string) bool { return strings.EqualFold(strings.TrimSpace(qop), "auth") }
 
-// Stale reports that the password was right and only the nonce too old.
+// Stale reports that the password was right and only the nonce has expired.
 func (c Challenge) Stale() bool { return strings.EqualFold(c.params["stale"], "true") }
 
-// Choose takes the strongest of the challenges in WWW-Authenticate headers. One
-// that is written wrongly is passed over.
+// Choose returns the most secure of the challenges in WWW-Authenticate headers. It ignores
+// invalid headers.
 func Choose(headers []string) (Challenge, error) {
 	var best Challenge
 	var seen []string
@@ -116,10 +116,10 @@ func Choose(headers []string) (Challenge, error) {
 		}
 	}
 	if len(headers) == 0 {
-		return Challenge{}, errors.New("it wants a log-in and does not say how; allow Basic or Digest (MD5, SHA-256) there")
+		return Challenge{}, errors.New("the device requires a login and names no method; allow Basic or Digest (MD5, SHA-256) on the device")
 	}
 	if best.rank() == 0 {
-		return Challenge{}, fmt.Errorf("it asks for a log-in of another kind (%s); allow Basic or Digest (MD5, SHA-256) there", strings.Join(seen, ", "))
+		return Challenge{}, fmt.Errorf("the device requires an unsupported login method (%s); allow Basic or Digest (MD5, SHA-256) on the device", strings.Join(seen, ", "))
 	}
 	return best, nil
 }

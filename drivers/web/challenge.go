@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Challenge is one way to log in that a server offers (RFC 9110 §11.6.1).
+// Challenge is one login method that a server offers (RFC 9110 §11.6.1).
 type Challenge struct {
-	scheme string            // in small letters
-	token  string            // token68, as NTLM has it
-	params map[string]string // names in small letters, values without quotes
+	scheme string            // in lower case
+	token  string            // token68, as NTLM uses it
+	params map[string]string // names in lower case, values without quotes
 }
 
-// String writes it as a server would.
+// String returns the challenge in the notation of the header.
 func (c Challenge) String() string {
 	if c.token != "" {
 		return c.scheme + " " + c.token
@@ -26,16 +26,16 @@ func (c Challenge) String() string {
 	return strings.TrimSpace(c.scheme + " " + strings.Join(fields, ", "))
 }
 
-// quoted is a quoted-string (RFC 9110 §5.6.4).
+// quoted returns s as a quoted-string (RFC 9110 §5.6.4).
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-var errChallenge = errors.New("a WWW-Authenticate header that is written wrongly")
+var errChallenge = errors.New("invalid WWW-Authenticate header")
 
-// parseChallenges reads one WWW-Authenticate header, which may hold several
-// challenges. Values without quotes may have any visible characters: devices
-// forget the quotes.
+// parseChallenges parses one WWW-Authenticate header, which may contain several challenges.
+// Values without quotes may contain any visible character, because some devices omit the
+// quotes.
 func parseChallenges(s string) ([]Challenge, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return nil, errChallenge
@@ -55,12 +55,12 @@ func parseChallenges(s string) ([]Challenge, error) {
 	return all, nil
 }
 
-// lexer eats a header from the front.
+// lexer consumes a header from its start.
 type lexer struct{ rest string }
 
 func (l *lexer) skip(chars string) { l.rest = strings.TrimLeft(l.rest, chars) }
 
-// token takes what RFC 9110 §5.6.2 calls a token; "" if there is none.
+// token consumes a token of RFC 9110 §5.6.2; "" if there is none.
 func (l *lexer) token() string {
 	return l.until(func(r rune) bool { return !isTokenChar(r) })
 }
@@ -79,7 +79,7 @@ func isTokenChar(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
 }
 
-// fill reads the parameters of c up to the next challenge.
+// fill parses the parameters of c up to the next challenge.
 func (l *lexer) fill(c *Challenge) error {
 	l.skip(" \t")
 	if t := l.token68(); t != "" {
@@ -94,7 +94,7 @@ func (l *lexer) fill(c *Challenge) error {
 			return errChallenge
 		}
 		if !strings.HasPrefix(l.rest, "=") {
-			l.rest = before // the name was the next scheme
+			l.rest = before // the name is the next scheme
 			return nil
 		}
 		l.rest = l.rest[1:]
@@ -107,8 +107,7 @@ func (l *lexer) fill(c *Challenge) error {
 	return nil
 }
 
-// token68 takes a token68 that is all there is up to the next comma; "" if
-// what follows is a parameter.
+// token68 consumes a token68 that extends to the next comma; "" if a parameter follows.
 func (l *lexer) token68() string {
 	word, _, _ := strings.Cut(l.rest, ",")
 	word = strings.TrimRight(word, " \t")
@@ -124,7 +123,7 @@ func isToken68Char(r rune) bool {
 	return r < 0x7f && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~+/", r))
 }
 
-// value takes a quoted-string or all up to the next comma or blank.
+// value consumes a quoted-string, or else the text up to the next comma or blank.
 func (l *lexer) value() (string, bool) {
 	l.skip(" \t")
 	if !strings.HasPrefix(l.rest, `"`) {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDigestOfRFC7616 is its §3.9.1.
+// TestDigestOfRFC7616 checks the example in §3.9.1.
 func TestDigestOfRFC7616(t *testing.T) {
 	const (
 		nonce  = "7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v"
@@ -32,8 +32,8 @@ func TestDigestOfRFC7616(t *testing.T) {
 	}
 }
 
-// The session variant of RFC 7616 §3.4.2, computed with Python's hashlib.
-func TestDigestOfASession(t *testing.T) {
+// Session variant of RFC 7616 §3.4.2, computed with Python's hashlib.
+func TestDigestWithSession(t *testing.T) {
 	c := Challenge{scheme: "digest", params: map[string]string{"realm": "r", "nonce": "n", "qop": "auth", "algorithm": "SHA-256-sess"}}
 	const want = `Digest username="u", realm="r", nonce="n", uri="/", algorithm=SHA-256-sess, qop=auth, nc=00000001, cnonce="c", response="ea348c3992b38a8ab656b8bcd3589ab596820515773c2a4605013c6216e0f070"`
 	if got := (Account{User: "u", Password: "p"}).Answer(http.MethodGet, c, "/", "c"); got != want {
@@ -51,7 +51,7 @@ func TestParseChallenges(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		in   string
-		want []Challenge // nil: an error
+		want []Challenge // nil for an error
 	}{
 		{`Basic realm="a, b"`, []Challenge{{"basic", "", p("realm", "a, b")}}},
 		{`Basic`, []Challenge{{"basic", "", p()}}},

@@ -12,35 +12,35 @@ import (
 	"github.com/messkit/messkit/internal/address"
 )
 
-// Config is where a device is and how one logs in there. Drivers embed it.
+// Config contains the address and the login of a device. Drivers embed it.
 type Config struct {
-	URL          string         `yaml:"url"`           // http or https, without a user name in it
+	URL          string         `yaml:"url"`           // http or https, without a user name
 	Username     string         `yaml:"username"`      // for Basic and Digest authentication
 	Password     drivers.Secret `yaml:"password"`      //
-	PasswordFile string         `yaml:"password_file"` // instead of password: its first line
-	Token        drivers.Secret `yaml:"token"`         // key or token, where the device wants one
-	TokenFile    string         `yaml:"token_file"`    // instead of token: its first line
-	Timeout      time.Duration  `yaml:"timeout"`       // of one call
+	PasswordFile string         `yaml:"password_file"` // file instead of password: its first line
+	Token        drivers.Secret `yaml:"token"`         // key or token, if the device needs one
+	TokenFile    string         `yaml:"token_file"`    // file instead of token: its first line
+	Timeout      time.Duration  `yaml:"timeout"`       // limit for one call
 }
 
-// DefaultConfig is what holds where the configuration says nothing.
+// DefaultConfig returns the default values.
 func DefaultConfig() Config { return Config{Timeout: 5 * time.Second} }
 
 const (
-	minTimeout = 10 * time.Millisecond // no network is quicker
+	minTimeout = 10 * time.Millisecond // no network is faster
 	maxTimeout = time.Minute
-	maxFile    = 4 << 10 // bytes of a password's or token's file
+	maxFile    = 4 << 10 // size limit for the file of a password or token
 )
 
-// Validate tells all that cannot be, each mistake beginning with its key.
+// Validate returns all errors in the configuration. Each begins with its key.
 func (c Config) Validate() error {
 	errs := []error{CheckURL("url", c.URL), oneOf("password", c.Password, c.PasswordFile), oneOf("token", c.Token, c.TokenFile)}
 	if (c.Password != "" || c.PasswordFile != "") && c.Username == "" {
-		errs = append(errs, errors.New("username: is missing; a password alone opens nothing"))
+		errs = append(errs, errors.New("username: is missing; a password needs a user name"))
 	}
 	if strings.ContainsFunc(c.Username, func(r rune) bool { return r == ':' || r < ' ' || r == 0x7f }) {
-		// RFC 7617 §2: the first colon ends the user name.
-		errs = append(errs, errors.New("username: holds a colon or a control character; name the user otherwise in the device"))
+		// the first colon ends the user name (RFC 7617 §2)
+		errs = append(errs, errors.New("username: has a colon or a control character; rename the user on the device"))
 	}
 	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
 		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
@@ -50,24 +50,24 @@ func (c Config) Validate() error {
 
 func oneOf(key string, value drivers.Secret, file string) error {
 	if value != "" && file != "" {
-		return fmt.Errorf("%s_file: stands beside %s; keep one of them", key, key)
+		return fmt.Errorf("%s_file: excludes %s; remove one of them", key, key)
 	}
 	return nil
 }
 
-// CheckURL tells what is wrong with the address of a key. It never repeats the
-// address: that may hold a password.
+// CheckURL returns an error for an invalid address. The error never contains the address,
+// because that may contain a password.
 func CheckURL(key, s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case s == "":
-		return fmt.Errorf("%s: is missing; write the device's address, like http://192.168.1.40", key)
+		return fmt.Errorf("%s: is missing; write the address of the device, like http://192.168.1.40", key)
 	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%s: is no address of the form http://host", key)
+		return fmt.Errorf("%s: is not an address of the form http://host", key)
 	case u.User != nil:
-		return fmt.Errorf("%s: holds a user name; write it as username, and the rest as password", key)
+		return fmt.Errorf("%s: has a user name; move it to username, and the rest to password", key)
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("%s: holds more than a place; leave out what begins with ? or #", key)
+		return fmt.Errorf("%s: has a query or a fragment; remove the part after ? or #", key)
 	}
 	if err := address.CheckURL(u); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
@@ -75,13 +75,13 @@ func CheckURL(key, s string) error {
 	return nil
 }
 
-// Secrets are what a log-in takes.
+// Secrets contains the values for a login.
 type Secrets struct {
 	Account
 	Token drivers.Secret
 }
 
-// Secrets reads the files that hold them.
+// Secrets returns the login values and reads their files.
 func (c Config) Secrets() (Secrets, error) {
 	s := Secrets{Account{c.Username, c.Password}, c.Token}
 	err := errors.Join(ReadSecret("password_file", c.PasswordFile, &s.Password), ReadSecret("token_file", c.TokenFile, &s.Token))
@@ -91,8 +91,8 @@ func (c Config) Secrets() (Secrets, error) {
 	return s, nil
 }
 
-// ReadSecret puts the first line of a file into s; without a name it leaves it
-// as it is. Its errors begin with key, which is what it holds and _file.
+// ReadSecret reads the first line of the file name into s. It does nothing if name is "".
+// Its errors begin with key, which is the name of the secret followed by _file.
 func ReadSecret(key, name string, s *drivers.Secret) error {
 	if name == "" {
 		return nil
@@ -103,11 +103,11 @@ func ReadSecret(key, name string, s *drivers.Secret) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w; write the %s into it", key, err, what)
 	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return fmt.Errorf("%s: %q is no file of one line; write the %s into it, alone", key, name, what)
+		return fmt.Errorf("%s: %q is not a file with one line; write only the %s into it", key, name, what)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w; let this program read it", key, err)
+		return fmt.Errorf("%s: %w; give messkit permission to read it", key, err)
 	}
 	line, _, _ := strings.Cut(string(data), "\n")
 	*s = drivers.Secret(strings.TrimSuffix(line, "\r"))

@@ -1,7 +1,6 @@
-// Package web asks one device over HTTP: with a time limit, with answers of
-// bounded size, without redirects, proxies or decompression, and with a log-in
-// by Basic (RFC 7617), Digest (RFC 7616), a header or a bearer token, which goes
-// to that device and nowhere else.
+// Package web sends HTTP requests to one device: with a time limit, with bounded answers,
+// and without redirects, proxies or decompression. It logs in with Basic (RFC 7617), Digest
+// (RFC 7616), a header or a bearer token, and sends these secrets only to that device.
 //
 // It knows no device.
 package web
@@ -26,36 +25,36 @@ import (
 )
 
 const (
-	headerBytes = 64 << 10 // of the headers of an answer
-	// AnswerBytes is what an answer may have unless a Call says otherwise.
+	headerBytes = 64 << 10 // limit for the headers of an answer
+	// AnswerBytes is the default size limit for an answer.
 	AnswerBytes = 1 << 20
-	saysRunes   = 100 // of the body of a refusal that are told
+	saysRunes   = 100 // length of the quotation from an error answer
 )
 
-// Call is one question to a device.
+// Call is one request to a device.
 type Call struct {
-	Method string // "" is GET
-	Path   string // below the device's address, with its query; escaped
-	Type   string // of Body
+	Method string // default: GET
+	Path   string // path below the address of the device, with its query; escaped
+	Type   string // media type of Body
 	Body   []byte
-	Max    int    // bytes of the answer; 0 is AnswerBytes
-	Accept string // "" is anything
-	Acts   bool   // it changes the device: once heard, it is waited for by what is sent next
+	Max    int    // size limit for the answer in bytes; 0: AnswerBytes
+	Accept string // default: any type
+	Acts   bool   // the call changes the device: later commands wait for its answer
 }
 
-// Answer is what came back, with a status of 200 to 299.
+// Answer is an answer with a status from 200 to 299.
 type Answer struct {
 	Type string
 	Body []byte
 }
 
-// StatusError is an answer with another status.
+// StatusError reports an answer with another status.
 type StatusError struct {
-	Where  string // the address that was asked, without its query
+	Where  string // address of the request, without its query
 	Status int
-	Says   string // the first words of the answer
+	Says   string // first words of the answer
 	Advice string
-	Body   []byte // the answer
+	Body   []byte // the whole answer
 }
 
 func (e *StatusError) Error() string {
@@ -66,33 +65,33 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s answers %d%s; %s", e.Where, e.Status, said, e.Advice)
 }
 
-// Is says of a refusal that nothing was done (RFC 9110 §15.5, and §15.4 where it
-// is not followed).
+// Is reports whether the status means that the device did nothing (RFC 9110 §15.5, and
+// §15.4 because the client does not follow redirects).
 func (e *StatusError) Is(target error) bool {
 	return target == drivers.ErrNothingDone && e.Status >= 300 && e.Status < 500
 }
 
-// Client asks one device. It keeps no connection open, and may be used by
-// several at the same time.
+// Client sends requests to one device. It keeps no connection open. It is safe for
+// concurrent use.
 type Client struct {
-	timeout time.Duration // of one call
+	timeout time.Duration // limit for one call
 	base    *url.URL
-	header  string // that carries the token: X-Api-Key, Authorization; "" for none
+	header  string // header of the token: X-Api-Key, Authorization; "" for none
 	secrets Secrets
 	late    late
 }
 
-// transport is that of all devices: it keeps no connection, and so nothing of a device.
+// transport serves all devices. It keeps no connections, so it stores no state of a device.
 var transport = &http.Transport{
 	DialContext:            (&net.Dialer{}).DialContext,
 	TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 	MaxResponseHeaderBytes: headerBytes,
 	DisableCompression:     true,
-	DisableKeepAlives:      true, // a connection that died unnoticed would leave open whether a call was heard
+	DisableKeepAlives:      true, // after a dead connection it would be unknown whether the device received the call
 }
 
-// New makes a client of a valid configuration. The token, where there is one,
-// goes into header; in Authorization it is a bearer token (RFC 6750).
+// New returns a client for a valid configuration. It sends the token, if there is one, in
+// header; in Authorization it is a bearer token (RFC 6750).
 func New(cfg Config, header string) (*Client, error) {
 	s, err := cfg.Secrets()
 	if err != nil {
@@ -100,23 +99,23 @@ func New(cfg Config, header string) (*Client, error) {
 	}
 	base, err := url.Parse(cfg.URL)
 	if err != nil {
-		return nil, errors.New("url: cannot be read") // err holds the whole address
+		return nil, errors.New("url: is invalid") // err contains the whole address
 	}
 	return &Client{timeout: cfg.Timeout, base: base, header: header, secrets: s}, nil
 }
 
-// Host is the device's host and port.
+// Host returns the host and port of the device.
 func (c *Client) Host() string { return c.base.Host }
 
-// Secrets are what the client logs in with.
+// Secrets returns the login values of the client.
 func (c *Client) Secrets() Secrets { return c.secrets }
 
 // errSlow is the cause of a context that ended by the configured timeout.
 var errSlow = errors.New("timeout")
 
-// Do asks. An error that is drivers.ErrNothingDone says that the device has not
-// heard of it, or has refused it; with any other it may have done it. That of a call
-// which acts and was not answered is drivers.ErrMayAct.
+// Do sends a request. An error that is drivers.ErrNothingDone means that the device has not
+// received or has rejected it; after any other error the device may have executed it. The
+// error of an unanswered command is drivers.ErrMayAct.
 func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	u, err := c.url(call.Path)
 	if err != nil {
@@ -127,18 +126,18 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 			return Answer{}, c.explain(ctx, u, call, drivers.NotDone(err))
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errSlow) // its turn has come
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errSlow) // starts after the wait for earlier commands
 	defer cancel()
 	resp, err := c.login(ctx, u, call)
 	if err != nil {
 		return Answer{}, c.explain(ctx, u, call, err)
 	}
-	defer func() { _ = resp.Body.Close() }() // what was read is judged below
+	defer func() { _ = resp.Body.Close() }() // read has reported read errors
 	a, err := read(resp, call)
 	if err != nil {
 		return Answer{}, c.explain(ctx, u, call, err)
 	}
-	if resp.StatusCode == http.StatusGatewayTimeout && call.Acts { // a proxy has passed it on
+	if resp.StatusCode == http.StatusGatewayTimeout && call.Acts { // a proxy has forwarded the command
 		return Answer{}, drivers.Unanswered(c.refused(u, resp.StatusCode, a.Body))
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -150,12 +149,13 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 func (c *Client) url(path string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSuffix(c.base.String(), "/") + path)
 	if err != nil || u.Host != c.base.Host || u.Scheme != c.base.Scheme {
-		return nil, fmt.Errorf("%s: a path below it cannot be asked for", shown(c.base))
+		return nil, fmt.Errorf("%s: invalid path below this address", shown(c.base))
 	}
 	return u, nil
 }
 
-// login asks without the password first, and answers the device's challenge.
+// login sends the request without the password first, and answers the challenge of the
+// device.
 func (c *Client) login(ctx context.Context, u *url.URL, call Call) (*http.Response, error) {
 	resp, err := c.ask(ctx, u, call, "")
 	for try := range 2 {
@@ -166,7 +166,7 @@ func (c *Client) login(ctx context.Context, u *url.URL, call Call) (*http.Respon
 		if try > 0 && !ch.Stale() {
 			return resp, nil
 		}
-		_ = resp.Body.Close() // nobody wants it
+		_ = resp.Body.Close() // the body has no reader
 		if cerr != nil {
 			return nil, cerr
 		}
@@ -185,7 +185,7 @@ func (c Call) method() string {
 func (c *Client) ask(ctx context.Context, u *url.URL, call Call, authorization string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, call.method(), u.String(), bytes.NewReader(call.Body))
 	if err != nil {
-		return nil, errors.New("it cannot be asked for") // err holds the whole address
+		return nil, errors.New("invalid request") // err contains the whole address
 	}
 	req.Header.Set("User-Agent", "messkit")
 	if call.Type != "" {
@@ -202,7 +202,7 @@ func (c *Client) ask(ctx context.Context, u *url.URL, call Call, authorization s
 	case c.header != "" && c.secrets.Token != "":
 		req.Header.Set(c.header, string(c.secrets.Token))
 	}
-	// Not an http.Client: it repeats whole addresses in its errors, and follows
+	// http.Client is unsuitable: its errors contain whole addresses, and it follows
 	// redirects.
 	if call.Acts {
 		return c.act(ctx, req)
@@ -210,9 +210,9 @@ func (c *Client) ask(ctx context.Context, u *url.URL, call Call, authorization s
 	return c.look(ctx, req)
 }
 
-// look makes a request that changes nothing.
+// look sends a request that changes nothing.
 func (c *Client) look(ctx context.Context, req *http.Request) (*http.Response, error) {
-	var reached atomic.Bool // a connection: from then on it may have heard
+	var reached atomic.Bool // a connection exists, so the device may have received the request
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	resp, err := transport.RoundTrip(req.WithContext(ctx))
 	if err != nil && !reached.Load() {
@@ -234,12 +234,13 @@ func read(resp *http.Response, call Call) (Answer, error) {
 		return Answer{}, err
 	}
 	if len(body) > limit {
-		return Answer{}, fmt.Errorf("its answer has more than %d bytes", limit)
+		return Answer{}, fmt.Errorf("the answer of the device has more than %d bytes", limit)
 	}
 	return Answer{Type: resp.Header.Get("Content-Type"), Body: body}, nil
 }
 
-// explain says which device it was, and of a context that ended why it did.
+// explain adds the address of the device to an error, and the reason if the context has
+// ended.
 func (c *Client) explain(ctx context.Context, u *url.URL, call Call, err error) error {
 	why := c.reason(ctx, u, call, err)
 	if errors.Is(err, drivers.ErrMayAct) {
@@ -251,28 +252,28 @@ func (c *Client) explain(ctx context.Context, u *url.URL, call Call, err error) 
 func (c *Client) reason(ctx context.Context, u *url.URL, call Call, err error) error {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	cause := context.Cause(ctx)
-	slow := errors.Is(cause, errSlow) || cause == nil && errors.Is(err, errSlow) // the call's own end, a moment before that of ctx
+	slow := errors.Is(cause, errSlow) || cause == nil && errors.Is(err, errSlow) // the timeout of the call expired a moment before that of ctx
 	switch {
 	case slow && errors.Is(err, drivers.ErrNothingDone):
-		return drivers.NotDone(fmt.Errorf("%s does not answer in %v; is it switched on, and in this network?", shown(u), c.timeout))
+		return drivers.NotDone(fmt.Errorf("%s does not answer in %v; check that the device is on and in this network", shown(u), c.timeout))
 	case slow && call.Acts:
-		return fmt.Errorf("no answer from %s in %v, though it may have heard; look at the device", shown(u), c.timeout)
+		return fmt.Errorf("no answer from %s in %v, but the device may have received the command; inspect the device", shown(u), c.timeout)
 	case slow:
-		return fmt.Errorf("no answer from %s in %v; look at the device", shown(u), c.timeout)
+		return fmt.Errorf("no answer from %s in %v; inspect the device", shown(u), c.timeout)
 	case cause != nil && errors.Is(err, drivers.ErrNothingDone):
 		return drivers.NotDone(cause)
 	case cause != nil:
 		return cause
 	case untrusted:
-		return fmt.Errorf("%w; let this machine trust the certificate of %s, or use http in a network of your own", err, u.Host)
+		return fmt.Errorf("%w; add the certificate of %s to the trusted certificates of this host, or use http in your own network", err, u.Host)
 	}
 	if errors.Is(err, drivers.ErrNothingDone) {
-		return fmt.Errorf("%s: %w; is it switched on and in this network, and is url right?", shown(u), err)
+		return fmt.Errorf("%s: %w; check that the device is on and in this network, and that url is right", shown(u), err)
 	}
 	return fmt.Errorf("%s: %w", shown(u), err)
 }
 
-// shown is an address as it may stand in an error: the query may hold secrets.
+// shown returns an address without its query, because an error must not contain secrets.
 func shown(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
@@ -286,32 +287,32 @@ func (c *Client) advice(status int) string {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return c.howToLogIn()
 	case status >= 300 && status < 400:
-		return "it wants to lead elsewhere, and is not followed: set url to where it leads"
+		return "the device redirects, and messkit does not follow: set url to the target"
 	case status == http.StatusNotFound:
-		return "it has nothing there: is url that of the device, and the device of this kind?"
+		return "the device has no such page: check url and the type of the device"
 	case status == http.StatusConflict:
-		return "it cannot do that as it stands now: look at what it is doing"
+		return "the device is in a state that does not allow this: check its present task"
 	case status >= 500:
-		return "the device has a fault: look at its log, restart it"
+		return "the device has a fault: read its log, restart it"
 	}
-	return "it does not take that: is it of this kind, and its firmware new enough?"
+	return "the device rejects the request: check its type and the version of its firmware"
 }
 
-// howToLogIn is what to do where a log-in is wanted, by what was configured.
+// howToLogIn returns the remedy for a rejected login, depending on the configuration.
 func (c *Client) howToLogIn() string {
 	switch {
 	case c.secrets.User == "" && c.secrets.Token == "":
-		return "it wants a log-in: set token_file, or username and password_file"
+		return "the device requires a login: set token_file, or username and password_file"
 	case c.secrets.User == "":
-		return "it refuses the log-in: check the token, and what it may do"
+		return "the device rejects the login: check the token and its permissions"
 	case c.secrets.Token == "":
-		return "it refuses the log-in: check username and password"
+		return "the device rejects the login: check username and password"
 	}
-	return "it refuses the log-in: check username and password, and the token"
+	return "the device rejects the login: check username and password, and the token"
 }
 
-// words are the first words of a refusal that is no page of HTML, and holds no
-// secret.
+// words returns the first words of an error answer, or "" if the answer is HTML or contains
+// a secret.
 func (c *Client) words(body []byte) string {
 	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(body), " ")), " ")
 	for _, secret := range []drivers.Secret{c.secrets.Password, c.secrets.Token} {

@@ -310,7 +310,7 @@ func TestValidate(t *testing.T) {
 		"address: the chip does not support 0x50":            i2cdev.BoschConfig{At: i2cdev.At{Address: 0x50}}.Validate(),
 		"address: 76 is 0x4c; write 0x76, the notation":      i2cdev.BoschConfig{At: i2cdev.At{Address: 76}}.Validate(),
 		"address: the chip does not support 0x51":            i2cdev.SHT3xConfig{At: i2cdev.At{Address: 0x51}}.Validate(),
-		`pin: "C1" is none`:                                  mcp(func(c *i2cdev.MCP23017Config) { c.Pin = "C1" }),
+		`pin: "C1" is invalid`:                               mcp(func(c *i2cdev.MCP23017Config) { c.Pin = "C1" }),
 		`safe: "yes" is unknown`:                             mcp(func(c *i2cdev.MCP23017Config) { c.Safe = "yes" }),
 		"channel: 16 is not between 0 and 15":                pca(func(c *i2cdev.PCA9685Config) { c.Channel = 16 }),
 		"frequency: 5 Hz is not between":                     pca(func(c *i2cdev.PCA9685Config) { c.Frequency = 5 }),

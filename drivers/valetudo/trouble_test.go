@@ -33,7 +33,7 @@ func TestProblemNeedsPerson(t *testing.T) {
 		t.Errorf("%v, %q", err, h.robot().log())
 	}
 	seen, err := v.Observe(t.Context())
-	if err != nil || !strings.Contains(seen.Text, "Main brush jammed; free its wheels") {
+	if err != nil || !strings.Contains(seen.Text, "Main brush jammed; remove hair") {
 		t.Errorf("%+v, %v", seen, err)
 	}
 }

@@ -1,6 +1,5 @@
-// Package topic holds the names of the MQTT binding: the topics below
-// mess/1/{exchange}, and who each of them belongs to. It is pure: it knows no
-// broker.
+// Package topic implements the topic names of the MQTT binding: the topics below
+// mess/1/{exchange}, and their owners. It is pure: it knows no broker.
 package topic
 
 import (
@@ -10,42 +9,41 @@ import (
 	"github.com/messkit/messkit/internal/ascii"
 )
 
-// first is what every topic of the binding begins with: its name and version.
+// first begins every topic of the binding: its name and version.
 const first = "mess/1/"
 
-// Root is what the topics of one exchange begin with, with a slash at its end.
+// Root begins the topics of one exchange, with a slash at its end.
 type Root string
 
 // Of returns the root of an exchange.
 func Of(exchange string) Root { return Root(first + exchange + "/") }
 
-// Anywhere is the status topic of whichever exchange: what somebody subscribes to
-// who does not know its id.
+// Anywhere is the status topic of any exchange, for a client that does not know its id.
 const Anywhere = first + "+/x/status"
 
-// Wild stands for any one id in a filter.
+// Wild matches any id in a filter.
 const Wild = "+"
 
-// ValidID reports whether the id of an actor or an exchange can stand in a
-// topic: no wildcard, no slash, no second spelling in capital letters.
+// ValidID reports whether a topic can contain the id of an actor or an exchange: no
+// wildcard, no slash, no upper case.
 func ValidID(id string) bool { return ascii.Name(id, 64, "._-") && strings.ToLower(id) == id }
 
-// CheckID tells why an id cannot stand in a topic.
+// CheckID returns an error for an id that a topic cannot contain.
 func CheckID(id string) error {
 	if ValidID(id) {
 		return nil
 	}
-	return fmt.Errorf("%.80q cannot stand in a topic of MQTT; use small letters, digits and . _ -, at most 64", id)
+	return fmt.Errorf("%.80q is invalid in an MQTT topic; use lower-case letters, digits and . _ -, at most 64", id)
 }
 
-// ValidName reports whether the ref of a thread, or the name of an attachment,
-// can stand in a topic.
+// ValidName reports whether a topic can contain the ref of a thread, or the name of an
+// attachment.
 func ValidName(s string) bool { return ascii.Name(s, 200, "._@-") && !strings.Contains(s, "..") }
 
 // Leaf is the last part of an actor's topics.
 type Leaf string
 
-// The leaves below e/{executor}; an agent has In and Out alone, below a/{agent}.
+// Leaves below e/{executor}; an agent has only In and Out, below a/{agent}.
 const (
 	Status Leaf = "status"
 	Card   Leaf = "card"
@@ -54,34 +52,34 @@ const (
 	Out    Leaf = "out"
 )
 
-// Exchange is the topic of the exchange's own status.
+// Exchange returns the topic of the exchange's own status.
 func (r Root) Exchange() string { return string(r) + "x/status" }
 
-// Stop is the topic of the latch that stops everybody.
+// Stop returns the topic of the stop latch for all executors.
 func (r Root) Stop() string { return string(r) + "stop" }
 
-// Executor is a topic of an executor, or with Wild a filter.
+// Executor returns a topic of an executor, or a filter with Wild.
 func (r Root) Executor(id string, leaf Leaf) string {
 	return string(r) + "e/" + id + "/" + string(leaf)
 }
 
-// Agent is a topic of a requester, or with Wild a filter.
+// Agent returns a topic of a requester, or a filter with Wild.
 func (r Root) Agent(id string, leaf Leaf) string { return string(r) + "a/" + id + "/" + string(leaf) }
 
-// State is the topic of a thread's envelope, or with Wild a filter.
+// State returns the topic of a thread's envelope, or a filter with Wild.
 func (r Root) State(ref string) string { return string(r) + "t/" + ref + "/state" }
 
-// Attachment is the topic of an attachment's bytes, or with Wild a filter.
+// Attachment returns the topic of an attachment's bytes, or a filter with Wild.
 func (r Root) Attachment(ref, name string) string { return string(r) + "t/" + ref + "/att/" + name }
 
-// Home is a topic of what Home Assistant is shown of an executor, or with Wild a
-// filter. What stands for the executor there need not be its id.
+// Home returns a topic for Home Assistant about an executor, or a filter with Wild. The
+// name of the executor there may differ from its id.
 func (r Root) Home(executor, name string) string { return string(r) + "h/" + executor + "/" + name }
 
-// Kind is what a topic is for.
+// Kind is the purpose of a topic.
 type Kind string
 
-// The kinds of topics, one for each row of the binding.
+// Kinds of topics, one for each row of the binding.
 const (
 	ExchangeStatus Kind = "x/status"
 	ExecutorStatus Kind = "e/status"
@@ -97,8 +95,8 @@ const (
 	HomeState      Kind = "h"
 )
 
-// Commands reports whether what is published there makes somebody act, so that
-// nothing of it may be retained.
+// Commands reports whether messages on the topic cause an action, so that they must not be
+// retained.
 func (k Kind) Commands() bool {
 	switch k {
 	case ExecutorIn, ExecutorNow, ExecutorOut, AgentOut, AgentIn, ThreadFile:
@@ -107,19 +105,18 @@ func (k Kind) Commands() bool {
 	return false
 }
 
-// Topic is a topic, or a filter, taken apart.
+// Topic is a parsed topic or filter.
 type Topic struct {
 	Kind Kind
-	ID   string // of the actor, or the thread's ref; "" where there is none, Wild in a filter
-	Name string // of the attachment, or of what is shown
+	ID   string // id of the actor, or ref of the thread; "" if there is none, Wild in a filter
+	Name string // name of the attachment, or of the entity
 }
 
-// Parse takes a topic below the root apart. It reports false for what is no
-// topic of the binding.
+// Parse parses a topic below the root. It returns false for a topic outside of the binding.
 func (r Root) Parse(topic string) (Topic, bool) { return r.parse(topic, false) }
 
-// ParseFilter does so for a filter, in which Wild may stand for an id or a name.
-// Filters that mean more than one row of the binding are none of them.
+// ParseFilter parses a filter, in which Wild may stand for an id or a name. It returns
+// false for a filter that matches several rows of the binding.
 func (r Root) ParseFilter(filter string) (Topic, bool) { return r.parse(filter, true) }
 
 func (r Root) parse(topic string, filter bool) (Topic, bool) {
@@ -163,8 +160,7 @@ var kinds = map[string]Kind{
 	"a/out": AgentOut, "a/in": AgentIn,
 }
 
-// Exchange returns which exchange a topic of the binding belongs to; "" if it
-// belongs to none.
+// Exchange returns the exchange of a topic of the binding, or "".
 func Exchange(topic string) string {
 	rest, ok := strings.CutPrefix(topic, first)
 	id, _, below := strings.Cut(rest, "/")

@@ -64,7 +64,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// What is a topic is made of what it was taken apart into.
+// A topic equals the one built from its parsed parts.
 func FuzzParse(f *testing.F) {
 	r := topic.Of("home")
 	for _, s := range []string{r.Stop(), r.Exchange(), r.Executor("pi", topic.In), r.Agent("me", topic.Out), r.State("x"), r.Attachment("x", "y"), r.Home("x", "y"), "mess/1/home/e/+/in", "\x00"} {

@@ -10,23 +10,22 @@ import (
 	"strings"
 )
 
-// OpenArchive reads an archive (section "Archive Format") of one or several
-// threads; List finds them. Both forms are read: a folder for each thread, and
-// v1 files at the root. What is encrypted, twice in it, or leads out of it is
-// refused.
+// OpenArchive opens an archive (section "Archive Format") of one or several threads; List
+// finds them. It reads both forms: a folder for each thread, and v1 files at the root. It
+// rejects encrypted files, duplicates, and paths outside of the archive.
 func OpenArchive(r io.ReaderAt, size int64) (fs.FS, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("is not an archive that can be read: %w", err)
+		return nil, fmt.Errorf("invalid archive: %w", err)
 	}
 	seen := map[string]bool{}
 	for _, f := range z.File {
 		name := path.Clean(strings.ReplaceAll(f.Name, `\`, "/"))
 		switch {
 		case !fs.ValidPath(name):
-			return nil, fmt.Errorf("%.200q leads out of the archive; nobody packs a thread so", f.Name)
+			return nil, fmt.Errorf("%.200q is a path outside of the archive; create the archive again without it", f.Name)
 		case seen[name] && !f.Mode().IsDir():
-			return nil, fmt.Errorf("%.200q is in it twice; nobody knows which counts", f.Name)
+			return nil, fmt.Errorf("%.200q is in the archive twice; remove one", f.Name)
 		case f.Flags&encrypted != 0:
 			return nil, fmt.Errorf("%.200q is encrypted; unpack the archive, and take the folder", f.Name)
 		}
@@ -35,13 +34,11 @@ func OpenArchive(r io.ReaderAt, size int64) (fs.FS, error) {
 	return z, nil
 }
 
-// encrypted is the flag of an archive's file that needs a password (ZIP
-// specification, 4.4.4).
+// encrypted is the flag of a file with a password (ZIP specification, 4.4.4).
 const encrypted = 1
 
-// Archive writes an archive of threads: a v2 thread as its folder, a v1 thread
-// as its file. What is called like a file of a thread and is none, a link for
-// one, is refused.
+// Archive writes an archive of threads: a v2 thread as its folder, a v1 thread as its file.
+// It rejects a link or another special file with the name of a thread file.
 func Archive(w io.Writer, fsys fs.FS, places ...Place) error {
 	z := zip.NewWriter(w)
 	for _, p := range places {

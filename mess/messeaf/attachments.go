@@ -11,22 +11,21 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Attachment is a file that belongs to a thread: beside its documents, or
-// inside one.
+// Attachment is a file of a thread: a separate file, or data in a document.
 type Attachment struct {
-	Message string // ref of the message that brought it, "" for the request
+	Message string // ref of the message that contains it; "" for the request
 	From    string
-	Thread  string // ref of the thread in whose folder it lies, where that is another one
+	Thread  string // ref of the thread whose folder contains it, if it is another thread
 	Kind    string // image, audio, video or file
-	Name    string // in the thread's folder; of data inside a document, a name that fits it
-	MIME    string // "" if nobody said
-	Size    int64  // bytes as the document says, -1 if it does not
-	SHA256  string // hex, "" if nobody said
-	Data    []byte // nil for a file beside the documents
+	Name    string // name in the folder of the thread; for data in a document, a suitable name
+	MIME    string // "" if unknown
+	Size    int64  // size in the document; -1 if absent
+	SHA256  string // hex; "" if absent
+	Data    []byte // nil for a separate file
 }
 
-// Attachments lists the files of a thread in the order in which messages name
-// them, in every form that is written in the field.
+// Attachments returns the files of a thread in the order of its messages, in every form
+// that implementations use.
 func (t Thread) Attachments() []Attachment {
 	var all []Attachment
 	serial := 0
@@ -49,7 +48,7 @@ func (t Thread) Attachments() []Attachment {
 	return all
 }
 
-// Content are the pieces of content of an item.
+// Content returns the content entries of an item.
 func Content(item mess.Item) []mess.Entry {
 	switch i := item.(type) {
 	case *mess.Response:
@@ -68,8 +67,8 @@ func Content(item mess.Item) []mess.Entry {
 	return nil
 }
 
-// Contents gives an item its own copy of its list of content, and returns it; nil
-// if the item has none.
+// Contents replaces the content list of an item by a copy, and returns it; nil if the item
+// has none.
 func Contents(item *mess.Item) *[]mess.Entry {
 	var list *[]mess.Entry
 	switch i := (*item).(type) {
@@ -96,7 +95,7 @@ func asList(v any) []any {
 	return []any{v}
 }
 
-// attachment reads one piece of content as a file.
+// attachment converts a content entry to an attachment.
 func attachment(e mess.Entry, serial int) (Attachment, bool) {
 	a := Attachment{Kind: e.Type, Size: -1}
 	switch v := e.Value.(type) {
@@ -113,8 +112,8 @@ func attachment(e mess.Entry, serial int) (Attachment, bool) {
 	return a, false
 }
 
-// object reads the long forms: {file, mime, size}, {path, name, mime},
-// {name, data}, {name, type, size, data} and {uri}.
+// object decodes the long forms: {file, mime, size}, {path, name, mime}, {name, data},
+// {name, type, size, data} and {uri}.
 func (a Attachment) object(o mess.Object, serial int) (Attachment, bool) {
 	text := func(keys ...string) string {
 		for _, k := range keys {
@@ -149,7 +148,7 @@ func (a Attachment) object(o mess.Object, serial int) (Attachment, bool) {
 	return a, false
 }
 
-// inline reads a data URI, or base64 alone.
+// inline decodes a data URI, or plain base64.
 func (a Attachment) inline(text, name string, serial int) (Attachment, bool) {
 	mimeType, data, ok := mess.ParseDataURI(text)
 	if !ok {
@@ -175,8 +174,7 @@ func (a Attachment) inline(text, name string, serial int) (Attachment, bool) {
 	return a, true
 }
 
-// KindOf is the type of content that a MIME type is (section "Attachment
-// References").
+// KindOf returns the content type of a MIME type (section "Attachment References").
 func KindOf(mimeType string) string {
 	for _, kind := range []string{"image", "audio", "video"} {
 		if strings.HasPrefix(mimeType, kind+"/") {
@@ -186,31 +184,31 @@ func KindOf(mimeType string) string {
 	return "file"
 }
 
-// extensions of what is common; the system's table knows many for each and
-// gives the first of the alphabet.
+// extensions contains common file extensions, because the table of the system has several
+// for each type.
 var extensions = map[string]string{
 	"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp", "audio/mpeg": ".mp3", "audio/wav": ".wav",
 	"audio/mp4": ".m4a", "video/mp4": ".mp4", "video/quicktime": ".mov", "video/webm": ".webm", "application/pdf": ".pdf", "text/plain": ".txt",
 }
 
-// Extension is the usual ending of a file of a MIME type, "" if none is usual.
+// Extension returns the usual file extension of a MIME type, or "".
 func Extension(mimeType string) string {
 	base, _, _ := strings.Cut(mimeType, ";")
 	return extensions[strings.TrimSpace(base)]
 }
 
-// scheme of references to attachments (section "Resource URIs").
+// scheme of references to attachments (section "Resource URIs")
 const scheme = "content://"
 
-// Resource is the URI of a thread's attachment.
+// Resource returns the URI of an attachment.
 func Resource(ref, name string) string { return scheme + ref + "/" + name }
 
-// ParseResource reads a content:// reference to an attachment of a thread, or
-// of one of its messages, whose ref is then not "".
+// ParseResource parses a content:// reference to an attachment of a thread, or of one of
+// its messages; message is "" for a thread.
 func ParseResource(uri string) (thread, message, name string, err error) {
 	parts := strings.Split(strings.TrimPrefix(uri, scheme), "/")
 	if !strings.HasPrefix(uri, scheme) || len(parts) < 2 || len(parts) > 3 || !ValidRef(parts[0]) || !ValidAttachment(parts[len(parts)-1]) {
-		return "", "", "", fmt.Errorf("%.120q is no reference to an attachment; write it like content://2026-02-01-003-check-fridge/att-002-image-fridge.jpg", uri)
+		return "", "", "", fmt.Errorf("%.120q is not a reference to an attachment; write it like content://2026-02-01-003-check-fridge/att-002-image-fridge.jpg", uri)
 	}
 	if len(parts) == 3 {
 		message = parts[0] + "/" + parts[1]

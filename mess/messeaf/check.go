@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Check holds a thread to the specification. wrong is what makes it unreadable
-// or untrue; odd is what this reader takes, and others may not.
+// Check compares a thread with the specification. wrong contains errors; odd contains
+// deviations that this package accepts, but other readers may not.
 func (p Place) Check(fsys fs.FS) (wrong, odd Problems) {
 	c := &checker{place: p, fsys: fsys}
 	files, err := p.ReadFiles(fsys)
@@ -53,7 +53,7 @@ func (c *checker) at(list *Problems, file string, line int, where, format string
 	*list = append(*list, Problem{File: path.Join(c.place.Dir(), file), Line: line, Path: where, Text: fmt.Sprintf(format, args...)})
 }
 
-// files looks at names and sizes (section "File Numbering").
+// files checks names and sizes (section "File Numbering").
 func (c *checker) files(files []File) {
 	if c.place.Flat {
 		return
@@ -70,7 +70,7 @@ func (c *checker) files(files []File) {
 			c.at(&c.odd, f.Name, 0, "", "has %d bytes; from %d on a new file should be begun", f.Size, MaxFile)
 		}
 	}
-	entries, _ := fs.ReadDir(c.fsys, c.place.Path) // it was read before
+	entries, _ := fs.ReadDir(c.fsys, c.place.Path) // an earlier step has read it
 	for _, e := range entries {
 		switch _, _, own := ParseFileName(e.Name()); {
 		case !own && !ValidAttachment(e.Name()):
@@ -162,7 +162,7 @@ func (c *checker) message(file string, line int, m mess.Message, first bool, ref
 }
 
 func (c *checker) attachments(files []File, t Thread) {
-	_, beside, _ := c.place.Files(c.fsys) // it was read before
+	_, beside, _ := c.place.Files(c.fsys) // an earlier step has read it
 	named := map[string]bool{}
 	for _, a := range t.Attachments() {
 		if a.Data != nil {
@@ -172,12 +172,12 @@ func (c *checker) attachments(files []File, t Thread) {
 			continue
 		}
 		if a.Thread != "" {
-			continue // it is not here to be looked at
+			continue // the file is in another folder
 		}
 		named[a.Name] = true
 		info, err := fs.Lstat(c.fsys, path.Join(c.place.Dir(), a.Name))
 		switch {
-		case err == nil && !info.Mode().IsRegular(): // it was said
+		case err == nil && !info.Mode().IsRegular(): // reported above
 		case err != nil:
 			c.at(&c.wrong, a.Name, 0, "", "is not there, and %s names it", whoNames(a))
 		case a.Size < 0:
@@ -196,7 +196,7 @@ func (c *checker) attachments(files []File, t Thread) {
 	}
 }
 
-// whoNames is the message that names an attachment.
+// whoNames returns the message that names an attachment.
 func whoNames(a Attachment) string {
 	if a.Message == "" {
 		return "the request"

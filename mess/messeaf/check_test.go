@@ -31,7 +31,7 @@ MESS:
   - response: {content: [{image: {file: att-001-image-a.jpg, mime: image/jpeg, size: 5}}]}
 `
 
-// Every rule is told with its file and line.
+// Each violation has a file and a line.
 func TestCheck(t *testing.T) {
 	for _, tt := range []struct{ name, old, new, want string }{
 		{"good", "", "", ""},
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 		{"another size", "size: 5", "size: 6", `state=finished/T/att-001-image-a.jpg: has 5 bytes, and T/response-001 says 6`},
 		{"no such file", "att-001-image-a.jpg", "att-001-image-b.jpg", `state=finished/T/att-001-image-b.jpg: is not there, and T/response-001 names it`},
 		{"cut off", "MESS:\n  - response: {content: [{image: {file: att-001-image-a.jpg, mime: image/jpeg, size: 5}}]}", "MESS:\n  - response: {content: [{image: {fi", `state=finished/T/000-T.messe-af.yaml:20: not YAML: did not find expected ',' or '}'`},
-		{"cut off between", "re: T\nMESS:\n  - response: {content: [{image: {file: att-001-image-a.jpg, mime: image/jpeg, size: 5}}]}", "re: T", `state=finished/T/000-T.messe-af.yaml:16: MESS: is missing; this is no message`},
+		{"cut off between", "re: T\nMESS:\n  - response: {content: [{image: {file: att-001-image-a.jpg, mime: image/jpeg, size: 5}}]}", "re: T", `state=finished/T/000-T.messe-af.yaml:16: MESS: is missing; this is not a message`},
 		{"no envelope", good, "---\nfrom: a\nMESS: [{request: {intent: x}}]\n", `state=finished/T/000-T.messe-af.yaml:1: ref: is missing; the first document must be the envelope`},
 		{"empty", good, "# nothing\n", `state=finished/T/000-T.messe-af.yaml: is empty; the envelope is missing`},
 		{"garbage", good, "\x00\x01\x02", `state=finished/T/000-T.messe-af.yaml:1: a NUL byte; this is not text`},

@@ -8,17 +8,17 @@ import (
 	"path"
 )
 
-// File is one file of a thread: its documents, and what it is called.
+// File is one file of a thread: its name and its documents.
 type File struct {
-	Name      string // within the thread's folder
+	Name      string // name in the folder of the thread
 	Size      int64  // bytes
 	Documents []Document
 }
 
-// maxRead bounds what is read of one file, in bytes.
+// maxRead is the size limit for one file in bytes.
 const maxRead = 64 << 20
 
-// ReadFiles reads the thread's files in order.
+// ReadFiles reads the files of the thread in order.
 func (p Place) ReadFiles(fsys fs.FS) ([]File, error) {
 	own, _, err := p.Files(fsys)
 	if err != nil {
@@ -41,13 +41,12 @@ func (p Place) ReadFiles(fsys fs.FS) ([]File, error) {
 	return files, nil
 }
 
-// MaxDocuments bounds the documents of a thread that an exchange does not know
-// yet: a message a second for five hours. A small board reads as many in some
-// seconds.
+// MaxDocuments is the limit for the documents of an unknown thread: a message per second
+// for five hours. A small computer reads as many in some seconds.
 const MaxDocuments = 20_000
 
-// TooMany is an error of type Problems if there is more in the files of a thread
-// than an exchange takes in.
+// TooMany returns an error of type Problems if the files of a thread exceed the limits of
+// an exchange.
 func (p Place) TooMany(files []File) error {
 	count := 0
 	for _, f := range files {
@@ -56,7 +55,7 @@ func (p Place) TooMany(files []File) error {
 	if count <= MaxDocuments {
 		return nil
 	}
-	return Problems{{File: p.Path, Text: fmt.Sprintf("has %d documents; %d are the most that an exchange takes in", count, MaxDocuments)}}
+	return Problems{{File: p.Path, Text: fmt.Sprintf("has %d documents; the limit of an exchange is %d", count, MaxDocuments)}}
 }
 
 func readFile(fsys fs.FS, name string) ([]byte, error) {

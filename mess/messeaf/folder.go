@@ -9,18 +9,17 @@ import (
 	"strings"
 )
 
-// Place is where a thread lies in a file system.
+// Place is the location of a thread in a file system.
 type Place struct {
 	Ref    string
-	Path   string // of the thread's folder, or of its file
+	Path   string // path of the folder of the thread, or of its file
 	Folder Folder // "" outside of the state folders
 	Flat   bool   // a v1 file
 }
 
-// List finds the threads of an exchange's folder, of a state folder, of an
-// archive, or the one thread whose folder fsys is. It looks at names only. Links
-// are not followed: the flat alternative with symlinks is read where its threads
-// lie.
+// List finds the threads in the folder of an exchange, in a state folder, in an archive, or
+// the single thread whose folder is fsys. It reads only names and does not follow links: in
+// the flat layout with symlinks it finds the threads at their real location.
 func List(fsys fs.FS) ([]Place, error) {
 	var all []Place
 	found := false
@@ -47,7 +46,7 @@ func List(fsys fs.FS) ([]Place, error) {
 	return list(fsys, ".", "")
 }
 
-// ListFolder finds the threads in one state folder; none if it is not there.
+// ListFolder finds the threads in one state folder; none if it does not exist.
 func ListFolder(fsys fs.FS, f Folder) ([]Place, error) {
 	places, err := list(fsys, string(f), f)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,8 +55,8 @@ func ListFolder(fsys fs.FS, f Folder) ([]Place, error) {
 	return places, err
 }
 
-// list finds the threads in one folder. Outside of the state folders only a
-// folder with a thread's files in it is a thread.
+// list finds the threads in one folder. Outside of the state folders, only a folder with
+// thread files is a thread.
 func list(fsys fs.FS, dir string, f Folder) ([]Place, error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -79,7 +78,7 @@ func list(fsys fs.FS, dir string, f Folder) ([]Place, error) {
 	return places, nil
 }
 
-// refOf is the ref of the thread whose folder dir is, "" if it is none.
+// refOf returns the ref of the thread whose folder is dir, or "".
 func refOf(fsys fs.FS, dir string) string {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -93,9 +92,9 @@ func refOf(fsys fs.FS, dir string) string {
 	return ""
 }
 
-// Files lists the names of the thread's own files in the order in which they
-// are read, and of its attachments. Only regular files are a thread's: a link
-// would show what lies elsewhere, and who opens a pipe waits for ever.
+// Files returns the names of the thread files in read order, and of the attachments. It
+// returns only regular files: a link could expose other files, and the open of a pipe could
+// block forever.
 func (p Place) Files(fsys fs.FS) (own, attachments []string, err error) {
 	if p.Flat {
 		return []string{path.Base(p.Path)}, nil, nil
@@ -120,7 +119,7 @@ func (p Place) Files(fsys fs.FS) (own, attachments []string, err error) {
 	return own, attachments, nil
 }
 
-// Dir is the folder that the thread's files are in.
+// Dir returns the folder of the thread files.
 func (p Place) Dir() string {
 	if p.Flat {
 		return path.Dir(p.Path)
@@ -128,8 +127,8 @@ func (p Place) Dir() string {
 	return p.Path
 }
 
-// Read reads the thread. An error is of type Problems, with the file's path, or
-// of the file system.
+// Read reads the thread. Its errors are of type Problems, with the path of the file, or of
+// the file system.
 func (p Place) Read(fsys fs.FS) (Thread, error) {
 	files, err := p.ReadFiles(fsys)
 	if err != nil {
@@ -138,7 +137,7 @@ func (p Place) Read(fsys fs.FS) (Thread, error) {
 	return p.Parse(files)
 }
 
-// Parse reads the thread from its files.
+// Parse parses the thread from its files.
 func (p Place) Parse(files []File) (Thread, error) {
 	var t Thread
 	var problems Problems
@@ -175,7 +174,7 @@ func (p Place) Parse(files []File) (Thread, error) {
 	return t, nil
 }
 
-// ReadEnvelope reads the thread's envelope alone.
+// ReadEnvelope reads only the envelope of the thread.
 func (p Place) ReadEnvelope(fsys fs.FS) (Envelope, error) {
 	name := p.Path
 	if !p.Flat {

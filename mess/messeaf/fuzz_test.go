@@ -13,8 +13,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// What is parsed and printed is parsed as the same again, and printed as the
-// same text.
+// A printed thread parses to the same thread, and prints the same text again.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"complete", "needs-input", "structure", "node-server"} {
 		f.Add(read(f, name+".messe-af.yaml"))
@@ -40,7 +39,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// No name from outside leaves the thread's folder.
+// No name from outside leaves the folder of the thread.
 func FuzzNames(f *testing.F) {
 	for _, s := range []string{"IMG 0001.jpg", "../../etc/passwd", `..\x`, "a/b", ".", "..", "...", "", "\x00", "é.png", strings.Repeat("x", 300) + ".jpeg", "con.", "a..b"} {
 		f.Add(s)
@@ -65,8 +64,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// Whatever is in an archive, no name in it leads out of it, and nobody who looks
-// at what is in it fails.
+// For any archive, no name leaves it, and List and Read do not panic.
 func FuzzArchive(f *testing.F) {
 	for _, names := range [][]string{{"T/000-T.messe-af.yaml", "T/att-001-image-a.jpg"}, {"T.messe-af.yaml"}, {"../T"}, {"a", "a"}, {`..\T`}, {"/T"}} {
 		var b bytes.Buffer

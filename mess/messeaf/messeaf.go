@@ -1,8 +1,8 @@
-// Package messeaf holds the words of MESSE-AF 2.1, the file format of threads:
-// envelopes, documents, names and folders; it parses what others write, of
-// either version, and prints what the specification shows.
+// Package messeaf implements MESSE-AF 2.1, the file format of threads: envelopes,
+// documents, names and folders. It parses files of other implementations, in both versions,
+// and prints the form of the specification.
 //
-// It is pure: files come through io/fs, and it knows no exchange.
+// It is pure: it reads files through io/fs, and knows no exchange.
 package messeaf
 
 import (
@@ -18,31 +18,31 @@ import (
 // Envelope is the first document of a thread (section "Envelope Fields").
 type Envelope struct {
 	Ref       string        `mess:"ref"`
-	ClientID  string        `mess:"client_id"` // the requester's own id, "" if none was given
+	ClientID  string        `mess:"client_id"` // id that the requester gave the request; "" if none
 	Requestor string        `mess:"requestor"`
-	Executor  string        `mess:"executor"` // "" while nobody has claimed
+	Executor  string        `mess:"executor"` // "" before a claim
 	Status    mess.Code     `mess:"status"`
 	Created   mess.Time     `mess:"created"`
 	Updated   mess.Time     `mess:"updated"`
-	Expires   mess.Time     `mess:"expires"` // "" if never
+	Expires   mess.Time     `mess:"expires"` // "" for never
 	Intent    string        `mess:"intent"`
 	Priority  mess.Priority `mess:"priority"`
-	Extra     mess.Object   `mess:"*"` // what other writers put there
+	Extra     mess.Object   `mess:"*"` // fields of other implementations
 	History   []Entry       `mess:"history"`
 }
 
-// Entry is one change of state (section "History Log").
+// Entry is one state change (section "History Log").
 type Entry struct {
 	Action string      `mess:"action"` // created, dispatched, replied, or a status code
 	At     mess.Time   `mess:"at"`
 	By     string      `mess:"by"`
-	Ref    string      `mess:"ref"` // of the message that caused it, "" for acks
+	Ref    string      `mess:"ref"` // ref of the message that caused it; "" for acks
 	Note   string      `mess:"note"`
 	Extra  mess.Object `mess:"*"`
 }
 
-// Thread is an envelope and its messages in order. Messages bear the refs that
-// they have in the thread; acks and the requests at its start have none.
+// Thread is an envelope with its messages in order. Messages have the refs of their
+// position in the thread; acks and the requests at its start have none.
 type Thread struct {
 	Envelope Envelope
 	Messages []mess.Message
@@ -50,11 +50,11 @@ type Thread struct {
 
 // Size limits (section "Size Limits"), in bytes.
 const (
-	MaxFile   = 1 << 20   // of a thread's file, unless one document alone is larger
-	MaxInline = 768 << 10 // of an attachment inside a document, decoded
+	MaxFile   = 1 << 20   // limit for a thread file, unless one document is larger
+	MaxInline = 768 << 10 // limit for an attachment in a document, decoded
 )
 
-// Folder is one of the folders that a thread is in, by its status.
+// Folder is one of the folders of threads, by status.
 type Folder string
 
 // The folders (section "Folder Mapping").
@@ -65,12 +65,11 @@ const (
 	Canceled  Folder = "state=canceled"
 )
 
-// Folders lists them in the order in which a thread goes through them.
+// Folders lists the folders in the order of a thread's life.
 var Folders = []Folder{Received, Executing, Finished, Canceled}
 
-// FolderOf is the folder that a status belongs to. A status that is not in the
-// specification belongs with what is being worked on: it was claimed, and
-// nobody has said that it ended.
+// FolderOf returns the folder of a status. An unknown status belongs to the folder for work
+// in progress, because an executor has claimed the thread and not finished it.
 func FolderOf(c mess.Code) Folder {
 	switch c {
 	case mess.Pending, mess.Received:
@@ -83,8 +82,8 @@ func FolderOf(c mess.Code) Folder {
 	return Executing
 }
 
-// Time reads a time as any writer puts it: RFC 3339 with an offset or without
-// one (then it is UTC). It reports false for what is no time.
+// Time parses a time in the notation of any implementation: RFC 3339 with an offset, or
+// without one (UTC). It returns false for an invalid time.
 func Time(t mess.Time) (time.Time, bool) {
 	if at, err := t.Time(); err == nil {
 		return at, true
@@ -97,23 +96,22 @@ func Time(t mess.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// IsAck reports whether a message is an ack of the exchange, which has neither
-// serial nor ref (section "Acks Are System Messages").
+// IsAck reports whether a message is an ack of the exchange, which has neither serial nor
+// ref (section "Acks Are System Messages").
 func IsAck(m mess.Message) bool {
 	return len(m.Items) > 0 && !slices.ContainsFunc(m.Items, func(i mess.Item) bool { return i.Kind() != mess.KindAck })
 }
 
-// IsRequest reports whether a message makes a thread.
+// IsRequest reports whether a message creates a thread.
 func IsRequest(m mess.Message) bool {
 	return slices.ContainsFunc(m.Items, func(i mess.Item) bool { return i.Kind() == mess.KindRequest })
 }
 
-// Numbered reports whether a message has a serial and a ref in its thread: acks
-// and requests have none.
+// Numbered reports whether a message has a serial and a ref: all except acks and requests.
 func Numbered(m mess.Message) bool { return !IsAck(m) && !IsRequest(m) }
 
-// Number gives the messages of a thread their refs, which follow from their
-// order (section "Message References"), and returns the last serial.
+// Number sets the refs of the messages of a thread from their order (section "Message
+// References"), and returns the last serial.
 func Number(thread string, all []mess.Message) (serial int) {
 	for i := range all {
 		all[i].Ref = ""
@@ -126,9 +124,9 @@ func Number(thread string, all []mess.Message) (serial int) {
 	return serial
 }
 
-// Fingerprint tells messages of one thread apart by who said what, without what
-// the exchange adds to them or moves: a message has the same one when another
-// writer has printed it anew.
+// Fingerprint identifies a message in a thread by its sender and content, without the
+// fields that the exchange adds or moves. It is the same after another program has
+// rewritten the message.
 func Fingerprint(m mess.Message) string {
 	var b strings.Builder
 	b.WriteString(m.From)

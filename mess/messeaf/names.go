@@ -10,11 +10,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxToken bounds the part of a ref that comes from outside.
+// maxToken is the length limit for the part of a ref that comes from outside.
 const maxToken = 40
 
-// Token makes of a sender's own id the part of a ref that it becomes (section
-// "Identifiers"): lower-case letters, digits and single hyphens.
+// Token converts the sender's id to the part of a ref (section "Identifiers"): lower-case
+// letters, digits and single hyphens.
 func Token(id string) string {
 	var b strings.Builder
 	gap := false
@@ -35,7 +35,7 @@ func Token(id string) string {
 	return b.String()
 }
 
-// Ref is {day}-{serial}-{token}, the ref of a thread. day is 2006-01-02.
+// Ref returns the ref of a thread, {day}-{serial}-{token}. day is 2006-01-02.
 func Ref(day string, serial int, token string) string {
 	ref := fmt.Sprintf("%s-%03d", day, serial)
 	if token != "" {
@@ -44,7 +44,7 @@ func Ref(day string, serial int, token string) string {
 	return ref
 }
 
-// ParseRef takes the ref of a thread apart; false if it was not made by Ref.
+// ParseRef parses the ref of a thread; it returns false for a ref in another form.
 func ParseRef(ref string) (day string, serial int, ok bool) {
 	if len(ref) < len("2006-01-02-0") || ref[10] != '-' {
 		return "", 0, false
@@ -57,22 +57,21 @@ func ParseRef(ref string) (day string, serial int, ok bool) {
 	return ref[:10], serial, err == nil && serial > 0
 }
 
-// ValidRef reports whether a thread can be called so on a disk: what can be a
-// folder and a file everywhere. Others name threads in their own way, so the
-// form is not ours.
+// ValidRef reports whether a thread can have this name on a disk: the name must be valid
+// for a folder and a file on every system. It accepts the forms of other implementations.
 func ValidRef(ref string) bool {
 	return ascii.Name(ref, 200, "._@+-") && !strings.Contains(ref, "..") && !strings.HasSuffix(ref, ".") &&
 		!strings.HasSuffix(ref, ".yaml") && !strings.HasSuffix(ref, ".messe-af") && !strings.HasSuffix(ref, ".zip")
 }
 
-// ThreadRef is the thread that a ref of a thread or of a message belongs to.
+// ThreadRef returns the thread of a ref of a thread or a message.
 func ThreadRef(ref string) string {
 	thread, _, _ := strings.Cut(ref, "/")
 	return thread
 }
 
-// MessageRef is {thread}/{type}-{serial}-{token} for the message that is stored
-// with serial (section "Message References").
+// MessageRef returns {thread}/{type}-{serial}-{token} for the message with this serial
+// (section "Message References").
 func MessageRef(thread string, serial int, m mess.Message) string {
 	ref := fmt.Sprintf("%s/%s-%03d", thread, messageType(m), serial)
 	if t := Token(ItemID(m)); t != "" {
@@ -81,7 +80,7 @@ func MessageRef(thread string, serial int, m mess.Message) string {
 	return ref
 }
 
-// Serial is the serial in a message's ref, 0 if it has none.
+// Serial returns the serial in the ref of a message, or 0.
 func Serial(ref string) int {
 	_, own, _ := strings.Cut(ref, "/")
 	_, rest, _ := strings.Cut(own, "-")
@@ -93,7 +92,7 @@ func Serial(ref string) int {
 	return n
 }
 
-// messageType is the type that a message's ref bears: that of its weightiest
+// messageType returns the type in the ref of a message: the type of its most important
 // item.
 func messageType(m mess.Message) string {
 	kind := "followup"
@@ -122,8 +121,8 @@ func statusType(c mess.Code) string {
 	return "status"
 }
 
-// ItemID is the sender's own id for what a message says. The id of the message
-// itself only tells a repetition from something new.
+// ItemID returns the sender's id of an item. The id of the message itself only detects a
+// repetition.
 func ItemID(m mess.Message) string {
 	for _, item := range m.Items {
 		if id := idOf(item); id != "" {
@@ -154,17 +153,17 @@ func idOf(item mess.Item) string {
 	return ""
 }
 
-// The endings of a thread's file, and of an archive.
+// File extensions of a thread file and of an archive.
 const (
 	Ext      = ".messe-af.yaml"
 	ShortExt = ".messe-af"
 	ZipExt   = ".messe-af.zip"
 )
 
-// FileName is the name of a thread's file number n, from 0.
+// FileName returns the name of thread file number n, from 0.
 func FileName(n int, ref string) string { return fmt.Sprintf("%03d-%s%s", n, ref, Ext) }
 
-// cutExt returns a file's name without its ending; false if it is no thread's.
+// cutExt returns the name of a thread file without its extension; false for any other file.
 func cutExt(name string) (string, bool) {
 	if stem, ok := strings.CutSuffix(name, Ext); ok {
 		return stem, true
@@ -172,7 +171,7 @@ func cutExt(name string) (string, bool) {
 	return strings.CutSuffix(name, ShortExt)
 }
 
-// ParseFileName takes the name of a file in a thread's folder apart.
+// ParseFileName parses the name of a file in the folder of a thread.
 func ParseFileName(name string) (n int, ref string, ok bool) {
 	stem, ok := cutExt(name)
 	if !ok {
@@ -186,25 +185,25 @@ func ParseFileName(name string) (n int, ref string, ok bool) {
 	return n, ref, err == nil
 }
 
-// ValidAttachment reports whether name is that of an attachment in a thread's
-// folder. A valid name holds no path.
+// ValidAttachment reports whether name is valid for an attachment. A valid name contains no
+// path.
 func ValidAttachment(name string) bool {
 	rest, ok := strings.CutPrefix(name, "att-")
 	number, own, _ := strings.Cut(rest, "-")
 	return ok && ascii.Digits(number, 1, 9) && ascii.Text(own, 200, "._@+-") && !strings.Contains(name, "..")
 }
 
-// AttachmentName is att-{serial}-{type}-{name}.{ext} (section "Attachment
-// References"). serial is that of the message that brings it; kind is image,
-// audio, video or file.
+// AttachmentName returns att-{serial}-{type}-{name}.{ext} (section "Attachment
+// References"). serial is that of the message with the attachment; kind is image, audio,
+// video or file.
 func AttachmentName(serial int, kind, name string) string {
 	return fmt.Sprintf("att-%03d-%s-%s", serial, kind, SafeName(name))
 }
 
-// maxName bounds a file's name that comes from outside.
+// maxName is the length limit for a file name from outside.
 const maxName = 80
 
-// SafeName makes of a name from outside one that is safe everywhere: letters,
+// SafeName converts a name from outside to one that is safe on every system: letters,
 // digits, dot, hyphen and underscore, no path, at most 80 characters.
 func SafeName(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))

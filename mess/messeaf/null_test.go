@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// An envelope that nobody has claimed says so: executor is "null if unclaimed".
+// An envelope without a claim has executor: null ("null if unclaimed").
 func TestNobodyHasClaimed(t *testing.T) {
 	e := messeaf.Envelope{Ref: "2026-02-01-001", Requestor: "agent", Status: mess.Pending, Intent: "look"}
 	text, err := messeaf.PrintEnvelope(e)

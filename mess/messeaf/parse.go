@@ -12,25 +12,24 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Problem is one thing that is wrong with a thread, with file and line.
+// Problem is one error in a thread, with file and line.
 type Problem = strictyaml.Problem
 
-// Problems are all that is wrong with a thread.
+// Problems contains all errors in a thread.
 type Problems = strictyaml.Problems
 
-// limits of a document in a file: files hold what an exchange has taken, with
-// pictures in it.
+// limits of a document in a file; files contain messages with images.
 var limits = strictyaml.Limits{Bytes: 64 << 20, Apart: 16 << 20, Depth: 64, Keys: 10_000}
 
-// Document is one document of a file as it stands there.
+// Document is one document of a file.
 type Document struct {
-	Line int // of the file, from 1, where Text begins
+	Line int // line of the file where Text begins, from 1
 	Text []byte
 }
 
-// Split parts a file into its documents. What holds nothing but comments and
-// directives is none. Documents begin at lines with --- and end at lines with
-// ...; inside a document both are indented.
+// Split splits a file into its documents. It omits documents with only comments and
+// directives. A document begins at a line with --- and ends at a line with ...; inside a
+// document both are indented.
 func Split(data []byte) []Document {
 	var docs []Document
 	start, line, startLine := 0, 1, 1
@@ -58,8 +57,7 @@ func Split(data []byte) []Document {
 	return docs
 }
 
-// isMark reports whether a line is a document marker, alone or with something
-// behind it.
+// isMark reports whether a line is a document marker, with or without text after it.
 func isMark(line []byte, mark string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(mark))
 	return ok && (len(rest) == 0 || bytes.ContainsRune([]byte(" \t\r\n"), rune(rest[0])))
@@ -91,7 +89,7 @@ func (d Document) value() (*strictyaml.Value, error) {
 	return docs[0], nil
 }
 
-// locate counts the lines of problems from the start of the file.
+// locate converts the lines of problems to lines of the file.
 func (d Document) locate(err error) error {
 	ps, ok := errors.AsType[Problems](err)
 	if !ok {
@@ -103,9 +101,8 @@ func (d Document) locate(err error) error {
 	return ps
 }
 
-// Parse reads a thread in one text: a v1 file, or the files of a v2 folder one
-// after the other. It takes whatever the writers in the field produce; an error
-// is of type Problems.
+// Parse parses a thread in one text: a v1 file, or the concatenated files of a v2 folder.
+// It accepts the forms of other implementations; errors are of type Problems.
 func Parse(data []byte) (Thread, error) {
 	docs := Split(data)
 	if len(docs) == 0 {
@@ -133,7 +130,7 @@ func Parse(data []byte) (Thread, error) {
 	return t, nil
 }
 
-// ParseEnvelope reads the first document of a thread.
+// ParseEnvelope parses the first document of a thread.
 func ParseEnvelope(d Document) (Envelope, error) {
 	v, err := d.value()
 	if err != nil {
@@ -160,14 +157,14 @@ func ParseEnvelope(d Document) (Envelope, error) {
 	return e, nil
 }
 
-// ParseMessage reads a later document of a thread.
+// ParseMessage parses a later document of a thread.
 func ParseMessage(d Document) (mess.Message, error) {
 	v, err := d.value()
 	if err != nil {
 		return mess.Message{}, err
 	}
 	if v.Get("MESS") == nil {
-		return mess.Message{}, Problems{{Line: d.Line, Path: "MESS", Text: "is missing; this is no message"}}
+		return mess.Message{}, Problems{{Line: d.Line, Path: "MESS", Text: "is missing; this is not a message"}}
 	}
 	texts(v, "from", "channel", "id")
 	times(v, "received")
@@ -178,8 +175,8 @@ func ParseMessage(d Document) (mess.Message, error) {
 	return m, nil
 }
 
-// texts makes text of what some writers put as something else: numbers, and an
-// executor's id inside a mapping (contract, 16).
+// texts converts values to text that some implementations write in another form: numbers,
+// and the id of an executor in a mapping (contract, 16).
 func texts(v *strictyaml.Value, keys ...string) {
 	for i, p := range v.Pairs {
 		if !slices.Contains(keys, p.Key) {
@@ -200,8 +197,8 @@ func texts(v *strictyaml.Value, keys ...string) {
 	}
 }
 
-// times makes RFC 3339 of seconds or milliseconds since 1970, which one writer
-// makes of every time without quotes (contract, 15).
+// times converts seconds or milliseconds since 1970 to RFC 3339, because one implementation
+// writes them for times without quotes (contract, 15).
 func times(v *strictyaml.Value, keys ...string) {
 	for i, p := range v.Pairs {
 		if p.Value.Kind != strictyaml.Number || !slices.Contains(keys, p.Key) {
@@ -213,8 +210,7 @@ func times(v *strictyaml.Value, keys ...string) {
 	}
 }
 
-// lastSecond is the end of the year 9999, from where on a number counts
-// milliseconds.
+// lastSecond is the end of the year 9999; a larger number means milliseconds.
 const lastSecond = 253402300799
 
 func epoch(s string) (time.Time, bool) {
@@ -234,7 +230,7 @@ func str(s string, line int) *strictyaml.Value {
 	return v
 }
 
-// inFile says in which file the problems are.
+// inFile adds the name of the file to problems.
 func inFile(file string, err error) error {
 	ps, ok := errors.AsType[Problems](err)
 	if !ok {

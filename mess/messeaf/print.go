@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// separator stands between two documents.
+// separator separates two documents.
 const separator = "---\n"
 
-// Print prints a thread as one text, as the specification shows it.
+// Print prints a thread as one text, in the form of the specification.
 func Print(t Thread) ([]byte, error) {
 	text, err := PrintEnvelope(t.Envelope)
 	if err != nil {
@@ -43,12 +43,11 @@ func PrintEnvelope(e Envelope) ([]byte, error) {
 	return blocks(head, history)
 }
 
-// leading is the order in which a message's fields stand before the rest.
+// leading lists the first fields of a message, in order.
 var leading = []string{"from", "received", "channel", "re"}
 
-// PrintMessage prints a message as it is appended to a thread's last file: with
-// a blank line and a separator before it. Its ref follows from its place, and
-// is not in it.
+// PrintMessage prints a message for the end of a thread file: with a blank line and a
+// separator before it. It omits the ref, which follows from the position.
 func PrintMessage(m mess.Message) ([]byte, error) {
 	m.Ref = ""
 	head, list := &strictyaml.Value{Kind: strictyaml.Map}, &strictyaml.Value{Kind: strictyaml.Map}
@@ -71,7 +70,7 @@ func place(key string) int {
 	return len(leading)
 }
 
-// blocks prints mappings one below the other, with blank lines between.
+// blocks prints mappings with blank lines between them.
 func blocks(parts ...*strictyaml.Value) ([]byte, error) {
 	var b bytes.Buffer
 	for _, p := range parts {

@@ -45,7 +45,7 @@ var (
 	flow    = strings.NewReplacer("[near sink, by stove, both]", "\n            - near sink\n            - by stove\n            - both")
 )
 
-// plainly is a text without what may differ: comments, quotes, short lists.
+// plainly removes the parts of a text that may differ: comments, quotes, short lists.
 func plainly(text string) string {
 	text = comment.ReplaceAllString(text, "")
 	text = strings.ReplaceAll(flow.Replace(text), `"`, "")
@@ -61,7 +61,7 @@ func plainly(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// What we print is the specification's form, line by line.
+// The printed form equals the specification, line by line.
 func TestTheSpecificationsExamples(t *testing.T) {
 	for _, name := range []string{"complete", "needs-input", "structure"} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestTheSpecificationsExamples(t *testing.T) {
 	}
 }
 
-// A time without quotes becomes a number in some readers, and stays one.
+// Some readers convert a time without quotes to a number, so the printer writes quotes.
 func TestTimesAreQuoted(t *testing.T) {
 	text := print(t, parse(t, string(read(t, "complete.messe-af.yaml"))))
 	for line := range strings.SplitSeq(text, "\n") {
@@ -83,7 +83,7 @@ func TestTimesAreQuoted(t *testing.T) {
 	}
 }
 
-// Refs follow from the order of the messages; acks and the request have none.
+// Refs follow from the order of messages; acks and the request have none.
 func TestMessageRefs(t *testing.T) {
 	th := parse(t, string(read(t, "needs-input.messe-af.yaml")))
 	var refs []string

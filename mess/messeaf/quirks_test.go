@@ -14,15 +14,15 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// thread is a small thread; with is put in the place of its second message.
+// thread returns a small thread; with replaces its second message.
 func thread(envelope, with string) string {
 	return "ref: 2026-11-21-ABCD\nrequestor: agent\n" + envelope + "\n---\nfrom: agent\nMESS:\n  - request: {intent: check door}\n---\n" + with
 }
 
 const enough = "status: completed\ncreated: 2026-11-21T10:00:00.000Z\nupdated: 2026-11-21T10:02:00Z\nintent: check door\nhistory: []"
 
-// What writers in the field produce is read (the numbers are those of the
-// contract on MESSE-AF files), and printing it again loses nothing.
+// The package reads the files of other implementations (numbers refer to the contract on
+// MESSE-AF files), and prints them without loss.
 func TestWritersInTheField(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"2: re inside the items, first ack is last", thread(enough, "from: exchange\nMESS:\n  - ack: {re: last, ref: 2026-11-21-ABCD}\n---\nfrom: phone\nMESS:\n  - status: {re: 2026-11-21-ABCD, code: claimed}"), "code: claimed"},
@@ -61,7 +61,7 @@ func TestWritersInTheField(t *testing.T) {
 	}
 }
 
-// What is inside documents and beside them is found in every form.
+// Attachments finds data in documents and separate files in every form.
 func TestAttachmentsInEveryForm(t *testing.T) {
 	th := parse(t, thread(enough, `from: web
 MESS:
@@ -99,7 +99,7 @@ MESS:
 	}
 }
 
-// The field's archives open, and written again they hold the same.
+// Archives of other implementations open, and have the same content after a rewrite.
 func TestArchivesOfTheField(t *testing.T) {
 	names, err := filepath.Glob("testdata/archives/*.zip")
 	if err != nil || len(names) != 3 {
@@ -149,7 +149,7 @@ func unzip(t *testing.T, data []byte) (messeaf.Place, messeaf.Thread) {
 	return places[0], th
 }
 
-// Threads are found in every layout.
+// List finds threads in every layout.
 func TestLayouts(t *testing.T) {
 	text := &fstest.MapFile{Data: []byte(thread(enough, ""))}
 	for name, tt := range map[string]struct {
@@ -181,7 +181,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// A thread of several files is read in the order of their numbers.
+// Read reads the files of a thread in the order of their numbers.
 func TestOverflowFiles(t *testing.T) {
 	fsys := fstest.MapFS{}
 	fsys["state=finished/T/000-T.messe-af.yaml"] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(thread(enough, ""), "2026-11-21-ABCD", "T"))}

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// open opens a regular file, and nothing else. What may be changed while it is
-// looked at, fsys has to guard.
+// open opens a regular file. fsys must prevent a change between the check and the open.
 func open(fsys fs.FS, name string) (fs.File, error) {
 	info, err := fs.Lstat(fsys, name)
 	if err != nil {
@@ -20,20 +19,20 @@ func open(fsys fs.FS, name string) (fs.File, error) {
 	return fsys.Open(name)
 }
 
-// irregular says what is wrong with what is no regular file.
+// irregular describes a file that is not regular.
 func irregular(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeSymlink != 0:
-		return "is a symbolic link, which is not followed; put what it leads to in its place"
+		return "is a symbolic link, which messkit does not follow; replace it by its target"
 	case m.IsDir():
-		return "is a folder, where a file belongs; move it away"
+		return "is a folder instead of a file; move it away"
 	case m&fs.ModeNamedPipe != 0:
-		return "is a pipe, which nobody can read as a file; remove it"
+		return "is a pipe instead of a file; remove it"
 	}
-	return "is a socket or a device, which nobody can read as a file; remove it"
+	return "is a socket or a device instead of a file; remove it"
 }
 
-// irregular tells of what is called like a file of the thread's, and is none.
+// irregular returns problems for special files with the name of a thread file.
 func (p Place) irregular(fsys fs.FS) (Problems, error) {
 	if p.Flat {
 		return nil, nil
@@ -51,8 +50,8 @@ func (p Place) irregular(fsys fs.FS) (Problems, error) {
 	return all, nil
 }
 
-// Whole is Files where all of the thread is to be copied: what would be missing
-// in the copy is an error of type Problems.
+// Whole is Files for a complete copy of the thread: it returns an error of type Problems if
+// the copy would be incomplete.
 func (p Place) Whole(fsys fs.FS) (own, attachments []string, err error) {
 	odd, err := p.irregular(fsys)
 	if err := errors.Join(err, odd.Err()); err != nil {
@@ -61,8 +60,7 @@ func (p Place) Whole(fsys fs.FS) (own, attachments []string, err error) {
 	return p.Files(fsys)
 }
 
-// Ignored tells of what lies in a state folder and is not taken for a thread,
-// without what is hidden.
+// Ignored returns the entries of a state folder that are not threads, except hidden ones.
 func Ignored(fsys fs.FS, f Folder) (Problems, error) {
 	entries, err := fs.ReadDir(fsys, string(f))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +75,7 @@ func Ignored(fsys fs.FS, f Folder) (Problems, error) {
 	return all, err
 }
 
-// whyIgnored says why an entry of a state folder is no thread, "" if it is one.
+// whyIgnored returns the reason why an entry of a state folder is not a thread, or "".
 func whyIgnored(e fs.DirEntry) string {
 	ref, ok := cutExt(e.Name())
 	switch {
@@ -88,7 +86,7 @@ func whyIgnored(e fs.DirEntry) string {
 	case !e.Type().IsRegular():
 		return irregular(e.Type())
 	case !ok:
-		return "is no thread, which is a folder, or a file whose name ends in " + Ext
+		return "is not a thread: a thread is a folder, or a file whose name ends in " + Ext
 	}
 	if !ValidRef(ref) {
 		return "cannot be the name of a thread; use letters, digits, and . _ @ + - between them"

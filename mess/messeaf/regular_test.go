@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// irregularThread is a thread in whose folder one name is no regular file.
+// irregularThread returns a thread with one special file.
 func irregularThread(name string, mode fs.FileMode) fstest.MapFS {
 	fsys := fstest.MapFS{
 		"key":                                  {Data: []byte("hello")},
@@ -23,12 +23,12 @@ func irregularThread(name string, mode fs.FileMode) fstest.MapFS {
 	return fsys
 }
 
-// Only regular files are a thread's: what else is called so is neither read nor
-// packed, and told.
+// Only regular files belong to a thread: the package neither reads nor packs special files,
+// and reports them.
 func TestIrregularFiles(t *testing.T) {
 	p := messeaf.Place{Ref: "T", Path: "state=finished/T", Folder: messeaf.Finished}
-	const link, pipe, other = "is a symbolic link, which is not followed; put what it leads to in its place", "is a pipe, which nobody can read as a file; remove it",
-		"is a socket or a device, which nobody can read as a file; remove it"
+	const link, pipe, other = "is a symbolic link, which messkit does not follow; replace it by its target", "is a pipe instead of a file; remove it",
+		"is a socket or a device instead of a file; remove it"
 	for _, tt := range []struct {
 		name string
 		mode fs.FileMode
@@ -39,7 +39,7 @@ func TestIrregularFiles(t *testing.T) {
 		{"001-T.messe-af.yaml", fs.ModeSocket, other},
 		{"att-001-image-a.jpg", fs.ModeSymlink, link},
 		{"att-001-image-a.jpg", fs.ModeDevice, other},
-		{"att-001-image-a.jpg", fs.ModeDir, "is a folder, where a file belongs; move it away"},
+		{"att-001-image-a.jpg", fs.ModeDir, "is a folder instead of a file; move it away"},
 	} {
 		fsys := irregularThread(tt.name, tt.mode)
 		want := "state=finished/T/" + tt.name + ": " + tt.want
@@ -55,7 +55,7 @@ func TestIrregularFiles(t *testing.T) {
 	}
 }
 
-// What lies among threads and is none is told, but for what is hidden.
+// Ignored reports entries that are not threads, except hidden ones.
 func TestIgnored(t *testing.T) {
 	fsys := fstest.MapFS{
 		"state=received/T/000-T.messe-af.yaml": {Data: []byte(good)},
@@ -67,10 +67,10 @@ func TestIgnored(t *testing.T) {
 		"state=received/Y.messe-af.yaml":       {Data: []byte("U.messe-af.yaml"), Mode: fs.ModeSymlink},
 	}
 	got, err := messeaf.Ignored(fsys, messeaf.Received)
-	want := `state=received/V.mess.yaml: is no thread, which is a folder, or a file whose name ends in .messe-af.yaml
+	want := `state=received/V.mess.yaml: is not a thread: a thread is a folder, or a file whose name ends in .messe-af.yaml
 state=received/W x.messe-af: cannot be the name of a thread; use letters, digits, and . _ @ + - between them
 state=received/X\ny: cannot be the name of a thread; use letters, digits, and . _ @ + - between them
-state=received/Y.messe-af.yaml: is a symbolic link, which is not followed; put what it leads to in its place`
+state=received/Y.messe-af.yaml: is a symbolic link, which messkit does not follow; replace it by its target`
 	if err != nil || got.Error() != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, got.Error(), want)
 	}
@@ -79,7 +79,7 @@ state=received/Y.messe-af.yaml: is a symbolic link, which is not followed; put w
 	}
 }
 
-// An archive that nobody has made in good faith is refused, with the reason.
+// OpenArchive rejects a malicious archive, with the reason.
 func TestArchivesThatAreRefused(t *testing.T) {
 	for _, tt := range []struct {
 		names []string
@@ -87,10 +87,10 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		want  string
 	}{
 		{[]string{"T/", "T/000-T.messe-af.yaml", "T/"}, 0, ""},
-		{[]string{"T/000-T.messe-af.yaml", "T/./000-T.messe-af.yaml"}, 0, `"T/./000-T.messe-af.yaml" is in it twice; nobody knows which counts`},
-		{[]string{"../T/000-T.messe-af.yaml"}, 0, `"../T/000-T.messe-af.yaml" leads out of the archive; nobody packs a thread so`},
-		{[]string{`..\T\000-T.messe-af.yaml`}, 0, `"..\\T\\000-T.messe-af.yaml" leads out of the archive; nobody packs a thread so`},
-		{[]string{"/T/000-T.messe-af.yaml"}, 0, `"/T/000-T.messe-af.yaml" leads out of the archive; nobody packs a thread so`},
+		{[]string{"T/000-T.messe-af.yaml", "T/./000-T.messe-af.yaml"}, 0, `"T/./000-T.messe-af.yaml" is in the archive twice; remove one`},
+		{[]string{"../T/000-T.messe-af.yaml"}, 0, `"../T/000-T.messe-af.yaml" is a path outside of the archive; create the archive again without it`},
+		{[]string{`..\T\000-T.messe-af.yaml`}, 0, `"..\\T\\000-T.messe-af.yaml" is a path outside of the archive; create the archive again without it`},
+		{[]string{"/T/000-T.messe-af.yaml"}, 0, `"/T/000-T.messe-af.yaml" is a path outside of the archive; create the archive again without it`},
 		{[]string{"T/000-T.messe-af.yaml"}, 1, `"T/000-T.messe-af.yaml" is encrypted; unpack the archive, and take the folder`},
 	} {
 		var b bytes.Buffer
@@ -114,11 +114,11 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A thread of more documents than are taken in is told so in one line.
+// A thread with too many documents gives an error of one line.
 func TestTooManyDocuments(t *testing.T) {
 	fsys := fstest.MapFS{"state=finished/T/000-T.messe-af.yaml": {Data: []byte(good + strings.Repeat("---\nfrom: a\n", messeaf.MaxDocuments))}}
 	wrong, _ := messeaf.Place{Ref: "T", Path: "state=finished/T", Folder: messeaf.Finished}.Check(fsys)
-	if want := "state=finished/T: has 20003 documents; 20000 are the most that an exchange takes in"; wrong.Error() != want {
+	if want := "state=finished/T: has 20003 documents; the limit of an exchange is 20000"; wrong.Error() != want {
 		t.Error(wrong.Error())
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// InlineName is the name of data inside a message, as if they were an attachment.
-// It follows from the bytes alone. serial is that of the message.
+// InlineName returns an attachment name for data in a message. It depends only on the bytes
+// and the serial of the message.
 func InlineName(serial int, mimeType string, data []byte) string {
 	sum := sha256.Sum256(data)
 	return AttachmentName(serial, KindOf(mimeType), hex.EncodeToString(sum[:8])+Extension(mimeType))
 }
 
-// InlineResource is the URI of data inside a message of a thread.
+// InlineResource returns the URI of data in a message of a thread.
 func InlineResource(thread string, m mess.Message, name string) string {
 	_, own, _ := strings.Cut(m.Ref, "/")
 	return Resource(thread, cmp.Or(own, "request")+"/"+name)
 }
 
-// Inline is the data in an entry of a message, as an attachment; false if it has
+// Inline returns the data in an entry of a message as an attachment; false if there is
 // none.
 func Inline(m mess.Message, e mess.Entry) (Attachment, bool) {
 	uri, ok := e.Value.(string)
@@ -40,8 +40,8 @@ func Inline(m mess.Message, e mess.Entry) (Attachment, bool) {
 	}, true
 }
 
-// Named is a message of a thread with the content:// names of its files, and of the
-// data in it, as resource (section "Resource URIs").
+// Named returns the message with a content:// name in resource for each of its files and
+// data (section "Resource URIs").
 func Named(thread string, m mess.Message) mess.Message {
 	return eachEntry(m, func(e mess.Entry) (mess.Entry, bool) {
 		if o, ok := e.Value.(mess.Object); ok {
@@ -59,7 +59,7 @@ func Named(thread string, m mess.Message) mess.Message {
 	})
 }
 
-// Unnamed takes out what Named has put in.
+// Unnamed removes the names that Named has added.
 func Unnamed(thread string, m mess.Message) mess.Message {
 	return eachEntry(m, func(e mess.Entry) (mess.Entry, bool) {
 		if f, ok := e.Media(); ok && f.File != "" && f.Resource == Resource(thread, f.File) {
@@ -87,8 +87,8 @@ func without(o mess.Object) mess.Object {
 	return rest
 }
 
-// eachEntry is a message with entries that change has changed. Where it changes
-// none, the message is m itself.
+// eachEntry returns the message with the entries that change returns. If change changes
+// none, it returns m itself.
 func eachEntry(m mess.Message, change func(mess.Entry) (mess.Entry, bool)) mess.Message {
 	var items []mess.Item
 	for i := range m.Items {
@@ -104,7 +104,7 @@ func eachEntry(m mess.Message, change func(mess.Entry) (mess.Entry, bool)) mess.
 			if list == nil {
 				list = Contents(&items[i])
 			}
-			if j < len(*list) { // what a request has beside its context stays
+			if j < len(*list) { // keeps the attachments next to the context of a request
 				(*list)[j] = e
 			}
 		}

@@ -41,7 +41,7 @@ var incomplete = []struct{ ref, was, is, more, want string }{
 	{"by-exchange", "requestor: someone", "requestor: exchange", "", `: requestor: nobody but the exchange itself is called "exchange"`},
 	{"from-exchange", "from: someone", "from: exchange", "", `: requestor: nobody but the exchange itself is called "exchange"`},
 	{"picture-missing", "", "", named, "/att-001-image-a.jpg: is not there, and the request names it"},
-	{"many-documents", "", "", strings.Repeat("---\nfrom: someone\nMESS:\n- v: 1\n", 20_000), ": has 20002 documents; 20000 are the most that an exchange takes in"},
+	{"many-documents", "", "", strings.Repeat("---\nfrom: someone\nMESS:\n- v: 1\n", 20_000), ": has 20002 documents; the limit of an exchange is 20000"},
 }
 
 // longMessage fits into no record of the log: each \e takes six bytes there. It is

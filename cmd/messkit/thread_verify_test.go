@@ -162,18 +162,18 @@ func TestVerify(t *testing.T) {
 		well   bool
 	}{
 		{name: "as it was written", want: "completed by porch-pi, evidence photographed, at 2026-11-21T09:45:00.001Z; 3 pieces of content, 1 files; signed with " + key, well: true},
-		{name: "nobody vouches", key: "none", want: "key: nobody vouches for " + key},
+		{name: "no source confirms the key", key: "none", want: "key: no source confirms " + key},
 		{name: "another key", key: other, want: "key: is " + key + ", and test says " + other},
-		{name: "the words", change: in("The porch light is on", "The porch light is off"), want: "content[0]: is not what was signed"},
-		{name: "the notes", change: in("off again in 10m", "off again in 20m"), want: "report: the words are not those that were signed"},
+		{name: "the words", change: in("The porch light is on", "The porch light is off"), want: "content[0]: differs from the signed content"},
+		{name: "the notes", change: in("off again in 10m", "off again in 20m"), want: "report: differs from the signed text"},
 		{name: "the evidence", change: in("photographed", "read_back"), want: "signature: is not that of its key"},
-		{name: "the time of capture", change: in("09:44:59.9Z", "09:44:59.8Z"), want: "content[1]: is not what was signed"},
+		{name: "the time of capture", change: in("09:44:59.9Z", "09:44:59.8Z"), want: "content[1]: differs from the signed content"},
 		{name: "words that nobody signs", change: in("action: turn it on", "action: turn it off"), want: "completed by", well: true},
 		{name: "another plan was confirmed", change: func(f fstest.MapFS) {
 			onlyIn(t, f, ref, "needs_confirmation", plan, strings.Replace(plan, "0", "f", 1))
-		}, want: "was confirmed, and the receipt is for " + plan},
-		{name: "another plan was begun", change: func(f fstest.MapFS) { onlyIn(t, f, ref, "in_progress", plan, strings.Replace(plan, "0", "f", 1)) }, want: "was begun, and the receipt is for " + plan},
-		{name: "the answer was no", change: in("confirm: true", "confirm: false"), want: "was to be confirmed, and nobody said yes"},
+		}, want: ", the receipt for " + plan},
+		{name: "the executor started another plan", change: func(f fstest.MapFS) { onlyIn(t, f, ref, "in_progress", plan, strings.Replace(plan, "0", "f", 1)) }, want: ", but the receipt is for " + plan},
+		{name: "the answer was no", change: in("confirm: true", "confirm: false"), want: "required a confirmation, and has none"},
 		{name: "another thread", change: func(f fstest.MapFS) {
 			name := path.Join(ref, messeaf.FileName(0, ref))
 			f[name] = &fstest.MapFile{Data: bytes.Replace(f[name].Data, []byte(ref), []byte("2020-01-01-001"), 1)}
@@ -189,14 +189,14 @@ func TestVerify(t *testing.T) {
 					f[name] = &fstest.MapFile{Data: []byte("another")}
 				}
 			}
-		}, want: "the file is not the one that was signed"},
+		}, want: "the file differs from the signed one"},
 		{name: "the last word is gone", change: func(f fstest.MapFS) {
 			for name, file := range f {
 				if i := bytes.Index(file.Data, []byte("receipt:")); i > 0 {
 					f[name] = &fstest.MapFile{Data: file.Data[:bytes.LastIndex(file.Data[:i], []byte("\n---"))+1]}
 				}
 			}
-		}, want: "is said to be completed, and no receipt of porch-pi that holds says so"},
+		}, want: "has the status completed without a valid receipt of porch-pi for it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := maps.Clone(folder)

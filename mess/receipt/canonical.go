@@ -15,10 +15,10 @@ import (
 	"unicode/utf8"
 )
 
-// Canonical writes JSON in the one form of RFC 8785 (JCS): no white space, keys
-// in the order of their UTF-16 code units, strings with the least escapes, and
-// numbers as ECMAScript prints the double that they name. Of a key that is there
-// twice, and of a number that no double can hold, there is no such form.
+// Canonical converts JSON to the canonical form of RFC 8785 (JCS): no white space, keys
+// ordered by UTF-16 code units, strings with the fewest escapes, and numbers in the
+// ECMAScript notation of their double. It returns an error for a duplicate key, and for a
+// number that no double can represent.
 func Canonical(data []byte) ([]byte, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("canonical form: the text is not UTF-8")
@@ -30,15 +30,15 @@ func Canonical(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("canonical form: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("canonical form: there is more than one value")
+		return nil, errors.New("canonical form: the text has more than one value")
 	}
 	return appendValue(nil, v)
 }
 
-// maxDepth bounds nesting; a message has at most 32 levels.
+// maxDepth is the limit for nested values; a message has at most 32 levels.
 const maxDepth = 128
 
-// read reads one value, and refuses what two readers might read differently.
+// read decodes one value, and rejects input that two readers might decode differently.
 func read(d *json.Decoder, depth int) (any, error) {
 	t, err := d.Token()
 	if err != nil {
@@ -76,9 +76,9 @@ func readMap(d *json.Decoder, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, _ := key.(string) // the decoder lets nothing else be a key
+		name, _ := key.(string) // the decoder accepts no other key
 		if _, twice := m[name]; twice {
-			return nil, fmt.Errorf("the key %.60q is there twice", name)
+			return nil, fmt.Errorf("duplicate key %.60q", name)
 		}
 		if m[name], err = read(d, depth); err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func appendMap(b []byte, m map[string]any) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// escapes of RFC 8785 section 3.2.2.2 that have a letter.
+// escapes contains the escapes with a letter of RFC 8785 section 3.2.2.2.
 var escapes = map[rune]string{'\b': `\b`, '\t': `\t`, '\n': `\n`, '\f': `\f`, '\r': `\r`, '"': `\"`, '\\': `\\`}
 
 func appendString(b []byte, s string) []byte {
@@ -156,16 +156,15 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendNumber writes a number as ECMAScript does (RFC 8785 section 3.2.2.3):
-// the shortest digits that name the double, with an exponent from 1e21 on and
-// below 1e-6.
+// appendNumber writes a number as ECMAScript does (RFC 8785 section 3.2.2.3): the shortest
+// digits that identify the double, with an exponent from 1e21 and below 1e-6.
 func appendNumber(b []byte, n json.Number) ([]byte, error) {
 	f, err := n.Float64()
 	if err != nil {
 		return nil, fmt.Errorf("canonical form: no double holds %.60s", n)
 	}
 	if f == 0 {
-		return append(b, '0'), nil // -0 as well
+		return append(b, '0'), nil // including -0
 	}
 	if a := math.Abs(f); a >= 1e-6 && a < 1e21 {
 		return strconv.AppendFloat(b, f, 'f', -1, 64), nil

@@ -9,11 +9,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ErrNone is a report without a receipt.
+// ErrNone reports a message without a receipt.
 var ErrNone = errors.New("there is no receipt in it")
 
-// In finds the receipt of a message that ends a thread, and the status that
-// bears it. Of a message that ends nothing there is no status.
+// In returns the receipt in a message that ends a thread, and its status. The status is nil
+// if the message ends no thread.
 func In(m mess.Message) (Receipt, *mess.Status, error) {
 	_, s, _ := report(m)
 	if s == nil {
@@ -27,8 +27,8 @@ func In(m mess.Message) (Receipt, *mess.Status, error) {
 	return r, s, err
 }
 
-// Check holds a message to its receipt, and tells all that does not agree. open
-// reads an attachment by the name that the message gives it.
+// Check compares a message with its receipt, and returns all differences. open opens an
+// attachment by its name in the message.
 func Check(m mess.Message, r Receipt, open func(name string) ([]byte, error)) []error {
 	var wrong []error
 	note := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
@@ -37,7 +37,7 @@ func Check(m mess.Message, r Receipt, open func(name string) ([]byte, error)) []
 		return []error{errNoReport}
 	}
 	if more := len(m.Items) - 1; more > 1 || more == 1 && re == nil {
-		note("message: there is more in it than was signed")
+		note("message: has unsigned content")
 	}
 	if !r.Authentic() {
 		note("signature: is not that of its key")
@@ -59,7 +59,7 @@ func Check(m mess.Message, r Receipt, open func(name string) ([]byte, error)) []
 		note("epoch: the message says %d, the receipt %d", m.Epoch, r.Epoch)
 	}
 	if is, err := reportDigest(s, re); err != nil || is != r.Report {
-		note("report: the words are not those that were signed%s", because(err))
+		note("report: differs from the signed text%s", because(err))
 	}
 	return append(wrong, checkContent(re, r, open)...)
 }
@@ -71,7 +71,7 @@ func because(err error) string {
 	return ": " + err.Error()
 }
 
-// checkContent compares what the response gives with what was signed.
+// checkContent compares the content of the response with the signed digests.
 func checkContent(re *mess.Response, r Receipt, open func(string) ([]byte, error)) []error {
 	var entries []mess.Entry
 	if re != nil {
@@ -95,7 +95,7 @@ func checkEntry(e mess.Entry, signed Content, open func(string) ([]byte, error))
 		return err
 	}
 	if is != signed {
-		return errors.New("is not what was signed")
+		return errors.New("differs from the signed content")
 	}
 	f, ok := e.Media()
 	if !ok || f.File == "" {
@@ -106,7 +106,7 @@ func checkEntry(e mess.Entry, signed Content, open func(string) ([]byte, error))
 		return err
 	}
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != signed.SHA256 {
-		return fmt.Errorf("%s: the file is not the one that was signed", f.File)
+		return fmt.Errorf("%s: the file differs from the signed one", f.File)
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ import (
 	"unicode/utf16"
 )
 
-// This is a second reader of receipts, after docs/receipts.md. It shares no code
-// with package receipt, and reads the JSON without package mess.
+// This is an independent implementation of docs/receipts.md. It shares no code with package
+// receipt, and decodes JSON without package mess.
 
-// canonicalByOther prints JSON after RFC 8785.
+// canonicalByOther prints JSON in the form of RFC 8785.
 func canonicalByOther(data []byte) (string, error) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
@@ -63,7 +63,7 @@ func print8785(b *strings.Builder, v any) {
 	}
 }
 
-// units is s in UTF-16, big end first, so that it sorts as its units do.
+// units returns s in UTF-16, big-endian, so that it sorts by code units.
 func units(s string) string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -87,7 +87,7 @@ func quote8785(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// ecma is Number::toString of ECMA-262.
+// ecma implements Number::toString of ECMA-262.
 func ecma(f float64) string {
 	if f == 0 {
 		return "0"
@@ -117,7 +117,7 @@ func ecma(f float64) string {
 	return digits + "e" + sign + strconv.Itoa(max(n-1, 1-n))
 }
 
-// heldByOther reports whether a message agrees with the receipt in it.
+// heldByOther reports whether a message agrees with its receipt.
 func heldByOther(message []byte, files map[string][]byte) bool {
 	var m struct {
 		From string           `json:"from"`

@@ -1,8 +1,8 @@
-// Package receipt holds the words of a signed receipt: what an executor puts its
-// name to at the end of a thread, in a form that is the same for everybody, and
-// how it is signed and checked. docs/receipts.md describes it for other readers.
+// Package receipt implements signed receipts: the statement that an executor signs at the
+// end of a thread, its canonical form, its signature and its verification. docs/receipts.md
+// describes it for other implementations.
 //
-// It is pure. It does not know where keys are kept, nor whom to trust.
+// It is pure. It knows neither key storage nor trust.
 package receipt
 
 import (
@@ -15,50 +15,50 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Field is the key under which a status bears its receipt.
+// Field is the key of the receipt in a status.
 const Field = "receipt"
 
-// KeyField is the key under which an executor registers its public key.
+// KeyField is the key of an executor's public key in its registration.
 const KeyField = "receipt_key"
 
-// Version of the form that this package writes and reads.
+// Version is the version of receipts that this package writes and reads.
 const Version = 1
 
-// Unsynchronised marks times of a clock that is not known to be set.
+// Unsynchronised marks times of a clock that may be wrong.
 const Unsynchronised = "unsynchronised"
 
-// Receipt says who has done what, how that is known, and what was given as the
-// result. Times are RFC 3339 in UTC, digests SHA-256 in hex.
+// Receipt contains the executor, its actions, the evidence, and digests of the result.
+// Times are RFC 3339 in UTC, digests SHA-256 in hex.
 type Receipt struct {
 	V          int           `json:"v"`
 	Thread     string        `json:"thread"`
-	Epoch      uint64        `json:"epoch"` // of the claim; 0 for what was declined
+	Epoch      uint64        `json:"epoch"` // epoch of the claim; 0 for a declined request
 	Executor   string        `json:"executor"`
 	Status     mess.Code     `json:"status"`
 	Plan       string        `json:"plan,omitempty"`       // digest of the plan (action_hash)
-	Capability string        `json:"capability,omitempty"` // of the plan
+	Capability string        `json:"capability,omitempty"` // capability of the plan
 	Evidence   mess.Evidence `json:"evidence,omitempty"`
-	Effect     mess.Effect   `json:"effect,omitempty"`  // of what did not complete
-	Started    mess.Time     `json:"started,omitempty"` // when the world was first touched or looked at
-	Ended      mess.Time     `json:"ended"`             // when the outcome was known
+	Effect     mess.Effect   `json:"effect,omitempty"`  // effect of an incomplete task
+	Started    mess.Time     `json:"started,omitempty"` // time of the first physical action or observation
+	Ended      mess.Time     `json:"ended"`             // time of the known outcome
 	Clock      string        `json:"clock,omitempty"`   // Unsynchronised, or ""
-	Report     string        `json:"report"`            // digest of the status and the response, without their content
-	Content    []Content     `json:"content,omitempty"` // of the response, in its order
+	Report     string        `json:"report"`            // digest of the status and the response without its content
+	Content    []Content     `json:"content,omitempty"` // content of the response, in order
 	Key        string        `json:"key"`               // Ed25519 public key, base64
 	Sig        string        `json:"sig,omitempty"`     // Ed25519 signature, base64
 }
 
-// Content is one piece of content of the response.
+// Content is one content entry of the response.
 type Content struct {
-	Entry  string `json:"entry"`            // digest of the entry as canonical JSON, without the file's name
-	SHA256 string `json:"sha256,omitempty"` // of the bytes of its attachment
+	Entry  string `json:"entry"`            // digest of the entry as canonical JSON, without the name of its file
+	SHA256 string `json:"sha256,omitempty"` // digest of the attachment
 }
 
-// Object is the receipt as it stands in a message.
+// Object returns the receipt in the form of a message.
 func (r Receipt) Object() mess.Object {
 	data, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // there is nothing in it that JSON has no form for
+		panic(err) // cannot fail, because JSON can represent all fields
 	}
 	var o mess.Object
 	if err := json.Unmarshal(data, &o); err != nil {
@@ -67,12 +67,12 @@ func (r Receipt) Object() mess.Object {
 	return o
 }
 
-// Parse reads a receipt as it stands in a message. What it does not know it
-// refuses: a signature over what nobody has read is worth nothing.
+// Parse decodes a receipt from a message. It rejects unknown fields, because a signature
+// over unread data has no value.
 func Parse(v any) (Receipt, error) {
 	o, ok := v.(mess.Object)
 	if !ok {
-		return Receipt{}, fmt.Errorf("receipt: is no mapping")
+		return Receipt{}, fmt.Errorf("receipt: is not a mapping")
 	}
 	data, err := json.Marshal(o)
 	if err != nil {
@@ -88,8 +88,7 @@ func Parse(v any) (Receipt, error) {
 	return r, nil
 }
 
-// valid tells the first thing that is wrong with a receipt that was read from
-// data.
+// valid returns the first error in a receipt that was decoded from data.
 func (r Receipt) valid(data []byte) error {
 	if r.V != Version {
 		return fmt.Errorf("receipt.v: is %d; this program reads %d", r.V, Version)
@@ -99,7 +98,7 @@ func (r Receipt) valid(data []byte) error {
 		value mess.Time
 	}{{"started", r.Started}, {"ended", r.Ended}} {
 		if t, err := at.value.Time(); at.value != "" && (err != nil || mess.TimeOf(t.UTC()) != at.value) {
-			return fmt.Errorf("receipt.%s: %.60q is no time in UTC", at.name, at.value)
+			return fmt.Errorf("receipt.%s: %.60q is not a time in UTC", at.name, at.value)
 		}
 	}
 	if _, err := PublicKey(r.Key); err != nil {
@@ -111,7 +110,7 @@ func (r Receipt) valid(data []byte) error {
 	}
 	is, err := r.canonical()
 	if err == nil && !bytes.Equal(was, is) {
-		err = fmt.Errorf("receipt: is not written as this program would write it")
+		err = fmt.Errorf("receipt: is not in canonical form")
 	}
 	return err
 }
@@ -124,18 +123,18 @@ func (r Receipt) canonical() ([]byte, error) {
 	return Canonical(data)
 }
 
-// domain keeps a signature from meaning anything elsewhere.
+// domain limits the signature to receipts.
 const domain = "messkit receipt v1\n"
 
-// signed is what the signature is made over.
+// signed returns the signed bytes.
 func (r Receipt) signed() ([]byte, error) {
 	r.Sig = ""
 	form, err := r.canonical()
 	return append([]byte(domain), form...), err
 }
 
-// Authentic reports whether the signature is that of the receipt's own key.
-// Whose key that is, it does not say.
+// Authentic reports whether the signature belongs to the key in the receipt. It does not
+// check the owner of the key.
 func (r Receipt) Authentic() bool {
 	key, err := PublicKey(r.Key)
 	if err != nil {
@@ -149,13 +148,13 @@ func (r Receipt) Authentic() bool {
 	return err == nil && ed25519.Verify(key, text, sig)
 }
 
-// PublicKey reads a public key as receipts and registrations have it.
+// PublicKey decodes a public key from a receipt or registration.
 func PublicKey(s string) (ed25519.PublicKey, error) {
 	key, err := exactly(s, ed25519.PublicKeySize)
 	return ed25519.PublicKey(key), err
 }
 
-// exactly reads base64 of n bytes in its one form.
+// exactly decodes n bytes in canonical base64.
 func exactly(s string, n int) ([]byte, error) {
 	data, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || len(data) != n || base64.StdEncoding.EncodeToString(data) != s {

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// vector is one case of testdata: a message as it stands in a thread, and
-// whether it agrees with its receipt.
+// vector is one case of testdata: a message of a thread, and whether it agrees with its
+// receipt.
 type vector struct {
 	About   string            `json:"about"`
 	Seed    []byte            `json:"seed"`
@@ -67,7 +67,7 @@ func (v vector) signer(t testing.TB) *receipt.Signer {
 	return s
 }
 
-// held is what package receipt says of a message.
+// held returns the result of package receipt for a message.
 func (v vector) held(message []byte) bool {
 	m, err := mess.Parse(message)
 	if err != nil {
@@ -93,8 +93,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// A message goes through YAML and JSON, its re is taken out and its file gets a
-// name; the receipt holds.
+// The receipt remains valid after YAML and JSON, without re, and with another file name.
 func TestReceiptsSurviveTheWay(t *testing.T) {
 	for name, v := range vectors(t) {
 		if !v.Held {
@@ -119,9 +118,8 @@ func TestReceiptsSurviveTheWay(t *testing.T) {
 	}
 }
 
-// Every byte of what was signed counts: one flipped bit of it, and with MESSKIT_FLIPS=all
-// each of the eight, is noticed, or the message
-// is the same for who reads it without this package.
+// Each signed byte counts: after one flipped bit in it, or with MESSKIT_FLIPS=all each of
+// the eight, the check fails, or the message is the same for a reader without this package.
 func TestFlippedBytesAreNoticed(t *testing.T) {
 	bits := 1
 	if os.Getenv("MESSKIT_FLIPS") == "all" {
@@ -149,7 +147,7 @@ func TestFlippedBytesAreNoticed(t *testing.T) {
 	}
 }
 
-// asJSON is data, or the same message in JSON where it is YAML that is no JSON.
+// asJSON returns data as JSON, converted from YAML if necessary.
 func asJSON(t *testing.T, data []byte) []byte {
 	t.Helper()
 	if json.Valid(data) {
@@ -223,8 +221,7 @@ func TestSignerHidesItsKey(t *testing.T) {
 	}
 }
 
-// Two laws: an error means no receipt to use, and what was parsed prints as it
-// was.
+// Two laws: an error means no usable receipt, and a parsed receipt prints as before.
 func FuzzParse(f *testing.F) {
 	for _, v := range vectors(f) {
 		m, err := mess.Parse(v.Message)
@@ -252,7 +249,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r.Authentic() // does not panic
+		r.Authentic() // must not panic
 		was, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +266,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A signature and a key have one form; base64 has several for the same bytes.
+// A signature and a key have one form, while base64 has several for the same bytes.
 func TestBase64HasOneForm(t *testing.T) {
 	v := vectors(t)["picture.json"]
 	m, err := mess.Parse(v.Message)
@@ -280,7 +277,7 @@ func TestBase64HasOneForm(t *testing.T) {
 	if err != nil || !r.Authentic() {
 		t.Fatal(err)
 	}
-	last := len(r.Sig) - 3 // four of its bits are of no byte
+	last := len(r.Sig) - 3 // four of its bits belong to no byte
 	other := r
 	other.Sig = r.Sig[:last] + string(r.Sig[last]+1) + r.Sig[last+1:]
 	if other.Authentic() {
@@ -296,7 +293,7 @@ func TestBase64HasOneForm(t *testing.T) {
 	}
 }
 
-// What this program would not write is refused whole, whoever has signed it.
+// Parse rejects a receipt that this program would not write, even with a valid signature.
 func TestParseRefuses(t *testing.T) {
 	const key = `key: "xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA="`
 	const good = `{v: 1, thread: T, epoch: 1, executor: pi, status: failed, ended: "2026-11-21T09:45:00Z", report: "", ` + key + `}`
@@ -304,9 +301,9 @@ func TestParseRefuses(t *testing.T) {
 		{"good", "", "", ""},
 		{"a newer form", "v: 1", "v: 2", "receipt.v: is 2; this program reads 1"},
 		{"no version", "v: 1, ", "", "receipt.v: is 0"},
-		{"a field more", "epoch: 1", "epoch: 1, mood: good", "is not written as this program would"},
-		{"another spelling", "thread: T", "Thread: T", "is not written as this program would"},
-		{"an empty field", "epoch: 1", `epoch: 1, plan: ""`, "is not written as this program would"},
+		{"a field more", "epoch: 1", "epoch: 1, mood: good", "is not in canonical form"},
+		{"another spelling", "thread: T", "Thread: T", "is not in canonical form"},
+		{"an empty field", "epoch: 1", `epoch: 1, plan: ""`, "is not in canonical form"},
 		{"another type", "epoch: 1", "epoch: one", "receipt: "},
 		{"half an epoch", "epoch: 1", "epoch: 1.5", "receipt: "},
 		{"a time elsewhere", "09:45:00Z", "10:45:00+01:00", "receipt.ended: "},

@@ -13,16 +13,16 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Signer signs receipts. It holds its key so that no print or log can show it.
+// Signer signs receipts. It stores its key in a form that no print or log can show.
 type Signer struct {
 	public string
 	sign   func(text []byte) []byte
 }
 
-// SeedSize is the length of a signer's secret seed, in bytes.
+// SeedSize is the length of a signer's seed in bytes.
 const SeedSize = ed25519.SeedSize
 
-// NewSigner makes a signer of a secret seed.
+// NewSigner returns a signer with a secret seed.
 func NewSigner(seed []byte) (*Signer, error) {
 	if len(seed) != SeedSize {
 		return nil, fmt.Errorf("the key has %d bytes; it must have %d", len(seed), SeedSize)
@@ -34,22 +34,22 @@ func NewSigner(seed []byte) (*Signer, error) {
 	}, nil
 }
 
-// Public is the public key, as receipts and registrations have it.
+// Public returns the public key for receipts and registrations.
 func (s *Signer) Public() string { return s.public }
 
-// Facts is what a receipt says beyond the message that it is in.
+// Facts contains the values of a receipt that are not in its message.
 type Facts struct {
 	Thread     string
 	Epoch      uint64
 	Executor   string
-	Plan       string // digest, "" if there was no plan
+	Plan       string // digest; "" without a plan
 	Capability string
-	Started    mess.Time // in UTC; "" if it was not begun
+	Started    mess.Time // in UTC; "" if the task did not begin
 	Ended      mess.Time // in UTC
 	Clock      string    // Unsynchronised, or ""
 }
 
-// errNoReport is a message that ends nothing.
+// errNoReport reports a message that ends no thread.
 var errNoReport = errors.New("receipt: the message has no status that ends a thread")
 
 // Sign returns m with a receipt in the status that ends its thread.
@@ -82,8 +82,7 @@ func (s *Signer) Sign(m mess.Message, f Facts) (mess.Message, error) {
 	return m, nil
 }
 
-// Again signs a message anew whose content was changed: what its receipt says
-// of the act stays as it was.
+// Again signs a message with changed content; the statements about the action remain.
 func (s *Signer) Again(m mess.Message) (mess.Message, error) {
 	r, _, err := In(m)
 	if err != nil {
@@ -95,8 +94,8 @@ func (s *Signer) Again(m mess.Message) (mess.Message, error) {
 	})
 }
 
-// report finds what ends a thread in a message: the status, its place among the
-// items, and the response beside it, if there is one.
+// report returns the status that ends the thread, its index, and the response next to it,
+// or nil.
 func report(m mess.Message) (at int, s *mess.Status, r *mess.Response) {
 	for i, item := range m.Items {
 		switch item := item.(type) {
@@ -113,8 +112,7 @@ func report(m mess.Message) (at int, s *mess.Status, r *mess.Response) {
 	return at, s, r
 }
 
-// effectOf is what did not complete has done to the world. Who declines has done
-// nothing.
+// effectOf returns the effect of an incomplete task. A declined request has no effect.
 func effectOf(s *mess.Status) mess.Effect {
 	switch {
 	case s.Code == mess.Declined:
@@ -125,9 +123,9 @@ func effectOf(s *mess.Status) mess.Effect {
 	return ""
 }
 
-// reportDigest is the digest of {"response": …, "status": …}: of the response
-// without its content, which has digests of its own, and of the status without
-// the receipt. What names the thread (re) is the exchange's to write.
+// reportDigest returns the digest of {"response": …, "status": …}: the response without its
+// content, which has digests of its own, and the status without the receipt. It omits re,
+// because the exchange sets it.
 func reportDigest(s *mess.Status, r *mess.Response) (string, error) {
 	st := *s
 	st.Re, st.Extra = nil, without(s.Extra, Field)
@@ -140,7 +138,7 @@ func reportDigest(s *mess.Status, r *mess.Response) (string, error) {
 	return digest(form)
 }
 
-// contents are the digests of what a response gives.
+// contents returns the digests of the content of a response.
 func contents(r *mess.Response) ([]Content, error) {
 	if r == nil {
 		return nil, nil
@@ -156,8 +154,8 @@ func contents(r *mess.Response) ([]Content, error) {
 	return list, nil
 }
 
-// content is the digest of one entry. The name of its file is left out: the
-// exchange gives it one.
+// content returns the digest of one entry. It omits the name of the file, because the
+// exchange sets it.
 func content(e mess.Entry) (Content, error) {
 	var c Content
 	if f, ok := e.Media(); ok && f.File != "" {
@@ -175,7 +173,7 @@ func without(o mess.Object, key string) mess.Object {
 	return slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key == key })
 }
 
-// digest is the SHA-256 of a value's canonical JSON, in hex.
+// digest returns the SHA-256 of a value's canonical JSON in hex.
 func digest(v any) (string, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -9,19 +9,18 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Finding is one thing that came out when a thread was verified.
+// Finding is one result of the verification of a thread.
 type Finding struct {
 	Wrong   bool
-	Message string // ref of the message that it is about; "" for the thread as a whole
+	Message string // ref of its message; "" for the thread
 	Text    string
 }
 
-// self is who the exchange is in its threads. It signs nothing.
+// self is the actor id of the exchange in its threads. It signs nothing.
 const self = "exchange"
 
-// Thread verifies the receipts of a thread. key returns the public key that an
-// executor is held to, and who vouches for it; "" if nobody does. open reads an
-// attachment by its name.
+// Thread verifies the receipts of a thread. key returns the public key of an executor and
+// its source; "" if unknown. open opens an attachment by its name.
 func Thread(t messeaf.Thread, key func(executor string) (public, by string), open func(name string) ([]byte, error)) []Finding {
 	v := verifier{thread: t, key: key, open: open}
 	for i, m := range t.Messages {
@@ -36,7 +35,7 @@ type verifier struct {
 	key    func(string) (string, string)
 	open   func(string) ([]byte, error)
 	found  []Finding
-	held   []Receipt // that agree with everything
+	held   []Receipt // valid receipts
 }
 
 func (v *verifier) wrong(ref, format string, args ...any) {
@@ -47,16 +46,16 @@ func (v *verifier) right(ref, format string, args ...any) {
 	v.found = append(v.found, Finding{false, ref, fmt.Sprintf(format, args...)})
 }
 
-// message verifies one message, if it ends the thread or gives a result.
+// message verifies one message if it ends the thread or contains a result.
 func (v *verifier) message(i int, m mess.Message) {
 	r, s, err := In(m)
 	_, _, response := report(m)
 	switch {
 	case s == nil && response == nil:
 	case s == nil:
-		v.wrong(m.Ref, "a response by %s, and no receipt", m.From)
+		v.wrong(m.Ref, "a response by %s without a receipt", m.From)
 	case errors.Is(err, ErrNone) && response == nil && bare(m.From, s.Code):
-		v.right(m.Ref, "%s, said by %s without a receipt", s.Code, m.From)
+		v.right(m.Ref, "%s, reported by %s without a receipt", s.Code, m.From)
 	case err != nil:
 		v.wrong(m.Ref, "%s by %s: %v", s.Code, m.From, err)
 	default:
@@ -64,8 +63,8 @@ func (v *verifier) message(i int, m mess.Message) {
 	}
 }
 
-// bare reports whether somebody may say that without a receipt: the exchange
-// what it decides itself, and anybody that he will not do it.
+// bare reports whether the sender may report this without a receipt: the exchange its own
+// decisions, and any executor that it declines.
 func bare(who string, c mess.Code) bool {
 	switch c {
 	case mess.Declined, mess.Delegated:
@@ -76,7 +75,7 @@ func bare(who string, c mess.Code) bool {
 	return false
 }
 
-// receipt verifies a message that bears one.
+// receipt verifies a message with a receipt.
 func (v *verifier) receipt(i int, m mess.Message, r Receipt) {
 	wrong := Check(m, r, v.open)
 	if r.Thread != v.thread.Envelope.Ref {
@@ -85,9 +84,9 @@ func (v *verifier) receipt(i int, m mess.Message, r Receipt) {
 	public, by := v.key(r.Executor)
 	switch {
 	case public == "":
-		wrong = append(wrong, fmt.Errorf("key: nobody vouches for %s", r.Key))
+		wrong = append(wrong, fmt.Errorf("key: no source confirms %s", r.Key))
 	case public != r.Key:
-		wrong = append(wrong, fmt.Errorf("key: is %s, and %s says %s", r.Key, by, public))
+		wrong = append(wrong, fmt.Errorf("key: is %s, but %s reports %s", r.Key, by, public))
 	}
 	if err := v.plan(i, r); err != nil {
 		wrong = append(wrong, err)
@@ -101,27 +100,26 @@ func (v *verifier) receipt(i int, m mess.Message, r Receipt) {
 	}
 }
 
-// plan compares the plan of a receipt with what the thread says was confirmed
-// and begun before message i.
+// plan compares the plan of a receipt with the confirmed and the started plan before
+// message i.
 func (v *verifier) plan(i int, r Receipt) error {
 	begun, asked, yes := v.before(i, r)
 	acted := r.Started != "" || r.Status == mess.Completed || r.Status == mess.Partial
 	switch {
 	case r.Plan == "" && (r.Status == mess.Completed || r.Status == mess.Partial):
-		return errors.New("plan: there is none, and something was done")
+		return errors.New("plan: is missing, although the executor acted")
 	case begun != "" && r.Plan != "" && begun != r.Plan:
-		return fmt.Errorf("plan: %s was begun, and the receipt is for %s", begun, r.Plan)
+		return fmt.Errorf("plan: the executor started %s, but the receipt is for %s", begun, r.Plan)
 	case asked != "" && acted && !yes:
-		return fmt.Errorf("plan: %s was to be confirmed, and nobody said yes", asked)
+		return fmt.Errorf("plan: %s required a confirmation, and has none", asked)
 	case asked != "" && acted && asked != r.Plan:
-		return fmt.Errorf("plan: %s was confirmed, and the receipt is for %s", asked, r.Plan)
+		return fmt.Errorf("plan: the confirmation is for %s, the receipt for %s", asked, r.Plan)
 	}
 	return nil
 }
 
-// before finds what the executor of a receipt has said under its claim before
-// message i: the plan that it has begun, the last that it asked a yes for, and
-// whether it got that.
+// before returns the reports of the executor under its claim before message i: the started
+// plan, the last plan that it asked to confirm, and whether it got the confirmation.
 func (v *verifier) before(i int, r Receipt) (begun, asked string, yes bool) {
 	for _, m := range v.thread.Messages[:i] {
 		for _, item := range m.Items {
@@ -145,7 +143,7 @@ func (v *verifier) before(i int, r Receipt) (begun, asked string, yes bool) {
 	return begun, asked, yes
 }
 
-// summary is a receipt that agrees with everything, in one line.
+// summary describes a valid receipt in one line.
 func (r Receipt) summary(by string) string {
 	s := fmt.Sprintf("%s by %s", r.Status, r.Executor)
 	if r.Evidence != "" {
@@ -167,8 +165,8 @@ func (r Receipt) summary(by string) string {
 	return s + fmt.Sprintf("; %d pieces of content, %d files; signed with %s, known from %s", len(r.Content), files, r.Key, by)
 }
 
-// envelope holds what the envelope says to what was signed: something was done
-// only if the executor has signed that.
+// envelope compares the envelope with the signed reports: only a signed report proves that
+// an executor acted.
 func (v *verifier) envelope() {
 	e := v.thread.Envelope
 	signed := slices.ContainsFunc(v.held, func(r Receipt) bool { return r.Status == e.Status && (e.Executor == "" || r.Executor == e.Executor) })
@@ -177,14 +175,14 @@ func (v *verifier) envelope() {
 		v.right("", "has not ended (%s)", e.Status)
 	case e.Status == mess.Completed || e.Status == mess.Partial:
 		if !signed {
-			v.wrong("", "is said to be %s, and no receipt of %s that holds says so", e.Status, e.Executor)
+			v.wrong("", "has the status %s without a valid receipt of %s for it", e.Status, e.Executor)
 		}
 	case !signed && !v.says(e.Status):
-		v.wrong("", "is said to be %s, and nothing in it says so", e.Status)
+		v.wrong("", "has the status %s without a message for it", e.Status)
 	}
 }
 
-// says reports whether anybody has said that the thread ends so.
+// says reports whether a message ends the thread with this status.
 func (v *verifier) says(c mess.Code) bool {
 	return slices.ContainsFunc(v.thread.Messages, func(m mess.Message) bool {
 		return slices.ContainsFunc(m.Items, func(item mess.Item) bool {

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// What stands in threads beside receipts: who may say what without one, and what
-// the envelope may say.
+// Messages without receipts in a thread: which senders may report what, and which status
+// the envelope may have.
 func TestThread(t *testing.T) {
 	s := vectors(t)["failed.json"].signer(t)
 	signed := func(epoch uint64, plan string, st mess.Status) mess.Message {
@@ -35,11 +35,11 @@ func TestThread(t *testing.T) {
 		name   string
 		status mess.Code
 		said   []mess.Message
-		wrong  string // "" if all is well
+		wrong  string // "" for a valid thread
 	}{
 		{name: "pending", status: mess.Pending},
 		{name: "cancelled before anybody began", status: mess.Cancelled, said: []mess.Message{says("claude", &mess.Cancel{})}},
-		{name: "cancelled, and nobody did", status: mess.Cancelled, wrong: "nothing in it says so"},
+		{name: "cancelled, and nobody did", status: mess.Cancelled, wrong: "without a message for it"},
 		{name: "expired", status: mess.Expired, said: []mess.Message{says("exchange", &mess.Status{Code: mess.Expired})}},
 		{name: "expired, says an executor", status: mess.Expired, said: []mess.Message{says("pi", &mess.Status{Code: mess.Expired})}, wrong: "expired by pi: there is no receipt in it"},
 		{name: "declined without a key", status: mess.Declined, said: []mess.Message{says("other", &mess.Status{Code: mess.Declined})}},
@@ -48,17 +48,17 @@ func TestThread(t *testing.T) {
 		{name: "failed without a receipt", status: mess.Failed, said: []mess.Message{says("pi", &mess.Status{Code: mess.Failed})}, wrong: "failed by pi: there is no receipt in it"},
 		{name: "completed", status: mess.Completed, said: []mess.Message{begun("a"), signed(2, "a", done)}},
 		{name: "completed, says the exchange", status: mess.Completed, said: []mess.Message{says("exchange", &done)}, wrong: "there is no receipt in it"},
-		{name: "completed, says the envelope alone", status: mess.Completed, wrong: "no receipt of pi that holds says so"},
-		{name: "failed, and the envelope says completed", status: mess.Completed, said: []mess.Message{signed(2, "a", mess.Status{Code: mess.Failed})}, wrong: "no receipt of pi that holds says so"},
-		{name: "a response alone", status: mess.Completed, said: []mess.Message{signed(2, "a", done), says("pi", &mess.Response{})}, wrong: "a response by pi, and no receipt"},
-		{name: "without a plan", status: mess.Completed, said: []mess.Message{signed(2, "", done)}, wrong: "plan: there is none"},
-		{name: "another plan", status: mess.Completed, said: []mess.Message{begun("b"), signed(2, "a", done)}, wrong: "plan: b was begun, and the receipt is for a"},
+		{name: "completed, says the envelope alone", status: mess.Completed, wrong: "without a valid receipt of pi for it"},
+		{name: "failed, and the envelope says completed", status: mess.Completed, said: []mess.Message{signed(2, "a", mess.Status{Code: mess.Failed})}, wrong: "without a valid receipt of pi for it"},
+		{name: "a response alone", status: mess.Completed, said: []mess.Message{signed(2, "a", done), says("pi", &mess.Response{})}, wrong: "a response by pi without a receipt"},
+		{name: "without a plan", status: mess.Completed, said: []mess.Message{signed(2, "", done)}, wrong: "plan: is missing"},
+		{name: "another plan", status: mess.Completed, said: []mess.Message{begun("b"), signed(2, "a", done)}, wrong: "plan: the executor started b, but the receipt is for a"},
 		{name: "the plan of an earlier claim", status: mess.Completed, said: []mess.Message{begun("b"), signed(3, "a", done)}},
-		{name: "no yes", status: mess.Completed, said: []mess.Message{asked, signed(2, "a", done)}, wrong: "nobody said yes"},
+		{name: "no yes", status: mess.Completed, said: []mess.Message{asked, signed(2, "a", done)}, wrong: "required a confirmation"},
 		{name: "yes", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(true)}), signed(2, "a", done)}},
 		{name: "yes in an answer", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Answer{Value: true}), signed(2, "a", done)}},
-		{name: "yes before it was asked", status: mess.Completed, said: []mess.Message{says("ann", &mess.Reply{Confirm: new(true)}), asked, signed(2, "a", done)}, wrong: "nobody said yes"},
-		{name: "yes to another", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(true)}), signed(2, "b", done)}, wrong: "plan: a was confirmed, and the receipt is for b"},
+		{name: "yes before it was asked", status: mess.Completed, said: []mess.Message{says("ann", &mess.Reply{Confirm: new(true)}), asked, signed(2, "a", done)}, wrong: "required a confirmation"},
+		{name: "yes to another", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(true)}), signed(2, "b", done)}, wrong: "plan: the confirmation is for a, the receipt for b"},
 		{name: "no, and it was not done", status: mess.Cancelled, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(false)}), unbegun(t, s)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestThread(t *testing.T) {
 	}
 }
 
-// unbegun is a report on what was never begun.
+// unbegun returns a report about a task that never began.
 func unbegun(t *testing.T, s *receipt.Signer) mess.Message {
 	t.Helper()
 	m, err := s.Sign(mess.Message{From: "pi", Epoch: 2, Items: []mess.Item{

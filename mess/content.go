@@ -1,36 +1,35 @@
 package mess
 
-// Entry is one piece of request context or response content (MESS 1.0
-// section 2, 1.1 section 3). It keeps what was written, short form or long;
-// the methods read it.
+// Entry is one piece of request context or response content (MESS 1.0 section 2, 1.1
+// section 3). It stores the short or long form as written; its methods interpret it.
 type Entry struct {
 	Type  string // "" for a bare string, else image, file, location, ...
 	Value any    // string, bool, Number, []any or Object, as written
-	Extra Object // further keys beside the type
+	Extra Object // further keys next to the type
 }
 
-// Media is the content of an image, audio, video or file entry. Short form: the
-// URI (http, https, file, data or content) alone.
+// Media is the content of an image, audio, video or file entry. Short form: only the URI
+// (http, https, file, data or content).
 type Media struct {
 	URI      string `mess:"uri"`
-	File     string `mess:"file"`     // attachment beside the thread (MESSE-AF 2.1)
+	File     string `mess:"file"`     // name of an attachment (MESSE-AF 2.1)
 	Resource string `mess:"resource"` // content:// (MESSE-AF 2.1)
 	Name     string `mess:"name"`
 	MIME     string `mess:"mime"`
 	Size     *int64 `mess:"size"`   // bytes
-	SHA256   string `mess:"sha256"` // hex, ours
-	// CapturedAt is when the picture was taken (ours); the file itself carries
-	// no metadata.
+	SHA256   string `mess:"sha256"` // hex; messkit extension
+	// CapturedAt is the capture time (messkit extension); the file itself contains no
+	// metadata.
 	CapturedAt Time   `mess:"captured_at"`
 	Extra      Object `mess:"*"`
 }
 
-// Location says where something is (MESS 1.1 section 3.2).
+// Location is a position or an address (MESS 1.1 section 3.2).
 type Location struct {
 	Lat         *float64 `mess:"lat"`      // degrees north
 	Lng         *float64 `mess:"lng"`      // degrees east
-	Accuracy    *float64 `mess:"accuracy"` // metres
-	Altitude    *float64 `mess:"altitude"` // metres
+	Accuracy    *float64 `mess:"accuracy"` // meters
+	Altitude    *float64 `mess:"altitude"` // meters
 	Name        string   `mess:"name"`
 	Address     string   `mess:"address"`
 	Description string   `mess:"description"`

@@ -11,11 +11,11 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Problem is one thing that is wrong with a message: a path such as
-// [0].request.constraints.timing.urgency, and a line where there was a text.
+// Problem is one error in a message: with a path such as
+// [0].request.constraints.timing.urgency, and with a line if the message was text.
 type Problem = strictyaml.Problem
 
-// Problems are all that is wrong with a message.
+// Problems contains all errors in a message.
 type Problems = strictyaml.Problems
 
 // node is a value of a document.
@@ -27,20 +27,20 @@ type short interface {
 	write() *node
 }
 
-// decoder reads values into the types of this package by their `mess` tags, and
-// notes what does not fit.
+// decoder decodes values into the types of this package by their `mess` tags, and records
+// problems.
 type decoder struct {
 	problems Problems
-	found    []*node // each item of the message as it was written
-	lenient  bool    // what does not fit its type is kept as it was written
-	quoted   bool    // text has quotes, so that a number is none
+	found    []*node // each item of the message as written
+	lenient  bool    // keeps values that do not fit their type
+	quoted   bool    // text needs quotes, so a number is not text
 }
 
 func (d *decoder) fail(n *node, path, format string, args ...any) {
 	d.problems = append(d.problems, Problem{Line: n.Line, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// want notes a problem unless n is of the kind.
+// want records a problem unless n has the kind.
 func (d *decoder) want(n *node, kind strictyaml.Kind, path string) bool {
 	if n.Kind != kind {
 		d.fail(n, path, "is %s; write %s", n.Kind, kind)
@@ -48,7 +48,7 @@ func (d *decoder) want(n *node, kind strictyaml.Kind, path string) bool {
 	return n.Kind == kind
 }
 
-// into reads n into v. Null is as if it were not there.
+// into decodes n into v. Null counts as absent.
 func (d *decoder) into(v reflect.Value, n *node, path string) {
 	if n.Kind == strictyaml.Null {
 		return
@@ -74,7 +74,7 @@ func (d *decoder) into(v reflect.Value, n *node, path string) {
 	}
 }
 
-// fields reads a mapping; keys that are not known go to the field tagged "*".
+// fields decodes a mapping; unknown keys go to the field with the tag "*".
 func (d *decoder) fields(v reflect.Value, n *node, path string) {
 	if !d.want(n, strictyaml.Map, path) {
 		return
@@ -89,7 +89,7 @@ func (d *decoder) fields(v reflect.Value, n *node, path string) {
 		}
 		if i, ok := t.byName[p.Key]; ok {
 			if other, twice := spelled[i]; twice {
-				d.fail(p.Value, at, "is here twice, also as %s; keep one", other)
+				d.fail(p.Value, at, "is a duplicate of %s; remove one", other)
 			}
 			spelled[i] = p.Key
 			read := func() { d.into(v.Field(i), p.Value, at) }
@@ -109,7 +109,7 @@ func (d *decoder) fields(v reflect.Value, n *node, path string) {
 	}
 }
 
-// items reads a list; one value stands for a list of one.
+// items decodes a list; a single value stands for a list of one.
 func (d *decoder) items(v reflect.Value, n *node, path string) {
 	list := n.List
 	switch n.Kind {
@@ -121,7 +121,7 @@ func (d *decoder) items(v reflect.Value, n *node, path string) {
 		}
 		list = []*node{n}
 	default:
-		if v.Type() == reflect.TypeFor[[]Entry]() && n.Kind != strictyaml.String { // text is an entry, a number may be a slip
+		if v.Type() == reflect.TypeFor[[]Entry]() && n.Kind != strictyaml.String { // a number may be a typing error
 			d.want(n, strictyaml.List, path)
 			return
 		}
@@ -139,7 +139,7 @@ func (d *decoder) scalar(v reflect.Value, n *node, path string) {
 	case reflect.String:
 		d.text(v, n, path)
 	case reflect.Bool:
-		if d.want(n, strictyaml.Bool, path) { // strict: "yes" confirms nothing
+		if d.want(n, strictyaml.Bool, path) { // strict, because "yes" must not confirm anything
 			v.SetBool(n.Text == "true")
 		}
 	case reflect.Int64:
@@ -156,7 +156,7 @@ func (d *decoder) scalar(v reflect.Value, n *node, path string) {
 		}
 	case reflect.Float64:
 		if d.want(n, strictyaml.Number, path) {
-			f, _ := strconv.ParseFloat(n.Text, 64) // in range: the parser has looked
+			f, _ := strconv.ParseFloat(n.Text, 64) // the parser has checked the range
 			v.SetFloat(f)
 		}
 	default:
@@ -170,7 +170,7 @@ func (d *decoder) whole(n *node, path string, err error) {
 	}
 }
 
-// text takes a number as it was written, where one need not put quotes: id: 42.
+// text accepts a number as text, because quotes are optional: id: 42.
 func (d *decoder) text(v reflect.Value, n *node, path string) {
 	if (n.Kind != strictyaml.Number || d.quoted) && !d.want(n, strictyaml.String, path) {
 		return
@@ -184,7 +184,7 @@ func (d *decoder) text(v reflect.Value, n *node, path string) {
 	v.SetString(s)
 }
 
-// plain is n as a value without a type of its own.
+// plain converts n to a value without a type.
 func plain(n *node) any {
 	switch n.Kind {
 	case strictyaml.Bool:
@@ -213,17 +213,17 @@ func object(n *node) Object {
 	return o
 }
 
-// layout is what the tags of a type say.
+// layout contains the tags of a type.
 type layout struct {
 	fields []int // in order, without extra
 	names  []string
-	lists  []bool       // Refs that are a list even of one: `mess:"name,list"`
-	words  map[int]bool // text that is no number: `mess:"name,words"`
+	lists  []bool       // Refs that print as a list even with one entry: `mess:"name,list"`
+	words  map[int]bool // text that must not be a number: `mess:"name,words"`
 	byName map[string]int
-	extra  int // index of the field tagged "*", -1 if there is none
+	extra  int // index of the field with the tag "*"; -1 if there is none
 }
 
-var layouts sync.Map // of reflect.Type to *layout
+var layouts sync.Map // *layout by reflect.Type
 
 func typeOf(t reflect.Type) *layout {
 	if l, ok := layouts.Load(t); ok {
@@ -243,7 +243,7 @@ func typeOf(t reflect.Type) *layout {
 		}
 	}
 	if i := slices.Index(l.names, "response_hint"); i >= 0 {
-		l.byName["response_hints"] = l.fields[i] // as many in the field spell it
+		l.byName["response_hints"] = l.fields[i] // many implementations use this spelling
 	}
 	layouts.Store(t, l)
 	return l

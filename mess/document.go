@@ -6,10 +6,9 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// ReadDocument reads a message as it stands in a file that others write too.
-// What does not fit its type is kept as it was written: an item as *Other, a
-// field of the message in Extra. Only what is no message at all is an error,
-// of type Problems.
+// ReadDocument decodes a message from a file that other programs also write. It keeps
+// values that do not fit their type: an item as *Other, a field of the message in Extra. It
+// returns an error of type Problems only if the document is not a message.
 func ReadDocument(v *strictyaml.Value) (Message, error) {
 	d := decoder{lenient: true}
 	var m Message
@@ -17,11 +16,11 @@ func ReadDocument(v *strictyaml.Value) (Message, error) {
 	return m, d.problems.Err()
 }
 
-// Document is the message as a document.
+// Document returns the message as a document.
 func (m Message) Document() *strictyaml.Value { return m.write() }
 
-// ReadValue reads a mapping into a struct with `mess` tags. What does not fit
-// is kept in the field tagged "*".
+// ReadValue decodes a mapping into a struct with `mess` tags. It keeps values that do not
+// fit in the field with the tag "*".
 func ReadValue(v *strictyaml.Value, out any) error {
 	d := decoder{lenient: true}
 	d.into(reflect.ValueOf(out).Elem(), v, "")
@@ -31,8 +30,8 @@ func ReadValue(v *strictyaml.Value, out any) error {
 // WriteValue is the inverse of ReadValue.
 func WriteValue(x any) *strictyaml.Value { return encode(reflect.ValueOf(x)) }
 
-// try runs read and reports whether what was read fits; if not, what it noted
-// is forgotten. Only a lenient decoder forgets.
+// try calls read and reports whether the values fit. If not, try drops the recorded
+// problems. Only a lenient decoder does that.
 func (d *decoder) try(read func()) bool {
 	before := len(d.problems)
 	read()

@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// encode turns a type of this package, or a plain value, into a value of a
-// document. What is nil or "" is left out of mappings.
+// encode converts a type of this package, or a plain value, to a value of a document. It
+// omits nil and "" from mappings.
 func encode(v reflect.Value) *node {
 	if !v.IsValid() {
 		return &node{}
@@ -44,7 +44,7 @@ func encode(v reflect.Value) *node {
 	return encodeKind(v)
 }
 
-var shorts sync.Map // of reflect.Type to whether it is short
+var shorts sync.Map // bool by reflect.Type
 
 func isShort(t reflect.Type) bool {
 	if is, ok := shorts.Load(t); ok {
@@ -85,8 +85,7 @@ func encodeKind(v reflect.Value) *node {
 	panic("mess: a value of type " + v.Type().String())
 }
 
-// addFields adds the fields of a struct that are set, and then what it does not
-// know.
+// addFields adds the non-empty fields of a struct, followed by the unknown ones.
 func addFields(n *node, v reflect.Value) {
 	t := typeOf(v.Type())
 	for i, f := range t.fields {
@@ -106,15 +105,14 @@ func addFields(n *node, v reflect.Value) {
 	}
 }
 
-// isWord reports whether a list is in truth one word with a meaning of its own
-// (MESS 1.0 section 7.4).
+// isWord reports whether a list stands for one keyword (MESS 1.0 section 7.4).
 func isWord(list reflect.Value) bool {
 	return list.Len() == 1 && (list.Index(0).String() == LowerLatency || list.Index(0).String() == HigherPrecision)
 }
 
 func addObject(n *node, o Object) {
 	for _, f := range o {
-		if n.Get(f.Key) == nil { // what is known has the last word
+		if n.Get(f.Key) == nil { // known fields take precedence
 			n.Add(f.Key, encode(reflect.ValueOf(f.Value)))
 		}
 	}
@@ -142,18 +140,18 @@ func encodeMap(v reflect.Value) *node {
 	return n
 }
 
-// float prints a number; what is none (NaN, infinity) is null, as JSON has it.
+// float prints a number, or null for NaN and infinity, which JSON cannot represent.
 func float(f float64) *node {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return &node{}
 	}
-	b, _ := json.Marshal(f) // cannot fail: f is finite
+	b, _ := json.Marshal(f) // cannot fail for a finite number
 	return strictyaml.Num(string(b))
 }
 
 var numberGrammar = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// number prints s as it was written, as text if a program made it wrongly.
+// number prints s as written, or as text if it is not a number.
 func number(s string) *node {
 	if !numberGrammar.MatchString(s) {
 		return strictyaml.Str(s)

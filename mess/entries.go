@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// entryTypes are the types of content (MESS 1.0 sections 2.1 and 2.2, 1.1
-// section 3.1).
+// entryTypes lists the content types (MESS 1.0 sections 2.1 and 2.2, 1.1 section 3.1).
 var entryTypes = []string{
 	"image", "audio", "video", "file", "url", "json", "ref", "embedding",
 	"text", "confirmation", "structured", "error", "location",
 }
 
-// mediaTypes are those whose content is a Media.
+// mediaTypes lists the types whose content is a Media.
 var mediaTypes = []string{"image", "audio", "video", "file"}
 
-// TextEntry is plain text: a bare string.
+// TextEntry returns plain text: a bare string.
 func TextEntry(s string) Entry { return Entry{Value: s} }
 
-// MediaEntry is an image, audio, video or file.
+// MediaEntry returns an image, audio, video or file.
 func MediaEntry(kind string, m Media) Entry {
 	if m.URI != "" && reflect.DeepEqual(m, Media{URI: m.URI}) {
 		return Entry{Type: kind, Value: m.URI}
@@ -28,19 +27,19 @@ func MediaEntry(kind string, m Media) Entry {
 	return ObjectEntry(kind, m)
 }
 
-// ObjectEntry is content of any type: a Go value of plain values, maps, slices
-// and types of this package.
+// ObjectEntry returns content of any type; value may contain plain values, maps, slices and
+// types of this package.
 func ObjectEntry(kind string, value any) Entry {
 	return Entry{Type: kind, Value: plain(encode(reflect.ValueOf(value)))}
 }
 
-// Text is the entry's text, where it is a bare string, text or url.
+// Text returns the text of a bare string, text or url entry.
 func (e Entry) Text() (string, bool) {
 	s, ok := e.Value.(string)
 	return s, ok && (e.Type == "" || e.Type == "text" || e.Type == "url")
 }
 
-// Media is the entry's image, audio, video or file, in either form.
+// Media returns the image, audio, video or file, in either form.
 func (e Entry) Media() (Media, bool) {
 	if !slices.Contains(mediaTypes, e.Type) {
 		return Media{}, false
@@ -52,13 +51,13 @@ func (e Entry) Media() (Media, bool) {
 	return m, e.into(&m)
 }
 
-// Location is the entry's place.
+// Location returns the position of the entry.
 func (e Entry) Location() (Location, bool) {
 	var l Location
 	return l, e.Type == "location" && e.into(&l)
 }
 
-// Confirmation is the entry's yes or no, in either form.
+// Confirmation returns the yes or no of the entry, in either form.
 func (e Entry) Confirmation() (Confirmation, bool) {
 	if yes, ok := e.Value.(bool); ok && e.Type == "confirmation" {
 		return Confirmation{Confirmed: yes}, true
@@ -67,13 +66,13 @@ func (e Entry) Confirmation() (Confirmation, bool) {
 	return c, e.Type == "confirmation" && e.into(&c)
 }
 
-// Failure is the content of an error entry.
+// Failure returns the content of an error entry.
 func (e Entry) Failure() (ErrorContent, bool) {
 	var c ErrorContent
 	return c, e.Type == "error" && e.into(&c)
 }
 
-// into reads a mapping into a type, and reports whether it fits.
+// into decodes a mapping into a type, and reports whether it fits.
 func (e Entry) into(out any) bool {
 	o, ok := e.Value.(Object)
 	if !ok {
@@ -84,12 +83,12 @@ func (e Entry) into(out any) bool {
 	return len(d.problems) == 0
 }
 
-// DataURI is data as a URI (MESS 1.0 section 2.3).
+// DataURI encodes data as a URI (MESS 1.0 section 2.3).
 func DataURI(mime string, data []byte) string {
 	return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-// ParseDataURI takes a data URI apart. It reports false for everything else.
+// ParseDataURI decodes a data URI. It returns false for any other URI.
 func ParseDataURI(uri string) (mime string, data []byte, ok bool) {
 	rest, ok := strings.CutPrefix(uri, "data:")
 	if !ok {
@@ -106,7 +105,7 @@ func ParseDataURI(uri string) (mime string, data []byte, ok bool) {
 	return mime, data, true
 }
 
-// Clone returns a copy that shares nothing with o.
+// Clone returns a deep copy.
 func (o Object) Clone() Object {
 	if o == nil {
 		return nil

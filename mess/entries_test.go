@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// entryForms are all content entries in all their forms (MESS 1.0 sections 2.1
-// and 2.2, MESS 1.1 section 3, MESSE-AF's attachments, and what writers in the
-// field make of them). They stand in context and in content.
+// entryForms contains all content entries in all their forms (MESS 1.0 sections 2.1 and
+// 2.2, MESS 1.1 section 3, MESSE-AF attachments, and the forms of other implementations),
+// for context and content.
 var entryForms = []string{
 	`"plain text"`,
 	`"two\nlines"`,
@@ -76,7 +76,7 @@ func TestEntriesInAllPositions(t *testing.T) {
 	}
 }
 
-// What is no entry is kept all the same, for Validate to tell.
+// The decoder keeps invalid entries, so that Validate reports them.
 func TestOddEntriesAreKept(t *testing.T) {
 	for _, e := range []string{`{}`, `[]`, `[{"image":"x"}]`, `null`, `5`, `1.50`, `true`} {
 		text := fmt.Sprintf(positions["content"], e)
@@ -87,7 +87,7 @@ func TestOddEntriesAreKept(t *testing.T) {
 	}
 }
 
-// entry reads one entry.
+// entry decodes one entry.
 func entry(t *testing.T, text string) mess.Entry {
 	t.Helper()
 	m := parse(t, fmt.Appendf(nil, positions["content"], text))
@@ -142,7 +142,7 @@ func TestEntryLocation(t *testing.T) {
 	}
 }
 
-// A yes is the boolean and nothing that looks like it.
+// Only the boolean confirms, not a similar value.
 func TestEntryConfirmation(t *testing.T) {
 	for text, want := range map[string]mess.Confirmation{
 		`{"confirmation":true}`:                               {Confirmed: true},
@@ -236,7 +236,7 @@ func TestParseDataURIGivesNothingForNothing(t *testing.T) {
 	}
 }
 
-// An empty key is no type of content, and is not lost.
+// An empty key is not a content type, and the decoder keeps it.
 func TestEntryWithAnEmptyKey(t *testing.T) {
 	text := fmt.Sprintf(positions["content"], `{"":"x","more":"y"}`)
 	m := parse(t, []byte(text))

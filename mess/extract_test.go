@@ -18,18 +18,18 @@ import (
 
 var extract = flag.Bool("extract", false, "write the documents' examples to testdata/vectors")
 
-// documents are the protocol documents by version. They are not part of the
-// module; where they lie beside it, testdata is compared with them.
+// documents maps versions to protocol documents. They are not part of the module; if they
+// exist next to it, the test compares testdata with them.
 var documents = map[string]string{
 	"1.0": "../../shared/specs/mess-1.0.md",
 	"1.1": "../../shared/specs/mess-1.1.md",
 }
 
-// An example is a piece of a document that stands in a block of its own.
+// example is a block in a document.
 type example struct {
-	section string // 4.2, 0 for what stands before section 1, or appendix
+	section string // 4.2; 0 before section 1; or appendix
 	lines   []string
-	text    bool // no YAML: a diagram or a pattern
+	text    bool // not YAML: a diagram or a pattern
 }
 
 func TestNoExampleIsMissing(t *testing.T) {
@@ -86,7 +86,7 @@ func readAll(t testing.TB, dir string) map[string]string {
 	return got
 }
 
-// files gives the vectors of a document: names and texts.
+// files returns the vectors of a document: names and texts.
 func files(version, doc string) map[string]string {
 	all, counts := map[string]string{}, map[string]int{}
 	for _, e := range examples(doc) {
@@ -109,20 +109,20 @@ func files(version, doc string) map[string]string {
 	return all
 }
 
-// schemas are the examples with a word such as "string" where the value goes.
+// schemas lists the examples that contain a word such as "string" in place of a value.
 var schemas = []string{
 	"1.0/1-1", "1.0/3.2-1", "1.0/4.1-1", "1.0/4.3-1", "1.0/5.1-1", "1.0/6.1-1", "1.0/7.1-1", "1.0/7.2-1",
 	"1.0/7.2-2", "1.0/7.3-1", "1.0/7.4-1", "1.0/7.5-1", "1.0/10-1", "1.1/4-1",
 }
 
-// wraps says by the first key of a fragment what makes it a whole message.
+// wraps maps the first key of a fragment to the text that makes it a whole message.
 var wraps = map[string]string{
 	"MESS": "", "context": "context and content", "content": "response", "response_hint": "request", "requires": "request",
 	"capabilities": "executor", "waiting_for": "status", "location": "entry", "confirmation": "entry",
 	"version": "structured", "id": "structured",
 }
 
-// marks are the comment lines that tell a reader what to do with a piece.
+// marks returns the comment lines that describe a piece.
 func marks(version, name string, piece []string) string {
 	var marks string
 	for _, line := range piece {
@@ -143,8 +143,8 @@ func marks(version, name string, piece []string) string {
 	return marks
 }
 
-// pieces parts an example where a blank line stands before the first column:
-// what follows is another message, or another fragment.
+// pieces splits an example at blank lines before the first column, where another message or
+// fragment begins.
 func pieces(lines []string) [][]string {
 	var all [][]string
 	start := 0
@@ -164,9 +164,9 @@ func trim(lines []string) []string {
 	return lines
 }
 
-// examples finds the fenced blocks of a document. Where there are no fences
-// (1.1 is kept as plain text), a block begins with a key that begins a message
-// or a fragment, and ends where the prose goes on.
+// examples returns the fenced blocks of a document. In a document without fences (1.1 is
+// plain text), a block begins with the first key of a message or fragment, and ends at the
+// next prose.
 func examples(doc string) []example {
 	lines := strings.Split(doc, "\n")
 	if strings.Contains(doc, "\n```") {

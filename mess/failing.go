@@ -2,19 +2,18 @@ package mess
 
 import "time"
 
-// FailingField is the field of config.executor that names the devices whose last use
-// has failed (ours): [{device, at, why}], for those who run the place.
+// FailingField is the field of config.executor that lists the devices whose last use
+// failed, for operators: [{device, at, why}] (messkit extension).
 const FailingField = "failing"
 
-// Failing is a device of an executor whose last use has failed, by the executor's
-// own word.
+// Failing is a device whose last use failed, as its executor reports.
 type Failing struct {
 	Device string    `json:"device"`
-	At     time.Time `json:"at"` // to the second
+	At     time.Time `json:"at"` // with a resolution of one second
 	Why    string    `json:"why"`
 }
 
-// FailingItems is what an executor tells of its failing devices in FailingField.
+// FailingItems returns the value of FailingField for failing devices.
 func FailingItems(all []Failing) []any {
 	list := make([]any, len(all))
 	for i, f := range all {
@@ -23,8 +22,8 @@ func FailingItems(all []Failing) []any {
 	return list
 }
 
-// FailingDevices lists what an executor tells in FailingField. What is of another
-// shape is left out: the field is open to everybody.
+// FailingDevices returns the devices in FailingField. It ignores entries with another
+// structure, because any executor may write the field.
 func (e Executor) FailingDevices() []Failing {
 	told, _ := e.Extra.Get(FailingField)
 	list, _ := told.([]any)

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What an executor tells of its failing devices is read as it was told, and what is
-// of another shape does no harm.
+// FailingDevices returns the devices that an executor reports, and ignores entries with
+// another structure.
 func TestFailingDevices(t *testing.T) {
 	at := time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC)
 	porch := mess.Failing{Device: "porch", At: at, Why: "the wire is cut"}

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// All forms of a message say the same (MESS 1.0 section 1).
+// All forms of a message are equivalent (MESS 1.0 section 1).
 func TestFormsOfAMessage(t *testing.T) {
 	want := mess.Message{Items: []mess.Item{&mess.Request{Intent: "look"}}}
 	versioned := want
@@ -61,7 +61,7 @@ func TestFieldsBesideTheList(t *testing.T) {
 	roundTrip(t, "re: [a, b]\nepoch: 18446744073709551615\nexpires_in: 45m\nMESS:\n  - cancel: {reason: over}\nlater: {x: [1]}\n")
 }
 
-// Several items of one type stay several, in their order.
+// Several items of one type remain separate and in order.
 func TestItemsKeepTheirOrder(t *testing.T) {
 	m := parse(t, []byte("- cancel: {re: a}\n- request: {intent: one}\n- review: {stars: 5}\n- request: {intent: two}\n- cancel: {re: b}\n"))
 	var got []string
@@ -87,7 +87,7 @@ func TestParseAll(t *testing.T) {
 	}
 }
 
-// One problem in one document spoils all: a thread is read whole or not.
+// A problem in one document is an error for all, because a thread is complete or invalid.
 func TestParseAllIsWholeOrNothing(t *testing.T) {
 	all, err := mess.ParseAll([]byte("- cancel: {re: a}\n---\n- cancel: {re: {}}\n"))
 	if err == nil || all != nil {
@@ -115,7 +115,7 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// Short forms come out short, long forms long.
+// Short forms print as short forms, long forms as long forms.
 func TestShortFormsStayShort(t *testing.T) {
 	for _, item := range []string{
 		`{"cancel":{"re":"last"}}`,
@@ -144,8 +144,7 @@ func TestShortFormsStayShort(t *testing.T) {
 	}
 }
 
-// Keys of what has no type of its own keep their order, and numbers their
-// digits.
+// Keys of untyped values keep their order, and numbers their digits.
 func TestOrderAndDigitsAreKept(t *testing.T) {
 	const text = `{"MESS":[{"response":{"re":"a","content":[{"structured":{"z":1.50,"a":1e3,"m":{"y":-0,"b":123456789012345678901234567890,"x":0.10}}}]}}],"zz":1,"aa":2}`
 	js, err := parse(t, []byte(text)).JSON()
@@ -161,8 +160,8 @@ func TestOrderAndDigitsAreKept(t *testing.T) {
 	}
 }
 
-// What only looks like a number, a date or a truth value is text, also for
-// readers of YAML 1.1.
+// Text that resembles a number, a date or a truth value remains text, also for YAML 1.1
+// readers.
 func TestTextStaysText(t *testing.T) {
 	for _, s := range []string{
 		"no", "Yes", "on", "null", "~", "", " ", "true", "12:30", "0x1F", "007", "1_000", ".inf", ".NaN", "1e3", "2026-01-31", "2026-01-31T16:45:00-08:00",
@@ -188,7 +187,7 @@ func TestTextStaysText(t *testing.T) {
 	}
 }
 
-// encoding/json works with all types that stand alone.
+// encoding/json supports all standalone types.
 func TestEncodingJSON(t *testing.T) {
 	for _, c := range []struct {
 		into any
@@ -229,7 +228,7 @@ func TestEncodingJSON(t *testing.T) {
 			t.Errorf("%T: got %s, %v, want %s", c.into, got, err, c.text)
 		}
 		if _, any := c.into.(*mess.Entry); any {
-			continue // content of every shape is kept
+			continue // content of any structure remains
 		}
 		if err := json.Unmarshal([]byte(`[[]]`), c.into); err == nil {
 			t.Errorf("%T takes a list of lists", c.into)
@@ -247,8 +246,8 @@ func TestJSONIsOneLine(t *testing.T) {
 	}
 }
 
-// A lone word at prefer is lower_latency or higher_precision, a list names
-// executors (MESS 1.0 section 7.4).
+// A single word in prefer is lower_latency or higher_precision, a list contains executors
+// (MESS 1.0 section 7.4).
 func TestPreferIsAWordOrAList(t *testing.T) {
 	const text = `{"MESS":[{"config":{"routing":{"rules":[{"match":{},"prefer":"lower_latency"},{"match":{},"prefer":["roomba"]}]}}}]}`
 	if got := printed(t, parse(t, []byte(text))); got != text {
@@ -256,7 +255,7 @@ func TestPreferIsAWordOrAList(t *testing.T) {
 	}
 }
 
-// What was kept as it was found is found so again.
+// A value that was stored as found reads back the same.
 func TestStoredMessagesThatDoNotFit(t *testing.T) {
 	for _, text := range []string{
 		`{"from":"a","MESS":[{"status":[1]}]}`,

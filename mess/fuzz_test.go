@@ -12,9 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// FuzzParse holds the parser to two laws: an error means no message, and what
-// is printed, in either format, is read as the same message and printed again
-// as the same text.
+// FuzzParse checks two laws: an error means no message, and a printed message, in either
+// format, parses to the same message and prints the same text again.
 func FuzzParse(f *testing.F) {
 	for _, version := range []string{"1.0", "1.1"} {
 		for name, text := range readAll(f, filepath.Join("testdata", "vectors", version)) {
@@ -52,8 +51,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// samePrinted reads what was printed. A message that has grown over the limit
-// by being printed (quotes, indentation) cannot be read again.
+// samePrinted parses printed text. A message that exceeds the limit after printing (quotes,
+// indentation) cannot be parsed again.
 func samePrinted(t *testing.T, m mess.Message, js, y []byte) {
 	t.Helper()
 	for _, text := range [][]byte{js, y} {
@@ -82,8 +81,7 @@ func printed(t *testing.T, m mess.Message) string {
 	return string(js)
 }
 
-// FuzzDuration: what is a duration is one that can be printed, to the
-// millisecond, and read again.
+// FuzzDuration checks that each valid duration prints with milliseconds and parses again.
 func FuzzDuration(f *testing.F) {
 	for _, s := range []string{"2h15m", "PT45M", "P1DT2H", "1d", "P2W", "1.5h", "PT1.5S", "-5m", "P", "PT", "", "999999w", "PT0.0000001S"} {
 		f.Add(s)
@@ -106,8 +104,7 @@ func FuzzDuration(f *testing.F) {
 	})
 }
 
-// FuzzTime: what is a time is one that can be printed, to the millisecond, and
-// read again.
+// FuzzTime checks that each valid time prints with milliseconds and parses again.
 func FuzzTime(f *testing.F) {
 	for _, s := range []string{"2026-02-08T23:00:00-08:00", "2026-01-31T17:00:00Z", "2026-01-31T17:00:00.123456789+05:30", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "2026-01-31", ""} {
 		f.Add(s)
@@ -121,7 +118,7 @@ func FuzzTime(f *testing.F) {
 			return
 		}
 		if at.IsZero() {
-			return // TimeOf has no text for the zero time
+			return // TimeOf returns "" for the zero time
 		}
 		again, err := mess.TimeOf(at).Time()
 		if err != nil || !again.Equal(at.Truncate(time.Millisecond)) {
@@ -130,8 +127,8 @@ func FuzzTime(f *testing.F) {
 	})
 }
 
-// FuzzRef: what is a reference survives both formats, alone and in a list; an
-// id is a reference, and can stand in a file name, a URL and a topic.
+// FuzzRef checks that a reference survives both formats, alone and in a list, and that an
+// id is a reference that file names, URLs and topics can contain.
 func FuzzRef(f *testing.F) {
 	for _, s := range []string{"last", "shop:2026-01-31:042", "2026-02-01-001-fridge-check/claim-001", "42", "no", "a b", "- a", "../x", "", "\u2028", "\x89"} {
 		f.Add(s)

@@ -16,13 +16,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// hostile are texts that nobody may send. They are functions: some are large.
+// hostile lists invalid texts. They are functions, because some are large.
 var hostile = []struct {
 	name string
 	text func() string
-	want string // in the error
+	want string // part of the error
 }{
-	// What is no text.
+	// Values that are not text.
 	{"a number for an intent", text("- request:\n    id: 42\n    intent: 5\n"), "line 3: [0].request.intent: is a number; write text"},
 	{"a number for an intent in JSON", text(`[{"request": {"id": 42, "intent": 5}}]`), "request.intent: is a number; write text"},
 
@@ -36,7 +36,7 @@ var hostile = []struct {
 	{"half a character in a key", text(`[{"request":{"intent":"x","\uD800":1}}]`), "line 1: half a character"},
 	{"half a character in YAML", text("- request: {intent: \"x \\ud800\"}\n"), "line 1: not YAML: found invalid Unicode character escape code"},
 
-	// What makes YAML surprising.
+	// YAML features with surprising results.
 	{"alias", text("- request: {intent: &a x, id: *a}\n"), "line 1: "},
 	{"anchor alone", text("- request:\n    intent: &a x\n"), "line 2: an anchor (&a)"},
 	{"billion laughs", bomb, "line 1: "},
@@ -90,7 +90,7 @@ var hostile = []struct {
 	{"1,001 keys", func() string { return keys(1001, "  k%d: 1\n", "odd:\n", "") }, "line 2: a mapping with 1001 keys; the limit is 1000"},
 	{"1,001 keys in JSON", func() string { return keys(1000, `"%d":1,`, `{"odd":{`, `"x":1}}`) }, "line 1: a mapping with more than 1000 keys"},
 
-	// What is no text.
+	// Invalid characters.
 	{"NUL", text("- request:\n    intent: a\x00b\n"), "line 2: a NUL byte"},
 	{"NUL alone", text("\x00"), "line 1: a NUL byte"},
 	{"NUL escaped", text("- request:\n    intent: \"a\\0b\"\n"), "line 2: a NUL character"},
@@ -119,7 +119,7 @@ var hostile = []struct {
 	{"NaN in JSON", text(`[{"odd":NaN}]`), ""},
 	{"hexadecimal in a field", text("- status: {re: a, code: in_progress, progress_pct: 0x1F}\n"), "[0].status.progress_pct: is text"},
 
-	// What is no message.
+	// Texts that are not a message.
 	{"text", text("hello"), "line 1: is text; write MESS:"},
 	{"number", text("5"), "line 1: is a number"},
 	{"true", text("true"), "line 1: "},
@@ -128,7 +128,7 @@ var hostile = []struct {
 	{"item without a type", text("- {}\n"), "line 1: [0]: "},
 	{"MESS is text", text("MESS: hello\n"), "line 1: MESS: is text; write a list"},
 	{"MESS is nothing", text("MESS:\n"), "line 1: MESS: is nothing"},
-	{"a mapping without a message", text("hello: world\n"), "line 1: there is no message in it"},
+	{"a mapping without a message", text("hello: world\n"), "line 1: the text has no message"},
 	{"an empty mapping", text("{}"), "line 1: "},
 
 	// Broken text.
@@ -143,7 +143,7 @@ var hostile = []struct {
 
 func text(s string) func() string { return func() string { return s } }
 
-// bomb is ten levels of ten aliases.
+// bomb returns ten levels of ten aliases.
 func bomb() string {
 	s := "a0: &a0 lol\n"
 	for i := range 10 {
@@ -160,7 +160,7 @@ func mergeBomb() string {
 	return s
 }
 
-// block is n mappings in each other, a line each.
+// block returns n nested mappings, one on each line.
 func block(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -177,14 +177,14 @@ func keys(n int, format, before, after string) string {
 	return before + b.String() + after
 }
 
-// sized is a good message of n bytes.
+// sized returns a valid message of n bytes.
 func sized(n int) string {
 	const head = "- cancel: {re: a}\n#"
 	return head + strings.Repeat("x", n-len(head))
 }
 
-// placed is the form of an error's first line: a place, where there is one, and
-// what is wrong; what to do.
+// placed matches the first line of an error: an optional position, the problem, and the
+// remedy.
 var placed = regexp.MustCompile(`^(line \d+: )?(\[\d+\][][\w.-]*: |MESS: )?\S`)
 
 func TestHostileTexts(t *testing.T) {
@@ -205,7 +205,7 @@ func TestHostileTexts(t *testing.T) {
 				t.Errorf("ParseAll gives %d messages, %v", len(all), err)
 			}
 			checkError(t, err, c.want)
-			// A text of 64 KiB becomes nodes of some hundred bytes each, three times over.
+			// A text of 64 KiB becomes nodes of some hundred bytes each, three times.
 			if limit := uint64(64<<20 + 2*len(data)); used.bytes > limit {
 				t.Errorf("%d bytes were allocated for a text of %d", used.bytes, len(data))
 			}
@@ -232,7 +232,7 @@ func checkError(t *testing.T, err error, want string) {
 	}
 }
 
-// used is what a call has cost.
+// used contains the cost of a call.
 type used struct {
 	bytes uint64
 	took  time.Duration
@@ -248,7 +248,7 @@ func cost(f func()) used {
 	return used{after.TotalAlloc - before.TotalAlloc, took}
 }
 
-// What is just allowed is allowed.
+// Texts at the limits are valid.
 func TestLargeTextsThatAreAllowed(t *testing.T) {
 	var before mess.Message
 	for _, c := range []struct{ name, text string }{
@@ -268,7 +268,7 @@ func TestLargeTextsThatAreAllowed(t *testing.T) {
 			if limit := uint64(64<<20 + 12*len(c.text)); used.bytes > limit {
 				t.Errorf("%d bytes were allocated for a text of %d", used.bytes, len(c.text))
 			}
-			if c.name == "the same in JSON" { // which has been printed and read again
+			if c.name == "the same in JSON" { // the message has been printed and parsed again
 				if !reflect.DeepEqual(m, before) {
 					t.Error("the message is another")
 				}
@@ -283,7 +283,7 @@ func TestLargeTextsThatAreAllowed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, printed := range [][]byte{js, y} { // cmp.Equal needs twice the time for every level
+			for _, printed := range [][]byte{js, y} { // cmp.Equal needs twice the time for each level
 				if again := parse(t, printed); !reflect.DeepEqual(m, again) {
 					t.Errorf("the message is not the same after printing")
 				}
@@ -292,7 +292,7 @@ func TestLargeTextsThatAreAllowed(t *testing.T) {
 	}
 }
 
-// Many problems are told, but not without end.
+// Validate reports many problems, up to a limit.
 func TestManyProblems(t *testing.T) {
 	_, err := mess.Parse([]byte("- request: {intent: x, requires: [" + strings.Repeat("[],", 5000) + "a]}\n"))
 	if err == nil {
@@ -303,7 +303,7 @@ func TestManyProblems(t *testing.T) {
 	}
 }
 
-// The YAML library leaves the line out where it is the first.
+// The YAML library omits the line number 1.
 func TestEveryYAMLErrorHasALine(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -322,8 +322,8 @@ func TestEveryYAMLErrorHasALine(t *testing.T) {
 	}
 }
 
-// Half a character in what was kept, or in what another server says, does not make
-// the rest unreadable.
+// An incomplete character in stored text, or from another server, does not make the rest
+// unreadable.
 func TestHalfACharacterThatWasLetIn(t *testing.T) {
 	var m mess.Message
 	if err := m.UnmarshalJSON([]byte(`{"MESS":[{"request":{"intent":"x \ud800"}}]}`)); err != nil || len(m.Items) != 1 || m.Items[0].(*mess.Request).Intent != "x \ufffd" {

@@ -8,24 +8,24 @@ import (
 	"github.com/messkit/messkit/internal/ascii"
 )
 
-// ValidID reports whether s can name an actor, an exchange or an executor:
-// letters, digits and . _ : @ -, beginning with a letter or digit, at most 128.
-// They are chosen by their owners, and become part of file names, URLs and
-// topics: no spaces, slashes or wildcards.
+// ValidID reports whether s can be the id of an actor, an exchange or an executor: letters,
+// digits and . _ : @ -, beginning with a letter or digit, at most 128 characters. Owners
+// choose ids, which become part of file names, URLs and topics, so spaces, slashes and
+// wildcards are invalid.
 func ValidID(s string) bool { return ascii.Name(s, 128, "._:@-") && !strings.Contains(s, "..") }
 
-// maxRef is the longest reference, in bytes.
+// maxRef is the size limit for a reference in bytes.
 const maxRef = 256
 
-// ValidRef reports whether s can refer to a thread, a message or a request. It
-// says nothing about whether there is one.
+// ValidRef reports whether s can refer to a thread, a message or a request. It does not
+// check whether that exists.
 func ValidRef(s string) bool {
 	return s != "" && len(s) <= maxRef && utf8.ValidString(s) && strings.TrimSpace(s) == s &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' })
 }
 
-// ParseCode reads a status code: the spec's, or as it is spelled in the field
-// (in-progress, needs-input, rejected).
+// ParseCode parses a status code, in the spelling of the specification or of other
+// implementations (in-progress, needs-input, rejected).
 func ParseCode(s string) (Code, error) {
 	c := Code(strings.ReplaceAll(s, "-", "_"))
 	switch {

@@ -6,13 +6,13 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Every type that others put into JSON documents of their own works with
-// encoding/json, in the forms of MESS.
+// Every type that other packages embed in JSON documents implements encoding/json in the
+// forms of MESS.
 
 func toJSON(x any) ([]byte, error) { return strictyaml.JSON(encode(reflect.ValueOf(x))), nil }
 
-// stored is what our own documents may cost: they were checked when they came.
-// Those of other servers are read in the same way, with what they let in.
+// stored contains the limits for documents that messkit has stored, whose input was
+// checked. Documents of other servers have the same limits.
 var stored = strictyaml.Limits{Bytes: 64 << 20, Apart: 64 << 20, Depth: 64, Keys: 100_000, Lone: true}
 
 func fromJSON(data []byte, out any) error {
@@ -25,8 +25,8 @@ func fromJSON(data []byte, out any) error {
 	return d.problems.Err()
 }
 
-// ReadJSON reads a JSON text that comes from outside, and is larger than messages
-// are, into a struct with `mess` tags. The error is of type Problems.
+// ReadJSON decodes a JSON text from outside, which may be larger than a message, into a
+// struct with `mess` tags. Its errors are of type Problems.
 func ReadJSON(data []byte, out any) error {
 	limits := stored
 	limits.Lone = false
@@ -42,8 +42,8 @@ func ReadJSON(data []byte, out any) error {
 	return d.problems.Err()
 }
 
-// UnmarshalJSON reads a message as ReadDocument reads a document: what somebody
-// has kept as it was found, because it does not fit, is found so again.
+// UnmarshalJSON decodes a message like ReadDocument, so that stored values that do not fit
+// remain.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	v, err := strictyaml.ParseJSON(data, stored)
 	if err != nil {
@@ -53,7 +53,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON and UnmarshalJSON of the types that stand alone.
+// MarshalJSON and UnmarshalJSON of the standalone types.
 
 func (m Message) MarshalJSON() ([]byte, error)          { return m.JSON() }
 func (r Request) MarshalJSON() ([]byte, error)          { return toJSON(r) }

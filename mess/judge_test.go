@@ -12,9 +12,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// The judge reads documents without the package under test: yaml.v3 and
-// encoding/json into nil, bool, json.Number (as written), string, []any and
-// map[string]any. What JSON has no grammar for (dates, 0x1F, .inf) is text.
+// The reference decoder reads documents without the package under test: yaml.v3 and
+// encoding/json into nil, bool, json.Number (as written), string, []any and map[string]any.
+// Values that JSON cannot represent (dates, 0x1F, .inf) are text.
 
 func judgeYAML(t *testing.T, data []byte) []any {
 	t.Helper()
@@ -76,11 +76,10 @@ func judgeJSON(t *testing.T, data []byte) any {
 	return v
 }
 
-// settled is a document as the package may print it: the few changes that are
-// allowed, and no other. A list of one reference at re: is that reference
-// (MESS 1.0 section 1.3; a suggestion has a list, section 7.5), response_hints and hyphened codes are written as the
-// documents have them, and the shorter forms of a message become a mapping with
-// MESS:.
+// settled returns a document as the package may print it, with the only allowed changes: a
+// list with one reference at re: becomes that reference (MESS 1.0 section 1.3; a suggestion
+// has a list, section 7.5), response_hints and codes with hyphens get the spelling of the
+// documents, and the shorter forms of a message become a mapping with MESS:.
 func settled(doc any) any {
 	switch d := doc.(type) {
 	case []any:

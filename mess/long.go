@@ -7,11 +7,11 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// LongText is how long a text may be inside a message, in bytes. In JSON, a longer one
-// in context or content becomes a file.
+// LongText is the size limit for a text in a message, in bytes. In JSON, a longer text in
+// context or content becomes a file.
 const LongText = 64 << 10
 
-// oneJSON reads one JSON text. Long texts in it are files afterwards.
+// oneJSON decodes one JSON text and converts its long texts to files.
 func oneJSON(data []byte) ([]*node, error) {
 	limits := strictyaml.Message
 	limits.Text = LongText
@@ -24,7 +24,7 @@ func oneJSON(data []byte) ([]*node, error) {
 	return []*node{v}, err
 }
 
-// long makes files of the long texts in content, and refuses others.
+// long converts long texts in content to files, and rejects others.
 func (d *decoder) long(n *node, path string) {
 	switch n.Kind {
 	case strictyaml.String:
@@ -49,7 +49,7 @@ func (d *decoder) long(n *node, path string) {
 	}
 }
 
-// filed makes a file of each long text in a list of content.
+// filed converts each long text in a list of content to a file.
 func filed(list *node) {
 	entries := list.List
 	if list.Kind != strictyaml.List {

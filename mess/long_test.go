@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// In JSON a long text of content becomes a file; every other one is refused, and so is
-// too much that is short.
+// In JSON a long text in content becomes a file. Any other long text is an error, and so
+// are too many short ones.
 func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("a \"ü\" data:x;base64,\n", 5000)
 	text, err := json.Marshal(long)
@@ -20,7 +20,7 @@ func TestLongTexts(t *testing.T) {
 	short := strings.Repeat("x", 40<<10)
 	for _, c := range []struct {
 		form string
-		kind string // of the entry; "" if the message is refused
+		kind string // type of the entry; "" for an error
 	}{
 		{`[{"request":{"intent":"read","context":[%s]}}]`, "file"},
 		{`[{"request":{"intent":"read","context":%s}}]`, "file"},
@@ -59,7 +59,7 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// Whatever a JSON text holds, what is read of it has no long text.
+// The result of any JSON text contains no long text.
 func FuzzLongTexts(f *testing.F) {
 	f.Add("context", "a\"\\", uint16(1))
 	f.Add("content", "data:a/b;base64,", uint16(9999))

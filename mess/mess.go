@@ -1,38 +1,37 @@
-// Package mess holds the words of MESS 1.0 and 1.1: messages, content,
-// identifiers, states, their validation, and their YAML and JSON.
+// Package mess implements MESS 1.0 and 1.1: messages, content, identifiers, states, their
+// validation, and their YAML and JSON.
 //
-// It is pure: no clock, file, network, log or goroutine. Every type keeps what
-// it does not know in Extra, so that a message written by a newer peer is
-// stored and passed on whole (MESS 1.1 section 5.1).
+// It is pure: no clock, file, network, log or goroutine. Every type keeps unknown fields in
+// Extra, so that the exchange stores and forwards messages of newer peers completely (MESS
+// 1.1 section 5.1).
 package mess
 
-// Message is one MESS block (MESS 1.0 section 1): an ordered list of typed
-// items, with the message-level fields that MESSE-AF 2.1 and the MQTT binding
-// put beside the list.
+// Message is one MESS block (MESS 1.0 section 1): an ordered list of typed items, with the
+// message-level fields of MESSE-AF 2.1 and the MQTT binding.
 type Message struct {
-	ID       string `mess:"id"`       // the sender's own name for this message
-	Ref      string `mess:"ref"`      // the message's ref, {thread}/{type}-{serial}-{id}, given by the exchange
-	From     string `mess:"from"`     // actor id; set by the exchange, never believed from outside
-	Received Time   `mess:"received"` // when the exchange took it
-	Channel  string `mess:"channel"`  // the door it came through: http, mqtt, mcp, cli, ...
-	Re       Refs   `mess:"re"`       // what all items refer to (MESSE-AF 2.1, "The re: Field")
-	// ExpiresIn is what is left for the receiver, by the exchange's clock
-	// (an offer carries it, so a wrong clock on the board does no harm).
+	ID       string `mess:"id"`       // id that the sender gave the message
+	Ref      string `mess:"ref"`      // reference that the exchange assigns: {thread}/{type}-{serial}-{id}
+	From     string `mess:"from"`     // actor id; the exchange sets it and ignores the value from outside
+	Received Time   `mess:"received"` // when the exchange received it
+	Channel  string `mess:"channel"`  // channel: http, mqtt, mcp, cli, ...
+	Re       Refs   `mess:"re"`       // reference for all items (MESSE-AF 2.1, "The re: Field")
+	// ExpiresIn is the remaining time for the receiver by the clock of the exchange. An
+	// offer contains it, so that a wrong clock of the executor does no harm.
 	ExpiresIn Duration `mess:"expires_in"`
-	// Epoch is the fence of the claim that this message belongs to, 0 if none.
+	// Epoch is the fencing token of the claim, or 0.
 	Epoch   uint64 `mess:"epoch"`
-	Version string `mess:"-"` // the list's "v:" entry, "" if it had none
+	Version string `mess:"-"` // the list's "v:" entry; "" if there is none
 	Items   []Item `mess:"-"` // in the order of the list
 	Extra   Object `mess:"*"`
 }
 
-// Current is the version of MESS that this package writes.
+// Current is the MESS version that this package writes.
 const Current = "1.1.0"
 
 // Kind is the name of a message type (MESS 1.0 section 1.2).
 type Kind string
 
-// The message types of MESS 1.0 section 1.2, and MESSE-AF's answer.
+// Message types of MESS 1.0 section 1.2, and MESSE-AF's answer.
 const (
 	KindRequest    Kind = "request"
 	KindReply      Kind = "reply"
@@ -52,8 +51,7 @@ type Item interface {
 	Kind() Kind
 }
 
-// Other is an item of a type that this package does not know. It is kept as
-// it was written.
+// Other is an item of an unknown type, as written.
 type Other struct {
 	Type  Kind
 	Value any
@@ -63,8 +61,7 @@ type Other struct {
 // string, or a list of strings.
 type Refs []string
 
-// Last is the casual reference to the sender's most recent request
-// (MESS 1.0 section 1.3).
+// Last is the reference to the most recent request of the sender (MESS 1.0 section 1.3).
 const Last = "last"
 
 // Kinds of the item types.
@@ -79,5 +76,5 @@ func (*Status) Kind() Kind     { return KindStatus }
 func (*Response) Kind() Kind   { return KindResponse }
 func (*Suggestion) Kind() Kind { return KindSuggestion }
 
-// Kind returns the unknown type's name.
+// Kind returns the name of the unknown type.
 func (o *Other) Kind() Kind { return o.Type }

@@ -11,19 +11,19 @@ type Reply struct {
 	Reason  string  `mess:"reason"`
 	Context []Entry `mess:"context"`
 
-	// Ours: which plan is confirmed, as the question's status named it. A reply
-	// may name the question by its ref instead.
+	// ActionHash identifies the confirmed plan, as in the status of the question (messkit
+	// extension). A reply may refer to the question by its ref instead.
 	ActionHash string `mess:"action_hash"`
 
-	// Ours: the code that the page of the exchange shows, where it asks for one.
-	// The exchange takes it out and stores it nowhere.
+	// Code is the code on the page of the exchange, if it requires one (messkit extension).
+	// The exchange removes it and stores it nowhere.
 	Code string `mess:"code"`
 
 	Extra Object `mess:"*"`
 }
 
-// Answer is a reply to one question as MESSE-AF 2.1 writes it: the question is
-// the message-level re, or Re as writers in the field put it.
+// Answer is a reply to one question in the form of MESSE-AF 2.1: the question is the
+// message-level re, or Re as other implementations write it.
 type Answer struct {
 	ID    string `mess:"id"`
 	Re    Refs   `mess:"re"`
@@ -39,8 +39,8 @@ type Cancel struct {
 	Extra  Object `mess:"*"`
 }
 
-// Ack says that the exchange has a message on disk (MESS 1.0 section 7.2). It
-// names one message by Re and Ref, or several requests by Requests.
+// Ack confirms that the exchange has stored a message (MESS 1.0 section 7.2). It refers to
+// one message by Re and Ref, or to several requests by Requests.
 type Ack struct {
 	ID            string     `mess:"id"`
 	Re            Refs       `mess:"re"`
@@ -49,24 +49,23 @@ type Ack struct {
 	ReceivedAt    Time       `mess:"received_at"`
 	QueuePosition *int64     `mess:"queue_position"`
 
-	// Ours: what the sender needs to go on, so that it need not ask again.
-	Status Code     `mess:"status"` // the thread's status after this message
-	Epoch  uint64   `mess:"epoch"`  // the fence, in the ack of a claim
-	Lease  Duration `mess:"lease"`  // what is left of the claim's lease
-	// Threads answers a heartbeat: the state of each thread that the executor
-	// said it holds, and of each that the exchange says it holds.
+	// Further fields for the sender, so that it need not query (messkit extension).
+	Status Code     `mess:"status"` // status of the thread after this message
+	Epoch  uint64   `mess:"epoch"`  // fencing token, in the ack of a claim
+	Lease  Duration `mess:"lease"`  // remaining time of the claim's lease
+	// Threads answers a heartbeat: the state of each thread that the executor reports, and
+	// of each that the exchange considers held by it.
 	Threads []HeldThread `mess:"threads"`
-	// Stops answers a stop: the one that was taken. In the answer to a
-	// registration or heartbeat they are those that the executor has not
-	// confirmed.
+	// Stops answers a stop with the accepted one. In the answer to a registration or
+	// heartbeat it lists the stops that the executor has not confirmed.
 	Stops []Stop `mess:"stops"`
-	// Hold and Resume answer a hold and its end: the one that was taken. In the
-	// answer to a registration or heartbeat they are the last such order, where
-	// this process of the executor has not confirmed it.
+	// Hold and Resume answer a drain order or its end with the accepted one. In the answer
+	// to a registration or heartbeat they contain the last such order, if this process of
+	// the executor has not confirmed it.
 	Hold   *Hold `mess:"hold"`
 	Resume *Hold `mess:"resume"`
-	// States, in the answer to a registration or heartbeat, asks the executor to
-	// tell how its devices are.
+	// States asks the executor to report the states of its devices, in the answer to a
+	// registration or heartbeat.
 	States *bool `mess:"states"`
 
 	Extra Object `mess:"*"`
@@ -76,19 +75,19 @@ type Ack struct {
 type AckEntry struct {
 	ID            string `mess:"id"`
 	Ref           string `mess:"ref"`
-	QueuePosition *int64 `mess:"queue_position"` // ours; MESS has it in an ack of one request
+	QueuePosition *int64 `mess:"queue_position"` // messkit extension; MESS has it in an ack of one request
 	Extra         Object `mess:"*"`
 }
 
-// HeldThread is one thread in a heartbeat and in its answer (ours).
+// HeldThread is one thread in a heartbeat and in its answer (messkit extension).
 type HeldThread struct {
 	Ref    string   `mess:"ref"`
 	Epoch  uint64   `mess:"epoch"`
-	Status Code     `mess:"status"` // in the answer
-	Yours  *bool    `mess:"yours"`  // in the answer: the claim of that epoch is held by the asker
-	Stop   *bool    `mess:"stop"`   // in the answer: a cancel waits for the executor's word
-	Lease  Duration `mess:"lease"`  // in the answer
-	// Instance is, in the answer, the process that has claimed it, where that has named itself.
+	Status Code     `mess:"status"` // only in the answer
+	Yours  *bool    `mess:"yours"`  // only in the answer: the executor holds the claim of that epoch
+	Stop   *bool    `mess:"stop"`   // only in the answer: a cancel waits for the executor
+	Lease  Duration `mess:"lease"`  // only in the answer
+	// Instance is the process that has claimed it, if known; only in the answer.
 	Instance string `mess:"instance"`
 	Extra    Object `mess:"*"`
 }
@@ -101,7 +100,7 @@ type Query struct {
 	Extra  Object  `mess:"*"`
 }
 
-// Filter of a query (MESS 1.0 sections 7.3 and 8.6).
+// Filter limits a query (MESS 1.0 sections 7.3 and 8.6).
 type Filter struct {
 	Re       Refs     `mess:"re"`
 	Status   []Code   `mess:"status"`
@@ -111,106 +110,105 @@ type Filter struct {
 	Extra    Object   `mess:"*"`
 }
 
-// Config registers an executor, or sets routing rules (MESS 1.0 section 7.4), or
-// stops executors, or has them take nothing new for a while.
+// Config registers an executor, sets routing rules (MESS 1.0 section 7.4), stops executors,
+// or drains them.
 type Config struct {
 	ID       string    `mess:"id"`
 	Executor *Executor `mess:"executor"`
 	Routing  *Routing  `mess:"routing"`
-	Stop     *Stop     `mess:"stop"`   // ours
-	Hold     *Hold     `mess:"hold"`   // ours
-	Resume   *Hold     `mess:"resume"` // ours: the end of a hold
+	Stop     *Stop     `mess:"stop"`   // messkit extension
+	Hold     *Hold     `mess:"hold"`   // messkit extension
+	Resume   *Hold     `mess:"resume"` // messkit extension: the end of a drain order
 	Extra    Object    `mess:"*"`
 }
 
-// Stop is the order to stop everything (ours). An executor that has taken it
-// lets nothing pass until a person at its place clears it; no message does.
+// Stop is the order to stop everything (messkit extension). After it an executor executes
+// nothing until a local operator resets the stop; no message resets it.
 type Stop struct {
-	ID        string `mess:"id"` // given by the exchange
+	ID        string `mess:"id"` // assigned by the exchange
 	Why       string `mess:"why"`
-	By        string `mess:"by"`             // set by the exchange, never believed from outside
-	At        Time   `mess:"at"`             // as By
-	Executors Refs   `mess:"executors,list"` // whom it is for; none: all that are registered
-	// Ending is how many threads that waited have not ended yet, in the answer to a stop
-	// of all. None of them can begin.
+	By        string `mess:"by"`             // the exchange sets it and ignores the value from outside
+	At        Time   `mess:"at"`             // like By
+	Executors Refs   `mess:"executors,list"` // its executors; none: all registered executors
+	// Ending is the number of waiting threads that have not ended yet, in the answer to a
+	// stop of all. None of them can begin.
 	Ending uint64 `mess:"ending"`
 	Extra  Object `mess:"*"`
 }
 
-// Hold is the order to take nothing new, or, as Config.Resume, to take it again
-// (ours). What was claimed before goes on. Short form: true.
+// Hold is the order to accept nothing new, or, as Config.Resume, to accept it again
+// (messkit extension). Claimed work continues. Short form: true.
 type Hold struct {
-	ID        string `mess:"id"` // given by the exchange; the same order may come twice
+	ID        string `mess:"id"` // assigned by the exchange; the same order may arrive twice
 	Why       string `mess:"why,words"`
-	By        string `mess:"by"`             // set by the exchange, never believed from outside
-	At        Time   `mess:"at"`             // as By
-	Executors Refs   `mess:"executors,list"` // whom it is for; none: all that it can be for
+	By        string `mess:"by"`             // the exchange sets it and ignores the value from outside
+	At        Time   `mess:"at"`             // like By
+	Executors Refs   `mess:"executors,list"` // its executors; none: all possible executors
 	Extra     Object `mess:"*"`
 }
 
-// OnHold is what an executor has made of holds (ours).
+// OnHold is the drain state of an executor (messkit extension).
 type OnHold struct {
-	// Orders are the ids of those that this process of it has taken, holds and
-	// their ends.
+	// Orders contains the ids of the orders that this process has accepted, drain orders
+	// and their ends.
 	Orders Refs `mess:"orders,list"`
-	// Why it takes nothing new; "" if it does.
+	// Why is the reason why it accepts nothing new; "" if it does.
 	Why   string `mess:"why"`
 	Extra Object `mess:"*"`
 }
 
-// Stopped is how an executor stands (ours).
+// Stopped is the stop state of an executor (messkit extension).
 type Stopped struct {
-	// Orders are the ids of the stops that it has taken and written down.
+	// Orders contains the ids of the stops that it has accepted and stored.
 	Orders Refs `mess:"orders,list"`
-	// Why it is stopped; "" if it is not, or not any more.
+	// Why is the reason of the stop; "" if it is not stopped.
 	Why     string       `mess:"why"`
-	Devices []SafeDevice `mess:"devices"` // what they did when it was stopped
+	Devices []SafeDevice `mess:"devices"` // result of the stop for each device
 	Extra   Object       `mess:"*"`
 }
 
-// SafeDevice is what one device did in a stop (ours).
+// SafeDevice is the result of a stop for one device (messkit extension).
 type SafeDevice struct {
 	Device   string   `mess:"device"`
-	State    string   `mess:"state"`    // safe, unsafe, or pending: its driver has not answered
-	Evidence Evidence `mess:"evidence"` // where it is safe
+	State    string   `mess:"state"`    // safe, unsafe, or pending until its driver answers
+	Evidence Evidence `mess:"evidence"` // only for safe
 	Took     Duration `mess:"took"`
 	Err      string   `mess:"err"`
 	Extra    Object   `mess:"*"`
 }
 
-// Executor describes an executor (MESS 1.0 sections 7.4 and 8.3). As an update
-// of one that is registered, what is absent stays as it was; with only its id
-// (and Holding) it is a heartbeat.
+// Executor describes an executor (MESS 1.0 sections 7.4 and 8.3). In an update, absent
+// fields keep their values; with only its id (and Holding) it is a heartbeat.
 type Executor struct {
 	ID           string       `mess:"id"`
 	Name         string       `mess:"name,words"`
 	Capabilities []Capability `mess:"capabilities"`
 	Availability Availability `mess:"availability"`
-	Schedule     string       `mess:"schedule"` // cron, where availability is schedule
+	Schedule     string       `mess:"schedule"` // cron, if availability is schedule
 
-	// Ours.
-	Versions []string     `mess:"versions"` // MESS versions it speaks; confirm_before needs 1.1.0
-	Holding  []HeldThread `mess:"holding"`  // the claims it believes it holds
-	// Instance names the process. What another process of the same executor has
-	// claimed and not begun is offered again once that process is gone.
+	// messkit extensions.
+	Versions []string     `mess:"versions"` // supported MESS versions; confirm_before needs 1.1.0
+	Holding  []HeldThread `mess:"holding"`  // the claims that it holds by its own records
+	// Instance identifies the process. The exchange offers a thread again that another
+	// process of the same executor has claimed and not begun, once that process is gone.
 	Instance string `mess:"instance"`
-	// Stopped is absent where it has not changed.
+	// Stopped is absent if it has not changed.
 	Stopped *Stopped `mess:"stopped"`
-	// Held is absent where it has not changed.
+	// Held is absent if it has not changed.
 	Held *OnHold `mess:"held"`
-	// States is how its devices are, where the exchange has asked for that.
+	// States contains the states of its devices, if the exchange has asked for them.
 	States []DeviceState `mess:"states"`
 	Extra  Object        `mess:"*"`
 }
 
-// DeviceState is how one device is, by its own word (ours).
+// DeviceState is the state of one device, as its executor reports (messkit extension).
 type DeviceState struct {
 	Device string `mess:"device"`
-	State  string `mess:"state"` // on, off, open, closed, opening, closing, locked, unlocked, locking, unlocking, docked, cleaning, paused, returning, idle; unknown where it does not tell
+	State  string `mess:"state"` // on, off, open, closed, opening, closing, locked, unlocked, locking, unlocking, docked, cleaning, paused, returning, idle; unknown without a report
 	Extra  Object `mess:"*"`
 }
 
-// StateUnknown is the state of a device that does not tell.
+// StateUnknown is the state of a device without a report.
 const StateUnknown = "unknown"
 
 // Availability of an executor; "" means always.
@@ -234,24 +232,24 @@ type Routing struct {
 type Rule struct {
 	Match  Match `mess:"match"`
 	Prefer Refs  `mess:"prefer,list"`
-	// Default is a rule for what no other matches (MESSE-AF 2.1, "Simple Router").
+	// Default is the rule for requests that match no other (MESSE-AF 2.1, "Simple Router").
 	Default *Preferred `mess:"default"`
 	Extra   Object     `mess:"*"`
 }
 
-// Preferred are the executors of a default rule.
+// Preferred contains the executors of a default rule.
 type Preferred struct {
 	Prefer Refs   `mess:"prefer,list"`
 	Extra  Object `mess:"*"`
 }
 
-// Words that a Rule may prefer instead of executors.
+// Keywords that a Rule may prefer instead of executors.
 const (
 	LowerLatency    = "lower_latency"
 	HigherPrecision = "higher_precision"
 )
 
-// Match of a routing rule; what is "" matches all.
+// Match limits a routing rule; "" matches everything.
 type Match struct {
 	Capability string    `mess:"capability"`
 	Urgency    Urgency   `mess:"urgency"`

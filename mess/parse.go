@@ -6,42 +6,40 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// list is the key of a message's items (MESS 1.0 section 1).
+// listKey is the key of the items of a message (MESS 1.0 section 1).
 const listKey = "MESS"
 
-// Parse reads one message in YAML or JSON: a mapping with MESS: and fields
-// beside it, the list alone, or a mapping from one message type to its content.
-// Data larger than 64 KB apart from data URIs is refused. The error is of type
-// Problems, and then there is no message. What Parse gives is well formed; ask
-// Validate whether it makes sense.
+// Parse parses one message in YAML or JSON: a mapping with MESS: and other fields, only the
+// list, or a mapping from one message type to its content. It rejects data above 64 KB
+// without its data URIs. Errors are of type Problems, without a message. The result is well
+// formed; Validate checks its meaning.
 func Parse(data []byte) (Message, error) {
 	all, err := ParseAll(data)
 	if err != nil {
 		return Message{}, err
 	}
 	if len(all) != 1 {
-		return Message{}, Problems{{Text: "there are several documents; send one message at a time"}}
+		return Message{}, Problems{{Text: "the text has several documents; send one message at a time"}}
 	}
 	return all[0], nil
 }
 
-// ParseAll reads the messages of a YAML text with several documents, or the one
-// of a JSON text.
+// ParseAll parses the messages of a YAML text with several documents, or the message of a
+// JSON text.
 func ParseAll(data []byte) ([]Message, error) {
 	docs, err := strictyaml.Parse(data, strictyaml.Message)
 	return read(docs, err, decoder{}, false)
 }
 
-// ParseValid reads messages as ParseAll does and validates them, so that every
-// problem is told with its line.
+// ParseValid parses messages like ParseAll and validates them, so that every problem has a
+// line.
 func ParseValid(data []byte) ([]Message, error) {
 	docs, err := strictyaml.Parse(data, strictyaml.Message)
 	return read(docs, err, decoder{}, true)
 }
 
-// ParseJSON reads a message of which its sender says that it is JSON (RFC 8259).
-// What is YAML alone, such as a key without quotes, is refused, and so is a number
-// where text is wanted.
+// ParseJSON parses a message that its sender declares as JSON (RFC 8259). It rejects syntax
+// that only YAML has, such as a key without quotes, and a number in place of text.
 func ParseJSON(data []byte) (Message, error) {
 	docs, err := oneJSON(data)
 	all, err := read(docs, err, decoder{quoted: true}, false)
@@ -51,7 +49,7 @@ func ParseJSON(data []byte) (Message, error) {
 	return all[0], nil
 }
 
-// ParseValidJSON reads a message as ParseJSON does and validates it.
+// ParseValidJSON parses a message like ParseJSON and validates it.
 func ParseValidJSON(data []byte) (Message, error) {
 	docs, err := oneJSON(data)
 	all, err := read(docs, err, decoder{quoted: true}, true)
@@ -84,7 +82,7 @@ func read(docs []*node, err error, d decoder, validate bool) ([]Message, error) 
 	return all, nil
 }
 
-// message reads a document.
+// message decodes a document.
 func (d *decoder) message(m *Message, n *node) {
 	switch {
 	case n.Kind == strictyaml.List:
@@ -110,14 +108,14 @@ func (d *decoder) message(m *Message, n *node) {
 		}
 	}
 	if n.Get(listKey) == nil && len(list.List) == 0 {
-		d.fail(n, "", "there is no message in it; write MESS: with a list of items")
+		d.fail(n, "", "the text has no message; write MESS: with a list of items")
 		return
 	}
 	d.fields(reflect.ValueOf(m).Elem(), rest, "")
 	d.list(m, list.List)
 }
 
-// write is the message as a document.
+// write returns the message as a document.
 func (m *Message) write() *node {
 	n := &node{Kind: strictyaml.Map}
 	c := *m
@@ -128,7 +126,7 @@ func (m *Message) write() *node {
 	return n
 }
 
-// writeList is the list of a message.
+// writeList returns the list of a message.
 func (m *Message) writeList() *node {
 	list := &node{Kind: strictyaml.List, List: make([]*node, 0, len(m.Items)+1)}
 	if m.Version != "" {
@@ -154,7 +152,7 @@ func (m Message) YAML() ([]byte, error) { return strictyaml.YAML(m.write()) }
 // JSON prints the message on one line.
 func (m Message) JSON() ([]byte, error) { return strictyaml.JSON(m.write()), nil }
 
-// ListJSON prints the items alone, as the field's HTTP servers have them.
+// ListJSON prints only the items, as other HTTP servers do.
 func (m Message) ListJSON() []byte { return strictyaml.JSON(m.writeList()) }
 
 // YAMLAll prints messages as the documents of one text.
@@ -166,14 +164,13 @@ func YAMLAll(all []Message) ([]byte, error) {
 	return strictyaml.YAML(docs...)
 }
 
-// ParseObject reads one mapping in YAML or JSON, within the limits of a message.
+// ParseObject parses one mapping in YAML or JSON, with the limits of a message.
 func ParseObject(data []byte) (Object, error) {
 	docs, err := strictyaml.Parse(data, strictyaml.Message)
 	return readObject(docs, err)
 }
 
-// ParseObjectJSON reads one mapping of which its sender says that it is JSON, as
-// ParseValidJSON does.
+// ParseObjectJSON parses one mapping that its sender declares as JSON, like ParseValidJSON.
 func ParseObjectJSON(data []byte) (Object, error) {
 	docs, err := oneJSON(data)
 	return readObject(docs, err)

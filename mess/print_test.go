@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Go's own values are printed as JSON has them; what is no number is null.
+// Go values print as in JSON; NaN and infinity print as null.
 func TestGoValuesArePrinted(t *testing.T) {
 	at := time.Date(2026, 1, 31, 17, 0, 0, 0, time.FixedZone("", -8*3600))
 	type words string
@@ -83,7 +83,7 @@ func TestListJSON(t *testing.T) {
 	}
 }
 
-// A message that was not changed is not changed by printing it.
+// An unchanged message prints as it was.
 func TestPrintingChangesNothing(t *testing.T) {
 	extra := mess.Object{{Key: "intent", Value: "shadow"}, {Key: "odd", Value: 1}}
 	m := mess.Message{Items: []mess.Item{&mess.Request{Intent: "look", Extra: extra}}}
@@ -95,8 +95,7 @@ func TestPrintingChangesNothing(t *testing.T) {
 	}
 }
 
-// What a program puts into a message can always be printed and read again, also
-// where it comes from a device that sends rubbish.
+// Any content of a message prints and parses again, also invalid text from a device.
 func TestRubbishCanBePrinted(t *testing.T) {
 	for _, s := range []string{"\xff", "a\xc3\x28b", "\xed\xa0\x80", "a\x00b", "\x01\x1b[2J", "\ufffe", "\U0010ffff", "a\r\n\tb ", "\n\n", "\t- a\n\tb"} {
 		m := mess.Message{Items: []mess.Item{

@@ -2,40 +2,40 @@ package mess
 
 import "fmt"
 
-// Refusal is an exchange's "no" to a message. It travels over every door, so
-// that a peer in another process sees what one in this process sees.
+// Refusal is the error of an exchange for a message. Every channel transports it, so that
+// peers in other processes get the same error.
 type Refusal struct {
-	Why    Why    // what kind of no
-	Text   string // what is wrong, and what to do
-	Ref    string // the thread, where there is one
-	Status Code   // the thread's status, where there is one
-	Holder string // who holds the claim, where somebody does
-	Legal  []Code // the steps that are open to the sender, for an illegal one
+	Why    Why    // error code
+	Text   string // problem and remedy
+	Ref    string // thread, if there is one
+	Status Code   // status of the thread, if there is one
+	Holder string // holder of the claim, if there is one
+	Legal  []Code // allowed statuses of the sender, for an illegal transition
 }
 
-// Why is the kind of a Refusal.
+// Why is the code of a Refusal.
 type Why string
 
-// The kinds of refusal. Compare with errors.Is(err, mess.Taken).
+// Error codes. Compare with errors.Is(err, mess.Taken).
 const (
-	Invalid     Why = "invalid"      // the message itself is wrong
+	Invalid     Why = "invalid"      // the message itself is invalid
 	Unknown     Why = "unknown"      // no such thread, message or attachment
-	Missing     Why = "missing"      // what the message names is not here: an upload, a request to wait for, an executor
-	Forbidden   Why = "forbidden"    // this actor may not
-	Taken       Why = "taken"        // somebody else holds the claim
-	Stale       Why = "stale"        // the fence is old: this claim is over
-	Illegal     Why = "illegal"      // the state machine has no such step
-	Unconfirmed Why = "unconfirmed"  // a confirmation is required and is not there
-	TooLarge    Why = "too_large"    // over a size limit
-	Conflict    Why = "conflict"     // a name is taken by something else
-	NotReady    Why = "not_ready"    // not now: before not_before, dependencies open, out of space
-	Unavailable Why = "unavailable"  // the exchange cannot be reached or cannot store
-	Unauthentic Why = "unauthorised" // no credentials, or wrong ones
+	Missing     Why = "missing"      // a thing that the message refers to does not exist: an upload, a dependency, an executor
+	Forbidden   Why = "forbidden"    // the actor has no permission
+	Taken       Why = "taken"        // another executor holds the claim
+	Stale       Why = "stale"        // the fencing token is old: the claim has ended
+	Illegal     Why = "illegal"      // the state machine has no such transition
+	Unconfirmed Why = "unconfirmed"  // a required confirmation is missing
+	TooLarge    Why = "too_large"    // above a size limit
+	Conflict    Why = "conflict"     // another object already has the name
+	NotReady    Why = "not_ready"    // not yet: before not_before, open dependencies, no disk space
+	Unavailable Why = "unavailable"  // the exchange is unreachable or cannot store
+	Unauthentic Why = "unauthorised" // missing or wrong credentials
 )
 
 func (w Why) Error() string { return string(w) }
 
-// Refuse makes a Refusal with a formatted text.
+// Refuse returns a Refusal with a formatted text.
 func Refuse(why Why, format string, args ...any) *Refusal {
 	return &Refusal{Why: why, Text: fmt.Sprintf(format, args...)}
 }
@@ -47,5 +47,5 @@ func (r *Refusal) Error() string {
 	return r.Ref + ": " + r.Text
 }
 
-// Unwrap makes errors.Is(err, mess.Taken) work.
+// Unwrap supports errors.Is(err, mess.Taken).
 func (r *Refusal) Unwrap() error { return r.Why }

@@ -2,13 +2,13 @@ package mess
 
 import "slices"
 
-// Request asks for something in the physical world (MESS 1.0 section 3.2, 1.1
-// section 4). Only Intent is required.
+// Request asks for an action in the physical world (MESS 1.0 section 3.2, 1.1 section 4).
+// Only Intent is required.
 type Request struct {
 	ID            string        `mess:"id"`
 	Intent        string        `mess:"intent,words"`
 	Precision     Precision     `mess:"precision"`
-	NeededBy      Time          `mess:"needed_by"`      // 1.1 section 1.1; wins over constraints.timing.expires
+	NeededBy      Time          `mess:"needed_by"`      // 1.1 section 1.1; takes precedence over constraints.timing.expires
 	ConfirmBefore *bool         `mess:"confirm_before"` // 1.1 section 1.2
 	Requires      []Capability  `mess:"requires"`
 	Context       []Entry       `mess:"context"`
@@ -19,7 +19,7 @@ type Request struct {
 	Extra         Object        `mess:"*"`
 }
 
-// Precision says how literally an intent is to be taken.
+// Precision is how literally the executor must interpret the intent.
 type Precision string
 
 // Values of Precision.
@@ -40,15 +40,14 @@ const (
 	Urgent     Priority = "urgent"
 )
 
-// Capability is a capability id with optional metadata whose meaning is the
-// exchange's (MESS 1.0 section 8.5). Short form: the id alone; long form:
-// {id: metadata}.
+// Capability is a capability id with optional metadata that the exchange defines (MESS 1.0
+// section 8.5). Short form: only the id; long form: {id: metadata}.
 type Capability struct {
 	ID   string
 	Meta any // nil in the short form
 }
 
-// Constraints of a request (MESS 1.0 section 3.2).
+// Constraints limits a request (MESS 1.0 section 3.2).
 type Constraints struct {
 	Location    *Area    `mess:"location"`
 	Timing      *Timing  `mess:"timing"`
@@ -57,17 +56,17 @@ type Constraints struct {
 	Extra       Object   `mess:"*"`
 }
 
-// Area is a target area: a name (short form), or a circle. It is not the same
-// as Location, which says where something is (MESS 1.1 section 3.2).
+// Area is a target area: a name (short form), or a circle. It differs from Location, which
+// is a position (MESS 1.1 section 3.2).
 type Area struct {
-	Name     string   // the short form; "" where coordinates are given
+	Name     string   // the short form; "" with coordinates
 	Lat      *float64 `mess:"lat"`       // degrees north
 	Lng      *float64 `mess:"lng"`       // degrees east
-	RadiusKM *float64 `mess:"radius_km"` // kilometres
+	RadiusKM *float64 `mess:"radius_km"` // kilometers
 	Extra    Object   `mess:"*"`
 }
 
-// Timing of a request (MESS 1.0 section 3.2).
+// Timing limits the time of a request (MESS 1.0 section 3.2).
 type Timing struct {
 	NotBefore Time    `mess:"not_before"`
 	Expires   When    `mess:"expires"` // datetime, or duration from receipt
@@ -99,8 +98,7 @@ type Compensation struct {
 	Extra  Object `mess:"*"`
 }
 
-// Rank orders requests that wait: by priority, and within one by urgency. The higher
-// one comes first.
+// Rank orders waiting requests: by priority, then by urgency. A higher rank comes first.
 func Rank(p Priority, u Urgency) int {
 	if p == "" {
 		p = Normal

@@ -15,8 +15,8 @@ func TestExamplesRoundTrip(t *testing.T) {
 	}
 }
 
-// roundTrip takes a text through JSON and back to YAML, and has the judge
-// compare what came out on the way with what went in.
+// roundTrip converts a text to JSON and back to YAML, and compares each result with the
+// original by the reference decoder.
 func roundTrip(t *testing.T, text string) {
 	t.Helper()
 	want := judgeYAML(t, []byte(text))
@@ -58,7 +58,7 @@ func parse(t *testing.T, data []byte) mess.Message {
 	return m
 }
 
-// withVersionFirst moves the list's v: entry to its front, where it is printed.
+// withVersionFirst moves the list's v: entry to the front, as the printer does.
 func withVersionFirst(doc any) any {
 	list, _ := asMap(doc)["MESS"].([]any)
 	var version, rest []any

@@ -8,8 +8,7 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Types with a short and a long form keep the form they were written in, as
-// far as their content still fits it.
+// Types with a short and a long form keep the form as written, while their content fits it.
 
 func (r *Refs) read(d *decoder, n *node, path string) {
 	var list []string
@@ -37,13 +36,13 @@ func (o *Object) write() *node {
 	return n
 }
 
-// one reads text, or a mapping with one key: a name with something about it.
+// one decodes text, or a mapping with one key: a name with details.
 func one(d *decoder, n *node, path, what string) (name string, about *node) {
 	switch {
 	case n.Kind == strictyaml.String:
 		return n.Text, nil
-	case n.Kind == strictyaml.Number: // YAML reads it so where a name has digits alone
-		d.fail(n, path, "is a number; write text, in quotes if it is a name")
+	case n.Kind == strictyaml.Number: // YAML decodes a name of digits as a number
+		d.fail(n, path, "is a number; write text, with quotes for a name")
 		return "", nil
 	case n.Kind == strictyaml.Map && len(n.Pairs) == 1:
 		return n.Pairs[0].Key, n.Pairs[0].Value
@@ -117,8 +116,8 @@ func (r *Reason) write() *node {
 	return n
 }
 
-// read takes a stop whatever stands in its reason, or in what is not believed from
-// outside: that is no reason not to stop.
+// read accepts a stop with an invalid reason, or with invalid fields that the exchange sets
+// itself, because they must not prevent the stop.
 func (s *Stop) read(d *decoder, n *node, path string) {
 	*s = Stop{}
 	if n.Kind == strictyaml.Map {
@@ -146,7 +145,7 @@ func (h *Hold) read(d *decoder, n *node, path string) {
 	if n.Kind != strictyaml.Bool {
 		d.fields(reflect.ValueOf(h).Elem(), n, path)
 	} else if n.Text != "true" {
-		d.fail(n, path, "is false; a hold is ended with resume: true")
+		d.fail(n, path, "is false; use resume: true to end a hold")
 	}
 }
 
@@ -172,7 +171,7 @@ func (e *Entry) read(_ *decoder, n *node, _ string) {
 			e.Extra = append(e.Extra, Field{p.Key, plain(p.Value)})
 		}
 	}
-	if e.Type == "" { // it has no type, and stays as it is
+	if e.Type == "" { // it has no type, and remains unchanged
 		*e = Entry{Value: object(n)}
 	}
 }
@@ -187,7 +186,7 @@ func (e *Entry) write() *node {
 	return n
 }
 
-// item reads the payload of one item of a message.
+// item decodes the payload of one item.
 func (d *decoder) item(kind Kind, n *node, path string) Item {
 	item := newItem(kind)
 	if item == nil {
@@ -201,7 +200,7 @@ func (d *decoder) item(kind Kind, n *node, path string) Item {
 	return item
 }
 
-// newItem makes an empty item, nil for a kind that is not known.
+// newItem returns an empty item, or nil for an unknown kind.
 func newItem(kind Kind) Item {
 	switch kind {
 	case KindRequest:
@@ -238,7 +237,7 @@ func writeItem(item Item) *node {
 	return n
 }
 
-// list reads the items of a message.
+// list decodes the items of a message.
 func (d *decoder) list(m *Message, list []*node) {
 	for i, n := range list {
 		path := fmt.Sprintf("[%d]", i)
@@ -252,7 +251,7 @@ func (d *decoder) list(m *Message, list []*node) {
 	}
 }
 
-// element reads one item, or the version.
+// element decodes one item, or the version.
 func (d *decoder) element(m *Message, p strictyaml.Pair, path string) {
 	if p.Key != "v" {
 		var item Item

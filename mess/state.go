@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Code is a status code (MESS 1.0 section 4.2), or pending, which is
-// MESSE-AF's name for a thread that nobody has claimed.
+// Code is a status code (MESS 1.0 section 4.2), or pending, MESSE-AF's name for an
+// unclaimed thread.
 type Code string
 
 // The status codes.
@@ -31,14 +31,14 @@ const (
 	Delegated         Code = "delegated"
 )
 
-// Party is who may take a step in the life of a thread.
+// Party is an actor that may change the status of a thread.
 type Party uint8
 
 // The parties.
 const (
-	ByExecutor  Party = 1 << iota // the holder of the claim (for a claim: whoever was offered it)
+	ByExecutor  Party = 1 << iota // the holder of the claim (for a claim: an executor with an offer)
 	ByRequester                   // the requester, or an operator
-	ByExchange                    // the exchange itself: time, leases, answers taken in
+	ByExchange                    // the exchange itself: time, leases, received answers
 )
 
 var partyNames = map[Party]string{ByExecutor: "executor", ByRequester: "requester", ByExchange: "exchange"}
@@ -59,12 +59,11 @@ const (
 	xc = ByExchange
 )
 
-// transitions is the state machine of MESS 1.0 sections 4.2 and 9, with the
-// guards' owners. Guards beyond who and whence (leases, fences, confirmation)
-// are the exchange's.
+// transitions is the state machine of MESS 1.0 sections 4.2 and 9, with the parties of each
+// transition. The exchange checks the other guards (leases, fencing tokens, confirmation).
 //
-// A step from a state to itself is a repeated report (progress, a new
-// estimate), which only the executor makes.
+// A transition from a state to itself is a repeated report (progress, a new estimate),
+// which only the executor sends.
 var transitions = map[Code]map[Code]Party{
 	Pending: {
 		Claimed: ex, Declined: xc, Expired: xc, Cancelled: rq, Failed: xc, Superseded: rq | xc, Delegated: xc,
@@ -93,8 +92,7 @@ var transitions = map[Code]map[Code]Party{
 	Completed: {}, Partial: {}, Failed: {}, Declined: {}, Expired: {}, Cancelled: {}, Superseded: {}, Delegated: {},
 }
 
-// working adds the steps that are open from every state in which an executor
-// holds the thread.
+// working adds the transitions from every state in which an executor holds the thread.
 func working(more map[Code]Party) map[Code]Party {
 	steps := map[Code]Party{
 		Waiting: ex, Held: ex | xc, Retrying: ex, NeedsInput: ex, NeedsConfirmation: ex,
@@ -107,13 +105,13 @@ func working(more map[Code]Party) map[Code]Party {
 	return steps
 }
 
-// Known reports whether c is a status that a thread can have.
+// Known reports whether c is a status of a thread.
 func (c Code) Known() bool { _, ok := transitions[c]; return ok }
 
-// Terminal reports whether nothing can follow c.
+// Terminal reports whether c is a terminal status.
 func (c Code) Terminal() bool { steps, ok := transitions[c]; return ok && len(steps) == 0 }
 
-// Next lists the codes that who may move a thread to from c, sorted.
+// Next returns the codes that who may set after c, sorted.
 func (c Code) Next(who Party) []Code {
 	var next []Code
 	for to, by := range transitions[c] {
@@ -125,8 +123,8 @@ func (c Code) Next(who Party) []Code {
 	return next
 }
 
-// Step returns nil if who may move a thread from one status to the other, and
-// a *TransitionError otherwise.
+// Step returns nil if who may change a thread from one status to the other, else a
+// *TransitionError.
 func Step(from, to Code, who Party) error {
 	if transitions[from][to]&who != 0 {
 		return nil
@@ -134,11 +132,11 @@ func Step(from, to Code, who Party) error {
 	return &TransitionError{From: from, To: to, By: who, Legal: from.Next(who)}
 }
 
-// TransitionError is a step that the state machine does not have.
+// TransitionError reports a transition that the state machine does not allow.
 type TransitionError struct {
 	From, To Code
 	By       Party
-	Legal    []Code // the steps that the same party may take from From
+	Legal    []Code // allowed transitions of the same party from From
 }
 
 func (e *TransitionError) Error() string {
@@ -156,7 +154,7 @@ func join(codes []Code) string {
 	return strings.Join(s, ", ")
 }
 
-// codes lists every status code, sorted.
+// codes returns all status codes, sorted.
 func codes() []Code {
 	all := []Code{Received}
 	for c := range transitions {

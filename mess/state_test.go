@@ -16,7 +16,7 @@ import (
 
 var parties = map[byte]mess.Party{'e': mess.ByExecutor, 'r': mess.ByRequester, 'x': mess.ByExchange}
 
-// machine reads testdata/transitions.txt: from, to, and who (some of e, r, x).
+// machine reads testdata/transitions.txt: from, to, and parties (some of e, r, x).
 func machine(t *testing.T) map[mess.Code]map[mess.Code]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/transitions.txt")
@@ -119,7 +119,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// Every status can be ended and, before it has ended, be cancelled.
+// Every status can reach a terminal one, and every non-terminal status can become
+// cancelled.
 func TestNoThreadIsStuck(t *testing.T) {
 	for code := range machine(t) {
 		if code.Terminal() {
@@ -134,7 +135,7 @@ func TestNoThreadIsStuck(t *testing.T) {
 	}
 }
 
-// The diagram of section 9 names statuses of section 4.2 only.
+// The diagram of section 9 contains only statuses of section 4.2.
 func TestTheDiagramsStatusesAreKnown(t *testing.T) {
 	text := readAll(t, "testdata/vectors/1.0")["9-1.txt"]
 	_, text, _ = strings.Cut(text, "\nrequest\n")

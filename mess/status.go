@@ -1,7 +1,7 @@
 package mess
 
-// Status reports the state of a task (MESS 1.0 section 4, 1.1 section 2).
-// Which fields belong to which code stands in section 4.2.
+// Status reports the state of a task (MESS 1.0 section 4, 1.1 section 2). Section 4.2 lists
+// the fields of each code.
 type Status struct {
 	ID       string `mess:"id"`
 	Re       Refs   `mess:"re"`
@@ -33,8 +33,8 @@ type Status struct {
 	Consequences string `mess:"consequences"` // needs_confirmation
 	Reversible   *bool  `mess:"reversible"`   // needs_confirmation
 
-	Completed []any `mess:"completed"` // partial, and steps of a plan that runs
-	Remaining []any `mess:"remaining"` // partial, and steps of a plan that runs
+	Completed []any `mess:"completed"` // partial, and steps of a running plan
+	Remaining []any `mess:"remaining"` // partial, and steps of a running plan
 
 	Recoverable *bool  `mess:"recoverable"` // failed
 	Suggestion  string `mess:"suggestion"`  // failed
@@ -45,17 +45,17 @@ type Status struct {
 	SupersededBy Refs   `mess:"superseded_by"` // superseded
 	DelegatedTo  string `mess:"delegated_to"`  // delegated
 
-	// Ours, not in the documents; peers ignore them (1.1 section 5.1).
-	Epoch      uint64   `mess:"epoch"`       // fence of the claim that this report belongs to
-	Instance   string   `mess:"instance"`    // claimed, and in_progress at the start gate: names the process, of several with one id and key
-	ActionHash string   `mess:"action_hash"` // digest of the plan that is to be confirmed, or that is starting
-	ConfirmBy  string   `mess:"confirm_by"`  // needs_confirmation: "operator" where the requester's own word is not enough
-	Evidence   Evidence `mess:"evidence"`    // completed, partial: how the executor knows
+	// messkit extensions; peers ignore them (1.1 section 5.1).
+	Epoch      uint64   `mess:"epoch"`       // fencing token of the claim
+	Instance   string   `mess:"instance"`    // claimed, and in_progress at the start permission: the process, of several with one id and key
+	ActionHash string   `mess:"action_hash"` // digest of the plan to confirm or to start
+	ConfirmBy  string   `mess:"confirm_by"`  // needs_confirmation: "operator" if the requester may not confirm it
+	Evidence   Evidence `mess:"evidence"`    // completed, partial: evidence of the executor
 
 	Extra Object `mess:"*"`
 }
 
-// WaitingFor says what a waiting task is blocked on (MESS 1.0 section 4.3).
+// WaitingFor is the cause of a waiting task (MESS 1.0 section 4.3).
 type WaitingFor struct {
 	Type        string   `mess:"type"` // dependency, condition, resource, access or schedule
 	Ref         Refs     `mess:"ref,list"`
@@ -68,9 +68,9 @@ type WaitingFor struct {
 	Extra       Object   `mess:"*"`
 }
 
-// Reason of a status. Short form: a string, which is Detail alone. Long form:
-// {type, detail} as in MESS 1.0 section 4.4, with what the attempt did to the
-// world in effect.
+// Reason is the reason of a status. Short form: a string, which is only Detail. Long form:
+// {type, detail} as in MESS 1.0 section 4.4, with the physical effect of the attempt in
+// effect.
 type Reason struct {
 	Type   string `mess:"type"`
 	Detail string `mess:"detail"`
@@ -78,12 +78,11 @@ type Reason struct {
 	Extra  Object `mess:"*"`
 }
 
-// Shutdown is the Type of the reason of an executor that hands back (delegated)
-// since it ends, and will take the thread again when it is back (ours).
+// Shutdown is the Type of the reason of an executor that returns a thread (delegated)
+// because it shuts down, and will accept it again after its restart (messkit extension).
 const Shutdown = "shutdown"
 
-// Effect says what an attempt that did not complete has done to the world. It
-// carries the outcome that MESS has no code for.
+// Effect is the physical effect of an incomplete attempt. MESS has no code for it.
 type Effect string
 
 // Values of Effect.
@@ -93,20 +92,20 @@ const (
 	EffectUnknown Effect = "unknown"
 )
 
-// Evidence says how an executor knows that a thing was done, weakest first.
+// Evidence is how an executor knows that an action took place, weakest first.
 type Evidence string
 
-// Values of Evidence, weakest first; unknown stands apart.
+// Values of Evidence, weakest first; unknown is separate.
 const (
-	Dispatched      Evidence = "dispatched"   // the order was sent
-	Acknowledged    Evidence = "acknowledged" // the device took it
+	Dispatched      Evidence = "dispatched"   // the executor has sent the command
+	Acknowledged    Evidence = "acknowledged" // the device has accepted it
 	ReadBack        Evidence = "read_back"    // state read from the device
 	Photographed    Evidence = "photographed" // image taken after the action
 	EvidenceUnknown Evidence = "unknown"
 )
 
-// Question of a needs_input status (MESS 1.0 section 4.4; MESSE-AF spells
-// field as id). Options, where given, are the answers that fit.
+// Question of a needs_input status (MESS 1.0 section 4.4; MESSE-AF spells field as id).
+// Options lists the valid answers, if present.
 type Question struct {
 	Field    string   `mess:"field"`
 	ID       string   `mess:"id"`
@@ -115,7 +114,7 @@ type Question struct {
 	Extra    Object   `mess:"*"`
 }
 
-// Key is the name that an answer to this question goes by.
+// Key returns the name of this question's answer.
 func (q Question) Key() string {
 	if q.Field != "" {
 		return q.Field

@@ -10,12 +10,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What is sent as JSON is read as JSON: what YAML alone can say is refused, and so
-// is a number where text is wanted.
+// A message declared as JSON must be JSON: YAML syntax, or a number in place of text, is an
+// error.
 func TestJSONIsNotYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		`[{"request":{"intent":"look"}}]`:                            "",
-		"\xef\xbb\xbf" + `{"MESS":[{"request":{"intent":"look"}}]}`:  "", // RFC 8259 section 8.1: a reader may pass over it
+		"\xef\xbb\xbf" + `{"MESS":[{"request":{"intent":"look"}}]}`:  "", // RFC 8259 section 8.1: a reader may ignore it
 		" \r\n\t" + `{"request":{"intent":"look","x":1e3}}` + "\n\n": "",
 
 		`{'request':{'intent':'look'}}`:                             "not JSON",
@@ -64,7 +64,7 @@ func TestJSONIsNotYAML(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	// In YAML a number may be text without its quotes.
+	// In YAML a number may be text without quotes.
 	if m, err := mess.Parse([]byte("request: {intent: look, id: 5}")); err != nil || m.Items[0].(*mess.Request).ID != "5" {
 		t.Errorf("%v %v", m, err)
 	}
@@ -88,8 +88,8 @@ func TestReadJSON(t *testing.T) {
 	}
 }
 
-// FuzzJSON: what is JSON is read alike where nobody says that it is, but for numbers
-// that are no text.
+// FuzzJSON checks that JSON decodes the same without the declaration, except for numbers in
+// place of text.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`[{"request":{"intent":"look","id":5}}]`, `{'request':{}}`, `{"MESS":[{"status":{"re":"a","code":"failed","reason":"x"}}]}`, "\xef\xbb\xbf[]", `{"a":1,}`, "- request: {}"} {
 		f.Add([]byte(s))

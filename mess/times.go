@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Time returns the point in time, or says what is wrong with it.
+// Time returns the point in time, or an error.
 func (t Time) Time() (time.Time, error) {
 	at, err := time.Parse(time.RFC3339Nano, string(t))
 	if err != nil {
@@ -18,21 +18,21 @@ func (t Time) Time() (time.Time, error) {
 	return at, nil
 }
 
-// maxDuration bounds what can be waited for: ten years.
+// maxDuration is the limit for a duration: ten years.
 const maxDuration = 10 * 365 * 24 * time.Hour
 
-// isoDuration is ISO 8601 section 5.5.2 with weeks, days, hours, minutes and
-// seconds. Years and months have no length of their own and are refused.
+// isoDuration matches ISO 8601 section 5.5.2 with weeks, days, hours, minutes and seconds.
+// It excludes years and months, which have no fixed length.
 var isoDuration = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9}(?:\.\d{1,9})?)S)?)?$`)
 })
 
-// shortDuration is Go's form with days and weeks before it.
+// shortDuration matches Go's form, with optional days and weeks before it.
 var shortDuration = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(\d{1,6})w)?(?:(\d{1,6})d)?((?:\d{1,9}(?:\.\d{1,9})?(?:h|ms|m|s))*)$`)
 })
 
-// Duration returns the length, or says what is wrong with it.
+// Duration returns the duration, or an error.
 func (d Duration) Duration() (time.Duration, error) {
 	s := strings.TrimSpace(string(d))
 	t, ok := parseISO(s)
@@ -75,16 +75,15 @@ func parseShort(s string) (time.Duration, bool) {
 	return t + rest, err == nil
 }
 
-// tooLong is more hours than Duration accepts, and few enough to be added up.
+// tooLong is a number of hours above the limit of Duration, and small enough for sums.
 const tooLong = time.Duration(2 * maxDuration / time.Hour)
 
 func days(s string, each int) time.Duration {
-	n, _ := strconv.Atoi("0" + s) // the grammar has only digits, and few
+	n, _ := strconv.Atoi("0" + s) // the grammar allows only a few digits
 	return min(time.Duration(n*each)*24, tooLong) * time.Hour
 }
 
-// DurationOf prints d in ISO 8601, to the second; less than that to the
-// millisecond.
+// DurationOf prints d in ISO 8601 in seconds, with milliseconds if necessary.
 func DurationOf(d time.Duration) Duration {
 	if d >= time.Minute {
 		d = d.Round(time.Second)
@@ -94,7 +93,7 @@ func DurationOf(d time.Duration) Duration {
 	if d <= 0 {
 		return "PT0S"
 	}
-	h, m, s := d/time.Hour, d%time.Hour/time.Minute, float64((d%time.Minute).Milliseconds())/1000 // Seconds has 1.3820000000000001 for 1.382
+	h, m, s := d/time.Hour, d%time.Hour/time.Minute, float64((d%time.Minute).Milliseconds())/1000 // Seconds would return 1.3820000000000001 for 1.382
 	var b strings.Builder
 	b.WriteString("PT")
 	if h > 0 {
@@ -109,7 +108,7 @@ func DurationOf(d time.Duration) Duration {
 	return Duration(b.String())
 }
 
-// Time returns the point in time, counted from where it is a length.
+// Time returns the point in time; a duration counts from from.
 func (w When) Time(from time.Time) (time.Time, error) {
 	if d, err := Duration(w).Duration(); err == nil {
 		return from.Add(d), nil

@@ -1,18 +1,17 @@
 package mess
 
-// Transition is a step in the life of a task that touches the world, by the name
-// that the code's comments and the model in docs/model/execution.pml give it.
+// Transition is a step in the life of a task that matters for physical actions, with its
+// name in comments and in the model docs/model/execution.pml.
 type Transition struct {
 	Name  string // "T4"
-	From  []Code // any of these; "" is a thread that is not there yet
-	To    []Code // any of these; none if the status stays as it is
+	From  []Code // any of these; "" is a nonexistent thread
+	To    []Code // any of these; none if the status does not change
 	By    Party
-	Guard string // beyond who and whence
+	Guard string // further condition
 }
 
-// Transitions are the steps that keep a physical action from happening twice
-// and an accepted request from getting lost. Those without a status are the
-// executor's own, on its disk and in the world.
+// Transitions contains the steps that prevent duplicate physical actions and lost requests.
+// Steps without a status belong to the executor, on its disk and in the physical world.
 var Transitions = []Transition{
 	{"T1", []Code{""}, []Code{Pending}, rq, "one thread for a requester and its id of the request"},
 	{"T2", []Code{Pending}, []Code{Claimed}, ex, "compare and swap; the epoch rises; able, in time, after what it depends on"},

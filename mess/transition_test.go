@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// modelled is a transition as the model has it.
+// modelled is a transition in the model.
 type modelled struct {
 	From, To []string
 	By       string
@@ -26,8 +26,8 @@ var (
 	processes = regexp.MustCompile(`(?ms)^proctype (\w+)\(.*?^}`)
 )
 
-// model reads the transitions of the model: from what statuses and to which its
-// steps go, and which of its processes takes them.
+// model reads the transitions of the model: their statuses, and the process that executes
+// them.
 func model(t *testing.T) map[string]modelled {
 	t.Helper()
 	data, err := os.ReadFile("../docs/model/execution.pml")
@@ -57,7 +57,7 @@ func model(t *testing.T) map[string]modelled {
 	return found
 }
 
-// takers tells which process calls each step, as the party that it stands for.
+// takers maps each step to the party of the process that executes it.
 func takers(text string) map[string]string {
 	parties := map[string]mess.Party{"Executor": mess.ByExecutor, "Requester": mess.ByRequester, "Exchange": mess.ByExchange}
 	within := map[string][]string{"reported": {"T8_end", "T13_stopped", "T14_late"}, "ENDS": {"T7_done"}}
@@ -96,7 +96,7 @@ func set(list []string) []string {
 	return slices.Compact(list)
 }
 
-// What was proved and what was built are the same steps.
+// The model and the code have the same transitions.
 func TestTheModelHasTheTransitions(t *testing.T) {
 	got, want := map[string]modelled{}, map[string]modelled{}
 	for name, m := range model(t) {
@@ -120,7 +120,7 @@ func TestTheModelHasTheTransitions(t *testing.T) {
 	}
 }
 
-// Each named step is one that the state machine has.
+// The state machine allows each named transition.
 func TestTransitionsAreLegalSteps(t *testing.T) {
 	for _, tr := range mess.Transitions {
 		for _, from := range tr.From {

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// every is an item of each type with all fields of the documents and of ours,
-// as it is printed: fields in this order, unknown ones behind.
+// every contains an item of each type with all fields, in print order, followed by unknown
+// ones.
 var every = []string{
 	`{"request":{"id":"a","intent":"look","precision":"exact","needed_by":"2026-02-08T23:00:00-08:00","confirm_before":false,"requires":["x",{"y":{"level":"expert"}}],"context":["t"],"constraints":{"location":{"lat":1.5,"lng":2,"radius_km":3,"odd":1},"timing":{"not_before":"2026-02-08T22:00:00Z","expires":"PT2H","urgency":"now","odd":2},"environment":["daylight","indoor"],"depends_on":["b"],"odd":3},"response_hint":["text",{"image":"of it"}],"priority":"urgent","compensation":{"shells":0,"note":"n","odd":4},"odd":{"z":[],"a":{}}}}`,
 	`{"reply":{"id":"a","re":"b","answers":{"z":"both","a":[1,true,null]},"confirm":false,"accept":true,"reason":"r","context":[{"image":"https://a"}],"odd":1}}`,
@@ -68,8 +68,8 @@ func TestEveryTypeWithAllItsFields(t *testing.T) {
 	}
 }
 
-// What a newer peer writes is passed on (MESS 1.1 section 5.1); the fields
-// called odd above are unknown in every place that has a place for them.
+// The package keeps fields of newer peers (MESS 1.1 section 5.1); the fields named odd
+// above are unknown.
 func TestUnknownIsPassedOn(t *testing.T) {
 	m := parse(t, []byte("- request:\n    intent: look\n    later: {z: 1.50, a: [~, no, 2026-01-31]}\n"))
 	want := mess.Object{{Key: "later", Value: mess.Object{
@@ -109,7 +109,7 @@ func TestSpellingsInTheField(t *testing.T) {
 	}
 }
 
-// A status that is not known is kept as written, and told by Validate.
+// An unknown status remains as written, and Validate reports it.
 func TestUnknownCode(t *testing.T) {
 	m := parse(t, []byte("- status: {re: a, code: pondering-hard}\n"))
 	if got := m.Items[0].(*mess.Status).Code; got != "pondering-hard" {
@@ -120,7 +120,7 @@ func TestUnknownCode(t *testing.T) {
 	}
 }
 
-// Wrong kinds of values are refused, where they stand.
+// Values of the wrong kind are errors with their position.
 func TestWrongKinds(t *testing.T) {
 	for _, c := range []struct{ text, path string }{
 		{"request: [a]", "[0].request"},
@@ -168,11 +168,11 @@ func TestWrongKinds(t *testing.T) {
 	}
 }
 
-// A spelling beside the right one does not make two of one, and loses nothing.
+// Two spellings of a field are one field, and nothing gets lost.
 func TestBothSpellingsAtOnce(t *testing.T) {
 	m, err := mess.Parse([]byte("- request: {intent: look, response_hint: [image], response_hints: [text]}\n"))
 	if err != nil {
-		return // refused is fine: it says the same thing twice
+		return // an error is valid, because the message has duplicates
 	}
 	js, err := m.JSON()
 	if err != nil || !strings.Contains(string(js), "image") || !strings.Contains(string(js), "text") {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Validate returns everything that is wrong with the message, as Problems with
-// paths. What the documents leave open is not wrong: unknown fields, unknown
-// content and unknown message types pass.
+// Validate returns all errors in the message, as Problems with paths. It accepts unknown
+// fields, unknown content and unknown message types, which the specification allows.
 func (m Message) Validate() error { return m.problems().Err() }
 
 func (m Message) problems() Problems {
@@ -19,7 +18,7 @@ func (m Message) problems() Problems {
 		c.fail("", "v: %.20q is not a version this program speaks; use 1.0.0 or 1.1.0", m.Version)
 	}
 	if len(m.Items) == 0 {
-		c.fail("", "there is nothing in the message; add an item such as request")
+		c.fail("", "the message is empty; add an item such as request")
 	}
 	for i, item := range m.Items {
 		c.item(fmt.Sprintf("[%d].%s", i, item.Kind()), item)
@@ -27,20 +26,20 @@ func (m Message) problems() Problems {
 	return c.problems
 }
 
-// version is any of MESS 1 (1.1 section 5.1: minor versions degrade).
+// version matches any version of MESS 1 (1.1 section 5.1: minor versions degrade).
 var version = regexp.MustCompile(`^1(\.[0-9]{1,4}){0,2}$`)
 
 // checker collects problems.
 type checker struct {
 	problems Problems
-	re       bool // the message says what all items refer to
+	re       bool // the message has a reference for all items
 }
 
 func (c *checker) fail(path, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// failIf is for values that say themselves what is wrong with them.
+// failIf records an error of a value.
 func (c *checker) failIf(path string, err error) {
 	if err != nil {
 		c.fail(path, "%v", err)
@@ -79,12 +78,12 @@ func (c *checker) item(path string, item Item) {
 	}
 }
 
-// about checks what an item refers to: itself, or with its message.
+// about checks the reference of an item, or of its message.
 func (c *checker) about(path string, re Refs, id string) {
 	c.refs(path+".re", re)
 	c.id(path+".id", id)
 	if len(re) == 0 && !c.re {
-		c.fail(path, "re is missing; write what it refers to (a ref, a request's id, or last)")
+		c.fail(path, "re is missing; write a reference (a ref, a request's id, or last)")
 	}
 }
 
@@ -106,7 +105,7 @@ func (c *checker) id(path, id string) {
 	}
 }
 
-// oneOf checks a word; "" is the default.
+// oneOf checks a keyword; "" is the default.
 func oneOf[S ~string](c *checker, path string, word S, known ...S) {
 	if word == "" || slices.Contains(known, word) {
 		return
@@ -125,8 +124,8 @@ func (c *checker) time(path string, t Time) {
 	}
 }
 
-// moment checks a time that a request depends on. A program that has none to
-// give must leave it out: year 1 would count as none here and as long past there.
+// moment checks a time that a request depends on. It rejects the zero time, because one
+// reader would treat year 1 as absent, and another as past.
 func (c *checker) moment(path string, t Time) {
 	c.time(path, t)
 	c.notZero(path, t)
@@ -134,7 +133,7 @@ func (c *checker) moment(path string, t Time) {
 
 func (c *checker) notZero(path string, t Time) {
 	if at, err := t.Time(); err == nil && at.IsZero() {
-		c.fail(path, "%s is the zero time; leave it out if none is meant", t)
+		c.fail(path, "%s is the zero time; omit the field for no time", t)
 	}
 }
 
@@ -145,7 +144,7 @@ func (c *checker) duration(path string, d Duration) {
 	}
 }
 
-// clock is a time of day, as 1.1 section 2.1 has it for eta.
+// clock matches a time of day, which 1.1 section 2.1 allows for eta.
 var clock = regexp.MustCompile(`^[0-2]?[0-9]:[0-5][0-9](:[0-5][0-9])?$`)
 
 func (c *checker) when(path string, w When) {
@@ -160,7 +159,7 @@ func (c *checker) when(path string, w When) {
 	}
 }
 
-// within checks a number that may be absent.
+// within checks an optional number.
 func (c *checker) within(path string, f *float64, low, high float64) {
 	if f != nil && (*f < low || *f > high) {
 		c.fail(path, "%v is out of range; write %v to %v", *f, low, high)

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// maxIntent is the longest intent, in bytes: a person's sentence, not a paper.
-// More belongs in context.
+// maxIntent is the size limit for an intent in bytes: a sentence, not a document. Longer
+// text belongs in context.
 const maxIntent = 4096
 
 func (c *checker) request(path string, r *Request) {
 	c.id(path+".id", r.ID)
 	switch {
 	case strings.TrimSpace(r.Intent) == "":
-		c.fail(path, "intent is missing; write what is wanted in plain words")
+		c.fail(path, "intent is missing; write the request in plain words")
 	case len(r.Intent) > maxIntent:
 		c.fail(path+".intent", "%d bytes are too long; say it in at most %d and put the rest in context", len(r.Intent), maxIntent)
 	}
@@ -35,15 +35,15 @@ func (c *checker) request(path string, r *Request) {
 	}
 }
 
-// Fields of a request by where MESS has them (1.0 section 3.2, 1.1 section 4).
+// Fields of a request by their position in MESS (1.0 section 3.2, 1.1 section 4).
 var (
 	ofTiming      = []string{"not_before", "expires", "urgency"}
 	ofConstraints = []string{"location", "timing", "environment", "depends_on"}
 	ofRequests    = []string{"needed_by", "confirm_before", "requires", "priority", "precision"}
 )
 
-// misplaced refuses fields that MESS knows elsewhere: kept where they are, as what
-// is not known is, they would restrict nothing, and what was to wait would begin.
+// misplaced rejects known fields at a wrong position. As unknown fields they would limit
+// nothing, and a request that must wait would begin.
 func (c *checker) misplaced(path string, extra Object, within string, elsewhere ...string) {
 	for _, f := range extra {
 		if slices.Contains(elsewhere, f.Key) {
@@ -57,7 +57,7 @@ func (c *checker) restrictions(path string, r *Request) {
 	c.misplaced(path, r.Extra, "constraints.timing", ofTiming...)
 	for _, f := range r.Extra {
 		if strings.HasPrefix(f.Key, "confirm") {
-			c.fail(path+"."+f.Key, "is no field of a request; write confirm_before: true if somebody is to say yes first")
+			c.fail(path+"."+f.Key, "is not a field of a request; write confirm_before: true to require a confirmation")
 		}
 	}
 	if k := r.Constraints; k != nil {
@@ -99,8 +99,8 @@ func (c *checker) area(path string, a *Area) {
 	c.within(path+".radius_km", a.RadiusKM, 0, 20_040) // half way round the earth
 }
 
-// entries checks context or content (MESS 1.0 section 2, 1.1 section 3). Types
-// that are not known pass.
+// entries checks context or content (MESS 1.0 section 2, 1.1 section 3). Unknown types are
+// valid.
 func (c *checker) entries(path string, list []Entry) {
 	for i, e := range list {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -147,8 +147,8 @@ func (c *checker) entry(path string, e Entry) {
 	}
 }
 
-// media takes a URI, or a mapping that says where the bytes are. Writers in the
-// field put them in data, beside a name.
+// media accepts a URI, or a mapping with the location of the bytes. Other implementations
+// write the bytes in data, next to a name.
 func (c *checker) media(path string, e Entry) {
 	switch v := e.Value.(type) {
 	case string:
@@ -174,7 +174,7 @@ func (c *checker) media(path string, e Entry) {
 				return
 			}
 		}
-		c.fail(path, "does not say where it is; write uri: ... (or file: the name of an attachment)")
+		c.fail(path, "has no location; write uri: ... (or file: the name of an attachment)")
 	default:
 		c.fail(path, "is neither a URI nor a mapping; write a URI, or a mapping with uri, name and mime")
 	}
@@ -183,7 +183,7 @@ func (c *checker) media(path string, e Entry) {
 func (c *checker) embedding(path string, v any) {
 	list, ok := v.([]any)
 	for _, one := range list {
-		if _, number := one.(Number); !number && one != "..." { // the documents' own example ends with dots
+		if _, number := one.(Number); !number && one != "..." { // the example in the specification ends with dots
 			ok = false
 		}
 	}

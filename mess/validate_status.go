@@ -23,10 +23,9 @@ func (c *checker) status(path string, s *Status) {
 	c.required(path, s)
 }
 
-// required checks the fields that MESS 1.0 section 4.2 gives for a code without
-// a question mark. Who does the work is known from who says it, words of a
-// message may stand for a reason, as many in the field write them, and who
-// hands back a thread need not know who is next.
+// required checks the fields that MESS 1.0 section 4.2 requires for a code. The sender
+// identifies the executor; the text of a message may replace a reason, as in other
+// implementations; and an executor that returns a thread need not know the next one.
 func (c *checker) required(path string, s *Status) {
 	switch s.Code {
 	case Waiting:
@@ -51,7 +50,7 @@ func (c *checker) required(path string, s *Status) {
 
 func (c *checker) waiting(path string, w *WaitingFor) {
 	if w == nil {
-		c.fail(path, "is missing; write a mapping with type and what is waited for")
+		c.fail(path, "is missing; write a mapping with type and the cause")
 		return
 	}
 	c.needs(path, w.Type != "", "type")
@@ -133,7 +132,7 @@ func (c *checker) config(path string, k *Config) {
 		c.named(path+".resume", k.Resume.Executors)
 	}
 	if k.Hold != nil && k.Resume != nil {
-		c.fail(path+".resume", "is said beside hold; say one of them")
+		c.fail(path+".resume", "excludes hold; remove one of them")
 	}
 	if k.Routing == nil {
 		return
@@ -145,7 +144,7 @@ func (c *checker) config(path string, k *Config) {
 		} else {
 			c.needs(at+".default", len(r.Default.Prefer) > 0, "prefer")
 			if len(r.Prefer) > 0 || r.Match.Capability != "" || r.Match.Urgency != "" || r.Match.Precision != "" {
-				c.fail(at+".default", "stands beside match or prefer; make it a rule of its own")
+				c.fail(at+".default", "excludes match and prefer; write a separate rule")
 			}
 		}
 		oneOf(c, at+".match.urgency", r.Match.Urgency, Whenever, Soon, Now)

@@ -11,9 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// invalid are messages with one mistake, and the path to it. What the documents
-// call required or range over is from their sections; ? in MESS 1.0 section 4.2
-// marks what is optional.
+// invalid contains messages with one error, and its path. Required fields and ranges come
+// from the sections of the specification; ? in MESS 1.0 section 4.2 marks optional fields.
 var invalid = []struct{ item, path, word string }{
 	// Requests: MESS 1.0 section 3.2, 1.1 sections 1 and 4.
 	{"request: {id: a}", "[0].request", "intent is missing"},
@@ -64,7 +63,7 @@ var invalid = []struct{ item, path, word string }{
 	{"response: {re: a, content: [{location: {name: x, accuracy: -1}}]}", "[0].response.content[0].location.accuracy", "out of range"},
 	{"reply: {re: a, confirm: true, context: [{audio: 1}]}", "[0].reply.context[0].audio", "URI"},
 
-	// What MESS knows elsewhere restricts nothing where it stands.
+	// A known field at a wrong position limits nothing.
 	{"request: {intent: x, not_before: 2026-02-08T23:00:00Z}", "[0].request.not_before", "constraints.timing"},
 	{"request: {intent: x, expires: 2h}", "[0].request.expires", "constraints.timing"},
 	{"request: {intent: x, depends_on: [a]}", "[0].request.depends_on", "belongs in constraints;"},
@@ -126,7 +125,7 @@ var invalid = []struct{ item, path, word string }{
 	{"query: {type: status, filter: {status: [claimed, done]}}", "[0].query.filter.status[1]", "not a status"},
 	{"query: {type: status, filter: {since: today}}", "[0].query.filter.since", "time"},
 	{"config: {}", "[0].config", "executor, routing, stop, hold or resume"},
-	{"config: {hold: true, resume: true}", "[0].config.resume", "say one of them"},
+	{"config: {hold: true, resume: true}", "[0].config.resume", "excludes hold"},
 	{"config: {hold: {executors: [a, 'b c']}}", "[0].config.hold.executors[1]", "cannot name"},
 	{"config: {resume: {executors: ['']}}", "[0].config.resume.executors[0]", "cannot name"},
 	{"config: {stop: {executors: [pi, a b]}}", "[0].config.stop.executors[1]", "cannot name an executor"},
@@ -161,7 +160,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// What the documents leave open passes.
+// Validate accepts everything that the specification allows.
 func TestValid(t *testing.T) {
 	for _, item := range []string{
 		"request: {intent: x}",
@@ -170,7 +169,7 @@ func TestValid(t *testing.T) {
 		"request: {intent: x, constraints: {location: {lat: 90, lng: -180, radius_km: 0}, timing: {expires: 2026-02-08T23:00:00Z}}}",
 		"request: {intent: x, context: [5, true, {hologram: null}, {location: {}}]}",
 		"status: {re: a, code: received}",
-		"status: {re: a, code: claimed}", // who claims is known from who says it
+		"status: {re: a, code: claimed}", // the sender identifies the executor
 		"status: {re: a, code: claimed, eta: 45m}",
 		"status: {re: a, code: claimed, eta: 17:30:00, estimate: PT2H}",
 		"status: {re: a, code: in_progress}",
@@ -201,7 +200,7 @@ func TestValid(t *testing.T) {
 			t.Errorf("%s: %v", item, err)
 		}
 	}
-	// A message-level re is what all items refer to.
+	// A message-level re is the reference of all items.
 	m := parse(t, []byte("re: a\nMESS: [status: {code: claimed}, cancel: {}, answer: {value: 1}, response: {content: [x]}]"))
 	if err := m.Validate(); err != nil {
 		t.Error(err)
@@ -252,8 +251,7 @@ MESS:
             details: no
 `
 
-// All mistakes are told at once, with paths, and with lines where there is a
-// text.
+// Validate reports all errors at once, with paths, and with lines for text.
 func TestAllProblemsAtOnce(t *testing.T) {
 	want := []string{
 		"2 re", "4 [0].request", "5 [0].request.priority", "8 [0].request.constraints.timing.urgency", "9 [0].request.constraints.timing.expires",
@@ -274,7 +272,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-// places are the lines and paths of problems.
+// places returns the lines and paths of problems.
 func places(t *testing.T, err error) []string {
 	t.Helper()
 	ps, ok := errors.AsType[mess.Problems](err)
@@ -288,7 +286,7 @@ func places(t *testing.T, err error) []string {
 	return all
 }
 
-// The forms of a message do not lead astray.
+// Problems have the right lines in each form of a message.
 func TestLinesOfProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -362,7 +360,7 @@ func TestPathsOfReferences(t *testing.T) {
 	}
 }
 
-// JSON has no other text, so that two such references would become one.
+// JSON must be UTF-8; otherwise two different references could become equal.
 func TestReferencesAreUTF8(t *testing.T) {
 	for _, s := range []string{"\xff", "a\xc3\x28", "\x89"} {
 		if mess.ValidRef(s) {
@@ -371,7 +369,7 @@ func TestReferencesAreUTF8(t *testing.T) {
 	}
 }
 
-// A v: entry and several items in one mapping do not lead astray.
+// Problems have the right lines with a v: entry and several items in one mapping.
 func TestLinesOfItems(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -13,15 +13,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A vector is an example of a document, made into a whole text of messages.
+// vector is an example of the specification, completed to messages.
 type vector struct {
 	name   string
 	text   string
 	schema bool
 }
 
-// vectors reads the examples of both documents. Those with several wraps give
-// one vector each; schemas get values for their placeholders.
+// vectors returns the examples of both documents. An example with several wraps gives one
+// vector each; placeholders in schemas get values.
 func vectors(t *testing.T) []vector {
 	t.Helper()
 	var all []vector
@@ -75,7 +75,7 @@ func wrapped(t *testing.T, name, text string) []vector {
 	return []vector{v}
 }
 
-// inside puts head before every document of text that has something in it.
+// inside adds head before every non-empty document of text.
 func inside(head string, indent int, text string) string {
 	var docs []string
 	for doc := range strings.SplitSeq(text, "\n---\n") {
@@ -88,7 +88,7 @@ func inside(head string, indent int, text string) string {
 	return strings.Join(docs, "\n---\n")
 }
 
-// fillings are values for the placeholders of schemas.
+// fillings maps the placeholders of schemas to values.
 var fillings = map[string]string{
 	"string": "some words", "integer": "3", "boolean": "true", "true | false": "false",
 	"datetime": "2026-01-31T16:45:00-08:00", "duration": "2h15m", "datetime | duration": "PT2H", "cron": `"0 8-22 * * *"`,
@@ -109,7 +109,7 @@ var (
 	choice     = regexp.MustCompile(`^(\w+)(?: \| \w+)+$`)
 )
 
-// filled puts values in the places of a schema.
+// filled replaces the placeholders of a schema.
 func filled(t *testing.T, name, text string) string {
 	t.Helper()
 	lines := strings.Split(text, "\n")
@@ -152,7 +152,7 @@ func filled(t *testing.T, name, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// jsonlike is a reference that an example already has.
+// jsonlike reports whether an example already has a value.
 func jsonlike(value string) bool { return strings.HasPrefix(value, "2026-") }
 
 func parseAll(t *testing.T, text string) []mess.Message {
@@ -176,8 +176,7 @@ func TestEveryExampleIsValid(t *testing.T) {
 	}
 }
 
-// What the documents name is known: nothing of theirs is among what is only
-// passed on.
+// The package knows all fields of the specification: none of them is in Extra.
 func TestEveryFieldOfTheDocumentsHasAName(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.name, func(t *testing.T) {
@@ -188,7 +187,7 @@ func TestEveryFieldOfTheDocumentsHasAName(t *testing.T) {
 	}
 }
 
-// unknown tells every field that is in an Extra, and every item that is Other.
+// unknown reports every field in an Extra, and every Other item.
 func unknown(t *testing.T, path string, v reflect.Value) {
 	t.Helper()
 	if o, ok := v.Interface().(*mess.Other); ok {

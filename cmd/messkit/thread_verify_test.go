@@ -163,7 +163,7 @@ func TestVerify(t *testing.T) {
 	}{
 		{name: "as it was written", want: "completed by porch-pi, evidence photographed, at 2026-11-21T09:45:00.001Z; 3 pieces of content, 1 files; signed with " + key, well: true},
 		{name: "no source confirms the key", key: "none", want: "key: no source confirms " + key},
-		{name: "another key", key: other, want: "key: is " + key + ", and test says " + other},
+		{name: "another key", key: other, want: "key: is " + key + ", but test reports " + other},
 		{name: "the words", change: in("The porch light is on", "The porch light is off"), want: "content[0]: differs from the signed content"},
 		{name: "the notes", change: in("off again in 10m", "off again in 20m"), want: "report: differs from the signed text"},
 		{name: "the evidence", change: in("photographed", "read_back"), want: "signature: is not that of its key"},

@@ -52,7 +52,7 @@ func (b *bench) moves(ctx context.Context, m drivers.Mover, lease time.Duration)
 		return err
 	}
 	if b.countActs() == before {
-		return errors.New("Move has not changed the simulator")
+		return errors.New("the call of Move has not changed the simulator")
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (e *entity) scaleOf(ctx context.Context) (scale, error) {
 		} `json:"unit_system"`
 	}
 	if err := json.Unmarshal(data, &is); err != nil || is.Units.Temperature != "°C" && is.Units.Temperature != "°F" {
-		return scale{}, fmt.Errorf("Home Assistant reports the temperature unit %.20q, neither °C nor °F", is.Units.Temperature)
+		return scale{}, fmt.Errorf("the temperature unit of Home Assistant is %.20q, neither °C nor °F", is.Units.Temperature)
 	}
 	return scale{is.Units.Temperature == "°F"}, nil
 }

@@ -52,7 +52,7 @@ func TestUnsupportedClimateCommands(t *testing.T) {
 		{"climate.valve", "", "°C", 20, "climate.valve is off and has no target temperature; turn it on first"},
 		{"climate.fan", "", "°C", 20, "climate.fan has no target temperature according to Home Assistant (supported_features 8)"},
 		{"climate.odd", "", "°C", 20, "the state does not have the attributes of a climate entity"},
-		{"climate.living", "", "degrees", 20, `Home Assistant reports the temperature unit "degrees", neither °C nor °F`},
+		{"climate.living", "", "degrees", 20, `the temperature unit of Home Assistant is "degrees", neither °C nor °F`},
 	} {
 		h.renew()
 		h.mu.Lock()

@@ -251,7 +251,7 @@ func (e *entity) orderOf(ctx context.Context, was state, service string, data ma
 		return err
 	}
 	if s, serr := e.state(ctx); serr == nil && s.State != was.State {
-		return fmt.Errorf("Home Assistant rejected %s, but the state is %.40q now: %v", service, s.State, err) // no %w, because the state has changed
+		return fmt.Errorf("the call of %s failed in Home Assistant, but the state is %.40q now: %v", service, s.State, err) // no %w, because the state has changed
 	}
 	return err
 }
@@ -292,11 +292,11 @@ func (e *entity) discreet(err error) error {
 	case err == nil || e.code == "" || !strings.Contains(err.Error(), string(e.code)):
 		return err
 	case errors.Is(err, drivers.ErrNothingDone):
-		return drivers.NotDone(errors.New("Home Assistant rejects the command; its message contains the code"))
+		return drivers.NotDone(errors.New("the call failed: Home Assistant rejects the command; messkit hides its message, which contains the code"))
 	case errors.Is(err, drivers.ErrMayAct):
-		return drivers.Unanswered(errors.New("Home Assistant has not answered the command; the error contains the code"))
+		return drivers.Unanswered(errors.New("no answer from Home Assistant to the command; messkit hides the error, which contains the code"))
 	}
-	return errors.New("Home Assistant reports a fault; its message contains the code")
+	return errors.New("fault in Home Assistant; messkit hides its message, which contains the code")
 }
 
 // lookEvery is the poll interval for a state.

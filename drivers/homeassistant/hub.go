@@ -259,7 +259,7 @@ func (h *hub) take(id string, data json.RawMessage, event bool) {
 	}
 	defer h.ring()
 	if len(data) == 0 || string(data) == "null" { // stored, so that an older list does not add the entity again
-		h.states[id] = state{ID: id, fault: fmt.Errorf("Home Assistant no longer has the entity %s", id)}
+		h.states[id] = state{ID: id, fault: fmt.Errorf("entity %s no longer exists in Home Assistant", id)}
 		return
 	}
 	s, err := parseState(data, id)

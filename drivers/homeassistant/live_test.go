@@ -245,7 +245,7 @@ func TestEntityDisappearsDuringTheList(t *testing.T) {
 	t.Cleanup(func() { _ = pump.Halt() }) // the entity does not exist
 	for end := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		_, err := pump.(drivers.SwitchReader).On(t.Context())
-		if err != nil && strings.Contains(err.Error(), "Home Assistant no longer has the entity") {
+		if err != nil && strings.Contains(err.Error(), "no longer exists in Home Assistant") {
 			return
 		}
 		if time.Now().After(end) {

@@ -69,7 +69,7 @@ type incoming struct {
 
 var (
 	errGone    = errors.New("the connection to Home Assistant has ended")
-	errRefused = errors.New("Home Assistant rejects the token")
+	errRefused = errors.New("invalid token: Home Assistant rejects it")
 )
 
 // socketURL returns the WebSocket address for the address of a Home Assistant.
@@ -117,7 +117,7 @@ func (s *socket) login(token drivers.Secret) error {
 	for _, want := range []string{"auth_required", "auth_ok"} {
 		var m incoming
 		if err := s.conn.ReadJSON(&m); err != nil {
-			return errors.New("Home Assistant closed the connection before the login")
+			return errors.New("the connection to Home Assistant ended before the login")
 		}
 		switch {
 		case m.Type == "auth_invalid":

@@ -393,7 +393,7 @@ func TestRejectionWithAnEffect(t *testing.T) {
 		"clean":  second(robot.(drivers.Cleaner).Clean(t.Context(), nil, nil)),
 		"unlock": lock.(drivers.Locker).Unlock(t.Context()),
 	} {
-		if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "Home Assistant rejected") {
+		if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "failed in Home Assistant, but the state") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -180,7 +180,7 @@ func noise(data []byte) error {
 	if len(data) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d bytes without a complete answer; check baud:", len(data))
+	return fmt.Errorf("%d bytes without a complete answer; check the key baud", len(data))
 }
 
 // moves reports whether the wheels turn, from two readings.

@@ -284,6 +284,11 @@ func FuzzBlock(f *testing.F) {
 			}
 			return
 		}
+		for n, e := range all {
+			if one, err := decodeEntry(data, n); err != nil || !bytes.Equal(one.append(nil), e.append(nil)) {
+				t.Errorf("entry %d alone: %+v, %v, want %+v", n, one, err, e)
+			}
+		}
 		again, err := decodeBlock(encodeBlock(all), same)
 		if err != nil || len(again) != len(all) {
 			t.Fatalf("%d entries, then %d, %v", len(all), len(again), err)

@@ -63,27 +63,47 @@ func decodeBlock(data []byte, name func(string) string) (all []entry, err error)
 		return nil, errBlock
 	}
 	r := reader{rest: string(data[1:])}
+	all = make([]entry, 0, blockEntries)
 	for r.rest != "" && len(all) < blockEntries && !r.bad {
-		e := entry{seq: r.number()}
-		e.Ver = r.number()
-		e.Ref, e.ClientID, e.Requestor, e.Executor = r.text(), r.text(), name(r.text()), name(r.text())
-		e.Status = mess.Code(name(r.text()))
-		at := r.text()
-		for n := r.number(); n > 0 && !r.bad; n-- {
-			e.Held = append(e.Held, name(r.text()))
-		}
-		for n := r.number(); n > 0 && !r.bad; n-- {
-			e.Keys = append(e.Keys, thread.Key{Owner: name(r.text()), Name: r.text()})
-		}
-		if e.Updated.UnmarshalBinary([]byte(at)) != nil || e.Ref == "" {
-			return nil, errBlock
-		}
-		all = append(all, e)
+		all = append(all, r.entry(name))
 	}
 	if r.bad || r.rest != "" {
 		return nil, errBlock
 	}
 	return all, nil
+}
+
+// decodeEntry decodes the nth entry of a block.
+func decodeEntry(data []byte, n int) (e entry, err error) {
+	if len(data) == 0 || data[0] != blockForm {
+		return entry{}, errBlock
+	}
+	r := reader{rest: string(data[1:])}
+	for ; n >= 0; n-- {
+		e = r.entry(same)
+	}
+	if r.bad {
+		return entry{}, errBlock
+	}
+	return e, nil
+}
+
+func (r *reader) entry(name func(string) string) entry {
+	e := entry{seq: r.number()}
+	e.Ver = r.number()
+	e.Ref, e.ClientID, e.Requestor, e.Executor = r.text(), r.text(), name(r.text()), name(r.text())
+	e.Status = mess.Code(name(r.text()))
+	at := r.text()
+	for n := r.number(); n > 0 && !r.bad; n-- {
+		e.Held = append(e.Held, name(r.text()))
+	}
+	for n := r.number(); n > 0 && !r.bad; n-- {
+		e.Keys = append(e.Keys, thread.Key{Owner: name(r.text()), Name: r.text()})
+	}
+	if e.Updated.UnmarshalBinary([]byte(at)) != nil || e.Ref == "" {
+		r.bad = true
+	}
+	return e
 }
 
 // reader reads a block from its beginning.

@@ -147,17 +147,30 @@ func (d *ended) add(at wal.Place, all []entry) (refs, keys []uint64) {
 
 // read reads a block. A damaged one is as if it were empty: the next start reads its
 // threads from their folders.
-func (d *ended) read(b block, name func(string) string) ([]entry, error) {
+func (d *ended) read(b block, name func(string) string) (all []entry, err error) {
 	data, err := d.log.Record(b.at)
-	var all []entry
 	if err == nil {
 		all, err = decodeBlock(data, name)
 	}
+	return all, d.readable(err)
+}
+
+// entry reads an entry. One in a damaged block is empty.
+func (d *ended) entry(p place) (e entry, err error) {
+	data, err := d.log.Record(d.blocks[p.block()].at)
+	if err == nil {
+		e, err = decodeEntry(data, p.entry())
+	}
+	return e, d.readable(err)
+}
+
+// readable says that a block is damaged; other errors it returns.
+func (d *ended) readable(err error) error {
 	if _, damaged := errors.AsType[*wal.CorruptError](err); damaged || errors.Is(err, errBlock) {
 		d.say.Error("the exchange's log of ended threads is damaged; start messkit again, which reads these threads from their folders", "err", err)
-		return nil, nil
+		return nil
 	}
-	return all, err
+	return err
 }
 
 // same returns its argument.
@@ -169,14 +182,11 @@ func (d *ended) among(some []place, fn func(entry) bool) (entry, place, bool) {
 		if d.isDead(p) {
 			continue
 		}
-		all, err := d.read(d.blocks[p.block()], same)
+		e, err := d.entry(p)
 		if err != nil {
 			d.say.Error("a thread that has ended cannot be found now", "err", err)
 		}
-		if p.entry() >= len(all) {
-			continue
-		}
-		if e := all[p.entry()]; fn(e) {
+		if e.Ref != "" && fn(e) {
 			return e, p, true
 		}
 	}
@@ -227,11 +237,10 @@ func (d *ended) settle(refs, keys []uint64) {
 func (d *ended) supersede(some []uint64) {
 	later := map[string]bool{}
 	for _, v := range slices.Backward(some) {
-		all, err := d.read(d.blocks[place(v).block()], same)
-		if err != nil || place(v).entry() >= len(all) {
+		e, err := d.entry(place(v))
+		if err != nil || e.Ref == "" {
 			continue
 		}
-		e := all[place(v).entry()]
 		if later[e.Ref] {
 			d.kill(place(v))
 		}

@@ -122,14 +122,13 @@ func (s *Store) forgetMissing(there []uint64) error {
 	})
 	for p, hash := range d.whole {
 		if p := place(p); hash != 0 && !d.isDead(p) && missing(hash) {
-			all, err := d.read(d.blocks[p.block()], same)
+			e, err := d.entry(p)
 			if err != nil {
 				return err
 			}
-			if p.entry() >= len(all) {
-				continue
+			if e.Ref != "" {
+				gone = append(gone, record{Gone: e.Ref})
 			}
-			gone = append(gone, record{Gone: all[p.entry()].Ref})
 		}
 	}
 	return s.store(context.Background(), gone)

@@ -15,55 +15,55 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Process is a guard that runs. Read and Write are its answers and words.
+// Process is a running watchdog. Read returns its answers, Write sends it messages.
 type Process interface {
 	io.ReadWriter
-	// Close says nothing more to it: it makes safe what it watches, and ends.
+	// Close ends the messages: the watchdog takes its devices to their safe state and exits.
 	Close() error
-	// Kill ends it at once, as it is.
+	// Kill ends it at once and leaves the devices as they are.
 	Kill() error
 }
 
-// answerTime is how long a guard may take to answer before it is replaced.
+// answerTime is how long a watchdog may take to answer before the client replaces it.
 const answerTime = time.Second
 
-// The first and the longest wait between two starts of a guard.
+// First and longest delay between two starts of a watchdog.
 const (
 	firstStart = 50 * time.Millisecond
 	lastStart  = 5 * time.Second
 )
 
-// ErrAbsent is that there is no guard just now; a new one is being started.
+// ErrAbsent reports that no watchdog runs now; the client is starting a new one.
 var ErrAbsent = errors.New("the guard is not there")
 
-// Client is the agent's side: it starts a guard, starts another one when that
-// is gone, and tells each what may be on. It is safe for concurrent use.
+// Client is the agent's side of the watchdog. It starts a watchdog, replaces one that has
+// ended, and reports to each which devices may be on. It is safe for concurrent use.
 type Client struct {
 	start func() (Process, error)
 	log   *slog.Logger
 	slept func() time.Duration
-	news  chan struct{} // there is something to tell
-	there chan struct{} // closed when there has been a guard
+	news  chan struct{} // signals unsent reports
+	there chan struct{} // closed when the first watchdog is ready
 
 	mu      sync.Mutex
 	devices []Device
 	held    map[string]*held
 	epoch   uint64
-	link    *link // to the guard that knows everything; nil while there is none
+	link    *link // to the watchdog with the complete state; nil while there is none
 }
 
-// held is what a guard has to know of one device.
+// held is the state of one device that the watchdog must know.
 type held struct {
 	on     bool
 	epoch  uint64
 	until  time.Time     // zero: it may stay on
-	slept  time.Duration // of the machine, when until was set
-	maybe  bool          // it was not switched on, but may have been on
-	untold bool          // the guard does not know this yet
+	slept  time.Duration // time that the machine had slept when until was set
+	maybe  bool          // the device may have been on before
+	untold bool          // the watchdog does not know this state yet
 }
 
-// NewClient makes a client for the devices that a guard can watch; start starts
-// a guard.
+// NewClient returns a client for the devices that a watchdog can switch off. start starts a
+// watchdog.
 func NewClient(devices []Device, start func() (Process, error), log *slog.Logger) *Client {
 	c := &Client{
 		start: start, log: log, slept: suspend.Slept, devices: devices, held: map[string]*held{},
@@ -75,8 +75,8 @@ func NewClient(devices []Device, start func() (Process, error), log *slog.Logger
 	return c
 }
 
-// Run keeps a guard running until ctx ends. The last one ends by itself, when
-// everything is safe.
+// Run keeps a watchdog running until ctx ends. The last one exits by itself after all devices
+// are safe.
 func (c *Client) Run(ctx context.Context) error {
 	wait := firstStart
 	for ctx.Err() == nil {
@@ -100,7 +100,7 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// session is the life of one guard.
+// session runs one watchdog until it ends.
 func (c *Client) session(ctx context.Context) error {
 	p, err := c.start()
 	if err != nil {
@@ -120,11 +120,11 @@ func (c *Client) session(ctx context.Context) error {
 	} else {
 		err = errors.Join(err, p.Kill())
 	}
-	_ = g.Wait() // what it says is the end of it
+	_ = g.Wait() // the end of the connection explains them
 	return err
 }
 
-// talk tells a guard what there is to tell, at every beat at least.
+// talk sends the watchdog unsent reports, and at least one message per Beat.
 func (c *Client) talk(ctx context.Context, l *link) error {
 	t := time.NewTicker(Beat)
 	defer t.Stop()
@@ -134,7 +134,7 @@ func (c *Client) talk(ctx context.Context, l *link) error {
 		first = false
 		if no, ok := errors.AsType[*No](err); ok {
 			c.log.Warn("the guard refuses", "err", no)
-			c.untell() // and says it again at the next beat
+			c.untell() // the next beat repeats it
 		} else if err != nil {
 			return err
 		} else {
@@ -151,7 +151,7 @@ func (c *Client) talk(ctx context.Context, l *link) error {
 	}
 }
 
-// word is what a guard has not been told yet: to a new one, everything.
+// word returns a message with the unsent reports; a new watchdog gets the complete state.
 func (c *Client) word(first bool) Word {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *Client) word(first bool) Word {
 	return w
 }
 
-// untell has everything told anew.
+// untell marks the complete state as unsent.
 func (c *Client) untell() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +182,7 @@ func (c *Client) untell() {
 	}
 }
 
-// announce is how a guard is told that a device may be on.
+// announce converts the state of a device to an On message.
 func (c *Client) announce(device string, h held) On {
 	o := On{Device: device, Epoch: h.epoch, Maybe: h.maybe}
 	if !h.until.IsZero() {
@@ -191,7 +191,7 @@ func (c *Client) announce(device string, h held) On {
 	return o
 }
 
-// up notes that a guard knows everything.
+// up records that the watchdog has the complete state.
 func (c *Client) up(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,7 +212,7 @@ func (c *Client) up(l *link) {
 	}
 }
 
-// Await waits for the first guard, as long as ctx.
+// Await waits for the first watchdog or the end of ctx.
 func (c *Client) Await(ctx context.Context) {
 	select {
 	case <-c.there:
@@ -220,8 +220,8 @@ func (c *Client) Await(ctx context.Context) {
 	}
 }
 
-// Ready tells why a device cannot be switched on now; nil where it needs no
-// guard, or has one.
+// Ready returns why the watchdog cannot cover a device now; nil if the watchdog runs, or if the
+// device needs none.
 func (c *Client) Ready(device string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,16 +231,15 @@ func (c *Client) Ready(device string) error {
 	return ErrAbsent
 }
 
-// Watches reports whether the guard switches a device off.
+// Watches reports whether the watchdog covers a device.
 func (c *Client) Watches(device string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.held[device] != nil
 }
 
-// On announces that a device is going to be on, for at most left; 0 is without
-// a limit. When it returns nil the guard has taken it, and the device may be
-// switched on at once.
+// On announces that a device will be on for at most left; 0 means without limit. When it
+// returns nil, the watchdog has accepted this, and the caller may switch the device on.
 func (c *Client) On(device string, left time.Duration) error {
 	c.mu.Lock()
 	h, l := c.held[device], c.link
@@ -263,14 +262,14 @@ func (c *Client) On(device string, left time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h.epoch == now.epoch {
-		// It is as before, whether or not the guard has heard of this.
+		// The old state remains valid, even if the watchdog has received the new one.
 		h.on, h.until, h.slept, h.maybe, h.untold = before.on, before.until, before.slept, before.maybe, true
 		wait.Notify(c.news)
 	}
 	return err
 }
 
-// Note announces that a device may be on already, without waiting.
+// Note announces without waiting that a device may already be on.
 func (c *Client) Note(device string, left time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -281,7 +280,7 @@ func (c *Client) Note(device string, left time.Duration) {
 	}
 }
 
-// set notes that a device may be on. mu is held.
+// set records that a device may be on. The caller holds mu.
 func (c *Client) set(h *held, left time.Duration, maybe bool) {
 	c.epoch++
 	h.on, h.epoch, h.until, h.maybe = true, c.epoch, time.Time{}, maybe
@@ -290,7 +289,7 @@ func (c *Client) set(h *held, left time.Duration, maybe bool) {
 	}
 }
 
-// Off says that a device is off.
+// Off reports that a device is off.
 func (c *Client) Off(device string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -300,19 +299,19 @@ func (c *Client) Off(device string) {
 	}
 }
 
-// link is a guard that is spoken to.
+// link is the connection to a running watchdog.
 type link struct {
 	Process
-	words chan []byte   // on their way to the guard
-	dead  chan struct{} // closed when it answers no more
-	over  chan struct{} // closed when nothing more is said to it
+	words chan []byte   // on their way to the watchdog
+	dead  chan struct{} // closed when its answers end
+	over  chan struct{} // closed when the client stops sending
 
 	mu      sync.Mutex
 	seq     uint64
 	waiting map[uint64]chan Answer
 }
 
-// listen hands on the answers until there are no more.
+// listen passes the answers to the waiting calls until the answers end.
 func (l *link) listen() error {
 	defer close(l.dead)
 	return lines(l, func(line []byte) error {
@@ -323,15 +322,15 @@ func (l *link) listen() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if c := l.waiting[a.Seq]; c != nil {
-			c <- a // there is room for one
+			c <- a // its buffer has room for one
 			delete(l.waiting, a.Seq)
 		}
 		return nil
 	})
 }
 
-// speak writes what is said. A guard that is frozen reads nothing, and writing to it then
-// waits: that keeps nobody but this from going on.
+// speak writes the messages. A frozen watchdog does not read, so a write may block; it blocks
+// only this goroutine.
 func (l *link) speak() error {
 	for {
 		select {
@@ -345,7 +344,7 @@ func (l *link) speak() error {
 	}
 }
 
-// ask says something and waits for the answer.
+// ask sends a message and waits for the answer.
 func (l *link) ask(w Word) error {
 	line, answer, err := l.word(w)
 	if err != nil {
@@ -376,7 +375,7 @@ func (l *link) ask(w Word) error {
 	}
 }
 
-// word is a word as it is written, and where its answer comes.
+// word encodes a message and returns it with the channel for its answer.
 func (l *link) word(w Word) (line []byte, answer chan Answer, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -390,7 +389,7 @@ func (l *link) word(w Word) (line []byte, answer chan Answer, err error) {
 	return line, answer, nil
 }
 
-// No is what the guard will not do.
+// No is a rejection by the watchdog.
 type No struct{ Why string }
 
 func (n *No) Error() string { return n.Why }

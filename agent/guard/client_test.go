@@ -15,31 +15,31 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 )
 
-// guards starts guards that are goroutines.
+// guards starts watchdogs as goroutines.
 type guards struct {
 	w *world
 
 	mu      sync.Mutex
 	started int
 	broken  int          // how many starts fail
-	mute    bool         // those that start now do not answer
-	slept   atomic.Int64 // of the machine
+	mute    bool         // the next ones do not answer
+	slept   atomic.Int64 // time that the machine has slept
 	last    *running
 }
 
-// running is one of them.
+// running is one watchdog.
 type running struct {
 	io.Reader
 	io.Writer
 	words   *io.PipeReader
 	answers *io.PipeWriter
-	thawed  chan struct{} // closed when it is killed
+	thawed  chan struct{} // closed by Kill
 	ended   chan struct{}
 	dead    atomic.Bool
 	frozen  atomic.Bool // it reads nothing more
 }
 
-// hear reads the words for a guard, unless it is frozen.
+// hear reads the messages for a watchdog, unless it is frozen.
 func (r *running) hear(p []byte) (int, error) {
 	if n, err := r.words.Read(p); !r.frozen.Load() {
 		return n, err
@@ -79,10 +79,10 @@ func (g *guards) start() (guard.Process, error) {
 	return r, nil
 }
 
-// Close leaves it: it sees the end of the words.
+// Close ends the messages.
 func (r *running) Close() error { return r.Writer.(*io.PipeWriter).Close() }
 
-// Kill ends it: nothing comes in or out any more, and it does nothing.
+// Kill ends it: neither messages nor orders pass any more.
 func (r *running) Kill() error {
 	if !r.dead.Swap(true) {
 		close(r.thawed)
@@ -92,7 +92,7 @@ func (r *running) Kill() error {
 	return r.Close()
 }
 
-// obeying is what a guard does in the world while it lives.
+// obeying carries out the orders of a watchdog while it lives.
 func (r *running) obeying(w *world) guard.Obey {
 	return func(kind string, order []byte) (bool, error) {
 		if r.dead.Load() {
@@ -115,7 +115,7 @@ func (g *guards) kill() {
 	synctest.Wait()
 }
 
-// client runs a story with a client whose guard is there.
+// client runs a test with a client and a running watchdog.
 func client(t *testing.T, story func(t *testing.T, c *guard.Client, g *guards, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func client(t *testing.T, story func(t *testing.T, c *guard.Client, g *guards, w
 		if err := <-end; err != nil {
 			t.Errorf("the client ends with %v", err)
 		}
-		wait(time.Hour) // what was left on goes off
+		wait(time.Hour) // a lamp that stayed on goes off
 	})
 }
 
@@ -158,7 +158,7 @@ func TestClientTellsTheGuard(t *testing.T) {
 	})
 }
 
-// A device may be on when it starts, before there is a guard.
+// A device may be on at its start, before a watchdog runs.
 func TestClientTellsWhatWasBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -183,8 +183,8 @@ func TestClientTellsWhatWasBefore(t *testing.T) {
 	})
 }
 
-// A guard that is gone is replaced; until then nothing is switched on, and the
-// time of what is on goes on.
+// The client replaces a watchdog that has ended. Until then it rejects switching on, and the
+// time of a device that is on continues.
 func TestGuardIsKilled(t *testing.T) {
 	client(t, func(t *testing.T, c *guard.Client, g *guards, w *world) {
 		if err := c.On("hall", time.Minute); err != nil {
@@ -212,7 +212,7 @@ func TestGuardIsKilled(t *testing.T) {
 	})
 }
 
-// A guard that is frozen is as good as none, and is killed.
+// The client kills and replaces a frozen watchdog.
 func TestGuardIsFrozen(t *testing.T) {
 	client(t, func(t *testing.T, c *guard.Client, g *guards, w *world) {
 		g.set(func() { g.mute = true })
@@ -235,7 +235,7 @@ func TestGuardIsFrozen(t *testing.T) {
 	})
 }
 
-// What the guard has refused is as it was before.
+// After a rejection by the watchdog the state is the old one.
 func TestClientIsRefused(t *testing.T) {
 	client(t, func(t *testing.T, c *guard.Client, _ *guards, w *world) {
 		if err := c.On("hall", time.Minute); err != nil {
@@ -246,7 +246,7 @@ func TestClientIsRefused(t *testing.T) {
 		w.mu.Lock()
 		w.hang["hall"] = hang
 		w.mu.Unlock()
-		wait(2 * time.Minute) // it is being switched off
+		wait(2 * time.Minute) // the watchdog is switching it off
 		no, ok := errors.AsType[*guard.No](c.On("hall", time.Hour))
 		if !ok || !strings.Contains(no.Error(), "hall: is being switched off") {
 			t.Errorf("%v", no)
@@ -256,7 +256,7 @@ func TestClientIsRefused(t *testing.T) {
 		w.mu.Unlock()
 		close(hang)
 		wait(time.Second)
-		w.turn("hall", true) // what was about to come, comes
+		w.turn("hall", true) // the delayed act happens
 		wait(time.Second)
 		if got := w.history(); !strings.HasPrefix(got, "hall off 2m0s, hall off 2m1.") {
 			t.Error(got)
@@ -267,13 +267,13 @@ func TestClientIsRefused(t *testing.T) {
 	})
 }
 
-// A guard that is frozen while it is spoken to keeps nobody waiting for longer than an
-// answer may take, and another one takes its place.
+// A watchdog that freezes during a message delays a caller no longer than answerTime, and the
+// client replaces it.
 func TestAFrozenGuardThatReadsNothing(t *testing.T) {
 	client(t, func(t *testing.T, c *guard.Client, g *guards, _ *world) {
 		g.set(func() { g.last.frozen.Store(true) })
 		began := time.Now()
-		for range 3 { // the first of them is read still
+		for range 3 { // the watchdog still reads the first of them
 			if err := c.On("hall", time.Minute); !errors.Is(err, guard.ErrAbsent) {
 				t.Errorf("On = %v, want that the guard is not there", err)
 			}
@@ -288,8 +288,8 @@ func TestAFrozenGuardThatReadsNothing(t *testing.T) {
 	})
 }
 
-// A guard that starts after the machine was suspended hears how long a device may be on
-// still, the sleep counted.
+// A watchdog that starts after the machine has slept gets the remaining time without the time
+// asleep.
 func TestTheNextGuardHearsOfASleep(t *testing.T) {
 	client(t, func(t *testing.T, c *guard.Client, g *guards, w *world) {
 		if err := c.On("hall", time.Hour); err != nil {

@@ -1,10 +1,10 @@
-// Package guard keeps outputs from staying on when the agent is killed, frozen
-// or hangs: a process of its own that is told what is going to be switched on,
-// for how long, and how it is switched off.
+// Package guard implements the watchdog: a separate process that switches outputs off if the
+// agent dies, freezes or hangs. The agent reports in advance which output it will switch on,
+// for how long, and how to switch it off.
 //
-// Guard is that process, Client the agent's side of it. Neither knows of
-// threads, plans or the network, and a guard carries out two orders only: off,
-// when a device's time is over, and safe, when its agent is gone.
+// Guard is the watchdog process, Client the agent's side of it. Neither knows threads, plans or
+// the network. A watchdog carries out two orders only: off, when a device's time is over, and
+// safe, when its agent is gone.
 package guard
 
 import (
@@ -20,76 +20,74 @@ import (
 )
 
 const (
-	// silence is how long an agent may say nothing before it counts as gone: twenty
-	// beats, which a board that swaps may miss, and nobody waits longer for.
+	// silence is how long an agent may send nothing before it counts as frozen: twenty beats. A
+	// machine that swaps may miss some of them.
 	silence = 5 * time.Second
-	// grace is how much later than the agent a guard switches off: the agent's own
-	// way comes first. It leaves three times as much until the device must be off,
-	// 100 ms after its time (I10).
+	// grace is how much later than the agent a watchdog switches off, so that the agent acts
+	// first. It leaves 75 ms until the device must be off, 100 ms after its time (I10).
 	grace = 25 * time.Millisecond
-	// again is how often it is made sure that a device stays off whose agent has
-	// not said so: what the agent was about to do may come yet.
+	// again is the interval at which the watchdog repeats an order while the agent has not
+	// reported the device off: a late act of the agent may follow.
 	again = 100 * time.Millisecond
-	// maxRetry is the longest wait between two tries of an order that fails.
+	// maxRetry is the longest delay between two tries of a failing order.
 	maxRetry = 5 * time.Second
-	// glance is how long the guard waits at most until it looks whether the machine was
-	// suspended, while something is on.
+	// glance is the interval at which the watchdog checks for a suspend while a device is on.
 	glance = 500 * time.Millisecond
-	// patience is how long a device that cannot be reached, and was not announced to be
-	// on, is tried once its agent is gone: it may not be there at all.
+	// patience limits the tries for an unreachable device after the agent is gone, unless the
+	// agent had announced it as on: such a device may not exist.
 	patience = time.Minute
 )
 
-// Obey carries out an order for a kind of device, and tells whether that has
-// changed anything (drivers.Kind).
+// Obey carries out an order for a kind of device (drivers.Kind) and reports whether this
+// changed anything.
 type Obey func(kind string, order []byte) (changed bool, err error)
 
-// Guard watches over the devices of one agent.
+// Guard is the watchdog of one agent.
 type Guard struct {
 	obey Obey
 	log  *slog.Logger
 
 	things  map[string]*thing
-	heard   time.Time // when the agent last said something
-	gone    time.Time // since when it will not say anything more; zero: it may
-	left    bool      // and another guard goes on
-	heir    bool      // Adopt is still to be called
+	heard   time.Time // time of the last message of the agent
+	gone    time.Time // time at which the messages ended; zero: they have not
+	left    bool      // another watchdog takes over
+	heir    bool      // Adopt has not run yet
 	done    chan outcome
 	slept   *suspend.Watch
-	yield   chan struct{} // another guard is there
-	adopted chan []Left   // what it gets from one before
+	yield   chan struct{} // signals that another watchdog runs
+	adopted chan []Left   // the devices of an earlier watchdog
 }
 
-// thing is a device that is watched.
+// thing is the state of one device.
 type thing struct {
 	Device
 	epoch uint64
-	known bool          // the agent has switched it, or said that it is off
-	on    bool          // it may be: announced, and not said to be off
-	due   time.Time     // when it has to be off; zero: never
-	safe  bool          // it was taken there since the agent is gone
-	busy  bool          // an order is being carried out
-	next  time.Time     // when the next order may be tried
-	wait  time.Duration // after the last one that failed
+	known bool          // the agent has switched it, or reported it off
+	on    bool          // it may be on: announced, and not reported off
+	due   time.Time     // when it must be off; zero: never
+	safe  bool          // in its safe state since the agent is gone
+	busy  bool          // an order is running
+	next  time.Time     // earliest time of the next order
+	wait  time.Duration // delay after the last failed order
 }
 
-// outcome is what has come of an order.
+// outcome is the result of an order.
 type outcome struct {
 	*thing
-	safe    bool // it was that order, not off
-	gone    bool // the agent was, when it began
+	safe    bool // the order was Safe, not Off
+	gone    bool // the agent was gone when the order began
 	changed bool
 	err     error
 }
 
-// New makes a guard that has heard nothing yet.
+// New returns a watchdog without devices.
 func New(obey Obey, log *slog.Logger) *Guard {
 	return &Guard{slept: suspend.NewWatch(nil), obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome), yield: make(chan struct{}, 1), adopted: make(chan []Left)}
 }
 
-// Run listens to the agent on in and answers on out. It returns when the agent
-// is gone and everything is safe, or left to another guard; an error says that it could not be
-// understood, which counts as gone.
+// Run reads the agent's messages from in and writes answers to out. It returns when the agent
+// is gone and all devices are safe, or when another watchdog takes over. The error reports a
+// malformed message, which counts as the end of the agent.
 func (g *Guard) Run(in io.Reader, out io.Writer) error {
 	words, answers := make(chan Word), make(chan Answer, 64)
 	var group errgroup.Group
@@ -117,7 +115,7 @@ func (g *Guard) Run(in io.Reader, out io.Writer) error {
 			}
 			select {
 			case answers <- Answer{Seq: w.Seq, No: g.hear(w)}:
-			default: // nobody reads them, and waiting is not what a guard is for
+			default: // the agent reads no answers, and the watchdog must not wait
 			}
 		case o := <-g.done:
 			g.settle(o)
@@ -133,7 +131,7 @@ func (g *Guard) Run(in io.Reader, out io.Writer) error {
 	return group.Wait()
 }
 
-// hear takes what the agent says, and answers why not; "" is yes.
+// hear applies a message of the agent. It returns a reason if it rejects the message, else "".
 func (g *Guard) hear(w Word) (no string) {
 	if g.silent(time.Now()) {
 		g.log.Warn("the agent is back")
@@ -159,7 +157,7 @@ func (g *Guard) hear(w Word) (no string) {
 	return no
 }
 
-// announced notes that a device is going to be on.
+// announced records that a device will be on. It returns a reason if it rejects that, else "".
 func (g *Guard) announced(o On) (no string) {
 	t := g.things[o.Device]
 	switch {
@@ -182,7 +180,7 @@ func (g *Guard) announced(o On) (no string) {
 	return ""
 }
 
-// leave notes that the agent is gone.
+// leave records that the agent is gone.
 func (g *Guard) leave() {
 	g.gone = time.Now()
 	g.unsafe()
@@ -190,7 +188,7 @@ func (g *Guard) leave() {
 
 func (g *Guard) isGone() bool { return !g.gone.IsZero() }
 
-// unsafe forgets what was safe: the agent may have changed it since.
+// unsafe marks all devices as not safe, because the agent may have changed them.
 func (g *Guard) unsafe() {
 	for _, t := range g.things {
 		t.safe, t.next, t.wait = false, time.Time{}, 0
@@ -202,7 +200,7 @@ func (g *Guard) silent(now time.Time) bool {
 	return !g.heard.IsZero() && now.Sub(g.heard) > silence
 }
 
-// finished reports whether there is nothing left to watch over.
+// finished reports whether the watchdog has nothing left to do.
 func (g *Guard) finished() bool {
 	for _, t := range g.things {
 		if t.busy || !g.left && (t.Safe != nil && !t.safe || t.on && !t.due.IsZero()) {
@@ -212,7 +210,7 @@ func (g *Guard) finished() bool {
 	return g.isGone() && !g.heir
 }
 
-// wanted is the order that a device needs now, nil for none.
+// wanted returns the order that a device needs now, nil for none.
 func (g *Guard) wanted(t *thing, now time.Time) (order []byte, safe bool) {
 	switch {
 	case (g.isGone() || g.silent(now)) && t.Safe != nil && !t.safe:
@@ -223,8 +221,8 @@ func (g *Guard) wanted(t *thing, now time.Time) (order []byte, safe bool) {
 	return nil, false
 }
 
-// dueAt is when a device is switched off: a little after its time, where there
-// is an agent that may do it.
+// dueAt returns when the watchdog switches a device off: a little after its time if the agent
+// may still do it.
 func (g *Guard) dueAt(t *thing) time.Time {
 	if g.isGone() || t.due.Sub(g.heard) > 2*Beat {
 		return t.due
@@ -232,8 +230,7 @@ func (g *Guard) dueAt(t *thing) time.Time {
 	return t.due.Add(grace)
 }
 
-// act has every order carried out that is wanted, each by itself: one that
-// hangs keeps no other waiting.
+// act starts all due orders, each in its own goroutine, so that a hanging one delays no other.
 func (g *Guard) act(group *errgroup.Group) {
 	now := time.Now()
 	for _, name := range slices.Sorted(maps.Keys(g.things)) {
@@ -252,7 +249,7 @@ func (g *Guard) act(group *errgroup.Group) {
 	}
 }
 
-// settle notes what has come of an order.
+// settle records the result of an order.
 func (g *Guard) settle(o outcome) {
 	t, now := o.thing, time.Now()
 	t.busy = false
@@ -274,7 +271,7 @@ func (g *Guard) settle(o outcome) {
 	}
 	t.wait = 0
 	switch {
-	case o.gone: // for good: nobody undoes it
+	case o.gone: // final: the agent cannot undo it
 		t.safe = o.safe
 		t.on = t.on && !o.safe && t.Safe != nil
 	case !g.isGone():
@@ -282,7 +279,7 @@ func (g *Guard) settle(o outcome) {
 	}
 }
 
-// sleep is how long there is nothing to do.
+// sleep returns the time until the next event.
 func (g *Guard) sleep() time.Duration {
 	now := time.Now()
 	at := now.Add(time.Hour)

@@ -16,14 +16,14 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 )
 
-// world is what devices obey in: an order is "NAME on" or "NAME off".
+// world holds the states of the devices; an order is "NAME on" or "NAME off".
 type world struct {
 	start time.Time
 	mu    sync.Mutex
 	on    map[string]bool
 	fail  map[string]int           // how many of the next orders fail
-	hang  map[string]chan struct{} // orders wait for it
-	log   []string                 // what the guard has changed, and when
+	hang  map[string]chan struct{} // orders wait for this channel
+	log   []string                 // changes by the watchdog, with times
 }
 
 func newWorld() *world {
@@ -55,7 +55,7 @@ func (w *world) obey(kind string, order []byte) (bool, error) {
 	return true, nil
 }
 
-// turn is what the agent does.
+// turn switches a device as the agent does.
 func (w *world) turn(name string, on bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +76,7 @@ func lamp(name, safe string) guard.Device {
 	return d
 }
 
-// agent is one that says what it is told to, over pipes.
+// agent is a client that sends given messages over pipes.
 type agent struct {
 	t     *testing.T
 	w     *world
@@ -88,7 +88,7 @@ type agent struct {
 	end   chan error
 }
 
-// newAgent is one with a guard.
+// newAgent returns an agent with a watchdog.
 func newAgent(t *testing.T, w *world) *agent {
 	t.Helper()
 	in, to := io.Pipe()
@@ -99,12 +99,12 @@ func newAgent(t *testing.T, w *world) *agent {
 	}
 	go func() {
 		a.end <- a.guard.Run(in, out)
-		_ = out.Close() // as a process does at its end
+		_ = out.Close() // as at the end of a process
 	}()
 	return a
 }
 
-// ends ends it, and waits for its guard.
+// ends closes the agent's messages and waits for its watchdog.
 func (a *agent) ends() {
 	a.t.Helper()
 	a.dies()
@@ -114,8 +114,8 @@ func (a *agent) ends() {
 	}
 }
 
-// watched runs a story with a guard in a bubble of fake time. Lamps: porch is
-// safe when it is off, fan when it is on, hall stays as it is.
+// watched runs a test with a watchdog in a bubble of fake time. The safe states of the lamps:
+// porch off, fan on, hall unchanged.
 func watched(t *testing.T, story func(*agent, *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func watched(t *testing.T, story func(*agent, *world)) {
 	})
 }
 
-// say says something and returns the guard's no.
+// say sends a message and returns the watchdog's rejection.
 func (a *agent) say(w guard.Word) string {
 	a.t.Helper()
 	a.seq++
@@ -158,7 +158,7 @@ func (a *agent) on(name string, epoch uint64, left time.Duration) {
 
 func (a *agent) dies() { _ = a.to.Close() }
 
-// lives beats for a while.
+// lives sends beats for a while.
 func (a *agent) lives(d time.Duration) {
 	a.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -168,7 +168,7 @@ func (a *agent) lives(d time.Duration) {
 }
 
 func wait(d time.Duration) {
-	time.Sleep(d) // of the bubble
+	time.Sleep(d) // in fake time
 	synctest.Wait()
 }
 
@@ -176,8 +176,8 @@ func TestGuard(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		story func(*agent, *world)
-		want  string // what the guard has changed when the agent is still there
-		after string // and a while after it has gone
+		want  string // changes by the watchdog while the agent lives
+		after string // and some time after its end
 	}{
 		{name: "nothing is on", story: func(a *agent, _ *world) { a.lives(time.Minute) }},
 		{
@@ -192,7 +192,7 @@ func TestGuard(t *testing.T) {
 				a.lives(5 * time.Second)
 				w.turn("porch", false)
 				a.say(guard.Word{Off: []guard.Off{{Device: "porch", Epoch: 1}}})
-				w.turn("porch", true) // a hand
+				w.turn("porch", true) // a person switches it on
 				a.lives(time.Minute)
 			},
 			after: "porch off 1m5s",
@@ -203,7 +203,7 @@ func TestGuard(t *testing.T) {
 				a.on("porch", 1, 10*time.Second)
 				a.lives(5 * time.Second)
 				a.on("porch", 2, 10*time.Second)
-				a.say(guard.Word{Off: []guard.Off{{Device: "porch", Epoch: 1}}}) // of the first time, too late
+				a.say(guard.Word{Off: []guard.Off{{Device: "porch", Epoch: 1}}}) // about the first period, too late
 				a.lives(20 * time.Second)
 			},
 			want: "porch off 15.025s", after: "porch off 15.025s",
@@ -310,7 +310,7 @@ func TestGuardRefuses(t *testing.T) {
 	})
 }
 
-// An agent that cannot be understood counts as gone.
+// An agent with a malformed message counts as gone.
 func TestGuardHearsGarbage(t *testing.T) {
 	for _, line := range []string{"x", `{"seq":0}`, `{"seq":9,"sing":1}`, `{"seq":9}{}`, strings.Repeat("x", 1<<20)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -329,7 +329,7 @@ func TestGuardHearsGarbage(t *testing.T) {
 	}
 }
 
-// A guard whose answers nobody reads does its work.
+// A watchdog works even if the agent reads no answers.
 func TestGuardWhoseAnswersNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
@@ -353,8 +353,8 @@ func TestGuardWhoseAnswersNobodyReads(t *testing.T) {
 	})
 }
 
-// What cannot be reached, and was not said to be on, does not keep a guard for ever once
-// its agent is gone; what may be on does.
+// An unreachable device that no message announced as on does not keep the watchdog running
+// after the agent is gone; an announced device does.
 func TestWhatIsNotThereKeepsNoGuard(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -9,25 +9,25 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Left is a device that is on though its agent is gone, until its time is over.
-// The guard of the agent's next run takes it over.
+// Left is a device that is on without its agent until its time is over. The watchdog of the
+// agent's next run takes it over.
 type Left struct {
 	Device
-	In time.Duration `json:"in"` // ns until it has to be off
+	In time.Duration `json:"in"` // ns until it must be off
 }
 
-// Yield has a guard end whose agent is gone, and leave the rest to another one.
-// Where its agent is there it goes on.
+// Yield ends a watchdog whose agent is gone and leaves its devices to another one. It does
+// nothing while the agent lives.
 func (g *Guard) Yield() { wait.Notify(g.yield) }
 
-// Expect keeps a guard from ending before Adopt was called. It is called before
-// Run.
+// Expect keeps a watchdog from ending before Adopt. Call it before Run.
 func (g *Guard) Expect() { g.heir = true }
 
-// Adopt gives a guard that runs what another one has left, nil for nothing.
+// Adopt passes the remaining devices of another watchdog to a running one; nil for none. It
+// blocks until Run takes the list.
 func (g *Guard) Adopt(list []Left) { g.adopted <- list }
 
-// Rest is what a guard that has ended leaves.
+// Rest returns the remaining devices of a watchdog that has ended.
 func (g *Guard) Rest() []Left {
 	var list []Left
 	for _, t := range g.things {
@@ -38,12 +38,12 @@ func (g *Guard) Rest() []Left {
 	return list
 }
 
-// adopt watches over what another guard has left, where the agent has not said
-// anything about it that is newer.
+// adopt takes over the devices of another watchdog, unless the agent has sent newer messages
+// about them.
 func (g *Guard) adopt(list []Left) {
 	g.heir = false
 	for _, l := range list {
-		l.Safe = nil // that was the order of an agent that is gone
+		l.Safe = nil // that order belongs to an agent that is gone
 		t := g.things[l.Name]
 		if t == nil {
 			t = &thing{Device: l.Device}
@@ -56,7 +56,7 @@ func (g *Guard) adopt(list []Left) {
 	}
 }
 
-// ParseLeft reads what PrintLeft has written.
+// ParseLeft decodes the result of PrintLeft and validates it.
 func ParseLeft(data []byte) ([]Left, error) {
 	list, err := parse[[]Left](data)
 	for _, l := range list {
@@ -71,5 +71,5 @@ func ParseLeft(data []byte) ([]Left, error) {
 	return list, nil
 }
 
-// PrintLeft is a list as it is kept in a file.
+// PrintLeft encodes a list for a file.
 func PrintLeft(list []Left) ([]byte, error) { return json.Marshal(list) }

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 )
 
-// What a guard leaves is off when its time is over, unless the next agent knows
-// better.
+// A device that a watchdog leaves goes off when its time is over, unless the next agent has
+// newer information.
 func TestHandover(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -46,7 +46,7 @@ func TestHandover(t *testing.T) {
 				a.say(guard.Word{Devices: []guard.Device{lamp("attic", "keep")}})
 				a.on("attic", 2, 10*time.Second)
 				a.lives(5 * time.Second)
-				a.guard.Yield() // to nobody: its agent is there
+				a.guard.Yield() // no effect: its agent lives
 				synctest.Wait()
 				a.dies()
 				synctest.Wait()
@@ -73,7 +73,7 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// again is the next guard.
+// again runs the next watchdog.
 func again(t *testing.T, w *world, left []guard.Left, story func(*agent)) {
 	t.Helper()
 	a := newAgent(t, w)
@@ -84,7 +84,7 @@ func again(t *testing.T, w *world, left []guard.Left, story func(*agent)) {
 	a.ends()
 }
 
-// A guard that has nothing to do any more leaves nothing.
+// A watchdog with nothing left to do leaves an empty list.
 func TestHandoverOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := guard.New(newWorld().obey, slog.New(slog.DiscardHandler))
@@ -96,7 +96,7 @@ func TestHandoverOfNothing(t *testing.T) {
 	})
 }
 
-// A guard whose agent has gone in the meantime takes over all the same.
+// A watchdog whose agent has ended in the meantime also takes over.
 func TestHandoverToAGuardWithoutAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

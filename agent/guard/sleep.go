@@ -6,10 +6,10 @@ import (
 	"github.com/messkit/messkit/internal/suspend"
 )
 
-// Sleep has the guard take from slept how long the machine was suspended since boot.
+// Sleep sets the source of the time that the machine has slept since boot. Call it before Run.
 func (g *Guard) Sleep(slept func() time.Duration) { g.slept = suspend.NewWatch(slept) }
 
-// wake counts what the machine has slept as time that devices were on.
+// wake counts the time that the machine has slept as time on.
 func (g *Guard) wake() {
 	d := g.slept.Woke()
 	if d == 0 {
@@ -23,5 +23,5 @@ func (g *Guard) wake() {
 	}
 }
 
-// Sleep has the client take from slept how long the machine was suspended since boot.
+// Sleep sets the source of the time that the machine has slept since boot. Call it before Run.
 func (c *Client) Sleep(slept func() time.Duration) { c.slept = slept }

@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/agent/guard"
 )
 
-// The guard counts the time that the machine has slept as time that a device was on.
+// The watchdog counts the time that the machine has slept as time on.
 func TestASuspendedMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -28,7 +28,7 @@ func TestASuspendedMachine(t *testing.T) {
 		a.on("hall", 2, 3*time.Hour)
 		a.lives(time.Second)
 		slept.Store(int64(2 * time.Hour))
-		wait(time.Second) // the agent is not there yet
+		wait(time.Second) // no agent has connected yet
 		if got := w.history(); !strings.HasPrefix(got, "porch off 1") {
 			t.Errorf("after the sleep: %q, want the porch off at once", got)
 		}

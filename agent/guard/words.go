@@ -10,53 +10,53 @@ import (
 	"time"
 )
 
-// Beat is how often the agent gives a sign of life, at least.
+// Beat is the longest interval between two messages of the agent.
 const Beat = 250 * time.Millisecond
 
-// Device is what a guard knows of one device.
+// Device describes a device to the watchdog.
 type Device struct {
 	Name string          `json:"name"`
-	Kind string          `json:"kind"`           // of its driver, which obeys
-	Off  json.RawMessage `json:"off"`            // order that switches it off
-	Safe json.RawMessage `json:"safe,omitempty"` // order for when the agent is gone; none: it stays as it is
+	Kind string          `json:"kind"`           // of its driver, which carries out the orders
+	Off  json.RawMessage `json:"off"`            // the order that switches it off
+	Safe json.RawMessage `json:"safe,omitempty"` // the order for the end of the agent; none: leave it unchanged
 }
 
-// Word is what the agent says, one line of JSON each. The first word names the
-// devices; one that says nothing else is a sign of life.
+// Word is a message of the agent, one line of JSON. The first message names the devices; one
+// without content is a heartbeat.
 type Word struct {
-	Seq     uint64   `json:"seq"` // the answer carries it
+	Seq     uint64   `json:"seq"` // repeated in the answer
 	Devices []Device `json:"devices,omitempty"`
 	On      []On     `json:"on,omitempty"`
 	Off     []Off    `json:"off,omitempty"`
 }
 
-// On announces that a device is going to be switched on.
+// On announces that the agent will switch a device on.
 type On struct {
 	Device string        `json:"device"`
-	Epoch  uint64        `json:"epoch"`           // rises with every On of an agent; a lower one is refused
-	Left   time.Duration `json:"left,omitempty"`  // ns until it has to be off; 0: it may stay on
-	Maybe  bool          `json:"maybe,omitempty"` // it may have been on before: what is known of that counts, if it ends sooner
+	Epoch  uint64        `json:"epoch"`           // rises with every On of an agent; the watchdog rejects a lower one
+	Left   time.Duration `json:"left,omitempty"`  // ns until it must be off; 0: it may stay on
+	Maybe  bool          `json:"maybe,omitempty"` // it may have been on before: the earlier known end counts
 }
 
-// Off says that a device is off, so that its time is over no more.
+// Off reports that a device is off.
 type Off struct {
 	Device string `json:"device"`
-	Epoch  uint64 `json:"epoch"` // of the last On
+	Epoch  uint64 `json:"epoch"` // that of the last On
 }
 
-// Answer is the guard's, one line of JSON each.
+// Answer is the watchdog's answer, one line of JSON.
 type Answer struct {
 	Seq uint64 `json:"seq"`
-	No  string `json:"no,omitempty"` // why it is not so; "" for yes
+	No  string `json:"no,omitempty"` // reason for a rejection; "" if accepted
 }
 
-// Limits of what is read.
+// Limits of the input.
 const (
-	maxWord = 256 << 10 // bytes of one line: orders for some thousand devices
+	maxWord = 256 << 10 // bytes per line: orders for some thousand devices
 	maxName = 128       // bytes
 )
 
-// parseWord reads one line. An error goes with the zero Word.
+// parseWord decodes and validates one line. With an error it returns the zero Word.
 func parseWord(line []byte) (Word, error) {
 	w, err := parse[Word](line)
 	if err != nil {
@@ -68,7 +68,7 @@ func parseWord(line []byte) (Word, error) {
 	return w, nil
 }
 
-// parseAnswer reads one line. An error goes with the zero Answer.
+// parseAnswer decodes and validates one line. With an error it returns the zero Answer.
 func parseAnswer(line []byte) (Answer, error) {
 	a, err := parse[Answer](line)
 	if err == nil && a.Seq == 0 {
@@ -122,7 +122,7 @@ func (d Device) valid() error {
 
 func named(device string) bool { return device != "" && len(device) <= maxName }
 
-// print is a word or an answer as it is sent.
+// print encodes a message or an answer as one line.
 func print(v any) ([]byte, error) {
 	line, err := json.Marshal(v)
 	if err == nil && len(line) > maxWord {
@@ -131,7 +131,7 @@ func print(v any) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// lines calls f for each line until the end, which is no error.
+// lines calls f for each line until the end or an error. The end of r is no error.
 func lines(r io.Reader, f func([]byte) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 0, 4<<10), maxWord+1)
@@ -143,7 +143,8 @@ func lines(r io.Reader, f func([]byte) error) error {
 	return s.Err()
 }
 
-// write sends answers until there are no more, or nobody takes them.
+// write sends answers until the channel closes. After a failed write it only drains the
+// channel.
 func write(out io.Writer, answers <-chan Answer) {
 	broken := false
 	for a := range answers {

@@ -24,7 +24,8 @@ func TestWordsThatCannotBe(t *testing.T) {
 	}
 }
 
-// An error goes with nothing, and what was read is read again from its print.
+// With an error the parser returns the zero value, and a valid message survives printing and
+// parsing.
 func FuzzWord(f *testing.F) {
 	for _, line := range []string{
 		`{"seq":1}`, `{"seq":1,"devices":[{"name":"a","kind":"k","off":{"x":1},"safe":"s"}],"on":[{"device":"a","epoch":1,"left":5}]}`,
@@ -76,7 +77,7 @@ func twice[T any](t *testing.T, v T, parse func([]byte) (T, error)) {
 	}
 }
 
-// The lines that are read are bounded, and the last may lack its end.
+// The length of a line has a limit, and the last line may lack its end.
 func TestLines(t *testing.T) {
 	var got []string
 	collect := func(line []byte) error { got = append(got, string(line)); return nil }

@@ -11,43 +11,43 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// Act is one time that a device was made to act.
+// Act records one act of a device.
 type Act struct {
 	Device string    `json:"device"`
 	By     string    `json:"by,omitempty"` // the requester
 	At     time.Time `json:"at"`
 }
 
-// Due says when a device that is on has to be switched off.
+// Due records when a device that is on must go off.
 type Due struct {
 	At     time.Time     `json:"at"`
-	On     time.Time     `json:"on"`     // since when it is on
-	Within time.Duration `json:"within"` // until At, when it was written; in ns
+	On     time.Time     `json:"on"`     // start of the period on
+	Within time.Duration `json:"within"` // time until At when the note was written; in ns
 }
 
-// Note is one entry of the book: an act, or what is due of a device.
+// Note is one entry of the book: an act, or the pending switch-off of a device.
 type Note struct {
 	Act    *Act
-	Device string // that Due is about
-	Due    *Due   // nil: nothing is due any more
-	Serial uint64 // grows with each note on what is due; an older note changes nothing
+	Device string // the device of Due
+	Due    *Due   // nil: no switch-off is pending
+	Serial uint64 // grows with each note on a switch-off; an older note changes nothing
 }
 
-// Book is what the safety policy must know after a restart: how often devices have acted,
-// and what is still to be switched off.
+// Book holds the data that the safety policy needs after a restart: recent acts and pending
+// switch-offs.
 type Book struct {
-	Acts []Act           // of the last day, in the order in which they were written
+	Acts []Act           // of the last day, in the order of their records
 	Dues map[string]Owed // by device
-	Gap  time.Time       // acts from before it may be missing; zero: all are there
+	Gap  time.Time       // acts before this time may be missing; zero: none
 }
 
-// Owed is the newest note on what is due of one device.
+// Owed is the newest note on the switch-off of one device.
 type Owed struct {
 	Due    *Due   `json:"due,omitempty"`
 	Serial uint64 `json:"serial"`
 }
 
-// Apply takes a note into the book.
+// Apply adds a note to the book.
 func (b *Book) Apply(n Note) {
 	if n.Act != nil {
 		b.Acts = append(b.Acts, *n.Act)
@@ -70,20 +70,20 @@ func (b Book) Serial() (n uint64) {
 	return n
 }
 
-// clone returns a copy that shares nothing that changes.
+// clone returns a copy without shared mutable parts.
 func (b Book) clone() Book {
 	return Book{slices.Clone(b.Acts), maps.Clone(b.Dues), b.Gap}
 }
 
-// actsFor is how long an act is kept: the longest time that a rate counts over. maxActs
-// bounds how many are kept.
+// actsFor is how long the book keeps an act: the longest period of a rate. maxActs limits their
+// number.
 const (
 	actsFor = 24 * time.Hour
 	maxActs = 100_000
 )
 
-// forgetActs drops the oldest acts that count no more. An act with a time to come stays:
-// the clock may have been put back.
+// forgetActs drops the oldest acts that no longer count. An act with a future time stays,
+// because the clock may have gone back.
 func (b *Book) forgetActs(now time.Time) {
 	old := 0
 	for old < len(b.Acts) && now.Sub(b.Acts[old].At) > actsFor {
@@ -92,17 +92,17 @@ func (b *Book) forgetActs(now time.Time) {
 	b.Acts = b.Acts[old:]
 }
 
-// bytes returns about how long the book is in the journal.
+// bytes returns the approximate size of the book in the journal.
 func (b *Book) bytes() int64 { return int64(len(b.Acts)*96 + len(b.Dues)*192) }
 
-// bookRecord is a book in the journal. It takes the place of all notes before.
+// bookRecord is a book in the journal. It replaces all earlier notes.
 type bookRecord struct {
 	Acts []Act           `json:"acts,omitempty"`
 	Dues map[string]Owed `json:"dues,omitempty"`
 	Gap  time.Time       `json:"gap,omitzero"`
 }
 
-// record returns a note as it is written.
+// record returns the record of a note.
 func (n Note) record() record {
 	if n.Act != nil {
 		return record{Kind: kindAct, Act: n.Act}
@@ -110,12 +110,12 @@ func (n Note) record() record {
 	return record{Kind: kindDue, Device: n.Device, Due: n.Due, Serial: n.Serial}
 }
 
-// note returns the note that a record is; ok is false where it is none.
+// note returns the note of a record; ok is false for other records.
 func (r record) note() (n Note, ok bool) {
 	return Note{r.Act, r.Device, r.Due, r.Serial}, r.Kind == kindAct || r.Kind == kindDue
 }
 
-// take takes a record into the book.
+// take adds a record to the book.
 func (b *Book) take(r record) {
 	if n, ok := r.note(); ok {
 		b.Apply(n)
@@ -124,7 +124,7 @@ func (b *Book) take(r record) {
 	}
 }
 
-// Note writes notes: all of them or none. They are on the disk when it returns nil.
+// Note writes all notes or none. They are on the disk when it returns nil.
 func (j *Journal) Note(ctx context.Context, notes ...Note) error {
 	records, err := j.noted(nil, notes)
 	if err != nil || len(records) == 0 {
@@ -133,7 +133,7 @@ func (j *Journal) Note(ctx context.Context, notes ...Note) error {
 	return j.note(ctx, nil, false, records...)
 }
 
-// noted appends the records of notes, and refuses an act beyond the bound.
+// noted appends the records of notes, and rejects an act beyond the limit.
 func (j *Journal) noted(records []record, notes []Note) ([]record, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -149,30 +149,30 @@ func (j *Journal) noted(records []record, notes []Note) ([]record, error) {
 	return records, nil
 }
 
-// Book returns the book as it is now. The error is always nil.
+// Book returns the current book. The error is always nil.
 func (j *Journal) Book() (Book, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.book.clone(), nil
 }
 
-// HasBook reports whether the book was begun, and whether the disk has all of it.
+// HasBook reports whether the journal has a book, and whether the disk has all of it.
 func (j *Journal) HasBook() (begun, whole bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.kept, j.kept && !j.behind
 }
 
-// BeginBook writes the first book of a journal. With an error the book counts as long as
-// the program runs, and until Mend.
+// BeginBook writes the first book of a journal. After an error the book counts in memory until
+// the program ends or Mend writes it.
 func (j *Journal) BeginBook(ctx context.Context, b Book) error {
 	return j.tell(ctx, record{Kind: kindBook, Book: &bookRecord{b.Acts, b.Dues, b.Gap}}, nil)
 }
 
-// Past is the book in the folder of a journal, for a program that only reads it.
+// Past reads the book in the folder of a journal, for a program that does not write it.
 type Past string
 
-// Book reads the book. Where there is no journal, the book is empty.
+// Book reads the book. It is empty if there is no journal.
 func (dir Past) Book() (Book, error) {
 	r, err := Read(string(dir))
 	switch {
@@ -186,7 +186,7 @@ func (dir Past) Book() (Book, error) {
 	return r.Book, nil
 }
 
-// Note refuses: the journal belongs to another program.
+// Note always returns an error: the journal belongs to another program.
 func (Past) Note(context.Context, ...Note) error {
 	return errors.New("journal: it is only read here")
 }

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// openAt opens a journal at a time.
+// openAt opens a journal at a given time.
 func openAt(t *testing.T, dir string, at *time.Time) *journal.Journal {
 	t.Helper()
 	o := journal.DefaultOptions()
@@ -35,7 +35,7 @@ func due(device string, serial uint64, at time.Time) journal.Note {
 	return journal.Note{Device: device, Serial: serial, Due: &journal.Due{At: at, On: noon, Within: at.Sub(noon)}}
 }
 
-// holds checks a book, and that a program which only reads sees the same.
+// holds checks a book, and that a read-only program sees the same.
 func holds(t *testing.T, j *journal.Journal, dir string, want journal.Book) {
 	t.Helper()
 	got, err := j.Book()
@@ -62,8 +62,8 @@ func printed(t *testing.T, b journal.Book) string {
 	return string(data)
 }
 
-// A book is there after reopening and after a journal was compacted. A late note with a
-// lower serial number changes nothing, and an act counts for a day.
+// The book survives reopening and compaction. A late note with a lower serial number changes
+// nothing, and an act counts for a day.
 func TestTheBookIsKept(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
@@ -79,7 +79,7 @@ func TestTheBookIsKept(t *testing.T) {
 		must(t, j.Close())
 		j = openAt(t, dir, &at)
 		holds(t, j, dir, want)
-		for range 4 { // so that it is compacted
+		for range 4 { // enough to cause a compaction
 			must(t, j.Done(t.Context(), "a", 1, report("a", string(make([]byte, 100<<10)))))
 		}
 		must(t, j.Sent(t.Context(), "a"))
@@ -96,7 +96,7 @@ func TestTheBookIsKept(t *testing.T) {
 	}
 }
 
-// An intent and its notes are on the disk together or not at all, wherever the power fails.
+// A power cut at any byte leaves both an intent and its notes on the disk, or neither.
 func TestAnIntentAndItsNotesAreOneWrite(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
@@ -125,8 +125,8 @@ func TestAnIntentAndItsNotesAreOneWrite(t *testing.T) {
 	}
 }
 
-// Where a part of the journal is lost, acts may be missing: the book says so, over
-// restarts too.
+// If a part of the journal is lost, acts may be missing: the book reports that, also after
+// restarts.
 func TestABookWithAGap(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
@@ -151,7 +151,7 @@ func TestABookWithAGap(t *testing.T) {
 	}
 }
 
-// A disk that takes nothing permits no act, and does not make a note count.
+// If the disk takes nothing, no act may begin, and no note counts.
 func TestNotesOnAClosedJournal(t *testing.T) {
 	j := open(t, t.TempDir())
 	must(t, j.Close())

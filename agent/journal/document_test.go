@@ -19,9 +19,8 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// document is docs/journal.md. What follows reads a journal by it alone: the
-// places of the fields come from its tables, and no code of the packages that
-// write journals is used.
+// document is docs/journal.md. This test reads a journal with its tables alone and uses no code
+// of the packages that write journals.
 type document struct {
 	*testing.T
 	text string
@@ -34,7 +33,7 @@ func readDocument(t *testing.T) document {
 	return document{t, string(text)}
 }
 
-// table is the rows of the table that comes next after some words, by cell.
+// table returns the rows of the first table after some words, by cell.
 func (d document) table(after string) (rows [][]string) {
 	d.Helper()
 	_, rest, ok := strings.Cut(d.text, after)

@@ -1,10 +1,9 @@
-// Package journal is what an executor knows of the threads in which it has
-// touched the world: that it was going to, that it has, and what it has to say
-// about it. Every word is on the disk before the call returns, so that after
-// any crash the executor can tell the truth. It is also the outbox: a report
-// stays until the exchange has taken it.
+// Package journal stores the threads in which an executor acts: its intent before an act, and
+// its report afterwards. Each record is on the disk before the call returns, so that the
+// executor can report the truth after any crash. It is also the outbox: a report stays until
+// the exchange has taken it.
 //
-// It does not know what a plan is, nor who the exchange is.
+// It does not know the contents of a plan, nor the exchange.
 package journal
 
 import (
@@ -22,21 +21,21 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Intent is what is written before the world is touched.
+// Intent is the record that precedes an act.
 type Intent struct {
-	Ref    string          `json:"ref"`    // of the thread
+	Ref    string          `json:"ref"`    // the thread
 	Epoch  uint64          `json:"epoch"`  // of the claim
 	Digest string          `json:"digest"` // of the plan
 	Boot   string          `json:"boot"`   // names the run of the program
-	Plan   json.RawMessage `json:"plan"`   // what is needed to look at the device again after a crash
+	Plan   json.RawMessage `json:"plan"`   // the data for checking the device after a crash
 }
 
-// Asked is what is written when a requester was asked something: enough to go on
-// waiting for the answer after a crash.
+// Asked is the record of a question to a requester: enough to keep waiting for the answer after
+// a crash.
 type Asked struct {
-	Ref   string          `json:"ref"`   // of the thread
+	Ref   string          `json:"ref"`   // the thread
 	Epoch uint64          `json:"epoch"` // of the claim
-	Boot  string          `json:"boot"`  // names the run of the program that has claimed it
+	Boot  string          `json:"boot"`  // names the run of the program that made the claim
 	Memo  json.RawMessage `json:"memo"`  // the question
 }
 
@@ -44,31 +43,31 @@ type Asked struct {
 type Task struct {
 	Ref    string
 	Epoch  uint64        // of the newest claim
-	Asked  *Asked        // what its requester was asked, and has not answered yet; nil: nothing
-	Intent *Intent       // nil if the world was not to be touched yet
-	Begun  int           // how many intents were written: more than one if it was begun again after a crash
+	Asked  *Asked        // the open question to its requester; nil: none
+	Intent *Intent       // nil before the first act
+	Begun  int           // number of intents; more than one if a later run began it again after a crash
 	Found  int           // how often a later run of the program has found it open
-	Report *mess.Message // what is to be said to the exchange; nil while it is being worked on
+	Report *mess.Message // the report for the exchange; nil while the executor works on it
 }
 
-// Open reports whether it has begun and not ended.
+// Open reports whether the thread has an intent and no report.
 func (t Task) Open() bool { return t.Intent != nil && t.Report == nil }
 
-// Options of a journal.
+// Options configures a journal.
 type Options struct {
-	MaxBytes int64            // bound of what is on the disk; reports that wait are kept beyond it, tasks are not begun
-	Now      func() time.Time // dates what is written; nothing depends on it
+	MaxBytes int64            // size limit on the disk; waiting reports may exceed it, new tasks may not
+	Now      func() time.Time // dates the records; nothing depends on it
 }
 
-// DefaultOptions are what Open uses. Begun and unreported threads are few, and
-// their reports are at most some 100 KB each.
+// DefaultOptions returns the options of Open. Open threads are few, and their reports have at
+// most some 100 KB each.
 func DefaultOptions() Options { return Options{MaxBytes: 64 << 20, Now: time.Now} }
 
-// segmentBytes is reserved on the disk at a time.
+// segmentBytes is the size of one reservation on the disk.
 const segmentBytes = 1 << 20
 
-// compactBytes is the size from which the journal is compacted when most of it
-// is about threads that are done with.
+// compactBytes is the size from which the journal compacts itself when most of it concerns
+// finished threads.
 const compactBytes = 256 << 10
 
 // Journal is an open journal. It is safe for concurrent use.
@@ -77,13 +76,12 @@ type Journal struct {
 	opts Options
 	now  func() time.Time
 
-	// write is held for reading while a record is written and believed, and for
-	// writing while the journal is compacted or opened again. It guards the next
-	// three.
+	// Writers of a record hold write for reading until memory has the record; compaction and
+	// reopening hold it for writing. It guards the next three fields.
 	write  sync.RWMutex
-	log    *wal.Log // nil while it could not be opened again
-	lost   error    // why not
-	before int64    // written before Mend has opened it anew, in bytes
+	log    *wal.Log // nil after a failed reopening
+	lost   error    // the reason for that
+	before int64    // bytes written before Mend reopened it
 
 	tries *tries
 
@@ -93,24 +91,24 @@ type Journal struct {
 	next    uint64            // number of the next report
 	fresh   bool
 	unclean []string
-	behind  bool // something is known that is not on the disk
+	behind  bool // memory has records that the disk lacks
 	damage  []wal.Damage
-	runs    []string // the processes that have written it, the last ones
-	anyRun  bool     // no names were written before this run
+	runs    []string // the last processes that have written it
+	anyRun  bool     // no names existed before this run
 	book    Book
-	kept    bool // the book was begun
+	kept    bool // the journal has a book
 }
 
 type state struct {
 	Task
-	asked, intent, done *record // as they were written
-	order               uint64  // of its report among the reports
+	asked, intent, done *record // the original records
+	order               uint64  // position of its report among the reports
 }
 
-// Open opens the journal in dir, which is made if it is not there.
+// Open opens the journal in dir with DefaultOptions and creates it if needed.
 func Open(dir string) (*Journal, error) { return DefaultOptions().Open(dir) }
 
-// Open is the package's Open with options.
+// Open opens the journal in dir and creates it if needed. Close it after use.
 func (o Options) Open(dir string) (*Journal, error) {
 	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, lates: map[string]record{}, fresh: true}
 	log, err := j.open(j.replay, &j.damage)
@@ -125,7 +123,7 @@ func (o Options) Open(dir string) (*Journal, error) {
 	case j.fresh:
 		err = j.append(context.Background(), record{Kind: kindBegun, At: j.stamp()})
 	case j.gaps():
-		_ = j.compact(context.Background()) // if the disk does not take it, the next start finds the same damage
+		_ = j.compact(context.Background()) // if this fails, the next start finds the same damage
 	}
 	if err != nil {
 		return nil, errors.Join(err, log.Close(), j.tries.close())
@@ -138,8 +136,8 @@ func (o Options) Open(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// open opens the log. It adds what it finds damaged to damage; if that is nil, damage is
-// an error.
+// open opens the log. It appends the damage that it finds to damage; if damage is nil, damage
+// is an error.
 func (j *Journal) open(replay func([]byte) error, damage *[]wal.Damage) (*wal.Log, error) {
 	o := wal.Options{SegmentBytes: segmentBytes, MaxBytes: j.opts.MaxBytes, Now: j.now}
 	if damage != nil {
@@ -158,25 +156,24 @@ func (j *Journal) replay(data []byte) error {
 	return nil
 }
 
-// Fresh reports whether nothing had ever been written to the journal before it
-// was opened, or some of what was written could not be read: it then does not know all
-// that an executor with a lost disk did.
+// Fresh reports whether the journal had no records before Open, or lost some to damage. It then
+// does not know all acts of the executor.
 func (j *Journal) Fresh() bool { return j.fresh || j.gaps() }
 
 // Damage lists the damage that Open found.
 func (j *Journal) Damage() []wal.Damage { return slices.Clone(j.damage) }
 
-// gaps reports whether damage has cost records.
+// gaps reports whether damage has lost records.
 func (j *Journal) gaps() bool {
 	return slices.ContainsFunc(j.damage, func(d wal.Damage) bool { return !d.Mended })
 }
 
-// Unclean lists the threads in whose midst the last run of the program has
-// died: those that had begun and not ended when the journal was opened.
+// Unclean lists the threads that were open when Open read the journal: the last run of the
+// program died during them.
 func (j *Journal) Unclean() []string { return slices.Clone(j.unclean) }
 
-// Written is how much was written to the disk since the journal was opened, and
-// how much of it today, in bytes. After Mend, today begins anew.
+// Written returns the bytes written to the disk since Open, in total and today. After Mend,
+// today begins anew.
 func (j *Journal) Written() (total, today int64) {
 	j.write.RLock()
 	defer j.write.RUnlock()
@@ -186,7 +183,7 @@ func (j *Journal) Written() (total, today int64) {
 	return j.before + total, today
 }
 
-// Close closes the journal.
+// Close closes the journal and releases its folder.
 func (j *Journal) Close() error {
 	j.write.Lock()
 	defer j.write.Unlock()
@@ -198,33 +195,30 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.log.Close())
 }
 
-// Intent writes that the world is about to be touched, with notes in the same sync. Once
-// it has returned nil, and not before, it may be.
+// Intent writes an intent, with notes in the same sync. The executor may act only after it
+// returns nil.
 func (j *Journal) Intent(ctx context.Context, i Intent, notes ...Note) error {
 	records, err := j.noted([]record{{Kind: kindIntent, Intent: &i}}, notes)
 	if err != nil {
 		return err
 	}
-	return j.note(ctx, nil, false, records...) // what is not on the disk permits nothing
+	return j.note(ctx, nil, false, records...) // an intent that is not on the disk permits nothing
 }
 
-// Asked writes that a requester was asked something. Until an Intent, a Done or
-// Sent the answer is waited for. With an error it is known as long as the
-// program runs.
+// Asked writes a question to a requester. The executor waits for the answer until an Intent, a
+// Done or Sent. After an error the question stays in memory until the program ends.
 func (j *Journal) Asked(ctx context.Context, a Asked) error {
 	return j.tell(ctx, record{Kind: kindAsked, Asked: &a}, nil)
 }
 
-// Found writes that run boot of the program has found a thread open, and is
-// about to see to it. What is found open again has brought the program down
-// again.
+// Found writes that the run boot has found a thread open and will finish it. A thread that a
+// later run finds open once more has crashed the program again.
 func (j *Journal) Found(ctx context.Context, ref, boot string) error {
 	return j.tell(ctx, record{Kind: kindFound, Ref: ref, Boot: boot}, nil)
 }
 
-// Done writes what is to be said at the end of a thread, which takes the place
-// of what was to be said before, and keeps it until Sent. With an error it is
-// kept in memory alone, until Mend.
+// Done writes the final report of a thread, in place of an earlier one, and keeps it until
+// Sent. After an error it stays in memory alone, until Mend.
 func (j *Journal) Done(ctx context.Context, ref string, epoch uint64, report mess.Message) error {
 	data, err := json.Marshal(report)
 	if err != nil {
@@ -233,9 +227,9 @@ func (j *Journal) Done(ctx context.Context, ref string, epoch uint64, report mes
 	return j.tell(ctx, record{Kind: kindDone, Ref: ref, Epoch: epoch, Report: data}, &report)
 }
 
-// Sent writes that the exchange has taken the report on a thread, or has
-// refused it for good, or that there is nothing to be told; the thread is forgotten, even with an error: whoever
-// opens the journal next may then send the report again.
+// Sent writes that the exchange has taken the report of a thread, has rejected it permanently,
+// or needs none. The journal then drops the thread, even after an error; the next program that
+// opens the journal may then send the report again.
 func (j *Journal) Sent(ctx context.Context, ref string) error {
 	if _, ok := j.Task(ref); !ok {
 		return nil
@@ -246,22 +240,22 @@ func (j *Journal) Sent(ctx context.Context, ref string) error {
 	return j.tidy(ctx)
 }
 
-// Late is a watch for late acts of the commands of a thread.
+// Late is a watch for late acts, after the commands of a thread.
 type Late struct {
 	Ref   string
 	Epoch uint64
-	At    time.Time       // when it was written
-	Memo  json.RawMessage // with it a later run goes on watching
+	At    time.Time       // time of the record
+	Memo  json.RawMessage // the data with which a later run continues the watch
 }
 
-// Late writes that the agent watches the devices of a thread's commands for late acts. With
-// memo a later run goes on with the watch; nil ends it. The watch outlives the thread, and
-// replaces the one before.
+// Late writes that the agent watches the devices of a thread's commands for late acts. A later
+// run continues the watch with memo; nil ends it. The watch outlives the thread and replaces
+// the previous one.
 func (j *Journal) Late(ctx context.Context, ref string, epoch uint64, memo json.RawMessage) error {
 	return j.tell(ctx, record{Kind: kindLate, Ref: ref, Epoch: epoch, Late: memo}, nil)
 }
 
-// Lates returns the watches that are not over, by thread.
+// Lates returns the unfinished watches, sorted by thread.
 func (j *Journal) Lates() (list []Late) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -272,7 +266,7 @@ func (j *Journal) Lates() (list []Late) {
 	return list
 }
 
-// Task returns what is known of one thread.
+// Task returns the state of one thread.
 func (j *Journal) Task(ref string) (Task, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -283,8 +277,8 @@ func (j *Journal) Task(ref string) (Task, bool) {
 	return s.Task, true
 }
 
-// Tasks returns every thread that is not done with: first those without a
-// report, by ref, then the reports in the order in which they were written.
+// Tasks returns all unfinished threads: first those without a report, sorted by ref, then the
+// others in the order of their reports.
 func (j *Journal) Tasks() []Task {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -295,7 +289,7 @@ func (j *Journal) Tasks() []Task {
 	return list
 }
 
-// sorted returns the states in the order of Tasks. mu is held.
+// sorted returns the states in the order of Tasks. The caller holds mu.
 func (j *Journal) sorted() []*state {
 	return slices.SortedFunc(maps.Values(j.tasks), func(a, b *state) int {
 		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Ref, b.Ref))

@@ -45,7 +45,7 @@ func report(ref, text string) mess.Message {
 	}}
 }
 
-// tell is what a journal knows, a line a thread.
+// tell returns the state of a journal, one line per thread.
 func tell(j *journal.Journal) string {
 	var lines []string
 	for _, t := range j.Tasks() {
@@ -61,7 +61,7 @@ func tell(j *journal.Journal) string {
 	return strings.Join(lines, "\n")
 }
 
-// words is what a report says, all of it where it is not a report of ours.
+// words returns the text of a report, or all of it if it has another form.
 func words(m mess.Message) string {
 	if len(m.Items) > 0 {
 		if s, ok := m.Items[0].(*mess.Status); ok {
@@ -111,7 +111,7 @@ func TestEveryWordIsThereAfterReopening(t *testing.T) {
 	}
 }
 
-// A watch outlives its thread and a compaction, until it is over.
+// A watch outlives its thread and a compaction, until its end.
 func TestLate(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	j := open(t, dir)
@@ -131,7 +131,7 @@ func TestLate(t *testing.T) {
 		}
 	}
 	kept(1)
-	for range 20 { // until it is compacted
+	for range 20 { // enough to cause a compaction
 		must(t, j.Done(ctx, "c", 1, report("c", strings.Repeat("x", 60<<10))))
 		must(t, j.Sent(ctx, "c"))
 	}
@@ -165,8 +165,7 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// size is how much a closed journal, or an open one with what is reserved for
-// it, takes on the disk.
+// size returns the size of a journal on the disk, with the reserved space if it is open.
 func size(t *testing.T, dir string) (n int64) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
@@ -214,8 +213,8 @@ func TestAClosedJournalSaysSo(t *testing.T) {
 	}
 }
 
-// A journal that is full of reports which nobody takes begins no task, keeps
-// what is still reported, and has room again when they are taken.
+// A journal full of waiting reports rejects new tasks and keeps the reports. It has space again
+// after the exchange has taken them.
 func TestFull(t *testing.T) {
 	dir := t.TempDir()
 	o := journal.DefaultOptions()
@@ -232,7 +231,7 @@ func TestFull(t *testing.T) {
 	if err := j.Ready(t.Context()); !errors.Is(err, wal.ErrFull) {
 		t.Errorf("Ready: %v, want it full", err)
 	}
-	for range 3 { // to forget takes no room
+	for range 3 { // dropping needs no space
 		must(t, j.Sent(t.Context(), j.Tasks()[0].Ref))
 	}
 	must(t, j.Intent(t.Context(), intent("new", 1)))
@@ -242,11 +241,11 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// A journal without much room left makes some.
+// A journal with little space left makes some.
 func TestReady(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
-	for i := range 15 { // the reports are still wanted, so nothing is tidied
+	for i := range 15 { // the reports still wait, so compaction cannot drop them
 		must(t, j.Done(t.Context(), fmt.Sprintf("r%d", i), 1, report("r", strings.Repeat("x", 64<<10))))
 	}
 	for i := range 14 {
@@ -263,11 +262,10 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A journal full of reports that wait has room made for more, once, and is not
-// written anew again and again.
+// A journal full of waiting reports compacts itself once, and not again and again.
 func TestReadyBesideReportsThatWait(t *testing.T) {
 	j := open(t, t.TempDir())
-	for i := range 45 { // as many as leave less than a task needs
+	for i := range 45 { // enough to leave less than a task needs
 		must(t, j.Done(t.Context(), fmt.Sprintf("r%d", i), 1, report("r", strings.Repeat("x", 64<<10))))
 	}
 	must(t, j.Ready(t.Context()))
@@ -283,8 +281,8 @@ func TestReadyBesideReportsThatWait(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens a journal with a record of any bytes. What it takes, it says
-// again when it is opened again.
+// FuzzOpen opens a journal with a record of any bytes. A record that it accepts reads the same
+// after reopening.
 func FuzzOpen(f *testing.F) {
 	for _, s := range []string{
 		`{"kind":"begun"}`, `{"kind":"intent","intent":{"ref":"a","epoch":1,"plan":{}}}`, `{"kind":"intent"}`,
@@ -311,8 +309,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A journal that is removed while it is open permits nothing until it is mended;
-// then all that was known is on the disk again.
+// After somebody removes an open journal, it permits nothing until Mend; then the disk has all
+// records again.
 func TestAJournalThatIsRemoved(t *testing.T) {
 	dir, ctx := filepath.Join(t.TempDir(), "journal"), t.Context()
 	j := open(t, dir)
@@ -336,7 +334,7 @@ func TestAJournalThatIsRemoved(t *testing.T) {
 	}
 }
 
-// damaged opens the journal in dir after bytes of its file were changed.
+// damaged opens the journal in dir after a change of bytes in its file.
 func damaged(t *testing.T, dir, was, is string) *journal.Journal {
 	t.Helper()
 	name := filepath.Join(dir, "0000000000000001.wal")
@@ -355,8 +353,8 @@ func damaged(t *testing.T, dir, was, is string) *journal.Journal {
 	return j
 }
 
-// A journal in which one bit has flipped loses nothing. One that has lost a record opens,
-// and does not know all that was begun.
+// A journal with one flipped bit loses nothing. One with a lost record opens and reports that
+// it may not know all acts.
 func TestADamagedJournal(t *testing.T) {
 	written := func() string {
 		dir := t.TempDir()

@@ -6,10 +6,10 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// ErrInUse: another program has the folder.
+// ErrInUse reports that another program has locked the folder.
 var ErrInUse = wal.ErrInUse
 
-// Lock keeps a second program out of a folder's devices, before there is a
-// journal, by a file in it. It is let go by Close, or with the program. Where
-// nobody can write there is no lock, and no error.
+// Lock keeps other programs away from a folder's devices before a journal exists, with a lock
+// file at path. Close or the end of the program releases it. On a read-only file system there
+// is no lock and no error.
 func Lock(path string) (io.Closer, error) { return wal.Lock(path) }

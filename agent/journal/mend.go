@@ -9,16 +9,15 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// Err tells why nothing can be written any more, or nil. An executor whose
-// journal cannot be written must not touch the world.
+// Err returns why the journal cannot take records any more, or nil. An executor must not act
+// while it is not nil.
 func (j *Journal) Err() error {
 	j.write.RLock()
 	defer j.write.RUnlock()
 	return j.err()
 }
 
-// Check is Err, and looks whether the journal is still where it will be looked
-// for.
+// Check does the same as Err and also checks that the files are still in place.
 func (j *Journal) Check(ctx context.Context) error {
 	j.write.RLock()
 	defer j.write.RUnlock()
@@ -28,7 +27,7 @@ func (j *Journal) Check(ctx context.Context) error {
 	return j.log.Check(ctx)
 }
 
-// err is Err with write held.
+// err implements Err. The caller holds write.
 func (j *Journal) err() error {
 	if j.log == nil {
 		return j.lost
@@ -36,14 +35,12 @@ func (j *Journal) err() error {
 	return j.log.Err()
 }
 
-// NoSpace reports whether err says that there is no room, and not that the disk
-// is broken.
+// NoSpace reports whether err means a full disk or a full journal, and not a broken disk.
 func NoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, wal.ErrFull)
 }
 
-// Size is how long the journal is on the disk, in bytes, without what is
-// reserved.
+// Size returns the size of the journal on the disk, in bytes, without reserved space.
 func (j *Journal) Size() int64 {
 	j.write.RLock()
 	defer j.write.RUnlock()
@@ -53,16 +50,15 @@ func (j *Journal) Size() int64 {
 	return j.log.Size()
 }
 
-// taskRoom is what one task may need for its intent and its report, in bytes:
-// pictures are no part of a report, so it is some kilobytes in fact.
+// taskRoom is the space for the intent and the report of one task, in bytes. Images are not
+// part of a report, so it is ample.
 const taskRoom = 16 << 10
 
-// lowRoom is the least room, in bytes, in which a task may be begun.
+// lowRoom is the least space, in bytes, for a new task.
 const lowRoom = 128 << 10
 
-// Ready returns nil if there is room for another task beside those that run,
-// and for what they all will have to say. Where the disk is about to be full it
-// is said here, before anything is begun, and not in its midst.
+// Ready returns nil if there is space for another task and for the reports of all running
+// tasks. It reports a full disk before a task begins, and not in the middle of it.
 func (j *Journal) Ready(ctx context.Context) error {
 	if err := j.Check(ctx); err != nil {
 		return err
@@ -86,7 +82,7 @@ func (j *Journal) Ready(ctx context.Context) error {
 	return fmt.Errorf("journal: %w: reports that the exchange has not taken yet fill it", wal.ErrFull)
 }
 
-// reserve has room on the disk for so many bytes more.
+// reserve reserves need more bytes on the disk.
 func (j *Journal) reserve(ctx context.Context, need int64) error {
 	j.write.RLock()
 	defer j.write.RUnlock()
@@ -99,7 +95,7 @@ func (j *Journal) reserve(ctx context.Context, need int64) error {
 	return nil
 }
 
-// need is the room without which no further task is begun, in bytes.
+// need returns the space in bytes that a new task requires.
 func (j *Journal) need() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -112,8 +108,8 @@ func (j *Journal) need() int64 {
 	return min(n, segmentBytes/2)
 }
 
-// fits reports whether need bytes are reserved on the disk, and allowed. The
-// error is why nothing can be written at all.
+// fits reports whether need bytes are reserved on the disk and within the limit. The error says
+// why the journal cannot take records at all.
 func (j *Journal) fits(need int64) (bool, error) {
 	j.write.RLock()
 	defer j.write.RUnlock()
@@ -123,12 +119,11 @@ func (j *Journal) fits(need int64) (bool, error) {
 	return j.log.Room() >= need && j.log.Size()+need <= j.opts.MaxBytes, nil
 }
 
-// Mend makes a journal that could not be written good again, or tells why that
-// is not possible yet. After an error of the disk nobody knows what is on it:
-// the kernel may show what it has failed to write. So the files are opened
-// and read anew, and all that is known is written to a new one and synced; the
-// old descriptor is never asked again. While the journal is in order, Mend only
-// writes what the disk lacks.
+// Mend repairs a journal that could not write, or returns why that is not possible yet. After a
+// disk error the contents of the disk are unknown: the kernel may still show data that it
+// failed to write. So Mend opens and reads the files anew, writes the state of memory to a new
+// file and syncs it; it never uses the old descriptor again. For a working journal, Mend only
+// writes the records that the disk lacks.
 func (j *Journal) Mend(ctx context.Context) error {
 	if err := j.Check(ctx); err == nil {
 		return j.tidy(ctx)
@@ -143,10 +138,10 @@ func (j *Journal) Mend(ctx context.Context) error {
 	if j.log != nil {
 		total, _ := j.log.Written()
 		j.before += total
-		_ = j.log.Close() // it is broken, and its error known
+		_ = j.log.Close() // it is broken, and its error is known
 		j.log = nil
 	}
-	// What is read is not believed: memory knows what was acknowledged.
+	// The state in memory wins over these records: it holds every acknowledged one.
 	log, err := j.open(func(data []byte) error { _, _, err := parse(data); return err }, nil)
 	if err == nil {
 		if err = log.Err(); err == nil {

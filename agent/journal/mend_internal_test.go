@@ -11,8 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// breaks has the journal as it is when the disk has refused to sync and could
-// not be read again yet.
+// breaks puts the journal in the state after a failed sync and a failed reopening.
 func (j *Journal) breaks(t *testing.T, why error) {
 	t.Helper()
 	if err := j.log.Close(); err != nil {
@@ -21,8 +20,7 @@ func (j *Journal) breaks(t *testing.T, why error) {
 	j.log, j.lost = nil, why
 }
 
-// A journal whose disk fails permits nothing, forgets nothing, and is whole when
-// it has been mended.
+// A journal on a failing disk permits nothing and drops nothing, and Mend restores all of it.
 func TestMend(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	j, err := Open(dir)
@@ -55,7 +53,7 @@ func TestMend(t *testing.T) {
 	}
 	knows("broken", "b? a!")
 
-	// While the files are damaged it stays as it is.
+	// Mend fails while the files are damaged.
 	name := filepath.Join(dir, "0000000000000001.wal")
 	whole, err := os.ReadFile(name)
 	if err != nil {

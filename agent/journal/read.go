@@ -15,25 +15,25 @@ import (
 // Line is one record of a journal on the disk.
 type Line struct {
 	File   string // path
-	Offset int64  // of its frame in the file, in bytes
-	Bytes  int    // of the record
+	Offset int64  // position of its frame in the file, in bytes
+	Bytes  int    // length of the record
 	Kind   string
-	At     time.Time // zero where an older program has written it
-	Ref    string    // "" for begun
+	At     time.Time // zero in records of an older program
+	Ref    string    // "" for records without a thread
 	Epoch  uint64
 	Digest string          // intent
 	Boot   string          // intent and found: the run of the program
 	Plan   json.RawMessage // intent
-	Begun  int             // intent: how many were written
-	Found  int             // intent: how often it was found open
+	Begun  int             // intent: number of intents
+	Found  int             // intent: number of runs that found it open
 	Report *mess.Message   // done
 }
 
-// Mistake is a place in a journal that breaks a rule.
+// Mistake is a violation of a rule in a journal.
 type Mistake struct {
 	File   string
 	Offset int64  // in bytes
-	Rule   string // of this package or of package wal
+	Rule   string // a rule of this package or of package wal
 	What   string
 }
 
@@ -41,20 +41,19 @@ func (m *Mistake) Error() string {
 	return fmt.Sprintf("%s: byte %d: %s: %s", m.File, m.Offset, m.Rule, m.What)
 }
 
-// Reading is what a journal on the disk says.
+// Reading is the content of a journal on the disk.
 type Reading struct {
 	Lines    []Line
 	Book     Book
-	Mistakes []*Mistake // what breaks a rule; what follows damage of a file is not read
+	Mistakes []*Mistake // violations of rules; reading stops at damage of a file
 	Tail     wal.Tail
 }
 
-// isMissing reports whether there is no journal to read.
+// isMissing reports whether there is no journal.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Read reads the journal in dir. It changes nothing on the disk, so it may be
-// used beside a program that has the journal open. The error tells that it
-// cannot be read at all.
+// Read reads the journal in dir without changes to the disk, even while another program has the
+// journal open. It returns an error if it cannot read the journal at all.
 func Read(dir string) (Reading, error) {
 	var r Reading
 	var c checker
@@ -77,10 +76,10 @@ func Read(dir string) (Reading, error) {
 	return r, nil
 }
 
-// checker holds each record to what came before it.
+// checker checks each record against the earlier ones.
 type checker struct {
 	begun bool
-	epoch map[string]uint64 // of the threads that are known
+	epoch map[string]uint64 // the newest epoch of each known thread
 }
 
 func (c *checker) line(e wal.Entry, b *Book) (Line, error) {
@@ -100,7 +99,7 @@ func (c *checker) line(e wal.Entry, b *Book) (Line, error) {
 	return l, c.follows(r)
 }
 
-// follows tells whether a record may stand where it does.
+// follows checks that a record is valid at its position.
 func (c *checker) follows(r record) error {
 	if first := !c.begun; first != (r.Kind == kindBegun) {
 		c.begun = true
@@ -132,11 +131,11 @@ func (c *checker) follows(r record) error {
 	return nil
 }
 
-// The states of a thread in a journal on the disk.
+// States of a thread in a journal on the disk.
 const (
-	StateAsked    = "asked"    // its requester was asked, and has not answered
-	StateIntent   = "intent"   // it was going to act, and has not said what came of it
-	StateDone     = "done"     // what came of it is still to be reported
+	StateAsked    = "asked"    // its requester has not answered a question
+	StateIntent   = "intent"   // an act was to begin, and its result is missing
+	StateDone     = "done"     // the exchange does not have the report yet
 	StateReported = "reported" // the exchange has the report
 )
 
@@ -145,17 +144,17 @@ type Entry struct {
 	Ref    string
 	Epoch  uint64 // of the newest claim
 	State  string
-	Digest string    // of the plan; "" if there was no intent
-	Boot   string    // the run of the program that has begun it last
-	At     time.Time // of its newest record
-	Bytes  int       // of its records
-	Begun  int       // how often it was begun
+	Digest string    // the run of the program that began it last
+	Boot   string    // time of its newest record
+	At     time.Time // length of its records
+	Bytes  int       // number of intents
+	Begun  int       // number of later runs that found it open
 	Found  int       // how often a later run has found it open
 	Lines  []Line    // its records
 }
 
-// Entries are the threads that a journal still names, in the order in which
-// they came. One that was reported and has come again is there twice.
+// Entries returns the threads that the journal still contains, in the order of their first
+// records. A thread that came again after its report has two entries.
 func (r Reading) Entries() []*Entry {
 	var list []*Entry
 	current := map[string]*Entry{}

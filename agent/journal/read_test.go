@@ -18,7 +18,7 @@ import (
 
 const segment1 = "0000000000000001.wal"
 
-// entries is what a journal on the disk says, a line a thread.
+// entries returns the content of a journal on the disk, one line per thread.
 func entries(r journal.Reading) string {
 	var lines []string
 	for _, e := range r.Entries() {
@@ -27,8 +27,7 @@ func entries(r journal.Reading) string {
 	return strings.Join(lines, "\n")
 }
 
-// What lies on the disk is read beside the one who writes it, and nothing of it
-// is changed.
+// A reader sees a journal while its writer has it open, and changes nothing.
 func TestReadBesideAWriter(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
@@ -56,8 +55,7 @@ func TestReadBesideAWriter(t *testing.T) {
 	}
 }
 
-// A journal that is compacted all the time can be read at any moment, and is
-// whole.
+// A reader sees a complete journal at any moment, even during continuous compaction.
 func TestReadBesideCompaction(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
@@ -86,7 +84,7 @@ func TestReadBesideCompaction(t *testing.T) {
 	}
 }
 
-// A journal with one mistake of each kind.
+// This test makes a journal with one violation of each kind.
 func TestCheckNamesTheRule(t *testing.T) {
 	whole := func(t *testing.T, dir string) []byte {
 		j := open(t, dir)
@@ -140,7 +138,7 @@ func TestCheckNamesTheRule(t *testing.T) {
 	}
 }
 
-// names checks that a check names exactly one rule, and where it is broken.
+// names checks that a check reports exactly one rule, and the position.
 func names(t *testing.T, dir, rule string) {
 	t.Helper()
 	r, err := journal.Read(dir)
@@ -150,7 +148,7 @@ func names(t *testing.T, dir, rule string) {
 	}
 }
 
-// logOf writes records as they are.
+// logOf writes the given records unchanged.
 func logOf(t *testing.T, dir string, records ...string) {
 	t.Helper()
 	log, err := wal.Open(dir, func([]byte) error { return nil })
@@ -161,8 +159,8 @@ func logOf(t *testing.T, dir string, records ...string) {
 	must(t, log.Close())
 }
 
-// crashes writes a journal and returns its file, and what it had said after
-// each record, by the length of the file.
+// crashes writes a journal. It returns its file, and by file length the content after each
+// record.
 func crashes(t *testing.T) (file []byte, said map[int64]string, lengths []int64) {
 	t.Helper()
 	dir := t.TempDir()
@@ -189,8 +187,7 @@ func crashes(t *testing.T) (file []byte, said map[int64]string, lengths []int64)
 	return file, said, lengths
 }
 
-// The power fails at every byte that is written: what had been synced is there,
-// and nothing else.
+// A power cut at every written byte leaves exactly the synced records.
 func TestCrashAtEveryByte(t *testing.T) {
 	file, said, lengths := crashes(t)
 	synced := func(n int64) string {
@@ -204,15 +201,14 @@ func TestCrashAtEveryByte(t *testing.T) {
 	}
 	step := 1
 	if testing.Short() {
-		step = 17 // prime, so that it does not keep to the frames
+		step = 17 // prime, so that it does not align with the frames
 	}
 	for n := int(lengths[0]); n <= len(file); n += step {
 		held(t, file[:n], synced(int64(n)), fmt.Sprintf("cut at byte %d", n))
 	}
 }
 
-// The power fails, and the disk has garbled the last 4 KB that were not synced:
-// what had been synced is there, and nothing else.
+// A power cut that garbles the last 4 KB of unsynced data leaves exactly the synced records.
 func TestCrashGarblesWhatWasNotSynced(t *testing.T) {
 	file, said, lengths := crashes(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -222,14 +218,14 @@ func TestCrashGarblesWhatWasNotSynced(t *testing.T) {
 			for range 4 << 10 {
 				torn = append(torn, byte(r.Uint32()))
 			}
-			if round%2 == 1 { // what is to come is there in part, with holes
+			if round%2 == 1 { // later data is there in part, with holes
 				copy(torn[l:], file[l:])
 				for range 1 + r.IntN(8) {
 					at := int(l) + r.IntN(len(torn)-int(l))
 					torn[at] ^= byte(1 + r.IntN(255))
 				}
 				next := slices.Index(lengths, l) + 1
-				if next < len(lengths) { // one write alone is under way
+				if next < len(lengths) { // only one write is under way
 					clear(torn[lengths[next]:])
 					at := l + r.Int64N(lengths[next]-l)
 					torn[at] = ^file[at]
@@ -242,8 +238,8 @@ func TestCrashGarblesWhatWasNotSynced(t *testing.T) {
 	}
 }
 
-// held opens a journal with that file, and checks what it says and that it goes
-// on.
+// held opens a journal with that file, checks its content, and checks that it takes new
+// records.
 func held(t *testing.T, file []byte, want, how string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -259,8 +255,8 @@ func held(t *testing.T, file []byte, want, how string) {
 	must(t, os.RemoveAll(dir))
 }
 
-// FuzzRead reads a journal with any file: it says what is wrong, or what a
-// journal that is opened says.
+// FuzzRead reads a journal with any file: it reports violations, or the same content as an
+// opened journal.
 func FuzzRead(f *testing.F) {
 	dir := f.TempDir()
 	j, err := journal.Open(dir)

@@ -10,43 +10,42 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// record is one line of the journal, as JSON. docs/journal.md describes it for
-// those who read it with other means.
+// record is one line of the journal, as JSON. docs/journal.md describes it for other readers.
 type record struct {
 	Kind   string          `json:"kind"`
-	At     time.Time       `json:"at,omitzero"` // when it was written, as the board's clock had it
+	At     time.Time       `json:"at,omitzero"` // time of the record by the node's clock
 	Asked  *Asked          `json:"asked,omitempty"`
 	Intent *Intent         `json:"intent,omitempty"`
-	Begun  int             `json:"begun,omitempty"` // intent, in a compacted journal: how many there were
-	Found  int             `json:"found,omitempty"` // likewise: how often a later run has found it open
+	Begun  int             `json:"begun,omitempty"` // intent, in a compacted journal: number of intents
+	Found  int             `json:"found,omitempty"` // intent, in a compacted journal: number of runs that found it open
 	Ref    string          `json:"ref,omitempty"`
 	Epoch  uint64          `json:"epoch,omitempty"`
-	Boot   string          `json:"boot,omitempty"` // found: the run that has found it
+	Boot   string          `json:"boot,omitempty"` // run: the process; found: the run
 	Report json.RawMessage `json:"report,omitempty"`
-	Late   json.RawMessage `json:"late,omitempty"` // with it a later run goes on watching; none: the watch is over
+	Late   json.RawMessage `json:"late,omitempty"` // the data with which a later run continues the watch; none: the watch has ended
 	Act    *Act            `json:"act,omitempty"`
 	Device string          `json:"device,omitempty"` // due
-	Due    *Due            `json:"due,omitempty"`    // due; without it nothing is due any more
+	Due    *Due            `json:"due,omitempty"`    // due; none: no switch-off is pending
 	Serial uint64          `json:"serial,omitempty"` // due
 	Book   *bookRecord     `json:"book,omitempty"`
 }
 
-// The kinds of record.
+// Kinds of record.
 const (
 	kindBegun  = "begun"  // the journal exists
-	kindAsked  = "asked"  // an answer is waited for
-	kindIntent = "intent" // the world is about to be touched
-	kindFound  = "found"  // a later run has found the thread open, and is about to see to it
-	kindDone   = "done"   // what is to be said about it
-	kindSent   = "sent"   // the exchange has it
-	kindLate   = "late"   // the devices of its commands are watched, or not any more
+	kindAsked  = "asked"  // the executor waits for an answer
+	kindIntent = "intent" // the executor is about to act
+	kindFound  = "found"  // a later run has found the thread open and will finish it
+	kindDone   = "done"   // the final report of the thread
+	kindSent   = "sent"   // the exchange has the report
+	kindLate   = "late"   // the watch for late acts of its devices begins or ends
 	kindRun    = "run"    // a process begins to write the journal
-	kindAct    = "act"    // a device is made to act
-	kindDue    = "due"    // when a device is to be switched off
-	kindBook   = "book"   // all acts and all that is due
+	kindAct    = "act"    // a device is about to act
+	kindDue    = "due"    // the pending switch-off of a device
+	kindBook   = "book"   // all acts and all pending switch-offs
 )
 
-// thread is the ref of the thread that a record is about.
+// thread returns the ref of the record's thread.
 func (r record) thread() string {
 	if r.Kind == kindIntent && r.Intent != nil {
 		return r.Intent.Ref
@@ -57,7 +56,7 @@ func (r record) thread() string {
 	return r.Ref
 }
 
-// epoch is that of the claim that a record is about.
+// epoch returns the epoch of the record's claim.
 func (r record) epoch() uint64 {
 	if r.Kind == kindIntent && r.Intent != nil {
 		return r.Intent.Epoch
@@ -68,19 +67,19 @@ func (r record) epoch() uint64 {
 	return r.Epoch
 }
 
-// The rules for a record, beside those of the log that it lies in.
+// Rules for a record, in addition to those of the log.
 const (
 	RuleJSON   = "json"   // it is a JSON object with the fields of a record
 	RuleKind   = "kind"   // it is of a known kind
-	RuleThread = "thread" // it says which thread it is about
-	RuleReport = "report" // what is to be said is a MESS message
-	RuleFirst  = "first"  // the first record is begun, and there is no other
-	RuleOrder  = "order"  // found and sent follow what they are about
-	RuleEpoch  = "epoch"  // the epochs of a thread do not fall
-	RuleNote   = "note"   // a run names its process; an act and what is due name a device
+	RuleThread = "thread" // it names its thread
+	RuleReport = "report" // its report is a MESS message
+	RuleFirst  = "first"  // the first record is the only begun
+	RuleOrder  = "order"  // found and sent follow a record of their thread
+	RuleEpoch  = "epoch"  // the epoch of a thread never falls
+	RuleNote   = "note"   // a run names its process; an act and a due name a device
 )
 
-// ruleError is a record that breaks a rule.
+// ruleError reports the violation of a rule.
 type ruleError struct {
 	rule string
 	what string
@@ -88,7 +87,7 @@ type ruleError struct {
 
 func (e *ruleError) Error() string { return e.what }
 
-// parse reads a record, and the message in it if it is a report.
+// parse decodes and validates a record, and the message in it if it is a report.
 func parse(data []byte) (record, *mess.Message, error) {
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -128,8 +127,8 @@ func (r record) message() (*mess.Message, error) {
 	return &m, nil
 }
 
-// apply takes a record into memory. The same record again changes nothing that
-// matters, except that an intent counts, and that it was found open. mu is held.
+// apply adds a record to memory. A repeated record has no effect, except that intents and found
+// records count. The caller holds mu.
 func (j *Journal) apply(r record, report *mess.Message) {
 	switch r.Kind {
 	case kindRun:
@@ -177,7 +176,7 @@ func (j *Journal) state(ref string) *state {
 	return s
 }
 
-// records are the fewest records that say what is known.
+// records returns the smallest set of records that describes the current state.
 func (j *Journal) records() ([][]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -9,18 +9,18 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// maxRuns bounds how many names of processes that have written the journal are kept. Each
-// of them but the last has ended: a journal has one writer at a time.
+// maxRuns limits the stored names of processes that have written the journal. All but the last
+// have ended, because a journal has one writer at a time.
 const maxRuns = 64
 
-// runsFile is where an older version has kept the names; maxBytes bounds what is read.
+// runsFile holds the names in an older format; maxBytes limits its size.
 const (
 	runsFile = "runs"
 	maxBytes = 16 << 10
 )
 
-// Run notes that a process begins to write the journal. With an error the name counts as
-// long as the program runs.
+// Run records that a process begins to write the journal. After an error the name stays in
+// memory until the program ends.
 func (j *Journal) Run(ctx context.Context, process string) error {
 	j.mu.Lock()
 	named := len(j.runs) > 0
@@ -44,8 +44,8 @@ func (j *Journal) Run(ctx context.Context, process string) error {
 	return err
 }
 
-// readRuns reads the names that an older version has kept; none reports whether it has kept
-// none. What cannot be read names nobody: what was begun by others is left alone.
+// readRuns reads the names in the older format; none reports that the file does not exist. An
+// unreadable file counts as empty, so that the agent leaves threads of unknown processes alone.
 func readRuns(file string) (names []string, none bool) {
 	if !durable.There(file) {
 		return nil, true
@@ -58,15 +58,15 @@ func readRuns(file string) (names []string, none bool) {
 	return names, false
 }
 
-// RunBy reports whether a process has written this journal, so that the journal knows
-// all that it has begun.
+// RunBy reports whether a process has written this journal. The journal then knows all acts
+// that the process began.
 func (j *Journal) RunBy(process string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.anyRun || slices.Contains(j.runs, process)
 }
 
-// parseRuns reads what an older version has written. An error goes with no names.
+// parseRuns decodes the older format. With an error it returns no names.
 func parseRuns(data []byte) ([]string, error) {
 	var names []string
 	if err := json.Unmarshal(data, &names); err != nil {

@@ -47,8 +47,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// The names that an older version has kept in a file count, once, and the file is set
-// aside. One that cannot be read names nobody.
+// The journal loads the names in the older format once and sets the file aside. An unreadable
+// file counts as empty.
 func TestRunsOfAnOlderVersion(t *testing.T) {
 	for text, want := range map[string]bool{`["old","older"]`: true, "{torn": false} {
 		dir := t.TempDir()

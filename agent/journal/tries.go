@@ -16,21 +16,20 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// tries are the threads at whose words the program looks now, and how often it
-// has died of each: of those there is no intent yet. They are written and not
-// synced, as what a program has written stays when it dies; a power cut is no
-// thread's fault.
+// tries records the threads whose messages the program interprets now, and how often it has
+// died during each; these have no intent yet. It writes the file without a sync: the file
+// survives the death of the program, and no thread causes a power cut.
 type tries struct {
-	file    *os.File      // nil: they are not kept
-	suspect chan struct{} // held by the one thread that is tried though the program has died of it
+	file    *os.File      // nil: they are in memory alone
+	suspect chan struct{} // the one thread that runs again after a crash holds this
 
 	mu   sync.Mutex
 	now  map[string]bool
 	died map[string]int
 }
 
-// triesFile lies beside the segments. It has one size always, so that it is
-// written at once.
+// triesFile is in the folder of the segments. Its size is fixed, so that one write replaces all
+// of it.
 const (
 	triesFile = "tries"
 	triesSize = 8 << 10 // bytes
@@ -40,12 +39,11 @@ const (
 // try is a thread in the file.
 type try struct {
 	Ref  string `json:"ref"`
-	Now  bool   `json:"now,omitempty"`  // it was looked at when this was written
-	Died int    `json:"died,omitempty"` // before that
+	Now  bool   `json:"now,omitempty"`  // the program was interpreting it at that time
+	Died int    `json:"died,omitempty"` // number of earlier crashes
 }
 
-// openTries reads what an earlier run has left. Where that cannot be had nothing
-// is counted.
+// openTries reads the file of the earlier run. Without a readable file it counts from zero.
 func openTries(dir string) *tries {
 	t := &tries{suspect: make(chan struct{}, 1), now: map[string]bool{}, died: map[string]int{}}
 	f, err := durable.Open(filepath.Join(dir, triesFile), os.O_RDWR|os.O_CREATE)
@@ -57,7 +55,7 @@ func openTries(dir string) *tries {
 	if err != nil {
 		return t
 	}
-	list, _ := parseTries(data) // what is damaged is forgotten
+	list, _ := parseTries(data) // a damaged file counts as empty
 	for _, one := range list {
 		if one.Now {
 			one.Died++
@@ -68,7 +66,7 @@ func openTries(dir string) *tries {
 	return t
 }
 
-// parseTries reads what print has made. An error goes with no tries.
+// parseTries decodes the file. With an error it returns no tries.
 func parseTries(data []byte) ([]try, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil
@@ -85,17 +83,15 @@ func parseTries(data []byte) ([]try, error) {
 	return list, nil
 }
 
-// Died is how often the program has died while it looked at the words of a
-// thread.
+// Died returns how often the program has died while it interpreted the messages of a thread.
 func (j *Journal) Died(ref string) int {
 	j.tries.mu.Lock()
 	defer j.tries.mu.Unlock()
 	return j.tries.died[ref]
 }
 
-// Try notes that the words of a thread are looked at, until done is called. Of
-// those of which the program may have died one is looked at at a time, so that
-// it is known which it was.
+// Try records that the program interprets the messages of a thread, until the caller calls
+// done. Threads with earlier crashes run one at a time, so that a crash identifies its thread.
 func (j *Journal) Try(ctx context.Context, ref string) (done func(), err error) {
 	t := j.tries
 	suspect := j.Died(ref) > 0
@@ -122,7 +118,7 @@ func (j *Journal) Try(ctx context.Context, ref string) (done func(), err error) 
 	}, nil
 }
 
-// write writes the file; what does not fit is not counted. mu is held.
+// write writes the file; it drops entries that exceed its size. The caller holds mu.
 func (t *tries) write() {
 	if t.file == nil {
 		return
@@ -141,7 +137,7 @@ func (t *tries) write() {
 	if err != nil || len(data) > triesSize {
 		return
 	}
-	_, _ = t.file.WriteAt(fmt.Appendf(data, "%*s", triesSize-len(data), "\n"), 0) // it is a help, and no more
+	_, _ = t.file.WriteAt(fmt.Appendf(data, "%*s", triesSize-len(data), "\n"), 0) // the file only helps after a crash
 }
 
 func (t *tries) close() error {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// dies is the journal as it is found when the program has died.
+// dies returns the journal as the next run finds it after a crash.
 func (j *Journal) dies(t *testing.T) *Journal {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "journal")
@@ -24,7 +24,7 @@ func (j *Journal) dies(t *testing.T) *Journal {
 	return next
 }
 
-// What the program dies of is counted, and what it does not die of is not.
+// The journal counts the threads during which the program dies, and no others.
 func TestTries(t *testing.T) {
 	j, err := Open(t.TempDir())
 	if err != nil {

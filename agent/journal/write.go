@@ -12,19 +12,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stamp is the time that a record bears.
+// stamp returns the time for a new record.
 func (j *Journal) stamp() time.Time { return j.now().UTC().Truncate(time.Millisecond) }
 
-// tell writes a record and believes it in any case: what was done is true
-// whether or not the disk takes it. What the disk has not taken is written when
-// it can be written again, and is lost if the program ends before.
+// tell writes a record and keeps it in memory even after an error, because the fact is true
+// without the disk. The journal writes it again when the disk works, and loses it if the
+// program ends before.
 func (j *Journal) tell(ctx context.Context, r record, report *mess.Message) error {
 	return j.note(ctx, report, true, r)
 }
 
-// note writes records, all of them or none, in one sync. It takes them into memory if they
-// were written, or anyway. A full journal is compacted first. report is that of the only
-// record.
+// note writes all records or none, in one sync. It adds them to memory after a successful
+// write, and after an error too if anyway is set. It compacts a full journal first. report
+// belongs to the only record.
 func (j *Journal) note(ctx context.Context, report *mess.Message, anyway bool, records ...record) error {
 	for i := range records {
 		records[i].At = j.stamp()
@@ -54,7 +54,7 @@ func (j *Journal) noteOnce(ctx context.Context, report *mess.Message, records []
 	return nil
 }
 
-// believe takes records into memory. write is held.
+// believe adds records to memory. The caller holds write.
 func (j *Journal) believe(report *mess.Message, unwritten bool, records []record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -64,7 +64,7 @@ func (j *Journal) believe(report *mess.Message, unwritten bool, records []record
 	j.behind = j.behind || unwritten
 }
 
-// append writes records to the log. write is held.
+// append writes records to the log. The caller holds write.
 func (j *Journal) append(ctx context.Context, records ...record) error {
 	lines := make([][]byte, len(records))
 	for i, r := range records {
@@ -82,8 +82,7 @@ func (j *Journal) append(ctx context.Context, records ...record) error {
 	return nil
 }
 
-// tidy compacts the journal when little of it still matters, or when not all
-// that is known is in it.
+// tidy compacts the journal when most of it is obsolete, or when the disk lacks records.
 func (j *Journal) tidy(ctx context.Context) error {
 	live, behind := j.live()
 	if size := j.Size(); !behind && (size < compactBytes || size < 2*live) {
@@ -92,8 +91,8 @@ func (j *Journal) tidy(ctx context.Context) error {
 	return j.compact(ctx)
 }
 
-// live is the size of what is still to be told or settled, in bytes, and
-// whether the disk lacks something of what is known.
+// live returns the size of the data for unfinished threads, in bytes, and whether the disk
+// lacks records.
 func (j *Journal) live() (bytes int64, behind bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -115,9 +114,9 @@ func (j *Journal) live() (bytes int64, behind bool) {
 	return int64(n), j.behind
 }
 
-// compact leaves in the journal only what is known now.
+// compact reduces the journal to the current state.
 func (j *Journal) compact(ctx context.Context) error {
-	j.write.Lock() // nothing may be written that the copy would miss
+	j.write.Lock() // the copy would miss a concurrent record
 	defer j.write.Unlock()
 	if j.log == nil {
 		return j.lost
@@ -125,7 +124,7 @@ func (j *Journal) compact(ctx context.Context) error {
 	return j.rewrite(ctx, j.log)
 }
 
-// rewrite writes all that is known to a new segment of a log. write is held for
+// rewrite writes the current state to a new segment of a log. The caller holds write for
 // writing.
 func (j *Journal) rewrite(ctx context.Context, log *wal.Log) error {
 	records, err := j.records()

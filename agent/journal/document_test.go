@@ -89,7 +89,7 @@ func (f field) number(b []byte) (n uint64) {
 // decode reads the journal in dir by the document, and returns its records.
 func (d document) decode(dir string) (records []map[string]any) {
 	d.Helper()
-	header, frame := d.fields("begins with a header:"), d.fields("written and synced at once:")
+	header, frame := d.fields("begins with a header:"), d.fields("syncs each frame at once:")
 	names, err := filepath.Glob(filepath.Join(dir, "*.wal"))
 	must(d.T, err)
 	slices.Sort(names)

@@ -13,40 +13,39 @@ import (
 	"github.com/messkit/messkit/internal/atplace"
 )
 
-// socket is what a stop is asked by, with the data folder.
+// socket names the local socket for questions about the stop, together with the data folder.
 const socket = "stop"
 
-// Held is what a program that runs says of its stop, whether or not the disk
-// has taken it.
+// Held is the stop state of a running program, in memory and on the disk.
 type Held struct {
-	Orders  []Order  `json:"orders"`            // that hold
-	Unsaved []Order  `json:"unsaved,omitempty"` // those of them that are in memory alone
-	Cleared []Order  `json:"cleared,omitempty"` // that held until this was asked
-	Devices []Device `json:"devices"`           // what they have done in the last stop
+	Orders  []Order  `json:"orders"`            // active orders
+	Unsaved []Order  `json:"unsaved,omitempty"` // active orders that are in memory alone
+	Cleared []Order  `json:"cleared,omitempty"` // orders that this question has cleared
+	Devices []Device `json:"devices"`           // results of the last stop
 }
 
-// ErrNobody says that no program runs that answers for a folder.
+// ErrNobody reports that no running program answers for a folder.
 var ErrNobody = errors.New("nobody answers for it")
 
-// Ask asks the program that runs with a folder what holds.
+// Ask reads the stop state of the program that runs with a folder.
 func Ask(dir string) (Held, error) { return ask(dir, question{Do: doShow}) }
 
-// Tell has the program that runs with a folder stop, where the folder does not
-// take the order.
+// Tell sends a stop to the program that runs with a folder, in case the folder does not accept
+// the order.
 func Tell(dir string, o Order) (Held, error) { return ask(dir, question{Do: doStop, Order: o}) }
 
-// Forget ends what the program that runs with a folder holds in memory alone.
-// What is on the disk is for Clear.
+// Forget clears the orders that the running program holds in memory alone. Use Clear for orders
+// on the disk.
 func Forget(dir, by string) (Held, error) { return ask(dir, question{Do: doClear, By: by}) }
 
-// question is what is asked, as one JSON object; Held is the answer.
+// question is one JSON object; the answer is a Held.
 type question struct {
 	Do    string `json:"do"`
 	Order Order  `json:"order,omitzero"` // of a stop
-	By    string `json:"by,omitempty"`   // who clears
+	By    string `json:"by,omitempty"`   // the person that resets the stop
 }
 
-// What may be asked.
+// The kinds of question.
 const (
 	doShow  = "show"
 	doStop  = "stop"
@@ -71,7 +70,7 @@ func ask(dir string, q question) (h Held, err error) {
 	return h, nil
 }
 
-// answer answers who is at the place, until ctx ends.
+// answer answers local operators until ctx ends.
 func (s *Stopper) answer(ctx context.Context) error {
 	l, err := atplace.Listen(socket, filepath.Dir(s.cfg.Dir))
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *Stopper) answer(ctx context.Context) error {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
-			return nil // ctx has ended, or nobody can ask any more
+			return nil // ctx has ended, or the socket has failed
 		}
 		if err := s.reply(conn); err != nil {
 			s.log.Debug("a question about the stop was not answered", "err", err)
@@ -107,7 +106,7 @@ func (s *Stopper) reply(conn net.Conn) (err error) {
 	return json.NewEncoder(conn).Encode(s.does(q))
 }
 
-// parseQuestion reads a question. An error goes with the zero question.
+// parseQuestion decodes and validates a question. With an error it returns the zero question.
 func parseQuestion(data []byte) (question, error) {
 	var q question
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -136,7 +135,7 @@ func (s *Stopper) does(q question) Held {
 	return h
 }
 
-// forget ends what is in memory alone.
+// forget clears the orders that are in memory alone and returns them.
 func (s *Stopper) forget(by string) []Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()

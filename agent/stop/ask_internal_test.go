@@ -20,7 +20,7 @@ func FuzzParseQuestion(f *testing.F) {
 		}
 		text, err := json.Marshal(q)
 		if err != nil {
-			t.Skip() // a time that has no form
+			t.Skip() // JSON cannot represent this time
 		}
 		if again, err := parseQuestion(text); err != nil || !reflect.DeepEqual(again, q) {
 			t.Errorf("%q reads as %+v, prints as %s, which reads as %+v, %v", data, q, text, again, err)

@@ -28,14 +28,14 @@ func asked(t *testing.T, dir string) stop.Held {
 	}
 }
 
-// A folder that takes nothing: who runs is told, asked and cleared all the same.
+// With a folder that accepts nothing, the running program still answers, stops, and clears.
 func TestAFolderThatTakesNothing(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
 	if _, err := stop.Ask(dir); !errors.Is(err, stop.ErrNobody) {
 		t.Errorf("before anybody runs: %v", err)
 	}
-	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in its place
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in place of the folder
 		t.Fatal(err)
 	}
 	_, end := run(t, stop.Config{Dir: dir}, g)
@@ -66,7 +66,7 @@ func TestAFolderThatTakesNothing(t *testing.T) {
 	}
 }
 
-// What is on the disk is cleared there, and not by who runs.
+// Only Clear removes an order from the disk; the running program does not.
 func TestWhatIsWrittenIsNotForgotten(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, _ := run(t, stop.Config{Dir: dir}, g)

@@ -15,34 +15,34 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Names in the folder. While the first is there, everything is stopped.
+// Files in the folder. While the first exists, everything is stopped.
 const (
 	latchFile  = "latched.json"
-	clearFile  = "cleared.json" // the last clear
-	reportFile = "report.json"  // what the devices did in the last stop
+	clearFile  = "cleared.json" // the last reset
+	reportFile = "report.json"  // results of the last stop
 )
 
-// maxFile bounds what is read of them, in bytes: orders have bounds of their own,
-// and a thousand devices are told in less.
+// maxFile limits the size of these files, in bytes. Orders have limits of their own, and a
+// report on a thousand devices is shorter.
 const maxFile = 1 << 20
 
-// ErrNotStopped says that there is nothing to clear.
+// ErrNotStopped reports that there is no stop to reset.
 var ErrNotStopped = errors.New("nothing is stopped here")
 
-// unreadable is the order that a latch stands for which cannot be read.
+// unreadable is the order that represents an unreadable latch.
 const unreadable = "unreadable"
 
-// Read tells the orders that hold by a folder; none: nothing is stopped there.
-// A latch that cannot be read is an order of its own.
+// Read returns the active orders of a folder; none means that there is no stop. An unreadable
+// latch counts as an order.
 func Read(dir string) []Order {
-	orders, _ := read(dir) // it is in the orders
+	orders, _ := read(dir) // the orders contain the error
 	return orders
 }
 
-// read is Read, and why the latch cannot be read.
+// read does the same as Read, and returns why the latch is unreadable.
 func read(dir string) ([]Order, error) {
 	data, err := durable.Read(filepath.Join(dir, latchFile), maxFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // where a folder is none, no latch is
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a path that is not a folder has no latch
 		if !gone(dir) {
 			return nil, nil
 		}
@@ -61,18 +61,17 @@ func read(dir string) ([]Order, error) {
 	return r.Orders, nil
 }
 
-// errGone: there was a folder, and nobody knows what was in it.
+// errGone reports that the folder existed and its content is unknown.
 var errGone = errors.New("its folder has gone")
 
-// gone reports whether there was a folder, and is none: it is made at every
-// start.
+// gone reports whether a folder that every start creates does not exist any more.
 func gone(dir string) bool {
 	info, err := os.Stat(dir)
 	return (err != nil || !info.IsDir()) && durable.Used(filepath.Dir(dir))
 }
 
-// begin makes a folder where there was none. One that has gone is made by the
-// order that tells of it, and not before.
+// begin creates the folder before the first use. A lost folder stays away until an order
+// records the loss.
 func begin(dir string) error {
 	if gone(dir) {
 		return errGone
@@ -80,9 +79,8 @@ func begin(dir string) error {
 	return os.MkdirAll(dir, 0o700)
 }
 
-// Latch writes an order into a folder, beside those that are there. Whoever runs
-// there stops as soon as the file has its name; when Latch returns, it is on the
-// disk.
+// Latch adds an order to a folder. A running program stops as soon as the file has its name;
+// the order is on the disk when Latch returns.
 func Latch(dir string, o Order) error {
 	orders := Read(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -94,8 +92,8 @@ func Latch(dir string, o Order) error {
 	return write(dir, latchFile, record{Orders: orders[max(0, len(orders)-maxOrders):]})
 }
 
-// Clear ends the stop of a folder, and returns the orders that held. Whoever
-// runs there goes on as soon as the latch is gone.
+// Clear resets the stop of a folder and returns the orders that were active. A running program
+// continues as soon as the latch is gone.
 func Clear(dir, by string, at time.Time) ([]Order, error) {
 	orders := Read(dir)
 	if len(orders) == 0 {
@@ -104,7 +102,7 @@ func Clear(dir, by string, at time.Time) ([]Order, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// First what was cleared, then the latch: between the two it is latched.
+	// The cleared orders come first: between the two writes the stop stays active.
 	if err := write(dir, clearFile, record{Orders: orders, Clear: rand.Text(), By: line(by), At: at}); err != nil {
 		return nil, err
 	}
@@ -114,7 +112,7 @@ func Clear(dir, by string, at time.Time) ([]Order, error) {
 	return orders, durable.SyncDir(dir)
 }
 
-// lastClear is the last clear of a folder; zero if there was none.
+// lastClear returns the last reset of a folder; zero if there was none.
 func lastClear(dir string) record {
 	data, err := durable.Read(filepath.Join(dir, clearFile), maxFile)
 	if err != nil {
@@ -127,31 +125,30 @@ func lastClear(dir string) record {
 	return r
 }
 
-// Report is what the devices did in a stop.
+// Report holds the results of a stop.
 type Report struct {
-	Orders  []string `json:"orders"` // their ids
+	Orders  []string `json:"orders"` // ids of the orders
 	Devices []Device `json:"devices"`
 }
 
-// Device is one device in a Report.
+// Device is the result of one device in a Report.
 type Device struct {
 	Device   string `json:"device"`
-	State    string `json:"state"`              // safe, unsafe, or pending: its driver has not answered yet
-	Evidence string `json:"evidence,omitempty"` // acknowledged or read_back, where it is safe
-	TookMS   int64  `json:"took_ms"`            // from the call to the driver until this was known
+	State    string `json:"state"`              // safe, unsafe, or pending while its driver has not answered
+	Evidence string `json:"evidence,omitempty"` // acknowledged or read_back, for a safe device
+	TookMS   int64  `json:"took_ms"`            // from the call to the driver until the result
 	Err      string `json:"err,omitempty"`
 }
 
-// Answers reports whether the report is one to an order.
+// Answers reports whether the report covers an order.
 func (r Report) Answers(order string) bool { return slices.Contains(r.Orders, order) }
 
-// Settled reports whether every driver has answered to an order.
+// Settled reports whether every driver has answered an order.
 func (r Report) Settled(order string) bool {
 	return r.Answers(order) && !slices.ContainsFunc(r.Devices, func(d Device) bool { return d.State == "pending" })
 }
 
-// ReadReport reads the report of a folder; fs.ErrNotExist if nothing was stopped
-// there yet.
+// ReadReport reads the report of a folder; the error is fs.ErrNotExist before the first stop.
 func ReadReport(dir string) (Report, error) {
 	var r Report
 	data, err := durable.Read(filepath.Join(dir, reportFile), maxFile)
@@ -177,9 +174,9 @@ func write(dir, name string, r record) error {
 	return replace(dir, name, data)
 }
 
-// replace gives a file new content. The name comes before the sync: whoever
-// watches sees it at once, and what a power cut leaves of it is either whole, or
-// cannot be read, which is latched.
+// replace gives a file new content. It renames before the sync, so that a watching program sees
+// the content at once. After a power cut the file is either complete or unreadable, and an
+// unreadable latch counts as a stop.
 func replace(dir, name string, data []byte) error {
 	f, err := os.CreateTemp(dir, "."+name+"-*")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// The folder is removed under a program that runs. Nobody knows what was in it:
-// that is a stop, until it is cleared.
+// Somebody removes the folder while a program runs. Its content is unknown, so that counts as a
+// stop until a reset.
 func TestAFolderThatHasGone(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
@@ -23,14 +23,14 @@ func TestAFolderThatHasGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.until(t, "its folder has gone")
-	for !durable.There(filepath.Join(dir, "latched.json")) { // it is written down
+	for !durable.There(filepath.Join(dir, "latched.json")) { // until the order is on the disk
 		<-time.After(time.Millisecond)
 	}
 	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	g.until(t, "")
-	// What is put into the new folder counts at once.
+	// An order in the new folder counts at once.
 	began := time.Now()
 	if err := stop.Latch(dir, stop.Order{ID: "a", Why: "smoke"}); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestAFolderThatHasGone(t *testing.T) {
 	t.Logf("stopped after %v", time.Since(began))
 }
 
-// It goes between the look at the start and the first by which it is followed.
+// The folder disappears between the first read and the start of the watch.
 func TestAFolderThatGoesAtTheStart(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
@@ -54,7 +54,7 @@ func TestAFolderThatGoesAtTheStart(t *testing.T) {
 	g.until(t, "its folder has gone")
 }
 
-// It has gone before the start.
+// The folder disappeared before the start.
 func TestAFolderThatHadGone(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
@@ -78,7 +78,7 @@ func TestAFolderThatHadGone(t *testing.T) {
 	g.until(t, "")
 }
 
-// An order does not hide that the folder had gone.
+// An order does not hide that the folder has disappeared.
 func TestAnOrderWhereTheFolderHadGone(t *testing.T) {
 	data := t.TempDir()
 	dir := filepath.Join(data, "stop")

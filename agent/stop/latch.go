@@ -15,41 +15,41 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Gate is what a stop acts on.
+// Gate is the safety policy that a stop acts on.
 type Gate interface {
 	Stop(why string)
 	Clear()
-	// Watch tells when Devices may say something new: changed is closed then.
+	// Watch returns a channel that closes when the result of Devices may have changed.
 	Watch() (why string, changed <-chan struct{})
 }
 
-// Config of a Stopper.
+// Config configures a Stopper.
 type Config struct {
-	Dir     string          // folder of the latch; "": it is kept in memory alone
-	Devices func() []Device // what the devices have done in the last stop
+	Dir     string          // folder of the latch; "" keeps it in memory alone
+	Devices func() []Device // returns the results of the last stop
 	Line    Line            // nil for none
 }
 
-// Stopper is the one way to stop an executor, for every entrance. It is safe for
-// concurrent use.
+// Stopper is the emergency stop of an executor, for all its sources. It is safe for concurrent
+// use.
 type Stopper struct {
 	cfg  Config
 	gate Gate
 	now  func() time.Time
 	log  *slog.Logger
-	ring chan struct{} // there is something to write, or to look at
+	ring chan struct{} // signals unsaved orders or a change
 
 	mu      sync.Mutex
 	changed chan struct{} // closed when any of the following changes
-	orders  []Order       // that hold
-	unsaved []Order       // those of them that are not on the disk
-	warned  bool          // that they cannot be written was said
-	taken   []string      // ids of orders that were taken, those too that were cleared
-	cleared string        // the last clear that was seen
-	held    string        // why the line stops now; "" if it does not
+	orders  []Order       // active orders
+	unsaved []Order       // active orders that are not on the disk
+	warned  bool          // the log has the warning about unsaved orders
+	taken   []string      // ids of accepted orders, including cleared ones
+	cleared string        // the last known reset
+	held    string        // why the stop line is active; "" if it is not
 }
 
-// Open reads the latch, and stops the gate if it is latched.
+// Open reads the latch and stops the gate if the latch is set. Keep Run running afterwards.
 func Open(cfg Config, g Gate, now func() time.Time, log *slog.Logger) *Stopper {
 	s := &Stopper{cfg: cfg, gate: g, now: now, log: log, ring: make(chan struct{}, 1), changed: make(chan struct{})}
 	if cfg.Dir == "" {
@@ -62,12 +62,12 @@ func Open(cfg Config, g Gate, now func() time.Time, log *slog.Logger) *Stopper {
 	}
 	s.look()
 	s.save()
-	_ = begin(cfg.Dir) // where it cannot be made, whoever watches it says so
+	_ = begin(cfg.Dir) // Run reports a failure
 	return s
 }
 
-// Stop stops everything, at once, and has it written down. An order that was
-// taken before is not taken again.
+// Stop stops everything at once; Run then saves the order. Stop ignores an order that it has
+// accepted before.
 func (s *Stopper) Stop(o Order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Stopper) Stop(o Order) {
 	s.write(o)
 }
 
-// add stops the gate by one more order. mu is held.
+// add stops the gate for one more order. The caller holds mu.
 func (s *Stopper) add(o Order) {
 	s.gate.Stop(o.String())
 	s.take(o.ID)
@@ -93,7 +93,7 @@ func (s *Stopper) add(o Order) {
 	s.tell()
 }
 
-// write has orders written down. mu is held.
+// write queues orders for saving. The caller holds mu.
 func (s *Stopper) write(orders ...Order) {
 	s.unsaved = append(s.unsaved, orders...)
 	s.unsaved = s.unsaved[max(0, len(s.unsaved)-maxOrders):]
@@ -101,7 +101,7 @@ func (s *Stopper) write(orders ...Order) {
 	s.tell()
 }
 
-// tell tells those who Watch. mu is held.
+// tell wakes the callers of Watch. The caller holds mu.
 func (s *Stopper) tell() {
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -112,9 +112,8 @@ func (s *Stopper) take(id string) {
 	s.taken = s.taken[max(0, len(s.taken)-maxOrders):]
 }
 
-// Watch tells the orders that hold (none: nothing is stopped), the ids of those
-// that need not be sent again, since they are on the disk or were, and when to
-// ask again: changed is closed then.
+// Watch returns the active orders (none: nothing is stopped) and the ids of orders that a
+// sender need not repeat, because the disk has or had them. changed closes when either changes.
 func (s *Stopper) Watch() (orders []Order, taken []string, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,11 +123,11 @@ func (s *Stopper) Watch() (orders []Order, taken []string, changed <-chan struct
 	return slices.Clone(s.orders), taken, s.changed
 }
 
-// Devices tell what they have done in the last stop.
+// Devices returns the results of the last stop.
 func (s *Stopper) Devices() []Device { return s.cfg.Devices() }
 
-// Run writes down what is stopped, stops by what others write, clears by their
-// clear, follows the line, and keeps the report, until ctx ends.
+// Run saves orders, applies orders and resets that other programs write, watches the stop line,
+// and writes the report, until ctx ends.
 func (s *Stopper) Run(ctx context.Context) error {
 	var g errgroup.Group
 	if s.cfg.Line != nil {
@@ -142,14 +141,14 @@ func (s *Stopper) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// keep has the folder and the memory agree.
+// keep synchronizes the folder with memory.
 func (s *Stopper) keep(ctx context.Context) error {
 	w := watch(s.cfg.Dir, s.log)
 	defer w.close()
 	for {
 		s.save()
 		s.look()
-		s.save() // what has gone is written before its folder is made anew
+		s.save() // a lost order must be on the disk before follow creates the folder again
 		w.follow()
 		if !w.wait(ctx, s.ring) {
 			s.save()
@@ -158,8 +157,8 @@ func (s *Stopper) keep(ctx context.Context) error {
 	}
 }
 
-// save writes the orders down that are not on the disk. What cannot be written
-// holds in memory, and is tried again with the next look.
+// save writes the unsaved orders. An order that it cannot write stays active in memory, and the
+// next check retries.
 func (s *Stopper) save() {
 	s.mu.Lock()
 	orders := slices.Clone(s.unsaved)
@@ -172,7 +171,7 @@ func (s *Stopper) save() {
 	}
 }
 
-// saved notes that an order was written down, or says once that it cannot be.
+// saved records that an order is on the disk, or logs once that it is not.
 func (s *Stopper) saved(o Order, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,17 +187,17 @@ func (s *Stopper) saved(o Order, err error) {
 	s.warned = true
 }
 
-// without is a list without some orders.
+// without returns a list without some of its orders.
 func without(list, some []Order) []Order {
 	return slices.DeleteFunc(slices.Clone(list), func(o Order) bool { return holds(some, o.ID) })
 }
 
-// look takes over what the folder says.
+// look applies the content of the folder.
 func (s *Stopper) look() {
 	last := lastClear(s.cfg.Dir)
 	found, err := read(s.cfg.Dir)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || lastClear(s.cfg.Dir).Clear != last.Clear {
-		return // nothing is known now; the next look is soon
+		return // the content is unknown now; the next check follows soon
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,13 +218,13 @@ func (s *Stopper) look() {
 	}
 }
 
-// clear drops the orders that were cleared. mu is held.
+// clear removes cleared orders. The caller holds mu.
 func (s *Stopper) clear(c record) {
 	s.cleared = c.Clear
 	s.orders, s.unsaved = without(s.orders, c.Orders), without(s.unsaved, c.Orders)
 	s.log.Warn("cleared", "by", c.By)
 	switch {
-	case len(s.orders) > 0: // they came later
+	case len(s.orders) > 0: // later orders
 	case s.held != "":
 		s.addLine()
 	default:

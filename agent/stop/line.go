@@ -8,17 +8,16 @@ import (
 	"time"
 )
 
-// Line is an input that stops everything: a mushroom button on a GPIO line.
+// Line is an input that stops everything, such as a mushroom button on a GPIO line.
 type Line interface {
-	// Watch tells whether the line stops, at once and whenever that changes,
-	// until ctx ends. It returns earlier when the line cannot be read.
+	// Watch calls stops with the state of the line at once and at each change, until ctx ends.
+	// It returns an error earlier if it cannot read the line.
 	Watch(ctx context.Context, stops func(bool)) error
-	String() string // for people
+	String() string // a name for people
 }
 
-// LineConfig is a line of the kernel's GPIO character device. A contact that
-// opens when it is pressed, from the line to ground, with a pull-up, stops when
-// its wire breaks as well.
+// LineConfig describes a line of the kernel's GPIO character device. A normally closed contact
+// to ground, with a pull-up, also stops if its wire breaks.
 type LineConfig struct {
 	Chip    string `yaml:"chip"`     // gpiochip0
 	Line    int    `yaml:"line"`     // its number on the chip; negative for none
@@ -26,18 +25,18 @@ type LineConfig struct {
 	Bias    string `yaml:"bias"`     // up, down or none
 }
 
-// DefaultLineConfig has no line.
+// DefaultLineConfig returns a configuration without a line.
 func DefaultLineConfig() LineConfig {
 	return LineConfig{Chip: "gpiochip0", Line: -1, StopsOn: "high", Bias: "up"}
 }
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for each invalid setting.
 func (c LineConfig) Validate() error {
 	var errs []error
 	if c.Line >= 0 && c.Chip == "" {
 		errs = append(errs, errors.New("chip: is empty; write a GPIO chip such as gpiochip0"))
 	}
-	if c.Line < -1 || c.Line > 4096 { // the kernel's chips have some hundreds
+	if c.Line < -1 || c.Line > 4096 { // a chip has at most some hundred lines
 		errs = append(errs, fmt.Errorf("line: %d is on no chip; write the number that gpioinfo shows, -1 for none", c.Line))
 	}
 	if c.StopsOn != "high" && c.StopsOn != "low" {
@@ -49,10 +48,10 @@ func (c LineConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// lineAgain is how long after a line was lost it is tried again.
+// lineAgain is the delay between a failure of the line and the next try.
 const lineAgain = time.Second
 
-// follow stops while the line says so, and when it cannot be read.
+// follow stops while the line is active or unreadable.
 func (s *Stopper) follow(ctx context.Context) {
 	for {
 		err := s.cfg.Line.Watch(ctx, func(stops bool) {
@@ -76,7 +75,7 @@ func (s *Stopper) follow(ctx context.Context) {
 	}
 }
 
-// hold notes why the line stops now, and stops.
+// hold records why the line is active, and stops.
 func (s *Stopper) hold(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,7 @@ func (s *Stopper) hold(why string) {
 	}
 }
 
-// addLine stops by the order of the line. mu is held.
+// addLine adds the order of the line. The caller holds mu.
 func (s *Stopper) addLine() {
 	o := Order{ID: rand.Text(), Why: s.held, By: s.cfg.Line.String(), At: s.now()}.bounded()
 	s.add(o)

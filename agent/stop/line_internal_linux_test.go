@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/drivers/board/boardtest"
 )
 
-// A button that is pressed, let go of, and unplugged with its chip.
+// A person presses and releases a button, and unplugs its chip.
 func TestButtonOnALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chips := boardtest.Pi()
@@ -25,12 +25,12 @@ func TestButtonOnALine(t *testing.T) {
 			do   func()
 			want bool
 		}{
-			{func() {}, true}, // pulled up: nothing is wired
+			{func() {}, true}, // the pull-up acts, because nothing drives the line
 			{func() { chips.Pull("gpiochip0", 17, false) }, false},
 			{func() { chips.Pull("gpiochip0", 17, true) }, true},
 		} {
 			step.do()
-			synctest.Wait() // no time passes: it is the edge that tells
+			synctest.Wait() // no time passes: the edge event tells
 			if got := says[len(says)-1]; got != step.want {
 				t.Errorf("step %d: stops=%t, want %t", i, got, step.want)
 			}

@@ -18,8 +18,7 @@ type gpioLine struct {
 	chips board.Chips
 }
 
-// NewLine makes the line of a valid configuration; nil for none. It does not
-// open it.
+// NewLine returns the line of a valid configuration; nil for none. It does not open the line.
 func NewLine(c LineConfig) Line {
 	if c.Line < 0 {
 		return nil
@@ -30,14 +29,13 @@ func NewLine(c LineConfig) Line {
 func (l *gpioLine) String() string { return fmt.Sprintf("line %d of %s", l.cfg.Line, l.cfg.Chip) }
 
 const (
-	// Contacts bounce for some milliseconds; the order for a stop is not kept
-	// waiting for that.
+	// Contacts bounce for some milliseconds. The stop comes within this delay.
 	debounce = 5 * time.Millisecond
-	// A chip that was unplugged tells nothing; reading does.
+	// An unplugged chip sends no event; reading it fails.
 	readEvery = 500 * time.Millisecond
 )
 
-// Watch follows the line until ctx ends or it cannot be read.
+// Watch implements Line.
 func (l *gpioLine) Watch(ctx context.Context, stops func(bool)) (err error) {
 	edges := make(chan struct{}, 1)
 	line, at, err := board.Open(l.chips, board.Line{Chip: l.cfg.Chip, Line: strconv.Itoa(l.cfg.Line)}, board.Request{

@@ -7,8 +7,8 @@ import (
 	"errors"
 )
 
-// NewLine makes a line that cannot be read, and so stops: there is no GPIO
-// character device here. Without a line it is nil.
+// NewLine returns a line that is unreadable, because this system has no GPIO character device;
+// the stopper then stops. It returns nil for a configuration without a line.
 func NewLine(c LineConfig) Line {
 	if c.Line < 0 {
 		return nil

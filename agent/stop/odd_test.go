@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/agent/stop"
 )
 
-// What lies where the latch should be, and is no file, is latched and holds
-// nobody up: not the start, not who looks, and not the clear.
+// An object in place of the latch that is not a file counts as a stop, and delays neither the
+// start, nor a reader, nor the reset.
 func TestOddLatchesAreLatched(t *testing.T) {
 	for name, put := range map[string]func(latch string) error{
 		"a pipe": func(latch string) error { return syscall.Mkfifo(latch, 0o600) },

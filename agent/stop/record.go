@@ -1,6 +1,6 @@
-// Package stop keeps the stop of an executor: one latch that survives restarts
-// and power cuts, set by anybody who may, and cleared by a local act alone. It
-// knows the gate by two methods, and nothing of threads.
+// Package stop implements the emergency stop of an executor: a latch that survives restarts and
+// power cuts. Any authorized client may set it; only a local operator may reset it. It knows
+// two methods of the safety policy, and no threads.
 //
 // A stop in software is not a safety function (ISO 13850, IEC 61508).
 package stop
@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// Order is one stop that somebody has ordered.
+// Order is one order to stop.
 type Order struct {
-	ID  string    `json:"id"` // the same order may come twice
+	ID  string    `json:"id"` // the same order may arrive twice
 	Why string    `json:"why"`
-	By  string    `json:"by"` // a person, an actor of the exchange, a line
-	At  time.Time `json:"at"` // by the clock of this board, which may be wrong
+	By  string    `json:"by"` // a person, an actor of the exchange, or a line
+	At  time.Time `json:"at"` // by the clock of this node, which may be wrong
 }
 
 func (o Order) String() string {
@@ -35,13 +35,13 @@ func (o Order) String() string {
 	return s
 }
 
-// Bounds of what is kept: an order is short, and many of them mean the same.
+// Limits of the stored data: an order is short, and many orders mean the same.
 const (
 	maxOrders = 16
 	maxText   = 512 // bytes of a reason or a name
 )
 
-// bounded is o with texts of one short line each.
+// bounded returns o with each text as one short line.
 func (o Order) bounded() Order {
 	o.Why, o.By, o.ID = line(o.Why), line(o.By), line(o.ID)
 	return o
@@ -52,17 +52,16 @@ func line(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
 }
 
-// record is a file of a stop: the orders that hold, or those that a clear has
-// cleared.
+// record is a file of a stop: the active orders, or the orders that a reset has cleared.
 type record struct {
 	Orders []Order `json:"orders"`
-	// Of a clear.
-	Clear string    `json:"clear,omitempty"` // names it
+	// Fields of a reset.
+	Clear string    `json:"clear,omitempty"` // its id
 	By    string    `json:"by,omitempty"`
 	At    time.Time `json:"at,omitzero"`
 }
 
-// parse reads a record. What is not whole is an error, and holds no order.
+// parse decodes and validates a record. With an error it returns no orders.
 func parse(data []byte) (record, error) {
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -84,7 +83,7 @@ func (r record) print() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// holds reports whether one of some orders has an id.
+// holds reports whether a list contains an order with an id.
 func holds(orders []Order, id string) bool {
 	for _, o := range orders {
 		if o.ID == id {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// gather is how long a report waits for what comes soon after.
+// gather is how long a report waits for more changes.
 const gather = 20 * time.Millisecond
 
-// report keeps what the devices do in a stop in the folder.
+// report writes the results of a stop to the folder until ctx ends.
 func (s *Stopper) report(ctx context.Context) {
 	var last Report
 	for ctx.Err() == nil {

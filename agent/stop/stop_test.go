@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/agent/stop"
 )
 
-// gate notes how it is called.
+// gate counts its calls.
 type gate struct {
 	mu      sync.Mutex
 	why     string
@@ -51,15 +51,15 @@ func (g *gate) Watch() (string, <-chan struct{}) {
 	return g.why, g.changed
 }
 
-// counts tells how often it was stopped and cleared.
+// counts returns the numbers of stops and clears.
 func (g *gate) counts() (stops, clears int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stops, g.clears
 }
 
-// until waits until what a gate is stopped for has a text; "" waits until it is
-// not stopped.
+// until waits until the reason of the gate's stop contains a text; "" waits until there is no
+// stop.
 func (g *gate) until(t *testing.T, text string) {
 	t.Helper()
 	patience := time.After(time.Minute)
@@ -78,8 +78,7 @@ func (g *gate) until(t *testing.T, text string) {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// run opens a stopper and keeps it running until the function it returns is
-// called.
+// run opens a stopper and keeps it running until the test calls the returned function.
 func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Stopper, func()) {
 	t.Helper()
 	if cfg.Devices == nil {
@@ -89,7 +88,7 @@ func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Stopper, func()) {
 	return s, runs(t, s)
 }
 
-// runs keeps a stopper running until the function it returns is called.
+// runs keeps a stopper running until the test calls the returned function.
 func runs(t *testing.T, s *stop.Stopper) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -108,7 +107,7 @@ func runs(t *testing.T, s *stop.Stopper) (end func()) {
 	return end
 }
 
-// written waits until a stopper has its orders on the disk.
+// written waits until the disk has all orders of a stopper.
 func written(t *testing.T, s *stop.Stopper) {
 	t.Helper()
 	patience := time.After(time.Minute)
@@ -129,7 +128,7 @@ func TestAStopSurvivesARestart(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, end := run(t, stop.Config{Dir: dir}, g)
 	s.Stop(stop.Order{ID: "a", Why: "smoke", By: "teague"})
-	if why, _ := g.Watch(); why == "" { // before anything is written
+	if why, _ := g.Watch(); why == "" { // before the stopper writes anything
 		t.Error("the gate is not stopped at once")
 	}
 	written(t, s)
@@ -188,7 +187,7 @@ func TestByTheFolder(t *testing.T) {
 		<-time.After(time.Millisecond)
 	}
 
-	// Who only removes the file clears nothing.
+	// Only removing the file does not reset the stop.
 	if err := os.Remove(filepath.Join(dir, "latched.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +214,7 @@ func TestByTheFolder(t *testing.T) {
 	g.until(t, "a new one")
 }
 
-// An order that was cleared is known after a restart as well.
+// A restarted program still knows a cleared order.
 func TestAClearedOrderIsRemembered(t *testing.T) {
 	dir, g := t.TempDir(), newGate()
 	if err := stop.Latch(dir, stop.Order{ID: "old"}); err != nil {
@@ -231,11 +230,12 @@ func TestAClearedOrderIsRemembered(t *testing.T) {
 	}
 }
 
-// What cannot be written down holds all the same, and is written when it can be.
+// An order that the disk does not accept is active in memory; the stopper writes it when the
+// disk accepts it.
 func TestADiskThatCannotBeWritten(t *testing.T) {
 	parent, g := t.TempDir(), newGate()
 	dir := filepath.Join(parent, "stop")
-	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in the folder's place
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in place of the folder
 		t.Fatal(err)
 	}
 	s, _ := run(t, stop.Config{Dir: dir}, g)
@@ -252,7 +252,7 @@ func TestADiskThatCannotBeWritten(t *testing.T) {
 	written(t, s)
 }
 
-// button is a line in a test.
+// button is a simulated line.
 type button struct {
 	levels chan bool
 	broken chan error
@@ -282,7 +282,7 @@ func TestALine(t *testing.T) {
 	g.until(t, "pressed")
 	written(t, s)
 
-	// While it is pressed, a clear does not hold.
+	// A reset has no effect while the button is pressed.
 	before, _ := g.counts()
 	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestALine(t *testing.T) {
 		t.Errorf("cleared %d times, stopped %d times, %d before", clears, stops, before)
 	}
 	b.levels <- false
-	b.levels <- false // the first has been heard then
+	b.levels <- false // the first level has taken effect then
 	if why, _ := g.Watch(); why == "" {
 		t.Error("letting go of the button has cleared it")
 	}
@@ -321,8 +321,7 @@ func TestALineThatIsNotThere(t *testing.T) {
 	}
 }
 
-// FuzzLatch: whatever stands in the file, while it is there something holds it,
-// and a clear ends that.
+// FuzzLatch checks that a latch file with any content stops, and that a reset ends that.
 func FuzzLatch(f *testing.F) {
 	for _, s := range []string{"", "{}", `{"orders":[{"id":"a","why":"b","by":"c","at":"2026-11-21T10:00:00Z"}]}`, `{"orders":[{"id":" "}]}`, "null"} {
 		f.Add([]byte(s))

@@ -10,21 +10,20 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// How often the folder is looked at, beside the kernel's word that something
-// has changed there, and without that.
+// Intervals for reading the folder: in addition to the kernel's events, and without them.
 const (
 	lookEvery  = time.Second
 	lookAlways = 50 * time.Millisecond
 )
 
-// watcher tells that a folder is worth a look.
+// watcher reports when to read a folder.
 type watcher struct {
 	dir   string
 	log   *slog.Logger
-	is    fs.FileInfo       // the folder that is followed; nil: there is none
-	files *fsnotify.Watcher // nil: the kernel does not tell
+	is    fs.FileInfo       // the watched folder; nil: none
+	files *fsnotify.Watcher // nil: the kernel sends no events
 	tick  *time.Ticker
-	often bool // it was said that it is looked at often
+	often bool // the log has the warning about frequent reading
 }
 
 func watch(dir string, log *slog.Logger) *watcher {
@@ -33,8 +32,7 @@ func watch(dir string, log *slog.Logger) *watcher {
 	return w
 }
 
-// follow has the kernel tell of changes in the folder that has the name now,
-// which is made where there was none.
+// follow watches the folder that has the name now, and creates it before its first use.
 func (w *watcher) follow() {
 	is, err := os.Stat(w.dir)
 	if err == nil && w.is != nil && os.SameFile(is, w.is) {
@@ -66,15 +64,15 @@ func (w *watcher) follow() {
 	w.often = true
 }
 
-// leave ends what the kernel tells.
+// leave ends the kernel's events.
 func (w *watcher) leave() {
 	if w.files != nil {
-		_ = w.files.Close() // nothing is in it
+		_ = w.files.Close() // the error does not matter
 	}
 	w.files = nil
 }
 
-// wait waits until it is time to look; false when ctx has ended.
+// wait waits until it is time to read the folder; it returns false after ctx has ended.
 func (w *watcher) wait(ctx context.Context, ring <-chan struct{}) bool {
 	var events <-chan fsnotify.Event
 	var errs <-chan error
@@ -86,7 +84,7 @@ func (w *watcher) wait(ctx context.Context, ring <-chan struct{}) bool {
 		return false
 	case <-ring:
 	case <-events:
-	case <-errs: // events were lost; a look finds what they told
+	case <-errs: // the kernel dropped events; a read replaces them
 	case <-w.tick.C:
 	}
 	return true

@@ -1,10 +1,10 @@
-// Package admin keeps what people at the place have decided about an executor:
-// which devices are locked, and what is disarmed. It is a small file in the
-// executor's data folder, written whole or not at all. Whoever may write there
-// is at the place; the network has no way to it.
+// Package admin stores the decisions of the local operator about an executor: lockouts and
+// disarmed risk classes. They are in a small file in the executor's data folder, and each write
+// replaces all of it. Write access to that folder authorizes a local operator; the network has
+// no access.
 //
-// It also knows whether the executor has ended in order the last time. Where it
-// has not, the risky classes are disarmed until somebody has looked.
+// It also records whether the last run of the executor ended with a graceful shutdown. If it
+// did not, the risky classes are disarmed until a person has checked the devices.
 package admin
 
 import (
@@ -22,20 +22,20 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Folder is the folder of one executor's decisions. Its methods may be called
-// by several processes at once.
+// Folder is the folder of one executor's decisions. Several processes may call its methods at
+// the same time.
 type Folder struct{ dir string }
 
-// In is the folder in an executor's data folder.
+// In returns the folder in an executor's data folder.
 func In(data string) Folder { return Folder{filepath.Join(data, "admin")} }
 
-// maxFile bounds what is read, in bytes: some thousand devices and reasons.
+// maxFile limits the file size, in bytes: some thousand devices and reasons.
 const maxFile = 1 << 20
 
 func (f Folder) file() string { return filepath.Join(f.dir, "decisions") }
 
-// Local is what holds now. What cannot be read is not known, and then nothing
-// acts: nobody can say what was locked.
+// Local returns the current decisions. If the file is unreadable, they are unknown, and nothing
+// may act, because any device may have a lockout.
 func (f Folder) Local() gate.Local {
 	d, err := f.read()
 	if err != nil {
@@ -44,10 +44,10 @@ func (f Folder) Local() gate.Local {
 	return d.local()
 }
 
-// errGone: there was a file.
+// errGone reports that the file existed.
 var errGone = errors.New("it has gone, and with it what was locked and disarmed")
 
-// read reads the file; where there never was one nothing was decided yet.
+// read reads the file; before the first decision it returns none.
 func (f Folder) read() (decisions, error) {
 	data, err := durable.Read(f.file(), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func (f Folder) read() (decisions, error) {
 	return d, nil
 }
 
-// edit changes the file, which is on the disk when edit returns nil.
+// edit changes the file. The change is on the disk when edit returns nil.
 func (f Folder) edit(change func(*decisions) error) error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
@@ -86,31 +86,31 @@ func (f Folder) edit(change func(*decisions) error) error {
 	return durable.Replace(f.file(), d.print())
 }
 
-// Reset forgets all decisions, and what is left of a file that is damaged.
+// Reset removes all decisions, also from a damaged file.
 func (f Folder) Reset() error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	d, _ := f.read() // if it cannot be read, its devices are known after the next start
+	d, _ := f.read() // after an error, the next start adds the devices again
 	return durable.Replace(f.file(), decisions{Devices: d.Devices}.print())
 }
 
-// Devices are the names of the devices at the executor's last start.
+// Devices returns the names of the devices at the executor's last start.
 func (f Folder) Devices() ([]string, error) {
 	d, err := f.read()
 	return d.Devices, err
 }
 
-// Note names something that a run notes about itself in the folder.
+// Note names a fact that a run records about itself in the folder.
 type Note string
 
-// Notes of a run.
+// The facts of a run.
 const (
-	Confirm  Note = "confirm"  // how a person proves to be one before she lets something act again
-	Exchange Note = "exchange" // the data folder of the exchange that is in the same program
+	Confirm  Note = "confirm"  // how a person proves to be one before an act is enabled again
+	Exchange Note = "exchange" // the data folder of the exchange in the same program
 )
 
-// Noted returns what the last run has noted, or "" if it cannot read that.
+// Noted returns a fact of the last run, or "" if it cannot read it.
 func (f Folder) Noted(n Note) string {
 	data, err := durable.Read(filepath.Join(f.dir, string(n)), maxFile)
 	if err != nil {
@@ -119,7 +119,7 @@ func (f Folder) Noted(n Note) string {
 	return strings.TrimSpace(string(data))
 }
 
-// Note notes something for the commands of people at the place, and for the next run.
+// Note records a fact for the commands of the local operator and for the next run.
 func (f Folder) Note(n Note, is string) error {
 	if f.Noted(n) == is {
 		return nil
@@ -130,7 +130,7 @@ func (f Folder) Note(n Note, is string) error {
 	return durable.Replace(filepath.Join(f.dir, string(n)), []byte(is+"\n"))
 }
 
-// Lock keeps a device from acting until it is unlocked, over restarts too.
+// Lock sets a lockout on a device until Unlock. It survives restarts.
 func (f Folder) Lock(device, why string, now time.Time) error {
 	return f.edit(func(d *decisions) error {
 		d.Locked = set(d.Locked, device, decision{why, now})
@@ -138,10 +138,10 @@ func (f Folder) Lock(device, why string, now time.Time) error {
 	})
 }
 
-// ErrNot is an end to what was not: a lock that there is none of.
+// ErrNot reports that there is nothing to remove, such as a lockout.
 var ErrNot = errors.New("not so")
 
-// Unlock ends a lock; the error is ErrNot where there is none.
+// Unlock removes a lockout; the error is ErrNot if there is none.
 func (f Folder) Unlock(device string) error {
 	return f.edit(func(d *decisions) error {
 		if _, locked := d.Locked[device]; !locked {
@@ -152,7 +152,7 @@ func (f Folder) Unlock(device string) error {
 	})
 }
 
-// Disarm keeps what is of some risk classes from acting.
+// Disarm disables acts of some risk classes.
 func (f Folder) Disarm(why string, now time.Time, classes ...capabilities.Risk) error {
 	return f.edit(func(d *decisions) error {
 		d.disarm(decision{why, now}, classes)
@@ -160,7 +160,7 @@ func (f Folder) Disarm(why string, now time.Time, classes ...capabilities.Risk) 
 	})
 }
 
-// Arm lets what is of these classes act again; none are all, and all devices.
+// Arm enables acts of some risk classes again; without classes, of all classes and devices.
 func (f Folder) Arm(classes ...capabilities.Risk) error {
 	return f.edit(func(d *decisions) error {
 		for _, c := range classes {
@@ -173,8 +173,7 @@ func (f Folder) Arm(classes ...capabilities.Risk) error {
 	})
 }
 
-// DisarmDevice keeps one device from acting, and ArmDevice lets it act, though
-// its class is disarmed.
+// DisarmDevice disables the acts of one device.
 func (f Folder) DisarmDevice(device, why string, now time.Time) error {
 	return f.edit(func(d *decisions) error {
 		d.Armed = slices.DeleteFunc(d.Armed, func(name string) bool { return name == device })
@@ -183,7 +182,7 @@ func (f Folder) DisarmDevice(device, why string, now time.Time) error {
 	})
 }
 
-// ArmDevice is the opposite of DisarmDevice.
+// ArmDevice enables the acts of one device, even if its class is disarmed.
 func (f Folder) ArmDevice(device string) error {
 	return f.edit(func(d *decisions) error {
 		delete(d.Unarmed, device)

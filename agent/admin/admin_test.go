@@ -86,7 +86,7 @@ func TestAnEndWithoutOrderDisarms(t *testing.T) {
 	}
 }
 
-// What could not be taken to its safe state is known by name.
+// The next run knows by name the devices that did not reach their safe state.
 func TestAnEndWithDevicesThatAreNotSafe(t *testing.T) {
 	f := admin.In(t.TempDir())
 	r := begin(t, f)
@@ -109,11 +109,11 @@ func TestAnUnknownOutcomeDisarms(t *testing.T) {
 	}
 }
 
-// A folder that cannot be written lets nothing act, until it can.
+// While the disk does not accept the file, nothing may act.
 func TestADiskThatTakesNothing(t *testing.T) {
 	dir := t.TempDir()
 	f, folder := admin.In(dir), filepath.Join(dir, "admin")
-	must(t, os.WriteFile(folder, nil, 0o600)) // in its place
+	must(t, os.WriteFile(folder, nil, 0o600)) // in place of the folder
 	r := f.Run(risky, nil, now)
 	if err := r.Begin(); err == nil {
 		t.Fatal("a run that is written nowhere has begun")
@@ -126,7 +126,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 
-	// What could not be written holds on, and over the next start.
+	// A decision that the disk has not accepted stays active, also after the next start.
 	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600))
 	if err := r.Unknown("x", capabilities.RiskMotion); err == nil {
 		t.Error("it was written nowhere")
@@ -141,7 +141,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	}
 }
 
-// What is damaged in any way is not known, and stays so until it is reset.
+// Decisions from a damaged file are unknown until a reset.
 func TestADamagedFileIsNotKnown(t *testing.T) {
 	dir := t.TempDir()
 	f := admin.In(dir)
@@ -160,7 +160,7 @@ func TestADamagedFileIsNotKnown(t *testing.T) {
 	if err := f.Lock("saw", "", noon); err == nil {
 		t.Error("a damaged file was written over")
 	}
-	begin(t, f) // the program starts, and nothing acts
+	begin(t, f) // the program starts and may not act
 	must(t, f.Reset())
 	if l := f.Local(); l.Unknown != "" || len(l.Locked) > 0 {
 		t.Errorf("%+v", l)

@@ -40,11 +40,11 @@ func (f Folder) Adopt(ctx context.Context, j *journal.Journal, now time.Time, lo
 	}
 }
 
-// These files are of older versions.
+// The files of older versions.
 func (f Folder) oldActs() string { return filepath.Join(f.dir, "acts") }
 func (f Folder) oldDues() string { return filepath.Join(f.dir, "due.json") }
 
-// oldBook reads what older versions have kept, as much of it as can be read.
+// oldBook reads the records of older versions, as far as they are readable.
 func (f Folder) oldBook() (b journal.Book, err error) {
 	_, err = wal.Read(f.oldActs(), func(e wal.Entry) error {
 		var act journal.Act
@@ -74,7 +74,7 @@ func (f Folder) oldBook() (b journal.Book, err error) {
 	return b, err
 }
 
-// parseDues reads what older versions have written, and nothing else.
+// parseDues decodes the format of older versions, and nothing else.
 func parseDues(data []byte) (map[string]journal.Due, error) {
 	var due map[string]journal.Due
 	if err := exactly(data, &due); err != nil {

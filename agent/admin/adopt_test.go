@@ -16,8 +16,8 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// older makes a data folder as an older version has left it: three acts, and a lamp that
-// is to be switched off.
+// older creates a data folder of an older version: three acts, and a lamp with a pending
+// switch-off.
 func older(t *testing.T) (data string) {
 	t.Helper()
 	data = t.TempDir()
@@ -40,7 +40,7 @@ func openJournal(t *testing.T, data string) *journal.Journal {
 	return j
 }
 
-// adopts starts as a newer version does, and returns what it knows then.
+// adopts starts as a newer version does and returns its book.
 func adopts(t *testing.T, data string) journal.Book {
 	t.Helper()
 	j := openJournal(t, data)
@@ -60,8 +60,8 @@ func isOlders(t *testing.T, b journal.Book) {
 	}
 }
 
-// What an older version has kept is taken over once, wherever the program dies meanwhile,
-// and its files are set aside.
+// The records of an older version enter the book once, even if the program dies at any moment.
+// Then their files are set aside.
 func TestAdoptIsCrashSafe(t *testing.T) {
 	first := older(t)
 	isOlders(t, adopts(t, first))
@@ -72,7 +72,7 @@ func TestAdoptIsCrashSafe(t *testing.T) {
 	for end > 0 && whole[end-1] == 0 {
 		end--
 	}
-	for n := 28; n <= end; n++ { // the journal, as far as it was written
+	for n := 28; n <= end; n++ { // a partly written journal
 		if n%16 != 0 && n < end-4 {
 			continue // each needs a sync
 		}
@@ -80,7 +80,7 @@ func TestAdoptIsCrashSafe(t *testing.T) {
 		must(t, os.Mkdir(filepath.Join(data, "journal"), 0o700), os.WriteFile(filepath.Join(data, segment), whole[:n], 0o600))
 		isOlders(t, adopts(t, data))
 	}
-	for _, set := range [][]string{{}, {"acts"}, {"acts", "due.json"}} { // then the files, one after the other
+	for _, set := range [][]string{{}, {"acts"}, {"acts", "due.json"}} { // then the files, one by one
 		data := older(t)
 		must(t, os.Mkdir(filepath.Join(data, "journal"), 0o700), os.WriteFile(filepath.Join(data, segment), whole[:end], 0o600))
 		for _, name := range set {
@@ -97,7 +97,7 @@ func TestAdoptIsCrashSafe(t *testing.T) {
 	}
 }
 
-// What was taken over is not taken over again from a copy of the files.
+// A copy of the old files does not enter the book again.
 func TestAdoptOnce(t *testing.T) {
 	data := older(t)
 	isOlders(t, adopts(t, data))
@@ -109,7 +109,7 @@ func TestAdoptOnce(t *testing.T) {
 	}
 }
 
-// Where something cannot be read, or the journal has gone, acts may be missing.
+// If something is unreadable, or the journal has gone, acts may be missing.
 func TestAdoptWhatIsLost(t *testing.T) {
 	for name, damage := range map[string]func(data string) error{
 		"acts": func(data string) error {
@@ -141,11 +141,11 @@ func TestAdoptWhatIsLost(t *testing.T) {
 	}
 }
 
-// A disk that takes nothing keeps the files of the older version where they are.
+// While the disk accepts nothing, the files of the older version stay.
 func TestAdoptOnAFullDisk(t *testing.T) {
 	data := older(t)
 	j := openJournal(t, data)
-	must(t, j.Close()) // so that it takes nothing
+	must(t, j.Close()) // the journal accepts nothing
 	admin.In(data).Adopt(t.Context(), j, noon, quiet)
 	b, err := j.Book()
 	must(t, err)

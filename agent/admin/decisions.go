@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// decision is why something was decided, and when.
+// decision holds the reason and the time of a decision.
 type decision struct {
 	Why string    `json:"why,omitempty"`
 	At  time.Time `json:"at"`
@@ -27,17 +27,17 @@ type decisions struct {
 	Locked  map[string]decision            `json:"locked,omitempty"`
 	Classes map[capabilities.Risk]decision `json:"disarmed,omitempty"`
 	Unarmed map[string]decision            `json:"disarmed_devices,omitempty"`
-	Armed   []string                       `json:"armed_devices,omitempty"` // though their class is disarmed
+	Armed   []string                       `json:"armed_devices,omitempty"` // although their class is disarmed
 }
 
 // head is the file's first line, before the SHA-256 of the rest in hex.
 const head = "messkit decisions 1 "
 
-// print makes the file: a line with a checksum, and JSON.
+// print encodes the file: a line with a checksum, and JSON.
 func (d decisions) print() []byte {
 	body, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
-		panic(err) // there is nothing in it that JSON has no form for
+		panic(err) // all its fields have a form in JSON
 	}
 	body = append(body, '\n')
 	return append([]byte(head+sum(body)+"\n"), body...)
@@ -48,7 +48,7 @@ func sum(body []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// parse reads what print has made, and nothing else.
+// parse decodes the result of print, and nothing else.
 func parse(data []byte) (decisions, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(head))
 	check, body, whole := bytes.Cut(rest, []byte("\n"))
@@ -65,7 +65,7 @@ func parse(data []byte) (decisions, error) {
 	return d, nil
 }
 
-// exactly reads JSON of known fields, and nothing behind it.
+// exactly decodes JSON with known fields and no trailing data.
 func exactly(data []byte, out any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -94,8 +94,8 @@ func (d decisions) validate() error {
 	return nil
 }
 
-// disarm adds classes. What a person has armed by name is disarmed with them:
-// he has looked before, and not since.
+// disarm adds classes. It also disarms devices that a person has armed by name, because that
+// person's check is older.
 func (d *decisions) disarm(why decision, classes []capabilities.Risk) {
 	for _, c := range classes {
 		d.Classes = set(d.Classes, c, why)
@@ -105,7 +105,7 @@ func (d *decisions) disarm(why decision, classes []capabilities.Risk) {
 	}
 }
 
-// local is d in the gate's words.
+// local converts d to the form of package gate.
 func (d decisions) local() gate.Local {
 	l := gate.Local{Armed: map[string]bool{}, Locked: why(d.Locked), Disarmed: why(d.Classes), Unarmed: why(d.Unarmed)}
 	for _, name := range d.Armed {

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// Decisions that were removed are not known, now and after a start, and nobody
-// puts others in their place but by forgetting them all.
+// After somebody removes the file, its decisions are unknown, also after a start. Only Reset
+// allows new ones.
 func TestDecisionsThatHaveGone(t *testing.T) {
 	for name, what := range map[string]string{"the file": "admin/decisions", "the folder": "admin", "all": "."} {
 		t.Run(name, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestDecisionsThatHaveGone(t *testing.T) {
 				t.Errorf("%+v", l)
 			}
 			if what == "." {
-				return // of an earlier run nothing can be known then
+				return // without an earlier run there are no decisions
 			}
 			if err := f.Lock("saw", "", noon); err == nil {
 				t.Error("a lock has hidden that the others are gone")
@@ -45,7 +45,7 @@ func TestDecisionsThatHaveGone(t *testing.T) {
 	}
 }
 
-// A journal that has gone leaves nothing risky armed.
+// After a loss of the journal, no risky class is armed.
 func TestAJournalThatHasGone(t *testing.T) {
 	f := admin.In(t.TempDir())
 	must(t, begin(t, f).Lost("the journal"))

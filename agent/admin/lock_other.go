@@ -2,6 +2,6 @@
 
 package admin
 
-// lock does nothing where there are no such locks: of two writers at once one
-// is lost.
+// lock does nothing on systems without file locks: two simultaneous writers may lose one
+// change.
 func lock(string) (unlock func(), err error) { return func() {}, nil }

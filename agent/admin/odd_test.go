@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/agent/admin"
 )
 
-// What lies where the decisions should be, and is no file, is not known, and
-// holds nobody up.
+// An object in place of the file that is not a file makes the decisions unknown, and delays no
+// caller.
 func TestOddDecisionsAreNotKnown(t *testing.T) {
 	for name, put := range map[string]func(string) error{
 		"a pipe":            func(name string) error { return syscall.Mkfifo(name, 0o600) },
@@ -30,7 +30,7 @@ func TestOddDecisionsAreNotKnown(t *testing.T) {
 			if err := f.Lock("lamp", "", noon); err == nil {
 				t.Error("it was written over")
 			}
-			begin(t, f) // the program starts, and nothing acts
+			begin(t, f) // the program starts and may not act
 			must(t, f.Reset())
 			if l := f.Local(); l.Unknown != "" {
 				t.Errorf("after a reset: %+v", l)

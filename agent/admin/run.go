@@ -17,30 +17,29 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Run is one run of the executor, from Begin to End. A disk that takes nothing
-// does not end it: nothing acts then, and Begin is tried again by itself.
+// Run is one run of the executor, from Begin to End. It survives a disk that accepts nothing:
+// nothing may act then, and Local retries Begin.
 type Run struct {
 	folder  Folder
-	classes []capabilities.Risk // that are risky
+	classes []capabilities.Risk // the risky classes
 	devices []string
 	now     func() time.Time
 
 	mu     sync.Mutex
 	wanted bool                         // Begin was called
-	begun  bool                         // and is on the disk
-	doubts map[capabilities.Risk]string // disarmed, which could not be written
+	begun  bool                         // and its result is on the disk
+	doubts map[capabilities.Risk]string // disarmed classes that the disk has not accepted
 }
 
-// Run makes a run; it looks at nothing.
+// Run returns a run without reading the disk.
 func (f Folder) Run(classes []capabilities.Risk, devices []string, now func() time.Time) *Run {
 	return &Run{folder: f, classes: classes, devices: devices, now: now, doubts: map[capabilities.Risk]string{}}
 }
 
 func (f Folder) marker() string { return filepath.Join(f.dir, "running") }
 
-// Begin notes on the disk that the executor runs. Where an earlier run has not
-// ended in order, the classes are disarmed first. The caller sees to it that
-// there is one run at a time.
+// Begin records on the disk that the executor runs. If an earlier run ended without a graceful
+// shutdown, it disarms the classes first. The caller must allow only one run at a time.
 func (r *Run) Begin() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +47,7 @@ func (r *Run) Begin() error {
 	return r.begin()
 }
 
-// begin is Begin with mu held, until it has worked.
+// begin implements Begin until it succeeds. The caller holds mu.
 func (r *Run) begin() error {
 	if r.begun {
 		return nil
@@ -66,7 +65,7 @@ func (r *Run) begin() error {
 		}
 		return nil
 	})
-	if err != nil && r.folder.Local().Unknown == "" { // while it is damaged nothing acts
+	if err != nil && r.folder.Local().Unknown == "" { // nothing may act while the file is damaged
 		return err
 	}
 	if err := durable.Use(filepath.Dir(r.folder.dir), "admin/decisions", "journal", "stop"); err != nil {
@@ -79,7 +78,7 @@ func (r *Run) begin() error {
 	return nil
 }
 
-// started is the time that a marker names.
+// started returns the time in a marker.
 func started(marker []byte) string {
 	first, _, _ := strings.Cut(string(marker), "\n")
 	t, err := time.Parse(time.RFC3339, strings.TrimSpace(first))
@@ -89,7 +88,7 @@ func started(marker []byte) string {
 	return t.Format(time.RFC3339)
 }
 
-// unsafe is what a marker says of devices; "" for nothing.
+// unsafe describes the devices in a marker; "" if it names none.
 func unsafe(marker []byte) string {
 	_, names, _ := strings.Cut(string(marker), "\n")
 	if names = strings.TrimSpace(names); names == "" || strings.ContainsFunc(names, unicode.IsControl) {
@@ -98,8 +97,8 @@ func unsafe(marker []byte) string {
 	return ": not taken to a safe state: " + names
 }
 
-// Local is what holds now, as Folder.Local tells it, and what could not be
-// written.
+// Local returns the current decisions as Folder.Local does, together with those that the disk
+// has not accepted.
 func (r *Run) Local() gate.Local {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,7 +108,7 @@ func (r *Run) Local() gate.Local {
 		}
 	}
 	l := r.folder.Local()
-	if r.begun && l.Unknown == "" && !durable.There(r.folder.file()) { // and all else in the data folder with it
+	if r.begun && l.Unknown == "" && !durable.There(r.folder.file()) { // the rest of the data folder has gone as well
 		l.Unknown = fmt.Sprintf("%s: %v", r.folder.file(), errGone)
 	}
 	for class, why := range r.doubts {
@@ -118,9 +117,8 @@ func (r *Run) Local() gate.Local {
 	return l
 }
 
-// Unknown disarms after something of a risky class has ended and nobody knows
-// how: its class, or all where the class is not known either. It holds until
-// the end of the run, even where there is an error.
+// Unknown disarms the class of an act with an unknown result, or all risky classes if the class
+// is unknown too. After an error the decision stays in memory until the end of the run.
 func (r *Run) Unknown(ref string, class capabilities.Risk) error {
 	classes := []capabilities.Risk{class}
 	switch {
@@ -132,12 +130,12 @@ func (r *Run) Unknown(ref string, class capabilities.Risk) error {
 	return r.disarm("nobody knows what came of "+ref, classes)
 }
 
-// Lost disarms all risky classes where what this program knew is lost.
+// Lost disarms all risky classes after a loss of the program's records.
 func (r *Run) Lost(what string) error {
 	return r.disarm(what+" has gone, and with it what was begun", r.classes)
 }
 
-// disarm holds until the end of the run, even where there is an error.
+// disarm disarms classes. After an error the decision stays in memory until the end of the run.
 func (r *Run) disarm(why string, classes []capabilities.Risk) error {
 	err := r.folder.Disarm(why, r.now(), classes...)
 	if err == nil {
@@ -151,9 +149,8 @@ func (r *Run) disarm(why string, classes []capabilities.Risk) error {
 	return err
 }
 
-// End notes that all devices are in their safe state, but for those that are named:
-// with these the run has not ended in order. Nor has it where there is something that
-// the next run must know and that could not be written.
+// End records a graceful shutdown. With names of unsafe devices, or with decisions that the
+// disk has not accepted, the next run counts it as unclean.
 func (r *Run) End(unsafe ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,10 +1,9 @@
-// Package camera takes pictures for an agent, with any camera: the one place for
-// what holds of all of them. A picture was taken after it was asked for; one on
-// which nothing can be seen is taken again; who asks at the same time gets the
-// same picture; and several cameras at once stay within the memory of a small
-// board.
+// Package camera captures images for an agent. It handles everything that all cameras have in
+// common. It captures an image after the request for it, and captures again if nothing is
+// visible. Simultaneous requests share an image, and several cameras together stay within the
+// memory of a small board.
 //
-// It knows no threads, and of cameras only that they take pictures.
+// It knows no threads, and of a camera only how to capture an image.
 package camera
 
 import (
@@ -25,77 +24,75 @@ import (
 )
 
 const (
-	// Takes is how often a picture is taken at most, until something can be seen on
-	// it.
+	// Takes is the maximum number of images per request, until something is visible.
 	Takes = 3
-	// Pixels is how many are decoded at a time, in all pictures together. The
-	// largest road takes 3 bytes a pixel: some 50 MB, on boards that have 512. A
-	// larger picture is decoded alone.
+	// Pixels limits the pixels that all decoders together process. The largest decoder path
+	// takes 3 bytes per pixel: some 50 MB, on boards with 512 MB. A larger image decodes alone.
 	Pixels = 16 << 20
 )
 
-// warmUp is the pause before the second picture; before the third it is twice as
-// long. Cameras adjust their exposure within a second.
+// warmUp is the pause before the second image; the pause before the third is twice as long.
+// Cameras adjust their exposure within a second.
 const warmUp = 500 * time.Millisecond
 
-// Fit makes a picture fit; picture.Fit does.
+// Fit reduces an image to limits, as picture.Fit does.
 type Fit func(ctx context.Context, data []byte, lim picture.Limits) (picture.Picture, error)
 
-// Take has one camera take one picture.
+// Take captures one image with one camera.
 type Take func(ctx context.Context) (drivers.Photo, error)
 
-// Room is all the cameras of an agent. It is safe for concurrent use.
+// Room manages all cameras of an agent. It is safe for concurrent use.
 type Room struct {
-	fit    Fit // nil: pictures stay as they are, and are not looked at
+	fit    Fit // nil: return images unchanged and unchecked
 	now    func() time.Time
 	pixels *semaphore.Weighted
 	known  map[string][]picture.Sketch // placeholders, by camera
 
 	mu   sync.Mutex
-	eyes map[string]*eye   // of those that somebody waits for
-	last map[string]digest // of the last picture of each camera
+	eyes map[string]*eye   // cameras with waiting requests
+	last map[string]digest // digest of the last image of each camera
 }
 
-// digest tells two pictures of a camera apart. A sensor has noise: two pictures that it
-// took are never the same to the last bit.
+// digest identifies an image of a camera. Sensors have noise, so two captured images are never
+// identical.
 type digest [sha256.Size]byte
 
-// NewRoom makes one.
+// NewRoom returns a Room without known placeholders. fit may be nil.
 func NewRoom(fit Fit, now func() time.Time) *Room {
 	return &Room{fit: fit, now: now, pixels: semaphore.NewWeighted(Pixels), known: map[string][]picture.Sketch{}, eyes: map[string]*eye{}, last: map[string]digest{}}
 }
 
-// Know tells what the camera called name, or its server, sends instead of a picture.
-// It is called before the first Shoot.
+// Know sets the placeholder images that a camera or its server sends without a real image. Call
+// it before the first Shoot.
 func (r *Room) Know(name string, placeholders []picture.Sketch) { r.known[name] = placeholders }
 
-// Shot is a picture.
+// Shot is a captured image.
 type Shot struct {
-	drivers.Photo        // as the camera gave it
-	Unseen        string // why nothing can be seen on it, in words; "" where something can
-	gone          bool   // it is the placeholder that comes while there is no camera
-	smooth        bool   // it may be drawn: only another picture tells
+	drivers.Photo        // as the camera sent it
+	Unseen        string // why nothing is visible, in words; "" if something is
+	gone          bool   // it is the placeholder for a missing camera
+	smooth        bool   // it may be synthetic: only a different image disproves that
 	fits          *fits
 }
 
-// eye is one camera while somebody wants pictures of it.
+// eye is one camera with waiting requests.
 type eye struct {
-	turn chan struct{} // held by who takes a picture
+	turn chan struct{} // held during a capture
 	last outcome       // guarded by turn
-	want int           // how many are here; guarded by Room.mu
+	want int           // number of requests; guarded by Room.mu
 }
 
-// outcome is what came of taking a picture.
+// outcome is the result of a capture.
 type outcome struct {
-	began time.Time // by the room's clock; zero: there was none
+	began time.Time // by the room's clock; zero: no capture yet
 	shot  Shot
 	err   error
 }
 
-// Shoot takes a picture with the camera called name. Who asks while one is being
-// taken waits for the next, which all share that asked before it was begun; it is
-// never of a time before the call. lim is what the picture will have to fit in,
-// so that it is decoded once for both, to look at it and to send it.
+// Shoot captures an image with a camera. A caller that arrives during a capture waits for the
+// next one and shares it with other waiting callers; the image is never older than the call.
+// lim are the limits for the later message, so that one decoding serves both the check and the
+// message.
 func (r *Room) Shoot(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
 	asked := r.now()
 	e := r.come(name)
@@ -111,13 +108,13 @@ func (r *Room) Shoot(ctx context.Context, name string, lim picture.Limits, take 
 	}
 	began := r.now()
 	s, err := r.seen(ctx, name, lim, take)
-	if ctx.Err() == nil { // what ended with who took it says nothing to others
+	if ctx.Err() == nil { // a cancelled capture has no result for others
 		e.last = outcome{began, s, err}
 	}
 	return s, err
 }
 
-// come is the eye of a camera, which is kept until leave.
+// come returns the eye of a camera, which exists until leave.
 func (r *Room) come(name string) *eye {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +127,7 @@ func (r *Room) come(name string) *eye {
 	return e
 }
 
-// leave forgets the last picture of a camera with the last who wanted it.
+// leave drops the last image of a camera after its last caller.
 func (r *Room) leave(name string, e *eye) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +136,8 @@ func (r *Room) leave(name string, e *eye) {
 	}
 }
 
-// seen takes a picture until something can be seen on it, Takes times at most.
-// The last stands where nothing can; a placeholder is no picture.
+// seen captures up to Takes images until something is visible. It returns the last one
+// otherwise, but an error for a placeholder.
 func (r *Room) seen(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
 	last, err := r.best(ctx, name, lim, take)
 	if err == nil && last.gone {
@@ -158,7 +155,7 @@ func (r *Room) best(ctx context.Context, name string, lim picture.Limits, take T
 		s, err := r.one(ctx, name, lim, take)
 		switch {
 		case err != nil && n > 0:
-			return last, nil // there is one already
+			return last, nil // an earlier image exists
 		case err != nil:
 			return Shot{}, err
 		}
@@ -173,8 +170,8 @@ func (r *Room) best(ctx context.Context, name string, lim picture.Limits, take T
 	return last, nil
 }
 
-// again reports whether a camera's picture is the same as its last one, and whether
-// there was one. It remembers the picture.
+// again reports whether a camera's image is identical to its last one, and whether there was a
+// last one. It stores the image's digest.
 func (r *Room) again(name string, data []byte) (same, known bool) {
 	sum := digest(sha256.Sum256(data))
 	r.mu.Lock()
@@ -184,7 +181,7 @@ func (r *Room) again(name string, data []byte) (same, known bool) {
 	return known && was == sum, known
 }
 
-// one takes one picture and looks at it.
+// one captures and checks one image.
 func (r *Room) one(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
 	since := r.now()
 	p, err := take(ctx)
@@ -197,30 +194,30 @@ func (r *Room) one(ctx context.Context, name string, lim picture.Limits, take Ta
 	s := r.Of(p)
 	f, err := r.Fit(ctx, s, lim)
 	small := s
-	if err == nil { // else it is told where it is sent: that may want it smaller, or find time
+	if err == nil { // else the sender reports the error: it may have smaller limits or more time
 		s.Unseen, s.smooth, small = unseen(f.Look), f.Look.Smooth, r.Of(drivers.Photo{Data: f.Data, MIME: f.MIME})
 	}
 	s.gone = r.placeholder(ctx, name, small)
 	return s, nil
 }
 
-// placeholder reports whether a picture is one that is known to be none. s is what fits
-// already, so that the camera's own is not decoded again.
+// placeholder reports whether an image is a known placeholder. s is an image that already fits,
+// so that the original need not be decoded again.
 func (r *Room) placeholder(ctx context.Context, name string, s Shot) bool {
 	known := r.known[name]
 	if len(known) == 0 {
-		return false // the others are not decoded for it
+		return false // avoids decoding without placeholders
 	}
 	small, err := r.Fit(ctx, s, picture.Limits{MaxPx: picture.SketchPx})
 	if err != nil {
-		return false // which is told where it is sent
+		return false // the sender reports the error
 	}
 	is, err := picture.SketchOf(ctx, small.Data)
 	return err == nil && slices.ContainsFunc(known, is.Shows)
 }
 
-// Fresh refuses a picture from before since: one from a cache is no evidence,
-// and no answer to what is so now.
+// Fresh returns an error for an image from before since: a cached image is no evidence of the
+// current state.
 func Fresh(p drivers.Photo, since time.Time) error {
 	switch {
 	case p.CapturedAt.IsZero():
@@ -231,7 +228,7 @@ func Fresh(p drivers.Photo, since time.Time) error {
 	return nil
 }
 
-// unseen words why nothing can be seen.
+// unseen describes why nothing is visible.
 func unseen(l picture.Look) string {
 	switch {
 	case l.Black:

@@ -20,8 +20,8 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// scene is a JPEG of so many pixels a side; of one brightness where it has no
-// stripes. Stripes have noise, as all that a sensor sees.
+// scene returns a square JPEG with a side of so many pixels, with uniform brightness or with
+// stripes. Stripes have noise like a sensor.
 func scene(t *testing.T, side int, grey byte, stripes bool) []byte {
 	t.Helper()
 	img, noise := image.NewGray(image.Rect(0, 0, side, side)), rand.New(rand.NewPCG(uint64(side), uint64(grey)))
@@ -41,7 +41,7 @@ func scene(t *testing.T, side int, grey byte, stripes bool) []byte {
 	return b.Bytes()
 }
 
-// cam gives its frames in turn, the last again and again; each takes a second.
+// cam returns its frames in turn and repeats the last; each takes a second.
 type cam struct {
 	frames [][]byte
 	err    error
@@ -92,8 +92,8 @@ func TestAPictureOnWhichNothingCanBeSeenIsTakenAgain(t *testing.T) {
 	}
 }
 
-// What is known as the camera's placeholder is taken again, and is no picture; others
-// of the same house know nothing of it.
+// A known placeholder causes another capture and is not a result; other cameras have other
+// placeholders.
 func TestAPlaceholderThatIsKnownIsTakenAgain(t *testing.T) {
 	bright, sign := scene(t, 64, 200, true), scene(t, 64, 60, true)
 	known, err := picture.SketchOf(t.Context(), sign)
@@ -125,8 +125,8 @@ func TestAPlaceholderThatIsKnownIsTakenAgain(t *testing.T) {
 	}
 }
 
-// Whether it is a placeholder is seen from what was made to fit: a picture of many
-// megapixels is decoded once, with placeholders or without.
+// The check for placeholders uses the reduced image: an image of many megapixels decodes once,
+// with or without placeholders.
 func TestThePictureOfACameraIsDecodedOnce(t *testing.T) {
 	big := scene(t, 1024, 200, true)
 	sign, err := picture.SketchOf(t.Context(), scene(t, 64, 60, true))
@@ -154,8 +154,7 @@ func TestThePictureOfACameraIsDecodedOnce(t *testing.T) {
 	})
 }
 
-// A dark picture stands where the camera fails at the next, or there is no time
-// for one.
+// A dark image is the result if the next capture fails, or if there is no time for one.
 func TestADarkPictureIsBetterThanNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		black := scene(t, 64, 2, false)
@@ -192,8 +191,8 @@ func TestAnOldPictureIsRefused(t *testing.T) {
 	})
 }
 
-// Who asks together gets one picture; who asks while it is being taken gets the
-// next, which was begun after that.
+// Simultaneous requests share an image; a request during a capture gets the next image, which
+// begins later.
 func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := camera.NewRoom(picture.Fit, time.Now)
@@ -211,7 +210,7 @@ func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
 		for range 5 {
 			ask()
 		}
-		time.Sleep(500 * time.Millisecond) // in the bubble's time: the first is under way
+		time.Sleep(500 * time.Millisecond) // in fake time: the first is under way
 		for range 5 {
 			ask()
 		}
@@ -219,7 +218,7 @@ func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
 		if n := d.taken.Load(); n != 2 {
 			t.Errorf("10 wanted one, and %d were taken", n)
 		}
-		ask() // nobody waits any more: an old one is not kept
+		ask() // nobody waits any more, so the image is gone
 		all.Wait()
 		if n := d.taken.Load(); n != 3 {
 			t.Errorf("a later one came out of %d", n)
@@ -227,8 +226,8 @@ func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
 	})
 }
 
-// A camera that fails does so once for all who wait; one whose taker has gone is
-// tried again.
+// All waiting requests share a failed capture; after a cancelled one, the next request tries
+// again.
 func TestATroubleIsSharedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := camera.NewRoom(picture.Fit, time.Now)
@@ -265,10 +264,10 @@ func TestATroubleIsSharedToo(t *testing.T) {
 	})
 }
 
-// Cameras do not wait for each other, but what is decoded of them at a time is
-// bounded, and a picture is decoded once for each limit.
+// Cameras do not wait for each other, but the simultaneously decoded pixels have a limit, and
+// an image decodes once for each limit.
 func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
-	const side = 4096 // as many as are decoded at a time
+	const side = 4096 // the limit of decoded pixels
 	large := scene(t, side, 200, true)
 	synctest.Test(t, func(t *testing.T) {
 		var at, most, fits atomic.Int64
@@ -279,8 +278,8 @@ func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
 				return picture.Picture{}, err
 			}
 			n := int64(info.Width) * int64(info.Height)
-			most.Store(max(most.Load(), at.Add(n))) // one at a time, or it is too many
-			time.Sleep(time.Second)                 // in the bubble's time
+			most.Store(max(most.Load(), at.Add(n))) // one at a time, or the limit is exceeded
+			time.Sleep(time.Second)                 // in fake time
 			at.Add(-n)
 			return picture.Picture{Data: data[:10], Look: picture.Look{Mean: 100}}, nil
 		}, time.Now)
@@ -304,7 +303,7 @@ func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
 	})
 }
 
-// The looks that retakes go by, with colour.
+// The checks that cause another capture, for color images.
 func TestAColouredPlaceholderIsFlat(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 64, 64))
 	for i := range 64 * 64 {

@@ -8,20 +8,19 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// fits are what a picture was made to fit in, so that it is decoded once for each
-// of them.
+// fits holds the reduced versions of an image, so that it decodes once per limit.
 type fits struct {
 	mu   sync.Mutex
 	done map[picture.Limits]picture.Picture
 }
 
-// Of is a picture that was taken otherwise: a map.
+// Of returns the Shot for an image from another source, such as a map.
 func (r *Room) Of(p drivers.Photo) Shot {
 	return Shot{Photo: p, fits: &fits{done: map[picture.Limits]picture.Picture{}}}
 }
 
-// Fit makes a picture fit in lim. It waits while as much is being decoded as this
-// machine should.
+// Fit reduces an image to limits. It waits while other images use up the limit of decoded
+// pixels.
 func (r *Room) Fit(ctx context.Context, s Shot, lim picture.Limits) (picture.Picture, error) {
 	if r.fit == nil {
 		return picture.Picture{Data: s.Data, MIME: s.MIME, Look: picture.Look{Mean: 128, Variance: 128}}, nil
@@ -43,8 +42,8 @@ func (r *Room) Fit(ctx context.Context, s Shot, lim picture.Limits) (picture.Pic
 	return p, err
 }
 
-// weight is how many pixels a picture claims to have. What cannot be read is
-// refused before it is decoded.
+// weight returns the number of pixels that an image claims to have. The decoder rejects an
+// unreadable image early.
 func weight(data []byte) int64 {
 	i, err := picture.Inspect(data)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/internal/picture/picturetest"
 )
 
-// looks shoots one picture with a camera whose server answers with what next returns.
+// looks captures one image with a camera whose server answers with the results of next.
 func looks(t *testing.T, next func() []byte) (unseen string, takes int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,8 +31,8 @@ func looks(t *testing.T, next func() []byte) (unseen string, takes int) {
 	return unseen, takes
 }
 
-// A page that a server sends while it has no camera is no evidence of what was done,
-// whatever it looks like and though nobody has named it.
+// A page that a server sends instead of an image is no evidence, for any appearance and without
+// a configured placeholder.
 func TestPages(t *testing.T) {
 	pages := picturetest.Pages()
 	if len(pages) != 30 {
@@ -54,8 +54,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Scenes are pictures, by night and in fog, also where the camera compresses them so
-// much that they are smooth: two in two hundred may be refused.
+// Scenes count as images, also at night, in fog, and with strong compression; two in two
+// hundred may fail.
 func TestScenes(t *testing.T) {
 	refused, more := 0, 0
 	for n := range 200 {
@@ -75,10 +75,10 @@ func TestScenes(t *testing.T) {
 	}
 }
 
-// A camera that hangs sends its last picture for ever: that is not taken after the act.
+// A hanging camera repeats its last image; that is no evidence after an act.
 func TestACameraThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := picturetest.Pages()[23] // smooth, and no words on a plain ground
+		p := picturetest.Pages()[23] // smooth, and without words on a plain ground
 		data := p.JPEG()
 		r := camera.NewRoom(picture.Fit, time.Now)
 		for range 2 {

@@ -1,5 +1,5 @@
-// Package clock tells whether this machine's clock is known to be set. A board
-// without a clock boots in the past, and goes on as if nothing were.
+// Package clock checks whether this machine's clock is set. A board without a battery clock
+// boots with a time in the past.
 package clock
 
 import (
@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// Signs are where a machine shows that its clock was set.
+// Signs are the sources that show whether a clock is set.
 type Signs struct {
 	Now func() time.Time
-	// Synced reports whether the kernel believes that its clock is kept right
-	// (adjtimex(2), STA_UNSYNC).
+	// Synced reports whether the kernel considers its clock synchronized (adjtimex(2),
+	// STA_UNSYNC).
 	Synced func() (bool, error)
-	Root   fs.FS // the file system, from /
+	Root   fs.FS // the root of the file system
 }
 
-// Here are the signs of this machine.
+// Here returns the signs of this machine.
 func Here() Signs { return Signs{time.Now, synced, os.DirFS("/")} }
 
-// oldest is before this program was made: no set clock says less.
+// oldest is a time before the first release of this program: a set clock is later.
 var oldest = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Unset is why the clock is not known to be set, nil if it is.
+// Unset returns why the clock may not be set, nil if it is set.
 func (s Signs) Unset() error {
 	now := s.Now()
 	if now.Before(oldest) {
@@ -35,12 +35,12 @@ func (s Signs) Unset() error {
 	if ok, err := s.Synced(); err == nil && ok {
 		return nil
 	}
-	// systemd-timesyncd makes this when it has first heard a server; it is gone
-	// after a boot (systemd-timesyncd.service(8)).
+	// systemd-timesyncd creates this file after its first answer from a server; a boot removes
+	// it (systemd-timesyncd.service(8)).
 	if _, err := fs.Stat(s.Root, "run/systemd/timesync/synchronized"); err == nil {
 		return nil
 	}
-	// A clock with a battery, from which the kernel has set its own at boot
+	// The kernel has set its clock from a battery clock at boot
 	// (Documentation/ABI/testing/sysfs-class-rtc).
 	if text, err := fs.ReadFile(s.Root, "sys/class/rtc/rtc0/hctosys"); err == nil && strings.TrimSpace(string(text)) == "1" {
 		return nil

@@ -23,7 +23,7 @@ func TestUnset(t *testing.T) {
 		synced bool
 		err    error
 		root   fstest.MapFS
-		want   string // "" if it is set
+		want   string // "" for a set clock
 	}{
 		{"kept by the kernel", now, true, nil, nil, ""},
 		{"kept by systemd", now, false, nil, synced, ""},
@@ -43,7 +43,7 @@ func TestUnset(t *testing.T) {
 	}
 }
 
-// The signs of this machine can be read, whatever they say.
+// Here reads the signs of this machine without a failure.
 func TestHere(t *testing.T) {
 	s := clock.Here()
 	if _, err := s.Synced(); err != nil {

@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 const staUnsync = 0x0040
 
 func synced() (bool, error) {
-	var t unix.Timex // no modes: it is only read
+	var t unix.Timex // without modes, the call only reads
 	_, err := unix.Adjtimex(&t)
 	return t.Status&staUnsync == 0, err
 }

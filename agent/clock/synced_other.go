@@ -2,6 +2,5 @@
 
 package clock
 
-// synced believes the clock: what runs this beside Linux are computers with a
-// clock of their own.
+// synced trusts the clock: other systems than Linux run on computers with a battery clock.
 func synced() (bool, error) { return true, nil }

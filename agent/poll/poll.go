@@ -1,10 +1,9 @@
-// Package poll does jobs again and again with few goroutines: one heap has the times of all
-// jobs, and a bounded number of workers does what is due.
+// Package poll repeats jobs with few goroutines: one heap holds the times of all jobs, and a
+// limited number of workers runs the due ones.
 //
 // Jobs of one host wait for each other, so that nobody overloads a small device. Hosts take
-// turns. A job that takes long is broken off once, and done again with all the time that it
-// wants, by the half of the workers that slow hosts may have. So hosts that do not answer
-// hold up nobody else.
+// turns. The scheduler cancels a slow job once and repeats it without a time limit, on the half
+// of the workers that slow hosts may use. So hosts that do not answer delay no other host.
 package poll
 
 import (
@@ -17,29 +16,29 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Job is something to do again and again.
+// Job is a repeated task.
 type Job struct {
-	Host   string                // what it asks
+	Host   string                // the host that it calls
 	AtOnce int                   // how many jobs of that host may run at the same time
-	Every  time.Duration         // from one beginning to the next one, less up to a tenth of it
-	Do     func(context.Context) // it ends with its context, and comes again if that was broken off
+	Every  time.Duration         // interval between two starts, shortened by up to a tenth
+	Do     func(context.Context) // it must return when its context ends; after a cancel it runs again
 }
 
-// slowAfter is how long a job may take whose host does not count as slow. A small device in
-// a good network answers in less.
+// slowAfter is how long a job may take before its host counts as slow. A small device in a good
+// network answers sooner.
 const slowAfter = 500 * time.Millisecond
 
-// Scheduler runs jobs. Make it with New, and keep its Run running.
+// Scheduler runs jobs. Create it with New and keep its Run running.
 type Scheduler struct {
 	workers int
 	wake    chan struct{}
 
 	mu     sync.Mutex
 	timers timequeue.Queue[*Task]
-	hosts  map[string]*host // that have work, or are slow
-	turns  [2][]*host       // with work that may run: quick ones and slow ones
-	slow   int              // jobs of slow hosts that run
-	busy   int              // workers
+	hosts  map[string]*host // hosts that have work, or are slow
+	turns  [2][]*host       // hosts with work that may run: quick ones and slow ones
+	slow   int              // running jobs of slow hosts
+	busy   int              // number of working workers
 	flip   bool             // slow hosts are next
 }
 
@@ -47,27 +46,27 @@ type Scheduler struct {
 type Task struct {
 	Job
 	due   time.Time
-	timer timequeue.Entry[*Task] // it is queued unless the task waits for a worker, or runs
-	runs  bool                   // it runs
-	again bool                   // it is to run once more at once
-	slow  bool                   // it counts in Scheduler.slow
+	timer timequeue.Entry[*Task] // in the queue, unless the task waits for a worker, or runs
+	runs  bool                   // it is running
+	again bool                   // it must run once more immediately
+	slow  bool                   // Scheduler.slow includes it
 }
 
-// host is what several jobs ask.
+// host is the state of one called host.
 type host struct {
 	name    string
 	waiting []*Task
 	running int
-	queued  bool // it is in Scheduler.turns
+	queued  bool // Scheduler.turns contains it
 	slow    bool
 }
 
-// New makes a scheduler that does at most so many jobs at the same time.
+// New returns a scheduler that runs at most workers jobs at the same time.
 func New(workers int) *Scheduler {
 	return &Scheduler{workers: workers, wake: make(chan struct{}, 1), hosts: map[string]*host{}}
 }
 
-// Add adds a job, which is due at once.
+// Add adds a job, which is due at once. It is safe to call while Run is running.
 func (s *Scheduler) Add(j Job) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +76,7 @@ func (s *Scheduler) Add(j Job) *Task {
 	return t
 }
 
-// Soon has a job run as soon as a worker is free; once more, if it runs just now.
+// Soon runs a job as soon as a worker is free; if the job is running, it runs once more.
 func (s *Scheduler) Soon(t *Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,14 +88,14 @@ func (s *Scheduler) Soon(t *Task) {
 	}
 }
 
-// plan has a job run at a time. mu is held.
+// plan schedules a job for a time. The caller holds mu.
 func (s *Scheduler) plan(t *Task, due time.Time) {
 	t.due = due
 	s.timers.Set(&t.timer, due)
 	wait.Notify(s.wake)
 }
 
-// Run does the jobs until ctx ends, and waits for those that run.
+// Run runs the jobs until ctx ends, and waits for those that are running.
 func (s *Scheduler) Run(ctx context.Context) error {
 	var g sync.WaitGroup
 	defer g.Wait()
@@ -117,7 +116,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// start starts workers for the jobs that are due. It returns when the next one is.
+// start starts workers for the due jobs. It returns the time of the next job; some is false if
+// there is none.
 func (s *Scheduler) start(ctx context.Context, g *sync.WaitGroup) (next time.Time, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *Scheduler) start(ctx context.Context, g *sync.WaitGroup) (next time.Tim
 	return next, first != nil
 }
 
-// work does a job, and then others that are due.
+// work runs a job, and then other due jobs.
 func (s *Scheduler) work(ctx context.Context, t *Task) {
 	for t != nil {
 		begun := time.Now()
@@ -151,7 +151,7 @@ func (s *Scheduler) work(ctx context.Context, t *Task) {
 	}
 }
 
-// done plans a job anew, and returns the next one for its worker.
+// done schedules a job again and returns the next job for its worker.
 func (s *Scheduler) done(t *Task, took time.Duration, more bool) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *Scheduler) done(t *Task, took time.Duration, more bool) *Task {
 	return next
 }
 
-// ready has a job wait for a worker. mu is held, as in all below.
+// ready queues a job for a worker. The caller holds mu, here and below.
 func (s *Scheduler) ready(t *Task) {
 	h := s.hosts[t.Host]
 	if h == nil {
@@ -195,7 +195,7 @@ func (s *Scheduler) ready(t *Task) {
 	s.queue(h)
 }
 
-// queue lets a host take its turn, where one of its jobs may run.
+// queue lets a host take its turn if one of its jobs may run.
 func (s *Scheduler) queue(h *host) {
 	if h.queued || len(h.waiting) == 0 || h.running >= max(1, h.waiting[0].AtOnce) {
 		return
@@ -205,7 +205,7 @@ func (s *Scheduler) queue(h *host) {
 	s.turns[n] = append(s.turns[n], h)
 }
 
-// class is the place in Scheduler.turns.
+// class returns the index in Scheduler.turns.
 func class(slow bool) int {
 	if slow {
 		return 1
@@ -223,7 +223,7 @@ func (s *Scheduler) take() *Task {
 			h := s.turns[n][0]
 			s.turns[n] = s.turns[n][1:]
 			h.queued = false
-			if h.slow != slow { // it has become so meanwhile
+			if h.slow != slow { // it has changed since
 				s.queue(h)
 				continue
 			}

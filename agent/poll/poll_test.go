@@ -12,19 +12,19 @@ import (
 	"github.com/messkit/messkit/agent/poll"
 )
 
-// counts notes how often each job was done, and how many at the same time.
+// counts records how often each job ran, and how many ran at the same time.
 type counts struct {
 	mu      sync.Mutex
 	done    map[string]int
 	running map[string]int
-	most    map[string]int // by host, and "" of all
+	most    map[string]int // maximum by host, and "" for all
 }
 
 func newCounts() *counts {
 	return &counts{done: map[string]int{}, running: map[string]int{}, most: map[string]int{}}
 }
 
-// job takes a time of a host.
+// job returns a job that takes some time on a host.
 func (c *counts) job(host, name string, takes time.Duration) func(context.Context) {
 	return func(ctx context.Context) {
 		c.add(host, 1)
@@ -34,7 +34,7 @@ func (c *counts) job(host, name string, takes time.Duration) func(context.Contex
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
-			return // it comes again
+			return // the scheduler repeats it
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func TestJobsComeInTime(t *testing.T) {
 	})
 }
 
-// Hosts that do not answer, however many, hold up nobody else.
+// Hosts that do not answer, however many, delay no other host.
 func TestSlowHostsHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := poll.New(8), newCounts()
@@ -102,7 +102,7 @@ func TestSlowHostsHoldUpNobody(t *testing.T) {
 			at := fmt.Sprint("quick ", i)
 			s.Add(poll.Job{Host: at, AtOnce: 2, Every: 10 * time.Second, Do: c.job(at, at, 5*time.Millisecond)})
 		}
-		running(t, s, 30*time.Second) // it is not known at first which are slow
+		running(t, s, 30*time.Second) // the scheduler does not know the slow hosts at first
 		learned := map[string]int{}
 		for i := range 100 {
 			learned[fmt.Sprint("quick ", i)] = c.count(fmt.Sprint("quick ", i))
@@ -120,7 +120,7 @@ func TestSlowHostsHoldUpNobody(t *testing.T) {
 	})
 }
 
-// A job that somebody wants soon comes at once, and once more if it runs just then.
+// Soon runs a job at once, and once more if it is running.
 func TestSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := poll.New(4), newCounts()

@@ -35,12 +35,12 @@ func asNobody(t *testing.T, f func()) {
 	f()
 }
 
-// Another user is refused before anything that it sends is read.
+// Serve rejects another user before it reads any of its data.
 func TestAStrangerIsNotRead(t *testing.T) {
 	folder := t.TempDir()
 	serve(t, folder, func(context.Context, trial.Question) trial.Answer { return trial.Answer{} })
 	ask(t, folder, trial.Question{})
-	// The name of the socket is known from the folder, which only root may look at.
+	// The socket's name depends on the folder, which only root may read.
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAStrangerIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a trial.Answer
-	if err := json.NewDecoder(conn).Decode(&a); err != nil || a.Refused == "" { // and nothing was sent
+	if err := json.NewDecoder(conn).Decode(&a); err != nil || a.Refused == "" { // without a request
 		t.Errorf("a stranger gets %+v, %v", a, err)
 	}
 }

@@ -1,7 +1,7 @@
-// Package trial is how who looks what is wrong asks the messkit that has the
-// devices of a data folder to use them: nobody else can while it runs.
+// Package trial lets a diagnostic command ask the messkit process that owns a data folder to
+// use its devices. No other process can use them while that one runs.
 //
-// It knows no devices, and not what using one is.
+// It knows no devices, and not how to use one.
 package trial
 
 import (
@@ -19,70 +19,70 @@ import (
 	"github.com/messkit/messkit/internal/atplace"
 )
 
-// socket is what a trial is asked by, with the data folder.
+// socket names the local socket for questions, together with the data folder.
 const socket = "trial"
 
 // Device is one device of a configuration.
 type Device struct {
 	Name     string `json:"name"`
-	Settings string `json:"settings"` // a sum of them: two devices with the same are set alike
+	Settings string `json:"settings"` // hash of the settings: equal hashes mean equal settings
 }
 
-// Question is the devices that are to be used, and what is to be planned.
+// Question names the devices to use, and a request to plan.
 type Question struct {
 	Devices []Device `json:"devices"`
 	Plan    *Request `json:"plan,omitempty"`
 }
 
-// Request is a request that is planned and not done.
+// Request is a request to plan without carrying it out.
 type Request struct {
 	Intent   string   `json:"intent"`
 	Requires []string `json:"requires,omitempty"`
 	Context  []string `json:"context,omitempty"`
 }
 
-// Plan is what a request would do, in words and for programs.
+// Plan describes the effects of a request, as text and as JSON.
 type Plan struct {
 	Text string          `json:"text"`
 	JSON json.RawMessage `json:"json"`
 }
 
-// Answer is what the messkit that runs says.
+// Answer is the answer of the running messkit.
 type Answer struct {
-	Refused string    `json:"refused,omitempty"` // why it does not answer; then nothing else is told
-	Config  string    `json:"config,omitempty"`  // its file, as an absolute path; "" for what is built in
-	URL     string    `json:"url,omitempty"`     // of its exchange; "" where that is elsewhere, or not there yet
+	Refused string    `json:"refused,omitempty"` // why it does not answer; the other fields are then empty
+	Config  string    `json:"config,omitempty"`  // absolute path of its configuration; "" for the built-in one
+	URL     string    `json:"url,omitempty"`     // address of its exchange; "" if that is elsewhere, or not ready
 	Began   time.Time `json:"began"`
-	Devices []Result  `json:"devices"` // all that it has
+	Devices []Result  `json:"devices"` // all its devices
 	// Executor and Plan answer a Question with a Plan.
 	Executor string `json:"executor,omitempty"`
 	Plan     *Plan  `json:"plan,omitempty"`
 }
 
-// Result is one device that it has.
+// Result is the result of one device.
 type Result struct {
 	Device
-	Used bool   `json:"used"` // it was asked for with the same settings, and was used
+	Used bool   `json:"used"` // the question contained it with equal settings, and it was used
 	OK   bool   `json:"ok"`
-	Note bool   `json:"note,omitempty"` // it is in order, and yet somebody should know
-	Says string `json:"says,omitempty"` // what came of it, in words
+	Note bool   `json:"note,omitempty"` // it works, and a person should know of something
+	Says string `json:"says,omitempty"` // the result in words
 }
 
 var (
-	// ErrNobody says that no messkit runs with a folder, or none that can be asked.
+	// ErrNobody reports that no messkit runs with a folder, or that it does not answer.
 	ErrNobody = errors.New("nobody answers for it")
-	// ErrRefused says that it answers its own user alone.
+	// ErrRefused reports that it only answers its own user and root.
 	ErrRefused = errors.New("it answers its own user and root alone")
 )
 
 const (
-	askTime   = time.Minute // for a question to be sent, and for an answer
-	maxAsk    = 1 << 20     // bytes of a question: a configuration has as many at most
+	askTime   = time.Minute // for sending a question, and for an answer
+	maxAsk    = 1 << 20     // bytes of a question, as large as a configuration
 	maxAnswer = 8 << 20     // bytes of an answer, with long errors
-	atOnce    = 4           // questions that are answered at the same time
+	atOnce    = 4           // simultaneous answers
 )
 
-// Ask has the messkit that runs with a folder use devices. It may take askTime.
+// Ask asks the messkit that runs with a folder to use devices. It may take askTime.
 func Ask(ctx context.Context, folder string, q Question) (a Answer, err error) {
 	conn, err := atplace.Dial(socket, folder)
 	if err != nil {
@@ -99,8 +99,8 @@ func Ask(ctx context.Context, folder string, q Question) (a Answer, err error) {
 	return a, nil
 }
 
-// Serve answers who is at the place until ctx ends, with what use makes of each
-// question. Where nobody can ask it returns at once.
+// Serve answers local operators until ctx ends; use answers each question. If it cannot open
+// its socket, it returns at once.
 func Serve(ctx context.Context, folder string, use func(context.Context, Question) Answer, log *slog.Logger) error {
 	l, err := atplace.Listen(socket, folder)
 	if err != nil {
@@ -113,7 +113,7 @@ func Serve(ctx context.Context, folder string, use func(context.Context, Questio
 	for {
 		conn, err := l.Accept()
 		if err != nil {
-			return g.Wait() // ctx has ended, or nobody can ask any more
+			return g.Wait() // ctx has ended, or the socket has failed
 		}
 		g.Go(func() error {
 			if err := answer(ctx, conn, use); err != nil {
@@ -128,7 +128,7 @@ func Serve(ctx context.Context, folder string, use func(context.Context, Questio
 func answer(ctx context.Context, conn net.Conn, use func(context.Context, Question) Answer) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if err := atplace.Allowed(conn); err != nil { // nothing of a stranger is read
+	if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users
 		return errors.Join(err, conn.SetDeadline(time.Now().Add(time.Second)), json.NewEncoder(conn).Encode(Answer{Refused: err.Error()}))
 	}
 	raw, err := atplace.Asked(conn, askTime, maxAsk)
@@ -142,7 +142,7 @@ func answer(ctx context.Context, conn net.Conn, use func(context.Context, Questi
 	return json.NewEncoder(conn).Encode(use(ctx, q))
 }
 
-// parse reads a question. An error goes with the zero question.
+// parse decodes a question. With an error it returns the zero question.
 func parse(data []byte) (Question, error) {
 	var q Question
 	d := json.NewDecoder(bytes.NewReader(data))

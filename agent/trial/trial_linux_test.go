@@ -65,7 +65,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// Who ends, ends the questions too.
+// The end of Serve also ends its questions.
 func TestAskEnds(t *testing.T) {
 	folder, asked := t.TempDir(), make(chan struct{}, 1)
 	serve(t, folder, func(ctx context.Context, _ trial.Question) trial.Answer {

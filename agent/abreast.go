@@ -12,19 +12,19 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// atOnce is how many steps of one plan are carried out at a time, where each is about a
-// device of its own: of forty lamps some are out of reach, and each takes seconds to be.
+// atOnce limits the steps of one plan that run concurrently, each on its own device. An
+// unreachable lamp takes seconds to fail, so forty lamps in sequence would take long.
 const atOnce = 8
 
-// short are the commands that steps of their own devices may have side by side: what
-// drives about, prints or takes pictures is done one after the other.
+// short lists the commands that may run concurrently on different devices. Cleaning, moving,
+// printing and capturing images run one after the other.
 var short = []capabilities.Command{
 	capabilities.SetSwitch, capabilities.Dim, capabilities.Tint, capabilities.Warm, capabilities.SetTemperature,
 	capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Lock, capabilities.ReadState,
 }
 
-// apart reports whether the steps of a plan have nothing to do with each other: one order
-// for several devices, of which none depends on another.
+// apart reports whether the steps of a plan are independent: one order for several devices,
+// none of which depends on another.
 func (t *task) apart(plan capabilities.Plan) bool {
 	if plan.Capability == capabilities.Several || slices.Contains(plan.Want, capabilities.Image) {
 		return false
@@ -39,7 +39,8 @@ func (t *task) apart(plan capabilities.Plan) bool {
 	return true
 }
 
-// abreast carries out steps that are apart, and returns what came of each.
+// abreast carries out independent steps concurrently and returns their results in the order of
+// the plan.
 func (t *task) abreast(ctx context.Context, asked time.Time, plan capabilities.Plan) []result {
 	results := make([]result, len(plan.Steps))
 	var g errgroup.Group
@@ -50,15 +51,15 @@ func (t *task) abreast(ctx context.Context, asked time.Time, plan capabilities.P
 			return nil
 		})
 	}
-	_ = g.Wait() // they are in results
+	_ = g.Wait() // the results hold the errors
 	return results
 }
 
-// maxTold is of how many steps that have failed is told why. How each device fails is
-// told by "messkit status".
+// maxTold limits the failed steps whose reasons the answer contains. "messkit status" shows the
+// failures of all devices.
 const maxTold = 3
 
-// stepErrors are why steps have failed.
+// stepErrors holds the errors of failed steps.
 type stepErrors []error
 
 func (e stepErrors) Error() string {
@@ -74,11 +75,11 @@ func (e stepErrors) Error() string {
 
 func (e stepErrors) Unwrap() []error { return e }
 
-// tooMany is how many things are listed where a count would do.
+// tooMany is the length from which counted replaces a list by its length.
 const tooMany = 6
 
-// counted lists what was done or not, or says how much that is: all of it stands in the
-// lists of the status.
+// counted lists some results, or returns their number if there are many. The lists of the
+// status contain all of them.
 func counted(words []string) string {
 	if len(words) <= tooMany {
 		return list(words)

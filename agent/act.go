@@ -17,8 +17,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// perform carries out the plan: the device is taken, the exchange asked, the
-// intent written, the world touched, and the device looked at again.
+// perform carries out the plan: it takes the device, gets the start permission, writes the
+// intent, acts, and reads the device back.
 func (t *task) perform(ctx context.Context) error {
 	plan := *t.plan
 	if err := t.await(ctx, plan); err != nil {
@@ -55,8 +55,8 @@ func (t *task) perform(ctx context.Context) error {
 	return nil
 }
 
-// order is one step of a plan of this thread as the gate wants it, the plan
-// itself if it has none. A yes to the plan is one to each of its steps.
+// order converts one step of this thread's plan to an order for the safety policy; a plan
+// without steps is its own step. A confirmation of the plan covers each of its steps.
 func (t *task) order(plan, step capabilities.Plan) gate.Order {
 	confirmed := t.confirmed
 	if len(plan.Steps) > 0 && confirmed == plan.Digest() {
@@ -65,8 +65,8 @@ func (t *task) order(plan, step capabilities.Plan) gate.Order {
 	return gate.Order{Plan: step, By: t.by, Confirmed: confirmed, Began: t.first}
 }
 
-// waiting says that the device is not free. It is said for the requester's sake
-// only, so it is not said twice.
+// waiting reports that the device is busy. The report only informs the requester, so waiting
+// does not retry it.
 func (t *task) waiting(ctx context.Context, why string) {
 	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{Type: "resource", Resource: t.plan.Device, Note: why}}
 	if _, err := t.a.send(ctx, t.message(s)); err != nil {
@@ -74,13 +74,13 @@ func (t *task) waiting(ctx context.Context, why string) {
 	}
 }
 
-// start passes the start gate (T4) and writes the intent (T5), in one sync with what the
-// safety policy has to write by begin. When it returns without an error the world may be
-// touched at once; asked is when the exchange was asked.
+// start gets the start permission (T4) and writes the intent (T5), in one sync with the notes
+// of the safety policy that begin adds. If it returns no error, the caller may act at once;
+// asked is the time of the request for the permission.
 func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noting) error) (asked time.Time, err error) {
 	written := false
 	if ctx.Err() != nil {
-		return asked, context.Cause(ctx) // the exchange was not asked
+		return asked, context.Cause(ctx) // the exchange has not received the request
 	}
 	for {
 		asked, err = t.permission(ctx, plan)
@@ -90,12 +90,12 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 		case errors.Is(err, errTooLate):
 			return asked, t.unstarted(ctx, written, "too_late", err)
 		case err != nil && ctx.Err() == nil && !written:
-			return asked, err // the exchange's no; it knows how the thread stands
+			return asked, err // the exchange rejects the start and knows the thread's status
 		case err != nil:
 			return asked, t.unstarted(ctx, written, "not_started", err)
 		}
 		if !written {
-			// What only looks may go on without a journal.
+			// A plan that only reads may continue without a journal.
 			if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {
 				kind := "journal"
 				if no, ok := errors.AsType[*gate.Refusal](err); ok {
@@ -114,8 +114,8 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 	}
 }
 
-// permission asks the exchange whether the plan may be carried out now, until it
-// answers, and returns when it was asked. The same holder may ask again (T4).
+// permission asks the exchange until it answers whether the plan may begin now. It returns the
+// time of that request. The same holder may ask again (T4).
 func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Time, error) {
 	pause := t.a.backoff()
 	unheard := false
@@ -136,8 +136,8 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 	}
 }
 
-// effectTwice is what the exchange hears of a plan's effect: whether it may offer the plan
-// to another executor when it has lost this one.
+// effectTwice returns the effect class of a plan for the exchange. It decides whether the
+// exchange may offer the plan to another executor after it loses this one.
 func effectTwice(plan capabilities.Plan) capabilities.Effect {
 	if !plan.Repeatable() {
 		return capabilities.Once
@@ -145,14 +145,14 @@ func effectTwice(plan capabilities.Plan) capabilities.Effect {
 	return plan.Effect
 }
 
-// errTooLate is the exchange's no to a start when it may have said yes before,
-// and was not heard: it waits for a word then.
+// errTooLate reports that the exchange rejects a start which it may have allowed earlier, in an
+// answer that did not arrive. The exchange then waits for a report.
 var errTooLate = errors.New("the permission came too late")
 
 // noting writes notes of the safety policy.
 type noting = func(context.Context, ...journal.Note) error
 
-// unnoted begins a plan whose steps the safety policy notes one by one.
+// unnoted begins a plan whose steps have notes of their own.
 func unnoted(ctx context.Context, write noting) error { return write(ctx) }
 
 // intend writes the intent.
@@ -171,8 +171,8 @@ func (t *task) intend(ctx context.Context, plan capabilities.Plan, begin func(co
 	})
 }
 
-// unstarted ends a thread at the start gate: the exchange may believe that it
-// has begun, and nothing was done.
+// unstarted ends a thread before its first act: the exchange may believe that it has begun, but
+// nothing happened.
 func (t *task) unstarted(ctx context.Context, written bool, kind string, err error) error {
 	code := mess.Failed
 	switch why := context.Cause(ctx); {
@@ -190,7 +190,7 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 	}}
 }
 
-// act touches the world, and tells of progress meanwhile.
+// act carries out the plan on the device and reports progress in the meantime.
 func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan, v gate.Verdict, acted func(result)) result {
 	p := newProgress()
 	verbs := verbs{
@@ -204,7 +204,7 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 	told, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group
-	hush := func() {} // ends the waiting for an answer: of two that wait, the wrong one may hear it
+	hush := func() {} // ends the wait for an answer; with two waits, the wrong one could receive it
 	verbs.unask = func() { hush(); p.unmute() }
 	verbs.ask = func(q mess.Question) <-chan string {
 		answer := make(chan string, 1)
@@ -242,29 +242,29 @@ func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan,
 		t.mayActLate(plan, &r)
 	}
 	done()
-	_ = g.Wait() // it returns nil, and nothing is said after the end
+	_ = g.Wait() // it returns nil, and no report follows the end
 	kind, _ := t.blame(context.Cause(ctx), r)
 	t.a.devices[plan.Device].used(t.a.now(), kind, r.err)
 	wait.Notify(t.a.wrong)
 	return r
 }
 
-// acted writes down what the device has answered (T7), before it is looked at
-// again: a crash meanwhile leaves no doubt about what must not be done twice.
+// acted records the device's answer (T7) before the readback, so that a crash in between leaves
+// no doubt about an act that must not repeat.
 func (t *task) acted(ctx context.Context, plan capabilities.Plan, r result) {
 	if !plan.Repeatable() && r.err == nil {
 		t.keep(ctx, t.message(t.judge(ctx, plan, r), t.response(plan, r, nil, []string{"it was not looked at again"})))
 	}
 }
 
-// estimates by command, in lieu of experience.
+// estimates holds the first estimate of each command.
 var estimates = map[capabilities.Command]time.Duration{
 	capabilities.Clean: 20 * time.Minute,
 	capabilities.Dock:  3 * time.Minute,
 	capabilities.Print: 3 * time.Hour,
 }
 
-// estimate is how long a plan may take: as long as it took the last time.
+// estimate returns how long a plan may take: its last duration, or the first estimate.
 func (a *Agent) estimate(p capabilities.Plan) time.Duration {
 	if len(p.Steps) > 0 {
 		var all time.Duration
@@ -287,7 +287,7 @@ func (a *Agent) estimate(p capabilities.Plan) time.Duration {
 	return 5 * time.Second
 }
 
-// learn remembers how long a plan took.
+// learn records how long a plan took.
 func (a *Agent) learn(p capabilities.Plan, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

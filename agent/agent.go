@@ -1,9 +1,9 @@
-// Package agent is the executor: offers in, plan, gate, act once, answer.
+// Package agent implements the executor. It takes offers, makes a plan, passes the safety
+// policy, acts at most once, and answers.
 //
-// It knows the exchange by a few methods and the devices by their verbs. What
-// may happen twice and what may not is decided by three things together: the
-// exchange's word at the start gate, the epoch of the claim, and an intent on
-// the disk before the world is touched.
+// It knows the exchange by a few methods and the devices by their capabilities. Three things
+// together prevent a duplicate act: the start permission of the exchange, the epoch of the
+// claim, and an intent on the disk before the act.
 package agent
 
 import (
@@ -30,24 +30,20 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// Exchange is what an executor needs of an exchange. In one process it is the
-// exchange itself (exchange.Local), elsewhere exchange/remote.
+// Exchange is the part of an exchange that an executor needs. In one process it is the exchange
+// itself (exchange.Local), elsewhere exchange/remote.
 type Exchange interface {
-	// Send posts a message and returns what the exchange answers at once: acks,
-	// and responses to queries. An exchange's "no" is a *mess.Refusal; with Why
-	// mess.Unavailable the message may or may not have arrived, and the same
-	// message may be sent again.
+	// Send posts a message and returns the immediate answer of the exchange: acks, and
+	// responses to queries. A rejection is a *mess.Refusal. With Why mess.Unavailable the
+	// message may have arrived, and the caller may send the same message again.
 	Send(ctx context.Context, m mess.Message) (mess.Message, error)
-	// Receive calls handle, one message at a time, for everything that is
-	// addressed to this executor: offers (an item of kind request, with Re the
-	// thread and ExpiresIn), withdrawn offers (a status by another executor),
-	// replies, answers and cancels for the threads that it holds. Messages may
-	// come twice. It returns when ctx ends, or when the connection is lost and
-	// cannot be had back by itself.
+	// Receive calls handle for each message to this executor, one at a time: offers (an item of
+	// kind request, with Re the thread and ExpiresIn), withdrawn offers (a status by another
+	// executor), and replies, answers and cancels for its threads. A message may arrive twice.
+	// Receive returns when ctx ends, or when it cannot restore a lost connection.
 	Receive(ctx context.Context, handle func(mess.Message)) error
-	// Attach stores the bytes for an attachment of a thread that this executor
-	// holds. The entry that names it goes into a later message as
-	// {file: name, mime, size, sha256}.
+	// Attach uploads an attachment for a thread that this executor holds. A later message
+	// refers to it with the returned entry {file: name, mime, size, sha256}.
 	Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error)
 }
 
@@ -55,49 +51,46 @@ type Exchange interface {
 // pure and safe for concurrent use.
 type Resolver interface {
 	Resolve(req mess.Request) capabilities.Outcome
-	// Answer goes on from a question. reply holds the answers by field, text is
-	// what else was said.
+	// Answer continues from a question. reply holds the answers by field, text the rest of the
+	// answer.
 	Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome
-	// Offers are the capabilities that the executor registers.
+	// Offers returns the capabilities for the registration of the executor.
 	Offers() []mess.Capability
 }
 
-// Config of an agent.
+// Config configures an agent.
 type Config struct {
-	ID            string            // of the executor, as the exchange knows it
-	Name          string            // for people
-	Availability  mess.Availability // "" is always
-	Schedule      string            // cron, where Availability is schedule
-	Heartbeat     time.Duration     // between two signs of life; a third of the shortest lease is taken where that is less
-	MaxThreads    int               // threads that are worked on at the same time, and beside them as many that wait for an answer
-	ConfirmWithin time.Duration     // how long a yes is waited for; then nothing is done
-	EndTime       time.Duration     // what a task may still take when the program ends
-	Watch         Watches           // what waits for something to happen
-	// Unknown, if it is there, hears that something which acts has ended and
-	// nobody knows how, before anybody else does. Of a thread that this executor
-	// has forgotten the plan is empty.
+	ID            string            // id of the executor at the exchange
+	Name          string            // display name
+	Availability  mess.Availability // "" means always
+	Schedule      string            // cron expression, if Availability is schedule
+	Heartbeat     time.Duration     // interval between two heartbeats; at most a third of the shortest lease
+	MaxThreads    int               // limit of threads in work, and of threads that wait for an answer
+	ConfirmWithin time.Duration     // how long to wait for a confirmation; then nothing happens
+	EndTime       time.Duration     // time for running tasks at the end of the program
+	Watch         Watches           // limits of wait conditions
+	// Unknown, if not nil, learns first of an act with an unknown result. The plan is empty for
+	// a thread that this executor has lost.
 	Unknown func(ref string, plan capabilities.Plan)
-	// Stop is how this executor is stopped; nil: in memory alone.
+	// Stop is the emergency stop of this executor; nil keeps stops in memory alone.
 	Stop *stop.Stopper
-	// Jitter picks how long to wait, at most limit, before something that has
-	// failed is tried again; nil leaves it to chance.
+	// Jitter returns a delay of at most limit before a retry; nil means a random one.
 	Jitter func(limit time.Duration) time.Duration
-	// Fit makes a picture fit; nil leaves pictures as they are, and does not look at
-	// them.
+	// Fit reduces an image to limits; nil leaves images unchanged and unchecked.
 	Fit camera.Fit
-	// Signer puts a receipt into every last word on a thread; nil for none.
+	// Signer adds a receipt to every terminal status; nil for none.
 	Signer *receipt.Signer
-	// Synced reports whether this machine's clock is known to be set; where it
-	// is not, times are marked. nil is a clock that needs no mark.
+	// Synced reports whether this machine's clock is set; if not, messages mark their times.
+	// nil means that it is.
 	Synced func() bool
 }
 
-// DefaultConfig returns the settings that an agent has unless told otherwise.
+// DefaultConfig returns the default settings of an agent.
 func DefaultConfig() Config {
 	return Config{ID: "agent", Heartbeat: 10 * time.Second, MaxThreads: 256, ConfirmWithin: 5 * time.Minute, EndTime: 15 * time.Second, Watch: DefaultWatches(), Fit: picture.Fit}
 }
 
-// filled is c with the defaults for what is not set.
+// filled returns c with defaults for its zero fields.
 func (c Config) filled() Config {
 	d := DefaultConfig()
 	c.ID = cmp.Or(c.ID, d.ID)
@@ -112,7 +105,7 @@ func (c Config) filled() Config {
 	return c
 }
 
-// Validate tells every setting that cannot be. Zero is the default.
+// Validate returns an error for each invalid setting. Zero means the default.
 func (c Config) Validate() error {
 	var errs []error
 	if !mess.ValidID(cmp.Or(c.ID, "agent")) {
@@ -136,20 +129,21 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Device is a device as the agent has it.
+// Device describes a device to the agent.
 type Device struct {
-	Name   string // unique; plans name it
-	Label  string // what people call it; "" is Name
-	SeenBy string // the device that takes a picture of it after an act, where one is asked for; "" for none
-	Done   Done   // how it is known that it is done, where it does not say so itself
+	Name   string // unique; plans contain it
+	Label  string // the name for people; "" means Name
+	SeenBy string // the camera that captures an image after an act, on request; "" for none
+	Done   Done   // how the power shows the end of its activity, if it does not report it
 	Driver drivers.Device
-	// Placeholders are what comes of it, a camera, where there is no picture.
+	// Placeholders are the images that a camera sends without a real image.
 	Placeholders []picture.Sketch
 
-	opened *device // by Start; nil if it was not
+	opened *device // set by Start; else nil
 }
 
-// Agent is an executor. Make it with New and keep its Run running.
+// Agent is an executor. Create it with New and keep its Run running. Its methods are safe for
+// concurrent use.
 type Agent struct {
 	cfg      Config
 	x        Exchange
@@ -160,42 +154,42 @@ type Agent struct {
 	journal  *journal.Journal
 	now      func() time.Time
 	log      *slog.Logger
-	boot     string        // names this run of the program
-	work     chan struct{} // something is in the queue, or a task has ended
-	mail     chan struct{} // something is in the outbox
-	wrong    chan struct{} // a device has failed, or works again
-	sooner   chan struct{} // the time between two heartbeats has become shorter
-	broken   chan struct{} // the journal has refused something
-	glance   chan struct{} // the devices may be otherwise than the exchange believes
+	boot     string        // id of this run of the program
+	work     chan struct{} // signals a new offer or an ended task
+	mail     chan struct{} // signals a new report in the outbox
+	wrong    chan struct{} // signals a changed failure of a device
+	sooner   chan struct{} // signals a shorter heartbeat interval
+	broken   chan struct{} // signals a journal that rejected a record
+	glance   chan struct{} // signals devices whose states may have changed
 	reach    reach         // whether the exchange answers
 
 	mu      sync.Mutex
-	tasks   map[string]*task // by thread, from the first look to the report
-	offers  offers           // that nobody has looked at
-	claimed []*task          // by an earlier run; nobody has looked at them yet
+	tasks   map[string]*task // by thread, from the first interpretation to the report
+	offers  offers           // new offers
+	claimed []*task          // claims of an earlier run that wait for work
 	shares  shares
-	lately  []*task           // that ended at the start, and whose commands may still arrive
-	later   map[string]*offer // that wait until what an earlier run did is told
-	beat    time.Duration     // between two heartbeats
-	serial  uint64            // of the last message
-	seen    recent            // refs of delivered messages
-	astray  map[string]stray  // threads that the exchange lists and nobody here knows
-	untold  map[string]uint64 // threads whose report was refused for good, and the epochs of their claims
+	lately  []*task           // threads that ended at the start and whose commands may still arrive
+	later   map[string]*offer // offers that wait for the report on an earlier run
+	beat    time.Duration     // heartbeat interval
+	serial  uint64            // number of the last message
+	seen    recent            // ids of received messages
+	astray  map[string]stray  // threads that the exchange lists and this agent does not know
+	untold  map[string]uint64 // threads whose report the exchange rejected permanently, with the epochs of their claims
 	took    map[string]time.Duration
 	hold    onHold
-	acting  map[string]capabilities.Command // what a device does just now, by its name
-	paused  map[string]bool                 // it stands meanwhile
+	acting  map[string]capabilities.Command // the running command of each device
+	paused  map[string]bool                 // devices in a pause
 
-	watching int // watches that run
+	watching int // number of running wait conditions
 
-	watched bool   // the exchange wants to know how the devices are
-	board   *board // nil until then
+	watched bool   // the exchange wants the states of the devices
+	board   *board // nil before that
 
 	disarmed error // why nothing may act, nil if it may
-	known    bool  // whether the exchange has been told that something may
+	known    bool  // the exchange knows that acts are enabled
 }
 
-// New makes an agent. now must carry monotonic time, as time.Now does.
+// New returns an agent. now must return monotonic time, as time.Now does.
 func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
@@ -222,16 +216,17 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *
 	return a
 }
 
-// recent remembers the last strings that it was asked about.
+// recent remembers the most recent strings.
 type recent struct {
 	known map[string]bool
 	order []string
 }
 
-// maxRecent is how many; a message that comes twice comes twice soon.
+// maxRecent is the number of remembered strings; a duplicate message arrives soon after the
+// first.
 const maxRecent = 1024
 
-// again reports whether s was asked about before.
+// again adds s and reports whether recent contained it.
 func (r *recent) again(s string) bool {
 	if s == "" {
 		return false

@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// angleWithin is how far from what it was told a thing may stand, in degrees.
+// angleWithin is the tolerated difference from the commanded angle, in degrees.
 const angleWithin = 2
 
-// turnToAngle turns a servo, and reads back where it stands if it can tell.
+// turnToAngle turns a servo and reads back its angle if possible.
 func (v verbs) turnToAngle(ctx context.Context) result {
 	degrees, ok := percentOf(v.plan.Args, "angle")
 	if !ok {

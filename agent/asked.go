@@ -9,11 +9,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// wished are the contents that a request may ask for and get beside words and
-// pictures (MESS 1.0 section 3.2, response_hint).
+// wished lists the contents that a response_hint may request besides text and images (MESS 1.0
+// section 3.2).
 var wished = []string{"text", "image", "confirmation", "structured", "location"}
 
-// located is where a plan's devices are, each place once.
+// located returns the locations of a plan's devices without duplicates.
 func located(plan capabilities.Plan, r result) []mess.Entry {
 	if !slices.Contains(plan.Want, "location") {
 		return nil
@@ -26,14 +26,13 @@ func located(plan capabilities.Plan, r result) []mess.Entry {
 			list = append(list, mess.ObjectEntry("location", mess.Location{Name: step.Place}))
 		}
 	}
-	if room, _ := r.facts.Get("room"); len(list) == 0 && room != nil { // what moves about says where it is
+	if room, _ := r.facts.Get("room"); len(list) == 0 && room != nil { // a mobile robot reports its room
 		list = append(list, mess.ObjectEntry("location", mess.Location{Name: fmt.Sprint(room)}))
 	}
 	return list
 }
 
-// told are the facts of what was done, where a device gives none and they were asked
-// for.
+// told returns the facts of an act if the request asks for facts and the device provides none.
 func told(plan capabilities.Plan, r result) mess.Object {
 	if len(r.facts) > 0 || !slices.Contains(plan.Want, "structured") {
 		return r.facts
@@ -45,7 +44,7 @@ func told(plan capabilities.Plan, r result) mess.Object {
 	return o
 }
 
-// ungiven says which of the contents that were asked for are not there, and why.
+// ungiven explains which requested contents are missing, and why.
 func ungiven(plan capabilities.Plan, content []mess.Entry, notes string) string {
 	has := func(kind string) bool {
 		return slices.ContainsFunc(content, func(e mess.Entry) bool { return e.Type == kind })
@@ -66,7 +65,7 @@ func ungiven(plan capabilities.Plan, content []mess.Entry, notes string) string 
 	return strings.Join(why, "; ")
 }
 
-// unanswered is why there is neither yes nor no.
+// unanswered explains why the answer is neither yes nor no.
 func unanswered(plan capabilities.Plan) string {
 	for _, step := range plan.Each() {
 		switch asked, _ := step.AsksFor(); asked {

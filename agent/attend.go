@@ -14,10 +14,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// errAnswered is the end of what waited for a person, by the answer.
+// errAnswered ends a task that waits for a person, after the answer to cancel it.
 var errAnswered = errors.New("the answer was to cancel it")
 
-// attend runs a task, and asks the requester where it waits for a person.
+// attend runs a task and asks the requester when the task waits for a person.
 func attend[T any](ctx context.Context, v verbs, do func(progress func(drivers.Progress)) (T, error)) (T, error) {
 	a := &attendant{v: v, news: make(chan struct{}, 1)}
 	within, end := context.WithCancel(ctx)
@@ -32,18 +32,18 @@ func attend[T any](ctx context.Context, v verbs, do func(progress func(drivers.P
 	return out, err
 }
 
-// attendant asks for help while a task goes on.
+// attendant asks a person for help during a task.
 type attendant struct {
 	v         verbs
-	cancelled bool   // by an answer; set before run ends
-	before    string // what came of the last answer, to be told with the next question
+	cancelled bool   // the answer was to cancel; set before run ends
+	before    string // result of the last answer, for the next question
 
 	mu   sync.Mutex
-	help *drivers.HelpError // that the device waits for
+	help *drivers.HelpError // the device waits for this
 	news chan struct{}
 }
 
-// hear takes a driver's progress in, and keeps it waiting for nobody.
+// hear accepts a driver's progress and does not block.
 func (a *attendant) hear(p drivers.Progress) {
 	a.mu.Lock()
 	if (a.help == nil) != (p.Help == nil) {
@@ -56,8 +56,8 @@ func (a *attendant) hear(p drivers.Progress) {
 
 func (a *attendant) waits() *drivers.HelpError { a.mu.Lock(); defer a.mu.Unlock(); return a.help }
 
-// run asks once for each time that it waits. One that goes on by itself needs no
-// answer any more.
+// run asks once for each wait of the device. If the device continues by itself, run drops the
+// question.
 func (a *attendant) run(ctx context.Context) {
 	var answer <-chan string
 	asked := false
@@ -82,7 +82,7 @@ func (a *attendant) run(ctx context.Context) {
 	}
 }
 
-// heed does what an answer says. What is neither changes nothing.
+// heed applies an answer. Any other answer changes nothing.
 func (a *attendant) heed(ctx context.Context, said string) {
 	switch heed(said) {
 	case yes:
@@ -92,7 +92,7 @@ func (a *attendant) heed(ctx context.Context, said string) {
 		}
 		a.before = ""
 		a.mu.Lock()
-		a.help = nil // the device says so, too, when it is asked next
+		a.help = nil // the next reading of the device shows it, too
 		a.mu.Unlock()
 	case no:
 		d, ok := a.v.dev.Driver.(drivers.Stopper)
@@ -117,7 +117,7 @@ func (a *attendant) goOn(ctx context.Context) error {
 	return a.v.pass.GoOn(ctx, d, a.v.plan)
 }
 
-// forHelp asks whether a device shall go on that waits for a person.
+// forHelp returns the question whether a waiting device shall continue.
 func forHelp(d *device, h *drivers.HelpError, field string) mess.Question {
 	todo := strings.TrimSuffix(h.Help, ", then ask again")
 	return mess.Question{

@@ -9,18 +9,18 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// bars are the rules of the gate that keep a device from acting whatever it is told,
-// until somebody or the hour lets it. What is only busy or at rest may be otherwise
-// when the answer comes.
+// bars lists the policy rules that block a device for every command until a person or the time
+// lifts them. A busy device may be free before the answer.
 var bars = []string{"stop", "locked", "disarmed", "quiet_hours"}
 
-// mostTried is how many answers are tried until a question is asked after all: the
-// first that something could come of ends the trying.
+// mostTried limits the answers that Barred tries before it allows the question. The first
+// answer that may succeed ends the search.
 const mostTried = 64
 
-// Barred is why a question need not be asked: of no answer that it offers something
-// could come now, and of one of them the gate says why. nil where one could be
-// carried out, or where it offers none. check is the gate's; nothing is changed.
+// Barred returns the rejection that makes a question useless: no offered answer can lead to an
+// act now, and the policy rejects at least one of them. It returns nil if one answer may
+// succeed, or if the question offers none. check is the check of the safety policy; Barred
+// changes nothing.
 func Barred(r Resolver, check func(capabilities.Plan) (gate.Verdict, error), q capabilities.Question, req mess.Request) *gate.Refusal {
 	b := barring{r: r, check: check, req: req, left: mostTried}
 	if b.open(q) {
@@ -29,16 +29,16 @@ func Barred(r Resolver, check func(capabilities.Plan) (gate.Verdict, error), q c
 	return b.why
 }
 
-// barring looks for an answer of which something could come.
+// barring searches for an answer that may succeed.
 type barring struct {
 	r     Resolver
 	check func(capabilities.Plan) (gate.Verdict, error)
 	req   mess.Request
-	left  int           // answers that may be tried yet
-	why   *gate.Refusal // the first
+	left  int           // answers left to try
+	why   *gate.Refusal // the first rejection
 }
 
-// open reports whether something could come of an answer, or nobody knows that.
+// open reports whether an answer may succeed, or whether that is unknown.
 func (b *barring) open(q capabilities.Question) bool {
 	return len(q.Options) == 0 || slices.ContainsFunc(q.Options, func(option string) bool { return b.could(q, option) })
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// decline says "not me" without a claim.
+// decline declines a thread without a claim.
 func (t *task) decline(ctx context.Context, reason string) error {
 	return t.declineFor(ctx, mess.Reason{Detail: reason})
 }
 
-// declineFor says so for a reason of a kind.
+// declineFor declines a thread with a typed reason.
 func (t *task) declineFor(ctx context.Context, why mess.Reason) error {
 	reason := why.Detail
 	if reason == "" {
@@ -31,7 +31,7 @@ func (t *task) declineFor(ctx context.Context, why mess.Reason) error {
 
 var errDeclined = errors.New("declined")
 
-// claim takes the thread, if nobody else has.
+// claim claims the thread, unless another executor has it.
 func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	s := &mess.Status{Code: mess.Claimed, Instance: t.boot}
 	if p != nil {
@@ -53,22 +53,21 @@ func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	return nil
 }
 
-// claimed is the epoch of the claim, 0 if there is none.
+// claimed returns the epoch of the claim, 0 if there is none.
 func (t *task) claimed() uint64 {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	return t.epoch
 }
 
-// message is a message of this thread under its claim.
+// message returns a message of this thread under its claim.
 func (t *task) message(items ...mess.Item) mess.Message {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	return mess.Message{ID: t.a.nextID(), Re: mess.Refs{t.ref}, Epoch: t.epoch, Items: items}
 }
 
-// nextID names a message so that the exchange knows it when it comes twice. mu
-// is held.
+// nextID returns an id with which the exchange recognizes a duplicate. The caller holds mu.
 func (a *Agent) nextID() string {
 	a.serial++
 	return fmt.Sprintf("%s-%d", a.boot, a.serial)

@@ -18,31 +18,30 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// device is a device and whether it is open.
+// device is a device with its run-time state.
 type device struct {
 	Device
 	opening *semaphore.Weighted // one at a time starts it
 
 	mu      sync.Mutex // guards what follows; nobody holds it while the driver works
-	started uint64     // the gate's rounds at its start, and one; a stop since then has halted it
-	failed  error      // why its last start came to nothing
+	started uint64     // the policy's Rounds at its start, plus one; a later stop has halted it
+	failed  error      // error of its last start
 	wrong   Failure
 }
 
 func newDevice(d Device) *device { return &device{Device: d, opening: semaphore.NewWeighted(1)} }
 
-// Failure is when and why a device last failed, until it works again. The zero value
-// is none.
+// Failure is the last failure of a device until it works again. The zero value means none.
 type Failure struct {
 	At  time.Time `json:"at"`
 	Why string    `json:"why"`
 }
 
-// faults are the kinds of a result (task.blame) that tell of the device, and not of
-// who had it stop, or of a rule.
+// faults lists the kinds of a result (task.blame) that concern the device, and not a cancel or
+// a policy rule.
 var faults = map[string]bool{"device": true, "timeout": true, "needs_person": true, "not_started": true}
 
-// used notes what a use of the device has come to.
+// used records the result of a use of the device.
 func (d *device) used(at time.Time, kind string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +53,7 @@ func (d *device) used(at time.Time, kind string, err error) {
 	}
 }
 
-// lastly is how its last use has failed, or that it cannot be switched off.
+// lastly returns its last failure, or that the policy cannot switch it off.
 func (d *device) lastly(g *gate.Gate) Failure {
 	if since, why := g.Overdue(d.Name); why != nil {
 		return Failure{since, why.Error()}
@@ -64,10 +63,9 @@ func (d *device) lastly(g *gate.Gate) Failure {
 	return d.wrong
 }
 
-// Start takes devices to their initial state, before there is an exchange, a
-// network or a journal: nothing of these may keep an output from being safe. An
-// agent that New makes of what Start returns goes on with them; where it never
-// comes to that, Halt is their end.
+// Start takes devices to their initial state, before an exchange, a network or a journal
+// exists, so that none of these can keep an output unsafe. New accepts the returned devices;
+// without New, end them with Halt.
 func Start(ctx context.Context, g *gate.Gate, devices []Device, log *slog.Logger) []Device {
 	list := make([]Device, len(devices))
 	opened := make(map[string]*device, len(devices))
@@ -80,7 +78,7 @@ func Start(ctx context.Context, g *gate.Gate, devices []Device, log *slog.Logger
 	return list
 }
 
-// Halt takes devices of Start to their safe state.
+// Halt takes devices from Start to their safe state.
 func Halt(ctx context.Context, g *gate.Gate, devices []Device, log *slog.Logger) error {
 	return haltAll(ctx, g, log, func(yield func(*device) bool) {
 		for _, d := range devices {
@@ -113,14 +111,14 @@ func (d *device) open(ctx context.Context, g *gate.Gate) error {
 	return nil
 }
 
-// running reports whether a device has been started and not halted since.
+// running reports whether a device has started and no stop has halted it since.
 func (d *device) running(g *gate.Gate) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.started == g.Rounds()+1
 }
 
-// why is why it is not started.
+// why returns why the device is not started.
 func (d *device) why() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,12 +131,12 @@ func (d *device) why() error {
 	return errors.New("a stop has halted it")
 }
 
-// startsAtOnce is how many devices are started at the same time. The goroutines of more
-// would take more memory than the devices.
+// startsAtOnce limits simultaneous starts. The goroutines of more would take more memory than
+// the devices.
 const startsAtOnce = 1024
 
-// startAll starts every device that is not started. What is wired to this machine goes
-// first: devices in the network may keep others waiting.
+// startAll starts all devices that are not started. Devices of this machine go first, because
+// devices in the network may be slow.
 func startAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device], log *slog.Logger) {
 	var g errgroup.Group
 	g.SetLimit(startsAtOnce)
@@ -156,11 +154,10 @@ func startAll(ctx context.Context, gt *gate.Gate, devices iter.Seq[*device], log
 			return nil
 		})
 	}
-	_ = g.Wait() // each has said its own
+	_ = g.Wait() // each start has logged its error
 }
 
-// HaltError is a device that has acted, is not known to be inert since, and could not
-// be taken to its safe state.
+// HaltError reports a device that may be active and did not reach its safe state.
 type HaltError struct {
 	Device string
 	Err    error
@@ -172,7 +169,7 @@ func (e *HaltError) Error() string {
 
 func (e *HaltError) Unwrap() error { return e.Err }
 
-// Unsafe names the devices of every HaltError in err.
+// Unsafe returns the names of the devices of every HaltError in err.
 func Unsafe(err error) []string {
 	if h, ok := err.(*HaltError); ok {
 		return []string{h.Device}
@@ -190,9 +187,9 @@ func Unsafe(err error) []string {
 	return slices.Compact(names)
 }
 
-// haltAll takes every device to its safe state, those too that did not start. One
-// that cannot be, and was not used, or is known to be inert since, is noted, and no
-// more: that it is switched off or unplugged is no danger.
+// haltAll takes every device to its safe state, including those whose start failed. It only
+// logs the failure of an unused or inactive device: switching off or unplugging such a device
+// is not dangerous.
 func haltAll(ctx context.Context, gt *gate.Gate, log *slog.Logger, devices iter.Seq[*device]) error {
 	var g errgroup.Group
 	var mu sync.Mutex
@@ -211,6 +208,6 @@ func haltAll(ctx context.Context, gt *gate.Gate, log *slog.Logger, devices iter.
 			return nil
 		})
 	}
-	_ = g.Wait() // they are in errs
+	_ = g.Wait() // errs holds them
 	return errors.Join(errs...)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// earlier sends the pictures of an earlier thread again. They are evidence of nothing that is
-// so now: their time and their ref say where they are from.
+// earlier sends the images of an earlier thread again. They are no evidence of the current
+// state; their time and their ref show their origin.
 func (v verbs) earlier() result {
 	thread, _ := v.plan.Args.Get("thread")
 	pictures, _ := v.plan.Args.Get("pictures")

@@ -11,13 +11,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// How much is told of devices that fail: more is known at the board itself.
+// Limits of the reported failures: the node itself shows more.
 const (
 	maxFailing    = 32
 	maxFailingWhy = 240 // bytes of each reason
 )
 
-// failing are the devices whose last use has failed, by name.
+// failing returns the devices whose last use failed, by name.
 func (a *Agent) failing() []any {
 	var all []mess.Failing
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
@@ -31,8 +31,8 @@ func (a *Agent) failing() []any {
 	return mess.FailingItems(all)
 }
 
-// tellFailing tells the exchange which devices fail, as often as that changes,
-// until ctx ends. What does not arrive is told with the next change or heartbeat.
+// tellFailing reports the failing devices to the exchange at each change, until ctx ends. The
+// next change or heartbeat repeats a failed report.
 func (a *Agent) tellFailing(ctx context.Context, told []any) error {
 	t := time.NewTicker(a.cfg.Heartbeat)
 	defer t.Stop()

@@ -10,17 +10,16 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// firstReads are the waits before each attempt to read the devices after the
-// start. A device behind a broker may tell its state some seconds later.
+// firstReads holds the delays before each attempt to read the devices after the start. A device
+// behind a broker may report its state some seconds later.
 var firstReads = []time.Duration{0, 10 * time.Second, time.Minute}
 
-// readsAtOnce is how many devices are read at the same time.
+// readsAtOnce limits simultaneous readings.
 const readsAtOnce = 8
 
-// ReadFirst reads every device that can be read and that has not told its state,
-// so that Status knows how the devices are before somebody uses them. It runs
-// beside Run and returns after its last attempt, or when ctx ends. It never acts,
-// and a device that does not answer has not failed.
+// ReadFirst reads every readable device without a known state, so that Status is complete
+// before the first use. Run it concurrently with Run; it returns after its last attempt, or
+// when ctx ends. It never acts, and a device that does not answer does not count as failing.
 func (a *Agent) ReadFirst(ctx context.Context) {
 	for _, wait := range firstReads {
 		select {
@@ -32,13 +31,13 @@ func (a *Agent) ReadFirst(ctx context.Context) {
 	}
 }
 
-// readAll reads each of them once. Those that do not answer hold up no others.
+// readAll reads each device once. Slow devices do not delay others.
 func (a *Agent) readAll(ctx context.Context) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	s := poll.New(readsAtOnce)
 	var left atomic.Int64
-	left.Store(1) // until all are added
+	left.Store(1) // until all jobs exist
 	read := func() {
 		if left.Add(-1) == 0 {
 			end()
@@ -50,7 +49,7 @@ func (a *Agent) readAll(ctx context.Context) {
 			host, atOnce := hostOf(d)
 			s.Add(poll.Job{Host: host, AtOnce: atOnce, Every: time.Hour, Do: func(ctx context.Context) {
 				a.readOnce(ctx, d)
-				if ctx.Err() == nil { // else it comes again
+				if ctx.Err() == nil { // else the job runs again
 					read()
 				}
 			}})
@@ -60,8 +59,7 @@ func (a *Agent) readAll(ctx context.Context) {
 	_ = s.Run(ctx) // it returns nil
 }
 
-// readOnce reads a device in all the ways in which it tells its state. The gate
-// keeps what it says.
+// readOnce calls all reading methods of a device. The safety policy stores the results.
 func (a *Agent) readOnce(ctx context.Context, d *device) {
 	a.stateOf(ctx, d)
 	if s, ok := d.Driver.(drivers.Sensor); ok {
@@ -72,7 +70,7 @@ func (a *Agent) readOnce(ctx context.Context, d *device) {
 	}
 }
 
-// canBeRead reports whether a device tells its state when it is asked.
+// canBeRead reports whether a device has a reading method.
 func canBeRead(d drivers.Device) bool {
 	switch d.(type) {
 	case drivers.SwitchReader, drivers.OpeningReader, drivers.LockReader, drivers.DockReader, drivers.Sensor, drivers.TargetReader:

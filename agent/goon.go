@@ -11,13 +11,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxFollows is how often what goes on by itself is taken up again. It is never
-// begun again, so this only bounds a program that dies of looking at it.
+// maxFollows limits how often later runs follow an activity that continues on its own. They
+// never begin it again, so this only limits a program that dies during the check.
 const maxFollows = 30
 
-// follows reports whether an earlier run has begun what goes on by itself, and what
-// can be found again: a print. A watch is taken up again, too, for the rest of its time,
-// also behind steps of which the journal says that they are done.
+// follows reports whether an earlier run has begun an activity that continues on its own and is
+// still identifiable: a print. A later run also continues a wait condition for its remaining
+// time, even after steps that the journal records as done.
 func (t *task) follows(m memo, times int) bool {
 	plan := lastStep(m.Plan)
 	d := t.a.devices[plan.Device]
@@ -34,8 +34,8 @@ func (t *task) follows(m memo, times int) bool {
 	return prints
 }
 
-// holds reports whether the claim of a task is ours still. One that is to be
-// cancelled is.
+// holds reports whether this executor still holds the claim of a task. A task with a pending
+// cancel counts.
 func holds(held []mess.HeldThread, task journal.Task) bool {
 	for _, h := range held {
 		if h.Ref == task.Ref && h.Epoch == task.Epoch && h.Yours != nil {
@@ -45,8 +45,8 @@ func holds(held []mess.HeldThread, task journal.Task) bool {
 	return false
 }
 
-// goOn follows what an earlier run has begun. It passes the gate as one who looks:
-// nothing is begun.
+// goOn follows an activity of an earlier run. It only needs a pass for reading, because it
+// begins nothing.
 func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
 	step := lastStep(plan)
 	t.lookBack(ctx, plan)

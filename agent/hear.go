@@ -6,7 +6,7 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// deliver takes one message from the exchange. It does not wait for anything.
+// deliver accepts one message from the exchange. It does not block.
 func (a *Agent) deliver(m mess.Message) {
 	a.reach.heard(true)
 	a.heedAll(m)
@@ -40,8 +40,8 @@ func (a *Agent) deliver(m mess.Message) {
 	}
 }
 
-// put hands a message to the thread that it is for. Before the claim the thread has asked
-// nothing. a.mu is held.
+// put passes a message to its thread. A thread without a claim has asked nothing. The caller
+// holds a.mu.
 func (a *Agent) put(t *task, m mess.Message) {
 	if t.inbox == nil {
 		a.log.Debug("said before the claim; nothing was asked", "ref", t.ref, "message", m.Ref)
@@ -54,8 +54,8 @@ func (a *Agent) put(t *task, m mess.Message) {
 	}
 }
 
-// offer has a thread wait for a place. An offer that comes twice is the same
-// offer, unless the thread is being given up. mu is held.
+// offer queues the offer of a thread. A duplicate has no effect, unless the agent is giving the
+// thread up. The caller holds mu.
 func (a *Agent) offer(ref, by string, req *mess.Request) {
 	if t := a.tasks[ref]; t != nil {
 		t.offered = req
@@ -69,13 +69,13 @@ func (a *Agent) offer(ref, by string, req *mess.Request) {
 	a.await(o)
 }
 
-// await has an offer wait for a place. mu is held.
+// await queues an offer. The caller holds mu.
 func (a *Agent) await(o *offer) {
 	a.offers.add(o)
 	wait.Notify(a.work)
 }
 
-// resumeOffer takes up an offer that had to wait.
+// resumeOffer queues an offer that had to wait for the report on an earlier run.
 func (a *Agent) resumeOffer(ref string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -86,22 +86,21 @@ func (a *Agent) resumeOffer(ref string) {
 	}
 }
 
-// enqueue has a thread worked on that an earlier run has claimed: before all offers.
-// mu is held.
+// enqueue queues a thread that an earlier run has claimed, before all offers. The caller holds
+// mu.
 func (a *Agent) enqueue(t *task) {
 	a.tasks[t.ref] = t
 	a.claimed = append(a.claimed, t)
 	wait.Notify(a.work)
 }
 
-// taken reports whether a status ends an offer: another has the thread, or nobody may
-// take it.
+// taken reports whether a status withdraws an offer: another executor has the thread, or no
+// executor may take it.
 func (a *Agent) taken(s *mess.Status) bool {
 	return s.Code.Terminal() || s.Executor != "" && s.Executor != a.cfg.ID
 }
 
-// told takes what the exchange says about how the thread stands. Agent.mu is
-// held.
+// told applies the exchange's report on the status of the thread. The caller holds Agent.mu.
 func (t *task) told(m mess.Message, s *mess.Status) {
 	switch {
 	case t.epoch == 0:
@@ -116,9 +115,9 @@ func (t *task) told(m mess.Message, s *mess.Status) {
 	}
 }
 
-// end ends the work on the thread from outside. Agent.mu is held.
+// end cancels the work on the thread. The caller holds Agent.mu.
 func (t *task) end(why error) {
-	if t.cancel == nil && !t.before.IsZero() { // what goes on by itself has to be ended all the same
+	if t.cancel == nil && !t.before.IsZero() { // an activity that continues on its own must end as well
 		t.early = why
 		return
 	}

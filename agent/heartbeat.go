@@ -13,9 +13,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heartbeat tells the exchange what is held here, at intervals and whenever a
-// stop, a hold or their end is news, and hears how it sees that. told is what it knows by
-// the registration.
+// heartbeat reports the claims of this executor at intervals, and also at a change of a stop or
+// a drain, and applies the answer. told is the state that the registration has reported.
 func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 	var back errgroup.Group
 	for {
@@ -23,7 +22,7 @@ func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 			return back.Wait()
 		}
 		stands, _ := a.position()
-		told = stands // what does not arrive now, the next one says
+		told = stands // after a failure the next heartbeat repeats it
 		asked := a.now()
 		ack, err := a.send(ctx, mess.Message{Items: []mess.Item{
 			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.holding(), Instance: a.boot, Stopped: stands.stopped, Held: stands.held}},
@@ -41,15 +40,15 @@ func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 	}
 }
 
-// interval is the time between two heartbeats.
+// interval returns the heartbeat interval.
 func (a *Agent) interval() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.beat
 }
 
-// untilBeat waits until the next heartbeat, or until there is something to tell
-// that is not told; false when ctx has ended.
+// untilBeat waits until the next heartbeat, or until there is an unreported change; it returns
+// false after ctx has ended.
 func (a *Agent) untilBeat(ctx context.Context, told standing) bool {
 	t := time.NewTimer(a.interval())
 	defer t.Stop()
@@ -72,8 +71,8 @@ func (a *Agent) untilBeat(ctx context.Context, told standing) bool {
 	}
 }
 
-// holding lists the claims that are believed to be held: of the threads that
-// are worked on, and of those whose report is still to be taken.
+// holding lists the claims that this executor believes to hold: of threads in work, and of
+// threads whose report the exchange does not have yet.
 func (a *Agent) holding() []mess.HeldThread {
 	held := map[string]uint64{}
 	for _, t := range a.journal.Tasks() {
@@ -86,15 +85,14 @@ func (a *Agent) holding() []mess.HeldThread {
 			held[ref] = t.epoch
 		}
 	}
-	list := []mess.HeldThread{} // not nil: it says that heartbeats are sent
+	list := []mess.HeldThread{} // not nil, to show that this executor sends heartbeats
 	for _, ref := range slices.Sorted(maps.Keys(held)) {
 		list = append(list, mess.HeldThread{Ref: ref, Epoch: held[ref]})
 	}
 	return list
 }
 
-// keep makes the heartbeats frequent enough for a lease that was granted. a.mu is
-// held.
+// keep shortens the heartbeat interval for a granted lease if needed. The caller holds a.mu.
 func (a *Agent) keep(lease mess.Duration) {
 	d, err := lease.Duration()
 	if err != nil || d <= 0 {
@@ -106,7 +104,7 @@ func (a *Agent) keep(lease mess.Duration) {
 	}
 }
 
-// agree follows what the exchange says about the claims.
+// agree applies the exchange's view of the claims.
 func (a *Agent) agree(threads []mess.HeldThread) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// atTarget reports whether a thermostat is set to what was asked for, as exactly as
-// such things count.
+// atTarget reports whether a thermostat has the requested target, within its precision.
 func atTarget(is, want float64) bool { return math.Abs(is-want) <= drivers.TargetWithin }
 
-// heatTo sets the temperature that a thermostat keeps, and reads it back if it can
-// tell. One that is off stays off, and that is said: it heats nobody.
+// heatTo sets the target temperature of a thermostat and reads it back if possible. A
+// thermostat that is off stays off, and the result notes that it does not heat.
 func (v verbs) heatTo(ctx context.Context) result {
 	want, ok := percentOf(v.plan.Args, "temperature")
 	if !ok {
@@ -50,7 +49,7 @@ func (v verbs) heatTo(ctx context.Context) result {
 	return r
 }
 
-// keeps says to what a thermostat is set.
+// keeps records the target of a thermostat in the result.
 func (r *result) keeps(v verbs, celsius float64) {
 	r.text = fmt.Sprintf("The %s is set to %s °C.", v.dev.Label, rounded(celsius))
 	r.facts = mess.Object{{Key: "device", Value: v.dev.Name}, {Key: "temperature", Value: mess.Number(number(celsius))}}

@@ -9,19 +9,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// onHold is what came of holds: while an executor is on hold it takes no thread that it has not
-// claimed. What it has claimed goes on.
+// onHold is the drain state: a drained executor claims no new threads and continues its claimed
+// ones.
 type onHold struct {
-	why     string // "" if it is not on hold
+	why     string // "" if there is no drain
 	orders  []string
-	changed chan struct{} // closed when why or orders change
+	changed chan struct{} // closed at a change of why or orders
 }
 
-// maxHolds is how many orders are remembered; the same one comes twice soon.
+// maxHolds limits the remembered orders; a duplicate arrives soon after the first.
 const maxHolds = 16
 
-// heedHold takes a hold, or its end. It does not wait for anything. from is who has
-// sent it where the order does not say by whom it is.
+// heedHold applies a drain or a resume. It does not block. from is the sender if the order does
+// not name one.
 func (a *Agent) heedHold(hold, resume *mess.Hold, from string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -52,15 +52,14 @@ func (a *Agent) heedHold(hold, resume *mess.Hold, from string) {
 	}
 }
 
-// heldNow is what the exchange is told of holds, and what is closed when that
-// changes.
+// heldNow returns the drain state for the exchange, and a channel that closes when it changes.
 func (a *Agent) heldNow() (*mess.OnHold, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &mess.OnHold{Orders: a.hold.orders, Why: a.hold.why}, a.hold.changed
 }
 
-// unheld waits while nothing new is to be taken.
+// unheld waits until the drain ends.
 func (a *Agent) unheld(ctx context.Context) error {
 	for {
 		h, changed := a.heldNow()

@@ -11,28 +11,28 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Home resolves requests with the devices as they are now: those that know places
-// (spills, rooms) are asked what is there, where a request may hang on that.
+// Home resolves requests with the current state of the devices. It reads the places (spills,
+// rooms) from devices that know them, if a request may depend on them.
 type Home struct {
 	catalogue *catalog.Catalog
 	things    []Thing
-	placed    []placed                  // the things that tell their own area
-	places    []*places                 // of the things that know places
-	setting   capabilities.Home         // all but the devices and the time
-	clock     func() (time.Time, error) // the error is why it is not known to be set; nil: there is none
+	placed    []placed                  // devices that report their own area
+	places    []*places                 // devices that know places
+	setting   capabilities.Home         // the home without devices and time
+	clock     func() (time.Time, error) // its error says why the clock may not be set; nil: no clock
 
-	resolver remembered[*interpret.Interpreter] // its time is that of nobody
-	offers   remembered[[]mess.Capability]      // without the places that the devices told
+	resolver remembered[*interpret.Interpreter] // without a requester's time
+	offers   remembered[[]mess.Capability]      // without places that devices have reported
 }
 
-// placed is a thing whose driver says in which area it is.
+// placed is a device whose driver reports its area.
 type placed struct {
 	thing  int
 	driver drivers.Placed
 }
 
-// In sets what is known of the home beside its devices: setting, and the clock,
-// with why it is not known to be set.
+// In sets the facts about the home besides its devices: the setting, and the clock with an
+// error if it may not be set. It returns h.
 func (h *Home) In(setting capabilities.Home, clock func() (time.Time, error)) *Home {
 	h.setting, h.clock = setting, clock
 	h.resolver.forget()
@@ -40,9 +40,8 @@ func (h *Home) In(setting capabilities.Home, clock func() (time.Time, error)) *H
 	return h
 }
 
-// Thing is a device with what people know of it. Its Commands come from the
-// driver, and so do its Spots while it can tell them; those that are given here
-// count otherwise.
+// Thing describes a device with the knowledge of people. Its driver determines Commands, and
+// Spots while it can report them; the given Spots count otherwise.
 type Thing struct {
 	capabilities.Device
 	Driver drivers.Device
@@ -50,7 +49,7 @@ type Thing struct {
 
 var _ Resolver = (*Home)(nil)
 
-// NewHome makes a home.
+// NewHome returns a home with a catalog and devices.
 func NewHome(c *catalog.Catalog, things []Thing) *Home {
 	h := &Home{catalogue: c}
 	for i, t := range things {
@@ -70,7 +69,7 @@ func NewHome(c *catalog.Catalog, things []Thing) *Home {
 	return h
 }
 
-// Commands lists what can be done with a device, by its verbs.
+// Commands returns the commands that a driver supports.
 func Commands(d drivers.Device) []capabilities.Command {
 	var list []capabilities.Command
 	add := func(can bool, commands ...capabilities.Command) {
@@ -123,7 +122,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	return list
 }
 
-// tells lists what a device can tell that has no Sensor; nil for one that has.
+// tells lists the states that a device without a Sensor can report; nil for a Sensor.
 func tells(d drivers.Device) []string {
 	if _, measures := d.(drivers.Sensor); measures {
 		return nil
@@ -138,8 +137,7 @@ func tells(d drivers.Device) []string {
 	return list
 }
 
-// within are the limits that a device has of its own for the parameters of plans,
-// and its angles with a name.
+// within returns the limits of a device for the parameters of plans, and its named angles.
 func within(d drivers.Device) (map[string]capabilities.Range, []capabilities.Pose) {
 	limits := map[string]capabilities.Range{}
 	var list []capabilities.Pose
@@ -171,7 +169,7 @@ func (h *Home) Answer(q capabilities.Question, reply mess.Object, text string, r
 	return h.settled(func(r *interpret.Interpreter) capabilities.Outcome { return r.Answer(q, reply, text, req) })
 }
 
-// Now is the resolver of this moment, for many requests.
+// Now returns a resolver with the current state, for many requests.
 func (h *Home) Now() *interpret.Interpreter {
 	h.waits(capabilities.Outcome{})
 	return h.now()

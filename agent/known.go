@@ -12,9 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// effectOf is what a verb that acts has done to the world when it ends with
-// err: nothing where it never got so far, or the device has not heard of it or
-// has refused it, else nobody knows.
+// effectOf returns the effect of an act that ended with err: none if the device did not receive
+// the command or rejected it, else unknown.
 func effectOf(err error) mess.Effect {
 	_, refused := errors.AsType[*gate.Refusal](err)
 	switch {
@@ -30,23 +29,23 @@ func effectOf(err error) mess.Effect {
 	return mess.EffectUnknown
 }
 
-// mayAct reports whether a device may yet do what it was told, whatever it says of
-// itself now.
+// mayAct reports whether a device may still carry out its command, even if its state does not
+// show that now.
 func mayAct(err error) bool {
 	late, timed := errors.AsType[*gate.TimeoutError](err)
 	return timed && late.Hung || errors.Is(err, drivers.ErrMayAct)
 }
 
-// looksBack is how often a device that took an act is asked how it is before it counts
-// as not as it was told, and untilNext the time between: many answer first and switch
-// then.
+// looksBack is how often the agent reads a device after an acknowledged command before it
+// reports a different state; untilNext is the pause between. Many devices answer first and
+// switch later.
 const (
 	looksBack = 4
 	untilNext = 600 * time.Millisecond
 )
 
-// settled is what look tells of a device that was told something, once that is so, or
-// at the last look. One that did not take the act is looked at once.
+// settled reads a device after a command until so accepts its state, or until the last attempt.
+// Without an acknowledgement it reads once.
 func settled[T any](ctx context.Context, r *result, so func(T) bool, look func() (T, error)) (T, error) {
 	v, err := look()
 	for n := 1; n < looksBack && r.err == nil && err == nil && !so(v); n++ {
@@ -55,18 +54,17 @@ func settled[T any](ctx context.Context, r *result, so func(T) bool, look func()
 		}
 		again, err := look()
 		if err != nil {
-			return v, nil // how it was is known
+			return v, nil // the old state is known
 		}
 		v = again
 	}
 	return v, err
 }
 
-// readsBack corrects the result of an act by what the device says of itself when it
-// is asked again: so is whether it is as it was told, now how it is, and err why it
-// does not say. That it is not so yet proves nothing where it did not take the act:
-// a device may hear late, and act after its time. Only what never reached it was not
-// done (effectOf).
+// readsBack corrects the result of an act by a readback. so says whether the state is as
+// commanded, now describes the state, and err says why it is unknown. Without an
+// acknowledgement, another state proves nothing: the device may receive the command late and
+// act then. Only a command that never reached it has no effect (effectOf).
 func (r *result) readsBack(name string, so bool, now string, err error) {
 	r.sight = sight{Known: err == nil, So: so, Now: now}
 	switch {
@@ -84,8 +82,8 @@ func (r *result) readsBack(name string, so bool, now string, err error) {
 	}
 }
 
-// unread notes that a device does not say how it is, and why. That one which was halted
-// was not asked says nothing of what was done.
+// unread notes that the state of a device is unknown, and why. For a halted device this says
+// nothing about the act.
 func (r *result) unread(err error) {
 	if errors.Is(err, drivers.ErrNotStarted) {
 		r.note("it was not read back: it has been halted")

@@ -16,25 +16,24 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// late is a command that its device has not answered: it may still arrive when its thread
-// has ended.
+// late is an unanswered command: it may still arrive after the end of its thread.
 type late struct {
 	Plan capabilities.Plan `json:"plan"` // one step
 	sight
-	Seen string `json:"seen,omitempty"` // the late act that is still to be reported
+	Seen string `json:"seen,omitempty"` // a late act that the exchange does not know yet
 }
 
-// sight is how a device was when somebody looked.
+// sight is a reading of a device's state.
 type sight struct {
-	Known bool   `json:"known,omitempty"` // somebody could look
-	So    bool   `json:"so,omitempty"`    // it was as the plan wants it
-	Now   string `json:"now,omitempty"`   // how it was, in words
-	acts  uint64 // how often this program had made it act (gate.Acts)
+	Known bool   `json:"known,omitempty"` // the reading succeeded
+	So    bool   `json:"so,omitempty"`    // the state was as planned
+	Now   string `json:"now,omitempty"`   // description of the state
+	acts  uint64 // the number of its acts at that time (gate.Acts)
 }
 
-// mayActLate notes that a device has not answered the command of a step.
+// mayActLate records an unanswered command of a step.
 func (t *task) mayActLate(plan capabilities.Plan, r *result) {
-	if on, known := r.facts.Get("on"); known && plan.Command == capabilities.Toggle { // it toggles to one of both
+	if on, known := r.facts.Get("on"); known && plan.Command == capabilities.Toggle { // a toggle has a known target here
 		plan.Command, plan.Args = capabilities.SetSwitch, mess.Object{{Key: "on", Value: on}}
 	}
 	r.late, r.sight.acts = true, t.a.gate.Acts(plan.Device)
@@ -46,8 +45,8 @@ func (t *task) mayActLate(plan capabilities.Plan, r *result) {
 	t.lates = append(t.lates, late{Plan: plan, sight: r.sight})
 }
 
-// sentBefore notes that an earlier run may have sent the commands of the plan: they may
-// still arrive when the thread has ended.
+// sentBefore records that an earlier run may have sent the commands of the plan, and that they
+// may arrive after the end of the thread.
 func (t *task) sentBefore(ctx context.Context) {
 	var lates []late
 	for _, step := range t.plan.Each() {
@@ -60,8 +59,7 @@ func (t *task) sentBefore(ctx context.Context) {
 	t.lates = append(t.lates, lates...)
 }
 
-// howToCheck says how a requester finds out what has become of commands that were not
-// answered.
+// howToCheck explains to a requester how to find out the result of unanswered commands.
 func (t *task) howToCheck() string {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
@@ -75,7 +73,7 @@ func (t *task) howToCheck() string {
 	return fmt.Sprintf("look before retrying: in %v %s; a late act that is seen until then is added here", drivers.LateTime, strings.Join(ask, ", and "))
 }
 
-// checking is how one device is checked.
+// checking explains how to check one device.
 func checking(d *device) string {
 	state := ""
 	switch d.Driver.(type) {
@@ -94,11 +92,11 @@ func checking(d *device) string {
 	return fmt.Sprintf("ask \"is the %s %s?\"", d.Label, state)
 }
 
-// lookLate is the time between two looks for a late act.
+// lookLate is the interval of the readings for a late act.
 const lookLate = time.Second
 
-// watchLate watches the devices of commands that were not answered for as long as these
-// may still arrive, and adds what it sees to the thread.
+// watchLate watches the devices of unanswered commands as long as these may arrive, and adds
+// late acts to the thread.
 func (a *Agent) watchLate(ctx context.Context, t *task) {
 	a.mu.Lock()
 	lates := slices.Clone(t.lates)
@@ -122,14 +120,14 @@ func (a *Agent) watchLate(ctx context.Context, t *task) {
 			return nil
 		})
 	}
-	_ = g.Wait() // each has added its own
+	_ = g.Wait() // each goroutine reports its own
 	if ctx.Err() == nil {
 		t.noteLates(ctx, nil)
 	}
 }
 
-// seeLate watches a device until it acts without a command of this program, and returns
-// what it saw, "" for nothing.
+// seeLate watches a device until it acts without a command of this program. It returns a
+// description, or "" if nothing happened.
 func (a *Agent) seeLate(ctx context.Context, t *task, i int, l late) string {
 	for wait.For(ctx, lookLate) {
 		is, was := a.sightOf(ctx, l.Plan), l.sight
@@ -151,7 +149,7 @@ func (a *Agent) seeLate(ctx context.Context, t *task, i int, l late) string {
 	return ""
 }
 
-// sees notes how a device that is watched was seen last, also for the next run.
+// sees records the last reading of a watched device, also for the next run.
 func (t *task) sees(ctx context.Context, i int, l late) {
 	t.a.mu.Lock()
 	t.lates[i] = l
@@ -159,7 +157,7 @@ func (t *task) sees(ctx context.Context, i int, l late) {
 	t.keepLates(ctx)
 }
 
-// sightOf looks whether a device is as the plan wants it.
+// sightOf reads whether a device is in the planned state.
 func (a *Agent) sightOf(ctx context.Context, plan capabilities.Plan) sight {
 	d := a.devices[plan.Device]
 	acts := a.gate.Acts(plan.Device)
@@ -173,14 +171,13 @@ func (a *Agent) sightOf(ctx context.Context, plan capabilities.Plan) sight {
 		return struct{}{}, err
 	})
 	s.acts = acts
-	if acts != a.gate.Acts(plan.Device) { // it acted meanwhile
+	if acts != a.gate.Acts(plan.Device) { // it acted during the reading
 		s.Known = false
 	}
 	return s
 }
 
-// addSeen adds a late act to a thread that has ended. The report of its end goes first. It
-// reports whether it has added it.
+// addSeen adds a late act to an ended thread, after the report of its end. It reports success.
 func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, seen string) bool {
 	a.log.Warn("acted after its thread had ended", "ref", t.ref, "device", plan.Device, "seen", seen)
 	for task, known := a.journal.Task(t.ref); known && task.Report != nil; task, known = a.journal.Task(t.ref) {
@@ -190,7 +187,7 @@ func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, se
 		}
 	}
 	s := &mess.Status{Code: t.code, Evidence: mess.ReadBack, Message: seen}
-	if s.Code != mess.Completed { // whether it was that command or somebody else, nobody knows
+	if s.Code != mess.Completed { // the cause is either that command or another person
 		s.Evidence = mess.EvidenceUnknown
 		s.Reason = &mess.Reason{Type: "late_act", Detail: seen, Effect: mess.EffectUnknown}
 		s.Recoverable = recoverable(s.Code, false)

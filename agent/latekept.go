@@ -12,17 +12,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// watchMemo is what the journal keeps of a watch for late acts: the next run of the program
-// goes on with it.
+// watchMemo is the record of a watch for late acts in the journal, with which the next run
+// continues it.
 type watchMemo struct {
 	By    string            `json:"by,omitempty"` // the requester
-	Code  mess.Code         `json:"code"`         // in which the thread has ended
+	Code  mess.Code         `json:"code"`         // terminal status of the thread
 	Plan  capabilities.Plan `json:"plan"`
 	From  time.Time         `json:"from"`
 	Lates []late            `json:"lates"`
 }
 
-// keepLates writes to the journal which devices the agent watches after the thread has ended.
+// keepLates records in the journal which devices the agent watches after the end of the thread.
 func (t *task) keepLates(ctx context.Context) {
 	t.a.mu.Lock()
 	m := watchMemo{By: t.by, Code: t.code, From: t.watched.Round(0), Lates: t.lates}
@@ -41,7 +41,7 @@ func (t *task) keepLates(ctx context.Context) {
 	t.noteLates(ctx, data)
 }
 
-// noteLates writes a watch to the journal; nil: that it is over.
+// noteLates writes a watch to the journal; nil ends it.
 func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
 	defer cancel()
@@ -54,20 +54,20 @@ func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
 	}
 }
 
-// watchOn goes on with a watch for late acts that an earlier run has begun, as long as the
-// commands may still arrive. What that run has seen and not reported is reported.
+// watchOn continues a watch of an earlier run as long as its commands may arrive. It reports a
+// late act that the earlier run has seen and not reported.
 func (a *Agent) watchOn(ctx context.Context, kept journal.Late) {
 	var m watchMemo
 	err := json.Unmarshal(kept.Memo, &m)
 	t := newTask(a, kept.Ref, m.By, mess.Request{})
 	t.epoch, t.code, t.plan, t.watched = kept.Epoch, m.Code, &m.Plan, m.From
-	over := a.now().Sub(m.From).Abs() >= drivers.LateTime // or the clock was set meanwhile, and nobody knows
+	over := a.now().Sub(m.From).Abs() >= drivers.LateTime // also after an unknown change of the clock
 	for _, l := range m.Lates {
 		if l.Seen == "" && (over || a.devices[l.Plan.Device] == nil) {
 			continue
 		}
 		l.acts = a.gate.Acts(l.Plan.Device)
-		if l.Seen == "" && a.setAtStart(l.Plan.Device) { // how it was before that says nothing any more
+		if l.Seen == "" && a.setAtStart(l.Plan.Device) { // the reading from before no longer counts
 			l.sight = a.sightOf(ctx, l.Plan)
 		}
 		t.lates = append(t.lates, l)
@@ -81,7 +81,7 @@ func (a *Agent) watchOn(ctx context.Context, kept journal.Late) {
 	a.lately = append(a.lately, t)
 }
 
-// setAtStart reports whether this program has set the level of a device when it started.
+// setAtStart reports whether the start of this program has set the level of a device.
 func (a *Agent) setAtStart(name string) bool {
 	l, ok := a.devices[name].Driver.(drivers.Levels)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// dim sets how bright a light is, and reads back where the device can tell.
+// dim sets the brightness of a light and reads it back if possible.
 func (v verbs) dim(ctx context.Context) result {
 	percent, err := v.level(ctx)
 	if err != nil {
@@ -35,8 +35,8 @@ func (v verbs) dim(ctx context.Context) result {
 	})
 }
 
-// level is what to dim to: the plan's own, or one so much away from how bright
-// the light is now. A light that is on stays on.
+// level returns the planned brightness in percent: a fixed level, or a change from the current
+// one. A light that is on stays on.
 func (v verbs) level(ctx context.Context) (float64, error) {
 	if level, ok := percentOf(v.plan.Args, "level"); ok {
 		return level, nil
@@ -59,8 +59,7 @@ func (v verbs) level(ctx context.Context) (float64, error) {
 	return min(100, max(1, is+change)), nil
 }
 
-// percentOf is a number among the arguments of a plan, whether it was made here
-// or comes back from the journal.
+// percentOf returns a number from the arguments of a plan, from Go or from the journal.
 func percentOf(args mess.Object, key string) (float64, bool) {
 	switch value, _ := args.Get(key); n := value.(type) {
 	case float64:
@@ -72,7 +71,7 @@ func percentOf(args mess.Object, key string) (float64, bool) {
 	return 0, false
 }
 
-// tint gives a light its colour, and reads back where the device can tell.
+// tint sets the color of a light and reads it back if possible.
 func (v verbs) tint(ctx context.Context) result {
 	value, _ := v.plan.Args.Get("colour")
 	text, _ := value.(string)
@@ -99,8 +98,8 @@ func (v verbs) tint(ctx context.Context) result {
 	})
 }
 
-// lit looks again at a light that was told something, and is on then, or off. read says what it shows
-// instead, "" where it is as it was told, and whether it can tell at all.
+// lit reads back a light after a command; on is its commanded state. read returns the shown
+// value if it differs from the commanded one, else "", and whether the light can report it.
 func (v verbs) lit(ctx context.Context, r result, on bool, read func(context.Context) (instead string, can bool, err error)) result {
 	if r.effect == mess.EffectNone {
 		return r
@@ -129,8 +128,7 @@ func (v verbs) lit(ctx context.Context, r result, on bool, read func(context.Con
 	return r
 }
 
-// warm sets the colour temperature of a light's white, and reads it back where the
-// device can tell.
+// warm sets the color temperature of a light and reads it back if possible.
 func (v verbs) warm(ctx context.Context) result {
 	kelvin, err := v.kelvin(ctx)
 	if err != nil {
@@ -155,12 +153,11 @@ func (v verbs) warm(ctx context.Context) result {
 	})
 }
 
-// near reports whether two colour temperatures are the same to who looks: devices
-// count in mireds, and round.
+// near reports whether two color temperatures look the same: devices count in mireds and round.
 func near(a, b float64) bool { return math.Abs(1e6/a-1e6/b) <= 5 }
 
-// kelvin is the colour temperature of the plan, or one so much away from what the
-// light has now, as far as it can.
+// kelvin returns the planned color temperature: a fixed one, or a change from the current one
+// within the range of the light.
 func (v verbs) kelvin(ctx context.Context) (float64, error) {
 	if kelvin, ok := percentOf(v.plan.Args, "kelvin"); ok {
 		return kelvin, nil

@@ -24,28 +24,27 @@ func (v verbs) photo(ctx context.Context) result {
 		text: fmt.Sprintf("A picture from the %s, taken at %s.", v.dev.Label, p.CapturedAt.Format("15:04:05")),
 	}
 	if r.dark(p) {
-		r.evidence = mess.Acknowledged // the camera gave a picture, and nothing was seen
+		r.evidence = mess.Acknowledged // the camera sent an image on which nothing is visible
 	}
 	return r
 }
 
-// shoot takes a picture with the device's own eye, now.
+// shoot captures an image with the device's own camera now.
 func (v verbs) shoot(ctx context.Context) (camera.Shot, error) {
 	return v.cameras.Shoot(ctx, v.dev.Name, v.limits, func(ctx context.Context) (drivers.Photo, error) {
 		return v.pass.Photo(ctx, v.dev.Driver.(drivers.Photographer))
 	})
 }
 
-// wanted reports whether the requester wants a picture.
+// wanted reports whether the requester wants an image.
 func (v verbs) wanted() bool { return slices.Contains(v.plan.Want, capabilities.Image) }
 
-// lookAgain takes a picture after an act that ended at since: with the device's
-// own eye, or, where one was asked for, with the camera that sees it. If there is
-// none, the act is told without it.
+// lookAgain captures an image after an act that ended at since: with the device's own camera,
+// or on request with the camera that sees it. Without an image it leaves the result unchanged.
 func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 	_, eye := v.dev.Driver.(drivers.Photographer)
 	var p camera.Shot
-	var by string // what people call the camera, where it is not the device itself
+	var by string // the camera's display name, if it is another device
 	var err error
 	name := v.dev.SeenBy
 	switch {
@@ -73,8 +72,7 @@ func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 	}
 }
 
-// unseen is why there is nothing to see, for people: to what a stop has halted, "not
-// started" would be riddles.
+// unseen explains why there is no image. For a halted device, "not started" would be confusing.
 func unseen(err error) error {
 	if errors.Is(err, drivers.ErrHalted) || errors.Is(err, drivers.ErrNotStarted) {
 		return errors.New("it was halted, and shows nothing until it is started again")
@@ -82,8 +80,7 @@ func unseen(err error) error {
 	return err
 }
 
-// see takes a picture with a camera other than the device of a plan, and says
-// what people call it.
+// see captures an image with another device's camera and returns that camera's display name.
 func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p camera.Shot, by string, err error) {
 	d := a.devices[name]
 	if d == nil {
@@ -107,7 +104,7 @@ func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p cam
 	return p, d.Label, err
 }
 
-// observe asks the device what it knows, and takes a picture where it can.
+// observe reads the items that the device recognizes, and captures an image if possible.
 func (v verbs) observe(ctx context.Context) result {
 	o, knows := v.dev.Driver.(drivers.Observer)
 	if !knows {
@@ -136,7 +133,7 @@ func (v verbs) observe(ctx context.Context) result {
 	return r
 }
 
-// readAndLook reads, and shows what was read where a picture is asked for.
+// readAndLook reads a device and adds an image on request.
 func (v verbs) readAndLook(ctx context.Context) result {
 	since := v.now()
 	r := v.read(ctx)
@@ -146,8 +143,7 @@ func (v verbs) readAndLook(ctx context.Context) result {
 	return r
 }
 
-// read says in a sentence how things are. Where the plan names a quantity, it
-// is that alone.
+// read describes the state in a sentence, or only the quantity that the plan names.
 func (v verbs) read(ctx context.Context) result {
 	r := result{evidence: mess.ReadBack, facts: mess.Object{{Key: "device", Value: v.dev.Name}}}
 	wanted, _ := v.plan.Args.Get("quantity")
@@ -171,13 +167,13 @@ func (v verbs) read(ctx context.Context) result {
 	return r
 }
 
-// measure adds to r what a sensor measures.
+// measure adds the measurements of a sensor to r.
 func (v verbs) measure(ctx context.Context, s drivers.Sensor, quantity string, r result) result {
 	readings, err := v.pass.Read(ctx, s)
 	switch {
 	case errors.Is(err, drivers.ErrNoReading) && r.text != "": // a plug without a meter
 		return r
-	case err != nil && r.text != "" && ctx.Err() == nil: // it was asked whether it is on, and that is known
+	case err != nil && r.text != "" && ctx.Err() == nil: // its on state is known
 		r.note("what it measures could not be read: %v", err)
 		return r
 	case err != nil:

@@ -14,69 +14,68 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// task is one thread from its offer to the report on it.
+// task is one thread from its offer to its final report.
 type task struct {
 	a    *Agent
 	ref  string
 	by   string // the requester
 	req  mess.Request
-	boot string // the run of the program that has claimed it: this one, unless an earlier one has begun it
+	boot string // the run of the program that made the claim: this one, or an earlier one
 
-	verdict   gate.Verdict // of the plan
+	verdict   gate.Verdict // the check of the plan
 	plan      *capabilities.Plan
-	confirmed string                 // digest of the plan to which a yes was given
+	confirmed string                 // digest of the confirmed plan
 	resumed   bool                   // an earlier run has begun it
-	first     time.Time              // when an earlier run may have told the device; zero: none has
-	question  *capabilities.Question // that an earlier run has asked
-	tried     bool                   // a claim was sent
-	ended     time.Time              // when what came of it was known; zero before
-	past      *past                  // what is done, where only a watch is left; nil else
-	before    time.Time              // when an earlier run has begun what goes on by itself; zero for nothing
-	steps     steps                  // how far a plan with steps is
-	began     time.Time              // when the world was first touched or looked at; zero before, and after a restart
+	first     time.Time              // time of the first possible command of an earlier run; zero: none
+	question  *capabilities.Question // an open question of an earlier run
+	tried     bool                   // the agent has sent a claim
+	ended     time.Time              // when the result was known; zero before
+	past      *past                  // results of the earlier steps, if only a wait condition is left; else nil
+	before    time.Time              // when an earlier run began an activity that continues on its own; zero: none
+	steps     steps                  // progress of a plan with steps
+	began     time.Time              // first act or reading; zero before, and after a restart
 
 	// Guarded by Agent.mu.
 	epoch   uint64                  // of the claim; 0 before it
-	inbox   chan mess.Message       // what is said to the thread; nil before the claim
+	inbox   chan mess.Message       // messages to the thread; nil before the claim
 	cancel  context.CancelCauseFunc // nil before work begins
-	over    bool                    // it was withdrawn before work began
-	early   error                   // why following ends that has not begun yet; nil: it does not
-	offered *mess.Request           // it was offered again meanwhile
-	dropped bool                    // it was given up without a word
-	lates   []late                  // commands that may still arrive when it has ended
-	watched time.Time               // from when on their devices are watched
-	code    mess.Code               // in which it has ended
-	placed  bool                    // it has a place among those that are worked on
-	idle    bool                    // it waits for an answer, and has not begun
-	until   time.Time               // when a question ends without an answer; zero: it does not
+	over    bool                    // withdrawn before work began
+	early   error                   // cause of a cancel before following began; nil: none
+	offered *mess.Request           // a new offer during the work
+	dropped bool                    // given up without a report
+	lates   []late                  // commands that may arrive after the end
+	watched time.Time               // when the watch of their devices began
+	code    mess.Code               // terminal status
+	placed  bool                    // it has a place among the threads in work
+	idle    bool                    // it waits for an answer and has not begun
+	until   time.Time               // when a question times out; zero: never
 }
 
-// maxInbox is how many messages may wait for a thread that does not listen.
+// maxInbox limits the waiting messages of a thread that does not read them.
 const maxInbox = 32
 
 func newTask(a *Agent, ref, by string, req mess.Request) *task {
 	return &task{a: a, ref: ref, by: by, req: req, boot: a.boot}
 }
 
-// holds notes the claim of the thread. What is said to the thread is kept from then on.
-// Agent.mu is held, unless nobody else knows the thread yet.
+// holds records the claim of the thread. The inbox receives messages from then on. The caller
+// holds Agent.mu, unless no other goroutine knows the thread yet.
 func (t *task) holds(epoch uint64) {
 	t.epoch, t.inbox = epoch, make(chan mess.Message, maxInbox)
 }
 
-// Why the work on a thread is ended from outside.
+// Causes for which the agent cancels the work on a thread.
 var (
 	errLost      = errors.New("the claim is over")
 	errCancelled = errors.New("cancelled")
 )
 
-// ending is the end of a thread that is told to the exchange.
+// ending is the final status of a thread, as an error.
 type ending struct{ status *mess.Status }
 
 func (e *ending) Error() string { return string(e.status.Code) }
 
-// run works on a thread. What it has to say at the end is in the outbox when it
-// returns.
+// run works on a thread. The outbox has its final report when run returns.
 func (t *task) run(ctx context.Context) {
 	defer t.saved(ctx)
 	err := t.prepare(ctx)
@@ -91,33 +90,33 @@ func (t *task) run(ctx context.Context) {
 		t.report(ctx, e.status, nil)
 	case err != nil && !errors.Is(err, errDeclined):
 		held := t.tried && !t.resumed && stopped(ctx) && !t.handBack(ctx, "the program was ended before anything was done")
-		if t.drop(err); !held { // else the next run goes on waiting for an answer
+		if t.drop(err); !held { // else the next run waits for the answer
 			t.answered(context.WithoutCancel(ctx))
 		}
 	}
 }
 
-// stopped reports whether the work ends because the program does.
+// stopped reports whether the work ends because the program ends.
 func stopped(ctx context.Context) bool {
 	why := context.Cause(ctx)
 	return why != nil && !errors.Is(why, errLost) && !errors.Is(why, errCancelled) && stopOf(ctx) == nil
 }
 
-// handBack gives back a claim under which nothing was begun, so that the thread
-// says so and others are asked at once.
+// handBack returns a claim without a begun act, so that the exchange asks other executors at
+// once.
 func (t *task) handBack(ctx context.Context, why string) (done bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
 	defer cancel()
 	_, err := t.a.say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
 		Type: mess.Shutdown, Detail: why, Effect: mess.EffectNone,
 	}})))
-	if err != nil { // its lease will be over, or the exchange knows better
+	if err != nil { // its lease will end, or the exchange has newer information
 		t.a.log.Info("not handed back", "ref", t.ref, "err", err)
 	}
 	return err == nil
 }
 
-// drop gives a thread up without a word: the exchange knows how it stands.
+// drop gives a thread up without a report: the exchange knows its status.
 func (t *task) drop(why error) {
 	t.a.log.Info("dropped", "ref", t.ref, "err", why)
 	t.a.mu.Lock()
@@ -125,8 +124,8 @@ func (t *task) drop(why error) {
 	t.dropped = true
 }
 
-// saved ends a thread that a mistake in this program would otherwise have taken
-// the program down with, and one that the journal would remember as begun.
+// saved handles a panic in the work on a thread: it keeps the program alive and ends a thread
+// that the journal would otherwise show as begun.
 func (t *task) saved(ctx context.Context) {
 	p := recover()
 	if p != nil {
@@ -135,21 +134,20 @@ func (t *task) saved(ctx context.Context) {
 	task, known := t.a.journal.Task(t.ref)
 	begun := known && task.Open()
 	switch {
-	case known && task.Report != nil: // what was done is told; what went wrong came after it
+	case known && task.Report != nil: // report the result; the panic came after it
 	case p != nil && t.claimed() == 0:
-		_ = t.decline(ctx, fmt.Sprintf("a mistake in the executor: %v", p)) // if this fails too, the offer stands
+		_ = t.decline(ctx, fmt.Sprintf("a mistake in the executor: %v", p)) // if this fails too, the offer stays
 	case p != nil && begun:
 		t.report(ctx, failed("internal", fmt.Sprintf("a mistake in the executor: %v", p), mess.EffectUnknown, *t.plan), nil)
 	case p != nil:
 		t.report(ctx, failed("internal", fmt.Sprintf("a mistake in the executor: %v", p), mess.EffectNone, capabilities.Plan{}), nil)
-	case begun && ctx.Err() == nil: // if the program ends, the next run sees to it
+	case begun && ctx.Err() == nil: // if the program ends, the next run ends the thread
 		t.report(ctx, t.a.afterCrash(ctx, 0, *t.plan), nil)
 	}
 }
 
-// prepare takes a thread from its offer to a plan that may be carried out: the
-// request is understood before it is claimed, so that others get what is not
-// for this house.
+// prepare takes a thread from its offer to an executable plan. It interprets the request before
+// the claim, so that other executors get requests that this one cannot carry out.
 func (t *task) prepare(ctx context.Context) error {
 	switch {
 	case !t.before.IsZero():
@@ -161,7 +159,7 @@ func (t *task) prepare(ctx context.Context) error {
 		defer t.waitsNoMore()
 		return t.agree(ctx, capabilities.Outcome{Question: t.question})
 	}
-	if no := t.a.gate.Refused(); no != nil { // whatever it asks for
+	if no := t.a.gate.Refused(); no != nil { // a stop applies to every request
 		return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
 	}
 	if n := t.a.journal.Died(t.ref); n >= maxCrashes {
@@ -178,7 +176,7 @@ func (t *task) prepare(ctx context.Context) error {
 	if reason.Detail != "" || err != nil {
 		return errors.Join(err, t.declineFor(ctx, reason))
 	}
-	if err := t.a.unheld(ctx); err != nil { // a hold may have come meanwhile
+	if err := t.a.unheld(ctx); err != nil { // a drain may have begun since
 		return err
 	}
 	if t.asksFirst(out) {
@@ -193,8 +191,7 @@ func (t *task) prepare(ctx context.Context) error {
 	return t.agree(ctx, out)
 }
 
-// agree comes to a plan to which its requester, and whoever else must, has said
-// yes.
+// agree returns a plan that the requester and any other required person have confirmed.
 func (t *task) agree(ctx context.Context, out capabilities.Outcome) error {
 	plan, err := t.ask(ctx, out)
 	if err != nil {
@@ -204,8 +201,8 @@ func (t *task) agree(ctx context.Context, out capabilities.Outcome) error {
 	return t.confirm(ctx)
 }
 
-// try looks at the words of the thread. If the program dies of that, it knows it
-// when it is back.
+// try interprets the messages of the thread. If the program dies during that, the next run
+// knows the cause.
 func (t *task) try(ctx context.Context, look func() error) error {
 	done, err := t.a.journal.Try(ctx, t.ref)
 	if err != nil {
@@ -215,7 +212,7 @@ func (t *task) try(ctx context.Context, look func() error) error {
 	return look()
 }
 
-// resume makes ready what an earlier run has begun and what may be begun again.
+// resume prepares a thread of an earlier run that may be repeated.
 func (t *task) resume(ctx context.Context) error {
 	v, err := t.judgeAll(ctx, *t.plan)
 	t.verdict = v
@@ -235,8 +232,8 @@ func (t *task) resume(ctx context.Context) error {
 	return &ending{s}
 }
 
-// refused is why an outcome cannot be carried out here, without a detail if it
-// can. Its type is the rule of the gate that does not let it through.
+// refused returns why this executor cannot carry out an outcome; without a detail it can. The
+// type of the reason is the policy rule that rejects the plan.
 func (t *task) refused(ctx context.Context, out capabilities.Outcome) (why mess.Reason, _ error) {
 	switch {
 	case out.Refusal != nil:
@@ -271,7 +268,7 @@ func refusalText(r capabilities.Refusal) string {
 	return r.Reason + "; nearest: " + strings.Join(r.Nearest, ", ")
 }
 
-// check tells whether a plan could be carried out now.
+// check reports whether a plan could begin now.
 func (a *Agent) check(ctx context.Context, p gate.Order) (gate.Verdict, error) {
 	d := a.devices[p.Device]
 	if d == nil {
@@ -293,12 +290,12 @@ func (a *Agent) check(ctx context.Context, p gate.Order) (gate.Verdict, error) {
 	for _, other := range a.gate.Needs(p.Device) {
 		if d := a.devices[other]; d != nil {
 			if err := d.open(ctx, a.gate); err != nil {
-				a.log.Warn("device not started", "device", other, "err", err) // the gate refuses what needs it
+				a.log.Warn("device not started", "device", other, "err", err) // the safety policy rejects plans that need it
 			}
 		}
 	}
 	v, err := a.gate.Judge(ctx, p)
-	if err != nil || p.Command == capabilities.Earlier { // the device is not asked
+	if err != nil || p.Command == capabilities.Earlier { // the plan needs no device
 		return v, err
 	}
 	return v, d.open(ctx, a.gate)

@@ -6,25 +6,25 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// offer is a thread that waits for a place. Thousands may wait, so it is small: the
-// request is JSON until the work begins, and the inbox is made at the claim.
+// offer is a waiting thread. Thousands may wait, so it is small: the request stays JSON until
+// work begins, and the inbox does not exist before the claim.
 type offer struct {
 	ref     string
 	by      string // the requester
 	request string // as JSON
 	rank    int
-	serial  uint64 // of its arrival
-	// The ring of its requester and rank.
+	serial  uint64 // order of arrival
+	// Neighbors in the ring of its requester and rank.
 	before, after *offer
 }
 
-// newOffer makes an offer of a thread.
+// newOffer returns an offer of a thread.
 func newOffer(ref, by string, req mess.Request) *offer {
-	text, _ := req.MarshalJSON() // its error is always nil
+	text, _ := req.MarshalJSON() // it never fails
 	return &offer{ref: ref, by: by, request: string(text), rank: rank(req)}
 }
 
-// rank is the place of a request among those that wait.
+// rank returns the priority of a request among the waiting ones.
 func rank(req mess.Request) int {
 	var urgency mess.Urgency
 	if c := req.Constraints; c != nil && c.Timing != nil {
@@ -33,7 +33,7 @@ func rank(req mess.Request) int {
 	return mess.Rank(req.Priority, urgency)
 }
 
-// task makes the task that works on an offer.
+// task returns the task that works on an offer.
 func (o *offer) task(a *Agent) (*task, error) {
 	var req mess.Request
 	if err := req.UnmarshalJSON([]byte(o.request)); err != nil {
@@ -42,15 +42,14 @@ func (o *offer) task(a *Agent) (*task, error) {
 	return newTask(a, o.ref, o.by, req), nil
 }
 
-// offers are the threads that wait for a place. Agent.mu guards them.
+// offers holds the waiting threads. Agent.mu guards it.
 type offers struct {
 	refs    map[string]*offer
 	queues  map[string]map[int]*offer // the first of each ring, by requester and rank
 	arrived uint64
 }
 
-// add puts an offer at the end of its ring. One whose thread waits already changes
-// nothing.
+// add puts an offer at the end of its ring. It ignores a thread that already waits.
 func (w *offers) add(o *offer) {
 	if w.refs[o.ref] != nil {
 		return
@@ -74,8 +73,8 @@ func (w *offers) add(o *offer) {
 	o.before.after, o.after.before = o, o
 }
 
-// next takes out the offer with the highest rank, and the oldest of that rank, among the
-// requesters that may is true of; nil if there is none.
+// next removes and returns the oldest offer of the highest rank among the requesters that may
+// accepts; nil if there is none.
 func (w *offers) next(may func(by string) bool) *offer {
 	var best *offer
 	for by, queues := range w.queues {
@@ -94,7 +93,7 @@ func (w *offers) next(may func(by string) bool) *offer {
 	return best
 }
 
-// drop takes out the offer of a thread, if it waits.
+// drop removes the offer of a thread, if it waits.
 func (w *offers) drop(ref string) {
 	o := w.refs[ref]
 	if o == nil {

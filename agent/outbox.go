@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// report puts the last word on a thread into the outbox.
+// report puts the terminal status of a thread into the outbox.
 func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	items := []mess.Item{s}
 	if r != nil {
@@ -29,8 +29,8 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	t.a.log.Info("ended", "ref", t.ref, "status", s.Code)
 }
 
-// remember keeps this run from speaking for an earlier one, which has begun the
-// same thread: what that did, nobody knows.
+// remember prevents this run from reporting the effect of an earlier one that has begun the
+// same thread: that effect is unknown.
 func (t *task) remember(s *mess.Status) {
 	if t.resumed && t.plan.Actuates() && s.Reason != nil && s.Reason.Effect == mess.EffectNone {
 		s.Reason.Effect, s.Evidence, s.Suggestion = mess.EffectUnknown, evidenceOf(mess.EffectUnknown, ""), "look before retrying"
@@ -38,7 +38,7 @@ func (t *task) remember(s *mess.Status) {
 	}
 }
 
-// doubt tells where the end of a thread leaves open what was done.
+// doubt reports an end with an unknown effect to Config.Unknown.
 func (t *task) doubt(s *mess.Status) {
 	if t.a.cfg.Unknown == nil || s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
 		return
@@ -50,8 +50,8 @@ func (t *task) doubt(s *mess.Status) {
 	t.a.cfg.Unknown(t.ref, plan)
 }
 
-// keep writes a report to the journal, from where it is sent. Where that cannot
-// be done the journal remembers it as long as the program runs.
+// keep writes a report to the journal, which serves as the outbox. If the disk fails, the
+// journal keeps it in memory until the program ends.
 func (t *task) keep(ctx context.Context, m mess.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
 	defer cancel()
@@ -63,7 +63,7 @@ func (t *task) keep(ctx context.Context, m mess.Message) {
 		}
 	}
 	t.a.mu.Unlock()
-	t.keepLates(ctx) // before the report: once that is sent the thread is forgotten
+	t.keepLates(ctx) // before the report: the journal drops the thread after sending it
 	m = t.signed(m)
 	if err := t.a.journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
 		wait.Notify(t.a.broken)
@@ -71,7 +71,7 @@ func (t *task) keep(ctx context.Context, m mess.Message) {
 	}
 }
 
-// deliverMail sends what is in the outbox until ctx ends.
+// deliverMail sends the reports in the outbox until ctx ends.
 func (a *Agent) deliverMail(ctx context.Context) error {
 	pause := a.backoff()
 	for {
@@ -79,7 +79,7 @@ func (a *Agent) deliverMail(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if sent > 0 { // the exchange is there, if only now and then
+		if sent > 0 { // the exchange answers, at least sometimes
 			pause = a.backoff()
 		}
 		if left {
@@ -97,8 +97,8 @@ func (a *Agent) deliverMail(ctx context.Context) error {
 	}
 }
 
-// lastMail sends what is in the outbox when the program ends. What does not get
-// through is sent by the next run.
+// lastMail sends the reports in the outbox at the end of the program. The next run sends the
+// remaining ones.
 func (a *Agent) lastMail(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastMailTime)
 	defer cancel()
@@ -109,15 +109,14 @@ func (a *Agent) lastMail(ctx context.Context) {
 
 const lastMailTime = 5 * time.Second
 
-// sendMail sends the reports that are complete, oldest first. It tells how many
-// the exchange has answered, and whether any is left because it is not there.
+// sendMail sends the complete reports, oldest first. It returns how many the exchange has
+// answered, and whether any is left because the exchange does not answer.
 func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 	for _, task := range a.journal.Tasks() {
 		if task.Report == nil || a.busyWith(task.Ref) {
 			continue
 		}
-		// What was worked on a moment ago has its last word since, which is another
-		// than that of the list.
+		// A thread that was in work a moment ago has a newer report than the list.
 		task, there := a.journal.Task(task.Ref)
 		if !there || task.Report == nil {
 			continue
@@ -129,7 +128,7 @@ func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 		}
 		sent++
 		if err != nil && a.saidInWords(ctx, task, err) {
-			continue // it stands in the outbox anew
+			continue // it is in the outbox again
 		}
 		if err != nil && a.saidPlainly(ctx, task, err) {
 			continue
@@ -149,8 +148,7 @@ func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 	return sent, false
 }
 
-// busyWith reports whether a thread is still worked on here: its report may
-// not be the last word.
+// busyWith reports whether the agent still works on a thread: its report may not be final.
 func (a *Agent) busyWith(ref string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -158,8 +156,8 @@ func (a *Agent) busyWith(ref string) bool {
 	return t != nil && t.epoch != 0
 }
 
-// saidInWords replaces a report that the exchange has refused for what is in it
-// by one without attachments: what was done matters more than how it looks.
+// saidInWords replaces a report whose content the exchange has rejected by one without
+// attachments: the result matters more than its images.
 func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal error) bool {
 	fitting := slices.ContainsFunc([]mess.Why{mess.Missing, mess.Unknown, mess.TooLarge, mess.Invalid}, func(w mess.Why) bool { return errors.Is(refusal, w) })
 	m, had := withoutFiles(*task.Report, refusal)
@@ -178,9 +176,9 @@ func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal erro
 	return true
 }
 
-// saidPlainly replaces a report that the exchange has refused, of a thread that it still
-// sees as begun here, by the plainest there is: what was done is not known there. Dropped,
-// it would look like a start that was granted and never used.
+// saidPlainly replaces a rejected report by the simplest one, for a thread that the exchange
+// lists as begun here without a known result. Without any report, the thread would look like an
+// unused start permission.
 func (a *Agent) saidPlainly(ctx context.Context, task journal.Task, refusal error) bool {
 	r, ok := errors.AsType[*mess.Refusal](refusal)
 	if !ok || r.Holder != a.cfg.ID || r.Status.Terminal() || isPlain(*task.Report) {
@@ -197,7 +195,7 @@ func (a *Agent) saidPlainly(ctx context.Context, task journal.Task, refusal erro
 	return true
 }
 
-// unreported is the type of the reason of such a report.
+// unreported is the reason type of such a report.
 const unreported = "unreported"
 
 func isPlain(m mess.Message) bool {
@@ -207,13 +205,13 @@ func isPlain(m mess.Message) bool {
 	})
 }
 
-// withoutFiles takes the attachments out of a message, and says so in it.
+// withoutFiles removes the attachments from a message and notes that in it.
 func withoutFiles(m mess.Message, why error) (_ mess.Message, had bool) {
 	m.Items = slices.Clone(m.Items)
 	for i, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok && s.Evidence == mess.Photographed {
 			c := *s
-			c.Evidence = mess.Acknowledged // which holds without the pictures
+			c.Evidence = mess.Acknowledged // this evidence needs no images
 			m.Items[i] = &c
 		}
 		r, ok := item.(*mess.Response)

@@ -9,19 +9,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// past is what came of the steps of a plan of which only the last is left, and that
-// only watches. It is in the journal from when the watch begins, so that the next run
-// does nothing of it again, and tells what was done.
+// past holds the results of the earlier steps of a plan whose last step is a wait condition.
+// The journal has it before the wait begins, so that the next run repeats none of them and
+// reports all of them.
 type past struct {
 	Done     []string      `json:"done"` // in words
 	Text     string        `json:"text,omitempty"`
 	Notes    string        `json:"notes,omitempty"`
-	Evidence mess.Evidence `json:"evidence,omitempty"` // without the pictures, which are not kept
+	Evidence mess.Evidence `json:"evidence,omitempty"` // without images, which are not stored
 	Facts    mess.Object   `json:"facts,omitempty"`
 }
 
-// watchNext writes down what came of the steps so far, before the last begins to watch.
-// Without that the next run knows only that the plan was begun.
+// watchNext records the results of the earlier steps before the last step begins to wait.
+// Otherwise the next run would only know that the plan had begun.
 func (t *task) watchNext(ctx context.Context, plan capabilities.Plan, all result) {
 	t.past = &past{Done: all.done, Text: all.text, Notes: all.notes, Evidence: all.unseen, Facts: all.facts}
 	if err := t.intend(ctx, plan, unnoted); err != nil {
@@ -30,8 +30,8 @@ func (t *task) watchNext(ctx context.Context, plan capabilities.Plan, all result
 	}
 }
 
-// lookBack notes what of the steps that an earlier run has done is not so any more:
-// every output was taken to its initial state since.
+// lookBack notes which results of an earlier run are no longer true: the start of the program
+// has set every output to its initial state.
 func (t *task) lookBack(ctx context.Context, plan capabilities.Plan) {
 	if t.past == nil {
 		return
@@ -47,24 +47,25 @@ func (t *task) lookBack(ctx context.Context, plan capabilities.Plan) {
 	}
 }
 
-// lastStep is the step that a next run goes on with: the plan, if it has no steps.
+// lastStep returns the step with which the next run continues; a plan without steps is its own
+// step.
 func lastStep(plan capabilities.Plan) capabilities.Plan {
 	each := plan.Each()
 	return each[len(each)-1]
 }
 
-// withPast is what came of all steps, of which an earlier run has done those before r.
+// withPast adds the results of an earlier run to the result r of the last step.
 func (t *task) withPast(plan capabilities.Plan, r result) result {
 	p := t.past
 	all := result{done: p.Done, text: p.Text, notes: p.Notes, evidence: p.Evidence, unseen: p.Evidence, facts: p.Facts}
 	if all.add(lastStep(plan), r); all.err == nil {
-		all.done, all.left = nil, nil // it is whole
+		all.done, all.left = nil, nil // it is complete
 	}
 	return all
 }
 
-// watchedNoMore is the end of a plan whose watch cannot be gone on with: what was done
-// is told, and that nothing is watched any more.
+// watchedNoMore returns the end of a plan whose wait condition cannot continue: it reports the
+// completed steps and that nothing waits any more.
 func (t *task) watchedNoMore(ctx context.Context, why error) *mess.Status {
 	r := t.withPast(*t.plan, result{err: fmt.Errorf("nothing is watched any more: %w", why), effect: mess.EffectNone})
 	s := t.judge(ctx, *t.plan, r)

@@ -11,7 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// attach makes content of pictures. What cannot be had is said in words.
+// attach uploads images and returns the content entries for them. It describes missing images
+// in words.
 func (t *task) attach(ctx context.Context, shots []shot) (content []mess.Entry, trouble []string) {
 	for _, s := range shots {
 		e, err := t.attachOne(ctx, s)
@@ -39,14 +40,14 @@ func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
 		if err != nil {
 			return mess.Entry{}, err
 		}
-		if m.File == "" { // the exchange keeps no files: in the short form, which all read
+		if m.File == "" { // the exchange stores no files: use the short form, which every client reads
 			about := append(mess.Object{{Key: "captured_at", Value: string(utc(s.CapturedAt))}}, aged(s.CapturedAt, t.ended, t.a.clock())...)
 			about = slices.DeleteFunc(about, func(f mess.Field) bool { return f.Key == "at" })
 			return mess.Entry{Type: "image", Value: m.URI, Extra: about}, nil
 		}
 		m.CapturedAt = utc(s.CapturedAt)
 		for _, f := range aged(s.CapturedAt, t.ended, t.a.clock()) {
-			if f.Key != "at" { // that is captured_at
+			if f.Key != "at" { // captured_at already has it
 				m.Extra = append(m.Extra, f)
 			}
 		}
@@ -54,14 +55,14 @@ func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
 	}
 }
 
-// limits are what a picture for this request has to fit in: its hint's max_bytes,
-// and max_px along the longer edge. What is no positive number is no wish.
+// limits returns the limits for images of this request: the hint's max_bytes, and max_px along
+// the longer edge. It ignores values that are not positive numbers.
 func (t *task) limits() picture.Limits {
 	lim := picture.Limits{MaxBytes: picture.Ceiling}
 	for _, h := range t.req.ResponseHint {
 		if spec, ok := h.Spec.(mess.Object); ok && h.Type == "image" {
 			if n := positive(spec, "max_bytes"); n > 0 {
-				lim.MaxBytes = min(n, picture.Ceiling) // a requester may ask for less, and not for more
+				lim.MaxBytes = min(n, picture.Ceiling) // a requester may lower the limit, and not raise it
 			}
 			lim.MaxPx = positive(spec, "max_px")
 			break
@@ -83,7 +84,7 @@ func positive(o mess.Object, key string) int {
 	return int(i)
 }
 
-// extension is a file name's end for a type of picture.
+// extension returns the file extension for an image type.
 func extension(mime string) string {
 	kind, ok := strings.CutPrefix(mime, "image/")
 	if !ok || strings.ContainsAny(kind, "/.;+ ") {

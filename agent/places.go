@@ -11,40 +11,39 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// places are what a device said when it was last asked where it can work: rooms,
-// spills, files. They are remembered, so that a request for something else never
-// waits for a device that is slow to answer.
+// places holds the last answer of a device about the places where it can work: rooms, spills,
+// files. The stored answer lets other requests proceed without waiting for a slow device.
 type places struct {
 	index int    // in Home.places
-	thing int    // in Home.things: whose they are
-	name  string // of the thing
+	thing int    // index of the device in Home.things
+	name  string // of the device
 	of    drivers.Areas
-	moved func() // called in the background when they have changed
+	moved func() // called in the background after a change
 
 	mu     sync.Mutex
 	list   []capabilities.Spot
 	known  bool          // it has answered once
-	turn   int           // how often list has changed
-	slow   bool          // it let areasWithin go by when it was last asked
-	asking chan struct{} // closed when the answer is there; nil while it is not asked
-	begun  time.Time     // when it was last asked
+	turn   int           // number of changes of list
+	slow   bool          // its last answer came after areasWithin
+	asking chan struct{} // closed at the answer; nil without an open question
+	begun  time.Time     // time of the last question
 }
 
-// How long a device may think about its places, and how old they may grow before they
-// are asked for in the background.
+// Time limit for a device's answer about its places, and the age from which the agent asks
+// again in the background.
 const (
 	areasWithin = 2 * time.Second
 	areasFor    = 30 * time.Second
 )
 
-// now is what is known; list is nil where nothing is.
+// now returns the stored places; list is nil if there are none.
 func (p *places) now() (list []capabilities.Spot, known bool, turn int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.list, p.known, p.turn
 }
 
-// refresh asks in the background, unless that was done a short while ago.
+// refresh asks in the background, unless a recent question exists.
 func (p *places) refresh() {
 	p.mu.Lock()
 	old := p.begun.IsZero() || time.Since(p.begun) >= areasFor
@@ -54,7 +53,8 @@ func (p *places) refresh() {
 	}
 }
 
-// ask asks, where nobody does yet, and gives what is closed when that is over.
+// ask asks the device unless a question is open, and returns a channel that closes with the
+// answer.
 func (p *places) ask() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +65,8 @@ func (p *places) ask() <-chan struct{} {
 	return p.asking
 }
 
-// answer is one question to the device. One that does not heed its context is asked
-// no more until it has answered.
+// answer asks the device once. A device that ignores its context gets no further question until
+// it has answered.
 func (p *places) answer(over chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), areasWithin)
 	defer cancel()
@@ -76,7 +76,7 @@ func (p *places) answer(over chan struct{}) {
 	}
 }
 
-// take ends a question with its answer, and reports whether the places have changed.
+// take stores an answer and reports whether the places have changed.
 func (p *places) take(list []capabilities.Spot, err error, slow bool, over chan struct{}) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +92,7 @@ func (p *places) take(list []capabilities.Spot, err error, slow bool, over chan 
 	return changed
 }
 
-// wait waits for an answer that was asked for after it was called, and no longer than
-// a device may think.
+// wait waits for an answer to a question from after the call, up to the time limit.
 func (p *places) wait() {
 	late := time.NewTimer(areasWithin)
 	defer late.Stop()
@@ -105,7 +104,7 @@ func (p *places) wait() {
 	}
 }
 
-// over waits for the end of a question, and notes where that comes too late.
+// over waits for the answer and records whether it is late.
 func (p *places) over(asked <-chan struct{}, late *time.Timer) bool {
 	select {
 	case <-asked:
@@ -132,8 +131,8 @@ func spots(ctx context.Context, a drivers.Areas) ([]capabilities.Spot, error) {
 	return list, nil
 }
 
-// settled resolves with the places that are remembered, and then, where the outcome
-// may hang on places, once more with those that are so now.
+// settled resolves with the stored places. If the outcome may depend on places, it resolves
+// again with current ones.
 func (h *Home) settled(resolve func(*interpret.Interpreter) capabilities.Outcome) capabilities.Outcome {
 	before := h.turns()
 	out := resolve(h.now())
@@ -143,7 +142,7 @@ func (h *Home) settled(resolve func(*interpret.Interpreter) capabilities.Outcome
 	return resolve(h.now())
 }
 
-// turns tells whether places have changed between two calls.
+// turns returns the change numbers of all places, for a comparison between two calls.
 func (h *Home) turns() []int {
 	list := make([]int, len(h.places))
 	for i, p := range h.places {
@@ -152,9 +151,9 @@ func (h *Home) turns() []int {
 	return list
 }
 
-// waits asks the devices whose places an outcome may hang on, all at once, and waits
-// for them. That is each one, where the request is for one of them or for nothing that
-// is known; but one that was slow the last time is waited for if it is meant alone.
+// waits asks all devices on whose places an outcome may depend, and waits for the answers. It
+// asks all devices if no device matches the request. It waits for a device that was slow last
+// time only if the request names that device alone.
 func (h *Home) waits(out capabilities.Outcome) bool {
 	meant := devicesOf(out.Plan)
 	any := out.Plan == nil || slices.ContainsFunc(h.places, func(p *places) bool { return meant[p.name] })
@@ -172,7 +171,7 @@ func (h *Home) waits(out capabilities.Outcome) bool {
 	return waited
 }
 
-// devicesOf are the devices of a plan and of its steps.
+// devicesOf returns the devices of a plan and of its steps.
 func devicesOf(plan *capabilities.Plan) map[string]bool {
 	set := map[string]bool{}
 	if plan == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// press sets off a button, scene or script, once. It is read back where the device
-// says that it was set off later than before. Without a word that it has heard nobody
-// knows how far that went, whatever it says of the time.
+// press triggers a button, a scene or a script once. It reads back whether the device reports a
+// later time than before. Without an acknowledgement the effect is unknown, for any reported
+// time.
 func (v verbs) press(ctx context.Context) result {
 	reader, reads := v.dev.Driver.(drivers.PressReader)
 	var before drivers.Pressed
@@ -47,7 +47,7 @@ func (v verbs) press(ctx context.Context) result {
 	return r
 }
 
-// readPressed corrects the result by when the device says that it was set off last.
+// readPressed corrects the result by the reported time of the last trigger.
 func (v verbs) readPressed(ctx context.Context, reader drivers.PressReader, before drivers.Pressed, r *result) {
 	is, err := settled(ctx, r, func(is drivers.Pressed) bool { return is.At.After(before.At) }, func() (drivers.Pressed, error) { return v.pass.Pressed(ctx, reader) })
 	switch newer := is.At.After(before.At); {

@@ -17,8 +17,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// print starts a print, and follows it to its end. A print that an earlier run has
-// begun is looked for, and never started.
+// print starts a print and follows it to its end. It searches for a print of an earlier run,
+// and never starts that again.
 func (v verbs) print(ctx context.Context) result {
 	p := v.dev.Driver.(drivers.Printer)
 	said, _ := v.plan.Args.Get("file")
@@ -44,9 +44,9 @@ func (v verbs) print(ctx context.Context) result {
 	return v.follow(ctx, p, one)
 }
 
-// find looks for the print of an earlier run, as long as the printer cannot be
-// asked: after a power cut it may come back later than this machine. A printer begins a
-// while after it was told to. One that was cancelled meanwhile has to be found too.
+// find searches for the print of an earlier run until the printer answers: after a power cut
+// the printer may start later than this machine. A print begins some time after its command. A
+// cancelled print must be found too.
 func (v verbs) find(ctx context.Context, p drivers.Printer, file string) (drivers.Print, error) {
 	for began := v.now(); ; {
 		look, cancel := aftermath(ctx)
@@ -66,27 +66,27 @@ func (v verbs) find(ctx context.Context, p drivers.Printer, file string) (driver
 	}
 }
 
-// How often a print is looked at, unless its driver says otherwise, how long it may take
-// to begin, and how long it may be out of reach.
+// Interval of the readings of a print without another interval of its driver, limit for its
+// begin, and limit for an unreachable printer.
 const (
 	printEvery  = 5 * time.Second
 	printBegins = time.Minute
 	printSilent = 30 * time.Minute
 )
 
-// watched is a print while it is followed.
+// watched is a print that the agent follows.
 type watched struct {
 	v      verbs
 	p      drivers.Printer
 	one    drivers.Print
 	state  drivers.PrintState
-	heard  time.Time     // when the printer has answered last
-	asked  bool          // a person was asked for help
-	answer <-chan string // to that
+	heard  time.Time     // time of the printer's last answer
+	asked  bool          // the agent has asked a person for help
+	answer <-chan string // the answer to that
 }
 
-// follow looks at a print until it is over, tells how far it is, and asks for help
-// where the printer waits for a person.
+// follow reads a print until it is over, reports progress, and asks for help when the printer
+// waits for a person.
 func (v verbs) follow(ctx context.Context, p drivers.Printer, one drivers.Print) result {
 	w := &watched{v: v, p: p, one: one, heard: v.now()}
 	for {
@@ -97,7 +97,7 @@ func (v verbs) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 		case err != nil && v.now().Sub(w.heard) > printSilent:
 			return w.end(ctx, fmt.Errorf("it has not answered for %v, and may still print: %w", printSilent, err), mess.EffectUnknown)
 		case err == nil:
-			if s.Over && s.Err != nil { // it says no more how far it was
+			if s.Over && s.Err != nil { // it no longer reports its progress
 				s.Progress, s.Layer, s.Layers = w.state.Progress, w.state.Layer, w.state.Layers
 			}
 			w.state, w.heard = s, v.now()
@@ -106,7 +106,7 @@ func (v verbs) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 			}
 			w.help()
 			v.progress(s.Progress)
-		default: // what it was at when it was heard last
+		default: // keep the activity of the last answer
 			v.progress(drivers.Progress{Percent: w.state.Percent, Doing: "out of reach, and asked again; last heard of: " + cmp.Or(w.state.Doing, "starting")})
 		}
 		t := time.NewTimer(cmp.Or(s.Every, printEvery))
@@ -123,21 +123,21 @@ func (v verbs) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 					v.progress(drivers.Progress{Percent: w.state.Percent, Doing: "it does not go on: " + err.Error(), Left: w.state.Left})
 				}
 			default:
-				w.asked = false // it stays as it is, and is asked about again
+				w.asked = false // nothing changes, and another question follows
 			}
 		}
 		t.Stop()
 	}
 }
 
-// The answers to a printer that waits for a person.
+// Answers to a printer that waits for a person.
 const (
 	yes = "go on"
 	no  = "cancel"
 )
 
-// heed is which of the two an answer says; "" where it is neither, like a plain no:
-// nothing heats up or moves by that, and nothing is lost.
+// heed returns which of the two an answer means; "" for any other answer, such as a plain no:
+// nothing heats, moves or ends by it.
 func heed(said string) string {
 	said = strings.ToLower(strings.TrimSpace(said))
 	if said == yes || said == no {
@@ -152,8 +152,8 @@ func heed(said string) string {
 	return ""
 }
 
-// help asks the requester where the printer waits for a person, once each time. One
-// that goes on by itself needs no answer any more.
+// help asks the requester once for each wait of the printer. If the print continues by itself,
+// help drops the question.
 func (w *watched) help() {
 	switch h := w.state.Help; {
 	case h == nil && w.asked:
@@ -174,8 +174,8 @@ func (w *watched) goOn(ctx context.Context) error {
 	return w.v.pass.GoOn(ctx, d, w.v.plan)
 }
 
-// brokenOff is the end of following. The end of the program is none of the print;
-// a cancel is, and a stop has the driver end it.
+// brokenOff ends following after a cancelled context. The end of the program does not end the
+// print; a cancel does, and a stop makes the driver end it.
 func (w *watched) brokenOff(ctx context.Context) result {
 	cause := context.Cause(ctx)
 	switch {
@@ -191,14 +191,13 @@ func (w *watched) brokenOff(ctx context.Context) result {
 	return r
 }
 
-// halted is the end of a print by a stop, which has the driver end it meanwhile: it
-// is waited for.
+// halted waits for the end of a print that the driver ends because of a stop.
 func (w *watched) halted(ctx context.Context, why error) result {
 	after, cancel := aftermath(ctx)
 	defer cancel()
 	if d, ok := w.v.dev.Driver.(drivers.RestReader); ok {
 		for still := false; !still && after.Err() == nil; {
-			if still, _ = w.v.pass.AtRest(after, d); !still { // which is told below
+			if still, _ = w.v.pass.AtRest(after, d); !still { // the result below reports it
 				wait.For(after, untilNext)
 			}
 		}
@@ -214,7 +213,7 @@ func (w *watched) halted(ctx context.Context, why error) result {
 	return r
 }
 
-// stop ends the print, and tells what remains of it.
+// stop ends the print and reports its remaining heat or work.
 func (w *watched) stop(ctx context.Context, why error) result {
 	d, ok := w.v.dev.Driver.(drivers.Stopper)
 	if !ok {
@@ -233,7 +232,7 @@ func (w *watched) stop(ctx context.Context, why error) result {
 	return r
 }
 
-// end is what came of the print, with a picture where a camera sees the printer.
+// end returns the result of the print, with an image if a camera sees the printer.
 func (w *watched) end(ctx context.Context, err error, effect mess.Effect) result {
 	r := w.ended(err, effect)
 	since := w.v.now()
@@ -248,7 +247,7 @@ func (w *watched) end(ctx context.Context, err error, effect mess.Effect) result
 	return r
 }
 
-// ended is what is known of a print.
+// ended returns the known facts about a print that has ended.
 func (w *watched) ended(err error, effect mess.Effect) result {
 	s, file := w.state, cmp.Or(w.one.Label, w.one.File)
 	r := result{err: err, evidence: mess.ReadBack, yes: new(err == nil)}
@@ -276,8 +275,8 @@ func inLayers(s drivers.PrintState) string {
 	return fmt.Sprintf(" in %d layers", s.Layers)
 }
 
-// parts are what of a print is done, and what is not: in layers where the printer
-// tells them.
+// parts returns the completed and the remaining parts of a print, in layers if the printer
+// reports them.
 func parts(file string, s drivers.PrintState) (done, left []string) {
 	switch {
 	case s.Layers > 0 && s.Layer > 0 && s.Layer < s.Layers:

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// probe is what a look at the device says of a plan that was begun.
+// probe is the conclusion from a reading about a plan that had begun.
 type probe string
 
 const (
@@ -21,10 +21,10 @@ const (
 	probedUnknown probe = "unknown"
 )
 
-// verify looks whether a plan was carried out, and says how it knows. It touches
-// nothing.
+// verify reads whether an earlier run has carried out a plan, and returns the evidence. It does
+// not act.
 func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, how string) {
-	if len(plan.Steps) > 0 { // which of them was the last one is not known
+	if len(plan.Steps) > 0 { // the last executed step is unknown
 		var said []string
 		for _, step := range plan.Steps {
 			if _, how := a.verify(ctx, step); step.Actuates() {
@@ -45,11 +45,10 @@ func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, h
 	return probedNotDone, fmt.Sprintf("%s now reads back as %s", plan.Device, now)
 }
 
-// errLeavesNothing is an act after which its device is as it was before, or as nobody
-// can tell.
+// errLeavesNothing reports an act that leaves no readable state.
 var errLeavesNothing = errors.New("it does not tell whether it was done")
 
-// howItIs says how a device is now, where that does not say whether something was done.
+// howItIs describes the current state of a device, without a conclusion about the plan.
 func (a *Agent) howItIs(ctx context.Context, device string) string {
 	now := ""
 	if d := a.devices[device]; d != nil {
@@ -66,7 +65,7 @@ func (a *Agent) howItIs(ctx context.Context, device string) string {
 	return fmt.Sprintf("%s is %s now, which does not tell whether it was done", device, now)
 }
 
-// looks reads back whether a device is as a plan would have it, and how it is.
+// looks reads whether a device is in the planned state, and describes the state.
 func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now string, err error) {
 	d := a.devices[plan.Device]
 	if d == nil {
@@ -86,16 +85,16 @@ func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now
 	return read(ctx, pass)
 }
 
-// levelWithin is how far, in percent, a level may be from the one that was asked for.
-// Devices count in 100, 254 or 255 steps, which are never further off; one percent more
-// or less is another level, that somebody else has set.
+// levelWithin is the tolerated difference of a level, in percent. Devices count in 100, 254 or
+// 255 steps, which are closer than that; a difference of one percent is another level, from
+// another command.
 const levelWithin = 0.5
 
-// probing reads back, by a pass that only looks.
+// probing reads back a state with a pass for reading.
 type probing func(ctx context.Context, p *gate.Pass) (so bool, now string, err error)
 
-// probeOf is how what a plan has done is read back from a device; nil where that
-// cannot be told: it has no such verb, or what was done leaves no state behind.
+// probeOf returns the function that reads back the effect of a plan; nil if the device cannot
+// report it, or if the act leaves no state.
 func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 	switch plan.Command {
 	case capabilities.SetSwitch:
@@ -104,7 +103,7 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 	case capabilities.Dim:
 		want, absolute := percentOf(plan.Args, "level")
 		if !absolute {
-			return nil // so much more than nobody knows what
+			return nil // the start of the change is unknown
 		}
 		return probeWith(d, (*gate.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, rounded(is) + " %" })
 	case capabilities.Tint:
@@ -151,7 +150,7 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 	return nil
 }
 
-// probeWith reads with one verb, where the device has it.
+// probeWith reads one state, if the device can report it.
 func probeWith[R, V any](d drivers.Device, read func(*gate.Pass, context.Context, R) (V, error), judge func(V) (bool, string)) probing {
 	r, ok := d.(R)
 	if !ok {

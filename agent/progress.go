@@ -14,16 +14,16 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// progress carries a driver's progress to whoever tells it. A driver is never
-// kept waiting: what was not told yet gives way to what is newer.
+// progress passes a driver's progress to the reporting goroutine. It never blocks the driver:
+// newer progress replaces older unreported progress.
 type progress struct {
 	mu     sync.Mutex
 	latest drivers.Progress
 	news   chan struct{}
 
-	telling sync.Mutex // held while the thread is told something
-	muted   bool       // the requester is asked something, and progress would take that back; guarded by telling
-	told    string     // what was told last, "" if it has to be told again; guarded by telling
+	telling sync.Mutex // held during a report to the thread
+	muted   bool       // a question is open, and progress would withdraw it; guarded by telling
+	told    string     // the last report, "" to repeat it; guarded by telling
 }
 
 func newProgress() *progress { return &progress{news: make(chan struct{}, 1)} }
@@ -41,20 +41,19 @@ func (p *progress) get() drivers.Progress {
 	return p.latest
 }
 
-// progressEvery is the shortest time between two reports of progress. In a long
-// task they come with a thirtieth of the time that it has run: an hour of
-// cleaning is then some 170 messages in the thread, and not 3600.
+// progressEvery is the shortest interval of progress reports. In a long task the interval is a
+// thirtieth of the elapsed time: an hour of cleaning gives some 170 messages and not 3600.
 const (
 	progressEvery = time.Second
 	progressPart  = 30
 )
 
-// gist is what is new to who is told of a task: what it does, and each whole percent. A
-// device that is looked at every two seconds and stands paused is no news.
+// gist returns the part of progress that is worth a report: the activity and each whole
+// percent. A paused device that the agent reads every two seconds has no news.
 func gist(p drivers.Progress) string { return fmt.Sprintf("%.0f %s", math.Floor(p.Percent), p.Doing) }
 
-// tellProgress reports progress until ctx ends, once for each change. A report that does not get
-// through is not sent again; the next one says more.
+// tellProgress reports progress until ctx ends, once for each change. It does not repeat a
+// failed report; the next one is newer.
 func (t *task) tellProgress(ctx context.Context, p *progress) {
 	began := t.a.now()
 	pause := time.NewTimer(0)
@@ -95,8 +94,7 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 	}
 }
 
-// askMidway asks the requester something in the midst of a task, and hears the
-// answer, until ctx ends.
+// askMidway asks the requester during a task and waits for the answer until ctx ends.
 func (t *task) askMidway(ctx context.Context, p *progress, q mess.Question) (answer string, err error) {
 	p.telling.Lock()
 	p.muted = true

@@ -7,9 +7,8 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// signed is the last word on a thread with a receipt in it, where the executor
-// has a key. A report that cannot be signed goes out as it is: that it is told
-// matters more than that it is proven.
+// signed adds a receipt to a terminal status, if the executor has a key. If signing fails, it
+// returns the message unchanged: the report matters more than its proof.
 func (t *task) signed(m mess.Message) mess.Message {
 	if t.a.cfg.Signer == nil {
 		return m
@@ -21,7 +20,7 @@ func (t *task) signed(m mess.Message) mess.Message {
 	f := receipt.Facts{
 		Thread: t.ref, Epoch: m.Epoch, Executor: t.a.cfg.ID, Started: utc(t.began), Ended: utc(ended), Clock: t.a.clock(),
 	}
-	if t.plan != nil && t.plan.Command != "" { // of what an intent could not be read for, nothing is known
+	if t.plan != nil && t.plan.Command != "" { // an unreadable intent has no plan to sign
 		f.Plan, f.Capability = t.plan.Digest(), t.plan.Capability
 	}
 	s, err := t.a.cfg.Signer.Sign(m, f)
@@ -32,20 +31,20 @@ func (t *task) signed(m mess.Message) mess.Message {
 	return s
 }
 
-// signedAgain is a report whose content was changed after it was signed.
+// signedAgain signs a report again after a change of its content.
 func (a *Agent) signedAgain(ref string, m mess.Message) mess.Message {
 	if a.cfg.Signer == nil {
 		return m
 	}
 	s, err := a.cfg.Signer.Again(m)
-	if err != nil { // it never was
+	if err != nil { // it had no signature
 		a.log.Error("report not signed", "ref", ref, "err", err)
 		return m
 	}
 	return s
 }
 
-// clock is how the times of this machine are marked.
+// clock returns the mark for times of this machine; "" for a set clock.
 func (a *Agent) clock() string {
 	if a.cfg.Synced != nil && !a.cfg.Synced() {
 		return receipt.Unsynchronised
@@ -53,5 +52,5 @@ func (a *Agent) clock() string {
 	return ""
 }
 
-// utc is a time as others can compare it.
+// utc returns a time in UTC for comparison with other machines.
 func utc(at time.Time) mess.Time { return mess.TimeOf(at.UTC()) }

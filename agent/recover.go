@@ -18,24 +18,22 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// memo is what an intent keeps for the case that the program dies: enough to
-// look at the device again, or to do what may be done twice.
+// memo is the part of an intent for a later run: enough to read the device back, or to repeat
+// an idempotent plan.
 type memo struct {
 	Plan    capabilities.Plan `json:"plan"`
 	Request mess.Request      `json:"request"`
 	By      string            `json:"by,omitempty"`   // the requester
-	At      time.Time         `json:"at,omitzero"`    // when it was written
-	Past    *past             `json:"past,omitempty"` // what is done, where the last step only watches
+	At      time.Time         `json:"at,omitzero"`    // time of the record
+	Past    *past             `json:"past,omitempty"` // results of the earlier steps, if the last step is a wait condition
 }
 
-// maxCrashes is how often a thread may bring the program down: after that it is
-// quarantined. It is not begun again, and its device is not looked at, since
-// that may be what the program died of.
+// maxCrashes is how often the program may die during a thread before it quarantines the thread.
+// It then neither repeats the plan nor reads the device, since that may be the cause.
 const maxCrashes = 2
 
-// recover settles what an earlier run has begun and not told. held is how the
-// exchange sees the claims of this executor. What it returns was let through the
-// start gate and never begun.
+// recover ends the unreported threads of an earlier run. held is the exchange's list of this
+// executor's claims. It returns the claims that have a start permission and no intent.
 func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
 	known := map[string]bool{}
 	watches := a.watchesLeft() // settle adds watches of its own
@@ -62,8 +60,8 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 	return unbegun
 }
 
-// watchesLeft lists the watches for late acts that an earlier run has left. A thread that
-// is still open gets a new watch when it ends.
+// watchesLeft lists the watches for late acts of an earlier run. An open thread gets a new
+// watch at its end.
 func (a *Agent) watchesLeft() []journal.Late {
 	return slices.DeleteFunc(a.journal.Lates(), func(l journal.Late) bool {
 		task, known := a.journal.Task(l.Ref)
@@ -71,8 +69,8 @@ func (a *Agent) watchesLeft() []journal.Late {
 	})
 }
 
-// waitOn goes on waiting for the answer to a question that an earlier run has
-// asked, unless the claim is over.
+// waitOn continues to wait for the answer to a question of an earlier run, unless the claim has
+// ended.
 func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
 	var w waiting
 	err := json.Unmarshal(task.Asked.Memo, &w)
@@ -90,8 +88,8 @@ func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
 	a.enqueue(t)
 }
 
-// found notes that an earlier run has left a thread in its midst, before anything
-// is done about it: if this run dies of it too, the next one knows.
+// found records that an earlier run has left a thread unfinished, before any other work on it.
+// If this run dies too, the next one knows the cause.
 func (a *Agent) found(ctx context.Context, task journal.Task) journal.Task {
 	if err := a.journal.Found(ctx, task.Ref, a.boot); err != nil {
 		wait.Notify(a.broken)
@@ -101,8 +99,8 @@ func (a *Agent) found(ctx context.Context, task journal.Task) journal.Task {
 	return task
 }
 
-// crashes is how often the program has died in the midst of a thread: each
-// intent but the last was followed by a crash, and so was each finding of it.
+// crashes returns how often the program has died during a thread: a crash followed each intent
+// but the last, and each finding of the thread.
 func crashes(t journal.Task) int { return max(t.Begun, t.Found) }
 
 func isOurs(held []mess.HeldThread, task journal.Task) bool {
@@ -114,15 +112,14 @@ func isOurs(held []mess.HeldThread, task journal.Task) bool {
 	return false
 }
 
-// settle ends a thread that was begun and not ended, or goes on with it where
-// that does no harm.
+// settle ends an unfinished thread, or continues it if that is safe.
 func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldThread) {
 	var m memo
 	if err := json.Unmarshal(task.Intent.Plan, &m); err != nil {
 		a.log.Error("an intent in the journal cannot be read", "ref", task.Ref, "err", err)
 	}
 	t := newTask(a, task.Ref, m.By, m.Request)
-	t.confirmed = task.Intent.Digest // an intent is written after the yes
+	t.confirmed = task.Intent.Digest // the intent follows the confirmation
 	t.holds(task.Epoch)
 	t.plan, t.resumed, t.first, t.boot = &m.Plan, true, m.At, task.Intent.Boot
 	if ours := holds(held, task); ours && t.follows(m, crashes(task)) {
@@ -155,12 +152,12 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldT
 	t.report(ctx, s, nil)
 }
 
-// mayBeUnderWay is what an end says after a crash: the program that has died may have
-// sent a command that the network still holds.
+// mayBeUnderWay is part of a report after a crash: the network may still hold a command of the
+// program that died.
 const mayBeUnderWay = "a command that was sent before may still act"
 
-// afterCrash is the truth about a thread in whose midst the program has died so
-// many times.
+// afterCrash returns the status of a thread during which the program has died a number of
+// times.
 func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Plan) *mess.Status {
 	if times >= maxCrashes {
 		a.log.Error("quarantined: the program has died of it more than once", "device", plan.Device, "times", times)
@@ -178,8 +175,8 @@ func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Pla
 	if is == probedDone {
 		return &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + how}
 	}
-	// That it is not as it was to be does not say that nothing was done: every
-	// output was taken to its initial state since.
+	// Another state does not prove that nothing happened: the start has set every output to its
+	// initial state.
 	s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectUnknown, plan)
 	if do := a.stray(ctx, plan); do != "" {
 		s.Suggestion = do + "; then " + s.Suggestion
@@ -187,9 +184,9 @@ func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Pla
 	return s
 }
 
-// lookFirst reads back the devices of a plan that an earlier run may have carried out, and
-// that may be carried out again. The error is the end of its thread where nothing is left
-// to do, or where a device does not answer: the command may still be on its way to it.
+// lookFirst reads the devices of an idempotent plan that an earlier run may have carried out.
+// It returns an error that ends the thread if nothing is left to do, or if a device does not
+// answer: the command may still be on its way to it.
 func (t *task) lookFirst(ctx context.Context) error {
 	const detail = "the program died after it had begun"
 	done, how := true, []string(nil)
@@ -214,8 +211,8 @@ func (t *task) lookFirst(ctx context.Context) error {
 	return &ending{&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + strings.Join(how, ", ")}}
 }
 
-// stray notes which devices of a plan go on by themselves though the program that has
-// set them moving has died, and says what to do; "" where none does.
+// stray describes which devices of a plan continue on their own after the program died, and
+// what to do; "" if none does.
 func (a *Agent) stray(ctx context.Context, plan capabilities.Plan) string {
 	var do []string
 	for _, step := range plan.Each() {
@@ -241,18 +238,17 @@ func (a *Agent) stray(ctx context.Context, plan capabilities.Plan) string {
 	return strings.Join(do, "; ")
 }
 
-// orphan sees to a claim that only the exchange knows of. One that has not begun
-// is left to its lease, so that it is offered again; of one that may have begun
-// before the journal was lost nobody knows. What a process has claimed that did not
-// write this journal is left alone: that process may be at it. It reports whether
-// nothing was done.
+// orphan handles a claim that only the exchange knows. A claim without a start ends with its
+// lease, and the exchange offers it again. A claim with a start from before a loss of the
+// journal has an unknown result. orphan leaves alone the claim of a process that did not write
+// this journal, because that process may be working on it. It reports whether nothing happened.
 func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	switch h.Status {
 	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
 		return false
 	}
 	switch {
-	case h.Instance == a.boot: // what this process has begun it knows, whatever its journal has lost
+	case h.Instance == a.boot: // this process knows its own acts, even after a loss of the journal
 		return true
 	case a.journal.Fresh():
 		a.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
@@ -271,10 +267,9 @@ func (a *Agent) orphaned(h mess.HeldThread) *task {
 	return t
 }
 
-// giveBack has the exchange offer again what died between the start gate and the
-// intent: the gate will be asked anew then, and so will a person. It waits until
-// the permission is too old for whoever has it: on a copied card that is another
-// process.
+// giveBack returns threads with a start permission and no intent, so that the exchange offers
+// them again with a new permission and confirmation. It waits until the old permission is too
+// old for any holder: with a copied card that is another process.
 func (a *Agent) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
 	if len(unbegun) == 0 {
 		return

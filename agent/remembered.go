@@ -11,19 +11,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// remembered keeps what was built from the devices until one of them says something else
-// of itself: another area, or other places. The zero value holds nothing yet.
+// remembered caches a value that depends on the devices until one of them reports another area
+// or other places. The zero value is empty.
 type remembered[T any] struct {
-	mu    sync.Mutex // held while it is built, so that requests at one time build it once
+	mu    sync.Mutex // held during build, so that simultaneous requests build once
 	value T
 	known bool
 	areas []string // by Home.placed
 	turns []int    // by Home.places
 }
 
-// of returns the value for the devices as they are now. build makes it of all devices,
-// with the places that they told if told is true. No value outlives a change: of asks every
-// device that has an area or places of its own what they are, at each call.
+// of returns the value for the current devices. build makes it from all devices, with their
+// reported places if told is true. No value outlives a change: at each call, of asks every
+// device that has an area or places of its own.
 func (m *remembered[T]) of(h *Home, told bool, build func([]capabilities.Device) T) T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,8 +49,7 @@ func (m *remembered[T]) of(h *Home, told bool, build func([]capabilities.Device)
 	return m.value
 }
 
-// holds reports whether the devices say of themselves what they said when the value was
-// built.
+// holds reports whether the devices still report the same as when build ran.
 func (m *remembered[T]) holds(h *Home, told bool) bool {
 	for i, p := range h.placed {
 		if p.driver.Area() != m.areas[i] {
@@ -69,7 +68,7 @@ func (m *remembered[T]) forget() {
 	m.known = false
 }
 
-// now returns the resolver of this moment, with what is known.
+// now returns the resolver for the known current state.
 func (h *Home) now() *interpret.Interpreter {
 	var now time.Time
 	unset := ""
@@ -86,9 +85,9 @@ func (h *Home) now() *interpret.Interpreter {
 	}).At(now, unset)
 }
 
-// Offers implements Resolver. They do not depend on what lies about. An agent asks for them
-// when it starts and with its heartbeats, so that Offers also builds the resolver: no request
-// waits for that then.
+// Offers implements Resolver. The capabilities do not depend on reported places. An agent calls
+// Offers at its start and with its heartbeats. Offers also builds the resolver, so that no
+// request waits for that.
 func (h *Home) Offers() []mess.Capability {
 	for _, p := range h.places {
 		p.refresh()

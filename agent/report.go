@@ -14,17 +14,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// finish tells what came of a plan. What is known without the pictures is on
-// the disk first: delivering them may take as long as the exchange is away.
+// finish reports the result of a plan. It stores the result without images first, because
+// uploading them may take as long as the exchange is away.
 func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan, r result) {
 	s := t.judge(ctx, plan, r)
 	if len(r.images) == 0 {
 		t.report(ctx, s, t.response(plan, r, nil, nil))
 		return
 	}
-	leave() // the device is done with
+	leave() // the device is free
 	unseen := r
-	unseen.evidence = cmp.Or(r.unseen, mess.EvidenceUnknown) // a picture that nobody gets is no evidence
+	unseen.evidence = cmp.Or(r.unseen, mess.EvidenceUnknown) // an image that did not arrive is no evidence
 	blind := t.judge(ctx, plan, unseen)
 	t.keep(ctx, t.message(blind, t.response(plan, r, nil, []string{"the pictures could not be delivered"})))
 	actx, cancel := ctx, context.CancelFunc(func() {})
@@ -37,13 +37,13 @@ func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan,
 		s = blind
 	}
 	if len(images) == 0 && !plan.Actuates() && r.facts == nil && s.Code == mess.Completed {
-		s = failed("no_picture", strings.Join(trouble, "; "), mess.EffectNone, plan) // the picture was the answer
+		s = failed("no_picture", strings.Join(trouble, "; "), mess.EffectNone, plan) // the image was the answer
 		r.text = ""
 	}
 	t.report(ctx, s, t.response(plan, r, images, trouble))
 }
 
-// judge is the status in which a plan ends. Where a command may still arrive, it says how
+// judge returns the terminal status of a plan. If a command may still arrive, it explains how
 // to check that.
 func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mess.Status {
 	s := t.statusOf(ctx, plan, r)
@@ -53,7 +53,7 @@ func (t *task) judge(ctx context.Context, plan capabilities.Plan, r result) *mes
 	return helped(r, s)
 }
 
-// statusOf is how a plan ends.
+// statusOf returns the terminal status of a plan from its result.
 func (t *task) statusOf(ctx context.Context, plan capabilities.Plan, r result) *mess.Status {
 	cause := context.Cause(ctx)
 	kind, detail := t.blame(cause, r)
@@ -61,7 +61,7 @@ func (t *task) statusOf(ctx context.Context, plan capabilities.Plan, r result) *
 	switch {
 	case !plan.Actuates():
 		effect = mess.EffectNone
-	case len(r.done) > 0, effect == "" && len(r.left) > 0: // the driver says where it stopped
+	case len(r.done) > 0, effect == "" && len(r.left) > 0: // the driver reports where it stopped
 		effect = mess.EffectPartial
 	case effect == "":
 		effect = mess.EffectUnknown
@@ -87,7 +87,7 @@ func (t *task) statusOf(ctx context.Context, plan capabilities.Plan, r result) *
 	return s
 }
 
-// helped adds what a person should do.
+// helped adds advice for a person.
 func helped(r result, s *mess.Status) *mess.Status {
 	if help, ok := errors.AsType[*drivers.HelpError](r.err); ok && (s.Code == mess.Partial || s.Code == mess.Failed) {
 		s.Suggestion = help.Help
@@ -95,8 +95,8 @@ func helped(r result, s *mess.Status) *mess.Status {
 	return s
 }
 
-// evidenceOf is how it is known what an attempt has done that did not complete:
-// of nothing there is no evidence, and of what nobody knows none either.
+// evidenceOf returns the evidence for the effect of an incomplete plan: there is none for no
+// effect and for an unknown effect.
 func evidenceOf(e mess.Effect, known mess.Evidence) mess.Evidence {
 	switch e {
 	case mess.EffectNone:
@@ -107,13 +107,13 @@ func evidenceOf(e mess.Effect, known mess.Evidence) mess.Evidence {
 	return mess.EvidenceUnknown
 }
 
-// blame says why a plan was not carried out whole.
+// blame returns why a plan was not completed, as a kind and a detail.
 func (t *task) blame(cause error, r result) (kind, detail string) {
 	detail = "it came back before it was done"
 	if r.err != nil {
 		detail = r.err.Error()
 	}
-	midway := beside(r.err, cause) // what is added to the name of a stop from outside
+	midway := beside(r.err, cause) // the error's text in addition to the name of the stop
 	rest := tally(r)
 	if r.late && !strings.Contains(detail+rest, "may still") {
 		rest += "; it may still act"
@@ -123,14 +123,14 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	_, late := errors.AsType[*gate.TimeoutError](r.err)
 	help, _ := errors.AsType[*drivers.HelpError](r.err)
 	stop, stopped := cause.(*gate.Refusal)
-	if cause == nil && r.err != nil { // the driver may have heard of it first
+	if cause == nil && r.err != nil { // the driver may have learned of it first
 		stop = t.a.gate.Refused()
 		stopped = stop != nil
 	}
 	switch {
 	case errors.Is(cause, errCancelled):
 		if r.roams || r.effect == "" || r.effect == mess.EffectUnknown {
-			return "cancelled", "cancelled midway" + midway // whether it has stopped is not known
+			return "cancelled", "cancelled midway" + midway // the device may still be active
 		}
 		return "cancelled", "stopped midway" + midway
 	case errors.Is(cause, errLost):
@@ -161,7 +161,7 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	return "device", detail
 }
 
-// beside is what an error says beside its cause.
+// beside returns the text of an error without that of its cause.
 func beside(err, cause error) string {
 	if !errors.Is(err, cause) {
 		cause = context.Canceled
@@ -176,8 +176,8 @@ func beside(err, cause error) string {
 	return more
 }
 
-// tally is what was done and what was not, of a task that can end half done. What
-// was begun is not among what was not done.
+// tally describes the completed and the remaining parts of a task that can end partly. A begun
+// part is not among the remaining ones.
 func tally(r result) string {
 	s := ""
 	switch {
@@ -197,7 +197,7 @@ func tally(r result) string {
 	return s + "; begun, and not finished: " + counted(r.left)
 }
 
-// failed is the end of what was not done, or not known to be.
+// failed returns the status of a plan that failed, or whose effect is unknown.
 func failed(kind, detail string, effect mess.Effect, plan capabilities.Plan) *mess.Status {
 	again := effect == mess.EffectNone || plan.Repeatable()
 	s := &mess.Status{
@@ -210,7 +210,7 @@ func failed(kind, detail string, effect mess.Effect, plan capabilities.Plan) *me
 	return s
 }
 
-// recoverable belongs to failed alone (MESS 1.0 section 4.2).
+// recoverable returns the field of that name, which only failed has (MESS 1.0 section 4.2).
 func recoverable(code mess.Code, again bool) *bool {
 	if code != mess.Failed {
 		return nil
@@ -218,8 +218,8 @@ func recoverable(code mess.Code, again bool) *bool {
 	return &again
 }
 
-// response is what the requester gets beside the status: words, pictures, and
-// facts for machines. It is nil where there is nothing to give.
+// response returns the response besides the status: text, images, and facts as data. It is nil
+// without content.
 func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, trouble []string) *mess.Response {
 	var content []mess.Entry
 	if r.text != "" && (r.err == nil || len(r.done) > 0) {
@@ -246,7 +246,7 @@ func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, t
 	}
 }
 
-// marks is how the times of a response are marked.
+// marks returns the marks for the times of a response.
 func (a *Agent) marks() mess.Object {
 	if c := a.clock(); c != "" {
 		return mess.Object{{Key: "clock", Value: c}}
@@ -254,7 +254,7 @@ func (a *Agent) marks() mess.Object {
 	return nil
 }
 
-// extras are the contents for machines.
+// extras returns the contents for programs.
 func (t *task) extras(plan capabilities.Plan, r result) []mess.Entry {
 	var content []mess.Entry
 	if r.yes != nil && slices.Contains(plan.Want, "confirmation") {

@@ -12,17 +12,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// retreatTime is how long taking a device back may take, with the look at it: what it
-// was told before is waited for.
+// retreatTime limits the way back to the safe level with its readback: an earlier command must
+// return first.
 const retreatTime = 30 * time.Second
 
-// retreat takes what was told to be on, or off, to its safe level where its requester
-// has cancelled that midway, or the program ends, and tells how it is then. It reports
-// whether that is the end of it. What a stop has halted it tells, and no more.
+// retreat takes a switched device to its safe level if the requester cancelled the act midway,
+// or if the program ends, and describes the state. It reports whether that is the result. After
+// a stop it only describes the result of the stop.
 func (v verbs) retreat(ctx context.Context, on bool, r *result) bool {
 	safe, known := safeLevel(v.dev.Driver)
 	cause := context.Cause(ctx)
-	whole := r.err == nil && safe == on // nothing takes it back
+	whole := r.err == nil && safe == on // its level is already safe
 	switch {
 	case !known || whole || cause == nil || r.effect == mess.EffectNone:
 		return false
@@ -44,7 +44,7 @@ func (v verbs) retreat(ctx context.Context, on bool, r *result) bool {
 	return true
 }
 
-// safeLevel is the level that is safe, where a device has one and is switched.
+// safeLevel returns the safe level of a switch, if it has one.
 func safeLevel(d drivers.Device) (on, known bool) {
 	_, switches := d.(drivers.Switch)
 	l, ok := d.(drivers.Levels)
@@ -55,8 +55,8 @@ func safeLevel(d drivers.Device) (on, known bool) {
 	return level == "on", level == "on" || level == "off"
 }
 
-// endsAs says of a step that was done how the end of the program leaves its device
-// instead, "" where it stays.
+// endsAs describes how the end of the program changes the device of a completed step, "" if it
+// does not.
 func (a *Agent) endsAs(step capabilities.Plan) string {
 	d := a.devices[step.Device]
 	if d == nil {
@@ -69,8 +69,8 @@ func (a *Agent) endsAs(step capabilities.Plan) string {
 	return fmt.Sprintf("the %s is switched off as the program ends", d.Label)
 }
 
-// retreated corrects the result by what the device says of itself after it was told its
-// safe level, which has ended with err.
+// retreated corrects the result by a readback after the command to the safe level, which ended
+// with err.
 func (v verbs) retreated(ctx context.Context, on, safe bool, err error, r *result) {
 	told := result{err: err}
 	reader, reads := v.dev.Driver.(drivers.SwitchReader)

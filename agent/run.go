@@ -11,10 +11,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Run works until ctx ends: it takes the devices to their initial state,
-// registers, tells what an earlier run has left untold, and takes offers. When
-// ctx ends, what runs is stopped and told truthfully, within Config.EndTime,
-// and every device is taken to its safe state.
+// Run works until ctx ends. It starts the devices, registers, reports the unfinished threads of
+// an earlier run, and takes offers. When ctx ends, it stops the running work, reports the
+// results within Config.EndTime, and takes every device to its safe state.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, haltAll(context.WithoutCancel(ctx), a.gate, a.log, maps.Values(a.devices)))
@@ -50,12 +49,12 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}
 	err = g.Wait()
 	a.lastMail(context.WithoutCancel(ctx))
-	a.look(context.WithoutCancel(ctx)) // what the disk has not taken, it may take now
+	a.look(context.WithoutCancel(ctx)) // the disk may accept the unwritten records now
 	return ended(ctx, err)
 }
 
-// runTimers switches off what has been on for its time, whether or not the
-// exchange is there, until the function that it returns is called.
+// runTimers switches devices off when their time is over, even without the exchange, until the
+// caller calls stop.
 func (a *Agent) runTimers(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var g errgroup.Group
@@ -66,7 +65,7 @@ func (a *Agent) runTimers(ctx context.Context) (stop func()) {
 	}
 }
 
-// ended is err, but nil where ctx is what ended it.
+// ended returns err, or nil if the end of ctx caused it.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -74,10 +73,10 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// versions of MESS that the agent speaks; confirm_before needs 1.1.
+// versions lists the MESS versions of the agent; confirm_before needs 1.1.
 var versions = []string{"1.0.0", "1.1.0"}
 
-// register tells the exchange who this is and what it can do.
+// register reports the executor's identity and capabilities to the exchange.
 func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	m, acts := a.registration()
 	ack, err := a.say(ctx, m)
@@ -90,11 +89,11 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	return ack, err
 }
 
-// receive takes what the exchange delivers. A lost connection is made again,
-// and the registration with it.
+// receive processes the messages of the exchange. It restores a lost connection and registers
+// again.
 func (a *Agent) receive(ctx context.Context) error {
 	var back errgroup.Group
-	defer func() { _ = back.Wait() }() // nobody returns an error
+	defer func() { _ = back.Wait() }() // they return no errors
 	pause := a.backoff()
 	for {
 		began := a.now()
@@ -122,8 +121,8 @@ func (a *Agent) receive(ctx context.Context) error {
 	}
 }
 
-// dispatch works on what is offered, each thread by itself, and waits for all
-// of it to end.
+// dispatch works on the offers, each in its own goroutine, and waits for all of them at the
+// end.
 func (a *Agent) dispatch(ctx context.Context) error {
 	var g errgroup.Group
 	for ctx.Err() == nil {
@@ -142,9 +141,9 @@ func (a *Agent) dispatch(ctx context.Context) error {
 	return g.Wait()
 }
 
-// next takes a thread that waits and gives it a place, nil where there is none: first
-// what an earlier run has claimed, which waits for no place, then the offers. On hold,
-// offers stay where they are, unless everything is stopped: then they are declined.
+// next returns a waiting thread and gives it a place, nil if there is none. Claims of an
+// earlier run come first and need no free place; then come the offers. Under a drain offers
+// stay in the queue, except during a stop, which declines them.
 func (a *Agent) next() *task {
 	stopped := a.gate.Refused() != nil
 	a.mu.Lock()
@@ -177,7 +176,7 @@ func (a *Agent) next() *task {
 	}
 }
 
-// workOn works on one thread until it has nothing more to say.
+// workOn works on one thread until its final report is in the outbox.
 func (a *Agent) workOn(ctx context.Context, t *task) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -192,7 +191,8 @@ func (a *Agent) workOn(ctx context.Context, t *task) {
 	wait.Notify(a.mail)
 }
 
-// begins notes how a thread's work is ended from outside.
+// begins records how to cancel the work on a thread. It returns false if the thread is already
+// over.
 func (a *Agent) begins(t *task, cancel context.CancelCauseFunc) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -208,8 +208,7 @@ func (a *Agent) begins(t *task, cancel context.CancelCauseFunc) bool {
 	return true
 }
 
-// forget lets go of a thread, unless it was offered anew while it was being
-// given up. mu is held.
+// forget removes a thread, unless a new offer of it has arrived. The caller holds mu.
 func (a *Agent) forget(t *task) {
 	delete(a.tasks, t.ref)
 	if t.offered != nil && t.dropped {

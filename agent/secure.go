@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// secure opens, closes, locks or unlocks, and reads back where the device can
-// tell. What was broken off and says where it stands was done in part.
+// secure opens, closes, locks or unlocks, and reads the device back if possible. If it was
+// interrupted and the device reports its position, the act is partly complete.
 func (v verbs) secure(ctx context.Context) result {
 	var err error
 	var state string
@@ -57,8 +57,8 @@ func (v verbs) secure(ctx context.Context) result {
 	return r
 }
 
-// readSecured corrects the result by what the device says of itself. broken is why the
-// act was broken off, nil if it was not.
+// readSecured corrects the result by a readback. broken is the cause of an interruption, nil if
+// there was none.
 func (v verbs) readSecured(ctx context.Context, broken error, r *result) {
 	read := probeOf(v.dev.Driver, v.plan)
 	if read == nil {
@@ -74,7 +74,7 @@ func (v verbs) readSecured(ctx context.Context, broken error, r *result) {
 	})
 	rest, rests := v.dev.Driver.(drivers.RestReader)
 	if rests && errors.Is(err, drivers.ErrNotStarted) {
-		return // it was halted, and says whether it stands
+		return // a stop has halted it, and it reports whether it stands still
 	}
 	if err == nil && !so && r.err != nil && !mayAct(r.err) && !errors.Is(r.err, drivers.ErrUnmoved) {
 		stands := false
@@ -88,7 +88,7 @@ func (v verbs) readSecured(ctx context.Context, broken error, r *result) {
 		}
 		if stands {
 			where := fmt.Errorf("it stands, and reads back as %s", now)
-			if broken == nil || !errors.Is(r.err, broken) && !errors.Is(r.err, context.Canceled) { // which is said anyway
+			if broken == nil || !errors.Is(r.err, broken) && !errors.Is(r.err, context.Canceled) { // the result reports that anyway
 				where = fmt.Errorf("%w; %w", r.err, where)
 			}
 			r.err, r.effect, r.evidence = where, mess.EffectPartial, mess.ReadBack
@@ -98,8 +98,8 @@ func (v verbs) readSecured(ctx context.Context, broken error, r *result) {
 	r.readsBack(v.dev.Name, so, now, err)
 }
 
-// reckoned says where something stands that is not read back but reckoned. That is no
-// evidence, and is said.
+// reckoned notes the estimated position of a device without a measured one. An estimate is no
+// evidence.
 func (v verbs) reckoned(ctx context.Context, r *result) {
 	e, ok := v.dev.Driver.(drivers.OpeningEstimator)
 	if !ok {
@@ -114,13 +114,12 @@ func (v verbs) reckoned(ctx context.Context, r *result) {
 	r.note("it stands at about %s %% open, reckoned from the time that its motor ran, and not measured", rounded(is))
 }
 
-// between is the time between two looks at what may still be on its way.
+// between is the pause between two readings of a device that may still move.
 const between = 2 * time.Second
 
-// stays reports whether what was broken off, and does not say whether it moves, has
-// stopped on its way: it stands at the same place a moment later, and at no end, where it
-// may not have set out. A lock is never half turned, and what was told late may turn it
-// yet.
+// stays reports whether an interrupted device that does not report motion has stopped on its
+// way. It must report the same position twice, and no end position, where it may not have
+// started. A lock has no position in between, and a late command may still turn it.
 func stays(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
 	if c != capabilities.Open && c != capabilities.Shut && c != capabilities.OpenTo || now == openness(0) || now == openness(100) {
 		return false
@@ -132,7 +131,7 @@ func stays(ctx context.Context, c capabilities.Command, now string, look func() 
 	return err == nil && again == now
 }
 
-// openness is how far something is open, in words.
+// openness describes an opening in words.
 func openness(percent float64) string {
 	switch {
 	case percent < 1:

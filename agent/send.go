@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// say sends a message until the exchange has taken or refused it, or ctx ends.
-// The same message is sent again: it bears an id.
+// say sends a message until the exchange has taken or rejected it, or ctx ends. Each attempt
+// sends the same id.
 func (a *Agent) say(ctx context.Context, m mess.Message) (mess.Ack, error) {
 	pause := a.backoff()
 	for {
@@ -28,7 +28,7 @@ func (a *Agent) say(ctx context.Context, m mess.Message) (mess.Ack, error) {
 	}
 }
 
-// sendTime is how long one message may take.
+// sendTime is the time limit for one message.
 const sendTime = 30 * time.Second
 
 // send sends a message once.
@@ -54,23 +54,22 @@ func (a *Agent) send(ctx context.Context, m mess.Message) (mess.Ack, error) {
 	return mess.Ack{}, fmt.Errorf("the exchange has answered without an ack")
 }
 
-// unavailable reports whether the same message may be sent again: the exchange
-// could not be reached, or there is no telling.
+// unavailable reports whether the caller may send the same message again: the exchange did not
+// answer.
 func unavailable(err error) bool {
 	r, refused := errors.AsType[*mess.Refusal](err)
 	return err != nil && (!refused || r.Why == mess.Unavailable)
 }
 
-// reach knows whether the exchange answers heartbeats and registrations, and delivers.
-// An exchange that fails in some other call alone is there all the time. It is safe for
-// concurrent use.
+// reach records whether the exchange answers heartbeats and registrations, and delivers. A
+// failure of any other call does not count. It is safe for concurrent use.
 type reach struct {
 	mu   sync.Mutex
-	lost bool          // the last of these did not get through
+	lost bool          // the last of these calls failed
 	back chan struct{} // closed when the exchange answers again
 }
 
-// heard notes whether a heartbeat, a registration or the delivery got through.
+// heard records whether a heartbeat, a registration or the delivery succeeded.
 func (r *reach) heard(yes bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,9 +93,8 @@ func (r *reach) again() <-chan struct{} {
 	return r.back
 }
 
-// backoff waits longer each time, with full jitter, so that those who lost an
-// exchange together do not come back together. A sign of life from the exchange
-// ends a wait.
+// backoff increases the delay at each failure, with full jitter, so that clients that lost an
+// exchange together do not return together. An answer of the exchange ends a wait.
 type backoff struct {
 	wait.Backoff
 	reach *reach // nil: nothing ends a wait
@@ -108,16 +106,16 @@ func newBackoff(jitter func(limit time.Duration) time.Duration, r *reach) backof
 
 func (a *Agent) backoff() backoff { return newBackoff(a.cfg.Jitter, &a.reach) }
 
-// The longest wait after the first failure, and the longest of all. Where the
-// exchange has delivered for healthy, the next wait is a first one.
+// The longest wait after the first failure, and the longest of all. After a delivery that
+// lasted for healthy, the next wait counts as the first.
 const (
 	firstWait = time.Second
 	lastWait  = time.Minute
 	healthy   = 30 * time.Second
 )
 
-// sleep waits, and reports false if ctx has ended. A sign of life never makes a wait
-// shorter than firstWait, in case the exchange answers one call and not the next.
+// sleep waits and returns false if ctx has ended. An answer of the exchange never makes a wait
+// shorter than firstWait, in case it answers one call and not the next.
 func (b *backoff) sleep(ctx context.Context) bool {
 	d, again := b.Next(), b.reach.again()
 	if d <= firstWait {

@@ -12,22 +12,22 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// shares are the places of an executor: of threads that it works on, and of threads that
-// wait for an answer. One requester must not take them all. Agent.mu guards them.
+// shares counts the places of an executor, for threads in work and for threads that wait for an
+// answer, so that one requester cannot take all of them. Agent.mu guards it.
 type shares struct {
-	all     int            // that are worked on
-	working map[string]int // the same, by requester
-	waiting []*task        // that have asked something or will, the first to ask first
+	all     int            // threads in work
+	working map[string]int // threads in work, by requester
+	waiting []*task        // threads with an open or coming question, oldest first
 }
 
-// mayWork reports whether one more thread of a requester may be worked on, of so many at
-// most: a requester leaves as many places free as it has, so there is one for another.
+// mayWork reports whether one more thread of a requester may begin, with most places in total.
+// A requester must leave as many places free as it has, so that another requester finds one.
 func (s *shares) mayWork(by string, most int) bool {
 	free := most - s.all
 	return free > 0 && (s.working[by] < free || s.working[by] == 0)
 }
 
-// enters gives a thread a place. mu is held.
+// enters gives a thread a place. The caller holds mu.
 func (a *Agent) enters(t *task) {
 	if t.placed {
 		return
@@ -37,7 +37,7 @@ func (a *Agent) enters(t *task) {
 	a.shares.working[t.by]++
 }
 
-// leaves takes the place of a thread. mu is held.
+// leaves frees the place of a thread. The caller holds mu.
 func (a *Agent) leaves(t *task) {
 	if !t.placed {
 		return
@@ -50,8 +50,8 @@ func (a *Agent) leaves(t *task) {
 	wait.Notify(a.work)
 }
 
-// rests takes the place of a thread while it waits for an answer. The returned function
-// gives it a place again, even where none is free.
+// rests frees the place of a thread while it waits for an answer. The returned function gives
+// it a place again, even if none is free.
 func (t *task) rests() (wakes func()) {
 	set := func(idle bool, change func(*task)) {
 		t.a.mu.Lock()
@@ -63,15 +63,15 @@ func (t *task) rests() (wakes func()) {
 	return func() { set(false, t.a.enters) }
 }
 
-// asksFirst reports whether a thread has to ask something before it begins.
+// asksFirst reports whether a thread has to ask a question before it begins.
 func (t *task) asksFirst(out capabilities.Outcome) bool {
 	confirm := t.verdict.Confirm != gate.Nobody && t.verdict.Confirm != "" || t.req.ConfirmBefore != nil && *t.req.ConfirmBefore
 	return out.Question != nil || out.Plan != nil && confirm
 }
 
-// mayWait takes one of the places of threads that wait for an answer, and is why it cannot
-// where there is none. Where all are taken, the requester that has the most gives one up
-// for a requester that has less: its oldest question ends.
+// mayWait takes one of the places of threads that wait for an answer; why says why it cannot.
+// If all are taken, the requester with the most places gives up its oldest question for a
+// requester with fewer.
 func (t *task) mayWait() (why mess.Reason) {
 	a := t.a
 	a.mu.Lock()
@@ -98,8 +98,8 @@ func (t *task) mayWait() (why mess.Reason) {
 	return why
 }
 
-// busy says why a requester with so many open questions must wait, and until when. mu is
-// held.
+// busy explains why a requester with so many open questions must wait, and until when. The
+// caller holds mu.
 func (a *Agent) busy(by string, mine int) mess.Reason {
 	when := time.Duration(0)
 	for _, w := range a.shares.waiting {
@@ -116,8 +116,7 @@ func (a *Agent) busy(by string, mine int) mess.Reason {
 	return why
 }
 
-// waits takes a place of threads that wait for an answer though none may be free: an
-// earlier run has asked.
+// waits takes a place for an open question of an earlier run, even if none is free.
 func (t *task) waits() {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
@@ -126,14 +125,15 @@ func (t *task) waits() {
 	}
 }
 
-// waitsNoMore gives back what mayWait has taken.
+// waitsNoMore frees the place from mayWait.
 func (t *task) waitsNoMore() {
 	t.a.mu.Lock()
 	defer t.a.mu.Unlock()
 	t.a.shares.waiting = slices.DeleteFunc(t.a.shares.waiting, func(w *task) bool { return w == t })
 }
 
-// hearIdle is hear for a thread that has not begun: it holds no place meanwhile.
+// hearIdle does the same as hear for a thread that has not begun, and frees its place in the
+// meantime.
 func hearIdle[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (T, error) {
 	defer t.rests()()
 	return hear(ctx, t, take)

@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	statesAgain = time.Minute            // between two reports of the same: the exchange may have forgotten
-	statesGap   = 500 * time.Millisecond // between two reports
-	statesOld   = 2 * time.Minute        // after which a state counts as unknown, or after three heartbeats
-	readers     = 16                     // devices that are read at the same time
-	hostReads   = 2                      // of them on one host
+	statesAgain = time.Minute            // interval for repeating unchanged states: the exchange may have lost them
+	statesGap   = 500 * time.Millisecond // shortest interval of two reports
+	statesOld   = 2 * time.Minute        // age from which a state is unknown, if longer than three heartbeats
+	readers     = 16                     // simultaneous readings
+	hostReads   = 2                      // simultaneous readings per host
 )
 
-// board is how the devices are, as they said last.
+// board holds the last reported state of each device.
 type board struct {
 	polls *poll.Scheduler
 
 	mu   sync.Mutex
 	seen map[string]*stateSeen // by device; the keys never change
-	left int                   // devices that nobody has read yet
+	left int                   // number of devices without a reading
 }
 
 // stateSeen is the state of one device.
@@ -42,8 +42,8 @@ type stateSeen struct {
 	at    time.Time // zero: never
 }
 
-// watchStates tells the exchange how the devices are until ctx ends, where it has asked
-// for that. It reads each device as often as there is a heartbeat, and after each task.
+// watchStates reports the states of the devices until ctx ends, if the exchange wants them. It
+// reads each device once per heartbeat and after each task.
 func (a *Agent) watchStates(ctx context.Context) error {
 	for !a.reports() {
 		select {
@@ -83,8 +83,7 @@ func (a *Agent) newBoard() *board {
 	return b
 }
 
-// hostOf returns what answers for a device, and how many devices may ask it at the same
-// time.
+// hostOf returns the host of a device, and the limit of simultaneous readings on it.
 func hostOf(d *device) (host string, atOnce int) {
 	c := d.Driver.Connection()
 	if c == nil || c.Name() == "" {
@@ -96,7 +95,7 @@ func hostOf(d *device) (host string, atOnce int) {
 	return c.Name(), hostReads
 }
 
-// set notes the state of a device. It reports whether there is something to tell.
+// set stores the state of a device and reports whether there is a change to report.
 func (b *board) set(name, state string, at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +109,7 @@ func (b *board) set(name, state string, at time.Time) bool {
 	return changed || fresh && b.left == 0
 }
 
-// soon has a device read at once: it may be otherwise than the exchange believes.
+// soon reads a device at once, because its state may have changed.
 func (b *board) soon(name string) {
 	if b == nil {
 		return
@@ -120,7 +119,7 @@ func (b *board) soon(name string) {
 	}
 }
 
-// lookAgain has all devices read as soon as possible.
+// lookAgain reads all devices as soon as possible.
 func (a *Agent) lookAgain() {
 	a.mu.Lock()
 	b := a.board
@@ -133,7 +132,7 @@ func (a *Agent) lookAgain() {
 	}
 }
 
-// tellStates sends what is on the board when that changes, and from time to time.
+// tellStates sends the states after changes, and at intervals.
 func (a *Agent) tellStates(ctx context.Context, b *board) {
 	var told []mess.DeviceState
 	var at time.Time
@@ -156,7 +155,7 @@ func (a *Agent) tellStates(ctx context.Context, b *board) {
 	}
 }
 
-// pauses waits for a time, or until somebody rings; false when ctx has ended.
+// pauses waits for a time, or for a signal; it returns false after ctx has ended.
 func pauses(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -168,8 +167,8 @@ func pauses(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-// states lists how the devices are. What a device does not tell is unknown, also where it
-// is known what it was told last. whole reports whether every device was read.
+// states lists the states of the devices. A state that the device does not report is unknown,
+// even after a known command. whole reports whether every device has a reading.
 func (b *board) states(now time.Time, old time.Duration) (list []mess.DeviceState, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,7 +186,7 @@ func (b *board) states(now time.Time, old time.Duration) (list []mess.DeviceStat
 
 func sameState(a, b mess.DeviceState) bool { return a.Device == b.Device && a.State == b.State }
 
-// wants notes that the exchange wants to know how the devices are.
+// wants records whether the exchange wants the states of the devices.
 func (a *Agent) wants(ack mess.Ack) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -203,7 +202,7 @@ func (a *Agent) reports() bool {
 	return a.watched
 }
 
-// hasState reports whether a device is one way or another, which somebody changes.
+// hasState reports whether a device has a state that a command changes.
 func hasState(d drivers.Device) bool {
 	switch d.(type) {
 	case drivers.Switch, drivers.Cleaner, drivers.Opener, drivers.Locker:
@@ -212,14 +211,14 @@ func hasState(d drivers.Device) bool {
 	return false
 }
 
-// doings are the states of what moves, by what it is told to do.
+// doings names the states of moving devices by their command.
 var doings = map[capabilities.Command]string{
 	capabilities.Clean: "cleaning", capabilities.CleanSpot: "cleaning", capabilities.Dock: "returning",
 	capabilities.Open: "opening", capabilities.Shut: "closing", capabilities.OpenTo: "opening", capabilities.Lock: "locking", capabilities.Unlock: "unlocking",
 }
 
-// doing is what a device does just now, "" if that is no state. One that is
-// paused, and can tell, says itself whether it stands.
+// doing returns the current activity of a device, "" if that is no state. A paused device that
+// can report it determines whether it stands still.
 func (a *Agent) doing(ctx context.Context, d *device) string {
 	a.mu.Lock()
 	is, paused := doings[a.acting[d.Name]], a.paused[d.Name]
@@ -236,8 +235,8 @@ func (a *Agent) doing(ctx context.Context, d *device) string {
 	return "paused"
 }
 
-// acts notes what a device does until the function that it returns is called,
-// with how that has ended. A pause is of what it was at, and that goes on.
+// acts records the command of a device until the caller calls done with the result. A pause
+// keeps the paused activity.
 func (a *Agent) acts(p capabilities.Plan) (done func(error)) {
 	_, lasts := doings[p.Command]
 	set := func(change func()) {
@@ -269,10 +268,10 @@ func (a *Agent) acts(p capabilities.Plan) (done func(error)) {
 	}
 }
 
-// glanceTime is how long a device may take to say how it is.
+// glanceTime limits the reading of one state.
 const glanceTime = 5 * time.Second
 
-// stateOf reads how a device is; "" if it does not tell.
+// stateOf reads the state of a device; "" if it does not report one.
 func (a *Agent) stateOf(ctx context.Context, d *device) string {
 	type pass = *gate.Pass
 	switch r := d.Driver.(type) {
@@ -296,7 +295,7 @@ func (a *Agent) stateOf(ctx context.Context, d *device) string {
 	return ""
 }
 
-// wordFor is a state in words, "" where it is not known.
+// wordFor adapts the words for a state to an unknown state, for which it returns "".
 func wordFor[T any](word func(T) string) func(T, bool) string {
 	return func(v T, known bool) string {
 		if !known {
@@ -306,7 +305,7 @@ func wordFor[T any](word func(T) string) func(T, bool) string {
 	}
 }
 
-// glanced looks at a device for a moment; known is false if it does not tell.
+// glanced reads one state of a device; known is false if the device does not report it.
 func glanced[T any](ctx context.Context, a *Agent, d *device, look func(context.Context, *gate.Pass) (T, error)) (v T, known bool) {
 	if !d.running(a.gate) {
 		return v, false

@@ -11,35 +11,35 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Status is how an agent stands at this moment.
+// Status is the current state of an agent.
 type Status struct {
-	Devices  []DeviceStatus // by name
-	Stopped  string         // why everything is stopped; "" if it is not
-	Disarmed error          // why nothing acts because it could not be written down; nil if it can
-	Working  int            // threads that are worked on
-	Waiting  int            // reports that wait for the exchange
+	Devices  []DeviceStatus // sorted by name
+	Stopped  string         // reason of a stop; "" if there is none
+	Disarmed error          // why nothing may act after a failure of the disk; nil if it may
+	Working  int            // number of threads in work
+	Waiting  int            // number of reports that wait for the exchange
 }
 
-// DeviceStatus is how one device stands.
+// DeviceStatus is the current state of one device.
 type DeviceStatus struct {
 	Name    string
 	Label   string
-	Started bool   // it has been taken to its initial state, and can be used
-	Task    string // the thread for which it acts or looks; "" for none
+	Started bool   // it has reached its initial state, and is usable
+	Task    string // the thread that uses it; "" for none
 	Failed  Failure
-	Doing   string // cleaning, opening, paused, ...; "" for nothing that lasts
-	Reads   bool   // it tells its state when it is asked
-	Seen    []Seen // what it said last, as far as that is known
+	Doing   string // cleaning, opening, paused, ...; "" for no lasting activity
+	Reads   bool   // it has a reading method
+	Seen    []Seen // its last known states
 }
 
-// Seen is what a device said of itself, in words.
+// Seen is one reported state of a device, in words.
 type Seen struct {
-	Text string    `json:"text"` // "on", "temperature 21.5 °C"; "" where it has acted, and nobody knows how it is
+	Text string    `json:"text"` // "on", "temperature 21.5 °C"; "" for an unknown state after an act
 	AsOf time.Time `json:"as_of"`
-	Told bool      `json:"told,omitempty"` // it was told so, and was not read since
+	Told bool      `json:"told,omitempty"` // the commanded state, with no reading since
 }
 
-// Status tells how the agent stands. It touches no device.
+// Status returns the current state of the agent. It calls no driver.
 func (a *Agent) Status() Status {
 	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.trouble()}
 	at := map[string]string{}
@@ -70,8 +70,8 @@ func (a *Agent) Status() Status {
 	return s
 }
 
-// inBrief tells what was seen of a device. What a contact and an opening say alike is
-// said once.
+// inBrief converts the states of a device to words. It drops a contact that says the same as an
+// opening.
 func inBrief(list []gate.Seen) []Seen {
 	var told []Seen
 	for _, s := range list {
@@ -98,12 +98,11 @@ func seenAs(r drivers.Reading) string {
 	return inWords(r)
 }
 
-// busy are the devices of a task that has begun and not ended, each with its
-// thread.
+// busy returns the devices of an unfinished task, each with its thread.
 func busy(t journal.Task) map[string]string {
 	var m memo
 	if json.Unmarshal(t.Intent.Plan, &m) != nil {
-		return nil // of another version
+		return nil // written by another version
 	}
 	at := map[string]string{}
 	for _, step := range m.Plan.Each() {

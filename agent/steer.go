@@ -9,8 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// steer pauses, resumes or stops what a device is at, and reads back whether it
-// stands.
+// steer pauses, resumes or stops a device, and reads back whether it stands still.
 func (v verbs) steer(ctx context.Context) result {
 	var err error
 	var left, text string
@@ -63,13 +62,13 @@ func (v verbs) readRest(ctx context.Context, want bool, r *result) {
 		r.err, r.effect, r.evidence = nil, "", mess.ReadBack
 	case still == want && r.err == nil:
 		r.evidence = mess.ReadBack
-	case still: // it was to go on, and may
+	case still: // it may stand still for a moment after a resume
 		r.err = fmt.Errorf("%w; it stood still just now, and may still act", r.err)
 	}
 }
 
-// readStood says where what was stopped on its way stands, if it tells: one that
-// moves tells no place.
+// readStood adds the position of a stopped device, if it reports one: a moving device reports
+// none.
 func (v verbs) readStood(ctx context.Context, r *result) {
 	reader, ok := v.dev.Driver.(drivers.OpeningReader)
 	if !ok || r.err != nil || v.plan.Command != capabilities.Stop {
@@ -85,14 +84,14 @@ func (v verbs) readStood(ctx context.Context, r *result) {
 	r.facts = r.facts.Set("opening", mess.Number(number(is)))
 }
 
-// hot reports whether to stand still is not all that a plan is about: a print that is
-// only paused stands, too, and its heaters are on.
+// hot reports whether standing still is not the goal of a plan: a paused print also stands
+// still, with its heaters on.
 func hot(d drivers.Device, p capabilities.Plan) bool {
 	_, prints := d.(drivers.Printer)
 	return prints && p.Command == capabilities.Stop
 }
 
-// spot cleans the spot where the device stands.
+// spot cleans the spot at the device's position.
 func (v verbs) spot(ctx context.Context) result {
 	_, err := attend(ctx, v, func(progress func(drivers.Progress)) (struct{}, error) {
 		return struct{}{}, v.pass.Spot(ctx, v.dev.Driver.(drivers.Spotter), progress)
@@ -118,7 +117,7 @@ func (v verbs) spot(ctx context.Context) result {
 	return r
 }
 
-// sentence is a part of one as a whole.
+// sentence turns a part of a sentence into a sentence.
 func sentence(s string) string {
 	if s == "" {
 		return ""

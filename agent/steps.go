@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// strongest is the verdict on a plan with steps, of those on each.
+// strongest combines the verdicts on the steps of a plan.
 func strongest(a, b gate.Verdict) gate.Verdict {
 	if b.Confirm == gate.Operator || b.Confirm == gate.Requester && a.Confirm != gate.Operator {
 		a.Confirm = b.Confirm
@@ -23,7 +23,7 @@ func strongest(a, b gate.Verdict) gate.Verdict {
 	return a
 }
 
-// judgeAll tells whether every step of a plan could be carried out now.
+// judgeAll checks whether every step of a plan could begin now.
 func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (gate.Verdict, error) {
 	var all gate.Verdict
 	for _, step := range plan.Each() {
@@ -36,8 +36,8 @@ func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (gate.Verdi
 	return all, nil
 }
 
-// performSteps carries out a plan with steps: the exchange is asked and the intent
-// written for all of it, and each step passes the gate by itself.
+// performSteps carries out a plan with steps. It gets one start permission and writes one
+// intent for all steps, and each step passes the safety policy separately.
 func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	t.steps = steps{left: summaries(plan.Steps)}
 	asked, err := t.start(ctx, plan, unnoted)
@@ -56,14 +56,14 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		if apart {
 			r = results[i]
 		} else {
-			wait.For(ctx, step.After) // where ctx ends, the step says so
+			wait.For(ctx, step.After) // the step reports the end of ctx
 			if i > 0 && step.Command.Watches() {
 				t.watchNext(ctx, plan, all)
 			}
 			r = t.step(ctx, asked, plan, step)
 		}
 		if r.goesOn && t.past != nil {
-			return nil // the thread stays open, and the next run watches on
+			return nil // the thread stays open, and the next run continues to wait
 		}
 		all.add(step, r)
 		if r.err == nil {
@@ -73,7 +73,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 			t.tellSteps(ctx, all.done, plan.Steps[i+1:])
 		}
 		if r.err != nil && !apart && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
-			for _, rest := range plan.Steps[i+1:] { // what comes behind may depend on it
+			for _, rest := range plan.Steps[i+1:] { // later steps may depend on it
 				all.left = append(all.left, rest.Summary)
 			}
 			break
@@ -86,16 +86,16 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		}
 	}
 	if all.err == nil {
-		all.done, all.left = nil, nil // it is whole
+		all.done, all.left = nil, nil // it is complete
 	}
 	t.finish(ctx, func() {}, plan, all)
 	return nil
 }
 
-// steps are those of a plan, in words, as its requester is told of them.
+// steps holds the steps of a plan in words, for reports to the requester.
 type steps struct {
 	done, left []string
-	told       time.Time // when they were told last
+	told       time.Time // time of the last report
 }
 
 func summaries(plans []capabilities.Plan) (list []string) {
@@ -105,8 +105,8 @@ func summaries(plans []capabilities.Plan) (list []string) {
 	return list
 }
 
-// tellSteps says which steps are done and which are left, where another one comes. It
-// keeps no step waiting for long, and is not said again if it does not get through.
+// tellSteps reports the completed and the remaining steps before another step. It delays a step
+// only briefly and does not repeat a failed report.
 func (t *task) tellSteps(ctx context.Context, done []string, left []capabilities.Plan) {
 	t.steps.done, t.steps.left = done, summaries(left)
 	now := t.a.now()
@@ -136,7 +136,7 @@ func (t *task) step(ctx context.Context, asked time.Time, plan, step capabilitie
 	if err != nil {
 		return none(err)
 	}
-	pass, err := t.a.gate.Admit(ctx, order, func(string) {}) // the requester has heard that it has begun
+	pass, err := t.a.gate.Admit(ctx, order, func(string) {}) // the requester already knows that the plan has begun
 	if err != nil {
 		return none(err)
 	}
@@ -146,7 +146,7 @@ func (t *task) step(ctx context.Context, asked time.Time, plan, step capabilitie
 	return t.act(ctx, pass, step, v, func(result) {})
 }
 
-// add takes up what came of one step.
+// add adds the result of one step.
 func (r *result) add(step capabilities.Plan, one result) {
 	first := len(r.done)+len(r.left) == 0
 	if one.err == nil {
@@ -179,14 +179,14 @@ func (r *result) add(step capabilities.Plan, one result) {
 	}
 }
 
-// with are why steps have failed, and that err is.
+// with combines err with the errors of failed steps.
 func (r *result) with(err error) error {
 	failed, _ := r.err.(stepErrors)
 	return append(failed, err)
 }
 
-// worse is what several steps have done to the world, of which one has failed: that
-// an earlier one is not known, or was done in part, stays so whatever came after it.
+// worse returns the effect of several steps after one has failed. An earlier unknown or partial
+// effect remains, for any later result.
 func worse(before mess.Effect, one result) mess.Effect {
 	effect := cmp.Or(one.effect, mess.EffectUnknown)
 	if effect == mess.EffectNone && len(one.done) > 0 {
@@ -200,12 +200,12 @@ func worse(before mess.Effect, one result) mess.Effect {
 	return effect
 }
 
-// levels of evidence, weakest first.
+// levels orders the evidence levels, weakest first.
 var levels = map[mess.Evidence]int{mess.EvidenceUnknown: 0, "": 0, mess.Dispatched: 1, mess.Acknowledged: 2, mess.ReadBack: 3, mess.Photographed: 4}
 
 func weaker(a, b mess.Evidence) bool { return b == "" || levels[a] < levels[b] }
 
-// await waits until a plan may begin.
+// await waits until the start time of a plan.
 func (t *task) await(ctx context.Context, plan capabilities.Plan) error {
 	left := plan.NotBefore.Sub(t.a.now())
 	if plan.NotBefore.IsZero() || left <= 0 {

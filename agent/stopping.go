@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heedAll takes the stops and holds in a message from the exchange.
+// heedAll applies the stops and drains in a message from the exchange.
 func (a *Agent) heedAll(m mess.Message) {
 	for _, item := range m.Items {
 		c, ok := item.(*mess.Config)
@@ -29,14 +29,14 @@ func (a *Agent) heedAll(m mess.Message) {
 	}
 }
 
-// heed stops as the exchange says. It does not wait for anything.
+// heed applies stops from the exchange. It does not block.
 func (a *Agent) heed(stops []mess.Stop) {
 	for _, s := range stops {
 		a.cfg.Stop.Stop(stop.Order{ID: s.ID, Why: s.Why, By: s.By})
 	}
 }
 
-// stands is how this executor is stopped, and what is closed when that changes.
+// stands returns the stop state of this executor, and channels that close when it changes.
 func (a *Agent) stands() (s *mess.Stopped, changed [2]<-chan struct{}) {
 	var why string
 	s = &mess.Stopped{}
@@ -54,13 +54,13 @@ func (a *Agent) stands() (s *mess.Stopped, changed [2]<-chan struct{}) {
 	return s, changed
 }
 
-// standing is how this executor stands, for the exchange.
+// standing is the stop and drain state for the exchange.
 type standing struct {
 	stopped *mess.Stopped
 	held    *mess.OnHold
 }
 
-// position is how this executor stands, and what is closed when that changes.
+// position returns the stop and drain state, and channels that close when it changes.
 func (a *Agent) position() (s standing, changed [3]<-chan struct{}) {
 	var c [2]<-chan struct{}
 	s.stopped, c = a.stands()
@@ -69,9 +69,8 @@ func (a *Agent) position() (s standing, changed [3]<-chan struct{}) {
 	return s, changed
 }
 
-// runStops ends the work in hand when everything is stopped, and opens the
-// devices again when that is cleared, whether or not the exchange is there,
-// until the function that it returns is called.
+// runStops cancels the running work at a stop and starts the devices again after its reset,
+// even without the exchange, until the caller calls end.
 func (a *Agent) runStops(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var g errgroup.Group
@@ -101,11 +100,10 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 	}
 }
 
-// endAll ends the work on every thread. What nobody works on yet is declined
-// when its turn comes.
+// endAll cancels the work on every thread. Waiting offers get a decline in their turn.
 func (a *Agent) endAll(why *gate.Refusal) {
 	if why == nil {
-		return // it was cleared meanwhile
+		return // the stop has been reset since
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,16 +114,14 @@ func (a *Agent) endAll(why *gate.Refusal) {
 	}
 }
 
-// stopOf is the stop that ended a context; nil if something else did, or
-// nothing.
+// stopOf returns the stop that ended a context; nil for any other cause, or none.
 func stopOf(ctx context.Context) *gate.Refusal {
 	no, _ := context.Cause(ctx).(*gate.Refusal)
 	return no
 }
 
-// stoppedEarly is the end of a thread that a stop found before anything was
-// begun, and that has none yet: it must not begin by itself when the stop is
-// cleared.
+// stoppedEarly ends a thread that a stop caught before its begin. The thread must not begin by
+// itself after the reset.
 func (t *task) stoppedEarly(ctx context.Context, no *gate.Refusal, err error) error {
 	_, ends := errors.AsType[*ending](err)
 	switch {
@@ -137,7 +133,7 @@ func (t *task) stoppedEarly(ctx context.Context, no *gate.Refusal, err error) er
 		return &ending{failed("interrupted", fmt.Sprintf("the program died after it had begun; now: %v", no), mess.EffectUnknown, t.planned())}
 	case t.claimed() != 0:
 		return notDone(no.Rule, no.Error())
-	case t.tried: // the claim may or may not have arrived
+	case t.tried: // the claim may have arrived
 		t.handBack(ctx, no.Error())
 		return errLost
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stray is a thread that the exchange lists as begun by this executor and that nobody
-// here knows: the program died between the start permission and the intent, or the
-// permission did not arrive.
+// stray is a thread that the exchange lists as begun by this executor and that the agent does
+// not know: the program died between start permission and intent, or the permission did not
+// arrive.
 type stray struct {
 	epoch uint64
-	since time.Time // when an acknowledgement listed it first
-	told  bool      // it is given back, or left alone
+	since time.Time // time of the first acknowledgment that listed it
+	told  bool      // the agent has given it back, or leaves it alone
 }
 
-// findStrays gives back the threads that two acknowledgements have listed as this
-// executor's own and begun, and that neither the tasks nor the journal know. One
-// acknowledgement is not enough: the exchange may have written it before it took the
-// last report. asked is when this one was asked for.
+// findStrays gives back the threads that two acknowledgments list as begun by this executor,
+// and that neither the tasks nor the journal contain. One acknowledgment is not enough, because
+// the exchange may have written it before the last report arrived. asked is the time of the
+// request for this one.
 func (a *Agent) findStrays(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
 	list := a.twice(asked, threads)
 	if len(list) == 0 {
@@ -34,7 +34,7 @@ func (a *Agent) findStrays(ctx context.Context, back *errgroup.Group, asked time
 	})
 }
 
-// twice lists the strays of which an earlier acknowledgement has told as well.
+// twice lists the strays that an earlier acknowledgment also listed.
 func (a *Agent) twice(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

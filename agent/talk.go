@@ -17,11 +17,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxQuestions bounds how often a requester is asked about one request.
+// maxQuestions limits the questions to a requester about one request.
 const maxQuestions = 8
 
-// ask asks what must be known until there is a plan. What an earlier run has asked
-// is not asked again.
+// ask asks questions until there is a plan. It does not repeat the open question of an earlier
+// run.
 func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities.Plan, error) {
 	var last capabilities.Question
 	again := 0
@@ -35,7 +35,7 @@ func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities
 		} else {
 			last, again = q, 0
 		}
-		if again > 1 { // asked again once
+		if again > 1 { // one repeated question is allowed
 			return nil, notDone("not_understood", fmt.Sprintf("no answer to %q fits, so nothing was done; make a new request that says all", q.Text))
 		}
 		if t.question == nil {
@@ -56,8 +56,7 @@ func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities
 	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
 }
 
-// take makes of an answer what comes of it. That nothing can come of the next question
-// is an error.
+// take applies an answer to a question. It returns an error if the next question is useless.
 func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, error) {
 	out := t.a.resolver.Answer(q, s.answers, s.text, t.req)
 	if out.Question != nil {
@@ -68,13 +67,12 @@ func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, erro
 	return out, nil
 }
 
-// barred is why a question of this thread need not be asked, nil if it has to be.
+// barred returns why a question of this thread is useless, nil if it is not.
 func (t *task) barred(q capabilities.Question) *gate.Refusal {
 	return Barred(t.a.resolver, t.a.gate.Check, q, t.req)
 }
 
-// asks asks a question, and writes that down: who dies after that goes on
-// waiting.
+// asks sends a question and records it, so that the next run waits for the answer.
 func (t *task) asks(ctx context.Context, q capabilities.Question) error {
 	err := t.tell(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{
 		{Field: q.Field, Question: q.Text, Options: q.Options},
@@ -86,21 +84,21 @@ func (t *task) asks(ctx context.Context, q capabilities.Question) error {
 	if err == nil {
 		err = t.a.journal.Asked(ctx, journal.Asked{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
 	}
-	if err != nil { // then it is asked anew after a crash
+	if err != nil { // after a crash the next run asks again
 		wait.Notify(t.a.broken)
 		t.a.log.Warn("question not written down", "ref", t.ref, "err", err)
 	}
 	return nil
 }
 
-// waiting is what the journal keeps of a question.
+// waiting is the journal's record of a question.
 type waiting struct {
 	Question capabilities.Question `json:"question"`
 	Request  mess.Request          `json:"request"`
 	By       string                `json:"by,omitempty"` // the requester
 }
 
-// answered forgets that an answer is waited for.
+// answered records that the thread no longer waits for an answer.
 func (t *task) answered(ctx context.Context) {
 	if task, known := t.a.journal.Task(t.ref); !known || task.Asked == nil || task.Intent != nil || task.Report != nil {
 		return
@@ -111,7 +109,7 @@ func (t *task) answered(ctx context.Context) {
 	}
 }
 
-// settled checks the outcome of questions as the first outcome was.
+// settled checks the outcome after questions as prepare checks the first outcome.
 func (t *task) settled(ctx context.Context, out capabilities.Outcome) error {
 	reason, err := t.refused(ctx, out)
 	if err != nil {
@@ -126,14 +124,14 @@ func (t *task) settled(ctx context.Context, out capabilities.Outcome) error {
 	return nil
 }
 
-// notDone ends a thread whose world was not touched.
+// notDone returns the end of a thread without an effect.
 func notDone(kind, detail string) error {
 	return &ending{&mess.Status{
 		Code: mess.Failed, Reason: &mess.Reason{Type: kind, Detail: detail, Effect: mess.EffectNone}, Recoverable: new(true),
 	}}
 }
 
-// confirm asks for a yes to the plan, where one is needed.
+// confirm asks for a confirmation of the plan if the plan needs one.
 func (t *task) confirm(ctx context.Context) error {
 	who := t.verdict.Confirm
 	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == gate.Nobody {
@@ -162,7 +160,7 @@ func (t *task) confirm(ctx context.Context) error {
 	t.a.mu.Unlock()
 	said, err := hearIdle(waits, t, yesOrNo(s.ActionHash))
 	switch {
-	case errors.Is(err, errUnanswered), t.a.now().Sub(asked) > within: // whoever was stopped in between is late as well
+	case errors.Is(err, errUnanswered), t.a.now().Sub(asked) > within: // an answer after a suspend is late, too
 		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so nothing was done; ask again if it is still wanted", within))
 	case err != nil:
 		return err
@@ -177,8 +175,8 @@ func (t *task) confirm(ctx context.Context) error {
 	return nil
 }
 
-// consequences are all that a person must read before a yes: also who switches off again
-// what is on for a time.
+// consequences describes what a person must know before a confirmation, including what switches
+// a device off again.
 func (t *task) consequences() string {
 	var all []string
 	if t.plan.Consequences != "" {
@@ -196,14 +194,14 @@ func (t *task) consequences() string {
 
 var errUnanswered = errors.New("there was no answer in time")
 
-// tell says a status in the thread.
+// tell sends a status to the thread.
 func (t *task) tell(ctx context.Context, s *mess.Status) error {
 	_, err := t.a.say(ctx, t.message(s))
 	return err
 }
 
-// hear waits for what is said to the thread until take takes it. The error is
-// why the thread has ended before.
+// hear waits for messages to the thread until take accepts one. The error says why the thread
+// has ended before.
 func hear[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (T, error) {
 	var none T
 	for {
@@ -226,10 +224,10 @@ func hear[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (
 // said is an answer to a question.
 type said struct {
 	answers mess.Object // by field
-	text    string      // what was said in words
+	text    string      // the answer's plain text
 }
 
-// answerTo takes what answers the question called field.
+// answerTo returns a function that accepts answers to the question with a field name.
 func answerTo(field string) func(mess.Item) (said, bool) {
 	return func(item mess.Item) (said, bool) {
 		switch i := item.(type) {
@@ -246,8 +244,7 @@ func answerTo(field string) func(mess.Item) (said, bool) {
 	}
 }
 
-// words is what an answer says in plain text: what stands beside its value, else
-// the value.
+// words returns the plain text of an answer: the text next to its value, else the value.
 func words(value any, context []mess.Entry) string {
 	var lines []string
 	for _, e := range context {
@@ -261,13 +258,13 @@ func words(value any, context []mess.Entry) string {
 	return strings.Join(lines, "\n")
 }
 
-// verdict is an answer to "shall I?".
+// verdict is the answer to a confirmation request.
 type verdict struct {
 	yes bool
-	but string // what limits the yes; it is none then
+	but string // a condition in the answer; with one it is no confirmation
 }
 
-// yesOrNo takes what confirms or refuses the plan with a digest.
+// yesOrNo returns a function that accepts or rejects the plan with a digest.
 func yesOrNo(digest string) func(mess.Item) (verdict, bool) {
 	return func(item mess.Item) (verdict, bool) {
 		switch i := item.(type) {

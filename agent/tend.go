@@ -13,10 +13,9 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// tend looks after the journal until ctx ends. While nothing can be written
-// down, or there is not the room for it, this executor is disarmed: it offers
-// only what looks. It tries to mend the journal meanwhile, and takes
-// everything up again when that has worked.
+// tend watches the journal until ctx ends. While the journal cannot take records, or lacks
+// space, this executor is disarmed and offers only reading. tend keeps trying to mend the
+// journal, and offers everything again after that.
 func (a *Agent) tend(ctx context.Context) error {
 	pause := newBackoff(a.cfg.Jitter, nil)
 	for {
@@ -44,11 +43,11 @@ func (a *Agent) tend(ctx context.Context) error {
 	}
 }
 
-// look mends the journal if it must be, and notes how it is.
+// look mends the journal if needed and records its state.
 func (a *Agent) look(ctx context.Context) {
 	broken := a.journal.Check(ctx)
 	err := a.journal.Mend(ctx)
-	if err == nil || a.journal.Err() == nil { // what could not be tidied up takes room, no more
+	if err == nil || a.journal.Err() == nil { // untidied records only take space
 		err = a.journal.Ready(ctx)
 	}
 	if ctx.Err() != nil {
@@ -69,15 +68,15 @@ func (a *Agent) look(ctx context.Context) {
 	}
 }
 
-// trouble is why nothing may act; nil if it may.
+// trouble returns why nothing may act; nil if it may.
 func (a *Agent) trouble() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.disarmed
 }
 
-// tell registers anew where the exchange does not know yet whether this executor
-// acts. It reports whether it knows.
+// tell registers again if the exchange has an outdated view of whether this executor may act.
+// It reports success.
 func (a *Agent) tell(ctx context.Context) bool {
 	a.mu.Lock()
 	knows := a.known == (a.disarmed == nil)
@@ -93,15 +92,15 @@ func (a *Agent) tell(ctx context.Context) bool {
 	return true
 }
 
-// knows notes what the exchange has been told.
+// knows records the view of the exchange.
 func (a *Agent) knows(acts bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.known = acts
 }
 
-// registration says who this is and what it can do now; acts is whether that is
-// more than to look.
+// registration returns the registration with the current capabilities; acts reports whether
+// they include acts.
 func (a *Agent) registration() (m mess.Message, acts bool) {
 	offers, why := a.resolver.Offers(), a.trouble()
 	about := mess.Object{{Key: "disarmed", Value: ""}}
@@ -120,15 +119,15 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 	}}}}, why == nil
 }
 
-// changes reports whether a capability is one that changes the world, as every
-// one is that does not say otherwise.
+// changes reports whether a capability has a physical effect; without a declaration it counts
+// as having one.
 func changes(c mess.Capability) bool {
 	meta, _ := c.Meta.(mess.Object)
 	effect, _ := meta.Get("effect")
 	return effect != string(capabilities.Query)
 }
 
-// shortly is why nothing acts, for those whom the disk's names do not concern.
+// shortly explains why nothing may act, without file names of the disk.
 func shortly(err error) string {
 	if journal.NoSpace(err) {
 		return "no space"
@@ -136,7 +135,7 @@ func shortly(err error) string {
 	return "the journal cannot be written"
 }
 
-// unable says to a requester why nothing acts.
+// unable explains to a requester why nothing may act.
 func (a *Agent) unable(device string, err error) error {
 	wait.Notify(a.broken)
 	if journal.NoSpace(err) {

@@ -15,22 +15,22 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// ErrStopped says that a device was not used, as a stop holds.
+// ErrStopped reports that a stop prevented the use of a device.
 var ErrStopped = errors.New("is not used while everything is stopped")
 
-// Doubt is what somebody should look at, and may be as it is to be: a dark room.
+// Doubt is a result that a person should check and that may be correct, such as a dark room.
 type Doubt string
 
 func (d Doubt) Error() string { return string(d) }
 
-// Trials uses devices as far as nothing can come of it, for who wants to know
-// whether they work. Every use passes the gate, as any other.
+// Trials tries devices without side effects, to check whether they work. Every use passes the
+// safety policy.
 type Trials struct {
 	gate    *gate.Gate
 	cameras *camera.Room
 }
 
-// NewTrials makes them, for devices under a gate.
+// NewTrials returns Trials for devices under a safety policy.
 func NewTrials(g *gate.Gate, devices []Device, now func() time.Time) *Trials {
 	t := &Trials{g, camera.NewRoom(picture.Fit, now)}
 	for _, d := range devices {
@@ -39,14 +39,13 @@ func NewTrials(g *gate.Gate, devices []Device, now func() time.Time) *Trials {
 	return t
 }
 
-// Use uses a device: a picture is taken and thrown away, a sensor is read, a switch
-// is asked how it is. says is what came of it, in words; "" where there is nothing
-// that can be read without setting it. A picture on which nothing can be seen is a
-// Doubt.
+// Use tries a device: it captures and discards an image, reads a sensor, or reads the state of
+// a switch. says describes the result; "" if the device has nothing to read. An image on which
+// nothing is visible is a Doubt.
 //
-// What acts is started by nobody here, as a start takes it to its initial state: of
-// one that has not been started is told what it tells while halted. What only looks
-// is started for it, and ended if Start has not had it.
+// Use never starts a device that acts, because a start sets its initial state; it reads such a
+// device while it is halted. Use starts a read-only device that Start has not opened, and halts
+// it afterwards.
 func (t *Trials) Use(ctx context.Context, d Device) (says string, err error) {
 	if _, err := t.gate.Overdue(d.Name); err != nil {
 		return "", err
@@ -59,7 +58,7 @@ func (t *Trials) Use(ctx context.Context, d Device) (says string, err error) {
 		return t.use(ctx, d)
 	case why != "":
 		return "", fmt.Errorf("%w (%s); messkit clear at the place lets it start", ErrStopped, why)
-	case d.opened == nil && inspects: // who holds a line sets it
+	case d.opened == nil && inspects: // the owner of an output line also sets it
 		return i.Inspect(ctx)
 	case !looksOnly(d.Driver):
 		return t.unstarted(ctx, d)
@@ -76,8 +75,7 @@ func (t *Trials) Use(ctx context.Context, d Device) (says string, err error) {
 	return t.use(ctx, d)
 }
 
-// looksOnly reports whether neither the start nor the end of a device changes
-// anything: it only looks, or is left as it is.
+// looksOnly reports whether neither start nor end of a device changes its state.
 func looksOnly(d drivers.Device) bool {
 	if l, ok := d.(drivers.Levels); ok {
 		initial, safe := l.Levels()
@@ -91,7 +89,7 @@ func looksOnly(d drivers.Device) bool {
 	return true
 }
 
-// use uses a device that is started, by a pass that only looks.
+// use tries a started device with a pass for reading.
 func (t *Trials) use(ctx context.Context, d Device) (string, error) {
 	look := capabilities.Plan{
 		Device: d.Name, Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "see whether it works",
@@ -109,7 +107,7 @@ func (t *Trials) use(ctx context.Context, d Device) (string, error) {
 	for _, one := range t.looks(d, pass) {
 		says, err := one(ctx)
 		if errors.Is(err, drivers.ErrNoReading) && len(said) > 0 {
-			continue // it has told how it is, and has no meter
+			continue // it has reported its state, and has no meter
 		}
 		if errors.Is(err, drivers.ErrSilent) {
 			return "", Doubt(strings.TrimPrefix(err.Error(), d.Name+": "))
@@ -132,7 +130,7 @@ func saysWhy(waits string) error {
 	return errors.New(waits)
 }
 
-// looks are all ways in which a device tells of itself.
+// looks returns all reading functions of a device.
 func (t *Trials) looks(d Device, p *gate.Pass) (all []func(context.Context) (string, error)) {
 	add := func(look func(context.Context) (string, error)) { all = append(all, look) }
 	if v, ok := d.Driver.(drivers.Photographer); ok {
@@ -169,7 +167,7 @@ func (t *Trials) looks(d Device, p *gate.Pass) (all []func(context.Context) (str
 	return all
 }
 
-// itIs words what a device says of itself.
+// itIs describes the reported state of a device.
 func itIs[T any](word func(T) string) func(T, error) (string, error) {
 	return func(v T, err error) (string, error) { return "is " + word(v), err }
 }
@@ -182,8 +180,7 @@ func measures(list []drivers.Reading, err error) (string, error) {
 	return "reads " + cmp.Or(strings.Join(words, ", "), "nothing"), err
 }
 
-// photo takes a picture, looks whether anything can be seen on it, and throws it
-// away.
+// photo captures an image, checks whether anything is visible, and discards it.
 func (t *Trials) photo(ctx context.Context, name string, p *gate.Pass, c drivers.Photographer) (string, error) {
 	var lim picture.Limits
 	shot, err := t.cameras.Shoot(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return p.Photo(ctx, c) })
@@ -204,8 +201,7 @@ func (t *Trials) photo(ctx context.Context, name string, p *gate.Pass, c drivers
 	return says, nil
 }
 
-// unstarted asks a device that acts for what it tells while it is halted; "" where
-// it tells nothing.
+// unstarted reads the state of a halted device; "" if it reports none.
 func (t *Trials) unstarted(ctx context.Context, d Device) (says string, err error) {
 	says, err = atRest(ctx, d.Driver)
 	if d.opened == nil || err != nil {
@@ -218,7 +214,7 @@ func (t *Trials) unstarted(ctx context.Context, d Device) (says string, err erro
 	return says + "; it is started when it is next needed", nil
 }
 
-// atRest is what a device that is halted says.
+// atRest returns the state that a halted device reports.
 func atRest(ctx context.Context, d drivers.Device) (string, error) {
 	if r, ok := d.(drivers.RestReader); ok {
 		still, err := r.AtRest(ctx)
@@ -230,7 +226,7 @@ func atRest(ctx context.Context, d drivers.Device) (string, error) {
 	}
 	if l, ok := d.(drivers.Levels); ok {
 		if _, safe := l.Levels(); safe == "keep" {
-			return "", nil // then it is safe as it is, and nobody asks it
+			return "", nil // a safe device needs no reading
 		}
 	}
 	safe, err := s.Safe(ctx)

@@ -15,28 +15,28 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// result is what came of carrying out a plan.
+// result is the result of carrying out a plan.
 type result struct {
 	err      error
-	effect   mess.Effect // of what failed; "" for unknown
+	effect   mess.Effect // effect of a failed plan; "" for unknown
 	evidence mess.Evidence
 	text     string        // a sentence for the requester
-	facts    mess.Object   // the same for machines
-	images   []shot        // pictures taken
-	earlier  []mess.Entry  // pictures that an earlier thread has
-	unseen   mess.Evidence // evidence without the pictures, where it is less
-	done     []string      // of a task that can end half done
-	left     []string      // what remains of it
-	goesOn   bool          // the program ends, and the device goes on by itself: the next run follows it
-	rests    bool          // it was broken off, and the device says that it stands still
-	roams    bool          // it was broken off, and nobody knows whether the device still moves
+	facts    mess.Object   // the same as data
+	images   []shot        // captured images
+	earlier  []mess.Entry  // images of an earlier thread
+	unseen   mess.Evidence // evidence without the images, if weaker
+	done     []string      // completed parts
+	left     []string      // remaining parts
+	goesOn   bool          // the program ends and the device continues on its own: the next run follows it
+	rests    bool          // it was interrupted, and the device reports that it stands still
+	roams    bool          // it was interrupted, and the device may still move
 	late     bool          // the device has not answered the command, which may still arrive
-	sight    sight         // how the device was at the last look
-	notes    string        // what else the requester should know
-	yes      *bool         // the answer where yes or no was asked for
+	sight    sight         // the last reading of the device
+	notes    string        // additional facts for the requester
+	yes      *bool         // the answer to a yes-or-no question
 }
 
-// note adds something that the requester should know.
+// note adds a fact for the requester.
 func (r *result) note(format string, args ...any) {
 	if r.notes != "" {
 		r.notes += "; "
@@ -44,8 +44,8 @@ func (r *result) note(format string, args ...any) {
 	r.notes += fmt.Sprintf(format, args...)
 }
 
-// pictured adds a picture, and the evidence that there is with it. One on which
-// nothing can be seen is no evidence of what was done.
+// pictured adds an image with its evidence. An image on which nothing is visible is no
+// evidence.
 func (r *result) pictured(e mess.Evidence, s shot) {
 	r.images = append(r.images, s)
 	if r.dark(s.Shot) {
@@ -55,7 +55,7 @@ func (r *result) pictured(e mess.Evidence, s shot) {
 	r.evidence = e
 }
 
-// dark tells of a picture on which nothing can be seen.
+// dark notes that nothing is visible on an image. It reports whether that is so.
 func (r *result) dark(s camera.Shot) bool {
 	if s.Unseen != "" {
 		r.note("nothing can be seen on the picture: %s", s.Unseen)
@@ -63,13 +63,13 @@ func (r *result) dark(s camera.Shot) bool {
 	return s.Unseen != ""
 }
 
-// shot is a picture and what it shows.
+// shot is an image and its subject.
 type shot struct {
 	camera.Shot
-	name string // of the file, without extension
+	name string // file name without extension
 }
 
-// able reports whether a driver has what a command needs.
+// able reports whether a driver supports a command.
 func able(d drivers.Device, c capabilities.Command) bool {
 	_, photographer := d.(drivers.Photographer)
 	_, observer := d.(drivers.Observer)
@@ -130,16 +130,16 @@ type verbs struct {
 	verdict  gate.Verdict
 	progress func(drivers.Progress)
 	now      func() time.Time
-	limits   picture.Limits // of the pictures
+	limits   picture.Limits // limits for images
 	cameras  *camera.Room
 	see      func(ctx context.Context, camera string) (p camera.Shot, by string, err error)
-	clock    string                                       // mark of this machine's times
-	ask      func(q mess.Question) (answer <-chan string) // asks the requester in the midst of a task; progress is not told until it answers or is unasked
+	clock    string                                       // mark for this machine's times
+	ask      func(q mess.Question) (answer <-chan string) // asks the requester during a task; reports of progress pause until the answer or unasked
 	unask    func()
-	done     Done // of the device
+	done     Done // how the power shows the end of an activity
 	every    time.Duration
-	began    time.Time    // when an earlier run has begun it, if it did
-	acted    func(result) // called when the device has done what it was told, before it is looked at again
+	began    time.Time    // when an earlier run began it, if one did
+	acted    func(result) // called after the act and before the readback
 }
 
 func (v verbs) do(ctx context.Context) result {
@@ -188,7 +188,7 @@ func (v verbs) do(ctx context.Context) result {
 	return result{err: fmt.Errorf("%s: nobody knows how to do %q", v.dev.Name, v.plan.Command), effect: mess.EffectNone}
 }
 
-// turn switches, and reads back where the device can tell.
+// turn switches a device and reads it back if possible.
 func (v verbs) turn(ctx context.Context) result {
 	want, _ := v.plan.Args.Get("on")
 	on, ok := want.(bool)
@@ -198,8 +198,8 @@ func (v verbs) turn(ctx context.Context) result {
 	return v.turnTo(ctx, on)
 }
 
-// toggle switches to the other of what the device says it is; where it does not
-// say, nothing is done.
+// toggle switches to the opposite of the reported state; without a reported state it does
+// nothing.
 func (v verbs) toggle(ctx context.Context) result {
 	is, err := v.pass.On(ctx, v.dev.Driver.(drivers.SwitchReader))
 	if err != nil {
@@ -232,7 +232,7 @@ func (v verbs) turnTo(ctx context.Context, on bool) result {
 	return r
 }
 
-// noteOff says when what is on is switched off again, if it is, and who does that.
+// noteOff notes when the device goes off again, and what switches it off.
 func (v verbs) noteOff(r *result) {
 	ends := v.pass.Ends()
 	if ends.In == 0 {
@@ -240,12 +240,12 @@ func (v verbs) noteOff(r *result) {
 	}
 	at := ""
 	if v.clock == "" {
-		at = ", at " + v.now().Add(ends.In).Format(time.TimeOnly) // this may be read late
+		at = ", at " + v.now().Add(ends.In).Format(time.TimeOnly) // a requester may read this late
 	}
 	r.note("it is switched off again in %v%s, by %s", ends.In, at, whoEnds(ends))
 }
 
-// whoEnds says who switches a device off, and who does where this program has stopped.
+// whoEnds describes what switches a device off, also after this program stops.
 func whoEnds(e gate.Ends) string {
 	switch {
 	case e.Own > 0 && e.Own <= e.In+time.Second:
@@ -261,7 +261,7 @@ func whoEnds(e gate.Ends) string {
 	return "this agent; if the agent is killed or stands still, nobody does until it runs again"
 }
 
-// readBack corrects the result by what the device says of itself.
+// readBack corrects the result by a reading of the device.
 func (v verbs) readBack(ctx context.Context, want bool, r *result) {
 	reader, ok := v.dev.Driver.(drivers.SwitchReader)
 	if !ok {
@@ -303,9 +303,8 @@ func (v verbs) clean(ctx context.Context) result {
 	return r
 }
 
-// comeToRest asks a device whose act was broken off whether it stands still. If it
-// says so, some of the act was done and no more will be: that is known, whatever
-// broke it off.
+// comeToRest reads whether a device stands still after an interrupted act. If it does, the act
+// is partly complete and nothing more will happen, for any cause.
 func (v verbs) comeToRest(ctx context.Context, r *result) {
 	reader, ok := v.dev.Driver.(drivers.RestReader)
 	_, opens := v.dev.Driver.(drivers.Opener)
@@ -364,7 +363,7 @@ func (v verbs) dock(ctx context.Context) result {
 	return r
 }
 
-// move drives for the plan's time. What was broken off has moved a part of the way,
+// move drives for the plan's time. After an interruption the device has moved part of the way
 // and stands still.
 func (v verbs) move(ctx context.Context) result {
 	moved, err := v.pass.Move(ctx, v.dev.Driver.(drivers.Mover), gate.MotionOf(v.plan))
@@ -391,11 +390,10 @@ func (v verbs) move(ctx context.Context) result {
 	return r
 }
 
-// lookTime is how long one may look at a device again after a task that was
-// broken off.
+// lookTime limits the readback after an interrupted task.
 const lookTime = 10 * time.Second
 
-// aftermath is a context for looking again, whether or not ctx has ended.
+// aftermath returns a context for the readback, even if ctx has ended.
 func aftermath(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 }

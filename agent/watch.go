@@ -13,18 +13,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// errNotSo is the end of a watch in whose time it did not happen, where the requester
-// has not said how long to watch.
+// errNotSo ends a wait condition that did not become true in its default time.
 var errNotSo = errors.New("it has not happened")
 
-// watchGap is the least time between two looks, however often a device says that it
-// has changed; watchSilent is how long one may tell nothing.
+// watchGap is the shortest interval of two readings, for any number of change events;
+// watchSilent limits the time without an answer.
 const (
 	watchGap    = 250 * time.Millisecond
 	watchSilent = 10 * time.Minute
 )
 
-// vigil is a watch while it runs.
+// vigil is a running wait for a condition.
 type vigil struct {
 	v        verbs
 	until    string
@@ -32,21 +31,21 @@ type vigil struct {
 	quantity string
 	began    time.Time
 	end      time.Time
-	again    bool // an earlier run of the program has begun it
+	again    bool // an earlier run has begun it
 
-	first *drivers.Reading // what it was at the beginning
+	first *drivers.Reading // the first reading
 	now   drivers.Reading
-	heard time.Time // when there was the last answer
-	told  string    // the last progress
-	at    time.Time // of it
+	heard time.Time // time of the last answer
+	told  string    // the last progress report
+	at    time.Time // its time
 
-	ran  bool      // it was seen to work
-	most float64   // W that it took
-	low  time.Time // since when it has taken little; zero while it works
+	ran  bool      // the device was seen working
+	most float64   // its highest power in W
+	low  time.Time // since when its power has been low; zero while it works
 }
 
-// watch waits until something is so, and looks: it never acts. What is so at the
-// beginning is told at once.
+// watch waits until a condition is true and only reads. If it is true at the beginning, watch
+// reports that at once.
 func (v verbs) watch(ctx context.Context) result {
 	w := v.vigil()
 	for {
@@ -83,7 +82,7 @@ func (v verbs) vigil() *vigil {
 	return w
 }
 
-// asNumber is a parameter of a plan, which comes back from the journal as JSON has it.
+// asNumber returns a parameter of a plan, which may come from JSON in the journal.
 func asNumber(v any) float64 {
 	switch v := v.(type) {
 	case float64:
@@ -97,7 +96,8 @@ func asNumber(v any) float64 {
 	return 0
 }
 
-// changes is what the device rings with its next change, nil where it does not.
+// changes returns a channel that closes at the device's next change, nil if the device reports
+// none.
 func (w *vigil) changes(ctx context.Context) <-chan struct{} {
 	n, ok := w.v.dev.Driver.(drivers.Notifier)
 	if !ok {
@@ -105,12 +105,12 @@ func (w *vigil) changes(ctx context.Context) <-chan struct{} {
 	}
 	changed, err := w.v.pass.Changes(ctx, n)
 	if err != nil {
-		return nil // the look says so
+		return nil // the reading reports the error
 	}
 	return changed
 }
 
-// pause waits until there is to be another look; false when ctx has ended.
+// pause waits until the next reading; it returns false after ctx has ended.
 func (w *vigil) pause(ctx context.Context, now time.Time, changed <-chan struct{}) bool {
 	gap := time.NewTimer(watchGap)
 	defer gap.Stop()
@@ -134,7 +134,7 @@ func (w *vigil) pause(ctx context.Context, now time.Time, changed <-chan struct{
 	return true
 }
 
-// look reports whether what is waited for is so.
+// look reports whether the condition is true.
 func (w *vigil) look(ctx context.Context) (bool, error) {
 	if w.until == "done" {
 		return w.done(ctx)
@@ -157,7 +157,7 @@ func (w *vigil) look(ctx context.Context) (bool, error) {
 		return r.Value > w.value, nil
 	case "below":
 		return r.Value < w.value, nil
-	case "reaches": // from where it was
+	case "reaches": // relative to the first reading
 		return first && r.Value == w.value || w.first.Value < w.value && r.Value >= w.value || w.first.Value > w.value && r.Value <= w.value, nil
 	case "change":
 		return r.Value != w.first.Value, nil
@@ -165,7 +165,7 @@ func (w *vigil) look(ctx context.Context) (bool, error) {
 	return false, fmt.Errorf("nobody knows how to wait until it is %q", w.until)
 }
 
-// read reads the quantity that is waited for, in the unit of the plan.
+// read reads the quantity of the condition in the unit of the plan.
 func (w *vigil) read(ctx context.Context) (drivers.Reading, error) {
 	v, truth := w.v, func(quantity string, is bool) drivers.Reading {
 		return drivers.Reading{Quantity: quantity, Value: map[bool]float64{true: 1}[is], At: w.v.now()}
@@ -202,13 +202,13 @@ func (w *vigil) read(ctx context.Context) (drivers.Reading, error) {
 	return drivers.Reading{}, fmt.Errorf("it measures no %s now", w.quantity)
 }
 
-// measuresIt reports whether what is measured is what is waited for: what sees that
-// somebody is there sees what moves, too.
+// measuresIt reports whether a measured quantity serves the condition: a presence sensor also
+// detects motion.
 func measuresIt(is, want string) bool {
 	return is == want || want == "motion" && (is == "presence" || is == "occupancy")
 }
 
-// common is a reading in the unit that plans have.
+// common converts a reading to the unit of plans.
 func common(r drivers.Reading) drivers.Reading {
 	switch r.Unit {
 	case "°F":
@@ -219,8 +219,8 @@ func common(r drivers.Reading) drivers.Reading {
 	return r
 }
 
-// done reports whether what a device was at is done: it says so itself, or it has
-// taken little power for some time.
+// done reports whether a device has finished its activity: the device reports it, or its power
+// has been low for some time.
 func (w *vigil) done(ctx context.Context) (bool, error) {
 	v := w.v
 	note := func(works bool) {
@@ -260,7 +260,7 @@ func (w *vigil) done(ctx context.Context) (bool, error) {
 	return v.now().Sub(w.low) >= v.done.For, nil
 }
 
-// progress tells how it is, when that has changed or was not told for long.
+// progress reports the state after a change or after a long pause.
 func (w *vigil) progress(now time.Time) {
 	is := w.state()
 	if is == w.told && now.Sub(w.at) < max(time.Minute, w.v.plan.For/20) {
@@ -271,7 +271,7 @@ func (w *vigil) progress(now time.Time) {
 	w.v.progress(drivers.Progress{Percent: min(99, gone), Doing: "watching; now: " + is})
 }
 
-// state is what was read last, in words: "closed", "temperature 21.5 °C".
+// state describes the last reading: "closed", "temperature 21.5 °C".
 func (w *vigil) state() string {
 	switch {
 	case w.heard.IsZero():
@@ -284,8 +284,8 @@ func (w *vigil) state() string {
 	return inWords(w.now)
 }
 
-// happened is a watch in whose time it was so, with a picture where one is wanted or a
-// camera sees it.
+// happened returns the result of a fulfilled condition, with an image on request or from a
+// camera that sees the device.
 func (w *vigil) happened(ctx context.Context) result {
 	v := w.v
 	r := w.known(true)
@@ -309,7 +309,7 @@ func (w *vigil) happened(ctx context.Context) result {
 	return r
 }
 
-// ends is how it is known that something is done.
+// ends explains how the agent recognizes the end of an activity.
 func (w *vigil) ends() string {
 	if w.quantity != "power" {
 		return "not at work"
@@ -321,8 +321,8 @@ func (w *vigil) ends() string {
 	return s
 }
 
-// over is a watch in whose time it was not so. Who has said how long to watch has what
-// was asked for; for who has not, it failed.
+// over returns the result of a condition that did not become true. With a requested duration
+// that is a completed watch; without one it failed.
 func (w *vigil) over() result {
 	r := w.known(false)
 	lasted := w.v.plan.For
@@ -333,7 +333,7 @@ func (w *vigil) over() result {
 	return r
 }
 
-// known is what is known at the end of a watch.
+// known returns the known facts at the end of a wait.
 func (w *vigil) known(so bool) result {
 	v := w.v
 	r := result{evidence: mess.ReadBack, effect: mess.EffectNone, yes: &so}
@@ -347,8 +347,8 @@ func (w *vigil) known(so bool) result {
 	return r
 }
 
-// brokenOff is a watch that somebody or something has ended. Where the program ends,
-// its next run goes on with it.
+// brokenOff returns the result of a cancelled wait. After the end of the program, the next run
+// continues it.
 func (w *vigil) brokenOff(ctx context.Context) result {
 	return result{err: fmt.Errorf("the watch was ended: %w", context.Cause(ctx)), effect: mess.EffectNone, goesOn: stopped(ctx)}
 }

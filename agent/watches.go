@@ -10,15 +10,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Watches are what waits for something to happen.
+// Watches configures wait conditions.
 type Watches struct {
-	Default time.Duration `yaml:"default"` // how long one lasts where the request does not say it
-	Longest time.Duration `yaml:"longest"` // how long one may
-	Every   time.Duration `yaml:"every"`   // between two looks at what tells of no change itself
-	AtOnce  int           `yaml:"at_once"` // how many may run
+	Default time.Duration `yaml:"default"` // duration without one in the request
+	Longest time.Duration `yaml:"longest"` // longest duration
+	Every   time.Duration `yaml:"every"`   // interval of readings for devices that report no changes
+	AtOnce  int           `yaml:"at_once"` // maximum number at the same time
 }
 
-// DefaultWatches are the watches that an agent has unless told otherwise.
+// DefaultWatches returns the default settings.
 func DefaultWatches() Watches {
 	return Watches{Default: capabilities.WatchFor, Longest: capabilities.WatchLongest, Every: 5 * time.Second, AtOnce: 32}
 }
@@ -32,7 +32,7 @@ func (w Watches) filled() Watches {
 	return w
 }
 
-// Validate tells all that cannot be.
+// Validate returns an error for each invalid setting.
 func (w Watches) Validate() error {
 	var errs []error
 	if w.Longest < time.Minute || w.Longest > 7*24*time.Hour {
@@ -50,23 +50,23 @@ func (w Watches) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Done is how it is known from the power that a thing takes that it is done.
+// Done describes how a device's power shows the end of its activity.
 type Done struct {
-	Below float64       `yaml:"below"` // W that it takes less than when it does not run
-	For   time.Duration `yaml:"for"`   // how long: a washing machine pauses, and is not done
+	Below float64       `yaml:"below"` // W; below this power it does not work
+	For   time.Duration `yaml:"for"`   // duration of low power: a washing machine also pauses
 }
 
-// DefaultDone fits what has a display and no heater that comes and goes.
+// DefaultDone returns settings for a device with a display and no cycling heater.
 func DefaultDone() Done { return Done{Below: 5, For: 2 * time.Minute} }
 
 func (d Done) filled() Done {
 	return Done{Below: cmp.Or(d.Below, DefaultDone().Below), For: cmp.Or(d.For, DefaultDone().For)}
 }
 
-// Validate tells all that cannot be. Zero is the default.
+// Validate returns an error for each invalid setting. Zero means the default.
 func (d Done) Validate() error {
 	var errs []error
-	if !(d.Below >= 0 && d.Below <= 1e5) { // so that NaN is refused
+	if !(d.Below >= 0 && d.Below <= 1e5) { // also rejects NaN
 		errs = append(errs, fmt.Errorf("below: %v W cannot be; write 0 to 100000", d.Below))
 	}
 	if d.For < 0 || d.For > time.Hour {
@@ -75,7 +75,7 @@ func (d Done) Validate() error {
 	return errors.Join(errs...)
 }
 
-// watchable reports whether a device tells how it is.
+// watchable reports whether a device reports a state.
 func watchable(d drivers.Device) bool {
 	switch d.(type) {
 	case drivers.Sensor, drivers.SwitchReader, drivers.OpeningReader, drivers.LockReader:
@@ -84,8 +84,8 @@ func watchable(d drivers.Device) bool {
 	return false
 }
 
-// tellsEnd reports whether a device may tell when what it is at is done. Of a sensor
-// it is seen by the power; one that measures none says so when it is asked.
+// tellsEnd reports whether a device may show the end of its activity. For a sensor the power
+// shows it; a reading without power returns an error.
 func tellsEnd(d drivers.Device) bool {
 	switch d.(type) {
 	case drivers.Worker, drivers.RestReader, drivers.Sensor:
@@ -94,7 +94,7 @@ func tellsEnd(d drivers.Device) bool {
 	return false
 }
 
-// mayWatch is why there can be no watch more, nil if there can.
+// mayWatch returns why there can be no more wait conditions, nil if there can.
 func (a *Agent) mayWatch() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +104,7 @@ func (a *Agent) mayWatch() error {
 	return nil
 }
 
-// watches counts a watch until the function that it returns is called.
+// watches counts a wait condition until the caller calls done.
 func (a *Agent) watches() (done func()) {
 	count := func(n int) {
 		a.mu.Lock()

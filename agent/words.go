@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// state is "The porch light is on."
+// state returns a sentence such as "The porch light is on."
 func (v verbs) state(on bool) string { return fmt.Sprintf("The %s is %s.", v.dev.Label, onOff(on)) }
 
 func onOff(on bool) string {
@@ -22,7 +22,8 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// measured is "The fridge thermometer: temperature 4.5 °C, humidity 60 %."
+// measured returns a sentence such as "The fridge thermometer: temperature 4.5 °C, humidity 60
+// %."
 func (v verbs) measured(readings []drivers.Reading) string {
 	if len(readings) == 0 {
 		return fmt.Sprintf("The %s measures nothing now.", v.dev.Label)
@@ -37,14 +38,14 @@ func (v verbs) measured(readings []drivers.Reading) string {
 			part += fmt.Sprintf(" (measured %v ago)", age.Round(time.Second))
 		}
 		if slices.Contains(parts, part) {
-			continue // a contact and an opening say alike that it is closed
+			continue // a contact and an opening both say that it is closed
 		}
 		parts = append(parts, part)
 	}
 	return fmt.Sprintf("The %s: %s.", v.dev.Label, strings.Join(parts, ", "))
 }
 
-// inWords is a measurement: "temperature 4.5 °C", "open".
+// inWords describes a measurement: "temperature 4.5 °C", "open".
 func inWords(r drivers.Reading) string {
 	if r.Quantity == "opening" { // of a cover, in percent
 		return openness(r.Value)
@@ -55,14 +56,13 @@ func inWords(r drivers.Reading) string {
 	return r.Quantity + " " + amount(r)
 }
 
-// truths are what truth values of 0 and 1 say by their quantity. What is open, a
-// contact that is not made, reads as 0.
+// truths holds the words for truth values 0 and 1 by quantity. An open contact reads as 0.
 var truths = map[string][2]string{
 	"contact": {"open", "closed"}, "lock": {"unlocked", "locked"}, "motion": {"nothing moves", "something moves"},
 	"presence": {"nobody is there", "somebody is there"}, "occupancy": {"nobody is there", "somebody is there"},
 }
 
-// quantities lists what was measured.
+// quantities lists the measured quantities.
 func quantities(readings []drivers.Reading) string {
 	names := make([]string, len(readings))
 	for i, r := range readings {
@@ -71,7 +71,7 @@ func quantities(readings []drivers.Reading) string {
 	return list(names)
 }
 
-// amount is a value with its unit; a value without one is a truth value.
+// amount returns a value with its unit; a value without a unit is a truth value.
 func amount(r drivers.Reading) string {
 	switch {
 	case r.Unit != "":
@@ -82,8 +82,8 @@ func amount(r drivers.Reading) string {
 	return "yes"
 }
 
-// number is one for machines: as exact as it is, without what sums and factors leave
-// behind the twelfth digit (31.200000000000003).
+// number formats a number for programs: exact, without the rounding errors behind the twelfth
+// digit (31.200000000000003).
 func number(f float64) string {
 	if short, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 12, 64), 64); err == nil {
 		f = short
@@ -91,8 +91,8 @@ func number(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// rounded is a measurement for people: one decimal from 100 on, two from 1 on, and
-// three digits below. No sensor of a home is that exact.
+// rounded formats a measurement for people: one decimal from 100 on, two from 1 on, and three
+// digits below. No sensor of a home is more exact.
 func rounded(f float64) string {
 	digits := 2
 	switch a := math.Abs(f); {
@@ -105,17 +105,17 @@ func rounded(f float64) string {
 		f = short
 	}
 	if f == 0 {
-		f = 0 // and not -0
+		f = 0 // avoids -0
 	}
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// stale is the age from which a measurement is said to be old in words too.
-// Sensors that sleep to save their battery speak every minute at most.
+// stale is the age from which the answer states the age of a measurement in words. Battery
+// sensors report once a minute at most.
 const stale = time.Minute
 
-// aged is when something was so: the time, how long ago that is, and whether the
-// clock can be trusted. Of what has no time it is nothing.
+// aged returns the time of a state, its age, and whether to trust the clock. It is empty
+// without a time.
 func aged(at, now time.Time, clock string) mess.Object {
 	if at.IsZero() {
 		return nil
@@ -127,7 +127,7 @@ func aged(at, now time.Time, clock string) mess.Object {
 	return o
 }
 
-// measurements is what was measured, for machines, each with its time.
+// measurements returns the measurements as data, each with its time.
 func (v verbs) measurements(readings []drivers.Reading) mess.Object {
 	var o mess.Object
 	for _, r := range readings {
@@ -145,9 +145,9 @@ func (v verbs) measurements(readings []drivers.Reading) mess.Object {
 	return o
 }
 
-// cleaned is "The vacuum has cleaned near sink and stove; left: hall."
+// cleaned returns a sentence such as "The vacuum has cleaned near sink and stove; left: hall."
 func cleaned(label string, out drivers.Outcome) string {
-	if len(out.Done)+len(out.Remaining) == 0 { // it was sent everywhere
+	if len(out.Done)+len(out.Remaining) == 0 { // the plan names no areas
 		return fmt.Sprintf("The %s has finished cleaning.", label)
 	}
 	s := fmt.Sprintf("The %s has cleaned %s", label, list(out.Done))
@@ -157,7 +157,7 @@ func cleaned(label string, out drivers.Outcome) string {
 	return s + "."
 }
 
-// list is "a, b and c".
+// list returns "a, b and c".
 func list(words []string) string {
 	switch n := len(words); n {
 	case 0:
@@ -179,7 +179,7 @@ func sentences(s ...string) string {
 	return strings.Join(said, " ")
 }
 
-// facts is what a device knows, for machines.
+// facts converts the facts of a device to data.
 func facts(list []drivers.Fact) mess.Object {
 	var o mess.Object
 	for _, f := range list {
@@ -192,7 +192,7 @@ func facts(list []drivers.Fact) mess.Object {
 	return o
 }
 
-// plain is a fact's value as a value of package mess.
+// plain converts a fact's value to a value of package mess.
 func plain(v any) any {
 	switch v := v.(type) {
 	case []drivers.Fact:
@@ -203,8 +203,7 @@ func plain(v any) any {
 	return v
 }
 
-// names reads the areas of a plan. A plan that comes back from the journal has
-// them as a list of anything.
+// names returns the areas of a plan. In a plan from the journal they are a list of any values.
 func names(args mess.Object) []string {
 	value, _ := args.Get("areas")
 	switch areas := value.(type) {

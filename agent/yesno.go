@@ -11,7 +11,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// answers says yes or no to what the plan asks for, where is is what makes it a yes.
+// answers sets yes or no if the plan asks a yes-or-no question; is names the state that makes
+// it a yes.
 func (v verbs) answers(r *result, is string, so bool) {
 	asked, _ := v.plan.AsksFor()
 	if asked == "working" && is == "on" { // "is the fan running?"
@@ -25,16 +26,16 @@ func (v verbs) answers(r *result, is string, so bool) {
 	}
 }
 
-// opposites are the states of which a thing has always one: it is not on if it is off.
+// opposites holds pairs of states of which exactly one is true: a device is on or off.
 var opposites = map[string]string{"on": "off", "closed": "open", "locked": "unlocked"}
 
-// truthful are the states that a measurement tells by not being zero, by quantity.
+// truthful names the states that a measurement other than zero means, by quantity.
 var truthful = map[string]string{
 	"contact": "closed", "lock": "locked", "motion": "motion", "presence": "motion", "occupancy": "motion",
 }
 
-// measuredYes answers by what was measured. Of several measurements of the same the
-// first answers.
+// measuredYes answers a question from measurements. Of several measurements of one quantity,
+// the first counts.
 func (v verbs) measuredYes(r *result, readings []drivers.Reading) {
 	for _, m := range slices.Backward(readings) {
 		if is, ok := truthful[m.Quantity]; ok && m.Unit == "" {
@@ -43,8 +44,8 @@ func (v verbs) measuredYes(r *result, readings []drivers.Reading) {
 	}
 }
 
-// observedYes answers by what a device knows of itself, or what it sees: that a thing
-// is there is known where it is named, and that it is not only where that is said.
+// observedYes answers a question from a device's observations: a named thing is there, and only
+// an explicit statement means that it is not.
 func (v verbs) observedYes(ctx context.Context, r *result, facts []drivers.Fact) {
 	asked, _ := v.plan.AsksFor()
 	if dev, ok := v.dev.Driver.(drivers.DockReader); ok && asked == "docked" {
@@ -71,8 +72,8 @@ func (v verbs) observedYes(ctx context.Context, r *result, facts []drivers.Fact)
 	}
 }
 
-// addYes takes up the answer of one step: a plan has one where each step has, which is
-// a yes if all are, or one of them where that is enough.
+// addYes combines the answer of one step with the result. The combined answer exists if each
+// step has one; it is yes if all are yes, or if one is and that is enough.
 func (r *result) addYes(step capabilities.Plan, one result, first bool) {
 	_, any := step.AsksFor()
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// arm is a servo that cannot tell where it stands.
+// arm is a servo without readback.
 type arm struct{ part }
 
 func (a *arm) Turns() drivers.Turns { return drivers.Turns{Max: 180} }
@@ -20,7 +20,7 @@ func (a *arm) TurnTo(_ context.Context, degrees float64) error {
 	return nil
 }
 
-// seen is one that can, and sticks where it is.
+// seen is a servo with readback that does not move.
 type seen struct {
 	arm
 	is float64
@@ -28,8 +28,7 @@ type seen struct {
 
 func (s *seen) Angle(context.Context) (float64, error) { return s.is, nil }
 
-// What cannot tell where it stands is not said to stand there, and what stands
-// elsewhere has failed.
+// The answer claims no position without a readback, and a different position is a failure.
 func TestTurning(t *testing.T) {
 	for name, c := range map[string]struct {
 		dev      drivers.Device

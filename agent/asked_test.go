@@ -9,8 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What a request asks to get back comes back, and of what cannot be had it is said
-// why.
+// The answer contains the requested contents, and explains each missing one.
 func TestWhatWasAskedForComesBack(t *testing.T) {
 	on := capabilities.Plan{
 		Device: "porch-lamp", Capability: "switch-on", Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort,
@@ -28,7 +27,7 @@ func TestWhatWasAskedForComesBack(t *testing.T) {
 	}, func(h *house) {
 		for _, tt := range []struct {
 			intent string
-			types  []string // beside words
+			types  []string // in addition to words
 			place  string
 			notes  string
 		}{

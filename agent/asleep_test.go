@@ -11,8 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// A sensor with a battery that has not spoken yet is in order; one whose broker is
-// away is not.
+// A battery sensor that has not reported yet is OK; a sensor without its broker is not.
 func TestASensorThatSleepsIsNotBroken(t *testing.T) {
 	for _, c := range []struct {
 		err   error

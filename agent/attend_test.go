@@ -14,14 +14,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// rug is a made vacuum that gets stuck: cleaning takes 100 s, and goes on when it is
-// told to and nothing is in its brush.
+// rug is a simulated vacuum that gets stuck: cleaning takes 100 s, and continues on command
+// once its brush is free.
 type rug struct {
 	part
 	errand drivers.Errand
 	lock   sync.Mutex
-	stuck  bool // something is in its brush
-	waits  bool // it stands since then
+	stuck  bool // its brush is blocked
+	waits  bool // it has been waiting since then
 }
 
 var (
@@ -93,7 +93,7 @@ func (r *rug) Stop(ctx context.Context) (string, error) {
 
 func (r *rug) AtRest(context.Context) (bool, error) { return true, nil }
 
-// cleaning runs a story in which a vacuum got stuck two minutes ago.
+// cleaning runs a test with a vacuum that got stuck two minutes ago.
 func cleaning(t *testing.T, command capabilities.Command, story func(h *house, r *rug, ref string)) {
 	t.Helper()
 	r := &rug{}
@@ -123,20 +123,20 @@ func (r *rug) has(t *testing.T, want string) {
 	}
 }
 
-// A vacuum in trouble goes on where somebody has seen to it and says so.
+// A stuck vacuum continues after a person has freed it and answers so.
 func TestAVacuumThatNeedsAPersonGoesOn(t *testing.T) {
 	for command, did := range map[capabilities.Command]string{capabilities.Clean: "clean", capabilities.CleanSpot: "spot"} {
 		cleaning(t, command, func(h *house, r *rug, ref string) {
 			h.after(10 * time.Minute)
 			h.is(ref, mess.NeedsInput)
-			h.says(claude, "answer: {re: "+ref+", value: go on}") // and nobody has been there
+			h.says(claude, "answer: {re: "+ref+", value: go on}") // although nobody has freed it
 			h.after(time.Minute)
 			if q := h.is(ref, mess.NeedsInput).Questions[0]; !strings.HasPrefix(q.Question, "It does not go on: rug: a brush is blocked. The vacuum: ") {
 				t.Errorf("%+v", q)
 			}
 			r.set(func() { r.stuck = false })
 			h.after(time.Minute)
-			h.is(ref, mess.NeedsInput) // it waits to be told
+			h.is(ref, mess.NeedsInput) // it waits for the answer
 			h.says(claude, "answer: {re: "+ref+", value: go on}")
 			h.after(10 * time.Second)
 			h.is(ref, mess.InProgress)
@@ -162,7 +162,7 @@ func TestAVacuumThatNeedsAPersonIsCancelled(t *testing.T) {
 	})
 }
 
-// Who is at the vacuum needs no answer here, and another request may end it.
+// After help at the vacuum itself, no answer is needed; another request may also end the task.
 func TestAVacuumThatNeedsAPersonIsHelpedElsewhere(t *testing.T) {
 	cleaning(t, capabilities.Clean, func(h *house, r *rug, ref string) {
 		r.set(func() { r.stuck, r.waits = false, false })

@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Where no answer could lead to anything, nobody is asked: the request is declined with
-// what keeps the device from acting.
+// If no answer could lead to an act, the agent asks nothing: it declines the request with the
+// reason that blocks the device.
 func TestAQuestionOfWhichNothingCanCome(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.words["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Question{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
@@ -30,7 +30,7 @@ func TestAQuestionOfWhichNothingCanCome(t *testing.T) {
 	})
 }
 
-// The second question is not asked either, when something was locked after the first.
+// A lockout after the first question also prevents the second one.
 func TestALaterQuestionOfWhichNothingCanCome(t *testing.T) {
 	locked := false
 	r := tree{
@@ -53,9 +53,8 @@ func TestALaterQuestionOfWhichNothingCanCome(t *testing.T) {
 	}
 }
 
-// What is asked all the same: where one answer can be carried out, where the bar may
-// be gone by the time of the answer, where the answers are not known, and where there
-// are too many.
+// The agent asks if one answer is executable, if the obstacle may be gone by the time of the
+// answer, if it does not know the answers, or if there are too many.
 func TestAskedAllTheSame(t *testing.T) {
 	refuse := func(rule string, but ...string) func(capabilities.Plan) (gate.Verdict, error) {
 		return func(p capabilities.Plan) (gate.Verdict, error) {
@@ -102,7 +101,7 @@ func TestAskedAllTheSame(t *testing.T) {
 
 func planOf(p capabilities.Plan) capabilities.Outcome { return capabilities.Outcome{Plan: &p} }
 
-// tree is what comes of answers, by their words.
+// tree maps answers to outcomes.
 type tree map[string]capabilities.Outcome
 
 func (t tree) Resolve(mess.Request) capabilities.Outcome { return t[""] }

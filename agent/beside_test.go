@@ -19,8 +19,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// at is where the sun stands high when a bubble's clock begins, and night where it
-// does not.
+// at returns a position where the sun is high when a bubble's clock begins, or one where it is
+// night.
 func at(daylight bool) *capabilities.Position {
 	if daylight {
 		return &capabilities.Position{Lat: 0, Lng: 180}
@@ -28,8 +28,7 @@ func at(daylight bool) *capabilities.Position {
 	return &capabilities.Position{Lat: 0, Lng: 0}
 }
 
-// simulated makes of a house a simulated home whose requests are read by what messkit
-// comes with, and returns its world.
+// simulated turns a house into a simulated home with messkit's resolver, and returns its world.
 func (h *house) simulated(where *capabilities.Position) *sim.World {
 	h.t.Helper()
 	shared := &drivers.Shared{}
@@ -80,7 +79,7 @@ func (h *house) simulated(where *capabilities.Position) *sim.World {
 	return w
 }
 
-// done is what was done to the world since the log had so many lines.
+// done returns the acts in the world since a line of its log.
 func done(w *sim.World, since int) string {
 	var list []string
 	for _, e := range w.Log()[since:] {
@@ -89,15 +88,15 @@ func done(w *sim.World, since int) string {
 	return strings.Join(list, "; ")
 }
 
-// beside is a request with something beside its words, and what comes of it.
+// beside is a request with more than its words, and the expected result.
 type beside struct {
-	request string // the fields of a request
+	request string // fields of the request
 	code    mess.Code
-	did     string // what was done to the world
-	says    string // in the answer, the reason or the question
+	did     string // expected acts
+	says    string // text in the answer, the reason or the question
 }
 
-// holds checks what comes of requests, each at the start of its own day.
+// holds checks requests, each at the start of its own day.
 func holds(t *testing.T, daylight bool, cases []beside) {
 	for _, c := range cases {
 		t.Run(c.request, func(t *testing.T) {
@@ -165,7 +164,7 @@ func TestPrecision(t *testing.T) {
 	})
 }
 
-// What a context says is a fact at most.
+// A context may only state facts.
 func TestContext(t *testing.T) {
 	hint := func(context string) string { return "intent: turn on the porch light, context: [" + context + "]" }
 	holds(t, true, []beside{
@@ -187,7 +186,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// Each content that is asked for comes back.
+// The response contains each requested content.
 func TestEachHintComesBack(t *testing.T) {
 	for _, one := range []struct{ request, want, notes string }{
 		{"intent: turn on the porch light, response_hint: [text]", "text", ""},
@@ -253,7 +252,7 @@ func TestConstraints(t *testing.T) {
 	})
 }
 
-// A bubble's clock begins with the year 2000, at midnight.
+// A bubble's clock begins at midnight of 1 January 2000.
 func TestTiming(t *testing.T) {
 	on := func(timing string) string {
 		return "intent: turn on the porch light, constraints: {timing: {" + timing + "}}"
@@ -272,7 +271,7 @@ func TestTiming(t *testing.T) {
 	})
 }
 
-// What no request may say is refused at the door, and changes nothing.
+// The exchange rejects an invalid request, and nothing changes.
 func TestWhatARequestMayNotSay(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.simulated(at(true)) }, func(h *house) {
 		for fields, why := range map[string]string{

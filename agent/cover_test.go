@@ -13,8 +13,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A blind on two relays goes half way by words; where it stands is reckoned, which is
-// said and is no evidence. Before it was at an end nobody knows, and nothing moves.
+// A blind on two relays opens half way on request. Its position is an estimate; the answer says
+// so and has no readback. Before the blind has been at an end, its position is unknown, and the
+// request fails.
 func TestABlindOnTwoRelays(t *testing.T) {
 	chips := boardtest.Pi()
 	const up, down = 17, 27
@@ -52,7 +53,7 @@ func TestABlindOnTwoRelays(t *testing.T) {
 		says("open the kitchen blind", mess.Completed, mess.Acknowledged, "The kitchen blind is open.", "it stands at about 100 % open, reckoned")
 		says("close the kitchen blind half way", mess.Completed, mess.Acknowledged, "The kitchen blind is 50 % open.", "it stands at about 50 % open, reckoned from the time that its motor ran, and not measured")
 		says("how far open is the kitchen blind", mess.Completed, mess.Acknowledged, "50 % open (estimated)")
-		// Stopped on its way, it stands, which is read back; where is reckoned.
+		// After a stop midway the blind stands still by readback, at an estimated position.
 		ref := h.says(claude, "request: {intent: close the kitchen blind}")
 		h.after(4*time.Second + 500*time.Millisecond)
 		if !chips.Level("gpiochip0", down) {

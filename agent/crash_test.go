@@ -14,22 +14,21 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// death is a program that dies at the nth place where it could.
+// death is a program that dies at the nth possible place.
 type death struct {
 	h  *house
 	at int // 0: never
 
-	place string // where it dies, instead of at a number
+	place string // the name of a place, instead of a number
 
 	mu     sync.Mutex
-	places int // passed so far
+	places int // number of places so far
 	where  string
 	done   bool
 }
 
-// passes counts a place, and lets the program die if it is the one. From then
-// on nothing that the program does reaches the exchange, the devices or the
-// disk of the next one.
+// passes counts a place and lets the program die at the chosen one. From then on, no act of the
+// program reaches the exchange, the devices or the next program's disk.
 func (d *death) passes(where string) (dead bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -46,7 +45,7 @@ func (d *death) passes(where string) (dead bool) {
 	return true
 }
 
-// copyOf is what the disk holds now.
+// copyOf copies the current content of the disk.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "journal")
@@ -56,15 +55,14 @@ func copyOf(t *testing.T, dir string) string {
 	return to
 }
 
-// came tells whether the program has died, where, and how many places it came
-// past.
+// came reports whether the program has died, where, and how many places it has passed.
 func (d *death) came() (done bool, where string, places int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.done, d.where, d.places
 }
 
-// armed makes the agent pass places where it may die.
+// armed adds the places of death to the agent.
 func (d *death) armed() {
 	h := d.h
 	h.line.set(func(l *line) {
@@ -89,19 +87,18 @@ func what(m mess.Message) string {
 	return string(m.Items[0].Kind())
 }
 
-// reboots starts the program anew with what the disk held when it died.
+// reboots starts the program again with the disk as it was at its death.
 func (h *house) reboots() {
 	h.t.Helper()
 	copied := h.dir
-	h.stopAgent() // it cannot reach anything any more
+	h.stopAgent() // it has no connections any more
 	h.dir = copied
 	h.lamp.dies, h.vacuum.dies = nil, nil
 	h.line = &line{to: h.x.As(h.pi(), "test")}
 	h.startAgent()
 }
 
-// confirms says yes whenever it is asked, until the thread has ended or d is
-// over.
+// confirms answers yes to each confirmation request until the thread has ended or d is over.
 func (h *house) confirms(ref string, d time.Duration) {
 	h.t.Helper()
 	for range d / (10 * time.Second) {
@@ -115,14 +112,13 @@ func (h *house) confirms(ref string, d time.Duration) {
 	}
 }
 
-// The program dies at every place where it could, and starts again ten seconds
-// later. Whatever happens: what must not happen twice has not, every thread
-// ends, and what it says at the end is true.
+// The program dies at every possible place and starts again ten seconds later. In each case no
+// act repeats that must not, every thread ends, and its final status is true.
 func TestDyingEverywhere(t *testing.T) {
 	for _, c := range []struct {
 		intent string
 		blind  bool
-		most   int // times that the device may act
+		most   int // maximum number of acts
 	}{
 		{"ring the bell", false, 1},
 		{"ring the bell", true, 1},
@@ -172,7 +168,7 @@ func TestDyingEverywhere(t *testing.T) {
 	}
 }
 
-// isTrue compares what a thread says with what the devices saw.
+// isTrue compares a thread's status with the acts of the devices.
 func (h *house) isTrue(ref, where string, most int) {
 	h.t.Helper()
 	synctest.Wait()

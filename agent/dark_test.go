@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A picture on which nothing can be seen is sent, said to be so, and no evidence
-// of what was done, nor of what was looked at.
+// The agent sends an image on which nothing is visible and says so; the image is evidence
+// neither of an act nor of a state.
 func TestADarkPictureIsNoEvidence(t *testing.T) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 64)), nil); err != nil {
@@ -44,7 +44,7 @@ func TestADarkPictureIsNoEvidence(t *testing.T) {
 	})
 }
 
-// A picture that cannot be read is no picture: nothing is said of one.
+// An unreadable image does not count: the answer does not mention one.
 func TestAPictureThatCannotBeRead(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Fit = picture.Fit

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// words is a resolver that knows some sentences by heart.
+// words is a resolver with fixed sentences.
 type words map[string]capabilities.Outcome
 
 func (w words) learn() {
@@ -52,7 +52,7 @@ func clean(areas ...string) capabilities.Plan {
 	}
 }
 
-// understood are words with somebody who notes that they are looked at.
+// understood records the sentences that the resolver reads.
 type understood struct {
 	words
 	asked func()
@@ -91,7 +91,7 @@ func (w words) Offers() []mess.Capability {
 	return []mess.Capability{{ID: "switch"}, {ID: "take-photo", Meta: mess.Object{{Key: "effect", Value: "query"}}}, {ID: "vacuum-floor"}}
 }
 
-// part is what all the made devices have.
+// part is the common part of the simulated devices.
 type part struct {
 	dies    dying
 	mu      sync.Mutex
@@ -124,8 +124,7 @@ func (p *part) note(what string) {
 	p.log = append(p.log, what)
 }
 
-// died reports whether the program has died; its call then never comes back to
-// anybody who knows of it.
+// died reports whether the program has died; its call then never returns to it.
 func (p *part) died(ctx context.Context, point string) bool {
 	if p.dies == nil || !p.dies(point) {
 		return false
@@ -134,30 +133,29 @@ func (p *part) died(ctx context.Context, point string) bool {
 	return true
 }
 
-// did is what was done to the device, as the device itself saw it.
+// did returns the acts on the device, as the device saw them.
 func (p *part) did() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.log, ", ")
 }
 
-// lamp is a switch that can be read back.
+// lamp is a switch with readback.
 type lamp struct {
 	part
 	on      bool
-	stuck   bool          // it stays as it is
-	late    time.Duration // how long after its answer it obeys
-	since   time.Time     // when it was told, where it is late
-	broken  error         // what Switch and On return
+	stuck   bool          // it does not change
+	late    time.Duration // delay from its answer to the act
+	since   time.Time     // time of the command, for a late act
+	broken  error         // result of Switch and On
 	blind   bool          // On fails
-	takes   time.Duration // how long Switch takes
+	takes   time.Duration // duration of Switch
 	unplug  bool          // Start fails
 	starts  time.Duration // how long Start takes
 	running func()        // called while it switches
 }
 
-// dying is asked by a device before and after each act whether the program has
-// died there.
+// dying checks before and after each act of a device whether the program has died there.
 type dying func(point string) bool
 
 func (l *lamp) set(f func(*lamp)) {
@@ -205,7 +203,7 @@ func (l *lamp) Switch(ctx context.Context, on bool) error {
 		select {
 		case <-t.C:
 		case <-ctx.Done():
-			return context.Cause(ctx) // which in a stop is the gate's refusal
+			return context.Cause(ctx) // in a stop, that is the policy's rejection
 		}
 	}
 	if c.broken == nil && !c.stuck {
@@ -230,7 +228,7 @@ func (l *lamp) On(ctx context.Context) (bool, error) {
 	return c.on && !late, nil
 }
 
-// fridge is a camera that knows what it sees.
+// fridge is a camera that recognizes items.
 type fridge struct {
 	part
 	broken error
@@ -252,7 +250,7 @@ func (f *fridge) Observe(context.Context) (drivers.Observation, error) {
 type vacuum struct {
 	part
 	each   time.Duration
-	steps  int  // of progress in each area
+	steps  int  // progress reports in each area
 	stops  bool // it stops by itself after the first area
 	broken error
 }

@@ -24,8 +24,8 @@ func (a again) Resolve(req mess.Request) capabilities.Outcome {
 	}}
 }
 
-// An earlier picture is given again with its own time and the ref of its thread. It counts as
-// no photograph, and the camera takes none.
+// The agent sends an earlier image again with its own time and the ref of its thread. It does
+// not count as a new image, and the camera captures none.
 func TestAnEarlierPictureIsNoNewOne(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.reads = again{h.words} }, func(h *house) {
 		first := h.says(claude, `request: {id: look, intent: "what's in the fridge?"}`)

@@ -15,13 +15,13 @@ import (
 	"github.com/messkit/messkit/agent/gate"
 )
 
-// dead is a lamp that cannot be taken to its safe state.
+// dead is a lamp that does not reach its safe state.
 type dead struct{ lamp }
 
 func (d *dead) Halt() error { return errors.New("no route") }
 
-// One dead device that nobody has used does not make an end without order. Those that
-// may be on do, by name.
+// One dead device without any use does not make the shutdown unclean. A dead device that may be
+// on does, by name.
 func TestADeadDeviceAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate.New(gate.DefaultConfig(), time.Now, quiet())

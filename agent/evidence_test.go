@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Parts of devices, to be put together: each is one verb, and how it ends.
+// Parts of devices to combine: each has one capability and a chosen result.
 type (
 	switcher struct{ err error }
 	reader   struct {
@@ -22,7 +22,7 @@ type (
 		err error
 	}
 	shooter struct {
-		age   time.Duration // of the picture that it gives; negative for one that does not say
+		age   time.Duration // age of its image; negative: the image has no time
 		err   error
 		hangs bool
 	}
@@ -59,7 +59,7 @@ func (s shooter) Photo(ctx context.Context) (drivers.Photo, error) {
 
 func (m mapper) Map(ctx context.Context) (drivers.Photo, error) { return m.shooter.Photo(ctx) }
 
-// Photo is none: a mapper has no eye.
+// Photo marks that a mapper is no camera.
 func (m mapper) Photo() {}
 
 func (c cleaner) Clean(context.Context, []string, func(drivers.Progress)) (drivers.Outcome, error) {
@@ -77,8 +77,8 @@ func (o observer) Observe(context.Context) (drivers.Observation, error) {
 
 var errPart = errors.New("no contact")
 
-// Every verb, with all that a driver can do: what is said in the end is never
-// more than is known.
+// For every capability and every result of a driver, the answer never claims more than is
+// known.
 func TestEvidence(t *testing.T) {
 	turn := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}}
 	sweep := capabilities.Plan{Command: capabilities.Clean, Effect: capabilities.Once, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "areas", Value: []string{"hall", "bath"}}}}
@@ -95,13 +95,13 @@ func TestEvidence(t *testing.T) {
 		name     string
 		plan     capabilities.Plan
 		dev      drivers.Device
-		cam      drivers.Device // that sees it; nil for none
-		attach   func() error   // how the exchange takes pictures; nil: gladly
+		cam      drivers.Device // the camera that sees it; nil for none
+		attach   func() error   // how the exchange accepts images; nil: it does
 		code     mess.Code
 		evidence mess.Evidence
 		effect   mess.Effect
 		says     string
-		hides    string // what the answer says nothing of
+		hides    string // text that the answer must not contain
 	}{
 		{name: "switch", plan: turn, dev: &struct {
 			part
@@ -423,8 +423,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// Pictures and measurements say in UTC when they were taken, how old they are,
-// and that the clock is not set.
+// Images and measurements state in UTC when they were captured, their age, and an unset clock.
 func TestFreshness(t *testing.T) {
 	berlin := time.FixedZone("", 3600)
 	inHouseWith(t, func(h *house) {
@@ -458,14 +457,14 @@ func TestFreshness(t *testing.T) {
 	})
 }
 
-// zoned is a camera whose times are in another zone.
+// zoned is a camera in another time zone.
 type zoned struct{ in *time.Location }
 
 func (z zoned) Photo(context.Context) (drivers.Photo, error) {
 	return drivers.Photo{Data: []byte("a picture"), MIME: "image/png", CapturedAt: time.Now().In(z.in)}, nil
 }
 
-// A picture that the exchange takes and then does not know is no evidence.
+// An image that the exchange loses is no evidence.
 func TestAPictureThatIsLostOnTheWay(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		plan := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}, Want: []string{"image"}}

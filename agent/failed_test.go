@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// failed is how a device last failed, as the status tells it.
+// failed returns the last failure of a device in the status.
 func (h *house) failed(name string) agent.Failure {
 	h.t.Helper()
 	for _, d := range h.agent.Status().Devices {
@@ -25,7 +25,7 @@ func (h *house) failed(name string) agent.Failure {
 	return agent.Failure{}
 }
 
-// That a device has failed stands beside it until it works again.
+// The status keeps a failure until the device works again.
 func TestAFailureStandsUntilItWorks(t *testing.T) {
 	inHouse(t, func(h *house) {
 		none := agent.Failure{}
@@ -50,8 +50,7 @@ func TestAFailureStandsUntilItWorks(t *testing.T) {
 	})
 }
 
-// What somebody has ended, or was at something else, says nothing about a device:
-// not that it fails, and not that it works again.
+// A cancel or a busy device neither adds nor removes a failure.
 func TestWhatIsNoFailureOfADevice(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()
@@ -73,8 +72,8 @@ func TestWhatIsNoFailureOfADevice(t *testing.T) {
 	})
 }
 
-// The exchange knows which devices have failed, when and why, until they work again;
-// also where the agent is begun anew in the meantime.
+// The exchange knows which devices have failed, when and why, until they work again; also after
+// a restart of the agent.
 func TestTheExchangeKnowsWhichDevicesFail(t *testing.T) {
 	inHouse(t, func(h *house) {
 		known := func() (list []string) {
@@ -107,8 +106,8 @@ func TestTheExchangeKnowsWhichDevicesFail(t *testing.T) {
 	})
 }
 
-// What cannot be switched off as its time is over is told until it is off, and nobody
-// who looks is told that all is well.
+// If the policy cannot switch a device off at the end of its time, the status reports that
+// until it is off, and no reader sees a healthy device.
 func TestWhatCannotBeSwitchedOffIsTold(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: 10 * time.Second}}

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// sleeper is a sensor that has nothing to tell until it has woken.
+// sleeper is a sensor that has no reading before it wakes up.
 type sleeper struct {
 	part
 	wakes time.Time
@@ -26,7 +26,7 @@ func (m *sleeper) Read(context.Context) ([]drivers.Reading, error) {
 	return []drivers.Reading{{Quantity: "temperature", Value: 21.5, Unit: "°C"}}, nil
 }
 
-// After the start everybody sees how the devices are, though nobody has asked.
+// After the start, the status shows the devices without a request.
 func TestDevicesAreReadAtTheStart(t *testing.T) {
 	awake, asleep := &sleeper{}, &sleeper{}
 	inHouseWith(t, func(h *house) {

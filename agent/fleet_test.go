@@ -22,7 +22,7 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// The fleet of TestTenThousandDevices, and what it may cost in this process.
+// The fleet of TestTenThousandDevices, and its allowed cost in this process.
 const (
 	fleetHosts    = 64
 	fleetVariable = "MESSKIT_TEST_FLEET"
@@ -30,11 +30,11 @@ const (
 	mostRoutines  = 100
 )
 
-// fleetSize is how many devices there are.
+// fleetSize is the number of devices.
 var fleetSize = map[bool]int{false: 10_000, true: 1_000}[underRace]
 
-// TestFleet is the other process of TestTenThousandDevices: the plugs, on several hosts. It
-// writes their addresses, and "all" when each plug was asked.
+// TestFleet is the other process of TestTenThousandDevices: the plugs on several hosts. It
+// writes their addresses, and "all" after a request to each plug.
 func TestFleet(t *testing.T) {
 	if os.Getenv(fleetVariable) == "" {
 		t.Skip("it is a part of TestTenThousandDevices")
@@ -42,7 +42,7 @@ func TestFleet(t *testing.T) {
 	var mu sync.Mutex
 	asked := map[string]bool{}
 	plugs := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprint(w, `{"id": 0, "output": false}`) // whoever hung up has its error already
+		_, _ = fmt.Fprint(w, `{"id": 0, "output": false}`) // a client that hung up has its error
 		mu.Lock()
 		defer mu.Unlock()
 		if !asked[r.URL.Path] {
@@ -60,23 +60,22 @@ func TestFleet(t *testing.T) {
 		}
 		fmt.Println("http://" + l.Addr().String())
 		s := &http.Server{Handler: plugs, ReadHeaderTimeout: time.Minute}
-		servers.Go(func() { _ = s.Serve(l) }) // its end is below
+		servers.Go(func() { _ = s.Serve(l) }) // it ends with the process
 		defer func() { _ = s.Close() }()
 	}
 	_, _ = bufio.NewReader(os.Stdin).ReadByte() // the end of the test
 }
 
-// used is what is in use after a collection.
+// used returns the memory in use after a collection.
 func used() (bytes uint64, routines int) {
 	runtime.GC()
-	runtime.GC() // what finalizers let go
+	runtime.GC() // memory that finalizers release
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc, runtime.NumGoroutine()
 }
 
-// An agent with ten thousand devices that it has to ask reads them all, with few
-// goroutines and little memory.
+// An agent reads ten thousand devices with few goroutines and little memory.
 func TestTenThousandDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -97,7 +96,7 @@ func TestTenThousandDevices(t *testing.T) {
 	defer func() {
 		_ = in.Close()
 		_ = c.Process.Kill()
-		_ = c.Wait() // it was killed
+		_ = c.Wait() // the test killed it
 	}()
 	out := bufio.NewScanner(pipe)
 	line := func() string { out.Scan(); return strings.TrimSpace(out.Text()) }
@@ -139,7 +138,7 @@ func TestTenThousandDevices(t *testing.T) {
 	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"), understood{words: words{}}, devices,
 		gate.New(gate.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 	defer running(t, a.Run)()
-	for news := x.ExecutorNews(); len(x.Executors()) == 0; news = x.ExecutorNews() { // until all are started, at once
+	for news := x.ExecutorNews(); len(x.Executors()) == 0; news = x.ExecutorNews() { // until all have started at once
 		<-news
 	}
 	all := make(chan string, 1)

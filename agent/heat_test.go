@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stove is a thermostat that cannot tell what it is set to.
+// stove is a thermostat without readback.
 type stove struct {
 	part
 	fails error
@@ -24,7 +24,7 @@ func (s *stove) SetTarget(_ context.Context, celsius float64) error {
 	return s.fails
 }
 
-// boiler is one that can, and is set to what it says.
+// boiler is a thermostat with readback and a chosen target.
 type boiler struct {
 	stove
 	is float64
@@ -32,7 +32,7 @@ type boiler struct {
 
 func (b *boiler) Target(context.Context) (float64, error) { return b.is, nil }
 
-// What a thermostat says that it is set to counts, more than what its driver says.
+// The target that a thermostat reports counts more than the driver's answer.
 func TestHeating(t *testing.T) {
 	lost := errors.New("it: no answer")
 	for name, c := range map[string]struct {

@@ -8,14 +8,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Of every kind of capability everything is asked for that a request may ask to get
-// back. What comes is true, and of what does not come the notes say why.
+// For each kind of capability, the test requests every content. The delivered contents are
+// true, and the notes explain the missing ones.
 func TestEveryHintOfEveryKind(t *testing.T) {
 	const all = "image text confirmation structured location"
 	for _, c := range []struct {
 		intent string
 		gives  string // in this order
-		yes    bool   // what is confirmed
+		yes    bool   // the expected confirmation
 		place  string
 		notes  string
 	}{

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// orders is what comes past the exchange, as from an operator at the broker.
+// orders returns a message that bypasses the exchange, as from an operator at the broker.
 func orders(t *testing.T, text string) mess.Message {
 	t.Helper()
 	m, err := mess.Parse([]byte(text))
@@ -21,8 +21,8 @@ func orders(t *testing.T, text string) mess.Message {
 	return m
 }
 
-// On hold, what is under way goes on to its end, and what comes waits; then it is
-// done by itself.
+// During a drain, running work ends normally and new work waits; after it the executor takes
+// the waiting work.
 func TestAHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes = 10 * time.Second })
@@ -61,7 +61,8 @@ func TestAHold(t *testing.T) {
 	})
 }
 
-// A question that is open is answered on hold: its thread is claimed.
+// A drained executor processes the answer to an open question, because it has claimed the
+// thread.
 func TestWhatWasClaimedGoesOnUnderAHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
@@ -79,8 +80,8 @@ func TestWhatWasClaimedGoesOnUnderAHold(t *testing.T) {
 	})
 }
 
-// An order that the exchange does not know of, as from an operator at the broker,
-// is obeyed, and told to the exchange; the same one again changes nothing.
+// An order that bypasses the exchange applies, and the exchange learns of it; a duplicate
+// changes nothing.
 func TestAHoldPastTheExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "{id: one, from: anna, MESS: [{config: {hold: {id: one}}}]}"))
@@ -98,8 +99,8 @@ func TestAHoldPastTheExchange(t *testing.T) {
 	})
 }
 
-// Offers that have come before a hold wait, and one that has been withdrawn
-// meanwhile is not taken.
+// Offers from before a drain wait, and the executor does not take one that was withdrawn in the
+// meantime.
 func TestOffersUnderAHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "config: {hold: true}"))
@@ -124,8 +125,8 @@ func TestOffersUnderAHold(t *testing.T) {
 	})
 }
 
-// A stop is stronger: what waits under a hold ends. Who is quicker says so, the
-// exchange that ends what waits (decision 14) or the executor that declines it.
+// A stop overrides a drain: waiting work ends. Either the exchange ends it (decision 14) or the
+// executor declines it, whichever is first.
 func TestAStopUnderAHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "config: {hold: true}"))
@@ -144,8 +145,7 @@ func TestAStopUnderAHold(t *testing.T) {
 	})
 }
 
-// A hold that comes while a request is being understood is obeyed: it is not
-// claimed.
+// A drain that begins while the executor interprets a request prevents the claim.
 func TestAHoldJustBeforeTheClaim(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.asked = sync.OnceFunc(func() { h.line.deliver(orders(h.t, "config: {hold: true}")) })

@@ -26,8 +26,7 @@ var (
 	person = exchange.Actor{ID: "teague", Roles: exchange.Requester | exchange.Operator}
 )
 
-// house is a real exchange and an agent with made devices, in a bubble of fake
-// time.
+// house is a real exchange and an agent with simulated devices, in a bubble of fake time.
 type house struct {
 	t     *testing.T
 	x     *exchange.Exchange
@@ -38,24 +37,24 @@ type house struct {
 	gateCfg gate.Config
 	cfg     agent.Config
 	words   words
-	asked   func()         // called when words are looked at; nil for nothing
-	reads   agent.Resolver // what understands words; nil: words, by heart
+	asked   func()         // called when the resolver reads a sentence; nil for none
+	reads   agent.Resolver // the resolver; nil: words
 	journal *journal.Journal
-	agent   *agent.Agent // that runs
+	agent   *agent.Agent // the running agent
 	more    []agent.Device
 	lamp    *lamp
 	fridge  *fridge
 	vacuum  *vacuum
-	line    *line // between the agent and the exchange
+	line    *line // the connection of the agent and the exchange
 	stop    func()
 }
 
-// pi is the agent as the exchange knows it.
+// pi returns the agent's actor at the exchange.
 func (h *house) pi() exchange.Actor {
 	return exchange.Actor{ID: h.cfg.ID, Roles: exchange.ExecutorRole}
 }
 
-// memo is what an agent writes down of its plan.
+// memo returns the record that an agent writes of its plan.
 func memo(t *testing.T, plan capabilities.Plan, intent string) json.RawMessage {
 	t.Helper()
 	data, err := json.Marshal(struct {
@@ -68,13 +67,13 @@ func memo(t *testing.T, plan capabilities.Plan, intent string) json.RawMessage {
 	return data
 }
 
-// inHouse runs a story in a house whose agent is running.
+// inHouse runs a test in a house with a running agent.
 func inHouse(t *testing.T, story func(*house)) {
 	t.Helper()
 	inHouseWith(t, func(*house) {}, story)
 }
 
-// inHouseWith does so after set has changed the house.
+// inHouseWith does the same after set has changed the house.
 func inHouseWith(t *testing.T, set, story func(*house)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +81,7 @@ func inHouseWith(t *testing.T, set, story func(*house)) {
 			t: t, dir: t.TempDir(), gateCfg: gate.DefaultConfig(), cfg: agent.DefaultConfig(),
 			words: words{}, lamp: &lamp{}, fridge: &fridge{}, vacuum: newVacuum(), stop: func() {},
 		}
-		h.cfg.ID, h.cfg.Fit = "home-pi", nil // the made pictures are words
+		h.cfg.ID, h.cfg.Fit = "home-pi", nil // the simulated images are words
 		h.cfg.Signer = signer(t)
 		h.openExchange(exchange.DefaultConfig())
 		h.words.learn()
@@ -98,7 +97,7 @@ func inHouseWith(t *testing.T, set, story func(*house)) {
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func (h *house) openExchange(cfg exchange.Config) {
-	cfg.Confirm = exchange.ConfirmScript // the test is the person
+	cfg.Confirm = exchange.ConfirmScript // the test acts as the person
 	x, err := exchange.Open(h.t.Context(), cfg, memory.New(), time.Now, quiet())
 	if err != nil {
 		h.t.Fatal(err)
@@ -108,7 +107,7 @@ func (h *house) openExchange(cfg exchange.Config) {
 	h.close = running(h.t, x.Run)
 }
 
-// running runs f until the function that it returns is called.
+// running runs f until the test calls the returned function.
 func running(t *testing.T, f func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -121,7 +120,7 @@ func running(t *testing.T, f func(context.Context) error) (stop func()) {
 	}
 }
 
-// startAgent starts the agent as after a boot: all it knows is its journal.
+// startAgent starts the agent as after a boot: it only knows its journal.
 func (h *house) startAgent() {
 	h.t.Helper()
 	j, err := journal.Open(h.dir)
@@ -159,7 +158,7 @@ func (h *house) after(d time.Duration) {
 	synctest.Wait()
 }
 
-// says posts what somebody says, which must be taken, and returns the ref.
+// says posts a message that the exchange must accept, and returns the ref.
 func (h *house) says(who exchange.Actor, text string) string {
 	h.t.Helper()
 	ref, err := h.try(who, text)
@@ -175,7 +174,7 @@ func (h *house) try(who exchange.Actor, text string) (string, error) {
 	return h.post(who, text)
 }
 
-// post posts a message and does not wait for what comes of it.
+// post posts a message and does not wait for its result.
 func (h *house) post(who exchange.Actor, text string) (string, error) {
 	h.t.Helper()
 	m, err := mess.Parse([]byte(text))
@@ -198,8 +197,7 @@ func (h *house) thread(ref string) exchange.Thread {
 	return t
 }
 
-// ends has a request said, and checks a minute later how it has ended: with what
-// evidence, and what it says of its effect.
+// ends posts a request and checks its status a minute later, with evidence and effect.
 func (h *house) ends(request string, code mess.Code, evidence mess.Evidence, want mess.Effect) (ref string) {
 	h.t.Helper()
 	ref = h.says(claude, request)
@@ -215,7 +213,7 @@ func (h *house) ends(request string, code mess.Code, evidence mess.Evidence, wan
 	return ref
 }
 
-// is checks how a thread stands, and returns the last status that was said.
+// is checks the status of a thread and returns its last status message.
 func (h *house) is(ref string, want mess.Code) mess.Status {
 	h.t.Helper()
 	last, _ := h.last(ref)
@@ -225,7 +223,7 @@ func (h *house) is(ref string, want mess.Code) mess.Status {
 	return last
 }
 
-// last is the last status and the last response of a thread.
+// last returns the last status and the last response of a thread.
 func (h *house) last(ref string) (s mess.Status, r mess.Response) {
 	h.t.Helper()
 	for _, m := range h.thread(ref).Messages {
@@ -241,7 +239,7 @@ func (h *house) last(ref string) (s mess.Status, r mess.Response) {
 	return s, r
 }
 
-// answers checks that the last response says all of words.
+// answers checks that the last response contains all words.
 func (h *house) answers(ref string, words ...string) mess.Response {
 	h.t.Helper()
 	_, r := h.last(ref)
@@ -260,7 +258,7 @@ func (h *house) answers(ref string, words ...string) mess.Response {
 	return r
 }
 
-// codes are the statuses of a thread in the order in which they were said.
+// codes returns the statuses of a thread in their order.
 func (h *house) codes(ref string) string {
 	h.t.Helper()
 	var codes []string

@@ -22,9 +22,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A lamp that did not take an order, and reads back as it was, may act yet: the thread
-// ends, and nobody is asked to do it again. Of one that has not heard of it at all it
-// is offered again.
+// A lamp that did not acknowledge a command may act late, even if it reads back unchanged: the
+// thread ends, and the exchange offers it to no one. If the command did not reach the lamp at
+// all, the exchange offers the thread again.
 func TestOnlyWhatIsKnownNotToBeDoneIsOfferedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
@@ -52,8 +52,7 @@ func TestOnlyWhatIsKnownNotToBeDoneIsOfferedAgain(t *testing.T) {
 	}
 }
 
-// plug is a device over HTTP that takes an order in, answers nobody, and obeys when it
-// is let.
+// plug is an HTTP device that takes a command, does not answer, and acts on a signal.
 type plug struct {
 	*httptest.Server
 	let   chan struct{}
@@ -88,11 +87,11 @@ func (p *plug) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				defer p.mu.Unlock()
 				p.on = order.On
 			})
-			panic(http.ErrAbortHandler) // the caller is cut off
+			panic(http.ErrAbortHandler) // the connection breaks
 		}
 		p.on = order.On
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"output": p.on, "was_on": was}) // whoever hung up has its error already
+	_ = json.NewEncoder(w).Encode(map[string]any{"output": p.on, "was_on": was}) // a client that hung up has its error
 }
 
 func (p *plug) seen() (on bool, orders int) {
@@ -101,9 +100,9 @@ func (p *plug) seen() (on bool, orders int) {
 	return p.on, p.orders
 }
 
-// The whole way over a real network: the device has the order, the caller is cut off,
-// it reads back as off, and it goes on after that. Nobody was told that nothing was
-// done, and nobody did it again.
+// Over a real network, the device has the command, the connection breaks, the device reads back
+// as off, and it goes on later. No report claims an effect of none, and no executor repeats the
+// command.
 func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 	t.Parallel()
 	p := newPlug()
@@ -191,8 +190,8 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 	}
 }
 
-// What is told to be on again is switched off when its first time is over, and that is
-// what is said.
+// A device that goes on again during its time goes off at the end of its first time, and the
+// answer says so.
 func TestWhatIsLeftOfTheTimeIsSaid(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: 10 * time.Second}}

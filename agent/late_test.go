@@ -12,10 +12,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// The exchange has said yes in time, and was not heard until it was too late.
+// The exchange allowed the start in time, but its answer arrived too late.
 func TestAPermissionThatComesTooLate(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit } // so that none comes in the last second
+		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit } // so that no retry falls into the last second
 	}, func(h *house) {
 		h.line.set(func(l *line) {
 			l.after = func(m mess.Message) error {
@@ -38,8 +38,8 @@ func TestAPermissionThatComesTooLate(t *testing.T) {
 	})
 }
 
-// A run that goes on with what an earlier one has begun cannot say that nothing
-// was done, though it does nothing itself.
+// A run that continues an earlier one cannot report an effect of none, even if it does nothing
+// itself.
 func TestASecondRunDoesNotSpeakForTheFirst(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
@@ -52,8 +52,8 @@ func TestASecondRunDoesNotSpeakForTheFirst(t *testing.T) {
 	})
 }
 
-// An exchange that answers now and then has all reports within seconds: those
-// that get through show that it is there, and the next need not wait the longer.
+// An exchange that answers only sometimes gets all reports within seconds: each success shows
+// that it is there and shortens the next wait.
 func TestReportsGetThroughOneByOne(t *testing.T) {
 	const tasks = 12
 	inHouseWith(t, func(h *house) {
@@ -99,7 +99,7 @@ func (m *mute) Switch(ctx context.Context, on bool) error {
 	return drivers.Unanswered(context.Cause(ctx))
 }
 
-// lateActs are the reports of late acts in a thread.
+// lateActs returns the reports of late acts in a thread.
 func (h *house) lateActs(ref string) (list []mess.Status) {
 	for _, m := range h.thread(ref).Messages {
 		for _, item := range m.Items {
@@ -111,14 +111,14 @@ func (h *house) lateActs(ref string) (list []mess.Status) {
 	return list
 }
 
-// The end of a command that the device has not answered says that it may still act, and
-// how to check that. What the device does in the minute after that is added to the thread,
-// and nothing that this program has told it, or that comes later.
+// The end of an unanswered command says that the device may still act, and how to check that.
+// The agent adds a late act within the next minute to the thread, but no act of this program,
+// and no later act.
 func TestAnUnansweredCommand(t *testing.T) {
 	for name, c := range map[string]struct {
-		after time.Duration // when it acts
-		ours  bool          // since another request wants it
-		away  bool          // the exchange is, meanwhile
+		after time.Duration // time of its act
+		ours  bool          // time at which another request switches it
+		away  bool          // the exchange is away in the meantime
 		want  int
 	}{
 		"at once":               {after: 200 * time.Millisecond, want: 1},
@@ -175,8 +175,7 @@ func TestAnUnansweredCommand(t *testing.T) {
 	}
 }
 
-// A command that the device has not answered, and that reads back as done, is completed
-// with a note.
+// A command without an answer that reads back as done is completed, with a note.
 func TestAnUnansweredCommandThatIsSeen(t *testing.T) {
 	d := &desk{safe: "keep"}
 	d.broken = drivers.Unanswered(errors.New("no answer"))
@@ -188,7 +187,7 @@ func TestAnUnansweredCommandThatIsSeen(t *testing.T) {
 			t.Errorf("evidence %s", s.Evidence)
 		}
 		h.answers(ref, "the device has not answered the command, which may still arrive")
-		d.set(func(l *lamp) { l.on = false }) // a hand
+		d.set(func(l *lamp) { l.on = false }) // a person switches it
 		h.after(3 * time.Second)
 		d.set(func(l *lamp) { l.on = true })
 		h.after(3 * time.Second)

@@ -9,13 +9,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// kills ends the program as a power cut does, and starts it anew. Meanwhile something
-// happens.
+// kills ends the program as a power cut does, calls meanwhile, and starts the program again.
 func (h *house) kills(meanwhile func()) {
 	h.t.Helper()
 	copied := copyOf(h.t, h.dir)
 	h.line.cutIt(true)
-	h.stopAgent() // it cannot reach anything any more
+	h.stopAgent() // it has no connections any more
 	meanwhile()
 	h.dir = copied
 	h.line = &line{to: h.x.As(h.pi(), "test")}
@@ -23,14 +22,14 @@ func (h *house) kills(meanwhile func()) {
 }
 
 // The watch for a late act outlives any number of kills, for the minute in which the command
-// could be under way. The agent reports each late act once.
+// may arrive. The agent reports each late act once.
 func TestALateActAfterKills(t *testing.T) {
 	for name, c := range map[string]struct {
 		kills  int
 		every  time.Duration
-		acts   int  // after so many kills; 0: never
-		down   bool // while the program is down
-		person bool // another request has it switched on and off meanwhile
+		acts   int  // number of kills before the act; 0: no act
+		down   bool // during the downtime
+		person bool // another request switches it on and off in the meantime
 		want   int
 	}{
 		"one":                  {kills: 1, every: 5 * time.Second, acts: 1, want: 1},
@@ -61,7 +60,7 @@ func TestALateActAfterKills(t *testing.T) {
 					on := func() { d.set(func(l *lamp) { l.on = true }) }
 					h.kills(func() {
 						if k == c.acts && c.down || c.person {
-							on() // it stays on, or comes on
+							on() // it stays on, or goes on
 						}
 					})
 					if k == c.acts && !c.down {
@@ -86,8 +85,8 @@ func TestALateActAfterKills(t *testing.T) {
 	}
 }
 
-// What a run has seen and could not report, since the exchange was away, the next one
-// reports, also when no command can be under way any more.
+// If a run sees a late act while the exchange is away, the next run reports it, even after the
+// end of the watch.
 func TestALateActThatWasSeenIsNotLost(t *testing.T) {
 	d := &mute{desk: desk{safe: "keep"}}
 	inHouseWith(t, func(h *house) {

@@ -28,14 +28,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// bus is how long a simulated device takes for a change, as on I2C or a serial
-// line.
+// bus is the duration of a change of a simulated device, as on I2C or a serial line.
 const bus = 2 * time.Millisecond
 
-// settle is how long outputs must stay safe to count as that.
+// settle is how long outputs must stay safe to count as safe.
 const settle = 50 * time.Millisecond
 
-// output is a simulated device that knows since when it is safe.
+// output is a simulated device that records since when it is safe.
 type output struct {
 	part
 	wire   sync.Mutex // one change at a time
@@ -55,7 +54,7 @@ func (o *output) set(on bool) {
 	}
 }
 
-// state tells whether it is on, and since when that is so.
+// state returns whether it is on, and since when.
 func (o *output) state() (bool, time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -66,12 +65,12 @@ func (o *output) Halt() error { o.set(false); return nil }
 
 func (o *output) Safe(context.Context) (bool, error) { on, _ := o.state(); return !on, nil }
 
-// relay is switched all the time.
+// relay switches all the time.
 type relay struct{ output }
 
 func (r *relay) Switch(_ context.Context, on bool) error { r.set(on); return nil }
 
-// motor runs until it is stopped.
+// motor runs until a stop.
 type motor struct{ output }
 
 func (m *motor) Clean(ctx context.Context, _ []string, _ func(drivers.Progress)) (drivers.Outcome, error) {
@@ -83,7 +82,7 @@ func (m *motor) Clean(ctx context.Context, _ []string, _ func(drivers.Progress))
 
 func (m *motor) Dock(context.Context) error { m.set(false); return nil }
 
-// works is an executor under full load, which reaches its exchange over HTTP.
+// works is an executor under full load with its exchange over HTTP.
 type works struct {
 	*testing.T
 	x       *exchange.Exchange
@@ -95,11 +94,11 @@ type works struct {
 	intents []string
 }
 
-// How much there is.
+// Amount of load.
 const (
 	relays  = 24
 	motors  = 8
-	workers = 16 // who ask for relays as fast as they are answered
+	workers = 16 // clients that repeat requests at once after each answer
 )
 
 func openWorks(t *testing.T) *works {
@@ -126,7 +125,7 @@ func openWorks(t *testing.T) *works {
 	return w
 }
 
-// run starts the exchange, its door, and the executor.
+// run starts the exchange, its HTTP API, and the executor.
 func (w *works) run(said words, devices []agent.Device, cfg gate.Config) {
 	must := func(err error) {
 		if err != nil {
@@ -174,7 +173,7 @@ func (w *works) await(what string, is func() bool) {
 	}
 }
 
-// ask makes a request; its ref is "" where it is refused.
+// ask posts a request; its ref is "" after a rejection.
 func (w *works) ask(intent string) string {
 	m := mess.Message{Items: []mess.Item{&mess.Request{Intent: intent}}}
 	answer, err := w.x.Post(w.Context(), exchange.Inbound{Actor: claude, Channel: "test", Message: m})
@@ -184,7 +183,7 @@ func (w *works) ask(intent string) string {
 	return answer.Items[0].(*mess.Ack).Ref
 }
 
-// load asks for relays until the function that it returns is called.
+// load posts requests for relays until the test calls the returned function.
 func (w *works) load() (end func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var wg sync.WaitGroup
@@ -206,7 +205,7 @@ func (w *works) ended(ref string) bool {
 	return err != nil || t.Status.Terminal() || t.Status == mess.Declined
 }
 
-// starts has every motor run, and returns their threads.
+// starts starts every motor and returns the threads.
 func (w *works) starts() []string {
 	var refs []string
 	for i := range w.motors {
@@ -225,7 +224,7 @@ func (w *works) starts() []string {
 	return refs
 }
 
-// outputs are all devices.
+// outputs returns all devices.
 func (w *works) outputs() []*output {
 	var all []*output
 	for _, r := range w.relays {
@@ -237,9 +236,9 @@ func (w *works) outputs() []*output {
 	return all
 }
 
-// since is how long after a moment the last of some outputs was safe.
+// since returns how long after a moment the last of some outputs was safe.
 func (w *works) since(t time.Time, some []*output) time.Duration {
-	safe := time.Time{} // since when all are; a driver that does not obey may switch one on once more
+	safe := time.Time{} // since when all are safe; a driver that ignores its context may switch one on once more
 	w.await("safe outputs", func() bool {
 		if slices.ContainsFunc(some, func(o *output) bool { on, _ := o.state(); return on }) {
 			safe = time.Time{}
@@ -260,7 +259,7 @@ func (w *works) since(t time.Time, some []*output) time.Duration {
 func (w *works) round(entrance string) time.Duration {
 	refs, end := w.starts(), w.load()
 	defer end()
-	time.Sleep(20*time.Millisecond + rand.N(20*time.Millisecond)) // real time: somewhere in the midst
+	time.Sleep(20*time.Millisecond + rand.N(20*time.Millisecond)) // real time: at some random moment
 	began, measured := time.Now(), w.outputs()
 	var err error
 	switch entrance {
@@ -303,9 +302,9 @@ func (w *works) round(entrance string) time.Duration {
 	return took
 }
 
-// TestStopLatency measures how long it takes from a stop or a cancel until every
-// output is safe, under full load. MESSKIT_STOPS says how many of each (make
-// stop). It fails for an output that is not safe, and not for a slow machine.
+// TestStopLatency measures the time from a stop or a cancel until every output is safe, under
+// full load. MESSKIT_STOPS sets the number of each (make stop). It fails for an unsafe output,
+// and not for a slow machine.
 func TestStopLatency(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("MESSKIT_STOPS"))
 	if err != nil || rounds < 1 {

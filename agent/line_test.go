@@ -10,23 +10,23 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// line is the way to the exchange. It can be cut, and it can deliver twice.
+// line is the connection to the exchange. It can break, and it can deliver twice.
 type line struct {
 	to     agent.Exchange
 	double bool
-	deaf   bool // what is delivered does not come through
-	inline bool // files are data URIs, as with a server that stores none
+	deaf   bool // it loses deliveries
+	inline bool // files become data URIs, as with a server that stores none
 
 	mu     sync.Mutex
 	cut    bool
-	before func(mess.Message) error // called before a message is sent
-	after  func(mess.Message) error // called after it was taken
-	attach func() error             // called before and after an attachment is taken
+	before func(mess.Message) error // called before the exchange gets a message
+	after  func(mess.Message) error // called after the exchange has a message
+	attach func() error             // called before and after the exchange takes an attachment
 	hangUp context.CancelFunc
 	handle func(mess.Message)
 }
 
-// deliver gives the agent a message that the exchange does not know of.
+// deliver gives the agent a message that the exchange does not know.
 func (l *line) deliver(m mess.Message) {
 	l.mu.Lock()
 	handle := l.handle
@@ -34,7 +34,7 @@ func (l *line) deliver(m mess.Message) {
 	handle(m)
 }
 
-// cutIt ends every conversation, and lets none begin until it is mended.
+// cutIt breaks all connections, and blocks new ones until its next call.
 func (l *line) cutIt(cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +98,7 @@ func (l *line) Receive(ctx context.Context, handle func(mess.Message)) error {
 	return err
 }
 
-// closed reports whether nothing can be delivered.
+// closed reports whether delivery is impossible.
 func (l *line) closed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +108,7 @@ func (l *line) closed() bool {
 func (l *line) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	if l.inline { // as a server that stores no files
 		all, err := io.ReadAll(data)
-		all = append([]byte("\xff\xd8\xff\xe0"), all...) // as a picture begins
+		all = append([]byte("\xff\xd8\xff\xe0"), all...) // the first bytes of an image
 		return mess.Media{URI: mess.DataURI(mime, all), MIME: mime, Name: name}, err
 	}
 	l.mu.Lock()
@@ -127,7 +127,7 @@ func (l *line) Attach(ctx context.Context, ref, name, mime string, data io.Reade
 	return m, errors.Join(err, hook())
 }
 
-// saysCode reports whether a message says a status.
+// saysCode reports whether a message contains a status.
 func saysCode(m mess.Message, code mess.Code) bool {
 	if len(m.Items) == 0 {
 		return false

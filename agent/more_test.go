@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Two agents with the same device names: each request is done by one of them.
+// Two agents with the same device names share the requests: each request has one executor.
 func TestTwoAgentsShareTheWork(t *testing.T) {
 	inHouse(t, func(h *house) {
 		j, err := journal.Open(h.t.TempDir())
@@ -69,7 +69,7 @@ func TestAnAnswerThatLeadsNowhere(t *testing.T) {
 	})
 }
 
-// What is said beside a yes counts as well.
+// A condition in addition to a yes counts.
 func TestAYesWithACondition(t *testing.T) {
 	for more, want := range map[string]mess.Code{"but not before sunset": mess.Failed, "mind the cat": mess.Failed, "keep off the rug": mess.Failed, "the floor is dirty": mess.InProgress} {
 		inHouse(t, func(h *house) {
@@ -83,8 +83,8 @@ func TestAYesWithACondition(t *testing.T) {
 	}
 }
 
-// A cancel that comes between the exchange's yes and the act: nothing is done,
-// and that is what is said.
+// After a cancel between the start permission and the act, nothing happens, and the status says
+// so.
 func TestCancelBetweenTheGateAndTheAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {
@@ -93,7 +93,7 @@ func TestCancelBetweenTheGateAndTheAct(t *testing.T) {
 					if _, err := h.post(claude, "cancel: {re: last}"); err != nil {
 						t.Error(err)
 					}
-					time.Sleep(time.Second) // fake time: the cancel is heard first
+					time.Sleep(time.Second) // fake time: the cancel arrives first
 				}
 				return nil
 			}
@@ -131,10 +131,10 @@ func TestADriverThatHangs(t *testing.T) {
 	})
 }
 
-// eye is a camera that knows nothing but pictures.
+// eye is a camera without further knowledge.
 type eye struct {
 	part
-	data []byte // a JPEG; nil: words that pass for a PNG
+	data []byte // a JPEG; nil: words that count as a PNG
 }
 
 func (e *eye) Photo(context.Context) (drivers.Photo, error) {
@@ -144,7 +144,7 @@ func (e *eye) Photo(context.Context) (drivers.Photo, error) {
 	return drivers.Photo{Data: []byte("a picture"), MIME: "image/png", CapturedAt: time.Now()}, nil
 }
 
-// weather measures.
+// weather is a sensor.
 type weather struct{ part }
 
 func (w *weather) Read(context.Context) ([]drivers.Reading, error) {
@@ -155,7 +155,7 @@ func (w *weather) Read(context.Context) ([]drivers.Reading, error) {
 	}, nil
 }
 
-// with gives the house another device and the words for it.
+// with adds a device and its sentences to the house.
 func (h *house) with(name string, d drivers.Device, plans map[string]capabilities.Plan) {
 	h.more = append(h.more, agent.Device{Name: name, Driver: d})
 	for words, p := range plans {
@@ -221,7 +221,7 @@ func TestAPictureThatDoesNotFit(t *testing.T) {
 			t.Errorf("%+v", s.Reason)
 		}
 		ref = h.says(claude, `request: {intent: "what's in the fridge?"}`)
-		h.is(ref, mess.Completed) // the words are an answer too
+		h.is(ref, mess.Completed) // the words are an answer, too
 		h.answers(ref, "There is milk", "no picture fits")
 	})
 }
@@ -237,7 +237,7 @@ func TestALongTaskDoesNotFillItsThread(t *testing.T) {
 	})
 }
 
-// More is asked at once than is worked on at once: all of it is done, once.
+// With more requests than places, the agent carries out all of them, once each.
 func TestAFlood(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 4 }, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes = time.Second })
@@ -259,8 +259,8 @@ func TestAFlood(t *testing.T) {
 	})
 }
 
-// A driver that does not obey cannot keep the program from ending, and what is
-// said about it is that nobody knows.
+// A driver that ignores its context does not keep the program from ending, and the report says
+// that the effect is unknown.
 func TestTheProgramEndsAlthoughADriverHangs(t *testing.T) {
 	inHouse(t, func(h *house) {
 		free := make(chan struct{})

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// The offers are held to a list that is searched.
+// The queue returns the same offers as a linear search of a list.
 func TestOffersAreInOrder(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -54,7 +54,7 @@ func TestOffersAreInOrder(t *testing.T) {
 	}
 }
 
-// Nothing of a request is lost while it waits.
+// The queue preserves the whole request of a waiting offer.
 func TestAnOfferKeepsItsRequest(t *testing.T) {
 	for _, text := range []string{
 		"request: {intent: turn on the porch light}",

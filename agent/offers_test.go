@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Thousands of offers may wait. One takes some hundred bytes.
+// Thousands of offers may wait. One needs some hundred bytes.
 func TestAWaitingOfferIsSmall(t *testing.T) {
 	const offers, most = 10_000, 300 // bytes
 	inHouse(t, func(h *house) {
@@ -41,8 +41,8 @@ func TestAWaitingOfferIsSmall(t *testing.T) {
 	})
 }
 
-// A confirmation counts for a plan that its requester was shown. One that comes before
-// the plan is none.
+// A confirmation counts only for a plan that the requester has seen. One from before the plan
+// does not.
 func TestAConfirmationBeforeTheClaim(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "config: {hold: true}"))

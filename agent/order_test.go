@@ -7,8 +7,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// An agent whose places are taken goes on with what is most urgent, not with what came
-// first.
+// With all places taken, the agent continues with the most urgent offer, not with the first.
 func TestWhatIsUrgentIsNext(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.MaxThreads = 1

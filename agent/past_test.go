@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// withWatch has a plan that switches a lamp on, and then watches a meter.
+// withWatch adds a plan that switches a lamp on, and then waits for a meter.
 func (h *house) withWatch(m *meter) {
 	h.more = []agent.Device{{Name: "meter", SeenBy: "fridge-cam", Driver: m}}
 	p := several(capabilities.Several, step("porch-lamp", true), watchPlan(capabilities.Watch, "until", "above", "value", 20.0, "quantity", "temperature", "limit", "default"))
@@ -20,8 +20,7 @@ func (h *house) withWatch(m *meter) {
 	h.words["on, and tell me"] = capabilities.Outcome{Plan: &p}
 }
 
-// lampThenWatch tells the story of a lamp that is switched on, and a meter that is
-// watched then.
+// lampThenWatch runs a test with a lamp that goes on before the wait for a meter.
 func lampThenWatch(t *testing.T, m *meter, story func(h *house, ref string)) {
 	t.Helper()
 	inHouseWith(t, func(h *house) { h.withWatch(m) }, func(h *house) {
@@ -35,8 +34,8 @@ func lampThenWatch(t *testing.T, m *meter, story func(h *house, ref string)) {
 	})
 }
 
-// What was done before a watch is not done again when the program is started anew, the
-// watch goes on, and the end tells of both.
+// After a restart, the completed step does not repeat, the wait continues, and the end reports
+// both.
 func TestAWatchBehindAnActGoesOnInTheNextRun(t *testing.T) {
 	for name, restart := range map[string]func(h *house){
 		"told to end": func(h *house) { h.stopAgent(); h.after(time.Minute); h.startAgent() },
@@ -65,7 +64,7 @@ func TestAWatchBehindAnActGoesOnInTheNextRun(t *testing.T) {
 	}
 }
 
-// What was done and is not so any more is told.
+// The end reports a completed step whose effect is no longer there.
 func TestAWatchBehindAnActTellsWhatIsOtherNow(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "temperature", Value: 18, Unit: "°C"}}
 	lampThenWatch(t, m, func(h *house, ref string) {
@@ -80,7 +79,7 @@ func TestAWatchBehindAnActTellsWhatIsOtherNow(t *testing.T) {
 	})
 }
 
-// A watch that cannot go on, or does not come to its end, says what was done before.
+// A wait that cannot continue, or is cancelled, reports the completed step.
 func TestAWatchBehindAnActEndsTruthfully(t *testing.T) {
 	for _, c := range []struct {
 		name  string

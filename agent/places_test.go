@@ -14,13 +14,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// roomy is a vacuum of which the answer about its rooms can be slow, or never come.
+// roomy is a vacuum with a slow answer about its rooms, or none.
 type roomy struct {
 	part
 
 	rooms []string
 	takes time.Duration // below 0: it never answers
-	deaf  bool          // nor does it heed its context
+	deaf  bool          // it ignores its context, too
 	asked int
 }
 
@@ -53,8 +53,8 @@ func (m *roomy) Areas(ctx context.Context) ([]drivers.Area, error) {
 
 func (m *roomy) set(f func(*roomy)) { m.mu.Lock(); defer m.mu.Unlock(); f(m) }
 
-// A device whose rooms are asked for, and that hangs, delays nobody else's request; its
-// rooms are those that it told before, and where it told none it is waited for.
+// A device that hangs when the agent asks for its rooms delays no other request. Its last known
+// rooms count; without any, a request for it waits.
 func TestPlacesAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newRoomy("kitchen", "bath")
@@ -75,10 +75,10 @@ func TestPlacesAreRemembered(t *testing.T) {
 			}
 		}
 		m.set(func(m *roomy) { m.takes = 900 * time.Millisecond })
-		says("turn on the lamp", "lamp", 0)                 // nothing is known yet
-		says("vacuum the kitchen", "vacuum", 2*time.Second) // it is waited for
+		says("turn on the lamp", "lamp", 0)                 // there is no answer yet
+		says("vacuum the kitchen", "vacuum", 2*time.Second) // the request waits
 		m.set(func(m *roomy) { m.takes, m.rooms = 0, []string{"kitchen", "hall"} })
-		says("vacuum the hall", "vacuum", 0) // and is new each time
+		says("vacuum the hall", "vacuum", 0) // and it is new each time
 		says("vacuum the bath", "", 0)
 
 		for _, hang := range []func(*roomy){func(m *roomy) { m.takes = -1 }, func(m *roomy) { m.deaf = true }} {
@@ -88,7 +88,7 @@ func TestPlacesAreRemembered(t *testing.T) {
 				says("vacuum the hall", "vacuum", 2*time.Second)
 				time.Sleep(time.Minute)
 			}
-			says("frobnicate the lamp", "", 0) // it was slow: nobody waits for it again
+			says("frobnicate the lamp", "", 0) // after a slow answer no other request waits
 			says("turn off the lamp", "lamp", 0)
 			before := m.count()
 			for range 100 {
@@ -102,7 +102,7 @@ func TestPlacesAreRemembered(t *testing.T) {
 			time.Sleep(2 * time.Hour)
 			says("turn on the lamp", "lamp", 0)
 			synctest.Wait()
-			says("vacuum the hall", "vacuum", 0) // it is back
+			says("vacuum the hall", "vacuum", 0) // it answers again
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// knob is set off, and cannot tell.
+// knob is a button without readback.
 type knob struct {
 	part
 	fails error
@@ -28,7 +28,7 @@ func (k *knob) Press(context.Context) error {
 
 func (*knob) Unrepeatable() {}
 
-// scene is one that tells when it was set off last; after Press that is last.
+// scene reports its last trigger; last is the time of Press.
 type scene struct {
 	knob
 	is, last drivers.Pressed
@@ -45,8 +45,8 @@ func newScene(fails error, last drivers.Pressed) *scene {
 
 var pressedBefore = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
-// What was set off is read back by the time that it tells. Where no answer came, that
-// time is no proof of how far it went, and it is done once whatever came.
+// The reported time of a trigger is the readback. Without an acknowledgement that time proves
+// nothing about the effect, and in each case the trigger happens once.
 func TestSettingOff(t *testing.T) {
 	lost := errors.New("it: no answer")
 	now := drivers.Pressed{At: pressedBefore.Add(time.Hour)}

@@ -14,18 +14,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// press is a made printer: a print takes 1000 s, and goes on whatever becomes of
-// the program.
+// press is a simulated printer: a print takes 1000 s and continues without the program.
 type press struct {
 	part
 	lock   sync.Mutex
-	began  time.Time // zero: it prints nothing
+	began  time.Time // zero: no print
 	held   time.Time // since when it waits; zero: it does not
 	help   *drivers.HelpError
 	broken error
-	away   int  // how often it is out of reach
-	left   int  // how often it was left to itself
-	slow   bool // it has answered, and begins later
+	away   int  // number of failing calls
+	left   int  // number of Leave calls
+	slow   bool // it answers first and begins later
 }
 
 const pressTime = 1000 * time.Second
@@ -122,7 +121,7 @@ func pressed(command capabilities.Command) capabilities.Outcome {
 	return capabilities.Outcome{Plan: &p}
 }
 
-// printing runs a story in which a print was begun 300 s ago.
+// printing runs a test with a print that began 300 s ago.
 func printing(t *testing.T, story func(h *house, p *press, ref string)) {
 	t.Helper()
 	p := &press{}
@@ -172,7 +171,7 @@ func TestAPrintIsCancelled(t *testing.T) {
 	})
 }
 
-// A print that is cancelled before it has begun is ended when it begins.
+// A print that is cancelled before its begin ends when it begins.
 func TestAPrintIsCancelledAsItIsStarted(t *testing.T) {
 	p := &press{slow: true}
 	inHouseWith(t, func(h *house) {
@@ -193,7 +192,7 @@ func TestAPrintIsCancelledAsItIsStarted(t *testing.T) {
 	})
 }
 
-// Who looks at a print whose printer is out of reach is told so, and how far it was.
+// With an unreachable printer, the requester learns of that, and of the last progress.
 func TestAPrinterOutOfReach(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		p.set(func() { p.away = 60 })
@@ -207,7 +206,7 @@ func TestAPrinterOutOfReach(t *testing.T) {
 	})
 }
 
-// Another request may be about a print, and does not wait for its end.
+// Another request may steer a print without waiting for its end.
 func TestAPrintIsSteeredByAnotherRequest(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		h.is(h.says(person, "request: {intent: hold}"), mess.Completed)
@@ -248,7 +247,7 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 			p.has(t, want.did)
 		})
 	}
-	// What is neither moves nothing, and it is asked again.
+	// Any other answer moves nothing, and the question comes again.
 	for _, answer := range []string{`"no"`, "false", `"wait"`, `"the red one"`, `"yes, but not so hot"`} {
 		printing(t, func(h *house, p *press, ref string) {
 			p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
@@ -263,7 +262,7 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 			p.has(t, "print benchy, stop")
 		})
 	}
-	// An answer is for the trouble that there is, and not for one that is over.
+	// An answer counts for the current trouble, and not for an earlier one.
 	printing(t, func(h *house, p *press, ref string) {
 		for range 3 {
 			p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
@@ -279,7 +278,7 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 		h.is(ref, mess.Partial)
 		p.has(t, "print benchy, stop")
 	})
-	// A person at the printer needs no answer here.
+	// After help at the printer, no answer is needed.
 	printing(t, func(h *house, p *press, ref string) {
 		p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
 		h.after(time.Minute)
@@ -293,7 +292,7 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 	})
 }
 
-// The trouble of a printer is told with what was done, and what a person should do.
+// A failed print reports the completed part and advice for a person.
 func TestAPrintThatFails(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		p.set(func() { p.broken = &drivers.HelpError{Problem: "thermal runaway", Help: "let it cool down"} })
@@ -305,8 +304,7 @@ func TestAPrintThatFails(t *testing.T) {
 	})
 }
 
-// The program may end, in order or not, as often as it likes: the print is begun
-// once, and told to its end.
+// The program may end or die at any time: the print begins once, and its end is reported.
 func TestAPrintOutlivesTheProgram(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		for range 3 {
@@ -327,7 +325,7 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 	})
 	printing(t, func(h *house, p *press, ref string) {
 		h.stopAgent()
-		p.set(func() { p.began = time.Time{} }) // and is not to be found
+		p.set(func() { p.began = time.Time{} }) // and the printer does not know it
 		h.startAgent()
 		h.after(time.Minute)
 		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "is not found again") {
@@ -337,7 +335,7 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 	})
 	printing(t, func(h *house, p *press, ref string) {
 		h.stopAgent()
-		h.says(claude, "cancel: {re: "+ref+"}") // meanwhile
+		h.says(claude, "cancel: {re: "+ref+"}") // during that time
 		h.startAgent()
 		h.after(time.Minute)
 		h.is(ref, mess.Cancelled)
@@ -345,8 +343,8 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 	})
 }
 
-// A program that dies as it has told a printer to print finds the print that begins
-// after it is back, and says so where it is cancelled before, or none begins.
+// A program that dies just after its print command finds the print that begins later, and
+// reports it even if it is cancelled first; it also reports if no print begins.
 func TestAPrintBeginsAfterTheProgramHasDied(t *testing.T) {
 	for _, then := range []mess.Code{mess.Completed, mess.Cancelled, mess.Failed} {
 		p := &press{slow: true}
@@ -378,7 +376,7 @@ func TestAPrintBeginsAfterTheProgramHasDied(t *testing.T) {
 	}
 }
 
-// cooling is a printer that a stop cancels, and that stands a while after.
+// cooling is a printer that cancels at a stop and stands still a little later.
 type cooling struct {
 	*press
 	stood time.Time
@@ -396,8 +394,8 @@ func (s *cooling) AtRest(context.Context) (bool, error) {
 	return !s.stood.IsZero() && !time.Now().Before(s.stood), nil
 }
 
-// A stop has the printer cancelled, which takes it a moment: the print's thread
-// waits for that, and tells what is half done. One that goes on is told as such.
+// A stop cancels a print, which takes a moment: the thread waits for that and reports the
+// completed part. It reports a print that continues as such.
 func TestAPrintIsEndedByAStop(t *testing.T) {
 	ends := func(p drivers.Device, code mess.Code, check func(s mess.Status), says string) {
 		t.Helper()
@@ -425,12 +423,12 @@ func TestAPrintIsEndedByAStop(t *testing.T) {
 	}, "it still moves")
 }
 
-// moves is a printer that no stop ends.
+// moves is a printer that ignores a stop.
 type moves struct{ *press }
 
 func (moves) AtRest(context.Context) (bool, error) { return false, nil }
 
-// stuck is a printer that cannot be cancelled, and stands.
+// stuck is a printer that rejects a cancel and stands still.
 type stuck struct{ *press }
 
 func (stuck) Stop(context.Context) (string, error) {
@@ -438,7 +436,7 @@ func (stuck) Stop(context.Context) (string, error) {
 }
 func (stuck) AtRest(context.Context) (bool, error) { return true, nil }
 
-// A printer that stands may be paused, and hot: that is not stopped.
+// A printer that stands still may be in a hot pause: it is not stopped.
 func TestAPrintIsNotStoppedBecauseItStands(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.more = []agent.Device{{Name: "press", Label: "printer", Driver: stuck{&press{}}}}

@@ -13,8 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// bulb is a lamp with a level and a colour, and has a dock, which can all be read
-// back.
+// bulb is a lamp with a level, a color and a dock, all with readback.
 type bulb struct {
 	lamp
 	level  float64
@@ -32,7 +31,7 @@ func (b *bulb) Clean(context.Context, []string, func(drivers.Progress)) (drivers
 	return drivers.Outcome{}, nil
 }
 
-// A light that stays one percent beside the level it was told has not been dimmed.
+// A light that ends one percent beside the commanded level has failed to dim.
 func TestALevelBesideTheWantedOne(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.more = []agent.Device{{Name: "bulb", Driver: &bulb{lamp: lamp{on: true}, level: 39}}}
@@ -49,8 +48,7 @@ func TestALevelBesideTheWantedOne(t *testing.T) {
 	})
 }
 
-// What must not be done twice is read back after a crash, whatever it was, where
-// the device can tell.
+// After a crash, the agent reads back an act that must not repeat, if the device can report it.
 func TestReadBackAfterACrash(t *testing.T) {
 	red := drivers.Colour{R: 255}
 	for name, c := range map[string]struct {
@@ -93,8 +91,8 @@ func TestReadBackAfterACrash(t *testing.T) {
 	}
 }
 
-// What may be begun again after a crash, and is refused by then, is looked at: a door
-// that may not open can say how it stands.
+// After a crash, the agent reads back a repeatable plan that the policy now rejects: a door can
+// still report its position.
 func TestWhatIsNotBegunAgainIsLookedAt(t *testing.T) {
 	for name, c := range map[string]struct {
 		is   float64

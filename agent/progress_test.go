@@ -11,8 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stander is a cleaner that is paused by hand for ten minutes and says so every two
-// seconds, and goes on.
+// stander is a cleaner in a manual pause of ten minutes, which it reports every two seconds.
 type stander struct{ part }
 
 func (*stander) Clean(_ context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
@@ -31,7 +30,7 @@ func (*stander) Clean(_ context.Context, areas []string, progress func(drivers.P
 
 func (*stander) Dock(context.Context) error { return nil }
 
-// A pause is told once, and so is its end.
+// The agent reports a pause once, and its end once.
 func TestAPauseIsToldOnce(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		p := clean("hall")

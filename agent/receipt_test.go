@@ -20,7 +20,7 @@ func signer(t *testing.T) *receipt.Signer {
 	return s
 }
 
-// lastWords are the messages in which an agent ends a thread, or declines it.
+// lastWords returns the messages in which an agent ends a thread or declines it.
 func (h *house) lastWords(ref string) (list []mess.Message) {
 	for _, m := range h.thread(ref).Messages {
 		if _, s, _ := receipt.In(m); s != nil && m.From == h.cfg.ID {
@@ -30,8 +30,8 @@ func (h *house) lastWords(ref string) (list []mess.Message) {
 	return list
 }
 
-// accounts checks at the end of every story that each last word of the agent
-// says how it is known, and bears a receipt that holds.
+// accounts checks at the end of every test that each terminal status has evidence and a valid
+// receipt.
 func (h *house) accounts() {
 	h.t.Helper()
 	if h.cfg.Signer == nil {
@@ -72,7 +72,7 @@ func (h *house) opens(ref string) func(string) ([]byte, error) {
 	}
 }
 
-// unaccounted is what a last word fails to say, or says too much of.
+// unaccounted returns what is missing in a terminal status, or too much.
 func unaccounted(s *mess.Status) string {
 	effect := mess.Effect("")
 	if s.Reason != nil {
@@ -137,7 +137,7 @@ func written(t *testing.T, r receipt.Receipt) string {
 	return string(data)
 }
 
-// An executor without a key tells the same, unsigned.
+// An executor without a key reports the same, unsigned.
 func TestWithoutAKey(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.Signer = nil }, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")

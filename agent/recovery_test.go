@@ -16,10 +16,10 @@ func (h *house) diesAt(where string) *death {
 	return d
 }
 
-// How a thread may stand after a crash.
+// Possible statuses of a thread after a crash.
 var (
-	begunAnew = stand{code: mess.Completed, codes: 2, acts: 1} // offered again and done
-	doneAgain = stand{code: mess.Completed, codes: 1, acts: 1} // gone on with under the same claim
+	begunAnew = stand{code: mess.Completed, codes: 2, acts: 1} // offered again and completed
+	doneAgain = stand{code: mess.Completed, codes: 1, acts: 1} // continued under the same claim
 	doneOnce  = stand{code: mess.Completed, codes: 1, acts: 1}
 	notKnown  = stand{code: mess.Failed, codes: 1, acts: 1, effect: mess.EffectUnknown}
 	redone    = stand{code: mess.Pending, codes: 1}
@@ -27,24 +27,23 @@ var (
 
 type stand struct {
 	code   mess.Code
-	codes  int // claims
-	acts   int // what the device saw
+	codes  int // number of claims
+	acts   int // number of acts that the device saw
 	effect mess.Effect
 	again  bool // recoverable
 }
 
 func (s stand) seen(acts int) stand { s.acts = acts; return s }
 
-// The program dies at every point of the table in execution.md, with every kind
-// of effect. What the exchange says in the end is what the table says, and the
-// device has seen no more than may be.
+// The program dies at every point of the table in execution.md, with every class of effect. The
+// exchange reports the status of the table, and the device has seen no more acts than allowed.
 func TestCrashTable(t *testing.T) {
 	intents := []string{"is the porch light on?", "turn on the porch light", "ring the bell", "vacuum both"}
 	for _, c := range []struct {
 		point string
 		place string
-		back  bool     // it is started again
-		want  [4]stand // for a query, an idempotent, one that is done once and can be read back, and one that cannot
+		back  bool     // the program starts again
+		want  [4]stand // for a query, an idempotent plan, a plan for once with readback, and one without
 	}{
 		{"before the gate", "before sending in_progress", true, [4]stand{begunAnew.seen(0), begunAnew, begunAnew, begunAnew}},
 		{"after the gate, before the intent", "after sending in_progress", true, [4]stand{begunAnew.seen(0), begunAnew, begunAnew, begunAnew}},
@@ -60,10 +59,10 @@ func TestCrashTable(t *testing.T) {
 				inHouse(t, func(h *house) {
 					place := c.place
 					if i == 0 && (place == "before the act" || place == "after the act") {
-						place = "before the look" // a question acts by looking
+						place = "before the look" // a question acts by reading
 					}
 					if i == 3 && place == "after the act" {
-						place = "after an act" // of two
+						place = "after an act" // the first of two
 					}
 					d := h.diesAt(place)
 					ref := h.says(claude, `request: {intent: "`+intent+`"}`)
@@ -84,7 +83,7 @@ func TestCrashTable(t *testing.T) {
 	}
 }
 
-// stands compares how a thread stands with what it should be.
+// stands compares the status of a thread with the expected one.
 func (h *house) stands(ref string, want stand) {
 	h.t.Helper()
 	s := h.is(ref, want.code)
@@ -103,14 +102,13 @@ func (h *house) stands(ref string, want stand) {
 	}
 }
 
-// A task of which the program dies is tried once more at most, whatever of it
-// the program dies of: then it is quarantined, its end is told, and others are
-// served.
+// The agent repeats a task that kills the program at most once, for any cause: then it
+// quarantines the task and reports its end, and other tasks continue.
 func TestPoison(t *testing.T) {
 	for _, c := range []struct {
 		intent string
-		place  string // where each run dies
-		starts int    // until it is left alone
+		place  string // place of each death
+		starts int    // number of starts until the quarantine
 		effect mess.Effect
 	}{
 		{"is the porch light on?", "before the look", 2, mess.EffectNone},
@@ -131,7 +129,7 @@ func TestPoison(t *testing.T) {
 					}
 					d = h.rebootsTo(c.place)
 				}
-				if c.intent == "ring the bell" { // it dies of the look at the device, too
+				if c.intent == "ring the bell" { // the reading of the device kills it, too
 					d = h.rebootsTo("before the look")
 					if dead, _, _ := d.came(); !dead {
 						h.t.Fatal("it has not looked")
@@ -151,11 +149,11 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// rebootsTo starts the program anew, which dies at the next place of that name.
+// rebootsTo starts the program again, which dies at the next place of that name.
 func (h *house) rebootsTo(where string) *death {
 	h.t.Helper()
 	copied := h.dir
-	h.stopAgent() // it cannot reach anything any more
+	h.stopAgent() // it has no connections any more
 	h.dir = copied
 	h.line = &line{to: h.x.As(h.pi(), "test")}
 	d := h.diesAt(where)
@@ -163,8 +161,7 @@ func (h *house) rebootsTo(where string) *death {
 	return d
 }
 
-// What was begun and not ended when the program starts is told to whoever
-// arms it.
+// The agent reports threads that were open at its start to the code that arms it.
 func TestUnclean(t *testing.T) {
 	inHouse(t, func(h *house) {
 		d := h.diesAt("before the act")
@@ -185,8 +182,7 @@ func TestUnclean(t *testing.T) {
 	})
 }
 
-// While the journal cannot be written, the exchange is offered what looks alone;
-// what needs more waits.
+// While the journal fails, the agent offers only reading; requests for acts wait.
 func TestDisarmedIsWithdrawn(t *testing.T) {
 	inHouse(t, func(h *house) {
 		if got := h.offered(); got != "switch take-photo vacuum-floor" {
@@ -202,7 +198,7 @@ func TestDisarmedIsWithdrawn(t *testing.T) {
 		waits := h.says(claude, "request: {intent: turn on the porch light, requires: [switch]}")
 		h.is(waits, mess.Pending)
 		h.is(h.says(claude, `request: {intent: "what's in the fridge?", requires: [take-photo]}`), mess.Completed)
-		h.reboots() // with a journal that can be written
+		h.reboots() // with a working journal
 		h.after(time.Minute)
 		if got := h.offered(); got != "switch take-photo vacuum-floor" {
 			h.t.Errorf("offered again: %s", got)
@@ -211,7 +207,7 @@ func TestDisarmedIsWithdrawn(t *testing.T) {
 	})
 }
 
-// offered are the capabilities that the exchange knows of the agent.
+// offered returns the agent's capabilities at the exchange.
 func (h *house) offered() string {
 	var ids []string
 	for _, e := range h.x.Executors() {
@@ -224,7 +220,7 @@ func (h *house) offered() string {
 	return strings.Join(ids, " ")
 }
 
-// A report that cannot be written down is sent all the same.
+// The agent sends a report even if the journal fails.
 func TestAReportWithoutAJournal(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.set(func(l *lamp) {
@@ -238,9 +234,9 @@ func TestAReportWithoutAJournal(t *testing.T) {
 	})
 }
 
-// The exchange is away for three days (F5). What had begun ends, nothing else
-// begins, and every end is told when it is back: it has given the threads up
-// meanwhile, and keeps the reports as evidence.
+// The exchange is away for three days (F5). Running work ends, no other work begins, and the
+// agent reports every end afterwards: the exchange has given the threads up and keeps the
+// reports as evidence.
 func TestThreeDaysWithoutAnExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes = 10 * time.Second })
@@ -275,8 +271,8 @@ func TestThreeDaysWithoutAnExchange(t *testing.T) {
 	})
 }
 
-// A report waits for up to a minute while the exchange is away. The first heartbeat
-// that gets through ends that wait.
+// A report waits for up to a minute while the exchange is away. The first successful heartbeat
+// ends that wait.
 func TestAReportFollowsTheFirstHeartbeat(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
@@ -291,8 +287,8 @@ func TestAReportFollowsTheFirstHeartbeat(t *testing.T) {
 	})
 }
 
-// What died between the start gate and the intent is given back while that may
-// be, and ends as not done where it has happened too often or was cancelled.
+// A thread whose program died between the start permission and the intent goes back as long as
+// possible. It ends with no effect if that happened too often, or after a cancel.
 func TestGivenBackAtMostSoOften(t *testing.T) {
 	inHouse(t, func(h *house) {
 		d := h.diesAt("after sending in_progress")
@@ -328,13 +324,13 @@ func TestGivenBackAtMostSoOften(t *testing.T) {
 	})
 }
 
-// Words of which the program dies, before there is a claim, are tried once more,
-// and others are served.
+// The agent retries a sentence that kills the program before the claim once, and other requests
+// continue.
 func TestPoisonousWords(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]gate.Device{"vacuum": {Requires: []gate.Need{{Device: "porch-lamp", Is: "off"}}}}
 	}, func(h *house) {
-		d := h.diesAt("before the look") // at the lamp, for the sake of the plan
+		d := h.diesAt("before the look") // at the lamp, during planning
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		for range 2 {
 			h.after(5 * time.Second)

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Answers in words are read as requests are. One that does not fit is asked for once
-// again, and then nothing is done.
+// The agent interprets answers in words like requests. It repeats the question once after an
+// unsuitable answer; then nothing happens.
 func TestAnswersInWords(t *testing.T) {
 	const which, cosy = "turn on the light", "I need some light in the hall"
 	for _, c := range []struct {

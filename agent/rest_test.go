@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// robot is a vacuum that tells whether it stands still.
+// robot is a vacuum that reports whether it stands still.
 type robot struct {
 	*vacuum
 	still bool
@@ -28,8 +28,8 @@ func (r *robot) Dock(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// A task that was broken off has a clean end where the device says that it stands
-// still: what was done is known then, and nobody has to look before the next.
+// An interrupted task has a clean end if the device reports that it stands still: its effect is
+// known, and no person has to check before the next task.
 func TestBrokenOffAndStandingStill(t *testing.T) {
 	for name, c := range map[string]struct {
 		robot  robot
@@ -73,8 +73,8 @@ func TestBrokenOffAndStandingStill(t *testing.T) {
 	}
 }
 
-// A robot that goes on by itself after a crash is told with what makes it stand, in its
-// thread and in the status, until it is used again.
+// A robot that continues after a crash appears in its thread and in the status, with advice how
+// to stop it, until its next use.
 func TestWhatGoesOnAfterACrash(t *testing.T) {
 	for name, c := range map[string]struct {
 		robot robot
@@ -116,7 +116,7 @@ func TestWhatGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-// steered is a robot that can be stopped.
+// steered is a robot with a stop.
 type steered struct{ *robot }
 
 func (s *steered) Stop(context.Context) (string, error) { s.note("stop"); return "", nil }

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// crashed leaves things as they are when the program dies: the exchange has
-// said yes to what request asks for, and the journal has what it had by then.
+// crashed leaves the state of a dead program: the exchange has allowed the request, and the
+// journal has its records until then.
 func (h *house) crashed(request, plan string, intents int) (ref string) {
 	h.t.Helper()
 	h.stopAgent()
@@ -48,7 +48,7 @@ func TestCrash(t *testing.T) {
 		name    string
 		intent  string
 		begun   int  // intents in the journal
-		on      bool // how the lamp is found
+		on      bool // state of the lamp at the restart
 		blind   bool
 		code    mess.Code
 		effect  mess.Effect
@@ -97,13 +97,13 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// blunt is a lamp that cannot be read.
+// blunt is a lamp without readback.
 type blunt struct{ part }
 
 func (b *blunt) Switch(context.Context, bool) error { b.note("switched"); return nil }
 
-// A command to what cannot be read is sent again after a crash where that does no harm,
-// and the answer says so. One that is for a time is not sent again.
+// After a crash, the agent repeats an idempotent command to a device without readback, and the
+// answer says so. It does not repeat a command with a duration.
 func TestCrashWithADeviceThatCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		lasts time.Duration
@@ -138,7 +138,7 @@ func TestCrashWithADeviceThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// The exchange hears that what acts for a time must not be offered to another executor.
+// The exchange learns that it must not offer an act with a duration to another executor.
 func TestWhatActsForATimeIsDoneOnce(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		plan := *h.words["turn on the porch light"].Plan
@@ -152,8 +152,8 @@ func TestWhatActsForATimeIsDoneOnce(t *testing.T) {
 	})
 }
 
-// A program that dies before the start has nothing to tell. When it is back, the
-// claims of its former run are over at once, and so is a yes to them.
+// A program that dies before the start has nothing to report. After its restart, the claims of
+// its former run are over at once, and so are their confirmations.
 func TestACrashBeforeTheStartIsOfferedAgain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
@@ -174,7 +174,7 @@ func TestACrashBeforeTheStartIsOfferedAgain(t *testing.T) {
 	})
 }
 
-// A program that is told to end gives back what it has not begun, and says so.
+// A program that ends returns its claims without a begun act, and reports that.
 func TestAStopBeforeTheStartHandsBack(t *testing.T) {
 	for _, c := range []struct {
 		intent string
@@ -203,8 +203,8 @@ func TestAStopBeforeTheStartHandsBack(t *testing.T) {
 	}
 }
 
-// The exchange has given the thread up and offers it again by the time the
-// program is back: what the first run did is told, and then it is done anew.
+// If the exchange has given the thread up and offers it again before the restart, the agent
+// reports the result of the first run, and then carries it out again.
 func TestACrashOfManyHours(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
@@ -245,8 +245,8 @@ func TestACrashWhileAPictureIsDelivered(t *testing.T) {
 	})
 }
 
-// A program that dies while it waits for an answer waits on for that answer when
-// it is back, whether it came meanwhile or comes later. It is asked once.
+// After a crash, the program waits for the same answer, which may arrive during the downtime or
+// later. It asks once.
 func TestACrashWhileAnAnswerIsWaitedFor(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		inHouse(t, func(h *house) {
@@ -277,13 +277,13 @@ func TestACrashWhileAnAnswerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// What is waited for after a crash is held as its lease demands, though no claim
-// of this run has told how long that is.
+// A thread that waits for an answer keeps its lease after a crash, although no claim of this
+// run has reported the duration of the lease.
 func TestAShortLeaseIsHeldAfterACrash(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.close()
 		cfg := exchange.DefaultConfig()
-		cfg.Lease = 9 * time.Second // a heartbeat by itself is every 10 s
+		cfg.Lease = 9 * time.Second // the default heartbeat interval is 10 s
 		h.openExchange(cfg)
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
@@ -297,8 +297,8 @@ func TestAShortLeaseIsHeldAfterACrash(t *testing.T) {
 	})
 }
 
-// When it has been away for too long, the thread is another's, or is asked about
-// anew; the journal does not wait.
+// After too long a downtime, another executor has the thread, or the agent asks again; the
+// journal does not wait.
 func TestAnAnswerThatIsWaitedForInVain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
@@ -313,8 +313,8 @@ func TestAnAnswerThatIsWaitedForInVain(t *testing.T) {
 	})
 }
 
-// A process that dies may leave a command on its way. The end says so, and an act that
-// the next process sees is added to the thread.
+// A dead process may leave a command on its way. The end says so, and the agent adds a late act
+// that the next process sees to the thread.
 func TestACommandOfAProcessThatHasDied(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("ring the bell", "ring the bell", 1)
@@ -332,7 +332,7 @@ func TestACommandOfAProcessThatHasDied(t *testing.T) {
 	})
 }
 
-// What is quarantined is not looked at, and its end says that it may still act.
+// The agent does not read a quarantined device, and the end says that the device may still act.
 func TestAQuarantinedCommandMayStillAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("turn on the porch light", "turn on the porch light", 2)

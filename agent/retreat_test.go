@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// desk is a lamp with a safe level, beside the house's own.
+// desk is a lamp with a safe level, in addition to the house's lamp.
 type desk struct {
 	lamp
 	safe string
@@ -28,7 +28,7 @@ func (d *desk) Halt() error {
 	return nil
 }
 
-// withDesk runs a story in a house with such a lamp, that is told to be on or off.
+// withDesk runs a test in a house with such a lamp, during a command to switch it.
 func withDesk(t *testing.T, d *desk, on bool, story func(h *house, ref string)) {
 	t.Helper()
 	inHouseWith(t, func(h *house) { h.withDesk(d, on) }, func(h *house) {
@@ -44,12 +44,12 @@ func (h *house) withDesk(d *desk, on bool) {
 	h.words["the desk lamp"] = capabilities.Outcome{Plan: &plan}
 }
 
-// A cancel in the midst of switching is followed by the order to be as is safe, and told
-// when the device has said how it is.
+// A cancel during the switching causes a command to the safe level, and the report comes after
+// the readback.
 func TestCancelTakesBackWhatWasSwitched(t *testing.T) {
 	for name, c := range map[string]struct {
 		safe   string
-		on     bool // what it is told
+		on     bool // commanded state
 		change func(*lamp)
 		code   mess.Code
 		effect mess.Effect
@@ -93,7 +93,7 @@ func TestCancelTakesBackWhatWasSwitched(t *testing.T) {
 	}
 }
 
-// What is switched off because the program ends is not told as on, however far it was.
+// If the end of the program switches a device off, the report does not claim that it is on.
 func TestTheEndTakesBackWhatWasSwitched(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"in the midst": 5 * time.Second, "as it is looked at": 1500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestTheEndTakesBackWhatWasSwitched(t *testing.T) {
 	}
 }
 
-// What a stop has switched off is not told as on.
+// If a stop switches a device off, the report does not claim that it is on.
 func TestAStopTakesBackWhatWasSwitched(t *testing.T) {
 	d := &desk{safe: "off"}
 	d.running = func() {
@@ -142,8 +142,7 @@ func TestAStopTakesBackWhatWasSwitched(t *testing.T) {
 	})
 }
 
-// Of several things that were done, those that the end of the program switches off are
-// named.
+// The report names the completed steps whose devices the end of the program switches off.
 func TestTheEndTakesBackStepsThatWereDone(t *testing.T) {
 	d := &desk{safe: "off"}
 	inHouseWith(t, func(h *house) {
@@ -160,7 +159,7 @@ func TestTheEndTakesBackStepsThatWereDone(t *testing.T) {
 	})
 }
 
-// pulsed is a lamp with a timer of its own, which counts in steps.
+// pulsed is a lamp with its own timer, which counts in steps.
 type pulsed struct {
 	desk
 	step, most time.Duration
@@ -186,7 +185,7 @@ func (watchdog) Note(string, time.Duration)     {}
 func (watchdog) Off(string)                     {}
 func (watchdog) Watches(string) bool            { return true }
 
-// asks looks whether the person who confirms reads who switches the desk lamp off.
+// asks checks that the confirming person reads what switches the desk lamp off.
 func asks(h *house, want string) {
 	h.t.Helper()
 	ref := h.says(claude, "request: {intent: the desk lamp, confirm_before: true}")
@@ -196,8 +195,8 @@ func asks(h *house, want string) {
 	h.says(claude, "reply: {re: "+ref+", confirm: false}")
 }
 
-// The answer to what is on for a time says who switches it off, and who does where the
-// agent has stopped.
+// The answer for a device that is on for a time names what switches it off, also if the agent
+// has stopped.
 func TestTheAnswerSaysWhoSwitchesOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		driver drivers.Device

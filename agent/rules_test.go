@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A yes is waited for so long, and then nothing is done.
+// A confirmation request times out, and then nothing happens.
 func TestAYesThatDoesNotCome(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
@@ -44,7 +44,7 @@ func TestAYesThatDoesNotCome(t *testing.T) {
 	})
 }
 
-// What is no yes to this plan, by one who may say it, is none.
+// An answer that is not an authorized confirmation of this plan does not count.
 func TestWhatIsNoYes(t *testing.T) {
 	for _, reply := range []string{
 		"reply: {re: {ref}, confirm: 'yes'}", "reply: {re: {ref}, confirm: 1}", "reply: {re: {ref}, confirm: yes}", "reply: {re: last, confirm: true}",
@@ -56,7 +56,7 @@ func TestWhatIsNoYes(t *testing.T) {
 			h.is(ref, mess.NeedsConfirmation)
 			m, err := mess.Parse([]byte(strings.ReplaceAll(reply, "{ref}", ref)))
 			if err == nil {
-				_, _ = h.x.Post(h.t.Context(), exchange.Inbound{Actor: person, Channel: "test", Message: m}) // taken or not, it is no yes
+				_, _ = h.x.Post(h.t.Context(), exchange.Inbound{Actor: person, Channel: "test", Message: m}) // accepted or not, it is no confirmation
 			}
 			h.after(10 * time.Minute)
 			if h.vacuum.did() != "" {
@@ -67,7 +67,7 @@ func TestWhatIsNoYes(t *testing.T) {
 	}
 }
 
-// pausing is a sensor at whose reading the whole process may be stopped.
+// pausing is a sensor at whose reading the whole process may stand still.
 type pausing struct {
 	part
 	mu    sync.Mutex
@@ -84,10 +84,10 @@ func (p *pausing) Read(context.Context) ([]drivers.Reading, error) {
 	return []drivers.Reading{{Quantity: "contact", Value: 1, At: time.Now()}}, nil
 }
 
-// A process that was stopped between the exchange's yes and the act asks again.
+// A process that stood still between the start permission and the act asks again.
 func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
-		door := &pausing{stop: map[int]time.Duration{4: time.Minute}} // after two looks at the plan and one when the device is taken
+		door := &pausing{stop: map[int]time.Duration{4: time.Minute}} // after two checks of the plan and one at the start of the pass
 		set := func(h *house) {
 			h.gateCfg.Devices = map[string]gate.Device{
 				"porch-lamp": {Requires: []gate.Need{{Device: "door", Is: "closed"}}}, "door": {Timeout: time.Hour, StopWithin: time.Hour},
@@ -98,7 +98,7 @@ func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
 			ref := h.says(claude, "request: {intent: ring the bell}")
 			h.is(ref, mess.InProgress)
 			if cancelled {
-				h.line.set(func(l *line) { l.deaf = true }) // it is heard at the next asking alone
+				h.line.set(func(l *line) { l.deaf = true }) // only the next request reaches it
 				h.says(claude, "cancel: {re: "+ref+"}")
 			}
 			h.after(2 * time.Minute)
@@ -113,7 +113,7 @@ func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
 	}
 }
 
-// A sensor that comes later is started when it is needed.
+// A sensor that appears later starts at its first use.
 func TestASensorThatComesLater(t *testing.T) {
 	door := &lamp{unplug: true}
 	inHouseWith(t, func(h *house) {
@@ -128,7 +128,7 @@ func TestASensorThatComesLater(t *testing.T) {
 	})
 }
 
-// Who has asked is known to the gate, and what nobody knows is told.
+// The safety policy knows the requester, and the agent reports an unknown result to it.
 func TestTheGateHearsOfRequestersAndOutcomes(t *testing.T) {
 	var doubts []string
 	inHouseWith(t, func(h *house) {
@@ -156,10 +156,10 @@ func TestTheGateHearsOfRequestersAndOutcomes(t *testing.T) {
 	})
 }
 
-// byAgent is who switches off what has no timer and no watchdog.
+// byAgent names what switches off a device without a timer and a watchdog.
 const byAgent = "by this agent; if the agent stops, nobody does until it runs again"
 
-// Who is asked for a yes reads that it goes off again by itself, and who sees to that.
+// The confirmation request says that the device goes off again, and by which means.
 func TestTheQuestionTellsWhenItGoesOff(t *testing.T) {
 	for want, c := range map[string]struct {
 		maxOn, lasts time.Duration

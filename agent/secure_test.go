@@ -14,16 +14,16 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// shutter opens as far as it can, and locks where it can.
+// shutter opens to a limit, and locks if it can.
 type shutter struct {
 	part
 	is     float64 // percent
 	until  float64 // it stops there
 	locked bool
 	jams   bool
-	hangs  bool // it goes on until ctx ends, and stops at until
+	hangs  bool // it moves until ctx ends, and stops at until
 	blind  error
-	stuck  error // why it stays where it is
+	stuck  error // why it does not move
 }
 
 func (s *shutter) Open(ctx context.Context) error { return s.to(ctx, min(100, s.until)) }
@@ -50,8 +50,7 @@ func (s *shutter) Unlock(context.Context) error { s.note("unlock"); s.locked = s
 
 func (s *shutter) Locked(context.Context) (bool, error) { return s.locked, s.blind }
 
-// What opens and locks says how it stands, and what does not stand as it was told
-// has failed.
+// The answer reports the position of a cover or lock, and a wrong position is a failure.
 func TestOpeningAndLocking(t *testing.T) {
 	blind := errors.New("no answer")
 	for _, c := range []struct {
@@ -85,7 +84,7 @@ func TestOpeningAndLocking(t *testing.T) {
 	}
 }
 
-// One that was cancelled on its way tells where it stands.
+// A cancelled cover reports its position.
 func TestAShutterIsCancelled(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.with("it", &shutter{until: 40, hangs: true}, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
@@ -101,7 +100,7 @@ func TestAShutterIsCancelled(t *testing.T) {
 	})
 }
 
-// How far something is open is no word for what it does.
+// The words for an opening are no words for an act.
 func TestHowFarItIsOpen(t *testing.T) {
 	for is, want := range map[float64]string{0: "The it: closed.", 30: "The it: 30 % open.", 100: "The it: open."} {
 		inHouseWith(t, func(h *house) {
@@ -115,7 +114,7 @@ func TestHowFarItIsOpen(t *testing.T) {
 	}
 }
 
-// late is what was told to move or turn, and does so when nobody looks any more.
+// late moves or turns after the last reading.
 type late struct{ shutter }
 
 func (l *late) Open(context.Context) error { return errors.New("no answer, though it may have heard") }
@@ -124,13 +123,13 @@ func (l *late) Unlock(context.Context) error {
 	return errors.New("no answer, though it may have heard")
 }
 
-// slow is one that goes on though its task is over.
+// slow keeps moving after the end of its task.
 type slow struct{ shutter }
 
 func (s *slow) Opening(context.Context) (float64, error) { s.is++; return s.is, nil }
 
-// What may yet open is not known to stand: that is no act in part, after which
-// nobody has to look.
+// A cover that may still open does not count as standing still: its effect is not partial, and
+// a person has to check.
 func TestWhatMayYetOpen(t *testing.T) {
 	for name, c := range map[string]struct {
 		dev     drivers.Device
@@ -159,8 +158,8 @@ func TestWhatMayYetOpen(t *testing.T) {
 	}
 }
 
-// What a stop has halted on its way says itself that it stands: that is known, and was
-// done in part. One that heeds no stop may be anywhere.
+// A cover that a stop halts on its way reports that it stands still: the effect is known to be
+// partial. A cover that ignores the stop may be anywhere.
 func TestAStopMidwayOfACover(t *testing.T) {
 	for name, c := range map[string]struct {
 		wild     bool
@@ -173,7 +172,7 @@ func TestAStopMidwayOfACover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouseWith(t, func(h *house) {
-				var mu sync.Mutex // a halt comes beside what it ends
+				var mu sync.Mutex // a halt runs concurrently with the call that it ends
 				var p family.Place
 				travel := family.Travel{
 					Go: func(context.Context) error {

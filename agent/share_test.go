@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// One requester asks more than can be asked back. Its own requests beyond that end with
-// "busy"; those of another requester are carried out, and asked back, at once.
+// One requester has more open questions than allowed. Its further requests end with "busy";
+// those of another requester proceed at once.
 func TestOpenQuestionsOfOneRequester(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 4 }, func(h *house) {
 		var refs []string
@@ -46,7 +46,7 @@ func TestOpenQuestionsOfOneRequester(t *testing.T) {
 	})
 }
 
-// Where a confirmation ends by itself, "busy" says when.
+// If a confirmation request has a timeout, "busy" contains its time.
 func TestBusySaysWhen(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 1 }, func(h *house) {
 		h.is(h.says(claude, "request: {id: a, intent: vacuum both}"), mess.NeedsConfirmation)
@@ -60,7 +60,7 @@ func TestBusySaysWhen(t *testing.T) {
 	})
 }
 
-// A requester with more work than there are places leaves one to another.
+// A requester with more work than places leaves one to another.
 func TestAFairShareOfThePlaces(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 4 }, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes = 3 * time.Second })

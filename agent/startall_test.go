@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// farPlug takes a second to start, as what is asked in the network.
+// farPlug takes a second to start, as a device in the network.
 type farPlug struct {
 	part
 	now, most *atomic.Int64
@@ -37,8 +37,8 @@ func (w *wired) Orders() drivers.Orders { return drivers.Orders{} }
 
 func (w *wired) Start() error { w.began = time.Now(); return nil }
 
-// However many devices of the network are slow to start, those of this machine do not wait,
-// and there are never too many at the same time.
+// For any number of slow network devices, the devices of this machine do not wait, and the
+// number of simultaneous starts has a limit.
 func TestWiredDevicesStartFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3000

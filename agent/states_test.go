@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// states are what the exchange has been told of the devices.
+// states returns the states of the devices that the exchange knows.
 func (h *house) states() map[string]string {
 	m := map[string]string{}
 	for _, s := range h.standing().States {
@@ -25,9 +25,8 @@ func (h *house) states() map[string]string {
 	return m
 }
 
-// How the devices are is told where the exchange asks for it: at once after a
-// task, soon after somebody has used the switch on the wall, and never more than
-// the device itself says.
+// The agent reports states if the exchange wants them: at once after a task, and soon after a
+// person uses the wall switch. It never reports more than the device itself.
 func TestStatesAreTold(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.close()
@@ -55,7 +54,7 @@ func TestStatesAreTold(t *testing.T) {
 	})
 }
 
-// An exchange that does not ask is told nothing.
+// The agent reports no states to an exchange that does not want them.
 func TestStatesAreNotToldUnasked(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.after(2 * time.Minute)
@@ -111,8 +110,8 @@ func TestStatesDoNotWaitForWhatIsDead(t *testing.T) {
 	})
 }
 
-// A state that nobody could read again for long counts as unknown, though its turn has not
-// come since.
+// A state that was not readable for long counts as unknown, even if its next reading is still
+// to come.
 func TestOldStatesAreUnknown(t *testing.T) {
 	var dead atomic.Bool
 	inHouseOfDead(t, 600, &dead, func(h *house) {
@@ -185,7 +184,7 @@ func (b *bolt) Locked(context.Context) (bool, error) {
 	return b.shot, nil
 }
 
-// mop is a vacuum that can be paused, and tells whether it stands.
+// mop is a vacuum with a pause that reports whether it stands still.
 type mop struct {
 	*vacuum
 	mu    sync.Mutex
@@ -216,7 +215,7 @@ var (
 	_ drivers.RestReader = (*mop)(nil)
 )
 
-// Doors, locks and what is paused tell how they are, on their way too.
+// Doors, locks and paused devices report their states, also during a motion.
 func TestStatesOfWhatOpensLocksAndPauses(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.close()

@@ -43,7 +43,7 @@ func step(device string, on bool) capabilities.Plan {
 	}
 }
 
-// several is a plan with steps, as the resolver makes it.
+// several returns a plan with steps, as the resolver makes it.
 func several(capability string, steps ...capabilities.Plan) capabilities.Plan {
 	return capabilities.Plan{Capability: capability, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "all of it", Steps: steps}
 }
@@ -75,8 +75,8 @@ func TestStepsAreDoneInOrder(t *testing.T) {
 	})
 }
 
-// Of several orders what comes behind a failure is not begun; of one order for
-// several devices the others have it.
+// Of several orders, those after a failure do not begin; of one order for several devices, the
+// others proceed.
 func TestAFailedStep(t *testing.T) {
 	for capability, want := range map[string]string{capabilities.Several: "", "switch-on": "on"} {
 		withSteps(t, capability, true, func(h *house, _, third *lamp) {
@@ -92,7 +92,7 @@ func TestAFailedStep(t *testing.T) {
 	}
 }
 
-// What one step has left open stays so, though the next was not begun.
+// An unknown effect of one step stays unknown, even if the next step did not begin.
 func TestAStepThatIsNotKnown(t *testing.T) {
 	second := &lamp{}
 	inHouseWith(t, func(h *house) {
@@ -109,7 +109,7 @@ func TestAStepThatIsNotKnown(t *testing.T) {
 	})
 }
 
-// What is to begin later begins then, and not when it was cancelled before.
+// A delayed plan begins at its time, and not after an earlier cancel.
 func TestAPlanThatBeginsLater(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		inHouseWith(t, func(h *house) {}, func(h *house) {
@@ -135,8 +135,8 @@ func TestAPlanThatBeginsLater(t *testing.T) {
 	}
 }
 
-// A dimmed light goes off when its time is over, as a switched one does, and a
-// change is from how bright it is.
+// A dimmed light goes off at the end of its time like a switched one, and a change counts from
+// its current brightness.
 func TestDimming(t *testing.T) {
 	b := &fader{}
 	inHouseWith(t, func(h *house) {
@@ -168,7 +168,7 @@ func TestDimming(t *testing.T) {
 	})
 }
 
-// An answer that does not fit is asked for again once; then nothing is done.
+// The agent asks again once after an unsuitable answer; then nothing happens.
 func TestAnAnswerThatDoesNotFit(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, `request: {intent: "vacuum the kitchen"}`)
@@ -185,8 +185,8 @@ func TestAnAnswerThatDoesNotFit(t *testing.T) {
 	})
 }
 
-// A step that waits begins so long after the one before it; a cancel meanwhile ends
-// it before it has begun.
+// A delayed step begins that long after the previous one; a cancel before that ends it without
+// an act.
 func TestStepsWait(t *testing.T) {
 	for _, cancel := range []bool{false, true} {
 		second := &lamp{}
@@ -218,8 +218,7 @@ func TestStepsWait(t *testing.T) {
 	}
 }
 
-// A toggle switches to what the device says it is not, and does nothing where the
-// device does not say.
+// A toggle switches to the opposite of the reported state, and does nothing without one.
 func TestToggle(t *testing.T) {
 	toggle := step("porch-lamp", true)
 	toggle.Command, toggle.Args, toggle.Effect, toggle.Capability = capabilities.Toggle, nil, capabilities.Once, "toggle"
@@ -237,14 +236,14 @@ func TestToggle(t *testing.T) {
 	})
 }
 
-// slowpoke takes its time, and is out of reach.
+// slowpoke is slow and unreachable.
 type slowpoke struct {
 	part
 	gone bool
 	at   *atOnce
 }
 
-// atOnce counts how many are asked at a time.
+// atOnce counts simultaneous calls.
 type atOnce struct {
 	mu        sync.Mutex
 	now, most int
@@ -268,8 +267,8 @@ func (s *slowpoke) Switch(context.Context, bool) error {
 	return nil
 }
 
-// One order for many devices reaches several at a time, and says in short which could
-// not be; of several orders each waits for the one before.
+// One order for many devices runs on several at a time and lists the failures briefly; several
+// orders run in sequence.
 func TestOneOrderForManyDevices(t *testing.T) {
 	const many = 20
 	for capability, c := range map[string]struct {
@@ -310,7 +309,7 @@ func TestOneOrderForManyDevices(t *testing.T) {
 	}
 }
 
-// A plan with steps tells how far it is: which steps are done, and which are left.
+// A plan with steps reports its progress: the completed and the remaining steps.
 func TestStepsAreTold(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.with("second", &lamp{}, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stops posts a stop, and lets it happen.
+// stops posts a stop and lets it take effect.
 func (h *house) stops(who exchange.Actor) mess.Stop {
 	h.t.Helper()
 	s, err := h.x.Stop(h.t.Context(), who, mess.Stop{Why: "the cat"})
@@ -22,7 +22,7 @@ func (h *house) stops(who exchange.Actor) mess.Stop {
 	return s
 }
 
-// standing is the executor as the exchange knows it.
+// standing returns the executor's state at the exchange.
 func (h *house) standing() exchange.ExecutorInfo {
 	h.t.Helper()
 	for _, e := range h.x.Executors() {
@@ -34,8 +34,7 @@ func (h *house) standing() exchange.ExecutorInfo {
 	return exchange.ExecutorInfo{}
 }
 
-// A driver that was told to act and is stopped may have acted: that it was
-// stopped is no proof that nothing was done.
+// A driver that a stop interrupts may have acted: the stop is no proof of an effect of none.
 func TestAStopInTheMiddleOfAnAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes, l.blind = 10*time.Second, true })
@@ -48,8 +47,8 @@ func TestAStopInTheMiddleOfAnAct(t *testing.T) {
 	})
 }
 
-// A stop at the exchange reaches the executor at once: what acts is stopped and
-// told truthfully, what waits for a person ends, and what comes is refused.
+// A stop at the exchange reaches the executor at once: it stops running acts and reports the
+// truth, waiting confirmations end, and it declines new requests.
 func TestAStopFromTheExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		acting := h.cleaning()
@@ -103,8 +102,7 @@ func TestAStopFromTheExchange(t *testing.T) {
 	})
 }
 
-// A stop that comes while the executor is away reaches it when it is back, and
-// only once.
+// A stop during a lost connection reaches the executor after its return, once.
 func TestAStopWhileTheLineIsCut(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.cutIt(true)
@@ -121,7 +119,7 @@ func TestAStopWhileTheLineIsCut(t *testing.T) {
 	})
 }
 
-// So it does when the executor was not even running.
+// The same holds if the executor was not running.
 func TestAStopWhileTheExecutorIsDown(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stopAgent()
@@ -133,8 +131,7 @@ func TestAStopWhileTheExecutorIsDown(t *testing.T) {
 	})
 }
 
-// One who waits in the queue of a device does not begin when the stop is
-// cleared.
+// A task in the queue of a device does not begin after the reset of a stop.
 func TestAStopEndsWhoWaits(t *testing.T) {
 	inHouse(t, func(h *house) {
 		first := h.cleaning()
@@ -154,8 +151,8 @@ func TestAStopEndsWhoWaits(t *testing.T) {
 	})
 }
 
-// One who waits behind what is cancelled midway does not begin: who cancels sees it
-// stand, and knows of nothing behind. What was asked for after that begins.
+// A task behind a cancelled one does not begin, because the requester of the cancel sees the
+// device at rest and does not know of the task. A later request begins.
 func TestNothingSetsOutBehindACancel(t *testing.T) {
 	inHouse(t, func(h *house) {
 		first := h.cleaning()
@@ -163,7 +160,7 @@ func TestNothingSetsOutBehindACancel(t *testing.T) {
 		h.says(person, "reply: {re: "+second+", confirm: true}")
 		h.says(person, "reply: {re: "+third+", confirm: true}")
 		h.after(time.Second)
-		h.says(claude, "cancel: {re: "+third+"}") // ends nothing but itself
+		h.says(claude, "cancel: {re: "+third+"}") // ends only itself
 		h.after(time.Second)
 		h.is(third, mess.Cancelled)
 		h.is(first, mess.InProgress)

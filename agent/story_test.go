@@ -47,7 +47,7 @@ func TestWhatIsInTheFridge(t *testing.T) {
 	})
 }
 
-// A real camera's picture comes in the size that was asked for.
+// The image of a real camera arrives in the requested size.
 func TestAPictureIsMadeToFit(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Fit = agent.DefaultConfig().Fit
@@ -66,7 +66,7 @@ func TestAPictureIsMadeToFit(t *testing.T) {
 	})
 }
 
-// noise is a picture that does not compress well.
+// noise returns an image that does not compress well.
 func noise(t *testing.T) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, 640, 480))
@@ -220,7 +220,7 @@ func TestADeviceThatComesLater(t *testing.T) {
 	})
 }
 
-// Many devices answer first, and switch then: they are looked at again.
+// Many devices answer first and switch later, so the agent reads them again.
 func TestADeviceThatAnswersFirst(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.lamp.late = time.Second }, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
@@ -253,7 +253,7 @@ func TestADeviceThatFails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inHouseWith(t, c.set, func(h *house) {
 				ref := h.says(claude, fmt.Sprintf("request: {intent: %q}", c.intent))
-				h.after(3 * time.Second) // it is looked at again
+				h.after(3 * time.Second) // the agent reads it again
 				s := h.is(ref, c.code)
 				if c.code == mess.Completed {
 					return

@@ -11,10 +11,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// The exchange has granted a start, and the process died before it wrote its intent.
-// Somebody follows under the executor's name, as over a broker its next process does
-// before it registers. That process gives the thread back if its journal says whose it
-// was, and leaves alone what a process with another journal has begun.
+// The exchange has allowed a start, and the process died before it wrote its intent. Another
+// process follows under the executor's name, as over a broker before it registers. It gives the
+// thread back if its journal contains the first process, and otherwise leaves the thread alone.
 func TestAStartGrantedToAProcessThatDies(t *testing.T) {
 	for name, c := range map[string]struct {
 		process string
@@ -58,9 +57,8 @@ func TestAStartGrantedToAProcessThatDies(t *testing.T) {
 	}
 }
 
-// A report that the exchange refuses, of a thread that it still sees as begun here, is not
-// taken for a start that was never used: the outcome is told as unknown, and nothing is
-// done twice.
+// A rejected report of a thread that the exchange lists as begun here does not count as an
+// unused start: the agent reports an unknown effect, and no act repeats.
 func TestARefusedReportIsNoUnusedStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {

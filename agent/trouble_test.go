@@ -81,7 +81,7 @@ func TestCancelWhileItRuns(t *testing.T) {
 
 func TestACancelThatComesTooLate(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.lamp.running = func() { // and it does not stop for it
+		h.lamp.running = func() { // and its act ignores that
 			if _, err := h.post(claude, "cancel: {re: last}"); err != nil {
 				h.t.Error(err)
 			}
@@ -117,8 +117,7 @@ func TestEveryMessageTwice(t *testing.T) {
 	})
 }
 
-// Every answer of the exchange is lost once: whatever is sent again has been
-// taken before.
+// The network loses every answer of the exchange once: each repeated message is a duplicate.
 func TestEveryAnswerIsLostOnce(t *testing.T) {
 	inHouse(t, func(h *house) {
 		lost := map[string]bool{}
@@ -196,8 +195,8 @@ func TestALeaseLostBeforeTheStart(t *testing.T) {
 	})
 }
 
-// The line is away for longer than the lease while a task runs: it goes on, and
-// its report comes when the line is back.
+// The connection is lost for longer than the lease during a task: the task continues, and its
+// report arrives after the connection is back.
 func TestTheLineIsCutWhileItRuns(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()
@@ -234,7 +233,7 @@ func TestTheLineIsCutAtTheGate(t *testing.T) {
 	})
 }
 
-// A permission that was long under way is not used: the exchange is asked anew.
+// A permission that took long to arrive does not count: the agent asks again.
 func TestASlowPermission(t *testing.T) {
 	inHouse(t, func(h *house) {
 		slow := true
@@ -288,8 +287,8 @@ func TestAReportOutlivesTheProgram(t *testing.T) {
 	})
 }
 
-// Another executor takes the thread while the line is cut: the first does not
-// act, whatever it is told afterwards.
+// Another executor takes the thread during a lost connection: the first does not act, for any
+// later message.
 func TestAnotherHasTakenIt(t *testing.T) {
 	inHouse(t, func(h *house) {
 		other := exchange.Actor{ID: "other-pi", Roles: exchange.ExecutorRole}
@@ -348,8 +347,7 @@ func TestTheLampGoesOffByItself(t *testing.T) {
 	})
 }
 
-// The longest time on counts from the start of the program, and does not wait
-// for the exchange.
+// max_on counts from the start of the program, and works without the exchange.
 func TestALampThatIsOnAtTheStartGoesOff(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: time.Hour}}
@@ -383,8 +381,8 @@ func TestPicturesThatTheExchangeDoesNotTake(t *testing.T) {
 	})
 }
 
-// Where the exchange stores no files, a picture goes out in the report, in the
-// short form; where that is too large, the report goes out in words.
+// If the exchange stores no files, the report contains the image in the short form; if that is
+// too large, the report has no image.
 func TestPicturesInTheReport(t *testing.T) {
 	for _, fits := range []bool{true, false} {
 		inHouseWith(t, func(h *house) {
@@ -417,15 +415,15 @@ func TestPicturesInTheReport(t *testing.T) {
 					}
 				}
 			}
-			if fits { // nothing has made it false
+			if fits { // nothing has contradicted it
 				t.Error("there is no picture")
 			}
 		})
 	}
 }
 
-// While an older report is on its way a thread gets its picture, which is in its last
-// word: what was kept for the case of a crash is not sent in its place.
+// While an older report is on its way, the thread gets its image, and the terminal status
+// contains it: the version that was stored for a crash does not replace it.
 func TestTheLastWordIsSent(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
@@ -462,8 +460,7 @@ func text(t *testing.T, m mess.Message) string {
 	return string(data)
 }
 
-// While a picture cannot be delivered, the report waits for it, and other
-// reports do not.
+// While the upload of an image fails, its report waits, and other reports do not.
 func TestAPictureThatTakesLong(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) { l.attach = func() error { return mess.Refuse(mess.Unavailable, "not now") } })
@@ -490,8 +487,8 @@ func TestAReplyThatComesTwiceAnswersOnce(t *testing.T) {
 	})
 }
 
-// No heartbeat gets through, and all else does: the exchange says that the
-// claim is over and offers the thread again, and it is claimed anew.
+// If all heartbeats fail and other calls work, the exchange ends the claim and offers the
+// thread again, and the agent claims it again.
 func TestOnlyHeartbeatsAreLost(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {
@@ -516,8 +513,8 @@ func TestOnlyHeartbeatsAreLost(t *testing.T) {
 	})
 }
 
-// The first claim says how short a lease is. It is held from then on, whenever
-// the next heartbeat would have been.
+// The first claim reveals a short lease. The agent keeps it from then on, before the time of
+// the next heartbeat.
 func TestAShortLeaseIsHeld(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.close()
@@ -533,8 +530,8 @@ func TestAShortLeaseIsHeld(t *testing.T) {
 	})
 }
 
-// A card was copied: two agents with one id and one key. What must not happen
-// twice does not, though both are offered everything.
+// With a copied card, two agents share an id and a key. An act that must not repeat does not,
+// although both get every offer.
 func TestTwoAgentsOfOneID(t *testing.T) {
 	inHouse(t, func(h *house) {
 		j, err := journal.Open(h.t.TempDir())

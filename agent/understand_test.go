@@ -20,12 +20,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// probe is a sensor that is never asked.
+// probe is a sensor that nobody reads.
 type probe struct{ part }
 
 func (p *probe) Read(context.Context) ([]drivers.Reading, error) { return nil, nil }
 
-// movable is a lamp that tells in which area it is.
+// movable is a lamp that reports its area.
 type movable struct {
 	lamp
 
@@ -35,8 +35,8 @@ type movable struct {
 func (m *movable) Area() string     { m.mu.Lock(); defer m.mu.Unlock(); return m.area }
 func (m *movable) move(area string) { m.mu.Lock(); defer m.mu.Unlock(); m.area = area }
 
-// estate lists n devices in rooms of eight, as a large home or a block of offices has
-// them. Each room has three lamps, two plugs, two sensors, and a camera or a vacuum.
+// estate lists n devices in rooms of eight, as in a large home or an office block. Each room
+// has three lamps, two plugs, two sensors, and a camera or a vacuum.
 func estate(n int) []agent.Thing {
 	things := make([]agent.Thing, n)
 	for i := range things {
@@ -66,8 +66,8 @@ func estate(n int) []agent.Thing {
 	return things
 }
 
-// roomOf names the room of device i: the first ones as in a house, the others as in an
-// office block.
+// roomOf names the room of device i: the first ones as in a house, the others as in an office
+// block.
 func roomOf(i int) string {
 	first := []string{"kitchen", "living room", "bedroom", "hall", "bathroom"}
 	if room := i / 8; room >= len(first) {
@@ -76,7 +76,7 @@ func roomOf(i int) string {
 	return first[i/8]
 }
 
-// estateRequests lists what people ask for in an estate, about devices throughout.
+// estateRequests lists typical requests in an estate, all about devices.
 func estateRequests(things []agent.Thing) []mess.Request {
 	var list []mess.Request
 	for k := range 20 {
@@ -94,8 +94,8 @@ func estateRequests(things []agent.Thing) []mess.Request {
 
 var homeClock = func() (time.Time, error) { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), nil }
 
-// A home that has answered before answers as a new one does, also after a device has moved,
-// or knows other rooms; and so does a home whose devices were added, removed and renamed.
+// A home with cached values answers as a new one does. This holds after a device has moved or
+// knows other rooms, and after devices were added, removed or renamed.
 func TestUnderstandAsAfresh(t *testing.T) {
 	for _, n := range []int{10, 300, 3000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestUnderstandAsAfresh(t *testing.T) {
 	}
 }
 
-// Devices that change while others ask leave no answer behind that is older than a change.
+// Devices that change during requests leave no outdated answer behind.
 func TestUnderstandWhileDevicesMove(t *testing.T) {
 	things := estate(40)
 	lamp := things[2].Driver.(*movable)
@@ -199,8 +199,8 @@ func TestUnderstandWhileDevicesMove(t *testing.T) {
 	others.Wait()
 }
 
-// A request does not wait until the names of a large home are indexed: Offers has done that,
-// or the answer of a device that told other places.
+// A request does not wait for the index of a large home: Offers has built it, or the answer of
+// a device with other places has.
 func TestUnderstandFindsTheIndex(t *testing.T) {
 	cheap := func(t *testing.T, h *agent.Home) {
 		t.Helper()
@@ -223,7 +223,7 @@ func TestUnderstandFindsTheIndex(t *testing.T) {
 			cheap(t, h)
 			cleaner.set(func(m *roomy) { m.rooms = rooms })
 			time.Sleep(time.Minute)
-			h.Offers() // asks in the background
+			h.Offers() // rebuilds in the background
 		}
 	})
 	quiet := slices.DeleteFunc(estate(1000), func(t agent.Thing) bool { _, knows := t.Driver.(drivers.Areas); return knows })
@@ -248,7 +248,7 @@ func BenchmarkUnderstand(b *testing.B) {
 			things := estate(n)
 			requests := estateRequests(things)
 			h := agent.NewHome(catalog.Default(), things).In(capabilities.Home{}, homeClock)
-			h.Now() // builds the resolver, and asks each vacuum for its rooms
+			h.Now() // builds the resolver and asks each vacuum for its rooms
 			i := 0
 			for b.Loop() {
 				h.Resolve(requests[i%len(requests)])

@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// meter is a made sensor that rings when it is set; silent, it has to be asked.
+// meter is a simulated sensor that reports changes; a silent one needs readings.
 type meter struct {
 	part
 	bell   drivers.Bell
@@ -68,8 +68,7 @@ func watchPlan(c capabilities.Command, args ...any) capabilities.Plan {
 	return p
 }
 
-// watching tells the story of one watch in a house with a meter, which the fridge's
-// camera sees.
+// watching runs a test of one wait in a house with a meter, which the fridge's camera sees.
 func watching(t *testing.T, m *meter, p capabilities.Plan, story func(h *house, ref string)) {
 	t.Helper()
 	inHouseWith(t, func(h *house) {
@@ -81,7 +80,7 @@ func watching(t *testing.T, m *meter, p capabilities.Plan, story func(h *house, 
 	})
 }
 
-// confirmed is the yes or no of a thread's last response.
+// confirmed returns the yes or no of a thread's last response.
 func confirmed(h *house, ref string) (yes bool) {
 	h.t.Helper()
 	_, r := h.last(ref)
@@ -102,7 +101,7 @@ func TestAWatchTellsAtOnce(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		m.set(0)
-		h.after(time.Second) // sooner than it would be asked
+		h.after(time.Second) // sooner than the next regular reading
 		if s := h.is(ref, mess.Completed); s.Evidence != mess.Photographed {
 			t.Errorf("%+v", s)
 		}
@@ -119,7 +118,7 @@ func TestAWatchAsksWhatIsSilent(t *testing.T) {
 	watching(t, m, watchPlan(capabilities.Watch, "until", "above", "value", 25.0, "quantity", "temperature", "limit", "default"), func(h *house, ref string) {
 		h.after(time.Minute)
 		h.is(ref, mess.InProgress)
-		m.set(77) // it is 25 °C, and that is not above
+		m.set(77) // it is 25 °C, and not above
 		h.after(time.Minute)
 		h.is(ref, mess.InProgress)
 		m.set(79)
@@ -138,7 +137,7 @@ func TestWhatIsSoAlreadyIsTold(t *testing.T) {
 	})
 }
 
-// In its time it does not happen: who has said how long has what was asked for.
+// The condition does not become true: with a requested duration the watch is complete.
 func TestAWatchInVain(t *testing.T) {
 	for limit, want := range map[string]mess.Code{"asked": mess.Completed, "default": mess.Failed} {
 		m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
@@ -173,8 +172,7 @@ func TestAWatchIsCancelled(t *testing.T) {
 	})
 }
 
-// The time of a watch goes on while the program is not there, and it says that it was
-// not.
+// The time of a wait continues during a downtime, and the answer mentions that downtime.
 func TestAWatchGoesOnInTheNextRun(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
@@ -233,7 +231,7 @@ func TestAnApplianceThatIsDone(t *testing.T) {
 	})
 }
 
-// A device that tells nothing for a while may be back; for longer, the watch is over.
+// A device may be silent for a while; after a longer silence, the wait ends.
 func TestAWatchOfWhatIsSilent(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	p := watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked")
@@ -254,7 +252,7 @@ func TestAWatchOfWhatIsSilent(t *testing.T) {
 	})
 }
 
-// However often a device says that it has changed, it is not looked at without pause.
+// Frequent change events of a device do not cause readings without a pause.
 func TestAWatchDoesNotPester(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *house, ref string) {

@@ -332,7 +332,7 @@ var mutants = []mutant{
 		"exchange/pin.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
 	}}, "./exchange/httpapi TestACodeStatesWhatItGrants"},
 	{"a stranger's question is read", []edit{{
-		"agent/trial/trial.go", "if err := atplace.Allowed(conn); err != nil { // nothing of a stranger is read", "if err := atplace.Allowed(conn); err != nil && false {",
+		"agent/trial/trial.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
 	}}, "./agent/trial TestAStrangerIsNotRead"},
 	{"what is behind chunks is a request", []edit{{
 		"exchange/httpapi/door.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",

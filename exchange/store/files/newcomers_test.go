@@ -368,7 +368,7 @@ func TestIgnoredNames(t *testing.T) {
 	s.open()
 	s.settle()
 	told := s.log.String()
-	for _, once := range []string{"2026-02-01-NX8J.mess.yaml: is no thread", "2026-02-01 NX8J.messe-af.yaml: cannot be the name of a thread"} {
+	for _, once := range []string{"2026-02-01-NX8J.mess.yaml: is not a thread", "2026-02-01 NX8J.messe-af.yaml: cannot be the name of a thread"} {
 		if n := strings.Count(told, once); n != 2 { // once a start
 			t.Errorf("%q was told %d times:\n%s", once, n, told)
 		}

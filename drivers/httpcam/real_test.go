@@ -126,7 +126,7 @@ func checkMotion(t *testing.T, host, path string) {
 	if level := levelOf(t, p.Data); level <= 150 {
 		t.Errorf("%s: the picture has level %d, the source 200", path, level)
 	}
-	if got := photoError(t, user("wrong"), "http://"+host); !strings.HasSuffix(got, "answers 401; the device rejects the login: check username and password") {
+	if got := photoError(t, user("wrong"), "http://"+host); !strings.HasSuffix(got, "answers 401; the camera rejects the login: check username and password") {
 		t.Errorf("%s: %s", path, got)
 	}
 }

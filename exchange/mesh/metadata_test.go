@@ -60,6 +60,10 @@ func TestMetadataAndDescriptionsOfARequest(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"mesh":{"metadata":{"routing":{"team":"red"}}}`) || !strings.Contains(string(text), `"description":"Quick summary table"`) {
 		t.Errorf("%s %v", text, err)
 	}
+	h.until("the progress of the executor", func() bool {
+		th, err := h.x.Thread(t.Context(), watcher, ref)
+		return err == nil && th.Status == mess.InProgress
+	})
 	media, err := h.hands.Attach(t.Context(), ref, "chart.bin", "application/octet-stream", strings.NewReader("data"))
 	if err != nil {
 		t.Fatal(err)

@@ -308,7 +308,7 @@ func TestPagesOfDriversQuoteWhatIsSaid(t *testing.T) {
 	}
 	said := sources.String()
 	// What is filled in, or is the system's own word, does not stand there.
-	filled := regexp.MustCompile(`"[^"]*"|\.\.\.|\d+[a-z%]*|[\w.]*(benchy|my-fan|fan\.yaml|zigbee2mqtt|light\.hal)[\w/.]*|light\.\w+|on=\w+|clean_spot|lstat|no such file or directory|permission denied|no space left on device|is cleaning|it has no mjpeg|yuyv or nv|pBAA|\(not Authorized\)`)
+	filled := regexp.MustCompile(`"[^"]*"|\.\.\.|\d+[a-z%]*|[\w.]*(benchy|my-fan|fan\.yaml|zigbee2mqtt|light\.hal)[\w/.]*|light\.\w+|on=\w+|clean_spot|lstat|no such file or directory|permission denied|no space left on device|is cleaning|mjpeg|yuyv or nv|pBAA|\(not Authorized\)`)
 	quoted := 0
 	for _, p := range pagesOfDrivers(t) {
 		for _, row := range tableOf("\n"+p.section("Errors"), "| it says |") {

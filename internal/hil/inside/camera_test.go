@@ -84,7 +84,7 @@ func TestCameraFormats(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Photo(t.Context()); err == nil || !strings.Contains(err.Error(), "it has no mjpeg; it has ") {
+	if _, err := c.Photo(t.Context()); err == nil || !strings.Contains(err.Error(), "the camera does not support mjpeg, only ") {
 		t.Errorf("a format that it has not: %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestCameraUnplugged(t *testing.T) {
 	} else {
 		t.Log(err)
 	}
-	if _, err := c.Photo(t.Context()); err == nil || !strings.Contains(err.Error(), "is it plugged in?") {
+	if _, err := c.Photo(t.Context()); err == nil || !strings.Contains(err.Error(), "check that it is connected") {
 		t.Errorf("without it: %v", err)
 	}
 	plugged(true)

@@ -86,7 +86,7 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
 	expects(t, says, "ok", map[string]string{
 		"relay":   "line 1 of " + place.Chip.Name + " exists and is free",
 		"contact": "reads contact ",
-		"shutter": "line 3 of " + place.Chip.Name + " exists and is free, and so line 4 of " + place.Chip.Name + " exists and is free",
+		"shutter": "line 3 of " + place.Chip.Name + " exists and is free; and line 4 of " + place.Chip.Name + " exists and is free",
 		"climate": "reads temperature 21.5",
 	})
 	expects(t, says, "BAD", map[string]string{
@@ -97,7 +97,7 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
 		"no-bus":       `no I2C bus 99 (/dev/i2c-99); enable I2C with sudo raspi-config nonint do_i2c 0 on a Pi`,
 		"no-adapter":   `no I2C bus has the name "bcm2835"; the buses: `,
 		"nobody":       fmt.Sprintf(`check its wiring and supply, and that i2cdetect -y %d shows it`, n),
-		"another-chip": `is no BMP280 (its id is 0x60), but a BME280`,
+		"another-chip": `is not a BMP280 (its id is 0x60), but a BME280: use the driver i2c-bme280`,
 		"the-kernels":  fmt.Sprintf(`a kernel driver uses this chip (i2cdetect -y %d shows UU); remove its overlay`, n),
 		"no-wire":      `this host has no 1-Wire bus; set dtoverlay=w1-gpio`,
 	})

@@ -126,6 +126,7 @@ const longRun = 1000
 var madeUpFor = map[string]string{
 	"internal/wal/segment.go build":           "the next sync of the segment; TestPowerCutsWithoutSync holds it back",
 	"internal/wal/load.go resume":             "the next sync of the segment",
+	"internal/wal/compact.go fillWith":        "the sync of the whole segment in build; it only spreads the work of the disk",
 	"exchange/store/files/blobs.go keep":      "on ext4, the next sync of any file",
 	"internal/durable/durable.go SyncDir":     "on ext4, the next sync of any file",
 	"exchange/store/files/archive.go Archive": "nothing: no thread here is old enough to be archived",

@@ -36,7 +36,7 @@ var layers = map[string]layer{
 	"internal/daemon/watchdog":  {below: []string{"agent/guard", "drivers", "internal/durable"}, from: []string{"golang.org/x/sync", "golang.org/x/sys"}},
 	"internal/config":           {below: []string{"agent", "agent/admin", "agent/clock", "agent/gate", "agent/stop", "capabilities", "capabilities/catalog", "capabilities/interpret", "drivers", "drivers/all", "exchange", "exchange/agentmail/door", "exchange/httpapi", "exchange/keys", "exchange/mcp", "exchange/mesh", "exchange/remote", "exchange/routing", "exchange/store/files", "exchange/webhook", "internal/broker", "internal/cli/output", "internal/durable", "internal/picture", "internal/secret", "internal/strictyaml", "mess", "mess/topic"}},
 	"internal/config/discovery": {below: []string{"agent", "capabilities", "capabilities/catalog", "drivers", "drivers/all", "drivers/mdns", "drivers/mqttdevice", "internal/cli/output", "internal/config", "internal/strictyaml"}, from: []string{"github.com/spf13/cobra", "golang.org/x/sync"}},
-	"internal/cli/client":       {below: []string{"agent/trial", "exchange/remote", "internal/cli/output", "internal/config", "internal/daemon", "internal/order", "internal/picture", "internal/terminal", "mess", "mess/messeaf"}, from: []string{"github.com/spf13/cobra", "golang.org/x/sync"}},
+	"internal/cli/client":       {below: []string{"agent/trial", "exchange/remote", "internal/cli/output", "internal/config", "internal/daemon", "internal/order", "internal/picture", "internal/terminal", "internal/wait", "mess", "mess/messeaf"}, from: []string{"github.com/spf13/cobra", "golang.org/x/sync"}},
 	"internal/cli/mcpserver":    {below: []string{"agent/journal", "exchange", "exchange/mcp", "exchange/remote", "internal/cli/client", "internal/cli/output", "internal/config", "internal/daemon", "internal/durable", "mess"}, from: []string{"github.com/spf13/cobra"}},
 	"internal/cli/requests":     {below: []string{"agent/trial", "capabilities", "capabilities/interpret", "exchange/remote", "internal/cli/client", "internal/cli/output", "internal/config", "internal/daemon", "mess"}, from: []string{"github.com/spf13/cobra"}},
 	"internal/cli/safety":       {below: []string{"agent/admin", "agent/gate", "agent/stop", "exchange", "exchange/remote", "internal/cli/client", "internal/cli/output", "internal/config", "internal/daemon", "internal/peer", "mess"}, from: []string{"github.com/spf13/cobra"}},
@@ -99,16 +99,16 @@ var layers = map[string]layer{
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
-	"exchange":                 {below: []string{"exchange/documents", "exchange/eventbus", "exchange/index", "exchange/registry", "exchange/routing", "exchange/thread", "exchange/transition", "internal/mistake", "internal/order", "internal/suspend", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
+	"exchange":                 {below: []string{"exchange/documents", "exchange/eventbus", "exchange/index", "exchange/registry", "exchange/routing", "exchange/thread", "exchange/transition", "internal/mistake", "internal/order", "internal/suspend", "internal/wait", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
 	"exchange/registry":        {below: []string{"exchange/documents", "exchange/routing", "exchange/thread", "mess"}},
-	"exchange/documents":       {below: []string{"exchange/thread"}, from: []string{"golang.org/x/sync"}},
+	"exchange/documents":       {below: []string{"exchange/thread", "internal/wait"}, from: []string{"golang.org/x/sync"}},
 	"exchange/eventbus":        {below: []string{"internal/timequeue", "internal/wait"}},
 	"exchange/transition":      {pure: true, below: []string{"exchange/thread", "mess", "mess/messeaf"}},
 	"exchange/routing":         {below: []string{"exchange/thread", "mess"}, from: []string{"github.com/robfig/cron/v3"}},
 	"exchange/thread":          {below: []string{"mess", "mess/messeaf"}},
 	"exchange/store/memory":    {below: []string{"exchange/store/tail", "exchange/thread", "mess", "mess/messeaf"}},
 	"exchange/store/files":     {below: []string{"exchange/store/tail", "exchange/thread", "internal/durable", "internal/keyed", "internal/mistake", "internal/order", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},
-	"exchange/store/tail":      {below: []string{"exchange/thread", "mess"}},
+	"exchange/store/tail":      {below: []string{"exchange/thread", "internal/wait", "mess"}},
 	"exchange/index":           {below: []string{"exchange/thread", "mess", "mess/messeaf"}},
 	"internal/keyed":           {},
 	"internal/timequeue":       {},
@@ -121,7 +121,7 @@ var layers = map[string]layer{
 	"drivers/drivertest":       {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers/mdns":             {below: []string{"internal/order"}, from: []string{"golang.org/x/sync"}},
 	"drivers/homeassistant": {
-		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"},
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/wait"},
 		from:  []string{"github.com/gorilla/websocket", "gobot.io/x/gobot/v2", "golang.org/x/sync"},
 	},
 	"drivers/onvif": {
@@ -136,7 +136,7 @@ var layers = map[string]layer{
 	"drivers/roombawifi": {
 		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/address", "internal/ascii"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "gobot.io/x/gobot/v2"},
 	},
-	"drivers/mqttclient": {below: []string{"drivers"}, from: []string{"github.com/eclipse/paho.mqtt.golang"}},
+	"drivers/mqttclient": {below: []string{"drivers", "internal/wait"}, from: []string{"github.com/eclipse/paho.mqtt.golang"}},
 	"drivers/mqttdevice": {
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/mqttclient", "drivers/web", "internal/address", "internal/order", "internal/strictyaml"},
 	},

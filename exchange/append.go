@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // append stores a step and sets the revision of its envelope. If the store does not tell
@@ -35,21 +36,9 @@ func (x *Exchange) append(ctx context.Context, s *Step) error {
 		case readErr != nil && !errors.Is(readErr, ErrNoThread):
 			return errors.Join(err, readErr)
 		}
-		if err := pause(ctx, n); err != nil {
-			return errors.Join(thread.ErrUnknown, err)
+		if !wait.For(ctx, time.Millisecond<<n) {
+			return errors.Join(thread.ErrUnknown, ctx.Err())
 		}
 	}
 	return thread.ErrUnknown
-}
-
-// pause waits before an attempt after the nth is made, the longer the more there were.
-func pause(ctx context.Context, n int) error {
-	t := time.NewTimer(time.Millisecond << n)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

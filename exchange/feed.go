@@ -3,7 +3,6 @@ package exchange
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -11,20 +10,16 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 )
 
-// errLevel ends a feed that is read up to the present.
-var errLevel = errors.New("level with the store")
-
 // readAll reads all that the store has, and returns the envelopes of the threads that are
 // open.
 func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 	open := map[string]Envelope{}
-	err := x.store.Feed(ctx, "", func(c thread.Change) error {
+	err := thread.ReadAll(ctx, x.store, "", func(c thread.Change) error {
 		x.docs.Note(c)
 		switch e := c.Envelope; {
 		case c.Level:
 			x.pos = c.Pos
 			maps.Copy(x.serials.last, c.Serials)
-			return errLevel
 		case e.Ref == "":
 		case c.Removed:
 			delete(open, e.Ref)
@@ -38,8 +33,8 @@ func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 		}
 		return nil
 	})
-	if !errors.Is(err, errLevel) {
-		return nil, errors.Join(err, ctx.Err())
+	if err != nil {
+		return nil, err
 	}
 	inOrder := slices.Collect(maps.Values(open))
 	slices.SortFunc(inOrder, func(a, b Envelope) int { return cmp.Or(a.Updated.Compare(b.Updated), strings.Compare(a.Ref, b.Ref)) })

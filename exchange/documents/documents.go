@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Key names a document.
@@ -194,8 +195,8 @@ func (w *Writer) Put(ctx context.Context, doc []byte) error {
 		if readErr := w.d.refresh(ctx); readErr != nil {
 			return errors.Join(err, readErr)
 		}
-		if err := pause(ctx, n); err != nil {
-			return err
+		if !wait.For(ctx, time.Millisecond<<n) {
+			return ctx.Err()
 		}
 	}
 	return thread.ErrUnknown
@@ -207,37 +208,15 @@ func (w *Writer) rev() thread.Rev {
 	return w.one.rev
 }
 
-// errLevel ends a feed that is read up to the present.
-var errLevel = errors.New("level with the store")
-
 // refresh reads what has changed in the store.
 func (d *Documents) refresh(ctx context.Context) error {
 	d.mu.Lock()
 	pos := d.pos
 	d.mu.Unlock()
-	err := d.store.Feed(ctx, pos, func(c thread.Change) error {
+	return thread.ReadAll(ctx, d.store, pos, func(c thread.Change) error {
 		d.Note(c)
-		if c.Level {
-			return errLevel
-		}
 		return nil
 	})
-	if errors.Is(err, errLevel) {
-		return nil
-	}
-	return errors.Join(err, ctx.Err())
-}
-
-// pause waits before the attempt after the nth, the longer the more there were.
-func pause(ctx context.Context, n int) error {
-	t := time.NewTimer(time.Millisecond << n)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Put stores one document, or removes it if doc is nil.

@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/exchange/index"
 	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -84,10 +85,7 @@ func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle f
 func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, joined func() error, handle func(Event) error) error {
 	news := make(chan struct{}, 1)
 	wake := func() {
-		select {
-		case news <- struct{}{}:
-		default:
-		}
+		wait.Notify(news)
 	}
 	f, missed, resumed := x.subscribe(who, after, wake)
 	defer x.events.Leave(f)

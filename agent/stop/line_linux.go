@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 var _ Line = (*gpioLine)(nil)
@@ -41,10 +42,7 @@ func (l *gpioLine) Watch(ctx context.Context, stops func(bool)) (err error) {
 	line, at, err := board.Open(l.chips, board.Line{Chip: l.cfg.Chip, Line: strconv.Itoa(l.cfg.Line)}, board.Request{
 		Label: board.Label("stop"), Start: board.Input, Bias: l.cfg.Bias, Debounce: debounce,
 		Edge: func(bool) {
-			select {
-			case edges <- struct{}{}:
-			default:
-			}
+			wait.Notify(edges)
 		},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 const (
@@ -60,10 +61,7 @@ func (h *hub) open(entity string) {
 	if h.watched[entity] == 1 && h.states != nil {
 		h.came++
 		h.fresh[entity] = h.came
-		select {
-		case h.more <- struct{}{}:
-		default: // the signal is already pending
-		}
+		wait.Notify(h.more)
 	}
 	h.mu.Unlock()
 	h.users++

@@ -22,6 +22,7 @@ import (
 	"github.com/eclipse/paho.mqtt.golang/packets"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Options describes a connection. Devices with the same options share it.
@@ -112,11 +113,11 @@ func (c *Client) Join(ctx context.Context, m *Member) error {
 	if len(c.members) == 1 {
 		c.begin()
 	} else if c.session == nil {
-		ring(c.hurry)
+		wait.Notify(c.hurry)
 	}
 	c.mu.Unlock()
 	c.turn.Unlock()
-	ring(c.work)
+	wait.Notify(c.work)
 	err := c.joined(ctx, r, before)
 	if err != nil {
 		c.Leave(m)
@@ -191,7 +192,7 @@ func (c *Client) Leave(m *Member) {
 		c.end()
 		c.group.Wait()
 	} else {
-		ring(c.work)
+		wait.Notify(c.work)
 	}
 	m.forget()
 }
@@ -306,12 +307,4 @@ func (c *Client) hear(p *packets.PublishPacket) {
 			s.m.put(topic, p.Payload, p.Retain, at)
 		}
 	})
-}
-
-// ring signals c without a block.
-func ring(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -40,12 +40,12 @@ type session struct {
 	mu    sync.Mutex
 	why   error // reason for the end; nil while the session is open
 	id    uint16
-	waits map[uint16]*wait
+	waits map[uint16]*pending
 	acks  []byte // acknowledgments to write
 }
 
-// wait is a packet that the broker has not answered yet.
-type wait struct {
+// pending is a packet that the broker has not answered yet.
+type pending struct {
 	done  chan struct{} // closes at the answer
 	lost  func()        // called once if the session ends before the answer; may be nil
 	limit *time.Timer   // ends the session
@@ -59,7 +59,7 @@ const firstID = 1 << 15
 func newSession(conn net.Conn, in *bufio.Reader, limit time.Duration, hear func(*packets.PublishPacket), ended func(error)) *session {
 	s := &session{
 		conn: conn, in: in, limit: limit, hear: hear, ended: ended, id: firstID,
-		write: make(chan struct{}, 1), dead: make(chan struct{}), waits: map[uint16]*wait{},
+		write: make(chan struct{}, 1), dead: make(chan struct{}), waits: map[uint16]*pending{},
 	}
 	s.last.Store(time.Now().UnixNano())
 	s.mu.Lock()
@@ -200,7 +200,7 @@ func (s *session) put(p packets.ControlPacket) {
 
 // expect reserves a packet ID and registers a wait for its answer. Without an answer in
 // time, the session ends.
-func (s *session) expect(lost func()) (id uint16, w *wait, err error) {
+func (s *session) expect(lost func()) (id uint16, w *pending, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.why != nil {
@@ -211,7 +211,7 @@ func (s *session) expect(lost func()) (id uint16, w *wait, err error) {
 	}
 	id = s.id
 	s.id++
-	w = &wait{done: make(chan struct{}), lost: lost, limit: time.AfterFunc(s.limit, func() { s.kill(errSlow) })}
+	w = &pending{done: make(chan struct{}), lost: lost, limit: time.AfterFunc(s.limit, func() { s.kill(errSlow) })}
 	s.waits[id] = w
 	return id, w, nil
 }
@@ -232,7 +232,7 @@ func (s *session) answered(id uint16, codes []byte) {
 
 // await waits for the answer, the end of the session, or the end of ctx. After the end of
 // ctx the time limit for the answer remains.
-func (s *session) await(ctx context.Context, w *wait) error {
+func (s *session) await(ctx context.Context, w *pending) error {
 	select {
 	case <-w.done:
 		return nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 const (
@@ -240,7 +242,7 @@ func (c *Client) Again(ctx context.Context, m *Member, filter string) error {
 	if s == nil {
 		return errLost
 	}
-	ring(c.work)
+	wait.Notify(c.work)
 	limit := time.NewTimer(c.opts.Timeout)
 	defer limit.Stop()
 	select {

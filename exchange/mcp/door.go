@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Config of the door over HTTP.
@@ -164,10 +165,7 @@ func (d *Door) guest(who exchange.Actor) *guest {
 	})
 	d.guests[who] = one
 	d.fresh = append(d.fresh, one)
-	select {
-	case d.came <- struct{}{}:
-	default: // they have been told
-	}
+	wait.Notify(d.came)
 	return one
 }
 

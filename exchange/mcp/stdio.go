@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/sync/errgroup"
@@ -141,10 +142,7 @@ func (c *conversation) Write(ctx context.Context, m jsonrpc.Message) error {
 			delete(c.asked, r.ID)
 		}
 		c.mu.Unlock()
-		select {
-		case c.answered <- struct{}{}:
-		default:
-		}
+		wait.Notify(c.answered)
 	}
 	if err != nil {
 		c.hangUp()

@@ -27,6 +27,7 @@ import (
 	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/secret"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -186,10 +187,7 @@ func (d *Door) spawn(job func(context.Context)) {
 	d.mu.Lock()
 	d.jobs = append(d.jobs, job)
 	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
+	wait.Notify(d.wake)
 }
 
 // work does one thing in the background. What a peer has sent must not end the others.

@@ -30,10 +30,7 @@ const (
 // that.
 func (s *Store) grown() {
 	if s.log.Size() > s.next.Load() {
-		select {
-		case s.due <- struct{}{}:
-		default:
-		}
+		wait.Notify(s.due)
 	}
 }
 
@@ -57,8 +54,8 @@ func (s *Store) compactor(ctx context.Context) error {
 const compactTries = 3
 
 // compact makes the log anew from what the index knows, while others go on. The threads
-// that have ended leave it for a log of their own. A thread of which a record cannot be read any more is stored anew first, as far
-// as it is known.
+// that have ended leave it for a log of their own. First compact stores each thread anew of
+// which it cannot read a record, as far as it knows the thread.
 func (s *Store) compact(ctx context.Context) (err error) {
 	for range compactTries {
 		if s.log.Size() <= s.next.Load() {

@@ -111,10 +111,7 @@ func (p *projector) enqueue(ref string) {
 }
 
 func (p *projector) stir() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	wait.Notify(p.wake)
 }
 
 // next is the next thread to be looked at, or how long there is none.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -49,10 +50,7 @@ func (t *Tail) Add(seq uint64, c thread.Change) {
 		t.changes = t.changes[n:]
 	}
 	for f := range t.followers {
-		select {
-		case f <- struct{}{}:
-		default:
-		}
+		wait.Notify(f)
 	}
 }
 

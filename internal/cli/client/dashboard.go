@@ -10,6 +10,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -70,10 +71,7 @@ func WatchBoard(ctx context.Context, a *output.Env, x *remote.Client, where stri
 				told.To(b)
 			case e := <-events:
 				b.Hear(e.Thread.Ref, e.Message)
-				select {
-				case news <- struct{}{}:
-				default:
-				}
+				wait.Notify(news)
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -90,10 +91,7 @@ func (f *follower) run(ctx context.Context) error {
 	g.Go(func() error {
 		return f.x.Follow(ctx, "", func(e remote.Event) error {
 			if e.Thread.Ref == "" || e.Thread.Ref == f.ref {
-				select {
-				case news <- struct{}{}:
-				default: // it looks again already: what was missed is in the thread as well
-				}
+				wait.Notify(news) // one signal is enough: the thread has every message
 			}
 			return nil
 		})

@@ -79,7 +79,7 @@ fuzz: ## run every fuzz test for FUZZTIME (10s) each
 .PHONY: agentmail
 agentmail: ## give and do a task by way of the MCP Agent Mail server at SERVER, whose bearer token is in TOKEN
 	@test -n "$(SERVER)" || { echo "skipped: no mail server is named; make agentmail SERVER=http://127.0.0.1:8765/mcp/ TOKEN=..."; exit 0; }; \
-	MESSKIT_AGENTMAIL_SERVER="$(SERVER)" MESSKIT_AGENTMAIL_TOKEN="$(TOKEN)" go test ./exchange/agentmail/door -run TestATaskByWayOfAServer -count=1 -v
+	MESSKIT_AGENTMAIL_SERVER="$(SERVER)" MESSKIT_AGENTMAIL_TOKEN="$(TOKEN)" go test ./exchange/channel/agentmail -run TestATaskByWayOfAServer -count=1 -v
 
 .PHONY: powercut
 powercut: ## cut the power of a simulated disk N (200) times; needs root and loop devices
@@ -172,12 +172,12 @@ bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpeg
 .PHONY: pulls
 pulls: ## pull the network of an executor, of the exchange and of both N (200) times while tasks run; the devices count
 	@scripts/need.sh mosquitto:mosquitto
-	@MESSKIT_PULLS=$(N) go test ./exchange/mqtt -run TestPulls -count=1 -v -timeout 5h
+	@MESSKIT_PULLS=$(N) go test ./exchange/channel/mqtt -run TestPulls -count=1 -v -timeout 5h
 
 .PHONY: bench-mqtt
 bench-mqtt: ## measure MQTT with N (200) requests: time to the relay and to the response, requests a second, a thousand executors
 	@scripts/need.sh mosquitto:mosquitto
-	@MESSKIT_BENCH_MQTT=$(N) MESSKIT_BENCH_MQTT_EXECUTORS=1000 go test ./exchange/mqtt -run TestBench -count=1 -v -timeout 1h
+	@MESSKIT_BENCH_MQTT=$(N) MESSKIT_BENCH_MQTT_EXECUTORS=1000 go test ./exchange/channel/mqtt -run TestBench -count=1 -v -timeout 1h
 
 .PHONY: build
 build: dist/messkit-linux-amd64 dist/messkit-linux-arm64 dist/messkit-linux-armv7 dist/messkit-linux-armv6 ## static binaries for amd64, arm64, armv7 and armv6, in dist/

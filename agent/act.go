@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent/camera"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/imaging"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -31,7 +31,7 @@ func (t *task) perform(ctx context.Context) error {
 		return t.performSteps(ctx, plan)
 	}
 	pass, err := t.a.gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
-	if no, ok := errors.AsType[*gate.Refusal](err); ok {
+	if no, ok := errors.AsType[*policy.Refusal](err); ok {
 		return notDone(no.Rule, no.Error())
 	}
 	if err != nil {
@@ -57,12 +57,12 @@ func (t *task) perform(ctx context.Context) error {
 
 // order converts one step of this thread's plan to an order for the safety policy; a plan
 // without steps is its own step. A confirmation of the plan covers each of its steps.
-func (t *task) order(plan, step capabilities.Plan) gate.Order {
+func (t *task) order(plan, step capabilities.Plan) policy.Order {
 	confirmed := t.confirmed
 	if len(plan.Steps) > 0 && confirmed == plan.Digest() {
 		confirmed = step.Digest()
 	}
-	return gate.Order{Plan: step, By: t.by, Confirmed: confirmed, Began: t.first}
+	return policy.Order{Plan: step, By: t.by, Confirmed: confirmed, Began: t.first}
 }
 
 // waiting reports that the device is busy. The report only informs the requester, so waiting
@@ -98,7 +98,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 			// A plan that only reads may continue without a journal.
 			if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {
 				kind := "journal"
-				if no, ok := errors.AsType[*gate.Refusal](err); ok {
+				if no, ok := errors.AsType[*policy.Refusal](err); ok {
 					kind = no.Rule
 				}
 				return asked, t.unstarted(ctx, false, kind, err)
@@ -108,7 +108,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 		if ctx.Err() != nil {
 			return asked, t.unstarted(ctx, written, "not_started", context.Cause(ctx))
 		}
-		if t.a.now().Sub(asked) <= gate.Fresh {
+		if t.a.now().Sub(asked) <= policy.Fresh {
 			return asked, nil
 		}
 	}
@@ -191,13 +191,13 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 }
 
 // act carries out the plan on the device and reports progress in the meantime.
-func (t *task) act(ctx context.Context, pass *gate.Pass, plan capabilities.Plan, v gate.Verdict, acted func(result)) result {
+func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, v policy.Verdict, acted func(result)) result {
 	p := newProgress()
 	verbs := verbs{
 		pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, clock: t.a.clock(), acted: acted, began: t.before,
 		every: t.a.cfg.Watch.Every, done: t.a.devices[plan.Device].Done.filled(),
 		limits: t.limits(), cameras: t.a.cameras,
-		see: func(ctx context.Context, name string) (camera.Shot, string, error) {
+		see: func(ctx context.Context, name string) (imaging.Shot, string, error) {
 			return t.a.see(ctx, name, t.limits())
 		},
 	}

@@ -19,9 +19,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/messkit/messkit/agent/camera"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/imaging"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -77,7 +77,7 @@ type Config struct {
 	// Jitter returns a delay of at most limit before a retry; nil means a random one.
 	Jitter func(limit time.Duration) time.Duration
 	// Fit reduces an image to limits; nil leaves images unchanged and unchecked.
-	Fit camera.Fit
+	Fit imaging.Fit
 	// Signer adds a receipt to every terminal status; nil for none.
 	Signer *receipt.Signer
 	// Synced reports whether this machine's clock is set; if not, messages mark their times.
@@ -149,8 +149,8 @@ type Agent struct {
 	x        Exchange
 	resolver Resolver
 	devices  map[string]*device
-	gate     *gate.Gate
-	cameras  *camera.Room
+	gate     *policy.Gate
+	cameras  *imaging.Room
 	journal  *journal.Journal
 	now      func() time.Time
 	log      *slog.Logger
@@ -190,14 +190,14 @@ type Agent struct {
 }
 
 // New returns an agent. now must return monotonic time, as time.Now does.
-func New(cfg Config, x Exchange, r Resolver, devices []Device, g *gate.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
+func New(cfg Config, x Exchange, r Resolver, devices []Device, g *policy.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), wrong: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{}, paused: map[string]bool{},
 		tasks: map[string]*task{}, shares: shares{working: map[string]int{}}, later: map[string]*offer{}, took: map[string]time.Duration{}, astray: map[string]stray{}, untold: map[string]uint64{},
 	}
-	a.cameras = camera.NewRoom(a.cfg.Fit, now)
+	a.cameras = imaging.NewRoom(a.cfg.Fit, now)
 	a.beat, a.hold.changed = a.cfg.Heartbeat, make(chan struct{})
 	if a.cfg.Stop == nil {
 		a.cfg.Stop = stop.Open(stop.Config{}, g, now, log)

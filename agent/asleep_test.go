@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -21,7 +21,7 @@ func TestASensorThatSleepsIsNotBroken(t *testing.T) {
 		{fmt.Errorf("hall: %w", drivers.ErrNoReading), false},
 		{errors.New("hall: the broker is away"), false},
 	} {
-		g := gate.New(gate.DefaultConfig(), time.Now, quiet())
+		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
 		d := agent.Device{Name: "hall", Driver: &sleeper{err: c.err, wakes: time.Now().Add(time.Hour)}}
 		_, err := agent.NewTrials(g, []agent.Device{d}, time.Now).Use(t.Context(), d)
 		if _, doubt := errors.AsType[agent.Doubt](err); err == nil || doubt != c.doubt {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
@@ -70,7 +70,7 @@ func (h *house) simulated(where *capabilities.Position) *sim.World {
 		}
 	}
 	h.cfg.Fit = picture.Fit
-	h.gateCfg.MaxActs.Requester, h.gateCfg.MaxActs.All = gate.Rate{N: 1000, Per: time.Minute}, gate.Rate{N: 1000, Per: time.Minute}
+	h.gateCfg.MaxActs.Requester, h.gateCfg.MaxActs.All = policy.Rate{N: 1000, Per: time.Minute}, policy.Rate{N: 1000, Per: time.Minute}
 	h.reads = agent.NewHome(catalog.Default(), things).In(capabilities.Home{Where: where, Facts: []string{"home-kitchen-access"}}, func() (time.Time, error) { return time.Now().UTC(), nil })
 	w, err := sim.WorldOf(drivers.Env{Shared: shared})
 	if err != nil {

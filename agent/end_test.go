@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 )
 
 // dead is a lamp that does not reach its safe state.
@@ -24,7 +24,7 @@ func (d *dead) Halt() error { return errors.New("no route") }
 // on does, by name.
 func TestADeadDeviceAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := gate.New(gate.DefaultConfig(), time.Now, quiet())
+		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
 		var devices []agent.Device
 		for _, name := range []string{"unplugged", "heater", "pump"} {
 			devices = append(devices, agent.Device{Name: name, Driver: &dead{}})

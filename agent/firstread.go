@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/poll"
 	"github.com/messkit/messkit/drivers"
 )
@@ -63,10 +63,10 @@ func (a *Agent) readAll(ctx context.Context) {
 func (a *Agent) readOnce(ctx context.Context, d *device) {
 	a.stateOf(ctx, d)
 	if s, ok := d.Driver.(drivers.Sensor); ok {
-		glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) ([]drivers.Reading, error) { return p.Read(ctx, s) })
+		glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) ([]drivers.Reading, error) { return p.Read(ctx, s) })
 	}
 	if t, ok := d.Driver.(drivers.TargetReader); ok {
-		glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (float64, error) { return p.Target(ctx, t) })
+		glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (float64, error) { return p.Target(ctx, t) })
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
@@ -136,7 +136,7 @@ func TestTenThousandDevices(t *testing.T) {
 	acfg := agent.DefaultConfig()
 	acfg.ID = "home-pi"
 	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"), understood{words: words{}}, devices,
-		gate.New(gate.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 	defer running(t, a.Run)()
 	for news := x.ExecutorNews(); len(x.Executors()) == 0; news = x.ExecutorNews() { // until all have started at once
 		<-news

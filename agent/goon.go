@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -56,7 +56,7 @@ func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
 	look := step
 	look.Command, look.Effect = capabilities.Observe, capabilities.Query
 	pass, err := t.a.gate.Enter(ctx, look, nil)
-	if no, ok := errors.AsType[*gate.Refusal](err); ok && t.past != nil {
+	if no, ok := errors.AsType[*policy.Refusal](err); ok && t.past != nil {
 		return &ending{t.watchedNoMore(ctx, no)}
 	} else if ok {
 		return &ending{failed(no.Rule, "the program was ended after it had begun; now: "+no.Error(), mess.EffectUnknown, plan)}

@@ -3,7 +3,7 @@ package agent
 import (
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
@@ -83,12 +83,12 @@ func Commands(d drivers.Device) []capabilities.Command {
 	_, reads := d.(drivers.SwitchReader)
 	_, measures := d.(drivers.Sensor)
 	_, cleans := d.(drivers.Cleaner)
-	_, lamp := d.(gate.Lamp)
-	_, painted := d.(gate.Painted)
+	_, lamp := d.(policy.Lamp)
+	_, painted := d.(policy.Painted)
 	_, moves := d.(drivers.Mover)
 	_, pauses := d.(drivers.Pauser)
 	_, stops := d.(drivers.Stopper)
-	_, warms := d.(gate.Warm)
+	_, warms := d.(policy.Warm)
 	_, turns := d.(drivers.Turner)
 	_, opens := d.(drivers.Opener)
 	_, positions := d.(drivers.Positioner)

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
@@ -33,8 +33,8 @@ type house struct {
 	close func()
 
 	dir     string // of the journal
-	gate    *gate.Gate
-	gateCfg gate.Config
+	gate    *policy.Gate
+	gateCfg policy.Config
 	cfg     agent.Config
 	words   words
 	asked   func()         // called when the resolver reads a sentence; nil for none
@@ -78,7 +78,7 @@ func inHouseWith(t *testing.T, set, story func(*house)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &house{
-			t: t, dir: t.TempDir(), gateCfg: gate.DefaultConfig(), cfg: agent.DefaultConfig(),
+			t: t, dir: t.TempDir(), gateCfg: policy.DefaultConfig(), cfg: agent.DefaultConfig(),
 			words: words{}, lamp: &lamp{}, fridge: &fridge{}, vacuum: newVacuum(), stop: func() {},
 		}
 		h.cfg.ID, h.cfg.Fit = "home-pi", nil // the simulated images are words
@@ -128,7 +128,7 @@ func (h *house) startAgent() {
 		h.t.Fatal(err)
 	}
 	h.journal = j
-	h.gate = gate.New(h.gateCfg, time.Now, quiet())
+	h.gate = policy.New(h.gateCfg, time.Now, quiet())
 	var reads agent.Resolver = understood{h.words, h.asked}
 	if h.reads != nil {
 		reads = h.reads

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -15,7 +15,7 @@ import (
 // effectOf returns the effect of an act that ended with err: none if the device did not receive
 // the command or rejected it, else unknown.
 func effectOf(err error) mess.Effect {
-	_, refused := errors.AsType[*gate.Refusal](err)
+	_, refused := errors.AsType[*policy.Refusal](err)
 	switch {
 	case err == nil:
 		return ""
@@ -32,7 +32,7 @@ func effectOf(err error) mess.Effect {
 // mayAct reports whether a device may still carry out its command, even if its state does not
 // show that now.
 func mayAct(err error) bool {
-	late, timed := errors.AsType[*gate.TimeoutError](err)
+	late, timed := errors.AsType[*policy.TimeoutError](err)
 	return timed && late.Hung || errors.Is(err, drivers.ErrMayAct)
 }
 

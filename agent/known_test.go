@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/httpdevice"
 	"github.com/messkit/messkit/exchange"
@@ -134,7 +134,7 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 	acfg.ID = "home-pi"
 	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"),
 		understood{words: words{"desk lamp on": {Plan: &plan}}}, []agent.Device{{Name: "desk-lamp", Driver: d}},
-		gate.New(gate.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 	defer running(t, a.Run)()
 	say := func(who exchange.Actor, text string) string {
 		t.Helper()
@@ -194,7 +194,7 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 // answer says so.
 func TestWhatIsLeftOfTheTimeIsSaid(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: 10 * time.Second}}
+		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {MaxOn: 10 * time.Second}}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		h.answers(ref, "it is switched off again in 10s, at ")

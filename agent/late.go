@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/wait"
@@ -166,7 +166,7 @@ func (a *Agent) sightOf(ctx context.Context, plan capabilities.Plan) sight {
 		return sight{}
 	}
 	var s sight
-	_, s.Known = glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (_ struct{}, err error) {
+	_, s.Known = glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (_ struct{}, err error) {
 		s.So, s.Now, err = read(ctx, p)
 		return struct{}{}, err
 	})

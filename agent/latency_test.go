@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/store/memory"
@@ -86,7 +86,7 @@ func (m *motor) Dock(context.Context) error { m.set(false); return nil }
 type works struct {
 	*testing.T
 	x       *exchange.Exchange
-	gate    *gate.Gate
+	gate    *policy.Gate
 	stop    *stop.Stopper
 	dir     string
 	relays  []*relay
@@ -103,10 +103,10 @@ const (
 
 func openWorks(t *testing.T) *works {
 	w := &works{T: t, dir: filepath.Join(t.TempDir(), "stop")}
-	said, devices, cfg := words{}, []agent.Device{}, gate.DefaultConfig()
-	cfg.Devices = map[string]gate.Device{}
+	said, devices, cfg := words{}, []agent.Device{}, policy.DefaultConfig()
+	cfg.Devices = map[string]policy.Device{}
 	add := func(name string, d drivers.Device, plan capabilities.Plan) {
-		cfg.Devices[name] = gate.Device{Confirm: gate.Nobody}
+		cfg.Devices[name] = policy.Device{Confirm: policy.Nobody}
 		devices = append(devices, agent.Device{Name: name, Driver: d})
 		plan.Device, plan.Risk, plan.Effect, plan.Summary = name, capabilities.RiskAppliance, capabilities.Idempotent, name
 		said["use "+name] = capabilities.Outcome{Plan: &plan}
@@ -126,7 +126,7 @@ func openWorks(t *testing.T) *works {
 }
 
 // run starts the exchange, its HTTP API, and the executor.
-func (w *works) run(said words, devices []agent.Device, cfg gate.Config) {
+func (w *works) run(said words, devices []agent.Device, cfg policy.Config) {
 	must := func(err error) {
 		if err != nil {
 			w.Fatal(err)
@@ -145,7 +145,7 @@ func (w *works) run(said words, devices []agent.Device, cfg gate.Config) {
 	must(err)
 	j, err := journal.Open(w.TempDir())
 	must(err)
-	w.gate = gate.New(cfg, time.Now, quiet())
+	w.gate = policy.New(cfg, time.Now, quiet())
 	w.stop = stop.Open(stop.Config{Dir: w.dir, Devices: func() []stop.Device { return nil }}, w.gate, time.Now, quiet())
 	acfg := agent.DefaultConfig()
 	acfg.ID, acfg.Fit, acfg.Stop = "works", nil, w.stop

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/messkit/messkit/agent/camera"
+	"github.com/messkit/messkit/agent/imaging"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
@@ -30,7 +30,7 @@ func (v verbs) photo(ctx context.Context) result {
 }
 
 // shoot captures an image with the device's own camera now.
-func (v verbs) shoot(ctx context.Context) (camera.Shot, error) {
+func (v verbs) shoot(ctx context.Context) (imaging.Shot, error) {
 	return v.cameras.Shoot(ctx, v.dev.Name, v.limits, func(ctx context.Context) (drivers.Photo, error) {
 		return v.pass.Photo(ctx, v.dev.Driver.(drivers.Photographer))
 	})
@@ -43,7 +43,7 @@ func (v verbs) wanted() bool { return slices.Contains(v.plan.Want, capabilities.
 // or on request with the camera that sees it. Without an image it leaves the result unchanged.
 func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 	_, eye := v.dev.Driver.(drivers.Photographer)
-	var p camera.Shot
+	var p imaging.Shot
 	var by string // the camera's display name, if it is another device
 	var err error
 	name := v.dev.SeenBy
@@ -60,7 +60,7 @@ func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 		return
 	}
 	if err == nil {
-		err = camera.Fresh(p.Photo, since)
+		err = imaging.Fresh(p.Photo, since)
 	}
 	if err != nil {
 		r.note("there is no picture: %v", unseen(err))
@@ -81,7 +81,7 @@ func unseen(err error) error {
 }
 
 // see captures an image with another device's camera and returns that camera's display name.
-func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p camera.Shot, by string, err error) {
+func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p imaging.Shot, by string, err error) {
 	d := a.devices[name]
 	if d == nil {
 		return p, "", fmt.Errorf("there is no camera %q here", name)

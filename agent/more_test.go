@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/exchange"
@@ -30,7 +30,7 @@ func TestTwoAgentsShareTheWork(t *testing.T) {
 		cfg := agent.DefaultConfig()
 		cfg.ID = "second-pi"
 		x := h.x.As(exchange.Actor{ID: cfg.ID, Roles: exchange.ExecutorRole}, "test")
-		a := agent.New(cfg, x, h.words, []agent.Device{{Name: "porch-lamp", Driver: second}}, gate.New(gate.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+		a := agent.New(cfg, x, h.words, []agent.Device{{Name: "porch-lamp", Driver: second}}, policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 		stop := running(h.t, a.Run)
 		synctest.Wait()
 		for i := range 20 {
@@ -52,7 +52,7 @@ func TestTwoAgentsShareTheWork(t *testing.T) {
 
 func TestAnAnswerThatLeadsNowhere(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]gate.Device{"vacuum": {Locked: true}}
+		h.gateCfg.Devices = map[string]policy.Device{"vacuum": {Locked: true}}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {id: a, intent: vacuum the kitchen}")
 		h.says(claude, "reply: {re: a, answers: {area: both}}")
@@ -111,7 +111,7 @@ func TestCancelBetweenTheGateAndTheAct(t *testing.T) {
 
 func TestADriverThatHangs(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
+		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
 	}, func(h *house) {
 		free := make(chan struct{})
 		h.lamp.set(func(l *lamp) { l.running = func() { <-free } })

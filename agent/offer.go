@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
@@ -22,7 +22,7 @@ type task struct {
 	req  mess.Request
 	boot string // the run of the program that made the claim: this one, or an earlier one
 
-	verdict   gate.Verdict // the check of the plan
+	verdict   policy.Verdict // the check of the plan
 	plan      *capabilities.Plan
 	confirmed string                 // digest of the confirmed plan
 	resumed   bool                   // an earlier run has begun it
@@ -255,7 +255,7 @@ func (t *task) refused(ctx context.Context, out capabilities.Outcome) (why mess.
 	if err != nil {
 		why.Detail = err.Error()
 	}
-	if no, ok := errors.AsType[*gate.Refusal](err); ok {
+	if no, ok := errors.AsType[*policy.Refusal](err); ok {
 		why.Type = no.Rule
 	}
 	return why, nil
@@ -269,22 +269,22 @@ func refusalText(r capabilities.Refusal) string {
 }
 
 // check reports whether a plan could begin now.
-func (a *Agent) check(ctx context.Context, p gate.Order) (gate.Verdict, error) {
+func (a *Agent) check(ctx context.Context, p policy.Order) (policy.Verdict, error) {
 	d := a.devices[p.Device]
 	if d == nil {
-		return gate.Verdict{}, fmt.Errorf("there is no device %q here", p.Device)
+		return policy.Verdict{}, fmt.Errorf("there is no device %q here", p.Device)
 	}
 	if !able(d.Driver, p.Command) {
-		return gate.Verdict{}, fmt.Errorf("%s cannot do that: its driver has no verb for %q", d.Name, p.Command)
+		return policy.Verdict{}, fmt.Errorf("%s cannot do that: its driver has no verb for %q", d.Name, p.Command)
 	}
 	if p.Actuates() {
 		if err := a.journal.Ready(ctx); err != nil {
-			return gate.Verdict{}, a.unable(d.Name, err)
+			return policy.Verdict{}, a.unable(d.Name, err)
 		}
 	}
 	if p.Command.Watches() {
 		if err := a.mayWatch(); err != nil {
-			return gate.Verdict{}, err
+			return policy.Verdict{}, err
 		}
 	}
 	for _, other := range a.gate.Needs(p.Device) {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 )
@@ -55,7 +55,7 @@ func (a *Agent) howItIs(ctx context.Context, device string) string {
 		now = a.stateOf(ctx, d)
 		rest, reads := d.Driver.(drivers.RestReader)
 		if now == "" && reads {
-			still, known := glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+			still, known := glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 			now = wordFor(func(still bool) string { return map[bool]string{true: "standing still", false: "moving"}[still] })(still, known)
 		}
 	}
@@ -91,7 +91,7 @@ func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now
 const levelWithin = 0.5
 
 // probing reads back a state with a pass for reading.
-type probing func(ctx context.Context, p *gate.Pass) (so bool, now string, err error)
+type probing func(ctx context.Context, p *policy.Pass) (so bool, now string, err error)
 
 // probeOf returns the function that reads back the effect of a plan; nil if the device cannot
 // report it, or if the act leaves no state.
@@ -99,51 +99,51 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 	switch plan.Command {
 	case capabilities.SetSwitch:
 		want, _ := plan.Args.Get("on")
-		return probeWith(d, (*gate.Pass).On, func(on bool) (bool, string) { return on == want, onOff(on) })
+		return probeWith(d, (*policy.Pass).On, func(on bool) (bool, string) { return on == want, onOff(on) })
 	case capabilities.Dim:
 		want, absolute := percentOf(plan.Args, "level")
 		if !absolute {
 			return nil // the start of the change is unknown
 		}
-		return probeWith(d, (*gate.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, rounded(is) + " %" })
+		return probeWith(d, (*policy.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, rounded(is) + " %" })
 	case capabilities.Tint:
 		value, _ := plan.Args.Get("colour")
 		text, _ := value.(string)
 		want, wrong := drivers.ParseColour(text)
-		return probeWith(d, (*gate.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
+		return probeWith(d, (*policy.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
 	case capabilities.Pause, capabilities.Stop:
 		if hot(d, plan) {
 			return nil
 		}
-		return probeWith(d, (*gate.Pass).AtRest, func(still bool) (bool, string) {
+		return probeWith(d, (*policy.Pass).AtRest, func(still bool) (bool, string) {
 			return still, map[bool]string{true: "standing still", false: "moving"}[still]
 		})
 	case capabilities.Open, capabilities.Shut:
 		open := plan.Command == capabilities.Open
-		return probeWith(d, (*gate.Pass).Opening, func(is float64) (bool, string) {
+		return probeWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
 			return open && is > 99 || !open && is < 1, openness(is)
 		})
 	case capabilities.OpenTo:
 		want, _ := percentOf(plan.Args, "opening")
-		return probeWith(d, (*gate.Pass).Opening, func(is float64) (bool, string) { return math.Abs(is-want) <= drivers.OpeningWithin, openness(is) })
+		return probeWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) { return math.Abs(is-want) <= drivers.OpeningWithin, openness(is) })
 	case capabilities.Warm:
 		want, absolute := percentOf(plan.Args, "kelvin")
 		if !absolute {
 			return nil
 		}
-		return probeWith(d, (*gate.Pass).Warmth, func(is float64) (bool, string) { return near(is, want), number(math.Round(is)) + " K" })
+		return probeWith(d, (*policy.Pass).Warmth, func(is float64) (bool, string) { return near(is, want), number(math.Round(is)) + " K" })
 	case capabilities.TurnTo:
 		want, _ := percentOf(plan.Args, "angle")
-		return probeWith(d, (*gate.Pass).Angle, func(is float64) (bool, string) { return math.Abs(is-want) <= angleWithin, rounded(is) + " degrees" })
+		return probeWith(d, (*policy.Pass).Angle, func(is float64) (bool, string) { return math.Abs(is-want) <= angleWithin, rounded(is) + " degrees" })
 	case capabilities.SetTemperature:
 		want, _ := percentOf(plan.Args, "temperature")
-		return probeWith(d, (*gate.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), rounded(is) + " °C" })
+		return probeWith(d, (*policy.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), rounded(is) + " °C" })
 	case capabilities.Lock, capabilities.Unlock:
-		return probeWith(d, (*gate.Pass).Locked, func(is bool) (bool, string) {
+		return probeWith(d, (*policy.Pass).Locked, func(is bool) (bool, string) {
 			return is == (plan.Command == capabilities.Lock), map[bool]string{true: "locked", false: "unlocked"}[is]
 		})
 	case capabilities.Dock:
-		return probeWith(d, (*gate.Pass).Docked, func(in bool) (bool, string) {
+		return probeWith(d, (*policy.Pass).Docked, func(in bool) (bool, string) {
 			return in, map[bool]string{true: "in its dock", false: "away from its dock"}[in]
 		})
 	}
@@ -151,12 +151,12 @@ func probeOf(d drivers.Device, plan capabilities.Plan) probing {
 }
 
 // probeWith reads one state, if the device can report it.
-func probeWith[R, V any](d drivers.Device, read func(*gate.Pass, context.Context, R) (V, error), judge func(V) (bool, string)) probing {
+func probeWith[R, V any](d drivers.Device, read func(*policy.Pass, context.Context, R) (V, error), judge func(V) (bool, string)) probing {
 	r, ok := d.(R)
 	if !ok {
 		return nil
 	}
-	return func(ctx context.Context, p *gate.Pass) (bool, string, error) {
+	return func(ctx context.Context, p *policy.Pass) (bool, string, error) {
 		v, err := read(p, ctx, r)
 		if err != nil {
 			return false, "", err

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/wait"
@@ -224,7 +224,7 @@ func (a *Agent) stray(ctx context.Context, plan capabilities.Plan) string {
 		if _, stops := d.Driver.(drivers.Stopper); !reads || !stops {
 			continue
 		}
-		still, known := glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		still, known := glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 		if still || !known {
 			continue
 		}
@@ -274,7 +274,7 @@ func (a *Agent) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
 	if len(unbegun) == 0 {
 		return
 	}
-	if !wait.For(ctx, gate.Fresh) {
+	if !wait.For(ctx, policy.Fresh) {
 		return // the next run does it
 	}
 	for _, h := range unbegun {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -328,7 +328,7 @@ func TestGivenBackAtMostSoOften(t *testing.T) {
 // continue.
 func TestPoisonousWords(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]gate.Device{"vacuum": {Requires: []gate.Need{{Device: "porch-lamp", Is: "off"}}}}
+		h.gateCfg.Devices = map[string]policy.Device{"vacuum": {Requires: []policy.Need{{Device: "porch-lamp", Is: "off"}}}}
 	}, func(h *house) {
 		d := h.diesAt("before the look") // at the lamp, during planning
 		ref := h.says(claude, "request: {intent: vacuum both}")

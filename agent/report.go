@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -119,10 +119,10 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 		rest += "; it may still act"
 	}
 	midway, detail = midway+rest, detail+rest
-	no, refused := errors.AsType[*gate.Refusal](r.err)
-	_, late := errors.AsType[*gate.TimeoutError](r.err)
+	no, refused := errors.AsType[*policy.Refusal](r.err)
+	_, late := errors.AsType[*policy.TimeoutError](r.err)
 	help, _ := errors.AsType[*drivers.HelpError](r.err)
-	stop, stopped := cause.(*gate.Refusal)
+	stop, stopped := cause.(*policy.Refusal)
 	if cause == nil && r.err != nil { // the driver may have learned of it first
 		stop = t.a.gate.Refused()
 		stopped = stop != nil

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -63,7 +63,7 @@ func (a *Agent) endsAs(step capabilities.Plan) string {
 		return ""
 	}
 	safe, known := safeLevel(d.Driver)
-	if !known || safe || !gate.TurnsOn(step) {
+	if !known || safe || !policy.TurnsOn(step) {
 		return ""
 	}
 	return fmt.Sprintf("the %s is switched off as the program ends", d.Label)

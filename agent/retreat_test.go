@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -100,7 +100,7 @@ func TestTheEndTakesBackWhatWasSwitched(t *testing.T) {
 			d := &desk{lamp: lamp{takes: takes, late: time.Second}, safe: "off"}
 			inHouseWith(t, func(h *house) {
 				h.withDesk(d, true)
-				h.gateCfg.Devices = map[string]gate.Device{"desk-lamp": {MaxOn: time.Minute}}
+				h.gateCfg.Devices = map[string]policy.Device{"desk-lamp": {MaxOn: time.Minute}}
 			}, func(h *house) {
 				ref := h.says(claude, "request: {intent: the desk lamp}")
 				h.after(2 * time.Second)
@@ -222,7 +222,7 @@ func TestTheAnswerSaysWhoSwitchesOff(t *testing.T) {
 				if name != "nothing else" {
 					return
 				}
-				gate.WithGuard(watchdog{})(h.gate)
+				policy.WithGuard(watchdog{})(h.gate)
 				ref = h.says(claude, "request: {intent: the desk lamp}")
 				h.after(time.Second)
 				h.answers(ref, "by this agent; if the agent stops, the watchdog does at that time")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -65,7 +65,7 @@ func (t *task) rests() (wakes func()) {
 
 // asksFirst reports whether a thread has to ask a question before it begins.
 func (t *task) asksFirst(out capabilities.Outcome) bool {
-	confirm := t.verdict.Confirm != gate.Nobody && t.verdict.Confirm != "" || t.req.ConfirmBefore != nil && *t.req.ConfirmBefore
+	confirm := t.verdict.Confirm != policy.Nobody && t.verdict.Confirm != "" || t.req.ConfirmBefore != nil && *t.req.ConfirmBefore
 	return out.Question != nil || out.Plan != nil && confirm
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -53,7 +53,7 @@ func TestWiredDevicesStartFirst(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		agent.Start(t.Context(), gate.New(gate.DefaultConfig(), time.Now, quiet()), devices, quiet())
+		agent.Start(t.Context(), policy.New(policy.DefaultConfig(), time.Now, quiet()), devices, quiet())
 		for i, l := range lines {
 			if !l.began.Equal(began) {
 				t.Errorf("line %d has started after %v", i, l.began.Sub(began))

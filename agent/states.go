@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/poll"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -227,7 +227,7 @@ func (a *Agent) doing(ctx context.Context, d *device) string {
 		return is
 	}
 	if rest, reads := d.Driver.(drivers.RestReader); reads {
-		still, known := glanced(ctx, a, d, func(ctx context.Context, p *gate.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		still, known := glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 		if known && !still {
 			return is
 		}
@@ -273,7 +273,7 @@ const glanceTime = 5 * time.Second
 
 // stateOf reads the state of a device; "" if it does not report one.
 func (a *Agent) stateOf(ctx context.Context, d *device) string {
-	type pass = *gate.Pass
+	type pass = *policy.Pass
 	switch r := d.Driver.(type) {
 	case drivers.SwitchReader:
 		return wordFor(onOff)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.On(ctx, r) }))
@@ -306,7 +306,7 @@ func wordFor[T any](word func(T) string) func(T, bool) string {
 }
 
 // glanced reads one state of a device; known is false if the device does not report it.
-func glanced[T any](ctx context.Context, a *Agent, d *device, look func(context.Context, *gate.Pass) (T, error)) (v T, known bool) {
+func glanced[T any](ctx context.Context, a *Agent, d *device, look func(context.Context, *policy.Pass) (T, error)) (v T, known bool) {
 	if !d.running(a.gate) {
 		return v, false
 	}

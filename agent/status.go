@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -72,7 +72,7 @@ func (a *Agent) Status() Status {
 
 // inBrief converts the states of a device to words. It drops a contact that says the same as an
 // opening.
-func inBrief(list []gate.Seen) []Seen {
+func inBrief(list []policy.Seen) []Seen {
 	var told []Seen
 	for _, s := range list {
 		one := Seen{seenAs(s.Reading), s.At, s.Told}

@@ -6,26 +6,26 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
 // strongest combines the verdicts on the steps of a plan.
-func strongest(a, b gate.Verdict) gate.Verdict {
-	if b.Confirm == gate.Operator || b.Confirm == gate.Requester && a.Confirm != gate.Operator {
+func strongest(a, b policy.Verdict) policy.Verdict {
+	if b.Confirm == policy.Operator || b.Confirm == policy.Requester && a.Confirm != policy.Operator {
 		a.Confirm = b.Confirm
 	}
-	a.Confirm = cmp.Or(a.Confirm, gate.Nobody)
+	a.Confirm = cmp.Or(a.Confirm, policy.Nobody)
 	a.Ends = append(a.Ends, b.Ends...)
 	a.Needs = append(a.Needs, b.Needs...)
 	return a
 }
 
 // judgeAll checks whether every step of a plan could begin now.
-func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (gate.Verdict, error) {
-	var all gate.Verdict
+func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (policy.Verdict, error) {
+	var all policy.Verdict
 	for _, step := range plan.Each() {
 		v, err := t.a.check(ctx, t.order(plan, step))
 		if err != nil {

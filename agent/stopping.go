@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/wait"
@@ -101,7 +101,7 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 }
 
 // endAll cancels the work on every thread. Waiting offers get a decline in their turn.
-func (a *Agent) endAll(why *gate.Refusal) {
+func (a *Agent) endAll(why *policy.Refusal) {
 	if why == nil {
 		return // the stop has been reset since
 	}
@@ -115,14 +115,14 @@ func (a *Agent) endAll(why *gate.Refusal) {
 }
 
 // stopOf returns the stop that ended a context; nil for any other cause, or none.
-func stopOf(ctx context.Context) *gate.Refusal {
-	no, _ := context.Cause(ctx).(*gate.Refusal)
+func stopOf(ctx context.Context) *policy.Refusal {
+	no, _ := context.Cause(ctx).(*policy.Refusal)
 	return no
 }
 
 // stoppedEarly ends a thread that a stop caught before its begin. The thread must not begin by
 // itself after the reset.
-func (t *task) stoppedEarly(ctx context.Context, no *gate.Refusal, err error) error {
+func (t *task) stoppedEarly(ctx context.Context, no *policy.Refusal, err error) error {
 	_, ends := errors.AsType[*ending](err)
 	switch {
 	case err == nil || ends || errors.Is(err, errDeclined):

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/internal/wait"
@@ -68,7 +68,7 @@ func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, erro
 }
 
 // barred returns why a question of this thread is useless, nil if it is not.
-func (t *task) barred(q capabilities.Question) *gate.Refusal {
+func (t *task) barred(q capabilities.Question) *policy.Refusal {
 	return Barred(t.a.resolver, t.a.gate.Check, q, t.req)
 }
 
@@ -134,18 +134,18 @@ func notDone(kind, detail string) error {
 // confirm asks for a confirmation of the plan if the plan needs one.
 func (t *task) confirm(ctx context.Context) error {
 	who := t.verdict.Confirm
-	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == gate.Nobody {
-		who = gate.Requester
+	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == policy.Nobody {
+		who = policy.Requester
 	}
-	if who == gate.Nobody {
+	if who == policy.Nobody {
 		return nil
 	}
 	s := &mess.Status{
 		Code: mess.NeedsConfirmation, Action: t.plan.Summary, Consequences: t.consequences(),
 		Reversible: &t.plan.Reversible, ActionHash: t.plan.Digest(),
 	}
-	if who == gate.Operator {
-		s.ConfirmBy = string(gate.Operator)
+	if who == policy.Operator {
+		s.ConfirmBy = string(policy.Operator)
 	}
 	within := t.a.cfg.ConfirmWithin
 	s.Extra = mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}

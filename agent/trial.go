@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent/camera"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/imaging"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
@@ -26,13 +26,13 @@ func (d Doubt) Error() string { return string(d) }
 // Trials tries devices without side effects, to check whether they work. Every use passes the
 // safety policy.
 type Trials struct {
-	gate    *gate.Gate
-	cameras *camera.Room
+	gate    *policy.Gate
+	cameras *imaging.Room
 }
 
 // NewTrials returns Trials for devices under a safety policy.
-func NewTrials(g *gate.Gate, devices []Device, now func() time.Time) *Trials {
-	t := &Trials{g, camera.NewRoom(picture.Fit, now)}
+func NewTrials(g *policy.Gate, devices []Device, now func() time.Time) *Trials {
+	t := &Trials{g, imaging.NewRoom(picture.Fit, now)}
 	for _, d := range devices {
 		t.cameras.Know(d.Name, d.Placeholders)
 	}
@@ -131,7 +131,7 @@ func saysWhy(waits string) error {
 }
 
 // looks returns all reading functions of a device.
-func (t *Trials) looks(d Device, p *gate.Pass) (all []func(context.Context) (string, error)) {
+func (t *Trials) looks(d Device, p *policy.Pass) (all []func(context.Context) (string, error)) {
 	add := func(look func(context.Context) (string, error)) { all = append(all, look) }
 	if v, ok := d.Driver.(drivers.Photographer); ok {
 		add(func(ctx context.Context) (string, error) { return t.photo(ctx, d.Name, p, v) })
@@ -181,7 +181,7 @@ func measures(list []drivers.Reading, err error) (string, error) {
 }
 
 // photo captures an image, checks whether anything is visible, and discards it.
-func (t *Trials) photo(ctx context.Context, name string, p *gate.Pass, c drivers.Photographer) (string, error) {
+func (t *Trials) photo(ctx context.Context, name string, p *policy.Pass, c drivers.Photographer) (string, error) {
 	var lim picture.Limits
 	shot, err := t.cameras.Shoot(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return p.Photo(ctx, c) })
 	if err != nil {

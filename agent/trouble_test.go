@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/mess"
 )
@@ -336,7 +336,7 @@ func TestAMistakeInTheProgramIsNotItsEnd(t *testing.T) {
 
 func TestTheLampGoesOffByItself(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: time.Hour}}
+		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {MaxOn: time.Hour}}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		h.answers(ref, "off again in 1h0m0s")
@@ -350,7 +350,7 @@ func TestTheLampGoesOffByItself(t *testing.T) {
 // max_on counts from the start of the program, and works without the exchange.
 func TestALampThatIsOnAtTheStartGoesOff(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]gate.Device{"porch-lamp": {MaxOn: time.Hour}}
+		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {MaxOn: time.Hour}}
 		h.lamp.on = true
 		h.line.cutIt(true)
 	}, func(h *house) {
@@ -540,7 +540,7 @@ func TestTwoAgentsOfOneID(t *testing.T) {
 		}
 		twin := &lamp{}
 		a := agent.New(h.cfg, h.x.As(h.pi(), "test"), h.words, []agent.Device{{Name: "porch-lamp", Label: "porch light", Driver: twin}},
-			gate.New(h.gateCfg, time.Now, quiet()), j, time.Now, quiet())
+			policy.New(h.gateCfg, time.Now, quiet()), j, time.Now, quiet())
 		stop := running(h.t, a.Run)
 		synctest.Wait()
 		const n = 30

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/messkit/messkit/agent/camera"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/imaging"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
@@ -56,7 +56,7 @@ func (r *result) pictured(e mess.Evidence, s shot) {
 }
 
 // dark notes that nothing is visible on an image. It reports whether that is so.
-func (r *result) dark(s camera.Shot) bool {
+func (r *result) dark(s imaging.Shot) bool {
 	if s.Unseen != "" {
 		r.note("nothing can be seen on the picture: %s", s.Unseen)
 	}
@@ -65,7 +65,7 @@ func (r *result) dark(s camera.Shot) bool {
 
 // shot is an image and its subject.
 type shot struct {
-	camera.Shot
+	imaging.Shot
 	name string // file name without extension
 }
 
@@ -77,14 +77,14 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, sensor := d.(drivers.Sensor)
 	_, cleaner := d.(drivers.Cleaner)
 	_, sw := d.(drivers.Switch)
-	_, lamp := d.(gate.Lamp)
-	_, painted := d.(gate.Painted)
+	_, lamp := d.(policy.Lamp)
+	_, painted := d.(policy.Painted)
 	_, mover := d.(drivers.Mover)
 	_, pauser := d.(drivers.Pauser)
 	_, stopper := d.(drivers.Stopper)
 	_, spotter := d.(drivers.Spotter)
 	_, printer := d.(drivers.Printer)
-	_, warmer := d.(gate.Warm)
+	_, warmer := d.(policy.Warm)
 	_, turner := d.(drivers.Turner)
 	_, positioner := d.(drivers.Positioner)
 	_, thermostat := d.(drivers.Thermostat)
@@ -124,15 +124,15 @@ func able(d drivers.Device, c capabilities.Command) bool {
 
 // verbs carries out one plan on one device.
 type verbs struct {
-	pass     *gate.Pass
+	pass     *policy.Pass
 	dev      *device
 	plan     capabilities.Plan
-	verdict  gate.Verdict
+	verdict  policy.Verdict
 	progress func(drivers.Progress)
 	now      func() time.Time
 	limits   picture.Limits // limits for images
-	cameras  *camera.Room
-	see      func(ctx context.Context, camera string) (p camera.Shot, by string, err error)
+	cameras  *imaging.Room
+	see      func(ctx context.Context, camera string) (p imaging.Shot, by string, err error)
 	clock    string                                       // mark for this machine's times
 	ask      func(q mess.Question) (answer <-chan string) // asks the requester during a task; reports of progress pause until the answer or unasked
 	unask    func()
@@ -246,7 +246,7 @@ func (v verbs) noteOff(r *result) {
 }
 
 // whoEnds describes what switches a device off, also after this program stops.
-func whoEnds(e gate.Ends) string {
+func whoEnds(e policy.Ends) string {
 	switch {
 	case e.Own > 0 && e.Own <= e.In+time.Second:
 		return "its own timer, whatever becomes of this agent"
@@ -289,7 +289,7 @@ func (v verbs) clean(ctx context.Context) result {
 	if m, ok := v.dev.Driver.(drivers.Mapper); ok {
 		p, err := v.pass.Map(ctx, m)
 		if err == nil {
-			err = camera.Fresh(p, since)
+			err = imaging.Fresh(p, since)
 		}
 		if err != nil {
 			r.note("there is no map: %v", unseen(err))
@@ -366,13 +366,13 @@ func (v verbs) dock(ctx context.Context) result {
 // move drives for the plan's time. After an interruption the device has moved part of the way
 // and stands still.
 func (v verbs) move(ctx context.Context) result {
-	moved, err := v.pass.Move(ctx, v.dev.Driver.(drivers.Mover), gate.MotionOf(v.plan))
+	moved, err := v.pass.Move(ctx, v.dev.Driver.(drivers.Mover), policy.MotionOf(v.plan))
 	r := result{err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true)}
 	r.text = fmt.Sprintf("The %s has moved for %v, and stands still.", v.dev.Label, moved.Round(100*time.Millisecond))
 	switch {
 	case moved == 0:
 		return r
-	case errors.Is(err, gate.ErrMoving):
+	case errors.Is(err, policy.ErrMoving):
 		r.effect = mess.EffectUnknown
 		return r
 	case err != nil:

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"

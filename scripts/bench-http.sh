@@ -15,7 +15,7 @@ figures=${1:-dist/bench-http.txt}
 if [ $# -eq 0 ]; then
 	mkdir -p "$(dirname "$figures")"
 	echo "== measuring on $(nproc) cores, the disk being $TMPDIR ($(stat -f -c %T "$TMPDIR")), for some minutes; the figures go to $figures"
-	go test -run '^$' -bench 'HTTP|Claims|IdleReaders' -benchtime "${BENCHTIME:-1s}" -timeout 1h ./exchange/httpapi | tee "$figures"
+	go test -run '^$' -bench 'HTTP|Claims|IdleReaders' -benchtime "${BENCHTIME:-1s}" -timeout 1h ./exchange/channel/httpapi | tee "$figures"
 fi
 
 awk -f scripts/bench.awk -f <(cat <<'AWK'

@@ -30,7 +30,7 @@ measure() {
 		bench "$1" "$files" '^BenchmarkClaim$/^open=0$/^writers=(16|64|512)$/^on=disk$' "${BENCHTIME:-1s}"
 		bench "$1" "$files" "^BenchmarkOpen\$/^state=(pending|finished)\$/^threads=(0|${LARGE:+100}${LARGE:-10}000)\$" 1x
 	done
-	(cd "$1" && MESSKIT_BENCH_MQTT=${N:-100} timeout "${LIMIT:-90}" go test ./exchange/mqtt -run 'TestBenchLatency/embedded' -count=1 -v 2>&1) | grep '^embedded' || true
+	(cd "$1" && MESSKIT_BENCH_MQTT=${N:-100} timeout "${LIMIT:-90}" go test ./exchange/channel/mqtt -run 'TestBenchLatency/embedded' -count=1 -v 2>&1) | grep '^embedded' || true
 }
 
 # overlay OLD adds the benchmarks that the earlier commit does not have. Files below

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/stop"
 )
 
@@ -27,7 +27,7 @@ func (s *shellOf) kept() {
 func (s *shellOf) stillKept(after string) {
 	s.t.Helper()
 	data := filepath.Join(s.home, ".mess")
-	l := admin.In(data).Local()
+	l := localpolicy.In(data).Local()
 	if _, locked := l.Locked["porch-light"]; !locked || len(l.Disarmed) == 0 || len(stop.Read(filepath.Join(data, "stop"))) == 0 {
 		s.t.Errorf("%s: %+v", after, l)
 	}
@@ -68,7 +68,7 @@ func (s *shellOf) isFree(after string) {
 	s.t.Helper()
 	data := filepath.Join(s.home, ".mess")
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if l := admin.In(data).Local(); len(l.Locked)+len(l.Disarmed)+len(stop.Read(filepath.Join(data, "stop"))) == 0 {
+		if l := localpolicy.In(data).Local(); len(l.Locked)+len(l.Disarmed)+len(stop.Read(filepath.Join(data, "stop"))) == 0 {
 			return
 		}
 	}

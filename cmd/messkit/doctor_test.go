@@ -18,7 +18,7 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/cli/doctor"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -104,7 +104,7 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 			t.Parallel()
 			c.want.What = "cam"
 			d := agent.Device{Name: "cam", Driver: c.d.Dev, Placeholders: c.d.Placeholders}
-			trials := agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now)
+			trials := agent.NewTrials(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now)
 			says, err := daemon.TryDevice(t.Context(), trials, d)
 			if got := daemon.TrialResult("cam", says, err); got != c.want {
 				t.Errorf("it says %+v, want %+v", got, c.want)
@@ -124,7 +124,7 @@ func TestTheDoctorAndAPlugWithoutAMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := agent.Device{Name: "plug", Driver: dev}
-	says, err := daemon.TryDevice(t.Context(), agent.NewTrials(gate.New(gate.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now), d)
+	says, err := daemon.TryDevice(t.Context(), agent.NewTrials(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now), d)
 	if got, want := daemon.TrialResult("plug", says, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
 		t.Errorf("it says %+v, want %+v", got, want)
 	}

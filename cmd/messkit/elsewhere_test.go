@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/exchange/fieldtest"
+	"github.com/messkit/messkit/internal/test/referenceserver"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -102,9 +102,9 @@ func (t recounted) response() (words string, picture []byte) {
 }
 
 // atServer starts a server of the field, with somebody who asks there.
-func atServer(t *testing.T, name string) (*fieldtest.Server, *asker) {
+func atServer(t *testing.T, name string) (*referenceserver.Server, *asker) {
 	t.Helper()
-	server, err := fieldtest.New(name)
+	server, err := referenceserver.New(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func atServer(t *testing.T, name string) (*fieldtest.Server, *asker) {
 // fridge, a lamp, and a question that has to be answered.
 func TestAtServersOfTheField(t *testing.T) {
 	binary := buildMesskit(t)
-	for _, name := range fieldtest.Names() {
+	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
 			_, a := atServer(t, name)
 			dir := t.TempDir()
@@ -176,7 +176,7 @@ devices:
 // and the executor asks for its own yes before it acts.
 func TestTheOwnGateAtServersOfTheField(t *testing.T) {
 	binary := buildMesskit(t)
-	for _, name := range fieldtest.Names() {
+	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
 			_, a := atServer(t, name)
 			dir := t.TempDir()
@@ -231,7 +231,7 @@ func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
 	}
 	const lamps = 6
 	binary := buildMesskit(t)
-	for _, name := range fieldtest.Names() {
+	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
 			server, a := atServer(t, name)
 			dir := t.TempDir()
@@ -292,7 +292,7 @@ func TestKilledAtAServerOfTheField(t *testing.T) {
 	}
 	const lamps = 8
 	binary := buildMesskit(t)
-	for _, name := range fieldtest.Names() {
+	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
 			_, a := atServer(t, name)
 			dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/exchange/channel/mcp"
 	"github.com/messkit/messkit/internal/cli"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"

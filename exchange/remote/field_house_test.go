@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/fieldtest"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/test/referenceserver"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -34,13 +34,13 @@ func (s straight) RoundTrip(r *http.Request) (*http.Response, error) {
 // place is a server of the field with somebody who asks there.
 type place struct {
 	*testing.T
-	*fieldtest.Server
+	*referenceserver.Server
 	keys map[string]string
 }
 
 func newPlace(t *testing.T, name string) *place {
 	t.Helper()
-	s, err := fieldtest.New(name)
+	s, err := referenceserver.New(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func (m *mail) kinds() (kinds []mess.Kind) {
 // eachPlace runs a test at every server.
 func eachPlace(t *testing.T, do func(t *testing.T, name string)) {
 	t.Helper()
-	for _, name := range fieldtest.Names() {
+	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) { do(t, name) })
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/httpapi"
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/exchange/keys"
-	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/broker"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/cli/client"
@@ -270,7 +270,7 @@ func devicesHere(c *cobra.Command) []string {
 	if data == "" {
 		data = config.DataDir()
 	}
-	names, err := admin.In(data).Devices()
+	names, err := localpolicy.In(data).Devices()
 	if err != nil {
 		return nil
 	}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/watchdog"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/daemon"
-	"github.com/messkit/messkit/internal/daemon/watchdog"
+	process "github.com/messkit/messkit/internal/daemon/watchdog"
 )
 
 // guardCommand is the guard's process. It is started by run, and by nobody else.
@@ -28,13 +28,13 @@ when run has died, is frozen or hangs. It opens no network.`,
 		Example: "  messkit guard        # nothing to be typed: messkit run does",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			watchdog.Detach()
+			process.Detach()
 			debug.SetGCPercent(daemon.GCPercent)
-			notes := watchdog.NewLog(a.Err)
+			notes := process.NewLog(a.Err)
 			defer notes.End()
 			log := slog.New(slog.NewTextHandler(notes, nil)).With("process", "guard")
-			g := guard.New(watchdog.OffBy(drivers.NewRegistry(all.Kinds())), log)
-			s := watchdog.TakeOver(will, g, log)
+			g := watchdog.New(process.OffBy(drivers.NewRegistry(all.Kinds())), log)
+			s := process.TakeOver(will, g, log)
 			err := g.Run(a.In, a.Out)
 			return errors.Join(err, s.Leave(g.Rest()))
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/journal"
-	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
+	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/doctor"
 	clijournal "github.com/messkit/messkit/internal/cli/journal"

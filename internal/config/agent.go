@@ -11,7 +11,7 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/clock"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -23,31 +23,31 @@ import (
 
 // Agent is who the executor is, and what it may.
 type Agent struct {
-	ID            string                             `yaml:"id"`
-	Name          string                             `yaml:"name"`
-	Availability  mess.Availability                  `yaml:"availability"`
-	Schedule      string                             `yaml:"schedule"`
-	Data          string                             `yaml:"data"`           // folder of the journal
-	Confirm       map[capabilities.Risk]gate.Confirm `yaml:"confirm"`        // who must say yes, by risk
-	ConfirmWithin time.Duration                      `yaml:"confirm_within"` // how long a yes is waited for; then nothing is done
-	MaxActs       gate.MaxActs                       `yaml:"max_acts"`
-	Disarm        []capabilities.Risk                `yaml:"disarm"` // classes that a person must arm after an end without order
-	Clock         string                             `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
-	DryRun        bool                               `yaml:"dry_run"`
-	Words         string                             `yaml:"words"`     // folder of words and capabilities of one's own
-	Facts         []string                           `yaml:"facts"`     // capabilities that are so of the place
-	MaxSteps      int                                `yaml:"max_steps"` // of one request, without a question
-	Watch         agent.Watches                      `yaml:"watch"`     // what waits for something to happen
-	Position      *position                          `yaml:"position"`  // where the home is, for daylight
-	StopLine      stop.LineConfig                    `yaml:"stop_line"` // an input that stops everything
-	Limits        gate.Device                        `yaml:"limits"`    // of devices that have none of their own
+	ID            string                               `yaml:"id"`
+	Name          string                               `yaml:"name"`
+	Availability  mess.Availability                    `yaml:"availability"`
+	Schedule      string                               `yaml:"schedule"`
+	Data          string                               `yaml:"data"`           // folder of the journal
+	Confirm       map[capabilities.Risk]policy.Confirm `yaml:"confirm"`        // who must say yes, by risk
+	ConfirmWithin time.Duration                        `yaml:"confirm_within"` // how long a yes is waited for; then nothing is done
+	MaxActs       policy.MaxActs                       `yaml:"max_acts"`
+	Disarm        []capabilities.Risk                  `yaml:"disarm"` // classes that a person must arm after an end without order
+	Clock         string                               `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
+	DryRun        bool                                 `yaml:"dry_run"`
+	Words         string                               `yaml:"words"`     // folder of words and capabilities of one's own
+	Facts         []string                             `yaml:"facts"`     // capabilities that are so of the place
+	MaxSteps      int                                  `yaml:"max_steps"` // of one request, without a question
+	Watch         agent.Watches                        `yaml:"watch"`     // what waits for something to happen
+	Position      *position                            `yaml:"position"`  // where the home is, for daylight
+	StopLine      stop.LineConfig                      `yaml:"stop_line"` // an input that stops everything
+	Limits        policy.Device                        `yaml:"limits"`    // of devices that have none of their own
 }
 
 // DefaultAgent returns the settings of an executor without a configuration.
 func DefaultAgent() Agent {
 	return Agent{
-		ID: hostID(), Data: DataDir(), Limits: gate.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
-		MaxActs: gate.MaxActs{Requester: gate.Rate{N: 120, Per: time.Hour}, All: gate.Rate{N: 600, Per: time.Hour}},
+		ID: hostID(), Data: DataDir(), Limits: policy.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
+		MaxActs: policy.MaxActs{Requester: policy.Rate{N: 120, Per: time.Hour}, All: policy.Rate{N: 600, Per: time.Hour}},
 		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 12, Watch: agent.DefaultWatches(),
 		StopLine: stop.DefaultLineConfig(),
 	}
@@ -122,7 +122,7 @@ func (c Agent) Validate() error {
 			errs = append(errs, fmt.Errorf("limits: %s is for a device; write it there", name))
 		}
 	}
-	return errors.Join(append(errs, gate.Config{Confirm: c.Confirm}.Validate())...)
+	return errors.Join(append(errs, policy.Config{Confirm: c.Confirm}.Validate())...)
 }
 
 // week is the longest that an executor waits for anything.

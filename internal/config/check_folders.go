@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
@@ -81,7 +81,7 @@ func (c *Config) Apart() error {
 	if at == "" || own || c.Document.Under("exchange").Under("data").IsZero() || c.Agent.Data != DataDir() {
 		return nil
 	}
-	was := admin.In(c.Agent.Data).Noted(admin.Exchange)
+	was := localpolicy.In(c.Agent.Data).Noted(localpolicy.Exchange)
 	if was == "" || was == at {
 		return nil
 	}

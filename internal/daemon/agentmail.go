@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
-	"github.com/messkit/messkit/exchange/agentmail/mailbox"
+	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
+	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/secret"

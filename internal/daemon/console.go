@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/admin"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/localpolicy"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/exchange/console"
+	"github.com/messkit/messkit/exchange/channel/console"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/mess"
 )
@@ -63,7 +63,7 @@ func (p *localExecutor) State() any {
 		s.Disarmed[string(class)] = why
 	}
 	maps.Copy(s.Disarmed, local.Unarmed)
-	safety := map[string]gate.Safe{}
+	safety := map[string]policy.Safe{}
 	if s.Stopped != "" {
 		for _, one := range p.o.gate.Safety() {
 			safety[one.Device] = one
@@ -93,7 +93,7 @@ func (p *localExecutor) State() any {
 		}
 		if safe, is := safety[d.Name]; is {
 			one.Safety = string(safe.State)
-			if safe.State == gate.Unsafe {
+			if safe.State == policy.Unsafe {
 				one.Trouble = safe.Err
 			}
 		}
@@ -140,7 +140,7 @@ func (p *localExecutor) Release(by string, anyway bool) ([]string, error) {
 	return cleared, err
 }
 
-func (p *localExecutor) folder() admin.Folder { return admin.In(p.cfg.Agent.Data) }
+func (p *localExecutor) folder() localpolicy.Folder { return localpolicy.In(p.cfg.Agent.Data) }
 
 // Arm is messkit arm.
 func (p *localExecutor) Arm(what string) error {
@@ -183,7 +183,7 @@ func (p *localExecutor) Lock(device, why string) error {
 // Unlock is messkit unlock.
 func (p *localExecutor) Unlock(device string) error {
 	err := p.folder().Unlock(device)
-	if errors.Is(err, admin.ErrNot) {
+	if errors.Is(err, localpolicy.ErrNot) {
 		return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", device)
 	}
 	return err

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/admin"
-	"github.com/messkit/messkit/agent/gate"
-	"github.com/messkit/messkit/agent/guard"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/localpolicy"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/agent/watchdog"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
-	"github.com/messkit/messkit/internal/daemon/watchdog"
+	process "github.com/messkit/messkit/internal/daemon/watchdog"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -30,11 +30,11 @@ import (
 // their guard.
 type startedDevices struct {
 	lock    io.Closer // keeps other runs from the devices
-	gate    *gate.Gate
+	gate    *policy.Gate
 	devices []agent.Device
 	stop    *stop.Stopper
 	stops   background
-	now     *admin.Run
+	now     *localpolicy.Run
 	people  background // says whether it is known what they have decided
 	timers  background
 	guard   background
@@ -77,15 +77,15 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	if err != nil {
 		return nil, err
 	}
-	o, client := &startedDevices{lock: lock, log: log, now: admin.In(c.Agent.Data).Run(c.Agent.Disarm, c.Opened.Names(), time.Now)}, (*guard.Client)(nil)
-	known := []gate.Option{gate.WithLocal(o.now.Local), gate.WithReserved(o.zones.reserved)}
+	o, client := &startedDevices{lock: lock, log: log, now: localpolicy.In(c.Agent.Data).Run(c.Agent.Disarm, c.Opened.Names(), time.Now)}, (*watchdog.Client)(nil)
+	known := []policy.Option{policy.WithLocal(o.now.Local), policy.WithReserved(o.zones.reserved)}
 	if watched := watchdogDevices(c.Opened, policyConfig(c), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
 		if err != nil {
 			log.Warn("a guard of an earlier run is not found", "err", err)
 		}
-		client = guard.NewClient(watched, func() (guard.Process, error) { return watchdog.Start(will) }, log)
-		known = append(known, gate.WithGuard(client))
+		client = watchdog.NewClient(watched, func() (watchdog.Process, error) { return process.Start(will) }, log)
+		known = append(known, policy.WithGuard(client))
 		o.guard.start(ctx, client.Run)
 	}
 	o.gate = NewPolicy(c, log, known...)
@@ -159,7 +159,7 @@ func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 		o.unread = NotOpened(err, dir)
 	default:
 		o.journal = j
-		admin.In(c.Agent.Data).Adopt(ctx, j, time.Now(), o.log)
+		localpolicy.In(c.Agent.Data).Adopt(ctx, j, time.Now(), o.log)
 		o.gate.Keep(j, c.Opened.Names())
 	}
 }

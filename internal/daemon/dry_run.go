@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -46,7 +46,7 @@ func dryRun(c *config.Config, req mess.Request, resolve func(*agent.Home) capabi
 }
 
 // currentPolicy is the gate with all that the executor's data folder tells of it.
-func currentPolicy(c *config.Config) *gate.Gate {
+func currentPolicy(c *config.Config) *policy.Gate {
 	g := NewPolicy(c, output.NoLog)
 	g.Keep(journal.Past(config.JournalDir(c.Agent.Data)), c.Opened.Names())
 	for _, o := range stop.Read(config.StopFolder(c.Agent.Data)) {
@@ -56,7 +56,7 @@ func currentPolicy(c *config.Config) *gate.Gate {
 }
 
 // policyVerdict asks the gate.
-func policyVerdict(g *gate.Gate, p *capabilities.Plan) policyResult {
+func policyVerdict(g *policy.Gate, p *capabilities.Plan) policyResult {
 	all := policyResult{first: "nobody need confirm it"}
 	for _, step := range p.Each() {
 		v, err := g.Check(step)
@@ -66,9 +66,9 @@ func policyVerdict(g *gate.Gate, p *capabilities.Plan) policyResult {
 			all.refused = err.Error()
 			all.first = "refused: " + all.refused
 			return all
-		case v.Confirm == gate.Operator:
+		case v.Confirm == policy.Operator:
 			all.first = "a person (operator) must confirm it"
-		case v.Confirm == gate.Requester && all.first == "nobody need confirm it":
+		case v.Confirm == policy.Requester && all.first == "nobody need confirm it":
 			all.first = "the requester must confirm it"
 		}
 	}

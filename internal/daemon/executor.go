@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/admin"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/localpolicy"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/broker"
@@ -33,10 +33,10 @@ type executor struct {
 }
 
 // NewPolicy makes the gate of this executor.
-func NewPolicy(c *config.Config, log *slog.Logger, known ...gate.Option) *gate.Gate {
+func NewPolicy(c *config.Config, log *slog.Logger, known ...policy.Option) *policy.Gate {
 	wall := func() (time.Time, error) { return time.Now(), c.Agent.Unset() }
-	own := []gate.Option{gate.WithWall(wall), gate.WithLocal(admin.In(c.Agent.Data).Local)}
-	return gate.New(policyConfig(c), time.Now, log, append(own, known...)...)
+	own := []policy.Option{policy.WithWall(wall), policy.WithLocal(localpolicy.In(c.Agent.Data).Local)}
+	return policy.New(policyConfig(c), time.Now, log, append(own, known...)...)
 }
 
 // newExecutor makes the executor for an exchange, of outputs that have started.

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/messkit/messkit/capabilities/catalog"
-	"github.com/messkit/messkit/exchange/httpapi"
-	"github.com/messkit/messkit/exchange/mesh"
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 )

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/exchange/keys"
-	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/mess/topic"

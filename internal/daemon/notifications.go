@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/console"
-	"github.com/messkit/messkit/exchange/webhook"
+	"github.com/messkit/messkit/exchange/channel/console"
+	"github.com/messkit/messkit/exchange/channel/webhook"
 )
 
 // notices are the webhooks of an exchange, for its console.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/trial"
+	"github.com/messkit/messkit/agent/selftest"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -19,7 +19,7 @@ import (
 )
 
 // ExplainPlan is what a request would do with the devices of this configuration.
-func ExplainPlan(ctx context.Context, c *config.Config, r trial.Request) (trial.Plan, error) {
+func ExplainPlan(ctx context.Context, c *config.Config, r selftest.Request) (selftest.Plan, error) {
 	req := mess.Request{Intent: r.Intent}
 	for _, id := range r.Requires {
 		req.Requires = append(req.Requires, mess.Capability{ID: id})
@@ -31,10 +31,10 @@ func ExplainPlan(ctx context.Context, c *config.Config, r trial.Request) (trial.
 	v.busy = busyDevices(ctx, c, out.Plan)
 	var text strings.Builder
 	if err := explain(&text, out, v); err != nil {
-		return trial.Plan{}, err
+		return selftest.Plan{}, err
 	}
 	doc, err := json.Marshal(outcomeJSON(out, v))
-	return trial.Plan{Text: text.String(), JSON: doc}, err
+	return selftest.Plan{Text: text.String(), JSON: doc}, err
 }
 
 // explain prints an outcome. A request that has no plan is not a failure of

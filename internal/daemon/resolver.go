@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/config"
 )
@@ -26,6 +26,6 @@ func resolverWithClock(c *config.Config, unset func() error) *agent.Home {
 }
 
 // policyConfig are those of the gate.
-func policyConfig(c *config.Config) gate.Config {
-	return gate.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Risks: c.Opened.Risks(), Defaults: c.Agent.Limits, Devices: c.Opened.Limits()}
+func policyConfig(c *config.Config) policy.Config {
+	return policy.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Risks: c.Opened.Risks(), Defaults: c.Agent.Limits, Devices: c.Opened.Limits()}
 }

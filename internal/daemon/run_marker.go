@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/messkit/messkit/agent/admin"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/localpolicy"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -21,11 +21,11 @@ func markRunning(c *config.Config, e *executor, log *slog.Logger) {
 		log.Error("nothing acts: it cannot be written down that messkit runs", "err", err)
 	}
 	tellLocal(e.outputs.now.Local(), log)
-	if err := admin.In(c.Agent.Data).Note(admin.Confirm, string(ConfirmBy(c))); err != nil {
+	if err := localpolicy.In(c.Agent.Data).Note(localpolicy.Confirm, string(ConfirmBy(c))); err != nil {
 		log.Error("messkit clear, arm and unlock may ask for another proof of a person than exchange: confirm: says", "err", err)
 	}
 	if at := c.ExchangeAt(); at != "" {
-		if err := admin.In(c.Agent.Data).Note(admin.Exchange, at); err != nil {
+		if err := localpolicy.In(c.Agent.Data).Note(localpolicy.Exchange, at); err != nil {
 			log.Warn("messkit cannot refuse a second system that shares the data folder", "err", err)
 		}
 	}
@@ -47,7 +47,7 @@ const lookAtLocal = time.Second
 
 // followLocal says when nobody knows any more what is locked, and when it is
 // known again, until ctx ends.
-func followLocal(ctx context.Context, now *admin.Run, log *slog.Logger) error {
+func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) error {
 	t := time.NewTicker(lookAtLocal)
 	defer t.Stop()
 	was := UnknownLocal(now.Local())
@@ -70,10 +70,10 @@ func followLocal(ctx context.Context, now *admin.Run, log *slog.Logger) error {
 }
 
 // UnknownLocal is why nothing acts whatever it is, "" if it may.
-func UnknownLocal(l gate.Local) string { return cmp.Or(l.Unknown, l.Nothing) }
+func UnknownLocal(l policy.Local) string { return cmp.Or(l.Unknown, l.Nothing) }
 
 // tellLocal says at the start what will not act.
-func tellLocal(l gate.Local, log *slog.Logger) {
+func tellLocal(l policy.Local, log *slog.Logger) {
 	if l.Unknown != "" {
 		log.Error("nobody knows what is locked, so nothing acts; look, and then: messkit arm --reset", "err", l.Unknown)
 	}

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities/catalog"
-	maildoor "github.com/messkit/messkit/exchange/agentmail/door"
-	"github.com/messkit/messkit/exchange/mqtt"
+	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
+	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/resources"
@@ -67,7 +67,7 @@ type Kept struct {
 }
 
 // KeptLocally lists what people at the place, or an end without order, keep from acting.
-func KeptLocally(l gate.Local) (list []Kept) {
+func KeptLocally(l policy.Local) (list []Kept) {
 	for _, name := range output.SortedKeys(l.Locked) {
 		list = append(list, Kept{name, "locked", l.Locked[name]})
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -34,7 +34,7 @@ func NotSafe(devices []stop.Device) error {
 	for i, d := range devices {
 		names[i] = output.Printable(d.Device)
 		switch {
-		case d.State == string(gate.Pending):
+		case d.State == string(policy.Pending):
 			names[i] += " (its driver has not answered yet)"
 		case d.Err != "":
 			names[i] += " (" + output.Printable(d.Err) + ")"
@@ -57,8 +57,8 @@ func AwaitSafe(ctx context.Context, dir string, within time.Duration) []stop.Dev
 	defer tick.Stop()
 	for {
 		devices, runs := stopDevices(dir)
-		devices = slices.DeleteFunc(devices, func(d stop.Device) bool { return d.State == string(gate.Reached) })
-		if !runs || ctx.Err() != nil || !slices.ContainsFunc(devices, func(d stop.Device) bool { return d.State == string(gate.Pending) }) {
+		devices = slices.DeleteFunc(devices, func(d stop.Device) bool { return d.State == string(policy.Reached) })
+		if !runs || ctx.Err() != nil || !slices.ContainsFunc(devices, func(d stop.Device) bool { return d.State == string(policy.Pending) }) {
 			return devices
 		}
 		select {
@@ -85,14 +85,14 @@ func stopDevices(dir string) (devices []stop.Device, runs bool) {
 }
 
 // newStopper is the one way to stop this executor.
-func newStopper(c *config.Config, g *gate.Gate, log *slog.Logger) *stop.Stopper {
+func newStopper(c *config.Config, g *policy.Gate, log *slog.Logger) *stop.Stopper {
 	return stop.Open(stop.Config{
 		Dir: config.StopFolder(c.Agent.Data), Devices: func() []stop.Device { return stopReport(g) }, Line: stop.NewLine(c.Agent.StopLine),
 	}, g, time.Now, log)
 }
 
 // stopReport is what the devices of a gate did in the last stop.
-func stopReport(g *gate.Gate) []stop.Device {
+func stopReport(g *policy.Gate) []stop.Device {
 	var list []stop.Device
 	for _, s := range g.Safety() {
 		list = append(list, stop.Device{

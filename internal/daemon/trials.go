@@ -15,7 +15,7 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/journal"
-	"github.com/messkit/messkit/agent/trial"
+	"github.com/messkit/messkit/agent/selftest"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 )
@@ -82,8 +82,8 @@ func IsRunning(c *config.Config) bool {
 // used for them.
 func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *slog.Logger) error {
 	trials, began := agent.NewTrials(o.gate, o.devices, time.Now), time.Now()
-	return trial.Serve(ctx, c.Agent.Data, func(ctx context.Context, q trial.Question) trial.Answer {
-		a := trial.Answer{Config: c.File, Began: began, Devices: make([]trial.Result, len(o.devices))}
+	return selftest.Serve(ctx, c.Agent.Data, func(ctx context.Context, q selftest.Question) selftest.Answer {
+		a := selftest.Answer{Config: c.File, Began: began, Devices: make([]selftest.Result, len(o.devices))}
 		if url := o.url.Load(); url != nil {
 			a.URL = *url
 		}

@@ -3,22 +3,22 @@ package daemon
 import (
 	"log/slog"
 
-	"github.com/messkit/messkit/agent/gate"
-	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/watchdog"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/config"
 )
 
 // watchdogDevices are the devices that a guard can watch. It is said of the others that
 // have a longest time on.
-func watchdogDevices(h *config.DeviceSet, limits gate.Config, log *slog.Logger) []guard.Device {
-	var list []guard.Device
+func watchdogDevices(h *config.DeviceSet, limits policy.Config, log *slog.Logger) []watchdog.Device {
+	var list []watchdog.Device
 	for _, d := range h.Devices {
 		orders := watchdogOrders(d)
 		_, itself := d.Dev.(drivers.AutoOff)
 		switch _, switches := d.Dev.(drivers.Switch); {
 		case orders.Off != nil:
-			list = append(list, guard.Device{Name: d.Name, Kind: d.Driver, Off: orders.Off, Safe: orders.Safe})
+			list = append(list, watchdog.Device{Name: d.Name, Kind: d.Driver, Off: orders.Off, Safe: orders.Safe})
 		case switches && !itself && limits.MaxOn(d.Name) > 0:
 			log.Info("if messkit itself is killed while it is on, nothing switches it off at its max_on", "device", d.Name)
 		}

@@ -20,20 +20,20 @@ var mutants = []mutant{
 		"agent/remembered.go", "return turn != m.turns[p.index]", "return turn < m.turns[p.index]",
 	}}, "./agent TestUnderstandAsAfresh|TestPlacesAreRemembered"},
 	{"the intent goes without what the policy has to write", []edit{{
-		"agent/gate/book.go", "if err := write(ctx, notes...); err != nil {", "if err := write(ctx); err != nil {",
-	}}, "./agent/gate TestOneSyncForAnAct"},
+		"agent/policy/book.go", "if err := write(ctx, notes...); err != nil {", "if err := write(ctx); err != nil {",
+	}}, "./agent/policy TestOneSyncForAnAct"},
 	{"a lost part of the journal frees the budgets", []edit{{
-		"agent/gate/acts.go", "if !g.gap.IsZero() && ", "if false && ",
-	}}, "./agent/gate TestActsThatAreLost"},
+		"agent/policy/acts.go", "if !g.gap.IsZero() && ", "if false && ",
+	}}, "./agent/policy TestActsThatAreLost"},
 	{"what was begun and not done stays due", []edit{{
-		"agent/gate/pass.go", "p.unforesee()\n", "",
-	}}, "./agent/gate TestWhatIsBegunAndNotDone"},
+		"agent/policy/pass.go", "p.unforesee()\n", "",
+	}}, "./agent/policy TestWhatIsBegunAndNotDone"},
 	{"an older note on what is due wins", []edit{{
 		"agent/journal/book.go", "if n.Serial < b.Dues[n.Device].Serial {", "if false {",
 	}}, "./agent/journal TestTheBookIsKept"},
 	{"files of an older version count again", []edit{{
-		"agent/admin/adopt.go", "; !begun {", "; !begun || begun {",
-	}}, "./agent/admin TestAdoptOnce"},
+		"agent/localpolicy/adopt.go", "; !begun {", "; !begun || begun {",
+	}}, "./agent/localpolicy TestAdoptOnce"},
 	{"started work is begun again", []edit{{
 		"agent/recover.go", "harmless := m.Plan.Repeatable()", "harmless := true",
 	}}, "./agent TestCrash"},
@@ -47,7 +47,7 @@ var mutants = []mutant{
 		"drivers/family/pick.go", "case t.Fine.Unit > 0 && limit <= t.Fine.Max:", "case false:",
 	}}, "./drivers/family TestFineTimer"},
 	{"the answer counts on a timer that the device does not have", []edit{{
-		"agent/gate/guard.go", "if d.off != nil && left > 0 {", "if left = max(1, left); d.off != nil {",
+		"agent/policy/guard.go", "if d.off != nil && left > 0 {", "if left = max(1, left); d.off != nil {",
 	}}, "./agent TestTheAnswerSays"},
 	{"one requester takes every place", []edit{{
 		"agent/share.go", "(s.working[by] < free || s.working[by] == 0)", "true",
@@ -93,60 +93,60 @@ var mutants = []mutant{
 
 	// The gate at the device.
 	{"guard off", []edit{{
-		"agent/gate/guard.go", "return noGuard(d, g.guard.Ready(d.name))", "return nil",
-	}}, "./agent/gate TestNoGuardNothingOn"},
+		"agent/policy/guard.go", "return noGuard(d, g.guard.Ready(d.name))", "return nil",
+	}}, "./agent/policy TestNoGuardNothingOn"},
 	{"switched on before the guard knows", []edit{{
-		"agent/gate/guard.go", "if err := g.guard.On(d.name, in); err != nil {", "if err := g.guard.On(d.name, in); err != nil && false {",
-	}}, "./agent/gate TestNoGuardNothingOn|TestGuardHears|TestADriverHangs"},
+		"agent/policy/guard.go", "if err := g.guard.On(d.name, in); err != nil {", "if err := g.guard.On(d.name, in); err != nil && false {",
+	}}, "./agent/policy TestNoGuardNothingOn|TestGuardHears|TestADriverHangs"},
 	{"max_on ignored", []edit{{
-		"agent/gate/rules.go", "\treturn l.MaxOn\n", "\treturn 0\n",
-	}}, "./agent/gate TestMaxOn"},
+		"agent/policy/rules.go", "\treturn l.MaxOn\n", "\treturn 0\n",
+	}}, "./agent/policy TestMaxOn"},
 	{"longer than max_on is allowed", []edit{{
-		"agent/gate/rules.go", "if p.For <= limit {", "if p.For <= limit || true {",
-	}}, "./agent/gate TestMaxOn|TestEveryRuleIsTold|TestAnObedientPlanner"},
+		"agent/policy/rules.go", "if p.For <= limit {", "if p.For <= limit || true {",
+	}}, "./agent/policy TestMaxOn|TestEveryRuleIsTold|TestAnObedientPlanner"},
 	{"asking again prolongs max_on", []edit{{
-		"agent/gate/guard.go", "limit > 0 && on.Add(limit).Before(due) {", "limit > 0 && on.Add(limit).Before(due) && false {",
-	}}, "./agent/gate TestMaxOn"},
+		"agent/policy/guard.go", "limit > 0 && on.Add(limit).Before(due) {", "limit > 0 && on.Add(limit).Before(due) && false {",
+	}}, "./agent/policy TestMaxOn"},
 	{"interlock ignored", []edit{{
-		"agent/gate/interlock.go", "case on:\n", "case on && false:\n",
-	}}, "./agent/gate TestInterlock"},
+		"agent/policy/interlock.go", "case on:\n", "case on && false:\n",
+	}}, "./agent/policy TestInterlock"},
 	{"interlock ignored for two at once", []edit{{
-		"agent/gate/interlock.go", "if other.active {", "if other.active && false {",
-	}}, "./agent/gate TestInterlock"},
+		"agent/policy/interlock.go", "if other.active {", "if other.active && false {",
+	}}, "./agent/policy TestInterlock"},
 	{"arming ignored", []edit{{
-		"agent/gate/local.go", `if class == "" || g.people.Armed[d.name] {`, `if true || class == "" {`,
-	}}, "./agent/gate TestLockedAndDisarmed"},
+		"agent/policy/local.go", `if class == "" || g.people.Armed[d.name] {`, `if true || class == "" {`,
+	}}, "./agent/policy TestLockedAndDisarmed"},
 	{"a crash disarms nothing", []edit{{
-		"agent/admin/decisions.go", "for _, c := range classes {", "for _, c := range classes[:0] {",
-	}}, "./agent/admin TestAnEndWithoutOrderDisarms"},
+		"agent/localpolicy/decisions.go", "for _, c := range classes {", "for _, c := range classes[:0] {",
+	}}, "./agent/localpolicy TestAnEndWithoutOrderDisarms"},
 	{"lock ignored", []edit{{
-		"agent/gate/local.go", `case locked && why != "":`, `case !locked || why != "":`,
-	}}, "./agent/gate TestLockedAndDisarmed"},
+		"agent/policy/local.go", `case locked && why != "":`, `case !locked || why != "":`,
+	}}, "./agent/policy TestLockedAndDisarmed"},
 	{"yes of one plan for another at the device", []edit{{
-		"agent/gate/confirmed.go", "who == Nobody || o.Confirmed == o.Digest()", `who == Nobody || o.Confirmed != ""`,
-	}}, "./agent/gate TestAYesIsForOnePlan"},
+		"agent/policy/confirmed.go", "who == Nobody || o.Confirmed == o.Digest()", `who == Nobody || o.Confirmed != ""`,
+	}}, "./agent/policy TestAYesIsForOnePlan"},
 	{"parameters beyond their bounds", []edit{{
-		"agent/gate/range.go", `if why := b.outside(value, given); why != "" {`, `if why := b.outside(value, given); why != "" && false {`,
-	}}, "./agent/gate TestRange"},
+		"agent/policy/range.go", `if why := b.outside(value, given); why != "" {`, `if why := b.outside(value, given); why != "" && false {`,
+	}}, "./agent/policy TestRange"},
 	{"conditions ignored", []edit{{
-		"agent/gate/conditions.go", `case got != "":`, `case false:`,
-	}}, "./agent/gate TestRequires"},
+		"agent/policy/conditions.go", `case got != "":`, `case false:`,
+	}}, "./agent/policy TestRequires"},
 	{"what is not known is allowed", []edit{{
-		"agent/gate/conditions.go", "case err != nil:\n\t\treturn no(", "case err != nil:\n\t\treturn nil\n\tcase false:\n\t\treturn no(",
-	}}, "./agent/gate TestRequires"},
+		"agent/policy/conditions.go", "case err != nil:\n\t\treturn no(", "case err != nil:\n\t\treturn nil\n\tcase false:\n\t\treturn no(",
+	}}, "./agent/policy TestRequires"},
 	{"old permission used", []edit{
-		{"agent/gate/step.go", "p.again == nil || p.g.since(p.asked) <= Fresh", "true"},
-		{"agent/gate/step.go", "p.g.since(looked) > Fresh || p.again != nil && p.g.since(p.asked) > Fresh", "p.g.since(looked) > Fresh"},
-	}, "./agent/gate TestAPermission"},
+		{"agent/policy/step.go", "p.again == nil || p.g.since(p.asked) <= Fresh", "true"},
+		{"agent/policy/step.go", "p.g.since(looked) > Fresh || p.again != nil && p.g.since(p.asked) > Fresh", "p.g.since(looked) > Fresh"},
+	}, "./agent/policy TestAPermission"},
 	{"a hanging driver goes on being used", []edit{{
-		"agent/gate/call.go", "c.dev.hung[c] = true\n", "",
-	}}, "./agent/gate TestAHangingDriverIsQuarantined"},
+		"agent/policy/call.go", "c.dev.hung[c] = true\n", "",
+	}}, "./agent/policy TestAHangingDriverIsQuarantined"},
 	{"two tasks on one device", []edit{{
-		"agent/gate/gate.go", "hold: make(chan struct{}, 1), acting", "hold: make(chan struct{}, 2), acting",
-	}}, "./agent/gate TestOneTaskAtATime"},
+		"agent/policy/gate.go", "hold: make(chan struct{}, 1), acting", "hold: make(chan struct{}, 2), acting",
+	}}, "./agent/policy TestOneTaskAtATime"},
 	{"budget of acts ignored", []edit{{
-		"agent/gate/step.go", "p.begin(ctx); err != nil {", "p.begin(ctx); err != nil && false {",
-	}}, "./agent/gate TestMaxActs"},
+		"agent/policy/step.go", "p.begin(ctx); err != nil {", "p.begin(ctx); err != nil && false {",
+	}}, "./agent/policy TestMaxActs"},
 	{"latch not kept", []edit{{
 		"agent/stop/latch.go", "\t\terr := Latch(s.cfg.Dir, o)\n", "\t\tvar err error\n",
 	}}, "./agent/stop TestAStopSurvivesARestart"},
@@ -156,8 +156,8 @@ var mutants = []mutant{
 		return []Order{{ID: unreadable`,
 	}}, "./agent/stop TestWhatCannotBeReadIsLatched"},
 	{"stopped, and it acts", []edit{{
-		"agent/gate/stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
-	}}, "./agent/gate TestMetWhileStopped|TestAStop"},
+		"agent/policy/stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
+	}}, "./agent/policy TestMetWhileStopped|TestAStop"},
 
 	{"an earlier picture counts as a new one", []edit{{
 		"agent/earlier.go", "evidence: mess.EvidenceUnknown", "evidence: mess.Photographed",
@@ -265,8 +265,8 @@ var mutants = []mutant{
 		"exchange/coming.go", "\tx.open.coming[ref] = c\n", "",
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},
 	{"one message ends the MQTT door", []edit{{
-		"exchange/mqtt/take.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
-	}}, "./exchange/mqtt TestAMessageThatCrashesIsDropped"},
+		"exchange/channel/mqtt/take.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
+	}}, "./exchange/channel/mqtt TestAMessageThatCrashesIsDropped"},
 	{"confirmation not bound to its plan", []edit{{
 		"exchange/transition/start.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, "case true || c == nil:",
 	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},
@@ -313,33 +313,33 @@ var mutants = []mutant{
 		"exchange/confirm.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
 	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},
 	{"a page that a program signed in confirms", []edit{{
-		"exchange/console/sessions.go", "return ok && s.Person", "return ok || s.Person",
+		"exchange/channel/console/sessions.go", "return ok && s.Person", "return ok || s.Person",
 	}}, "./cmd/messkit TestAModelWithAShellConfirmsNothing"},
 	{"an operator's key is made without a terminal", []edit{{
-		"exchange/httpapi/proof.go", "if p := c.proof(); p == exchange.AtTerminal {", "if true {",
+		"exchange/channel/httpapi/proof.go", "if p := c.proof(); p == exchange.AtTerminal {", "if true {",
 	}}, "./cmd/messkit TestAModelWithAShellConfirmsNothing"},
 	{"a closed connection is root's", []edit{
 		{"internal/peer/peer_linux.go", "|| fields[fieldState] != established {", "|| established == \"\" {"},
 		{"internal/peer/peer_linux.go", "|| inode == 0 {", "|| inode == 1<<63 {"},
 	}, "./internal/peer TestTheOtherEndIsRead"},
 	{"another user of the machine registers", []edit{{
-		"exchange/httpapi/proof.go", "return !c.fromPage() && !c.passedOn() && peer.Same(c.localAddr(), c.r.RemoteAddr)", "return !c.fromPage() && !c.passedOn() && (loopback(c.r.RemoteAddr) || peer.Same(c.localAddr(), c.r.RemoteAddr))",
-	}}, "./exchange/httpapi TestAnotherUserOfThisMachineIsAStranger"},
+		"exchange/channel/httpapi/proof.go", "return !c.fromPage() && !c.passedOn() && peer.Same(c.localAddr(), c.r.RemoteAddr)", "return !c.fromPage() && !c.passedOn() && (loopback(c.r.RemoteAddr) || peer.Same(c.localAddr(), c.r.RemoteAddr))",
+	}}, "./exchange/channel/httpapi TestAnotherUserOfThisMachineIsAStranger"},
 	{"another user of the machine at the broker", []edit{{
-		"exchange/mqtt/hooks.go", "return cl.Net.Conn != nil && peer.Same(", "return cl.Net.Conn != nil || peer.Same(",
-	}}, "./exchange/mqtt TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker"},
+		"exchange/channel/mqtt/hooks.go", "return cl.Net.Conn != nil && peer.Same(", "return cl.Net.Conn != nil || peer.Same(",
+	}}, "./exchange/channel/mqtt TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker"},
 	{"an executor registers more than its code grants", []edit{{
 		"exchange/pin.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
-	}}, "./exchange/httpapi TestACodeStatesWhatItGrants"},
+	}}, "./exchange/channel/httpapi TestACodeStatesWhatItGrants"},
 	{"a stranger's question is read", []edit{{
-		"agent/trial/trial.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
-	}}, "./agent/trial TestAStrangerIsNotRead"},
+		"agent/selftest/trial.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
+	}}, "./agent/selftest TestAStrangerIsNotRead"},
 	{"what is behind chunks is a request", []edit{{
-		"exchange/httpapi/door.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
-	}}, "./exchange/httpapi TestALengthAndChunksEndTheConnection"},
+		"exchange/channel/httpapi/door.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
+	}}, "./exchange/channel/httpapi TestALengthAndChunksEndTheConnection"},
 	{"a page of somebody else registers", []edit{{
-		"exchange/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",
-	}}, "./exchange/httpapi TestPagesOfOthersDoNotRegister"},
+		"exchange/channel/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",
+	}}, "./exchange/channel/httpapi TestPagesOfOthersDoNotRegister"},
 	{"lease ignored", []edit{{
 		"exchange/tick.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
 	}}, "./exchange TestALeaseThatEndsBeforeTheStart"},
@@ -402,8 +402,8 @@ var mutants = []mutant{
 		"exchange/routing/table.go", "n.rules = append(n.rules, mess.Rule{Prefer: r.Default.Prefer})", "n.rules = append([]mess.Rule{{Prefer: r.Default.Prefer}}, n.rules...)",
 	}}, "./exchange TestRoutingAsMESSEAFWritesIt"},
 	{"an upload is not made smaller", []edit{{
-		"exchange/httpapi/attachments.go", "if f.size != \"\" {", "if false {",
-	}}, "./exchange/httpapi TestPicturesFitOnRequest"},
+		"exchange/channel/httpapi/attachments.go", "if f.size != \"\" {", "if false {",
+	}}, "./exchange/channel/httpapi TestPicturesFitOnRequest"},
 	{"offers come by age alone", []edit{{
 		"exchange/renew.go", "q.rank-p.rank,", "0,",
 	}}, "./exchange TestOffersComeInOrder"},
@@ -412,22 +412,22 @@ var mutants = []mutant{
 	}}, "./exchange TestReceivedIsPending"},
 	{"large data stay in a message until its folder is written", []edit{{
 		"exchange/outside.go", "if !ok || len(data) <= most {", "if true {",
-	}}, "./exchange/httpapi TestPicturesHaveOneForm"},
+	}}, "./exchange/channel/httpapi TestPicturesHaveOneForm"},
 	{"an executor's card shows its webhooks", []edit{{
-		"exchange/httpapi/executors.go", "return !slices.Contains(onCard, f.Key) })", "return false })",
-	}}, "./exchange/httpapi TestOneExecutor"},
+		"exchange/channel/httpapi/executors.go", "return !slices.Contains(onCard, f.Key) })", "return false })",
+	}}, "./exchange/channel/httpapi TestOneExecutor"},
 	{"acknowledged before it is synced", []edit{{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
 	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},
 	{"a permission outlives a suspend", []edit{{
-		"agent/gate/sleep.go", "return g.now().Sub(m.at) + max(0, g.slept()-m.slept)", "return g.now().Sub(m.at)",
-	}}, "./agent/gate TestAPermissionDoesNotOutlive"},
+		"agent/policy/sleep.go", "return g.now().Sub(m.at) + max(0, g.slept()-m.slept)", "return g.now().Sub(m.at)",
+	}}, "./agent/policy TestAPermissionDoesNotOutlive"},
 	{"max_on stands still while the machine sleeps", []edit{{
-		"agent/gate/sleep.go", "o.at, o.on = o.at.Add(-d), o.on.Add(-d)", "_ = o",
-	}}, "./agent/gate TestMaxOnGoesOn"},
+		"agent/policy/sleep.go", "o.at, o.on = o.at.Add(-d), o.on.Add(-d)", "_ = o",
+	}}, "./agent/policy TestMaxOnGoesOn"},
 	{"the watchdog stands still while the machine sleeps", []edit{{
-		"agent/guard/sleep.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
-	}}, "./agent/guard TestASuspendedMachine"},
+		"agent/watchdog/sleep.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
+	}}, "./agent/watchdog TestASuspendedMachine"},
 	{"a lease stands still while the machine sleeps", []edit{{
 		"exchange/tick.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
 	}}, "./exchange TestLeasesGoOn"},
@@ -463,11 +463,11 @@ var mutants = []mutant{
 	}}, "./internal/wal Test"},
 
 	{"a page of a camera's server counts as a picture", []edit{{
-		"agent/camera/camera.go", "	case l.Page:\n", "	case l.Page && false:\n",
-	}}, "./agent/camera TestPages"},
+		"agent/imaging/camera.go", "	case l.Page:\n", "	case l.Page && false:\n",
+	}}, "./agent/imaging TestPages"},
 	{"a picture that never changes counts as a new one", []edit{{
-		"agent/camera/camera.go", "if s.smooth && same {", "if s.smooth && same && false {",
-	}}, "./agent/camera TestPages|TestACameraThatHangs"},
+		"agent/imaging/camera.go", "if s.smooth && same {", "if s.smooth && same && false {",
+	}}, "./agent/imaging TestPages|TestACameraThatHangs"},
 	// The doors.
 	{"a broker that ends twice counts as another client", []edit{{
 		"internal/broker/link.go", "if !kicked || seen == nobodyElse {", "if !kicked {",
@@ -479,91 +479,91 @@ var mutants = []mutant{
 		"agent/send.go", "	if yes && r.lost && r.back != nil {", "	if yes && r.lost && r.back != nil && false {",
 	}}, "./agent TestAReportFollowsTheFirstHeartbeat"},
 	{"signature of a peer not checked", []edit{{
-		"exchange/mesh/take.go", "if in.signed = key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
-	}}, "./exchange/mesh TestSignedAndEncrypted"},
+		"exchange/channel/mesh/take.go", "if in.signed = key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
+	}}, "./exchange/channel/mesh TestSignedAndEncrypted"},
 	{"a peer speaks for another", []edit{{
-		"exchange/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,
-	}}, "./exchange/mesh TestRefusals"},
+		"exchange/channel/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,
+	}}, "./exchange/channel/mesh TestRefusals"},
 	{"a peer gets its task again after a restart", []edit{{
-		"exchange/mesh/executor.go", `if !g.Over.IsZero() || g.Ask != "" && d.asked(g.Ask) {`, `if !g.Over.IsZero() {`,
-	}}, "./exchange/mesh TestAPeersTaskOverARestart"},
+		"exchange/channel/mesh/executor.go", `if !g.Over.IsZero() || g.Ask != "" && d.asked(g.Ask) {`, `if !g.Over.IsZero() {`,
+	}}, "./exchange/channel/mesh TestAPeersTaskOverARestart"},
 	{"a dead letter of a task outlives it", []edit{{
-		"exchange/mesh/relay.go", "if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := d.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
-	}}, "./exchange/mesh TestHowAPeersTaskEnds"},
+		"exchange/channel/mesh/relay.go", "if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := d.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
+	}}, "./exchange/channel/mesh TestHowAPeersTaskEnds"},
 	{"a message that expires between attempts is not reported", []edit{{
-		"exchange/mesh/out.go", "if out.Status == post.Expired && !o.Once {", "if out.Status == post.Expired && !o.Once && false {",
-	}}, "./exchange/mesh TestPeopleAreToldOfAMessageThatIsOver"},
+		"exchange/channel/mesh/out.go", "if out.Status == delivery.Expired && !o.Once {", "if out.Status == delivery.Expired && !o.Once && false {",
+	}}, "./exchange/channel/mesh TestPeopleAreToldOfAMessageThatIsOver"},
 	{"metadata of an encrypted response in clear", []edit{{
-		"exchange/mesh/respond.go", "if !p.encrypts(a.Sealed) {", "if a.ID != \"\" {",
-	}}, "./exchange/mesh TestMetadataThroughARelayChain"},
+		"exchange/channel/mesh/respond.go", "if !p.encrypts(a.Sealed) {", "if a.ID != \"\" {",
+	}}, "./exchange/channel/mesh TestMetadataThroughARelayChain"},
 	{"a difference from a document without a test", []edit{{
 		"internal/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",
 	}}, "./internal/pagetest TestCompare"},
 	{"any session in a reply context", []edit{{
-		"exchange/mesh/hooks.go", `if key != "" && !d.sessionAllowed(key) {`, `if key != "" && key == beside && !d.sessionAllowed(key) {`,
-	}}, "./exchange/mesh TestWhichSessionsPeersMayName"},
+		"exchange/channel/mesh/hooks.go", `if key != "" && !d.sessionAllowed(key) {`, `if key != "" && key == beside && !d.sessionAllowed(key) {`,
+	}}, "./exchange/channel/mesh TestWhichSessionsPeersMayName"},
 	{"a priority that MESH does not know", []edit{{
-		"exchange/mesh/wire/parse.go", "case e.Priority != High && e.Priority != Normal && e.Priority != Low:", "case false:",
-	}}, "./exchange/mesh TestRefusals"},
+		"exchange/channel/mesh/wire/parse.go", "case e.Priority != High && e.Priority != Normal && e.Priority != Low:", "case false:",
+	}}, "./exchange/channel/mesh TestRefusals"},
 	{"a message of a peer again is not known", []edit{
-		{"exchange/mesh/seen.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
-		{"exchange/mesh/seen.go", `if key := idKey(in.From, in.ID); in.Type == "request" &&`, `if key := idKey(in.From, in.ID); in.Type == "requests" &&`},
-	}, "./exchange/mesh TestRepetitions"},
+		{"exchange/channel/mesh/seen.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
+		{"exchange/channel/mesh/seen.go", `if key := idKey(in.From, in.ID); in.Type == "request" &&`, `if key := idKey(in.From, in.ID); in.Type == "requests" &&`},
+	}, "./exchange/channel/mesh TestRepetitions"},
 	{"idempotency key of a peer ignored", []edit{{
-		"exchange/mesh/seen.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
-	}}, "./exchange/mesh TestRepetitions"},
+		"exchange/channel/mesh/seen.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
+	}}, "./exchange/channel/mesh TestRepetitions"},
 	{"a second answer after a power cut", []edit{{
-		"exchange/mesh/work.go", "if t == nil || t.Peer != w.Peer {", "if true {",
-	}}, "./exchange/mesh TestThePowerGoesAtEveryWrite"},
+		"exchange/channel/mesh/work.go", "if t == nil || t.Peer != w.Peer {", "if true {",
+	}}, "./exchange/channel/mesh TestThePowerGoesAtEveryWrite"},
 	{"files are fetched from anywhere", []edit{{
-		"exchange/mesh/post/peer.go", "return err == nil && guarded.In(ip, p.Allow)", "return err == nil && ip.IsValid()",
-	}}, "./exchange/mesh/post TestWhereAPeerIs"},
+		"exchange/channel/mesh/delivery/peer.go", "return err == nil && guarded.In(ip, p.Allow)", "return err == nil && ip.IsValid()",
+	}}, "./exchange/channel/mesh/delivery TestWhereAPeerIs"},
 	{"answers go wherever a request says", []edit{{
-		"exchange/mesh/post/peer.go", "return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)", "return err == nil && top.Scheme == base.Scheme",
-	}}, "./exchange/mesh/post TestWhereAPeerIs"},
+		"exchange/channel/mesh/delivery/peer.go", "return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)", "return err == nil && top.Scheme == base.Scheme",
+	}}, "./exchange/channel/mesh/delivery TestWhereAPeerIs"},
 	{"a link leads out of a shared folder", []edit{{
-		"exchange/mesh/build.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
-	}}, "./exchange/mesh TestAttachments"},
+		"exchange/channel/mesh/build.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
+	}}, "./exchange/channel/mesh TestAttachments"},
 	{"many try whether a peer is back", []edit{{
-		"exchange/mesh/state/breaker.go", "case b.probing || b.waits(s.now()):", "case b.waits(s.now()):",
-	}}, "./exchange/mesh/post TestBreaker"},
+		"exchange/channel/mesh/state/breaker.go", "case b.probing || b.waits(s.now()):", "case b.waits(s.now()):",
+	}}, "./exchange/channel/mesh/delivery TestBreaker"},
 	{"criteria of a mail beside a context of MESS are dropped", []edit{{
-		"exchange/agentmail/request.go", "	list := t.ownCriteria(r)\n", "	list := t.ownCriteria(r)\n	if len(r.Context) > 0 {\n		list = nil\n	}\n",
-	}}, "./exchange/agentmail/door TestCriteriaBesideAMESSContext"},
+		"exchange/channel/agentmail/format/request.go", "	list := t.ownCriteria(r)\n", "	list := t.ownCriteria(r)\n	if len(r.Context) > 0 {\n		list = nil\n	}\n",
+	}}, "./exchange/channel/agentmail TestCriteriaBesideAMESSContext"},
 	{"a mail that is slow to make is never sent", []edit{{
-		"exchange/agentmail/door/send.go", "	body, err := d.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := d.render(ctx, &e)",
-	}}, "./exchange/agentmail/door TestASlowMachineSendsItsPictures"},
+		"exchange/channel/agentmail/send.go", "	body, err := d.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := d.render(ctx, &e)",
+	}}, "./exchange/channel/agentmail TestASlowMachineSendsItsPictures"},
 	{"a task by mail that runs is silent", []edit{{
-		"exchange/agentmail/door/tell.go", "const beat = 10 * time.Minute", "const beat = 30 * time.Minute",
-	}}, "./exchange/agentmail/door TestDifferences"},
+		"exchange/channel/agentmail/tell.go", "const beat = 10 * time.Minute", "const beat = 30 * time.Minute",
+	}}, "./exchange/channel/agentmail TestDifferences"},
 	{"a bad error report is answered", []edit{{
-		"exchange/agentmail/invalid.go", "if e.Type == TypeErrorReport {", "if false {",
-	}}, "./exchange/agentmail TestReports|TestDecisions"},
+		"exchange/channel/agentmail/format/invalid.go", "if e.Type == TypeErrorReport {", "if false {",
+	}}, "./exchange/channel/agentmail/format TestReports|TestDecisions"},
 	{"a mail's sender is who its message says", []edit{{
-		"exchange/agentmail/parse.go", `if mail.From != "" && !strings.EqualFold(mail.From, m.SenderID) {`, `if false {`,
-	}}, "./exchange/agentmail TestTheSenderIsWhoSends|TestDecisions"},
+		"exchange/channel/agentmail/format/parse.go", `if mail.From != "" && !strings.EqualFold(mail.From, m.SenderID) {`, `if false {`,
+	}}, "./exchange/channel/agentmail/format TestTheSenderIsWhoSends|TestDecisions"},
 	{"secrets go out by mail", []edit{{
-		"exchange/agentmail/door/tell.go", "return d.withoutSecrets(body), err", "return body, err",
-	}}, "./exchange/agentmail/door TestDecisions"},
+		"exchange/channel/agentmail/tell.go", "return d.withoutSecrets(body), err", "return body, err",
+	}}, "./exchange/channel/agentmail TestDecisions"},
 	{"one executor's no ends a task by mail", []edit{{
-		"exchange/agentmail/door/end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
-	}}, "./exchange/agentmail/door TestATaskEndsOnce"},
+		"exchange/channel/agentmail/end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
+	}}, "./exchange/channel/agentmail TestATaskEndsOnce"},
 	{"a dependency that has not come counts as done", []edit{{
 		"exchange/exchange.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
 	}}, "./exchange TestARequestThatComesBeforeItsDependency"},
 	{"data reach the result of a tool", []edit{
-		{"exchange/mcp/data.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
-		{"exchange/mcp/data.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
-	}, "./exchange/mcp TestInlineDataBecomeResources"},
+		{"exchange/channel/mcp/data.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
+		{"exchange/channel/mcp/data.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
+	}, "./exchange/channel/mcp TestInlineDataBecomeResources"},
 	{"a question stands without its origin", []edit{{
-		"exchange/mcp/report.go", "addText(needs, originKey, questionOrigin(t, q))", "_ = questionOrigin",
-	}}, "./exchange/mcp TestTextOfOthersIsData"},
+		"exchange/channel/mcp/report.go", "addText(needs, originKey, questionOrigin(t, q))", "_ = questionOrigin",
+	}}, "./exchange/channel/mcp TestTextOfOthersIsData"},
 	{"the metadata of a picture reach a model", []edit{{
-		"exchange/mcp/resources.go", "if b, err = b.withoutMetadata(ctx); err != nil {", "if _, err = b.withoutMetadata(ctx); err != nil {",
-	}}, "./exchange/mcp TestResourcesHaveNoMetadata"},
+		"exchange/channel/mcp/resources.go", "if b, err = b.withoutMetadata(ctx); err != nil {", "if _, err = b.withoutMetadata(ctx); err != nil {",
+	}}, "./exchange/channel/mcp TestResourcesHaveNoMetadata"},
 	{"a refused revision is not remembered", []edit{{
-		"exchange/httpapi/guests.go", "c.remember(w.status, why)", "_ = why",
-	}}, "./exchange/mcp TestARefusedRevisionIsSeen"},
+		"exchange/channel/httpapi/guests.go", "c.remember(w.status, why)", "_ = why",
+	}}, "./exchange/channel/mcp TestARefusedRevisionIsSeen"},
 	{"a plan is of the simulated home while another one runs", []edit{{
 		"internal/cli/requests/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
 	}}, "./cmd/messkit TestScripts/arm"},
@@ -577,8 +577,8 @@ var mutants = []mutant{
 		"drivers/mqttdevice/announced.go", "return withoutTemplate[e.Type] != \"\"", "return false",
 	}}, "./drivers/mqttdevice TestAnnounced"},
 	{"hidden characters reach a model", []edit{{
-		"exchange/mcp/tools.go", "	cleanAll(v)\n", "",
-	}}, "./exchange/mcp TestNothingHiddenReachesAModel"},
+		"exchange/channel/mcp/tools.go", "	cleanAll(v)\n", "",
+	}}, "./exchange/channel/mcp TestNothingHiddenReachesAModel"},
 	{"tags are not removed", []edit{{
 		"internal/cleantext/cleantext.go", "unicode.Is(unicode.Cf, r) && !unicode.Is", "unicode.Is(unicode.Cf, r) && r < 0xe0000 && !unicode.Is",
 	}}, "./internal/cleantext TestEveryHiddenCharacterIsTakenOut"},
@@ -586,8 +586,8 @@ var mutants = []mutant{
 		"internal/cli/output/json.go", "e.To.Write(cleantext.EscapeJSON(p))", "e.To.Write(p)",
 	}}, "./cmd/messkit TestScripts/hidden"},
 	{"a wait returns at once while a question is open", []edit{{
-		"exchange/mcp/seen.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
-	}}, "./exchange/mcp TestAWaitDoesNotRepeatAnOpenQuestion"},
+		"exchange/channel/mcp/seen.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
+	}}, "./exchange/channel/mcp TestAWaitDoesNotRepeatAnOpenQuestion"},
 
 	// What is said.
 	{"receipt without a hash of the report", []edit{{
@@ -648,9 +648,9 @@ var mutants = []mutant{
 		"capabilities/interpret/numbered_names.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",
 	}}, "./capabilities/interpret TestNumberAfterNameBelongsToName"},
 	{"what waits for events takes the places of requests", []edit{{
-		"exchange/httpapi/connections.go", "to = &c.all.wait", "_ = c.all.wait",
-	}}, "./exchange/httpapi TestWhatWaitsKeepsNoRequestOut"},
+		"exchange/channel/httpapi/connections.go", "to = &c.all.wait", "_ = c.all.wait",
+	}}, "./exchange/channel/httpapi TestWhatWaitsKeepsNoRequestOut"},
 	{"one address takes all connections", []edit{{
-		"exchange/httpapi/connections.go", "case p.of[from] >= p.each:", "case false:",
-	}}, "./exchange/httpapi TestSlowClientsKeepNobodyOut"},
+		"exchange/channel/httpapi/connections.go", "case p.of[from] >= p.each:", "case false:",
+	}}, "./exchange/channel/httpapi TestSlowClientsKeepNobodyOut"},
 }

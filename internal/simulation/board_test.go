@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/gate"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -42,7 +42,7 @@ type board struct {
 // program is the executor between a boot and its end.
 type program struct {
 	life   *life
-	gate   *gate.Gate
+	gate   *policy.Gate
 	j      *journal.Journal
 	cancel context.CancelFunc
 	done   chan error
@@ -121,11 +121,11 @@ func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, s
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Fit, cfg.Heartbeat = b.id, nil, b.s.beat
 	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id+prefix, "wait"), 0, limit) }
-	limits := gate.DefaultConfig()
+	limits := policy.DefaultConfig()
 	if !b.s.faulty.unlimited {
-		limits.Devices = map[string]gate.Device{"lamp": {MaxOn: lampMax}}
+		limits.Devices = map[string]policy.Device{"lamp": {MaxOn: lampMax}}
 	}
-	p := &program{life: newLife(), gate: gate.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
+	p := &program{life: newLife(), gate: policy.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
 	dies := func(place string, prob float64) bool { return mayDie(p, place, prob) }
 	device := func(name string) part { return part{b.w, p.life, b.id + "/" + prefix + name, dies} }
 	bot := drivers.Device(&robot{device("robot")})

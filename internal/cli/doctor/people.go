@@ -3,7 +3,7 @@ package doctor
 import (
 	"fmt"
 
-	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -19,7 +19,7 @@ func checkPeople(data string) (found []output.CheckResult) {
 	for _, o := range stop.Read(config.StopFolder(data)) {
 		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("everything here is stopped: %s; look, and then at the place: messkit clear", o)})
 	}
-	l := admin.In(data).Local()
+	l := localpolicy.In(data).Local()
 	if why := daemon.UnknownLocal(l); why != "" {
 		found = append(found, output.CheckResult{What: "people", Says: fmt.Sprintf("nothing acts: %s; look, and then: messkit arm --reset", why)})
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
-	"github.com/messkit/messkit/agent/trial"
+	"github.com/messkit/messkit/agent/selftest"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -23,9 +23,9 @@ import (
 // what it does not have is nobody's. found tells of the two configurations.
 func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output.CheckResult, found []output.CheckResult) {
 	theirs = map[string]output.CheckResult{}
-	a, err := trial.Ask(ctx, c.Agent.Data, question(c))
+	a, err := selftest.Ask(ctx, c.Agent.Data, question(c))
 	switch {
-	case errors.Is(err, trial.ErrNobody) && !daemon.IsRunning(c):
+	case errors.Is(err, selftest.ErrNobody) && !daemon.IsRunning(c):
 		return theirs, nil
 	case err != nil:
 		for _, d := range c.Opened.Devices {
@@ -49,9 +49,9 @@ func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output
 // findExchange looks where the exchange is of the messkit that runs with a data folder,
 // when none answers at the address of this machine, and goes on with that one.
 func findExchange(ctx context.Context, k *client.Client, silent output.CheckResult, data string) output.CheckResult {
-	a, err := trial.Ask(ctx, data, trial.Question{})
+	a, err := selftest.Ask(ctx, data, selftest.Question{})
 	switch {
-	case errors.Is(err, trial.ErrNobody):
+	case errors.Is(err, selftest.ErrNobody):
 		silent.Says += fmt.Sprintf("; with the data folder %s none runs either; of one with another folder or port tell with --config, or with --url and --key-file", data)
 		return silent
 	case err != nil || a.URL == "" || a.URL == k.URL:
@@ -88,7 +88,7 @@ func refusedModels(ctx context.Context, k *client.Client) (found []output.CheckR
 }
 
 // ofRunning is what a messkit that runs says of a device.
-func ofRunning(r trial.Result) output.CheckResult {
+func ofRunning(r selftest.Result) output.CheckResult {
 	return output.CheckResult{What: r.Name, OK: r.OK, Note: r.Note, Says: r.Says}
 }
 
@@ -104,7 +104,7 @@ func someOf(names []string) string {
 }
 
 // compare tells where what runs has another configuration than this one.
-func compare(c *config.Config, a trial.Answer, same, others []string) output.CheckResult {
+func compare(c *config.Config, a selftest.Answer, same, others []string) output.CheckResult {
 	f := output.CheckResult{What: "devices", OK: true}
 	its := "what is built in"
 	if a.Config != "" {
@@ -113,7 +113,7 @@ func compare(c *config.Config, a trial.Answer, same, others []string) output.Che
 	since := a.Began.Local().Format(time.DateTime)
 	if len(same) == len(c.Opened.Devices) && len(others) == 0 {
 		f.Says = fmt.Sprintf("messkit runs with them since %s, and uses them for this", since)
-		if stopped := func(r trial.Result) bool { return r.Says == agent.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
+		if stopped := func(r selftest.Result) bool { return r.Says == agent.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
 			f.Note, f.Says = true, fmt.Sprintf("messkit runs with them since %s, and uses none while everything is stopped", since)
 		}
 		return f
@@ -133,10 +133,10 @@ func compare(c *config.Config, a trial.Answer, same, others []string) output.Che
 }
 
 // question asks for every device.
-func question(c *config.Config) trial.Question {
-	var q trial.Question
+func question(c *config.Config) selftest.Question {
+	var q selftest.Question
 	for _, d := range c.Opened.Devices {
-		q.Devices = append(q.Devices, trial.Device{Name: d.Name, Settings: c.Devices[d.Name].Sum()})
+		q.Devices = append(q.Devices, selftest.Device{Name: d.Name, Settings: c.Devices[d.Name].Sum()})
 	}
 	return q
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/exchange/keys"
-	"github.com/messkit/messkit/exchange/mqtt"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 )

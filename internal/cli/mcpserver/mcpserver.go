@@ -19,7 +19,7 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/mcp"
+	"github.com/messkit/messkit/exchange/channel/mcp"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"

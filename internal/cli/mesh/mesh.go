@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"

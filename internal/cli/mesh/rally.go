@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/mesh"
-	"github.com/messkit/messkit/exchange/mesh/state"
+	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/wait"
 )

@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/mesh"
-	meshwire "github.com/messkit/messkit/exchange/mesh/wire"
+	"github.com/messkit/messkit/exchange/channel/mesh"
+	meshwire "github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/agent/trial"
+	"github.com/messkit/messkit/agent/selftest"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -46,7 +46,7 @@ line of a file, and prints one JSON object a line.`,
 			if err != nil {
 				return err
 			}
-			return runPlan(cmd.Context(), a, c, trial.Request{Intent: strings.Join(args, " "), Requires: requires, Context: beside}, asJSON)
+			return runPlan(cmd.Context(), a, c, selftest.Request{Intent: strings.Join(args, " "), Requires: requires, Context: beside}, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -60,15 +60,15 @@ line of a file, and prints one JSON object a line.`,
 
 // runPlan prints what a request would do, and whose devices have answered: those of
 // the configuration, or where none was named those of the messkit that runs here.
-func runPlan(ctx context.Context, a *output.Env, c *config.Config, r trial.Request, asJSON bool) error {
-	home, runs := planHome{Config: c.File, Executor: c.Agent.ID}, trial.Answer{}
+func runPlan(ctx context.Context, a *output.Env, c *config.Config, r selftest.Request, asJSON bool) error {
+	home, runs := planHome{Config: c.File, Executor: c.Agent.ID}, selftest.Answer{}
 	if c.File == "" {
 		var err error
-		runs, err = trial.Ask(ctx, c.Agent.Data, trial.Question{Plan: &r})
+		runs, err = selftest.Ask(ctx, c.Agent.Data, selftest.Question{Plan: &r})
 		switch {
 		case err == nil && runs.Plan != nil:
 			home = planHome{Running: true, Config: runs.Config, Executor: runs.Executor}
-		case !errors.Is(err, trial.ErrNobody):
+		case !errors.Is(err, selftest.ErrNobody):
 			home.Note = "the messkit that runs here did not answer: " + client.Unasked(err, c.Agent.Data)
 		default:
 			home.Note = "no messkit runs here with the usual data folder"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/daemon"
@@ -48,7 +48,7 @@ file of decisions that is damaged: it forgets them all, locks too.`,
 }
 
 // runArm lets a class or a device act again; "" is everything.
-func runArm(ctx context.Context, a *output.Env, o *again, f admin.Folder, devices []string, what string) error {
+func runArm(ctx context.Context, a *output.Env, o *again, f localpolicy.Folder, devices []string, what string) error {
 	act := func() error { return f.Arm() }
 	if what != "" {
 		class, err := daemon.ClassOrDevice(what, devices)
@@ -100,7 +100,7 @@ func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) erro
 			return err
 		}
 	}
-	return a.Done("armed, and nothing locked", data, admin.In(data).Reset())
+	return a.Done("armed, and nothing locked", data, localpolicy.In(data).Reset())
 }
 
 // DisarmCommand returns the command messkit disarm.

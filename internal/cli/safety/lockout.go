@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -34,22 +34,22 @@ func (o *atPlace) whyFlag(c *cobra.Command) {
 const maxWhy = 200
 
 // open finds the folder, and the devices that there are.
-func (o *atPlace) open(cmd *cobra.Command) (admin.Folder, []string, error) {
+func (o *atPlace) open(cmd *cobra.Command) (localpolicy.Folder, []string, error) {
 	if len(o.why) > maxWhy {
-		return admin.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxWhy)
+		return localpolicy.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxWhy)
 	}
 	data, devices := config.DataDir(), []string(nil)
 	if o.file != "" {
 		c, err := daemon.LoadConfig(o.file, output.NoLog)
 		if err != nil {
-			return admin.Folder{}, nil, err
+			return localpolicy.Folder{}, nil, err
 		}
 		data, devices = c.Agent.Data, c.Opened.Names()
 	}
 	if o.data != "" {
 		data = o.data
 	}
-	f := admin.In(data)
+	f := localpolicy.In(data)
 	if devices != nil {
 		return f, devices, nil
 	}
@@ -127,7 +127,7 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 }
 
 // showLocal prints what is locked and disarmed.
-func showLocal(a *output.Env, f admin.Folder) error {
+func showLocal(a *output.Env, f localpolicy.Folder) error {
 	l := f.Local()
 	p := output.Printer{Out: a.Out}
 	waits := daemon.KeptLocally(l)

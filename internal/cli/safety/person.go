@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/agent/admin"
+	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -35,7 +35,7 @@ func (o *again) flags(c *cobra.Command) {
 // confirmBy is how a person proves to be one, as the last run with this data folder
 // has noted, or as the configuration says.
 func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
-	if by := exchange.ConfirmBy(admin.In(data).Noted(admin.Confirm)); by != "" {
+	if by := exchange.ConfirmBy(localpolicy.In(data).Noted(localpolicy.Confirm)); by != "" {
 		return by, nil
 	}
 	if o.file == "" {

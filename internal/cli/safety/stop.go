@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/agent/gate"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -109,7 +109,7 @@ func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Or
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for err == nil && ctx.Err() == nil && slices.ContainsFunc(h.Devices, func(d stop.Device) bool { return d.State == string(gate.Pending) }) {
+	for err == nil && ctx.Err() == nil && slices.ContainsFunc(h.Devices, func(d stop.Device) bool { return d.State == string(policy.Pending) }) {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
@@ -162,7 +162,7 @@ func printDevices(p *output.Printer, devices []stop.Device) error {
 	var failed bool
 	for _, d := range devices {
 		how := d.Evidence
-		if d.State != string(gate.Reached) {
+		if d.State != string(policy.Reached) {
 			failed, how = true, ""
 		}
 		line := fmt.Sprintf("  %-20s %-8s %-13s %5d ms", d.Device, d.State, how, d.TookMS)

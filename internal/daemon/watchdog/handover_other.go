@@ -5,14 +5,14 @@ package watchdog
 import (
 	"log/slog"
 
-	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/watchdog"
 )
 
 // Handover is of no use without a guard.
 type Handover struct{}
 
 // TakeOver does nothing: this system has no watchdog.
-func TakeOver(string, *guard.Guard, *slog.Logger) Handover { return Handover{} }
+func TakeOver(string, *watchdog.Guard, *slog.Logger) Handover { return Handover{} }
 
 // Leave does nothing: this system has no watchdog.
-func (Handover) Leave([]guard.Left) error { return nil }
+func (Handover) Leave([]watchdog.Left) error { return nil }

@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/watchdog"
 	"github.com/messkit/messkit/drivers"
 )
 
 // OffBy carries out orders by the kinds of drivers that there are.
-func OffBy(kinds *drivers.Registry) guard.Obey {
+func OffBy(kinds *drivers.Registry) watchdog.Obey {
 	return func(kind string, order []byte) (bool, error) {
 		k, err := kinds.Lookup(kind)
 		if err != nil {

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"runtime"
 
-	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/watchdog"
 )
 
 // Start says that there is none here, so that nothing that needs one is
 // switched on.
-func Start(string) (guard.Process, error) {
+func Start(string) (watchdog.Process, error) {
 	return nil, errors.New("a guard cannot be started on " + runtime.GOOS + "; run messkit on Linux for devices that need one")
 }
 

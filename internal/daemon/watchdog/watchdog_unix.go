@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent/guard"
+	"github.com/messkit/messkit/agent/watchdog"
 )
 
 // process is a guard that was started.
@@ -25,7 +25,7 @@ type process struct {
 
 // Start starts a guard: this binary, in a session of its own, so that what
 // ends this program does not end it. will is the file of its succession.
-func Start(will string) (guard.Process, error) {
+func Start(will string) (watchdog.Process, error) {
 	answers, theirAnswers, err := os.Pipe()
 	if err != nil {
 		return nil, err

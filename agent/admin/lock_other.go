@@ -1,7 +1,0 @@
-//go:build !unix
-
-package admin
-
-// lock does nothing on systems without file locks: two simultaneous writers may lose one
-// change.
-func lock(string) (unlock func(), err error) { return func() {}, nil }

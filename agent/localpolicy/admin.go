@@ -1,0 +1,194 @@
+// Package localpolicy stores the decisions of the local operator about an executor: lockouts and
+// disarmed risk classes. They are in a small file in the executor's data folder, and each write
+// replaces all of it. Write access to that folder authorizes a local operator; the network has
+// no access.
+//
+// It also records whether the last run of the executor ended with a graceful shutdown. If it
+// did not, the risky classes are disarmed until a person has checked the devices.
+package localpolicy
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/durable"
+)
+
+// Folder is the folder of one executor's decisions. Several processes may call its methods at
+// the same time.
+type Folder struct{ dir string }
+
+// In returns the folder in an executor's data folder.
+func In(data string) Folder { return Folder{filepath.Join(data, "admin")} }
+
+// maxFile limits the file size, in bytes: some thousand devices and reasons.
+const maxFile = 1 << 20
+
+func (f Folder) file() string { return filepath.Join(f.dir, "decisions") }
+
+// Local returns the current decisions. If the file is unreadable, they are unknown, and nothing
+// may act, because any device may have a lockout.
+func (f Folder) Local() policy.Local {
+	d, err := f.read()
+	if err != nil {
+		return policy.Local{Unknown: err.Error()}
+	}
+	return d.local()
+}
+
+// errGone reports that the file existed.
+var errGone = errors.New("it has gone, and with it what was locked and disarmed")
+
+// read reads the file; before the first decision it returns none.
+func (f Folder) read() (decisions, error) {
+	data, err := durable.Read(f.file(), maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		if durable.Used(filepath.Dir(f.dir)) {
+			return decisions{}, fmt.Errorf("%s: %w", f.file(), errGone)
+		}
+		return decisions{}, nil
+	}
+	if err != nil {
+		return decisions{}, err
+	}
+	d, err := parse(data)
+	if err != nil {
+		return decisions{}, fmt.Errorf("%s: %w", f.file(), err)
+	}
+	return d, nil
+}
+
+// edit changes the file. The change is on the disk when edit returns nil.
+func (f Folder) edit(change func(*decisions) error) error {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Join(f.dir, "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	d, err := f.read()
+	if err != nil {
+		return err
+	}
+	if err := change(&d); err != nil {
+		return err
+	}
+	return durable.Replace(f.file(), d.print())
+}
+
+// Reset removes all decisions, also from a damaged file.
+func (f Folder) Reset() error {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	d, _ := f.read() // after an error, the next start adds the devices again
+	return durable.Replace(f.file(), decisions{Devices: d.Devices}.print())
+}
+
+// Devices returns the names of the devices at the executor's last start.
+func (f Folder) Devices() ([]string, error) {
+	d, err := f.read()
+	return d.Devices, err
+}
+
+// Note names a fact that a run records about itself in the folder.
+type Note string
+
+// The facts of a run.
+const (
+	Confirm  Note = "confirm"  // how a person proves to be one before an act is enabled again
+	Exchange Note = "exchange" // the data folder of the exchange in the same program
+)
+
+// Noted returns a fact of the last run, or "" if it cannot read it.
+func (f Folder) Noted(n Note) string {
+	data, err := durable.Read(filepath.Join(f.dir, string(n)), maxFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// Note records a fact for the commands of the local operator and for the next run.
+func (f Folder) Note(n Note, is string) error {
+	if f.Noted(n) == is {
+		return nil
+	}
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	return durable.Replace(filepath.Join(f.dir, string(n)), []byte(is+"\n"))
+}
+
+// Lock sets a lockout on a device until Unlock. It survives restarts.
+func (f Folder) Lock(device, why string, now time.Time) error {
+	return f.edit(func(d *decisions) error {
+		d.Locked = set(d.Locked, device, decision{why, now})
+		return nil
+	})
+}
+
+// ErrNot reports that there is nothing to remove, such as a lockout.
+var ErrNot = errors.New("not so")
+
+// Unlock removes a lockout; the error is ErrNot if there is none.
+func (f Folder) Unlock(device string) error {
+	return f.edit(func(d *decisions) error {
+		if _, locked := d.Locked[device]; !locked {
+			return ErrNot
+		}
+		delete(d.Locked, device)
+		return nil
+	})
+}
+
+// Disarm disables acts of some risk classes.
+func (f Folder) Disarm(why string, now time.Time, classes ...capabilities.Risk) error {
+	return f.edit(func(d *decisions) error {
+		d.disarm(decision{why, now}, classes)
+		return nil
+	})
+}
+
+// Arm enables acts of some risk classes again; without classes, of all classes and devices.
+func (f Folder) Arm(classes ...capabilities.Risk) error {
+	return f.edit(func(d *decisions) error {
+		for _, c := range classes {
+			delete(d.Classes, c)
+		}
+		if len(classes) == 0 {
+			d.Classes, d.Unarmed, d.Armed = nil, nil, nil
+		}
+		return nil
+	})
+}
+
+// DisarmDevice disables the acts of one device.
+func (f Folder) DisarmDevice(device, why string, now time.Time) error {
+	return f.edit(func(d *decisions) error {
+		d.Armed = slices.DeleteFunc(d.Armed, func(name string) bool { return name == device })
+		d.Unarmed = set(d.Unarmed, device, decision{why, now})
+		return nil
+	})
+}
+
+// ArmDevice enables the acts of one device, even if its class is disarmed.
+func (f Folder) ArmDevice(device string) error {
+	return f.edit(func(d *decisions) error {
+		delete(d.Unarmed, device)
+		if len(d.Classes) > 0 && !slices.Contains(d.Armed, device) {
+			d.Armed = append(d.Armed, device)
+		}
+		return nil
+	})
+}

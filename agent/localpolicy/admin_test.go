@@ -1,0 +1,188 @@
+package localpolicy_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/localpolicy"
+	"github.com/messkit/messkit/capabilities"
+)
+
+var (
+	risky = []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion}
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+func now() time.Time { return noon }
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func begin(t *testing.T, f localpolicy.Folder) *localpolicy.Run {
+	t.Helper()
+	r := f.Run(risky, []string{"lamp", "saw"}, now)
+	must(t, r.Begin())
+	return r
+}
+
+func TestLocksAndArming(t *testing.T) {
+	f := localpolicy.In(t.TempDir())
+	if l := f.Local(); l.Unknown != "" || len(l.Locked)+len(l.Disarmed)+len(l.Unarmed) > 0 {
+		t.Errorf("before anything was said: %+v", l)
+	}
+	must(t, f.Lock("lamp", "wet paint", noon), f.Disarm("storm", noon, risky...), f.DisarmDevice("fan", "smells", noon))
+	must(t, f.ArmDevice("saw"))
+	l := f.Local()
+	if l.Locked["lamp"] != "wet paint" || l.Disarmed[capabilities.RiskMotion] != "storm" || l.Unarmed["fan"] != "smells" || !l.Armed["saw"] {
+		t.Errorf("%+v", l)
+	}
+	must(t, f.Arm(capabilities.RiskMotion), f.ArmDevice("fan"), f.Unlock("lamp"))
+	if err := f.Unlock("lamp"); !errors.Is(err, localpolicy.ErrNot) {
+		t.Errorf("%v, want ErrNot", err)
+	}
+	l = f.Local()
+	if len(l.Locked)+len(l.Unarmed) > 0 || len(l.Disarmed) != 1 {
+		t.Errorf("%+v", l)
+	}
+	must(t, f.Disarm("again", noon, risky...))
+	if f.Local().Armed["saw"] {
+		t.Error("who was armed by name is armed after his class was disarmed anew")
+	}
+	must(t, f.Arm())
+	if l = f.Local(); len(l.Disarmed)+len(l.Unarmed)+len(l.Armed) > 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestAnEndWithoutOrderDisarms(t *testing.T) {
+	f := localpolicy.In(t.TempDir())
+	must(t, begin(t, f).End())
+	begin(t, f)
+	if l := f.Local(); len(l.Disarmed) > 0 {
+		t.Errorf("after an end in order: %+v", l)
+	}
+	again := begin(t, f)
+	if l := again.Local(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "messkit, started 2026-11-21T12:00:00Z, did not end in order" {
+		t.Errorf("%+v", l)
+	}
+	must(t, again.End())
+	begin(t, f)
+	if l := f.Local(); len(l.Disarmed) != 2 {
+		t.Errorf("after an end in order: %+v; want it disarmed until somebody arms it", l)
+	}
+	names, err := f.Devices()
+	if must(t, err); strings.Join(names, " ") != "lamp saw" {
+		t.Errorf("devices: %v", names)
+	}
+}
+
+// The next run knows by name the devices that did not reach their safe state.
+func TestAnEndWithDevicesThatAreNotSafe(t *testing.T) {
+	f := localpolicy.In(t.TempDir())
+	r := begin(t, f)
+	must(t, r.End("heater", "pump"), r.End("heater", "pump"))
+	next := begin(t, f)
+	const want = "messkit, started 2026-11-21T12:00:00Z, did not end in order: not taken to a safe state: heater, pump"
+	if l := next.Local(); l.Disarmed[capabilities.RiskMotion] != want {
+		t.Errorf("%+v, want %q", l, want)
+	}
+	must(t, next.End())
+}
+
+func TestAnUnknownOutcomeDisarms(t *testing.T) {
+	for class, want := range map[capabilities.Risk]int{capabilities.RiskComfort: 0, capabilities.RiskMotion: 1, "": 2} {
+		f := localpolicy.In(t.TempDir())
+		must(t, begin(t, f).Unknown("2026-11-21-001", class))
+		if l := f.Local(); len(l.Disarmed) != want {
+			t.Errorf("%q: %+v, want %d classes", class, l, want)
+		}
+	}
+}
+
+// While the disk does not accept the file, nothing may act.
+func TestADiskThatTakesNothing(t *testing.T) {
+	dir := t.TempDir()
+	f, folder := localpolicy.In(dir), filepath.Join(dir, "admin")
+	must(t, os.WriteFile(folder, nil, 0o600)) // in place of the folder
+	r := f.Run(risky, nil, now)
+	if err := r.Begin(); err == nil {
+		t.Fatal("a run that is written nowhere has begun")
+	}
+	if l := r.Local(); !strings.Contains(l.Nothing, "it cannot be written down that messkit runs") {
+		t.Errorf("%+v", l)
+	}
+	must(t, os.Remove(folder))
+	if l := r.Local(); l.Nothing != "" {
+		t.Errorf("%+v", l)
+	}
+
+	// A decision that the disk has not accepted stays active, also after the next start.
+	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600))
+	if err := r.Unknown("x", capabilities.RiskMotion); err == nil {
+		t.Error("it was written nowhere")
+	}
+	must(t, os.Remove(folder), os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "running"), nil, 0o600))
+	if l := r.Local(); l.Disarmed[capabilities.RiskMotion] == "" {
+		t.Errorf("%+v", l)
+	}
+	must(t, r.End())
+	if l := begin(t, f).Local(); len(l.Disarmed) != 2 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// Decisions from a damaged file are unknown until a reset.
+func TestADamagedFileIsNotKnown(t *testing.T) {
+	dir := t.TempDir()
+	f := localpolicy.In(dir)
+	must(t, f.Lock("lamp", "wet paint", noon))
+	name := filepath.Join(dir, "admin", "decisions")
+	whole, err := os.ReadFile(name)
+	must(t, err)
+	for i := range whole {
+		for _, broken := range [][]byte{whole[:i], append(bytes.Clone(whole[:i]), append([]byte{whole[i] ^ 1}, whole[i+1:]...)...)} {
+			must(t, os.WriteFile(name, broken, 0o600))
+			if f.Local().Unknown == "" {
+				t.Fatalf("%q is taken for whole", broken)
+			}
+		}
+	}
+	if err := f.Lock("saw", "", noon); err == nil {
+		t.Error("a damaged file was written over")
+	}
+	begin(t, f) // the program starts and may not act
+	must(t, f.Reset())
+	if l := f.Local(); l.Unknown != "" || len(l.Locked) > 0 {
+		t.Errorf("%+v", l)
+	}
+	must(t, os.Remove(name), os.Mkdir(name, 0o700))
+	if f.Local().Unknown == "" {
+		t.Error("a folder in its place is taken for nothing")
+	}
+}
+
+func TestManyWritersLoseNothing(t *testing.T) {
+	f := localpolicy.In(t.TempDir())
+	var g sync.WaitGroup
+	for i := range 20 {
+		g.Go(func() {
+			if err := f.Lock("lamp-"+string(rune('a'+i)), "", noon); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	g.Wait()
+	if l := f.Local(); len(l.Locked) != 20 {
+		t.Errorf("%d locks, want 20", len(l.Locked))
+	}
+}

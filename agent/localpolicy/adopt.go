@@ -1,0 +1,84 @@
+package localpolicy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/wal"
+)
+
+// Adopt begins the book of a journal, once. It copies what older versions have kept in this
+// folder, and sets their files aside when the disk has the book. If it cannot read them, or
+// the journal has gone, the book has a gap.
+func (f Folder) Adopt(ctx context.Context, j *journal.Journal, now time.Time, log *slog.Logger) {
+	if begun, _ := j.HasBook(); !begun {
+		b, err := f.oldBook()
+		if err == nil && j.Fresh() && durable.Used(filepath.Dir(f.dir)) && !durable.There(f.oldActs()) {
+			err = errors.New("the journal has gone")
+		}
+		if err != nil {
+			b.Gap = now.UTC()
+			log.Error("some acts, or times at which devices go off, are lost; look at what may be on", "err", err)
+		}
+		if err := j.BeginBook(ctx, b); err != nil {
+			log.Error("the disk does not take the acts of an older version; they count until the program ends", "err", err)
+		}
+	}
+	if _, whole := j.HasBook(); !whole {
+		return
+	}
+	if err := errors.Join(durable.SetAside(f.oldActs()), durable.SetAside(f.oldDues())); err != nil {
+		log.Warn("the disk does not rename the files of an older version; they count no more", "err", err)
+	}
+}
+
+// The files of older versions.
+func (f Folder) oldActs() string { return filepath.Join(f.dir, "acts") }
+func (f Folder) oldDues() string { return filepath.Join(f.dir, "due.json") }
+
+// oldBook reads the records of older versions, as far as they are readable.
+func (f Folder) oldBook() (b journal.Book, err error) {
+	_, err = wal.Read(f.oldActs(), func(e wal.Entry) error {
+		var act journal.Act
+		if err := json.Unmarshal(e.Data, &act); err != nil {
+			return err
+		}
+		b.Apply(journal.Note{Act: &act})
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	data, unread := durable.Read(f.oldDues(), maxFile)
+	if errors.Is(unread, fs.ErrNotExist) {
+		return b, err
+	}
+	var due map[string]journal.Due
+	if unread == nil {
+		due, unread = parseDues(data)
+	}
+	if unread != nil {
+		return b, errors.Join(err, fmt.Errorf("%s: %w", f.oldDues(), unread))
+	}
+	for device, d := range due {
+		b.Apply(journal.Note{Device: device, Due: &d})
+	}
+	return b, err
+}
+
+// parseDues decodes the format of older versions, and nothing else.
+func parseDues(data []byte) (map[string]journal.Due, error) {
+	var due map[string]journal.Due
+	if err := exactly(data, &due); err != nil {
+		return nil, err
+	}
+	return due, nil
+}

@@ -1,0 +1,45 @@
+//go:build unix
+
+package localpolicy_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/messkit/messkit/agent/localpolicy"
+)
+
+// An object in place of the file that is not a file makes the decisions unknown, and delays no
+// caller.
+func TestOddDecisionsAreNotKnown(t *testing.T) {
+	for name, put := range map[string]func(string) error{
+		"a pipe":            func(name string) error { return syscall.Mkfifo(name, 0o600) },
+		"a link to nothing": func(name string) error { return os.Symlink("nothing", name) },
+		"a device":          func(name string) error { return os.Symlink("/dev/zero", name) },
+		"a huge file":       func(name string) error { return os.WriteFile(name, make([]byte, 1<<20+1), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			f := localpolicy.In(dir)
+			must(t, os.Mkdir(filepath.Join(dir, "admin"), 0o700), put(filepath.Join(dir, "admin", "decisions")))
+			if f.Local().Unknown == "" {
+				t.Error("it is taken for decisions")
+			}
+			if err := f.Lock("lamp", "", noon); err == nil {
+				t.Error("it was written over")
+			}
+			begin(t, f) // the program starts and may not act
+			must(t, f.Reset())
+			if l := f.Local(); l.Unknown != "" {
+				t.Errorf("after a reset: %+v", l)
+			}
+		})
+	}
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "admin"), 0o700), syscall.Mkfifo(filepath.Join(dir, "admin", "running"), 0o600))
+	if err := localpolicy.In(dir).Run(risky, nil, now).Begin(); err == nil {
+		t.Error("a run has begun, and nobody knows how the last has ended")
+	}
+}

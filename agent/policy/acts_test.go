@@ -1,0 +1,200 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+)
+
+// book is a gate.Book in memory that outlives a gate.
+type book struct {
+	mu     sync.Mutex
+	kept   journal.Book
+	synced int // number of writes
+	err    error
+	unread error // the error that Book returns
+}
+
+func (b *book) Book() (journal.Book, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return journal.Book{Acts: slices.Clone(b.kept.Acts), Dues: maps.Clone(b.kept.Dues), Gap: b.kept.Gap}, b.unread
+}
+
+func (b *book) Note(_ context.Context, notes ...journal.Note) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.synced++
+		for _, n := range notes {
+			b.kept.Apply(n)
+		}
+	}
+	return b.err
+}
+
+// dues returns the pending switch-offs by device.
+func (b *book) dues() map[string]policy.Due {
+	kept, _ := b.Book()
+	due := map[string]policy.Due{}
+	for device, o := range kept.Dues {
+		if o.Due != nil {
+			due[device] = *o.Due
+		}
+	}
+	return due
+}
+
+// written returns the number of writes and of acts written.
+func (b *book) written() (syncs, acts int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.synced, len(b.kept.Acts)
+}
+
+func (b *book) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+func remembering(b *book, cfg policy.Config, opts ...policy.Option) *policy.Gate {
+	g := newGate(cfg, opts...)
+	g.Keep(b, []string{"lamp"})
+	return g
+}
+
+// does switches a device on for a requester and leaves the pass.
+func does(t *testing.T, g *policy.Gate, device, by string) error {
+	t.Helper()
+	p := switchPlan(true, 0)
+	p.Device = device
+	pass, err := g.Admit(t.Context(), policy.Order{Plan: p, By: by}, nil)
+	if err != nil {
+		return err
+	}
+	defer pass.Leave()
+	return pass.Switch(t.Context(), &lamp{start: time.Now()}, true)
+}
+
+func TestMaxActs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := policy.DefaultConfig()
+		cfg.MaxActs = policy.MaxActs{Requester: policy.Rate{N: 3, Per: time.Hour}, All: policy.Rate{N: 5, Per: time.Hour}}
+		cfg.Devices = map[string]policy.Device{"lamp": {MaxActs: policy.Rate{N: 2, Per: time.Minute}}}
+		g := newGate(cfg)
+		ok := func(device, by string) {
+			t.Helper()
+			if err := does(t, g, device, by); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ok("lamp", "ann")
+		after(20 * time.Second)
+		ok("lamp", "ann")
+		refusal(t, does(t, g, "lamp", "bob"), "max_acts", "it may act 2/m at most", "ask again in 40s")
+		after(40 * time.Second)
+		ok("lamp", "ann")
+		refusal(t, does(t, g, "fan", "ann"), "max_acts", `"ann" may act 3/h at most`, "in 59m0s")
+		ok("fan", "bob")
+		ok("fan", "")
+		refusal(t, does(t, g, "fan", "eve"), "max_acts", "everything here together may act 5/h at most")
+		pass := enter(t, g, switchPlan(false, 0)) // the policy always allows switching off
+		if err := pass.Switch(t.Context(), &lamp{start: time.Now()}, false); err != nil {
+			t.Error(err)
+		}
+		pass.Leave()
+		if _, err := g.Check(capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Effect: capabilities.Query}); err != nil {
+			t.Errorf("looking: %v", err)
+		}
+		after(time.Hour)
+		ok("fan", "ann")
+	})
+}
+
+// The policy rejects a queued act before it begins if other acts have used up the budget.
+func TestMaxActsInTheQueue(t *testing.T) {
+	inHouse(t, policy.Device{MaxActs: policy.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		first := enter(t, g, switchPlan(true, 0))
+		second := make(chan error, 1)
+		go func() {
+			_, err := g.Enter(t.Context(), switchPlan(true, 0), nil)
+			second <- err
+		}()
+		after(time.Second)
+		if err := first.Switch(t.Context(), l, true); err != nil {
+			t.Error(err)
+		}
+		first.Leave()
+		refusal(t, <-second, "max_acts", "in 1h0m0s")
+	})
+}
+
+func TestMaxActsOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := policy.DefaultConfig()
+		cfg.Defaults.MaxActs = policy.Rate{N: 1, Per: time.Hour}
+		kept := &book{}
+		if err := does(t, remembering(kept, cfg), "lamp", ""); err != nil {
+			t.Fatal(err)
+		}
+		after(50 * time.Minute)
+		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 10m0s")
+		// A node that has lost its clock does not know how long ago that was.
+		unset := policy.WithWall(func() (time.Time, error) { return time.Unix(0, 0), errors.New("it was never set") })
+		refusal(t, does(t, remembering(kept, cfg, unset), "lamp", ""), "max_acts", "in 1h0m0s")
+		// A node whose clock went back does not know it either.
+		kept.kept.Acts[0].At = time.Now().Add(100 * time.Hour)
+		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 1h0m0s")
+		// Nothing acts while the gate cannot read the recorded acts.
+		kept.kept.Acts[0].At, kept.unread = time.Now().Add(-50*time.Minute), errors.New("no such disk")
+		g := remembering(kept, cfg)
+		refusal(t, does(t, g, "lamp", ""), "max_acts", "no such disk")
+		kept.unread = nil
+		refusal(t, does(t, g, "lamp", ""), "max_acts", "in 10m0s")
+		kept.kept.Acts, kept.err = nil, errors.New("the disk is full")
+		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "the disk is full")
+	})
+}
+
+func FuzzParseRate(f *testing.F) {
+	for _, s := range []string{"20/h", "5/m", " 1 / d ", "0/h", "-1/h", "20", "/", "1/s", "99999999999999999999/h"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		r, err := policy.ParseRate(s)
+		if err != nil {
+			if r != (policy.Rate{}) {
+				t.Errorf("%q: an error and %v", s, r)
+			}
+			return
+		}
+		var again policy.Rate
+		text, _ := r.MarshalText()
+		if err := again.UnmarshalText(text); err != nil || again != r || r.N < 1 || r.Per <= 0 {
+			t.Errorf("%q prints as %q: %v, %v", s, text, again, err)
+		}
+	})
+}
+
+// The minimum interval also applies after a restart.
+func TestRestIsRemembered(t *testing.T) {
+	inHouse(t, policy.Device{MinInterval: time.Minute, Busy: policy.Refuse}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+		g.Keep(&book{kept: journal.Book{Acts: []policy.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)
+		_, err := g.Check(switchPlan(true, 0))
+		refusal(t, err, "min_interval", "ask again in 40s")
+		after(41 * time.Second)
+		if _, err := g.Check(switchPlan(true, 0)); err != nil {
+			t.Error(err)
+		}
+	})
+}

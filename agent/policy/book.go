@@ -1,0 +1,245 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/internal/order"
+)
+
+// Act records one act of a device.
+type Act = journal.Act
+
+// Due records when the gate must switch a device off.
+type Due = journal.Due
+
+// Book stores acts and pending switch-offs across restarts.
+type Book interface {
+	// Book returns the stored acts and pending switch-offs.
+	Book() (journal.Book, error)
+	// Note writes all notes or none. They are on the disk when it returns nil.
+	Note(ctx context.Context, notes ...journal.Note) error
+}
+
+// Keep makes the gate write to the book b from now on and loads the records of earlier runs
+// from it. While the gate cannot read them, it rejects each act that counts. names are the
+// devices of the configuration.
+func (g *Gate) Keep(b Book, names []string) {
+	g.mu.Lock()
+	g.book, g.unread = b, true
+	g.mu.Unlock()
+	kept, err := b.Book()
+	if err != nil {
+		g.log.Error("the acts and the times at which devices go off cannot be read; look at what may be on", "err", err)
+		return
+	}
+	g.recallActs(kept)
+	g.recallDues(kept, names)
+}
+
+// recall loads the acts of earlier runs, once.
+func (g *Gate) recall() error {
+	g.mu.Lock()
+	book, unread := g.book, g.unread
+	g.mu.Unlock()
+	if !unread {
+		return nil
+	}
+	kept, err := book.Book()
+	if err != nil {
+		return err
+	}
+	g.recallActs(kept)
+	return nil
+}
+
+// recallActs adds recorded acts to the budgets. If the clock has gone back since an act, or is
+// not set yet, the act counts as done now.
+func (g *Gate) recallActs(kept journal.Book) {
+	_, unset := g.wall()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.unread {
+		return // another goroutine has loaded them
+	}
+	g.unread, g.serial = false, g.serial+kept.Serial()
+	now := g.now()
+	here := func(at time.Time) time.Time {
+		if unset != nil {
+			return now
+		}
+		return now.Add(-max(0, now.Sub(at)))
+	}
+	for i, a := range kept.Acts {
+		kept.Acts[i].At = here(a.At)
+	}
+	order.By(kept.Acts, func(a, b Act) int { return a.At.Compare(b.At) })
+	for _, a := range kept.Acts {
+		d := g.device(a.Device)
+		g.spend(d, a)
+		if d.used.Before(a.At) {
+			d.used = a.At // its minimum interval begins here
+		}
+	}
+	if !kept.Gap.IsZero() {
+		g.gap = here(kept.Gap)
+	}
+}
+
+// recallDues loads the pending switch-offs of earlier runs. The gate switches such a device off
+// after it has started the device and the time is over. If the clock went back or is not set,
+// the time begins anew. The gate cannot switch off a device that the configuration no longer
+// contains.
+func (g *Gate) recallDues(kept journal.Book, names []string) {
+	_, unset := g.wall()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name, o := range kept.Dues {
+		d := o.Due
+		if d == nil {
+			continue
+		}
+		if !slices.Contains(names, name) {
+			g.log.Error("it was to be switched off, and is not in the configuration any more; look whether it is on", "device", name, "until", d.At.Format(time.RFC3339))
+			g.owes(name, nil)
+			continue
+		}
+		left := d.At.Sub(g.now())
+		if unset != nil || left > d.Within {
+			left = d.Within
+		}
+		at := g.now().Add(max(0, left))
+		g.due[name] = Due{At: at, On: at.Add(-max(0, d.At.Sub(d.On))), Within: d.Within}
+	}
+}
+
+// Begin writes the notes that the next act of the pass needs: the act for the budgets, and the
+// time at which the device goes off. It passes them to write, so that they share a sync with
+// the caller's own records. They are on the disk when Begin returns nil.
+func (p *Pass) Begin(ctx context.Context, write func(context.Context, ...journal.Note) error) error {
+	act, err := p.counted()
+	if err != nil {
+		return err
+	}
+	notes := act
+	if due, ok := p.foresee(); ok {
+		notes = append(slices.Clip(act), due)
+	}
+	if err := write(ctx, notes...); err != nil {
+		p.g.mu.Lock()
+		defer p.g.mu.Unlock()
+		p.unforesee()
+		return err
+	}
+	p.g.wrote(notes)
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.begun = true
+	return nil
+}
+
+// begin stands in for Begin if the caller has not called it. It writes nothing for an act that
+// does not count.
+func (p *Pass) begin(ctx context.Context) error {
+	p.g.mu.Lock()
+	begun := p.begun
+	p.begun = false
+	p.g.mu.Unlock()
+	if begun {
+		return nil
+	}
+	act, err := p.counted()
+	if err != nil || len(act) == 0 {
+		return err
+	}
+	notes := act
+	if due, ok := p.foresee(); ok {
+		notes = append(slices.Clip(act), due)
+	}
+	err = unlessLate(ctx, func() error { return p.g.write(ctx, notes) })
+	if err != nil {
+		p.g.mu.Lock()
+		defer p.g.mu.Unlock()
+		p.unforesee()
+		return p.notWritten(err)
+	}
+	return nil
+}
+
+// notWritten returns the rejection of an act whose record could not be written.
+func (p *Pass) notWritten(err error) error {
+	return &Refusal{Device: p.dev.name, Rule: "max_acts", Text: fmt.Sprintf("it could not be written down that it acts (%v); look at the disk", err)}
+}
+
+// foresee records in memory when the device goes off that the pass is about to switch on. It
+// returns the note for the disk. ok is false if the device may stay on.
+func (p *Pass) foresee() (n journal.Note, ok bool) {
+	g := p.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.book == nil || offIn(*p.dev.limits, p.order.Plan) == 0 {
+		return n, false
+	}
+	now := g.now()
+	on, due, _ := p.goesOff(now)
+	p.foreseen = true
+	n = g.owes(p.dev.name, &Due{At: due, On: on, Within: due.Sub(now)})
+	delete(g.unwritten, p.dev.name) // the caller writes it, or unforesee reverts it
+	return n, true
+}
+
+// unforesee reverts foresee if the pass has switched nothing on. The caller holds Gate.mu.
+func (p *Pass) unforesee() {
+	if p.foreseen {
+		p.foreseen = false
+		p.g.owesAs(p.dev)
+	}
+}
+
+// owes records in memory the pending switch-off of a device, or its removal if due is nil. It
+// returns the note for the disk. The caller holds Gate.mu.
+func (g *Gate) owes(name string, due *Due) journal.Note {
+	if delete(g.due, name); due != nil {
+		g.due[name] = *due
+	}
+	g.serial++
+	g.unwritten[name] = g.serial
+	return g.dueNote(name)
+}
+
+// dueNote returns the note of a device's pending switch-off for the disk. The caller holds
+// Gate.mu.
+func (g *Gate) dueNote(name string) journal.Note {
+	n := journal.Note{Device: name, Serial: g.unwritten[name]}
+	if d, is := g.due[name]; is {
+		d.At, d.On = d.At.Round(0), d.On.Round(0) // the disk cannot store monotonic time
+		n.Due = &d
+	}
+	return n
+}
+
+// write writes notes to the book.
+func (g *Gate) write(ctx context.Context, notes []journal.Note) error {
+	if len(notes) == 0 {
+		return nil
+	}
+	err := g.book.Note(ctx, notes...)
+	if err == nil {
+		g.wrote(notes)
+	}
+	return err
+}
+
+// wrote records which notes are on the disk.
+func (g *Gate) wrote(notes []journal.Note) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, n := range notes {
+		if n.Act == nil && g.unwritten[n.Device] == n.Serial {
+			delete(g.unwritten, n.Device)
+		}
+	}
+}

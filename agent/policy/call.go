@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// TimeoutError reports a driver call that did not return within its limit.
+type TimeoutError struct {
+	Device string
+	Call   string
+	Limit  time.Duration
+	Hung   bool // the driver ignored the cancel as well; the device is in quarantine
+}
+
+func (e *TimeoutError) Error() string {
+	s := fmt.Sprintf("%s: no answer to %q within %v", e.Device, e.Call, e.Limit)
+	if e.Hung {
+		s += ", and it does not stop; it is left alone until it comes back"
+	}
+	return s
+}
+
+// call describes one call of a driver.
+type call struct {
+	dev   *device
+	name  string // for example "switch on"
+	limit time.Duration
+	line  chan struct{} // held during the call, so that calls run one at a time
+	acts  bool          // the call may have a physical effect
+	back  bool          // the call has returned; guarded by Gate.mu
+}
+
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// run calls a driver and waits for its answer: up to c.limit, and then up to StopWithin for it
+// to stop. If the driver does not stop either, run returns a TimeoutError and leaves the call
+// running. The device stays in quarantine until that call returns.
+func run[T any](ctx context.Context, g *Gate, c *call, f func(context.Context) (T, error)) (T, error) {
+	var none T
+	select {
+	case c.line <- struct{}{}:
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
+	}
+	g.begins(c)
+	late := &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, late)
+	answers := make(chan answer[T], 1)
+	var group errgroup.Group // a group of one: run may return before it
+	group.Go(func() error {
+		v, err := guarded(ctx, c, f)
+		g.cameBack(c)
+		<-c.line
+		answers <- answer[T]{v, blame(ctx, err, late)}
+		cancel()
+		return nil
+	})
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(c.dev.limits.StopWithin)
+	defer grace.Stop()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-grace.C:
+		if !g.hangs(c) {
+			a := <-answers // it returned at the last moment
+			return a.value, a.err
+		}
+		return none, &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit, Hung: true}
+	}
+}
+
+// guarded turns a driver's panic into an error, so that other devices keep working.
+func guarded[T any](ctx context.Context, c *call, f func(context.Context) (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: the driver failed in %q: %v\n%s", c.dev.name, c.name, p, debug.Stack())
+		}
+	}()
+	return f(ctx)
+}
+
+// blame names the time limit as the cause if the driver only reports that its context has
+// ended.
+func blame(ctx context.Context, err error, late *TimeoutError) error {
+	if err != nil && context.Cause(ctx) == error(late) && errors.Is(err, context.DeadlineExceeded) {
+		if errors.Is(err, drivers.ErrNothingDone) {
+			return drivers.NotDone(late)
+		}
+		return late
+	}
+	return err
+}
+
+// hangs puts the device of a call in quarantine, unless the call has returned. It reports
+// whether it did.
+func (g *Gate) hangs(c *call) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c.back {
+		return false
+	}
+	if c.dev.hung == nil {
+		c.dev.hung = map[*call]bool{}
+	}
+	c.dev.hung[c] = true
+	g.log.Error("driver hangs", "device", c.dev.name, "call", c.name)
+	return true
+}
+
+func (g *Gate) cameBack(c *call) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.back = true
+	g.acted(c)
+	if c.dev.hung[c] {
+		g.log.Warn("driver is back", "device", c.dev.name, "call", c.name)
+	}
+	delete(c.dev.hung, c)
+	g.cameBackLate(c)
+}
+
+// stoppable returns a context that Stop cancels too, until the caller calls end.
+func (g *Gate) stoppable(ctx context.Context, c *call) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running[c] = cancel
+	if g.stopped != "" {
+		cancel(g.stop())
+	}
+	return ctx, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.running, c)
+		cancel(nil)
+	}
+}

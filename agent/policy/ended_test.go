@@ -1,0 +1,76 @@
+package policy_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+)
+
+// After a task has stopped a device, the waiting tasks do not begin; switching off does, and so
+// do later requests.
+func TestNothingSetsOutBehindAStop(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		first := enter(t, g, switchPlan(true, 0))
+		results := map[string]chan error{"on": make(chan error, 1), "off": make(chan error, 1)}
+		for what, result := range results {
+			go func() {
+				pass, err := g.Enter(t.Context(), switchPlan(what == "on", 0), nil)
+				if err == nil {
+					pass.Leave()
+				}
+				result <- err
+			}()
+		}
+		after(time.Second)
+		stop := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.Stop, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent})
+		stop.Leave()
+		first.Leave()
+		refusal(t, <-results["on"], "ended", "was stopped, cancelled or switched off while this waited", "ask again")
+		if err := <-results["off"]; err != nil {
+			t.Errorf("off: %v", err)
+		}
+		enter(t, g, switchPlan(true, 0)).Leave()
+	})
+}
+
+// A print never waits for its printer: the bed would still hold the last print.
+func TestAPrintDoesNotWait(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+		print := capabilities.Plan{Device: "lamp", Command: capabilities.Print, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "print the vase"}
+		first := enter(t, g, print)
+		_, err := g.Enter(t.Context(), print, nil)
+		refusal(t, err, "busy", "one thing at a time, and now: print the vase")
+		first.Leave()
+		enter(t, g, print).Leave()
+	})
+}
+
+// Switching off overtakes a task that waits for the minimum interval, and that task does not
+// begin.
+func TestOffOvertakesWhatRests(t *testing.T) {
+	inHouse(t, policy.Device{MinInterval: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		results := make(chan error, 2)
+		for range 2 {
+			go func() {
+				pass, err := g.Enter(t.Context(), switchPlan(true, 0), nil)
+				if err == nil {
+					pass.Leave()
+				}
+				results <- err
+			}()
+		}
+		after(time.Second)
+		turn(t, g, l, false, 0)
+		if want := "on 0s, off 1s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+		for range 2 {
+			refusal(t, <-results, "ended", "switched off while this waited")
+		}
+		after(time.Minute)
+		turn(t, g, l, true, 0)
+	})
+}

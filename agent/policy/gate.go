@@ -1,0 +1,189 @@
+// Package policy implements the safety policy between the agent and every driver call. It alone
+// enforces limits, quiet hours, the longest time on, one task at a time, deadlines,
+// confirmations and the stop; drivers enforce none of these.
+//
+// It knows plans and devices, but not threads.
+package policy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/suspend"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// Gate enforces the safety policy of one agent. It is safe for concurrent use.
+type Gate struct {
+	cfg  Config
+	now  func() time.Time
+	log  *slog.Logger
+	stir chan struct{} // signals a change of Run's timers
+
+	slept  func() time.Duration // returns how long the machine has been suspended since boot
+	sleeps *suspend.Watch       // guarded by mu
+
+	wall  func() (time.Time, error)
+	local func() Local
+	guard Guard
+
+	reserved Reserved
+
+	mu      sync.Mutex
+	common  *Device // limits of devices without limits of their own; nil until first used
+	devices map[string]*device
+	stopped string        // reason; "" while not stopped
+	rounds  uint64        // number of stops
+	changed chan struct{} // closed when any field above or the set of devices changes
+	running map[*call]context.CancelCauseFunc
+	people  Local                   // the local operator's decisions as last read
+	spent   map[spender][]time.Time // the last acts of each budget, oldest first
+	sweep   int                     // number of budgets that triggers the next cleanup
+	gap     time.Time               // acts before this time may be missing; zero: none
+
+	book      Book              // nil: the gate keeps acts and dues in memory alone
+	unread    bool              // spent does not contain the acts of the book yet
+	due       map[string]Due    // pending switch-offs by device
+	serial    uint64            // serial number of the last such note
+	unwritten map[string]uint64 // devices whose newest note is not on the disk, with its serial number
+	settled   chan struct{}     // signals that unwritten is not empty
+}
+
+// device holds the run-time state of one device.
+type device struct {
+	name   string
+	limits *Device       // devices without limits of their own share one
+	hold   chan struct{} // the one task that may act on it holds this
+	acting chan struct{} // held during a call that acts
+	steer  chan struct{} // held during a call that steers a running task
+	look   chan struct{} // held during a call that reads
+	again  chan struct{} // signals that it needs its safe state once more
+
+	// Guarded by Gate.mu.
+	used    time.Time      // time of its last act
+	hung    map[*call]bool // calls that have not returned
+	safe    *Safe          // result of the last stop; nil before one
+	holder  string         // summary of the task that holds it; "" if none
+	off     *off           // its pending switch-off; nil if it is off
+	ending  bool           // the gate is switching it off
+	active  bool           // the task that holds it may act now
+	left    bool           // it has acted, or may have, and may be active since
+	level   level
+	driver  drivers.Device // nil before Start
+	seen    []Seen         // readings since its last act
+	breaks  uint64         // how often a task has stopped its activity
+	resting chan struct{}  // closed when another task overtakes the one that holds it and only waits for the minimum interval; else nil
+	acts    uint64         // how often a call that does more than read has begun or ended
+}
+
+// New returns a gate for a configuration. now must return monotonic time, as time.Now does.
+func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Gate {
+	g := &Gate{
+		cfg: cfg, now: now, log: log, stir: make(chan struct{}, 1), slept: suspend.Slept, settled: make(chan struct{}, 1), changed: make(chan struct{}),
+		spent: map[spender][]time.Time{}, sweep: minSweep, due: map[string]Due{}, unwritten: map[string]uint64{},
+		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
+	}
+	g.prepare(opts)
+	return g
+}
+
+// device returns the state of a device and creates it at first use. The caller holds Gate.mu.
+func (g *Gate) device(name string) *device {
+	d := g.devices[name]
+	if d == nil {
+		d = &device{
+			name: name, limits: g.limits(name),
+			hold: make(chan struct{}, 1), acting: make(chan struct{}, 1), steer: make(chan struct{}, 1), look: make(chan struct{}, 1),
+			again: make(chan struct{}, 1),
+		}
+		g.devices[name] = d
+	}
+	return d
+}
+
+// limits returns the limits of a device. The caller holds Gate.mu.
+func (g *Gate) limits(name string) *Device {
+	if _, own := g.cfg.Devices[name]; own {
+		return new(g.cfg.device(name))
+	}
+	if g.common == nil {
+		g.common = new(g.cfg.device(""))
+	}
+	return g.common
+}
+
+// Refusal is a rejection by the safety policy, with the rule and its value.
+type Refusal struct {
+	Device string
+	Rule   string        // its name in docs/gate.md: min_interval, locked, range, ...
+	Text   string        // the rule's value, the requested value, and a remedy
+	Retry  time.Duration // when another try may succeed; 0 if unknown
+}
+
+func (r *Refusal) Error() string {
+	if r.Device == "" {
+		return fmt.Sprintf("%s: %s", r.Rule, r.Text)
+	}
+	return fmt.Sprintf("%s: %s: %s", r.Device, r.Rule, r.Text)
+}
+
+// Verdict describes a plan that the safety policy allows.
+type Verdict struct {
+	Confirm Confirm  // required confirmation
+	Ends    []Ends   // which devices go off again, and by which means
+	Needs   []string // conditions on other devices, in words
+}
+
+// OffIn returns the longest time after which a device goes off again; 0 if none does.
+func (v Verdict) OffIn() (in time.Duration) {
+	for _, e := range v.Ends {
+		in = max(in, e.In)
+	}
+	return in
+}
+
+// Check reports whether the safety policy would allow a plan now and with which conditions. It
+// does not read other devices, and it changes nothing. The error is a *Refusal.
+func (g *Gate) Check(p capabilities.Plan) (Verdict, error) { return g.check(Order{Plan: p}) }
+
+func (g *Gate) check(o Order) (Verdict, error) {
+	g.ask()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d, p := g.device(o.Device), o.Plan
+	err := first(g.always(), d, p)
+	if err == nil {
+		err = first([]rule{g.rested, g.notBusy}, d, p)
+	}
+	if err == nil {
+		err = g.withinActs(d, o)
+	}
+	if err == nil {
+		err = first([]rule{g.notDry}, d, p) // last, so that it applies only if all other rules allow the plan
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	return Verdict{Confirm: g.cfg.confirm(*d.limits, p), Ends: g.ends(d, p), Needs: needs(*d.limits, p)}, nil
+}
+
+// Judge does the same as Check and also reads the sensors and devices that the plan depends on.
+// The error is a *Refusal or the cause of ctx.
+func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
+	v, err := g.check(o)
+	if err != nil {
+		return v, err
+	}
+	g.mu.Lock()
+	d := g.device(o.Device)
+	g.mu.Unlock()
+	return v, g.look(ctx, d, o.Plan)
+}
+
+// ring makes Run check its timers again.
+func (g *Gate) ring() { wait.Notify(g.stir) }

@@ -1,0 +1,387 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// lamp is a switch that records its switchings.
+type lamp struct {
+	mu     sync.Mutex
+	start  time.Time
+	log    []string
+	fail   int           // how many of the next calls fail
+	block  chan struct{} // if not nil, the call ends when the test closes it, even after ctx has ended
+	obeys  bool          // the call ends with ctx
+	panics bool
+}
+
+func (l *lamp) Switch(ctx context.Context, on bool) error {
+	switch {
+	case l.panics:
+		panic("boom")
+	case l.obeys:
+		<-ctx.Done()
+		return ctx.Err()
+	case l.block != nil:
+		<-l.block
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fail > 0 {
+		l.fail--
+		return errors.New("lamp: no contact")
+	}
+	l.log = append(l.log, map[bool]string{true: "on ", false: "off "}[on]+time.Since(l.start).String())
+	return nil
+}
+
+func (l *lamp) fails(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail = n
+}
+
+func (l *lamp) history() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.log, ", ")
+}
+
+func switchPlan(on bool, d time.Duration) capabilities.Plan {
+	return capabilities.Plan{
+		Device: "lamp", Command: capabilities.SetSwitch, Args: mess.Object{{Key: "on", Value: on}},
+		Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, For: d, Summary: "switch the lamp",
+	}
+}
+
+// inHouse runs a test with a gate in a bubble of fake time, which begins at midnight.
+func inHouse(t *testing.T, dev policy.Device, story func(*testing.T, *policy.Gate, *lamp)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := policy.DefaultConfig()
+		cfg.Devices = map[string]policy.Device{"lamp": dev}
+		if err := cfg.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		g := policy.New(cfg, func() time.Time { return time.Now().UTC() }, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.Run(ctx) }()
+		story(t, g, &lamp{start: time.Now()})
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// newGate returns a gate that does not run its timers.
+func newGate(cfg policy.Config, opts ...policy.Option) *policy.Gate {
+	return policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), opts...)
+}
+
+func enter(t *testing.T, g *policy.Gate, p capabilities.Plan) *policy.Pass {
+	t.Helper()
+	pass, err := g.Enter(t.Context(), p, nil)
+	if err != nil {
+		t.Fatalf("Enter: %v", err)
+	}
+	return pass
+}
+
+func turn(t *testing.T, g *policy.Gate, l *lamp, on bool, d time.Duration) {
+	t.Helper()
+	pass := enter(t, g, switchPlan(on, d))
+	defer pass.Leave()
+	if err := pass.Switch(t.Context(), l, on); err != nil {
+		t.Fatalf("Switch: %v", err)
+	}
+}
+
+func refusal(t *testing.T, err error, rule string, words ...string) {
+	t.Helper()
+	r, ok := errors.AsType[*policy.Refusal](err)
+	if !ok || r.Rule != rule {
+		t.Fatalf("%v, want a refusal by %s", err, rule)
+	}
+	for _, w := range words {
+		if !strings.Contains(r.Error(), w) {
+			t.Errorf("%q lacks %q", r, w)
+		}
+	}
+}
+
+func after(d time.Duration) {
+	time.Sleep(d) // fake time
+	synctest.Wait()
+}
+
+func TestMaxOn(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		after(90 * time.Minute)
+		turn(t, g, l, true, 10*time.Minute)
+		after(time.Hour)
+		if want := "on 0s, off 1h0m0s, on 1h30m0s, off 1h40m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+		_, err := g.Check(switchPlan(true, 2*time.Hour))
+		refusal(t, err, "max_on", "1h0m0s", "2h0m0s")
+	})
+}
+
+// Another request does not extend the time: it counts from when the device went on, and begins
+// anew after it was off.
+func TestMaxOnIsWithoutABreak(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		for range 3 {
+			turn(t, g, l, true, 0)
+			after(25 * time.Minute)
+		}
+		turn(t, g, l, true, 30*time.Minute)
+		after(20 * time.Minute)
+		_, err := g.Check(switchPlan(true, 50*time.Minute))
+		refusal(t, err, "max_on", "1h0m0s", "20m0s", "50m0s")
+		turn(t, g, l, true, 40*time.Minute)
+		after(2 * time.Hour)
+		if want := "on 0s, on 25m0s, on 50m0s, off 1h0m0s, on 1h15m0s, on 1h35m0s, off 2h15m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}
+
+// The time begins anew if the device reports off, by its own timer or after a stop. It does not
+// if the device has only not gone on yet.
+func TestMaxOnBeginsAnewAfterOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		reads []says // one per ten minutes, the first at once
+		stop  bool
+		want  string
+	}{
+		"on all the time":         {[]says{true, true, true}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"off in between":          {[]says{true, false, false}, false, "on 0s, on 30m0s, off 1h30m0s"},
+		"on again, by its button": {[]says{true, false, true}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"slow to come on":         {[]says{false}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"stopped":                 {nil, true, "on 0s, on 30m0s, off 1h30m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+				d := &stopped{outlet: outlet{plug: plug{lamp: l}, safe: "off"}}
+				if err := g.Start(t.Context(), d, "lamp"); err != nil {
+					t.Fatal(err)
+				}
+				after(0)
+				turn(t, g, l, true, 0)
+				look := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query})
+				for n, on := range c.reads {
+					if n > 0 {
+						after(10 * time.Minute)
+					}
+					if _, err := look.On(t.Context(), on); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.stop {
+					after(time.Minute)
+					l.fails(1) // its halt switches it off
+					g.Stop("smoke")
+					after(time.Minute)
+					g.Clear()
+				}
+				after(30*time.Minute - time.Since(l.start))
+				turn(t, g, l, true, 0)
+				after(2 * time.Hour)
+				if l.history() != c.want {
+					t.Errorf("%s, want %s", l.history(), c.want)
+				}
+			})
+		})
+	}
+}
+
+// stopped is an outlet that reports a safe state.
+type stopped struct{ outlet }
+
+func (*stopped) Safe(context.Context) (bool, error) { return true, nil }
+
+func TestSwitchedOffByHandBeforeItsTime(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		after(time.Minute)
+		turn(t, g, l, false, 0)
+		after(2 * time.Hour)
+		if want := "on 0s, off 1m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}
+
+func TestSwitchingOffIsTriedUntilItWorks(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		l.fails(3)
+		after(2 * time.Minute)
+		if want := "on 0s, off 1m7s"; l.history() != want {
+			t.Errorf("%s, want %s: tries after 1, 2 and 4 seconds", l.history(), want)
+		}
+	})
+}
+
+func TestMinInterval(t *testing.T) {
+	inHouse(t, policy.Device{MinInterval: time.Minute, Busy: policy.Refuse}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		after(20 * time.Second)
+		_, err := g.Check(switchPlan(true, 0))
+		refusal(t, err, "min_interval", "1m0s", "40s")
+		turn(t, g, l, false, 0) // switching off never waits
+		after(time.Minute)
+		turn(t, g, l, true, 0)
+	})
+	inHouse(t, policy.Device{MinInterval: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		turn(t, g, l, true, 0)
+		if want := "on 0s, on 1m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}
+
+func TestOneTaskAtATime(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		first := enter(t, g, switchPlan(true, 0))
+		var wg sync.WaitGroup
+		var why string
+		wg.Go(func() {
+			second, err := g.Enter(t.Context(), switchPlan(false, 0), func(s string) { why = s })
+			if err != nil {
+				t.Errorf("Enter: %v", err)
+				return
+			}
+			defer second.Leave()
+			if err := second.Switch(t.Context(), l, false); err != nil {
+				t.Error(err)
+			}
+		})
+		after(time.Second)
+		if err := first.Switch(t.Context(), l, true); err != nil {
+			t.Error(err)
+		}
+		first.Leave()
+		first.Leave()
+		wg.Wait()
+		if want := "on 1s, off 1s"; l.history() != want || !strings.Contains(why, "switch the lamp") {
+			t.Errorf("%s, want %s; was told %q", l.history(), want, why)
+		}
+	})
+	inHouse(t, policy.Device{Busy: policy.Refuse}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+		defer enter(t, g, switchPlan(true, 0)).Leave()
+		_, err := g.Enter(t.Context(), switchPlan(true, 0), nil)
+		refusal(t, err, "busy", "switch the lamp")
+	})
+}
+
+func TestQuietHours(t *testing.T) {
+	quiet, err := policy.ParseHours("22:00-07:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inHouse(t, policy.Device{QuietHours: quiet}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		_, err := g.Check(switchPlan(true, 0))
+		refusal(t, err, "quiet_hours", "22:00-07:00", "00:00", "7h0m0s")
+		turn(t, g, l, false, 0)
+		after(7 * time.Hour)
+		turn(t, g, l, true, 0)
+		after(15 * time.Hour)
+		_, err = g.Enter(t.Context(), switchPlan(true, 0), nil)
+		refusal(t, err, "quiet_hours", "9h0m0s")
+		later := switchPlan(true, 0)
+		later.NotBefore = time.Now().UTC().Add(12 * time.Hour) // asked for in the evening
+		if _, err := g.Check(later); err != nil {
+			t.Errorf("later: %v", err)
+		}
+		later.NotBefore = time.Now().UTC().Add(time.Hour)
+		_, err = g.Check(later)
+		refusal(t, err, "quiet_hours", "is in that; ask for another time")
+	})
+}
+
+func TestDryRunAndLocked(t *testing.T) {
+	inHouse(t, policy.Device{DryRun: true}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+		_, err := g.Check(switchPlan(true, 0))
+		refusal(t, err, "dry_run", "switch the lamp")
+	})
+	inHouse(t, policy.Device{Locked: true}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+		_, err := g.Check(switchPlan(false, 0))
+		refusal(t, err, "locked")
+	})
+}
+
+func TestAHangingDriverIsQuarantined(t *testing.T) {
+	inHouse(t, policy.Device{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		l.block = make(chan struct{})
+		pass := enter(t, g, switchPlan(true, 0))
+		err := pass.Switch(t.Context(), l, true)
+		late, ok := errors.AsType[*policy.TimeoutError](err)
+		if !ok || !late.Hung || time.Since(l.start) != 7*time.Second {
+			t.Fatalf("after %v: %v, want a hung driver after 7s", time.Since(l.start), err)
+		}
+		pass.Leave()
+		_, err = g.Check(switchPlan(true, 0))
+		refusal(t, err, "quarantine", "switch on")
+		other := switchPlan(true, 0)
+		other.Device = "heater"
+		if _, err := g.Check(other); err != nil {
+			t.Errorf("another device: %v", err)
+		}
+		close(l.block)
+		synctest.Wait()
+		turn(t, g, l, false, 0)
+	})
+}
+
+func TestASlowDriverIsToldAsSlow(t *testing.T) {
+	inHouse(t, policy.Device{Timeout: 5 * time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		l.obeys = true
+		pass := enter(t, g, switchPlan(true, 0))
+		defer pass.Leave()
+		err := pass.Switch(t.Context(), l, true)
+		if late, ok := errors.AsType[*policy.TimeoutError](err); !ok || late.Hung || late.Limit != 5*time.Second {
+			t.Errorf("%v, want a TimeoutError after 5s", err)
+		}
+	})
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	for err, want := range map[error]string{
+		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second}:             `lamp: no answer to "switch on" within 1s`,
+		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second, Hung: true}: `lamp: no answer to "switch on" within 1s, and it does not stop; it is left alone until it comes back`,
+		&policy.Refusal{Device: "lamp", Rule: "locked", Text: "no"}:                             "lamp: locked: no",
+		&policy.Refusal{Rule: "stop", Text: "no"}:                                               "stop: no",
+	} {
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}
+
+func TestAPanicIsAnError(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		l.panics = true
+		pass := enter(t, g, switchPlan(true, 0))
+		defer pass.Leave()
+		if err := pass.Switch(t.Context(), l, true); err == nil || !strings.Contains(err.Error(), "boom") {
+			t.Errorf("%v, want the panic", err)
+		}
+	})
+}

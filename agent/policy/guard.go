@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// Guard is a watchdog: a separate process that switches devices off if this one cannot. A
+// device outside its care is always ready.
+type Guard interface {
+	// Ready returns why the watchdog cannot cover a device now, or nil.
+	Ready(device string) error
+	// On announces that a device will be on for at most left; 0 means without limit. The caller
+	// may switch the device on after On returns nil.
+	On(device string, left time.Duration) error
+	// Note does the same as On for a device that may already be on; the caller does not wait.
+	Note(device string, left time.Duration)
+	// Off reports that the device is off.
+	Off(device string)
+}
+
+// guards is the optional interface of a Guard that reports whether it watches a device.
+type guards interface{ Watches(device string) bool }
+
+// unguarded is the Guard that watches nothing.
+type unguarded struct{}
+
+func (unguarded) Ready(string) error             { return nil }
+func (unguarded) On(string, time.Duration) error { return nil }
+func (unguarded) Note(string, time.Duration)     {}
+func (unguarded) Off(string)                     {}
+
+// watched rejects switching on if no watchdog could switch the device off after this program
+// dies.
+func (g *Gate) watched(d *device, p capabilities.Plan) error {
+	if !energises(p) {
+		return nil
+	}
+	return noGuard(d, g.guard.Ready(d.name))
+}
+
+func noGuard(d *device, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "guard", Retry: time.Second, Text: fmt.Sprintf("%v, and would have to switch it off if this program died; ask again in a second", err)}
+}
+
+// switchOn sets the pending switch-off and then runs do, which switches the device on.
+func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.Context) error) error {
+	was := p.OffIn() > 0
+	due, undo, err := p.arm(ctx, s) // before the call: a failed call may have worked
+	if err != nil {
+		return err
+	}
+	left := due.Sub(p.g.now())
+	switch a, timed := s.(drivers.AutoOff); {
+	case !due.IsZero() && left <= 0:
+		undo()
+		return &Refusal{Device: p.dev.name, Rule: "max_on", Text: "its time was over before it could be switched on; ask again"}
+	case p.again != nil && p.g.since(p.asked) > Fresh:
+		undo()
+		return errOld
+	case timed && (was || !due.IsZero()):
+		var err error
+		if due.IsZero() { // else its own timer would end a state without end
+			err = a.Switch(ctx, true)
+		} else {
+			began := p.g.now()
+			if err = a.SwitchFor(ctx, true, left); err == nil {
+				p.g.timed(p.dev, began, a, left)
+			}
+		}
+		if err == nil && p.order.Command != capabilities.SetSwitch && p.order.Command != capabilities.Toggle {
+			if err = do(ctx); err != nil {
+				err = fmt.Errorf("it was switched on, and then: %v", err) // not wrapped: the device is already on
+			}
+		}
+		return err
+	}
+	return do(ctx)
+}
+
+// timed records when the device's own timer, set at began, switches it off.
+func (g *Gate) timed(d *device, began time.Time, a drivers.AutoOff, left time.Duration) {
+	left = timerFor(a, left)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.off != nil && left > 0 {
+		d.off.own = began.Add(left)
+	}
+}
+
+// arm records the pending switch-off of a device that is about to go on, here and at the
+// watchdog. due is zero if the device may stay on. undo reverts this if the act failed.
+func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo func(), err error) {
+	g, d := p.g, p.dev
+	g.mu.Lock()
+	g.wake()
+	p.foreseen = false
+	on, due, in := p.goesOff(g.now())
+	before, level, o := d.off, d.level, &off{at: due, on: on, sw: s, time: p.order.For > 0}
+	d.off, d.level = o, isOn
+	g.ring()
+	g.mu.Unlock()
+	undo = func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if d.off == o {
+			d.off, d.level = before, level
+			g.owesAs(d)
+			g.ring()
+		}
+		g.tellGuard(d)
+	}
+	if err := g.guard.On(d.name, in); err != nil {
+		undo()
+		return due, nil, noGuard(d, err)
+	}
+	if _, timed := s.(drivers.AutoOff); timed {
+		_ = g.owe(ctx, d, o) // its own timer switches it off, and Run retries the write
+	} else if err := g.owe(ctx, d, o); err != nil && !due.IsZero() {
+		undo()
+		return due, nil, &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it could not be written down when it is to be switched off (%v); look at the disk", err)}
+	}
+	return due, undo, nil
+}
+
+// goesOff returns the time at which the device goes off if the plan switches it on now, and the
+// remaining duration. Zero means that it may stay on. on is the time since when it is then on.
+// The caller holds Gate.mu.
+func (p *Pass) goesOff(now time.Time) (on, due time.Time, in time.Duration) {
+	limits := *p.dev.limits
+	on, in = p.dev.onSince(now), offIn(limits, p.order.Plan)
+	if b := p.order.Began; b.Before(on) && b.Add(limits.MaxOn).After(now) { // else that period is over, and this one is new
+		on = b
+	}
+	if in > 0 {
+		due = now.Add(in)
+	}
+	if limit := limits.MaxOn; limit > 0 && on.Add(limit).Before(due) { // another request does not extend the time
+		due = on.Add(limit)
+		in = max(1, due.Sub(now))
+	}
+	return on, due, in
+}
+
+// tellGuard reports the state of a device to the watchdog. The caller holds Gate.mu.
+func (g *Gate) tellGuard(d *device) {
+	switch {
+	case d.off == nil:
+		g.guard.Off(d.name)
+	case d.off.at.IsZero():
+		g.guard.Note(d.name, 0)
+	default:
+		g.guard.Note(d.name, max(1, d.off.at.Sub(g.now())))
+	}
+}

@@ -1,0 +1,118 @@
+package policy_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/watchdog"
+)
+
+// pipes is a watchdog in a goroutine.
+type pipes struct {
+	io.Reader
+	io.WriteCloser
+}
+
+func (p pipes) Kill() error { return p.Close() }
+
+// stuck is a lamp that does not go off until the test closes hang.
+type stuck struct {
+	*lamp
+	hang chan struct{}
+}
+
+func (s stuck) Switch(ctx context.Context, on bool) error {
+	if !on {
+		<-s.hang
+	}
+	return s.lamp.Switch(ctx, on)
+}
+
+// If a driver hangs at switching off, the watchdog switches off; the gate undoes any late
+// effect of that call.
+func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		quiet := slog.New(slog.DiscardHandler)
+		lit := false // the level of the wire
+		var off []time.Duration
+		obey := func(string, []byte) (bool, error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			was := lit
+			if lit = false; was {
+				off = append(off, time.Since(l.start))
+			}
+			return was, nil
+		}
+		set := func(on bool) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			lit = on
+		}
+		start := func() (watchdog.Process, error) {
+			in, to := io.Pipe()
+			from, out := io.Pipe()
+			go func() { _, _ = watchdog.New(obey, quiet).Run(in, out), out.Close() }()
+			return pipes{from, to}, nil
+		}
+		order := json.RawMessage(`"off"`)
+		c := watchdog.NewClient([]watchdog.Device{{Name: "lamp", Kind: "lamp", Off: order, Safe: order}}, start, quiet)
+		ctx, cancel := context.WithCancel(t.Context())
+		end := make(chan error, 1)
+		go func() { end <- c.Run(ctx) }()
+		c.Await(ctx)
+		policy.WithGuard(c)(g)
+
+		s := stuck{l, make(chan struct{})}
+		turnOn(t, g, s, 0, "")
+		set(true)
+		after(10 * time.Minute)
+		set(true) // the hanging call has a late effect
+		after(time.Second)
+		close(s.hang)
+		after(time.Minute) // the gate has switched it off again, so the watchdog may forget it
+		set(true)          // a person switches it on
+		after(time.Minute)
+		l.mu.Lock()
+		is := lit
+		l.mu.Unlock()
+		cancel()
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if len(off) < 2 || off[0] != time.Minute+25*time.Millisecond || off[1]-10*time.Minute > 100*time.Millisecond || !is {
+			t.Errorf("switched off by the guard at %v, and the hand's light is on=%t", off, is)
+		}
+	})
+}
+
+// A device that hangs at the end of its time does not delay the switching off of others.
+func TestEachGoesOffInItsOwnTime(t *testing.T) {
+	inHouse(t, policy.Device{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		s := stuck{&lamp{start: l.start}, make(chan struct{})}
+		plan := switchPlan(true, time.Minute)
+		plan.Device = "pump"
+		pass := enter(t, g, plan)
+		if err := pass.Switch(t.Context(), s, true); err != nil {
+			t.Error(err)
+		}
+		pass.Leave()
+		turn(t, g, l, true, time.Minute+time.Second)
+		after(2 * time.Minute)
+		close(s.hang)
+		after(time.Minute)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if got := strings.Join(l.log, ", "); got != "on 0s, off 1m1s" {
+			t.Errorf("the lamp beside it: %s", got)
+		}
+	})
+}

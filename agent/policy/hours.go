@@ -1,0 +1,73 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Hours is a daily period in local time, such as "22:00-07:00". The zero value is an empty
+// period.
+type Hours struct {
+	from, to time.Duration // since midnight; from > to includes midnight
+}
+
+// ParseHours reads "22:00-07:00".
+func ParseHours(s string) (Hours, error) {
+	var h Hours
+	from, to, ok := strings.Cut(s, "-")
+	if !ok {
+		return Hours{}, fmt.Errorf("%q is no part of a day; write it like 22:00-07:00", s)
+	}
+	for _, part := range []struct {
+		text string
+		into *time.Duration
+	}{{from, &h.from}, {to, &h.to}} {
+		t, err := time.Parse("15:04", strings.TrimSpace(part.text))
+		if err != nil {
+			return Hours{}, fmt.Errorf("%q is no time of day; write it like 22:00-07:00", part.text)
+		}
+		*part.into = sinceMidnight(t)
+	}
+	if h.from == h.to {
+		return Hours{}, fmt.Errorf("%q begins when it ends; leave it out, or use locked: true", s)
+	}
+	return h, nil
+}
+
+func sinceMidnight(t time.Time) time.Duration {
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (h *Hours) UnmarshalText(text []byte) error {
+	var err error
+	*h, err = ParseHours(string(text))
+	return err
+}
+
+// MarshalText writes "22:00-07:00".
+func (h Hours) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+func (h Hours) String() string {
+	if h == (Hours{}) {
+		return ""
+	}
+	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute) }
+	return clock(h.from) + "-" + clock(h.to)
+}
+
+// left returns how long the period still lasts at t; 0 if t is outside.
+func (h Hours) left(t time.Time) time.Duration {
+	at := sinceMidnight(t)
+	const day = 24 * time.Hour
+	switch {
+	case h.from < h.to && h.from <= at && at < h.to:
+		return h.to - at
+	case h.from > h.to && at >= h.from:
+		return h.to + day - at
+	case h.from > h.to && at < h.to:
+		return h.to - at
+	}
+	return 0
+}

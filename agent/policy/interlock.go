@@ -1,0 +1,105 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// level records the last known switch state of a device.
+type level int
+
+const (
+	unknown level = iota // no command has switched it yet
+	isOn
+	isOff
+)
+
+// shared returns the first group that two devices have in common, "" if none.
+func shared(a, b *device) string {
+	for _, group := range a.limits.Interlock {
+		if slices.Contains(b.limits.Interlock, group) {
+			return group
+		}
+	}
+	return ""
+}
+
+// interlocked rejects an act while another device of the same group acts. A pass takes the
+// group when it begins, so of two simultaneous tasks one is first.
+func (g *Gate) interlocked(d *device, p capabilities.Plan) error {
+	if !p.Actuates() || releases(p) {
+		return nil
+	}
+	for _, other := range g.peers(d) {
+		if other.active {
+			return apartFrom(d, other, "acts: "+other.holder)
+		}
+	}
+	return nil
+}
+
+// peers returns the other devices of its groups, by name. The caller holds Gate.mu.
+func (g *Gate) peers(d *device) []*device {
+	if len(d.limits.Interlock) == 0 {
+		return nil
+	}
+	for name := range g.cfg.Devices {
+		g.device(name) // so that unused devices count, too
+	}
+	var list []*device
+	for _, name := range sortedKeys(g.devices) {
+		if other := g.devices[name]; other != d && shared(d, other) != "" {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// apart returns nil if no other device of its groups is on.
+func (g *Gate) apart(ctx context.Context, d *device) error {
+	g.mu.Lock()
+	peers := g.peers(d)
+	g.mu.Unlock()
+	for _, other := range peers {
+		on, err := g.state(ctx, other)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return apartFrom(d, other, fmt.Sprintf("may be on (%v)", err))
+		case on:
+			return apartFrom(d, other, "is on")
+		}
+	}
+	return nil
+}
+
+func apartFrom(d, other *device, is string) error {
+	return &Refusal{Device: d.name, Rule: "interlock", Text: fmt.Sprintf(
+		"it never acts with %s at the same time (group %s), which %s; switch %s off first", other.name, shared(d, other), is, other.name)}
+}
+
+// state reports whether a device is on. It reads the device if it can, because people may
+// switch it manually; otherwise the last command counts.
+func (g *Gate) state(ctx context.Context, d *device) (on bool, err error) {
+	d, driver, err := g.other(d.name)
+	if err != nil {
+		return false, err
+	}
+	if r, ok := driver.(drivers.SwitchReader); ok {
+		return read(ctx, g, d, r.On)
+	}
+	if _, ok := driver.(drivers.Switch); !ok {
+		return false, nil // it has no state of being on
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.level == unknown {
+		return false, fmt.Errorf("it cannot tell, and was not switched since the start")
+	}
+	return d.level == isOn, nil
+}

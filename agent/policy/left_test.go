@@ -1,0 +1,142 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// outlet is a plug with a chosen result of its next switching and a chosen safe level.
+type outlet struct {
+	plug
+	ends          error
+	initial, safe string
+}
+
+func (o *outlet) Switch(context.Context, bool) error { return o.ends }
+func (o *outlet) Levels() (initial, safe string)     { return o.initial, o.safe }
+
+// Left reports a device that has acted and may be active; it does not report an unused device.
+func TestLeft(t *testing.T) {
+	deaf, nothing := errors.New("no answer"), drivers.NotDone(errors.New("no route"))
+	halted := fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)
+	type act struct {
+		on   bool
+		ends error
+	}
+	for name, c := range map[string]struct {
+		initial, safe string
+		starts        error
+		acts          []act
+		want          bool
+	}{
+		"never used":                    {safe: "off"},
+		"never used, and never started": {safe: "off", starts: deaf},
+		"on":                            {safe: "off", acts: []act{{true, nil}}, want: true},
+		"on and off":                    {safe: "off", acts: []act{{true, nil}, {false, nil}}},
+		"may be on":                     {safe: "off", acts: []act{{true, deaf}}, want: true},
+		"has not heard":                 {safe: "off", acts: []act{{true, nothing}}},
+		"on, and has not heard off":     {safe: "off", acts: []act{{true, nil}, {false, nothing}}, want: true},
+		"on, and may be off":            {safe: "off", acts: []act{{true, nil}, {false, deaf}}, want: true},
+		"cut short by a halt":           {safe: "off", acts: []act{{true, halted}}, want: true},
+		"off, and is to be on":          {safe: "on", acts: []act{{true, nil}, {false, nil}}, want: true},
+		"on from the start":             {initial: "on", safe: "off", want: true},
+		"may be on from the start":      {initial: "on", safe: "off", starts: deaf, want: true},
+		"not on from the start":         {initial: "on", safe: "off", starts: nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+				d := &outlet{plug: plug{lamp: l, startErr: c.starts}, initial: c.initial, safe: c.safe}
+				_ = g.Start(t.Context(), d, "lamp") // some fail
+				for _, a := range c.acts {
+					d.ends = a.ends
+					_ = turns(t, g, "lamp", d, a.on)
+				}
+				if got := g.Left("lamp"); got != c.want {
+					t.Errorf("left: %t, want %t", got, c.want)
+				}
+				if err := g.Halt(t.Context(), d, "lamp"); err != nil || g.Left("lamp") {
+					t.Errorf("after a halt: %t, %v", g.Left("lamp"), err)
+				}
+			})
+		})
+	}
+}
+
+// shy is a cover whose first stops fail, as often as set.
+type shy struct {
+	plug
+	mu    sync.Mutex
+	start time.Time
+	deaf  int
+	told  []string
+	opens error
+}
+
+func (s *shy) Open(context.Context) error { return s.opens }
+func (s *shy) Shut(context.Context) error { return nil }
+
+func (s *shy) Stop(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, time.Since(s.start).String())
+	if len(s.told) <= s.deaf {
+		return "", errors.New("no answer")
+	}
+	return "", nil
+}
+
+// The gate repeats the stop of a device that may still be moving, until the device acknowledges
+// it or gets another command.
+func TestStopsAgain(t *testing.T) {
+	mayAct := fmt.Errorf("cancelled; %w", drivers.ErrMayAct)
+	for name, c := range map[string]struct {
+		opens error
+		deaf  int
+		shut  bool
+		want  string
+		left  bool
+	}{
+		"it may move":            {mayAct, 2, false, "1s 2s 4s", false},
+		"it is told another way": {mayAct, 9, true, "", true},
+		"it stands":              {errors.New("jammed"), 0, false, "", true},
+		"it has not heard":       {drivers.ErrNothingDone, 0, false, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+				s := &shy{plug: plug{lamp: l}, start: time.Now(), deaf: c.deaf, opens: c.opens}
+				if err := g.Start(t.Context(), s, "lamp"); err != nil {
+					t.Fatal(err)
+				}
+				plan := capabilities.Plan{Device: "lamp", Command: capabilities.Open, Risk: capabilities.RiskComfort, Effect: capabilities.Once}
+				pass := enter(t, g, plan)
+				if err := pass.Open(t.Context(), s); !errors.Is(err, c.opens) {
+					t.Error(err)
+				}
+				pass.Leave()
+				if c.shut {
+					plan.Command = capabilities.Shut
+					pass := enter(t, g, plan)
+					if err := pass.Shut(t.Context(), s); err != nil {
+						t.Error(err)
+					}
+					pass.Leave()
+				}
+				after(time.Minute)
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				if got := strings.Join(s.told, " "); got != c.want || g.Left("lamp") != c.left {
+					t.Errorf("told to stop at %q, left %t; want %q, %t", got, g.Left("lamp"), c.want, c.left)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"context"
+
+	"github.com/messkit/messkit/drivers"
+)
+
+// Start opens a device within the time of one call. If the device may be on then, the gate
+// switches it off after its max_on, or after the time that an earlier run has set. During a
+// stop, Start rejects the device, and Run takes it to its safe state.
+func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
+	if err := g.meet(d, name); err != nil {
+		return err
+	}
+	o := g.armStart(d, name) // before the call: a slow call may have worked at once
+	err := g.life(ctx, name, "start", d.Start)
+	g.noteStart(d, name, err)
+	if o != nil {
+		g.started(name, o, err, err == nil && g.isOff(ctx, d, name))
+	}
+	return err
+}
+
+// noteStart records that a device is on from its start.
+func (g *Gate) noteStart(d drivers.Device, name string, err error) {
+	l, ok := d.(drivers.Levels)
+	if !ok || untouched(err) {
+		return
+	}
+	if initial, _ := l.Levels(); initial == "on" {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.device(name).left = true
+	}
+}
+
+// armStart records when a device that is starting must go off; nil if never.
+func (g *Gate) armStart(d drivers.Device, name string) *off {
+	s, ok := d.(drivers.Switch)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	dev := g.device(name)
+	if !ok || dev.off != nil {
+		return nil
+	}
+	if dev.off = g.owed(dev, s); dev.off == nil {
+		return nil
+	}
+	if k, keeps := d.(drivers.TimerKeeper); keeps && dev.off.time {
+		k.TimerLeft()
+	}
+	dev.ending = true         // until the gate knows whether it is on
+	if dev.limits.MaxOn > 0 { // else the watchdog may have it from an earlier run
+		g.tellGuard(dev)
+	}
+	g.ring()
+	return dev.off
+}
+
+// started schedules the switch-off of a device after its start. It drops the switch-off if the
+// device is off, or if the start failed and no earlier run had left the device on.
+func (g *Gate) started(name string, o *off, err error, isOff bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	d := g.device(name)
+	d.ending = false
+	_, due := g.due[name]
+	if d.off == o && (isOff || err != nil && !due) { // a pending switch-off remains until the device takes it
+		g.paid(d)
+		if d.off = nil; d.limits.MaxOn > 0 {
+			g.tellGuard(d)
+		}
+	}
+	g.ring()
+}
+
+// isOff reports whether a device reports off. One without readback may be on.
+func (g *Gate) isOff(ctx context.Context, d drivers.Device, name string) bool {
+	r, ok := d.(drivers.SwitchReader)
+	if !ok {
+		return false
+	}
+	g.mu.Lock()
+	dev := g.device(name)
+	g.mu.Unlock()
+	on, err := run(ctx, g, &call{dev: dev, name: "read state", limit: dev.limits.Timeout, line: dev.look}, r.On)
+	return err == nil && !on
+}
+
+// Halt takes a device to its safe state at program end within the time of one call, even while
+// another call runs. A device that can safely continue alone does so, except during a stop.
+func (g *Gate) Halt(ctx context.Context, d drivers.Device, name string) error {
+	what, f := "halt", d.Halt
+	if l, ok := d.(drivers.Leaver); ok && g.Stopped() == "" {
+		what, f = "leave", l.Leave
+	}
+	err := g.life(ctx, name, what, f)
+	if err == nil {
+		g.ended(d, name)
+	}
+	return err
+}
+
+// ended records that a device is in its final state. If that state is not off, the device may
+// be on.
+func (g *Gate) ended(d drivers.Device, name string) {
+	g.mu.Lock()
+	dev := g.device(name)
+	dev.left = false
+	if safeAs(d) == "off" {
+		g.paid(dev)
+	}
+	g.mu.Unlock()
+	unlessItHangs(func() { g.keepPaid() })
+}
+
+// safeAs returns the safe level of a device: on, off or keep; "" if it has none.
+func safeAs(d drivers.Device) string {
+	if k, ok := d.(drivers.Keeper); ok && k.Keeps() {
+		return "keep"
+	}
+	l, ok := d.(drivers.Levels)
+	if !ok {
+		return ""
+	}
+	_, safe := l.Levels()
+	return safe
+}
+
+func (g *Gate) life(ctx context.Context, name, what string, f func() error) error {
+	g.mu.Lock()
+	d := g.device(name)
+	g.mu.Unlock()
+	c := &call{dev: d, name: what, limit: d.limits.Timeout, line: make(chan struct{}, 1), acts: what == "start"}
+	_, err := run(ctx, g, c, func(context.Context) (struct{}, error) { return struct{}{}, f() })
+	return err
+}

@@ -1,0 +1,62 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/drivers"
+)
+
+// plug is a lamp as a device, which may be on when it starts.
+type plug struct {
+	*lamp
+	startErr error
+}
+
+var _ drivers.Device = plug{}
+
+func (plug) Name() string                 { return "lamp" }
+func (plug) SetName(string)               {}
+func (plug) Connection() gobot.Connection { return nil }
+func (p plug) Start() error               { return p.startErr }
+func (plug) Halt() error                  { return nil }
+
+// reader is a plug with readback.
+type reader struct {
+	plug
+	on  bool
+	err error
+}
+
+func (r reader) On(context.Context) (bool, error) { return r.on, r.err }
+
+// max_on also limits a device that is on at its start.
+func TestMaxOnFromTheStart(t *testing.T) {
+	tests := []struct {
+		name  string
+		limit time.Duration
+		dev   func(l *lamp) drivers.Device
+		want  string
+	}{
+		{"reads on", time.Minute, func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }, "off 1m0s"},
+		{"reads off", time.Minute, func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, nil} }, ""},
+		{"reads nothing", time.Minute, func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, errors.New("no answer")} }, "off 1m0s"},
+		{"cannot tell", time.Minute, func(l *lamp) drivers.Device { return plug{lamp: l} }, "off 1m0s"},
+		{"no limit", 0, func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }, ""},
+		{"does not start", time.Minute, func(l *lamp) drivers.Device { return plug{l, errors.New("no such line")} }, ""},
+	}
+	for _, tt := range tests {
+		inHouse(t, policy.Device{MaxOn: tt.limit}, func(t *testing.T, g *policy.Gate, l *lamp) {
+			_ = g.Start(t.Context(), tt.dev(l), "lamp") // one of them fails
+			after(10 * time.Minute)
+			if l.history() != tt.want {
+				t.Errorf("%s: %q, want %q", tt.name, l.history(), tt.want)
+			}
+		})
+	}
+}

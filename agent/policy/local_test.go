@@ -1,0 +1,96 @@
+package policy_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+)
+
+func TestLockedAndDisarmed(t *testing.T) {
+	var people policy.Local
+	g := newGate(policy.DefaultConfig(), policy.WithLocal(func() policy.Local { return people }))
+	plan := func(device string, risk capabilities.Risk, on bool) capabilities.Plan {
+		p := switchPlan(on, 0)
+		p.Device, p.Risk = device, risk
+		return p
+	}
+	disarmed := map[capabilities.Risk]string{capabilities.RiskMotion: "it died"}
+	for _, c := range []struct {
+		name   string
+		people policy.Local
+		plan   capabilities.Plan
+		rule   string // "" if the policy allows it
+		words  string
+	}{
+		{"nothing said", policy.Local{}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"locked", policy.Local{Locked: map[string]string{"lamp": "paint is wet"}}, plan("lamp", capabilities.RiskComfort, true), "locked", "(paint is wet) until: messkit unlock lamp"},
+		{"locked, off as well", policy.Local{Locked: map[string]string{"lamp": ""}}, plan("lamp", capabilities.RiskComfort, false), "locked", "a person at the place has locked it until: messkit unlock lamp"},
+		{"another is locked", policy.Local{Locked: map[string]string{"fan": ""}}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"nobody knows", policy.Local{Unknown: "a torn file"}, plan("lamp", capabilities.RiskComfort, true), "locked", "(a torn file)"},
+		{"a disk that takes nothing", policy.Local{Nothing: "no space"}, plan("lamp", capabilities.RiskComfort, true), "locked", "nothing acts now: no space; look at the disk"},
+		{"disarmed", policy.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, true), "disarmed", "nothing of risk motion acts (it died) until a person at the place has looked and says: messkit arm motion"},
+		{"another class", policy.Local{Disarmed: disarmed}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"off", policy.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, false), "", ""},
+		{"off may open a lock", policy.Local{Disarmed: map[capabilities.Risk]string{capabilities.RiskAccess: "x"}}, plan("door", capabilities.RiskAccess, false), "disarmed", "access"},
+		{"a class that nobody knows", policy.Local{Disarmed: disarmed}, plan("thing", "new-risk", true), "disarmed", "nothing of risk motion acts (it died)"},
+		{"off of such a class", policy.Local{Disarmed: disarmed}, plan("thing", "new-risk", false), "disarmed", "motion"},
+		{"this one is armed", policy.Local{Disarmed: disarmed, Armed: map[string]bool{"saw": true}}, plan("saw", capabilities.RiskMotion, true), "", ""},
+		{"this one is not", policy.Local{Unarmed: map[string]string{"lamp": "smells"}}, plan("lamp", capabilities.RiskComfort, true), "disarmed", "it does not act (smells) until a person at the place has looked and says: messkit arm lamp"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			people = c.people
+			_, err := g.Check(c.plan)
+			if c.rule == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			refusal(t, err, c.rule, c.words)
+			_, err = g.Admit(t.Context(), policy.Order{Plan: c.plan, Confirmed: c.plan.Digest()}, nil)
+			refusal(t, err, c.rule, c.words)
+			if _, err := g.Check(capabilities.Plan{Device: c.plan.Device, Command: capabilities.ReadState, Effect: capabilities.Query}); err != nil {
+				t.Errorf("looking: %v", err)
+			}
+		})
+	}
+}
+
+// A lockout between admission and act prevents the act.
+func TestLockedInTheMidst(t *testing.T) {
+	var people policy.Local
+	g := newGate(policy.DefaultConfig(), policy.WithLocal(func() policy.Local { return people }))
+	l := &lamp{}
+	pass := enter(t, g, switchPlan(true, 0))
+	defer pass.Leave()
+	people.Locked = map[string]string{"lamp": "wait"}
+	refusal(t, pass.Switch(t.Context(), l, true), "locked", "wait")
+}
+
+// Without a set clock, quiet hours apply; a clock that jumps changes no interval.
+func TestQuietHoursNeedAClock(t *testing.T) {
+	quiet, err := policy.ParseHours("22:00-07:00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(1970, 1, 1, 12, 0, 0, 0, time.UTC)
+	unset := errors.New("it is 1970 here")
+	cfg := policy.DefaultConfig()
+	cfg.Defaults = policy.Device{QuietHours: quiet, MinInterval: time.Hour, Busy: policy.Refuse}
+	g := newGate(cfg, policy.WithWall(func() (time.Time, error) { return noon, unset }))
+	_, err = g.Check(switchPlan(true, 0))
+	refusal(t, err, "quiet_hours", "22:00-07:00", "nobody knows how late it is: it is 1970 here; set the clock")
+	turn(t, g, &lamp{}, false, 0)
+	unset = nil
+	_, err = g.Check(switchPlan(true, 0))
+	refusal(t, err, "min_interval")
+	noon = noon.Add(40 * 365 * 24 * time.Hour) // now the clock has a time
+	_, err = g.Check(switchPlan(true, 0))
+	refusal(t, err, "min_interval")
+	noon = noon.Add(12 * time.Hour)
+	_, err = g.Check(switchPlan(true, 0))
+	refusal(t, err, "quiet_hours", "it is 00:00")
+}

@@ -1,0 +1,195 @@
+package policy_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// rover records how long it has moved; it stops when its lease ends.
+type rover struct {
+	slow  time.Duration // duration of Move
+	deaf  int           // how many Stills fail
+	start time.Time
+
+	mu    sync.Mutex
+	began time.Time // zero while it stands still
+	until time.Time // end of its lease
+	long  time.Duration
+	log   []string
+}
+
+func (r *rover) Move(_ context.Context, _ drivers.Motion, lease time.Duration) error {
+	time.Sleep(r.slow)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over(time.Now())
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
+	r.until, r.long = time.Now().Add(lease), max(r.long, lease)
+	return nil
+}
+
+func (r *rover) Still(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.deaf > 0 {
+		r.deaf--
+		return errors.New("rover: no answer")
+	}
+	r.over(time.Now())
+	r.stands(time.Now())
+	return nil
+}
+
+// over ends a motion after its lease. The caller holds mu.
+func (r *rover) over(now time.Time) {
+	if now.After(r.until) {
+		r.stands(r.until)
+	}
+}
+
+func (r *rover) stands(at time.Time) {
+	if !r.began.IsZero() {
+		r.log = append(r.log, fmt.Sprintf("%v to %v", r.began.Sub(r.start), at.Sub(r.start)))
+	}
+	r.began = time.Time{}
+}
+
+// history returns the times of its motions; "..." if it still moves.
+func (r *rover) history() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over(time.Now())
+	log := slices.Clone(r.log)
+	if !r.began.IsZero() {
+		log = append(log, "...")
+	}
+	return strings.Join(log, ", ")
+}
+
+func movePlan(d time.Duration) capabilities.Plan {
+	return capabilities.Plan{
+		Device: "lamp", Command: capabilities.Move, Args: mess.Object{{Key: "forward", Value: 0.2}}, Risk: capabilities.RiskComfort,
+		Effect: capabilities.Once, For: d, Summary: "drive",
+	}
+}
+
+// A motion lasts as long as planned, and any other cause ends it within a lease.
+func TestAMotionEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		rover *rover
+		guard *watch
+		story func(ctx context.Context, cancel context.CancelCauseFunc, g *policy.Gate, p *policy.Pass)
+		moved string
+		err   string
+	}{
+		{name: "its time is over", moved: "0s to 3s"},
+		{
+			name: "cancelled", moved: "0s to 1.05s", err: "cancelled",
+			story: func(_ context.Context, cancel context.CancelCauseFunc, _ *policy.Gate, _ *policy.Pass) {
+				time.AfterFunc(1050*time.Millisecond, func() { cancel(errors.New("cancelled")) })
+			},
+		},
+		{
+			name: "stopped", moved: "0s to 1.05s", err: "it had been told to move",
+			story: func(_ context.Context, _ context.CancelCauseFunc, g *policy.Gate, _ *policy.Pass) {
+				time.AfterFunc(1050*time.Millisecond, func() { g.Stop("fire") })
+			},
+		},
+		{
+			name: "locked meanwhile", moved: "0s to 1.1s", err: "locked: a person at the place has locked it (look)",
+			story: func(_ context.Context, _ context.CancelCauseFunc, g *policy.Gate, _ *policy.Pass) {
+				at := time.Now().Add(1050 * time.Millisecond)
+				policy.WithLocal(func() policy.Local {
+					if time.Now().Before(at) {
+						return policy.Local{}
+					}
+					return policy.Local{Locked: map[string]string{"lamp": "look"}}
+				})(g)
+			},
+		},
+		{
+			name: "the exchange is silent", moved: "0s to 2.1s", err: "permission: the exchange does not say any more",
+			story: func(_ context.Context, _ context.CancelCauseFunc, _ *policy.Gate, p *policy.Pass) {
+				p.Permit(time.Now(), func(ctx context.Context) (time.Time, error) { <-ctx.Done(); return time.Time{}, ctx.Err() })
+			},
+		},
+		{
+			name: "the claim is over", moved: "0s to 1.1s", err: "permission: the exchange does not say any more that it may: stale",
+			story: func(_ context.Context, _ context.CancelCauseFunc, _ *policy.Gate, p *policy.Pass) {
+				p.Permit(time.Now(), func(context.Context) (time.Time, error) { return time.Time{}, errors.New("stale") })
+			},
+		},
+		{name: "the guard is gone", guard: &watch{no: errors.New("the guard is not there")}, moved: "", err: "guard: the guard is not there"},
+		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: its lease of 400ms was not renewed for 1s"},
+		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not said that it has: rover: no answer"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+				r := cmp.Or(tt.rover, &rover{})
+				r.start = time.Now()
+				w := tt.guard
+				if w == nil {
+					w = &watch{}
+				}
+				policy.WithGuard(w)(g)
+				pass := enter(t, g, movePlan(3*time.Second))
+				defer pass.Leave()
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				if tt.story != nil {
+					tt.story(ctx, cancel, g, pass)
+				}
+				_, err := pass.Move(ctx, r, drivers.Motion{Forward: 0.2})
+				if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("%v, want %q", err, tt.err)
+				}
+				after(time.Minute)
+				if got := r.history(); got != tt.moved {
+					t.Errorf("it moved %q, want %q", got, tt.moved)
+				}
+				if r.long > drivers.MaxLease {
+					t.Errorf("a lease of %v", r.long)
+				}
+				if heard := w.heard(); !strings.HasSuffix(heard, "off") {
+					t.Errorf("the guard hears %q, and not that it stands still", heard)
+				}
+				if r.deaf > 0 {
+					t.Errorf("it was not told to stop until it had: %d", r.deaf)
+				}
+			})
+		})
+	}
+}
+
+// A motion without an end, or with other values than planned, does not begin.
+func TestAMotionHasAnEnd(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: time.Minute}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+		_, err := g.Check(movePlan(0))
+		refusal(t, err, "lease", "say for how long")
+		_, err = g.Check(movePlan(time.Hour))
+		refusal(t, err, "max_on", "1m0s at most")
+		r := &rover{start: time.Now()}
+		pass := enter(t, g, movePlan(time.Second))
+		defer pass.Leave()
+		_, err = pass.Move(t.Context(), r, drivers.Motion{Forward: 2})
+		refusal(t, err, "plan")
+		if r.history() != "" {
+			t.Errorf("it moved %s", r.history())
+		}
+	})
+}

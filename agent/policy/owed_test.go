@@ -1,0 +1,228 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/drivers"
+)
+
+// owing returns a book with one pending switch-off.
+func owing(device string, d policy.Due) *book {
+	b := &book{}
+	b.kept.Apply(journal.Note{Device: device, Due: &d})
+	return b
+}
+
+// If a run dies while a device is on for a time, the next run switches it off after that time,
+// no sooner, and switches off nothing else.
+func TestATimeIsKeptOverARestart(t *testing.T) {
+	on := func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }
+	for name, c := range map[string]struct {
+		dev   policy.Device
+		lasts []time.Duration // requested times on
+		away  time.Duration   // from the death to the next start
+		next  func(*lamp) drivers.Device
+		wall  func() (time.Time, error)
+		want  string
+	}{
+		"later":                  {lasts: []time.Duration{time.Minute}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
+		"its time is over":       {lasts: []time.Duration{time.Minute}, away: time.Hour, next: on, want: "on 0s, off 1h0m0s"},
+		"it is off":              {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, nil} }, want: "on 0s"},
+		"nobody knows":           {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return plug{lamp: l} }, want: "on 0s, off 1h0m0s"},
+		"it may stay on":         {lasts: []time.Duration{time.Minute, 0}, away: time.Hour, next: on, want: "on 0s, on 0s"},
+		"longest time on":        {dev: policy.Device{MaxOn: time.Minute}, lasts: []time.Duration{0}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
+		"the clock is not set":   {lasts: []time.Duration{time.Minute}, away: time.Hour, next: on, wall: func() (time.Time, error) { return time.Time{}, errors.New("it was never set") }, want: "on 0s, off 1h1m0s"},
+		"the clock was put back": {lasts: []time.Duration{time.Minute}, away: -time.Hour, next: on, want: "on 0s, off 1m0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, c.dev, func(t *testing.T, _ *policy.Gate, l *lamp) {
+				kept, cfg := &book{}, policy.DefaultConfig()
+				cfg.Devices = map[string]policy.Device{"lamp": c.dev}
+				dies := newGate(cfg)
+				dies.Keep(kept, nil)
+				for _, d := range c.lasts {
+					turn(t, dies, l, true, d)
+				}
+				shift := time.Duration(0)
+				if c.away < 0 {
+					shift = c.away
+				}
+				after(max(0, c.away))
+				var opts []policy.Option
+				if c.wall != nil {
+					opts = append(opts, policy.WithWall(c.wall))
+				}
+				next := policy.New(cfg, func() time.Time { return time.Now().Add(shift) }, slog.New(slog.DiscardHandler), opts...)
+				next.Keep(kept, []string{"lamp"})
+				go func() { _ = next.Run(t.Context()) }()
+				if err := next.Start(t.Context(), c.next(l), "lamp"); err != nil {
+					t.Fatal(err)
+				}
+				after(10 * time.Minute)
+				if l.history() != c.want {
+					t.Errorf("%q, want %q", l.history(), c.want)
+				}
+				if due := kept.dues(); len(due) != 0 {
+					t.Errorf("it goes on being due: %+v", due)
+				}
+			})
+		})
+	}
+}
+
+// The gate reports to a device with its own timer that an earlier run has set it, if it has.
+func TestATimerOfAnEarlierRunIsTold(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Gate, l *lamp) {
+		for _, left := range []bool{true, false} {
+			now, kept := time.Now(), &book{}
+			if left {
+				kept = owing("lamp", policy.Due{At: now.Add(time.Minute), On: now, Within: time.Minute})
+			}
+			g := newGate(policy.DefaultConfig())
+			g.Keep(kept, []string{"lamp"})
+			d := &keeper{plug: plug{lamp: l}}
+			if err := g.Start(t.Context(), d, "lamp"); err != nil || d.told != left {
+				t.Errorf("left %t, told %t: %v", left, d.told, err)
+			}
+		}
+	})
+}
+
+// keeper has a timer that stays set.
+type keeper struct {
+	plug
+	told bool
+}
+
+func (*keeper) SwitchFor(context.Context, bool, time.Duration) error { return nil }
+func (k *keeper) TimerLeft()                                         { k.told = true }
+
+// The gate also switches off a device that fails to start, and repeats that until the device
+// takes it.
+func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		now := time.Now()
+		kept := owing("lamp", policy.Due{At: now.Add(time.Minute), On: now, Within: time.Minute})
+		g.Keep(kept, []string{"lamp"})
+		l.fails(3)
+		_ = g.Start(t.Context(), plug{l, errors.New("out of reach")}, "lamp")
+		after(time.Hour)
+		if want := "off 1m7s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+		if due := kept.dues(); len(due) != 0 {
+			t.Errorf("it goes on being due: %+v", due)
+		}
+	})
+}
+
+// A full disk gets the current state once it has space: the next run does not switch off a
+// device that may stay on.
+func TestADiskThatWasFullHearsOfIt(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		kept := &book{}
+		g.Keep(kept, []string{"lamp"})
+		turn(t, g, l, true, time.Minute)
+		kept.fail(errors.New("the disk is full"))
+		after(2 * time.Minute)
+		turn(t, g, l, true, 0)
+		kept.fail(nil)
+		after(time.Minute)
+		if due := kept.dues(); len(due) != 0 {
+			t.Errorf("it goes on being due: %+v", due)
+		}
+	})
+}
+
+// The gate switches a device on for a time only if it can record the end.
+func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		g.Keep(&book{err: errors.New("the disk is full")}, nil)
+		pass := enter(t, g, switchPlan(true, time.Minute))
+		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk is full")
+		pass.Leave()
+		turn(t, g, l, true, 0)
+		if want := "on 0s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+	})
+}
+
+// A hanging disk keeps no device on.
+func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		disk := &hanging{}
+		g.Keep(disk, nil)
+		turn(t, g, l, true, time.Minute)
+		disk.hung.Lock() // from now on
+		after(2 * time.Minute)
+		if want := "on 0s, off 1m0s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+		_ = g.Start(t.Context(), reader{plug{lamp: l}, true, nil}, "lamp")
+		after(time.Minute)
+		disk.hung.Unlock()
+		after(time.Second)
+	})
+}
+
+// While the disk hangs, the gate does not switch a device on for a time. It blames the disk,
+// and the device stays usable.
+func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		disk := &hanging{}
+		g.Keep(disk, nil)
+		disk.hung.Lock()
+		pass := enter(t, g, switchPlan(true, time.Minute))
+		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk does not answer within 5s", "look at the disk")
+		pass.Leave()
+		if hung := g.Hung(); len(hung) != 0 {
+			t.Errorf("quarantined: %v", hung)
+		}
+		turn(t, g, l, true, 0)
+		disk.hung.Unlock()
+		after(time.Minute)
+		turn(t, g, l, true, time.Minute)
+		after(time.Hour)
+		if want := "on 10s, on 1m10s, off 2m10s"; l.history() != want {
+			t.Errorf("%q, want %q", l.history(), want)
+		}
+		if due := disk.dues(); len(due) != 0 {
+			t.Errorf("it goes on being due: %+v", due)
+		}
+	})
+}
+
+// hanging is a book that blocks while the test holds hung.
+type hanging struct {
+	book
+	hung sync.Mutex
+}
+
+func (h *hanging) Note(ctx context.Context, notes ...journal.Note) error {
+	for !h.hung.TryLock() {
+		time.Sleep(time.Second) // inside the bubble a mutex would stop its time
+	}
+	h.hung.Unlock()
+	return h.book.Note(ctx, notes...)
+}
+
+// A device that is no longer in the configuration loses its pending switch-off; a later device
+// with that name does not go off.
+func TestWhatIsGoneIsNotDue(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		kept := owing("fan", policy.Due{At: time.Now(), On: time.Now()})
+		g.Keep(kept, []string{"lamp"})
+		turn(t, g, l, true, time.Minute)
+		if due := kept.dues(); len(due) != 1 || due["lamp"].At.IsZero() {
+			t.Errorf("%+v", due)
+		}
+	})
+}

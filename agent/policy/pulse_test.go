@@ -1,0 +1,92 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+)
+
+func pulsePlan(d time.Duration) capabilities.Plan {
+	p := switchPlan(true, d)
+	p.Effect = capabilities.Once
+	return p
+}
+
+func pulse(t *testing.T, g *policy.Gate, l *lamp, d time.Duration) {
+	t.Helper()
+	pass, err := g.Enter(t.Context(), pulsePlan(d), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pass.Leave()
+	if err := pass.Switch(t.Context(), l, true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two pulses remain two, from any requesters at any times.
+func TestPulsesDoNotRunIntoEachOther(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: 12 * time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		pulse(t, g, l, 10*time.Second)
+		after(4 * time.Second)
+		pulse(t, g, l, 5*time.Second)
+		after(time.Minute)
+		if want := "on 0s, off 10s, on 10s, off 15s"; l.history() != want && l.history() != "on 0s, off 10s, on 10.05s, off 15.05s" {
+			t.Errorf("%s, want %s, or 50ms later", l.history(), want)
+		}
+	})
+}
+
+// A pulse cannot begin on a device that stays on; a waiting requester may cancel.
+func TestAPulseWaitsForWhatIsStillOn(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		pulse(t, g, l, time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		var why string
+		_, err := g.Enter(ctx, pulsePlan(time.Second), func(s string) { why = s })
+		if !errors.Is(err, context.DeadlineExceeded) || why != "lamp is on for a time, and a pulse begins when it is off" {
+			t.Errorf("%v, waited because %q", err, why)
+		}
+		l.fails(2)
+		_, err = g.Enter(t.Context(), pulsePlan(time.Second), nil)
+		refusal(t, err, "pulse", "its time is over, and it is not known to be off")
+		after(time.Minute)
+		pulse(t, g, l, time.Second)
+	})
+}
+
+func TestAPulseThatCannotBe(t *testing.T) {
+	inHouse(t, policy.Device{Busy: policy.Refuse}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		pulse(t, g, l, 10*time.Second)
+		_, err := g.Enter(t.Context(), pulsePlan(time.Second), nil)
+		refusal(t, err, "pulse", "begins when it is off; ask again in 10s")
+	})
+	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		turn(t, g, l, true, 0)
+		_, err := g.Enter(t.Context(), pulsePlan(time.Second), nil)
+		refusal(t, err, "pulse", "it is on, and a pulse would end with switching it off")
+		turn(t, g, l, true, 30*time.Minute)
+		_, err = g.Enter(t.Context(), pulsePlan(time.Second), nil)
+		refusal(t, err, "pulse", "it is on for 30m0s more")
+		turn(t, g, l, false, 0)
+		pulse(t, g, l, time.Second)
+	})
+}
+
+// A later command changes the time of a lamp that is on for a time.
+func TestATimeMayBeChanged(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		turn(t, g, l, true, 10*time.Second)
+		after(4 * time.Second)
+		turn(t, g, l, true, 10*time.Second)
+		after(time.Minute)
+		if want := "on 0s, on 4s, off 14s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}

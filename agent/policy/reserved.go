@@ -1,0 +1,42 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Reserved returns the holder of a reservation of a device by another requester than by, and
+// its end. ok is false if there is none. The source closes changed when that may have changed.
+type Reserved func(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool)
+
+// WithReserved makes tasks wait while others have a device reserved.
+func WithReserved(r Reserved) Option { return func(g *Gate) { g.reserved = r } }
+
+// awaitTurn waits until no other requester has the device reserved. A later reservation does
+// not affect a plan that has passed.
+func (g *Gate) awaitTurn(ctx context.Context, o Order, tell func(string)) error {
+	for {
+		holder, until, changed, ok := g.reserved(o.Device, o.By)
+		if !ok {
+			return nil
+		}
+		tell(fmt.Sprintf("%s is reserved by %s until %s", o.Device, holder, until.UTC().Format(time.RFC3339)))
+		wall, _ := g.wall() // an unset clock is only checked again on a change
+		t := time.NewTimer(max(time.Millisecond, until.Sub(wall)))
+		select {
+		case <-t.C:
+		case <-changed:
+		case <-ctx.Done():
+		}
+		t.Stop()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// unreserved is the default Reserved: it knows no reservations.
+func unreserved(string, string) (string, time.Time, <-chan struct{}, bool) {
+	return "", time.Time{}, nil, false
+}

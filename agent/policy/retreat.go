@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// Retreat switches the device to its safe level after the plan's own act was cut short: the
+// requester cancelled it, or the program ends. It waits until the driver returns from that act
+// and needs no permission. During a stop it does nothing, because the stop does the same.
+func (p *Pass) Retreat(ctx context.Context, s drivers.Switch, on bool) error {
+	name := map[bool]string{true: "switch on", false: "switch off"}[on]
+	c := &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.acting, acts: true}
+	_, err := run(ctx, p.g, c, func(ctx context.Context) (struct{}, error) {
+		p.g.mu.Lock()
+		no := p.g.notStopped(p.dev, p.order.Plan)
+		p.g.mu.Unlock()
+		if no != nil {
+			return struct{}{}, no
+		}
+		err := s.Switch(ctx, on)
+		if err == nil || errors.Is(err, drivers.ErrMayAct) { // it has answered all commands, or reports that it has not
+			p.g.mu.Lock()
+			p.unanswered = err != nil
+			p.g.mu.Unlock()
+		}
+		return struct{}{}, err
+	})
+	if err == nil && !on {
+		p.g.disarm(p.dev)
+	}
+	return err
+}
+
+// Insist makes Run repeat the safe level until the device takes it or gets another command.
+func (p *Pass) Insist(s drivers.Switch, on bool) {
+	g, d := p.g, p.dev
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.off != nil && d.off.wait > 0 {
+		return // repeats are already running
+	}
+	o := &off{at: g.now().Add(firstRetry), on: d.onSince(g.now()), sw: s}
+	if on {
+		o.sw, o.stops = back{s}, true
+	}
+	d.off, d.left = o, true
+	g.ring()
+}
+
+// back adapts a Switch whose safe level is on: switching it off switches it on.
+type back struct{ switched }
+
+type switched = drivers.Switch
+
+func (s back) Switch(ctx context.Context, _ bool) error { return s.switched.Switch(ctx, true) }
+
+// Ends describes what switches a device off.
+type Ends struct {
+	Device   string
+	In       time.Duration // until this program does; 0: never
+	Own      time.Duration // until the device's own timer does, even if this program dies; 0: never
+	Watchdog bool          // the watchdog does if this program cannot
+	Kept     bool          // it stays on when this program ends
+}
+
+// Ends returns what will switch off the device of this pass.
+func (p *Pass) Ends() Ends {
+	e := Ends{Device: p.dev.name, In: p.OffIn()}
+	g, d := p.g, p.dev
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e.In == 0 || d.off == nil {
+		return e
+	}
+	if !d.off.own.IsZero() {
+		e.Own = max(time.Second, d.off.own.Sub(g.now()).Round(time.Second))
+	}
+	w, tells := g.guard.(guards)
+	e.Kept = safeAs(d.driver) != "off"
+	e.Watchdog = tells && w.Watches(d.name)
+	return e
+}
+
+// ends returns what will switch off a device that a plan switches on for a time. The caller
+// holds Gate.mu.
+func (g *Gate) ends(d *device, p capabilities.Plan) []Ends {
+	e := Ends{Device: d.name, In: offIn(*d.limits, p)}
+	if e.In == 0 {
+		return nil
+	}
+	if a, timed := d.driver.(drivers.AutoOff); timed {
+		e.Own = timerFor(a, e.In)
+	}
+	w, tells := g.guard.(guards)
+	e.Kept, e.Watchdog = safeAs(d.driver) != "off", tells && w.Watches(d.name)
+	return []Ends{e}
+}
+
+// timerFor returns how long the device's own timer lets it be on; 0 if the timer cannot do
+// that.
+func timerFor(a drivers.AutoOff, limit time.Duration) time.Duration {
+	if l, ok := a.(drivers.TimerLength); ok {
+		return l.TimerFor(limit)
+	}
+	return limit
+}
+
+// OffIn returns the time until the device goes off automatically; 0 if it does not.
+func (p *Pass) OffIn() time.Duration {
+	g, d := p.g, p.dev
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d.off == nil || d.off.at.IsZero() || d.off.stops {
+		return 0
+	}
+	return max(time.Second, d.off.at.Sub(g.now()).Round(time.Second))
+}

@@ -1,0 +1,237 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/capabilities"
+)
+
+// rule returns why a plan may not pass, or nil. The caller holds Gate.mu. For a plan that only
+// reads, only a stop and a hanging driver are reasons.
+type rule func(*device, capabilities.Plan) error
+
+// always returns the rules that apply from the first check of a plan to each of its acts. The
+// rules for the device queue (rested, notBusy) and the budgets have their own places, and
+// notDry comes last.
+func (g *Gate) always() []rule {
+	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.leased, g.withinRange, g.withinMaxOn, g.notOff, g.notQuiet, g.interlocked, g.watched}
+}
+
+// first returns the error of the first rule that rejects the plan.
+func first(rules []rule, d *device, p capabilities.Plan) error {
+	for _, rule := range rules {
+		if err := rule(d, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
+	for c := range d.hung {
+		return &Refusal{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}
+	}
+	return nil
+}
+
+func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
+	limit := d.limits.MaxOn
+	if limit == 0 || !energises(p) {
+		return nil
+	}
+	now := g.now()
+	if was := now.Sub(d.onSince(now)); was > 0 && was+p.For > limit && p.For <= limit && !pulses(p) {
+		return &Refusal{Device: d.name, Rule: "max_on", Retry: limit - was, Text: fmt.Sprintf(
+			"it may be on for %v at most without a break, has been for %v, and %v more were asked for; ask for less, or when it is off", limit, was.Round(time.Millisecond), p.For)}
+	}
+	if p.For <= limit {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it may be on for %v at most, and %v were asked for; ask for less", limit, p.For)}
+}
+
+// onSince returns the start of the device's current period on; now if it is off. The caller
+// holds Gate.mu.
+func (d *device) onSince(now time.Time) time.Time {
+	if !d.isOn() || d.off.on.IsZero() {
+		return now
+	}
+	return d.off.on
+}
+
+func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {
+	if !p.Actuates() || turnsOff(p) {
+		return nil
+	}
+	if d.limits.QuietHours == (Hours{}) {
+		return nil
+	}
+	now, err := g.wall()
+	if err != nil {
+		return &Refusal{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and nobody knows how late it is: %v; set the clock", d.limits.QuietHours, err)}
+	}
+	if later := p.NotBefore.In(now.Location()); later.After(now) {
+		if d.limits.QuietHours.left(later) == 0 {
+			return nil
+		}
+		return &Refusal{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and %s is in that; ask for another time", d.limits.QuietHours, later.Format("15:04"))}
+	}
+	left := d.limits.QuietHours.left(now)
+	if left == 0 {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "quiet_hours", Retry: left, Text: fmt.Sprintf("it rests from %v, and it is %s; ask again in %v", d.limits.QuietHours, now.Format("15:04"), left.Round(time.Minute))}
+}
+
+// rested rejects a plan that comes before the minimum interval ends, for a device that rejects
+// instead of waiting.
+func (g *Gate) rested(d *device, p capabilities.Plan) error {
+	rest, why := g.rest(d, p)
+	if rest == 0 || d.limits.Busy != Refuse {
+		return nil
+	}
+	rule := "min_interval"
+	if g.pulsing(d, p) == rest {
+		rule = "pulse"
+	}
+	return &Refusal{Device: d.name, Rule: rule, Retry: rest, Text: fmt.Sprintf("it %s; ask again in %v", why, rest.Round(time.Millisecond))}
+}
+
+// rest returns how long a device must still wait before p, and why.
+func (g *Gate) rest(d *device, p capabilities.Plan) (time.Duration, string) {
+	if pulse := g.pulsing(d, p); pulse > 0 {
+		return pulse, "is on for a time, and a pulse begins when it is off"
+	}
+	if d.used.IsZero() || !p.Actuates() || turnsOff(p) {
+		return 0, ""
+	}
+	return max(0, d.limits.MinInterval-g.now().Sub(d.used)), fmt.Sprintf("acts every %v at most", d.limits.MinInterval)
+}
+
+// pulses reports whether a plan switches a device on for a time and counts once: two
+// simultaneous pulses would be one.
+func pulses(p capabilities.Plan) bool {
+	return p.Command == capabilities.SetSwitch && p.Effect == capabilities.Once && p.For > 0 && TurnsOn(p)
+}
+
+const (
+	// settle is the tolerated delay of switching off, and the interval of the checks for it.
+	settle = 50 * time.Millisecond
+	// patience is the longest time that a pulse waits for the one before it.
+	patience = 10 * time.Minute
+)
+
+// pulsing returns how long a pulse has to wait until the device is off; 0 if it is off, or if
+// waiting does not help.
+func (g *Gate) pulsing(d *device, p capabilities.Plan) time.Duration {
+	if !pulses(p) || !d.isOn() || g.notOff(d, p) != nil {
+		return 0
+	}
+	return max(settle, d.off.at.Sub(g.now()))
+}
+
+// notOff rejects a pulse of a device that is on and will not be off soon: it has no end, a
+// distant end, or does not switch off.
+func (g *Gate) notOff(d *device, p capabilities.Plan) error {
+	if !pulses(p) || !d.isOn() {
+		return nil
+	}
+	no := &Refusal{Device: d.name, Rule: "pulse"}
+	switch left := d.off.at.Sub(g.now()); {
+	case !d.off.time:
+		no.Text = "it is on, and a pulse would end with switching it off; turn it off first"
+	case d.off.wait > 0, left < -20*settle:
+		no.Text = "its time is over, and it is not known to be off; it is told again until it is; look at the device"
+	case left > patience:
+		no.Retry = left
+		no.Text = fmt.Sprintf("it is on for %v more, and a pulse begins when it is off; ask again then", left.Round(time.Second))
+	default:
+		return nil
+	}
+	return no
+}
+
+func (g *Gate) notBusy(d *device, p capabilities.Plan) error {
+	if d.holder == "" || d.limits.Busy != Refuse && !alone(p) || !p.Actuates() || steers(p) {
+		return nil
+	}
+	return busy(d, d.holder)
+}
+
+func busy(d *device, holder string) error {
+	return &Refusal{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", holder)}
+}
+
+// alone reports whether a plan never waits for its device: a print would begin on top of the
+// last one, which a person must remove first.
+func alone(p capabilities.Plan) bool { return p.Command == capabilities.Print }
+
+func (g *Gate) notDry(d *device, p capabilities.Plan) error {
+	if !d.limits.DryRun || !p.Actuates() {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("nothing acts while it is on; otherwise it would now: %s", p.Summary)}
+}
+
+// TurnsOn reports whether a plan may leave its device on. All colors do, all levels except 0,
+// and a press that ends too early.
+func TurnsOn(p capabilities.Plan) bool {
+	switch p.Command {
+	case capabilities.SetSwitch:
+		on, ok := p.Args.Get("on")
+		return ok && on == true
+	case capabilities.Toggle:
+		return true
+	case capabilities.Dim:
+		return !dark(p)
+	}
+	return p.Command == capabilities.Tint || p.Command == capabilities.Warm || p.Command == capabilities.Press
+}
+
+func turnsOff(p capabilities.Plan) bool {
+	switch p.Command {
+	case capabilities.SetSwitch:
+		on, ok := p.Args.Get("on")
+		return ok && on == false
+	case capabilities.Dim:
+		return dark(p)
+	}
+	return p.Command == capabilities.Dock || p.Command == capabilities.Pause || p.Command == capabilities.Stop
+}
+
+// steers reports whether a plan changes a running task: it would come too late if it waited for
+// the end of that task.
+func steers(p capabilities.Plan) bool {
+	switch p.Command {
+	case capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Dock:
+		return true
+	}
+	return false
+}
+
+// dark reports whether a plan dims a light to level 0.
+func dark(p capabilities.Plan) bool {
+	level, _ := p.Args.Get("level")
+	percent, known := amount(level)
+	return known && percent == 0
+}
+
+// releases reports whether a plan only removes power. The policy never rejects that for safety
+// reasons. Locks and valves are excluded because off may be their unsafe side, and so are
+// devices of unknown class.
+func releases(p capabilities.Plan) bool {
+	return turnsOff(p) && p.Command != capabilities.Dock && p.Risk.Known() &&
+		p.Risk != capabilities.RiskAccess && p.Risk != capabilities.RiskIrreversible
+}
+
+// offIn returns how long after p the gate switches the device off; 0 for never.
+func offIn(l Device, p capabilities.Plan) time.Duration {
+	if !TurnsOn(p) {
+		return 0
+	}
+	if p.For > 0 {
+		return p.For
+	}
+	return l.MaxOn
+}

@@ -1,0 +1,149 @@
+package policy
+
+import (
+	"context"
+	"slices"
+
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// Seen is one reported state of a device. Its quantity is that of a sensor, or on, opening (%),
+// lock, docked, level (%), angle (°) or target (°C); a truth value is 0 or 1.
+type Seen struct {
+	drivers.Reading
+	Told bool // this is the commanded value, with no reading since; without a quantity: no reading since the last act
+}
+
+// Seen returns the known states of a device without reading it; none if nothing has read it.
+func (g *Gate) Seen(name string) []Seen {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if d := g.devices[name]; d != nil {
+		return slices.Clone(d.seen)
+	}
+	return nil
+}
+
+// Acts returns how often this program has begun or ended an act of a device.
+func (g *Gate) Acts(name string) uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.device(name).acts
+}
+
+// saw stores readings of a device in place of older ones of the same quantities. acts is the
+// value of Acts when the reading began; readings from before an act are outdated, and saw drops
+// them. The caller holds Gate.mu.
+func (g *Gate) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
+	if acts != d.acts {
+		return
+	}
+	for _, r := range list {
+		if r.At.IsZero() {
+			r.At = g.now()
+		}
+		if r.Quantity == "on" && !told {
+			d.says(r.Value != 0, g.now())
+		}
+		at := slices.IndexFunc(d.seen, func(old Seen) bool { return old.Quantity == r.Quantity || old.Quantity == "" })
+		if at < 0 {
+			d.seen = append(d.seen, Seen{r, told})
+		} else {
+			d.seen[at] = Seen{r, told}
+		}
+	}
+}
+
+// acted drops the stored readings when a call that does more than read begins or ends. The
+// caller holds Gate.mu.
+func (g *Gate) acted(c *call) {
+	d := c.dev
+	switch c.line {
+	case d.look:
+		return
+	case d.acting, d.steer:
+		d.seen = []Seen{{drivers.Reading{At: g.now()}, true}}
+	default:
+		d.seen = nil // it started, or went to its safe state
+	}
+	d.acts++
+}
+
+func (g *Gate) begins(c *call) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.acted(c)
+}
+
+// took stores the commanded state after a successful act.
+func (p *Pass) took(verb string) {
+	r := drivers.Reading{Unit: "%"}
+	is := func(quantity string, yes bool) {
+		if r.Quantity, r.Unit = quantity, ""; yes {
+			r.Value = 1
+		}
+	}
+	part := func(quantity, arg string) {
+		planned, _ := p.order.Args.Get(arg)
+		value, known := amount(planned)
+		if r.Value = value; known {
+			r.Quantity = quantity
+		}
+	}
+	switch p.order.Command {
+	case capabilities.SetSwitch, capabilities.Toggle:
+		is("on", verb == "switch on")
+	case capabilities.Lock, capabilities.Unlock:
+		is("lock", p.order.Command == capabilities.Lock)
+	case capabilities.Dock:
+		is("docked", true)
+	case capabilities.Open:
+		r.Quantity, r.Value = "opening", 100
+	case capabilities.Shut:
+		r.Quantity = "opening"
+	case capabilities.OpenTo:
+		part("opening", "opening")
+	case capabilities.Dim:
+		part("level", "level")
+	case capabilities.SetTemperature:
+		r.Unit = "°C"
+		part("target", "temperature")
+	}
+	if r.Quantity == "" {
+		return
+	}
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.g.saw(p.dev, p.dev.acts, true, r)
+}
+
+// reads calls a reading method and stores its result as a quantity.
+func reads[T any](ctx context.Context, p *Pass, quantity, unit, name string, f func(context.Context) (T, error)) (T, error) {
+	p.g.mu.Lock()
+	acts := p.dev.acts
+	p.g.mu.Unlock()
+	v, err := watch(ctx, p, name, f)
+	if err == nil {
+		p.said(acts, drivers.Reading{Quantity: quantity, Unit: unit}, v)
+	}
+	return v, err
+}
+
+// said stores v; it stores a list of readings unchanged.
+func (p *Pass) said(acts uint64, r drivers.Reading, v any) {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	switch v := v.(type) {
+	case bool:
+		if v {
+			r.Value = 1
+		}
+	case float64:
+		r.Value = v
+	case []drivers.Reading:
+		p.g.saw(p.dev, acts, false, v...)
+		return
+	}
+	p.g.saw(p.dev, acts, false, r)
+}

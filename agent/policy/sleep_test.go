@@ -1,0 +1,97 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+)
+
+// sleeper is a machine that can sleep.
+type sleeper struct{ slept atomic.Int64 }
+
+func (s *sleeper) sleep(d time.Duration) { s.slept.Add(int64(d)) }
+
+// inBedroom is inHouse with a machine that can sleep, and a watchdog.
+func inBedroom(t *testing.T, dev policy.Device, story func(*testing.T, *policy.Gate, *lamp, *sleeper, *watch)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, w := &sleeper{}, &watch{}
+		cfg := policy.DefaultConfig()
+		cfg.Devices = map[string]policy.Device{"lamp": dev}
+		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithGuard(w),
+			policy.WithSleep(func() time.Duration { return time.Duration(s.slept.Load()) }))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.Run(ctx) }()
+		story(t, g, &lamp{start: time.Now()}, s, w)
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// A permission does not outlive a sleep of the machine at any point.
+func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
+	inBedroom(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp, s *sleeper, _ *watch) {
+		asked := 0
+		no := errors.New("its lease is over")
+		pass := enter(t, g, switchPlan(true, 0))
+		defer pass.Leave()
+		at := time.Now()
+		s.sleep(time.Hour) // before the gate learns of the permission
+		pass.Permit(at, func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
+		refusal(t, pass.Switch(t.Context(), l, true), "permission", "its lease is over")
+		if no = nil; asked != 1 || l.history() != "" {
+			t.Errorf("asked %d times, %q", asked, l.history())
+		}
+		if err := pass.Switch(t.Context(), l, true); err != nil || asked != 2 {
+			t.Errorf("%v, asked %d times", err, asked)
+		}
+		if err := pass.Switch(t.Context(), l, false); err != nil || asked != 2 {
+			t.Errorf("a permission that is new: %v, asked %d times", err, asked)
+		}
+		pass.Permit(time.Now(), func(context.Context) (time.Time, error) {
+			at := time.Now()
+			if asked++; asked == 3 {
+				s.sleep(time.Hour) // before the exchange answers
+			}
+			return at, nil
+		})
+		s.sleep(time.Hour)
+		if err := pass.Switch(t.Context(), l, true); err != nil || asked != 4 {
+			t.Errorf("%v, asked %d times", err, asked)
+		}
+	})
+}
+
+// If max_on has passed while the machine slept, the gate switches the device off at once. It
+// reports to the watchdog how long the others may still be on.
+func TestMaxOnGoesOnWhileTheMachineSleeps(t *testing.T) {
+	inBedroom(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp, s *sleeper, w *watch) {
+		turn(t, g, l, true, 0)
+		s.sleep(50 * time.Minute)
+		after(time.Second)
+		if want := "on 1h0m0s, maybe on 9m59.5s"; l.history() != "on 0s" || w.heard() != want {
+			t.Errorf("%s; the guard hears %s, want %s", l.history(), w.heard(), want)
+		}
+		turn(t, g, l, true, 0) // another request does not extend the time
+		s.sleep(9 * time.Minute)
+		after(time.Minute)
+		if want := "on 0s, on 1s, off 1m0s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+		turn(t, g, l, true, 10*time.Minute)
+		s.sleep(time.Hour)
+		after(500 * time.Millisecond)
+		if want := "on 0s, on 1s, off 1m0s, on 1m1s, off 1m1.5s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+)
+
+// A process that stood still between two acts asks again before the next.
+func TestAPermissionDoesNotKeep(t *testing.T) {
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		var asked int
+		var no error
+		pass := enter(t, g, switchPlan(true, 0))
+		defer pass.Leave()
+		pass.Permit(time.Now(), func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
+		do := func(on bool, want int) {
+			t.Helper()
+			if err := pass.Switch(t.Context(), l, on); err != nil || asked != want {
+				t.Errorf("%v, asked %d times, want %d", err, asked, want)
+			}
+		}
+		do(true, 0)
+		after(2 * time.Second)
+		do(false, 0)
+		after(time.Millisecond)
+		do(true, 1)
+		after(time.Hour)
+		do(false, 2)
+		after(time.Hour)
+		no = errors.New("it was cancelled")
+		refusal(t, pass.Switch(t.Context(), l, true), "permission", "2s", "it was cancelled")
+		if want := "on 0s, off 2s, on 2.001s, off 1h0m2.001s"; l.history() != want {
+			t.Errorf("%s, want %s", l.history(), want)
+		}
+	})
+}
+
+// A permission that arrives too late does not count.
+func TestAPermissionThatIsOldWhenItComes(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		anOldPermission(t, on)
+	}
+}
+
+func anOldPermission(t *testing.T, on bool) {
+	t.Helper()
+	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		pass := enter(t, g, switchPlan(on, 0))
+		defer pass.Leave()
+		pass.Permit(time.Now().Add(-time.Hour), func(context.Context) (time.Time, error) {
+			asked := time.Now()
+			time.Sleep(3 * time.Second) // fake time
+			return asked, nil
+		})
+		refusal(t, pass.Switch(t.Context(), l, on), "fresh")
+		if l.history() != "" {
+			t.Errorf("the lamp: %s", l.history())
+		}
+	})
+}
+
+// An act that the policy rejects at the last check does not happen, and leaves no pending
+// switch-off.
+func TestWhatIsRefusedIsNotOn(t *testing.T) {
+	inHouse(t, policy.Device{MaxOn: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		pass := enter(t, g, switchPlan(true, 0))
+		g.Stop("the cat")
+		refusal(t, pass.Switch(t.Context(), l, true), "stop")
+		pass.Leave()
+		after(time.Hour)
+		if l.history() != "" {
+			t.Errorf("the lamp: %s", l.history())
+		}
+	})
+}
+
+func TestAYesIsForOnePlan(t *testing.T) {
+	g := newGate(policy.DefaultConfig())
+	move := capabilities.Plan{Device: "robot", Command: capabilities.Dock, Risk: capabilities.RiskMotion, Effect: capabilities.Idempotent}
+	other := move
+	other.Device = "mower"
+	for _, c := range []struct {
+		name, confirmed, want string
+	}{
+		{"none", "", "it needs the yes of the operator first"},
+		{"to another plan", other.Digest(), "was given to another plan"},
+		{"to this one", move.Digest(), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pass, err := g.Admit(t.Context(), policy.Order{Plan: move, Confirmed: c.confirmed}, nil)
+			if c.want != "" {
+				refusal(t, err, "confirm", c.want)
+			} else if err != nil {
+				t.Error(err)
+			} else {
+				pass.Leave()
+			}
+		})
+	}
+}

@@ -1,0 +1,345 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// machine is a device that records each call and its time, in fake time.
+type machine struct {
+	mu     sync.Mutex
+	began  time.Time
+	log    []string
+	on     bool
+	fails  int           // how many of the next halts fail
+	hangs  bool          // a halt does not end before the test does
+	hang   chan struct{} // closed at the end of the test
+	slow   time.Duration // duration of a switch, even after ctx has ended
+	starts time.Duration // duration of a start, which switches it on
+}
+
+var _ drivers.Device = (*machine)(nil)
+
+func (*machine) Name() string                 { return "machine" }
+func (*machine) SetName(string)               {}
+func (*machine) Connection() gobot.Connection { return nil }
+
+func (m *machine) note(what string, on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.on = on
+	m.log = append(m.log, fmt.Sprintf("%s %v", what, time.Since(m.began)))
+}
+
+func (m *machine) history() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return strings.Join(m.log, ", ")
+}
+
+func (m *machine) Start() error {
+	if m.starts > 0 {
+		time.Sleep(m.starts) // fake time
+		m.note("started on", true)
+	}
+	return nil
+}
+
+func (m *machine) Halt() error {
+	if m.hangs {
+		<-m.hang
+	}
+	m.mu.Lock()
+	failing := m.fails > 0
+	m.fails--
+	m.mu.Unlock()
+	if failing {
+		return errors.New("machine: no contact")
+	}
+	m.note("halted", false)
+	return nil
+}
+
+func (m *machine) Switch(_ context.Context, on bool) error {
+	time.Sleep(m.slow) // fake time
+	m.note(map[bool]string{true: "on", false: "off"}[on], on)
+	return nil
+}
+
+// honest is a machine that can report whether it is safe.
+type honest struct{ *machine }
+
+func (h honest) Safe(context.Context) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.on, nil
+}
+
+// liar is a machine whose halt has no effect.
+type liar struct{ *machine }
+
+func (liar) Safe(context.Context) (bool, error) { return false, nil }
+
+// kept is a machine that keeps its state at a halt and reports that as safe.
+type kept struct{ honest }
+
+func (kept) Keeps() bool { return true }
+
+// inShop runs a test with started devices, in a bubble of fake time.
+func inShop(t *testing.T, devices map[string]drivers.Device, story func(*testing.T, *policy.Gate)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := policy.DefaultConfig()
+		cfg.Defaults.MaxOn = 0
+		cfg.Devices = map[string]policy.Device{"timed": {MaxOn: time.Hour}}
+		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.Run(ctx) }()
+		for name, d := range devices {
+			m := bare(d)
+			m.began, m.hang = time.Now(), make(chan struct{}) // in the bubble
+			if m.starts == 0 {
+				if err := g.Start(t.Context(), d, name); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		story(t, g)
+		for _, d := range devices {
+			close(bare(d).hang)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func bare(d drivers.Device) *machine {
+	switch d := d.(type) {
+	case honest:
+		return d.machine
+	case liar:
+		return d.machine
+	case kept:
+		return d.machine
+	}
+	return d.(*machine)
+}
+
+// For a device that a stop leaves unchanged, the report does not claim evidence of safety.
+func TestAStopSaysWhatItLeaves(t *testing.T) {
+	inShop(t, map[string]drivers.Device{"kiln": kept{honest{&machine{}}}}, func(t *testing.T, g *policy.Gate) {
+		g.Stop("smoke")
+		synctest.Wait()
+		expect(t, "the kiln", report(g), "kiln safe  0s left as it is, for it has safe: keep; what it does goes on")
+	})
+}
+
+func planFor(device string) capabilities.Plan {
+	p := switchPlan(true, 0)
+	p.Device, p.Risk = device, capabilities.RiskAppliance
+	return p
+}
+
+func report(g *policy.Gate) string {
+	var list []string
+	for _, s := range g.Safety() {
+		list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %s %v %s", s.Device, s.State, s.Evidence, s.Took, s.Err)))
+	}
+	return strings.Join(list, "\n")
+}
+
+func expect(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n%s\nwant:\n%s", what, got, want)
+	}
+}
+
+func TestAStopTakesEveryDeviceToSafety(t *testing.T) {
+	lamp, hung, dumb, wrong := honest{&machine{}}, &machine{hangs: true}, &machine{}, liar{&machine{}}
+	inShop(t, map[string]drivers.Device{"lamp": lamp, "hung": hung, "dumb": dumb, "wrong": wrong}, func(t *testing.T, g *policy.Gate) {
+		expect(t, "before a stop", report(g), "")
+		after(time.Second)
+		g.Stop("the cat is in the way")
+		synctest.Wait()
+		// A hanging device delays no other, and the report shows it as pending.
+		expect(t, "at once", report(g), "dumb safe acknowledged 0s\nhung pending  0s\nlamp safe read_back 0s\nwrong unsafe  0s it was halted, but reads back as not safe; switch it off by hand")
+		expect(t, "the lamp", lamp.history(), "halted 1s")
+		_, err := g.Check(planFor("lamp"))
+		refusal(t, err, "stop", "the cat is in the way")
+		look := planFor("lamp")
+		look.Effect = capabilities.Query
+		_, err = g.Check(look)
+		refusal(t, err, "stop")
+		refusal(t, g.Start(t.Context(), lamp, "lamp"), "stop")
+
+		after(10 * time.Second)
+		if !strings.Contains(report(g), "hung unsafe  10s its driver has not answered within 10s") {
+			t.Errorf("after its time:\n%s", report(g))
+		}
+		g.Clear()
+		_, err = g.Check(planFor("hung"))
+		refusal(t, err, "quarantine", "halt")
+		if _, err := g.Check(planFor("lamp")); err != nil {
+			t.Errorf("after Clear: %v", err)
+		}
+		after(time.Hour)
+		if got := wrong.history(); !strings.HasPrefix(got, "halted 1s, halted 2s, halted 4s, halted 8s") || strings.Contains(got, "1m") {
+			t.Errorf("it is tried again until Clear, and not after: %s", got)
+		}
+	})
+}
+
+func TestAHaltThatFailsIsTriedAgain(t *testing.T) {
+	m := &machine{fails: 2}
+	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Gate) {
+		g.Stop("")
+		synctest.Wait()
+		expect(t, "at once", report(g), "lamp unsafe  0s machine: no contact")
+		after(time.Minute)
+		expect(t, "then", report(g), "lamp safe acknowledged 0s")
+		expect(t, "the device", m.history(), "halted 3s")
+		g.Stop("once more")
+		synctest.Wait()
+		expect(t, "the device", m.history(), "halted 3s, halted 1m0s")
+		if g.Stopped() != "stopped" {
+			t.Errorf("%q: the first reason is the reason", g.Stopped())
+		}
+	})
+}
+
+// The gate undoes the late effect of a driver that ignored the stop.
+func TestACallThatComesBackLateIsUndone(t *testing.T) {
+	m := &machine{slow: 3 * time.Second}
+	starting := &machine{starts: 4 * time.Second}
+	inShop(t, map[string]drivers.Device{"lamp": m, "starting": starting}, func(t *testing.T, g *policy.Gate) {
+		pass := enter(t, g, planFor("lamp"))
+		var both sync.WaitGroup
+		both.Go(func() { _ = pass.Switch(t.Context(), m, true) })          // returns at any time
+		both.Go(func() { _ = g.Start(t.Context(), starting, "starting") }) // so does this
+		after(time.Second)
+		g.Stop("too late")
+		synctest.Wait()
+		expect(t, "at once", m.history(), "halted 1s")
+		both.Wait()
+		synctest.Wait()
+		expect(t, "the switch", m.history(), "halted 1s, on 3s, halted 3s")
+		expect(t, "the start", starting.history(), "halted 1s, started on 4s, halted 4s")
+		refusal(t, pass.Switch(t.Context(), m, true), "stop")
+		pass.Leave()
+	})
+}
+
+// The gate halts a device again if it answers first and acts after it was safe; it does not
+// check a device without a recent command.
+func TestWhatSetsOutAfterAStop(t *testing.T) {
+	m := honest{&machine{}}
+	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Gate) {
+		pass := enter(t, g, planFor("lamp"))
+		if err := pass.Switch(t.Context(), m, true); err != nil {
+			t.Error(err)
+		}
+		pass.Leave()
+		after(time.Second)
+		g.Stop("wait")
+		after(1500 * time.Millisecond)
+		expect(t, "at first", report(g), "lamp safe read_back 0s")
+		m.note("sets out", true)
+		after(time.Second)
+		expect(t, "the device", m.history(), "on 0s, halted 1s, sets out 2.5s, halted 3s")
+		expect(t, "then", report(g), "lamp safe read_back 0s")
+		after(time.Minute)
+		m.note("by hand", true)
+		after(time.Hour)
+		expect(t, "much later", m.history(), "on 0s, halted 1s, sets out 2.5s, halted 3s, by hand 1m3.5s")
+	})
+}
+
+// A stop switches off a device that is on for a time, whatever its safe state.
+func TestWhatIsOnForATimeIsSwitchedOff(t *testing.T) {
+	timed, untimed := &machine{}, &machine{}
+	inShop(t, map[string]drivers.Device{"timed": timed, "untimed": untimed}, func(t *testing.T, g *policy.Gate) {
+		after(2 * time.Hour) // the call that began at the start is over
+		for name, m := range map[string]*machine{"timed": timed, "untimed": untimed} {
+			pass := enter(t, g, planFor(name))
+			if err := pass.Switch(t.Context(), m, true); err != nil {
+				t.Error(err)
+			}
+			pass.Leave()
+		}
+		g.Stop("enough")
+		after(5 * time.Hour)
+		expect(t, "timed", timed.history(), "off 1h0m0s, on 2h0m0s, off 2h0m0s, halted 2h0m0s")
+		expect(t, "untimed", untimed.history(), "on 2h0m0s, halted 2h0m0s")
+	})
+}
+
+// A device that appears during a stop is halted, not started.
+func TestMetWhileStopped(t *testing.T) {
+	m := &machine{starts: time.Hour}
+	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Gate) {
+		g.Stop("as found at the start")
+		refusal(t, g.Start(t.Context(), m, "lamp"), "stop", "as found")
+		synctest.Wait()
+		expect(t, "the device", m.history(), "halted 0s")
+	})
+}
+
+// Under load every device is safe at once: queues and running tasks cause no delay.
+func TestAStopUnderLoad(t *testing.T) {
+	devices := map[string]drivers.Device{}
+	for i := range 50 {
+		devices[fmt.Sprintf("relay-%02d", i)] = honest{&machine{slow: 40 * time.Millisecond}}
+	}
+	devices["hung"] = &machine{hangs: true, slow: 40 * time.Millisecond}
+	inShop(t, devices, func(t *testing.T, g *policy.Gate) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var load sync.WaitGroup
+		for name, d := range devices {
+			for range 20 { // each device has a queue
+				load.Go(func() {
+					for ctx.Err() == nil {
+						pass, err := g.Enter(ctx, planFor(name), nil)
+						if err != nil {
+							return
+						}
+						_ = pass.Switch(ctx, bare(d), true) // until the stop
+						pass.Leave()
+					}
+				})
+			}
+		}
+		after(time.Second + 7*time.Millisecond)
+		g.Stop("under load")
+		time.Sleep(100 * time.Millisecond) // fake time
+		synctest.Wait()
+		for _, s := range g.Safety() {
+			if s.Device != "hung" && (s.State != policy.Reached || s.Took > 100*time.Millisecond) {
+				t.Errorf("%+v", s)
+			}
+		}
+		for name, d := range devices {
+			if m := bare(d); name != "hung" && m.on {
+				t.Errorf("%s is on after 100ms", name)
+			}
+		}
+		cancel()
+		load.Wait()
+	})
+}

@@ -1,0 +1,101 @@
+package selftest_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/selftest"
+)
+
+// serve answers for a folder until the test ends.
+func serve(t *testing.T, folder string, use func(context.Context, selftest.Question) selftest.Answer) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var g errgroup.Group
+	g.Go(func() error { return selftest.Serve(ctx, folder, use, slog.New(slog.DiscardHandler)) })
+	t.Cleanup(func() {
+		cancel()
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// ask asks until somebody answers.
+func ask(t *testing.T, folder string, q selftest.Question) selftest.Answer {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		a, err := selftest.Ask(t.Context(), folder, q)
+		if err == nil {
+			return a
+		}
+		if !errors.Is(err, selftest.ErrNobody) || time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAsk(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := selftest.Ask(t.Context(), folder, selftest.Question{}); !errors.Is(err, selftest.ErrNobody) {
+		t.Errorf("with nobody there: %v", err)
+	}
+	serve(t, folder, func(_ context.Context, q selftest.Question) selftest.Answer {
+		a := selftest.Answer{Config: "/etc/messkit.yaml"}
+		for _, d := range q.Devices {
+			a.Devices = append(a.Devices, selftest.Result{Device: d, Used: true, Says: "is on"})
+		}
+		return a
+	})
+	cam := selftest.Device{Name: "cam", Settings: "1"}
+	a := ask(t, folder, selftest.Question{Devices: []selftest.Device{cam}})
+	if a.Config != "/etc/messkit.yaml" || len(a.Devices) != 1 || a.Devices[0] != (selftest.Result{Device: cam, Used: true, Says: "is on"}) {
+		t.Errorf("got %+v", a)
+	}
+	if _, err := selftest.Ask(t.Context(), folder, selftest.Question{Devices: []selftest.Device{{Name: "cam"}}}); !errors.Is(err, selftest.ErrRefused) {
+		t.Errorf("a device without its settings: %v", err)
+	}
+	if _, err := selftest.Ask(t.Context(), t.TempDir(), selftest.Question{}); !errors.Is(err, selftest.ErrNobody) {
+		t.Errorf("another folder: %v", err)
+	}
+}
+
+// The end of Serve also ends its questions.
+func TestAskEnds(t *testing.T) {
+	folder, asked := t.TempDir(), make(chan struct{}, 1)
+	serve(t, folder, func(ctx context.Context, _ selftest.Question) selftest.Answer {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		<-ctx.Done()
+		return selftest.Answer{}
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var g errgroup.Group
+	g.Go(func() error {
+		for {
+			_, err := selftest.Ask(ctx, folder, selftest.Question{})
+			if ctx.Err() != nil {
+				return nil
+			}
+			if !errors.Is(err, selftest.ErrNobody) {
+				return err
+			}
+		}
+	})
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		t.Error("nobody was asked")
+	}
+	cancel()
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,303 @@
+// Package watchdog implements the watchdog: a separate process that switches outputs off if the
+// agent dies, freezes or hangs. The agent reports in advance which output it will switch on,
+// for how long, and how to switch it off.
+//
+// Guard is the watchdog process, Client the agent's side of it. Neither knows threads, plans or
+// the network. A watchdog carries out two orders only: off, when a device's time is over, and
+// safe, when its agent is gone.
+package watchdog
+
+import (
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/suspend"
+)
+
+const (
+	// silence is how long an agent may send nothing before it counts as frozen: twenty beats. A
+	// machine that swaps may miss some of them.
+	silence = 5 * time.Second
+	// grace is how much later than the agent a watchdog switches off, so that the agent acts
+	// first. It leaves 75 ms until the device must be off, 100 ms after its time (I10).
+	grace = 25 * time.Millisecond
+	// again is the interval at which the watchdog repeats an order while the agent has not
+	// reported the device off: a late act of the agent may follow.
+	again = 100 * time.Millisecond
+	// maxRetry is the longest delay between two tries of a failing order.
+	maxRetry = 5 * time.Second
+	// glance is the interval at which the watchdog checks for a suspend while a device is on.
+	glance = 500 * time.Millisecond
+	// patience limits the tries for an unreachable device after the agent is gone, unless the
+	// agent had announced it as on: such a device may not exist.
+	patience = time.Minute
+)
+
+// Obey carries out an order for a kind of device (drivers.Kind) and reports whether this
+// changed anything.
+type Obey func(kind string, order []byte) (changed bool, err error)
+
+// Guard is the watchdog of one agent.
+type Guard struct {
+	obey Obey
+	log  *slog.Logger
+
+	things  map[string]*thing
+	heard   time.Time // time of the last message of the agent
+	gone    time.Time // time at which the messages ended; zero: they have not
+	left    bool      // another watchdog takes over
+	heir    bool      // Adopt has not run yet
+	done    chan outcome
+	slept   *suspend.Watch
+	yield   chan struct{} // signals that another watchdog runs
+	adopted chan []Left   // the devices of an earlier watchdog
+}
+
+// thing is the state of one device.
+type thing struct {
+	Device
+	epoch uint64
+	known bool          // the agent has switched it, or reported it off
+	on    bool          // it may be on: announced, and not reported off
+	due   time.Time     // when it must be off; zero: never
+	safe  bool          // in its safe state since the agent is gone
+	busy  bool          // an order is running
+	next  time.Time     // earliest time of the next order
+	wait  time.Duration // delay after the last failed order
+}
+
+// outcome is the result of an order.
+type outcome struct {
+	*thing
+	safe    bool // the order was Safe, not Off
+	gone    bool // the agent was gone when the order began
+	changed bool
+	err     error
+}
+
+// New returns a watchdog without devices.
+func New(obey Obey, log *slog.Logger) *Guard {
+	return &Guard{slept: suspend.NewWatch(nil), obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome), yield: make(chan struct{}, 1), adopted: make(chan []Left)}
+}
+
+// Run reads the agent's messages from in and writes answers to out. It returns when the agent
+// is gone and all devices are safe, or when another watchdog takes over. The error reports a
+// malformed message, which counts as the end of the agent.
+func (g *Guard) Run(in io.Reader, out io.Writer) error {
+	words, answers := make(chan Word), make(chan Answer, 64)
+	var group errgroup.Group
+	group.Go(func() error {
+		defer close(words)
+		return lines(in, func(line []byte) error {
+			w, err := parseWord(line)
+			if err == nil {
+				words <- w
+			}
+			return err
+		})
+	})
+	group.Go(func() error { write(out, answers); return nil })
+	for !g.finished() {
+		g.wake()
+		g.act(&group)
+		t := time.NewTimer(g.sleep())
+		select {
+		case w, ok := <-words:
+			if !ok {
+				words = nil
+				g.leave()
+				break
+			}
+			select {
+			case answers <- Answer{Seq: w.Seq, No: g.hear(w)}:
+			default: // the agent reads no answers, and the watchdog must not wait
+			}
+		case o := <-g.done:
+			g.settle(o)
+		case list := <-g.adopted:
+			g.adopt(list)
+		case <-g.yield:
+			g.left = g.isGone()
+		case <-t.C:
+		}
+		t.Stop()
+	}
+	close(answers)
+	return group.Wait()
+}
+
+// hear applies a message of the agent. It returns a reason if it rejects the message, else "".
+func (g *Guard) hear(w Word) (no string) {
+	if g.silent(time.Now()) {
+		g.log.Warn("the agent is back")
+		g.unsafe()
+	}
+	g.heard = time.Now()
+	for _, d := range w.Devices {
+		if g.things[d.Name] == nil {
+			g.things[d.Name] = &thing{}
+		}
+		g.things[d.Name].Device = d
+	}
+	for _, o := range w.On {
+		if why := g.announced(o); why != "" {
+			no = why
+		}
+	}
+	for _, o := range w.Off {
+		if t := g.things[o.Device]; t != nil && o.Epoch >= t.epoch {
+			t.on, t.due, t.known = false, time.Time{}, true
+		}
+	}
+	return no
+}
+
+// announced records that a device will be on. It returns a reason if it rejects that, else "".
+func (g *Guard) announced(o On) (no string) {
+	t := g.things[o.Device]
+	switch {
+	case t == nil:
+		return o.Device + ": is not watched"
+	case o.Epoch < t.epoch:
+		return o.Device + ": its epoch has passed"
+	case t.busy:
+		return o.Device + ": is being switched off just now"
+	}
+	before := t.due
+	t.epoch, t.on, t.due, t.next, t.wait = o.Epoch, true, time.Time{}, time.Time{}, 0
+	if o.Left > 0 {
+		t.due = time.Now().Add(o.Left)
+	}
+	if o.Maybe && !t.known && !before.IsZero() && (t.due.IsZero() || before.Before(t.due)) {
+		t.due = before
+	}
+	t.known = t.known || !o.Maybe
+	return ""
+}
+
+// leave records that the agent is gone.
+func (g *Guard) leave() {
+	g.gone = time.Now()
+	g.unsafe()
+}
+
+func (g *Guard) isGone() bool { return !g.gone.IsZero() }
+
+// unsafe marks all devices as not safe, because the agent may have changed them.
+func (g *Guard) unsafe() {
+	for _, t := range g.things {
+		t.safe, t.next, t.wait = false, time.Time{}, 0
+	}
+}
+
+// silent reports whether the agent is frozen.
+func (g *Guard) silent(now time.Time) bool {
+	return !g.heard.IsZero() && now.Sub(g.heard) > silence
+}
+
+// finished reports whether the watchdog has nothing left to do.
+func (g *Guard) finished() bool {
+	for _, t := range g.things {
+		if t.busy || !g.left && (t.Safe != nil && !t.safe || t.on && !t.due.IsZero()) {
+			return false
+		}
+	}
+	return g.isGone() && !g.heir
+}
+
+// wanted returns the order that a device needs now, nil for none.
+func (g *Guard) wanted(t *thing, now time.Time) (order []byte, safe bool) {
+	switch {
+	case (g.isGone() || g.silent(now)) && t.Safe != nil && !t.safe:
+		return t.Safe, true
+	case t.on && !t.due.IsZero() && !now.Before(g.dueAt(t)):
+		return t.Off, false
+	}
+	return nil, false
+}
+
+// dueAt returns when the watchdog switches a device off: a little after its time if the agent
+// may still do it.
+func (g *Guard) dueAt(t *thing) time.Time {
+	if g.isGone() || t.due.Sub(g.heard) > 2*Beat {
+		return t.due
+	}
+	return t.due.Add(grace)
+}
+
+// act starts all due orders, each in its own goroutine, so that a hanging one delays no other.
+func (g *Guard) act(group *errgroup.Group) {
+	now := time.Now()
+	for _, name := range slices.Sorted(maps.Keys(g.things)) {
+		t := g.things[name]
+		order, safe := g.wanted(t, now)
+		if order == nil || t.busy || now.Before(t.next) {
+			continue
+		}
+		t.busy = true
+		o := outcome{thing: t, safe: safe, gone: g.isGone()}
+		group.Go(func() error {
+			o.changed, o.err = g.obey(t.Kind, order)
+			g.done <- o
+			return nil
+		})
+	}
+}
+
+// settle records the result of an order.
+func (g *Guard) settle(o outcome) {
+	t, now := o.thing, time.Now()
+	t.busy = false
+	why := "its time is over"
+	if o.safe {
+		why = "its agent is gone or frozen"
+	}
+	switch {
+	case o.err != nil:
+		t.wait = min(maxRetry, max(again, 2*t.wait))
+		t.next = now.Add(t.wait)
+		g.log.Error("cannot make it safe, though "+why, "device", t.Name, "err", o.err)
+		if t.safe = o.gone && !t.on && now.Sub(g.gone) > patience; t.safe {
+			g.log.Error("left as it is: nobody has said that it was on", "device", t.Name)
+		}
+		return
+	case o.changed:
+		g.log.Warn("made safe, "+why, "device", t.Name)
+	}
+	t.wait = 0
+	switch {
+	case o.gone: // final: the agent cannot undo it
+		t.safe = o.safe
+		t.on = t.on && !o.safe && t.Safe != nil
+	case !g.isGone():
+		t.safe, t.next = o.safe && g.silent(now), now.Add(again)
+	}
+}
+
+// sleep returns the time until the next event.
+func (g *Guard) sleep() time.Duration {
+	now := time.Now()
+	at := now.Add(time.Hour)
+	if !g.isGone() && !g.heard.IsZero() && !g.silent(now) {
+		at = g.heard.Add(silence + time.Nanosecond)
+	}
+	for _, t := range g.things {
+		order, _ := g.wanted(t, now)
+		switch {
+		case t.busy:
+		case order != nil && t.next.Before(at):
+			at = t.next
+		case order == nil && t.on && !t.due.IsZero() && g.dueAt(t).Before(at):
+			at = g.dueAt(t)
+		}
+		if t.on && !t.due.IsZero() && at.Sub(now) > glance { // a timer stands still while the machine sleeps
+			at = now.Add(glance)
+		}
+	}
+	return max(0, at.Sub(now))
+}

@@ -1,0 +1,75 @@
+package watchdog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// Left is a device that is on without its agent until its time is over. The watchdog of the
+// agent's next run takes it over.
+type Left struct {
+	Device
+	In time.Duration `json:"in"` // ns until it must be off
+}
+
+// Yield ends a watchdog whose agent is gone and leaves its devices to another one. It does
+// nothing while the agent lives.
+func (g *Guard) Yield() { wait.Notify(g.yield) }
+
+// Expect keeps a watchdog from ending before Adopt. Call it before Run.
+func (g *Guard) Expect() { g.heir = true }
+
+// Adopt passes the remaining devices of another watchdog to a running one; nil for none. It
+// blocks until Run takes the list.
+func (g *Guard) Adopt(list []Left) { g.adopted <- list }
+
+// Rest returns the remaining devices of a watchdog that has ended.
+func (g *Guard) Rest() []Left {
+	var list []Left
+	for _, t := range g.things {
+		if t.on && !t.due.IsZero() {
+			list = append(list, Left{t.Device, max(1, time.Until(t.due))})
+		}
+	}
+	return list
+}
+
+// adopt takes over the devices of another watchdog, unless the agent has sent newer messages
+// about them.
+func (g *Guard) adopt(list []Left) {
+	g.heir = false
+	for _, l := range list {
+		l.Safe = nil // that order belongs to an agent that is gone
+		t := g.things[l.Name]
+		if t == nil {
+			t = &thing{Device: l.Device}
+			g.things[l.Name] = t
+		}
+		due := time.Now().Add(l.In)
+		if !t.known && (!t.on || t.due.IsZero() || due.Before(t.due)) {
+			t.on, t.due = true, due
+		}
+	}
+}
+
+// ParseLeft decodes the result of PrintLeft and validates it.
+func ParseLeft(data []byte) ([]Left, error) {
+	list, err := parse[[]Left](data)
+	for _, l := range list {
+		err = errors.Join(err, l.valid())
+		if l.In <= 0 {
+			err = errors.Join(err, fmt.Errorf("%s: in: is missing", l.Name))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// PrintLeft encodes a list for a file.
+func PrintLeft(list []Left) ([]byte, error) { return json.Marshal(list) }

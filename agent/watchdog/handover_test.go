@@ -1,0 +1,145 @@
+package watchdog_test
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/agent/watchdog"
+)
+
+// A device that a watchdog leaves goes off when its time is over, unless the next agent has
+// newer information.
+func TestHandover(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		story func(*agent) // the second agent, five seconds later
+		want  string
+	}{
+		{name: "nothing is said about it", story: func(*agent) {}, want: "hall off 10.025s"},
+		{
+			name: "it may be on at the start",
+			story: func(a *agent) {
+				a.say(watchdog.Word{On: []watchdog.On{{Device: "hall", Epoch: 1, Left: time.Hour, Maybe: true}}})
+			},
+			want: "hall off 10.025s",
+		},
+		{
+			name: "it may be on at the start, for less",
+			story: func(a *agent) {
+				a.say(watchdog.Word{On: []watchdog.On{{Device: "hall", Epoch: 1, Left: time.Second, Maybe: true}}})
+			},
+			want: "hall off 6.025s",
+		},
+		{name: "it is switched on anew", story: func(a *agent) { a.on("hall", 1, 10*time.Second) }, want: "hall off 15.025s"},
+		{
+			name:  "it is off",
+			story: func(a *agent) { a.say(watchdog.Word{Off: []watchdog.Off{{Device: "hall", Epoch: 1}}}) },
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			watched(t, func(a *agent, w *world) {
+				a.t = t
+				a.on("hall", 1, 10*time.Second)
+				a.say(watchdog.Word{Devices: []watchdog.Device{lamp("attic", "keep")}})
+				a.on("attic", 2, 10*time.Second)
+				a.lives(5 * time.Second)
+				a.guard.Yield() // no effect: its agent lives
+				synctest.Wait()
+				a.dies()
+				synctest.Wait()
+				a.guard.Yield()
+				synctest.Wait()
+				list, err := watchdog.PrintLeft(a.guard.Rest())
+				if err != nil || len(a.end) == 0 {
+					t.Fatalf("it has not ended, %v", err)
+				}
+				left, err := watchdog.ParseLeft(list)
+				if err != nil || len(left) != 2 {
+					t.Fatalf("%s: %v", list, err)
+				}
+				again(t, w, left, tt.story)
+				got := w.history()
+				for _, attic := range []string{"attic off 10.025s, ", ", attic off 10.025s", "attic off 10.025s"} {
+					if got == attic || got == attic+tt.want || got == tt.want+attic {
+						return
+					}
+				}
+				t.Errorf("%q, want %q and the attic, which the next agent does not know", got, tt.want)
+			})
+		})
+	}
+}
+
+// again runs the next watchdog.
+func again(t *testing.T, w *world, left []watchdog.Left, story func(*agent)) {
+	t.Helper()
+	a := newAgent(t, w)
+	a.say(watchdog.Word{Devices: []watchdog.Device{lamp("hall", "keep")}})
+	a.guard.Adopt(left)
+	story(a)
+	a.lives(time.Minute)
+	a.ends()
+}
+
+// A watchdog with nothing left to do leaves an empty list.
+func TestHandoverOfNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := watchdog.New(newWorld().obey, slog.New(slog.DiscardHandler))
+		in, to := io.Pipe()
+		_ = to.Close()
+		if err := g.Run(in, io.Discard); err != nil || len(g.Rest()) != 0 {
+			t.Errorf("%v, %v", g.Rest(), err)
+		}
+	})
+}
+
+// A watchdog whose agent has ended in the meantime also takes over.
+func TestHandoverToAGuardWithoutAnAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		g := watchdog.New(w.obey, slog.New(slog.DiscardHandler))
+		g.Expect()
+		in, to := io.Pipe()
+		_ = to.Close()
+		end := make(chan error, 1)
+		go func() { end <- g.Run(in, io.Discard) }()
+		wait(time.Second)
+		if len(end) > 0 {
+			t.Fatal("it has not waited")
+		}
+		w.turn("hall", true)
+		g.Adopt([]watchdog.Left{{Device: lamp("hall", "keep"), In: time.Second}})
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+		w.is(t, "hall off 2s")
+	})
+}
+
+func FuzzLeft(f *testing.F) {
+	f.Add([]byte(`[{"name":"a","kind":"k","off":{"x":1},"in":5}]   `))
+	f.Add([]byte(`[{"name":"a","kind":"k","off":1}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := watchdog.ParseLeft(data)
+		if err != nil {
+			if list != nil {
+				t.Errorf("%q: %v with %v", data, list, err)
+			}
+			return
+		}
+		once, err := watchdog.PrintLeft(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := watchdog.ParseLeft(once)
+		if err != nil {
+			t.Fatalf("%q: %v", once, err)
+		}
+		if twice, err := watchdog.PrintLeft(again); err != nil || string(twice) != string(once) {
+			t.Errorf("%s, then %s, %v", once, twice, err)
+		}
+	})
+}

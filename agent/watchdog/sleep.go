@@ -1,0 +1,27 @@
+package watchdog
+
+import (
+	"time"
+
+	"github.com/messkit/messkit/internal/suspend"
+)
+
+// Sleep sets the source of the time that the machine has slept since boot. Call it before Run.
+func (g *Guard) Sleep(slept func() time.Duration) { g.slept = suspend.NewWatch(slept) }
+
+// wake counts the time that the machine has slept as time on.
+func (g *Guard) wake() {
+	d := g.slept.Woke()
+	if d == 0 {
+		return
+	}
+	g.log.Warn("the machine was suspended", "for", d)
+	for _, t := range g.things {
+		if !t.due.IsZero() {
+			t.due = t.due.Add(-d)
+		}
+	}
+}
+
+// Sleep sets the source of the time that the machine has slept since boot. Call it before Run.
+func (c *Client) Sleep(slept func() time.Duration) { c.slept = slept }

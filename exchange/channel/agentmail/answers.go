@@ -1,0 +1,192 @@
+package agentmail
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/mess"
+)
+
+// speak says to a task what its requester says. A yes or no, and an answer, count
+// for what was asked and told before, and while it is asked.
+func (d *Door) speak(ctx context.Context, l letter, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
+	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}}
+	at, err := m.Timestamp.Time()
+	if err != nil {
+		return receipt{}, err
+	}
+	for _, item := range items {
+		one, q, err := d.bound(item, t, l, at)
+		if err != nil {
+			return receipt{}, err
+		}
+		if q != "" {
+			said.Re = mess.Refs{q}
+		}
+		said.Items = append(said.Items, one)
+	}
+	if _, err := d.say(ctx, l.from.who, said); err != nil {
+		return receipt{}, err
+	}
+	return d.receipt(ctx, ref, t.ID)
+}
+
+// bound is an item as it goes to the thread, and the question that it answers.
+func (d *Door) bound(item mess.Item, t task, l letter, at time.Time) (mess.Item, string, error) {
+	switch i := item.(type) {
+	case *mess.Reply:
+		r := *i
+		if r.Accept != nil {
+			r.Re = nil
+			return &r, "", nil
+		}
+		q, err := d.question(t, l, at, r.Re, r.ActionHash)
+		if err != nil {
+			return nil, "", err
+		}
+		if yes := r.Confirm != nil && *r.Confirm; yes && l.from.http && r.ActionHash == "" && !slices.Contains(r.Re, q.Ref) && !slices.ContainsFunc(t.Asked, func(a asked) bool { return a.Ref == q.Ref && slices.Contains(r.Re, a.Letter) }) {
+			return nil, "", no(codeStale, "nobody knows whether the question was read: name it with the yes, metadata.mess.reply.re: %s", q.Letter)
+		}
+		r.Re = nil
+		if r.Confirm != nil {
+			r.ActionHash = q.Hash
+		}
+		return &r, q.Ref, nil
+	case *mess.Answer:
+		a := *i
+		q, err := d.question(t, l, at, a.Re, "")
+		if err != nil {
+			return nil, "", err
+		}
+		a.Re = nil
+		return &a, q.Ref, nil
+	case *mess.Cancel:
+		c := *i
+		c.Re = nil
+		return &c, "", nil
+	case *mess.Suggestion:
+		s := *i
+		s.Re = nil
+		return &s, "", nil
+	}
+	return nil, "", no(codeUnexpected, "metadata.mess.%s: a requester says reply, answer, cancel or suggestion", item.Kind())
+}
+
+// question is the one that an answer is for: the last that was asked, if it was
+// told before the answer was written, is the one that the answer names, and is not
+// over. at is when the answer was written, by its own word.
+func (d *Door) question(t task, l letter, at time.Time, re mess.Refs, hash string) (asked, error) {
+	if len(t.Asked) == 0 {
+		return asked{}, no(codeStale, "nothing is asked about task %s", t.ID)
+	}
+	q := t.Asked[len(t.Asked)-1]
+	letters := []string{q.Ref} // by which it may be named: it may have been told again
+	for _, one := range slices.Backward(t.Asked) {
+		if one.Ref == q.Ref {
+			letters = append(letters, one.Letter)
+			if !one.Sent.IsZero() {
+				q.Sent = one.Sent
+			}
+		}
+	}
+	named := slices.DeleteFunc(slices.Clone(re), func(r string) bool {
+		return r == t.ID || !strings.Contains(r, "/") && !strings.HasPrefix(r, "msg-")
+	})
+	switch {
+	case hash != "" && hash != q.Hash:
+		return asked{}, no(codeStale, "the answer is for another plan; the open question is %s", q.Letter)
+	case slices.ContainsFunc(named, func(r string) bool { return !slices.Contains(letters, r) }):
+		return asked{}, no(codeStale, "the answer is for another question; the open one is %s", q.Letter)
+	case at.Before(q.At.Truncate(time.Second)):
+		return asked{}, no(codeStale, "the answer bears a time before the question was asked (%s); answer it anew", q.At.UTC().Format(time.RFC3339))
+	case !l.from.http && (q.Sent.IsZero() || l.at.Before(q.Sent)):
+		return asked{}, no(codeStale, "the answer was sent before the question %s; answer it anew", q.Letter)
+	case !q.Deadline.IsZero() && d.now().After(q.Deadline):
+		return asked{}, no(codeStale, "the answer came after %s, which was the time for it", q.Deadline.UTC().Format(time.RFC3339))
+	}
+	return q, nil
+}
+
+// words takes plain words: in the thread of a task they answer what is asked there,
+// or take the task back.
+func (d *Door) words(ctx context.Context, l letter) (receipt, error) {
+	bad := &format.Invalid{Code: format.CodeInvalidFormat, TaskID: l.mail.ThreadID, MessageID: l.mail.ID}
+	refuse := func(text string) (receipt, error) {
+		bad.Details = text
+		return receipt{}, bad
+	}
+	ref, t := d.inThread(l.from, l.mail.ThreadID)
+	if t == nil {
+		return refuse("the body is not one message in JSON; send a task_assignment to ask for something, or answer in the thread of a task")
+	}
+	bad.TaskID = t.ID
+	th, err := d.x.Thread(ctx, self, ref)
+	if err != nil {
+		return receipt{}, err
+	}
+	text := ownWords(l.body)
+	var item mess.Item
+	word := strings.ToLower(strings.Trim(text, " \t.!"))
+	switch {
+	case word == "cancel":
+		item = &mess.Cancel{Reason: "by mail"}
+	case th.Status == mess.NeedsConfirmation && yesNo[word] != nil:
+		item = &mess.Reply{Confirm: yesNo[word]}
+	case th.Status == mess.NeedsConfirmation:
+		return refuse("a yes or a no is asked for; answer with that one word, or with cancel")
+	case th.Status == mess.NeedsInput:
+		answers, why := answersIn(text, openKeys(th.Questions))
+		if why != "" {
+			return refuse(why)
+		}
+		item = &mess.Reply{Answers: answers}
+	default:
+		return refuse("nothing is asked about " + t.ID + ", which is " + string(th.Status) + "; write cancel to take it back, or send a task_assignment for something else")
+	}
+	m := format.Message{MessageID: "mail-" + l.mail.ID, Timestamp: mess.TimeOf(l.at)}
+	r, err := d.speak(ctx, l, m, ref, *t, []mess.Item{item})
+	if err != nil && !errors.Is(err, mess.Unavailable) {
+		err = about(err, format.Message{MessageID: l.mail.ID, Body: &format.StatusUpdate{TaskID: t.ID}})
+	}
+	return r, err
+}
+
+var yesNo = map[string]*bool{"yes": new(true), "y": new(true), "no": new(false), "n": new(false)}
+
+// ownWords is a text without what it quotes.
+func ownWords(body string) string {
+	var lines []string
+	for line := range strings.Lines(body) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, ">") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// answersIn reads an answer to one question, or a line "name: answer" for each.
+func answersIn(text string, keys []string) (mess.Object, string) {
+	if len(keys) == 1 && text != "" {
+		if key, rest, ok := strings.Cut(text, ":"); ok && strings.EqualFold(strings.TrimSpace(key), keys[0]) {
+			text = strings.TrimSpace(rest)
+		}
+		return mess.Object{{Key: keys[0], Value: text}}, ""
+	}
+	var o mess.Object
+	for line := range strings.Lines(text) {
+		key, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
+		i := slices.IndexFunc(keys, func(k string) bool { return strings.EqualFold(k, strings.TrimSpace(key)) })
+		if !ok || i < 0 || strings.TrimSpace(rest) == "" {
+			return nil, "several things are asked; answer with one line for each of " + strings.Join(keys, ", ") + ", like " + keys[0] + ": your answer"
+		}
+		o = o.Set(keys[i], strings.TrimSpace(rest))
+	}
+	if len(o) == 0 {
+		return nil, "the answer is empty"
+	}
+	return o, ""
+}

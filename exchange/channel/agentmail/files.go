@@ -1,0 +1,162 @@
+package agentmail
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+const (
+	// maxMail is how large a mail is with its files in base64, in bytes: whoever
+	// reads it may be a model, which pays for each of them.
+	maxMail = 300_000
+	// mailPx is the long edge of a picture in a mail.
+	mailPx = 1280
+	// maxPicture is the largest file that is scaled, in bytes.
+	maxPicture = 16 << 20
+	// mailHead is what a mail needs beside what is said, in bytes.
+	mailHead = 4 << 10
+)
+
+// whole is a message with its files in it, as far as they fit: a mail agent cannot
+// fetch them here. Pictures are scaled for that.
+func (d *Door) whole(ctx context.Context, ref string, m mess.Message) mess.Message {
+	said, _ := m.JSON()                      // it was read from JSON
+	left := maxMail - mailHead - 2*len(said) // it stands there in words, and as it is
+	files := 0
+	for _, item := range m.Items {
+		for _, e := range messeaf.Content(item) {
+			if media, ok := e.Media(); ok && messeaf.ValidAttachment(media.File) {
+				files++
+			}
+		}
+	}
+	share := func() int64 {
+		part := max(0, left) / max(1, files) * 3 / 4 // of which base64 makes four bytes of three
+		files--
+		return int64(part)
+	}
+	used := func(n int) { left -= base64.StdEncoding.EncodedLen(n) }
+	m.Items = slices.Clone(m.Items)
+	for i, item := range m.Items {
+		switch one := item.(type) {
+		case *mess.Response:
+			c := *one
+			c.Content = d.inlined(ctx, ref, c.Content, share, used)
+			m.Items[i] = &c
+		case *mess.Request:
+			c := *one
+			c.Context = d.inlined(ctx, ref, c.Context, share, used)
+			m.Items[i] = &c
+		}
+	}
+	return m
+}
+
+// inlined is content with its files in it. share is how many bytes the next file may
+// have, and used is told how many it has.
+func (d *Door) inlined(ctx context.Context, ref string, content []mess.Entry, share func() int64, used func(int)) []mess.Entry {
+	content = slices.Clone(content)
+	for i, e := range content {
+		media, ok := e.Media()
+		if !ok || !messeaf.ValidAttachment(media.File) {
+			continue
+		}
+		f, err := d.fitted(ctx, ref, media.File, e.Type == "image", share())
+		if err != nil {
+			d.log.Warn("a file does not go with the mail", "ref", ref, "file", media.File, "err", err)
+			media.Resource, media.File = messeaf.Resource(ref, media.File), ""
+			media.Extra = media.Extra.Set("note", "it is at the exchange: "+err.Error())
+		} else {
+			used(len(f.data))
+			if f.scaled {
+				media.Resource, media.MIME, media.Size, media.SHA256 = messeaf.Resource(ref, media.File), f.mime, new(int64(len(f.data))), ""
+				media.Extra = media.Extra.Set("note", "scaled for mail; the whole picture is at the exchange")
+			}
+			if media.Name == "" {
+				media.Name = media.File
+			}
+			media.URI, media.File = mess.DataURI(f.mime, f.data), ""
+		}
+		content[i] = mess.MediaEntry(e.Type, media)
+	}
+	return content
+}
+
+// attachment is a file as it goes with a mail.
+type attachment struct {
+	data   []byte
+	mime   string
+	scaled bool
+}
+
+// fitted is a file of at most so many bytes. A picture is scaled for that.
+func (d *Door) fitted(ctx context.Context, ref, name string, image bool, most int64) (attachment, error) {
+	limit := most
+	if image && most >= picture.MinBytes {
+		limit = maxPicture
+	}
+	data, mime, err := d.attached(ctx, ref, name, limit)
+	if err != nil || limit == most {
+		return attachment{data: data, mime: mime}, err
+	}
+	d.pixels.Lock() // a small machine decodes one at a time
+	defer d.pixels.Unlock()
+	p, err := picture.Fit(ctx, data, picture.Limits{MaxBytes: int(most), MaxPx: mailPx})
+	switch {
+	case err == nil:
+		return attachment{p.Data, p.MIME, !bytes.Equal(p.Data, data)}, nil
+	case ctx.Err() == nil && int64(len(data)) <= most: // whoever gets it may be able to read it
+		return attachment{data: data, mime: mime}, nil
+	}
+	return attachment{}, err
+}
+
+func (d *Door) attached(ctx context.Context, ref, name string, most int64) (_ []byte, mime string, err error) {
+	r, a, err := d.x.Attachment(ctx, self, ref, name)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%d bytes are too many for a mail", a.Size)
+	}
+	return data, a.MIME, err
+}
+
+// kept puts the files that came in a response into its thread.
+func (d *Door) kept(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
+	content = slices.Clone(content)
+	for i, e := range content {
+		media, ok := e.Media()
+		if !ok {
+			continue
+		}
+		mime, data, ok := mess.ParseDataURI(media.URI)
+		if !ok {
+			continue
+		}
+		name := media.Name
+		if name == "" {
+			name = e.Type + messeaf.Extension(mime)
+		}
+		file, err := d.x.Attach(ctx, who, ref, name, mime, bytes.NewReader(data))
+		if err != nil { // then it stays as it came
+			d.log.Warn("a file that came by mail is not kept as one", "ref", ref, "err", err)
+			continue
+		}
+		media.URI, media.File, media.MIME, media.Size, media.SHA256 = "", file.File, file.MIME, file.Size, file.SHA256
+		content[i] = mess.MediaEntry(e.Type, media)
+	}
+	return content
+}

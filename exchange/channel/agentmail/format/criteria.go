@@ -1,0 +1,128 @@
+package format
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// criteriaKey is where acceptance criteria stand in what is kept of an assignment, in
+// what an executor has answered, and in the metadata of a completion.
+const criteriaKey = "acceptance_criteria"
+
+// unusedKey is where a message names the members that the exchange does not use.
+const unusedKey = "unused"
+
+// unchecked is the verdict on an acceptance criterion that nobody has checked.
+const unchecked = "not_checked"
+
+// unused names the members of the assignment that the exchange does not use.
+func (t Told) unused(o mess.Object) mess.Object {
+	if len(t.Unused) == 0 {
+		return o
+	}
+	return append(mess.Object{{Key: unusedKey, Value: t.Unused}}, o...)
+}
+
+// judge says of each acceptance criterion whether it is met, as far as the executor has
+// said so, and that the others were not checked.
+func (t Told) judge(c *TaskCompletion, r *mess.Response) {
+	if len(t.Criteria) == 0 {
+		return
+	}
+	said := verdicts(r)
+	var list []any
+	var open []string
+	for _, criterion := range t.Criteria {
+		var met any = unchecked
+		if v, ok := said[criterion]; ok {
+			met = v
+		} else {
+			open = append(open, criterion)
+		}
+		list = append(list, mess.Object{{Key: "criterion", Value: criterion}, {Key: "met", Value: met}})
+	}
+	if len(open) > 0 {
+		c.Warnings = append(c.Warnings, "acceptance criteria that were not checked: "+strings.Join(open, "; "))
+	}
+	c.Metadata = append(mess.Object{{Key: criteriaKey, Value: list}}, c.Metadata...)
+}
+
+// verdicts are what an executor says of acceptance criteria: met, or not.
+func verdicts(r *mess.Response) map[string]bool {
+	all := map[string]bool{}
+	if r == nil {
+		return all
+	}
+	v, _ := r.Extra.Get(criteriaKey)
+	list, _ := v.([]any)
+	for _, one := range list {
+		o, _ := one.(mess.Object)
+		criterion, _ := o.Get("criterion")
+		text, _ := criterion.(string)
+		met, _ := o.Get("met")
+		if is, ok := met.(bool); ok && text != "" {
+			all[text] = is
+		}
+	}
+	return all
+}
+
+// Kept is what a request keeps of the assignment that it was: the acceptance criteria,
+// and the members that the exchange does not use.
+func Kept(r mess.Request) (criteria, unused []string) {
+	v, _ := r.Extra.Get(extraKey)
+	o, _ := v.(mess.Object)
+	list, _ := o.Get(criteriaKey)
+	for _, one := range anys(list) {
+		if text, ok := one.(string); ok && strings.TrimSpace(text) != "" && !slices.Contains(criteria, text) {
+			criteria = append(criteria, text)
+		}
+	}
+	for _, key := range []string{"estimated_duration_minutes", "file_patterns"} {
+		if _, ok := o.Get(key); ok {
+			unused = append(unused, key)
+		}
+	}
+	return criteria, unused
+}
+
+// anys is a list, also one that was not read but made here.
+func anys(v any) []any {
+	if words, ok := v.([]string); ok {
+		return listOf(words)
+	}
+	list, _ := v.([]any)
+	return list
+}
+
+// Unused are the members of a coordination request that the exchange does not use.
+func (c *CoordinationRequest) Unused() (list []string) {
+	if len(c.Protocol) > 0 {
+		list = append(list, "communication_protocol")
+	}
+	if len(c.SuccessCriteria) > 0 {
+		list = append(list, "success_criteria")
+	}
+	for i, r := range c.SharedResources {
+		o, _ := r.(mess.Object)
+		patterns, _ := o.Get("patterns")
+		if len(anys(patterns)) == 0 {
+			list = append(list, fmt.Sprintf("shared_resources[%d]", i))
+		}
+	}
+	known := []string{"duration_minutes"}
+	if len(c.SharedResources) > 0 {
+		known = append(known, "start_time")
+	} else {
+		known = nil
+	}
+	for _, f := range c.Schedule {
+		if !slices.Contains(known, f.Key) {
+			list = append(list, "schedule."+f.Key)
+		}
+	}
+	return list
+}

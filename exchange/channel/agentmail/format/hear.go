@@ -1,0 +1,260 @@
+package format
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Carried are the items of MESS that a message carries in metadata.mess. There are
+// none in one of a foreign peer; companion tells that another message says all.
+func Carried(b Body) (items []mess.Item, companion bool, err error) {
+	o, ok := carriedIn(metadataOf(b))
+	if !ok {
+		return nil, false, nil
+	}
+	if _, ok := o.Get("with"); ok {
+		return nil, true, nil
+	}
+	var list []any
+	for _, f := range o {
+		switch mess.Kind(f.Key) {
+		case mess.KindStatus, mess.KindReply, mess.KindAnswer, mess.KindCancel, mess.KindSuggestion:
+			list = append(list, mess.Object{f})
+		case mess.KindResponse:
+			in, _ := f.Value.(mess.Object)
+			if content, ok := o.Get("content"); ok {
+				in = append(slices.Clone(in), mess.Field{Key: "content", Value: content})
+			}
+			list = append(list, mess.Object{{Key: f.Key, Value: in}})
+		case "items":
+			more, _ := f.Value.([]any)
+			list = append(list, more...)
+		case "content":
+			if _, beside := o.Get(string(mess.KindResponse)); !beside {
+				list = append(list, mess.Object{{Key: string(mess.KindResponse), Value: mess.Object{f}}})
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, false, nil
+	}
+	data, err := json.Marshal(mess.Object{{Key: "MESS", Value: list}})
+	if err != nil {
+		return nil, false, err
+	}
+	m, err := mess.Parse(data)
+	if err != nil {
+		return nil, false, fmt.Errorf("metadata.mess: %w", err)
+	}
+	return m.Items, false, nil
+}
+
+// metadataOf are the metadata of any message.
+func metadataOf(b Body) mess.Object {
+	switch b := b.(type) {
+	case *TaskAssignment:
+		return b.Metadata
+	case *TaskCompletion:
+		return b.Metadata
+	case *StatusUpdate:
+		return b.Metadata
+	case *CoordinationRequest:
+		return b.Metadata
+	case *ErrorReport:
+		return objectIn(b.Extra, "metadata")
+	case *FileReservation:
+		return objectIn(b.Extra, "metadata")
+	}
+	return nil
+}
+
+func objectIn(o mess.Object, key string) mess.Object {
+	v, _ := o.Get(key)
+	in, _ := v.(mess.Object)
+	return in
+}
+
+// InReplyTo is the message that one answers, "" if it says nothing of it (D9).
+func InReplyTo(b Body) string {
+	v, _ := metadataOf(b).Get("in_reply_to")
+	s, _ := v.(string)
+	return s
+}
+
+// TaskOf is the task that a message is about, "" if it names none.
+func TaskOf(b Body) string {
+	switch b := b.(type) {
+	case *TaskAssignment:
+		return b.TaskID
+	case *TaskCompletion:
+		return b.TaskID
+	case *ErrorReport:
+		return b.TaskID
+	case *StatusUpdate:
+		return b.TaskID
+	case *FileReservation:
+		return b.TaskID
+	case *CoordinationRequest:
+		v, _ := b.Metadata.Get("task_id")
+		s, _ := v.(string)
+		return s
+	}
+	return ""
+}
+
+// Reports are the items that a message of one who works on a task says in MESS,
+// by the words of the formats alone where it carries none. now is when it came.
+func Reports(m Message, now time.Time) ([]mess.Item, error) {
+	items, companion, err := Carried(m.Body)
+	if err != nil || companion || len(items) > 0 {
+		return items, err
+	}
+	switch b := m.Body.(type) {
+	case *StatusUpdate:
+		return []mess.Item{b.status(now)}, nil
+	case *TaskCompletion:
+		return b.items(), nil
+	case *ErrorReport:
+		return []mess.Item{b.status()}, nil
+	case *CoordinationRequest:
+		return []mess.Item{b.status(m.MessageID)}, nil
+	}
+	return nil, fmt.Errorf("a %s does not tell how a task stands", m.Type)
+}
+
+func (u *StatusUpdate) status(now time.Time) *mess.Status {
+	s := &mess.Status{Code: mess.InProgress, Message: u.Summary}
+	if u.UpdateType == "blocker" {
+		return &mess.Status{Code: mess.Waiting, Message: u.Summary, WaitingFor: &mess.WaitingFor{Type: "condition", Condition: joined(u.Blockers)}}
+	}
+	if p := u.Progress; p != nil {
+		s.ProgressPct = p.Percentage
+		s.Message = cmp.Or(s.Message, p.CurrentStep)
+		s.Completed, s.Remaining = listOf(p.CompletedSteps), listOf(p.RemainingSteps)
+		if p.CurrentStep != "" && len(s.Remaining) > 0 {
+			s.Remaining = append([]any{p.CurrentStep}, s.Remaining...)
+		}
+		if at, err := p.EstimatedCompletion.Time(); err == nil && at.After(now) {
+			s.Estimate = mess.DurationOf(at.Sub(now).Round(time.Second))
+		}
+	}
+	if len(u.Metrics) > 0 {
+		s.Partial = u.Metrics
+	}
+	return s
+}
+
+func listOf(words []string) (list []any) {
+	for _, w := range words {
+		list = append(list, w)
+	}
+	return list
+}
+
+// joined is a list of anything as text.
+func joined(list []any) string {
+	var all []string
+	for _, one := range list {
+		text, ok := one.(string)
+		if !ok {
+			data, _ := json.Marshal(one) // it was read from JSON
+			text = string(data)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
+// cancelledWord is what an end without success says that was cancelled (D13).
+const cancelledWord = "cancelled"
+
+func (c *TaskCompletion) items() []mess.Item {
+	r := &mess.Response{Content: []mess.Entry{}}
+	if c.Summary != "" {
+		r.Content = append(r.Content, mess.TextEntry(c.Summary))
+	}
+	facts := mess.Object{}
+	if len(c.FilesModified) > 0 {
+		facts = append(facts, mess.Field{Key: "files_modified", Value: c.FilesModified})
+	}
+	if len(c.TestResults) > 0 {
+		facts = append(facts, mess.Field{Key: "test_results", Value: c.TestResults})
+	}
+	if v, ok := c.Metadata.Get(criteriaKey); ok {
+		r.Extra = r.Extra.Set(criteriaKey, v)
+	}
+	if len(facts) > 0 {
+		r.Content = append(r.Content, mess.Entry{Type: "structured", Value: facts})
+	}
+	notes := joined(slices.Concat(c.Errors, c.Warnings))
+	switch {
+	case c.Status == "complete":
+		r.Notes = notes
+		return []mess.Item{&mess.Status{Code: mess.Completed, Evidence: mess.Acknowledged, Message: "the other side says that it is done"}, r}
+	case c.Status == "partial":
+		return []mess.Item{&mess.Status{Code: mess.Partial, Evidence: mess.Acknowledged, Reason: &mess.Reason{
+			Detail: cmp.Or(notes, c.Summary), Effect: mess.EffectPartial,
+		}}, r}
+	case len(c.Errors) > 0 && c.Errors[0] == cancelledWord:
+		return []mess.Item{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Detail: cmp.Or(c.Summary, notes), Effect: mess.EffectUnknown}}}
+	}
+	return []mess.Item{&mess.Status{
+		Code: mess.Failed, Reason: &mess.Reason{Type: "blocked", Detail: strings.TrimPrefix(c.Summary+"; "+notes, "; "), Effect: mess.EffectUnknown},
+		Suggestion: "look before retrying", Recoverable: new(false),
+	}}
+}
+
+func (e *ErrorReport) status() *mess.Status {
+	text := e.Error.Code + ": " + e.Error.Message
+	if e.Severity == "low" || e.Severity == "medium" {
+		return &mess.Status{Code: mess.InProgress, Message: text}
+	}
+	s := &mess.Status{Code: mess.Held, Reason: &mess.Reason{Type: e.Error.Code, Detail: text}}
+	if e.NeedsHumanIntervention {
+		s.Message = "a person has to step in"
+	}
+	if len(e.SuggestedActions) > 0 {
+		s.Suggestion = strings.Join(e.SuggestedActions, "; ")
+	}
+	return s
+}
+
+// status is what one who works on a task asks: a review is a yes or no, and all
+// else a question. The message's id stands for the plan.
+func (c *CoordinationRequest) status(id string) *mess.Status {
+	about := c.Topic
+	if more := joined(c.SuccessCriteria); more != "" {
+		about += ": " + more
+	}
+	switch c.RequestType {
+	case "review":
+		return &mess.Status{Code: mess.NeedsConfirmation, Action: about, ActionHash: id}
+	case "sync":
+		return &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "answer", Question: about}}}
+	}
+	return &mess.Status{Code: mess.InProgress, Message: c.RequestType + ": " + about}
+}
+
+// Say is what a requester says to a task that somebody works on: an answer, a yes
+// or no, a cancel. Topic is the same in words.
+func Say(task, to, topic string, m mess.Message) *CoordinationRequest {
+	return &CoordinationRequest{
+		RequestType: "sync", Participants: []string{to}, Topic: topic,
+		Metadata: append(mess.Object{{Key: "task_id", Value: task}}, metadata(carry(m))...),
+	}
+}
+
+// RefOf is the ref of the message of MESS that a message carries, "" for one of a
+// foreign peer.
+func RefOf(b Body) string {
+	o, _ := carriedIn(metadataOf(b))
+	v, _ := o.Get("ref")
+	s, _ := v.(string)
+	return s
+}

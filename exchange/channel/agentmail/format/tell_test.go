@@ -1,0 +1,40 @@
+package format_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/mess"
+)
+
+// A plan with steps is told with what is done and what is left, and a peer's steps are
+// heard as the same.
+func TestStepsInAStatusUpdate(t *testing.T) {
+	for _, one := range []struct {
+		s                   mess.Status
+		done, left          []string
+		current, next, back string
+	}{
+		{
+			mess.Status{Code: mess.InProgress, Completed: []any{"look"}, Remaining: []any{"clean", "dock", "report"}},
+			[]string{"look"},
+			[]string{"dock", "report"},
+			"clean", "dock", "[look] [clean dock report]",
+		},
+		{mess.Status{Code: mess.InProgress, Completed: []any{"look"}, Remaining: []any{"dock"}}, []string{"look"}, []string{}, "dock", "dock", "[look] []"},
+		{mess.Status{Code: mess.InProgress, Message: "busy"}, nil, nil, "busy", "", "[] []"},
+	} {
+		all := format.Told{Task: "t", To: "a"}.Bodies(mess.Message{Items: []mess.Item{&one.s}})
+		u, ok := all[0].(*format.StatusUpdate)
+		if !ok || fmt.Sprint(u.Progress.CompletedSteps, u.Progress.RemainingSteps, u.Progress.CurrentStep, u.NextMilestone) != fmt.Sprint(one.done, one.left, one.current, one.next) {
+			t.Errorf("%+v is told as %+v, %q", one.s, u.Progress, u.NextMilestone)
+		}
+		u.Metadata = nil // as of a peer that does not speak MESS
+		items, err := format.Reports(format.Message{Type: format.TypeStatusUpdate, Body: u}, time.Unix(0, 0))
+		if s, _ := items[0].(*mess.Status); err != nil || fmt.Sprint(s.Completed, " ", s.Remaining) != one.back {
+			t.Errorf("%v %v, want %s", err, fmt.Sprint(s.Completed, " ", s.Remaining), one.back)
+		}
+	}
+}

@@ -1,0 +1,298 @@
+package agentmail_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/agentmail"
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
+	"github.com/messkit/messkit/exchange/channel/agentmail/mailboxtest"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/mess"
+)
+
+const (
+	project = "/house"
+	boss    = "Orchestrator-1"
+)
+
+var kitchen = exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}
+
+// house is a real exchange with an executor that does what it is told, and the
+// door, at a mail server.
+type house struct {
+	testing.TB
+	x       *exchange.Exchange
+	hands   *exchange.Local
+	mail    *mailboxtest.Server // nil for another one, or none
+	at      mailbox.Config      // where the server is; without URL there is none
+	door    *agentmail.Door
+	cfg     agentmail.Config
+	dir     string
+	name    string
+	ctx     context.Context // a test waits no longer
+	mu      sync.Mutex
+	offered map[string]bool
+	done    []string // intents of what was carried out
+	end     func()   // the door
+}
+
+// inHouse is a house with an executor, and a door under a name.
+func inHouse(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
+	t.Helper()
+	return bare(t, mail, name, cfg).lived()
+}
+
+// lived brings an executor into a house, and opens its door.
+func (h *house) lived() *house {
+	h.Helper()
+	h.says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
+	h.run(func(ctx context.Context) { _ = h.hands.Receive(ctx, func(m mess.Message) { h.hear(ctx, m) }) })
+	h.open()
+	return h
+}
+
+// bare is a house without an executor, whose door is closed.
+func bare(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
+	t.Helper()
+	return bareOn(t, memory.New(), mail, name, cfg)
+}
+
+// bareOn is bare with a store of the test's own.
+func bareOn(t testing.TB, store exchange.Store, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
+	t.Helper()
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), store, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	cfg.Poll, cfg.MaxZone = time.Second, time.Hour
+	var at mailbox.Config
+	if mail != nil {
+		at = mailbox.Config{URL: mail.URL, Bearer: "let-me-in", Project: project}
+	}
+	h := &house{TB: t, x: x, mail: mail, at: at, hands: x.As(kitchen, "local"), cfg: cfg, dir: t.TempDir(), name: name, ctx: ctx, offered: map[string]bool{}}
+	h.run(func(ctx context.Context) { _ = x.Run(ctx) })
+	return h
+}
+
+// run runs something until the test ends.
+func (h *house) run(do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var g sync.WaitGroup
+	g.Go(func() { do(ctx) })
+	stop = func() { cancel(); g.Wait() }
+	h.Cleanup(stop)
+	return stop
+}
+
+// open opens the door, as a new run of the program would.
+func (h *house) open() {
+	h.Helper()
+	var box agentmail.Mailbox
+	if at := h.at; at.URL != "" {
+		h.cfg.Name, h.cfg.Project, h.cfg.Server = h.name, at.Project, at.URL
+		at.Name, at.Contacts, at.Timeout = h.name, h.cfg.Contacts(), time.Minute
+		box = mailbox.New(at)
+	}
+	d, err := agentmail.Open(h.ctx, h.x, h.cfg, box, h.dir, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.door = d
+	h.end = h.run(func(ctx context.Context) {
+		if err := d.Run(ctx); err != nil {
+			h.Errorf("the door: %v", err)
+		}
+	})
+}
+
+// says has the executor say something.
+func (h *house) says(text string) {
+	m, err := mess.Parse([]byte(text))
+	if err == nil {
+		_, err = h.hands.Send(context.Background(), m)
+	}
+	if err != nil {
+		h.Errorf("the executor says %s: %v", text, err)
+	}
+}
+
+func (h *house) about(ref, items string) { h.says("re: " + ref + "\nMESS: " + items) }
+
+func (h *house) did(intent string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.done = append(h.done, intent)
+}
+
+func (h *house) deeds() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]string{}, h.done...)
+}
+
+// hear does what a request says.
+func (h *house) hear(ctx context.Context, m mess.Message) {
+	if len(m.Items) == 0 || len(m.Re) == 0 {
+		return
+	}
+	ref := m.Re[0]
+	switch i := m.Items[0].(type) {
+	case *mess.Request:
+		if h.offered[ref] {
+			return
+		}
+		h.offered[ref] = true
+		h.about(ref, `[{status: {code: claimed, estimate: 5s}}]`)
+		switch i.Intent {
+		case "photo":
+			h.photo(ctx, ref)
+			h.did(i.Intent)
+		case "ask":
+			h.about(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
+		case "confirm":
+			h.about(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, reversible: true, confirm_within: PT5M}}]`)
+		case "late":
+			h.about(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, confirm_within: PT0.001S}}]`)
+		case "operator":
+			h.about(ref, `[{status: {code: needs_confirmation, action: open the door, action_hash: abc, confirm_by: operator}}]`)
+		case "wait":
+			h.about(ref, `[{status: {code: in_progress, message: begun}}]`)
+		case "fail":
+			h.about(ref, `[{status: {code: failed, reason: {type: jam, detail: the brush is stuck, effect: partial}, recoverable: true, suggestion: free the brush}}]`)
+		}
+	case *mess.Reply:
+		if i.Confirm != nil && !*i.Confirm {
+			h.about(ref, `[{status: {code: cancelled}}]`)
+			return
+		}
+		h.about(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
+		h.did(fmt.Sprint("after reply ", i.Answers))
+		h.about(ref, `[{status: {code: completed, evidence: acknowledged}}, {response: {content: [done]}}]`)
+	case *mess.Cancel:
+		h.about(ref, `[{status: {code: cancelled, reason: {detail: it was stopped, effect: partial}}}]`)
+	}
+}
+
+func (h *house) photo(ctx context.Context, ref string) {
+	h.about(ref, `[{status: {code: in_progress, progress_pct: 40, message: looking}}]`)
+	media, err := h.hands.Attach(ctx, ref, "fridge.jpg", "image/jpeg", bytes.NewReader(picture()))
+	if err != nil {
+		h.Error(err)
+		return
+	}
+	media.CapturedAt = "2026-11-21T09:44:50Z"
+	_, err = h.hands.Send(ctx, mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{
+		&mess.Status{Code: mess.Completed, Evidence: mess.Photographed},
+		&mess.Response{Content: []mess.Entry{mess.TextEntry("the fridge"), mess.MediaEntry("image", media)}},
+	}})
+	if err != nil {
+		h.Error(err)
+	}
+}
+
+var picture = sync.OnceValue(func() []byte {
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 320, 240)), nil); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+})
+
+// server is a mail server with the one who gives tasks.
+func server(t testing.TB) *mailboxtest.Server {
+	s := mailboxtest.New("let-me-in")
+	t.Cleanup(s.Close)
+	s.Join(project, boss)
+	return s
+}
+
+// assignment is a task in JSON.
+func assignment(id, task, intent string, more ...string) string {
+	return fmt.Sprintf(`{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"%s","message_id":"%s","type":"task_assignment","task_id":"%s","description":"%s",
+"specification":{"acceptance_criteria":[]},"file_patterns":[],"priority":"normal","priority_value":2%s}`, boss, id, task, intent, strings.Join(more, ""))
+}
+
+// said is a message that somebody got.
+type said struct {
+	mailboxtest.Mail
+	format.Message
+}
+
+// heard are the messages that an agent has got, as soon as they are as they should
+// be.
+func (h *house) heard(who string, ready func([]said) bool) []said {
+	h.Helper()
+	var all []said
+	_, ok := h.mail.Until(h.ctx, who, func(mails []mailboxtest.Mail) bool {
+		all = nil
+		for _, m := range mails {
+			msg, err := format.Parse(m.Body, format.Mail{From: m.From, Subject: m.Subject}, format.Strict)
+			if err != nil {
+				h.Errorf("%s got %q: %v", who, m.Body, err)
+				continue
+			}
+			all = append(all, said{m, msg})
+		}
+		return ready(all)
+	})
+	if !ok {
+		for _, one := range all {
+			h.Logf("%s %s", one.Message.Type, one.Mail.Body)
+		}
+		status, _ := json.Marshal(h.door.Status())
+		h.Fatalf("%s has not got what it should have; the door: %s", who, status)
+	}
+	return all
+}
+
+// until waits for a message of some type about a task.
+func (h *house) until(who, task string, kind format.Type) said {
+	h.Helper()
+	var found said
+	h.heard(who, func(all []said) bool {
+		for _, one := range all {
+			if one.Type == kind && format.TaskOf(one.Message.Body) == task {
+				found = one
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// asks has the boss send a mail.
+func (h *house) asks(thread, body string) *mailboxtest.Mail {
+	return h.mail.Post(project, boss, h.name, "task", thread, body)
+}
+
+func body[B format.Body](t testing.TB, s said) B {
+	t.Helper()
+	b, ok := s.Message.Body.(B)
+	if !ok {
+		t.Fatalf("it is a %T", s.Message.Body)
+	}
+	return b
+}
+
+var operator = exchange.Actor{ID: "operator", Roles: exchange.Operator | exchange.Observer | exchange.Requester}
+
+// ref is the thread that a message is about.
+func (s said) ref() string {
+	ref, _, _ := strings.Cut(format.RefOf(s.Message.Body), "/")
+	return ref
+}

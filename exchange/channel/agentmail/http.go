@@ -1,0 +1,229 @@
+package agentmail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/mess"
+)
+
+// Path is where the HTTP door has this one.
+const Path = "/agentmail"
+
+const (
+	maxWait  = time.Minute
+	maxBatch = 100 // messages in one answer
+	maxBytes = 8 << 20
+)
+
+// Serve takes a message of an actor (POST), or gives it what there is for it (GET).
+func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+	from := peer{name: who.ID, who: who, http: true, gives: true}
+	switch r.Method {
+	case http.MethodPost:
+		d.posted(from, w, r)
+	case http.MethodGet, http.MethodHead:
+		d.fetched(from, w, r)
+	case http.MethodDelete:
+		d.freed(who, w, r)
+	default:
+		w.Header().Set("Allow", "DELETE, GET, HEAD, POST")
+		answer(w, http.StatusMethodNotAllowed, problem{Error: "method_not_allowed", Details: "post a message, or get what was answered"})
+	}
+}
+
+// freed frees a device that somebody has reserved, for an operator.
+func (d *Door) freed(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+	device := r.URL.Query().Get("device")
+	if !who.Has(exchange.Operator) {
+		answer(w, http.StatusForbidden, problem{Error: "only an operator may free what others have reserved", Why: mess.Forbidden})
+		return
+	}
+	by, err := d.Release(device)
+	switch {
+	case err != nil:
+		answer(w, http.StatusServiceUnavailable, problem{Error: "it cannot be stored now; try again", Why: mess.Unavailable})
+	case len(by) == 0:
+		answer(w, http.StatusNotFound, problem{Error: fmt.Sprintf("nobody has reserved %.60q", device), Why: mess.Unknown})
+	default:
+		answer(w, http.StatusOK, map[string][]string{"by": by})
+	}
+}
+
+// problem is the answer to a message that is not taken ("Invalid Message Format").
+type problem struct {
+	Error     string          `json:"error"`
+	Details   string          `json:"details,omitempty"`
+	Why       mess.Why        `json:"why,omitempty"`
+	MessageID string          `json:"message_id,omitempty"`
+	Report    json.RawMessage `json:"report,omitempty"`
+}
+
+// codes are those of HTTP for what is wrong; all else is 422.
+var codes = map[string]int{
+	codeForbidden: http.StatusForbidden, codeUnknownTask: http.StatusNotFound, codeStale: http.StatusConflict, codeConflict: http.StatusConflict,
+	string(mess.Unknown): http.StatusNotFound, string(mess.Conflict): http.StatusConflict,
+	string(mess.Illegal): http.StatusConflict, string(mess.Stale): http.StatusConflict, string(mess.NotReady): http.StatusConflict,
+	string(mess.TooLarge): http.StatusRequestEntityTooLarge,
+}
+
+func (d *Door) posted(from peer, w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil || len(body) > maxBody {
+		answer(w, http.StatusRequestEntityTooLarge, problem{Error: "too_large", Details: "a message has 10 MB at most"})
+		return
+	}
+	l := letter{from: from, body: string(body), at: d.now(), mail: format.Mail{From: from.name, Created: d.now()}}
+	got, err := d.take(r.Context(), l)
+	if err == nil {
+		answer(w, http.StatusAccepted, got)
+		return
+	}
+	bad, ok := errors.AsType[*format.Invalid](err)
+	if !ok {
+		answer(w, http.StatusServiceUnavailable, problem{Error: "unavailable", Details: err.Error()})
+		return
+	}
+	d.record(l, bad.Code, bad.Details)
+	p := problem{Error: bad.Code, Details: d.redacted(bad.Details), MessageID: bad.MessageID}
+	if report, ok := bad.Report(d.name(), newID(), d.now()); ok {
+		text, _ := report.JSON() // an answer without it says the same
+		p.Report = d.withoutSecrets(text)
+	}
+	code := codes[bad.Code]
+	if code == 0 {
+		code = http.StatusUnprocessableEntity
+	}
+	answer(w, code, p)
+}
+
+// item is a message that is fetched, and after which to go on.
+type item struct {
+	Seq     uint64          `json:"seq"`
+	Message json.RawMessage `json:"message"`
+}
+
+// fetched answers with the messages for an actor after a number, which says that it
+// has those before. It waits for one if it is told how long.
+func (d *Door) fetched(from peer, w http.ResponseWriter, r *http.Request) {
+	after, err := strconv.ParseUint("0"+r.URL.Query().Get("after"), 10, 63)
+	if err != nil {
+		answer(w, http.StatusBadRequest, problem{Error: "invalid", Details: "after: write the number next of the last answer"})
+		return
+	}
+	wait, err := waitOf(r.URL.Query().Get("wait"))
+	if err != nil {
+		answer(w, http.StatusBadRequest, problem{Error: "invalid", Details: err.Error()})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	if err := d.got(from, after); err != nil {
+		answer(w, http.StatusServiceUnavailable, problem{Error: "unavailable", Details: err.Error()})
+		return
+	}
+	for {
+		list, news := d.waiting(from, after)
+		if len(list) > 0 || wait == 0 || ctx.Err() != nil {
+			d.hand(r.Context(), w, after, list)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-news:
+		}
+	}
+}
+
+func waitOf(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > maxWait {
+		return 0, errors.New("wait: write how long, from 0s to 1m")
+	}
+	return d, nil
+}
+
+// waiting are the messages for an actor after a number, and what is closed when
+// there are others.
+func (d *Door) waiting(from peer, after uint64) ([]entry, chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []entry
+	for _, e := range d.s.Out {
+		if e.HTTP && e.To == from.name && e.Seq > after && len(list) < maxBatch {
+			list = append(list, *e)
+		}
+	}
+	return list, d.news
+}
+
+// got forgets the messages that an actor has.
+func (d *Door) got(from peer, after uint64) error {
+	mine := func(e *entry) bool { return e.HTTP && e.To == from.name && e.Seq <= after }
+	d.mu.Lock()
+	found := false
+	for _, e := range d.s.Out {
+		found = found || mine(e)
+	}
+	d.mu.Unlock()
+	if !found {
+		return nil
+	}
+	return d.change(func(s *state) {
+		var left []*entry
+		for _, e := range s.Out {
+			if !mine(e) {
+				left = append(left, e)
+			}
+		}
+		s.Out = left
+	})
+}
+
+// hand gives messages out, as many as one answer holds.
+func (d *Door) hand(ctx context.Context, w http.ResponseWriter, after uint64, list []entry) {
+	out := struct {
+		Messages []item `json:"messages"`
+		Next     uint64 `json:"next"`
+		More     bool   `json:"more,omitempty"`
+	}{Messages: []item{}, Next: after}
+	size := 0
+	for _, e := range list {
+		body, err := d.render(ctx, &e)
+		if errors.Is(err, mess.Unavailable) {
+			answer(w, http.StatusServiceUnavailable, problem{Error: "unavailable", Details: err.Error()})
+			return
+		}
+		if err != nil {
+			d.log.Error("a message cannot be made, and is left out", "ref", e.Ref, "to", e.To, "err", err)
+			out.Next = e.Seq
+			continue
+		}
+		if size += len(body); size > maxBytes && len(out.Messages) > 0 {
+			out.More = true
+			break
+		}
+		out.Messages = append(out.Messages, item{e.Seq, body})
+		out.Next = e.Seq
+	}
+	answer(w, http.StatusOK, out)
+}
+
+func answer(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(code)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // the client is gone if it fails
+}

@@ -1,0 +1,145 @@
+package agentmail
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/mess"
+)
+
+// report takes what an agent tells of a task that was given to it.
+func (d *Door) report(ctx context.Context, l letter, ref string, m format.Message) (receipt, error) {
+	g := d.of(ref)
+	if g == nil {
+		return receipt{}, no(codeUnknownTask, "task %s is over", ref)
+	}
+	items, err := d.reported(ref, m)
+	if err != nil {
+		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
+	}
+	if len(items) == 0 { // it goes with another message
+		return receipt{TaskID: ref, Ref: ref}, nil
+	}
+	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}, Epoch: g.Epoch}
+	var ask *theirs
+	for _, item := range items {
+		switch i := item.(type) {
+		case *mess.Status:
+			s := d.here(*i)
+			if s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation {
+				ask = &theirs{There: format.RefOf(m.Body), Hash: s.ActionHash}
+			}
+			said.Items = append(said.Items, s)
+		case *mess.Response:
+			r := *i
+			r.Re, r.Content = nil, d.kept(ctx, l.from.agent.actor(), ref, r.Content)
+			said.Items = append(said.Items, &r)
+		case *mess.Suggestion:
+			s := *i
+			s.Re = nil
+			said.Items = append(said.Items, &s)
+		case *mess.Other:
+			said.Items = append(said.Items, i)
+		default:
+			return receipt{}, no(codeUnexpected, "metadata.mess.%s: one who works on a task says status and response", item.Kind())
+		}
+	}
+	answer, err := d.say(ctx, l.from.agent.actor(), said)
+	if err != nil {
+		if errors.Is(err, mess.Unavailable) {
+			return receipt{}, err
+		}
+		return receipt{}, d.refusedReport(ctx, ref, err)
+	}
+	ack, _ := answer.Items[0].(*mess.Ack)
+	err = d.change(func(s *state) {
+		switch one := s.Given[ref]; {
+		case one == nil:
+		case ack.Status.Terminal():
+			delete(s.Given, ref)
+		case ask != nil:
+			ask.Here = ack.Ref
+			one.Asks = append(slices.Clone(one.Asks), *ask)
+		}
+	})
+	return receipt{TaskID: ref, Ref: ack.Ref, Status: ack.Status}, err
+}
+
+// refusedReport forgets a task that has ended meanwhile.
+func (d *Door) refusedReport(ctx context.Context, ref string, why error) error {
+	if th, err := d.x.Thread(ctx, self, ref); err == nil && th.Status.Terminal() {
+		return errors.Join(why, d.change(func(s *state) { delete(s.Given, ref) }))
+	}
+	return why
+}
+
+// reported are the items of a report. An error report that refuses the assignment
+// itself ends the task: nothing was begun.
+func (d *Door) reported(ref string, m format.Message) ([]mess.Item, error) {
+	e, ok := m.Body.(*format.ErrorReport)
+	if ok && slices.Contains([]string{format.CodeInvalidFormat, format.CodeVersionMismatch, format.CodeUnknownType, format.CodeSenderMismatch, codeForbidden}, e.Error.Code) {
+		if _, about := e.Error.Context.Get("message_id"); about && !d.heardOf(ref) {
+			return []mess.Item{&mess.Status{
+				Code: mess.Failed, Reason: &mess.Reason{Type: e.Error.Code, Detail: "the agent does not take the task: " + e.Error.Message, Effect: mess.EffectNone}, Recoverable: new(true),
+			}}, nil
+		}
+	}
+	return format.Reports(m, d.now())
+}
+
+// heardOf reports whether an agent has told anything of a task yet.
+func (d *Door) heardOf(ref string) bool {
+	th, err := d.x.Thread(context.Background(), self, ref)
+	if err != nil {
+		return true
+	}
+	g := d.of(ref)
+	if g == nil {
+		return true
+	}
+	begun := false
+	for _, m := range th.Messages {
+		for _, item := range m.Items {
+			s, ok := item.(*mess.Status)
+			switch {
+			case !ok || m.From != g.ID:
+			case begun:
+				return true
+			case s.Code == mess.InProgress: // the start, which this door has said
+				begun = true
+			}
+		}
+	}
+	return false
+}
+
+// here is a status of another exchange's as one of a task that has begun here.
+// What it was there stays in it.
+func (d *Door) here(s mess.Status) *mess.Status {
+	was := s.Code
+	s.Re, s.Epoch, s.Instance, s.ID = nil, 0, "", ""
+	switch s.Code {
+	case mess.Claimed, mess.Pending, mess.Received:
+		s.Code = mess.InProgress
+	case mess.Declined, mess.Expired, mess.Superseded, mess.Delegated:
+		effect := mess.EffectUnknown
+		if was == mess.Declined || was == mess.Expired {
+			effect = mess.EffectNone
+		}
+		s.Code = mess.Failed
+		reason := mess.Reason{Type: string(was), Detail: s.Message, Effect: effect}
+		if s.Reason != nil {
+			reason.Detail = s.Reason.Detail
+			if s.Reason.Effect != "" {
+				reason.Effect = s.Reason.Effect
+			}
+		}
+		s.Reason = &reason
+	}
+	if s.Code != was {
+		s.Extra = append(slices.Clone(s.Extra), mess.Field{Key: "said", Value: string(was)})
+	}
+	return &s
+}

@@ -1,0 +1,60 @@
+package agentmail
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/internal/secret"
+)
+
+// hidden stands where a secret was.
+const hidden = "***"
+
+// minSecret is the shortest secret that is looked for in what goes out, in bytes:
+// shorter ones stand by chance in numbers and pictures.
+const minSecret = 8
+
+// secrets are what the door knows and tells nobody: the tokens of the mail server,
+// and those of the configuration.
+func (d *Door) secrets() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []string
+	for _, s := range append(slices.Clone(d.cfg.Secrets), secret.Text(d.s.Token)) {
+		if len(s) >= minSecret {
+			all = append(all, string(s))
+		}
+	}
+	return all
+}
+
+// redacted is a text without secrets.
+func (d *Door) redacted(text string) string {
+	for _, s := range d.secrets() {
+		text = strings.ReplaceAll(text, s, hidden)
+	}
+	return text
+}
+
+// withoutSecrets is a message in JSON without secrets (section "Security
+// Considerations", 4).
+func (d *Door) withoutSecrets(body []byte) []byte {
+	text := string(body)
+	for _, s := range d.secrets() {
+		text = strings.ReplaceAll(text, inString(s), hidden)
+	}
+	if text == string(body) {
+		return body
+	}
+	return []byte(text)
+}
+
+// inString is a text as it stands in a string of JSON.
+func inString(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a text always is one in JSON
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+}

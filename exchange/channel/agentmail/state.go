@@ -1,0 +1,217 @@
+package agentmail
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// fileName is the file of the door in the data folder. It holds the token by which
+// the mail server knows this agent, and is for its owner alone.
+const fileName = "agentmail.json"
+
+// state is what the door remembers.
+type state struct {
+	Name  string    `json:"name,omitempty"`  // that the mail server has given
+	Token string    `json:"token,omitempty"` // and the token that goes with it
+	Since time.Time `json:"since,omitzero"`  // when the newest mail came that was taken
+	Seen  []int64   `json:"seen,omitempty"`  // the last mails that were taken
+
+	Tasks map[string]*task  `json:"tasks,omitempty"` // that were given here, by ref
+	Given map[string]*given `json:"given,omitempty"` // that were given to others, by ref
+	Out   []*entry          `json:"out,omitempty"`   // what is to be sent, in order
+	Seq   uint64            `json:"seq,omitempty"`   // of the last entry
+
+	Zones   []Reservation `json:"zones,omitempty"`
+	Refused []Refused     `json:"refused,omitempty"` // the last messages that were not taken
+}
+
+// task is a task that somebody has given here, until its end is told.
+type task struct {
+	Peer   string    `json:"peer"`
+	Actor  string    `json:"actor"`
+	HTTP   bool      `json:"http,omitempty"` // the answers are fetched
+	ID     string    `json:"id"`
+	Thread string    `json:"thread,omitempty"` // of the mail
+	From   string    `json:"from,omitempty"`   // the message that gave it
+	Told   int       `json:"told"`             // messages of the thread
+	At     time.Time `json:"at,omitzero"`      // something was told last
+	Waits  bool      `json:"waits,omitempty"`  // the sender was told what it waits for before it is offered
+	Asked  []asked   `json:"asked,omitempty"`
+}
+
+// asked is a question that was told.
+type asked struct {
+	Ref      string    `json:"ref"`            // of the message that asks
+	Hash     string    `json:"hash,omitempty"` // of the plan
+	Letter   string    `json:"letter"`         // the message_id under which it went out
+	At       time.Time `json:"at,omitzero"`    // by our clock, when it was asked
+	Sent     time.Time `json:"sent,omitzero"`  // by the mail server's clock; zero before
+	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+// entry is a message that is to be sent, or fetched.
+type entry struct {
+	Seq    uint64    `json:"seq"`
+	ID     string    `json:"id"` // message_id
+	To     string    `json:"to"`
+	HTTP   bool      `json:"http,omitempty"`
+	At     time.Time `json:"at"`
+	Task   string    `json:"task,omitempty"`
+	Thread string    `json:"thread,omitempty"`
+	Actor  string    `json:"actor,omitempty"` // who has given the task
+	Waits  bool      `json:"waits,omitempty"` // as of the task
+
+	Ref   string          `json:"ref,omitempty"`   // thread that it tells of
+	Index int             `json:"index,omitempty"` // of the message there
+	Part  int             `json:"part,omitempty"`
+	Kind  string          `json:"kind,omitempty"` // progress may be left out for what comes later
+	Body  json.RawMessage `json:"body,omitempty"` // whole, where it tells of no message
+
+	Tried time.Time `json:"tried,omitzero"` // first
+}
+
+// Refused is a message that was not taken.
+type Refused struct {
+	At      time.Time `json:"at"`
+	From    string    `json:"from"`
+	Code    string    `json:"code"`
+	Details string    `json:"details"`
+	Subject string    `json:"subject,omitempty"`
+}
+
+const (
+	maxSeen    = 4096
+	maxRefused = 100
+	maxKept    = 500 // letters for one who fetches them
+	keptFor    = 7 * 24 * time.Hour
+	maxText    = 300 // of what is recorded, in bytes
+)
+
+func (d *Door) read() error {
+	data, err := os.ReadFile(d.file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		err := json.Unmarshal(data, &d.s)
+		if err == nil && d.s.torn() {
+			err = errors.New("some of it is null")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w; restore it from a copy: without it the name at the mail server is lost, and tasks that run are not reported", d.file, err)
+		}
+	}
+	if d.s.Tasks == nil {
+		d.s.Tasks = map[string]*task{}
+	}
+	if d.s.Given == nil {
+		d.s.Given = map[string]*given{}
+	}
+	return nil
+}
+
+// torn reports whether something is named and not there.
+func (s *state) torn() bool {
+	for _, t := range s.Tasks {
+		if t == nil {
+			return true
+		}
+	}
+	for _, g := range s.Given {
+		if g == nil {
+			return true
+		}
+	}
+	return slices.Contains(s.Out, nil)
+}
+
+// change makes a change and writes it down. What cannot be written is not changed.
+func (d *Door) change(do func(*state)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	next, err := d.s.clone()
+	if err != nil {
+		return err
+	}
+	do(&next)
+	next.prune(d.now())
+	data, err := json.Marshal(next)
+	if err == nil {
+		err = durable.Replace(d.file, data)
+	}
+	if err != nil {
+		return mess.Refuse(mess.Unavailable, "agentmail: this cannot be stored now: %v", err)
+	}
+	d.s = next
+	close(d.news)
+	d.news = make(chan struct{})
+	wait.Notify(d.post)
+	return nil
+}
+
+// clone is a state that shares nothing that is changed.
+func (s state) clone() (state, error) {
+	c := s
+	c.Seen, c.Zones, c.Refused = slices.Clone(s.Seen), slices.Clone(s.Zones), slices.Clone(s.Refused)
+	c.Tasks, c.Given, c.Out = maps.Clone(s.Tasks), maps.Clone(s.Given), slices.Clone(s.Out)
+	for ref, t := range c.Tasks {
+		one := *t
+		one.Asked = slices.Clone(t.Asked)
+		c.Tasks[ref] = &one
+	}
+	for ref, g := range c.Given {
+		one := *g
+		c.Given[ref] = &one
+	}
+	for i, e := range c.Out {
+		one := *e
+		c.Out[i] = &one
+	}
+	return c, nil
+}
+
+// prune forgets what nobody needs any more.
+func (s *state) prune(now time.Time) {
+	s.Seen = s.Seen[max(0, len(s.Seen)-maxSeen):]
+	s.Refused = s.Refused[max(0, len(s.Refused)-maxRefused):]
+	s.Zones = slices.DeleteFunc(s.Zones, func(r Reservation) bool { return !now.Before(r.Until) })
+	kept := map[string]int{}
+	for _, e := range slices.Backward(s.Out) {
+		if e.HTTP {
+			kept[e.To]++
+		}
+	}
+	s.Out = slices.DeleteFunc(s.Out, func(e *entry) bool {
+		old := e.HTTP && (kept[e.To] > maxKept || now.Sub(e.At) > keptFor)
+		if old {
+			kept[e.To]--
+		}
+		return old
+	})
+}
+
+// add queues a message.
+func (s *state) add(e entry) {
+	s.Seq++
+	e.Seq = s.Seq
+	s.Out = append(s.Out, &e)
+}
+
+// taken reports whether a mail was taken.
+func (d *Door) taken(id int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.s.Seen, id)
+}
+
+func short(s string) string { return s[:min(len(s), maxText)] }

@@ -1,0 +1,205 @@
+package agentmail
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
+	"github.com/messkit/messkit/internal/keyed"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+func threadID(task string) string { return mailbox.ThreadID(task) }
+
+func openKeys(items []exchange.OpenItem) []string {
+	var keys []string
+	for _, q := range items {
+		keys = append(keys, q.Key)
+	}
+	return keys
+}
+
+// beat is how long a task that runs may go on without a word to who has given it.
+const beat = 10 * time.Minute
+
+// beatAll tells of tasks that have been silent for long, until ctx ends.
+func (d *Door) beatAll(ctx context.Context) error {
+	for wait.For(ctx, time.Minute) {
+		d.beat(ctx)
+	}
+	return nil
+}
+
+// tellOf has the sender of a task told what was said in its thread.
+func (d *Door) tellOf(ctx context.Context, ref string) (again time.Duration) {
+	err := d.tell(ctx, ref)
+	if err == nil {
+		return keyed.Idle
+	}
+	if ctx.Err() == nil {
+		d.log.Warn("a task cannot be told of", "ref", ref, "err", err)
+	}
+	return time.Second
+}
+
+// tell queues what was said in a thread since it was last told. What is queued and
+// how far it was told are written down together: nothing is told twice, or left out.
+func (d *Door) tell(ctx context.Context, ref string) error {
+	th, err := d.x.Thread(ctx, self, ref)
+	if errors.Is(err, mess.Unknown) { // somebody has removed it
+		return d.change(func(s *state) { delete(s.Tasks, ref) })
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	t := d.s.Tasks[ref]
+	behind := t != nil && (t.Told < len(th.Messages) || th.Status.Terminal())
+	d.mu.Unlock()
+	if !behind {
+		return nil
+	}
+	return d.change(func(s *state) {
+		t := s.Tasks[ref]
+		if t == nil {
+			return
+		}
+		end := endOf(th)
+		for i := t.Told; i < len(th.Messages) && (end < 0 || i <= end); i++ {
+			s.tellOne(th, ref, t, i, d.now())
+		}
+		t.Told = len(th.Messages)
+		if th.Status.Terminal() {
+			delete(s.Tasks, ref)
+		}
+	})
+}
+
+// tellOne queues what one message says.
+func (s *state) tellOne(th exchange.Thread, ref string, t *task, i int, now time.Time) {
+	for part, b := range bodies(th, t, i) {
+		kind := string(b.Type())
+		if u, ok := b.(*format.StatusUpdate); ok {
+			kind = u.UpdateType
+		}
+		if kind == progress {
+			s.dropProgress(ref)
+		}
+		e := entry{
+			ID: newID(), To: t.Peer, HTTP: t.HTTP, At: now, Task: t.ID, Thread: t.Thread, Actor: t.Actor, Waits: t.Waits,
+			Ref: ref, Index: i, Part: part, Kind: kind,
+		}
+		s.add(e)
+		t.At = now
+		if kind == string(format.TypeCoordinationRequest) {
+			t.Asked = append(t.Asked, question(th.Messages[i], e))
+		}
+	}
+}
+
+const progress = "progress"
+
+// dropProgress leaves out progress that nobody has heard of yet: more has been made.
+func (s *state) dropProgress(ref string) {
+	for i := len(s.Out) - 1; i >= 0; i-- {
+		if e := s.Out[i]; e.Ref == ref {
+			if e.Kind == progress && e.Tried.IsZero() && e.Body == nil {
+				s.Out = append(s.Out[:i:i], s.Out[i+1:]...)
+			}
+			return
+		}
+	}
+}
+
+// question is what a message asks, as it was told.
+func question(m mess.Message, e entry) asked {
+	q := asked{Ref: m.Ref, Letter: e.ID}
+	q.At, _ = m.Received.Time()
+	for _, item := range m.Items {
+		s, ok := item.(*mess.Status)
+		if !ok {
+			continue
+		}
+		q.Hash = s.ActionHash
+		within, _ := s.Extra.Get("confirm_within")
+		text, _ := within.(string)
+		if left, err := mess.Duration(text).Duration(); err == nil && left > 0 {
+			q.Deadline = q.At.Add(left)
+		}
+	}
+	return q
+}
+
+// told is what the bodies of a message have in common.
+func told(th exchange.Thread, t *task, i int) format.Told {
+	out := format.Told{Task: t.ID, To: t.Peer, Blocked: t.Waits}
+	out.Criteria, out.Unused = format.Kept(th.Request())
+	out.Now, _ = th.Messages[i].Received.Time()
+	for _, m := range th.Messages[:i] {
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok && !s.Code.Terminal() {
+				switch s.Code {
+				case mess.Waiting, mess.Held, mess.NeedsInput, mess.NeedsConfirmation:
+					out.Blocked = true
+				default:
+					out.Blocked = false
+				}
+			}
+		}
+	}
+	return out
+}
+
+// beat tells of tasks that run and have been silent for long how they stand.
+func (d *Door) beat(ctx context.Context) {
+	d.mu.Lock()
+	var silent []string
+	for ref, t := range d.s.Tasks {
+		if !t.HTTP && d.now().Sub(t.At) >= beat {
+			silent = append(silent, ref)
+		}
+	}
+	d.mu.Unlock()
+	for _, ref := range silent {
+		th, err := d.x.Thread(ctx, self, ref)
+		if err != nil || th.Status != mess.InProgress && th.Status != mess.Claimed {
+			continue
+		}
+		d.again(ref)
+	}
+}
+
+// render is an entry as the message that goes out, without secrets.
+func (d *Door) render(ctx context.Context, e *entry) ([]byte, error) {
+	body, err := d.made(ctx, e)
+	return d.withoutSecrets(body), err
+}
+
+// made is an entry as a message.
+func (d *Door) made(ctx context.Context, e *entry) ([]byte, error) {
+	if e.Body != nil {
+		return e.Body, nil
+	}
+	if e.Kind == string(format.TypeTaskAssignment) {
+		return d.assignment(ctx, e)
+	}
+	th, err := d.x.Thread(ctx, self, e.Ref)
+	if err != nil {
+		return nil, err
+	}
+	if e.Index >= len(th.Messages) {
+		return nil, mess.Refuse(mess.Unknown, "%s has no message %d", e.Ref, e.Index)
+	}
+	th.Messages = slices.Clone(th.Messages)
+	th.Messages[e.Index] = d.whole(ctx, e.Ref, th.Messages[e.Index])
+	all := bodies(th, &task{ID: e.Task, Peer: e.To, Actor: e.Actor, Waits: e.Waits}, e.Index)
+	if e.Part >= len(all) {
+		return nil, mess.Refuse(mess.Unknown, "%s: message %d has no part %d", e.Ref, e.Index, e.Part)
+	}
+	return d.wrap(e.ID, e.At, all[e.Part]).JSON()
+}

@@ -1,0 +1,323 @@
+package agentmail
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/mess"
+)
+
+// Reservation is the use of zones by one agent for some time.
+type Reservation struct {
+	Actor     string    `json:"actor"` // as whom it speaks to the exchange
+	By        string    `json:"by"`
+	Task      string    `json:"task"`
+	Message   string    `json:"message"` // the message_id that asked for it
+	Patterns  []string  `json:"patterns"`
+	Devices   []string  `json:"devices"` // that it binds
+	Exclusive bool      `json:"exclusive"`
+	From      time.Time `json:"from,omitzero"`
+	Until     time.Time `json:"until"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+func (r Reservation) mode() string {
+	if r.Exclusive {
+		return "exclusive"
+	}
+	return "shared"
+}
+
+// Reserved tells who has reserved a device for himself, and until when, for one who
+// asks for something there in the name of by; ok is false if nobody else has.
+// changed is closed when that may have changed.
+func (d *Door) Reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	for _, r := range d.s.Zones {
+		if r.Exclusive && r.Actor != by && !now.Before(r.From) && now.Before(r.Until) && slices.Contains(r.Devices, device) {
+			return r.By, r.Until, d.news, true
+		}
+	}
+	return "", time.Time{}, nil, false
+}
+
+// bound are the devices that patterns name: zone/NAME, zone/NAME/**, zone/NAME/DEVICE
+// and device/NAME, with * and ** as in the names of files.
+func (c Config) bound(patterns []string) (devices, unknown []string) {
+	for _, p := range patterns {
+		found := false
+		for _, zone := range slices.Sorted(maps.Keys(c.Zones)) {
+			for _, device := range c.Zones[zone] {
+				if matches(p, zone, device) {
+					found = true
+					if !slices.Contains(devices, device) {
+						devices = append(devices, device)
+					}
+				}
+			}
+		}
+		if !found {
+			unknown = append(unknown, p)
+		}
+	}
+	return devices, unknown
+}
+
+func matches(pattern, zone, device string) bool {
+	pattern = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(pattern, "/"), "/**"), "/")
+	for _, name := range []string{"zone/" + zone, "zone/" + zone + "/" + device, "device/" + device} {
+		if ok, err := path.Match(pattern, name); err == nil && ok {
+			return true
+		}
+	}
+	return pattern == "zone" || pattern == "device"
+}
+
+// reserve reserves zones for a peer, or says who has.
+func (d *Door) reserve(ctx context.Context, from peer, m format.Message, f *format.FileReservation) (receipt, error) {
+	want := []format.Alternative{}
+	for _, p := range f.Request.FilePatterns {
+		want = append(want, format.Alternative{Pattern: p, Mode: f.Request.Mode})
+	}
+	minutes := min(f.Request.Minutes, d.cfg.MaxZone.Minutes())
+	until := d.now().Add(time.Duration(minutes * float64(time.Minute)))
+	as := Reservation{Message: m.MessageID, Task: f.TaskID, From: d.now(), Until: until, Reason: short(f.Request.Reason)}
+	note, err := d.hold(from, as, want)
+	if err != nil && len(f.Alternatives) > 0 {
+		other, err2 := d.hold(from, as, f.Alternatives)
+		if err2 == nil {
+			note, err = "instead of what was asked for: "+other, nil
+		}
+	}
+	if err != nil {
+		return receipt{}, err
+	}
+	update := &format.StatusUpdate{
+		TaskID: f.TaskID, UpdateType: "milestone", Summary: note, Blockers: []any{},
+		Metadata: mess.Object{{Key: "in_reply_to", Value: m.MessageID}, {Key: "expires", Value: string(mess.TimeOf(until.UTC()))}},
+	}
+	d.noteReservations(ctx, from, f.TaskID)
+	return receipt{TaskID: f.TaskID, Note: note}, d.queue(from, f.TaskID, d.wrap(newID(), d.now(), update))
+}
+
+// share reserves the zones that a coordination request names for all who take part.
+func (d *Door) share(ctx context.Context, from peer, m format.Message, c *format.CoordinationRequest) (receipt, error) {
+	var want []format.Alternative
+	for _, r := range c.SharedResources {
+		o, _ := r.(mess.Object)
+		list, _ := o.Get("patterns")
+		patterns, _ := list.([]any)
+		mode := format.SharedWrite
+		if access, _ := o.Get("access_mode"); access == "read_only" {
+			mode = format.SharedRead
+		}
+		for _, p := range patterns {
+			if text, ok := p.(string); ok {
+				want = append(want, format.Alternative{Pattern: text, Mode: mode})
+			}
+		}
+	}
+	if len(want) == 0 {
+		return receipt{}, no(codeUnsupported, "shared_resources: only zones can be shared here: {type: zone, patterns: [zone/NAME/**], access_mode: read_write}")
+	}
+	begin, err := d.startOf(c)
+	if err != nil {
+		return receipt{}, err
+	}
+	long := d.cfg.MaxZone
+	if v, ok := c.Schedule.Get("duration_minutes"); ok {
+		n, _ := v.(mess.Number)
+		if minutes, err := n.Float64(); err == nil && minutes > 0 {
+			long = min(time.Duration(minutes*float64(time.Minute)), d.cfg.MaxZone)
+		}
+	}
+	note, err := d.hold(from, Reservation{Message: m.MessageID, Task: format.TaskOf(c), From: begin, Until: begin.Add(long), Reason: short(c.Topic)}, want)
+	if err != nil {
+		return receipt{}, err
+	}
+	d.noteReservations(ctx, from, format.TaskOf(c))
+	note += notUsed(c)
+	return receipt{Note: note}, d.answer(from, m, note)
+}
+
+// maxAhead is how long before it begins something may be reserved.
+const maxAhead = 7 * 24 * time.Hour
+
+// startOf is when what is coordinated begins: now, unless the schedule says later.
+func (d *Door) startOf(c *format.CoordinationRequest) (time.Time, error) {
+	v, _ := c.Schedule.Get("start_time")
+	text, _ := v.(string)
+	at, err := mess.Time(text).Time()
+	switch now := d.now(); {
+	case err != nil || at.Before(now): // it was checked when it was read
+		return now, nil
+	case at.After(now.Add(maxAhead)):
+		return time.Time{}, no(codeUnsupported, "schedule.start_time: %s is more than 7 days ahead; ask later", text)
+	}
+	return at, nil
+}
+
+// notUsed names the members of a coordination request that the exchange does not use.
+func notUsed(c *format.CoordinationRequest) string {
+	if list := c.Unused(); len(list) > 0 {
+		return "; not used: " + strings.Join(list, ", ")
+	}
+	return ""
+}
+
+// noteReservations writes into the thread of a task what its sender has reserved for it.
+// Where there is no thread yet, the task's assignment does that.
+func (d *Door) noteReservations(ctx context.Context, from peer, task string) {
+	ref, t := d.task(from, task)
+	if t == nil {
+		return
+	}
+	d.mu.Lock()
+	var rows []Reservation
+	for _, r := range d.s.Zones {
+		if r.Actor == from.who.ID && r.Task == task {
+			rows = append(rows, r)
+		}
+	}
+	d.mu.Unlock()
+	for i, r := range rows {
+		d.noteIn(ctx, from, ref, fmt.Sprintf("%s-%d", r.Message, i), "reservation", mess.Object{
+			{Key: "mode", Value: r.mode()},
+			{Key: "patterns", Value: r.Patterns},
+			{Key: "devices", Value: r.Devices},
+			{Key: "from", Value: string(mess.TimeOf(r.From.UTC()))},
+			{Key: "until", Value: string(mess.TimeOf(r.Until.UTC()))},
+			{Key: "reason", Value: r.Reason},
+		})
+	}
+}
+
+// noteIn writes into a thread what its requester has arranged by mail, once for an id.
+func (d *Door) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
+	_, err := d.say(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
+	if err != nil {
+		d.log.Warn("an arrangement by mail could not be written into its thread", "ref", ref, "kind", kind, "err", err)
+	}
+}
+
+// maxZones is how many reservations one actor may have at a time.
+const maxZones = 64
+
+// hold writes reservations down, all or none of them. Whoever may ask for nothing
+// may keep nobody from it either.
+func (d *Door) hold(from peer, r Reservation, want []format.Alternative) (note string, err error) {
+	if from.who.Roles&(exchange.Requester|exchange.Operator) == 0 {
+		return "", no(codeForbidden, "%s may not ask for anything here, and so reserve nothing", from.name)
+	}
+	byMode := map[bool][]string{}
+	for _, w := range want {
+		byMode[w.Mode == format.Exclusive] = append(byMode[w.Mode == format.Exclusive], w.Pattern)
+	}
+	var rows []Reservation
+	for _, exclusive := range []bool{true, false} {
+		patterns := byMode[exclusive]
+		if len(patterns) == 0 {
+			continue
+		}
+		devices, unknown := d.cfg.bound(patterns)
+		if len(unknown) > 0 {
+			return "", no(codeUnknownZone, "%s: there is no such zone or device; zones: %s", strings.Join(unknown, ", "), d.zoneNames())
+		}
+		r.Actor, r.By, r.Patterns, r.Devices, r.Exclusive = from.who.ID, from.name, patterns, devices, exclusive
+		rows = append(rows, r)
+	}
+	var conflicts []string
+	change := func(s *state) {
+		if n := s.others(from.who.ID, r.Message); n+len(rows) > maxZones {
+			conflicts = []string{fmt.Sprintf("%s has %d reservations already; end some with a task_completion", from.name, n)}
+			return
+		}
+		for _, one := range rows {
+			conflicts = append(conflicts, s.conflicts(one, d.now())...)
+		}
+		if len(conflicts) > 0 {
+			return
+		}
+		s.Zones = slices.DeleteFunc(s.Zones, func(old Reservation) bool { return old.Actor == from.who.ID && old.Message == r.Message })
+		s.Zones = append(s.Zones, rows...)
+	}
+	if err := d.change(change); err != nil {
+		return "", err
+	}
+	if len(conflicts) > 0 {
+		return "", no(codeConflict, "%s", strings.Join(conflicts, "; "))
+	}
+	var words []string
+	for _, one := range rows {
+		words = append(words, fmt.Sprintf("%s: %s (%s)", one.mode(), strings.Join(one.Patterns, ", "), strings.Join(one.Devices, ", ")))
+	}
+	reserved := "reserved "
+	if r.From.After(d.now()) {
+		reserved += "from " + r.From.UTC().Format(time.RFC3339) + " "
+	}
+	return reserved + "until " + r.Until.UTC().Format(time.RFC3339) + ", " + strings.Join(words, "; "), nil
+}
+
+func (d *Door) zoneNames() string {
+	names := slices.Sorted(maps.Keys(d.cfg.Zones))
+	if len(names) == 0 {
+		return "none are configured"
+	}
+	return strings.Join(names, ", ")
+}
+
+// conflicts are the reservations of others that one does not go with.
+func (s *state) conflicts(want Reservation, now time.Time) (list []string) {
+	for _, r := range s.Zones {
+		if r.Actor == want.Actor || !now.Before(r.Until) || !r.Exclusive && !want.Exclusive || !want.From.Before(r.Until) || !r.From.Before(want.Until) {
+			continue
+		}
+		for _, device := range r.Devices {
+			if slices.Contains(want.Devices, device) {
+				list = append(list, fmt.Sprintf("%s is reserved by %s until %s", device, r.By, r.Until.UTC().Format(time.RFC3339)))
+			}
+		}
+	}
+	return list
+}
+
+// others counts the reservations of an actor that another message has asked for.
+func (s *state) others(actor, message string) (n int) {
+	for _, r := range s.Zones {
+		if r.Actor == actor && r.Message != message {
+			n++
+		}
+	}
+	return n
+}
+
+// release frees what an actor has reserved for a task.
+func (s *state) release(actor, task string) int {
+	n := len(s.Zones)
+	s.Zones = slices.DeleteFunc(s.Zones, func(r Reservation) bool { return r.Actor == actor && r.Task == task })
+	return n - len(s.Zones)
+}
+
+// Release frees a device that is reserved, for a person who runs the place, and
+// returns who had reserved it.
+func (d *Door) Release(device string) (by []string, err error) {
+	err = d.change(func(s *state) {
+		s.Zones = slices.DeleteFunc(s.Zones, func(r Reservation) bool {
+			is := slices.Contains(r.Devices, device)
+			if is {
+				by = append(by, r.By)
+			}
+			return is
+		})
+	})
+	return by, err
+}

@@ -1,0 +1,457 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/console"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/mess"
+)
+
+// here is an executor that notes what is asked of it.
+type here struct {
+	did    []string
+	unsafe bool // a device is not known to be safe
+}
+
+func (h *here) State() any { return map[string]string{"executor": "pi"} }
+func (h *here) Plan(_ string, _ []string, answers []mess.Object) any {
+	return map[string]any{"plan": "none", "answers": len(answers)}
+}
+func (h *here) Stop(by, why string) { h.did = append(h.did, "stop by "+by+": "+why) }
+func (h *here) Release(by string, anyway bool) ([]string, error) {
+	if h.unsafe && !anyway {
+		return nil, errors.New("not known to be safe: lamp (no answer)")
+	}
+	h.did = append(h.did, "release by "+by)
+	return []string{"one"}, nil
+}
+func (h *here) Arm(what string) error         { h.did = append(h.did, "arm "+what); return nil }
+func (h *here) Disarm(what, why string) error { h.did = append(h.did, "disarm "+what); return nil }
+
+func (h *here) Lock(device, why string) error { h.did = append(h.did, "lock "+device); return nil }
+
+func (h *here) Unlock(device string) error { h.did = append(h.did, "unlock "+device); return nil }
+
+// house is a console, with the part of the HTTP door that it needs: who has come
+// with a cookie, and from where.
+type house struct {
+	*testing.T
+	x     *exchange.Exchange
+	k     *keys.Keys
+	c     *console.Console
+	s     *httptest.Server
+	here  here
+	tls   bool // the door speaks TLS
+	proof exchange.Proof
+	store *memory.Store
+}
+
+func open(t *testing.T) *house {
+	t.Helper()
+	h := &house{T: t, store: memory.New()}
+	var err error
+	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), h.store, time.Now, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if h.k, err = keys.Open(t.TempDir(), "home"); err != nil {
+		t.Fatal(err)
+	}
+	h.start()
+	h.s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := h.c.Pages()[r.URL.Path]; p != nil {
+			p.ServeHTTP(w, r)
+			return
+		}
+		who, err := h.k.Authenticate(h.c.Key(r))
+		if err != nil || !slices.Contains(h.c.Guests(), r.URL.Path) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		h.c.Serve(who, w, r.WithContext(exchange.WithProof(r.Context(), h.proof)))
+	}))
+	t.Cleanup(h.s.Close)
+	return h
+}
+
+// start starts the console, as after a restart.
+func (h *house) start() {
+	h.Helper()
+	var err error
+	if h.c, err = console.Open(h.Context(), h.x, h.k, console.Config{Here: &h.here, Rate: 1000, Secure: h.tls}, slog.New(slog.DiscardHandler)); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// browser is a browser of its own.
+func (h *house) browser() *http.Client {
+	h.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+// called is the address of the house under another name.
+func (h *house) called(name string) string { return strings.Replace(h.s.URL, "127.0.0.1", name, 1) }
+
+func (h *house) call(b *http.Client, method, path, body string, heads ...string) (int, string, http.Header) {
+	h.Helper()
+	r, err := http.NewRequestWithContext(h.Context(), method, h.s.URL+path, strings.NewReader(body))
+	if err != nil {
+		h.Fatal(err)
+	}
+	r.Header.Set("Origin", h.s.URL)
+	for i := 0; i < len(heads); i += 2 {
+		if heads[i] == "Host" {
+			for _, cookie := range b.Jar.Cookies(r.URL) { // the jar knows the address alone
+				r.AddCookie(cookie)
+			}
+			r.Host = strings.TrimPrefix(heads[i+1], "http://")
+		}
+		r.Header.Set(heads[i], heads[i+1])
+	}
+	res, err := b.Do(r)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, _ := io.ReadAll(res.Body)
+	return res.StatusCode, string(data), res.Header
+}
+
+func (h *house) is(want int, b *http.Client, method, path, body string, heads ...string) string {
+	h.Helper()
+	code, text, _ := h.call(b, method, path, body, heads...)
+	if code != want {
+		h.Errorf("%s %s %s: %d %s, want %d", method, path, body, code, text, want)
+	}
+	return text
+}
+
+// signed is a browser that is signed in with a new key of these roles.
+func (h *house) signed(actor string, roles exchange.Role) (b *http.Client, key string) {
+	h.Helper()
+	key, err := h.k.Issue(actor, roles)
+	if err != nil {
+		h.Fatal(err)
+	}
+	b = h.browser()
+	h.is(http.StatusOK, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+	return b, key
+}
+
+const operator = exchange.Operator | exchange.Observer | exchange.Requester
+
+// A cookie stands for a key, over restarts, until one signs out or the key ends,
+// and says nothing of it.
+func TestSessions(t *testing.T) {
+	h := open(t)
+	b, key := h.signed("ana", operator)
+	_, _, head := h.call(h.browser(), http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+	cookie := head.Get("Set-Cookie")
+	if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || strings.Contains(cookie, key) {
+		t.Errorf("cookie %q", cookie)
+	}
+	docs, err := h.x.Kept(t.Context(), "console")
+	if err != nil || len(docs) != 2 {
+		t.Fatalf("%d sessions kept, %v", len(docs), err)
+	}
+	for _, doc := range docs {
+		if strings.Contains(string(doc), strings.TrimPrefix(key, "mess_home_")) {
+			t.Error("the key is kept in the open")
+		}
+	}
+	h.start()
+	h.is(http.StatusOK, b, http.MethodGet, "/console/who", "")
+	h.is(http.StatusOK, b, http.MethodDelete, "/console/session", "")
+	h.is(http.StatusUnauthorized, b, http.MethodGet, "/console/who", "")
+	h.is(http.StatusOK, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+	if _, err := h.k.Revoke("ana"); err != nil {
+		t.Fatal(err)
+	}
+	h.is(http.StatusUnauthorized, b, http.MethodGet, "/console/who", "")
+}
+
+func TestSigningInFails(t *testing.T) {
+	h := open(t)
+	_, key := h.signed("ana", operator)
+	b := h.browser()
+	for _, body := range []string{"", "{", "[]", `{}`, `{"key":1}`, `{"key":"x","link":"y"}`} {
+		h.is(http.StatusBadRequest, b, http.MethodPost, "/console/session", body)
+	}
+	h.is(http.StatusUnauthorized, b, http.MethodPost, "/console/session", `{"key":"mess_home_00000000000000000000000000000000"}`)
+	h.is(http.StatusUnauthorized, b, http.MethodPost, "/console/session", `{"link":"AAAAAAAAAAAAAAAAAAAAAAAAAA"}`)
+	for _, heads := range [][]string{{"Origin", "http://127.0.0.1:3000"}, {"Origin", ""}, {"Sec-Fetch-Site", "same-site"}, {"Sec-Fetch-Site", "cross-site"}} {
+		h.is(http.StatusForbidden, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`, heads...)
+	}
+	h.is(http.StatusMethodNotAllowed, b, http.MethodGet, "/console/session", "")
+}
+
+// linkOf is the token in an answer that has a link.
+func (h *house) linkOf(text string) string {
+	h.Helper()
+	var v struct {
+		Path string
+		Dots []string
+	}
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		h.Fatal(err)
+	}
+	_, token, _ := strings.Cut(v.Path, "#")
+	return token
+}
+
+// A link is good once, and an invitation makes a person of whoever takes it.
+func TestLinks(t *testing.T) {
+	h := open(t)
+	b, _ := h.signed("ana", operator)
+	token := h.linkOf(h.is(http.StatusCreated, b, http.MethodPost, "/console/link", `{}`))
+	other := h.browser()
+	if text := h.is(http.StatusOK, other, http.MethodPost, "/console/session", `{"link":"`+token+`"}`); !strings.Contains(text, `"actor":"ana"`) {
+		t.Error(text)
+	}
+	h.is(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+token+`"}`)
+
+	text := h.is(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben Bär","at":"https://192.168.1.7:8420"}`)
+	if !strings.Contains(text, `"https://192.168.1.7:8420/me#`) || !strings.Contains(text, `"#######`) {
+		t.Error(text)
+	}
+	phone := h.browser()
+	if text := h.is(http.StatusOK, phone, http.MethodPost, "/console/session", `{"link":"`+h.linkOf(text)+`"}`); !strings.Contains(text, `"actor":"ben-b-r"`) || !strings.Contains(text, `"roles":["executor","requester"]`) {
+		t.Error(text)
+	}
+	if list := h.x.Executors(); len(list) != 1 || !exchange.IsPerson(list[0].Executor) || list[0].Name != "Ben Bär" {
+		t.Errorf("%+v", list)
+	}
+	h.is(http.StatusForbidden, phone, http.MethodPost, "/console/invite", `{"name":"more"}`)
+	if _, text, _ := h.call(b, http.MethodPost, "/console/invite", `{"name":"李"}`); !strings.Contains(text, "give the id as well") {
+		t.Error(text)
+	}
+	h.is(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben Bär"}`)
+	for _, body := range []string{`{"name":""}`, `{"name":"ana"}`, `{"name":"x","actor":"a/b"}`, `{"name":"exchange"}`, `{"name":"x","at":"javascript:1"}`} {
+		if code, text, _ := h.call(b, http.MethodPost, "/console/invite", body); code != http.StatusBadRequest && code != http.StatusConflict {
+			t.Errorf("%s: %d %s", body, code, text)
+		}
+	}
+}
+
+// What lets something act needs an operator at the place; what stops, anybody who
+// may see the page, anywhere.
+func TestWhoMayDoWhat(t *testing.T) {
+	h := open(t)
+	op, _ := h.signed("op", operator)
+	ask, _ := h.signed("ask", exchange.Requester)
+	see, _ := h.signed("see", exchange.Observer)
+	const stop, release, arm = "/console/stop", "/console/release", "/console/arm"
+	h.is(http.StatusAccepted, ask, http.MethodPost, stop, `{"why":"cat"}`)
+	h.is(http.StatusAccepted, see, http.MethodPost, stop, `{"why":"smoke"}`)
+	h.is(http.StatusForbidden, ask, http.MethodPost, release, `{}`)
+	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-For", "10.0.0.1")
+	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-Host", "robots.example")
+	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("robots.example"), "Host", h.called("robots.example"))
+	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("192.0.2.7"), "Host", h.called("192.0.2.7"))
+	for _, c := range [][2]string{{release, `{"anyway": true}`}, {arm, `{"do":"arm","what":"motion"}`}, {arm, `{"do":"unlock","what":"lamp"}`}} {
+		if refused := h.is(http.StatusForbidden, op, http.MethodPost, c[0], c[1]); !strings.Contains(refused, "a person must release a stop, arm and unlock") {
+			t.Errorf("by the key alone: %s", refused)
+		}
+	}
+	h.proof = exchange.OnPage
+	h.here.unsafe = true
+	if refused := h.is(http.StatusConflict, op, http.MethodPost, release, `{}`); !strings.Contains(refused, "not known to be safe: lamp (no answer)") {
+		t.Errorf("a release with a device that is not safe: %s", refused)
+	}
+	h.is(http.StatusOK, op, http.MethodPost, release, `{"anyway": true}`)
+	h.is(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"arm","what":"motion"}`, "Via", "proxy")
+	h.is(http.StatusOK, op, http.MethodPost, arm, `{"do":"lock","what":"lamp"}`, "Via", "proxy")
+	h.is(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"unlock","what":"lamp"}`, "Via", "proxy")
+	h.is(http.StatusOK, op, http.MethodPost, arm, `{"do":"arm","what":"motion"}`)
+	h.is(http.StatusBadRequest, op, http.MethodPost, arm, `{"do":"explode"}`)
+	h.is(http.StatusForbidden, see, http.MethodPost, "/console/plan", `{"intent":"x"}`)
+	h.is(http.StatusOK, ask, http.MethodPost, "/console/plan", `{"intent":"x"}`)
+	h.is(http.StatusBadRequest, ask, http.MethodPost, "/console/plan", `{"intent":" "}`)
+	h.is(http.StatusForbidden, ask, http.MethodGet, "/console/refused", "")
+	h.is(http.StatusOK, op, http.MethodGet, "/console/refused", "")
+	want := []string{"release by op at the place", "lock lamp", "arm motion"}
+	if !slices.Equal(h.here.did, want) {
+		t.Errorf("done: %q, want %q", h.here.did, want)
+	}
+}
+
+// A form stops where no script runs, and tells so in plain text.
+func TestTheStopIsAForm(t *testing.T) {
+	h := open(t)
+	b, _ := h.signed("ask", exchange.Requester)
+	code, text, head := h.call(b, http.MethodPost, "/console/stop", "why=cat", "Content-Type", "application/x-www-form-urlencoded")
+	if code != http.StatusOK || !strings.HasPrefix(text, "Stopped.") || !strings.HasPrefix(head.Get("Content-Type"), "text/plain") {
+		t.Errorf("%d %q %v", code, text, head)
+	}
+}
+
+// Nothing of the pages comes from elsewhere or stands in them as a script, and
+// together they are small.
+func TestPages(t *testing.T) {
+	h := open(t)
+	total := 0
+	for path := range h.c.Pages() {
+		if path == "/console/session" {
+			continue
+		}
+		code, text, head := h.call(h.browser(), http.MethodGet, path, "")
+		total += len(text)
+		if code != http.StatusOK || head.Get("Content-Type") == "" || head.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(head.Get("Content-Security-Policy"), "script-src 'self';") {
+			t.Errorf("%s: %d %v", path, code, head)
+		}
+		for _, bad := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "onclick=", "<style", "style=", "cdn."} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s has %q", path, bad)
+			}
+		}
+		h.is(http.StatusMethodNotAllowed, h.browser(), http.MethodPost, path, "")
+	}
+	if total == 0 || total > 200<<10 {
+		t.Errorf("the pages are %d bytes", total)
+	}
+}
+
+// The stream tells of what changes, without being asked again.
+func TestEvents(t *testing.T) {
+	h := open(t)
+	b, _ := h.signed("op", operator)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.s.URL+"/console/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := b.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var seen strings.Builder
+	until := func(text string) {
+		t.Helper()
+		for buf := make([]byte, 4096); !strings.Contains(seen.String(), text); {
+			n, err := res.Body.Read(buf)
+			if err != nil {
+				t.Fatalf("%v before %q in %s", err, text, &seen)
+			}
+			seen.Write(buf[:n])
+		}
+	}
+	until(`"executors":[]`)
+	text := h.is(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben"}`)
+	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+h.linkOf(text)+`"}`)
+	until(`"id":"ben","name":"Ben","person":true`)
+	boss := exchange.Actor{ID: "boss", Roles: exchange.Operator}
+	if _, err := h.x.Hold(t.Context(), boss, mess.Hold{Why: "wet"}); err != nil {
+		t.Fatal(err)
+	}
+	until(`"on_hold":"on hold by boss: wet"`)
+	pi := exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole} // Ben does nothing that he could stop
+	robot := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: pi.ID, Capabilities: []mess.Capability{{ID: "look"}}}}}}
+	if _, err := h.x.Post(t.Context(), exchange.Inbound{Actor: pi, Channel: "test", Message: robot}); err != nil {
+		t.Fatal(err)
+	}
+	h.is(http.StatusAccepted, b, http.MethodPost, "/console/stop", `{}`)
+	until(`"stopping":1`)
+}
+
+func FuzzDots(f *testing.F) {
+	f.Add("https://192.168.1.7:8420/me#AAAAAAAAAAAAAAAAAAAAAAAAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := console.Dots(text)
+		if (err == nil) != (len(rows) > 0) {
+			t.Errorf("%d rows, %v", len(rows), err)
+		}
+		for _, row := range rows {
+			if len(row) != len(rows) || strings.Trim(row, "#.") != "" {
+				t.Errorf("row %q of %d", row, len(rows))
+			}
+		}
+	})
+}
+
+// Whoever tries what is wrong is told to wait, and keeps nobody else out.
+func TestWrongSignIns(t *testing.T) {
+	h := open(t)
+	key, err := h.k.Issue("ben", exchange.Requester)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.c, err = console.Open(t.Context(), h.x, h.k, console.Config{Here: &h.here, Rate: 1e-6}, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{`{"key":"mess_home_wrong"}`, `{"link":"WRONG"}`} {
+		for range 20 {
+			if code, text, _ := h.call(h.browser(), http.MethodPost, "/console/session", body); code != http.StatusUnauthorized && code != http.StatusTooManyRequests {
+				t.Errorf("%d %s", code, text)
+			}
+		}
+	}
+	code, text, head := h.call(h.browser(), http.MethodPost, "/console/session", `{"key":"mess_home_wrong"}`)
+	if code != http.StatusTooManyRequests || head.Get("Retry-After") == "" {
+		t.Errorf("%d %s", code, text)
+	}
+	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+}
+
+// Sign-ins of one actor do not use up the links there are: then nobody could be
+// invited.
+func TestLinksOfOne(t *testing.T) {
+	h := open(t)
+	ben, _ := h.signed("ben", exchange.Requester)
+	op, _ := h.signed("boss", operator)
+	var first, last string
+	for i := range 150 {
+		var v struct{ Path string }
+		if err := json.Unmarshal([]byte(h.is(http.StatusCreated, ben, http.MethodPost, "/console/link", `{}`)), &v); err != nil {
+			t.Fatal(err)
+		}
+		if last = strings.TrimPrefix(v.Path, "/#"); i == 0 {
+			first = last
+		}
+	}
+	h.is(http.StatusCreated, op, http.MethodPost, "/console/invite", `{"name":"Ana"}`)
+	h.is(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+first+`"}`)
+	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+last+`"}`)
+}
+
+// A cookie that was set over TLS does not go over a network in plain text.
+func TestTheCookieIsSecureWhereTheDoorIs(t *testing.T) {
+	h := open(t)
+	key, err := h.k.Issue("ana", exchange.Operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(heads ...string) string {
+		_, _, head := h.call(h.browser(), http.MethodPost, "/console/session", `{"key": "`+key+`"}`, heads...)
+		return head.Get("Set-Cookie")
+	}
+	if got := set(); got == "" || strings.Contains(got, "Secure") {
+		t.Errorf("in plain text: %q", got)
+	}
+	if got := set("Sec-Fetch-Site", "same-origin", "Origin", "https://home.example"); !strings.Contains(got, "; Secure") {
+		t.Errorf("behind a proxy with TLS: %q", got)
+	}
+	h.tls = true
+	h.start()
+	if got := set(); !strings.Contains(got, "; Secure") {
+		t.Errorf("over TLS: %q", got)
+	}
+}

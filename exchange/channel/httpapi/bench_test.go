@@ -1,0 +1,450 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/store/storetest"
+	"github.com/messkit/messkit/internal/collector"
+)
+
+// The server is a process of its own, so that its memory is not the clients';
+// both share the machine's cores. The clients do as little as one can.
+
+// BenchmarkHTTP measures each request with more and more open threads, over the
+// store in memory and over that on the disk.
+func BenchmarkHTTP(b *testing.B) {
+	for _, store := range []string{"memory", "disk"} {
+		for _, open := range []int{0, 1_000, 10_000} {
+			b.Run(fmt.Sprintf("store=%s/open=%d", store, open), func(b *testing.B) {
+				s := serveApart(b, store)
+				s.fill(b, open)
+				for _, w := range []work{
+					{"create", nil, (*site).create},
+					{"claim", (*site).create, (*site).claim},
+					{"complete", (*site).claimed, (*site).complete},
+					{"get", (*site).create, (*site).get},
+					{"list50", nil, (*site).list},
+				} {
+					for _, clients := range []int{1, 16} {
+						b.Run(fmt.Sprintf("%s/clients=%d", w.name, clients), func(b *testing.B) { w.measure(b, s, clients) })
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkIdleReaders has 10,000 streams open to which nothing is told, and
+// then something for all of them.
+func BenchmarkIdleReaders(b *testing.B) {
+	const readers = 10_000
+	s := serveApart(b, "memory")
+	empty := s.rss(b)
+	for b.Loop() {
+		wires := make([]*wire, readers)
+		err := storetest.Each(readers, 16, func(i int) (err error) {
+			if wires[i], err = dial(s.Addr, fewLines); err != nil {
+				return err
+			}
+			return errors.Join(wires[i].begin("GET", root+"/events", s.Operator, "", nil), wires[i].hear(": hello\n"))
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(empty)/1024, "empty-MB")
+		b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
+		told := time.Now()
+		if err := s.tell(wires); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(told).Seconds()*1000, "told-ms")
+		b.ReportMetric(float64(s.rss(b))/1024, "then-MB")
+		for _, w := range wires {
+			_ = w.conn.Close()
+		}
+	}
+}
+
+// tell has something happen until each of the streams has told of it: one that
+// says hello may begin to listen a moment later.
+func (s *site) tell(wires []*wire) error {
+	w, err := dial(s.Addr, anAnswer)
+	if err != nil {
+		return err
+	}
+	defer w.conn.Close()
+	var g errgroup.Group
+	heard := make(chan struct{})
+	g.Go(func() error {
+		defer close(heard)
+		return storetest.Each(len(wires), 16, func(i int) error { return wires[i].hear("event: message\n") })
+	})
+	for {
+		if err := s.create(w, new(string)); err != nil {
+			return err
+		}
+		select {
+		case <-heard:
+			return g.Wait()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// work is a request that is measured, after what makes it possible and is not.
+// Both are given the ref of the thread.
+type work struct {
+	name        string
+	ready, step func(*site, *wire, *string) error
+}
+
+// measure goes in rounds, so that what is made for the measurement never adds
+// much to the open threads.
+func (w work) measure(b *testing.B, s *site, clients int) {
+	took := make([]time.Duration, b.N)
+	lines := make(chan *wire, 64)
+	for range cap(lines) {
+		l, err := dial(s.Addr, anAnswer)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer l.conn.Close()
+		lines <- l
+	}
+	all := func(n, clients int, do func(l *wire, i int) error) {
+		if err := storetest.Each(n, clients, func(i int) error {
+			l := <-lines
+			defer func() { lines <- l }()
+			return do(l, i)
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	b.ResetTimer()
+	var worked time.Duration
+	for rest := took; len(rest) > 0; {
+		round := rest[:min(len(rest), 1024)]
+		rest = rest[len(round):]
+		refs := make([]string, len(round))
+		if w.ready != nil {
+			all(len(round), cap(lines), func(l *wire, i int) error { return w.ready(s, l, &refs[i]) })
+		}
+		before := s.cpu(b)
+		b.StartTimer()
+		all(len(round), clients, func(l *wire, i int) error {
+			begun := time.Now()
+			err := w.step(s, l, &refs[i])
+			round[i] = time.Since(begun)
+			return err
+		})
+		b.StopTimer()
+		worked += s.cpu(b) - before
+		all(len(round), cap(lines), func(l *wire, i int) error { return s.end(l, &refs[i]) })
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+	b.ReportMetric(took[(len(took)-1)/2].Seconds()*1000, "p50-ms")
+	b.ReportMetric(took[(len(took)-1)*99/100].Seconds()*1000, "p99-ms")
+	b.ReportMetric(float64(worked.Microseconds())/float64(b.N), "server-us/op")
+	b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
+}
+
+// site is an exchange that is served by a process of its own.
+type site struct {
+	Addr     string
+	Operator string // key, which no rate limits
+	Agent    string
+	Phone    string // executor
+	pid      int
+}
+
+const apart = "MESSKIT_BENCH_STORE"
+
+// serveApart starts the process; it ends with the benchmark.
+func serveApart(b *testing.B, store string) *site {
+	b.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestServedApart$")
+	cmd.Env = append(os.Environ(), apart+"="+store)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = in.Close()
+		_, _ = io.Copy(io.Discard, out)
+		if err := cmd.Wait(); err != nil {
+			b.Errorf("the server: %v", err)
+		}
+	})
+	s := &site{pid: cmd.Process.Pid}
+	if err := json.NewDecoder(out).Decode(s); err != nil {
+		b.Fatalf("the server: %v", err)
+	}
+	return s
+}
+
+// TestServedApart is no test but the process that serveApart starts.
+func TestServedApart(t *testing.T) {
+	where := os.Getenv(apart)
+	if where == "" {
+		t.Skip("is run by the benchmarks")
+	}
+	t.Cleanup(collector.DefaultPace().Keep()) // as messkit run does
+	var store exchange.Store = memory.New()
+	if where == "disk" {
+		s, err := files.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		store = s
+	}
+	most := httpapi.Rate{Requests: 1e6, Burst: 1e6, Connections: 1e6}
+	h := madeOver(t, httpapi.Config{Rate: most}, exchange.DefaultConfig(), store)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g errgroup.Group
+	if s, ok := store.(*files.Store); ok {
+		g.Go(func() error { return s.Run(t.Context(), h.x) })
+	}
+	g.Go(func() error { return h.door.Run(t.Context(), l) })
+	t.Cleanup(func() {
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	h.url = "http://" + l.Addr().String()
+	s := site{Addr: l.Addr().String(), Operator: h.op, Agent: h.register("agent", ""), Phone: h.register("phone", `"x"`)}
+	if err := json.NewEncoder(os.Stdout).Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark has ended
+}
+
+// rss is what the server's process has in memory, in KiB.
+func (s *site) rss(b *testing.B) (kib int64) {
+	b.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.pid), "status"))
+	if err != nil {
+		b.Skip(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\nVmRSS:")
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		b.Fatal(err)
+	}
+	return kib
+}
+
+// cpu is what the server's process has worked, on all cores: that hardly depends
+// on what else the machine does.
+func (s *site) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.pid), "stat"))
+	if err != nil {
+		b.Skip(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	var user, system int64 // proc(5): the 14th and the 15th, in hundredths of a second
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// fill makes threads that wait for a claim.
+func (s *site) fill(b *testing.B, threads int) {
+	b.Helper()
+	if err := storetest.Each(min(threads, 64), 64, func(i int) error {
+		l, err := dial(s.Addr, anAnswer)
+		if err != nil {
+			return err
+		}
+		defer l.conn.Close()
+		for range (threads + 63 - i) / 64 {
+			if err := s.create(l, new(string)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (s *site) create(l *wire, ref *string) error {
+	var v struct{ Ref string }
+	answer, err := l.do(201, "POST", root+"/requests", s.Agent, "application/json",
+		[]byte(`{"intent":"What's in the fridge? Tell me what is missing for breakfast.","requires":["x"],"response_hint":["image"]}`))
+	if err == nil {
+		err = json.Unmarshal(answer, &v)
+	}
+	*ref = v.Ref
+	return err
+}
+
+func (s *site) claim(l *wire, ref *string) error {
+	_, err := l.do(200, "PATCH", root+"/requests/"+*ref, s.Phone, "application/json", []byte(`{"status":"claimed"}`))
+	return err
+}
+
+func (s *site) claimed(l *wire, ref *string) error {
+	if err := s.create(l, ref); err != nil {
+		return err
+	}
+	return s.claim(l, ref)
+}
+
+// shot is a picture of 300 KB.
+var shot = bytes.Repeat([]byte{0xd7, 0x1e, 0x80}, 100<<10)
+
+// complete uploads the picture and answers with it, in two requests.
+func (s *site) complete(l *wire, ref *string) error {
+	entry, err := l.do(200, "PUT", root+"/requests/"+*ref+"/attachments/fridge.jpg", s.Phone, "image/jpeg", shot)
+	if err != nil {
+		return err
+	}
+	_, err = l.do(200, "PATCH", root+"/requests/"+*ref, s.Phone, "application/json",
+		fmt.Appendf(nil, `{"status":"completed","mess":[{"response":{"content":["No butter.",{"image":%s}]}}]}`, entry))
+	return err
+}
+
+func (s *site) get(l *wire, ref *string) error {
+	_, err := l.do(200, "GET", root+"/requests/"+*ref, s.Agent, "", nil)
+	return err
+}
+
+func (s *site) list(l *wire, _ *string) error {
+	_, err := l.do(200, "GET", root+"/requests?limit=50", s.Operator, "", nil)
+	return err
+}
+
+// end ends a thread, if there is one that has not ended.
+func (s *site) end(l *wire, ref *string) error {
+	if *ref == "" {
+		return nil
+	}
+	_, err := l.do(0, "PATCH", root+"/requests/"+*ref, s.Agent, "application/json", []byte(`{"status":"cancelled"}`))
+	return err
+}
+
+// wire is a connection to the server.
+type wire struct {
+	conn net.Conn
+	in   *bufio.Reader
+	out  []byte
+	body []byte
+}
+
+// room is what a line reads at once: an answer, or, of the many that are idle, a
+// few lines.
+const (
+	anAnswer = 4 << 10
+	fewLines = 512
+)
+
+func dial(addr string, room int) (*wire, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, room)}, nil
+}
+
+// begin sends a request.
+func (l *wire) begin(method, path, key, mime string, body []byte) error {
+	l.out = fmt.Appendf(l.out[:0], "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n", method, path, key)
+	if body != nil {
+		l.out = fmt.Appendf(l.out, "Content-Type: %s\r\nContent-Length: %d\r\n", mime, len(body))
+	}
+	l.out = append(append(l.out, "\r\n"...), body...)
+	_, err := l.conn.Write(l.out)
+	return err
+}
+
+// do sends a request and reads the answer, which has that code unless it is 0.
+func (l *wire) do(code int, method, path, key, mime string, body []byte) ([]byte, error) {
+	if err := l.begin(method, path, key, mime, body); err != nil {
+		return nil, err
+	}
+	got, answer, err := l.answer()
+	if err == nil && code != 0 && got != code {
+		err = fmt.Errorf("%s %s: %d %s", method, path, got, answer)
+	}
+	return answer, err
+}
+
+// answer reads an answer that says how long it is. It is good until the next one.
+func (l *wire) answer() (code int, body []byte, err error) {
+	line, err := l.in.ReadSlice('\n')
+	if err != nil {
+		return 0, nil, err
+	}
+	number, ok := bytes.CutPrefix(line, []byte("HTTP/1.1 "))
+	if code, err = strconv.Atoi(string(number[:min(len(number), len("200"))])); !ok || err != nil {
+		return 0, nil, fmt.Errorf("this is no answer: %q", line)
+	}
+	length := -1
+	for len(line) > len("\r\n") {
+		if line, err = l.in.ReadSlice('\n'); err != nil {
+			return 0, nil, err
+		}
+		if n, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(n))); err != nil {
+				return 0, nil, err
+			}
+		}
+	}
+	if length < 0 {
+		return 0, nil, errors.New("an answer does not say how long it is")
+	}
+	l.body = slices.Grow(l.body[:0], length)[:length]
+	_, err = io.ReadFull(l.in, l.body)
+	return code, l.body, err
+}
+
+// hear reads until a line comes.
+func (l *wire) hear(want string) error {
+	if err := l.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		return err
+	}
+	for {
+		got, err := l.in.ReadSlice('\n')
+		if err != nil && err != bufio.ErrBufferFull {
+			return err
+		}
+		if string(got) == want {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+	"github.com/messkit/messkit/mess"
+)
+
+// next reads one event of a stream, without comments.
+func next(t *testing.T, r *bufio.Reader) (id, name, data string) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "id: "):
+			id = line[4:]
+		case strings.HasPrefix(line, "event: "):
+			name = line[7:]
+		case strings.HasPrefix(line, "data: "):
+			data = line[6:]
+		case line == "" && name != "":
+			return id, name, data
+		}
+	}
+}
+
+func (h *house) stream(path, key string, headers ...string) *bufio.Reader {
+	h.Helper()
+	req, err := http.NewRequestWithContext(h.Context(), "GET", h.url+path, nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := h.line.RoundTrip(req)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Cleanup(func() { res.Body.Close() })
+	return bufio.NewReader(res.Body)
+}
+
+func TestEvents(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
+	s := h.stream(root+"/events?after=now", agent)
+	first, name, _ := next(t, s)
+	if name != "reset" {
+		t.Fatalf("an unknown place to resume gives %s", name)
+	}
+	work := h.stream(root+"/events?as=executor", phone)
+	ref := h.create(agent, `{"intent":"look","requires":["x"]}`)
+	if _, name, data := next(t, work); name != "message" || !strings.Contains(data, `"request"`) || !strings.Contains(data, ref) {
+		t.Errorf("offer: %s %s", name, data)
+	}
+	_, name, data := next(t, s)
+	if name != "message" || !strings.Contains(data, `"thread":{"ref":"`+ref) || !strings.Contains(data, `"kind":"message"`) {
+		t.Errorf("request: %s %s", name, data)
+	}
+	h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed"}`)
+	if _, _, data := next(t, s); !strings.Contains(data, `"code":"claimed"`) {
+		t.Errorf("claim: %s", data)
+	}
+	// A client that was away gets what it missed, and nothing twice.
+	again := h.stream(root+"/events", agent, "Last-Event-ID", first)
+	if _, _, data := next(t, again); !strings.Contains(data, `"request"`) {
+		t.Errorf("missed: %s", data)
+	}
+	if _, _, data := next(t, again); !strings.Contains(data, `"claimed"`) {
+		t.Errorf("missed: %s", data)
+	}
+
+	r := h.do("GET", root+"/events?wait=10s&after="+first, agent, "")
+	if r.code != 200 || strings.Count(r.body, `"event":"message"`) != 2 {
+		t.Errorf("poll: %d %s", r.code, r.body)
+	}
+	last := r.field("last")
+	r = h.do("GET", root+"/events?wait=0s&after="+last, agent, "")
+	h.want(r, 200, fmt.Sprintf(`{"events":[],"last":%q}`, last))
+}
+
+// A client that was away for too long is told so, with nothing in it.
+func TestAResetIsSaidPlainly(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone := h.register("phone", `"x"`)
+	ref := h.create(phone, `{"intent":"look","requires":["x"]}`)
+	for _, as := range []string{"", "?as=executor"} {
+		s := h.stream(root+"/events"+as, phone, "Last-Event-ID", "gone-7")
+		if id, name, data := next(t, s); name != "reset" || data != "{}" || id != "" {
+			t.Errorf("%q: %s %s %s", as, id, name, data)
+		}
+		if id, _, data := next(t, s); !strings.Contains(data, ref) || id == "" { // what is open follows
+			t.Errorf("%q: %s", as, data)
+		}
+	}
+}
+
+// What the executor gets is a message alone, on one line.
+func TestDeliveriesAreMessages(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
+	ref := h.create(agent, `{"intent":"line one\nline two","requires":["x"]}`)
+	s := h.stream(root+"/events?as=executor", phone)
+	_, _, data := next(t, s)
+	m, err := mess.Parse([]byte(data))
+	if err != nil || m.From != "agent" || len(m.Re) != 1 || m.Re[0] != ref || len(m.Items) != 1 {
+		t.Fatalf("%s: %v", data, err)
+	}
+	if r, ok := m.Items[0].(*mess.Request); !ok || r.Intent != "line one\nline two" {
+		t.Errorf("%s", data)
+	}
+	h.want(h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed"}`), 200, "")
+	h.want(h.do("PATCH", root+"/requests/"+ref, agent, `{"status":"cancelled","message":"never mind"}`), 200, "")
+	if _, name, data := next(t, s); name != "message" || !strings.Contains(data, `"cancel"`) {
+		t.Errorf("its own claim, or nothing: %s %s", name, data)
+	}
+}
+
+// polled is the answer to a poll.
+type polled struct {
+	Events []struct {
+		ID, Event string
+		Data      struct {
+			Kind   string
+			Thread struct{ Ref string }
+		}
+	}
+	Last string
+}
+
+func (h *house) poll(key, query string) polled {
+	h.Helper()
+	var p polled
+	r := h.do("GET", root+"/events?"+query, key, "")
+	if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.code != 200 {
+		h.Fatalf("%d %s: %v", r.code, r.body, err)
+	}
+	return p
+}
+
+// Nothing is lost between polls, not even before the first event.
+func TestPolling(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	agent := h.register("agent", "")
+	first := h.poll(agent, "wait=0s")
+	if len(first.Events) != 0 || first.Last == "" {
+		t.Fatalf("%+v", first)
+	}
+	for range 130 {
+		h.create(agent, `{"intent":"look"}`)
+	}
+	p := h.poll(agent, "wait=20s&after="+first.Last)
+	q := h.poll(agent, "wait=20s&after="+p.Last)
+	if len(p.Events) != 100 || len(q.Events) != 30 || p.Events[99].ID != p.Last || q.Events[29].ID != q.Last {
+		t.Errorf("%d and %d events", len(p.Events), len(q.Events))
+	}
+	refs := map[string]bool{}
+	for _, e := range slices.Concat(p.Events, q.Events) {
+		refs[e.Data.Thread.Ref] = true
+		if e.Event != "message" || e.Data.Kind != "message" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if len(refs) != 130 {
+		t.Errorf("%d threads", len(refs))
+	}
+	got := make(chan polled, 1)
+	go func() {
+		defer close(got) // also if it fails
+		got <- h.poll(agent, "wait=50s&after="+q.Last)
+	}()
+	ref := h.create(agent, `{"intent":"look"}`)
+	if p := <-got; len(p.Events) != 1 || p.Events[0].Data.Thread.Ref != ref {
+		t.Errorf("%+v", p)
+	}
+	if p := h.poll(agent, "wait=0s&after=gone-7"); len(p.Events) != 1 || p.Events[0].Event != "reset" || p.Last == "gone-7" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// An executor that polls for the first time gets all that is open in one piece:
+// there is no place to go on in the middle of it.
+func TestPollingForWhatIsOpen(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
+	for range 110 {
+		h.create(agent, `{"intent":"look","requires":["x"]}`)
+	}
+	p := h.poll(phone, "as=executor&wait=0s")
+	if len(p.Events) != 110 {
+		t.Errorf("%d offers", len(p.Events))
+	}
+	if q := h.poll(phone, "as=executor&wait=0s&after="+p.Last); len(q.Events) != 0 || q.Last != p.Last {
+		t.Errorf("%+v", q)
+	}
+}
+
+// line is a client that only listens: it keeps what was written.
+type line struct {
+	mu   sync.Mutex
+	head http.Header
+	text strings.Builder
+}
+
+func (l *line) Header() http.Header { return l.head }
+func (l *line) WriteHeader(int)     {}
+func (l *line) Flush()              {}
+
+func (l *line) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *line) read() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// A stream shows that it lives, at once and every 15 s.
+func TestTheStreamBeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := made(t, httpapi.Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		req := httptest.NewRequestWithContext(ctx, "GET", root+"/events", nil)
+		req.Header.Set("Authorization", "Bearer "+h.op)
+		l := &line{head: http.Header{}}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			h.door.Handler().ServeHTTP(l, req)
+		}()
+		synctest.Wait()
+		if got := l.read(); got != ": hello\n\n" || !strings.HasPrefix(l.head.Get("Content-Type"), "text/event-stream") {
+			t.Errorf("at once: %q %v", got, l.head)
+		}
+		time.Sleep(46 * time.Second) // fake time
+		synctest.Wait()
+		if got := l.read(); got != ": hello\n\n"+strings.Repeat(": beat\n\n", 3) {
+			t.Errorf("after 46 s: %q", got)
+		}
+		cancel()
+		<-done
+	})
+}

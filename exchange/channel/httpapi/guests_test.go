@@ -1,0 +1,75 @@
+package httpapi_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+)
+
+// visit is a guest that remembers who came.
+type visit struct {
+	who  exchange.Actor
+	head http.Header
+	body string
+	says string // an error that it answers with
+}
+
+func (v *visit) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(err)
+	}
+	v.who, v.head, v.body = who, r.Header, string(data)
+	if v.says != "" {
+		http.Error(w, v.says, http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusTeapot)
+}
+
+// A guest gets who comes and what they send, and not their key; whoever has none
+// does not come so far.
+func TestAGuest(t *testing.T) {
+	v := &visit{}
+	h := open(t, httpapi.Config{Guests: map[string]httpapi.Guest{"/tea": v}, MaxBody: 1000, Rate: httpapi.Rate{Requests: 0.1, Burst: 3, Connections: 64}})
+	key := h.register("phone", `"take-photo"`)
+	if r := h.do("POST", "/tea", key, "hello", "X-Other", "1"); r.code != http.StatusTeapot || r.head.Get("X-Request-Id") == "" || r.head.Get("Cache-Control") != "no-store" || r.field("error") != "i'm a teapot" {
+		t.Errorf("%d %v", r.code, r.head)
+	}
+	if v.who.ID != "phone" || v.who.Roles != exchange.Requester|exchange.ExecutorRole || v.body != "hello" || v.head.Get("X-Other") != "1" {
+		t.Errorf("%+v", v)
+	}
+	if v.head.Get("Authorization") != "" {
+		t.Error("the key goes on to the guest")
+	}
+	*v = visit{}
+	h.clear("no key", h.do("POST", "/tea", "", "hello"), http.StatusUnauthorized)
+	h.clear("a wrong key", h.do("POST", "/tea", "mess_home_0", "hello"), http.StatusUnauthorized)
+	h.clear("a page", h.do("POST", "/tea", key, "hello", "Origin", "https://evil.example"), http.StatusForbidden)
+	h.clear("a name", h.do("POST", "/tea", key, "hello", "Host", "evil.example"), http.StatusForbidden)
+	h.clear("too much", h.do("POST", "/tea", key, strings.Repeat("x", 1001)), http.StatusRequestEntityTooLarge)
+	h.clear("another path", h.do("POST", "/tea/", key, "hello"), http.StatusNotFound)
+	h.do("GET", "/tea", key, "")
+	h.clear("too many", h.do("GET", "/tea", key, ""), http.StatusTooManyRequests)
+	if v.body != "" || v.who.ID != "phone" {
+		t.Errorf("it came through: %+v", v)
+	}
+}
+
+// What a guest refuses in plain text is refused in JSON.
+func TestAGuestsErrors(t *testing.T) {
+	v := &visit{says: "malformed \xffpayload\n"}
+	h := open(t, httpapi.Config{Guests: map[string]httpapi.Guest{"/tea": v}})
+	for _, says := range []string{v.says, strings.Repeat("x", 5000)} {
+		v.says = says
+		r := h.do("POST", "/tea", h.op, "hello")
+		h.clear("a guest's error", r, http.StatusBadRequest)
+		if got := r.field("error"); got == "" || !strings.Contains(says, got) && got != "malformed payload" || r.head.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s", r.body)
+		}
+	}
+}

@@ -1,0 +1,372 @@
+package httpapi_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/mess"
+)
+
+// asked is one request, and what it is an example of.
+type asked struct {
+	op, path  string // the operation's id; a path below the exchange, or one with a / at its beginning
+	key, body string
+	code      int
+	headers   []string
+}
+
+// described is a house whose answers are held against its description.
+type described struct {
+	*house
+	api  *openAPI
+	ops  map[string]operation
+	seen map[string]bool // op code
+}
+
+type operation struct {
+	method, path string
+	v            map[string]any
+}
+
+// operations are those of the description, by id.
+func (a *openAPI) operations() map[string]operation {
+	ops := map[string]operation{}
+	paths, _ := a.at(a.doc, "paths").(map[string]any)
+	for path, methods := range paths {
+		for method, v := range methods.(map[string]any) {
+			o := v.(map[string]any)
+			ops[fmt.Sprint(o["operationId"])] = operation{strings.ToUpper(method), path, o}
+		}
+	}
+	return ops
+}
+
+// Every route is described, and nothing else is.
+func TestEveryRouteIsDescribed(t *testing.T) {
+	a := readOpenAPI(t)
+	if a.doc["openapi"] != "3.1.0" {
+		t.Errorf("openapi: %v", a.doc["openapi"])
+	}
+	var have []string
+	for id, o := range a.operations() {
+		have = append(have, o.method+" "+o.path)
+		if o.v["summary"] == nil || id == "<nil>" {
+			t.Errorf("%s %s: no id or summary", o.method, o.path)
+		}
+		for part := range strings.SplitSeq(o.path, "/") {
+			name, ok := strings.CutPrefix(part, "{")
+			if ok && !slices.ContainsFunc(o.v["parameters"].([]any), func(p any) bool { return a.at(p, "name") == strings.TrimSuffix(name, "}") }) {
+				t.Errorf("%s: %s is not described", id, part)
+			}
+		}
+	}
+	want := httpapi.Routes()
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) || len(want) == 0 {
+		t.Errorf("described: %q\nserved: %q", have, want)
+	}
+	docs, err := os.ReadFile("../../../docs/openapi.json")
+	if own, _ := os.ReadFile("openapi.json"); err != nil || string(docs) != string(own) {
+		t.Errorf("docs/openapi.json is another one: %v", err)
+	}
+	packed, err := os.Open("openapi.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	r, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if served, err := io.ReadAll(r); err != nil || string(served) != string(docs) {
+		t.Errorf("openapi.json.gz holds another one (%v): gzip -9nkf openapi.json", err)
+	}
+}
+
+// ask does what a says, and holds the answer against the description.
+func (d *described) ask(a asked) reply {
+	d.Helper()
+	o, ok := d.ops[a.op]
+	if !ok {
+		d.Fatalf("%s is not described", a.op)
+	}
+	path := a.path
+	if !strings.HasPrefix(path, "/") {
+		path = root + "/" + path
+	}
+	r := d.do(o.method, path, a.key, a.body, a.headers...)
+	name := fmt.Sprintf("%s %s %.80s", a.op, a.path, a.body)
+	if r.code != a.code {
+		d.Errorf("%s: got %d %.300s, want %d", name, r.code, r.body, a.code)
+		return r
+	}
+	if r.head.Get("X-Request-Id") == "" {
+		d.Errorf("%s: no request id", name)
+	}
+	code := fmt.Sprint(a.code)
+	answer := d.api.at(o.v, "responses", code)
+	if answer == nil {
+		d.Errorf("%s: %s is not described", name, code)
+		return r
+	}
+	d.seen[a.op+" "+code] = true
+	for _, wrong := range d.wrong(answer, r) {
+		d.Errorf("%s: %d: %s", name, r.code, wrong)
+	}
+	return r
+}
+
+// wrong is what is wrong with an answer.
+func (d *described) wrong(answer any, r reply) []string {
+	content, _ := d.api.at(answer, "content").(map[string]any)
+	if content == nil {
+		if r.body != "" {
+			return []string{"has a body, and none is described"}
+		}
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(r.head.Get("Content-Type"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if _, ok := content["*/*"]; ok {
+		kind = "*/*"
+	}
+	if content[kind] == nil {
+		return []string{kind + " is not described"}
+	}
+	if kind != "application/json" {
+		return nil
+	}
+	var v any
+	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
+		return []string{err.Error()}
+	}
+	return d.api.check(d.api.at(content[kind], "schema"), v, "")
+}
+
+// describe opens a house for this.
+func describe(t testing.TB, cfg httpapi.Config) *described {
+	a := readOpenAPI(t)
+	return &described{open(t, cfg), a, a.operations(), map[string]bool{}}
+}
+
+// Every described answer of every operation is one that the door gives, in the
+// shape that is described, and there are no others.
+func TestTheDescriptionHolds(t *testing.T) {
+	deliveries := []map[string]any{{"id": "x", "executor": "phone", "event_type": "thread_created", "ref": "r", "to": "https://example.com", "made": "2026-11-21T00:00:00Z", "at": "2026-11-21T00:00:00Z", "tries": 1, "state": "delivered", "code": 200}}
+	there := func(ref string, _ map[string][]byte) error {
+		if ref == "2026-01-01-002" {
+			return mess.Refuse(mess.Conflict, "it is there")
+		}
+		return nil
+	}
+	d := describe(t, httpapi.Config{Import: there, Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, Enrol: "standing-code"})
+	agent, phone, tablet := d.register("agent", ""), d.register("phone", `"x"`), d.register("tablet", `"x"`)
+	observer, err := d.keys.Issue("observer", exchange.Observer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := d.create(agent, `{"intent":"look","requires":["x"],"context":["a",{"url":"https://example.com"}]}`)
+	one, big := "requests/"+ref, `{"x":"`+strings.Repeat("x", 9<<10)+`"}`
+	ended := d.create(agent, `{"intent":"look","requires":["x"]}`)
+	d.do("PATCH", root+"/requests/"+ended, agent, `{"status":"cancelled"}`)
+	file := one + "/attachments/a.png"
+	d.do("PATCH", root+"/"+one, phone, `{"status":"claimed"}`)
+	image := d.do("PUT", root+"/"+file, phone, "picture", "Content-Type", "image/png").body
+	stored := one + "/attachments/att-002-image-a.png" // as the exchange names it
+	notUploaded := `{"status":"in_progress","mess":[{"response":{"content":[{"image":{"file":"b.png","mime":"image/png","size":1,"sha256":"` + strings.Repeat("0", 64) + `"}}]}}]}`
+	yaml := []string{"Content-Type", "application/yaml"}
+	for _, a := range []asked{
+		{"health", "/health", "", "", 200, nil},
+		{"openapi", "/api/openapi.json", "", "", 200, nil},
+		{"register", "register", "", `{"executor_id":"pi","display_name":"Pi","capabilities":["x",{"y":{}}]}`, 201, nil},
+		{"register", "register", "", `{"executor_id":"pi"}`, 409, nil},
+		{"register", "register", "", `{"executor_id":"pi-2"}`, 403, away},
+		{"register", "/api/v1/exchanges/other/register", "", `{"executor_id":"pi-2"}`, 401, nil},
+		{"create", "requests", agent, `{"id":"a","intent":"look"}`, 201, nil},
+		{"create", "requests", agent, `{"id":"a","intent":"look away"}`, 409, nil},
+		{"create", "requests", agent, `{"intent":"x","constraints":{"depends_on":["nothing"]}}`, 422, nil},
+		{"list", "requests?status=pending&limit=1", agent, "", 200, nil},
+		{"list", "requests?limit=0", agent, "", 400, nil},
+		{"update", one, phone, `{"status":"claimed","x_own":1}`, 200, nil},
+		{"update", one, tablet, `{"status":"claimed"}`, 409, nil},
+		{"update", one, phone, `{"status":"expired"}`, 409, nil},
+		{"update", one, tablet, `{}`, 404, nil},
+		{"update", one, phone, notUploaded, 422, nil},
+		{"upload", file, phone, "picture", 200, []string{"Content-Type", "image/png"}},
+		{"upload", "requests/none/attachments/a.png", phone, "x", 404, nil},
+		{"upload", "requests/" + ended + "/attachments/a.png", agent, "x", 409, nil},
+		{"upload", file, phone, "", 400, nil},
+		{"upload", file, phone, big, 413, nil},
+		{"upload", file, phone, "x", 415, []string{"Content-Type", "x/y; ="}},
+		{"update", one, phone, `{"status":"in_progress","mess":[{"response":{"content":[{"image":` + image + `}]}}]}`, 200, nil},
+		{"thread", one, agent, "", 200, nil},
+		{"thread", "requests/none", agent, "", 404, nil},
+		{"threadText", one + "/thread", agent, "", 200, nil},
+		{"threadText", "requests/none/thread", agent, "", 404, nil},
+		{"download", stored, agent, "", 200, nil},
+		{"download", stored, agent, "", 206, []string{"Range", "bytes=0-1"}},
+		{"download", stored, agent, "", 416, []string{"Range", "bytes=1000-"}},
+		{"download", one + "/attachments/none", agent, "", 404, nil},
+		{"mess", "mess", agent, `{"MESS":[{"request":{"id":"b","intent":"look"}}]}`, 200, nil},
+		{"mess", "mess", agent, "MESS:\n- request: {intent: look}\n", 200, yaml},
+		{"mess", "mess", phone, `{"epoch":7,"re":"` + ref + `","MESS":[{"status":{"code":"in_progress"}}]}`, 409, nil},
+		{"mess", "mess", agent, `{"re":"none","MESS":[{"cancel":{}}]}`, 404, nil},
+		{"mess", "mess", agent, `{"MESS":[{"config":{"hold":{"executors":["nobody"]}}}]}`, 422, nil},
+		{"events", "events?wait=0s&after=now&as=executor", phone, "", 200, nil},
+		{"events", "events?wait=0s&after=now", agent, "", 200, nil},
+		{"events", "events?wait=x", agent, "", 400, nil},
+		{"executors", "executors", agent, "", 200, nil},
+		{"executor", "executors/phone", agent, "", 200, nil},
+		{"executor", "executors/none", agent, "", 404, nil},
+		{"profile", "executors/phone", phone, `{"display_name":"Phone 2"}`, 200, nil},
+		{"profile", "executors/tablet", phone, `{}`, 403, nil},
+		{"profile", "executors/agent", agent, `{"display_name":"A"}`, 409, nil},
+		{"forget", "executors/phone", d.op, "", 409, nil},
+		{"forget", "executors/none", d.op, "", 404, nil},
+		{"forget", "executors/phone", agent, "", 403, nil},
+		{"capabilities", "capabilities?tag=visual", agent, "", 200, nil},
+		{"capabilities", "capabilities?tag=%zz", agent, "", 400, nil},
+		{"hold", "hold", agent, `{"why":"the floor is wet","executors":["phone"]}`, 202, nil},
+		{"hold", "hold", agent, `{"executors":["nobody"]}`, 422, nil},
+		{"executors", "executors", agent, "", 200, nil},
+		{"resume", "resume", agent, "", 202, nil},
+		{"resume", "resume", agent, `{"executors":["nobody"]}`, 422, nil},
+		{"profile", "executors/phone", phone, `{"held":{"why":"at its broker"}}`, 200, nil},
+		{"executors", "executors", agent, "", 200, nil},
+		{"profile", "executors/phone", phone, `{"held":{}}`, 200, nil},
+		{"stop", "stop", d.op, `{"executors":["nobody"]}`, 422, nil},
+		{"stop", "stop", d.op, `{"why":"smoke"}`, 202, nil},
+		{"executors", "executors", agent, "", 200, nil},
+		{"status", "status", d.op, "", 200, nil},
+		{"status", "status", agent, "", 403, nil},
+		{"webhooks", "webhooks", phone, "", 200, nil},
+		{"import", "import", d.op, "ref: 2026-01-01-001\nstatus: pending\n---\nfrom: a\nMESS:\n- request: {intent: x}\n", 201, yaml},
+		{"import", "import", d.op, `{"content":"ref: 2026-01-01-002\nstatus: pending\n"}`, 409, nil},
+		{"import", "import", agent, `{"content":"x"}`, 403, nil},
+		{"export", "export/" + ref, agent, "", 200, nil},
+		{"export", "export/" + ref + "?format=v1", agent, "", 200, nil},
+		{"export", "export/" + ref + "?format=v3", agent, "", 400, nil},
+		{"export", "export/none", agent, "", 404, nil},
+		{"issueKey", "keys", d.op, `{"actor":"dash","roles":["observer"]}`, 201, nil},
+		{"issueKey", "keys", d.op, `{"actor":"dash","roles":["observer"]}`, 409, nil},
+		{"setRoles", "keys/dash", d.op, `{"roles":["requester"]}`, 200, nil},
+		{"setRoles", "keys/none", d.op, `{"roles":["requester"]}`, 404, nil},
+		{"setRoles", "keys/operator", d.op, `{"roles":["requester"]}`, 409, nil},
+		{"rotateKey", "keys/dash/rotate", d.op, `{"overlap":"1h"}`, 201, nil},
+		{"rotateKey", "keys/none/rotate", d.op, ``, 404, nil},
+		{"keys", "keys", d.op, "", 200, nil},
+		{"revokeKey", "keys/dash", d.op, "", 200, nil},
+		{"revokeKey", "keys/dash", d.op, "", 404, nil},
+		{"revokeKey", "keys/operator", d.op, "", 409, nil},
+		{"newCode", "codes", d.op, `{"actor":"pi-2","within":"1m"}`, 201, nil},
+		{"create", "requests", observer, `{"intent":"look"}`, 403, nil},
+	} {
+		d.ask(a)
+	}
+	for range 100 {
+		_, _, _ = d.keys.NewCode("", time.Minute)
+	}
+	d.ask(asked{"newCode", "codes", d.op, "", 409, nil})
+	for range 5 {
+		d.do("POST", root+"/register", "", `{"executor_id":"x","enrol":"wrong"}`, away...)
+	}
+	d.ask(asked{"register", "register", "", `{"executor_id":"x","enrol":"wrong"}`, 429, away})
+	d.everywhere(ref, agent, big)
+	d.notHere()
+	d.gone()
+	for id, o := range d.ops {
+		for code := range d.api.at(o.v, "responses").(map[string]any) {
+			if code != "default" && !d.seen[id+" "+code] {
+				t.Errorf("%s: %s is described, and nothing here gives it", id, code)
+			}
+		}
+	}
+}
+
+// everywhere asks for what many operations have in common.
+func (d *described) everywhere(ref, agent, big string) {
+	slow := describe(d.TB, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
+	spent := slow.register("agent", "")
+	slow.do("GET", root+"/capabilities", spent, "")
+	names := strings.NewReplacer("{exchange}", "home", "{ref}", ref, "{name}", "att-002-image-a.png", "{id}", "agent", "{actor}", "agent")
+	for _, id := range slices.Sorted(maps.Keys(d.ops)) {
+		o := d.ops[id]
+		path := names.Replace(o.path)
+		if id == "executor" { // an agent that only asks has no entry
+			path = strings.Replace(path, "/agent", "/phone", 1)
+		}
+		key := agent
+		if strings.Contains(o.path, "/keys") || strings.HasSuffix(o.path, "/codes") || id == "status" || id == "stop" || id == "hold" || id == "resume" || id == "import" {
+			key = d.op
+		}
+		if _, open := o.v["security"]; !open {
+			d.ask(asked{id, path, "", "", 401, nil})
+			d.ask(asked{id, strings.Replace(path, "/home/", "/other/", 1), key, "", 403, nil})
+			slow.ask(asked{id, path, spent, "", 429, nil})
+			d.seen[id+" 429"] = slow.seen[id+" 429"]
+		}
+		if d.api.at(o.v, "requestBody", "content", "application/json") != nil {
+			large := big
+			if id == "register" {
+				large = `{"executor_id":"x","x":"` + strings.Repeat("x", 70<<10) + `"}`
+			}
+			d.ask(asked{id, path, key, "[", 400, nil})
+			d.ask(asked{id, path, key, large, 413, nil})
+			d.ask(asked{id, path, key, "<p>", 415, []string{"Content-Type", "text/html"}})
+		}
+		if d.api.at(o.v, "responses", "304") != nil {
+			tag := d.do("GET", path, key, "").head.Get("ETag")
+			d.ask(asked{id, path, key, "", 304, []string{"If-None-Match", tag}})
+			if r := d.do("HEAD", path, key, ""); r.code != 200 || r.head.Get("ETag") != tag {
+				d.Errorf("HEAD %s: %d", path, r.code)
+			}
+		}
+		if r := d.do("TRACE", path, key, ""); r.code != http.StatusMethodNotAllowed || len(d.wrong(d.api.at(o.v, "responses", "default"), r)) > 0 {
+			d.Errorf("TRACE %s: %d %s", path, r.code, r.body)
+		}
+		if r := d.do("OPTIONS", path, "", ""); r.code != http.StatusNoContent {
+			d.Errorf("OPTIONS %s: %d", path, r.code)
+		}
+	}
+}
+
+// notHere is what a program that tells nothing of itself says.
+func (d *described) notHere() {
+	silent := describe(d.TB, httpapi.Config{})
+	silent.ask(asked{"status", "status", silent.op, "", 404, nil})
+	silent.ask(asked{"webhooks", "webhooks", silent.op, "", 404, nil})
+	for _, one := range []string{"status 404", "webhooks 404"} {
+		d.seen[one] = silent.seen[one]
+	}
+}
+
+// gone asks for what can only be done with an executor that has not been heard of for
+// a while.
+func (d *described) gone() {
+	cfg := exchange.DefaultConfig()
+	cfg.Unreachable, cfg.QuietLease = time.Second, time.Second
+	late := &described{madeOver(d.TB, httpapi.Config{}, cfg, memory.New()).serve(), d.api, d.ops, map[string]bool{}}
+	late.register("phone", `"x"`)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && late.x.Executors()[0].Live; <-tick.C {
+	}
+	late.ask(asked{"forget", "executors/phone", late.op, "", 200, nil})
+	d.seen["forget 200"] = late.seen["forget 200"]
+}

@@ -1,0 +1,187 @@
+package httpapi_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+)
+
+// cable is a listener whose connections are in this process, so that the time
+// of a test is in its own hands.
+type cable struct {
+	plugs  chan net.Conn
+	closed chan struct{}
+}
+
+func (c *cable) Accept() (net.Conn, error) {
+	select {
+	case p := <-c.plugs:
+		return p, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (c *cable) Close() error   { close(c.closed); return nil }
+func (c *cable) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (c *cable) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case c.plugs <- there:
+		return here, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// running is a house whose door is served as in a program, in a bubble of fake
+// time.
+type running struct {
+	*house
+	cable  *cable
+	cancel func()
+	done   chan error // what Run has returned
+}
+
+func inProgram(t *testing.T, story func(*testing.T, *running)) {
+	t.Helper()
+	inProgramWith(t, httpapi.Config{}, story)
+}
+
+func inProgramWith(t *testing.T, cfg httpapi.Config, story func(*testing.T, *running)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := made(t, cfg)
+		c := &cable{make(chan net.Conn), make(chan struct{})}
+		line := &http.Transport{DialContext: c.dial}
+		h.url, h.line = "http://127.0.0.1", line
+		ctx, cancel := context.WithCancel(t.Context())
+		r := &running{h, c, cancel, make(chan error, 1)}
+		go func() {
+			defer close(r.done)
+			r.done <- h.door.Run(ctx, c)
+		}()
+		story(t, r)
+		cancel()
+		for range r.done { // the story may have heard it already
+		}
+		line.CloseIdleConnections()
+	})
+}
+
+// A program that ends does not wait for streams and polls.
+func TestTheDoorClosesOnStreams(t *testing.T) {
+	inProgram(t, func(t *testing.T, h *running) {
+		s := h.stream(root+"/events?after=now", h.op)
+		if _, name, _ := next(t, s); name != "reset" {
+			t.Fatalf("got %s", name)
+		}
+		polled := make(chan reply, 1)
+		go func() {
+			defer close(polled) // also if it fails
+			polled <- h.do("GET", root+"/events?wait=50s", h.op, "")
+		}()
+		synctest.Wait() // the poll waits
+		began := time.Now()
+		h.cancel()
+		if r := <-polled; r.code != 200 || !strings.HasPrefix(r.body, `{"events":[],`) {
+			t.Errorf("the poll: %d %s", r.code, r.body)
+		}
+		if data, err := io.ReadAll(s); len(data) > 0 || err != nil {
+			t.Errorf("the stream: %q, %v", data, err)
+		}
+		if err := <-h.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// begin sends a request with only the first of its body, and waits until the
+// door is at work on it.
+func (h *running) begin() net.Conn {
+	h.Helper()
+	conn, err := h.cable.dial(h.Context(), "", "")
+	if err != nil {
+		h.Fatal(err)
+	}
+	text := "POST " + root + "/requests HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + h.op + "\r\nContent-Length: 17\r\n\r\n" + `{"intent":`
+	if _, err := io.WriteString(conn, text); err != nil {
+		h.Fatal(err)
+	}
+	synctest.Wait()
+	return conn
+}
+
+// What has begun when the program ends is finished.
+func TestWhatHasBegunIsFinished(t *testing.T) {
+	inProgram(t, func(t *testing.T, h *running) {
+		conn := h.begin()
+		defer conn.Close()
+		h.cancel()
+		time.Sleep(3 * time.Second) // fake time
+		if _, err := io.WriteString(conn, `"look"}`); err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(data), "HTTP/1.1 201 ") || !strings.Contains(string(data), `"status":"pending"`) {
+			t.Errorf("%s, %v", data, err)
+		}
+		if err := <-h.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// But the program ends, even if a client does not finish.
+func TestAClientThatNeverFinishes(t *testing.T) {
+	inProgram(t, func(t *testing.T, h *running) {
+		conn := h.begin()
+		defer conn.Close()
+		began := time.Now()
+		h.cancel()
+		if err := <-h.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// While the program runs, a client that is slow loses its place in time.
+func TestAClientThatIsSlow(t *testing.T) {
+	inProgram(t, func(t *testing.T, h *running) {
+		conn := h.begin()
+		defer conn.Close()
+		began := time.Now()
+		_, err := io.ReadAll(conn)
+		if took := time.Since(began); took > 3*time.Minute || err != nil {
+			t.Errorf("it took %v, %v", took, err)
+		}
+	})
+}
+
+func TestAPortThatIsGone(t *testing.T) {
+	h := made(t, httpapi.Config{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.door.Run(t.Context(), l); err == nil {
+		t.Error("Run is content without a port")
+	}
+}

@@ -1,0 +1,29 @@
+package httpapi_test
+
+import (
+	"testing"
+
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+)
+
+// How the program stands is for operators, and only where it says so.
+func TestStatus(t *testing.T) {
+	h := open(t, httpapi.Config{Status: func() any { return map[string]int{"threads": 3} }})
+	silent := open(t, httpapi.Config{})
+	for _, c := range []struct {
+		name, key string
+		h         *house
+		code      int
+		want      string
+	}{
+		{"an operator", h.op, h, 200, `{"threads":3}`},
+		{"an executor", h.register("phone", `"x"`), h, 403, ""},
+		{"nobody", "", h, 401, ""},
+		{"a program that says nothing", silent.op, silent, 404, ""},
+	} {
+		r := c.h.do("GET", root+"/status", c.key, "")
+		if r.code != c.code || c.want != "" && r.body != c.want {
+			t.Errorf("%s: %d %q, want %d %q", c.name, r.code, r.body, c.code, c.want)
+		}
+	}
+}

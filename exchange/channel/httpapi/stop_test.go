@@ -1,0 +1,34 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange/channel/httpapi"
+)
+
+// A stop is taken whatever is said beside it, and however long; but for whom it is has
+// to be right.
+func TestAStopIsTaken(t *testing.T) {
+	h := open(t, httpapi.Config{})
+	h.register("phone", `"x"`)
+	stops := 0
+	for _, body := range []string{
+		``, `{}`, `{"why":"` + strings.Repeat("why? ", 30_000) + `"}`, `{"why":[{"a":5}],"id":5,"by":{},"at":true,"x_own":[]}`, `{"why":null,"executors":["phone"]}`, `{"executors":"phone"}`,
+	} {
+		r := h.do("POST", root+"/stop", h.op, body)
+		if stops++; r.code != 202 || len(r.field("why")) > 512 || r.field("by") != "operator" || len(h.x.Executors()[0].Stopping) != stops {
+			t.Errorf("%.80s: %d %.300s", body, r.code, r.body)
+		}
+	}
+	for _, body := range []string{`null`, `5`, `[]`, `{"executors":7}`, `{"executors":[7]}`, `{"executors":{}}`, `why`} {
+		h.clear(body, h.do("POST", root+"/stop", h.op, body), 400)
+	}
+	h.clear("nobody", h.do("POST", root+"/stop", h.op, `{"executors":["fone"]}`), 422)
+	if r := h.do("POST", root+"/stop", h.op, "why: 5\nexecutors: phone\n", "Content-Type", "application/yaml"); r.code != 202 || r.field("why") != "5" {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	if n := len(h.x.Executors()[0].Stopping); n != stops+1 {
+		t.Errorf("%d stops, want %d", n, stops+1)
+	}
+}

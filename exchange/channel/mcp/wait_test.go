@@ -1,0 +1,133 @@
+package mcp_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/messkit/messkit/exchange/channel/mcp"
+	"github.com/messkit/messkit/mess"
+)
+
+// A wait says that it lives, and ends before clients give up.
+func TestAWaitShowsThatItLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := inHouse(t)
+		g := h.overStdio(model)
+		p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.ask("hang")}}
+		p.SetProgressToken("x")
+		began := time.Now()
+		res, err := g.CallTool(t.Context(), p)
+		if took := time.Since(began); err != nil || res.IsError || took < 49*time.Second || took > 55*time.Second {
+			t.Errorf("%v %v, after %v", res, err, took)
+		}
+		synctest.Wait()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		still := 0
+		for _, s := range g.steps {
+			if s.Message == "still claimed" {
+				still++
+			}
+		}
+		if still != 3 {
+			t.Errorf("it has shown %d times that it lives", still)
+		}
+	})
+}
+
+// flaky is an exchange that cannot be reached for one call, when it is told so.
+type flaky struct {
+	mcp.Exchange
+	fail atomic.Bool
+	gone chan struct{}
+}
+
+func (f *flaky) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
+	if f.fail.CompareAndSwap(true, false) {
+		close(f.gone)
+		return mcp.Thread{}, mess.Refuse(mess.Unavailable, "cannot be reached")
+	}
+	return f.Exchange.Thread(ctx, ref)
+}
+
+// An exchange that is away for a moment does not end a wait.
+func TestAWaitOutlastsAnOutage(t *testing.T) {
+	h := inHouse(t)
+	x := &flaky{Exchange: mcp.Local(h.x, model), gone: make(chan struct{})}
+	g := h.over(x)
+	ref := g.ask("hang")
+	p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": ref}}
+	p.SetProgressToken("x")
+	done := make(chan *sdk.CallToolResult, 1)
+	go func() {
+		res, _ := g.CallTool(t.Context(), p)
+		done <- res
+	}()
+	g.until(func() bool { return len(g.steps) > 0 })
+	x.fail.Store(true)
+	h.about(ref, `[{status: {code: in_progress}}]`)
+	<-x.gone
+	h.about(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
+	if res := <-done; res == nil || res.IsError || res.StructuredContent.(map[string]any)["status"] != "completed" {
+		t.Errorf("%+v", res)
+	}
+}
+
+// A question is shown once to a session; after that a wait lasts until something
+// changes or the time is over, so a model cannot call in a loop.
+func TestAWaitDoesNotRepeatAnOpenQuestion(t *testing.T) {
+	for _, c := range []struct {
+		intent string
+		status mess.Code
+	}{{"operator", mess.NeedsConfirmation}, {"confirm", mess.NeedsConfirmation}, {"ask", mess.NeedsInput}} {
+		t.Run(c.intent, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := inHouse(t)
+				g := h.overStdio(model)
+				ref := g.ask(c.intent)
+				began := time.Now()
+				if o := g.ends(ref, c.status); o.v["timed_out"] != nil || o.v["needs"] == nil || time.Since(began) > time.Second {
+					t.Errorf("the first wait does not show the question: %s", o.text)
+				}
+				for range 2 {
+					began = time.Now()
+					o := g.ok("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 20})
+					if took := time.Since(began); o.v["timed_out"] != true || o.v["needs"] == nil || took < 20*time.Second {
+						t.Errorf("a wait for a question that was seen took %v: %s", took, o.text)
+					}
+				}
+				other := h.overStdio(model)
+				if o := other.ends(ref, c.status); o.v["timed_out"] != nil {
+					t.Errorf("another session does not see the question: %s", o.text)
+				}
+				done := make(chan outcome)
+				go func() { done <- g.ok("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 600}) }()
+				synctest.Wait()
+				began = time.Now()
+				h.about(ref, `[{status: {code: declined, reason: {type: unsafe, detail: nobody decided}}}]`)
+				if o := <-done; o.field("status") != "declined" || time.Since(began) > time.Second {
+					t.Errorf("the end of the request did not end the wait: %s", o.text)
+				}
+			})
+		})
+	}
+}
+
+// After half an answer the other half is a question that is new.
+func TestAWaitShowsTheQuestionsThatAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := inHouse(t)
+		g := h.overStdio(model)
+		ref := g.ask("ask twice")
+		g.ends(ref, mess.NeedsInput)
+		g.ok("mess_answer", map[string]any{"ref": ref, "answers": map[string]any{"a": "sink"}})
+		if o := g.ends(ref, mess.NeedsInput); o.v["timed_out"] != nil {
+			t.Errorf("%s", o.text)
+		}
+	})
+}

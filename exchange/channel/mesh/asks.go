@@ -1,0 +1,280 @@
+package mesh
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/state"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// ask is a request of ours to a peer, until a day after it is over.
+type ask struct {
+	ID           string     `json:"id"`
+	To           string     `json:"to"`
+	Subject      string     `json:"subject"`
+	Conversation string     `json:"conversation,omitempty"`
+	Made         time.Time  `json:"made"`
+	Expires      time.Time  `json:"expires"`
+	Delivery     string     `json:"delivery,omitempty"` // how it was delivered; "" while it is on its way
+	Why          string     `json:"why,omitempty"`      // it was not
+	Acked        string     `json:"acked,omitempty"`    // what the peer has said meanwhile
+	Questions    []backward `json:"questions,omitempty"`
+	Text         string     `json:"text,omitempty"`   // the response as it came
+	Result       *Result    `json:"result,omitempty"` // what it says, when its files are here
+	Failed       string     `json:"failed,omitempty"` // there will be no response
+
+	changed chan struct{} // closed when something has. Door.mu
+}
+
+// backward is a question of a peer about what we have asked it for.
+type backward struct {
+	ID       string          `json:"id"`
+	Text     string          `json:"text"`
+	MESS     string          `json:"mess,omitempty"` // the message of MESS that it bears
+	URL      string          `json:"url,omitempty"`
+	Token    string          `json:"token,omitempty"`
+	Context  json.RawMessage `json:"context,omitempty"`
+	Answered bool            `json:"answered,omitempty"`
+}
+
+// Result is what a peer has answered.
+type Result struct {
+	ID      string   `json:"id"`
+	From    string   `json:"from"`
+	Subject string   `json:"subject"`
+	Body    string   `json:"body"`
+	Status  string   `json:"status,omitempty"` // of MESS, where it says so
+	MESS    string   `json:"mess,omitempty"`   // the message of MESS that it bears
+	Files   []string `json:"files,omitempty"`  // names
+	Notes   []string `json:"notes,omitempty"`  // what could not be had
+
+	Metadata     json.RawMessage   `json:"metadata,omitempty"`     // payload.metadata, but for the message of MESS
+	Descriptions map[string]string `json:"descriptions,omitempty"` // of files, by their names
+}
+
+// unreadable is the status of a response whose message of MESS cannot be read: what was
+// done, nobody here knows.
+const unreadable = "unreadable"
+
+// over reports whether nothing more will come of it.
+func (a *ask) over() bool { return a.Result != nil || a.Failed != "" }
+
+const ackWarning = 30 * time.Second // section 8, "Timeout Handling"
+
+// newAsk notes a request before it is sent: its answer may be here before ours is
+// taken. until is when it is over; zero: when the message is.
+func (d *Door) newAsk(ctx context.Context, e wire.Envelope, until time.Time) error {
+	if until.IsZero() {
+		until = e.Expires()
+	}
+	a := &ask{
+		ID: e.ID, To: e.To, Subject: e.Payload.Subject, Conversation: e.ConversationID, Made: e.Time, Expires: until, changed: make(chan struct{}),
+	}
+	if err := d.keep(ctx, keptAsk+a.ID, a); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	d.asks[a.ID] = a
+	d.mu.Unlock()
+	d.watch(a)
+	return nil
+}
+
+// change changes an ask, writes it down and wakes who waits for it.
+func (d *Door) change(ctx context.Context, a *ask, f func()) error {
+	d.mu.Lock()
+	f()
+	doc, err := json.Marshal(a)
+	close(a.changed)
+	a.changed = make(chan struct{})
+	d.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return d.put(ctx, keptAsk+a.ID, doc)
+}
+
+// watch warns where there is no ack, and ends a request when its time is over.
+func (d *Door) watch(a *ask) {
+	d.spawn(func(ctx context.Context) {
+		d.mu.Lock()
+		text, over := a.Text, a.over()
+		d.mu.Unlock()
+		if over {
+			return
+		}
+		if text != "" {
+			d.finish(ctx, a)
+			return
+		}
+		if end := time.Until(a.Expires); end > ackWarning && wait.For(ctx, time.Until(a.Made.Add(ackWarning))) {
+			d.mu.Lock()
+			silent := a.Acked == "" && a.Text == "" && a.Failed == ""
+			d.mu.Unlock()
+			if silent {
+				d.log.Warn("mesh: no ack within 30 s", "to", a.To, "id", a.ID)
+			}
+		}
+		if !wait.For(ctx, time.Until(a.Expires.Add(skew))) {
+			return
+		}
+		d.mu.Lock()
+		late := a.Text == "" && a.Failed == ""
+		d.mu.Unlock()
+		if late {
+			d.giveUp(ctx, a, "no answer in time")
+		}
+	})
+}
+
+// giveUp notes that a request comes to nothing.
+func (d *Door) giveUp(ctx context.Context, a *ask, why string) {
+	d.store.Audit(state.Line{From: d.cfg.Agent, To: a.To, Type: string(wire.Request), ID: a.ID, Subject: a.Subject, ConversationID: a.Conversation, Status: "no_response", Detail: why})
+	if err := d.change(ctx, a, func() { a.Failed = why }); err != nil {
+		d.log.Warn("mesh: not written down", "err", err)
+	}
+}
+
+// delivered notes whether a request of ours has arrived.
+func (d *Door) delivered(ctx context.Context, o outgoing, out delivery.Outcome) {
+	d.mu.Lock()
+	a := d.asks[o.ID]
+	d.mu.Unlock()
+	if a == nil {
+		return
+	}
+	if err := d.change(ctx, a, func() { a.Delivery, a.Why = out.Status, out.Err }); err != nil {
+		d.log.Warn("mesh: not written down", "err", err)
+	}
+	if a.Conversation != "" {
+		ok := out.Status == delivery.Sent || len(out.Status) > len(relayedVia) && out.Status[:len(relayedVia)] == relayedVia
+		if err := d.store.Sent(a.Conversation, ok); err != nil {
+			d.log.Debug("mesh: no conversation", "err", err)
+		}
+	}
+}
+
+// heard takes a response or an ack: to a question, or to a request of ours.
+func (d *Door) heard(ctx context.Context, in *incoming) (string, error) {
+	if status, ours, err := d.answerOf(ctx, in); ours || err != nil {
+		return status, err
+	}
+	d.mu.Lock()
+	a := d.asks[in.CorrelationID]
+	var twice bool
+	if a != nil && a.To == in.From {
+		twice = a.Text != ""
+	} else {
+		a = nil
+	}
+	d.mu.Unlock()
+	switch {
+	case a == nil:
+		return "unexpected", nil
+	case twice: // the same answer comes under two ids from some peers
+		return "duplicate", nil
+	case in.Type == wire.Ack:
+		return received, d.change(ctx, a, func() { a.Acked = in.Payload.Body })
+	}
+	if err := d.change(ctx, a, func() { a.Text, a.Failed = in.text, "" }); err != nil {
+		return "", err
+	}
+	d.spawn(func(ctx context.Context) { d.finish(ctx, a) })
+	return received, nil
+}
+
+// finish gets the files of a response, and then says what it is.
+func (d *Door) finish(ctx context.Context, a *ask) {
+	p := d.peer(a.To)
+	e, err := wire.Stored(a.Text)
+	in := &incoming{Envelope: e, text: a.Text, peer: p}
+	if p == nil || err != nil || in.open() != nil {
+		d.giveUp(ctx, a, "the response cannot be read")
+		return
+	}
+	r := &Result{
+		ID: in.ID, From: in.From, Subject: in.Payload.Subject, Body: in.Payload.Body, Status: in.Payload.Metadata.Get("status"), MESS: in.Payload.Metadata.Get(messKey),
+		Metadata: in.Payload.Metadata.Without(messKey), Descriptions: map[string]string{},
+	}
+	for _, at := range in.Payload.Attachments {
+		f, err := d.fetchUpTo(ctx, p, at, maxSent)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil && f.Name == messFile && r.MESS == "" {
+			if f.Data, err = p.unsealed(f.Data); err == nil {
+				r.MESS = string(f.Data)
+				continue
+			}
+		}
+		if err == nil {
+			f.Name, err = d.saveFile(a.ID, f, r.Files)
+		}
+		if err != nil {
+			r.Notes = append(r.Notes, nameOf(at)+": "+err.Error())
+			continue
+		}
+		r.Files = append(r.Files, f.Name)
+		if at.Description != "" {
+			r.Descriptions[f.Name] = at.Description
+		}
+	}
+	if r.MESS != "" {
+		if m, err := parseMess(r.MESS); err == nil {
+			for _, item := range m.Items {
+				if s, ok := item.(*mess.Status); ok && r.Status == "" {
+					r.Status = string(s.Code)
+				}
+			}
+		} else {
+			r.Notes, r.MESS, r.Status = append(r.Notes, err.Error()), "", cmp.Or(r.Status, unreadable)
+		}
+	}
+	if err := d.change(ctx, a, func() { a.Result = r }); err != nil {
+		d.log.Warn("mesh: a response is not written down", "err", err)
+	}
+	if a.Conversation != "" {
+		if err := d.store.Answered(a.Conversation, state.Said{From: in.From, Body: in.Payload.Body, Status: string(wire.Response)}); err != nil {
+			d.log.Debug("mesh: no conversation", "err", err)
+		}
+	}
+}
+
+// askedBack takes a question about a request of ours. It is never a task.
+func (d *Door) askedBack(ctx context.Context, in *incoming) (bool, error) {
+	d.mu.Lock()
+	a := d.asks[in.CorrelationID]
+	if a != nil && a.To != in.From {
+		a = nil
+	}
+	d.mu.Unlock()
+	if a == nil {
+		return in.Payload.Metadata.Get("status") == "needs_answer", nil // of one that is over since
+	}
+	q := backward{ID: in.ID, Text: in.Payload.Body, MESS: in.Payload.Metadata.Get(messKey), Context: in.ReplyContext}
+	if in.ReplyTo != nil && in.peer.now().where.Owns(in.ReplyTo.URL) {
+		q.URL, q.Token = in.ReplyTo.URL, in.ReplyTo.Token
+	}
+	return true, d.change(ctx, a, func() { a.Questions = append(slices.Clone(a.Questions), q) })
+}
+
+// questionTo finds a question that a peer has asked us.
+func (d *Door) questionTo(id string) (a *ask, q backward, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range d.asks {
+		for _, q := range a.Questions {
+			if q.ID == id {
+				return a, q, true
+			}
+		}
+	}
+	return nil, backward{}, false
+}

@@ -1,0 +1,304 @@
+package mesh
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/messkit/messkit/exchange/channel/mesh/state"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/secret"
+	"github.com/messkit/messkit/mess"
+)
+
+// HooksPath is where peers send their messages.
+const HooksPath = "/hooks/"
+
+// refusal is a "no" to a request. It says why, and the audit log has it too.
+type refusal struct {
+	code  int
+	name  string
+	text  string
+	after time.Duration // 0: not told
+}
+
+func (r *refusal) Error() string { return r.text }
+
+func refuse(code int, name, text string) *refusal {
+	return &refusal{code: code, name: name, text: text}
+}
+
+// ServeHTTP takes a message of a peer, which shows a token of its own.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var line state.Line
+	answer, err := d.hook(r, &line)
+	no, refused := errors.AsType[*refusal](err)
+	switch {
+	case err == nil:
+		reply(w, http.StatusAccepted, answer)
+		return
+	case !refused: // the exchange cannot store it now: the peer tries again
+		no = &refusal{http.StatusServiceUnavailable, "unavailable", "it cannot be stored now; send it again", time.Minute}
+		d.log.Error("mesh: a message was not taken", "err", err)
+	}
+	if no.code == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", http.MethodPost)
+	}
+	if no.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(no.after.Seconds()))))
+	}
+	line.To, line.Status, line.Detail = d.cfg.Agent, "refused_"+no.name, no.text
+	if line.From == "" {
+		line.From = host(r)
+	}
+	switch {
+	case no.name == "locked_out": // who guesses must not fill the disk
+		d.refusals.skip()
+	case d.refusals.note(host(r), time.Now()):
+		d.store.Audit(line)
+	}
+	reply(w, no.code, map[string]any{"ok": false, "error": no.name, "message": no.text})
+}
+
+func reply(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(v) // the peer is gone if it fails
+}
+
+// hook judges a request in the order that peers know: path, method, token, size,
+// text, sender.
+func (d *Door) hook(r *http.Request, line *state.Line) (map[string]any, error) {
+	sender, ok := strings.CutPrefix(r.URL.Path, HooksPath)
+	switch {
+	case r.URL.Query().Has("token"):
+		return nil, refuse(http.StatusBadRequest, "token_in_query", "a token does not belong into the address; send Authorization: Bearer TOKEN")
+	case !ok || !wire.ValidName(sender):
+		return nil, refuse(http.StatusNotFound, "not_found", "there is only /hooks/{sender} and /hooks/agent")
+	case r.Method != http.MethodPost:
+		return nil, refuse(http.StatusMethodNotAllowed, "method", "use POST")
+	}
+	may, err := d.authenticate(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxBody+1))
+	switch {
+	case err != nil:
+		return nil, refuse(http.StatusBadRequest, "unread", "the body did not come through")
+	case len(body) > wire.MaxBody:
+		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 256 KiB; send a file by its address")
+	}
+	h, err := wire.ParseHook(body)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "invalid", err.Error())
+	}
+	if !wire.Detect(h.Message) {
+		if _, err := d.sessionOf(h.SessionKey, ""); err != nil {
+			return nil, err
+		}
+		return d.legacy(r, sender, h, may, line)
+	}
+	return d.envelope(r, sender, h, may, line)
+}
+
+// sessionAllowed reports whether a peer may name a session: its key begins as the
+// configuration says.
+func (d *Door) sessionAllowed(key string) bool {
+	if !d.cfg.AllowSessionKey || len(key) > maxSessionKey {
+		return false
+	}
+	return len(d.cfg.SessionPrefixes) == 0 || slices.ContainsFunc(d.cfg.SessionPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// sessionOf is the session that a message is for. Some peers take agent:{id}: off the
+// key beside the message; the whole key in its reply context counts then.
+func (d *Door) sessionOf(beside, within string) (string, error) {
+	if !d.cfg.AllowSessionKey {
+		within = "" // it is only echoed
+	}
+	keys := []string{beside, within}
+	if beside == "" || within != "" && beside == bare(within) {
+		keys = []string{within}
+	}
+	for _, key := range keys {
+		if key != "" && !d.sessionAllowed(key) {
+			return "", refuse(http.StatusBadRequest, "session_key", "sessionKey: does not begin as it must here, or keys are not allowed here")
+		}
+	}
+	return keys[0], nil
+}
+
+const maxSessionKey = 512
+
+// authenticate returns whom a token lets in. A token that is right counts at
+// once; one that is wrong too often from one address is told to wait.
+func (d *Door) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
+	shown := r.Header.Get("X-Openclaw-Token")
+	if scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
+		shown = strings.TrimSpace(rest)
+	}
+	common, own := false, map[string]bool{}
+	for _, one := range *d.tokens.Load() {
+		common = same(shown, one) || common
+	}
+	for name, p := range d.allPeers() {
+		c := p.now().cfg
+		if same(shown, c.Accept) || c.Accept != "" && same(shown, c.AcceptBefore) {
+			own[name] = true
+		}
+	}
+	if common || len(own) > 0 {
+		return func(p *peer) bool { return own[p.name] || common && p.now().cfg.Accept == "" }, nil
+	}
+	if wait := d.wrong.count(host(r), time.Now()); wait > 0 {
+		no := refuse(http.StatusTooManyRequests, "locked_out", "too many wrong tokens from this address; wait")
+		no.after = wait
+		return nil, no
+	}
+	return nil, refuse(http.StatusUnauthorized, "unauthorized", "the token is missing or wrong; send Authorization: Bearer TOKEN with the token of this agent")
+}
+
+func same(shown string, token secret.Text) bool {
+	return token != "" && subtle.ConstantTimeCompare([]byte(shown), []byte(string(token))) == 1
+}
+
+func host(r *http.Request) string {
+	h, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return h
+}
+
+// wrong counts wrong tokens by address.
+type wrong struct {
+	mu sync.Mutex
+	of map[string]*misses
+}
+
+type misses struct {
+	n     int
+	until time.Time
+}
+
+const (
+	maxWrong       = 20 // a minute, from one address
+	maxWrongPlaces = 1024
+)
+
+// count counts one, and returns how long the address is to wait.
+func (w *wrong) count(from string, now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil || len(w.of) >= maxWrongPlaces && w.of[from] == nil {
+		w.of = map[string]*misses{}
+	}
+	m := w.of[from]
+	if m == nil || now.After(m.until) {
+		m = &misses{until: now.Add(time.Minute)}
+		w.of[from] = m
+	}
+	if m.n++; m.n <= maxWrong {
+		return 0
+	}
+	return m.until.Sub(now)
+}
+
+// sender finds the peer that a message is from, if it may come here now.
+func (d *Door) sender(name string, may func(*peer) bool) (*peer, error) {
+	p := d.peer(name)
+	if p == nil {
+		return nil, refuse(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is not known here")
+	}
+	if !may(p) {
+		return nil, refuse(http.StatusForbidden, "wrong_token", "this token is not that of "+name)
+	}
+	return p, nil
+}
+
+// spend counts a message.
+func spend(of *rate.Limiter) error {
+	if of.Allow() {
+		return nil
+	}
+	no := refuse(http.StatusTooManyRequests, "rate_limited", "too many messages; send fewer a minute")
+	no.after = time.Duration((1 - of.Tokens()) / float64(of.Limit()) * float64(time.Second))
+	return no
+}
+
+// legacy takes text from before there were envelopes. It is noted, handed on to who
+// is configured for that, and never done.
+func (d *Door) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
+	line.From, line.Type = sender, "text"
+	if len(h.Message) > wire.MaxText {
+		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", "the text is larger than 64 KiB")
+	}
+	of := d.texts
+	if sender != "agent" {
+		p, err := d.sender(sender, may)
+		if err != nil {
+			return nil, err
+		}
+		of = p.rate
+	}
+	if err := spend(of); err != nil {
+		return nil, err
+	}
+	line.Body = h.Message
+	if err := d.inSession(h.SessionKey, state.InSession{From: sender, To: d.cfg.Agent, Type: "text", Body: h.Message, Timestamp: time.Now()}); err != nil {
+		return nil, err
+	}
+	if err := d.handOn(r.Context(), sender, h); err != nil {
+		return nil, err
+	}
+	line.To, line.Status = d.cfg.Agent, "received_text"
+	d.store.Audit(*line)
+	d.log.Info("mesh: text without an envelope", "from", sender, "bytes", len(h.Message))
+	return map[string]any{"ok": true, "text": true}, nil
+}
+
+func (d *Door) inSession(key string, m state.InSession) error {
+	if key == "" {
+		return nil
+	}
+	return d.store.InSession(key, m)
+}
+
+// Health is how the agent is, for /health and /api/status: degraded where a peer
+// is not reached, and where nothing can be stored.
+func (d *Door) Health() map[string]any {
+	h := map[string]any{"ok": true, "status": "ok", "agent": d.cfg.Agent, "protocol": wire.Protocol, "version": d.opts.Version}
+	for _, b := range d.store.Breakers() {
+		if b.State != state.Closed {
+			h["status"] = "degraded"
+		}
+	}
+	if d.unstored.Load() || d.store.Failing() || d.opts.Storage != nil && d.opts.Storage() != nil {
+		h["status"], h["storage"] = "degraded", "failing"
+	}
+	return h
+}
+
+// ServeStatus answers those that ask whether the agent is there.
+func (d *Door) ServeStatus(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, d.Health())
+}
+
+// unavailable reports whether it is the exchange that cannot, and not the message
+// that is wrong.
+func unavailable(err error) bool {
+	_, no := errors.AsType[*mess.Refusal](err)
+	return !no || errors.Is(err, mess.Unavailable)
+}

@@ -1,0 +1,479 @@
+package mesh_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+var kitchen = exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}
+
+const (
+	tokenHere = "token-of-arm" // what peers show to the agent
+	tokenHub  = "token-of-hub" // what the hub wants to see
+	shared    = "90c3df646cbd62eea9c7004e1f24037f62f3457e03a1f24adad2216c900c7c5c"
+)
+
+// hub is a peer that remembers what it was sent.
+type hub struct {
+	*httptest.Server
+	mu       sync.Mutex
+	got      []wire.Envelope
+	hooks    []wire.Hook
+	heads    []http.Header
+	paths    []string
+	code     int
+	arrived  chan struct{}
+	answered func(wire.Envelope) // called for each; nil for nothing
+}
+
+func newHub(t testing.TB) *hub {
+	t.Helper()
+	h := &hub{code: http.StatusAccepted, arrived: make(chan struct{}, 1000)}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			return // it is well
+		}
+		body, _ := io.ReadAll(r.Body)
+		hook, err := wire.ParseHook(body)
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		e, err := wire.Parse(hook.Message)
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		h.mu.Lock()
+		h.got, h.hooks, h.heads, h.paths = append(h.got, e), append(h.hooks, hook), append(h.heads, r.Header), append(h.paths, r.URL.Path)
+		code, answer := h.code, h.answered
+		h.mu.Unlock()
+		if answer != nil {
+			answer(e)
+		}
+		w.WriteHeader(code)
+		h.arrived <- struct{}{}
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// patience is how long something may take that is only waited for.
+const patience = time.Minute
+
+// wait waits for a message that fits, and returns it with its hook.
+func (h *hub) wait(t testing.TB, fits func(wire.Envelope) bool) (wire.Envelope, wire.Hook) {
+	t.Helper()
+	end := time.After(patience)
+	for {
+		h.mu.Lock()
+		for i, e := range h.got {
+			if fits(e) {
+				hook := h.hooks[i]
+				h.mu.Unlock()
+				return e, hook
+			}
+		}
+		h.mu.Unlock()
+		select {
+		case <-h.arrived:
+		case <-end:
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			t.Fatalf("not within %v; there were %+v", patience, h.got)
+		}
+	}
+}
+
+// place is where the nth message came to, and with which header.
+func (h *hub) place(n int) (path string, head http.Header) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.paths[n], h.heads[n]
+}
+
+// all are the messages that have come.
+func (h *hub) all() []wire.Envelope {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.got)
+}
+
+// responseTo selects the response to a request.
+func responseTo(id string) func(wire.Envelope) bool {
+	return func(e wire.Envelope) bool { return e.Type == wire.Response && e.CorrelationID == id }
+}
+
+// questionOf selects a question.
+func questionOf(e wire.Envelope) bool { return e.Type == wire.Request }
+
+// house is a real exchange with an executor that does what it is told, and the
+// door.
+type house struct {
+	testing.TB
+	x       *exchange.Exchange
+	hands   *exchange.Local
+	door    *mesh.Door
+	hub     *hub
+	server  *httptest.Server
+	cfg     mesh.Config
+	dir     string
+	running sync.WaitGroup
+	offered map[string]bool
+	disk    *disk
+	storage error // what the program says of its disk
+	stop    context.CancelFunc
+	did     []string // what was done
+	told    []string // what people were told
+	doing   sync.Mutex
+}
+
+// noticed is what people were told by the notices of the exchange.
+func (h *house) noticed() []string {
+	h.doing.Lock()
+	defer h.doing.Unlock()
+	return slices.Clone(h.told)
+}
+
+// disk is a store that may be full, or whose power may go.
+type disk struct {
+	exchange.Store
+	full  atomic.Bool
+	power atomic.Pointer[power]
+}
+
+// write writes, if the disk does. heard is whether somebody always hears what became
+// of it.
+func (d *disk) write(heard bool, do func() error) error {
+	if d.full.Load() {
+		return errFull
+	}
+	if p := d.power.Load(); p != nil {
+		return p.write(heard, do)
+	}
+	return do()
+}
+
+var errFull = errors.New("no space left on device")
+
+func (d *disk) Put(ctx context.Context, kind, name string, doc []byte, after thread.Rev) (rev thread.Rev, err error) {
+	err = d.write(false, func() error {
+		rev, err = d.Store.Put(ctx, kind, name, doc, after)
+		return err
+	})
+	return rev, err
+}
+
+func (d *disk) Append(ctx context.Context, step thread.Step) (rev thread.Rev, err error) {
+	if step.After != "" {
+		return d.Store.Append(ctx, step)
+	}
+	err = d.write(true, func() error { // the exchange goes on here
+		rev, err = d.Store.Append(ctx, step)
+		return err
+	})
+	return rev, err
+}
+
+// inHouse opens a house; change may change the door's configuration.
+func inHouse(t testing.TB, change func(*mesh.Config)) *house {
+	t.Helper()
+	on := &disk{Store: memory.New()}
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), on, time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{TB: t, x: x, hands: x.As(kitchen, "local"), offered: map[string]bool{}, hub: newHub(t), dir: t.TempDir(), disk: on}
+	h.cfg = mesh.DefaultConfig()
+	h.cfg.On, h.cfg.Token, h.cfg.Burst = true, tokenHere, 1000
+	h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: h.hub.URL, Token: tokenHub}, "beta": {URL: "http://127.0.0.1:1", Token: "x"}}
+	if change != nil {
+		change(&h.cfg)
+	}
+	if err := h.cfg.Load("arm_01", func(s string) string { return s }); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() { cancel(); h.running.Wait() })
+	h.running.Go(func() { _ = x.Run(ctx) })
+	h.says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
+	h.running.Go(func() { _ = h.hands.Receive(ctx, func(m mess.Message) { h.hear(ctx, m) }) })
+	h.open()
+	return h
+}
+
+// open opens the door, as the next run does.
+func (h *house) open() {
+	h.Helper()
+	if h.server == nil {
+		h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasPrefix(r.URL.Path, mesh.FilesPath):
+				h.door.ServeFile(w, r)
+			case r.URL.Path == "/api/status":
+				h.door.ServeStatus(w, r)
+			case r.URL.Path == mesh.ControlPath:
+				h.door.Serve(exchange.Actor{ID: "operator", Roles: exchange.Operator}, w, r)
+			default:
+				h.door.ServeHTTP(w, r)
+			}
+		}))
+		h.Cleanup(h.server.Close)
+	}
+	d, err := mesh.Open(context.Background(), h.x, h.cfg, mesh.Options{
+		Dir: h.dir, Base: h.server.URL, Version: "test", YesNo: catalog.MatchYesNo, Storage: func() error { return h.storage },
+		Watch: 10 * time.Millisecond,
+		Notice: func(p mess.Priority, text string) {
+			h.doing.Lock()
+			defer h.doing.Unlock()
+			h.told = append(h.told, string(p)+" "+text)
+		},
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.door = d
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	h.stop = func() { cancel(); <-ended }
+	h.running.Go(func() { defer close(ended); _ = d.Run(ctx) })
+	h.Cleanup(cancel)
+}
+
+// envelope is a message of the hub.
+func envelope(kind wire.Type, id, body string) wire.Envelope {
+	return wire.Envelope{ID: id, Time: time.Now(), From: "hub", To: "arm_01", Type: kind, TTL: 5 * time.Minute, Payload: wire.Payload{Subject: body, Body: body}}
+}
+
+// request is a request of the hub with a place for the answer.
+func (h *house) request(id, body string) wire.Envelope {
+	e := envelope(wire.Request, id, body)
+	e.ReplyTo = &wire.ReplyTo{URL: h.hub.URL + "/hooks/arm_01", Token: tokenHub}
+	return e
+}
+
+// post posts a message as the hub, and returns the code and what was answered.
+func (h *house) post(e wire.Envelope) (int, map[string]any) {
+	h.Helper()
+	return h.raw("/hooks/"+e.From, tokenHere, string(wire.Hook{Message: e.Text()}.Text()))
+}
+
+func (h *house) raw(path, token, body string) (int, map[string]any) {
+	h.Helper()
+	req, err := http.NewRequest(http.MethodPost, h.server.URL+path, strings.NewReader(body))
+	if err != nil {
+		h.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	return h.roundTrip(req)
+}
+
+func (h *house) roundTrip(req *http.Request) (int, map[string]any) {
+	h.Helper()
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer res.Body.Close()
+	var v map[string]any
+	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
+		h.Fatal(err)
+	}
+	return res.StatusCode, v
+}
+
+// takes posts a message that must be taken.
+func (h *house) takes(e wire.Envelope) map[string]any {
+	h.Helper()
+	code, v := h.post(e)
+	if code != http.StatusAccepted || v["ok"] != true {
+		h.Fatalf("%s: %d %v", e.ID, code, v)
+	}
+	return v
+}
+
+// says has the executor say something.
+func (h *house) says(text string) {
+	m, err := mess.Parse([]byte(text))
+	if err == nil {
+		_, err = h.hands.Send(context.Background(), m)
+	}
+	if err != nil {
+		h.Errorf("the executor says %s: %v", text, err)
+	}
+}
+
+// about is what the executor says to a thread.
+func (h *house) about(ref, items string) { h.says("re: " + ref + "\nMESS: " + items) }
+
+// hear does what a request says.
+func (h *house) hear(ctx context.Context, m mess.Message) {
+	if len(m.Items) == 0 || len(m.Re) == 0 {
+		return
+	}
+	ref := m.Re[0]
+	switch i := m.Items[0].(type) {
+	case *mess.Request:
+		if h.offered[ref] {
+			return
+		}
+		h.offered[ref] = true
+		h.done("request " + i.Intent)
+		h.about(ref, `[{status: {code: claimed}}]`)
+		switch i.Intent {
+		case "photo":
+			h.photo(ctx, ref, 640)
+		case "small photo":
+			h.photo(ctx, ref, 48)
+		case "ask":
+			h.about(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
+		case "ask two":
+			h.about(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?"}, {field: depth, question: "how deep?"}]}}]`)
+		case "confirm":
+			h.about(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, consequences: It may drip.}}]`)
+		case "fail":
+			h.about(ref, `[{status: {code: in_progress}}]`)
+			h.about(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
+		case "forever":
+			h.about(ref, `[{status: {code: in_progress, progress_pct: 10, message: looking, eta: "2030-01-01T09:00:00+01:00"}}]`)
+		default:
+			h.about(ref, `[{status: {code: in_progress}}]`)
+			h.about(ref, `[{status: {code: completed, evidence: read_back}}, {response: {content: ["47 tanks"]}}]`)
+		}
+	case *mess.Reply:
+		if i.Confirm != nil && !*i.Confirm {
+			h.about(ref, `[{status: {code: cancelled}}]`)
+			return
+		}
+		h.done("reply " + textOf(i.Answers))
+		h.about(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
+		h.about(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
+	case *mess.Cancel:
+		h.about(ref, `[{status: {code: cancelled, reason: {effect: partial}}}]`)
+	}
+}
+
+func (h *house) done(what string) {
+	h.doing.Lock()
+	defer h.doing.Unlock()
+	h.did = append(h.did, what)
+}
+
+// deeds is what was done.
+func (h *house) deeds() []string {
+	h.doing.Lock()
+	defer h.doing.Unlock()
+	return slices.Clone(h.did)
+}
+
+// count is how often something was done.
+func (h *house) count(what string) (n int) {
+	h.doing.Lock()
+	defer h.doing.Unlock()
+	for _, one := range h.did {
+		if one == what {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *house) photo(ctx context.Context, ref string, side int) {
+	h.about(ref, `[{status: {code: in_progress}}]`)
+	media, err := h.hands.Attach(ctx, ref, "fridge.jpg", "image/jpeg", bytes.NewReader(picture(side, side)))
+	if err != nil {
+		h.Error(err)
+		return
+	}
+	_, err = h.hands.Send(ctx, mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{
+		&mess.Status{Code: mess.Completed, Evidence: mess.Photographed},
+		&mess.Response{Content: []mess.Entry{mess.TextEntry("the fridge"), mess.MediaEntry("image", media)}},
+	}})
+	if err != nil {
+		h.Error(err)
+	}
+}
+
+// picture is a JPEG with much to see.
+func picture(w, ht int) []byte {
+	img := image.NewRGBA(image.Rect(0, 0, w, ht))
+	for y := range ht {
+		for x := range w {
+			img.Set(x, y, color.RGBA{byte(x * y), byte(x ^ y), byte(x * x * y), 255})
+		}
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 95}); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// audit is the audit log.
+func (h *house) audit() []map[string]any {
+	h.Helper()
+	_, v := h.order(`{"do":"audit","lines":1000}`)
+	list, _ := v["audit"].([]any)
+	var lines []map[string]any
+	for _, one := range list {
+		lines = append(lines, one.(map[string]any))
+	}
+	return lines
+}
+
+// audited reports whether the log has a line with a status.
+func (h *house) audited(status string) bool {
+	for _, l := range h.audit() {
+		if l["status"] == status {
+			return true
+		}
+	}
+	return false
+}
+
+// order has an operator use the agent.
+func (h *house) order(text string) (int, map[string]any) {
+	h.Helper()
+	return h.raw(mesh.ControlPath, "", text)
+}
+
+// until waits for something to be so.
+func (h *house) until(what string, is func() bool) {
+	h.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+		if is() {
+			return
+		}
+	}
+	h.Fatalf("%s: not within %v", what, patience)
+}
+
+func textOf(o mess.Object) string {
+	text, _ := json.Marshal(o)
+	return string(text)
+}
+
+var watcher = exchange.Actor{ID: "watcher", Roles: exchange.Observer}

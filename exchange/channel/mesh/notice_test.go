@@ -1,0 +1,55 @@
+package mesh_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+)
+
+// A notification, an incident and a message that nobody sends again reach the notices of
+// the exchange; an alert that is one of many does not.
+func TestPeopleAreToldOfTheMesh(t *testing.T) {
+	h := inHouse(t, nil)
+	h.takes(envelope(wire.Notification, "msg_n", "the schema has changed"))
+	for _, id := range []string{"msg_a", "msg_b"} {
+		e := envelope(wire.Alert, id, "disk is full")
+		e.IdempotencyKey = "disk"
+		h.takes(e)
+	}
+	h.hub.mu.Lock()
+	h.hub.code = http.StatusForbidden
+	h.hub.mu.Unlock()
+	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello"})
+	h.delivery(id, "hub")
+	var told []string
+	h.until("all notices", func() bool {
+		told = h.noticed()
+		return len(told) >= 3
+	})
+	for i, want := range []string{"normal hub: the schema has changed", "elevated [new] ", "elevated A message to hub was not delivered"} {
+		if !strings.HasPrefix(told[i], want) {
+			t.Errorf("%q, want %s", told[i], want)
+		}
+	}
+	if len(told) != 3 || !strings.Contains(told[2], id) || !strings.Contains(told[1], "disk is full") {
+		t.Errorf("%q", told)
+	}
+}
+
+// A message whose time is over before the peer takes it reaches the notices, also where
+// that is before the last attempt.
+func TestPeopleAreToldOfAMessageThatIsOver(t *testing.T) {
+	t.Parallel() // it waits
+	h := inHouse(t, nil)
+	h.hub.code = http.StatusInternalServerError
+	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello", TTL: 1})
+	if a := h.delivery(id, "hub"); a.Delivery != "expired" {
+		t.Errorf("%+v", a)
+	}
+	if told := h.noticed(); len(told) != 1 || !strings.Contains(told[0], "A message to hub was not delivered: its time was over") || !strings.Contains(told[0], "messkit mesh audit --id "+id) {
+		t.Errorf("%q", told)
+	}
+}

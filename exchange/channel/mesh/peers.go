@@ -1,0 +1,166 @@
+package mesh
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/secret"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// settings of a peer. They are replaced when the registry changes.
+type settings struct {
+	cfg   Peer
+	key   wire.Key // that signs
+	seal  wire.Key // that encrypts
+	where delivery.Peer
+}
+
+// now are the settings of a peer now.
+func (p *peer) now() *settings { return p.is.Load() }
+
+// peer finds a peer by its name, nil for none.
+func (d *Door) peer(name string) *peer { return d.allPeers()[name] }
+
+// allPeers are the peers by their names. Nobody changes the map.
+func (d *Door) allPeers() map[string]*peer {
+	if all := d.peers.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// takePeers takes the peers of a configuration. One that there was keeps what waits for
+// it, and how much it has sent.
+func (d *Door) takePeers(cfg Config) (addresses []delivery.Peer) {
+	was, all := d.allPeers(), map[string]*peer{}
+	for name, c := range cfg.Peers {
+		p := was[name]
+		if p == nil {
+			p = &peer{name: name, rate: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst)}
+		}
+		where := delivery.Peer{Name: name, URL: c.URL, Token: c.Token, Pin: c.Pin, Allow: cfg.Allow}
+		p.is.Store(&settings{c, cfg.keys[name], cfg.seals[name], where})
+		addresses, all[name] = append(addresses, where), p
+	}
+	d.peers.Store(&all)
+	return addresses
+}
+
+const tokenFile = "token"
+
+// maxTokens is how many tokens count side by side: the new one, and the one before.
+const maxTokens = 2
+
+// ownTokens are what peers show here: as configured, or those of a file, a line for
+// each and the newest first, which is made where there is none.
+func ownTokens(configured secret.Text, name string) (list []secret.Text, _ error) {
+	if configured != "" {
+		return []secret.Text{configured}, nil
+	}
+	data, err := durable.Read(name, maxSmallFile)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	for _, one := range strings.Fields(string(data)) {
+		list = append(list, secret.Text(one))
+	}
+	if len(list) == 0 {
+		list = []secret.Text{secret.Text(strings.ToLower(rand.Text()))}
+		return list, writeTokens(name, list)
+	}
+	return list[:min(len(list), maxTokens)], nil
+}
+
+func writeTokens(name string, list []secret.Text) error {
+	var text strings.Builder
+	for _, one := range list {
+		text.WriteString(string(one) + "\n")
+	}
+	return durable.Replace(name, []byte(text.String()))
+}
+
+// token is the one that peers are told to show.
+func (d *Door) token() secret.Text { return (*d.tokens.Load())[0] }
+
+// rotate makes a new token of this agent. The one before counts until alone is asked
+// for: then the newest counts alone.
+func (d *Door) rotate(alone bool) error {
+	if d.cfg.Token != "" {
+		return mess.Refuse(mess.Invalid, "rotate: the token stands in the configuration; change it there, or take it out and messkit keeps one in mesh/token")
+	}
+	list := *d.tokens.Load()
+	if alone {
+		list = list[:1:1]
+	} else {
+		list = append([]secret.Text{secret.Text(strings.ToLower(rand.Text()))}, list[0])
+	}
+	if err := writeTokens(filepath.Join(d.opts.Dir, tokenFile), list); err != nil {
+		return err
+	}
+	d.tokens.Store(&list)
+	d.log.Info("mesh: the token of this agent has changed", "accepted", len(list))
+	return nil
+}
+
+// watchEvery is how soon a change of the registry or of the token counts, unless told
+// otherwise.
+const watchEvery = 2 * time.Second
+
+// watchFiles reads the registry and the token again when their files change, until ctx
+// ends.
+func (d *Door) watchFiles(ctx context.Context) error {
+	registry, token := d.cfg.registryFile(), filepath.Join(d.opts.Dir, tokenFile)
+	was := []string{stampOf(registry), stampOf(token)}
+	for wait.For(ctx, cmp.Or(d.opts.Watch, watchEvery)) {
+		is := []string{stampOf(registry), stampOf(token)}
+		if is[0] != was[0] {
+			d.readRegistry()
+		}
+		if is[1] != was[1] && d.cfg.Token == "" {
+			if list, err := ownTokens("", token); err != nil {
+				d.log.Error("mesh: the token file cannot be read; the tokens of before count", "err", err)
+			} else {
+				d.tokens.Store(&list)
+			}
+		}
+		was = is
+	}
+	return nil
+}
+
+// stampOf tells whether a file has changed, "" if there is none.
+func stampOf(name string) string {
+	if name == "" {
+		return ""
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return ""
+	}
+	return info.ModTime().String() + " " + strconv.FormatInt(info.Size(), 10)
+}
+
+// readRegistry takes the peers of the registry as it is now. One that cannot be taken
+// changes nothing.
+func (d *Door) readRegistry() {
+	next, err := d.cfg.reread()
+	if err != nil {
+		d.log.Error("mesh: the registry is not taken; the peers of before stay", "err", err)
+		return
+	}
+	d.post.Peers(d.takePeers(next))
+	d.log.Info("mesh: the registry was read again", "peers", len(next.Peers))
+}

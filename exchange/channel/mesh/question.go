@@ -1,0 +1,258 @@
+package mesh
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/mess"
+)
+
+// openQuestion is what a thread waits for, with the words for it.
+func openQuestion(th exchange.Thread) (q question, text string, asks bool) {
+	var s *mess.Status
+	for _, m := range th.Messages {
+		for _, item := range m.Items {
+			if one, ok := item.(*mess.Status); ok && one.Code == th.Status {
+				s, q.Ref = one, m.Ref
+			}
+		}
+	}
+	if s == nil {
+		return question{}, "", false
+	}
+	switch th.Status {
+	case mess.NeedsConfirmation:
+		c := th.Confirm
+		if c == nil || c.Given != nil {
+			return question{}, "", false
+		}
+		q.Ref, q.Hash, q.Confirm = c.Message, c.ActionHash, true
+		text = "Shall this be done: " + s.Action + "?"
+		if s.Consequences != "" {
+			text += " " + s.Consequences
+		}
+		if c.By == "operator" {
+			q.Tries = maxTries // it is not the peer's to answer
+			return q, "Waits for the yes of a person who runs the place: " + s.Action, true
+		}
+		return q, text + "\nAnswer yes or no.", true
+	case mess.NeedsInput:
+		var lines []string
+		for _, one := range s.Questions {
+			if slices.ContainsFunc(th.Questions, func(o exchange.OpenItem) bool { return o.Key == one.Key() }) {
+				q.Keys = append(q.Keys, one.Key())
+				lines = append(lines, one.Key()+": "+strings.TrimSpace(one.Question+options(one)))
+			}
+		}
+		if len(q.Keys) == 1 {
+			return q, strings.TrimPrefix(lines[0], q.Keys[0]+": ") + "\nAnswer with the answer alone.", true
+		}
+		return q, strings.Join(lines, "\n") + "\nAnswer each in a line of its own, like " + firstKey(q.Keys) + ": answer", len(q.Keys) > 0
+	}
+	return question{}, "", false
+}
+
+func firstKey(keys []string) string {
+	if len(keys) == 0 {
+		return "name"
+	}
+	return keys[0]
+}
+
+func options(q mess.Question) string {
+	if len(q.Options) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(q.Options, ", ") + ")"
+}
+
+// maxTries is how often a peer is asked the same.
+const maxTries = 3
+
+// ask asks a peer what its task waits for. The answer is a response to that
+// message.
+func (d *Door) ask(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
+	d.mu.Lock()
+	was := t.Question
+	known := was != nil && was.Ref == q.Ref && slices.Equal(was.Keys, q.Keys)
+	d.mu.Unlock()
+	if known {
+		return nil
+	}
+	_, s := lastStatus(th)
+	if q.Tries >= maxTries {
+		d.setQuestion(t, q)
+		return d.ack(ctx, p, t, th, text, s)
+	}
+	q.ID = newID()
+	d.setQuestion(t, q)
+	if err := d.saveTask(ctx, t); err != nil {
+		return err
+	}
+	return d.pose(ctx, p, t, q, text, s)
+}
+
+func (d *Door) setQuestion(t *task, q question) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if t.Question != nil {
+		delete(d.questions, t.Question.ID)
+	}
+	t.Question = &q
+	if q.ID != "" {
+		d.questions[q.ID] = t.Ref
+	}
+}
+
+// pose sends a question: a request of which the answer comes here.
+func (d *Door) pose(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
+	d.mu.Lock()
+	a := t.Asked[len(t.Asked)-1]
+	d.mu.Unlock()
+	e := d.answerTo(p, a, wire.Request)
+	e.ID = q.ID
+	e.Payload.Subject = "Question about: " + a.Subject
+	e.Payload.Body = text
+	e.ReplyTo = d.replyTo(p, "") // the session in the context is the peer's own
+	e.Payload.Metadata = wire.Object{}.With("status", "needs_answer").With("ref", t.Ref)
+	if s != nil {
+		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Ref: q.Ref, Re: mess.Refs{t.Ref}, Items: []mess.Item{s}})))
+	}
+	return d.enqueue(ctx, d.sealed(p, e, a))
+}
+
+// answerOf takes a peer's answer to a question about its own task. It counts for
+// the question that it was given to, and for no other.
+func (d *Door) answerOf(ctx context.Context, in *incoming) (status string, ours bool, _ error) {
+	d.mu.Lock()
+	t := d.tasks[d.questions[in.CorrelationID]]
+	if t == nil || t.Peer != in.From || t.Question == nil || t.Question.ID != in.CorrelationID {
+		d.mu.Unlock()
+		return "", false, nil
+	}
+	q := *t.Question
+	d.mu.Unlock()
+	if in.Type == wire.Ack {
+		return received, true, nil
+	}
+	in.line.Ref = t.Ref
+	if in.Payload.Metadata.Get("status") == string(mess.Failed) { // it tells that it could not take the question
+		return "answer_refused", true, nil
+	}
+	r, why := d.replyOf(in, q)
+	if r != nil {
+		r.Re = mess.Refs{q.Ref}
+		_, err := d.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{r}}})
+		if err == nil {
+			return "answer", true, nil
+		}
+		if unavailable(err) {
+			return "", true, err
+		}
+		why = err.Error()
+	}
+	d.audit(in, "answer_refused", why)
+	return "answer_not_taken", true, d.askOnce(ctx, in.peer, t, q, why)
+}
+
+// askOnce asks again what was not answered, some times.
+func (d *Door) askOnce(ctx context.Context, p *peer, t *task, q question, why string) error {
+	th, err := d.x.Thread(ctx, p.actor(), t.Ref)
+	if err != nil {
+		return err
+	}
+	now, text, asks := openQuestion(th)
+	if q.Tries++; !asks || now.Ref != q.Ref || q.Tries >= maxTries {
+		return nil
+	}
+	q.ID = newID()
+	d.setQuestion(t, q)
+	if err := d.saveTask(ctx, t); err != nil {
+		return err
+	}
+	_, s := lastStatus(th)
+	return d.pose(ctx, p, t, q, "That was not taken: "+why+"\n"+text, s)
+}
+
+// replyOf makes a reply of an answer, or says why it is none.
+func (d *Door) replyOf(in *incoming, q question) (*mess.Reply, string) {
+	if text := in.Payload.Metadata.Get(messKey); text != "" {
+		return nativeReply(text, q)
+	}
+	text := strings.TrimSpace(in.Payload.Body)
+	if q.Confirm {
+		yes, no, stop := d.opts.YesNo(text)
+		if !yes && !no && !stop {
+			return nil, "it is neither a plain yes nor no"
+		}
+		confirm := yes && !stop
+		return &mess.Reply{Confirm: &confirm, ActionHash: q.Hash}, ""
+	}
+	if text == "" {
+		return nil, "it is empty"
+	}
+	if len(q.Keys) == 1 {
+		return &mess.Reply{Answers: mess.Object{{Key: q.Keys[0], Value: strings.TrimSpace(strings.TrimPrefix(text, q.Keys[0]+":"))}}}, ""
+	}
+	given := map[string]string{}
+	if json.Unmarshal([]byte(text), &given) != nil {
+		for line := range strings.Lines(text) {
+			key, value, ok := strings.Cut(line, ":")
+			if ok {
+				given[strings.TrimSpace(key)] = strings.TrimSpace(value)
+			}
+		}
+	}
+	r := &mess.Reply{}
+	for _, key := range q.Keys {
+		if given[key] == "" {
+			return nil, fmt.Sprintf("there is no answer to %q", key)
+		}
+		r.Answers = append(r.Answers, mess.Field{Key: key, Value: given[key]})
+	}
+	return r, ""
+}
+
+// nativeReply takes a reply of MESS. A yes is for the plan that was shown.
+func nativeReply(text string, q question) (*mess.Reply, string) {
+	m, err := parseMess(text)
+	if err != nil {
+		return nil, err.Error()
+	}
+	if len(m.Items) != 1 {
+		return nil, "payload.metadata.mess: is not one reply"
+	}
+	r, ok := m.Items[0].(*mess.Reply)
+	switch {
+	case !ok:
+		return nil, "payload.metadata.mess: is no reply"
+	case r.Confirm != nil && !q.Confirm:
+		return nil, "a yes or no was not asked for"
+	case r.ActionHash != "" && r.ActionHash != q.Hash:
+		return nil, "action_hash is that of another plan"
+	}
+	c := *r
+	if c.Confirm != nil {
+		c.ActionHash = q.Hash
+	}
+	return &c, ""
+}
+
+// cancel withdraws a task of a peer's.
+func (d *Door) cancel(ctx context.Context, in *incoming, t *task) (string, error) {
+	c := &mess.Cancel{Re: mess.Refs{t.Ref}, Reason: "asked for by " + in.From}
+	_, err := d.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{c}}})
+	in.line.Ref = t.Ref
+	switch {
+	case err == nil:
+		return "cancel", nil
+	case unavailable(err):
+		return "", err
+	}
+	return "cancel_refused", nil
+}

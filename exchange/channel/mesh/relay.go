@@ -1,0 +1,380 @@
+package mesh
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// handOver sends a task to a peer: in words, whole as a message of MESS, and with its
+// files.
+func (d *Door) handOver(ctx context.Context, p *peer, g given, th exchange.Thread) error {
+	req := th.Request()
+	s := Sending{To: p.name, Type: wire.Request, Body: req.Intent, id: g.Ask, until: time.Now().Add(taskTime), TTL: int64(taskTime / time.Second)}
+	if !th.Expires.IsZero() {
+		s.TTL = max(1, min(s.TTL, int64(time.Until(th.Expires)/time.Second)))
+		req.NeededBy = mess.TimeOf(th.Expires.UTC())
+	}
+	switch req.Priority {
+	case mess.Elevated, mess.Urgent:
+		s.Priority = wire.High
+	case mess.Background:
+		s.Priority = wire.Low
+	}
+	content := req.Context
+	req.ID, req.Context = "", nil // the peer names it by our message, and gets files beside it
+	if req.Constraints != nil {
+		c := *req.Constraints
+		c.DependsOn = nil // the exchange has seen to that
+		req.Constraints = &c
+	}
+	for _, e := range content {
+		media, ok := e.Media()
+		if !ok || media.File == "" {
+			req.Context = append(req.Context, e)
+			continue
+		}
+		data, err := d.attachmentAs(ctx, p.executor(), g.Ref, media.File)
+		if err != nil {
+			return err
+		}
+		about, _ := media.Extra.Get(descriptionKey)
+		text, _ := about.(string)
+		s.Files = append(s.Files, Attached{Name: media.File, MIME: media.MIME, Data: data, About: text})
+	}
+	if !p.encrypts(false) { // metadata go in clear
+		s.Metadata = relayedMetadata(req.Extra).Without(messKey)
+	}
+	s.MESS = string(jsonOf(mess.Message{Items: []mess.Item{&req}}))
+	_, err := d.sendOne(ctx, p, s)
+	return err
+}
+
+func (d *Door) attachmentAs(ctx context.Context, who exchange.Actor, ref, name string) (_ []byte, err error) {
+	r, _, err := d.x.Attachment(ctx, who, ref, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return io.ReadAll(io.LimitReader(r, maxSent))
+}
+
+// attend says in the thread what the peer says, until the task is over.
+func (d *Door) attend(ctx context.Context, p *peer, g given) error {
+	for {
+		if now, ok := d.givenOf(g.Ref); ok {
+			g = now
+		} else {
+			return nil
+		}
+		d.mu.Lock()
+		a := d.asks[g.Ask]
+		if a == nil {
+			d.mu.Unlock()
+			return d.forget(ctx, g.Ref)
+		}
+		is, changed := *a, a.changed
+		is.Questions = slices.Clone(a.Questions)
+		d.mu.Unlock()
+		over, err := d.relay(ctx, p, &g, is)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && unavailable(err):
+			d.log.Warn("mesh: the exchange does not take what a peer says; it is tried again", "ref", g.Ref, "err", err)
+			wait.For(ctx, tryAgain)
+			continue
+		case err != nil:
+			d.log.Warn("mesh: what a peer says of its task is refused", "ref", g.Ref, "peer", p.name, "err", err)
+			if th, err := d.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.Status.Terminal() {
+				return d.forget(ctx, g.Ref)
+			}
+		case over:
+			return d.forget(ctx, g.Ref)
+		}
+		late := time.NewTimer(remembered)
+		select {
+		case <-changed:
+		case <-late.C:
+		case <-ctx.Done():
+		}
+		late.Stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// relay says what is new of a request of ours, and reports whether no more can come.
+func (d *Door) relay(ctx context.Context, p *peer, g *given, a ask) (over bool, err error) {
+	if a.Result != nil {
+		return true, d.relayResult(ctx, p, *g, a)
+	}
+	if a.Acked != g.Acked && g.Over.IsZero() {
+		g.Acked = a.Acked
+		if err := d.keepGiven(ctx, *g); err != nil {
+			return false, err
+		}
+		if err := d.relayAck(ctx, p, *g); err != nil {
+			return false, err
+		}
+	}
+	for _, q := range a.Questions {
+		if q.Answered || !g.Over.IsZero() || slices.ContainsFunc(g.Posed, func(one posed) bool { return one.ID == q.ID }) {
+			continue
+		}
+		one, s := questionHere(q)
+		if _, err := d.says(ctx, p, *g, q.ID, s); err != nil {
+			return false, err
+		}
+		g.Posed = append(slices.Clone(g.Posed), one)
+		if err := d.keepGiven(ctx, *g); err != nil {
+			return false, err
+		}
+	}
+	refused := strings.HasPrefix(a.Delivery, "client_error_")
+	if !g.Over.IsZero() || a.Failed == "" && !refused {
+		return false, nil
+	}
+	s := &mess.Status{Code: mess.Failed, Recoverable: new(false), Suggestion: "look before retrying", Reason: &mess.Reason{
+		Type: "no_answer", Effect: mess.EffectUnknown, Detail: p.name + " has not answered in time",
+	}}
+	if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {
+		return false, err
+	} else if ok && l.Attempts == 0 || refused { // the peer has not got it, or does not take it
+		s = &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_sent", Effect: mess.EffectNone, Detail: "the message did not reach " + p.name + ": " + a.Delivery}}
+	}
+	if _, err := d.says(ctx, p, *g, "", s); err != nil {
+		return false, err
+	}
+	g.Over = time.Now()
+	return refused, d.keepGiven(ctx, *g)
+}
+
+// relayAck says what a peer says meanwhile, unless the thread waits for an answer: that
+// it goes on would end the wait.
+func (d *Door) relayAck(ctx context.Context, p *peer, g given) error {
+	th, err := d.x.Thread(ctx, p.executor(), g.Ref)
+	if err != nil || th.Status != mess.InProgress {
+		return err
+	}
+	_, err = d.says(ctx, p, g, "", &mess.Status{Code: mess.InProgress, Message: g.Acked})
+	if err != nil && !unavailable(err) {
+		d.log.Debug("mesh: an ack is not in the thread", "ref", g.Ref, "err", err)
+		return nil
+	}
+	return err
+}
+
+// questionHere is a question of a peer as the thread has it.
+func questionHere(q backward) (posed, *mess.Status) {
+	if m, err := mess.Parse([]byte(q.MESS)); q.MESS != "" && err == nil {
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok && s.Code == mess.NeedsConfirmation {
+				return posed{q.ID, q.ID}, &mess.Status{Code: mess.NeedsConfirmation, Action: s.Action, ActionHash: q.ID, Consequences: s.Consequences}
+			}
+		}
+	}
+	return posed{ID: q.ID}, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "answer", Question: q.Text}}}
+}
+
+// passOn tells a peer what its task's requester says. An answer is for the question that
+// was posed last.
+func (d *Door) passOn(ctx context.Context, p *peer, g given, item mess.Item) error {
+	text := ""
+	switch i := item.(type) {
+	case *mess.Cancel:
+		return d.withdraw(ctx, p, g, i.Reason)
+	case *mess.Reply:
+		switch {
+		case i.Confirm != nil && *i.Confirm:
+			text = "yes"
+		case i.Confirm != nil:
+			text = "no"
+		case len(i.Answers) == 1:
+			text = answerText(i.Answers[0].Value)
+		default:
+			var lines []string
+			for _, f := range i.Answers {
+				lines = append(lines, f.Key+": "+answerText(f.Value))
+			}
+			text = strings.Join(lines, "\n")
+		}
+	case *mess.Answer:
+		text = answerText(i.Value)
+	}
+	if len(g.Posed) == 0 || text == "" {
+		return nil
+	}
+	_, err := d.sendOne(ctx, p, Sending{To: p.name, Type: wire.Response, Body: text, Correlation: g.Posed[len(g.Posed)-1].ID, Priority: wire.High})
+	return err
+}
+
+func answerText(v any) string {
+	switch one := v.(type) {
+	case string:
+		return one
+	case bool:
+		return map[bool]string{true: "yes", false: "no"}[one]
+	}
+	return fmt.Sprint(v)
+}
+
+// withdraw takes a task back: one that has not reached the peer ends at once, and else
+// the peer is asked to cancel, and has the last word.
+func (d *Door) withdraw(ctx context.Context, p *peer, g given, why string) error {
+	if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {
+		return err
+	} else if ok && l.Attempts == 0 {
+		_, err := d.says(ctx, p, g, "", d.takenBack(ctx, p, g))
+		return errors.Join(err, d.forget(ctx, g.Ref))
+	}
+	s := Sending{To: p.name, Type: wire.Notification, Subject: strings.TrimSuffix("cancel: "+why, ": "), Body: "cancel", Correlation: g.Ask, Priority: wire.High}
+	_, err := d.sendOne(ctx, p, s)
+	return err
+}
+
+// takenBack is the end of a task that was withdrawn before the peer had it.
+func (d *Door) takenBack(ctx context.Context, p *peer, g given) *mess.Status {
+	s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was withdrawn before it reached " + p.name, Effect: mess.EffectNone}}
+	if th, err := d.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.CancelBy == "" { // by a stop
+		s.Code, s.Recoverable = mess.Failed, new(true)
+	}
+	return s
+}
+
+// relayResult ends the thread with what the peer has answered.
+func (d *Door) relayResult(ctx context.Context, p *peer, g given, a ask) error {
+	r := a.Result
+	status, content := &mess.Status{Code: mess.Code(r.Status), Evidence: mess.Acknowledged}, []mess.Entry(nil)
+	if m, err := parseMess(r.MESS); r.MESS != "" && err == nil {
+		for _, item := range m.Items {
+			switch one := item.(type) {
+			case *mess.Status:
+				if one.Code.Terminal() || !status.Code.Terminal() {
+					status = new(*one)
+				}
+			case *mess.Response:
+				content = append(content, one.Content...)
+			}
+		}
+	}
+	th, err := d.x.Thread(ctx, p.executor(), g.Ref)
+	if err != nil {
+		return err
+	}
+	status = endHere(*status, r, th)
+	if content == nil {
+		content = []mess.Entry{mess.TextEntry(r.Body)}
+	}
+	answer := &mess.Response{Notes: strings.Join(r.Notes, "; ")}
+	if answer.Content, err = d.filesHere(ctx, p, g, a, content); err != nil {
+		return err
+	}
+	var meta mess.Object
+	if len(r.Metadata) > 0 && json.Unmarshal(r.Metadata, &meta) == nil {
+		answer.Extra = answer.Extra.Set(channel, mess.Object{{Key: "metadata", Value: meta}})
+	}
+	_, err = d.says(ctx, p, g, r.ID, status, answer)
+	return err
+}
+
+// endHere is how a task has ended for a peer as an end of the thread here, which has
+// begun.
+func endHere(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
+	was := s.Code
+	s.Re, s.Epoch, s.Instance, s.ID, s.Executor = nil, 0, "", "", ""
+	if !s.Code.Terminal() && was != unreadable { // a peer that does not speak MESS has answered
+		s.Code = mess.Completed
+	}
+	if s.Code == mess.Cancelled && th.CancelBy != "" {
+		return &s
+	}
+	switch s.Code {
+	case mess.Completed, mess.Partial, mess.Failed:
+	default:
+		s.Code = mess.Failed
+		if s.Reason == nil {
+			s.Reason = &mess.Reason{Detail: r.Body, Effect: mess.EffectUnknown}
+			if was == mess.Declined || was == mess.Expired {
+				s.Reason.Effect = mess.EffectNone
+			}
+		}
+		reason := *s.Reason
+		reason.Type = string(was)
+		s.Reason = &reason
+	}
+	if s.Code == mess.Failed && s.Reason == nil {
+		s.Reason = &mess.Reason{Detail: r.Body, Effect: mess.EffectUnknown}
+	}
+	if s.Code == mess.Partial && s.Completed == nil && s.Remaining == nil {
+		s.Completed = []any{r.Body}
+	}
+	return &s
+}
+
+// filesHere puts the files of an answer into the thread: where its content names them,
+// and else behind it.
+func (d *Door) filesHere(ctx context.Context, p *peer, g given, a ask, content []mess.Entry) (list []mess.Entry, err error) {
+	left := slices.Clone(a.Result.Files)
+	attach := func(name string, was mess.Media, kind string) error {
+		data, err := d.savedFile(a.ID, name)
+		if err != nil {
+			return err
+		}
+		what := mime.TypeByExtension(path.Ext(name))
+		if what == "" {
+			what = http.DetectContentType(data)
+		}
+		media, err := d.x.Attach(ctx, p.executor(), g.Ref, name, what, bytes.NewReader(data))
+		if err != nil {
+			return err
+		}
+		media.CapturedAt, media.Extra = was.CapturedAt, was.Extra
+		if text := a.Result.Descriptions[name]; text != "" {
+			media.Extra = media.Extra.Set(descriptionKey, text)
+		}
+		if top, _, _ := strings.Cut(what, "/"); kind == "" {
+			if kind = "file"; top == "image" || top == "audio" || top == "video" {
+				kind = top
+			}
+		}
+		list = append(list, mess.MediaEntry(kind, media))
+		return nil
+	}
+	for _, e := range content {
+		media, ok := e.Media()
+		i := slices.Index(left, media.File)
+		switch {
+		case !ok || media.File == "":
+			list = append(list, e)
+		case i < 0:
+			list = append(list, mess.TextEntry("["+e.Type+" "+media.File+" has not come]"))
+		default:
+			left = slices.Delete(left, i, i+1)
+			if err := attach(media.File, media, e.Type); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, name := range left {
+		if err := attach(name, mess.Media{}, ""); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

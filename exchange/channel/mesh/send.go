@@ -1,0 +1,359 @@
+package mesh
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/state"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/mess"
+)
+
+// Sending is a message that somebody here wants to be sent.
+type Sending struct {
+	To           string            `json:"to"` // a peer, several with commas between, @group or all
+	Type         wire.Type         `json:"type"`
+	Body         string            `json:"body"`
+	Subject      string            `json:"subject,omitempty"`
+	Priority     string            `json:"priority,omitempty"`
+	TTL          int64             `json:"ttl,omitempty"` // seconds; 0: 300
+	Key          string            `json:"key,omitempty"` // idempotency key
+	Correlation  string            `json:"correlation,omitempty"`
+	Conversation string            `json:"conversation,omitempty"`
+	SessionKey   string            `json:"sessionKey,omitempty"`
+	Metadata     json.RawMessage   `json:"metadata,omitempty"`
+	MESS         string            `json:"mess,omitempty"` // a message of MESS, whole
+	Files        []Attached        `json:"files,omitempty"`
+	URLs         []wire.Attachment `json:"urls,omitempty"`
+	NoRetry      bool              `json:"noRetry,omitempty"`
+	Encrypt      bool              `json:"encrypt,omitempty"`
+
+	id    string    // of the message; "": a new one
+	until time.Time // when an answer is waited for no more; zero: as long as it counts
+}
+
+// Attached is a file that goes with a message.
+type Attached struct {
+	Name string `json:"name"`
+	MIME string `json:"mime"`
+	Data []byte `json:"data"`
+
+	About string `json:"description,omitempty"`
+}
+
+// Taken is a message that is on its way.
+type Taken struct {
+	ID string `json:"id"`
+	To string `json:"to"`
+}
+
+// targets are the peers that a name means, in their order.
+func (d *Door) targets(to string) ([]string, error) {
+	var all []string
+	for one := range strings.SplitSeq(to, ",") {
+		one = strings.TrimSpace(one)
+		group, isGroup := strings.CutPrefix(one, "@")
+		names := []string{one}
+		switch {
+		case one == "all":
+			names = slices.Sorted(maps.Keys(d.allPeers()))
+		case isGroup && d.cfg.Groups[group] == nil:
+			return nil, mess.Refuse(mess.Unknown, "there is no group %q", group)
+		case isGroup:
+			names = d.cfg.Groups[group]
+		}
+		for _, name := range names {
+			if name == d.cfg.Agent {
+				continue
+			}
+			if d.peer(name) == nil {
+				return nil, mess.Refuse(mess.Unknown, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(d.allPeers())), ", "))
+			}
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, mess.Refuse(mess.Invalid, "to: names no peer")
+	}
+	return all, nil
+}
+
+// check tells what of a message cannot be.
+func (s Sending) check() error {
+	switch {
+	case !s.Type.Known():
+		return mess.Refuse(mess.Invalid, "type: %q is not known; use request, response, notification, alert or ack", s.Type)
+	case (s.Type == wire.Response || s.Type == wire.Ack) && s.Correlation == "":
+		return mess.Refuse(mess.Invalid, "correlation: is missing; a %s names the message that it is for", s.Type)
+	case s.TTL < 0 || time.Duration(s.TTL) > wire.MaxTTL/time.Second:
+		return mess.Refuse(mess.Invalid, "ttl: %d is not from 0 to %d seconds", s.TTL, wire.MaxTTL/time.Second)
+	case s.Priority != "" && !slices.Contains([]string{wire.High, wire.Normal, wire.Low}, s.Priority):
+		return mess.Refuse(mess.Invalid, "priority: %q is not known; use high, normal or low", s.Priority)
+	case strings.TrimSpace(s.Body) == "" && s.MESS == "":
+		return mess.Refuse(mess.Invalid, "body: is empty; say something")
+	}
+	return nil
+}
+
+// Send sends a message to all whom it is for. It returns when it is written down.
+func (d *Door) Send(ctx context.Context, s Sending) ([]Taken, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	names, err := d.targets(s.To)
+	if err != nil {
+		return nil, err
+	}
+	if s.MESS != "" {
+		m, err := parseMess(s.MESS)
+		if err != nil {
+			return nil, err
+		}
+		s.MESS = string(jsonOf(m))
+		if r, ok := m.Items[0].(*mess.Request); ok && strings.TrimSpace(s.Body) == "" {
+			s.Body = r.Intent
+		}
+	}
+	var taken []Taken
+	for _, name := range names {
+		t, err := d.sendOne(ctx, d.peer(name), s)
+		if err != nil {
+			return taken, err
+		}
+		taken = append(taken, t)
+	}
+	return taken, nil
+}
+
+// errLeft says that a peer went out of the registry just now.
+var errLeft = mess.Refuse(mess.Unknown, "the peer is not in the registry any more")
+
+// sendOne sends a message to one peer.
+func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
+	if p == nil {
+		return Taken{}, errLeft
+	}
+	e := wire.Envelope{
+		ID: cmp.Or(s.id, newID()), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
+		Priority: s.Priority, TTL: time.Duration(s.TTL) * time.Second, IdempotencyKey: s.Key, Nonce: newNonce(),
+		Payload: wire.Payload{Subject: cmp.Or(s.Subject, firstLine(s.Body)), Body: s.Body, Attachments: s.URLs},
+	}
+	if s.TTL == 0 {
+		e.TTL = wire.DefaultTTL
+	}
+	meta, err := objectOf(s.Metadata)
+	if err != nil {
+		return Taken{}, err
+	}
+	if s.Encrypt && p.now().seal == "" {
+		return Taken{}, mess.Refuse(mess.Invalid, "encrypt: there is no key_file for %s", p.name)
+	}
+	switch e.Payload.Metadata = meta; {
+	case s.MESS == "":
+	case len(s.MESS) > maxNative:
+		f, err := p.messAsFile([]byte(s.MESS), s.Encrypt)
+		if err != nil {
+			return Taken{}, err
+		}
+		s.Files = append(slices.Clone(s.Files), Attached(f))
+		e.Payload.Body = clipped(e.Payload.Body)
+	default:
+		e.Payload.Metadata = meta.With(messKey, s.MESS)
+	}
+	if s.SessionKey != "" {
+		e.ReplyContext = jsonText(map[string]string{"sessionKey": s.SessionKey})
+	}
+	if s.Type == wire.Request {
+		e.ReplyTo = d.replyTo(p, s.SessionKey)
+	}
+	if e.Payload.Attachments, err = d.attached(ctx, p, e, s); err != nil {
+		return Taken{}, err
+	}
+	o := d.ready(p, e, s.Encrypt)
+	o.NoRetry = s.NoRetry
+	if len(o.Text) > wire.MaxText {
+		return Taken{}, mess.Refuse(mess.TooLarge, "the message is %d bytes, more than %d; send what is long as a file", len(o.Text), wire.MaxText)
+	}
+	back := func() error { return nil }
+	if a, q, ok := d.questionTo(s.Correlation); ok && s.Type == wire.Response && a.To == p.name {
+		e.ReplyContext = q.Context
+		o = d.ready(p, e, s.Encrypt)
+		o.URL, o.Token = q.URL, q.Token
+		back = func() error {
+			return d.change(ctx, a, func() {
+				for i := range a.Questions {
+					a.Questions[i].Answered = a.Questions[i].Answered || a.Questions[i].ID == q.ID
+				}
+			})
+		}
+	}
+	if s.Type == wire.Request {
+		if err := d.newAsk(ctx, e, s.until); err != nil {
+			return Taken{}, err
+		}
+	}
+	o.done = d.expectDelivery(o)
+	if err := d.enqueue(ctx, o); err != nil {
+		return Taken{}, err
+	}
+	return Taken{ID: e.ID, To: p.name}, back()
+}
+
+// awaited is what comes of a message, for whoever waits for that.
+type awaited struct {
+	over chan struct{}
+	out  delivery.Outcome // once over is closed
+	at   time.Time
+}
+
+const maxDeliveries = 1000
+
+// expectDelivery has somebody able to wait for what comes of a message.
+func (d *Door) expectDelivery(o outgoing) func(delivery.Outcome) {
+	one := &awaited{over: make(chan struct{}), at: time.Now()}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.deliveries) >= maxDeliveries {
+		for name, old := range d.deliveries {
+			if time.Since(old.at) > answerTTL/24 {
+				delete(d.deliveries, name)
+			}
+		}
+	}
+	d.deliveries[o.name()] = one
+	return func(out delivery.Outcome) {
+		one.out = out
+		close(one.over)
+	}
+}
+
+// awaitDelivery waits until a message is delivered or given up, for some time.
+func (d *Door) awaitDelivery(ctx context.Context, id, to string) (*Asked, error) {
+	d.mu.Lock()
+	one := d.deliveries[outgoing{ID: id, To: to}.name()]
+	d.mu.Unlock()
+	if one == nil {
+		return nil, mess.Refuse(mess.Unknown, "%s is not known any more; messkit mesh audit --id %s shows what became of it", id, id)
+	}
+	end := time.NewTimer(awaitTime)
+	defer end.Stop()
+	select {
+	case <-one.over:
+		return &Asked{ID: id, To: to, Delivery: one.out.Status, Why: one.out.Err}, nil
+	case <-end.C:
+	case <-ctx.Done():
+	}
+	return &Asked{ID: id, To: to}, nil
+}
+
+// attached puts files into a message, as far as they fit; the others are served.
+func (d *Door) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending) ([]wire.Attachment, error) {
+	all := slices.Clone(e.Payload.Attachments)
+	room := wire.MaxText - len(d.ready(p, e, s.Encrypt).Text) - margin
+	for _, f := range s.Files {
+		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About, Data: base64.StdEncoding.EncodeToString(f.Data)}
+		if cost := len(at.Data) + len(f.Name) + 2*len(f.About) + 200; cost <= room {
+			room -= cost
+		} else {
+			address, err := d.serve(ctx, file(f))
+			if err != nil {
+				return nil, err
+			}
+			at.Type, at.Encoding, at.Data, at.URL = "url", "", "", address
+			room -= len(address) + len(f.Name) + 200
+		}
+		all = append(all, at)
+	}
+	return all, nil
+}
+
+// objectOf reads metadata. Peers print numbers anew, so only whole ones are
+// allowed: a signature would not fit any more.
+func objectOf(raw json.RawMessage) (wire.Object, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	o, err := wire.ParseObject(raw)
+	if err != nil {
+		return nil, mess.Refuse(mess.Invalid, "metadata: %v", err)
+	}
+	return o, nil
+}
+
+func jsonText(v any) json.RawMessage {
+	text, _ := json.Marshal(v) // maps of texts never fail
+	return text
+}
+
+// firstLine is what a text begins with: the subject of one that has none.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if runes := []rune(line); len(runes) > 80 {
+		return string(runes[:80])
+	}
+	return line
+}
+
+// Rally asks several the same, and returns the conversation in which their
+// answers are. With a conversation that there is, it is the next round.
+func (d *Door) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
+	s.Type = wire.Request
+	if err := s.check(); err != nil {
+		return "", nil, err
+	}
+	names, err := d.targets(s.To)
+	if err != nil {
+		return "", nil, err
+	}
+	if s.TTL == 0 {
+		s.TTL = 120
+	}
+	if s.Conversation == "" {
+		s.Conversation = fmt.Sprintf("conv_%d_%s", time.Now().Unix(), newNonce()[:8])
+	}
+	c, err := d.store.Begin(s.Conversation, state.Conversation{
+		From: d.cfg.Agent, Question: s.Body, Subject: firstLine(s.Body), Participants: names, Life: time.Duration(s.TTL) * time.Second,
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	s.Subject = "[" + c.ID + "] " + firstLine(s.Body)
+	var taken []Taken
+	for _, name := range names {
+		t, err := d.rallyOne(ctx, d.peer(name), s, c)
+		if err != nil {
+			return c.ID, taken, err
+		}
+		taken = append(taken, t)
+	}
+	d.store.Audit(state.Line{From: d.cfg.Agent, To: strings.Join(names, ","), Type: "rally/open", ID: c.ID, ConversationID: c.ID, Subject: s.Subject, Body: s.Body, Status: "sent"})
+	return c.ID, taken, nil
+}
+
+func (d *Door) rallyOne(ctx context.Context, p *peer, s Sending, c state.Conversation) (Taken, error) {
+	if p == nil {
+		return Taken{}, errLeft
+	}
+	e := wire.Envelope{
+		ID: newID(), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: wire.Request, ConversationID: c.ID, Priority: s.Priority,
+		TTL: time.Duration(s.TTL) * time.Second, Nonce: newNonce(), ReplyTo: d.replyTo(p, ""),
+		ReplyContext: jsonText(map[string]any{"conversationId": c.ID, "participants": c.Participants, "round": c.CurrentRound}),
+		Payload:      wire.Payload{Subject: s.Subject, Body: s.Body},
+	}
+	if err := d.newAsk(ctx, e, time.Time{}); err != nil {
+		return Taken{}, err
+	}
+	o := d.ready(p, e, s.Encrypt)
+	o.NoRetry = true
+	return Taken{ID: e.ID, To: p.name}, d.enqueue(ctx, o)
+}

@@ -1,0 +1,391 @@
+package mesh_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/mess"
+)
+
+// answer is what the hub says to a question.
+func answer(id, to, body string) wire.Envelope {
+	e := envelope(wire.Response, id, body)
+	e.CorrelationID = to
+	return e
+}
+
+// A question goes to the peer as a request, and its answer is a response to that.
+func TestQuestions(t *testing.T) {
+	h := inHouse(t, nil)
+	h.takes(h.request("msg_1", "ask"))
+	q, _ := h.hub.wait(t, questionOf)
+	if q.ReplyTo == nil || q.ReplyTo.URL != h.server.URL+"/hooks/hub" || !strings.Contains(q.Payload.Body, "where? (sink, stove)") || q.CorrelationID != "msg_1" {
+		t.Fatalf("%+v", q)
+	}
+	h.takes(answer("msg_a", q.ID, "sink"))
+	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Body != "done" || h.count(`reply {"area":"sink"}`) != 1 {
+		t.Errorf("%+v %v", r.Payload, h.deeds())
+	}
+}
+
+func TestSeveralQuestions(t *testing.T) {
+	h := inHouse(t, nil)
+	h.takes(h.request("msg_1", "ask two"))
+	q, _ := h.hub.wait(t, questionOf)
+	h.takes(answer("msg_a", q.ID, "the sink"))
+	again, _ := h.hub.wait(t, func(e wire.Envelope) bool { return questionOf(e) && e.ID != q.ID })
+	if !strings.Contains(again.Payload.Body, `there is no answer to "area"`) {
+		t.Errorf("%q", again.Payload.Body)
+	}
+	h.takes(answer("msg_b", again.ID, "area: sink\ndepth: 2 cm"))
+	h.hub.wait(t, responseTo("msg_1"))
+	if h.count(`reply {"area":"sink","depth":"2 cm"}`) != 1 {
+		t.Errorf("%v", h.deeds())
+	}
+}
+
+// A yes counts for its own task and for the plan that was shown; what is no plain
+// yes is asked again.
+func TestConfirmations(t *testing.T) {
+	h := inHouse(t, nil)
+	h.takes(h.request("msg_1", "confirm"))
+	q, _ := h.hub.wait(t, questionOf)
+	if !strings.Contains(q.Payload.Body, "open the valve") || !strings.Contains(q.Payload.Body, "It may drip.") {
+		t.Errorf("%q", q.Payload.Body)
+	}
+	other := answer("msg_o", q.ID, "yes")
+	other.From = "beta"
+	h.takes(other)
+	wrong := answer("msg_h", q.ID, "yes")
+	wrong.Payload.Metadata = wire.Object{}.With("mess", `{"MESS":[{"reply":{"re":"x","confirm":true,"action_hash":"another"}}]}`)
+	h.takes(wrong)
+	again, _ := h.hub.wait(t, func(e wire.Envelope) bool { return questionOf(e) && e.ID != q.ID })
+	h.takes(answer("msg_m", again.ID, "yes?"))
+	third, _ := h.hub.wait(t, func(e wire.Envelope) bool { return questionOf(e) && e.ID != q.ID && e.ID != again.ID })
+	if h.count("reply null") != 0 {
+		t.Fatalf("%v", h.deeds())
+	}
+	h.takes(answer("msg_old", q.ID, "yes")) // to a question that was asked anew since
+	h.takes(answer("msg_y", third.ID, "yes"))
+	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Metadata.Get("status") != "completed" || !h.audited("answer_refused") || !h.audited("unexpected") {
+		t.Errorf("%+v", r.Payload)
+	}
+	h.takes(h.request("msg_2", "confirm"))
+	q2, _ := h.hub.wait(t, func(e wire.Envelope) bool { return questionOf(e) && e.CorrelationID == "msg_2" })
+	h.takes(answer("msg_n", q2.ID, "no"))
+	if r, _ := h.hub.wait(t, responseTo("msg_2")); r.Payload.Metadata.Get("status") != "cancelled" {
+		t.Errorf("%+v", r.Payload)
+	}
+}
+
+// What takes longer than five seconds is acknowledged, and goes on; the peer can
+// withdraw it.
+func TestAckAndCancel(t *testing.T) {
+	t.Parallel() // it waits
+	h := inHouse(t, nil)
+	h.takes(h.request("msg_1", "forever"))
+	ack, _ := h.hub.wait(t, func(e wire.Envelope) bool { return e.Type == wire.Ack })
+	if ack.CorrelationID != "msg_1" || ack.Payload.Metadata.Get("status") != "in_progress" || ack.Payload.Metadata.Get("eta") != "2030-01-01T08:00:00Z" || !strings.Contains(ack.Payload.Body, "10 %: looking") {
+		t.Errorf("%+v", ack)
+	}
+	stop := envelope(wire.Notification, "msg_c", "cancel")
+	stop.CorrelationID = "msg_1"
+	h.takes(stop)
+	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Metadata.Get("status") != "cancelled" || !strings.Contains(r.Payload.Body, "some of it was done") {
+		t.Errorf("%+v", r.Payload)
+	}
+}
+
+// What must be signed is refused without a signature, and what is encrypted is
+// answered so.
+func TestSignedAndEncrypted(t *testing.T) {
+	h := inHouse(t, func(c *mesh.Config) {
+		p := c.Peers["hub"]
+		p.KeyFile, p.Signed = keyFile(t, shared), true
+		c.Peers["hub"] = p
+	})
+	key := wire.Key(shared)
+	e := h.request("msg_1", "count")
+	if code, v := h.post(e); code != http.StatusForbidden || v["error"] != "unsigned" {
+		t.Errorf("%d %v", code, v)
+	}
+	sealed, err := key.Seal("count", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Payload.Body, e.Payload.Encrypted = sealed, true
+	text, _ := key.Sign(e.Text())
+	if code, v := h.raw("/hooks/hub", tokenHere, string(wire.Hook{Message: strings.Replace(text, "msg_1", "msg_9", 1)}.Text())); code != http.StatusForbidden || v["error"] != "bad_signature" {
+		t.Errorf("%d %v", code, v)
+	}
+	if code, v := h.raw("/hooks/hub", tokenHere, string(wire.Hook{Message: text}.Text())); code != http.StatusAccepted {
+		t.Fatal(code, v)
+	}
+	r, hook := h.hub.wait(t, responseTo("msg_1"))
+	_, head := h.hub.place(0)
+	plain, err := key.Open(r.Payload.Body)
+	if err != nil || plain != "47 tanks" || !r.Payload.Encrypted || !key.Verify(hook.Message) || strings.Contains(hook.Message, "tanks") || head.Get("X-MESH-Signature") != r.Signature {
+		t.Errorf("%q, %v\n%s", plain, err, hook.Message)
+	}
+}
+
+// Files come from the peer itself, and from folders that both have; nothing
+// leads elsewhere.
+func TestAttachments(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("from the folder"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+		}
+		_, _ = w.Write([]byte("from the server"))
+	}))
+	defer files.Close()
+	h := inHouse(t, func(c *mesh.Config) { c.Paths = []string{dir} })
+	e := h.request("msg_1", "count")
+	e.Payload.Attachments = []wire.Attachment{
+		{Type: "inline", Data: "YSxiCjEsMgo=", Filename: "small.csv", Size: -1},
+		{Type: "url", URL: files.URL + "/report.txt", Size: -1},
+		{Type: "path", Path: filepath.Join(dir, "a.txt"), Size: -1},
+		{Type: "url", URL: files.URL + "/away", Filename: "away", Size: -1},
+		{Type: "url", URL: "http://169.254.169.254/meta", Size: -1},
+		{Type: "url", URL: "http://localhost:1/x", Size: -1},
+		{Type: "path", Path: filepath.Join(dir, "link"), Size: -1},
+		{Type: "path", Path: filepath.Join(dir, "..", "secret"), Size: -1},
+		{Type: "path", Path: "/etc/passwd", Size: -1},
+	}
+	h.takes(e)
+	r, _ := h.hub.wait(t, responseTo("msg_1"))
+	for _, want := range []string{"away: it could not be fetched: the server answers 302", "meta: it is not at the address of hub", "x: it is not at the address of hub", "link: there is no such file", "secret: it is in no folder", "passwd: it is in no folder"} {
+		if !strings.Contains(r.Payload.Body, want) {
+			t.Errorf("%q is not in\n%s", want, r.Payload.Body)
+		}
+	}
+	th, err := h.x.Thread(t.Context(), watcher, r.Payload.Metadata.Get("ref"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	context, _ := json.Marshal(th.Request().Context)
+	for _, want := range []string{"YSxiCjEsMgo=", "ZnJvbSB0aGUgc2VydmVy", "ZnJvbSB0aGUgZm9sZGVy"} {
+		if !strings.Contains(string(context), want) {
+			t.Errorf("%s is not in %s", want, context)
+		}
+	}
+	if len(th.Request().Context) != 3 {
+		t.Errorf("%s", context)
+	}
+}
+
+// A file of a server that swallows is waited for while other peers are served, and
+// what is urgent.
+func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
+	gate := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gate }))
+	defer slow.Close()
+	defer close(gate)
+	h := inHouse(t, nil)
+	e := h.request("msg_1", "count")
+	e.Payload.Attachments = []wire.Attachment{{Type: "url", URL: slow.URL, Size: -1}}
+	h.takes(e)
+	h.takes(envelope(wire.Notification, "msg_2", "the same peer is heard"))
+	urgent := envelope(wire.Request, "msg_4", "count at once")
+	urgent.Priority = wire.High
+	h.takes(urgent)
+	h.until("what is urgent is done", func() bool { return h.count("request count at once") == 1 })
+	other := envelope(wire.Request, "msg_3", "count for beta")
+	other.From = "beta"
+	h.takes(other)
+	h.until("beta is served", func() bool { return h.count("request count for beta") == 1 })
+}
+
+// Text from before there were envelopes is noted and never done.
+func TestLegacyText(t *testing.T) {
+	h := inHouse(t, nil)
+	for _, text := range []string{"ping", "switch on the heater", `["a"]`, `{"protocol":"sfiac/1.0"}`} {
+		if code, v := h.raw("/hooks/hub", tokenHere, string(wire.Hook{Message: text}.Text())); code != http.StatusAccepted || v["text"] != true {
+			t.Errorf("%q: %d %v", text, code, v)
+		}
+	}
+	if !h.audited("received_text") || len(h.deeds()) != 0 {
+		t.Errorf("%v", h.deeds())
+	}
+}
+
+// A text is handed on to who is configured for it, once it is written down: what he
+// does not take, or a run that ends, is no end of it.
+func TestTextsAreHandedOn(t *testing.T) {
+	var mu sync.Mutex
+	var got []map[string]any
+	code := http.StatusServiceUnavailable
+	handler := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var v map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&v); err != nil || r.Method != http.MethodPost {
+			t.Errorf("%s: %v", r.Method, err)
+		}
+		if w.WriteHeader(code); code == http.StatusOK {
+			got = append(got, v)
+		}
+	}))
+	defer handler.Close()
+	h := inHouse(t, func(c *mesh.Config) { c.TextURL = handler.URL + "/texts" })
+	if code, v := h.raw("/hooks/hub", tokenHere, `{"message":"switch on $(reboot)","sessionKey":"s:1"}`); code != http.StatusAccepted {
+		t.Fatal(code, v)
+	}
+	h.stop() // before it was taken
+	mu.Lock()
+	code = http.StatusOK
+	mu.Unlock()
+	h.open()
+	h.until("it is handed on", func() bool { return h.audited("text_handed_on") })
+	mu.Lock()
+	got = slices.CompactFunc(got, func(a, b map[string]any) bool { return a["id"] == b["id"] }) // who was cut off may have it twice
+	if len(got) != 1 || got[0]["text"] != "switch on $(reboot)" || got[0]["from"] != "hub" || got[0]["to"] != "arm_01" || got[0]["sessionKey"] != "s:1" {
+		t.Errorf("%v", got)
+	}
+	code = http.StatusGone
+	mu.Unlock()
+	if code, v := h.raw("/hooks/agent", tokenHere, `{"message":"ping"}`); code != http.StatusAccepted {
+		t.Fatal(code, v)
+	}
+	h.until("he does not want it", func() bool { return h.audited("text_not_handed_on") })
+	h.disk.full.Store(true)
+	if code, v := h.raw("/hooks/agent", tokenHere, `{"message":"ping"}`); code != http.StatusServiceUnavailable {
+		t.Error(code, v)
+	}
+	if len(h.deeds()) != 0 {
+		t.Errorf("%v", h.deeds())
+	}
+}
+
+// How many hosts of one scope are an outage is configured.
+func TestAnOutageAsConfigured(t *testing.T) {
+	h := inHouse(t, func(c *mesh.Config) { c.Outage.Hosts = 2 })
+	for _, c := range []struct{ host, want string }{{"worker-1", "new"}, {"worker-2", "escalate"}} {
+		e := envelope(wire.Alert, "msg_"+c.host, "no answer")
+		e.Payload.Metadata = wire.Object{}.With("host", c.host).With("check", "ping").With("scope", "lan")
+		if got := h.takes(e)["verdict"]; got != c.want {
+			t.Errorf("%s: %v, want %s", c.host, got, c.want)
+		}
+	}
+	if all := h.report(mesh.Order{Do: "status"}).Status.Incidents; len(all) != 1 || all[0].Type != "network_outage" || all[0].Scope != "lan" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// The first alert of an incident is told, the others are counted; people hear
+// when it is over. A dead letter of an old alert opens nothing.
+func TestAlerts(t *testing.T) {
+	h := inHouse(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
+	alert := func(id, status string, at time.Time) any {
+		e := envelope(wire.Alert, id, "disk full")
+		e.Time = at
+		e.Payload.Metadata = wire.Object{}.With("host", "worker-1").With("check", "disk").With("status", status)
+		return h.takes(e)["verdict"]
+	}
+	old := time.Now().Add(-2 * time.Minute)
+	for _, c := range []struct{ id, status, want string }{{"a1", "", "new"}, {"a2", "", "suppressed"}, {"a3", "resolved", "recovery"}} {
+		if got := alert(c.id, c.status, time.Now()); got != c.want {
+			t.Errorf("%s: %v, want %s", c.id, got, c.want)
+		}
+	}
+	if got := alert("a0", "", old); got != "suppressed" {
+		t.Errorf("an old alert: %v", got)
+	}
+	h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, "[new] worker-1/disk") })
+	h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, "[recovery]") })
+}
+
+// What people were to be told of an incident they are told by the next run, where
+// it could not be stored.
+func TestAnAlertOnAFullDisk(t *testing.T) {
+	h := inHouse(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
+	for _, status := range []string{"new", "resolved"} {
+		e := envelope(wire.Alert, "msg_"+status, "disk full")
+		e.Payload.Metadata = wire.Object{}.With("host", "worker-1").With("check", "disk").With("status", status)
+		h.disk.full.Store(true)
+		if code, v := h.post(e); code != http.StatusServiceUnavailable {
+			t.Errorf("%d %v", code, v)
+		}
+		h.disk.full.Store(false)
+		if v := h.takes(e); v["verdict"] != "suppressed" { // it was counted, and is told below
+			t.Errorf("%v", v)
+		}
+		h.stop()
+		h.open()
+		said := map[string]string{"new": "[new] worker-1/disk", "resolved": "[recovery] worker-1/disk"}[status]
+		h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, said) })
+	}
+	h.stop()
+	h.open()
+	h.takes(envelope(wire.Notification, "msg_n", "x"))
+	told := map[string]string{} // a run that ends may send the same again
+	for _, e := range h.hub.all() {
+		told[e.ID] = e.Payload.Subject
+	}
+	if len(told) != 2 {
+		t.Errorf("people are told %q", told)
+	}
+}
+
+// What is for somebody else is passed on as it is, if that is wanted.
+func TestForwarding(t *testing.T) {
+	for _, forward := range []bool{true, false} {
+		h := inHouse(t, func(c *mesh.Config) { c.Forward = forward })
+		e := envelope(wire.Request, "msg_1", "count")
+		e.From, e.To = "beta", "hub"
+		e.Relay = &wire.Relay{From: "beta", Via: "arm_01", OriginalTo: "hub"}
+		code, v := h.post(e)
+		if !forward {
+			if code != http.StatusForbidden || v["error"] != "no_relay" {
+				t.Errorf("%d %v", code, v)
+			}
+			continue
+		}
+		if code != http.StatusAccepted {
+			t.Fatal(code, v)
+		}
+		got, _ := h.hub.wait(t, questionOf)
+		if path, _ := h.hub.place(0); got.Text() != e.Text() || path != "/hooks/beta" {
+			t.Errorf("%s\n%s", got.Text(), e.Text())
+		}
+	}
+}
+
+// A cancel while a question is open ends the task for the peer as cancelled, also in the
+// message of MESS, whose last status was the question.
+func TestACancelWhileAQuestionIsOpen(t *testing.T) {
+	h := inHouse(t, nil)
+	h.takes(h.request("msg_1", "ask"))
+	h.hub.wait(t, questionOf)
+	n := envelope(wire.Notification, "msg_2", "cancel")
+	n.CorrelationID = "msg_1"
+	h.takes(n)
+	r, _ := h.hub.wait(t, responseTo("msg_1"))
+	m, err := mess.Parse([]byte(r.Payload.Metadata.Get("mess")))
+	if err != nil || len(m.Items) == 0 {
+		t.Fatal(m, err)
+	}
+	if s, ok := m.Items[0].(*mess.Status); !ok || s.Code != mess.Cancelled || r.Payload.Metadata.Get("status") != "cancelled" {
+		t.Errorf("%s", r.Payload.Metadata.Get("mess"))
+	}
+}

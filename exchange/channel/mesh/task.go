@@ -1,0 +1,258 @@
+package mesh
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/exchange/inbox"
+	"github.com/messkit/messkit/internal/keyed"
+	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/mess"
+)
+
+// task is a thread of the exchange that a peer has asked for.
+type task struct {
+	Ref      string    `json:"ref"`
+	Peer     string    `json:"peer"`
+	Asked    []asked   `json:"asked"`
+	Notes    []string  `json:"notes,omitempty"`    // what its answer is to say beside
+	Question *question `json:"question,omitempty"` // that the peer was asked last
+	Made     time.Time `json:"made"`
+	Ended    time.Time `json:"ended,omitzero"`
+
+	save  sync.Mutex // held while it is written down
+	acked time.Time  // when the peer got the last report; for Door.tellOne alone
+	told  string     // the message that this report was of; for Door.tellOne alone
+}
+
+// question is what a peer was asked.
+type question struct {
+	ID      string   `json:"id"`   // of the message to the peer
+	Ref     string   `json:"ref"`  // of the message of the thread that asks
+	Hash    string   `json:"hash"` // of the plan that is to be confirmed
+	Confirm bool     `json:"confirm"`
+	Keys    []string `json:"keys"` // of what is to be answered
+	Tries   int      `json:"tries"`
+}
+
+// index makes a task known. d.mu is held, or nobody else is there.
+func (d *Door) index(t *task) {
+	d.tasks[t.Ref] = t
+	for _, a := range t.Asked {
+		d.byAsked[idKey(t.Peer, a.ID)] = t.Ref
+	}
+	if t.Question != nil {
+		d.questions[t.Question.ID] = t.Ref
+	}
+}
+
+func (d *Door) unindex(t *task) {
+	delete(d.tasks, t.Ref)
+	for _, a := range t.Asked {
+		delete(d.byAsked, idKey(t.Peer, a.ID))
+	}
+	if t.Question != nil {
+		delete(d.questions, t.Question.ID)
+	}
+}
+
+// answered reports whether all who have asked have an answer on its way. Door.mu
+// is held.
+func (t *task) answered() bool {
+	for _, a := range t.Asked {
+		if !a.Sent {
+			return false
+		}
+	}
+	return true
+}
+
+// taskOf is the task that a peer has asked for with a message, nil for none.
+func (d *Door) taskOf(p *peer, id string) *task {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.tasks[d.byAsked[idKey(p.name, id)]]
+}
+
+// saveTask writes a task down.
+func (d *Door) saveTask(ctx context.Context, t *task) error {
+	t.save.Lock()
+	defer t.save.Unlock()
+	d.mu.Lock()
+	doc, err := json.Marshal(t)
+	d.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return d.put(ctx, keptTask+t.Ref, doc)
+}
+
+// follow looks at tasks when their threads change.
+func (d *Door) follow(ctx context.Context) error {
+	inbox.Follow(ctx, d.x, d.log, d.touchAll, func(e exchange.Envelope) {
+		if strings.HasPrefix(e.Requestor, actorPrefix) {
+			d.touch(e.Ref)
+		}
+	})
+	return nil
+}
+
+// touchAll looks at all tasks whose peers have no answer.
+func (d *Door) touchAll() {
+	d.mu.Lock()
+	var refs []string
+	for ref, t := range d.tasks {
+		if !t.answered() {
+			refs = append(refs, ref)
+		}
+	}
+	d.mu.Unlock()
+	for _, ref := range refs {
+		d.touch(ref)
+	}
+}
+
+// touch has the peer of a task told how it stands, if it is one.
+func (d *Door) touch(ref string) {
+	d.mu.Lock()
+	t := d.tasks[ref]
+	d.mu.Unlock()
+	if t != nil {
+		d.tellers.Wake(ref)
+	}
+}
+
+// tellOne tells the peer of a task how it stands.
+func (d *Door) tellOne(ctx context.Context, ref string) (again time.Duration) {
+	defer mistake.Caught(d.log, "channel", channel, "ref", ref)
+	again = keyed.Idle
+	d.mu.Lock()
+	t := d.tasks[ref]
+	d.mu.Unlock()
+	if t == nil {
+		return again
+	}
+	again, err := d.tell(ctx, t)
+	if err == nil {
+		return again
+	}
+	if ctx.Err() == nil {
+		d.log.Warn("mesh: a peer was not told how its task stands; it is tried again", "ref", t.Ref, "err", err)
+	}
+	return tryAgain
+}
+
+const (
+	firstAck = 5 * time.Second  // what is done by then is not acknowledged
+	ackGap   = 30 * time.Second // between reports of progress
+)
+
+// tell tells a peer how its task stands, as far as it does not know. It returns when there is
+// more to tell, even if nothing changes.
+func (d *Door) tell(ctx context.Context, t *task) (again time.Duration, _ error) {
+	again = keyed.Idle
+	p := d.peer(t.Peer)
+	if p == nil {
+		return again, nil // it is not in the configuration any more
+	}
+	th, err := d.x.Thread(ctx, p.actor(), t.Ref)
+	if errors.Is(err, mess.Unknown) {
+		d.log.Error("mesh: the thread of a task is gone", "ref", t.Ref)
+		return again, nil
+	}
+	if err != nil {
+		return again, err
+	}
+	if th.Status.Terminal() {
+		return again, d.respond(ctx, p, t, th)
+	}
+	if q, text, asks := openQuestion(th); asks {
+		return again, d.ask(ctx, p, t, q, text, th)
+	}
+	return d.progress(ctx, p, t, th)
+}
+
+// progress tells a peer that its task goes on (section 6, pattern 3), or returns when it may.
+func (d *Door) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
+	m, s := lastStatus(th)
+	if t.told == m.Ref && !t.acked.IsZero() {
+		return keyed.Idle, nil
+	}
+	due := t.Made.Add(firstAck)
+	if !t.acked.IsZero() {
+		due = t.acked.Add(ackGap)
+	}
+	if left := time.Until(due); left > 0 {
+		return left, nil
+	}
+	body := "Received as " + t.Ref + ". " + statusText(th.Status, s)
+	if err := d.ack(ctx, p, t, th, body, s); err != nil {
+		return keyed.Idle, err
+	}
+	t.told = m.Ref
+	return keyed.Idle, nil
+}
+
+// ack tells all who have asked for a task how it stands. It is not kept: the next
+// one, or the response, says more.
+func (d *Door) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, body string, s *mess.Status) error {
+	d.mu.Lock()
+	all := append([]asked(nil), t.Asked...)
+	d.mu.Unlock()
+	t.acked = time.Now()
+	for _, a := range all {
+		e := d.answerTo(p, a, wire.Ack)
+		e.ID, e.TTL = newID(), wire.DefaultTTL
+		e.Payload.Body = body
+		e.Payload.Metadata = wire.Object{}.With("status", string(th.Status)).With("ref", t.Ref)
+		if s != nil {
+			if eta, ok := etaOf(s, th); ok {
+				e.Payload.Metadata = e.Payload.Metadata.With("eta", eta)
+			}
+			e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Items: []mess.Item{s}})))
+		}
+		o := d.sealed(p, e, a)
+		o.Once = true
+		if err := d.enqueue(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// etaOf is when a task is to be done, as a time.
+func etaOf(s *mess.Status, th exchange.Thread) (string, bool) {
+	if s.ETA != "" {
+		if at, ok := s.ETA.Time(th.Updated); ok == nil {
+			return at.UTC().Format(time.RFC3339), true
+		}
+	}
+	if th.Estimate > 0 {
+		return th.Updated.Add(th.Estimate).UTC().Format(time.RFC3339), true
+	}
+	return "", false
+}
+
+// jsonOf is a message as text.
+func jsonOf(m mess.Message) []byte {
+	text, _ := m.JSON() // it never fails
+	return text
+}
+
+// lastStatus is the last report on a thread, and the message that it is in.
+func lastStatus(th exchange.Thread) (m mess.Message, last *mess.Status) {
+	for _, one := range th.Messages {
+		for _, item := range one.Items {
+			if s, ok := item.(*mess.Status); ok {
+				m, last = one, s
+			}
+		}
+	}
+	return m, last
+}

@@ -1,0 +1,103 @@
+package mesh
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/mesh/state"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/guarded"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// text is a text without an envelope, as it is posted to who is configured for it.
+type text struct {
+	ID         string    `json:"id"`
+	From       string    `json:"from"` // the peer that the path names; "agent": nobody is named
+	To         string    `json:"to"`
+	Text       string    `json:"text"`
+	SessionKey string    `json:"sessionKey,omitempty"`
+	At         time.Time `json:"at"`
+}
+
+// handOn has a text handed on, if somebody is configured for that. It returns when
+// it is written down.
+func (d *Door) handOn(ctx context.Context, from string, h wire.Hook) error {
+	if d.cfg.TextURL == "" {
+		return nil
+	}
+	t := text{ID: newID(), From: from, To: d.cfg.Agent, Text: h.Message, SessionKey: h.SessionKey, At: time.Now().UTC()}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
+	defer cancel()
+	if err := d.keep(ctx, keptText+t.ID, t); err != nil {
+		return err
+	}
+	d.spawn(func(ctx context.Context) { d.handed(ctx, t) })
+	return nil
+}
+
+// textGaps are the waits before each attempt, as between agents (section 8).
+var textGaps = [...]time.Duration{0, 5 * time.Second, 15 * time.Second, time.Minute}
+
+// handed hands a text on. One that nobody takes is in the audit log, which it was
+// in before.
+func (d *Door) handed(ctx context.Context, t text) {
+	status, detail := "text_not_handed_on", ""
+	for _, gap := range textGaps {
+		if !wait.For(ctx, gap) {
+			return // the next run goes on
+		}
+		code, err := d.postText(ctx, t)
+		if ctx.Err() != nil {
+			return
+		}
+		if detail = fmt.Sprintf("it answers %d", code); err != nil {
+			detail = err.Error()
+		}
+		if err == nil && code/100 == 2 {
+			status, detail = "text_handed_on", ""
+		}
+		if err == nil && (code/100 == 2 || code/100 == 4) {
+			break
+		}
+	}
+	if detail != "" {
+		d.log.Error("mesh: a text is not handed on", "from", t.From, "id", t.ID, "err", detail)
+	}
+	d.store.Audit(state.Line{From: t.From, To: t.To, Type: "text", ID: t.ID, Status: status, Detail: detail})
+	if err := d.keep(ctx, keptText+t.ID, nil); err != nil {
+		d.log.Warn("mesh: a text may be handed on twice", "id", t.ID, "err", err)
+	}
+}
+
+// postText posts a text once. What is answered beside the code is not read.
+func (d *Door) postText(ctx context.Context, t text) (code int, _ error) {
+	body, err := json.Marshal(t)
+	if err != nil {
+		return 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.cfg.TextURL, bytes.NewReader(body))
+	if err != nil {
+		return 0, errors.New("there is no such address")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	client := guarded.Client(guarded.Config{
+		Check:   func(netip.Addr) error { return nil }, // the configuration has named it, and no peer
+		Connect: 10 * time.Second, Total: workTime,
+	})
+	defer client.CloseIdleConnections()
+	res, err := client.Do(req)
+	if err != nil {
+		d.log.Debug("mesh: a text is not taken", "err", err)
+		return 0, errors.New("nobody answers at text_url")
+	}
+	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
+	return res.StatusCode, res.Body.Close()
+}

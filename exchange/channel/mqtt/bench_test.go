@@ -1,0 +1,225 @@
+package mqtt_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gobot.io/x/gobot/v2"
+
+	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/internal/broker"
+)
+
+// relay is a line that notes when its level changes.
+type relay struct {
+	mu sync.Mutex
+	on bool
+	at chan time.Time
+}
+
+func (r *relay) Name() string                 { return "bench-lamp" }
+func (r *relay) SetName(string)               {}
+func (r *relay) Start() error                 { return nil }
+func (r *relay) Halt() error                  { return nil }
+func (r *relay) Connection() gobot.Connection { return nil }
+
+func (r *relay) Switch(_ context.Context, on bool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.on != on {
+		r.at <- time.Now()
+	}
+	r.on = on
+	return nil
+}
+
+func (r *relay) On(context.Context) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.on, nil
+}
+
+// amount is how much is measured; make bench-mqtt says so.
+func amount(t *testing.T, name string) int {
+	t.Helper()
+	n, err := strconv.Atoi(os.Getenv(name))
+	if err != nil {
+		t.Skipf("%s says how much; make bench-mqtt", name)
+	}
+	return n
+}
+
+// durable puts the house's exchange on a disk, as it is in earnest.
+func (h *house) durable() {
+	h.Helper()
+	store, err := files.DefaultConfig().Open(h.TempDir())
+	if err != nil {
+		h.Fatal(err)
+	}
+	if h.x, err = exchange.Open(h.Context(), exchange.DefaultConfig(), store, time.Now, quiet); err != nil {
+		h.Fatal(err)
+	}
+	stop := runs(h.T, h.x.Run)
+	h.Cleanup(func() {
+		stop()
+		if err := store.Close(); err != nil {
+			h.Error(err)
+		}
+	})
+}
+
+// TestBenchLatency measures the time from a request's publish to the level of a
+// relay, and to the response, with all that is synced on the way.
+func TestBenchLatency(t *testing.T) {
+	n := amount(t, "MESSKIT_BENCH_MQTT")
+	for _, name := range []string{"embedded", "mosquitto"} {
+		t.Run(name, func(t *testing.T) {
+			var h *house
+			if name == "embedded" {
+				h = made(t)
+				h.durable()
+				h.serve()
+			} else {
+				m := overMosquitto(t, "allow_anonymous true\nset_tcp_nodelay true\n")
+				m.durable()
+				m.enter(broker.Address{})
+				h = m.house
+			}
+			r := &relay{at: make(chan time.Time, 1)}
+			h.agent(r)
+			me := h.connect(as{id: "me"}).hears(root + "a/me/in")
+			var acted, told []time.Duration
+			for i := range n {
+				word := map[bool]string{true: "on", false: "off"}[i%2 == 0]
+				began := time.Now()
+				me.Publish(root+"a/me/out", 1, false, fmt.Sprintf(`{"id":"b%d","MESS":[{"request":{"intent":"turn %s the bench lamp"}}]}`, i, word))
+				select {
+				case at := <-r.at:
+					acted = append(acted, at.Sub(began))
+				case <-time.After(patience):
+					t.Fatalf("nothing was switched: %v", me.all())
+				}
+				me.waits("the response", func(r received) bool {
+					return strings.Contains(r.text, fmt.Sprintf("-b%d\"", i)) && strings.Contains(r.text, `"completed"`)
+				})
+				told = append(told, time.Since(began))
+				me.mu.Lock()
+				me.got = nil
+				me.mu.Unlock()
+			}
+			for what, all := range map[string][]time.Duration{"relay": acted, "response": told} {
+				slices.Sort(all)
+				fmt.Printf("%-10s request to %-9s p50 %8v  p99 %8v  (%d)\n", name, what, all[len(all)/2].Round(10*time.Microsecond), all[len(all)*99/100].Round(10*time.Microsecond), len(all))
+			}
+		})
+	}
+}
+
+// agent runs an executor with a relay, over the broker.
+func (h *house) agent(r *relay) {
+	h.Helper()
+	x, err := remote.NewMQTT(remote.MQTTConfig{Address: broker.Address{URL: "mqtt://" + h.addr}, Exchange: "home", Executor: "bench"}, quiet)
+	if err != nil {
+		h.Fatal(err)
+	}
+	j, err := journal.Open(h.TempDir())
+	if err != nil {
+		h.Fatal(err)
+	}
+	home := agent.NewHome(catalog.Default(), []agent.Thing{{Driver: r, Device: capabilities.Device{Name: "bench-lamp", Label: "bench lamp", Class: "light"}}})
+	cfg := agent.DefaultConfig()
+	cfg.ID = "bench"
+	a := agent.New(cfg, x, home, []agent.Device{{Name: "bench-lamp", Label: "bench lamp", Driver: r}}, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
+	hangUp := runs(h.T, x.Run)
+	end := runs(h.T, a.Run)
+	h.Cleanup(func() {
+		end()
+		hangUp()
+		if err := j.Close(); err != nil {
+			h.Error(err)
+		}
+	})
+	h.eventually("the executor is registered", func() bool { return h.x.Registered("bench") })
+}
+
+// TestBenchThroughput measures how many requests a second one exchange takes, from
+// many requesters at once, each on the disk before it is acknowledged.
+func TestBenchThroughput(t *testing.T) {
+	n := amount(t, "MESSKIT_BENCH_MQTT")
+	const requesters = 64
+	h := made(t)
+	h.durable()
+	h.serve()
+	peers := make([]*peer, requesters)
+	for i := range peers {
+		peers[i] = h.connect(as{id: fmt.Sprintf("me-%d", i)})
+	}
+	each := max(1, 10*n/requesters)
+	began := time.Now()
+	var wg sync.WaitGroup
+	for i, p := range peers {
+		wg.Go(func() {
+			for k := range each {
+				if !p.says(fmt.Sprintf("%sa/me-%d/out", root, i), fmt.Sprintf(photo, fmt.Sprintf("t%d-%d", i, k))) {
+					t.Error("not taken")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(began)
+	if c := h.door.Counts(); c.Taken != int64(each*requesters) {
+		t.Errorf("%+v", c)
+	}
+	fmt.Printf("embedded   %d requesters: %.0f requests a second, each stored before its PUBACK\n", requesters, float64(each*requesters)/took.Seconds())
+}
+
+// TestBenchMemory measures what a thousand connected executors take of the
+// exchange and its broker.
+func TestBenchMemory(t *testing.T) {
+	n := amount(t, "MESSKIT_BENCH_MQTT_EXECUTORS")
+	h := embedded(t)
+	before := resident()
+	dial := make(chan struct{}, 16)
+	var wg sync.WaitGroup
+	for i := range n {
+		dial <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-dial }()
+			id := fmt.Sprintf("pi-%d", i)
+			if err := rawExecutor(h, id); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	h.eventually("all are there", func() bool { return h.door.Counts().Executors == n })
+	runtime.GC()
+	after := resident()
+	fmt.Printf("embedded   %d executors: %.0f MB more for exchange, broker and the test's own sockets; %.0f MB in all\n", n, float64(after-before)/(1<<20), float64(after)/(1<<20))
+}
+
+// resident is the memory of this process, in bytes.
+func resident() int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(strings.Fields(string(data))[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}

@@ -1,0 +1,433 @@
+package mqtt_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	paho "github.com/eclipse/paho.mqtt.golang"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mqtt"
+	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// patience is how long something may take that is only waited for.
+const patience = time.Minute
+
+// house is a real exchange behind a real broker.
+type house struct {
+	*testing.T
+	x     *exchange.Exchange
+	door  *mqtt.Door
+	keys  *keys.Keys
+	dir   string
+	addr  string
+	log   *log
+	home  bool           // it is shown to Home Assistant
+	close func()         // the door and its broker
+	own   *mqtt.Embedded // its broker; nil: another one
+}
+
+// log keeps what is logged.
+type log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), text)
+}
+
+func runs(t *testing.T, f func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := f(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	t.Cleanup(stop)
+	return stop
+}
+
+// made is a house without a door.
+func made(t *testing.T, set ...func(*exchange.Config)) *house {
+	t.Helper()
+	return madeOver(t, memory.New(), set...)
+}
+
+func madeOver(t *testing.T, store exchange.Store, set ...func(*exchange.Config)) *house {
+	t.Helper()
+	cfg := exchange.DefaultConfig()
+	cfg.Confirm = exchange.ConfirmScript // the test is the person
+	for _, f := range set {
+		f(&cfg)
+	}
+	h := &house{T: t, dir: t.TempDir(), log: &log{}}
+	var err error
+	if h.keys, err = keys.Open(h.dir, "home"); err != nil {
+		t.Fatal(err)
+	}
+	if h.x, err = exchange.Open(t.Context(), cfg, store, time.Now, quiet); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, h.x.Run)
+	return h
+}
+
+func (h *house) newDoor() *slog.Logger {
+	h.Helper()
+	l := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var err error
+	if h.door, err = mqtt.New(h.Context(), h.x, mqtt.Config{Version: "1", MaxAttachment: 10 << 20, HomeAssistant: h.home}, time.Now, l); err != nil {
+		h.Fatal(err)
+	}
+	return l
+}
+
+// embedded is a house with a broker of its own.
+func embedded(t *testing.T) *house {
+	t.Helper()
+	h := made(t)
+	h.serve()
+	return h
+}
+
+// serve opens the door, at the same place as before.
+func (h *house) serve() {
+	h.Helper()
+	if h.addr == "" {
+		h.addr = freeport.Address(h)
+	}
+	l, err := net.Listen("tcp", h.addr)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.addr = l.Addr().String()
+	logger := h.newDoor()
+	e := mqtt.NewEmbedded(h.door, h.keys, mqtt.EmbeddedConfig{Reserved: []string{"inner"}}, logger)
+	h.own, h.close = e, runs(h.T, func(ctx context.Context) error { return e.Run(ctx, l) })
+	h.up()
+}
+
+// up waits for the exchange at its broker.
+func (h *house) up() {
+	h.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if c, err := net.Dial("tcp", h.addr); err == nil {
+			_ = c.Close()
+			return
+		}
+	}
+	h.Fatal("the broker does not listen")
+}
+
+// key makes a key with roles.
+func (h *house) key(id string, roles exchange.Role) string {
+	h.Helper()
+	key, err := h.keys.Issue(id, roles)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return key
+}
+
+// sees is an observer, who may read the statuses of all.
+func (h *house) sees(id string) as {
+	h.Helper()
+	return as{id: id, user: id, key: h.key(id, exchange.Observer)}
+}
+
+// peer is a client of the broker that is no part of messkit.
+type peer struct {
+	paho.Client
+	h    *house
+	lost chan error
+	mu   sync.Mutex
+	got  []received
+	news chan struct{}
+}
+
+type received struct {
+	topic, text string
+	retained    bool
+}
+
+// as is how a peer connects.
+type as struct {
+	id, user, key string
+	will          string // topic
+	keep          bool   // no clean session
+}
+
+func (h *house) try(a as) (*peer, error) {
+	p := &peer{h: h, lost: make(chan error, 1), news: make(chan struct{}, 1)}
+	o := paho.NewClientOptions().AddBroker("tcp://" + h.addr).SetClientID(a.id).SetUsername(a.user).SetPassword(a.key).
+		SetProtocolVersion(4).SetAutoReconnect(false).SetCleanSession(!a.keep).SetConnectTimeout(patience).SetWriteTimeout(5 * time.Second).
+		SetConnectionLostHandler(func(_ paho.Client, err error) { p.lost <- err }).
+		SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) {
+			p.mu.Lock()
+			p.got = append(p.got, received{m.Topic(), string(m.Payload()), m.Retained()})
+			p.mu.Unlock()
+			select {
+			case p.news <- struct{}{}:
+			default:
+			}
+		})
+	if a.will != "" {
+		o.SetWill(a.will, `{"state":"lost","epoch":1}`, 1, true)
+	}
+	p.Client = paho.NewClient(o)
+	t := p.Connect()
+	t.Wait()
+	h.Cleanup(func() { p.Disconnect(0) })
+	return p, t.Error()
+}
+
+func (h *house) connect(a as) *peer {
+	h.Helper()
+	p, err := h.try(a)
+	if err != nil {
+		h.Fatalf("%s: %v", a.id, err)
+	}
+	return p
+}
+
+// subscribes reports whether the broker grants a subscription.
+func (p *peer) subscribes(filter string) bool {
+	p.h.Helper()
+	t := p.Subscribe(filter, 1, nil)
+	if !t.WaitTimeout(patience) {
+		p.h.Fatalf("no answer to a subscription of %s", filter)
+	}
+	return t.Error() == nil && t.(*paho.SubscribeToken).Result()[filter] <= 2
+}
+
+func (p *peer) hears(filters ...string) *peer {
+	p.h.Helper()
+	for _, f := range filters {
+		if !p.subscribes(f) {
+			p.h.Fatalf("may not read %s", f)
+		}
+	}
+	return p
+}
+
+// says publishes with QoS 1 and waits for the broker's word, or until it is cut
+// off.
+func (p *peer) says(topic, text string) bool { return p.publishes(topic, text, 1, false) }
+
+func (p *peer) publishes(topic, text string, qos byte, retain bool) bool {
+	p.h.Helper()
+	t := p.Publish(topic, qos, retain, text)
+	select {
+	case <-t.Done():
+		return t.Error() == nil
+	case err := <-p.lost:
+		p.lost <- err
+		return false
+	case <-time.After(patience):
+		p.h.Fatalf("no word of the broker about %s", topic)
+		return false
+	}
+}
+
+// waits waits for something that a peer gets.
+func (p *peer) waits(what string, ok func(received) bool) received {
+	p.h.Helper()
+	limit := time.After(patience)
+	for {
+		p.mu.Lock()
+		for _, r := range p.got {
+			if ok(r) {
+				p.mu.Unlock()
+				return r
+			}
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.news:
+		case <-limit:
+			p.h.log.mu.Lock()
+			defer p.h.log.mu.Unlock()
+			p.h.Fatalf("not heard: %s; heard: %v; log:\n%s", what, p.all(), p.h.log.text.String())
+		}
+	}
+}
+
+func (p *peer) has(text string) received {
+	p.h.Helper()
+	return p.waits(text, func(r received) bool { return strings.Contains(r.text, text) })
+}
+
+func (p *peer) all() []received {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]received{}, p.got...)
+}
+
+// count is how often something with a text has come.
+func (p *peer) count(text string) (n int) {
+	for _, r := range p.all() {
+		if strings.Contains(r.text, text) {
+			n++
+		}
+	}
+	return n
+}
+
+const root = "mess/1/home/"
+
+// pi is an executor with a key that has registered and is ready.
+func (h *house) pi(id string) *peer {
+	h.Helper()
+	p := h.connect(as{id: id, user: id, key: h.key(id, exchange.ExecutorRole)}).hears(root+"e/"+id+"/in", root+"e/"+id+"/now")
+	p.publishes(root+"e/"+id+"/status", `{"state":"ready","epoch":5}`, 1, true)
+	p.says(root+"e/"+id+"/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"`+id+`","capabilities":["take-photo"],"versions":["1.1.0"],"holding":[]}}}]}`)
+	p.has(`"re":"reg"`)
+	return p
+}
+
+// request has somebody in this process ask for something.
+func (h *house) request(text string) string {
+	h.Helper()
+	m, err := mess.Parse([]byte(text))
+	if err != nil {
+		h.Fatal(err)
+	}
+	answer, err := h.x.Post(h.Context(), exchange.Inbound{Actor: exchange.Actor{ID: "asker", Roles: exchange.Requester}, Channel: "test", Message: m})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return messeaf.ThreadRef(answer.Items[0].(*mess.Ack).Ref)
+}
+
+// eventually waits until something holds.
+func (h *house) eventually(what string, ok func() bool) {
+	h.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	h.Fatalf("it does not come about: %s", what)
+}
+
+func (h *house) threads() int {
+	h.Helper()
+	page, err := h.x.List(h.Context(), exchange.Actor{ID: "look", Roles: exchange.Observer}, exchange.Filter{Limit: 1000})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return len(page.Threads)
+}
+
+// mosquitto is Debian's broker.
+type mosquitto struct {
+	*house
+	file string
+	cmd  *exec.Cmd
+	way  chan struct{} // of the exchange to the broker: whoever fills it keeps it off
+}
+
+// overMosquitto is a house at a broker elsewhere.
+func overMosquitto(t *testing.T, config string) *mosquitto {
+	t.Helper()
+	return made(t).elsewhere(config)
+}
+
+// elsewhere gives a house a broker elsewhere.
+func (h *house) elsewhere(config string) *mosquitto {
+	h.Helper()
+	m := &mosquitto{house: h, way: make(chan struct{}, 1)}
+	m.configure(config)
+	return m
+}
+
+// configure starts it.
+func (m *mosquitto) configure(config string) {
+	m.Helper()
+	t := m.T
+	m.addr = freeport.Address(t)
+	m.file = filepath.Join(m.dir, "mosquitto.conf")
+	_, port, _ := net.SplitHostPort(m.addr)
+	text := fmt.Sprintf("listener %s 127.0.0.1\nlog_dest none\nuser root\nmax_queued_messages 0\n%s", port, config)
+	if err := os.WriteFile(m.file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.start()
+	t.Cleanup(m.stop)
+}
+
+func (m *mosquitto) start() {
+	m.Helper()
+	name, err := exec.LookPath("mosquitto")
+	if err != nil {
+		if name, err = exec.LookPath("/usr/sbin/mosquitto"); err != nil {
+			m.Skip("mosquitto is missing; apt-get install mosquitto mosquitto-clients")
+		}
+	}
+	m.cmd = exec.Command(name, "-c", m.file)
+	if err := m.cmd.Start(); err != nil {
+		m.Fatal(err)
+	}
+	m.up()
+}
+
+func (m *mosquitto) stop() {
+	if m.cmd != nil {
+		_ = m.cmd.Process.Kill()
+		_ = m.cmd.Wait()
+		m.cmd = nil
+	}
+}
+
+// enter opens the door.
+func (m *mosquitto) enter(a broker.Address) {
+	m.Helper()
+	a.URL = "mqtt://" + m.addr
+	o := mqtt.NewOutside(m.opened(), mqtt.OutsideConfig{Address: a, Dial: m.dial}, slog.New(slog.NewTextHandler(m.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	m.close = runs(m.T, o.Run)
+}
+
+func (m *mosquitto) dial(ctx context.Context) (net.Conn, error) {
+	select {
+	case m.way <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-m.way }()
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", m.addr)
+}
+
+func (m *mosquitto) opened() *mqtt.Door {
+	m.newDoor()
+	return m.door
+}

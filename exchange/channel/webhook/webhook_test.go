@@ -1,0 +1,549 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/webhook"
+	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/mess"
+)
+
+// house is an exchange with webhooks, and the receivers that it reaches.
+type house struct {
+	*testing.T
+	x    *exchange.Exchange
+	dir  string
+	log  bytes.Buffer
+	keys keyring
+
+	hooks *webhook.Hooks
+	stop  func()
+
+	mu       sync.Mutex
+	got      map[string][]received // by host
+	receiver map[string]func(ctx context.Context, n int) (*http.Response, error)
+}
+
+type received struct {
+	at   time.Time
+	head http.Header
+	body []byte
+}
+
+// keyring has a key for everybody but those that were taken away.
+type keyring map[string]bool
+
+func (k keyring) Shared(actor string) (exchange.Actor, []byte, bool) {
+	return exchange.Actor{ID: actor, Roles: exchange.Requester | exchange.ExecutorRole}, []byte("shared by " + actor), !k[actor]
+}
+
+func open(t *testing.T) *house {
+	t.Helper()
+	h := &house{T: t, dir: t.TempDir(), keys: keyring{}, got: map[string][]received{}, receiver: map[string]func(context.Context, int) (*http.Response, error){}}
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.x = x
+	h.start(webhook.Config{})
+	return h
+}
+
+// start opens the webhooks and runs them until stop.
+func (h *house) start(cfg webhook.Config) {
+	h.Helper()
+	var err error
+	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if h.hooks, err = webhook.Open(h.x, h.keys, cfg, h.dir, log); err != nil {
+		h.Fatal(err)
+	}
+	webhook.Through(h.hooks, h)
+	ctx, cancel := context.WithCancel(h.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := h.hooks.Run(ctx); err != nil {
+			h.Error(err)
+		}
+	})
+	h.stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	synctest.Wait()
+}
+
+// RoundTrip is the way to the receivers.
+func (h *house) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	h.got[r.URL.Host] = append(h.got[r.URL.Host], received{time.Now(), r.Header, body})
+	n, answer := len(h.got[r.URL.Host]), h.receiver[r.URL.Host]
+	h.mu.Unlock()
+	if answer == nil {
+		return code(200)
+	}
+	return answer(r.Context(), n)
+}
+
+// after answers yes when a time is over.
+func after(d time.Duration) func(context.Context, int) (*http.Response, error) {
+	return func(ctx context.Context, _ int) (*http.Response, error) {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(d):
+			return code(200)
+		}
+	}
+}
+
+func code(n int) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	w.Header().Set("Location", "http://elsewhere.example/")
+	w.WriteHeader(n)
+	return w.Result(), nil
+}
+
+func (h *house) all(host string) []received {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.got[host])
+}
+
+func (h *house) post(by, text string) string {
+	h.Helper()
+	m, err := mess.Parse([]byte(text))
+	if err != nil {
+		h.Fatal(err)
+	}
+	who, _, _ := h.keys.Shared(by)
+	answer, err := h.x.Post(h.Context(), exchange.Inbound{Actor: who, Channel: "http", Message: m})
+	if err != nil {
+		h.Fatalf("%s: %v", text, err)
+	}
+	return answer.Items[0].(*mess.Ack).Ref
+}
+
+// join registers an executor with a webhook at a host.
+func (h *house) join(id, capability, host, more string) {
+	h.Helper()
+	h.post(id, fmt.Sprintf(`{"config":{"executor":{"id":%q,"capabilities":[%q],"notifications":[{"type":"ntfy","topic":"x"},{"type":"webhook","url":"https://%s/hook?token=sesame"%s}]}}}`, id, capability, host, more))
+}
+
+func (h *house) settle(d time.Duration) { time.Sleep(d); synctest.Wait() }
+
+// What an executor gets is what servers in the field send, signed.
+func TestNotices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		defer h.stop()
+		h.join("pi", "look", "pi.example", "")
+		h.join("own", "look", "own.example", `,"secret":"of its own"`)
+		h.join("agent", "look", "agent.example", "")
+		h.join("stranger", "swim", "stranger.example", "")
+		ref := h.post("agent", `{"request":{"intent":"Look <there> & tell","requires":["look"],"priority":"elevated"}}`)
+		h.settle(time.Second)
+		if n := [4]int{len(h.all("pi.example")), len(h.all("own.example")), len(h.all("agent.example")), len(h.all("stranger.example"))}; n != [4]int{1, 1, 0, 0} {
+			t.Fatalf("told: %v", n)
+		}
+		want := `{"title":"🆕 New MESS Request","body":"Look <there> & tell\n\nRef: ` + ref + `\nPriority: elevated","thread":{"ref":"` + ref + `","intent":"Look <there> & tell","priority":"elevated","status":"pending","requestor_id":"agent","created_at":"2000-01-01T00:00:00.000Z","updated_at":"2000-01-01T00:00:00.000Z"},"event_type":"thread_created"}`
+		if got := string(h.all("pi.example")[0].body); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		for host, secret := range map[string]string{"pi.example": "shared by pi", "own.example": "of its own"} {
+			r := h.all(host)[0]
+			if r.head.Get("X-Mess-Signature") != webhook.Sign([]byte(secret), r.head.Get("X-Mess-Timestamp"), r.head.Get("X-Mess-Delivery"), r.body) || r.head.Get("X-Mess-Timestamp") != "946684800" {
+				t.Errorf("%s: %v", host, r.head)
+			}
+		}
+		h.post("pi", `{"re":"`+ref+`","MESS":[{"status":{"code":"claimed"}}]}`)
+		h.settle(time.Second)
+		if n := [3]int{len(h.all("pi.example")), len(h.all("own.example")), len(h.all("agent.example"))}; n != [3]int{2, 1, 1} {
+			t.Errorf("told of the claim: %v", n)
+		}
+		var v struct {
+			Title  string
+			Event  string `json:"event_type"`
+			Thread struct {
+				Status   string
+				Executor string `json:"executor_id"`
+				Messages []struct {
+					From string
+					MESS []map[string]any
+				}
+			}
+		}
+		if err := json.Unmarshal(h.all("agent.example")[0].body, &v); err != nil || v.Title != "📬 MESS Update: claimed" || v.Event != "status_changed" || v.Thread.Executor != "pi" || v.Thread.Status != "claimed" ||
+			len(v.Thread.Messages) < 2 || v.Thread.Messages[0].From != "agent" || v.Thread.Messages[0].MESS[0]["request"] == nil {
+			t.Errorf("%+v, %v", v, err)
+		}
+		h.post("pi", `{"re":"`+ref+`","epoch":1,"MESS":[{"status":{"code":"claimed","message":"soon"}}]}`)
+		h.settle(time.Second)
+		if n := len(h.all("agent.example")); n != 1 {
+			t.Errorf("told of no change: %d", n)
+		}
+		for _, e := range h.hooks.Log(exchange.Actor{ID: "operator", Roles: exchange.Operator}) {
+			if e.State != webhook.Delivered || e.Tries != 1 || e.Code != 200 || e.Ref != ref {
+				t.Errorf("log: %+v", e)
+			}
+		}
+		if n := len(h.hooks.Log(exchange.Actor{ID: "pi"})); n != 2 {
+			t.Errorf("pi sees %d lines", n)
+		}
+		all, _ := json.Marshal(h.hooks.Log(exchange.Actor{ID: "operator", Roles: exchange.Operator}))
+		if hay := string(all) + h.log.String(); strings.Contains(hay, "sesame") || strings.Contains(hay, "of its own") {
+			t.Errorf("a secret is told: %s", hay)
+		}
+	})
+}
+
+// What receivers do, and what comes of a notice.
+func TestReceivers(t *testing.T) {
+	always := func(n int) func(context.Context, int) (*http.Response, error) {
+		return func(context.Context, int) (*http.Response, error) { return code(n) }
+	}
+	for what, c := range map[string]struct {
+		answer func(ctx context.Context, n int) (*http.Response, error)
+		state  webhook.State
+		tries  int
+		within time.Duration
+	}{
+		"takes it": {always(204), webhook.Delivered, 1, time.Second},
+		"is away for a while": {func(_ context.Context, n int) (*http.Response, error) {
+			return code(map[bool]int{true: 503, false: 200}[n < 4])
+		}, webhook.Delivered, 4, time.Minute},
+		"cannot be reached":       {func(context.Context, int) (*http.Response, error) { return nil, errors.New("connection refused") }, webhook.GivenUp, 8, time.Hour},
+		"is at its limit":         {always(429), webhook.GivenUp, 8, time.Hour},
+		"does not want it":        {always(404), webhook.Refused, 1, time.Second},
+		"points elsewhere":        {always(302), webhook.Refused, 1, time.Second},
+		"never answers":           {after(time.Hour), webhook.GivenUp, 8, time.Hour},
+		"is not there, at length": {func(context.Context, int) (*http.Response, error) { return nil, context.DeadlineExceeded }, webhook.GivenUp, 8, time.Hour},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t)
+				defer h.stop()
+				h.receiver["pi.example"] = c.answer
+				h.join("pi", "look", "pi.example", "")
+				h.join("quick", "look", "quick.example", "")
+				h.post("agent", `{"request":{"intent":"look","requires":["look"]}}`)
+				if took := time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)); took > 0 {
+					t.Errorf("the requester waited %v", took)
+				}
+				h.settle(100 * time.Millisecond)
+				if len(h.all("quick.example")) != 1 {
+					t.Error("another receiver waits")
+				}
+				h.settle(c.within)
+				e := h.hooks.Log(exchange.Actor{ID: "pi"})[0]
+				if e.State != c.state || e.Tries != c.tries || (e.Err == "") != (c.state == webhook.Delivered) || strings.Contains(e.Err, "sesame") {
+					t.Errorf("%+v", e)
+				}
+				got := h.all("pi.example")
+				if len(got) != c.tries || len(h.all("elsewhere.example")) != 0 {
+					t.Fatalf("sent %d times", len(got))
+				}
+				for i, r := range got[1:] {
+					wait := r.at.Sub(got[i].at)
+					if r.head.Get("X-Mess-Delivery") != e.ID || wait < 500*time.Millisecond || wait > 10*time.Minute {
+						t.Errorf("try %d after %v: %v", i+2, wait, r.head)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Who wants to be told, of what, and when.
+func TestPreferences(t *testing.T) {
+	at := func(hour int) time.Time { return time.Date(2026, 11, 21, hour, 30, 0, 0, time.Local) }
+	quiet := `"quiet_hours":{"enabled":true,"start":"22:00","end":"07:00"}`
+	for _, c := range []struct {
+		prefs    string
+		priority mess.Priority
+		hour     int
+		want     bool
+	}{
+		{`{}`, mess.Normal, 3, true},
+		{`{}`, mess.Background, 3, false},
+		{`{"preferences":{"min_priority":"background"}}`, mess.Background, 3, true},
+		{`{"preferences":{"min_priority":"elevated"}}`, mess.Normal, 3, false},
+		{`{"preferences":{"min_priority":"elevated"}}`, mess.Urgent, 3, true},
+		{`{"preferences":{"min_priority":"?"}}`, mess.Background, 3, false},
+		{`{"preferences":{` + quiet + `}}`, mess.Elevated, 23, false},
+		{`{"preferences":{` + quiet + `}}`, mess.Elevated, 6, false},
+		{`{"preferences":{` + quiet + `}}`, mess.Elevated, 7, true},
+		{`{"preferences":{` + quiet + `}}`, mess.Elevated, 21, true},
+		{`{"preferences":{` + quiet + `}}`, mess.Urgent, 23, true},
+		{`{"preferences":{"quiet_hours":{"enabled":false,"start":"00:00","end":"23:00"}}}`, mess.Normal, 12, true},
+		{`{"preferences":{"quiet_hours":{"enabled":true,"start":"09:00","end":"17:00"}}}`, mess.Normal, 12, false},
+		{`{"preferences":{"quiet_hours":{"enabled":true}}}`, mess.Normal, 23, false},
+		{`{"preferences":{"quiet_hours":{"enabled":true,"start":"99:00","end":7}}}`, mess.Normal, 12, true},
+		{`{"preferences":7}`, mess.Normal, 12, true},
+	} {
+		profile, err := mess.ParseObject([]byte(c.prefs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := webhook.Wants(profile, c.priority, at(c.hour)); got != c.want {
+			t.Errorf("%s, %s at %d: %v", c.prefs, c.priority, c.hour, got)
+		}
+	}
+}
+
+// Addresses that a notice may go to, by what is allowed.
+func TestAddresses(t *testing.T) {
+	house := webhook.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("fd00::/64")}}
+	for addr, may := range map[string][2]bool{ // by default, and in that house
+		"93.184.216.34": {true, true}, "2606:2800:220:1::1": {true, true}, "192.168.1.5": {false, true}, "fd00::5": {false, true}, "::ffff:192.168.1.5": {false, true},
+		"192.168.2.5": {}, "10.0.0.1": {}, "172.16.0.1": {}, "127.0.0.1": {}, "::1": {}, "::ffff:127.0.0.1": {}, "0.0.0.0": {}, "::": {}, "0.1.2.3": {},
+		"169.254.169.254": {}, "fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {}, "100.100.100.200": {}, "224.0.0.1": {}, "255.255.255.255": {}, "240.0.0.1": {},
+		"192.0.0.192": {}, "198.18.0.1": {}, "64:ff9b::a9fe:a9fe": {}, "2002:7f00:1::": {}, "2001:0:1::": {}, "::127.0.0.1": {}, "ff02::1": {}, "fec0::1": {},
+	} {
+		ip := netip.MustParseAddr(addr)
+		for i, cfg := range []webhook.Config{{}, house} {
+			if err := cfg.Check(ip); (err == nil) != may[i] || err != nil && !strings.Contains(err.Error(), "webhooks: allow:") {
+				t.Errorf("%s: %v, want %v", addr, err, may[i])
+			}
+		}
+	}
+}
+
+// By whatever name an address is called: what counts is where the connection
+// goes, and there is none.
+func TestNoWayToThisMachine(t *testing.T) {
+	hits := 0
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
+	defer s.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
+	t.Setenv("HTTP_PROXY", s.URL)
+	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{T: t, x: x, keys: keyring{}}
+	hooks, err := webhook.Open(x, h.keys, webhook.Config{}, t.TempDir(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = hooks.Run(ctx) })
+	defer func() { cancel(); wg.Wait() }()
+	names := map[string]string{"a": "127.0.0.1", "b": "localhost", "c": "[::ffff:127.0.0.1]", "d": "0.0.0.0", "e": "127.1", "f": "2130706433"}
+	for id, name := range names {
+		h.post(id, fmt.Sprintf(`{"config":{"executor":{"id":%q,"capabilities":["look"],"notifications":[{"type":"webhook","url":"http://%s:%s/"}]}}}`, id, name, port))
+	}
+	for end := time.Now().Add(time.Minute); ; {
+		h.post("agent", `{"request":{"intent":"look","requires":["look"]}}`) // the first may come before the webhooks follow
+		states := map[string]webhook.State{}
+		for id := range names {
+			if l := hooks.Log(exchange.Actor{ID: id}); len(l) > 0 {
+				states[id] = l[len(l)-1].State
+			}
+		}
+		done := 0
+		for _, id := range slices.Sorted(maps.Keys(names)) {
+			if states[id] == webhook.Refused || states[id] == webhook.Waiting && (id == "e" || id == "f") { // no names here
+				done++
+			}
+		}
+		if done == len(names) {
+			break
+		}
+		if time.Now().After(end) { // the machine's resolver may take its time to say no
+			t.Fatalf("states: %v", states)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	if hits > 0 {
+		t.Errorf("%d connections were made", hits)
+	}
+}
+
+// What is due when the program ends is sent by the next one; after an end
+// without order it is said that something may be missing.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		h.receiver["pi.example"] = func(context.Context, int) (*http.Response, error) { return code(503) }
+		h.join("pi", "look", "pi.example", "")
+		h.join("gone", "look", "gone.example", "")
+		h.receiver["gone.example"] = h.receiver["pi.example"]
+		for range 3 {
+			h.post("agent", `{"request":{"intent":"look","requires":["look"]}}`)
+		}
+		h.settle(5 * time.Second)
+		h.stop()
+		file := filepath.Join(h.dir, "webhooks.json")
+		ended, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(ended), `"ended":true`) {
+			t.Fatalf("%s, %v", ended, err)
+		}
+		h.receiver["pi.example"], h.receiver["gone.example"] = nil, nil
+		before := len(h.all("pi.example"))
+		h.keys["gone"] = true // its key was revoked meanwhile
+		h.start(webhook.Config{})
+		h.settle(10 * time.Minute)
+		all := h.hooks.Log(exchange.Actor{ID: "operator", Roles: exchange.Operator})
+		for _, e := range all {
+			if e.Executor == "pi" && e.State != webhook.Delivered || e.Executor == "gone" && e.State != webhook.Refused || e.State == webhook.Lost {
+				t.Errorf("%+v", e)
+			}
+		}
+		if n := len(h.all("pi.example")) - before; n != 3 || len(all) != 6 {
+			t.Errorf("%d sent, %d lines", n, len(all))
+		}
+		h.stop()
+		killed := strings.Replace(string(ended), `"ended":true`, `"ended":false`, 1)
+		for what, text := range map[string]string{"a kill": killed, "half a file": killed[:len(killed)/2], "another file": "[]"} {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h.start(webhook.Config{})
+			h.settle(time.Minute)
+			h.stop()
+			lost := h.hooks.Log(exchange.Actor{ID: "operator", Roles: exchange.Operator})
+			if !slices.ContainsFunc(lost, func(e webhook.Entry) bool { return e.State == webhook.Lost && e.Err != "" }) {
+				t.Errorf("%s: nothing is said to be lost: %+v", what, lost)
+			}
+		}
+	})
+}
+
+// Much waits for one receiver: the oldest gives way, and that is told.
+func TestAFullQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		defer h.stop()
+		h.receiver["pi.example"] = after(9 * time.Second)
+		h.join("pi", "look", "pi.example", "")
+		for range 300 {
+			h.post("agent", `{"request":{"intent":"look","requires":["look"]}}`)
+			synctest.Wait()
+		}
+		count := map[webhook.State]int{}
+		for _, e := range h.hooks.Log(exchange.Actor{ID: "pi"}) {
+			count[e.State]++
+		}
+		if count[webhook.Waiting] != 256 || count[webhook.Lost] != 44 {
+			t.Errorf("%v", count)
+		}
+	})
+}
+
+// Without webhooks nothing is written.
+func TestNoWebhooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		h.post("pi", `{"config":{"executor":{"id":"pi","capabilities":["look"]}}}`)
+		h.post("agent", `{"request":{"intent":"look","requires":["look"]}}`)
+		h.settle(time.Minute)
+		h.stop()
+		if list, err := os.ReadDir(h.dir); err != nil || len(list) > 0 {
+			t.Errorf("%v, %v", list, err)
+		}
+	})
+}
+
+// People are told of what is offered to them, once, and not of what robots are
+// asked first; ntfy gets text.
+func TestPeopleAreToldOfWhatIsTheirs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		defer h.stop()
+		h.post("pi", `{"config":{"executor":{"id":"pi","capabilities":["look"]}}}`)
+		h.post("own", `{"config":{"executor":{"id":"own","kind":"person","capabilities":["look"],"notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"}]}}}`)
+		ref := h.post("agent", `{"request":{"intent":"Look <there> & tell","requires":["look"]}}`)
+		h.settle(time.Second)
+		if n := len(h.all("ntfy.example")); n != 0 {
+			t.Errorf("told %d times before the robot has declined", n)
+		}
+		h.post("pi", `{"status":{"re":"`+ref+`","code":"declined","reason":"no eyes"}}`)
+		h.settle(time.Second)
+		told := h.all("ntfy.example")
+		if len(told) != 1 || string(told[0].body) != "Look <there> & tell" || told[0].head.Get("Title") != "messkit: a task for you" {
+			t.Fatalf("told: %+v", told)
+		}
+		h.post("own", `{"status":{"re":"`+ref+`","code":"claimed"}}`)
+		h.post("agent", `{"cancel":{"re":"`+ref+`"}}`)
+		h.settle(time.Second)
+		if n := len(h.all("ntfy.example")); n != 2 {
+			t.Errorf("told %d times, want 2: the offer, and that it was taken back", n)
+		}
+	})
+}
+
+// Who wants to know whether notices arrive is told at once, of each address; not
+// as often as somebody else's server could be bothered by it.
+func TestATestNotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		defer h.stop()
+		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "not registered") {
+			t.Errorf("nobody: %v", err)
+		}
+		h.post("ana", `{"config":{"executor":{"id":"ana","kind":"person","capabilities":["look"]}}}`)
+		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "no address") {
+			t.Errorf("no address: %v", err)
+		}
+		h.post("ana", `{"config":{"executor":{"id":"ana","notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"},{"type":"webhook","url":"https://own.example/hook?token=sesame","secret":"s"},{"type":"webhook","url":"https://gone.example/"},{"type":"webhook","url":"https://not.example/"}]}}}`)
+		h.mu.Lock()
+		h.receiver["not.example"] = func(context.Context, int) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody}, nil
+		}
+		h.receiver["gone.example"] = func(context.Context, int) (*http.Response, error) { return nil, errors.New("no route to host") }
+		h.mu.Unlock()
+		list, err := h.hooks.Try(t.Context(), "ana")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var states []webhook.State
+		for _, e := range list {
+			states = append(states, e.State)
+			if e.Event != "test" || e.Executor != "ana" || e.Tries != 1 || strings.Contains(fmt.Sprint(e), "sesame") {
+				t.Errorf("%+v", e)
+			}
+		}
+		if want := []webhook.State{webhook.Delivered, webhook.Delivered, webhook.GivenUp, webhook.Refused}; !slices.Equal(states, want) {
+			t.Errorf("%v, want %v", states, want)
+		}
+		if got := h.all("ntfy.example"); len(got) != 1 || got[0].head.Get("Title") != "messkit: a test" || !strings.HasPrefix(string(got[0].body), "This is a test") {
+			t.Errorf("ntfy: %+v", got)
+		}
+		own := h.all("own.example")
+		if len(own) != 1 || own[0].head.Get("X-Mess-Event") != "test" || !json.Valid(own[0].body) ||
+			own[0].head.Get("X-Mess-Signature") != webhook.Sign([]byte("s"), own[0].head.Get("X-Mess-Timestamp"), own[0].head.Get("X-Mess-Delivery"), own[0].body) {
+			t.Errorf("webhook: %+v", own)
+		}
+		if n := len(h.hooks.Log(exchange.Actor{ID: "ana"})); n != 4 {
+			t.Errorf("%d in the log", n)
+		}
+		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "a moment ago") {
+			t.Errorf("at once again: %v", err)
+		}
+		h.settle(6 * time.Second)
+		if _, err := h.hooks.Try(t.Context(), "ana"); err != nil {
+			t.Error(err)
+		}
+	})
+}

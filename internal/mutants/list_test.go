@@ -265,7 +265,7 @@ var mutants = []mutant{
 		"exchange/coming.go", "\tx.open.coming[ref] = c\n", "",
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},
 	{"one message ends the MQTT door", []edit{{
-		"exchange/channel/mqtt/take.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
+		"exchange/channel/mqtt/inbound.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
 	}}, "./exchange/channel/mqtt TestAMessageThatCrashesIsDropped"},
 	{"confirmation not bound to its plan", []edit{{
 		"exchange/transition/start.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, "case true || c == nil:",
@@ -326,7 +326,7 @@ var mutants = []mutant{
 		"exchange/channel/httpapi/proof.go", "return !c.fromPage() && !c.passedOn() && peer.Same(c.localAddr(), c.r.RemoteAddr)", "return !c.fromPage() && !c.passedOn() && (loopback(c.r.RemoteAddr) || peer.Same(c.localAddr(), c.r.RemoteAddr))",
 	}}, "./exchange/channel/httpapi TestAnotherUserOfThisMachineIsAStranger"},
 	{"another user of the machine at the broker", []edit{{
-		"exchange/channel/mqtt/hooks.go", "return cl.Net.Conn != nil && peer.Same(", "return cl.Net.Conn != nil || peer.Same(",
+		"exchange/channel/mqtt/embedded_hooks.go", "return cl.Net.Conn != nil && peer.Same(", "return cl.Net.Conn != nil || peer.Same(",
 	}}, "./exchange/channel/mqtt TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker"},
 	{"an executor registers more than its code grants", []edit{{
 		"exchange/pin.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
@@ -335,7 +335,7 @@ var mutants = []mutant{
 		"agent/selftest/trial.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
 	}}, "./agent/selftest TestAStrangerIsNotRead"},
 	{"what is behind chunks is a request", []edit{{
-		"exchange/channel/httpapi/door.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
+		"exchange/channel/httpapi/server.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
 	}}, "./exchange/channel/httpapi TestALengthAndChunksEndTheConnection"},
 	{"a page of somebody else registers", []edit{{
 		"exchange/channel/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",
@@ -552,8 +552,8 @@ var mutants = []mutant{
 		"exchange/exchange.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
 	}}, "./exchange TestARequestThatComesBeforeItsDependency"},
 	{"data reach the result of a tool", []edit{
-		{"exchange/channel/mcp/data.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
-		{"exchange/channel/mcp/data.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
+		{"exchange/channel/mcp/content.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
+		{"exchange/channel/mcp/content.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
 	}, "./exchange/channel/mcp TestInlineDataBecomeResources"},
 	{"a question stands without its origin", []edit{{
 		"exchange/channel/mcp/report.go", "addText(needs, originKey, questionOrigin(t, q))", "_ = questionOrigin",
@@ -562,7 +562,7 @@ var mutants = []mutant{
 		"exchange/channel/mcp/resources.go", "if b, err = b.withoutMetadata(ctx); err != nil {", "if _, err = b.withoutMetadata(ctx); err != nil {",
 	}}, "./exchange/channel/mcp TestResourcesHaveNoMetadata"},
 	{"a refused revision is not remembered", []edit{{
-		"exchange/channel/httpapi/guests.go", "c.remember(w.status, why)", "_ = why",
+		"exchange/channel/httpapi/mounted_handlers.go", "c.remember(w.status, why)", "_ = why",
 	}}, "./exchange/channel/mcp TestARefusedRevisionIsSeen"},
 	{"a plan is of the simulated home while another one runs", []edit{{
 		"internal/cli/requests/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
@@ -586,7 +586,7 @@ var mutants = []mutant{
 		"internal/cli/output/json.go", "e.To.Write(cleantext.EscapeJSON(p))", "e.To.Write(p)",
 	}}, "./cmd/messkit TestScripts/hidden"},
 	{"a wait returns at once while a question is open", []edit{{
-		"exchange/channel/mcp/seen.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
+		"exchange/channel/mcp/seen_questions.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
 	}}, "./exchange/channel/mcp TestAWaitDoesNotRepeatAnOpenQuestion"},
 
 	// What is said.

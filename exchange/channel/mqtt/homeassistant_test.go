@@ -1,162 +1,213 @@
 package mqtt_test
 
 import (
-	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/mess"
 )
 
-// assistant acts as Home Assistant: it knows nothing but what it reads.
-type assistant struct {
-	*peer
-	id string // of the discovery topic
-}
+const shown = root + "h/kitchen-pi/"
 
-// assists connects as Home Assistant does: with a birth, a will and the filters of
-// its discovery.
-func (h *house) assists(key string) *assistant {
+// story is what somebody does at Home Assistant.
+func story(h *house, a *assistant, d *devices, own bool) {
 	h.Helper()
-	o := as{id: "homeassistant", will: "homeassistant/status"}
-	if key != "" {
-		o.user, o.key = "homeassistant", key
+	a.hears(root+"x/status", root+"e/kitchen-pi/status", shown+"asks", shown+"works", shown+"image-fridge-camera", shown+"task", shown+"standing")
+	all := a.config("all of it", func(c object) bool { return c["switch-porch-light"] != nil })
+	want := []string{
+		"cancel", "choose", "cover-blinds", "cover-garage-door", "image-fridge-camera", "lock-front-door", "no", "photo-fridge-camera", "standing", "stop",
+		"switch-bell", "switch-garage", "switch-heater", "switch-porch-light", "task", "vacuum-robot", "write", "yes",
 	}
-	p := h.connect(o).hears("homeassistant/status", "homeassistant/device/+/config", "homeassistant/switch/+/+/config")
-	p.says("homeassistant/status", "online")
-	return &assistant{p, "kitchen-pi"}
-}
-
-// object is a mapping of JSON.
-type object = map[string]any
-
-// config waits for a device payload in which something holds, and checks it
-// against what is documented.
-func (a *assistant) config(what string, ok func(object) bool) object {
-	a.h.Helper()
-	var all object
-	a.waits("a device payload: "+what, func(r received) bool {
-		if r.topic != "homeassistant/device/"+a.id+"/config" || json.Unmarshal([]byte(r.text), &all) != nil {
-			return false
-		}
-		return a.latest(r.topic) == r.text && ok(all["cmps"].(object))
-	})
-	documented["root"].fits(a.h.T, "device", all)
-	documented["dev"].fits(a.h.T, "dev", all["dev"].(object))
-	documented["o"].fits(a.h.T, "o", all["o"].(object))
-	ids := map[any]bool{}
-	for key, c := range all["cmps"].(object) {
-		c := c.(object)
-		platform, _ := c["p"].(string)
-		known, is := documented[platform]
-		if !is {
-			a.h.Errorf("%s: platform %q", key, platform)
-		}
-		known.fits(a.h.T, key, c)
-		if ids[c["unique_id"]] {
-			a.h.Errorf("%s: unique_id %v", key, c["unique_id"])
-		}
-		ids[c["unique_id"]] = true
-		if t, has := c["command_topic"]; has && (t != root+"a/homeassistant/out" || c["retain"] != false) {
-			a.h.Errorf("%s: commands go to %v, retained %v", key, t, c["retain"])
-		}
+	if got := slices.Sorted(maps.Keys(all["cmps"].(object))); !slices.Equal(got, want) {
+		h.Errorf("entities %v, want %v", got, want)
 	}
-	return all
-}
-
-// latest is what stands at a topic.
-func (a *assistant) latest(topic string) string {
-	got := a.got
-	for _, r := range slices.Backward(got) {
-		if r.topic == topic {
-			return r.text
-		}
+	a.sees(shown+"switch-porch-light", "OFF")
+	h.eventually("the switch is available", func() bool { return a.available("switch-porch-light") })
+	if a.available("yes") || a.available("cancel") {
+		h.Error("there is nothing to answer, and nothing to cancel")
 	}
-	return ""
-}
 
-// sees waits until an entity shows something.
-func (a *assistant) sees(topic, want string) {
-	a.h.Helper()
-	a.hears(topic)
-	a.waits(topic+" shows "+want, func(received) bool { return a.shows(topic, want) })
-}
+	// What is harmless is done, and shown when the device says so.
+	a.press("switch-porch-light", "payload_on")
+	a.sees(shown+"switch-porch-light", "ON")
+	d.lamp.set(false) // by hand
+	a.sees(shown+"switch-porch-light", "OFF")
+	a.press("switch-bell", "payload_on") // cannot be read back
+	h.eventually("the bell has rung", func() bool { return d.bell.did() == "on" })
+	a.sees(shown+"switch-bell", "None")
 
-func (a *assistant) shows(topic, want string) bool {
-	text := a.latest(topic)
-	return text == want || strings.Contains(text, want) && strings.HasPrefix(text, "{")
-}
-
-// task is what the executor is at.
-func (a *assistant) task() (o object) {
-	a.h.Helper()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := json.Unmarshal([]byte(a.latest(shown+"task")), &o); err != nil {
-		a.h.Fatal(err)
+	// What needs a yes asks, and nothing is shown that is not so.
+	a.press("switch-heater", "payload_on")
+	a.sees(shown+"task", `"state":"needs_confirmation"`)
+	h.eventually("it can be answered", func() bool { return a.available("yes") })
+	a.sees(shown+"switch-heater", "OFF")
+	a.press("no", "payload_press")
+	a.sees(shown+"task", `"state":"idle"`)
+	a.press("switch-heater", "payload_on")
+	a.sees(shown+"task", `"action":"turn on the heater"`)
+	a.press("yes", "payload_press")
+	a.sees(shown+"switch-heater", "ON")
+	if got := d.heater.did(); got != "on" {
+		h.Errorf("the heater was switched: %s", got)
 	}
-	return o
-}
 
-// press has an entity send one of its payloads.
-func (a *assistant) press(key, field string) {
-	a.h.Helper()
-	c := a.config("can press "+key, func(cmps object) bool {
-		c, ok := cmps[key].(object)
-		text, _ := c[field].(string)
-		return ok && text != ""
-	})["cmps"].(object)[key].(object)
-	a.publishes(c["command_topic"].(string), c[field].(string), byte(c["qos"].(float64)), c["retain"].(bool))
-}
+	// What needs another's word is shown, and Home Assistant cannot give it.
+	a.press("switch-garage", "payload_on")
+	a.sees(shown+"task", `"confirm_by":"operator"`)
+	if a.available("yes") {
+		h.Error("it may answer what needs an operator")
+	}
+	h.eventually("it can be taken back", func() bool { return a.available("cancel") })
+	a.press("cancel", "payload_press")
+	a.sees(shown+"task", `"status":"cancelled"`)
+	if got := d.garage.did(); got != "" {
+		h.Errorf("the garage was switched: %s", got)
+	}
 
-// answers has an entity say something, as its template makes it a command. That holds
-// one expression, the value, and nothing else that Home Assistant carries out.
-func (a *assistant) answers(key, value string) {
-	a.h.Helper()
-	c := a.config("can say "+key, func(cmps object) bool {
-		c, ok := cmps[key].(object)
-		text, _ := c["command_template"].(string)
-		return ok && text != ""
-	})["cmps"].(object)[key].(object)
-	before, after, one := strings.Cut(c["command_template"].(string), "{{ value | to_json }}")
-	for _, part := range []string{before, after} {
-		if !one || strings.Contains(part, "{{") || strings.Contains(part, "{%") || strings.Contains(part, "{#") {
-			a.h.Errorf("%s: the template %s", key, c["command_template"])
+	drives(h, a, d)
+	opens(h, a, d)
+
+	a.press("photo-fridge-camera", "payload_press")
+	if r := a.has("\xff\xd8\xff the fridge"); r.retained || r.topic != shown+"image-fridge-camera" {
+		h.Errorf("%+v", r)
+	}
+
+	// A retained tap is none. A broker elsewhere does not say of what is published
+	// now that it is to stay.
+	tap := `{"MESS":[{"request":{"intent":"turn off the heater","requires":[{"switch-off":{"executor":"kitchen-pi","devices":["heater"]}}]}}]}`
+	a.publishes(root+"a/homeassistant/out", tap, 0, own)
+	if own {
+		h.eventually("it is counted", func() bool { return h.door.Counts().Retained == 1 })
+		if got := d.heater.did(); got != "on" {
+			h.Errorf("a retained tap was obeyed: %s", got)
 		}
 	}
-	if options, is := c["options"].([]any); is && !slices.Contains(options, any(value)) {
-		a.h.Errorf("%s: %q is none of %v", key, value, options)
+
+	// A stop is shown as one when the executor says so, and then nothing goes on.
+	a.press("stop", "payload_press")
+	a.sees(shown+"standing", `"state":"stopped"`)
+	a.press("switch-porch-light", "payload_on")
+	a.sees(shown+"task", "until a person at the place clears it")
+	if got := d.lamp.did(); got != "on" {
+		h.Errorf("after the stop: %s", got)
 	}
-	text, _ := json.Marshal(value) // a string
-	a.publishes(c["command_topic"].(string), before+string(text)+after, byte(c["qos"].(float64)), c["retain"].(bool))
 }
 
-// available evaluates an entity's availability as Home Assistant does, with the
-// templates that there are.
-func (a *assistant) available(key string) bool {
-	a.h.Helper()
-	all := a.config("has "+key, func(c object) bool { return c[key] != nil })
-	list, own := all["cmps"].(object)[key].(object)["availability"].([]any)
-	if !own {
-		list = all["availability"].([]any)
+// drives is what somebody does with the vacuum.
+func drives(h *house, a *assistant, d *devices) {
+	h.Helper()
+	state := func(s string) { h.Helper(); a.sees(shown+"vacuum-robot", `{"state":`+s+`}`) }
+	starts := func(capability string) {
+		h.Helper()
+		a.config("starts with "+capability, func(c object) bool {
+			start, _ := c["vacuum-robot"].(object)["payload_start"].(string)
+			return strings.Contains(start, capability)
+		})
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, one := range list {
-		o := one.(object)
-		text := a.latest(o["topic"].(string))
-		var v struct{ State string }
-		_ = json.Unmarshal([]byte(text), &v) // then it is not there
-		switch t, _ := o["value_template"].(string); t {
-		case "":
-		case "{{ 'online' if value_json.state == 'ready' else 'offline' }}":
-			text = map[bool]string{true: "online", false: "offline"}[v.State == "ready"]
-		case "{{ 'offline' if value_json.state in ['lost', 'disconnected'] else 'online' }}":
-			text = map[bool]string{false: "online", true: "offline"}[v.State == "lost" || v.State == "disconnected" || v.State == ""]
-		default:
-			a.h.Errorf("an unknown template: %s", t)
-		}
-		if text != "online" {
-			return false
+	state(`"docked"`)
+	a.press("vacuum-robot", "payload_start")
+	state(`"cleaning"`)
+	a.press("vacuum-robot", "payload_pause")
+	state(`"paused"`)
+	starts("resume-vacuum")
+	a.press("vacuum-robot", "payload_start")
+	state(`"cleaning"`)
+	starts("vacuum-floor")
+	a.press("vacuum-robot", "payload_stop")
+	state(`"idle"`)
+	a.press("vacuum-robot", "payload_return_to_base")
+	state(`"docked"`)
+	if got := d.robot.did(); got != "clean pause resume stop dock" {
+		h.Errorf("the robot did %q", got)
+	}
+}
+
+// opens is what somebody does with what opens and locks: nothing of it without the
+// word of an operator, but a blind.
+func opens(h *house, a *assistant, d *devices) {
+	h.Helper()
+	c := a.config("doors", func(c object) bool { return c["cover-garage-door"] != nil })["cmps"].(object)
+	for key, want := range map[string]any{"cover-garage-door": "garage", "cover-blinds": "blind"} {
+		if got := c[key].(object)["device_class"]; got != want {
+			h.Errorf("%s is of class %v", key, got)
 		}
 	}
-	return true
+	a.sees(shown+"cover-garage-door", "closed")
+	a.sees(shown+"lock-front-door", "unlocked")
+	for _, one := range []struct{ entity, payload, is, will string }{
+		{"cover-garage-door", "payload_open", "closed", "open"},
+		{"cover-garage-door", "payload_close", "open", "closed"},
+		{"lock-front-door", "payload_lock", "unlocked", "locked"},
+		{"lock-front-door", "payload_unlock", "locked", "unlocked"},
+	} {
+		a.press(one.entity, one.payload)
+		a.sees(shown+"task", `"confirm_by":"operator"`)
+		if a.available("yes") || !a.shows(shown+one.entity, one.is) {
+			h.Errorf("%s %s: without an operator's word", one.entity, one.payload)
+		}
+		h.confirm(a.task()["ref"].(string))
+		a.sees(shown+one.entity, one.will)
+		a.sees(shown+"task", `"state":"idle"`)
+	}
+	if got := d.door.did(); got != "open shut" {
+		h.Errorf("the garage door did %q", got)
+	}
+	if stop := c["cover-blinds"].(object)["payload_stop"]; stop != nil {
+		h.Errorf("the blinds stand, and can be stopped: %v", stop)
+	}
+	a.press("cover-blinds", "payload_open")
+	a.sees(shown+"cover-blinds", "opening")
+	a.press("cover-blinds", "payload_stop")
+	a.sees(shown+"cover-blinds", "open")
+	a.sees(shown+"task", `"status":"cancelled"`)
+}
+
+// confirm is the word of an operator.
+func (h *house) confirm(ref string) {
+	h.Helper()
+	h.says(exchange.Actor{ID: "anna", Roles: exchange.Operator}, "reply: {re: "+ref+", confirm: true}")
+}
+
+// says has somebody in this process say something.
+func (h *house) says(who exchange.Actor, text string) {
+	h.Helper()
+	m, err := mess.Parse([]byte(text))
+	if err != nil {
+		h.Fatal(err)
+	}
+	if _, err := h.x.Post(h.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *house) withHome() *house {
+	h.home = true
+	return h
+}
+
+// An executor in the exchange's own process, at the broker of its own, with a key
+// for Home Assistant that may ask and no more.
+func TestHomeAssistant(t *testing.T) {
+	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
+	h.serve()
+	d := h.board("kitchen-pi", h.x.As(exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}, "local"))
+	story(h, h.assists(h.key("homeassistant", exchange.Requester)), d, true)
+}
+
+// An executor at a broker elsewhere, and Home Assistant there.
+func TestHomeAssistantElsewhere(t *testing.T) {
+	m := made(t, func(c *exchange.Config) { c.States = true }).withHome().elsewhere("allow_anonymous true\n")
+	m.enter(broker.Address{})
+	c, err := remote.NewMQTT(remote.MQTTConfig{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "kitchen-pi"}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs(t, c.Run)
+	d := m.board("kitchen-pi", c)
+	story(m.house, m.assists(""), d, false)
 }

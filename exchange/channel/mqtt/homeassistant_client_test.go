@@ -1,0 +1,162 @@
+package mqtt_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// assistant acts as Home Assistant: it knows nothing but what it reads.
+type assistant struct {
+	*peer
+	id string // of the discovery topic
+}
+
+// assists connects as Home Assistant does: with a birth, a will and the filters of
+// its discovery.
+func (h *house) assists(key string) *assistant {
+	h.Helper()
+	o := as{id: "homeassistant", will: "homeassistant/status"}
+	if key != "" {
+		o.user, o.key = "homeassistant", key
+	}
+	p := h.connect(o).hears("homeassistant/status", "homeassistant/device/+/config", "homeassistant/switch/+/+/config")
+	p.says("homeassistant/status", "online")
+	return &assistant{p, "kitchen-pi"}
+}
+
+// object is a mapping of JSON.
+type object = map[string]any
+
+// config waits for a device payload in which something holds, and checks it
+// against what is documented.
+func (a *assistant) config(what string, ok func(object) bool) object {
+	a.h.Helper()
+	var all object
+	a.waits("a device payload: "+what, func(r received) bool {
+		if r.topic != "homeassistant/device/"+a.id+"/config" || json.Unmarshal([]byte(r.text), &all) != nil {
+			return false
+		}
+		return a.latest(r.topic) == r.text && ok(all["cmps"].(object))
+	})
+	documented["root"].fits(a.h.T, "device", all)
+	documented["dev"].fits(a.h.T, "dev", all["dev"].(object))
+	documented["o"].fits(a.h.T, "o", all["o"].(object))
+	ids := map[any]bool{}
+	for key, c := range all["cmps"].(object) {
+		c := c.(object)
+		platform, _ := c["p"].(string)
+		known, is := documented[platform]
+		if !is {
+			a.h.Errorf("%s: platform %q", key, platform)
+		}
+		known.fits(a.h.T, key, c)
+		if ids[c["unique_id"]] {
+			a.h.Errorf("%s: unique_id %v", key, c["unique_id"])
+		}
+		ids[c["unique_id"]] = true
+		if t, has := c["command_topic"]; has && (t != root+"a/homeassistant/out" || c["retain"] != false) {
+			a.h.Errorf("%s: commands go to %v, retained %v", key, t, c["retain"])
+		}
+	}
+	return all
+}
+
+// latest is what stands at a topic.
+func (a *assistant) latest(topic string) string {
+	got := a.got
+	for _, r := range slices.Backward(got) {
+		if r.topic == topic {
+			return r.text
+		}
+	}
+	return ""
+}
+
+// sees waits until an entity shows something.
+func (a *assistant) sees(topic, want string) {
+	a.h.Helper()
+	a.hears(topic)
+	a.waits(topic+" shows "+want, func(received) bool { return a.shows(topic, want) })
+}
+
+func (a *assistant) shows(topic, want string) bool {
+	text := a.latest(topic)
+	return text == want || strings.Contains(text, want) && strings.HasPrefix(text, "{")
+}
+
+// task is what the executor is at.
+func (a *assistant) task() (o object) {
+	a.h.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := json.Unmarshal([]byte(a.latest(shown+"task")), &o); err != nil {
+		a.h.Fatal(err)
+	}
+	return o
+}
+
+// press has an entity send one of its payloads.
+func (a *assistant) press(key, field string) {
+	a.h.Helper()
+	c := a.config("can press "+key, func(cmps object) bool {
+		c, ok := cmps[key].(object)
+		text, _ := c[field].(string)
+		return ok && text != ""
+	})["cmps"].(object)[key].(object)
+	a.publishes(c["command_topic"].(string), c[field].(string), byte(c["qos"].(float64)), c["retain"].(bool))
+}
+
+// answers has an entity say something, as its template makes it a command. That holds
+// one expression, the value, and nothing else that Home Assistant carries out.
+func (a *assistant) answers(key, value string) {
+	a.h.Helper()
+	c := a.config("can say "+key, func(cmps object) bool {
+		c, ok := cmps[key].(object)
+		text, _ := c["command_template"].(string)
+		return ok && text != ""
+	})["cmps"].(object)[key].(object)
+	before, after, one := strings.Cut(c["command_template"].(string), "{{ value | to_json }}")
+	for _, part := range []string{before, after} {
+		if !one || strings.Contains(part, "{{") || strings.Contains(part, "{%") || strings.Contains(part, "{#") {
+			a.h.Errorf("%s: the template %s", key, c["command_template"])
+		}
+	}
+	if options, is := c["options"].([]any); is && !slices.Contains(options, any(value)) {
+		a.h.Errorf("%s: %q is none of %v", key, value, options)
+	}
+	text, _ := json.Marshal(value) // a string
+	a.publishes(c["command_topic"].(string), before+string(text)+after, byte(c["qos"].(float64)), c["retain"].(bool))
+}
+
+// available evaluates an entity's availability as Home Assistant does, with the
+// templates that there are.
+func (a *assistant) available(key string) bool {
+	a.h.Helper()
+	all := a.config("has "+key, func(c object) bool { return c[key] != nil })
+	list, own := all["cmps"].(object)[key].(object)["availability"].([]any)
+	if !own {
+		list = all["availability"].([]any)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range list {
+		o := one.(object)
+		text := a.latest(o["topic"].(string))
+		var v struct{ State string }
+		_ = json.Unmarshal([]byte(text), &v) // then it is not there
+		switch t, _ := o["value_template"].(string); t {
+		case "":
+		case "{{ 'online' if value_json.state == 'ready' else 'offline' }}":
+			text = map[bool]string{true: "online", false: "offline"}[v.State == "ready"]
+		case "{{ 'offline' if value_json.state in ['lost', 'disconnected'] else 'online' }}":
+			text = map[bool]string{false: "online", true: "offline"}[v.State == "lost" || v.State == "disconnected" || v.State == ""]
+		default:
+			a.h.Errorf("an unknown template: %s", t)
+		}
+		if text != "online" {
+			return false
+		}
+	}
+	return true
+}

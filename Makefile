@@ -86,7 +86,7 @@ powercut: ## cut the power of a simulated disk N (200) times; needs root and loo
 	@scripts/powercut.sh $(N)
 
 .PHONY: prove
-prove: ## all proofs in under 20 minutes, and one table: docs/proofs.md says what each shows
+prove: ## all proofs in under 20 minutes, and one table: docs/explanation/proofs.md says what each shows
 	@scripts/prove.sh
 
 .PHONY: powercut-exec
@@ -166,7 +166,7 @@ bench-intents: ## measure what is understood of 591 sentences about a home, and 
 	@MESSKIT_INTENTS=$(or $(SHOW),table) go test ./cmd/messkit -run '^TestIntents$$' -count=1 -v | grep -v '^=== \|^--- PASS\|^PASS\|^ok'
 
 .PHONY: bench-picture
-bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpegoptim, ImageMagick and sharp, some minutes; PAGE=docs/pictures.md writes the tables there
+bench-picture: dist/messkit ## measure how pictures are made to fit, beside jpegoptim, ImageMagick and sharp, some minutes; PAGE=docs/explanation/pictures.md writes the tables there
 	@scripts/bench-picture.sh dist/messkit $(PAGE)
 
 .PHONY: pulls

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # prove.sh runs all that shows that nothing is done twice, nothing accepted is
 # lost and what is told is true, one after the other, and prints one table.
-# docs/proofs.md says what each of them shows and does not show. How much of each
+# docs/explanation/proofs.md says what each of them shows and does not show. How much of each
 # is in the table of runs below: under 30 minutes on two cores together. Logs lie
 # in the folder that it names. Needs root for the power cuts.
 set -uo pipefail

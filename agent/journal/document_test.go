@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// document is docs/journal.md. This test reads a journal with its tables alone and uses no code
+// document is docs/reference/journal.md. This test reads a journal with its tables alone and uses no code
 // of the packages that write journals.
 type document struct {
 	*testing.T
@@ -28,7 +28,7 @@ type document struct {
 
 func readDocument(t *testing.T) document {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "journal.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "journal.md"))
 	must(t, err)
 	return document{t, string(text)}
 }
@@ -38,7 +38,7 @@ func (d document) table(after string) (rows [][]string) {
 	d.Helper()
 	_, rest, ok := strings.Cut(d.text, after)
 	if !ok {
-		d.Fatalf("docs/journal.md does not say %q", after)
+		d.Fatalf("docs/reference/journal.md does not say %q", after)
 	}
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// record is one line of the journal, as JSON. docs/journal.md describes it for other readers.
+// record is one line of the journal, as JSON. docs/reference/journal.md describes it for other readers.
 type record struct {
 	Kind   string          `json:"kind"`
 	At     time.Time       `json:"at,omitzero"` // time of the record by the node's clock

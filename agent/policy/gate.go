@@ -120,7 +120,7 @@ func (g *Gate) limits(name string) *Device {
 // Refusal is a rejection by the safety policy, with the rule and its value.
 type Refusal struct {
 	Device string
-	Rule   string        // its name in docs/gate.md: min_interval, locked, range, ...
+	Rule   string        // its name in docs/reference/gate.md: min_interval, locked, range, ...
 	Text   string        // the rule's value, the requested value, and a remedy
 	Retry  time.Duration // when another try may succeed; 0 if unknown
 }

@@ -99,16 +99,16 @@ messkit stop takes everything to its
 	}
 }
 
-// TestDashboardOfThePage checks that docs/command-line.md shows the dashboard as messkit draws it.
+// TestDashboardOfThePage checks that docs/reference/command-line.md shows the dashboard as messkit draws it.
 func TestDashboardOfThePage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/command-line.md")
+	text, err := os.ReadFile("../../docs/reference/command-line.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, shown, _ := strings.Cut(string(text), "```console\n")
 	shown, _, ok := strings.Cut(shown, "\n```")
 	if !ok {
-		t.Fatal("docs/command-line.md shows no dashboard")
+		t.Fatal("docs/reference/command-line.md shows no dashboard")
 	}
 	now := time.Date(2026, 11, 22, 9, 44, 59, 0, time.Local)
 	thread := func(ref string, code mess.Code, ago time.Duration, intent string) remote.Thread {

@@ -26,7 +26,7 @@ type example struct {
 
 // Every capability of the catalogue can be asked for in the home that there is without
 // a configuration, with a scene, a script and a button of a Home Assistant beside it, by
-// each of its examples, and docs/capabilities.md says what its file does.
+// each of its examples, and docs/reference/capabilities.md says what its file does.
 func TestCatalogueIsWholeAndTriable(t *testing.T) {
 	examples := examplesOf(t)
 	r := simulated(t, `
@@ -91,13 +91,13 @@ func TestCatalogueIsWholeAndTriable(t *testing.T) {
 		fmt.Fprintf(&things, "| %s | %s |\n", e.of, strings.Join(cells, "; "))
 	}
 
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "capabilities.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "capabilities.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []string{page.String(), things.String()} {
 		if !strings.Contains(string(doc), strings.TrimSpace(table)) {
-			t.Errorf("docs/capabilities.md shows something else than the catalogue says; put this there:\n%s", table)
+			t.Errorf("docs/reference/capabilities.md shows something else than the catalogue says; put this there:\n%s", table)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func quotes(said []string) string { return "“" + strings.Join(said, "”, “"
 
 // The folder of words that the page shows adds a capability, and narrows one.
 func TestWordsOfThePage(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "capabilities.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "capabilities.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

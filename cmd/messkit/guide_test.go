@@ -70,7 +70,7 @@ func TestTheGuideWithCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl here")
 	}
-	all := commands(t, "../../docs/http.md", "With curl alone", "Webhooks")
+	all := commands(t, "../../docs/reference/http.md", "With curl alone", "Webhooks")
 	if len(all) < 9 {
 		t.Fatalf("%d commands on the page", len(all))
 	}
@@ -125,7 +125,7 @@ func TestTheGuideOnTLS(t *testing.T) {
 			t.Skipf("there is no %s here", tool)
 		}
 	}
-	all := commands(t, "../../docs/http.md", "TLS")
+	all := commands(t, "../../docs/reference/http.md", "TLS")
 	if len(all) != 5 {
 		t.Fatalf("%d commands in the section", len(all))
 	}

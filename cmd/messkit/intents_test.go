@@ -264,7 +264,7 @@ func replies(t testing.TB) (table string, falseYes []string) {
 	return b.String(), falseYes
 }
 
-// table is what docs/intents.md shows.
+// table is what docs/explanation/intents.md shows.
 func (f figures) table() string {
 	var b strings.Builder
 	b.WriteString("| intent | sentences | plan | asked | refused | recall | wrong | left out |\n|---|---|---|---|---|---|---|---|\n")
@@ -318,15 +318,15 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-// holds compares the tables with what docs/intents.md shows.
+// holds compares the tables with what docs/explanation/intents.md shows.
 func holds(t *testing.T, tables ...string) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "intents.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "intents.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
 		if !strings.Contains(string(doc), strings.TrimSpace(table)) {
-			t.Errorf("docs/intents.md shows something else than is measured; put this there:\n%s", table)
+			t.Errorf("docs/explanation/intents.md shows something else than is measured; put this there:\n%s", table)
 		}
 	}
 }

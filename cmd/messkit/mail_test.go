@@ -19,7 +19,7 @@ var mailBlocks = regexp.MustCompile("(?s)```(sh|yaml|json)\n(.*?)```")
 // Who follows the page on Agent Mail with curl gives a task and gets its picture, gives
 // a yes, and every configuration on the page is one.
 func TestTheMailPage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/agentmail.md")
+	text, err := os.ReadFile("../../docs/how-to/agentmail.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestTheMailPage(t *testing.T) {
 		if first == "" {
 			first = b[2]
 		}
-		if err := (&config.Config{}).Read("docs/agentmail.md", []byte(b[2])); err != nil {
+		if err := (&config.Config{}).Read("docs/how-to/agentmail.md", []byte(b[2])); err != nil {
 			t.Errorf("%v\n%s", err, b[2])
 		}
 	}

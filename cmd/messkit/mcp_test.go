@@ -84,7 +84,7 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 // What the guide shows is what there is: its configurations can be used, and it
 // names every tool.
 func TestTheGuideOfMCP(t *testing.T) {
-	text, err := os.ReadFile("../../docs/mcp.md")
+	text, err := os.ReadFile("../../docs/how-to/mcp.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestTheGuideOfMCP(t *testing.T) {
 	}
 	for _, b := range blocks {
 		if b[1] == "yaml" {
-			if err := (&config.Config{}).Read("docs/mcp.md", []byte(b[2])); err != nil {
+			if err := (&config.Config{}).Read("docs/how-to/mcp.md", []byte(b[2])); err != nil {
 				t.Error(err)
 			}
 			continue

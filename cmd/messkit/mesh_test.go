@@ -17,7 +17,7 @@ var meshBlocks = regexp.MustCompile("(?s)```(yaml|json|sh)\n(.*?)```")
 // Who follows the guide to meshes has two agents, of which one shows the other
 // what is in the fridge.
 func TestTheGuideToMeshes(t *testing.T) {
-	page, err := os.ReadFile("../../docs/mesh.md")
+	page, err := os.ReadFile("../../docs/how-to/mesh.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func nameOf(page string) string { return strings.TrimSuffix(filepath.Base(page),
 // guidePages are the pages for people, as paths from the root.
 func guidePages(t *testing.T) (all []string) {
 	t.Helper()
-	for _, pattern := range []string{"docs/*.md", "docs/drivers/*.md", "README.md", "SECURITY.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/tutorial/*.md", "docs/how-to/*.md", "docs/reference/*.md", "docs/explanation/*.md", "docs/drivers/*.md", "README.md", "SECURITY.md"} {
 		list, err := fs.Glob(os.DirFS("../.."), pattern)
 		if err != nil || len(list) == 0 {
 			t.Fatalf("%s: %v", pattern, err)
@@ -219,7 +219,7 @@ func TestNoCommandOfAPageIsLeftOut(t *testing.T) {
 				}
 			case "yaml", "json", "text", "go", "python":
 			case "console":
-				if page != "README.md" && page != "docs/command-line.md" { // TestTheReadmeAtATerminal, TestDashboardOfThePage
+				if page != "README.md" && page != "docs/reference/command-line.md" { // TestTheReadmeAtATerminal, TestDashboardOfThePage
 					t.Errorf("%s: put what is typed into ```sh, and what it prints into ```text", page)
 				}
 			default:
@@ -326,7 +326,7 @@ func TestCommandsOfAllPages(t *testing.T) {
 
 // What the page about trouble has for headings is what the program says.
 func TestTroubleIsNamedAsItIsSaid(t *testing.T) {
-	text, err := os.ReadFile("../../docs/troubleshooting.md")
+	text, err := os.ReadFile("../../docs/how-to/troubleshooting.md")
 	if err != nil {
 		t.Fatal(err)
 	}

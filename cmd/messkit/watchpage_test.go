@@ -16,7 +16,7 @@ var watchAsks = regexp.MustCompile(`messkit ask "([^"]+)"`)
 // What the page on watching asks for is a watch in the simulated home, and its
 // configuration is one.
 func TestTheWatchPage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/watch.md")
+	text, err := os.ReadFile("../../docs/how-to/watch.md")
 	if err != nil {
 		t.Fatal(err)
 	}

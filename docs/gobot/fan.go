@@ -1,6 +1,6 @@
 // Package gobot is an example: a Gobot adaptor of one's own, Gobot's relay driver
 // on it, and the few lines that make of both a kind of driver for messkit
-// (docs/own-driver.md).
+// (docs/how-to/own-driver.md).
 package gobot
 
 import (

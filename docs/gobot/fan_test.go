@@ -54,7 +54,7 @@ func TestKeepsTheRules(t *testing.T) {
 	)
 }
 
-// The page docs/own-driver.md is followed: the file is put in its place, messkit
+// The page docs/how-to/own-driver.md is followed: the file is put in its place, messkit
 // is built, and a request in plain words switches the fan.
 func TestOwnBuild(t *testing.T) {
 	if testing.Short() {

@@ -21,7 +21,7 @@ import (
 // it is this executor's and nobody else's.
 //
 // A server that writes whole threads back as it read them can still lose what
-// was said meanwhile; see docs/http.md for what that leaves open.
+// was said meanwhile; see docs/reference/http.md for what that leaves open.
 type Field struct {
 	c   *Client
 	cfg FieldConfig

@@ -197,7 +197,7 @@ func TestAnUpdateThatIsCarriedForLong(t *testing.T) {
 				t.Errorf("the late one: %v", err)
 			}
 			if name == "php" && err != nil {
-				t.Errorf("the server has become better than docs/http.md says: %v", err)
+				t.Errorf("the server has become better than docs/reference/http.md says: %v", err)
 			}
 			if name == "express" { // and the first one ends it as it is
 				if _, err := a.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil || p.thread(ref).Status != "completed" {

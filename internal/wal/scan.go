@@ -29,7 +29,7 @@ type CorruptError struct {
 	What   string
 }
 
-// The rules that a log keeps. docs/journal.md says what each means.
+// The rules that a log keeps. docs/reference/journal.md says what each means.
 const (
 	RuleName           = "name"
 	RuleSequence       = "sequence"

@@ -13,7 +13,7 @@ import (
 	"unicode/utf16"
 )
 
-// This is an independent implementation of docs/receipts.md. It shares no code with package
+// This is an independent implementation of docs/reference/receipts.md. It shares no code with package
 // receipt, and decodes JSON without package mess.
 
 // canonicalByOther prints JSON in the form of RFC 8785.

@@ -1,5 +1,5 @@
 // Package receipt implements signed receipts: the statement that an executor signs at the
-// end of a thread, its canonical form, its signature and its verification. docs/receipts.md
+// end of a thread, its canonical form, its signature and its verification. docs/reference/receipts.md
 // describes it for other implementations.
 //
 // It is pure. It knows neither key storage nor trust.

@@ -15,11 +15,11 @@ import (
 	"github.com/messkit/messkit/internal/pagetest"
 )
 
-// TestDifferences covers each difference from Agent Mail 1.0 that docs/agentmail.md lists.
+// TestDifferences covers each difference from Agent Mail 1.0 that docs/how-to/agentmail.md lists.
 func TestDifferences(t *testing.T) {
 	here := func(tests ...string) func(*testing.T) { return pagetest.Elsewhere(".", tests...) }
 	formats := func(tests ...string) func(*testing.T) { return pagetest.Elsewhere("format", tests...) }
-	pagetest.Differences(t, "../../../docs/agentmail.md", map[string]func(*testing.T){
+	pagetest.Differences(t, "../../../docs/how-to/agentmail.md", map[string]func(*testing.T){
 		"Messages travel over a mail server":              here("TestOverHTTP"),
 		"Abridged messages":                               formats("TestDecisions"), // D2
 		"A `message_id` is a UUID v4":                     formats("TestDecisions"), // D1

@@ -79,9 +79,9 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	if !slices.Equal(have, want) || len(want) == 0 {
 		t.Errorf("described: %q\nserved: %q", have, want)
 	}
-	docs, err := os.ReadFile("../../../docs/openapi.json")
+	docs, err := os.ReadFile("../../../docs/reference/openapi.json")
 	if own, _ := os.ReadFile("openapi.json"); err != nil || string(docs) != string(own) {
-		t.Errorf("docs/openapi.json is another one: %v", err)
+		t.Errorf("docs/reference/openapi.json is another one: %v", err)
 	}
 	packed, err := os.Open("openapi.json.gz")
 	if err != nil {

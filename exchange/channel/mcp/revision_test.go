@@ -50,13 +50,13 @@ func TestARefusedRevisionIsSeen(t *testing.T) {
 	if len(list) != 1 || list[0].Count != 2 || list[0].Actor != model.ID || !strings.Contains(list[0].Error, mcp.NewestOverStdio()) || !strings.Contains(list[0].Error, mcp.NewestOverHTTP) {
 		t.Errorf("%+v", list)
 	}
-	page, err := os.ReadFile("../../../docs/mcp.md")
+	page, err := os.ReadFile("../../../docs/how-to/mcp.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, says := range []string{"up to " + mcp.NewestOverStdio(), "newest is " + mcp.NewestOverHTTP} {
 		if !strings.Contains(string(page), says) {
-			t.Errorf("docs/mcp.md does not say %q", says)
+			t.Errorf("docs/how-to/mcp.md does not say %q", says)
 		}
 	}
 }

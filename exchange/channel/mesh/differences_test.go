@@ -21,10 +21,10 @@ import (
 	"github.com/messkit/messkit/internal/pagetest"
 )
 
-// TestDifferences covers each difference from MESH 1.0 that docs/mesh.md lists.
+// TestDifferences covers each difference from MESH 1.0 that docs/how-to/mesh.md lists.
 func TestDifferences(t *testing.T) {
 	here := func(tests ...string) func(*testing.T) { return pagetest.Elsewhere(".", tests...) }
-	pagetest.Differences(t, "../../../docs/mesh.md", map[string]func(*testing.T){
+	pagetest.Differences(t, "../../../docs/how-to/mesh.md", map[string]func(*testing.T){
 		"Port 18789":                         ownAddress,
 		"No TLS":                             pagetest.Elsewhere("delivery", "TestPin"),
 		"A timeout of 10 s":                  timeouts,

@@ -12,10 +12,10 @@ import (
 	"github.com/messkit/messkit/internal/broker"
 )
 
-// page reads the commands of docs/mqtt.md, for the broker at an address.
+// page reads the commands of docs/reference/mqtt.md, for the broker at an address.
 func page(t *testing.T, port string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/mqtt.md")
+	text, err := os.ReadFile("../../../docs/reference/mqtt.md")
 	if err != nil {
 		t.Fatal(err)
 	}

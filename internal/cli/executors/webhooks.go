@@ -20,7 +20,7 @@ func WebhooksCommand(a *output.Env) *cobra.Command {
 		Short: "Show what became of notices to executors' webhooks",
 		Long: `Webhooks shows the last notices that a running exchange has sent, or is to send, to
 the webhooks of executors, the newest first. With an executor's key it shows
-that executor's. docs/http.md tells how an executor registers one.`,
+that executor's. docs/reference/http.md tells how an executor registers one.`,
 		Example: "  messkit webhooks",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -25,7 +25,7 @@ func JournalCommand(a *output.Env) *cobra.Command {
 		Short: "Read and check the executor's journal as it lies on the disk",
 		Long: `Read and check the executor's journal as it lies on the disk: what it was going to
 do, what it has done, and what it still has to report. Nothing is changed, and
-messkit run may go on meanwhile. docs/journal.md describes the files.`,
+messkit run may go on meanwhile. docs/reference/journal.md describes the files.`,
 		Example: "  messkit journal show\n  messkit journal check --data ~/backup/mess",
 		Args:    cobra.NoArgs,
 	}
@@ -167,7 +167,7 @@ func journalCheckCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Hold the journal to its rules, and tell file, byte and rule",
-		Long: `Hold the journal to the rules in docs/journal.md, and tell file, byte and rule of
+		Long: `Hold the journal to the rules in docs/reference/journal.md, and tell file, byte and rule of
 what is wrong. The exit code is 1 if anything is. A torn end is no mistake: the
 power failed, or somebody is writing right now, and nobody relies on it yet.`,
 		Example: "  messkit journal check\n  messkit journal check --data ~/backup/mess --json",

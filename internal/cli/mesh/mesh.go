@@ -25,7 +25,7 @@ func MeshCommand(a *output.Env) *cobra.Command {
 		Short: "Speak with other agents of a mesh (MESH 1.0)",
 		Long: `Mesh uses the agent that an exchange with mesh: {on: true} is: it sends messages to
 its peers, asks several of them at once, and shows what was sent and what was not
-delivered. It needs the operator's key. docs/mesh.md tells more.`,
+delivered. It needs the operator's key. docs/how-to/mesh.md tells more.`,
 		Example: "  messkit mesh send hub notification \"The fridge is full\"",
 	}
 	c.AddCommand(meshSendCommand(a), meshRallyCommand(a), meshStatusCommand(a), meshRotateCommand(a), meshLettersCommand(a), meshAuditCommand(a))
@@ -43,7 +43,7 @@ func withAgent(k *client.Client, f func(meshAgent) error) error {
 	}
 	err = f(meshAgent{x})
 	if errors.Is(err, mess.Unknown) && IsOff(k, err) {
-		return output.Hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/mesh.md)")
+		return output.Hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/how-to/mesh.md)")
 	}
 	return k.Unreachable(err)
 }

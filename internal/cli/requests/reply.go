@@ -47,7 +47,7 @@ func ReplyCommand(a *output.Env) *cobra.Command {
 		Long: `Reply answers what an executor wants to know. At a terminal it shows what is to be
 confirmed, and asks. --no refuses it from anywhere. --yes confirms what needs no person,
 and a plan with risk only where the exchange has confirm: script; elsewhere it is
-refused. --code confirms one where the exchange has confirm: code (docs/safety.md). A confirmation names its request:
+refused. --code confirms one where the exchange has confirm: code (docs/how-to/safety.md). A confirmation names its request:
 there is no "last" for it. Where an executor has asked more than once, it names the
 question. --accept and --reject answer what an executor has suggested, such as to pass
 the request on. The beginning of a ref is enough where no other begins so.`,

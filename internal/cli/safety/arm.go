@@ -27,7 +27,7 @@ classes of agent: disarm: are disarmed until a person has looked and says this.
 
 It works where the executor's data folder can be written, whether or not the
 executor runs, and holds for the next plan. It asks you at a terminal, and a pipe is
-refused, unless the exchange has another confirm: (docs/safety.md). --reset is for a
+refused, unless the exchange has another confirm: (docs/how-to/safety.md). --reset is for a
 file of decisions that is damaged: it forgets them all, locks too.`,
 		Example: "  messkit arm motion\n  messkit arm vacuum",
 		Args:    cobra.MaximumNArgs(1),

@@ -25,7 +25,7 @@ itself; the devices start as at the start of the program.
 It works through the executor's data folder, at a terminal of its machine, where it
 asks you. A pipe or a script ends no stop, unless the exchange has confirm: script;
 under confirm: page the page does it, in a browser on that machine, and under
-confirm: code this command with --code (docs/safety.md).
+confirm: code this command with --code (docs/how-to/safety.md).
 
 A device that is not known to be safe is named, and nothing is cleared unless you
 say yes, or --anyway: after a clear it is not halted any more.`,

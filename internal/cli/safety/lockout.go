@@ -103,7 +103,7 @@ func UnlockCommand(a *output.Env) *cobra.Command {
 		Short: "Let a device act again that was locked with messkit lock",
 		Long: `Unlock lets a device act again that was locked with messkit lock. It asks you at a
 terminal, and a pipe is refused, unless the exchange has another confirm:
-(docs/safety.md).`,
+(docs/how-to/safety.md).`,
 		Example: "  messkit unlock porch-light",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -479,41 +479,41 @@ var mutants = []mutant{
 		"agent/send.go", "	if yes && r.lost && r.back != nil {", "	if yes && r.lost && r.back != nil && false {",
 	}}, "./agent TestAReportFollowsTheFirstHeartbeat"},
 	{"signature of a peer not checked", []edit{{
-		"exchange/channel/mesh/take.go", "if in.signed = key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
+		"exchange/channel/mesh/inbound.go", "if in.signed = key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
 	}}, "./exchange/channel/mesh TestSignedAndEncrypted"},
 	{"a peer speaks for another", []edit{{
-		"exchange/channel/mesh/take.go", `if sender != "agent" && sender != e.From {`, `if false {`,
+		"exchange/channel/mesh/inbound.go", `if sender != "agent" && sender != e.From {`, `if false {`,
 	}}, "./exchange/channel/mesh TestRefusals"},
 	{"a peer gets its task again after a restart", []edit{{
-		"exchange/channel/mesh/executor.go", `if !g.Over.IsZero() || g.Ask != "" && d.asked(g.Ask) {`, `if !g.Over.IsZero() {`,
+		"exchange/channel/mesh/assignment.go", `if !g.Over.IsZero() || g.Ask != "" && d.asked(g.Ask) {`, `if !g.Over.IsZero() {`,
 	}}, "./exchange/channel/mesh TestAPeersTaskOverARestart"},
 	{"a dead letter of a task outlives it", []edit{{
-		"exchange/channel/mesh/relay.go", "if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := d.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
+		"exchange/channel/mesh/assignment_relay.go", "if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := d.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
 	}}, "./exchange/channel/mesh TestHowAPeersTaskEnds"},
 	{"a message that expires between attempts is not reported", []edit{{
-		"exchange/channel/mesh/out.go", "if out.Status == delivery.Expired && !o.Once {", "if out.Status == delivery.Expired && !o.Once && false {",
+		"exchange/channel/mesh/outbox.go", "if out.Status == delivery.Expired && !o.Once {", "if out.Status == delivery.Expired && !o.Once && false {",
 	}}, "./exchange/channel/mesh TestPeopleAreToldOfAMessageThatIsOver"},
 	{"metadata of an encrypted response in clear", []edit{{
-		"exchange/channel/mesh/respond.go", "if !p.encrypts(a.Sealed) {", "if a.ID != \"\" {",
+		"exchange/channel/mesh/task_response.go", "if !p.encrypts(a.Sealed) {", "if a.ID != \"\" {",
 	}}, "./exchange/channel/mesh TestMetadataThroughARelayChain"},
 	{"a difference from a document without a test", []edit{{
 		"internal/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",
 	}}, "./internal/pagetest TestCompare"},
 	{"any session in a reply context", []edit{{
-		"exchange/channel/mesh/hooks.go", `if key != "" && !d.sessionAllowed(key) {`, `if key != "" && key == beside && !d.sessionAllowed(key) {`,
+		"exchange/channel/mesh/inbound_hooks.go", `if key != "" && !d.sessionAllowed(key) {`, `if key != "" && key == beside && !d.sessionAllowed(key) {`,
 	}}, "./exchange/channel/mesh TestWhichSessionsPeersMayName"},
 	{"a priority that MESH does not know", []edit{{
 		"exchange/channel/mesh/wire/parse.go", "case e.Priority != High && e.Priority != Normal && e.Priority != Low:", "case false:",
 	}}, "./exchange/channel/mesh TestRefusals"},
 	{"a message of a peer again is not known", []edit{
-		{"exchange/channel/mesh/seen.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
-		{"exchange/channel/mesh/seen.go", `if key := idKey(in.From, in.ID); in.Type == "request" &&`, `if key := idKey(in.From, in.ID); in.Type == "requests" &&`},
+		{"exchange/channel/mesh/inbound_dedup.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
+		{"exchange/channel/mesh/inbound_dedup.go", `if key := idKey(in.From, in.ID); in.Type == "request" &&`, `if key := idKey(in.From, in.ID); in.Type == "requests" &&`},
 	}, "./exchange/channel/mesh TestRepetitions"},
 	{"idempotency key of a peer ignored", []edit{{
-		"exchange/channel/mesh/seen.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
+		"exchange/channel/mesh/model.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
 	}}, "./exchange/channel/mesh TestRepetitions"},
 	{"a second answer after a power cut", []edit{{
-		"exchange/channel/mesh/work.go", "if t == nil || t.Peer != w.Peer {", "if true {",
+		"exchange/channel/mesh/task_queue.go", "if t == nil || t.Peer != w.Peer {", "if true {",
 	}}, "./exchange/channel/mesh TestThePowerGoesAtEveryWrite"},
 	{"files are fetched from anywhere", []edit{{
 		"exchange/channel/mesh/delivery/peer.go", "return err == nil && guarded.In(ip, p.Allow)", "return err == nil && ip.IsValid()",
@@ -522,7 +522,7 @@ var mutants = []mutant{
 		"exchange/channel/mesh/delivery/peer.go", "return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)", "return err == nil && top.Scheme == base.Scheme",
 	}}, "./exchange/channel/mesh/delivery TestWhereAPeerIs"},
 	{"a link leads out of a shared folder", []edit{{
-		"exchange/channel/mesh/build.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
+		"exchange/channel/mesh/task_build.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
 	}}, "./exchange/channel/mesh TestAttachments"},
 	{"many try whether a peer is back", []edit{{
 		"exchange/channel/mesh/state/breaker.go", "case b.probing || b.waits(s.now()):", "case b.waits(s.now()):",
@@ -531,10 +531,10 @@ var mutants = []mutant{
 		"exchange/channel/agentmail/format/request.go", "	list := t.ownCriteria(r)\n", "	list := t.ownCriteria(r)\n	if len(r.Context) > 0 {\n		list = nil\n	}\n",
 	}}, "./exchange/channel/agentmail TestCriteriaBesideAMESSContext"},
 	{"a mail that is slow to make is never sent", []edit{{
-		"exchange/channel/agentmail/send.go", "	body, err := d.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := d.render(ctx, &e)",
+		"exchange/channel/agentmail/outbox.go", "	body, err := d.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := d.render(ctx, &e)",
 	}}, "./exchange/channel/agentmail TestASlowMachineSendsItsPictures"},
 	{"a task by mail that runs is silent", []edit{{
-		"exchange/channel/agentmail/tell.go", "const beat = 10 * time.Minute", "const beat = 30 * time.Minute",
+		"exchange/channel/agentmail/task_updates.go", "const beat = 10 * time.Minute", "const beat = 30 * time.Minute",
 	}}, "./exchange/channel/agentmail TestDifferences"},
 	{"a bad error report is answered", []edit{{
 		"exchange/channel/agentmail/format/invalid.go", "if e.Type == TypeErrorReport {", "if false {",
@@ -543,10 +543,10 @@ var mutants = []mutant{
 		"exchange/channel/agentmail/format/parse.go", `if mail.From != "" && !strings.EqualFold(mail.From, m.SenderID) {`, `if false {`,
 	}}, "./exchange/channel/agentmail/format TestTheSenderIsWhoSends|TestDecisions"},
 	{"secrets go out by mail", []edit{{
-		"exchange/channel/agentmail/tell.go", "return d.withoutSecrets(body), err", "return body, err",
+		"exchange/channel/agentmail/task_updates.go", "return d.withoutSecrets(body), err", "return body, err",
 	}}, "./exchange/channel/agentmail TestDecisions"},
 	{"one executor's no ends a task by mail", []edit{{
-		"exchange/channel/agentmail/end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
+		"exchange/channel/agentmail/task_end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
 	}}, "./exchange/channel/agentmail TestATaskEndsOnce"},
 	{"a dependency that has not come counts as done", []edit{{
 		"exchange/exchange.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",

@@ -35,68 +35,6 @@ type state struct {
 	Refused []Refused     `json:"refused,omitempty"` // the last messages that were not taken
 }
 
-// task is a task that somebody has given here, until its end is told.
-type task struct {
-	Peer   string    `json:"peer"`
-	Actor  string    `json:"actor"`
-	HTTP   bool      `json:"http,omitempty"` // the answers are fetched
-	ID     string    `json:"id"`
-	Thread string    `json:"thread,omitempty"` // of the mail
-	From   string    `json:"from,omitempty"`   // the message that gave it
-	Told   int       `json:"told"`             // messages of the thread
-	At     time.Time `json:"at,omitzero"`      // something was told last
-	Waits  bool      `json:"waits,omitempty"`  // the sender was told what it waits for before it is offered
-	Asked  []asked   `json:"asked,omitempty"`
-}
-
-// asked is a question that was told.
-type asked struct {
-	Ref      string    `json:"ref"`            // of the message that asks
-	Hash     string    `json:"hash,omitempty"` // of the plan
-	Letter   string    `json:"letter"`         // the message_id under which it went out
-	At       time.Time `json:"at,omitzero"`    // by our clock, when it was asked
-	Sent     time.Time `json:"sent,omitzero"`  // by the mail server's clock; zero before
-	Deadline time.Time `json:"deadline,omitzero"`
-}
-
-// entry is a message that is to be sent, or fetched.
-type entry struct {
-	Seq    uint64    `json:"seq"`
-	ID     string    `json:"id"` // message_id
-	To     string    `json:"to"`
-	HTTP   bool      `json:"http,omitempty"`
-	At     time.Time `json:"at"`
-	Task   string    `json:"task,omitempty"`
-	Thread string    `json:"thread,omitempty"`
-	Actor  string    `json:"actor,omitempty"` // who has given the task
-	Waits  bool      `json:"waits,omitempty"` // as of the task
-
-	Ref   string          `json:"ref,omitempty"`   // thread that it tells of
-	Index int             `json:"index,omitempty"` // of the message there
-	Part  int             `json:"part,omitempty"`
-	Kind  string          `json:"kind,omitempty"` // progress may be left out for what comes later
-	Body  json.RawMessage `json:"body,omitempty"` // whole, where it tells of no message
-
-	Tried time.Time `json:"tried,omitzero"` // first
-}
-
-// Refused is a message that was not taken.
-type Refused struct {
-	At      time.Time `json:"at"`
-	From    string    `json:"from"`
-	Code    string    `json:"code"`
-	Details string    `json:"details"`
-	Subject string    `json:"subject,omitempty"`
-}
-
-const (
-	maxSeen    = 4096
-	maxRefused = 100
-	maxKept    = 500 // letters for one who fetches them
-	keptFor    = 7 * 24 * time.Hour
-	maxText    = 300 // of what is recorded, in bytes
-)
-
 func (d *Door) read() error {
 	data, err := os.ReadFile(d.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -213,5 +151,3 @@ func (d *Door) taken(id int64) bool {
 	defer d.mu.Unlock()
 	return slices.Contains(d.s.Seen, id)
 }
-
-func short(s string) string { return s[:min(len(s), maxText)] }

@@ -13,23 +13,11 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
-	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
-
-// settings of a peer. They are replaced when the registry changes.
-type settings struct {
-	cfg   Peer
-	key   wire.Key // that signs
-	seal  wire.Key // that encrypts
-	where delivery.Peer
-}
-
-// now are the settings of a peer now.
-func (p *peer) now() *settings { return p.is.Load() }
 
 // peer finds a peer by its name, nil for none.
 func (d *Door) peer(name string) *peer { return d.allPeers()[name] }

@@ -8,13 +8,10 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
-	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
 	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
-
-func threadID(task string) string { return mailbox.ThreadID(task) }
 
 func openKeys(items []exchange.OpenItem) []string {
 	var keys []string

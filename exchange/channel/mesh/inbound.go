@@ -18,17 +18,6 @@ const (
 	tooEarly = 24 * time.Hour  // a message from later than that has no right clock
 )
 
-// incoming is a message that may be taken.
-type incoming struct {
-	wire.Envelope
-	text    string // as it came
-	peer    *peer
-	session string // its key, "" for none
-	back    string // the key that goes back with an answer, "" for none
-	signed  bool
-	line    state.Line
-}
-
 // audit notes what became of a message.
 func (d *Door) audit(in *incoming, status, detail string) {
 	line := in.line
@@ -135,25 +124,6 @@ func (d *Door) checked(in *incoming) error {
 		return refuse(http.StatusForbidden, "unsigned", "signature: is missing; messages of "+p.name+" must be signed")
 	}
 	return in.open()
-}
-
-// open decrypts what is encrypted: the text, and the message of ours in it.
-func (in *incoming) open() error {
-	if !in.Payload.Encrypted {
-		return nil
-	}
-	body, err := in.peer.now().seal.Open(in.Payload.Body)
-	if err != nil {
-		return refuse(http.StatusBadRequest, "sealed", "payload.body: "+err.Error())
-	}
-	if inner := in.Payload.Metadata.Get(messKey); strings.HasPrefix(inner, `{"enc":`) {
-		if inner, err = in.peer.now().seal.Open(inner); err != nil {
-			return refuse(http.StatusBadRequest, "sealed", "payload.metadata.mess: "+err.Error())
-		}
-		in.Payload.Metadata = in.Payload.Metadata.With(messKey, inner)
-	}
-	in.Payload.Body = body
-	return nil
 }
 
 // take takes a message that was not seen before. in.peer.turn is held.

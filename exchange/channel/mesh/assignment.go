@@ -36,19 +36,6 @@ const keptGiven = "given-"
 // taskTime is how long a peer may take to answer a task.
 const taskTime = time.Hour
 
-// executor is who a peer is as an executor.
-func (p *peer) executor() exchange.Actor {
-	c := p.now().cfg
-	id := c.Executor
-	if id == "" {
-		id = p.name
-	}
-	return exchange.Actor{ID: id, Roles: exchange.ExecutorRole}
-}
-
-// works reports whether a peer is an executor.
-func (p *peer) works() bool { return len(p.now().cfg.Capabilities) > 0 }
-
 // register makes peers executors.
 func (d *Door) register(ctx context.Context) error {
 	for _, p := range d.allPeers() {

@@ -22,34 +22,6 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// messKey is the member of the metadata in which a message of MESS goes whole, as
-// text: peers print numbers anew.
-const messKey = wire.MessKey
-
-// messFile is the attachment that has it where it is too large for that.
-const messFile = "message.mess.json"
-
-// messAsFile is a message of MESS as a file, encrypted where the text is.
-func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
-	if seal || p.now().cfg.Encrypt {
-		sealed, err := p.sealed(string(text))
-		if err != nil {
-			return file{}, err
-		}
-		text = []byte(sealed)
-	}
-	return file{Name: messFile, MIME: "application/json", Data: text}, nil
-}
-
-// unsealed is a message of MESS that came as a file.
-func (p *peer) unsealed(data []byte) ([]byte, error) {
-	if !bytes.HasPrefix(data, []byte(`{"enc":`)) {
-		return data, nil
-	}
-	text, err := p.now().seal.Open(string(data))
-	return []byte(text), err
-}
-
 // build makes a request of a message. What could not be had of its files is told
 // with the answer.
 func (d *Door) build(ctx context.Context, in *incoming) (*mess.Request, []string, error) {
@@ -186,13 +158,6 @@ func priorityOf(p string) mess.Priority {
 	return mess.Normal
 }
 
-// file is an attachment with its bytes.
-type file struct {
-	Name, MIME string
-	Data       []byte
-	About      string // description, "" for none
-}
-
 const (
 	maxFetched = 2 << 20  // bytes of a file that goes into a request
 	maxSent    = 16 << 20 // and of one that came with an answer
@@ -307,20 +272,4 @@ func nameOf(a wire.Attachment) string {
 		}
 		return r
 	}, name[:min(len(name), 120)])
-}
-
-// descriptionKey is the member of a file of MESS that says what is in it.
-const descriptionKey = "description"
-
-// entry is a file as content of a message.
-func (f file) entry() mess.Entry {
-	kind, _, _ := strings.Cut(f.MIME, "/")
-	if kind != "image" && kind != "audio" && kind != "video" {
-		kind = "file"
-	}
-	media := mess.Media{URI: mess.DataURI(f.MIME, f.Data), Name: f.Name, MIME: f.MIME}
-	if f.About != "" {
-		media.Extra = mess.Object{{Key: descriptionKey, Value: f.About}}
-	}
-	return mess.ObjectEntry(kind, media)
 }

@@ -5,8 +5,6 @@ package mesh
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,16 +91,6 @@ type Door struct {
 	files      map[string]served // what peers may fetch, by its secret name
 }
 
-// peer is another agent while the door runs.
-type peer struct {
-	name string
-	is   atomic.Pointer[settings]
-	rate *rate.Limiter
-
-	// turn is held while one of its messages is taken: never over the network.
-	turn sync.Mutex
-}
-
 // requested is a request of a peer.
 type requested struct {
 	peer *peer
@@ -117,14 +105,6 @@ func (d *Door) queue(p *peer, w *work) {
 	}
 	d.requests.Add(name, requested{p, w})
 }
-
-// actor is who a peer is at the exchange. Nobody else can have that name: ids
-// have no slashes.
-func (p *peer) actor() exchange.Actor {
-	return exchange.Actor{ID: actorPrefix + p.name, Roles: exchange.Requester}
-}
-
-const actorPrefix = "mesh/"
 
 // Open reads what an earlier run has left. The configuration has been loaded.
 func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, log *slog.Logger) (*Door, error) {
@@ -203,17 +183,6 @@ func (d *Door) takeJobs() []func(context.Context) {
 	d.jobs = nil
 	return jobs
 }
-
-// What the exchange keeps for the door, by the beginning of its name.
-const (
-	keptSeen = "seen-"
-	keptWork = "work-"
-	keptTask = "task-"
-	keptOut  = "out-"
-	keptAsk  = "ask-"
-	keptFile = "file-"
-	keptText = "text-"
-)
 
 // keep stores a document of the door; nil removes it.
 func (d *Door) keep(ctx context.Context, name string, v any) error {
@@ -307,18 +276,4 @@ func (d *Door) restoreOne(name string, doc []byte) error {
 		d.spawn(func(ctx context.Context) { d.handed(ctx, t) })
 	}
 	return nil
-}
-
-// newID is an id for a message.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("msg_%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-func newNonce() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }

@@ -7,31 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
 	"github.com/messkit/messkit/mess"
 )
-
-// given is a task that was given to a mail agent, or is about to be.
-type given struct {
-	Agent   string    `json:"agent"`    // its name at the mail server
-	ID      string    `json:"executor"` // and as an executor
-	Epoch   uint64    `json:"epoch"`
-	Consent string    `json:"consent,omitempty"` // digest under which somebody is asked whether it may be given away
-	Begun   bool      `json:"begun,omitempty"`   // the exchange may have let it begin
-	Sent    bool      `json:"sent,omitempty"`    // it has arrived
-	Asks    []theirs  `json:"asks,omitempty"`
-	At      time.Time `json:"at"`
-}
-
-// theirs is a question of the agent's.
-type theirs struct {
-	Here  string `json:"here"`            // ref of the message that asks, here
-	There string `json:"there,omitempty"` // and at the agent, if it has told
-	Hash  string `json:"hash,omitempty"`
-}
 
 func (a Agent) actor() exchange.Actor {
 	return exchange.Actor{ID: a.executor(), Roles: exchange.ExecutorRole}
@@ -61,13 +41,6 @@ func (d *Door) serve(ctx context.Context, a Agent) error {
 			}
 		}
 	})
-}
-
-func first(re mess.Refs) string {
-	if len(re) == 0 {
-		return ""
-	}
-	return re[0]
 }
 
 // resume goes on with what an earlier run has claimed and not sent.

@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -15,21 +14,6 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
-
-// asked is one request for a task: the answer goes to each.
-type asked struct {
-	ID           string          `json:"id"`
-	URL          string          `json:"url,omitempty"` // "": the peer's own
-	Token        string          `json:"token,omitempty"`
-	Context      json.RawMessage `json:"context,omitempty"`
-	Conversation string          `json:"conversation,omitempty"`
-	Session      json.RawMessage `json:"session,omitempty"`
-	SessionKey   string          `json:"session_key,omitempty"`
-	Sealed       bool            `json:"sealed,omitempty"`
-	Subject      string          `json:"subject,omitempty"`
-	Answer       string          `json:"answer,omitempty"` // the id of the response
-	Sent         bool            `json:"sent,omitempty"`   // it is on its way
-}
 
 // work is a request that has been taken, and is to become a task.
 type work struct {

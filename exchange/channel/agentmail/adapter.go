@@ -7,9 +7,7 @@ package agentmail
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -20,18 +18,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/channel/agentmail/format"
 	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
 	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/internal/keyed"
-	"github.com/messkit/messkit/mess"
 )
-
-// channel is the name of this door in threads.
-const channel = "agentmail"
-
-// self sees what happens, and says nothing.
-var self = exchange.Actor{ID: channel, Roles: exchange.Observer}
 
 // Mailbox is the mailbox that the door has at a server, as *mailbox.Mailbox is one.
 type Mailbox interface {
@@ -140,14 +130,6 @@ func (d *Door) name() string {
 	return d.x.ID()
 }
 
-// newID is an id for a message ("Common Fields").
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("msg-%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
 // known reports whether an id is one of a capability.
 func (d *Door) known(id string) bool {
 	for _, c := range d.x.Capabilities(nil) {
@@ -156,19 +138,4 @@ func (d *Door) known(id string) bool {
 		}
 	}
 	return false
-}
-
-// say posts a message of an actor.
-func (d *Door) say(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
-	defer cancel()
-	return d.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, Ahead: true})
-}
-
-// sayTime is what the exchange may take for one message.
-const sayTime = 30 * time.Second
-
-// wrap makes a message of a body.
-func (d *Door) wrap(id string, at time.Time, b format.Body) format.Message {
-	return format.Message{Version: format.Version, Timestamp: mess.TimeOf(at.UTC()), SenderID: d.name(), MessageID: id, Type: b.Type(), Body: b}
 }

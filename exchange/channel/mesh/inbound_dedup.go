@@ -2,8 +2,6 @@ package mesh
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"time"
 
 	"github.com/messkit/messkit/internal/wait"
@@ -18,17 +16,6 @@ type seen struct {
 
 // remembered is how long a message is known at least.
 const remembered = 24 * time.Hour
-
-func idKey(peer, id string) string { return peer + "\x00id\x00" + id }
-
-// keys are what a message is known by.
-func (in *incoming) keys() []string {
-	keys := []string{idKey(in.From, in.ID)}
-	if in.IdempotencyKey != "" {
-		keys = append(keys, in.From+"\x00key\x00"+string(in.Type)+"\x00"+in.IdempotencyKey)
-	}
-	return keys
-}
 
 // seenBefore reports whether a message has come before, and under which id. An
 // alert bears the same key as others of its incident: that is no repetition.
@@ -70,11 +57,6 @@ func (d *Door) remember(ctx context.Context, in *incoming) error {
 		d.mu.Unlock()
 	}
 	return nil
-}
-
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:16])
 }
 
 // sweepEvery is how often is let go of what is over.

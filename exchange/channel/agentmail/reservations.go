@@ -14,27 +14,6 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Reservation is the use of zones by one agent for some time.
-type Reservation struct {
-	Actor     string    `json:"actor"` // as whom it speaks to the exchange
-	By        string    `json:"by"`
-	Task      string    `json:"task"`
-	Message   string    `json:"message"` // the message_id that asked for it
-	Patterns  []string  `json:"patterns"`
-	Devices   []string  `json:"devices"` // that it binds
-	Exclusive bool      `json:"exclusive"`
-	From      time.Time `json:"from,omitzero"`
-	Until     time.Time `json:"until"`
-	Reason    string    `json:"reason,omitempty"`
-}
-
-func (r Reservation) mode() string {
-	if r.Exclusive {
-		return "exclusive"
-	}
-	return "shared"
-}
-
 // Reserved tells who has reserved a device for himself, and until when, for one who
 // asks for something there in the name of by; ok is false if nobody else has.
 // changed is closed when that may have changed.

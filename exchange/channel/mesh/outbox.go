@@ -3,8 +3,6 @@ package mesh
 import (
 	"cmp"
 	"context"
-	"crypto/aes"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,37 +12,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
-	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/internal/wait"
 )
-
-// outgoing is a message that is on its way until it is delivered or a dead
-// letter.
-type outgoing struct {
-	ID         string    `json:"id"`
-	To         string    `json:"to"`
-	Text       string    `json:"text"` // the envelope, signed where it is
-	Signature  string    `json:"signature,omitempty"`
-	Path       string    `json:"path,omitempty"`
-	URL        string    `json:"url,omitempty"` // where the peer wants it; "": Path of its own
-	Token      string    `json:"token,omitempty"`
-	SessionKey string    `json:"session_key,omitempty"`
-	Priority   string    `json:"priority,omitempty"`
-	Alert      bool      `json:"alert,omitempty"`
-	Expires    time.Time `json:"expires"`
-	Once       bool      `json:"once,omitempty"`    // it is not kept, and not tried again
-	NoRetry    bool      `json:"noRetry,omitempty"` // it is not tried again
-	Through    bool      `json:"through,omitempty"` // it is of somebody else, and goes as it is
-
-	done func(delivery.Outcome) // told what came of it; nil for nobody
-}
-
-func (o outgoing) name() string { return keptOut + digest(o.To+"\x00"+o.ID) }
-
-// body is the body of the request.
-func (o outgoing) body() []byte {
-	return wire.Hook{Message: o.Text, SessionKey: o.SessionKey}.Text()
-}
 
 // bare is a session key without agent:{id}:, which peers take off as well.
 func bare(key string) string {
@@ -93,19 +62,6 @@ func (d *Door) seal(p *peer, e wire.Envelope) wire.Envelope {
 	}
 	e.Payload.Metadata = rest
 	return e
-}
-
-// encrypts reports whether messkit encrypts a message for the peer. asked says that the
-// message or the peer asks for it.
-func (p *peer) encrypts(asked bool) bool {
-	return (asked || p.now().cfg.Encrypt) && p.now().seal != ""
-}
-
-// sealed is a text as the peer alone can read it.
-func (p *peer) sealed(text string) (string, error) {
-	var iv [aes.BlockSize]byte
-	_, _ = rand.Read(iv[:]) // never fails
-	return p.now().seal.Seal(text, iv)
 }
 
 // replyTo returns the address and the token for the answers of a peer. Answers for a
@@ -169,15 +125,6 @@ func (d *Door) deliver(ctx context.Context, o outgoing) {
 	}
 	d.delivered(ctx, o, out)
 }
-
-func (o outgoing) message() delivery.Message {
-	return delivery.Message{
-		ID: o.ID, To: o.To, Path: o.Path, URL: o.URL, Token: secret.Text(o.Token), Body: o.body(), Signature: o.Signature, Priority: o.Priority,
-		Alert: o.Alert, Expires: o.Expires, Once: o.Once || o.NoRetry,
-	}
-}
-
-const relayedVia = "relayed_via_"
 
 // relayed sends through the relay what its peer does not take, once.
 func (d *Door) relayed(ctx context.Context, o outgoing, was delivery.Outcome) delivery.Outcome {

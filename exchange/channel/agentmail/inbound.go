@@ -6,55 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
 	"github.com/messkit/messkit/mess"
-)
-
-// peer is who has sent a message.
-type peer struct {
-	name  string
-	who   exchange.Actor // as whom it speaks to the exchange
-	http  bool           // it fetches what is for it
-	gives bool           // it may give tasks
-	agent Agent          // it is an executor, unless its name is ""
-}
-
-// mailActor is the actor for an agent at the mail server. No key can be for it: the
-// id of one has no slash.
-func mailActor(name string) exchange.Actor {
-	return exchange.Actor{ID: "mail/" + name, Roles: exchange.Requester}
-}
-
-// letter is a message as it came.
-type letter struct {
-	from peer
-	body string
-	mail format.Mail
-	at   time.Time // when it came, by the clock of whoever has brought it
-}
-
-// receipt is what the sender of a message is told at once, over HTTP.
-type receipt struct {
-	MessageID string    `json:"message_id,omitempty"`
-	TaskID    string    `json:"task_id,omitempty"`
-	Ref       string    `json:"ref,omitempty"`
-	Status    mess.Code `json:"status,omitempty"`
-	Note      string    `json:"note,omitempty"`
-}
-
-// Codes of what is wrong with a message that fits its format.
-const (
-	codeForbidden   = "forbidden"
-	codeUnknownTask = "unknown_task"
-	codeRefused     = "refused"
-	codeStale       = "stale_answer"
-	codeUnexpected  = "unexpected_message"
-	codeConflict    = "zone_conflict"
-	codeUnknownZone = "unknown_zone"
-	codeUnsupported = "not_supported"
 )
 
 // take takes one message. What is wrong with it is an *agentmail.Invalid; any
@@ -76,25 +30,6 @@ func (d *Door) take(ctx context.Context, l letter) (receipt, error) {
 		return r, err
 	}
 	return r, about(err, m)
-}
-
-// about makes of a refusal what the sender of a message is told.
-func about(err error, m format.Message) error {
-	bad, ok := errors.AsType[*format.Invalid](err)
-	if !ok {
-		bad = &format.Invalid{Code: codeRefused, Details: err.Error()}
-		if r, ok := errors.AsType[*mess.Refusal](err); ok {
-			bad.Code, bad.Details = string(r.Why), r.Text
-		}
-	}
-	bad.Type, bad.MessageID = m.Type, m.MessageID
-	bad.TaskID = cmp.Or(bad.TaskID, format.TaskOf(m.Body))
-	return bad
-}
-
-// no refuses a message.
-func no(code, text string, args ...any) error {
-	return &format.Invalid{Code: code, Details: fmt.Sprintf(text, args...)}
 }
 
 // message takes one that fits its format: from one who works on the task that it is

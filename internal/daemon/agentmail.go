@@ -22,7 +22,7 @@ import (
 const mailTime = 20 * time.Second
 
 // openMail makes the Agent Mail door. Without one it returns nil.
-func openMail(ctx context.Context, cfg *config.Exchange, x *exchange.Exchange, log *slog.Logger) (*maildoor.Door, error) {
+func openMail(ctx context.Context, cfg *config.Exchange, x *exchange.Exchange, log *slog.Logger) (*maildoor.Adapter, error) {
 	c := cfg.Mail
 	if !c.Wanted() {
 		return nil, nil
@@ -66,7 +66,9 @@ func described(x *exchange.Exchange) string {
 }
 
 // zones tells the gate what is reserved, once there is a door that knows.
-type zones struct{ door atomic.Pointer[maildoor.Door] }
+type zones struct {
+	door atomic.Pointer[maildoor.Adapter]
+}
 
 func (z *zones) reserved(device, by string) (string, time.Time, <-chan struct{}, bool) {
 	d := z.door.Load()

@@ -172,9 +172,9 @@ type ownExchange struct {
 	store    *files.Store
 	door     *httpapi.Door
 	hooks    *webhook.Hooks
-	mcp      *mcp.Door      // nil: it is off
-	mail     *maildoor.Door // nil: it is off
-	mesh     *mesh.Door     // nil: it is off
+	mcp      *mcp.Door         // nil: it is off
+	mail     *maildoor.Adapter // nil: it is off
+	mesh     *mesh.Adapter     // nil: it is off
 	listener net.Listener
 	mqtt     *mqttDoor // nil: there is none
 

@@ -35,8 +35,8 @@ type Mailbox interface {
 	Close()
 }
 
-// Door is the door. Make it with Open and keep its Run running.
-type Door struct {
+// Adapter is the door. Make it with Open and keep its Run running.
+type Adapter struct {
 	x     *exchange.Exchange
 	cfg   Config
 	box   Mailbox // nil: there is no server, and HTTP alone
@@ -57,7 +57,7 @@ type Door struct {
 
 // Open reads what an earlier run has left, and registers the agents that are
 // executors. The file is in dir.
-func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, dir string, now func() time.Time, log *slog.Logger) (*Door, error) {
+func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, dir string, now func() time.Time, log *slog.Logger) (*Adapter, error) {
 	wrong := []error{cfg.Validate()}
 	for _, a := range cfg.Agents {
 		wrong = append(wrong, a.Validate())
@@ -65,7 +65,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, di
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	d := &Door{
+	d := &Adapter{
 		x: x, cfg: cfg, box: box, file: filepath.Join(dir, fileName), now: now, log: log, post: make(chan struct{}, 1),
 		news: make(chan struct{}), rests: map[string]rest{},
 	}
@@ -81,7 +81,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, di
 }
 
 // Run serves until ctx ends.
-func (d *Door) Run(ctx context.Context) error {
+func (d *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		inbox.Follow(ctx, d.x, d.log, d.lookAtAll, func(e exchange.Envelope) { d.look(e.Ref) })
@@ -99,7 +99,7 @@ func (d *Door) Run(ctx context.Context) error {
 }
 
 // look has the sender of a task told what was said in its thread.
-func (d *Door) look(ref string) {
+func (d *Adapter) look(ref string) {
 	d.mu.Lock()
 	known := d.s.Tasks[ref] != nil
 	d.mu.Unlock()
@@ -108,7 +108,7 @@ func (d *Door) look(ref string) {
 	}
 }
 
-func (d *Door) lookAtAll() {
+func (d *Adapter) lookAtAll() {
 	d.mu.Lock()
 	refs := slices.Collect(maps.Keys(d.s.Tasks))
 	d.mu.Unlock()
@@ -118,7 +118,7 @@ func (d *Door) lookAtAll() {
 }
 
 // name is who the door is for others.
-func (d *Door) name() string {
+func (d *Adapter) name() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.s.Name != "" {
@@ -131,7 +131,7 @@ func (d *Door) name() string {
 }
 
 // known reports whether an id is one of a capability.
-func (d *Door) known(id string) bool {
+func (d *Adapter) known(id string) bool {
 	for _, c := range d.x.Capabilities(nil) {
 		if c.ID == id {
 			return true

@@ -18,7 +18,7 @@ func (a Agent) actor() exchange.Actor {
 }
 
 // register makes an agent an executor.
-func (d *Door) register(ctx context.Context, a Agent) error {
+func (d *Adapter) register(ctx context.Context, a Agent) error {
 	e := &mess.Executor{ID: a.executor(), Name: a.Name + " (mail)", Capabilities: []mess.Capability{}, Versions: []string{"1.0.0", "1.1.0"}}
 	for _, c := range a.Capabilities {
 		e.Capabilities = append(e.Capabilities, mess.Capability{ID: c})
@@ -32,7 +32,7 @@ func (d *Door) register(ctx context.Context, a Agent) error {
 
 // serve takes for an agent what is offered to it, and what is said to its tasks,
 // until ctx ends.
-func (d *Door) serve(ctx context.Context, a Agent) error {
+func (d *Adapter) serve(ctx context.Context, a Agent) error {
 	d.resume(ctx, a)
 	return d.x.As(a.actor(), channel).Receive(ctx, func(m mess.Message) {
 		for _, item := range m.Items {
@@ -44,7 +44,7 @@ func (d *Door) serve(ctx context.Context, a Agent) error {
 }
 
 // resume goes on with what an earlier run has claimed and not sent.
-func (d *Door) resume(ctx context.Context, a Agent) {
+func (d *Adapter) resume(ctx context.Context, a Agent) {
 	d.mu.Lock()
 	var refs []string
 	for ref, g := range d.s.Given {
@@ -72,12 +72,12 @@ func (d *Door) resume(ctx context.Context, a Agent) {
 	}
 }
 
-func (d *Door) keep(ref string, g *given) error {
+func (d *Adapter) keep(ref string, g *given) error {
 	return d.change(func(s *state) { s.Given[ref] = g })
 }
 
 // of is a task that was given to an agent, nil if none is.
-func (d *Door) of(ref string) *given {
+func (d *Adapter) of(ref string) *given {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if g := d.s.Given[ref]; g != nil {
@@ -87,7 +87,7 @@ func (d *Door) of(ref string) *given {
 }
 
 // givenTo finds the thread of a task that a peer works on, "" if there is none.
-func (d *Door) givenTo(from peer, task string) string {
+func (d *Adapter) givenTo(from peer, task string) string {
 	if from.agent.Name == "" || task == "" {
 		return ""
 	}
@@ -98,7 +98,7 @@ func (d *Door) givenTo(from peer, task string) string {
 }
 
 // hear takes what the exchange tells an agent.
-func (d *Door) hear(ctx context.Context, a Agent, m mess.Message, item mess.Item) error {
+func (d *Adapter) hear(ctx context.Context, a Agent, m mess.Message, item mess.Item) error {
 	switch i := item.(type) {
 	case *mess.Request:
 		return d.claim(ctx, a, first(m.Re))
@@ -122,7 +122,7 @@ func (d *Door) hear(ctx context.Context, a Agent, m mess.Message, item mess.Item
 
 // claim takes a thread for an agent, before it hears of it: nobody else does it
 // then.
-func (d *Door) claim(ctx context.Context, a Agent, ref string) error {
+func (d *Adapter) claim(ctx context.Context, a Agent, ref string) error {
 	if d.of(ref) != nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (d *Door) claim(ctx context.Context, a Agent, ref string) error {
 }
 
 // proceed asks for consent where the request wants it, and gives the task away else.
-func (d *Door) proceed(ctx context.Context, a Agent, ref string) error {
+func (d *Adapter) proceed(ctx context.Context, a Agent, ref string) error {
 	g := d.of(ref)
 	if g == nil || g.Sent || g.Begun && d.queued(ref) {
 		return nil
@@ -183,14 +183,14 @@ func digest(a Agent, th exchange.Thread) string {
 }
 
 // tells says something to a thread as its executor.
-func (d *Door) tells(ctx context.Context, a Agent, ref string, g *given, items ...mess.Item) error {
+func (d *Adapter) tells(ctx context.Context, a Agent, ref string, g *given, items ...mess.Item) error {
 	_, err := d.say(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Epoch: g.Epoch, Items: items})
 	return err
 }
 
 // give passes the start gate, and sends the task then: from that moment the other
 // side may act. A run that ends in between passes it once more.
-func (d *Door) give(ctx context.Context, a Agent, ref string, g *given, th exchange.Thread) error {
+func (d *Adapter) give(ctx context.Context, a Agent, ref string, g *given, th exchange.Thread) error {
 	g.Begun = true
 	if err := d.keep(ref, g); err != nil {
 		return err
@@ -208,14 +208,14 @@ func (d *Door) give(ctx context.Context, a Agent, ref string, g *given, th excha
 }
 
 // queued reports whether the assignment of a task waits to be sent.
-func (d *Door) queued(ref string) bool {
+func (d *Adapter) queued(ref string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.ContainsFunc(d.s.Out, func(e *entry) bool { return e.Ref == ref && e.Kind == string(format.TypeTaskAssignment) })
 }
 
 // assignment is an entry for a task that is given away, as a message.
-func (d *Door) assignment(ctx context.Context, e *entry) ([]byte, error) {
+func (d *Adapter) assignment(ctx context.Context, e *entry) ([]byte, error) {
 	th, err := d.x.Thread(ctx, self, e.Ref)
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (d *Door) assignment(ctx context.Context, e *entry) ([]byte, error) {
 }
 
 // consented takes the yes or no to giving a task away.
-func (d *Door) consented(ctx context.Context, a Agent, ref string, g *given, item mess.Item) error {
+func (d *Adapter) consented(ctx context.Context, a Agent, ref string, g *given, item mess.Item) error {
 	yes, said := false, false
 	switch i := item.(type) {
 	case *mess.Reply:

@@ -12,7 +12,7 @@ import (
 )
 
 // forward passes on to the agent what is said to its task.
-func (d *Door) forward(a Agent, ref string, g *given, m mess.Message, item mess.Item) error {
+func (d *Adapter) forward(a Agent, ref string, g *given, m mess.Message, item mess.Item) error {
 	topic := "More was said about this task"
 	switch i := item.(type) {
 	case *mess.Reply:
@@ -45,13 +45,13 @@ func (d *Door) forward(a Agent, ref string, g *given, m mess.Message, item mess.
 }
 
 // tellAgent queues a message for the one who works on a task.
-func (d *Door) tellAgent(a Agent, ref, topic string, item mess.Item) error {
+func (d *Adapter) tellAgent(a Agent, ref, topic string, item mess.Item) error {
 	body := format.Say(ref, a.Name, topic, mess.Message{Items: []mess.Item{item}})
 	return d.queue(peer{name: a.Name}, ref, d.wrap(newID(), d.now(), body))
 }
 
 // takenBack takes an assignment out of what is to be sent, if it was never tried.
-func (d *Door) takenBack(ref string) bool {
+func (d *Adapter) takenBack(ref string) bool {
 	back := false
 	err := d.change(func(s *state) {
 		s.Out = slices.DeleteFunc(s.Out, func(e *entry) bool {
@@ -64,7 +64,7 @@ func (d *Door) takenBack(ref string) bool {
 }
 
 // end ends the thread of a task that the agent has not got.
-func (d *Door) end(a Agent, ref string, g *given, code mess.Code, kind, why string) error {
+func (d *Adapter) end(a Agent, ref string, g *given, code mess.Code, kind, why string) error {
 	s := &mess.Status{Code: code, Reason: &mess.Reason{Type: kind, Detail: why, Effect: mess.EffectNone}}
 	if code == mess.Failed {
 		s.Recoverable = new(true)
@@ -74,7 +74,7 @@ func (d *Door) end(a Agent, ref string, g *given, code mess.Code, kind, why stri
 }
 
 // unsendable ends a task that the mail server does not deliver.
-func (d *Door) unsendable(_ context.Context, e entry, why error) {
+func (d *Adapter) unsendable(_ context.Context, e entry, why error) {
 	g := d.of(e.Ref)
 	if g == nil || e.Kind != string(format.TypeTaskAssignment) {
 		return
@@ -112,7 +112,7 @@ func inWords(v any) string {
 
 // stopAll tells an agent to stop all that it does for this exchange. Mail is slow:
 // the exchange goes on to show the stop as not confirmed.
-func (d *Door) stopAll(a Agent, stop mess.Stop) error {
+func (d *Adapter) stopAll(a Agent, stop mess.Stop) error {
 	d.mu.Lock()
 	var refs []string
 	for ref, g := range d.s.Given {

@@ -10,7 +10,7 @@ import (
 )
 
 // report takes what an agent tells of a task that was given to it.
-func (d *Door) report(ctx context.Context, l letter, ref string, m format.Message) (receipt, error) {
+func (d *Adapter) report(ctx context.Context, l letter, ref string, m format.Message) (receipt, error) {
 	g := d.of(ref)
 	if g == nil {
 		return receipt{}, no(codeUnknownTask, "task %s is over", ref)
@@ -68,7 +68,7 @@ func (d *Door) report(ctx context.Context, l letter, ref string, m format.Messag
 }
 
 // refusedReport forgets a task that has ended meanwhile.
-func (d *Door) refusedReport(ctx context.Context, ref string, why error) error {
+func (d *Adapter) refusedReport(ctx context.Context, ref string, why error) error {
 	if th, err := d.x.Thread(ctx, self, ref); err == nil && th.Status.Terminal() {
 		return errors.Join(why, d.change(func(s *state) { delete(s.Given, ref) }))
 	}
@@ -77,7 +77,7 @@ func (d *Door) refusedReport(ctx context.Context, ref string, why error) error {
 
 // reported are the items of a report. An error report that refuses the assignment
 // itself ends the task: nothing was begun.
-func (d *Door) reported(ref string, m format.Message) ([]mess.Item, error) {
+func (d *Adapter) reported(ref string, m format.Message) ([]mess.Item, error) {
 	e, ok := m.Body.(*format.ErrorReport)
 	if ok && slices.Contains([]string{format.CodeInvalidFormat, format.CodeVersionMismatch, format.CodeUnknownType, format.CodeSenderMismatch, codeForbidden}, e.Error.Code) {
 		if _, about := e.Error.Context.Get("message_id"); about && !d.heardOf(ref) {
@@ -90,7 +90,7 @@ func (d *Door) reported(ref string, m format.Message) ([]mess.Item, error) {
 }
 
 // heardOf reports whether an agent has told anything of a task yet.
-func (d *Door) heardOf(ref string) bool {
+func (d *Adapter) heardOf(ref string) bool {
 	th, err := d.x.Thread(context.Background(), self, ref)
 	if err != nil {
 		return true
@@ -117,7 +117,7 @@ func (d *Door) heardOf(ref string) bool {
 
 // here is a status of another exchange's as one of a task that has begun here.
 // What it was there stays in it.
-func (d *Door) here(s mess.Status) *mess.Status {
+func (d *Adapter) here(s mess.Status) *mess.Status {
 	was := s.Code
 	s.Re, s.Epoch, s.Instance, s.ID = nil, 0, "", ""
 	switch s.Code {

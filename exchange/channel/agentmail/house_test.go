@@ -37,7 +37,7 @@ type house struct {
 	hands   *exchange.Local
 	mail    *mailboxtest.Server // nil for another one, or none
 	at      mailbox.Config      // where the server is; without URL there is none
-	door    *agentmail.Door
+	door    *agentmail.Adapter
 	cfg     agentmail.Config
 	dir     string
 	name    string

@@ -25,7 +25,7 @@ const (
 )
 
 // Serve takes a message of an actor (POST), or gives it what there is for it (GET).
-func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	from := peer{name: who.ID, who: who, http: true, gives: true}
 	switch r.Method {
 	case http.MethodPost:
@@ -41,7 +41,7 @@ func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
 }
 
 // freed frees a device that somebody has reserved, for an operator.
-func (d *Door) freed(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) freed(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	device := r.URL.Query().Get("device")
 	if !who.Has(exchange.Operator) {
 		answer(w, http.StatusForbidden, problem{Error: "only an operator may free what others have reserved", Why: mess.Forbidden})
@@ -75,7 +75,7 @@ var codes = map[string]int{
 	string(mess.TooLarge): http.StatusRequestEntityTooLarge,
 }
 
-func (d *Door) posted(from peer, w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) posted(from peer, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil || len(body) > maxBody {
 		answer(w, http.StatusRequestEntityTooLarge, problem{Error: "too_large", Details: "a message has 10 MB at most"})
@@ -113,7 +113,7 @@ type item struct {
 
 // fetched answers with the messages for an actor after a number, which says that it
 // has those before. It waits for one if it is told how long.
-func (d *Door) fetched(from peer, w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) fetched(from peer, w http.ResponseWriter, r *http.Request) {
 	after, err := strconv.ParseUint("0"+r.URL.Query().Get("after"), 10, 63)
 	if err != nil {
 		answer(w, http.StatusBadRequest, problem{Error: "invalid", Details: "after: write the number next of the last answer"})
@@ -156,7 +156,7 @@ func waitOf(text string) (time.Duration, error) {
 
 // waiting are the messages for an actor after a number, and what is closed when
 // there are others.
-func (d *Door) waiting(from peer, after uint64) ([]entry, chan struct{}) {
+func (d *Adapter) waiting(from peer, after uint64) ([]entry, chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []entry
@@ -169,7 +169,7 @@ func (d *Door) waiting(from peer, after uint64) ([]entry, chan struct{}) {
 }
 
 // got forgets the messages that an actor has.
-func (d *Door) got(from peer, after uint64) error {
+func (d *Adapter) got(from peer, after uint64) error {
 	mine := func(e *entry) bool { return e.HTTP && e.To == from.name && e.Seq <= after }
 	d.mu.Lock()
 	found := false
@@ -192,7 +192,7 @@ func (d *Door) got(from peer, after uint64) error {
 }
 
 // hand gives messages out, as many as one answer holds.
-func (d *Door) hand(ctx context.Context, w http.ResponseWriter, after uint64, list []entry) {
+func (d *Adapter) hand(ctx context.Context, w http.ResponseWriter, after uint64, list []entry) {
 	out := struct {
 		Messages []item `json:"messages"`
 		Next     uint64 `json:"next"`

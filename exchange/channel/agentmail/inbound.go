@@ -13,7 +13,7 @@ import (
 
 // take takes one message. What is wrong with it is an *agentmail.Invalid; any
 // other error is the exchange's, which may take it later.
-func (d *Door) take(ctx context.Context, l letter) (receipt, error) {
+func (d *Adapter) take(ctx context.Context, l letter) (receipt, error) {
 	m, err := format.Parse(l.body, l.mail, d.cfg.profile())
 	if bad, ok := errors.AsType[*format.Invalid](err); ok && format.Plain(l.body) && bad.Type == "" {
 		return d.words(ctx, l)
@@ -34,7 +34,7 @@ func (d *Door) take(ctx context.Context, l letter) (receipt, error) {
 
 // message takes one that fits its format: from one who works on the task that it is
 // about, or from one who may give tasks.
-func (d *Door) message(ctx context.Context, l letter, m format.Message) (receipt, error) {
+func (d *Adapter) message(ctx context.Context, l letter, m format.Message) (receipt, error) {
 	if g := d.givenTo(l.from, format.TaskOf(m.Body)); g != "" {
 		return d.report(ctx, l, g, m)
 	}
@@ -58,7 +58,7 @@ func (d *Door) message(ctx context.Context, l letter, m format.Message) (receipt
 }
 
 // assigned makes a thread of a task.
-func (d *Door) assigned(ctx context.Context, l letter, m format.Message, a *format.TaskAssignment) (receipt, error) {
+func (d *Adapter) assigned(ctx context.Context, l letter, m format.Message, a *format.TaskAssignment) (receipt, error) {
 	if ref, t := d.task(l.from, a.TaskID); t != nil && t.From == m.MessageID {
 		return d.receipt(ctx, ref, a.TaskID) // it came twice
 	}
@@ -114,7 +114,7 @@ func (d *Door) assigned(ctx context.Context, l letter, m format.Message, a *form
 }
 
 // waits tells the sender of a task that the task waits for others.
-func (d *Door) waits(t *task, ref, note string) ([]entry, error) {
+func (d *Adapter) waits(t *task, ref, note string) ([]entry, error) {
 	e := entry{ID: newID(), To: t.Peer, HTTP: t.HTTP, At: d.now(), Task: t.ID, Thread: t.Thread, Kind: "blocker"}
 	body, err := d.wrap(e.ID, e.At, &format.StatusUpdate{
 		TaskID: t.ID, UpdateType: "blocker", Summary: note, Blockers: []any{note}, Metadata: mess.Object{{Key: "ref", Value: ref}},
@@ -125,7 +125,7 @@ func (d *Door) waits(t *task, ref, note string) ([]entry, error) {
 
 // alreadyTold is how much of a thread need not be told: of one that is not new, all
 // but how it stands.
-func (d *Door) alreadyTold(ctx context.Context, ref string) (int, error) {
+func (d *Adapter) alreadyTold(ctx context.Context, ref string) (int, error) {
 	t, err := d.x.Thread(ctx, self, ref)
 	if err != nil {
 		return 0, err
@@ -144,13 +144,13 @@ func (d *Door) alreadyTold(ctx context.Context, ref string) (int, error) {
 	return told, nil
 }
 
-func (d *Door) receipt(ctx context.Context, ref, id string) (receipt, error) {
+func (d *Adapter) receipt(ctx context.Context, ref, id string) (receipt, error) {
 	t, err := d.x.Thread(ctx, self, ref)
 	return receipt{TaskID: id, Ref: ref, Status: t.Status}, err
 }
 
 // task finds a task that a peer has given.
-func (d *Door) task(from peer, id string) (ref string, t *task) {
+func (d *Adapter) task(from peer, id string) (ref string, t *task) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for ref, t := range d.s.Tasks {
@@ -162,7 +162,7 @@ func (d *Door) task(from peer, id string) (ref string, t *task) {
 }
 
 // inThread finds the task of a peer that a mail's thread is about.
-func (d *Door) inThread(from peer, thread string) (ref string, t *task) {
+func (d *Adapter) inThread(from peer, thread string) (ref string, t *task) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for ref, t := range d.s.Tasks {
@@ -175,7 +175,7 @@ func (d *Door) inThread(from peer, thread string) (ref string, t *task) {
 
 // coordinate takes what a requester says to a task, and what it wants to be told or
 // to arrange.
-func (d *Door) coordinate(ctx context.Context, l letter, m format.Message, c *format.CoordinationRequest) (receipt, error) {
+func (d *Adapter) coordinate(ctx context.Context, l letter, m format.Message, c *format.CoordinationRequest) (receipt, error) {
 	items, _, err := format.Carried(c)
 	if err != nil {
 		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
@@ -215,7 +215,7 @@ func (d *Door) coordinate(ctx context.Context, l letter, m format.Message, c *fo
 }
 
 // again has told once more how a task stands.
-func (d *Door) again(ref string) {
+func (d *Adapter) again(ref string) {
 	told, err := d.alreadyTold(context.Background(), ref)
 	if err == nil {
 		err = d.change(func(s *state) {
@@ -231,7 +231,7 @@ func (d *Door) again(ref string) {
 }
 
 // overview is how the tasks of a peer stand, in words.
-func (d *Door) overview(ctx context.Context, from peer) string {
+func (d *Adapter) overview(ctx context.Context, from peer) string {
 	d.mu.Lock()
 	var refs []string
 	for ref, t := range d.s.Tasks {
@@ -253,7 +253,7 @@ func (d *Door) overview(ctx context.Context, from peer) string {
 }
 
 // answer answers a coordination request.
-func (d *Door) answer(to peer, m format.Message, text string) error {
+func (d *Adapter) answer(to peer, m format.Message, text string) error {
 	id := newID()
 	now := d.now()
 	reply := d.wrap(id, now, &format.CoordinationRequest{
@@ -263,7 +263,7 @@ func (d *Door) answer(to peer, m format.Message, text string) error {
 }
 
 // queue writes a whole message down that is to be sent.
-func (d *Door) queue(to peer, thread string, m format.Message) error {
+func (d *Adapter) queue(to peer, thread string, m format.Message) error {
 	body, err := m.JSON()
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func (d *Door) queue(to peer, thread string, m format.Message) error {
 }
 
 // record notes a message that was not taken.
-func (d *Door) record(l letter, code, details string) {
+func (d *Adapter) record(l letter, code, details string) {
 	d.log.Warn("mail refused", "from", l.from.name, "code", code, "err", short(details))
 	err := d.change(func(s *state) {
 		s.Refused = append(s.Refused, Refused{At: d.now(), From: short(l.from.name), Code: code, Details: short(details), Subject: short(l.mail.Subject)})
@@ -289,7 +289,7 @@ func (d *Door) record(l letter, code, details string) {
 }
 
 // completed takes the word of one who has reserved zones for a task that it is done.
-func (d *Door) completed(from peer, c *format.TaskCompletion) (receipt, error) {
+func (d *Adapter) completed(from peer, c *format.TaskCompletion) (receipt, error) {
 	n := 0
 	err := d.change(func(s *state) { n = s.release(from.who.ID, c.TaskID) })
 	if err == nil && n == 0 {

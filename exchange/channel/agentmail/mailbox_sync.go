@@ -41,7 +41,7 @@ type Report struct {
 }
 
 // Status is how the door stands.
-func (d *Door) Status() Report {
+func (d *Adapter) Status() Report {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := d.health
@@ -60,7 +60,7 @@ func (d *Door) Status() Report {
 	return report
 }
 
-func (d *Door) stands(err error) {
+func (d *Adapter) stands(err error) {
 	why := ""
 	if err != nil {
 		why = d.redacted(err.Error())
@@ -77,7 +77,7 @@ func (d *Door) stands(err error) {
 // correspond fetches and sends mail until ctx ends. A server that cannot be reached
 // is tried again; one that refuses this program is too, since it may be mended, but
 // not often.
-func (d *Door) correspond(ctx context.Context) error {
+func (d *Adapter) correspond(ctx context.Context) error {
 	defer d.box.Close()
 	pause := wait.Backoff{First: firstWait, Last: lastWait}
 	var entered time.Time // the server keeps no connection: who has come in, is in
@@ -107,7 +107,7 @@ func (d *Door) correspond(ctx context.Context) error {
 }
 
 // visit is at the server until something fails. reached tells that something worked.
-func (d *Door) visit(ctx context.Context, entered *time.Time) (reached bool, err error) {
+func (d *Adapter) visit(ctx context.Context, entered *time.Time) (reached bool, err error) {
 	poll := time.NewTicker(d.cfg.Poll)
 	defer poll.Stop()
 	for {
@@ -132,7 +132,7 @@ func (d *Door) visit(ctx context.Context, entered *time.Time) (reached bool, err
 }
 
 // enter comes to the server as the agent that it knows, or becomes one.
-func (d *Door) enter(ctx context.Context) error {
+func (d *Adapter) enter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	d.mu.Lock()
@@ -153,7 +153,7 @@ func (d *Door) enter(ctx context.Context) error {
 
 // fetch takes the mails that have come, the oldest first. Each is written down as
 // taken before the server hears that it was.
-func (d *Door) fetch(ctx context.Context) error {
+func (d *Adapter) fetch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	d.mu.Lock()
@@ -190,7 +190,7 @@ func (d *Door) fetch(ctx context.Context) error {
 }
 
 // open takes one mail. Its error is that it has to be taken later.
-func (d *Door) open(ctx context.Context, m mailbox.Mail) error {
+func (d *Adapter) open(ctx context.Context, m mailbox.Mail) error {
 	from, ok := d.peer(m.From)
 	l := letter{from: from, body: m.Body, at: m.Created, mail: format.Mail{
 		From: m.From, Subject: m.Subject, ThreadID: m.Thread, ID: strconv.FormatInt(m.ID, 10), Created: m.Created,
@@ -223,7 +223,7 @@ func (d *Door) open(ctx context.Context, m mailbox.Mail) error {
 const maxBody = 10 << 20
 
 // peer is an agent at the mail server, as far as it is known here.
-func (d *Door) peer(name string) (peer, bool) {
+func (d *Adapter) peer(name string) (peer, bool) {
 	sender, gives := d.cfg.sender(name)
 	a, works := d.cfg.agent(name)
 	if works && !gives {
@@ -234,7 +234,7 @@ func (d *Door) peer(name string) (peer, bool) {
 
 // refuse records what is wrong with a message, and reports it to its sender, unless
 // it is an error report itself.
-func (d *Door) refuse(l letter, bad *format.Invalid) error {
+func (d *Adapter) refuse(l letter, bad *format.Invalid) error {
 	d.record(l, bad.Code, bad.Details)
 	report, ok := bad.Report(d.name(), newID(), d.now())
 	if !ok {

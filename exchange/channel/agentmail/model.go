@@ -206,7 +206,7 @@ const (
 )
 
 // say posts a message of an actor.
-func (d *Door) say(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
+func (d *Adapter) say(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
 	defer cancel()
 	return d.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, Ahead: true})
@@ -216,6 +216,6 @@ func (d *Door) say(ctx context.Context, who exchange.Actor, m mess.Message) (mes
 const sayTime = 30 * time.Second
 
 // wrap makes a message of a body.
-func (d *Door) wrap(id string, at time.Time, b format.Body) format.Message {
+func (d *Adapter) wrap(id string, at time.Time, b format.Body) format.Message {
 	return format.Message{Version: format.Version, Timestamp: mess.TimeOf(at.UTC()), SenderID: d.name(), MessageID: id, Type: b.Type(), Body: b}
 }

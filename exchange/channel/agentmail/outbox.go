@@ -21,7 +21,7 @@ type rest struct {
 // send sends what waits, for each recipient in order. Its error is that the server
 // cannot be reached; what the server does not take is tried again later, and given
 // up where that cannot help.
-func (d *Door) send(ctx context.Context) error {
+func (d *Adapter) send(ctx context.Context) error {
 	for {
 		e, ok := d.next()
 		if !ok {
@@ -34,7 +34,7 @@ func (d *Door) send(ctx context.Context) error {
 }
 
 // next is the first message whose recipient takes one now.
-func (d *Door) next() (entry, bool) {
+func (d *Adapter) next() (entry, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range d.s.Out {
@@ -47,7 +47,7 @@ func (d *Door) next() (entry, bool) {
 
 // sendOne sends one message: that it is tried is written down before, so that what
 // may have arrived is looked for, and not sent twice.
-func (d *Door) sendOne(ctx context.Context, e entry) error {
+func (d *Adapter) sendOne(ctx context.Context, e entry) error {
 	if !e.Tried.IsZero() {
 		there, err := d.wasSent(ctx, e)
 		if err != nil {
@@ -88,14 +88,14 @@ func (d *Door) sendOne(ctx context.Context, e entry) error {
 }
 
 // wasSent reports whether the server has a message of an earlier attempt.
-func (d *Door) wasSent(ctx context.Context, e entry) (bool, error) {
+func (d *Adapter) wasSent(ctx context.Context, e entry) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	return d.box.Sent(ctx, e.ID, e.Tried.Add(-overlap))
 }
 
 // letter is a message as a mail.
-func (d *Door) letter(e entry, body []byte) mailbox.Letter {
+func (d *Adapter) letter(e entry, body []byte) mailbox.Letter {
 	l := mailbox.Letter{To: e.To, Body: string(body), Thread: threadID(e.Thread), Importance: "normal"}
 	kind, about, importance := describe(body)
 	l.Subject = mailbox.Subject("[" + kind + "] " + strings.TrimSpace(e.Task+" "+about))
@@ -131,7 +131,7 @@ func describe(body []byte) (kind, about, importance string) {
 }
 
 // notTaken is what becomes of a message that the server does not take.
-func (d *Door) notTaken(ctx context.Context, e entry, err error) error {
+func (d *Adapter) notTaken(ctx context.Context, e entry, err error) error {
 	d.log.Warn("the mail server does not take a message", "to", e.To, "ref", e.Ref, "err", err)
 	switch {
 	case errors.Is(err, mailbox.ErrToken):
@@ -164,14 +164,14 @@ func (d *Door) notTaken(ctx context.Context, e entry, err error) error {
 }
 
 // unwanted reports whether a task was taken back while it was being sent.
-func (d *Door) unwanted(ctx context.Context, ref string) bool {
+func (d *Adapter) unwanted(ctx context.Context, ref string) bool {
 	th, err := d.x.Thread(ctx, self, ref)
 	return err == nil && th.CancelBy != ""
 }
 
 // revoke ends a task that was taken back and has not arrived, and all that was to be
 // said about it.
-func (d *Door) revoke(_ context.Context, e entry, g *given) error {
+func (d *Adapter) revoke(_ context.Context, e entry, g *given) error {
 	a, ok := d.cfg.agent(g.Agent)
 	if ok {
 		if err := d.end(a, e.Ref, g, mess.Cancelled, "cancelled", "it was cancelled before it could be sent"); err != nil {
@@ -193,7 +193,7 @@ func giveUp(e entry) time.Duration {
 }
 
 // sent notes that a message has arrived, and when, by the server's clock.
-func (d *Door) sent(e entry, at time.Time) error {
+func (d *Adapter) sent(e entry, at time.Time) error {
 	d.mu.Lock()
 	delete(d.rests, e.To)
 	d.mu.Unlock()
@@ -212,13 +212,13 @@ func (d *Door) sent(e entry, at time.Time) error {
 	})
 }
 
-func (d *Door) drop(e entry) error { return d.change(func(s *state) { s.remove(e.Seq) }) }
+func (d *Adapter) drop(e entry) error { return d.change(func(s *state) { s.remove(e.Seq) }) }
 
 func (s *state) remove(seq uint64) {
 	s.Out = slices.DeleteFunc(s.Out, func(e *entry) bool { return e.Seq == seq })
 }
 
-func (d *Door) alter(seq uint64, do func(*entry)) error {
+func (d *Adapter) alter(seq uint64, do func(*entry)) error {
 	return d.change(func(s *state) {
 		for _, e := range s.Out {
 			if e.Seq == seq {

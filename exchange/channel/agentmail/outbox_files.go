@@ -29,7 +29,7 @@ const (
 
 // whole is a message with its files in it, as far as they fit: a mail agent cannot
 // fetch them here. Pictures are scaled for that.
-func (d *Door) whole(ctx context.Context, ref string, m mess.Message) mess.Message {
+func (d *Adapter) whole(ctx context.Context, ref string, m mess.Message) mess.Message {
 	said, _ := m.JSON()                      // it was read from JSON
 	left := maxMail - mailHead - 2*len(said) // it stands there in words, and as it is
 	files := 0
@@ -64,7 +64,7 @@ func (d *Door) whole(ctx context.Context, ref string, m mess.Message) mess.Messa
 
 // inlined is content with its files in it. share is how many bytes the next file may
 // have, and used is told how many it has.
-func (d *Door) inlined(ctx context.Context, ref string, content []mess.Entry, share func() int64, used func(int)) []mess.Entry {
+func (d *Adapter) inlined(ctx context.Context, ref string, content []mess.Entry, share func() int64, used func(int)) []mess.Entry {
 	content = slices.Clone(content)
 	for i, e := range content {
 		media, ok := e.Media()
@@ -100,7 +100,7 @@ type attachment struct {
 }
 
 // fitted is a file of at most so many bytes. A picture is scaled for that.
-func (d *Door) fitted(ctx context.Context, ref, name string, image bool, most int64) (attachment, error) {
+func (d *Adapter) fitted(ctx context.Context, ref, name string, image bool, most int64) (attachment, error) {
 	limit := most
 	if image && most >= picture.MinBytes {
 		limit = maxPicture
@@ -121,7 +121,7 @@ func (d *Door) fitted(ctx context.Context, ref, name string, image bool, most in
 	return attachment{}, err
 }
 
-func (d *Door) attached(ctx context.Context, ref, name string, most int64) (_ []byte, mime string, err error) {
+func (d *Adapter) attached(ctx context.Context, ref, name string, most int64) (_ []byte, mime string, err error) {
 	r, a, err := d.x.Attachment(ctx, self, ref, name)
 	if err != nil {
 		return nil, "", err
@@ -135,7 +135,7 @@ func (d *Door) attached(ctx context.Context, ref, name string, most int64) (_ []
 }
 
 // kept puts the files that came in a response into its thread.
-func (d *Door) kept(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
+func (d *Adapter) kept(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
 	content = slices.Clone(content)
 	for i, e := range content {
 		media, ok := e.Media()

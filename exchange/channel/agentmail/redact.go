@@ -17,7 +17,7 @@ const minSecret = 8
 
 // secrets are what the door knows and tells nobody: the tokens of the mail server,
 // and those of the configuration.
-func (d *Door) secrets() []string {
+func (d *Adapter) secrets() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var all []string
@@ -30,7 +30,7 @@ func (d *Door) secrets() []string {
 }
 
 // redacted is a text without secrets.
-func (d *Door) redacted(text string) string {
+func (d *Adapter) redacted(text string) string {
 	for _, s := range d.secrets() {
 		text = strings.ReplaceAll(text, s, hidden)
 	}
@@ -39,7 +39,7 @@ func (d *Door) redacted(text string) string {
 
 // withoutSecrets is a message in JSON without secrets (section "Security
 // Considerations", 4).
-func (d *Door) withoutSecrets(body []byte) []byte {
+func (d *Adapter) withoutSecrets(body []byte) []byte {
 	text := string(body)
 	for _, s := range d.secrets() {
 		text = strings.ReplaceAll(text, inString(s), hidden)

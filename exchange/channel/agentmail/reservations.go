@@ -17,7 +17,7 @@ import (
 // Reserved tells who has reserved a device for himself, and until when, for one who
 // asks for something there in the name of by; ok is false if nobody else has.
 // changed is closed when that may have changed.
-func (d *Door) Reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
+func (d *Adapter) Reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
@@ -62,7 +62,7 @@ func matches(pattern, zone, device string) bool {
 }
 
 // reserve reserves zones for a peer, or says who has.
-func (d *Door) reserve(ctx context.Context, from peer, m format.Message, f *format.FileReservation) (receipt, error) {
+func (d *Adapter) reserve(ctx context.Context, from peer, m format.Message, f *format.FileReservation) (receipt, error) {
 	want := []format.Alternative{}
 	for _, p := range f.Request.FilePatterns {
 		want = append(want, format.Alternative{Pattern: p, Mode: f.Request.Mode})
@@ -89,7 +89,7 @@ func (d *Door) reserve(ctx context.Context, from peer, m format.Message, f *form
 }
 
 // share reserves the zones that a coordination request names for all who take part.
-func (d *Door) share(ctx context.Context, from peer, m format.Message, c *format.CoordinationRequest) (receipt, error) {
+func (d *Adapter) share(ctx context.Context, from peer, m format.Message, c *format.CoordinationRequest) (receipt, error) {
 	var want []format.Alternative
 	for _, r := range c.SharedResources {
 		o, _ := r.(mess.Object)
@@ -132,7 +132,7 @@ func (d *Door) share(ctx context.Context, from peer, m format.Message, c *format
 const maxAhead = 7 * 24 * time.Hour
 
 // startOf is when what is coordinated begins: now, unless the schedule says later.
-func (d *Door) startOf(c *format.CoordinationRequest) (time.Time, error) {
+func (d *Adapter) startOf(c *format.CoordinationRequest) (time.Time, error) {
 	v, _ := c.Schedule.Get("start_time")
 	text, _ := v.(string)
 	at, err := mess.Time(text).Time()
@@ -155,7 +155,7 @@ func notUsed(c *format.CoordinationRequest) string {
 
 // noteReservations writes into the thread of a task what its sender has reserved for it.
 // Where there is no thread yet, the task's assignment does that.
-func (d *Door) noteReservations(ctx context.Context, from peer, task string) {
+func (d *Adapter) noteReservations(ctx context.Context, from peer, task string) {
 	ref, t := d.task(from, task)
 	if t == nil {
 		return
@@ -181,7 +181,7 @@ func (d *Door) noteReservations(ctx context.Context, from peer, task string) {
 }
 
 // noteIn writes into a thread what its requester has arranged by mail, once for an id.
-func (d *Door) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
+func (d *Adapter) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
 	_, err := d.say(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
 	if err != nil {
 		d.log.Warn("an arrangement by mail could not be written into its thread", "ref", ref, "kind", kind, "err", err)
@@ -193,7 +193,7 @@ const maxZones = 64
 
 // hold writes reservations down, all or none of them. Whoever may ask for nothing
 // may keep nobody from it either.
-func (d *Door) hold(from peer, r Reservation, want []format.Alternative) (note string, err error) {
+func (d *Adapter) hold(from peer, r Reservation, want []format.Alternative) (note string, err error) {
 	if from.who.Roles&(exchange.Requester|exchange.Operator) == 0 {
 		return "", no(codeForbidden, "%s may not ask for anything here, and so reserve nothing", from.name)
 	}
@@ -246,7 +246,7 @@ func (d *Door) hold(from peer, r Reservation, want []format.Alternative) (note s
 	return reserved + "until " + r.Until.UTC().Format(time.RFC3339) + ", " + strings.Join(words, "; "), nil
 }
 
-func (d *Door) zoneNames() string {
+func (d *Adapter) zoneNames() string {
 	names := slices.Sorted(maps.Keys(d.cfg.Zones))
 	if len(names) == 0 {
 		return "none are configured"
@@ -288,7 +288,7 @@ func (s *state) release(actor, task string) int {
 
 // Release frees a device that is reserved, for a person who runs the place, and
 // returns who had reserved it.
-func (d *Door) Release(device string) (by []string, err error) {
+func (d *Adapter) Release(device string) (by []string, err error) {
 	err = d.change(func(s *state) {
 		s.Zones = slices.DeleteFunc(s.Zones, func(r Reservation) bool {
 			is := slices.Contains(r.Devices, device)

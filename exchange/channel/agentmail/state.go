@@ -35,7 +35,7 @@ type state struct {
 	Refused []Refused     `json:"refused,omitempty"` // the last messages that were not taken
 }
 
-func (d *Door) read() error {
+func (d *Adapter) read() error {
 	data, err := os.ReadFile(d.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -74,7 +74,7 @@ func (s *state) torn() bool {
 }
 
 // change makes a change and writes it down. What cannot be written is not changed.
-func (d *Door) change(do func(*state)) error {
+func (d *Adapter) change(do func(*state)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	next, err := d.s.clone()
@@ -146,7 +146,7 @@ func (s *state) add(e entry) {
 }
 
 // taken reports whether a mail was taken.
-func (d *Door) taken(id int64) bool {
+func (d *Adapter) taken(id int64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Contains(d.s.Seen, id)

@@ -13,7 +13,7 @@ import (
 
 // speak says to a task what its requester says. A yes or no, and an answer, count
 // for what was asked and told before, and while it is asked.
-func (d *Door) speak(ctx context.Context, l letter, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
+func (d *Adapter) speak(ctx context.Context, l letter, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
 	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}}
 	at, err := m.Timestamp.Time()
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *Door) speak(ctx context.Context, l letter, m format.Message, ref string
 }
 
 // bound is an item as it goes to the thread, and the question that it answers.
-func (d *Door) bound(item mess.Item, t task, l letter, at time.Time) (mess.Item, string, error) {
+func (d *Adapter) bound(item mess.Item, t task, l letter, at time.Time) (mess.Item, string, error) {
 	switch i := item.(type) {
 	case *mess.Reply:
 		r := *i
@@ -79,7 +79,7 @@ func (d *Door) bound(item mess.Item, t task, l letter, at time.Time) (mess.Item,
 // question is the one that an answer is for: the last that was asked, if it was
 // told before the answer was written, is the one that the answer names, and is not
 // over. at is when the answer was written, by its own word.
-func (d *Door) question(t task, l letter, at time.Time, re mess.Refs, hash string) (asked, error) {
+func (d *Adapter) question(t task, l letter, at time.Time, re mess.Refs, hash string) (asked, error) {
 	if len(t.Asked) == 0 {
 		return asked{}, no(codeStale, "nothing is asked about task %s", t.ID)
 	}
@@ -113,7 +113,7 @@ func (d *Door) question(t task, l letter, at time.Time, re mess.Refs, hash strin
 
 // words takes plain words: in the thread of a task they answer what is asked there,
 // or take the task back.
-func (d *Door) words(ctx context.Context, l letter) (receipt, error) {
+func (d *Adapter) words(ctx context.Context, l letter) (receipt, error) {
 	bad := &format.Invalid{Code: format.CodeInvalidFormat, TaskID: l.mail.ThreadID, MessageID: l.mail.ID}
 	refuse := func(text string) (receipt, error) {
 		bad.Details = text

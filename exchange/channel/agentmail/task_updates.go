@@ -25,7 +25,7 @@ func openKeys(items []exchange.OpenItem) []string {
 const beat = 10 * time.Minute
 
 // beatAll tells of tasks that have been silent for long, until ctx ends.
-func (d *Door) beatAll(ctx context.Context) error {
+func (d *Adapter) beatAll(ctx context.Context) error {
 	for wait.For(ctx, time.Minute) {
 		d.beat(ctx)
 	}
@@ -33,7 +33,7 @@ func (d *Door) beatAll(ctx context.Context) error {
 }
 
 // tellOf has the sender of a task told what was said in its thread.
-func (d *Door) tellOf(ctx context.Context, ref string) (again time.Duration) {
+func (d *Adapter) tellOf(ctx context.Context, ref string) (again time.Duration) {
 	err := d.tell(ctx, ref)
 	if err == nil {
 		return keyed.Idle
@@ -46,7 +46,7 @@ func (d *Door) tellOf(ctx context.Context, ref string) (again time.Duration) {
 
 // tell queues what was said in a thread since it was last told. What is queued and
 // how far it was told are written down together: nothing is told twice, or left out.
-func (d *Door) tell(ctx context.Context, ref string) error {
+func (d *Adapter) tell(ctx context.Context, ref string) error {
 	th, err := d.x.Thread(ctx, self, ref)
 	if errors.Is(err, mess.Unknown) { // somebody has removed it
 		return d.change(func(s *state) { delete(s.Tasks, ref) })
@@ -153,7 +153,7 @@ func told(th exchange.Thread, t *task, i int) format.Told {
 }
 
 // beat tells of tasks that run and have been silent for long how they stand.
-func (d *Door) beat(ctx context.Context) {
+func (d *Adapter) beat(ctx context.Context) {
 	d.mu.Lock()
 	var silent []string
 	for ref, t := range d.s.Tasks {
@@ -172,13 +172,13 @@ func (d *Door) beat(ctx context.Context) {
 }
 
 // render is an entry as the message that goes out, without secrets.
-func (d *Door) render(ctx context.Context, e *entry) ([]byte, error) {
+func (d *Adapter) render(ctx context.Context, e *entry) ([]byte, error) {
 	body, err := d.made(ctx, e)
 	return d.withoutSecrets(body), err
 }
 
 // made is an entry as a message.
-func (d *Door) made(ctx context.Context, e *entry) ([]byte, error) {
+func (d *Adapter) made(ctx context.Context, e *entry) ([]byte, error) {
 	if e.Body != nil {
 		return e.Body, nil
 	}

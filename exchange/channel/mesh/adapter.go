@@ -50,8 +50,8 @@ type Options struct {
 	Through func(p delivery.Peer, total time.Duration) *http.Client
 }
 
-// Door is the agent. Make it with Open, and keep its Run running.
-type Door struct {
+// Adapter is the agent. Make it with Open, and keep its Run running.
+type Adapter struct {
 	x     *exchange.Exchange
 	cfg   Config
 	opts  Options
@@ -98,7 +98,7 @@ type requested struct {
 }
 
 // queue has a request become a task. Urgent ones of a peer wait for urgent ones alone.
-func (d *Door) queue(p *peer, w *work) {
+func (d *Adapter) queue(p *peer, w *work) {
 	name := p.name
 	if w.Urgent {
 		name += " urgent"
@@ -107,7 +107,7 @@ func (d *Door) queue(p *peer, w *work) {
 }
 
 // Open reads what an earlier run has left. The configuration has been loaded.
-func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, log *slog.Logger) (*Door, error) {
+func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, log *slog.Logger) (*Adapter, error) {
 	base := cfg.URL
 	if base == "" {
 		base = opts.Base
@@ -120,7 +120,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 	if err != nil {
 		return nil, err
 	}
-	d := &Door{
+	d := &Adapter{
 		x: x, cfg: cfg, opts: opts, base: u.String(), log: log, store: store, began: time.Now(),
 		wake: make(chan struct{}, 1), seen: map[string]seen{}, inbox: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{},
 		questions: map[string]string{}, asks: map[string]*ask{}, given: map[string]given{}, files: map[string]served{}, deliveries: map[string]*awaited{},
@@ -136,7 +136,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 }
 
 // Run serves until ctx ends. What is under way then goes on when it runs again.
-func (d *Door) Run(ctx context.Context) error {
+func (d *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.follow(ctx) })
 	g.Go(func() error { d.tellers.Run(ctx, d.tellOne); return nil })
@@ -163,7 +163,7 @@ func (d *Door) Run(ctx context.Context) error {
 }
 
 // spawn has Run do something in the background.
-func (d *Door) spawn(job func(context.Context)) {
+func (d *Adapter) spawn(job func(context.Context)) {
 	d.mu.Lock()
 	d.jobs = append(d.jobs, job)
 	d.mu.Unlock()
@@ -171,12 +171,12 @@ func (d *Door) spawn(job func(context.Context)) {
 }
 
 // work does one thing in the background. What a peer has sent must not end the others.
-func (d *Door) work(ctx context.Context, job func(context.Context)) {
+func (d *Adapter) work(ctx context.Context, job func(context.Context)) {
 	defer mistake.Caught(d.log, "channel", channel)
 	job(ctx)
 }
 
-func (d *Door) takeJobs() []func(context.Context) {
+func (d *Adapter) takeJobs() []func(context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	jobs := d.jobs
@@ -185,7 +185,7 @@ func (d *Door) takeJobs() []func(context.Context) {
 }
 
 // keep stores a document of the door; nil removes it.
-func (d *Door) keep(ctx context.Context, name string, v any) error {
+func (d *Adapter) keep(ctx context.Context, name string, v any) error {
 	if v == nil {
 		return d.put(ctx, name, nil)
 	}
@@ -197,7 +197,7 @@ func (d *Door) keep(ctx context.Context, name string, v any) error {
 }
 
 // put stores a document as it is, and notes whether that is possible now.
-func (d *Door) put(ctx context.Context, name string, doc []byte) error {
+func (d *Adapter) put(ctx context.Context, name string, doc []byte) error {
 	err := d.x.Keep(ctx, channel, name, doc)
 	if ctx.Err() == nil {
 		d.unstored.Store(err != nil)
@@ -206,7 +206,7 @@ func (d *Door) put(ctx context.Context, name string, doc []byte) error {
 }
 
 // restore takes up what an earlier run has left.
-func (d *Door) restore(ctx context.Context) error {
+func (d *Adapter) restore(ctx context.Context) error {
 	docs, err := d.x.Kept(ctx, channel)
 	if err != nil {
 		return err
@@ -219,7 +219,7 @@ func (d *Door) restore(ctx context.Context) error {
 	return nil
 }
 
-func (d *Door) restoreOne(name string, doc []byte) error {
+func (d *Adapter) restoreOne(name string, doc []byte) error {
 	kind, _, _ := strings.Cut(name, "-")
 	switch kind + "-" {
 	case keptSeen:

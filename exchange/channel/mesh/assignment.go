@@ -37,7 +37,7 @@ const keptGiven = "given-"
 const taskTime = time.Hour
 
 // register makes peers executors.
-func (d *Door) register(ctx context.Context) error {
+func (d *Adapter) register(ctx context.Context) error {
 	for _, p := range d.allPeers() {
 		if !p.works() {
 			continue
@@ -59,7 +59,7 @@ func (d *Door) register(ctx context.Context) error {
 
 // employ takes for a peer what the exchange offers it, and what others say to its tasks,
 // until ctx ends.
-func (d *Door) employ(ctx context.Context, p *peer) error {
+func (d *Adapter) employ(ctx context.Context, p *peer) error {
 	for _, g := range d.givenTo(p) {
 		d.spawn(func(ctx context.Context) { d.proceed(ctx, p, g) })
 	}
@@ -73,7 +73,7 @@ func (d *Door) employ(ctx context.Context, p *peer) error {
 }
 
 // givenTo are copies of what a peer was given.
-func (d *Door) givenTo(p *peer) (list []given) {
+func (d *Adapter) givenTo(p *peer) (list []given) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, g := range d.given {
@@ -84,7 +84,7 @@ func (d *Door) givenTo(p *peer) (list []given) {
 	return list
 }
 
-func (d *Door) givenOf(ref string) (given, bool) {
+func (d *Adapter) givenOf(ref string) (given, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g, ok := d.given[ref]
@@ -92,7 +92,7 @@ func (d *Door) givenOf(ref string) (given, bool) {
 }
 
 // keepGiven writes down how far a task of a peer is.
-func (d *Door) keepGiven(ctx context.Context, g given) error {
+func (d *Adapter) keepGiven(ctx context.Context, g given) error {
 	doc, err := json.Marshal(g)
 	if err == nil {
 		err = d.put(ctx, keptGiven+g.Ref, doc)
@@ -106,7 +106,7 @@ func (d *Door) keepGiven(ctx context.Context, g given) error {
 	return nil
 }
 
-func (d *Door) forget(ctx context.Context, ref string) error {
+func (d *Adapter) forget(ctx context.Context, ref string) error {
 	d.mu.Lock()
 	delete(d.given, ref)
 	d.mu.Unlock()
@@ -114,7 +114,7 @@ func (d *Door) forget(ctx context.Context, ref string) error {
 }
 
 // hearAs takes what the exchange tells a peer as an executor.
-func (d *Door) hearAs(ctx context.Context, p *peer, m mess.Message, item mess.Item) error {
+func (d *Adapter) hearAs(ctx context.Context, p *peer, m mess.Message, item mess.Item) error {
 	if c, ok := item.(*mess.Config); ok && c.Stop != nil {
 		var errs []error
 		for _, g := range d.givenTo(p) {
@@ -147,7 +147,7 @@ func (d *Door) hearAs(ctx context.Context, p *peer, m mess.Message, item mess.It
 }
 
 // claim takes a thread for a peer before the peer hears of it: nobody else does it then.
-func (d *Door) claim(ctx context.Context, p *peer, ref string) error {
+func (d *Adapter) claim(ctx context.Context, p *peer, ref string) error {
 	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}}})
 	if err != nil {
 		if errors.Is(err, mess.Taken) || errors.Is(err, mess.Illegal) {
@@ -168,7 +168,7 @@ func (d *Door) claim(ctx context.Context, p *peer, ref string) error {
 }
 
 // says says something to a thread as the peer's executor.
-func (d *Door) says(ctx context.Context, p *peer, g given, id string, items ...mess.Item) (mess.Ack, error) {
+func (d *Adapter) says(ctx context.Context, p *peer, g given, id string, items ...mess.Item) (mess.Ack, error) {
 	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: mess.Message{ID: id, Re: mess.Refs{g.Ref}, Epoch: g.Epoch, Items: items}})
 	if err != nil {
 		return mess.Ack{}, err
@@ -180,7 +180,7 @@ func (d *Door) says(ctx context.Context, p *peer, g given, id string, items ...m
 }
 
 // proceed goes on with a task of a peer until it is over, or waits for somebody.
-func (d *Door) proceed(ctx context.Context, p *peer, g given) {
+func (d *Adapter) proceed(ctx context.Context, p *peer, g given) {
 	for ctx.Err() == nil {
 		err := d.advance(ctx, p, g)
 		if err == nil || ctx.Err() != nil {
@@ -202,7 +202,7 @@ func (d *Door) proceed(ctx context.Context, p *peer, g given) {
 
 // advance asks for consent where the request wants it, passes the start gate, sends the
 // task and attends to it.
-func (d *Door) advance(ctx context.Context, p *peer, g given) error {
+func (d *Adapter) advance(ctx context.Context, p *peer, g given) error {
 	if !g.Over.IsZero() || g.Ask != "" && d.asked(g.Ask) {
 		return d.attend(ctx, p, g)
 	}
@@ -252,14 +252,14 @@ func (d *Door) advance(ctx context.Context, p *peer, g given) error {
 }
 
 // asked reports whether a request of ours is known: it was sent, or is about to be.
-func (d *Door) asked(id string) bool {
+func (d *Adapter) asked(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.asks[id] != nil
 }
 
 // consented takes the yes or no to giving a task away.
-func (d *Door) consented(ctx context.Context, p *peer, g given, item mess.Item) error {
+func (d *Adapter) consented(ctx context.Context, p *peer, g given, item mess.Item) error {
 	yes, said := false, false
 	switch i := item.(type) {
 	case *mess.Reply:

@@ -22,7 +22,7 @@ import (
 
 // handOver sends a task to a peer: in words, whole as a message of MESS, and with its
 // files.
-func (d *Door) handOver(ctx context.Context, p *peer, g given, th exchange.Thread) error {
+func (d *Adapter) handOver(ctx context.Context, p *peer, g given, th exchange.Thread) error {
 	req := th.Request()
 	s := Sending{To: p.name, Type: wire.Request, Body: req.Intent, id: g.Ask, until: time.Now().Add(taskTime), TTL: int64(taskTime / time.Second)}
 	if !th.Expires.IsZero() {
@@ -64,7 +64,7 @@ func (d *Door) handOver(ctx context.Context, p *peer, g given, th exchange.Threa
 	return err
 }
 
-func (d *Door) attachmentAs(ctx context.Context, who exchange.Actor, ref, name string) (_ []byte, err error) {
+func (d *Adapter) attachmentAs(ctx context.Context, who exchange.Actor, ref, name string) (_ []byte, err error) {
 	r, _, err := d.x.Attachment(ctx, who, ref, name)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (d *Door) attachmentAs(ctx context.Context, who exchange.Actor, ref, name s
 }
 
 // attend says in the thread what the peer says, until the task is over.
-func (d *Door) attend(ctx context.Context, p *peer, g given) error {
+func (d *Adapter) attend(ctx context.Context, p *peer, g given) error {
 	for {
 		if now, ok := d.givenOf(g.Ref); ok {
 			g = now
@@ -120,7 +120,7 @@ func (d *Door) attend(ctx context.Context, p *peer, g given) error {
 }
 
 // relay says what is new of a request of ours, and reports whether no more can come.
-func (d *Door) relay(ctx context.Context, p *peer, g *given, a ask) (over bool, err error) {
+func (d *Adapter) relay(ctx context.Context, p *peer, g *given, a ask) (over bool, err error) {
 	if a.Result != nil {
 		return true, d.relayResult(ctx, p, *g, a)
 	}
@@ -167,7 +167,7 @@ func (d *Door) relay(ctx context.Context, p *peer, g *given, a ask) (over bool, 
 
 // relayAck says what a peer says meanwhile, unless the thread waits for an answer: that
 // it goes on would end the wait.
-func (d *Door) relayAck(ctx context.Context, p *peer, g given) error {
+func (d *Adapter) relayAck(ctx context.Context, p *peer, g given) error {
 	th, err := d.x.Thread(ctx, p.executor(), g.Ref)
 	if err != nil || th.Status != mess.InProgress {
 		return err
@@ -194,7 +194,7 @@ func questionHere(q backward) (posed, *mess.Status) {
 
 // passOn tells a peer what its task's requester says. An answer is for the question that
 // was posed last.
-func (d *Door) passOn(ctx context.Context, p *peer, g given, item mess.Item) error {
+func (d *Adapter) passOn(ctx context.Context, p *peer, g given, item mess.Item) error {
 	text := ""
 	switch i := item.(type) {
 	case *mess.Cancel:
@@ -236,7 +236,7 @@ func answerText(v any) string {
 
 // withdraw takes a task back: one that has not reached the peer ends at once, and else
 // the peer is asked to cancel, and has the last word.
-func (d *Door) withdraw(ctx context.Context, p *peer, g given, why string) error {
+func (d *Adapter) withdraw(ctx context.Context, p *peer, g given, why string) error {
 	if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {
 		return err
 	} else if ok && l.Attempts == 0 {
@@ -249,7 +249,7 @@ func (d *Door) withdraw(ctx context.Context, p *peer, g given, why string) error
 }
 
 // takenBack is the end of a task that was withdrawn before the peer had it.
-func (d *Door) takenBack(ctx context.Context, p *peer, g given) *mess.Status {
+func (d *Adapter) takenBack(ctx context.Context, p *peer, g given) *mess.Status {
 	s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was withdrawn before it reached " + p.name, Effect: mess.EffectNone}}
 	if th, err := d.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.CancelBy == "" { // by a stop
 		s.Code, s.Recoverable = mess.Failed, new(true)
@@ -258,7 +258,7 @@ func (d *Door) takenBack(ctx context.Context, p *peer, g given) *mess.Status {
 }
 
 // relayResult ends the thread with what the peer has answered.
-func (d *Door) relayResult(ctx context.Context, p *peer, g given, a ask) error {
+func (d *Adapter) relayResult(ctx context.Context, p *peer, g given, a ask) error {
 	r := a.Result
 	status, content := &mess.Status{Code: mess.Code(r.Status), Evidence: mess.Acknowledged}, []mess.Entry(nil)
 	if m, err := parseMess(r.MESS); r.MESS != "" && err == nil {
@@ -329,7 +329,7 @@ func endHere(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
 
 // filesHere puts the files of an answer into the thread: where its content names them,
 // and else behind it.
-func (d *Door) filesHere(ctx context.Context, p *peer, g given, a ask, content []mess.Entry) (list []mess.Entry, err error) {
+func (d *Adapter) filesHere(ctx context.Context, p *peer, g given, a ask, content []mess.Entry) (list []mess.Entry, err error) {
 	left := slices.Clone(a.Result.Files)
 	attach := func(name string, was mess.Media, kind string) error {
 		data, err := d.savedFile(a.ID, name)

@@ -35,7 +35,7 @@ const (
 )
 
 // serve makes a file one that can be fetched, and returns its address.
-func (d *Door) serve(ctx context.Context, f file) (string, error) {
+func (d *Adapter) serve(ctx context.Context, f file) (string, error) {
 	s := served{Secret: strings.ToLower(rand.Text()), Name: f.Name, MIME: f.MIME, Until: time.Now().Add(answerTTL)}
 	dir := filepath.Join(d.opts.Dir, outFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -54,7 +54,7 @@ func (d *Door) serve(ctx context.Context, f file) (string, error) {
 }
 
 // ServeFile answers with a file. What runs scripts in a browser is bytes there.
-func (d *Door) ServeFile(w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) ServeFile(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, FilesPath), "/")
 	d.mu.Lock()
 	s, ok := d.files[name]
@@ -93,7 +93,7 @@ func harmless(kind string) string {
 
 // saveFile keeps a file that came with an answer, under a name that none of the
 // others has.
-func (d *Door) saveFile(id string, f file, taken []string) (string, error) {
+func (d *Adapter) saveFile(id string, f file, taken []string) (string, error) {
 	dir := d.answerFolder(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", errors.New("it cannot be kept here")
@@ -109,10 +109,10 @@ func (d *Door) saveFile(id string, f file, taken []string) (string, error) {
 	return name, nil
 }
 
-func (d *Door) answerFolder(id string) string { return filepath.Join(d.opts.Dir, inFolder, digest(id)) }
+func (d *Adapter) answerFolder(id string) string { return filepath.Join(d.opts.Dir, inFolder, digest(id)) }
 
 // savedFile reads a file that came with an answer.
-func (d *Door) savedFile(id, name string) ([]byte, error) {
+func (d *Adapter) savedFile(id, name string) ([]byte, error) {
 	root, err := os.OpenRoot(d.answerFolder(id))
 	if err != nil {
 		return nil, err
@@ -122,14 +122,14 @@ func (d *Door) savedFile(id, name string) ([]byte, error) {
 }
 
 // removeFiles removes the files of an answer.
-func (d *Door) removeFiles(id string) {
+func (d *Adapter) removeFiles(id string) {
 	if err := os.RemoveAll(d.answerFolder(id)); err != nil {
 		d.log.Warn("mesh: old files stay", "err", err)
 	}
 }
 
 // removeServed removes a file that nobody may fetch any more.
-func (d *Door) removeServed(name string) {
+func (d *Adapter) removeServed(name string) {
 	if err := os.Remove(filepath.Join(d.opts.Dir, outFolder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		d.log.Warn("mesh: an old file stays", "err", err)
 	}

@@ -134,7 +134,7 @@ type house struct {
 	testing.TB
 	x       *exchange.Exchange
 	hands   *exchange.Local
-	door    *mesh.Door
+	door    *mesh.Adapter
 	hub     *hub
 	server  *httptest.Server
 	cfg     mesh.Config

@@ -19,7 +19,7 @@ const (
 )
 
 // audit notes what became of a message.
-func (d *Door) audit(in *incoming, status, detail string) {
+func (d *Adapter) audit(in *incoming, status, detail string) {
 	line := in.line
 	line.Status, line.Detail = status, detail
 	d.store.Audit(line)
@@ -35,7 +35,7 @@ func lineOf(e wire.Envelope) state.Line {
 }
 
 // envelope takes a message with an envelope.
-func (d *Door) envelope(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
+func (d *Adapter) envelope(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	e, err := wire.Parse(h.Message)
 	if bad, ok := errors.AsType[*wire.Error](err); ok {
 		return nil, refuse(http.StatusBadRequest, bad.Code, bad.Text)
@@ -79,7 +79,7 @@ const workTime = 30 * time.Second
 
 // orRelayed lets in a message that comes through our relay with the relay's
 // token.
-func (d *Door) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool {
+func (d *Adapter) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool {
 	return func(p *peer) bool {
 		if may(p) {
 			return true
@@ -93,7 +93,7 @@ func (d *Door) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool
 }
 
 // checked judges size, time and signature, and decrypts.
-func (d *Door) checked(in *incoming) error {
+func (d *Adapter) checked(in *incoming) error {
 	size := len(in.text)
 	for _, a := range in.Payload.Attachments {
 		if a.Type != "inline" {
@@ -127,7 +127,7 @@ func (d *Door) checked(in *incoming) error {
 }
 
 // take takes a message that was not seen before. in.peer.turn is held.
-func (d *Door) take(ctx context.Context, in *incoming) (map[string]any, error) {
+func (d *Adapter) take(ctx context.Context, in *incoming) (map[string]any, error) {
 	answer := map[string]any{"ok": true, "id": in.ID}
 	if of, twice := d.seenBefore(in); twice {
 		answer["duplicate"] = true
@@ -173,7 +173,7 @@ const received = "received"
 
 // notified takes a notification: the end of a task of the peer's, or something to
 // note.
-func (d *Door) notified(ctx context.Context, in *incoming) (string, error) {
+func (d *Adapter) notified(ctx context.Context, in *incoming) (string, error) {
 	if in.CorrelationID != "" {
 		if t := d.taskOf(in.peer, in.CorrelationID); t != nil && strings.EqualFold(strings.Trim(in.Payload.Body, " \t\r\n."), "cancel") {
 			return d.cancel(ctx, in, t)
@@ -185,7 +185,7 @@ func (d *Door) notified(ctx context.Context, in *incoming) (string, error) {
 }
 
 // forward passes a message on that is for somebody else.
-func (d *Door) forward(ctx context.Context, in *incoming) (map[string]any, error) {
+func (d *Adapter) forward(ctx context.Context, in *incoming) (map[string]any, error) {
 	to := d.peer(in.To)
 	switch {
 	case in.Relay == nil || in.Relay.OriginalTo != in.To || in.Relay.Via != d.cfg.Agent:

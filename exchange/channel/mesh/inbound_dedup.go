@@ -19,7 +19,7 @@ const remembered = 24 * time.Hour
 
 // seenBefore reports whether a message has come before, and under which id. An
 // alert bears the same key as others of its incident: that is no repetition.
-func (d *Door) seenBefore(in *incoming) (of string, twice bool) {
+func (d *Adapter) seenBefore(in *incoming) (of string, twice bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
@@ -36,7 +36,7 @@ func (d *Door) seenBefore(in *incoming) (of string, twice bool) {
 
 // remember writes down that a message has come. What is known stays as it is: who
 // repeats a key does not prolong it.
-func (d *Door) remember(ctx context.Context, in *incoming) error {
+func (d *Adapter) remember(ctx context.Context, in *incoming) error {
 	until := time.Now().Add(remembered)
 	if end := in.Expires().Add(skew); end.After(until) {
 		until = end
@@ -63,7 +63,7 @@ func (d *Door) remember(ctx context.Context, in *incoming) error {
 const sweepEvery = time.Hour
 
 // sweep lets go of what is over.
-func (d *Door) sweep(ctx context.Context) error {
+func (d *Adapter) sweep(ctx context.Context) error {
 	for {
 		for _, name := range d.over(time.Now()) {
 			if err := d.keep(ctx, name, nil); err != nil && ctx.Err() == nil {
@@ -77,7 +77,7 @@ func (d *Door) sweep(ctx context.Context) error {
 }
 
 // over takes out of memory what is over, and returns its names in the store.
-func (d *Door) over(now time.Time) (names []string) {
+func (d *Adapter) over(now time.Time) (names []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for key, s := range d.seen {

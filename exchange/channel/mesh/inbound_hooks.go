@@ -40,7 +40,7 @@ func refuse(code int, name, text string) *refusal {
 }
 
 // ServeHTTP takes a message of a peer, which shows a token of its own.
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var line state.Line
 	answer, err := d.hook(r, &line)
 	no, refused := errors.AsType[*refusal](err)
@@ -79,7 +79,7 @@ func reply(w http.ResponseWriter, code int, v any) {
 
 // hook judges a request in the order that peers know: path, method, token, size,
 // text, sender.
-func (d *Door) hook(r *http.Request, line *state.Line) (map[string]any, error) {
+func (d *Adapter) hook(r *http.Request, line *state.Line) (map[string]any, error) {
 	sender, ok := strings.CutPrefix(r.URL.Path, HooksPath)
 	switch {
 	case r.URL.Query().Has("token"):
@@ -115,7 +115,7 @@ func (d *Door) hook(r *http.Request, line *state.Line) (map[string]any, error) {
 
 // sessionAllowed reports whether a peer may name a session: its key begins as the
 // configuration says.
-func (d *Door) sessionAllowed(key string) bool {
+func (d *Adapter) sessionAllowed(key string) bool {
 	if !d.cfg.AllowSessionKey || len(key) > maxSessionKey {
 		return false
 	}
@@ -124,7 +124,7 @@ func (d *Door) sessionAllowed(key string) bool {
 
 // sessionOf is the session that a message is for. Some peers take agent:{id}: off the
 // key beside the message; the whole key in its reply context counts then.
-func (d *Door) sessionOf(beside, within string) (string, error) {
+func (d *Adapter) sessionOf(beside, within string) (string, error) {
 	if !d.cfg.AllowSessionKey {
 		within = "" // it is only echoed
 	}
@@ -144,7 +144,7 @@ const maxSessionKey = 512
 
 // authenticate returns whom a token lets in. A token that is right counts at
 // once; one that is wrong too often from one address is told to wait.
-func (d *Door) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
+func (d *Adapter) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
 	shown := r.Header.Get("X-Openclaw-Token")
 	if scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		shown = strings.TrimSpace(rest)
@@ -217,7 +217,7 @@ func (w *wrong) count(from string, now time.Time) time.Duration {
 }
 
 // sender finds the peer that a message is from, if it may come here now.
-func (d *Door) sender(name string, may func(*peer) bool) (*peer, error) {
+func (d *Adapter) sender(name string, may func(*peer) bool) (*peer, error) {
 	p := d.peer(name)
 	if p == nil {
 		return nil, refuse(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is not known here")
@@ -240,7 +240,7 @@ func spend(of *rate.Limiter) error {
 
 // legacy takes text from before there were envelopes. It is noted, handed on to who
 // is configured for that, and never done.
-func (d *Door) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
+func (d *Adapter) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	line.From, line.Type = sender, "text"
 	if len(h.Message) > wire.MaxText {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", "the text is larger than 64 KiB")
@@ -269,7 +269,7 @@ func (d *Door) legacy(r *http.Request, sender string, h wire.Hook, may func(*pee
 	return map[string]any{"ok": true, "text": true}, nil
 }
 
-func (d *Door) inSession(key string, m state.InSession) error {
+func (d *Adapter) inSession(key string, m state.InSession) error {
 	if key == "" {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (d *Door) inSession(key string, m state.InSession) error {
 
 // Health is how the agent is, for /health and /api/status: degraded where a peer
 // is not reached, and where nothing can be stored.
-func (d *Door) Health() map[string]any {
+func (d *Adapter) Health() map[string]any {
 	h := map[string]any{"ok": true, "status": "ok", "agent": d.cfg.Agent, "protocol": wire.Protocol, "version": d.opts.Version}
 	for _, b := range d.store.Breakers() {
 		if b.State != state.Closed {
@@ -292,7 +292,7 @@ func (d *Door) Health() map[string]any {
 }
 
 // ServeStatus answers those that ask whether the agent is there.
-func (d *Door) ServeStatus(w http.ResponseWriter, _ *http.Request) {
+func (d *Adapter) ServeStatus(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, d.Health())
 }
 

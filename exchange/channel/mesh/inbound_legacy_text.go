@@ -29,7 +29,7 @@ type text struct {
 
 // handOn has a text handed on, if somebody is configured for that. It returns when
 // it is written down.
-func (d *Door) handOn(ctx context.Context, from string, h wire.Hook) error {
+func (d *Adapter) handOn(ctx context.Context, from string, h wire.Hook) error {
 	if d.cfg.TextURL == "" {
 		return nil
 	}
@@ -48,7 +48,7 @@ var textGaps = [...]time.Duration{0, 5 * time.Second, 15 * time.Second, time.Min
 
 // handed hands a text on. One that nobody takes is in the audit log, which it was
 // in before.
-func (d *Door) handed(ctx context.Context, t text) {
+func (d *Adapter) handed(ctx context.Context, t text) {
 	status, detail := "text_not_handed_on", ""
 	for _, gap := range textGaps {
 		if !wait.For(ctx, gap) {
@@ -78,7 +78,7 @@ func (d *Door) handed(ctx context.Context, t text) {
 }
 
 // postText posts a text once. What is answered beside the code is not read.
-func (d *Door) postText(ctx context.Context, t text) (code int, _ error) {
+func (d *Adapter) postText(ctx context.Context, t text) (code int, _ error) {
 	body, err := json.Marshal(t)
 	if err != nil {
 		return 0, err

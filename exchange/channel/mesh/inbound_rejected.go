@@ -47,7 +47,7 @@ func (r *refusals) skip() {
 }
 
 // tellRest tells the audit log how many refusals are not in it.
-func (d *Door) tellRest() {
+func (d *Adapter) tellRest() {
 	r := &d.refusals
 	r.mu.Lock()
 	n := r.left

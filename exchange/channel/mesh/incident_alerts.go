@@ -14,7 +14,7 @@ import (
 )
 
 // alert takes an alert, and tells people where it is new (section 9).
-func (d *Door) alert(ctx context.Context, in *incoming) (string, error) {
+func (d *Adapter) alert(ctx context.Context, in *incoming) (string, error) {
 	verdict, incident, err := d.judge(ctx, in)
 	if err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func (d *Door) alert(ctx context.Context, in *incoming) (string, error) {
 
 // judge judges an alert, and tells people where it is new. What cannot be told now
 // is told by sumUp.
-func (d *Door) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
+func (d *Adapter) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
 	d.telling.Lock()
 	defer d.telling.Unlock()
 	verdict, incident, err := d.store.Judge(d.cfg.policy(), alertOf(in))
@@ -108,7 +108,7 @@ func withoutWord(text string) string {
 
 // tellOf tells people what is untold of an incident: in the log, and the peers that
 // are to know. d.telling is held.
-func (d *Door) tellOf(ctx context.Context, i state.Incident, text string) {
+func (d *Adapter) tellOf(ctx context.Context, i state.Incident, text string) {
 	what := string(i.Untold)
 	d.notice(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), notice(what, i, text))
 	d.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
@@ -132,7 +132,7 @@ func (d *Door) tellOf(ctx context.Context, i state.Incident, text string) {
 }
 
 // notice tells people by the notices of the exchange (ntfy, webhook).
-func (d *Door) notice(p mess.Priority, subject, body string) {
+func (d *Adapter) notice(p mess.Priority, subject, body string) {
 	if d.opts.Notice == nil {
 		return
 	}
@@ -154,7 +154,7 @@ func clipNotice(s string) string {
 }
 
 // escalate tells people of a dead letter that nobody sends again by itself.
-func (d *Door) escalate(l state.Letter, why string) {
+func (d *Adapter) escalate(l state.Letter, why string) {
 	d.log.Warn("mesh: a message was not delivered, and is not sent again", "to", l.To, "id", l.ID, "why", why)
 	d.notice(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
 }
@@ -175,7 +175,7 @@ func notice(what string, i state.Incident, text string) string {
 
 // sumUp tells people of what lasts, by the policy, and the audit log of what is
 // not in it.
-func (d *Door) sumUp(ctx context.Context) error {
+func (d *Adapter) sumUp(ctx context.Context) error {
 	defer d.tellRest()
 	for {
 		d.tellRest()
@@ -187,7 +187,7 @@ func (d *Door) sumUp(ctx context.Context) error {
 }
 
 // tellUntold tells what is due now, and what could not be told before.
-func (d *Door) tellUntold(ctx context.Context) {
+func (d *Adapter) tellUntold(ctx context.Context) {
 	d.telling.Lock()
 	defer d.telling.Unlock()
 	if _, _, err := d.store.Summaries(d.cfg.policy()); err != nil {

@@ -97,7 +97,7 @@ type PeerStatus struct {
 const maxOrder = 64 << 20
 
 // Serve serves an operator (httpapi.Guest).
-func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		reply(w, http.StatusMethodNotAllowed, map[string]string{"error": "use POST"})
@@ -131,7 +131,7 @@ func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
 	reply(w, code, map[string]string{"error": err.Error()})
 }
 
-func (d *Door) do(ctx context.Context, o Order) (rep Report, err error) {
+func (d *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 	switch o.Do {
 	case "send", "rally":
 		if o.Send == nil {
@@ -190,7 +190,7 @@ func (d *Door) do(ctx context.Context, o Order) (rep Report, err error) {
 	return Report{}, mess.Refuse(mess.Invalid, "do: %q is not known", o.Do)
 }
 
-func (d *Door) conversation(id string) (*state.Conversation, error) {
+func (d *Adapter) conversation(id string) (*state.Conversation, error) {
 	c, err := d.store.Conversation(id)
 	if err != nil {
 		return nil, mess.Refuse(mess.Unknown, "there is no conversation %q", id)
@@ -202,7 +202,7 @@ func (d *Door) conversation(id string) (*state.Conversation, error) {
 const awaitTime = 20 * time.Second
 
 // await waits until a request has an answer, is asked about, or is acknowledged.
-func (d *Door) await(ctx context.Context, id string, seen int) (*Asked, error) {
+func (d *Adapter) await(ctx context.Context, id string, seen int) (*Asked, error) {
 	end := time.NewTimer(awaitTime)
 	defer end.Stop()
 	first := true
@@ -239,7 +239,7 @@ func asksAs(a *ask) Asked {
 	return now
 }
 
-func (d *Door) status() *Status {
+func (d *Adapter) status() *Status {
 	s := &Status{Agent: d.cfg.Agent, URL: d.base, Letters: len(d.store.Letters())}
 	if d.cfg.Token == "" {
 		s.TokenFile = d.opts.Dir + "/" + tokenFile
@@ -275,7 +275,7 @@ func (d *Door) status() *Status {
 }
 
 // letters are the dead letters without what is secret in them.
-func (d *Door) letters() []state.Letter {
+func (d *Adapter) letters() []state.Letter {
 	list := d.store.Letters()
 	for i := range list {
 		list[i].Token, list[i].Text = "", ""
@@ -300,7 +300,7 @@ func withoutTokens(envelope json.RawMessage) (json.RawMessage, error) {
 }
 
 // drop throws dead letters away.
-func (d *Door) drop(o Order) (rep Report, _ error) {
+func (d *Adapter) drop(o Order) (rep Report, _ error) {
 	for _, l := range d.store.Letters() {
 		if l.ID != o.ID && o.ID != "all" || o.Peer != "" && l.To != o.Peer {
 			continue

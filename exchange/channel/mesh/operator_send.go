@@ -56,7 +56,7 @@ type Taken struct {
 }
 
 // targets are the peers that a name means, in their order.
-func (d *Door) targets(to string) ([]string, error) {
+func (d *Adapter) targets(to string) ([]string, error) {
 	var all []string
 	for one := range strings.SplitSeq(to, ",") {
 		one = strings.TrimSpace(one)
@@ -106,7 +106,7 @@ func (s Sending) check() error {
 }
 
 // Send sends a message to all whom it is for. It returns when it is written down.
-func (d *Door) Send(ctx context.Context, s Sending) ([]Taken, error) {
+func (d *Adapter) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (d *Door) Send(ctx context.Context, s Sending) ([]Taken, error) {
 var errLeft = mess.Refuse(mess.Unknown, "the peer is not in the registry any more")
 
 // sendOne sends a message to one peer.
-func (d *Door) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
+func (d *Adapter) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 	if p == nil {
 		return Taken{}, errLeft
 	}
@@ -219,7 +219,7 @@ type awaited struct {
 const maxDeliveries = 1000
 
 // expectDelivery has somebody able to wait for what comes of a message.
-func (d *Door) expectDelivery(o outgoing) func(delivery.Outcome) {
+func (d *Adapter) expectDelivery(o outgoing) func(delivery.Outcome) {
 	one := &awaited{over: make(chan struct{}), at: time.Now()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,7 +238,7 @@ func (d *Door) expectDelivery(o outgoing) func(delivery.Outcome) {
 }
 
 // awaitDelivery waits until a message is delivered or given up, for some time.
-func (d *Door) awaitDelivery(ctx context.Context, id, to string) (*Asked, error) {
+func (d *Adapter) awaitDelivery(ctx context.Context, id, to string) (*Asked, error) {
 	d.mu.Lock()
 	one := d.deliveries[outgoing{ID: id, To: to}.name()]
 	d.mu.Unlock()
@@ -257,7 +257,7 @@ func (d *Door) awaitDelivery(ctx context.Context, id, to string) (*Asked, error)
 }
 
 // attached puts files into a message, as far as they fit; the others are served.
-func (d *Door) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending) ([]wire.Attachment, error) {
+func (d *Adapter) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending) ([]wire.Attachment, error) {
 	all := slices.Clone(e.Payload.Attachments)
 	room := wire.MaxText - len(d.ready(p, e, s.Encrypt).Text) - margin
 	for _, f := range s.Files {
@@ -306,7 +306,7 @@ func firstLine(s string) string {
 
 // Rally asks several the same, and returns the conversation in which their
 // answers are. With a conversation that there is, it is the next round.
-func (d *Door) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
+func (d *Adapter) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
 	s.Type = wire.Request
 	if err := s.check(); err != nil {
 		return "", nil, err
@@ -340,7 +340,7 @@ func (d *Door) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
 	return c.ID, taken, nil
 }
 
-func (d *Door) rallyOne(ctx context.Context, p *peer, s Sending, c state.Conversation) (Taken, error) {
+func (d *Adapter) rallyOne(ctx context.Context, p *peer, s Sending, c state.Conversation) (Taken, error) {
 	if p == nil {
 		return Taken{}, errLeft
 	}

@@ -25,7 +25,7 @@ func bare(key string) string {
 }
 
 // ready encrypts and signs a message for a peer.
-func (d *Door) ready(p *peer, e wire.Envelope, seal bool) outgoing {
+func (d *Adapter) ready(p *peer, e wire.Envelope, seal bool) outgoing {
 	if p.encrypts(seal) {
 		e = d.seal(p, e)
 	}
@@ -41,7 +41,7 @@ func (d *Door) ready(p *peer, e wire.Envelope, seal bool) outgoing {
 }
 
 // seal encrypts what a message says. Its subject says nothing then.
-func (d *Door) seal(p *peer, e wire.Envelope) wire.Envelope {
+func (d *Adapter) seal(p *peer, e wire.Envelope) wire.Envelope {
 	closed := func(text string) string {
 		sealed, err := p.sealed(text)
 		if err != nil { // Load has looked at the key
@@ -66,7 +66,7 @@ func (d *Door) seal(p *peer, e wire.Envelope) wire.Envelope {
 
 // replyTo returns the address and the token for the answers of a peer. Answers for a
 // session go to /hooks/agent, the path that reads session keys (section 5.1).
-func (d *Door) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
+func (d *Adapter) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
 	path := p.name
 	if sessionKey != "" {
 		path = "agent"
@@ -75,7 +75,7 @@ func (d *Door) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
 }
 
 // enqueue writes a message down and sends it.
-func (d *Door) enqueue(ctx context.Context, o outgoing) error {
+func (d *Adapter) enqueue(ctx context.Context, o outgoing) error {
 	if !o.Once {
 		if err := d.keep(ctx, o.name(), o); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (d *Door) enqueue(ctx context.Context, o outgoing) error {
 
 // deliver sends a message. What does not arrive goes through the relay, or is
 // kept as a dead letter.
-func (d *Door) deliver(ctx context.Context, o outgoing) {
+func (d *Adapter) deliver(ctx context.Context, o outgoing) {
 	out := d.post.Send(ctx, o.message())
 	if out.Status == delivery.Interrupted {
 		return // the next run sends it
@@ -127,7 +127,7 @@ func (d *Door) deliver(ctx context.Context, o outgoing) {
 }
 
 // relayed sends through the relay what its peer does not take, once.
-func (d *Door) relayed(ctx context.Context, o outgoing, was delivery.Outcome) delivery.Outcome {
+func (d *Adapter) relayed(ctx context.Context, o outgoing, was delivery.Outcome) delivery.Outcome {
 	via, to := d.peer(d.cfg.Relay), d.peer(o.To)
 	if via == nil || to == nil || via.name == o.To || o.Through || o.Once {
 		return was
@@ -150,7 +150,7 @@ func (d *Door) relayed(ctx context.Context, o outgoing, was delivery.Outcome) de
 	return was
 }
 
-func (d *Door) auditOut(o outgoing, out delivery.Outcome) {
+func (d *Adapter) auditOut(o outgoing, out delivery.Outcome) {
 	e, err := wire.Stored(o.Text)
 	if err != nil {
 		return
@@ -166,7 +166,7 @@ func (d *Door) auditOut(o outgoing, out delivery.Outcome) {
 	}
 }
 
-func (d *Door) bury(o outgoing, out delivery.Outcome) error {
+func (d *Adapter) bury(o outgoing, out delivery.Outcome) error {
 	dropped, err := d.store.Bury(state.Letter{
 		ID: o.ID, To: o.To, FailReason: out.Status, Attempts: out.Attempts, Envelope: json.RawMessage(o.Text), Text: o.Text, URL: o.URL, Token: o.Token,
 		Session: o.SessionKey,
@@ -181,7 +181,7 @@ func (d *Door) bury(o outgoing, out delivery.Outcome) error {
 	return err
 }
 
-func (d *Door) auditLetter(l state.Letter, status string) {
+func (d *Adapter) auditLetter(l state.Letter, status string) {
 	e, err := wire.Stored(l.Text)
 	if err != nil {
 		e = wire.Envelope{ID: l.ID, From: d.cfg.Agent, To: l.To}
@@ -197,7 +197,7 @@ const (
 )
 
 // replay looks through the dead letters, and sends again what may arrive now.
-func (d *Door) replay(ctx context.Context) error {
+func (d *Adapter) replay(ctx context.Context) error {
 	for wait.For(ctx, replayEvery) {
 		d.replayAll(ctx, func(l state.Letter) bool { return !l.Final() })
 	}
@@ -207,7 +207,7 @@ func (d *Door) replay(ctx context.Context) error {
 // replayAll sends dead letters again, the oldest first, and returns how many were
 // delivered. A peer that does not take one is left alone, but what is over is let go
 // of all the same.
-func (d *Door) replayAll(ctx context.Context, which func(state.Letter) bool) (sent int, failed []string) {
+func (d *Adapter) replayAll(ctx context.Context, which func(state.Letter) bool) (sent int, failed []string) {
 	given := map[string]bool{}
 	for _, l := range d.store.Letters() {
 		o, err := d.letterOut(l)
@@ -236,7 +236,7 @@ func (d *Door) replayAll(ctx context.Context, which func(state.Letter) bool) (se
 }
 
 // replayOne sends a dead letter once, or lets go of one that is over.
-func (d *Door) replayOne(ctx context.Context, l state.Letter, o outgoing, over bool) (string, error) {
+func (d *Adapter) replayOne(ctx context.Context, l state.Letter, o outgoing, over bool) (string, error) {
 	if over {
 		d.auditLetter(l, "purged_expired")
 		_, there, err := d.store.Unbury(l.ID, l.To)
@@ -265,7 +265,7 @@ func (d *Door) replayOne(ctx context.Context, l state.Letter, o outgoing, over b
 }
 
 // letterOut is a dead letter as a message.
-func (d *Door) letterOut(l state.Letter) (outgoing, error) {
+func (d *Adapter) letterOut(l state.Letter) (outgoing, error) {
 	text := cmp.Or(l.Text, string(l.Envelope))
 	e, err := wire.Stored(text)
 	if err != nil {
@@ -285,9 +285,9 @@ func (d *Door) letterOut(l state.Letter) (outgoing, error) {
 }
 
 // through is the way to peers that a test takes.
-func (d *Door) through() func(delivery.Peer, time.Duration) *http.Client { return d.opts.Through }
+func (d *Adapter) through() func(delivery.Peer, time.Duration) *http.Client { return d.opts.Through }
 
-func (d *Door) clientFor(p *peer) *http.Client {
+func (d *Adapter) clientFor(p *peer) *http.Client {
 	if d.opts.Through != nil {
 		return d.opts.Through(p.now().where, fetchTime)
 	}

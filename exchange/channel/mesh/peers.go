@@ -20,10 +20,10 @@ import (
 )
 
 // peer finds a peer by its name, nil for none.
-func (d *Door) peer(name string) *peer { return d.allPeers()[name] }
+func (d *Adapter) peer(name string) *peer { return d.allPeers()[name] }
 
 // allPeers are the peers by their names. Nobody changes the map.
-func (d *Door) allPeers() map[string]*peer {
+func (d *Adapter) allPeers() map[string]*peer {
 	if all := d.peers.Load(); all != nil {
 		return *all
 	}
@@ -32,7 +32,7 @@ func (d *Door) allPeers() map[string]*peer {
 
 // takePeers takes the peers of a configuration. One that there was keeps what waits for
 // it, and how much it has sent.
-func (d *Door) takePeers(cfg Config) (addresses []delivery.Peer) {
+func (d *Adapter) takePeers(cfg Config) (addresses []delivery.Peer) {
 	was, all := d.allPeers(), map[string]*peer{}
 	for name, c := range cfg.Peers {
 		p := was[name]
@@ -81,11 +81,11 @@ func writeTokens(name string, list []secret.Text) error {
 }
 
 // token is the one that peers are told to show.
-func (d *Door) token() secret.Text { return (*d.tokens.Load())[0] }
+func (d *Adapter) token() secret.Text { return (*d.tokens.Load())[0] }
 
 // rotate makes a new token of this agent. The one before counts until alone is asked
 // for: then the newest counts alone.
-func (d *Door) rotate(alone bool) error {
+func (d *Adapter) rotate(alone bool) error {
 	if d.cfg.Token != "" {
 		return mess.Refuse(mess.Invalid, "rotate: the token stands in the configuration; change it there, or take it out and messkit keeps one in mesh/token")
 	}
@@ -109,7 +109,7 @@ const watchEvery = 2 * time.Second
 
 // watchFiles reads the registry and the token again when their files change, until ctx
 // ends.
-func (d *Door) watchFiles(ctx context.Context) error {
+func (d *Adapter) watchFiles(ctx context.Context) error {
 	registry, token := d.cfg.registryFile(), filepath.Join(d.opts.Dir, tokenFile)
 	was := []string{stampOf(registry), stampOf(token)}
 	for wait.For(ctx, cmp.Or(d.opts.Watch, watchEvery)) {
@@ -143,7 +143,7 @@ func stampOf(name string) string {
 
 // readRegistry takes the peers of the registry as it is now. One that cannot be taken
 // changes nothing.
-func (d *Door) readRegistry() {
+func (d *Adapter) readRegistry() {
 	next, err := d.cfg.reread()
 	if err != nil {
 		d.log.Error("mesh: the registry is not taken; the peers of before stay", "err", err)

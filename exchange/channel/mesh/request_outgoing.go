@@ -30,7 +30,7 @@ type ask struct {
 	Result       *Result    `json:"result,omitempty"` // what it says, when its files are here
 	Failed       string     `json:"failed,omitempty"` // there will be no response
 
-	changed chan struct{} // closed when something has. Door.mu
+	changed chan struct{} // closed when something has. Adapter.mu
 }
 
 // backward is a question of a peer about what we have asked it for.
@@ -70,7 +70,7 @@ const ackWarning = 30 * time.Second // section 8, "Timeout Handling"
 
 // newAsk notes a request before it is sent: its answer may be here before ours is
 // taken. until is when it is over; zero: when the message is.
-func (d *Door) newAsk(ctx context.Context, e wire.Envelope, until time.Time) error {
+func (d *Adapter) newAsk(ctx context.Context, e wire.Envelope, until time.Time) error {
 	if until.IsZero() {
 		until = e.Expires()
 	}
@@ -88,7 +88,7 @@ func (d *Door) newAsk(ctx context.Context, e wire.Envelope, until time.Time) err
 }
 
 // change changes an ask, writes it down and wakes who waits for it.
-func (d *Door) change(ctx context.Context, a *ask, f func()) error {
+func (d *Adapter) change(ctx context.Context, a *ask, f func()) error {
 	d.mu.Lock()
 	f()
 	doc, err := json.Marshal(a)
@@ -102,7 +102,7 @@ func (d *Door) change(ctx context.Context, a *ask, f func()) error {
 }
 
 // watch warns where there is no ack, and ends a request when its time is over.
-func (d *Door) watch(a *ask) {
+func (d *Adapter) watch(a *ask) {
 	d.spawn(func(ctx context.Context) {
 		d.mu.Lock()
 		text, over := a.Text, a.over()
@@ -135,7 +135,7 @@ func (d *Door) watch(a *ask) {
 }
 
 // giveUp notes that a request comes to nothing.
-func (d *Door) giveUp(ctx context.Context, a *ask, why string) {
+func (d *Adapter) giveUp(ctx context.Context, a *ask, why string) {
 	d.store.Audit(state.Line{From: d.cfg.Agent, To: a.To, Type: string(wire.Request), ID: a.ID, Subject: a.Subject, ConversationID: a.Conversation, Status: "no_response", Detail: why})
 	if err := d.change(ctx, a, func() { a.Failed = why }); err != nil {
 		d.log.Warn("mesh: not written down", "err", err)
@@ -143,7 +143,7 @@ func (d *Door) giveUp(ctx context.Context, a *ask, why string) {
 }
 
 // delivered notes whether a request of ours has arrived.
-func (d *Door) delivered(ctx context.Context, o outgoing, out delivery.Outcome) {
+func (d *Adapter) delivered(ctx context.Context, o outgoing, out delivery.Outcome) {
 	d.mu.Lock()
 	a := d.asks[o.ID]
 	d.mu.Unlock()
@@ -162,7 +162,7 @@ func (d *Door) delivered(ctx context.Context, o outgoing, out delivery.Outcome) 
 }
 
 // heard takes a response or an ack: to a question, or to a request of ours.
-func (d *Door) heard(ctx context.Context, in *incoming) (string, error) {
+func (d *Adapter) heard(ctx context.Context, in *incoming) (string, error) {
 	if status, ours, err := d.answerOf(ctx, in); ours || err != nil {
 		return status, err
 	}
@@ -191,7 +191,7 @@ func (d *Door) heard(ctx context.Context, in *incoming) (string, error) {
 }
 
 // finish gets the files of a response, and then says what it is.
-func (d *Door) finish(ctx context.Context, a *ask) {
+func (d *Adapter) finish(ctx context.Context, a *ask) {
 	p := d.peer(a.To)
 	e, err := wire.Stored(a.Text)
 	in := &incoming{Envelope: e, text: a.Text, peer: p}
@@ -248,7 +248,7 @@ func (d *Door) finish(ctx context.Context, a *ask) {
 }
 
 // askedBack takes a question about a request of ours. It is never a task.
-func (d *Door) askedBack(ctx context.Context, in *incoming) (bool, error) {
+func (d *Adapter) askedBack(ctx context.Context, in *incoming) (bool, error) {
 	d.mu.Lock()
 	a := d.asks[in.CorrelationID]
 	if a != nil && a.To != in.From {
@@ -266,7 +266,7 @@ func (d *Door) askedBack(ctx context.Context, in *incoming) (bool, error) {
 }
 
 // questionTo finds a question that a peer has asked us.
-func (d *Door) questionTo(id string) (a *ask, q backward, ok bool) {
+func (d *Adapter) questionTo(id string) (a *ask, q backward, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, a := range d.asks {

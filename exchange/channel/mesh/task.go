@@ -27,8 +27,8 @@ type task struct {
 	Ended    time.Time `json:"ended,omitzero"`
 
 	save  sync.Mutex // held while it is written down
-	acked time.Time  // when the peer got the last report; for Door.tellOne alone
-	told  string     // the message that this report was of; for Door.tellOne alone
+	acked time.Time  // when the peer got the last report; for Adapter.tellOne alone
+	told  string     // the message that this report was of; for Adapter.tellOne alone
 }
 
 // question is what a peer was asked.
@@ -42,7 +42,7 @@ type question struct {
 }
 
 // index makes a task known. d.mu is held, or nobody else is there.
-func (d *Door) index(t *task) {
+func (d *Adapter) index(t *task) {
 	d.tasks[t.Ref] = t
 	for _, a := range t.Asked {
 		d.byAsked[idKey(t.Peer, a.ID)] = t.Ref
@@ -52,7 +52,7 @@ func (d *Door) index(t *task) {
 	}
 }
 
-func (d *Door) unindex(t *task) {
+func (d *Adapter) unindex(t *task) {
 	delete(d.tasks, t.Ref)
 	for _, a := range t.Asked {
 		delete(d.byAsked, idKey(t.Peer, a.ID))
@@ -62,7 +62,7 @@ func (d *Door) unindex(t *task) {
 	}
 }
 
-// answered reports whether all who have asked have an answer on its way. Door.mu
+// answered reports whether all who have asked have an answer on its way. Adapter.mu
 // is held.
 func (t *task) answered() bool {
 	for _, a := range t.Asked {
@@ -74,14 +74,14 @@ func (t *task) answered() bool {
 }
 
 // taskOf is the task that a peer has asked for with a message, nil for none.
-func (d *Door) taskOf(p *peer, id string) *task {
+func (d *Adapter) taskOf(p *peer, id string) *task {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.tasks[d.byAsked[idKey(p.name, id)]]
 }
 
 // saveTask writes a task down.
-func (d *Door) saveTask(ctx context.Context, t *task) error {
+func (d *Adapter) saveTask(ctx context.Context, t *task) error {
 	t.save.Lock()
 	defer t.save.Unlock()
 	d.mu.Lock()
@@ -94,7 +94,7 @@ func (d *Door) saveTask(ctx context.Context, t *task) error {
 }
 
 // follow looks at tasks when their threads change.
-func (d *Door) follow(ctx context.Context) error {
+func (d *Adapter) follow(ctx context.Context) error {
 	inbox.Follow(ctx, d.x, d.log, d.touchAll, func(e exchange.Envelope) {
 		if strings.HasPrefix(e.Requestor, actorPrefix) {
 			d.touch(e.Ref)
@@ -104,7 +104,7 @@ func (d *Door) follow(ctx context.Context) error {
 }
 
 // touchAll looks at all tasks whose peers have no answer.
-func (d *Door) touchAll() {
+func (d *Adapter) touchAll() {
 	d.mu.Lock()
 	var refs []string
 	for ref, t := range d.tasks {
@@ -119,7 +119,7 @@ func (d *Door) touchAll() {
 }
 
 // touch has the peer of a task told how it stands, if it is one.
-func (d *Door) touch(ref string) {
+func (d *Adapter) touch(ref string) {
 	d.mu.Lock()
 	t := d.tasks[ref]
 	d.mu.Unlock()
@@ -129,7 +129,7 @@ func (d *Door) touch(ref string) {
 }
 
 // tellOne tells the peer of a task how it stands.
-func (d *Door) tellOne(ctx context.Context, ref string) (again time.Duration) {
+func (d *Adapter) tellOne(ctx context.Context, ref string) (again time.Duration) {
 	defer mistake.Caught(d.log, "channel", channel, "ref", ref)
 	again = keyed.Idle
 	d.mu.Lock()
@@ -155,7 +155,7 @@ const (
 
 // tell tells a peer how its task stands, as far as it does not know. It returns when there is
 // more to tell, even if nothing changes.
-func (d *Door) tell(ctx context.Context, t *task) (again time.Duration, _ error) {
+func (d *Adapter) tell(ctx context.Context, t *task) (again time.Duration, _ error) {
 	again = keyed.Idle
 	p := d.peer(t.Peer)
 	if p == nil {
@@ -179,7 +179,7 @@ func (d *Door) tell(ctx context.Context, t *task) (again time.Duration, _ error)
 }
 
 // progress tells a peer that its task goes on (section 6, pattern 3), or returns when it may.
-func (d *Door) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
+func (d *Adapter) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
 	m, s := lastStatus(th)
 	if t.told == m.Ref && !t.acked.IsZero() {
 		return keyed.Idle, nil
@@ -201,7 +201,7 @@ func (d *Door) progress(ctx context.Context, p *peer, t *task, th exchange.Threa
 
 // ack tells all who have asked for a task how it stands. It is not kept: the next
 // one, or the response, says more.
-func (d *Door) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, body string, s *mess.Status) error {
+func (d *Adapter) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, body string, s *mess.Status) error {
 	d.mu.Lock()
 	all := append([]asked(nil), t.Asked...)
 	d.mu.Unlock()

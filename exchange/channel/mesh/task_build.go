@@ -24,7 +24,7 @@ import (
 
 // build makes a request of a message. What could not be had of its files is told
 // with the answer.
-func (d *Door) build(ctx context.Context, in *incoming) (*mess.Request, []string, error) {
+func (d *Adapter) build(ctx context.Context, in *incoming) (*mess.Request, []string, error) {
 	text, err := d.nativeText(ctx, in)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +94,7 @@ func relayedMetadata(extra mess.Object) wire.Object {
 // nativeText is the message of MESS that a message bears, "" for none. One that is
 // too large for the metadata is a file; without it nothing is done, since the text
 // may be the beginning of it alone.
-func (d *Door) nativeText(ctx context.Context, in *incoming) (string, error) {
+func (d *Adapter) nativeText(ctx context.Context, in *incoming) (string, error) {
 	if text := in.Payload.Metadata.Get(messKey); text != "" {
 		return text, nil
 	}
@@ -164,11 +164,11 @@ const (
 )
 
 // fetch gets a file that a message of a peer names.
-func (d *Door) fetch(ctx context.Context, p *peer, a wire.Attachment) (file, error) {
+func (d *Adapter) fetch(ctx context.Context, p *peer, a wire.Attachment) (file, error) {
 	return d.fetchUpTo(ctx, p, a, maxFetched)
 }
 
-func (d *Door) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most int64) (file, error) {
+func (d *Adapter) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most int64) (file, error) {
 	f := file{Name: nameOf(a), MIME: a.MIME, About: a.Description}
 	var err error
 	switch a.Type {
@@ -189,7 +189,7 @@ func (d *Door) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most i
 }
 
 // fetchURL gets a file that a peer serves, from nowhere but the peer.
-func (d *Door) fetchURL(ctx context.Context, p *peer, address string, most int64, f *file) (err error) {
+func (d *Adapter) fetchURL(ctx context.Context, p *peer, address string, most int64, f *file) (err error) {
 	if !p.now().where.Near(address) {
 		return errors.New("it is not at the address of " + p.name + ", and is not fetched")
 	}
@@ -225,7 +225,7 @@ func (d *Door) fetchURL(ctx context.Context, p *peer, address string, most int64
 const fetchTime = 30 * time.Second
 
 // readPath reads a file of a folder that both have. Nothing leads out of it.
-func (d *Door) readPath(name string, most int64) ([]byte, error) {
+func (d *Adapter) readPath(name string, most int64) ([]byte, error) {
 	for _, dir := range d.cfg.Paths {
 		rel, err := filepath.Rel(dir, name)
 		if err != nil || !filepath.IsAbs(name) || !filepath.IsLocal(rel) {

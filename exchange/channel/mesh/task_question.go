@@ -76,7 +76,7 @@ const maxTries = 3
 
 // ask asks a peer what its task waits for. The answer is a response to that
 // message.
-func (d *Door) ask(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
+func (d *Adapter) ask(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
 	d.mu.Lock()
 	was := t.Question
 	known := was != nil && was.Ref == q.Ref && slices.Equal(was.Keys, q.Keys)
@@ -97,7 +97,7 @@ func (d *Door) ask(ctx context.Context, p *peer, t *task, q question, text strin
 	return d.pose(ctx, p, t, q, text, s)
 }
 
-func (d *Door) setQuestion(t *task, q question) {
+func (d *Adapter) setQuestion(t *task, q question) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if t.Question != nil {
@@ -110,7 +110,7 @@ func (d *Door) setQuestion(t *task, q question) {
 }
 
 // pose sends a question: a request of which the answer comes here.
-func (d *Door) pose(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
+func (d *Adapter) pose(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
 	d.mu.Lock()
 	a := t.Asked[len(t.Asked)-1]
 	d.mu.Unlock()
@@ -128,7 +128,7 @@ func (d *Door) pose(ctx context.Context, p *peer, t *task, q question, text stri
 
 // answerOf takes a peer's answer to a question about its own task. It counts for
 // the question that it was given to, and for no other.
-func (d *Door) answerOf(ctx context.Context, in *incoming) (status string, ours bool, _ error) {
+func (d *Adapter) answerOf(ctx context.Context, in *incoming) (status string, ours bool, _ error) {
 	d.mu.Lock()
 	t := d.tasks[d.questions[in.CorrelationID]]
 	if t == nil || t.Peer != in.From || t.Question == nil || t.Question.ID != in.CorrelationID {
@@ -161,7 +161,7 @@ func (d *Door) answerOf(ctx context.Context, in *incoming) (status string, ours 
 }
 
 // askOnce asks again what was not answered, some times.
-func (d *Door) askOnce(ctx context.Context, p *peer, t *task, q question, why string) error {
+func (d *Adapter) askOnce(ctx context.Context, p *peer, t *task, q question, why string) error {
 	th, err := d.x.Thread(ctx, p.actor(), t.Ref)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (d *Door) askOnce(ctx context.Context, p *peer, t *task, q question, why st
 }
 
 // replyOf makes a reply of an answer, or says why it is none.
-func (d *Door) replyOf(in *incoming, q question) (*mess.Reply, string) {
+func (d *Adapter) replyOf(in *incoming, q question) (*mess.Reply, string) {
 	if text := in.Payload.Metadata.Get(messKey); text != "" {
 		return nativeReply(text, q)
 	}
@@ -244,7 +244,7 @@ func nativeReply(text string, q question) (*mess.Reply, string) {
 }
 
 // cancel withdraws a task of a peer's.
-func (d *Door) cancel(ctx context.Context, in *incoming, t *task) (string, error) {
+func (d *Adapter) cancel(ctx context.Context, in *incoming, t *task) (string, error) {
 	c := &mess.Cancel{Re: mess.Refs{t.Ref}, Reason: "asked for by " + in.From}
 	_, err := d.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{c}}})
 	in.line.Ref = t.Ref

@@ -29,7 +29,7 @@ func (w *work) name() string { return keptWork + digest(w.key()) }
 
 // askedBy is how the answer to a request goes back. An address that is not the
 // peer's own is not used.
-func (d *Door) askedBy(in *incoming) asked {
+func (d *Adapter) askedBy(in *incoming) asked {
 	a := asked{
 		ID: in.ID, Context: in.ReplyContext, Conversation: in.ConversationID, Session: in.Session, SessionKey: in.back, Sealed: in.Payload.Encrypted,
 		Subject: in.Payload.Subject,
@@ -46,7 +46,7 @@ func (d *Door) askedBy(in *incoming) asked {
 }
 
 // request takes a request: a question in one of ours, or something to be done.
-func (d *Door) request(ctx context.Context, in *incoming) (string, error) {
+func (d *Adapter) request(ctx context.Context, in *incoming) (string, error) {
 	if asked, err := d.askedBack(ctx, in); asked || err != nil {
 		return "question", err
 	}
@@ -69,7 +69,7 @@ func (d *Door) request(ctx context.Context, in *incoming) (string, error) {
 // again answers a request that has come before. A new message with the same
 // idempotency key gets an answer of its own; the same message again gets the same
 // answer again.
-func (d *Door) again(ctx context.Context, in *incoming, of string) error {
+func (d *Adapter) again(ctx context.Context, in *incoming, of string) error {
 	mine := d.askedBy(in)
 	d.mu.Lock()
 	w, ref := d.inbox[idKey(in.From, of)], d.byAsked[idKey(in.From, of)]
@@ -102,7 +102,7 @@ func (d *Door) again(ctx context.Context, in *incoming, of string) error {
 }
 
 // workOff makes a task of the first request in a queue.
-func (d *Door) workOff(ctx context.Context, name string) (again time.Duration) {
+func (d *Adapter) workOff(ctx context.Context, name string) (again time.Duration) {
 	return d.requests.Work(name, func(r requested) (again time.Duration) {
 		again = keyed.Idle // also after a mistake in the program
 		defer mistake.Caught(d.log, "channel", channel, "from", r.peer.name)
@@ -117,7 +117,7 @@ func (d *Door) workOff(ctx context.Context, name string) (again time.Duration) {
 const tryAgain = 5 * time.Second
 
 // convert makes a task of a request, and reports whether it is done with.
-func (d *Door) convert(ctx context.Context, p *peer, w *work) bool {
+func (d *Adapter) convert(ctx context.Context, p *peer, w *work) bool {
 	e, err := wire.Stored(w.Text)
 	in := &incoming{Envelope: e, text: w.Text, peer: p, line: lineOf(e)}
 	if err == nil {
@@ -165,7 +165,7 @@ func (d *Door) convert(ctx context.Context, p *peer, w *work) bool {
 // taskFor is the task of a thread, for all who have asked for it: there is one
 // already if the power went after it was written down, or if two messages bear one
 // request.
-func (d *Door) taskFor(ref string, w *work, notes []string) *task {
+func (d *Adapter) taskFor(ref string, w *work, notes []string) *task {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.tasks[ref]
@@ -188,7 +188,7 @@ func (d *Door) taskFor(ref string, w *work, notes []string) *task {
 }
 
 // done lets go of a request that was worked off.
-func (d *Door) done(ctx context.Context, w *work) bool {
+func (d *Adapter) done(ctx context.Context, w *work) bool {
 	d.mu.Lock()
 	delete(d.inbox, w.key())
 	d.mu.Unlock()
@@ -202,7 +202,7 @@ func (d *Door) done(ctx context.Context, w *work) bool {
 
 // submit makes the thread. A request that was submitted before the program ended
 // finds its own.
-func (d *Door) submit(ctx context.Context, p *peer, req *mess.Request, in *incoming) (string, error) {
+func (d *Adapter) submit(ctx context.Context, p *peer, req *mess.Request, in *incoming) (string, error) {
 	if req.ID == in.ID {
 		if t, err := d.x.Thread(ctx, p.actor(), req.ID); err == nil {
 			return t.Ref, nil
@@ -224,7 +224,7 @@ func (d *Door) submit(ctx context.Context, p *peer, req *mess.Request, in *incom
 }
 
 // refused tells a peer that the exchange does not take its request.
-func (d *Door) refused(ctx context.Context, p *peer, w *work, why error) error {
+func (d *Adapter) refused(ctx context.Context, p *peer, w *work, why error) error {
 	for _, a := range w.Asked {
 		e := d.answerTo(p, a, wire.Response)
 		e.ID = newID()
@@ -238,7 +238,7 @@ func (d *Door) refused(ctx context.Context, p *peer, w *work, why error) error {
 }
 
 // answerTo is a message that goes back to where a request came from.
-func (d *Door) answerTo(p *peer, a asked, kind wire.Type) wire.Envelope {
+func (d *Adapter) answerTo(p *peer, a asked, kind wire.Type) wire.Envelope {
 	subject := a.Subject
 	if subject != "" {
 		subject = "Re: " + strings.TrimPrefix(subject, "Re: ")
@@ -253,7 +253,7 @@ func (d *Door) answerTo(p *peer, a asked, kind wire.Type) wire.Envelope {
 const answerTTL = 24 * time.Hour
 
 // sealed makes a message ready for the place that a request has named.
-func (d *Door) sealed(p *peer, e wire.Envelope, a asked) outgoing {
+func (d *Adapter) sealed(p *peer, e wire.Envelope, a asked) outgoing {
 	o := d.ready(p, e, a.Sealed)
 	o.URL, o.Token, o.SessionKey = a.URL, a.Token, a.SessionKey
 	if o.SessionKey != "" && o.URL == "" {

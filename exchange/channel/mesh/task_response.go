@@ -18,7 +18,7 @@ import (
 )
 
 // respond sends what came of a task to all who have asked for it.
-func (d *Door) respond(ctx context.Context, p *peer, t *task, th exchange.Thread) error {
+func (d *Adapter) respond(ctx context.Context, p *peer, t *task, th exchange.Thread) error {
 	d.mu.Lock()
 	var open []asked
 	for i := range t.Asked {
@@ -110,7 +110,7 @@ func whole(th exchange.Thread) mess.Message {
 }
 
 // sentFiles are the files of the responses of a thread.
-func (d *Door) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []file, notes []string) {
+func (d *Adapter) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []file, notes []string) {
 	for _, m := range th.Messages {
 		for _, item := range m.Items {
 			r, ok := item.(*mess.Response)
@@ -136,7 +136,7 @@ func (d *Door) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (file
 	return files, notes
 }
 
-func (d *Door) attachment(ctx context.Context, p *peer, ref, name string) ([]byte, error) {
+func (d *Adapter) attachment(ctx context.Context, p *peer, ref, name string) ([]byte, error) {
 	r, _, err := d.x.Attachment(ctx, p.actor(), ref, name)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (d *Door) attachment(ctx context.Context, p *peer, ref, name string) ([]byt
 }
 
 // withFiles puts files into an answer, as far as they fit; the others are served.
-func (d *Door) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked, files []file, m mess.Message) (outgoing, error) {
+func (d *Adapter) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked, files []file, m mess.Message) (outgoing, error) {
 	native := jsonOf(m)
 	if len(native) > maxNative {
 		f, err := p.messAsFile(native, a.Sealed && p.now().seal != "")

@@ -485,10 +485,10 @@ var mutants = []mutant{
 		"exchange/channel/mesh/inbound.go", `if sender != "agent" && sender != e.From {`, `if false {`,
 	}}, "./exchange/channel/mesh TestRefusals"},
 	{"a peer gets its task again after a restart", []edit{{
-		"exchange/channel/mesh/assignment.go", `if !g.Over.IsZero() || g.Ask != "" && d.asked(g.Ask) {`, `if !g.Over.IsZero() {`,
+		"exchange/channel/mesh/assignment.go", `if !g.Over.IsZero() || g.Ask != "" && as.requests.asked(g.Ask) {`, `if !g.Over.IsZero() {`,
 	}}, "./exchange/channel/mesh TestAPeersTaskOverARestart"},
 	{"a dead letter of a task outlives it", []edit{{
-		"exchange/channel/mesh/assignment_relay.go", "if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := d.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
+		"exchange/channel/mesh/assignment_relay.go", "if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := as.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
 	}}, "./exchange/channel/mesh TestHowAPeersTaskEnds"},
 	{"a message that expires between attempts is not reported", []edit{{
 		"exchange/channel/mesh/outbox.go", "if out.Status == delivery.Expired && !o.Once {", "if out.Status == delivery.Expired && !o.Once && false {",
@@ -500,14 +500,14 @@ var mutants = []mutant{
 		"internal/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",
 	}}, "./internal/pagetest TestCompare"},
 	{"any session in a reply context", []edit{{
-		"exchange/channel/mesh/inbound_hooks.go", `if key != "" && !d.sessionAllowed(key) {`, `if key != "" && key == beside && !d.sessionAllowed(key) {`,
+		"exchange/channel/mesh/inbound_hooks.go", `if key != "" && !b.sessionAllowed(key) {`, `if key != "" && key == beside && !b.sessionAllowed(key) {`,
 	}}, "./exchange/channel/mesh TestWhichSessionsPeersMayName"},
 	{"a priority that MESH does not know", []edit{{
 		"exchange/channel/mesh/wire/parse.go", "case e.Priority != High && e.Priority != Normal && e.Priority != Low:", "case false:",
 	}}, "./exchange/channel/mesh TestRefusals"},
 	{"a message of a peer again is not known", []edit{
 		{"exchange/channel/mesh/inbound_dedup.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
-		{"exchange/channel/mesh/inbound_dedup.go", `if key := idKey(in.From, in.ID); in.Type == "request" &&`, `if key := idKey(in.From, in.ID); in.Type == "requests" &&`},
+		{"exchange/channel/mesh/inbound.go", `in.Type == wire.Request && b.tasks.known(`, `in.Type == "requests" && b.tasks.known(`},
 	}, "./exchange/channel/mesh TestRepetitions"},
 	{"idempotency key of a peer ignored", []edit{{
 		"exchange/channel/mesh/model.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
@@ -522,7 +522,7 @@ var mutants = []mutant{
 		"exchange/channel/mesh/delivery/peer.go", "return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)", "return err == nil && top.Scheme == base.Scheme",
 	}}, "./exchange/channel/mesh/delivery TestWhereAPeerIs"},
 	{"a link leads out of a shared folder", []edit{{
-		"exchange/channel/mesh/task_build.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
+		"exchange/channel/mesh/file_fetch.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
 	}}, "./exchange/channel/mesh TestAttachments"},
 	{"many try whether a peer is back", []edit{{
 		"exchange/channel/mesh/state/breaker.go", "case b.probing || b.waits(s.now()):", "case b.waits(s.now()):",

@@ -4,16 +4,15 @@
 package mesh
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,9 +21,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
-	"github.com/messkit/messkit/internal/keyed"
-	"github.com/messkit/messkit/internal/mistake"
-	"github.com/messkit/messkit/internal/secret"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
@@ -52,67 +49,20 @@ type Options struct {
 
 // Adapter is the agent. Make it with Open, and keep its Run running.
 type Adapter struct {
-	x     *exchange.Exchange
-	cfg   Config
-	opts  Options
-	base  string // http://192.168.1.20:8420
-	log   *slog.Logger
-	store *state.Store
-	post  *delivery.Post
-
-	// These change while the door runs, and are replaced whole.
-	tokens atomic.Pointer[[]secret.Text] // that peers show here: the one that they are told, then earlier ones
-	peers  atomic.Pointer[map[string]*peer]
-
-	wrong wrong         // tokens, by address
-	texts *rate.Limiter // that name no sender
-	began time.Time
-
-	refusals refusals
-	telling  sync.Mutex  // held while people are told of incidents
-	unstored atomic.Bool // the exchange did not store what it was given last
-
-	wake chan struct{} // there is a job
-
-	tellers  keyed.Runner            // by the ref of the task that its peer is told of
-	requests keyed.Queues[requested] // of peers, that are to become tasks
-
-	mu        sync.Mutex
-	jobs      []func(context.Context)
-	seen      map[string]seen  // by peer and id, and by peer and idempotency key
-	inbox     map[string]*work // requests that are no tasks yet, by peer and id
-	tasks     map[string]*task // by ref
-	byAsked   map[string]string
-	questions map[string]string // ids of questions to peers, to the refs of their tasks
-	asks      map[string]*ask   // requests of ours, by id
-	given     map[string]given  // tasks that peers carry out for us, by ref
-	// deliveries are of messages that operators have sent since the door runs.
-	deliveries map[string]*awaited
-	files      map[string]served // what peers may fetch, by its secret name
+	*shared
+	files       *fileServer
+	outbox      *outbox
+	requests    *requests
+	tasks       *tasks
+	assignments *assignments
+	incidents   *incidents
+	inbound     *inbound
 }
 
-// requested is a request of a peer.
-type requested struct {
-	peer *peer
-	work *work
-}
-
-// queue has a request become a task. Urgent ones of a peer wait for urgent ones alone.
-func (d *Adapter) queue(p *peer, w *work) {
-	name := p.name
-	if w.Urgent {
-		name += " urgent"
-	}
-	d.requests.Add(name, requested{p, w})
-}
-
-// Open reads what an earlier run has left. The configuration has been loaded.
+// Open restores what an earlier run has left, and registers the peers that are executors. The
+// configuration has been loaded.
 func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, log *slog.Logger) (*Adapter, error) {
-	base := cfg.URL
-	if base == "" {
-		base = opts.Base
-	}
-	u, err := delivery.Base(base)
+	base, err := delivery.Base(cmp.Or(cfg.URL, opts.Base))
 	if err != nil {
 		return nil, fmt.Errorf("mesh: url: %w", err)
 	}
@@ -120,160 +70,122 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 	if err != nil {
 		return nil, err
 	}
-	d := &Adapter{
-		x: x, cfg: cfg, opts: opts, base: u.String(), log: log, store: store, began: time.Now(),
-		wake: make(chan struct{}, 1), seen: map[string]seen{}, inbox: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{},
-		questions: map[string]string{}, asks: map[string]*ask{}, given: map[string]given{}, files: map[string]served{}, deliveries: map[string]*awaited{},
-		texts: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst),
-	}
-	d.post = delivery.New(d.takePeers(cfg), delivery.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: d.through()}, store, log)
 	tokens, err := ownTokens(cfg.Token, filepath.Join(opts.Dir, tokenFile))
 	if err != nil {
 		return nil, err
 	}
-	d.tokens.Store(&tokens)
-	return d, errors.Join(d.restore(ctx), d.register(ctx))
+	s := &shared{
+		x: x, cfg: cfg, opts: opts, base: base.String(), log: log, store: store, documents: &documents{x: x},
+		background: &background{log: log, wake: make(chan struct{}, 1)}, registry: &registry{cfg: cfg, opts: opts, log: log},
+	}
+	s.tokens.Store(&tokens)
+	post := delivery.New(s.takePeers(cfg), delivery.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: opts.Through}, store, log)
+	a := newAdapter(s, post)
+	return a, errors.Join(a.restore(ctx), a.assignments.register(ctx))
 }
 
-// Run serves until ctx ends. What is under way then goes on when it runs again.
-func (d *Adapter) Run(ctx context.Context) error {
+// newAdapter connects the parts of an adapter. Each part knows the parts below it.
+func newAdapter(s *shared, post *delivery.Post) *Adapter {
+	a := &Adapter{shared: s}
+	a.files = &fileServer{shared: s, files: map[string]served{}}
+	a.outbox = &outbox{shared: s, files: a.files, post: post, deliveries: map[string]*awaited{}}
+	a.requests = &requests{shared: s, files: a.files, outbox: a.outbox, asks: map[string]*ask{}}
+	a.outbox.ended = a.requests.delivered
+	a.tasks = &tasks{
+		shared: s, files: a.files, outbox: a.outbox,
+		works: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{}, questions: map[string]string{},
+	}
+	a.assignments = &assignments{shared: s, files: a.files, requests: a.requests, given: map[string]given{}}
+	a.incidents = &incidents{shared: s, outbox: a.outbox}
+	a.inbound = &inbound{
+		shared: s, outbox: a.outbox, requests: a.requests, tasks: a.tasks, incidents: a.incidents,
+		texts: rate.NewLimiter(rate.Limit(s.cfg.Rate/60), s.cfg.Burst), seen: &dedup{documents: s.documents, seen: map[string]seen{}},
+	}
+	return a
+}
+
+// Run serves until ctx ends. Open continues unfinished work of an earlier run.
+func (a *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return d.follow(ctx) })
-	g.Go(func() error { d.tellers.Run(ctx, d.tellOne); return nil })
-	g.Go(func() error { d.requests.Runner.Run(ctx, d.workOff); return nil })
-	g.Go(func() error { return d.replay(ctx) })
-	g.Go(func() error { return d.sumUp(ctx) })
-	g.Go(func() error { return d.sweep(ctx) })
-	g.Go(func() error { return d.watchFiles(ctx) })
-	for _, p := range d.allPeers() {
+	for _, run := range []func(context.Context){
+		a.tasks.follow, a.tasks.tell, a.tasks.convert, a.outbox.replay, a.incidents.summarize, a.inbound.summarize, a.sweep, a.watchFiles,
+	} {
+		g.Go(func() error { run(ctx); return nil })
+	}
+	for _, p := range a.allPeers() {
 		if p.works() {
-			g.Go(func() error { return d.employ(ctx, p) })
+			g.Go(func() error { return a.assignments.employ(ctx, p) })
 		}
 	}
-	for {
-		for _, job := range d.takeJobs() {
-			g.Go(func() error { d.work(ctx, job); return nil })
-		}
-		select {
-		case <-ctx.Done():
-			return g.Wait()
-		case <-d.wake:
-		}
-	}
+	a.background.run(ctx, g)
+	return g.Wait()
 }
 
-// spawn has Run do something in the background.
-func (d *Adapter) spawn(job func(context.Context)) {
-	d.mu.Lock()
-	d.jobs = append(d.jobs, job)
-	d.mu.Unlock()
-	wait.Notify(d.wake)
-}
-
-// work does one thing in the background. What a peer has sent must not end the others.
-func (d *Adapter) work(ctx context.Context, job func(context.Context)) {
-	defer mistake.Caught(d.log, "channel", channel)
-	job(ctx)
-}
-
-func (d *Adapter) takeJobs() []func(context.Context) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	jobs := d.jobs
-	d.jobs = nil
-	return jobs
-}
-
-// keep stores a document of the door; nil removes it.
-func (d *Adapter) keep(ctx context.Context, name string, v any) error {
-	if v == nil {
-		return d.put(ctx, name, nil)
-	}
-	doc, err := json.Marshal(v)
+// restore continues with the documents of an earlier run. It logs a document that it cannot
+// read, and leaves it as it is.
+func (a *Adapter) restore(ctx context.Context) error {
+	docs, err := a.x.Kept(ctx, channel)
 	if err != nil {
 		return err
 	}
-	return d.put(ctx, name, doc)
-}
-
-// put stores a document as it is, and notes whether that is possible now.
-func (d *Adapter) put(ctx context.Context, name string, doc []byte) error {
-	err := d.x.Keep(ctx, channel, name, doc)
-	if ctx.Err() == nil {
-		d.unstored.Store(err != nil)
-	}
-	return err
-}
-
-// restore takes up what an earlier run has left.
-func (d *Adapter) restore(ctx context.Context) error {
-	docs, err := d.x.Kept(ctx, channel)
-	if err != nil {
-		return err
+	kinds := map[string]func(doc []byte) error{
+		keptSeen: a.inbound.seen.restore, keptText: a.inbound.restoreText, keptWork: a.tasks.restoreWork, keptTask: a.tasks.restore,
+		keptGiven: a.assignments.restore, keptOut: a.outbox.restore, keptAsk: a.requests.restore, keptFile: a.files.restore,
 	}
 	for name, doc := range docs {
-		if err := d.restoreOne(name, doc); err != nil {
-			d.log.Error("mesh: something that was kept cannot be read", "name", name, "err", err)
+		kind, _, _ := strings.Cut(name, "-")
+		if restore := kinds[kind+"-"]; restore != nil {
+			if err := restore(doc); err != nil {
+				a.log.Error("mesh: a stored document cannot be read", "name", name, "err", err)
+			}
 		}
 	}
 	return nil
 }
 
-func (d *Adapter) restoreOne(name string, doc []byte) error {
-	kind, _, _ := strings.Cut(name, "-")
-	switch kind + "-" {
-	case keptSeen:
-		var s seen
-		if err := json.Unmarshal(doc, &s); err != nil {
-			return err
+// sweepEvery is the time between two sweeps.
+const sweepEvery = time.Hour
+
+// sweep removes expired documents and their files, until ctx ends.
+func (a *Adapter) sweep(ctx context.Context) {
+	for {
+		now := time.Now()
+		for _, name := range slices.Concat(a.inbound.seen.expire(now), a.tasks.expire(now), a.requests.expire(now), a.files.expire(now)) {
+			if err := a.keep(ctx, name, nil); err != nil && ctx.Err() == nil {
+				a.log.Warn("mesh: an expired document cannot be removed", "err", err)
+			}
 		}
-		d.seen[s.Key] = s
-	case keptWork:
-		w := &work{}
-		if err := json.Unmarshal(doc, w); err != nil {
-			return err
+		if !wait.For(ctx, sweepEvery) {
+			return
 		}
-		if p := d.peer(w.Peer); p != nil {
-			d.inbox[w.key()] = w
-			d.queue(p, w)
-		}
-	case keptTask:
-		t := &task{}
-		if err := json.Unmarshal(doc, t); err != nil {
-			return err
-		}
-		d.index(t)
-	case keptGiven:
-		var g given
-		if err := json.Unmarshal(doc, &g); err != nil {
-			return err
-		}
-		d.given[g.Ref] = g
-	case keptOut:
-		o := outgoing{}
-		if err := json.Unmarshal(doc, &o); err != nil {
-			return err
-		}
-		d.spawn(func(ctx context.Context) { d.deliver(ctx, o) })
-	case keptAsk:
-		a := &ask{changed: make(chan struct{})}
-		if err := json.Unmarshal(doc, a); err != nil {
-			return err
-		}
-		d.asks[a.ID] = a
-		d.watch(a)
-	case keptFile:
-		var f served
-		if err := json.Unmarshal(doc, &f); err != nil {
-			return err
-		}
-		d.files[f.Secret] = f
-	case keptText:
-		var t text
-		if err := json.Unmarshal(doc, &t); err != nil {
-			return err
-		}
-		d.spawn(func(ctx context.Context) { d.handed(ctx, t) })
 	}
-	return nil
+}
+
+// watchFiles applies changes of the registry and of the token file, until ctx ends.
+func (a *Adapter) watchFiles(ctx context.Context) { a.registry.watch(ctx, a.outbox.post.Peers) }
+
+// ServeHTTP accepts a message of a peer.
+func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.inbound.ServeHTTP(w, r) }
+
+// ServeFile serves a file to a peer that knows its address.
+func (a *Adapter) ServeFile(w http.ResponseWriter, r *http.Request) { a.files.ServeFile(w, r) }
+
+// Health returns the body of /health and /api/status. The status is degraded while a peer is
+// unreachable, or while nothing can be stored.
+func (a *Adapter) Health() map[string]any {
+	h := map[string]any{"ok": true, "status": "ok", "agent": a.cfg.Agent, "protocol": wire.Protocol, "version": a.opts.Version}
+	for _, b := range a.store.Breakers() {
+		if b.State != state.Closed {
+			h["status"] = "degraded"
+		}
+	}
+	if a.unstored.Load() || a.store.Failing() || a.opts.Storage != nil && a.opts.Storage() != nil {
+		h["status"], h["storage"] = "degraded", "failing"
+	}
+	return h
+}
+
+// ServeStatus answers with Health.
+func (a *Adapter) ServeStatus(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, a.Health())
 }

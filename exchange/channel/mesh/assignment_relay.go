@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -22,7 +21,7 @@ import (
 
 // handOver sends a task to a peer: in words, whole as a message of MESS, and with its
 // files.
-func (d *Adapter) handOver(ctx context.Context, p *peer, g given, th exchange.Thread) error {
+func (as *assignments) handOver(ctx context.Context, p *peer, g given, th exchange.Thread) error {
 	req := th.Request()
 	s := Sending{To: p.name, Type: wire.Request, Body: req.Intent, id: g.Ask, until: time.Now().Add(taskTime), TTL: int64(taskTime / time.Second)}
 	if !th.Expires.IsZero() {
@@ -48,7 +47,7 @@ func (d *Adapter) handOver(ctx context.Context, p *peer, g given, th exchange.Th
 			req.Context = append(req.Context, e)
 			continue
 		}
-		data, err := d.attachmentAs(ctx, p.executor(), g.Ref, media.File)
+		data, err := as.files.attachmentAs(ctx, p.executor(), g.Ref, media.File)
 		if err != nil {
 			return err
 		}
@@ -60,51 +59,37 @@ func (d *Adapter) handOver(ctx context.Context, p *peer, g given, th exchange.Th
 		s.Metadata = relayedMetadata(req.Extra).Without(messKey)
 	}
 	s.MESS = string(jsonOf(mess.Message{Items: []mess.Item{&req}}))
-	_, err := d.sendOne(ctx, p, s)
+	_, err := as.requests.sendOne(ctx, p, s)
 	return err
 }
 
-func (d *Adapter) attachmentAs(ctx context.Context, who exchange.Actor, ref, name string) (_ []byte, err error) {
-	r, _, err := d.x.Attachment(ctx, who, ref, name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return io.ReadAll(io.LimitReader(r, maxSent))
-}
-
 // attend says in the thread what the peer says, until the task is over.
-func (d *Adapter) attend(ctx context.Context, p *peer, g given) error {
+func (as *assignments) attend(ctx context.Context, p *peer, g given) error {
 	for {
-		if now, ok := d.givenOf(g.Ref); ok {
+		if now, ok := as.givenOf(g.Ref); ok {
 			g = now
 		} else {
 			return nil
 		}
-		d.mu.Lock()
-		a := d.asks[g.Ask]
-		if a == nil {
-			d.mu.Unlock()
-			return d.forget(ctx, g.Ref)
+		a, changed, ok := as.requests.now(g.Ask)
+		if !ok {
+			return as.forget(ctx, g.Ref)
 		}
-		is, changed := *a, a.changed
-		is.Questions = slices.Clone(a.Questions)
-		d.mu.Unlock()
-		over, err := d.relay(ctx, p, &g, is)
+		over, err := as.relay(ctx, p, &g, a)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && unavailable(err):
-			d.log.Warn("mesh: the exchange does not take what a peer says; it is tried again", "ref", g.Ref, "err", err)
+			as.log.Warn("mesh: the exchange does not take what a peer says; it is tried again", "ref", g.Ref, "err", err)
 			wait.For(ctx, tryAgain)
 			continue
 		case err != nil:
-			d.log.Warn("mesh: what a peer says of its task is refused", "ref", g.Ref, "peer", p.name, "err", err)
-			if th, err := d.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.Status.Terminal() {
-				return d.forget(ctx, g.Ref)
+			as.log.Warn("mesh: what a peer says of its task is refused", "ref", g.Ref, "peer", p.name, "err", err)
+			if th, err := as.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.Status.Terminal() {
+				return as.forget(ctx, g.Ref)
 			}
 		case over:
-			return d.forget(ctx, g.Ref)
+			return as.forget(ctx, g.Ref)
 		}
 		late := time.NewTimer(remembered)
 		select {
@@ -120,16 +105,16 @@ func (d *Adapter) attend(ctx context.Context, p *peer, g given) error {
 }
 
 // relay says what is new of a request of ours, and reports whether no more can come.
-func (d *Adapter) relay(ctx context.Context, p *peer, g *given, a ask) (over bool, err error) {
+func (as *assignments) relay(ctx context.Context, p *peer, g *given, a ask) (over bool, err error) {
 	if a.Result != nil {
-		return true, d.relayResult(ctx, p, *g, a)
+		return true, as.relayResult(ctx, p, *g, a)
 	}
 	if a.Acked != g.Acked && g.Over.IsZero() {
 		g.Acked = a.Acked
-		if err := d.keepGiven(ctx, *g); err != nil {
+		if err := as.keepGiven(ctx, *g); err != nil {
 			return false, err
 		}
-		if err := d.relayAck(ctx, p, *g); err != nil {
+		if err := as.relayAck(ctx, p, *g); err != nil {
 			return false, err
 		}
 	}
@@ -138,11 +123,11 @@ func (d *Adapter) relay(ctx context.Context, p *peer, g *given, a ask) (over boo
 			continue
 		}
 		one, s := questionHere(q)
-		if _, err := d.says(ctx, p, *g, q.ID, s); err != nil {
+		if _, err := as.says(ctx, p, *g, q.ID, s); err != nil {
 			return false, err
 		}
 		g.Posed = append(slices.Clone(g.Posed), one)
-		if err := d.keepGiven(ctx, *g); err != nil {
+		if err := as.keepGiven(ctx, *g); err != nil {
 			return false, err
 		}
 	}
@@ -153,28 +138,28 @@ func (d *Adapter) relay(ctx context.Context, p *peer, g *given, a ask) (over boo
 	s := &mess.Status{Code: mess.Failed, Recoverable: new(false), Suggestion: "look before retrying", Reason: &mess.Reason{
 		Type: "no_answer", Effect: mess.EffectUnknown, Detail: p.name + " has not answered in time",
 	}}
-	if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {
+	if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {
 		return false, err
 	} else if ok && l.Attempts == 0 || refused { // the peer has not got it, or does not take it
 		s = &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_sent", Effect: mess.EffectNone, Detail: "the message did not reach " + p.name + ": " + a.Delivery}}
 	}
-	if _, err := d.says(ctx, p, *g, "", s); err != nil {
+	if _, err := as.says(ctx, p, *g, "", s); err != nil {
 		return false, err
 	}
 	g.Over = time.Now()
-	return refused, d.keepGiven(ctx, *g)
+	return refused, as.keepGiven(ctx, *g)
 }
 
 // relayAck says what a peer says meanwhile, unless the thread waits for an answer: that
 // it goes on would end the wait.
-func (d *Adapter) relayAck(ctx context.Context, p *peer, g given) error {
-	th, err := d.x.Thread(ctx, p.executor(), g.Ref)
+func (as *assignments) relayAck(ctx context.Context, p *peer, g given) error {
+	th, err := as.x.Thread(ctx, p.executor(), g.Ref)
 	if err != nil || th.Status != mess.InProgress {
 		return err
 	}
-	_, err = d.says(ctx, p, g, "", &mess.Status{Code: mess.InProgress, Message: g.Acked})
+	_, err = as.says(ctx, p, g, "", &mess.Status{Code: mess.InProgress, Message: g.Acked})
 	if err != nil && !unavailable(err) {
-		d.log.Debug("mesh: an ack is not in the thread", "ref", g.Ref, "err", err)
+		as.log.Debug("mesh: an ack is not in the thread", "ref", g.Ref, "err", err)
 		return nil
 	}
 	return err
@@ -194,11 +179,11 @@ func questionHere(q backward) (posed, *mess.Status) {
 
 // passOn tells a peer what its task's requester says. An answer is for the question that
 // was posed last.
-func (d *Adapter) passOn(ctx context.Context, p *peer, g given, item mess.Item) error {
+func (as *assignments) passOn(ctx context.Context, p *peer, g given, item mess.Item) error {
 	text := ""
 	switch i := item.(type) {
 	case *mess.Cancel:
-		return d.withdraw(ctx, p, g, i.Reason)
+		return as.withdraw(ctx, p, g, i.Reason)
 	case *mess.Reply:
 		switch {
 		case i.Confirm != nil && *i.Confirm:
@@ -220,7 +205,7 @@ func (d *Adapter) passOn(ctx context.Context, p *peer, g given, item mess.Item) 
 	if len(g.Posed) == 0 || text == "" {
 		return nil
 	}
-	_, err := d.sendOne(ctx, p, Sending{To: p.name, Type: wire.Response, Body: text, Correlation: g.Posed[len(g.Posed)-1].ID, Priority: wire.High})
+	_, err := as.requests.sendOne(ctx, p, Sending{To: p.name, Type: wire.Response, Body: text, Correlation: g.Posed[len(g.Posed)-1].ID, Priority: wire.High})
 	return err
 }
 
@@ -236,29 +221,29 @@ func answerText(v any) string {
 
 // withdraw takes a task back: one that has not reached the peer ends at once, and else
 // the peer is asked to cancel, and has the last word.
-func (d *Adapter) withdraw(ctx context.Context, p *peer, g given, why string) error {
-	if l, ok, err := d.store.Unbury(g.Ask, p.name); err != nil {
+func (as *assignments) withdraw(ctx context.Context, p *peer, g given, why string) error {
+	if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {
 		return err
 	} else if ok && l.Attempts == 0 {
-		_, err := d.says(ctx, p, g, "", d.takenBack(ctx, p, g))
-		return errors.Join(err, d.forget(ctx, g.Ref))
+		_, err := as.says(ctx, p, g, "", as.takenBack(ctx, p, g))
+		return errors.Join(err, as.forget(ctx, g.Ref))
 	}
 	s := Sending{To: p.name, Type: wire.Notification, Subject: strings.TrimSuffix("cancel: "+why, ": "), Body: "cancel", Correlation: g.Ask, Priority: wire.High}
-	_, err := d.sendOne(ctx, p, s)
+	_, err := as.requests.sendOne(ctx, p, s)
 	return err
 }
 
 // takenBack is the end of a task that was withdrawn before the peer had it.
-func (d *Adapter) takenBack(ctx context.Context, p *peer, g given) *mess.Status {
+func (as *assignments) takenBack(ctx context.Context, p *peer, g given) *mess.Status {
 	s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was withdrawn before it reached " + p.name, Effect: mess.EffectNone}}
-	if th, err := d.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.CancelBy == "" { // by a stop
+	if th, err := as.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.CancelBy == "" { // by a stop
 		s.Code, s.Recoverable = mess.Failed, new(true)
 	}
 	return s
 }
 
 // relayResult ends the thread with what the peer has answered.
-func (d *Adapter) relayResult(ctx context.Context, p *peer, g given, a ask) error {
+func (as *assignments) relayResult(ctx context.Context, p *peer, g given, a ask) error {
 	r := a.Result
 	status, content := &mess.Status{Code: mess.Code(r.Status), Evidence: mess.Acknowledged}, []mess.Entry(nil)
 	if m, err := parseMess(r.MESS); r.MESS != "" && err == nil {
@@ -273,7 +258,7 @@ func (d *Adapter) relayResult(ctx context.Context, p *peer, g given, a ask) erro
 			}
 		}
 	}
-	th, err := d.x.Thread(ctx, p.executor(), g.Ref)
+	th, err := as.x.Thread(ctx, p.executor(), g.Ref)
 	if err != nil {
 		return err
 	}
@@ -282,14 +267,14 @@ func (d *Adapter) relayResult(ctx context.Context, p *peer, g given, a ask) erro
 		content = []mess.Entry{mess.TextEntry(r.Body)}
 	}
 	answer := &mess.Response{Notes: strings.Join(r.Notes, "; ")}
-	if answer.Content, err = d.filesHere(ctx, p, g, a, content); err != nil {
+	if answer.Content, err = as.filesHere(ctx, p, g, a, content); err != nil {
 		return err
 	}
 	var meta mess.Object
 	if len(r.Metadata) > 0 && json.Unmarshal(r.Metadata, &meta) == nil {
 		answer.Extra = answer.Extra.Set(channel, mess.Object{{Key: "metadata", Value: meta}})
 	}
-	_, err = d.says(ctx, p, g, r.ID, status, answer)
+	_, err = as.says(ctx, p, g, r.ID, status, answer)
 	return err
 }
 
@@ -329,10 +314,10 @@ func endHere(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
 
 // filesHere puts the files of an answer into the thread: where its content names them,
 // and else behind it.
-func (d *Adapter) filesHere(ctx context.Context, p *peer, g given, a ask, content []mess.Entry) (list []mess.Entry, err error) {
+func (as *assignments) filesHere(ctx context.Context, p *peer, g given, a ask, content []mess.Entry) (list []mess.Entry, err error) {
 	left := slices.Clone(a.Result.Files)
 	attach := func(name string, was mess.Media, kind string) error {
-		data, err := d.savedFile(a.ID, name)
+		data, err := as.files.savedFile(a.ID, name)
 		if err != nil {
 			return err
 		}
@@ -340,7 +325,7 @@ func (d *Adapter) filesHere(ctx context.Context, p *peer, g given, a ask, conten
 		if what == "" {
 			what = http.DetectContentType(data)
 		}
-		media, err := d.x.Attach(ctx, p.executor(), g.Ref, name, what, bytes.NewReader(data))
+		media, err := as.x.Attach(ctx, p.executor(), g.Ref, name, what, bytes.NewReader(data))
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/internal/durable"
@@ -34,31 +35,61 @@ const (
 	inFolder  = "in"  // files that came with answers
 )
 
+// fileServer stores the files that peers fetch and those that came with answers.
+type fileServer struct {
+	*shared
+
+	mu    sync.Mutex
+	files map[string]served // what peers may fetch, by the secret part of the address
+}
+
+func (fs *fileServer) restore(doc []byte) error {
+	f, err := stored[served](doc)
+	if err == nil {
+		fs.files[f.Secret] = f
+	}
+	return err
+}
+
+// expire removes files that nobody may fetch any more, and returns the names of their documents.
+func (fs *fileServer) expire(now time.Time) (names []string) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for name, f := range fs.files {
+		if now.After(f.Until) {
+			delete(fs.files, name)
+			fs.removeServed(name)
+			names = append(names, keptFile+name)
+		}
+	}
+	return names
+}
+
 // serve makes a file one that can be fetched, and returns its address.
-func (d *Adapter) serve(ctx context.Context, f file) (string, error) {
+func (fs *fileServer) serve(ctx context.Context, f file) (string, error) {
 	s := served{Secret: strings.ToLower(rand.Text()), Name: f.Name, MIME: f.MIME, Until: time.Now().Add(answerTTL)}
-	dir := filepath.Join(d.opts.Dir, outFolder)
+	dir := filepath.Join(fs.opts.Dir, outFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	if err := durable.Replace(filepath.Join(dir, s.Secret), f.Data); err != nil {
 		return "", err
 	}
-	if err := d.keep(ctx, keptFile+s.Secret, s); err != nil {
+	if err := fs.keep(ctx, keptFile+s.Secret, s); err != nil {
 		return "", err
 	}
-	d.mu.Lock()
-	d.files[s.Secret] = s
-	d.mu.Unlock()
-	return d.base + FilesPath + s.Secret + "/" + url.PathEscape(f.Name), nil
+	fs.mu.Lock()
+	fs.files[s.Secret] = s
+	fs.mu.Unlock()
+	return fs.base + FilesPath + s.Secret + "/" + url.PathEscape(f.Name), nil
 }
 
 // ServeFile answers with a file. What runs scripts in a browser is bytes there.
-func (d *Adapter) ServeFile(w http.ResponseWriter, r *http.Request) {
+func (fs *fileServer) ServeFile(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, FilesPath), "/")
-	d.mu.Lock()
-	s, ok := d.files[name]
-	d.mu.Unlock()
+	fs.mu.Lock()
+	s, ok := fs.files[name]
+	fs.mu.Unlock()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		reply(w, http.StatusMethodNotAllowed, map[string]any{"ok": false, "error": "method"})
@@ -68,9 +99,9 @@ func (d *Adapter) ServeFile(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusNotFound, map[string]any{"ok": false, "error": "not_found", "message": "there is no such file, or not any more"})
 		return
 	}
-	f, err := os.Open(filepath.Join(d.opts.Dir, outFolder, s.Secret))
+	f, err := os.Open(filepath.Join(fs.opts.Dir, outFolder, s.Secret))
 	if err != nil {
-		d.log.Error("mesh: a file that is to be fetched is not there", "err", err)
+		fs.log.Error("mesh: a file that is to be fetched is not there", "err", err)
 		reply(w, http.StatusNotFound, map[string]any{"ok": false, "error": "not_found", "message": "the file is gone"})
 		return
 	}
@@ -93,8 +124,8 @@ func harmless(kind string) string {
 
 // saveFile keeps a file that came with an answer, under a name that none of the
 // others has.
-func (d *Adapter) saveFile(id string, f file, taken []string) (string, error) {
-	dir := d.answerFolder(id)
+func (fs *fileServer) saveFile(id string, f file, taken []string) (string, error) {
+	dir := fs.answerFolder(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", errors.New("it cannot be kept here")
 	}
@@ -103,17 +134,19 @@ func (d *Adapter) saveFile(id string, f file, taken []string) (string, error) {
 		name = fmt.Sprintf("%d-%s", n, f.Name)
 	}
 	if err := durable.Replace(filepath.Join(dir, name), f.Data); err != nil {
-		d.log.Error("mesh: a file of an answer cannot be kept", "err", err)
+		fs.log.Error("mesh: a file of an answer cannot be kept", "err", err)
 		return "", errors.New("it cannot be kept here")
 	}
 	return name, nil
 }
 
-func (d *Adapter) answerFolder(id string) string { return filepath.Join(d.opts.Dir, inFolder, digest(id)) }
+func (fs *fileServer) answerFolder(id string) string {
+	return filepath.Join(fs.opts.Dir, inFolder, digest(id))
+}
 
 // savedFile reads a file that came with an answer.
-func (d *Adapter) savedFile(id, name string) ([]byte, error) {
-	root, err := os.OpenRoot(d.answerFolder(id))
+func (fs *fileServer) savedFile(id, name string) ([]byte, error) {
+	root, err := os.OpenRoot(fs.answerFolder(id))
 	if err != nil {
 		return nil, err
 	}
@@ -122,15 +155,15 @@ func (d *Adapter) savedFile(id, name string) ([]byte, error) {
 }
 
 // removeFiles removes the files of an answer.
-func (d *Adapter) removeFiles(id string) {
-	if err := os.RemoveAll(d.answerFolder(id)); err != nil {
-		d.log.Warn("mesh: old files stay", "err", err)
+func (fs *fileServer) removeFiles(id string) {
+	if err := os.RemoveAll(fs.answerFolder(id)); err != nil {
+		fs.log.Warn("mesh: old files stay", "err", err)
 	}
 }
 
 // removeServed removes a file that nobody may fetch any more.
-func (d *Adapter) removeServed(name string) {
-	if err := os.Remove(filepath.Join(d.opts.Dir, outFolder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		d.log.Warn("mesh: an old file stays", "err", err)
+func (fs *fileServer) removeServed(name string) {
+	if err := os.Remove(filepath.Join(fs.opts.Dir, outFolder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		fs.log.Warn("mesh: an old file stays", "err", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
@@ -18,24 +20,22 @@ const (
 	tooEarly = 24 * time.Hour  // a message from later than that has no right clock
 )
 
-// audit notes what became of a message.
-func (d *Adapter) audit(in *incoming, status, detail string) {
-	line := in.line
-	line.Status, line.Detail = status, detail
-	d.store.Audit(line)
-}
+// inbound accepts the messages of peers, and passes each to the part that it is for.
+type inbound struct {
+	*shared
+	outbox    *outbox
+	requests  *requests
+	tasks     *tasks
+	incidents *incidents
+	seen      *dedup
 
-// lineOf is an envelope in the audit log.
-func lineOf(e wire.Envelope) state.Line {
-	return state.Line{
-		From: e.From, To: e.To, Type: string(e.Type), ID: e.ID, Subject: e.Payload.Subject, Body: e.Payload.Body, CorrelationID: e.CorrelationID,
-		ConversationID: e.ConversationID, ReplyContext: string(e.ReplyContext), Signed: e.Signature != "", Session: e.Session,
-		Metadata: e.Payload.Metadata.Without(messKey),
-	}
+	wrong    wrong         // wrong tokens, by address
+	texts    *rate.Limiter // texts that name no sender
+	refusals refusals
 }
 
 // envelope takes a message with an envelope.
-func (d *Adapter) envelope(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
+func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	e, err := wire.Parse(h.Message)
 	if bad, ok := errors.AsType[*wire.Error](err); ok {
 		return nil, refuse(http.StatusBadRequest, bad.Code, bad.Text)
@@ -44,7 +44,7 @@ func (d *Adapter) envelope(r *http.Request, sender string, h wire.Hook, may func
 	if sender != "agent" && sender != e.From {
 		return nil, refuse(http.StatusForbidden, "wrong_path", "the path names another sender than from")
 	}
-	p, err := d.sender(e.From, d.orRelayed(e, may))
+	p, err := b.sender(e.From, b.orRelayed(e, may))
 	if err != nil {
 		return nil, err
 	}
@@ -52,26 +52,26 @@ func (d *Adapter) envelope(r *http.Request, sender string, h wire.Hook, may func
 		return nil, err
 	}
 	in := &incoming{Envelope: e, text: h.Message, peer: p, back: cmp.Or(h.SessionKey, e.SessionKey())}
-	if in.session, err = d.sessionOf(h.SessionKey, e.SessionKey()); err != nil {
+	if in.session, err = b.sessionOf(h.SessionKey, e.SessionKey()); err != nil {
 		return nil, err
 	}
-	if err := d.checked(in); err != nil {
+	if err := b.checked(in); err != nil {
 		return nil, err
 	}
 	in.line = lineOf(in.Envelope)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), workTime)
 	defer cancel() // what has begun is finished, even if the peer goes
-	if in.To != d.cfg.Agent {
-		return d.forward(ctx, in)
+	if in.To != b.cfg.Agent {
+		return b.forward(ctx, in)
 	}
 	now := time.Now()
 	if now.After(in.Expires().Add(skew)) {
-		d.audit(in, "expired", "it was over when it came")
+		b.audit(in, "expired", "it was over when it came")
 		return map[string]any{"ok": true, "id": in.ID, "expired": true}, nil
 	}
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	return d.take(ctx, in)
+	return b.take(ctx, in)
 }
 
 // workTime is what the exchange may take for one message.
@@ -79,21 +79,21 @@ const workTime = 30 * time.Second
 
 // orRelayed lets in a message that comes through our relay with the relay's
 // token.
-func (d *Adapter) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool {
+func (b *inbound) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool {
 	return func(p *peer) bool {
 		if may(p) {
 			return true
 		}
-		if e.Relay == nil || e.Relay.From != e.From || e.Relay.Via != d.cfg.Relay {
+		if e.Relay == nil || e.Relay.From != e.From || e.Relay.Via != b.cfg.Relay {
 			return false
 		}
-		via := d.peer(e.Relay.Via)
+		via := b.peer(e.Relay.Via)
 		return via != nil && may(via)
 	}
 }
 
 // checked judges size, time and signature, and decrypts.
-func (d *Adapter) checked(in *incoming) error {
+func (b *inbound) checked(in *incoming) error {
 	size := len(in.text)
 	for _, a := range in.Payload.Attachments {
 		if a.Type != "inline" {
@@ -127,20 +127,20 @@ func (d *Adapter) checked(in *incoming) error {
 }
 
 // take takes a message that was not seen before. in.peer.turn is held.
-func (d *Adapter) take(ctx context.Context, in *incoming) (map[string]any, error) {
+func (b *inbound) take(ctx context.Context, in *incoming) (map[string]any, error) {
 	answer := map[string]any{"ok": true, "id": in.ID}
-	if of, twice := d.seenBefore(in); twice {
+	if of, twice := b.seenBefore(in); twice {
 		answer["duplicate"] = true
-		d.audit(in, "duplicate", "")
+		b.audit(in, "duplicate", "")
 		if in.Type != wire.Request {
 			return answer, nil
 		}
-		if err := d.again(ctx, in, of); err != nil {
+		if err := b.tasks.again(ctx, in, of); err != nil {
 			return nil, err
 		}
-		return answer, d.remember(ctx, in)
+		return answer, b.seen.remember(ctx, in)
 	}
-	if err := d.inSession(in.session, state.InSession{
+	if err := b.inSession(in.session, state.InSession{
 		From: in.From, To: in.To, Type: string(in.Type), Subject: in.Payload.Subject, Body: in.Payload.Body, Timestamp: in.Time, MsgID: in.ID, CorrelationID: in.CorrelationID,
 	}); err != nil {
 		return nil, err
@@ -149,23 +149,48 @@ func (d *Adapter) take(ctx context.Context, in *incoming) (map[string]any, error
 	var err error
 	switch in.Type {
 	case wire.Request:
-		status, err = d.request(ctx, in)
+		status, err = b.request(ctx, in)
 	case wire.Response, wire.Ack:
-		status, err = d.heard(ctx, in)
+		status, err = b.answer(ctx, in)
 	case wire.Alert:
-		status, err = d.alert(ctx, in)
+		status, err = b.incidents.alert(ctx, in)
 		answer["verdict"] = status
 	default:
-		status, err = d.notified(ctx, in)
+		status, err = b.notified(ctx, in)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := d.remember(ctx, in); err != nil {
+	if err := b.seen.remember(ctx, in); err != nil {
 		return nil, err
 	}
-	d.audit(in, status, "")
+	b.audit(in, status, "")
 	return answer, nil
+}
+
+// request takes a request: a question about a request of ours, or a new task.
+func (b *inbound) request(ctx context.Context, in *incoming) (string, error) {
+	if asked, err := b.requests.askedBack(ctx, in); asked || err != nil {
+		return "question", err
+	}
+	return b.tasks.request(ctx, in)
+}
+
+// answer takes a response or an ack: to a question about a task, or to a request of ours.
+func (b *inbound) answer(ctx context.Context, in *incoming) (string, error) {
+	if status, ours, err := b.tasks.answerOf(ctx, in); ours || err != nil {
+		return status, err
+	}
+	return b.requests.heard(ctx, in)
+}
+
+// seenBefore reports whether a message was received before, and under which id. A request whose
+// task is known was received too: the power can fail before dedup stores it.
+func (b *inbound) seenBefore(in *incoming) (of string, duplicate bool) {
+	if of, duplicate = b.seen.before(in); duplicate {
+		return of, true
+	}
+	return in.ID, in.Type == wire.Request && b.tasks.known(in.From, in.ID)
 }
 
 // received is the status of what was only noted.
@@ -173,36 +198,36 @@ const received = "received"
 
 // notified takes a notification: the end of a task of the peer's, or something to
 // note.
-func (d *Adapter) notified(ctx context.Context, in *incoming) (string, error) {
+func (b *inbound) notified(ctx context.Context, in *incoming) (string, error) {
 	if in.CorrelationID != "" {
-		if t := d.taskOf(in.peer, in.CorrelationID); t != nil && strings.EqualFold(strings.Trim(in.Payload.Body, " \t\r\n."), "cancel") {
-			return d.cancel(ctx, in, t)
+		if t := b.tasks.taskOf(in.peer, in.CorrelationID); t != nil && strings.EqualFold(strings.Trim(in.Payload.Body, " \t\r\n."), "cancel") {
+			return b.tasks.cancel(ctx, in, t)
 		}
 	}
-	d.log.Info("mesh: notification", "from", in.From, "subject", in.Payload.Subject)
-	d.notice(priorityOf(in.Priority), in.From+": "+in.Payload.Subject, in.Payload.Body)
+	b.log.Info("mesh: notification", "from", in.From, "subject", in.Payload.Subject)
+	b.notice(priorityOf(in.Priority), in.From+": "+in.Payload.Subject, in.Payload.Body)
 	return received, nil
 }
 
 // forward passes a message on that is for somebody else.
-func (d *Adapter) forward(ctx context.Context, in *incoming) (map[string]any, error) {
-	to := d.peer(in.To)
+func (b *inbound) forward(ctx context.Context, in *incoming) (map[string]any, error) {
+	to := b.peer(in.To)
 	switch {
-	case in.Relay == nil || in.Relay.OriginalTo != in.To || in.Relay.Via != d.cfg.Agent:
-		return nil, refuse(http.StatusBadRequest, "wrong_recipient", "to: this agent is "+d.cfg.Agent)
-	case !d.cfg.Forward:
+	case in.Relay == nil || in.Relay.OriginalTo != in.To || in.Relay.Via != b.cfg.Agent:
+		return nil, refuse(http.StatusBadRequest, "wrong_recipient", "to: this agent is "+b.cfg.Agent)
+	case !b.cfg.Forward:
 		return nil, refuse(http.StatusForbidden, "no_relay", "messages for others are not passed on here")
 	case to == nil:
 		return nil, refuse(http.StatusBadRequest, "unknown_recipient", "to: this agent does not know "+in.To)
 	}
 	if time.Now().After(in.Expires().Add(skew)) {
-		d.audit(in, "expired", "it was over when it came")
+		b.audit(in, "expired", "it was over when it came")
 		return map[string]any{"ok": true, "id": in.ID, "expired": true}, nil
 	}
 	in.peer.turn.Lock()
 	defer in.peer.turn.Unlock()
 	answer := map[string]any{"ok": true, "id": in.ID, "relayed": true}
-	if _, twice := d.seenBefore(in); twice {
+	if _, twice := b.seenBefore(in); twice {
 		answer["duplicate"] = true
 		return answer, nil
 	}
@@ -210,12 +235,12 @@ func (d *Adapter) forward(ctx context.Context, in *incoming) (map[string]any, er
 		ID: in.ID, To: in.To, Text: in.text, Signature: in.Signature, Path: HooksPath + in.From, SessionKey: in.back, Priority: in.Priority,
 		Alert: in.Type == wire.Alert, Expires: in.Expires(), Through: true,
 	}
-	if err := d.enqueue(ctx, o); err != nil {
+	if err := b.outbox.enqueue(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := d.remember(ctx, in); err != nil {
+	if err := b.seen.remember(ctx, in); err != nil {
 		return nil, err
 	}
-	d.audit(in, "relaying", "")
+	b.audit(in, "relaying", "")
 	return answer, nil
 }

@@ -2,9 +2,10 @@ package mesh
 
 import (
 	"context"
+	"sync"
 	"time"
 
-	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
 // seen is a message that has come. What comes again within its time is known.
@@ -17,26 +18,39 @@ type seen struct {
 // remembered is how long a message is known at least.
 const remembered = 24 * time.Hour
 
-// seenBefore reports whether a message has come before, and under which id. An
-// alert bears the same key as others of its incident: that is no repetition.
-func (d *Adapter) seenBefore(in *incoming) (of string, twice bool) {
+// dedup recognizes messages that were received before.
+type dedup struct {
+	*documents
+
+	mu   sync.Mutex
+	seen map[string]seen // by the keys of messages
+}
+
+func (d *dedup) restore(doc []byte) error {
+	s, err := stored[seen](doc)
+	if err == nil {
+		d.seen[s.Key] = s
+	}
+	return err
+}
+
+// before reports whether a message was received before, and under which id. The alerts of one
+// incident share their key, so a key does not make an alert a duplicate.
+func (d *dedup) before(in *incoming) (of string, duplicate bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
 	for i, key := range in.keys() {
-		if s, ok := d.seen[key]; ok && now.Before(s.Until) && (i == 0 || in.Type != "alert") {
+		if s, ok := d.seen[key]; ok && now.Before(s.Until) && (i == 0 || in.Type != wire.Alert) {
 			return s.Of, true
 		}
-	}
-	if key := idKey(in.From, in.ID); in.Type == "request" && (d.inbox[key] != nil || d.byAsked[key] != "") {
-		return in.ID, true // the power went before it was noted as seen
 	}
 	return "", false
 }
 
-// remember writes down that a message has come. What is known stays as it is: who
-// repeats a key does not prolong it.
-func (d *Adapter) remember(ctx context.Context, in *incoming) error {
+// remember stores that a message was received. A duplicate does not extend the time for which
+// its key is known.
+func (d *dedup) remember(ctx context.Context, in *incoming) error {
 	until := time.Now().Add(remembered)
 	if end := in.Expires().Add(skew); end.After(until) {
 		until = end
@@ -59,51 +73,14 @@ func (d *Adapter) remember(ctx context.Context, in *incoming) error {
 	return nil
 }
 
-// sweepEvery is how often is let go of what is over.
-const sweepEvery = time.Hour
-
-// sweep lets go of what is over.
-func (d *Adapter) sweep(ctx context.Context) error {
-	for {
-		for _, name := range d.over(time.Now()) {
-			if err := d.keep(ctx, name, nil); err != nil && ctx.Err() == nil {
-				d.log.Warn("mesh: something old stays", "err", err)
-			}
-		}
-		if !wait.For(ctx, sweepEvery) {
-			return nil
-		}
-	}
-}
-
-// over takes out of memory what is over, and returns its names in the store.
-func (d *Adapter) over(now time.Time) (names []string) {
+// expire forgets messages whose time is over, and returns the names of their documents.
+func (d *dedup) expire(now time.Time) (names []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for key, s := range d.seen {
 		if now.After(s.Until) {
 			delete(d.seen, key)
 			names = append(names, keptSeen+digest(key))
-		}
-	}
-	for ref, t := range d.tasks {
-		if !t.Ended.IsZero() && now.Sub(t.Ended) > remembered && t.answered() {
-			d.unindex(t)
-			names = append(names, keptTask+ref)
-		}
-	}
-	for id, a := range d.asks {
-		if now.Sub(a.Expires) > remembered {
-			delete(d.asks, id)
-			d.removeFiles(id)
-			names = append(names, keptAsk+id)
-		}
-	}
-	for name, f := range d.files {
-		if now.After(f.Until) {
-			delete(d.files, name)
-			d.removeServed(name)
-			names = append(names, keptFile+name)
 		}
 	}
 	return names

@@ -40,9 +40,9 @@ func refuse(code int, name, text string) *refusal {
 }
 
 // ServeHTTP takes a message of a peer, which shows a token of its own.
-func (d *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *inbound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var line state.Line
-	answer, err := d.hook(r, &line)
+	answer, err := b.hook(r, &line)
 	no, refused := errors.AsType[*refusal](err)
 	switch {
 	case err == nil:
@@ -50,7 +50,7 @@ func (d *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case !refused: // the exchange cannot store it now: the peer tries again
 		no = &refusal{http.StatusServiceUnavailable, "unavailable", "it cannot be stored now; send it again", time.Minute}
-		d.log.Error("mesh: a message was not taken", "err", err)
+		b.log.Error("mesh: a message was not taken", "err", err)
 	}
 	if no.code == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
@@ -58,15 +58,15 @@ func (d *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if no.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(no.after.Seconds()))))
 	}
-	line.To, line.Status, line.Detail = d.cfg.Agent, "refused_"+no.name, no.text
+	line.To, line.Status, line.Detail = b.cfg.Agent, "refused_"+no.name, no.text
 	if line.From == "" {
 		line.From = host(r)
 	}
 	switch {
 	case no.name == "locked_out": // who guesses must not fill the disk
-		d.refusals.skip()
-	case d.refusals.note(host(r), time.Now()):
-		d.store.Audit(line)
+		b.refusals.skip()
+	case b.refusals.note(host(r), time.Now()):
+		b.store.Audit(line)
 	}
 	reply(w, no.code, map[string]any{"ok": false, "error": no.name, "message": no.text})
 }
@@ -79,7 +79,7 @@ func reply(w http.ResponseWriter, code int, v any) {
 
 // hook judges a request in the order that peers know: path, method, token, size,
 // text, sender.
-func (d *Adapter) hook(r *http.Request, line *state.Line) (map[string]any, error) {
+func (b *inbound) hook(r *http.Request, line *state.Line) (map[string]any, error) {
 	sender, ok := strings.CutPrefix(r.URL.Path, HooksPath)
 	switch {
 	case r.URL.Query().Has("token"):
@@ -89,7 +89,7 @@ func (d *Adapter) hook(r *http.Request, line *state.Line) (map[string]any, error
 	case r.Method != http.MethodPost:
 		return nil, refuse(http.StatusMethodNotAllowed, "method", "use POST")
 	}
-	may, err := d.authenticate(r)
+	may, err := b.authenticate(r)
 	if err != nil {
 		return nil, err
 	}
@@ -105,27 +105,27 @@ func (d *Adapter) hook(r *http.Request, line *state.Line) (map[string]any, error
 		return nil, refuse(http.StatusBadRequest, "invalid", err.Error())
 	}
 	if !wire.Detect(h.Message) {
-		if _, err := d.sessionOf(h.SessionKey, ""); err != nil {
+		if _, err := b.sessionOf(h.SessionKey, ""); err != nil {
 			return nil, err
 		}
-		return d.legacy(r, sender, h, may, line)
+		return b.legacy(r, sender, h, may, line)
 	}
-	return d.envelope(r, sender, h, may, line)
+	return b.envelope(r, sender, h, may, line)
 }
 
 // sessionAllowed reports whether a peer may name a session: its key begins as the
 // configuration says.
-func (d *Adapter) sessionAllowed(key string) bool {
-	if !d.cfg.AllowSessionKey || len(key) > maxSessionKey {
+func (b *inbound) sessionAllowed(key string) bool {
+	if !b.cfg.AllowSessionKey || len(key) > maxSessionKey {
 		return false
 	}
-	return len(d.cfg.SessionPrefixes) == 0 || slices.ContainsFunc(d.cfg.SessionPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+	return len(b.cfg.SessionPrefixes) == 0 || slices.ContainsFunc(b.cfg.SessionPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // sessionOf is the session that a message is for. Some peers take agent:{id}: off the
 // key beside the message; the whole key in its reply context counts then.
-func (d *Adapter) sessionOf(beside, within string) (string, error) {
-	if !d.cfg.AllowSessionKey {
+func (b *inbound) sessionOf(beside, within string) (string, error) {
+	if !b.cfg.AllowSessionKey {
 		within = "" // it is only echoed
 	}
 	keys := []string{beside, within}
@@ -133,7 +133,7 @@ func (d *Adapter) sessionOf(beside, within string) (string, error) {
 		keys = []string{within}
 	}
 	for _, key := range keys {
-		if key != "" && !d.sessionAllowed(key) {
+		if key != "" && !b.sessionAllowed(key) {
 			return "", refuse(http.StatusBadRequest, "session_key", "sessionKey: does not begin as it must here, or keys are not allowed here")
 		}
 	}
@@ -144,16 +144,16 @@ const maxSessionKey = 512
 
 // authenticate returns whom a token lets in. A token that is right counts at
 // once; one that is wrong too often from one address is told to wait.
-func (d *Adapter) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
+func (b *inbound) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
 	shown := r.Header.Get("X-Openclaw-Token")
 	if scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		shown = strings.TrimSpace(rest)
 	}
 	common, own := false, map[string]bool{}
-	for _, one := range *d.tokens.Load() {
+	for _, one := range *b.tokens.Load() {
 		common = same(shown, one) || common
 	}
-	for name, p := range d.allPeers() {
+	for name, p := range b.allPeers() {
 		c := p.now().cfg
 		if same(shown, c.Accept) || c.Accept != "" && same(shown, c.AcceptBefore) {
 			own[name] = true
@@ -162,7 +162,7 @@ func (d *Adapter) authenticate(r *http.Request) (may func(p *peer) bool, _ error
 	if common || len(own) > 0 {
 		return func(p *peer) bool { return own[p.name] || common && p.now().cfg.Accept == "" }, nil
 	}
-	if wait := d.wrong.count(host(r), time.Now()); wait > 0 {
+	if wait := b.wrong.count(host(r), time.Now()); wait > 0 {
 		no := refuse(http.StatusTooManyRequests, "locked_out", "too many wrong tokens from this address; wait")
 		no.after = wait
 		return nil, no
@@ -217,8 +217,8 @@ func (w *wrong) count(from string, now time.Time) time.Duration {
 }
 
 // sender finds the peer that a message is from, if it may come here now.
-func (d *Adapter) sender(name string, may func(*peer) bool) (*peer, error) {
-	p := d.peer(name)
+func (b *inbound) sender(name string, may func(*peer) bool) (*peer, error) {
+	p := b.peer(name)
 	if p == nil {
 		return nil, refuse(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is not known here")
 	}
@@ -240,14 +240,14 @@ func spend(of *rate.Limiter) error {
 
 // legacy takes text from before there were envelopes. It is noted, handed on to who
 // is configured for that, and never done.
-func (d *Adapter) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
+func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	line.From, line.Type = sender, "text"
 	if len(h.Message) > wire.MaxText {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", "the text is larger than 64 KiB")
 	}
-	of := d.texts
+	of := b.texts
 	if sender != "agent" {
-		p, err := d.sender(sender, may)
+		p, err := b.sender(sender, may)
 		if err != nil {
 			return nil, err
 		}
@@ -257,43 +257,16 @@ func (d *Adapter) legacy(r *http.Request, sender string, h wire.Hook, may func(*
 		return nil, err
 	}
 	line.Body = h.Message
-	if err := d.inSession(h.SessionKey, state.InSession{From: sender, To: d.cfg.Agent, Type: "text", Body: h.Message, Timestamp: time.Now()}); err != nil {
+	if err := b.inSession(h.SessionKey, state.InSession{From: sender, To: b.cfg.Agent, Type: "text", Body: h.Message, Timestamp: time.Now()}); err != nil {
 		return nil, err
 	}
-	if err := d.handOn(r.Context(), sender, h); err != nil {
+	if err := b.handOn(r.Context(), sender, h); err != nil {
 		return nil, err
 	}
-	line.To, line.Status = d.cfg.Agent, "received_text"
-	d.store.Audit(*line)
-	d.log.Info("mesh: text without an envelope", "from", sender, "bytes", len(h.Message))
+	line.To, line.Status = b.cfg.Agent, "received_text"
+	b.store.Audit(*line)
+	b.log.Info("mesh: text without an envelope", "from", sender, "bytes", len(h.Message))
 	return map[string]any{"ok": true, "text": true}, nil
-}
-
-func (d *Adapter) inSession(key string, m state.InSession) error {
-	if key == "" {
-		return nil
-	}
-	return d.store.InSession(key, m)
-}
-
-// Health is how the agent is, for /health and /api/status: degraded where a peer
-// is not reached, and where nothing can be stored.
-func (d *Adapter) Health() map[string]any {
-	h := map[string]any{"ok": true, "status": "ok", "agent": d.cfg.Agent, "protocol": wire.Protocol, "version": d.opts.Version}
-	for _, b := range d.store.Breakers() {
-		if b.State != state.Closed {
-			h["status"] = "degraded"
-		}
-	}
-	if d.unstored.Load() || d.store.Failing() || d.opts.Storage != nil && d.opts.Storage() != nil {
-		h["status"], h["storage"] = "degraded", "failing"
-	}
-	return h
-}
-
-// ServeStatus answers those that ask whether the agent is there.
-func (d *Adapter) ServeStatus(w http.ResponseWriter, _ *http.Request) {
-	reply(w, http.StatusOK, d.Health())
 }
 
 // unavailable reports whether it is the exchange that cannot, and not the message

@@ -27,19 +27,27 @@ type text struct {
 	At         time.Time `json:"at"`
 }
 
+func (b *inbound) restoreText(doc []byte) error {
+	t, err := stored[text](doc)
+	if err == nil {
+		b.spawn(func(ctx context.Context) { b.handed(ctx, t) })
+	}
+	return err
+}
+
 // handOn has a text handed on, if somebody is configured for that. It returns when
 // it is written down.
-func (d *Adapter) handOn(ctx context.Context, from string, h wire.Hook) error {
-	if d.cfg.TextURL == "" {
+func (b *inbound) handOn(ctx context.Context, from string, h wire.Hook) error {
+	if b.cfg.TextURL == "" {
 		return nil
 	}
-	t := text{ID: newID(), From: from, To: d.cfg.Agent, Text: h.Message, SessionKey: h.SessionKey, At: time.Now().UTC()}
+	t := text{ID: newID(), From: from, To: b.cfg.Agent, Text: h.Message, SessionKey: h.SessionKey, At: time.Now().UTC()}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
-	if err := d.keep(ctx, keptText+t.ID, t); err != nil {
+	if err := b.keep(ctx, keptText+t.ID, t); err != nil {
 		return err
 	}
-	d.spawn(func(ctx context.Context) { d.handed(ctx, t) })
+	b.spawn(func(ctx context.Context) { b.handed(ctx, t) })
 	return nil
 }
 
@@ -48,13 +56,13 @@ var textGaps = [...]time.Duration{0, 5 * time.Second, 15 * time.Second, time.Min
 
 // handed hands a text on. One that nobody takes is in the audit log, which it was
 // in before.
-func (d *Adapter) handed(ctx context.Context, t text) {
+func (b *inbound) handed(ctx context.Context, t text) {
 	status, detail := "text_not_handed_on", ""
 	for _, gap := range textGaps {
 		if !wait.For(ctx, gap) {
 			return // the next run goes on
 		}
-		code, err := d.postText(ctx, t)
+		code, err := b.postText(ctx, t)
 		if ctx.Err() != nil {
 			return
 		}
@@ -69,21 +77,21 @@ func (d *Adapter) handed(ctx context.Context, t text) {
 		}
 	}
 	if detail != "" {
-		d.log.Error("mesh: a text is not handed on", "from", t.From, "id", t.ID, "err", detail)
+		b.log.Error("mesh: a text is not handed on", "from", t.From, "id", t.ID, "err", detail)
 	}
-	d.store.Audit(state.Line{From: t.From, To: t.To, Type: "text", ID: t.ID, Status: status, Detail: detail})
-	if err := d.keep(ctx, keptText+t.ID, nil); err != nil {
-		d.log.Warn("mesh: a text may be handed on twice", "id", t.ID, "err", err)
+	b.store.Audit(state.Line{From: t.From, To: t.To, Type: "text", ID: t.ID, Status: status, Detail: detail})
+	if err := b.keep(ctx, keptText+t.ID, nil); err != nil {
+		b.log.Warn("mesh: a text may be handed on twice", "id", t.ID, "err", err)
 	}
 }
 
 // postText posts a text once. What is answered beside the code is not read.
-func (d *Adapter) postText(ctx context.Context, t text) (code int, _ error) {
+func (b *inbound) postText(ctx context.Context, t text) (code int, _ error) {
 	body, err := json.Marshal(t)
 	if err != nil {
 		return 0, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.cfg.TextURL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.cfg.TextURL, bytes.NewReader(body))
 	if err != nil {
 		return 0, errors.New("there is no such address")
 	}
@@ -95,7 +103,7 @@ func (d *Adapter) postText(ctx context.Context, t text) (code int, _ error) {
 	defer client.CloseIdleConnections()
 	res, err := client.Do(req)
 	if err != nil {
-		d.log.Debug("mesh: a text is not taken", "err", err)
+		b.log.Debug("mesh: a text is not taken", "err", err)
 		return 0, errors.New("nobody answers at text_url")
 	}
 	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)

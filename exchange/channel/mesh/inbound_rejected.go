@@ -1,11 +1,13 @@
 package mesh
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // refusals bounds what refusals cost: each line of the audit log waits for the
@@ -46,14 +48,21 @@ func (r *refusals) skip() {
 	r.left++
 }
 
-// tellRest tells the audit log how many refusals are not in it.
-func (d *Adapter) tellRest() {
-	r := &d.refusals
+// take returns how many refusals were not written since the last call.
+func (r *refusals) take() int {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	n := r.left
 	r.left = 0
-	r.mu.Unlock()
-	if n > 0 {
-		d.store.Audit(state.Line{To: d.cfg.Agent, Status: "refused_more", Detail: fmt.Sprintf("%d more refusals are not listed", n)})
+	return n
+}
+
+// summarize writes into the audit log how many refusals it does not list, until ctx ends.
+func (b *inbound) summarize(ctx context.Context) {
+	for more := true; more; {
+		more = wait.For(ctx, summaryEvery)
+		if n := b.refusals.take(); n > 0 {
+			b.store.Audit(state.Line{To: b.cfg.Agent, Status: "refused_more", Detail: fmt.Sprintf("%d more refusals are not listed", n)})
+		}
 	}
 }

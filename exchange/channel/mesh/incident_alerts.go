@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
@@ -13,20 +14,27 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// incidents judges the alerts of peers, and notifies people of new incidents.
+type incidents struct {
+	*shared
+	outbox  *outbox
+	telling sync.Mutex // held while people are notified
+}
+
 // alert takes an alert, and tells people where it is new (section 9).
-func (d *Adapter) alert(ctx context.Context, in *incoming) (string, error) {
-	verdict, incident, err := d.judge(ctx, in)
+func (ic *incidents) alert(ctx context.Context, in *incoming) (string, error) {
+	verdict, incident, err := ic.judge(ctx, in)
 	if err != nil {
 		return "", err
 	}
 	if in.ReplyTo != nil {
-		e := d.answerTo(in.peer, d.askedBy(in), wire.Ack)
+		e := ic.outbox.answerTo(in.peer, ic.outbox.askedBy(in), wire.Ack)
 		e.ID, e.TTL = newID(), wire.DefaultTTL
 		e.Payload.Body = "Noted: " + string(verdict)
 		e.Payload.Metadata = wire.Object{}.With("status", string(verdict)).With("incident", incident.ID)
-		o := d.sealed(in.peer, e, d.askedBy(in))
+		o := ic.outbox.sealed(in.peer, e, ic.outbox.askedBy(in))
 		o.Once = true
-		if err := d.enqueue(ctx, o); err != nil {
+		if err := ic.outbox.enqueue(ctx, o); err != nil {
 			return "", err
 		}
 	}
@@ -34,13 +42,13 @@ func (d *Adapter) alert(ctx context.Context, in *incoming) (string, error) {
 }
 
 // judge judges an alert, and tells people where it is new. What cannot be told now
-// is told by sumUp.
-func (d *Adapter) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
-	d.telling.Lock()
-	defer d.telling.Unlock()
-	verdict, incident, err := d.store.Judge(d.cfg.policy(), alertOf(in))
+// is told by summarize.
+func (ic *incidents) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
+	ic.telling.Lock()
+	defer ic.telling.Unlock()
+	verdict, incident, err := ic.store.Judge(ic.cfg.policy(), alertOf(in))
 	if err == nil && verdict != state.Suppressed {
-		d.tellOf(ctx, incident, in.Payload.Body)
+		ic.tellOf(ctx, incident, in.Payload.Body)
 	}
 	return verdict, incident, err
 }
@@ -108,55 +116,27 @@ func withoutWord(text string) string {
 
 // tellOf tells people what is untold of an incident: in the log, and the peers that
 // are to know. d.telling is held.
-func (d *Adapter) tellOf(ctx context.Context, i state.Incident, text string) {
+func (ic *incidents) tellOf(ctx context.Context, i state.Incident, text string) {
 	what := string(i.Untold)
-	d.notice(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), notice(what, i, text))
-	d.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
-	for _, name := range d.cfg.Notify {
-		p := d.peer(name)
+	ic.notice(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), notice(what, i, text))
+	ic.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
+	for _, name := range ic.cfg.Notify {
+		p := ic.peer(name)
 		e := wire.Envelope{
-			ID: newID(), Time: time.Now(), From: d.cfg.Agent, To: name, Type: wire.Notification, Priority: wire.High, TTL: wire.DefaultTTL, Nonce: newNonce(),
+			ID: newID(), Time: time.Now(), From: ic.cfg.Agent, To: name, Type: wire.Notification, Priority: wire.High, TTL: wire.DefaultTTL, Nonce: newNonce(),
 			Payload: wire.Payload{
 				Subject: fmt.Sprintf("[%s] %s", what, i.Scope), Body: notice(what, i, text),
 				Metadata: wire.Object{}.With("incident", i.ID).With("status", what),
 			},
 		}
-		if err := d.enqueue(ctx, d.ready(p, e, false)); err != nil {
-			d.log.Error("mesh: a peer is not told of an incident yet", "to", name, "err", err)
+		if err := ic.outbox.enqueue(ctx, ic.outbox.ready(p, e, false)); err != nil {
+			ic.log.Error("mesh: a peer is not told of an incident yet", "to", name, "err", err)
 			return
 		}
 	}
-	if err := d.store.Told(i.ID); err != nil {
-		d.log.Warn("mesh: people may be told of an incident twice", "incident", i.ID, "err", err)
+	if err := ic.store.Told(i.ID); err != nil {
+		ic.log.Warn("mesh: people may be told of an incident twice", "incident", i.ID, "err", err)
 	}
-}
-
-// notice tells people by the notices of the exchange (ntfy, webhook).
-func (d *Adapter) notice(p mess.Priority, subject, body string) {
-	if d.opts.Notice == nil {
-		return
-	}
-	text := subject
-	if body = strings.TrimSpace(body); body != "" && !strings.HasSuffix(subject, body) {
-		text += "\n" + clipNotice(body)
-	}
-	d.opts.Notice(p, text)
-}
-
-// maxNotice is how much of a text goes into a notice, in bytes.
-const maxNotice = 1000
-
-func clipNotice(s string) string {
-	if len(s) <= maxNotice {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxNotice], "") + "..."
-}
-
-// escalate tells people of a dead letter that nobody sends again by itself.
-func (d *Adapter) escalate(l state.Letter, why string) {
-	d.log.Warn("mesh: a message was not delivered, and is not sent again", "to", l.To, "id", l.ID, "why", why)
-	d.notice(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
 }
 
 func clipLog(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "") }
@@ -173,30 +153,27 @@ func notice(what string, i state.Incident, text string) string {
 	return s
 }
 
-// sumUp tells people of what lasts, by the policy, and the audit log of what is
-// not in it.
-func (d *Adapter) sumUp(ctx context.Context) error {
-	defer d.tellRest()
+// summarize notifies people of lasting incidents as the policy says, until ctx ends.
+func (ic *incidents) summarize(ctx context.Context) {
 	for {
-		d.tellRest()
-		d.tellUntold(ctx)
-		if !wait.For(ctx, sumUpEvery) {
-			return nil
+		ic.tellUntold(ctx)
+		if !wait.For(ctx, summaryEvery) {
+			return
 		}
 	}
 }
 
 // tellUntold tells what is due now, and what could not be told before.
-func (d *Adapter) tellUntold(ctx context.Context) {
-	d.telling.Lock()
-	defer d.telling.Unlock()
-	if _, _, err := d.store.Summaries(d.cfg.policy()); err != nil {
-		d.log.Warn("mesh: incidents cannot be written", "err", err)
+func (ic *incidents) tellUntold(ctx context.Context) {
+	ic.telling.Lock()
+	defer ic.telling.Unlock()
+	if _, _, err := ic.store.Summaries(ic.cfg.policy()); err != nil {
+		ic.log.Warn("mesh: incidents cannot be written", "err", err)
 	}
-	for _, i := range d.store.Untold() {
-		d.tellOf(ctx, i, "")
+	for _, i := range ic.store.Untold() {
+		ic.tellOf(ctx, i, "")
 	}
 }
 
-// sumUpEvery is how exactly the policy is followed.
-const sumUpEvery = time.Minute
+// summaryEvery is the time between two checks of what is due.
+const summaryEvery = time.Minute

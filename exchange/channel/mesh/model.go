@@ -24,17 +24,6 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What the exchange keeps for the door, by the beginning of its name.
-const (
-	keptSeen = "seen-"
-	keptWork = "work-"
-	keptTask = "task-"
-	keptOut  = "out-"
-	keptAsk  = "ask-"
-	keptFile = "file-"
-	keptText = "text-"
-)
-
 // peer is another agent while the door runs.
 type peer struct {
 	name string

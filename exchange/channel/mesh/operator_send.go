@@ -3,7 +3,6 @@ package mesh
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
@@ -56,7 +54,7 @@ type Taken struct {
 }
 
 // targets are the peers that a name means, in their order.
-func (d *Adapter) targets(to string) ([]string, error) {
+func (rq *requests) targets(to string) ([]string, error) {
 	var all []string
 	for one := range strings.SplitSeq(to, ",") {
 		one = strings.TrimSpace(one)
@@ -64,18 +62,18 @@ func (d *Adapter) targets(to string) ([]string, error) {
 		names := []string{one}
 		switch {
 		case one == "all":
-			names = slices.Sorted(maps.Keys(d.allPeers()))
-		case isGroup && d.cfg.Groups[group] == nil:
+			names = slices.Sorted(maps.Keys(rq.allPeers()))
+		case isGroup && rq.cfg.Groups[group] == nil:
 			return nil, mess.Refuse(mess.Unknown, "there is no group %q", group)
 		case isGroup:
-			names = d.cfg.Groups[group]
+			names = rq.cfg.Groups[group]
 		}
 		for _, name := range names {
-			if name == d.cfg.Agent {
+			if name == rq.cfg.Agent {
 				continue
 			}
-			if d.peer(name) == nil {
-				return nil, mess.Refuse(mess.Unknown, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(d.allPeers())), ", "))
+			if rq.peer(name) == nil {
+				return nil, mess.Refuse(mess.Unknown, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(rq.allPeers())), ", "))
 			}
 			if !slices.Contains(all, name) {
 				all = append(all, name)
@@ -106,11 +104,11 @@ func (s Sending) check() error {
 }
 
 // Send sends a message to all whom it is for. It returns when it is written down.
-func (d *Adapter) Send(ctx context.Context, s Sending) ([]Taken, error) {
+func (rq *requests) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	names, err := d.targets(s.To)
+	names, err := rq.targets(s.To)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +124,7 @@ func (d *Adapter) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	}
 	var taken []Taken
 	for _, name := range names {
-		t, err := d.sendOne(ctx, d.peer(name), s)
+		t, err := rq.sendOne(ctx, rq.peer(name), s)
 		if err != nil {
 			return taken, err
 		}
@@ -139,12 +137,12 @@ func (d *Adapter) Send(ctx context.Context, s Sending) ([]Taken, error) {
 var errLeft = mess.Refuse(mess.Unknown, "the peer is not in the registry any more")
 
 // sendOne sends a message to one peer.
-func (d *Adapter) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
+func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 	if p == nil {
 		return Taken{}, errLeft
 	}
 	e := wire.Envelope{
-		ID: cmp.Or(s.id, newID()), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
+		ID: cmp.Or(s.id, newID()), Time: time.Now(), From: rq.cfg.Agent, To: p.name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
 		Priority: s.Priority, TTL: time.Duration(s.TTL) * time.Second, IdempotencyKey: s.Key, Nonce: newNonce(),
 		Payload: wire.Payload{Subject: cmp.Or(s.Subject, firstLine(s.Body)), Body: s.Body, Attachments: s.URLs},
 	}
@@ -174,23 +172,23 @@ func (d *Adapter) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error
 		e.ReplyContext = jsonText(map[string]string{"sessionKey": s.SessionKey})
 	}
 	if s.Type == wire.Request {
-		e.ReplyTo = d.replyTo(p, s.SessionKey)
+		e.ReplyTo = rq.outbox.replyTo(p, s.SessionKey)
 	}
-	if e.Payload.Attachments, err = d.attached(ctx, p, e, s); err != nil {
+	if e.Payload.Attachments, err = rq.outbox.attached(ctx, p, e, s); err != nil {
 		return Taken{}, err
 	}
-	o := d.ready(p, e, s.Encrypt)
+	o := rq.outbox.ready(p, e, s.Encrypt)
 	o.NoRetry = s.NoRetry
 	if len(o.Text) > wire.MaxText {
 		return Taken{}, mess.Refuse(mess.TooLarge, "the message is %d bytes, more than %d; send what is long as a file", len(o.Text), wire.MaxText)
 	}
 	back := func() error { return nil }
-	if a, q, ok := d.questionTo(s.Correlation); ok && s.Type == wire.Response && a.To == p.name {
+	if a, q, ok := rq.questionTo(s.Correlation); ok && s.Type == wire.Response && a.To == p.name {
 		e.ReplyContext = q.Context
-		o = d.ready(p, e, s.Encrypt)
+		o = rq.outbox.ready(p, e, s.Encrypt)
 		o.URL, o.Token = q.URL, q.Token
 		back = func() error {
-			return d.change(ctx, a, func() {
+			return rq.change(ctx, a, func() {
 				for i := range a.Questions {
 					a.Questions[i].Answered = a.Questions[i].Answered || a.Questions[i].ID == q.ID
 				}
@@ -198,83 +196,15 @@ func (d *Adapter) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error
 		}
 	}
 	if s.Type == wire.Request {
-		if err := d.newAsk(ctx, e, s.until); err != nil {
+		if err := rq.newAsk(ctx, e, s.until); err != nil {
 			return Taken{}, err
 		}
 	}
-	o.done = d.expectDelivery(o)
-	if err := d.enqueue(ctx, o); err != nil {
+	o.done = rq.outbox.expectDelivery(o)
+	if err := rq.outbox.enqueue(ctx, o); err != nil {
 		return Taken{}, err
 	}
 	return Taken{ID: e.ID, To: p.name}, back()
-}
-
-// awaited is what comes of a message, for whoever waits for that.
-type awaited struct {
-	over chan struct{}
-	out  delivery.Outcome // once over is closed
-	at   time.Time
-}
-
-const maxDeliveries = 1000
-
-// expectDelivery has somebody able to wait for what comes of a message.
-func (d *Adapter) expectDelivery(o outgoing) func(delivery.Outcome) {
-	one := &awaited{over: make(chan struct{}), at: time.Now()}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.deliveries) >= maxDeliveries {
-		for name, old := range d.deliveries {
-			if time.Since(old.at) > answerTTL/24 {
-				delete(d.deliveries, name)
-			}
-		}
-	}
-	d.deliveries[o.name()] = one
-	return func(out delivery.Outcome) {
-		one.out = out
-		close(one.over)
-	}
-}
-
-// awaitDelivery waits until a message is delivered or given up, for some time.
-func (d *Adapter) awaitDelivery(ctx context.Context, id, to string) (*Asked, error) {
-	d.mu.Lock()
-	one := d.deliveries[outgoing{ID: id, To: to}.name()]
-	d.mu.Unlock()
-	if one == nil {
-		return nil, mess.Refuse(mess.Unknown, "%s is not known any more; messkit mesh audit --id %s shows what became of it", id, id)
-	}
-	end := time.NewTimer(awaitTime)
-	defer end.Stop()
-	select {
-	case <-one.over:
-		return &Asked{ID: id, To: to, Delivery: one.out.Status, Why: one.out.Err}, nil
-	case <-end.C:
-	case <-ctx.Done():
-	}
-	return &Asked{ID: id, To: to}, nil
-}
-
-// attached puts files into a message, as far as they fit; the others are served.
-func (d *Adapter) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending) ([]wire.Attachment, error) {
-	all := slices.Clone(e.Payload.Attachments)
-	room := wire.MaxText - len(d.ready(p, e, s.Encrypt).Text) - margin
-	for _, f := range s.Files {
-		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About, Data: base64.StdEncoding.EncodeToString(f.Data)}
-		if cost := len(at.Data) + len(f.Name) + 2*len(f.About) + 200; cost <= room {
-			room -= cost
-		} else {
-			address, err := d.serve(ctx, file(f))
-			if err != nil {
-				return nil, err
-			}
-			at.Type, at.Encoding, at.Data, at.URL = "url", "", "", address
-			room -= len(address) + len(f.Name) + 200
-		}
-		all = append(all, at)
-	}
-	return all, nil
 }
 
 // objectOf reads metadata. Peers print numbers anew, so only whole ones are
@@ -306,12 +236,12 @@ func firstLine(s string) string {
 
 // Rally asks several the same, and returns the conversation in which their
 // answers are. With a conversation that there is, it is the next round.
-func (d *Adapter) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
+func (rq *requests) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
 	s.Type = wire.Request
 	if err := s.check(); err != nil {
 		return "", nil, err
 	}
-	names, err := d.targets(s.To)
+	names, err := rq.targets(s.To)
 	if err != nil {
 		return "", nil, err
 	}
@@ -321,8 +251,8 @@ func (d *Adapter) Rally(ctx context.Context, s Sending) (string, []Taken, error)
 	if s.Conversation == "" {
 		s.Conversation = fmt.Sprintf("conv_%d_%s", time.Now().Unix(), newNonce()[:8])
 	}
-	c, err := d.store.Begin(s.Conversation, state.Conversation{
-		From: d.cfg.Agent, Question: s.Body, Subject: firstLine(s.Body), Participants: names, Life: time.Duration(s.TTL) * time.Second,
+	c, err := rq.store.Begin(s.Conversation, state.Conversation{
+		From: rq.cfg.Agent, Question: s.Body, Subject: firstLine(s.Body), Participants: names, Life: time.Duration(s.TTL) * time.Second,
 	})
 	if err != nil {
 		return "", nil, err
@@ -330,30 +260,30 @@ func (d *Adapter) Rally(ctx context.Context, s Sending) (string, []Taken, error)
 	s.Subject = "[" + c.ID + "] " + firstLine(s.Body)
 	var taken []Taken
 	for _, name := range names {
-		t, err := d.rallyOne(ctx, d.peer(name), s, c)
+		t, err := rq.rallyOne(ctx, rq.peer(name), s, c)
 		if err != nil {
 			return c.ID, taken, err
 		}
 		taken = append(taken, t)
 	}
-	d.store.Audit(state.Line{From: d.cfg.Agent, To: strings.Join(names, ","), Type: "rally/open", ID: c.ID, ConversationID: c.ID, Subject: s.Subject, Body: s.Body, Status: "sent"})
+	rq.store.Audit(state.Line{From: rq.cfg.Agent, To: strings.Join(names, ","), Type: "rally/open", ID: c.ID, ConversationID: c.ID, Subject: s.Subject, Body: s.Body, Status: "sent"})
 	return c.ID, taken, nil
 }
 
-func (d *Adapter) rallyOne(ctx context.Context, p *peer, s Sending, c state.Conversation) (Taken, error) {
+func (rq *requests) rallyOne(ctx context.Context, p *peer, s Sending, c state.Conversation) (Taken, error) {
 	if p == nil {
 		return Taken{}, errLeft
 	}
 	e := wire.Envelope{
-		ID: newID(), Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: wire.Request, ConversationID: c.ID, Priority: s.Priority,
-		TTL: time.Duration(s.TTL) * time.Second, Nonce: newNonce(), ReplyTo: d.replyTo(p, ""),
+		ID: newID(), Time: time.Now(), From: rq.cfg.Agent, To: p.name, Type: wire.Request, ConversationID: c.ID, Priority: s.Priority,
+		TTL: time.Duration(s.TTL) * time.Second, Nonce: newNonce(), ReplyTo: rq.outbox.replyTo(p, ""),
 		ReplyContext: jsonText(map[string]any{"conversationId": c.ID, "participants": c.Participants, "round": c.CurrentRound}),
 		Payload:      wire.Payload{Subject: s.Subject, Body: s.Body},
 	}
-	if err := d.newAsk(ctx, e, time.Time{}); err != nil {
+	if err := rq.newAsk(ctx, e, time.Time{}); err != nil {
 		return Taken{}, err
 	}
-	o := d.ready(p, e, s.Encrypt)
+	o := rq.outbox.ready(p, e, s.Encrypt)
 	o.NoRetry = true
-	return Taken{ID: e.ID, To: p.name}, d.enqueue(ctx, o)
+	return Taken{ID: e.ID, To: p.name}, rq.outbox.enqueue(ctx, o)
 }

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -19,12 +21,22 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// registry has the peers and the tokens of this agent. Both change while the adapter runs, and
+// are replaced whole.
+type registry struct {
+	cfg    Config
+	opts   Options
+	log    *slog.Logger
+	tokens atomic.Pointer[[]secret.Text] // that peers show here: the current one, then the previous one
+	peers  atomic.Pointer[map[string]*peer]
+}
+
 // peer finds a peer by its name, nil for none.
-func (d *Adapter) peer(name string) *peer { return d.allPeers()[name] }
+func (r *registry) peer(name string) *peer { return r.allPeers()[name] }
 
 // allPeers are the peers by their names. Nobody changes the map.
-func (d *Adapter) allPeers() map[string]*peer {
-	if all := d.peers.Load(); all != nil {
+func (r *registry) allPeers() map[string]*peer {
+	if all := r.peers.Load(); all != nil {
 		return *all
 	}
 	return nil
@@ -32,8 +44,8 @@ func (d *Adapter) allPeers() map[string]*peer {
 
 // takePeers takes the peers of a configuration. One that there was keeps what waits for
 // it, and how much it has sent.
-func (d *Adapter) takePeers(cfg Config) (addresses []delivery.Peer) {
-	was, all := d.allPeers(), map[string]*peer{}
+func (r *registry) takePeers(cfg Config) (addresses []delivery.Peer) {
+	was, all := r.allPeers(), map[string]*peer{}
 	for name, c := range cfg.Peers {
 		p := was[name]
 		if p == nil {
@@ -43,7 +55,7 @@ func (d *Adapter) takePeers(cfg Config) (addresses []delivery.Peer) {
 		p.is.Store(&settings{c, cfg.keys[name], cfg.seals[name], where})
 		addresses, all[name] = append(addresses, where), p
 	}
-	d.peers.Store(&all)
+	r.peers.Store(&all)
 	return addresses
 }
 
@@ -81,25 +93,25 @@ func writeTokens(name string, list []secret.Text) error {
 }
 
 // token is the one that peers are told to show.
-func (d *Adapter) token() secret.Text { return (*d.tokens.Load())[0] }
+func (r *registry) token() secret.Text { return (*r.tokens.Load())[0] }
 
 // rotate makes a new token of this agent. The one before counts until alone is asked
 // for: then the newest counts alone.
-func (d *Adapter) rotate(alone bool) error {
-	if d.cfg.Token != "" {
+func (r *registry) rotate(alone bool) error {
+	if r.cfg.Token != "" {
 		return mess.Refuse(mess.Invalid, "rotate: the token stands in the configuration; change it there, or take it out and messkit keeps one in mesh/token")
 	}
-	list := *d.tokens.Load()
+	list := *r.tokens.Load()
 	if alone {
 		list = list[:1:1]
 	} else {
 		list = append([]secret.Text{secret.Text(strings.ToLower(rand.Text()))}, list[0])
 	}
-	if err := writeTokens(filepath.Join(d.opts.Dir, tokenFile), list); err != nil {
+	if err := writeTokens(filepath.Join(r.opts.Dir, tokenFile), list); err != nil {
 		return err
 	}
-	d.tokens.Store(&list)
-	d.log.Info("mesh: the token of this agent has changed", "accepted", len(list))
+	r.tokens.Store(&list)
+	r.log.Info("mesh: the token of this agent has changed", "accepted", len(list))
 	return nil
 }
 
@@ -107,26 +119,25 @@ func (d *Adapter) rotate(alone bool) error {
 // otherwise.
 const watchEvery = 2 * time.Second
 
-// watchFiles reads the registry and the token again when their files change, until ctx
-// ends.
-func (d *Adapter) watchFiles(ctx context.Context) error {
-	registry, token := d.cfg.registryFile(), filepath.Join(d.opts.Dir, tokenFile)
+// watch reads the registry and the token again when their files change, until ctx ends. It
+// calls changed with the addresses of the new peers.
+func (r *registry) watch(ctx context.Context, changed func([]delivery.Peer)) {
+	registry, token := r.cfg.registryFile(), filepath.Join(r.opts.Dir, tokenFile)
 	was := []string{stampOf(registry), stampOf(token)}
-	for wait.For(ctx, cmp.Or(d.opts.Watch, watchEvery)) {
+	for wait.For(ctx, cmp.Or(r.opts.Watch, watchEvery)) {
 		is := []string{stampOf(registry), stampOf(token)}
 		if is[0] != was[0] {
-			d.readRegistry()
+			r.readRegistry(changed)
 		}
-		if is[1] != was[1] && d.cfg.Token == "" {
+		if is[1] != was[1] && r.cfg.Token == "" {
 			if list, err := ownTokens("", token); err != nil {
-				d.log.Error("mesh: the token file cannot be read; the tokens of before count", "err", err)
+				r.log.Error("mesh: the token file cannot be read; the tokens of before count", "err", err)
 			} else {
-				d.tokens.Store(&list)
+				r.tokens.Store(&list)
 			}
 		}
 		was = is
 	}
-	return nil
 }
 
 // stampOf tells whether a file has changed, "" if there is none.
@@ -143,12 +154,12 @@ func stampOf(name string) string {
 
 // readRegistry takes the peers of the registry as it is now. One that cannot be taken
 // changes nothing.
-func (d *Adapter) readRegistry() {
-	next, err := d.cfg.reread()
+func (r *registry) readRegistry(changed func([]delivery.Peer)) {
+	next, err := r.cfg.reread()
 	if err != nil {
-		d.log.Error("mesh: the registry is not taken; the peers of before stay", "err", err)
+		r.log.Error("mesh: the registry is not taken; the peers of before stay", "err", err)
 		return
 	}
-	d.post.Peers(d.takePeers(next))
-	d.log.Info("mesh: the registry was read again", "peers", len(next.Peers))
+	changed(r.takePeers(next))
+	r.log.Info("mesh: the registry was read again", "peers", len(next.Peers))
 }

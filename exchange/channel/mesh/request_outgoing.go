@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
@@ -68,135 +71,191 @@ func (a *ask) over() bool { return a.Result != nil || a.Failed != "" }
 
 const ackWarning = 30 * time.Second // section 8, "Timeout Handling"
 
+// requests are the requests of this agent to peers.
+type requests struct {
+	*shared
+	files  *fileServer
+	outbox *outbox
+
+	mu   sync.Mutex
+	asks map[string]*ask // by id
+}
+
+func (rq *requests) restore(doc []byte) error {
+	a := &ask{changed: make(chan struct{})}
+	if err := json.Unmarshal(doc, a); err != nil {
+		return err
+	}
+	rq.asks[a.ID] = a
+	rq.watch(a)
+	return nil
+}
+
+// expire forgets requests that ended long ago, and returns the names of their documents.
+func (rq *requests) expire(now time.Time) (names []string) {
+	rq.mu.Lock()
+	defer rq.mu.Unlock()
+	for id, a := range rq.asks {
+		if now.Sub(a.Expires) > remembered {
+			delete(rq.asks, id)
+			rq.files.removeFiles(id)
+			names = append(names, keptAsk+id)
+		}
+	}
+	return names
+}
+
+// list returns the requests in the order of their ids.
+func (rq *requests) list() (list []Asked) {
+	rq.mu.Lock()
+	defer rq.mu.Unlock()
+	for _, a := range rq.asks {
+		list = append(list, asksAs(*a))
+	}
+	order.By(list, func(a, b Asked) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}
+
+// now returns a copy of a request, and a channel that is closed when the request changes. ok is
+// false for an unknown request.
+func (rq *requests) now(id string) (_ ask, changed <-chan struct{}, ok bool) {
+	rq.mu.Lock()
+	defer rq.mu.Unlock()
+	a := rq.asks[id]
+	if a == nil {
+		return ask{}, nil, false
+	}
+	now := *a
+	now.Questions = slices.Clone(a.Questions)
+	return now, a.changed, true
+}
+
 // newAsk notes a request before it is sent: its answer may be here before ours is
 // taken. until is when it is over; zero: when the message is.
-func (d *Adapter) newAsk(ctx context.Context, e wire.Envelope, until time.Time) error {
+func (rq *requests) newAsk(ctx context.Context, e wire.Envelope, until time.Time) error {
 	if until.IsZero() {
 		until = e.Expires()
 	}
 	a := &ask{
 		ID: e.ID, To: e.To, Subject: e.Payload.Subject, Conversation: e.ConversationID, Made: e.Time, Expires: until, changed: make(chan struct{}),
 	}
-	if err := d.keep(ctx, keptAsk+a.ID, a); err != nil {
+	if err := rq.keep(ctx, keptAsk+a.ID, a); err != nil {
 		return err
 	}
-	d.mu.Lock()
-	d.asks[a.ID] = a
-	d.mu.Unlock()
-	d.watch(a)
+	rq.mu.Lock()
+	rq.asks[a.ID] = a
+	rq.mu.Unlock()
+	rq.watch(a)
 	return nil
 }
 
 // change changes an ask, writes it down and wakes who waits for it.
-func (d *Adapter) change(ctx context.Context, a *ask, f func()) error {
-	d.mu.Lock()
+func (rq *requests) change(ctx context.Context, a *ask, f func()) error {
+	rq.mu.Lock()
 	f()
 	doc, err := json.Marshal(a)
 	close(a.changed)
 	a.changed = make(chan struct{})
-	d.mu.Unlock()
+	rq.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	return d.put(ctx, keptAsk+a.ID, doc)
+	return rq.put(ctx, keptAsk+a.ID, doc)
 }
 
 // watch warns where there is no ack, and ends a request when its time is over.
-func (d *Adapter) watch(a *ask) {
-	d.spawn(func(ctx context.Context) {
-		d.mu.Lock()
+func (rq *requests) watch(a *ask) {
+	rq.spawn(func(ctx context.Context) {
+		rq.mu.Lock()
 		text, over := a.Text, a.over()
-		d.mu.Unlock()
+		rq.mu.Unlock()
 		if over {
 			return
 		}
 		if text != "" {
-			d.finish(ctx, a)
+			rq.finish(ctx, a)
 			return
 		}
 		if end := time.Until(a.Expires); end > ackWarning && wait.For(ctx, time.Until(a.Made.Add(ackWarning))) {
-			d.mu.Lock()
+			rq.mu.Lock()
 			silent := a.Acked == "" && a.Text == "" && a.Failed == ""
-			d.mu.Unlock()
+			rq.mu.Unlock()
 			if silent {
-				d.log.Warn("mesh: no ack within 30 s", "to", a.To, "id", a.ID)
+				rq.log.Warn("mesh: no ack within 30 s", "to", a.To, "id", a.ID)
 			}
 		}
 		if !wait.For(ctx, time.Until(a.Expires.Add(skew))) {
 			return
 		}
-		d.mu.Lock()
+		rq.mu.Lock()
 		late := a.Text == "" && a.Failed == ""
-		d.mu.Unlock()
+		rq.mu.Unlock()
 		if late {
-			d.giveUp(ctx, a, "no answer in time")
+			rq.giveUp(ctx, a, "no answer in time")
 		}
 	})
 }
 
 // giveUp notes that a request comes to nothing.
-func (d *Adapter) giveUp(ctx context.Context, a *ask, why string) {
-	d.store.Audit(state.Line{From: d.cfg.Agent, To: a.To, Type: string(wire.Request), ID: a.ID, Subject: a.Subject, ConversationID: a.Conversation, Status: "no_response", Detail: why})
-	if err := d.change(ctx, a, func() { a.Failed = why }); err != nil {
-		d.log.Warn("mesh: not written down", "err", err)
+func (rq *requests) giveUp(ctx context.Context, a *ask, why string) {
+	rq.store.Audit(state.Line{From: rq.cfg.Agent, To: a.To, Type: string(wire.Request), ID: a.ID, Subject: a.Subject, ConversationID: a.Conversation, Status: "no_response", Detail: why})
+	if err := rq.change(ctx, a, func() { a.Failed = why }); err != nil {
+		rq.log.Warn("mesh: not written down", "err", err)
 	}
 }
 
 // delivered notes whether a request of ours has arrived.
-func (d *Adapter) delivered(ctx context.Context, o outgoing, out delivery.Outcome) {
-	d.mu.Lock()
-	a := d.asks[o.ID]
-	d.mu.Unlock()
+func (rq *requests) delivered(ctx context.Context, o outgoing, out delivery.Outcome) {
+	rq.mu.Lock()
+	a := rq.asks[o.ID]
+	rq.mu.Unlock()
 	if a == nil {
 		return
 	}
-	if err := d.change(ctx, a, func() { a.Delivery, a.Why = out.Status, out.Err }); err != nil {
-		d.log.Warn("mesh: not written down", "err", err)
+	if err := rq.change(ctx, a, func() { a.Delivery, a.Why = out.Status, out.Err }); err != nil {
+		rq.log.Warn("mesh: not written down", "err", err)
 	}
 	if a.Conversation != "" {
 		ok := out.Status == delivery.Sent || len(out.Status) > len(relayedVia) && out.Status[:len(relayedVia)] == relayedVia
-		if err := d.store.Sent(a.Conversation, ok); err != nil {
-			d.log.Debug("mesh: no conversation", "err", err)
+		if err := rq.store.Sent(a.Conversation, ok); err != nil {
+			rq.log.Debug("mesh: no conversation", "err", err)
 		}
 	}
 }
 
-// heard takes a response or an ack: to a question, or to a request of ours.
-func (d *Adapter) heard(ctx context.Context, in *incoming) (string, error) {
-	if status, ours, err := d.answerOf(ctx, in); ours || err != nil {
-		return status, err
-	}
-	d.mu.Lock()
-	a := d.asks[in.CorrelationID]
+// heard takes a response or an ack to a request of ours.
+func (rq *requests) heard(ctx context.Context, in *incoming) (string, error) {
+	rq.mu.Lock()
+	a := rq.asks[in.CorrelationID]
 	var twice bool
 	if a != nil && a.To == in.From {
 		twice = a.Text != ""
 	} else {
 		a = nil
 	}
-	d.mu.Unlock()
+	rq.mu.Unlock()
 	switch {
 	case a == nil:
 		return "unexpected", nil
 	case twice: // the same answer comes under two ids from some peers
 		return "duplicate", nil
 	case in.Type == wire.Ack:
-		return received, d.change(ctx, a, func() { a.Acked = in.Payload.Body })
+		return received, rq.change(ctx, a, func() { a.Acked = in.Payload.Body })
 	}
-	if err := d.change(ctx, a, func() { a.Text, a.Failed = in.text, "" }); err != nil {
+	if err := rq.change(ctx, a, func() { a.Text, a.Failed = in.text, "" }); err != nil {
 		return "", err
 	}
-	d.spawn(func(ctx context.Context) { d.finish(ctx, a) })
+	rq.spawn(func(ctx context.Context) { rq.finish(ctx, a) })
 	return received, nil
 }
 
 // finish gets the files of a response, and then says what it is.
-func (d *Adapter) finish(ctx context.Context, a *ask) {
-	p := d.peer(a.To)
+func (rq *requests) finish(ctx context.Context, a *ask) {
+	p := rq.peer(a.To)
 	e, err := wire.Stored(a.Text)
 	in := &incoming{Envelope: e, text: a.Text, peer: p}
 	if p == nil || err != nil || in.open() != nil {
-		d.giveUp(ctx, a, "the response cannot be read")
+		rq.giveUp(ctx, a, "the response cannot be read")
 		return
 	}
 	r := &Result{
@@ -204,7 +263,7 @@ func (d *Adapter) finish(ctx context.Context, a *ask) {
 		Metadata: in.Payload.Metadata.Without(messKey), Descriptions: map[string]string{},
 	}
 	for _, at := range in.Payload.Attachments {
-		f, err := d.fetchUpTo(ctx, p, at, maxSent)
+		f, err := rq.files.fetchUpTo(ctx, p, at, maxSent)
 		if ctx.Err() != nil {
 			return
 		}
@@ -215,7 +274,7 @@ func (d *Adapter) finish(ctx context.Context, a *ask) {
 			}
 		}
 		if err == nil {
-			f.Name, err = d.saveFile(a.ID, f, r.Files)
+			f.Name, err = rq.files.saveFile(a.ID, f, r.Files)
 		}
 		if err != nil {
 			r.Notes = append(r.Notes, nameOf(at)+": "+err.Error())
@@ -237,24 +296,24 @@ func (d *Adapter) finish(ctx context.Context, a *ask) {
 			r.Notes, r.MESS, r.Status = append(r.Notes, err.Error()), "", cmp.Or(r.Status, unreadable)
 		}
 	}
-	if err := d.change(ctx, a, func() { a.Result = r }); err != nil {
-		d.log.Warn("mesh: a response is not written down", "err", err)
+	if err := rq.change(ctx, a, func() { a.Result = r }); err != nil {
+		rq.log.Warn("mesh: a response is not written down", "err", err)
 	}
 	if a.Conversation != "" {
-		if err := d.store.Answered(a.Conversation, state.Said{From: in.From, Body: in.Payload.Body, Status: string(wire.Response)}); err != nil {
-			d.log.Debug("mesh: no conversation", "err", err)
+		if err := rq.store.Answered(a.Conversation, state.Said{From: in.From, Body: in.Payload.Body, Status: string(wire.Response)}); err != nil {
+			rq.log.Debug("mesh: no conversation", "err", err)
 		}
 	}
 }
 
 // askedBack takes a question about a request of ours. It is never a task.
-func (d *Adapter) askedBack(ctx context.Context, in *incoming) (bool, error) {
-	d.mu.Lock()
-	a := d.asks[in.CorrelationID]
+func (rq *requests) askedBack(ctx context.Context, in *incoming) (bool, error) {
+	rq.mu.Lock()
+	a := rq.asks[in.CorrelationID]
 	if a != nil && a.To != in.From {
 		a = nil
 	}
-	d.mu.Unlock()
+	rq.mu.Unlock()
 	if a == nil {
 		return in.Payload.Metadata.Get("status") == "needs_answer", nil // of one that is over since
 	}
@@ -262,14 +321,14 @@ func (d *Adapter) askedBack(ctx context.Context, in *incoming) (bool, error) {
 	if in.ReplyTo != nil && in.peer.now().where.Owns(in.ReplyTo.URL) {
 		q.URL, q.Token = in.ReplyTo.URL, in.ReplyTo.Token
 	}
-	return true, d.change(ctx, a, func() { a.Questions = append(slices.Clone(a.Questions), q) })
+	return true, rq.change(ctx, a, func() { a.Questions = append(slices.Clone(a.Questions), q) })
 }
 
 // questionTo finds a question that a peer has asked us.
-func (d *Adapter) questionTo(id string) (a *ask, q backward, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, a := range d.asks {
+func (rq *requests) questionTo(id string) (a *ask, q backward, ok bool) {
+	rq.mu.Lock()
+	defer rq.mu.Unlock()
+	for _, a := range rq.asks {
 		for _, q := range a.Questions {
 			if q.ID == id {
 				return a, q, true
@@ -277,4 +336,53 @@ func (d *Adapter) questionTo(id string) (a *ask, q backward, ok bool) {
 		}
 	}
 	return nil, backward{}, false
+}
+
+func (rq *requests) conversation(id string) (*state.Conversation, error) {
+	c, err := rq.store.Conversation(id)
+	if err != nil {
+		return nil, mess.Refuse(mess.Unknown, "there is no conversation %q", id)
+	}
+	return &c, nil
+}
+
+// await waits until a request has an answer, is asked about, or is acknowledged.
+func (rq *requests) await(ctx context.Context, id string, seen int) (*Asked, error) {
+	end := time.NewTimer(awaitTime)
+	defer end.Stop()
+	first := true
+	for {
+		a, changed, ok := rq.now(id)
+		if !ok {
+			return nil, mess.Refuse(mess.Unknown, "there is no request %q of this agent, or not any more", id)
+		}
+		now := asksAs(a)
+		if now.Result != nil || now.Failed != "" || now.Lost() || len(now.Questions) > seen || !first {
+			return &now, nil
+		}
+		first = false
+		select {
+		case <-changed:
+		case <-end.C:
+		case <-ctx.Done():
+			return &now, nil
+		}
+	}
+}
+
+// awaitTime is how long news is waited for.
+const awaitTime = 20 * time.Second
+
+func asksAs(a ask) Asked {
+	now := Asked{ID: a.ID, To: a.To, Delivery: a.Delivery, Why: a.Why, Acked: a.Acked, Result: a.Result, Failed: a.Failed}
+	for _, q := range a.Questions {
+		now.Questions = append(now.Questions, Question{q.ID, q.Text, q.Answered})
+	}
+	return now
+}
+
+// asked reports whether a request of ours is known: it was sent, or is about to be.
+func (rq *requests) asked(id string) bool {
+	_, _, ok := rq.now(id)
+	return ok
 }

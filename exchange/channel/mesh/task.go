@@ -41,24 +41,69 @@ type question struct {
 	Tries   int      `json:"tries"`
 }
 
-// index makes a task known. d.mu is held, or nobody else is there.
-func (d *Adapter) index(t *task) {
-	d.tasks[t.Ref] = t
+// tasks are the threads that peers have asked for, and the requests that are to become one.
+type tasks struct {
+	*shared
+	files   *fileServer
+	outbox  *outbox
+	tellers keyed.Runner            // by the ref of the task whose peer is notified
+	queues  keyed.Queues[requested] // of the requests of a peer
+
+	mu        sync.Mutex
+	works     map[string]*work  // by peer and id
+	tasks     map[string]*task  // by ref
+	byAsked   map[string]string // refs, by peer and id of the request
+	questions map[string]string // refs, by the ids of the questions to peers
+}
+
+func (ts *tasks) restore(doc []byte) error {
+	t := &task{}
+	if err := json.Unmarshal(doc, t); err != nil {
+		return err
+	}
+	ts.index(t)
+	return nil
+}
+
+// expire forgets tasks that ended long ago, and returns the names of their documents.
+func (ts *tasks) expire(now time.Time) (names []string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for ref, t := range ts.tasks {
+		if !t.Ended.IsZero() && now.Sub(t.Ended) > remembered && t.answered() {
+			ts.unindex(t)
+			names = append(names, keptTask+ref)
+		}
+	}
+	return names
+}
+
+// known reports whether a request of a peer is a task, or is to become one.
+func (ts *tasks) known(peer, id string) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	key := idKey(peer, id)
+	return ts.works[key] != nil || ts.byAsked[key] != ""
+}
+
+// index makes a task known. ts.mu is held, or Open runs.
+func (ts *tasks) index(t *task) {
+	ts.tasks[t.Ref] = t
 	for _, a := range t.Asked {
-		d.byAsked[idKey(t.Peer, a.ID)] = t.Ref
+		ts.byAsked[idKey(t.Peer, a.ID)] = t.Ref
 	}
 	if t.Question != nil {
-		d.questions[t.Question.ID] = t.Ref
+		ts.questions[t.Question.ID] = t.Ref
 	}
 }
 
-func (d *Adapter) unindex(t *task) {
-	delete(d.tasks, t.Ref)
+func (ts *tasks) unindex(t *task) {
+	delete(ts.tasks, t.Ref)
 	for _, a := range t.Asked {
-		delete(d.byAsked, idKey(t.Peer, a.ID))
+		delete(ts.byAsked, idKey(t.Peer, a.ID))
 	}
 	if t.Question != nil {
-		delete(d.questions, t.Question.ID)
+		delete(ts.questions, t.Question.ID)
 	}
 }
 
@@ -74,76 +119,78 @@ func (t *task) answered() bool {
 }
 
 // taskOf is the task that a peer has asked for with a message, nil for none.
-func (d *Adapter) taskOf(p *peer, id string) *task {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.tasks[d.byAsked[idKey(p.name, id)]]
+func (ts *tasks) taskOf(p *peer, id string) *task {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.tasks[ts.byAsked[idKey(p.name, id)]]
 }
 
 // saveTask writes a task down.
-func (d *Adapter) saveTask(ctx context.Context, t *task) error {
+func (ts *tasks) saveTask(ctx context.Context, t *task) error {
 	t.save.Lock()
 	defer t.save.Unlock()
-	d.mu.Lock()
+	ts.mu.Lock()
 	doc, err := json.Marshal(t)
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	return d.put(ctx, keptTask+t.Ref, doc)
+	return ts.put(ctx, keptTask+t.Ref, doc)
 }
 
 // follow looks at tasks when their threads change.
-func (d *Adapter) follow(ctx context.Context) error {
-	inbox.Follow(ctx, d.x, d.log, d.touchAll, func(e exchange.Envelope) {
+func (ts *tasks) follow(ctx context.Context) {
+	inbox.Follow(ctx, ts.x, ts.log, ts.touchAll, func(e exchange.Envelope) {
 		if strings.HasPrefix(e.Requestor, actorPrefix) {
-			d.touch(e.Ref)
+			ts.touch(e.Ref)
 		}
 	})
-	return nil
 }
 
+// tell notifies peers of their tasks until ctx ends.
+func (ts *tasks) tell(ctx context.Context) { ts.tellers.Run(ctx, ts.tellOne) }
+
 // touchAll looks at all tasks whose peers have no answer.
-func (d *Adapter) touchAll() {
-	d.mu.Lock()
+func (ts *tasks) touchAll() {
+	ts.mu.Lock()
 	var refs []string
-	for ref, t := range d.tasks {
+	for ref, t := range ts.tasks {
 		if !t.answered() {
 			refs = append(refs, ref)
 		}
 	}
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	for _, ref := range refs {
-		d.touch(ref)
+		ts.touch(ref)
 	}
 }
 
 // touch has the peer of a task told how it stands, if it is one.
-func (d *Adapter) touch(ref string) {
-	d.mu.Lock()
-	t := d.tasks[ref]
-	d.mu.Unlock()
+func (ts *tasks) touch(ref string) {
+	ts.mu.Lock()
+	t := ts.tasks[ref]
+	ts.mu.Unlock()
 	if t != nil {
-		d.tellers.Wake(ref)
+		ts.tellers.Wake(ref)
 	}
 }
 
 // tellOne tells the peer of a task how it stands.
-func (d *Adapter) tellOne(ctx context.Context, ref string) (again time.Duration) {
-	defer mistake.Caught(d.log, "channel", channel, "ref", ref)
+func (ts *tasks) tellOne(ctx context.Context, ref string) (again time.Duration) {
+	defer mistake.Caught(ts.log, "channel", channel, "ref", ref)
 	again = keyed.Idle
-	d.mu.Lock()
-	t := d.tasks[ref]
-	d.mu.Unlock()
+	ts.mu.Lock()
+	t := ts.tasks[ref]
+	ts.mu.Unlock()
 	if t == nil {
 		return again
 	}
-	again, err := d.tell(ctx, t)
+	again, err := ts.report(ctx, t)
 	if err == nil {
 		return again
 	}
 	if ctx.Err() == nil {
-		d.log.Warn("mesh: a peer was not told how its task stands; it is tried again", "ref", t.Ref, "err", err)
+		ts.log.Warn("mesh: a peer was not told how its task stands; it is tried again", "ref", t.Ref, "err", err)
 	}
 	return tryAgain
 }
@@ -153,33 +200,33 @@ const (
 	ackGap   = 30 * time.Second // between reports of progress
 )
 
-// tell tells a peer how its task stands, as far as it does not know. It returns when there is
+// report tells a peer how its task stands, as far as it does not know. It returns when there is
 // more to tell, even if nothing changes.
-func (d *Adapter) tell(ctx context.Context, t *task) (again time.Duration, _ error) {
+func (ts *tasks) report(ctx context.Context, t *task) (again time.Duration, _ error) {
 	again = keyed.Idle
-	p := d.peer(t.Peer)
+	p := ts.peer(t.Peer)
 	if p == nil {
 		return again, nil // it is not in the configuration any more
 	}
-	th, err := d.x.Thread(ctx, p.actor(), t.Ref)
+	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
 	if errors.Is(err, mess.Unknown) {
-		d.log.Error("mesh: the thread of a task is gone", "ref", t.Ref)
+		ts.log.Error("mesh: the thread of a task is gone", "ref", t.Ref)
 		return again, nil
 	}
 	if err != nil {
 		return again, err
 	}
 	if th.Status.Terminal() {
-		return again, d.respond(ctx, p, t, th)
+		return again, ts.respond(ctx, p, t, th)
 	}
 	if q, text, asks := openQuestion(th); asks {
-		return again, d.ask(ctx, p, t, q, text, th)
+		return again, ts.ask(ctx, p, t, q, text, th)
 	}
-	return d.progress(ctx, p, t, th)
+	return ts.progress(ctx, p, t, th)
 }
 
 // progress tells a peer that its task goes on (section 6, pattern 3), or returns when it may.
-func (d *Adapter) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
+func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
 	m, s := lastStatus(th)
 	if t.told == m.Ref && !t.acked.IsZero() {
 		return keyed.Idle, nil
@@ -192,7 +239,7 @@ func (d *Adapter) progress(ctx context.Context, p *peer, t *task, th exchange.Th
 		return left, nil
 	}
 	body := "Received as " + t.Ref + ". " + statusText(th.Status, s)
-	if err := d.ack(ctx, p, t, th, body, s); err != nil {
+	if err := ts.ack(ctx, p, t, th, body, s); err != nil {
 		return keyed.Idle, err
 	}
 	t.told = m.Ref
@@ -201,13 +248,13 @@ func (d *Adapter) progress(ctx context.Context, p *peer, t *task, th exchange.Th
 
 // ack tells all who have asked for a task how it stands. It is not kept: the next
 // one, or the response, says more.
-func (d *Adapter) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, body string, s *mess.Status) error {
-	d.mu.Lock()
+func (ts *tasks) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, body string, s *mess.Status) error {
+	ts.mu.Lock()
 	all := append([]asked(nil), t.Asked...)
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	t.acked = time.Now()
 	for _, a := range all {
-		e := d.answerTo(p, a, wire.Ack)
+		e := ts.outbox.answerTo(p, a, wire.Ack)
 		e.ID, e.TTL = newID(), wire.DefaultTTL
 		e.Payload.Body = body
 		e.Payload.Metadata = wire.Object{}.With("status", string(th.Status)).With("ref", t.Ref)
@@ -217,9 +264,9 @@ func (d *Adapter) ack(ctx context.Context, p *peer, t *task, th exchange.Thread,
 			}
 			e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Items: []mess.Item{s}})))
 		}
-		o := d.sealed(p, e, a)
+		o := ts.outbox.sealed(p, e, a)
 		o.Once = true
-		if err := d.enqueue(ctx, o); err != nil {
+		if err := ts.outbox.enqueue(ctx, o); err != nil {
 			return err
 		}
 	}

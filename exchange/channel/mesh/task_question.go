@@ -76,67 +76,67 @@ const maxTries = 3
 
 // ask asks a peer what its task waits for. The answer is a response to that
 // message.
-func (d *Adapter) ask(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
-	d.mu.Lock()
+func (ts *tasks) ask(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
+	ts.mu.Lock()
 	was := t.Question
 	known := was != nil && was.Ref == q.Ref && slices.Equal(was.Keys, q.Keys)
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	if known {
 		return nil
 	}
 	_, s := lastStatus(th)
 	if q.Tries >= maxTries {
-		d.setQuestion(t, q)
-		return d.ack(ctx, p, t, th, text, s)
+		ts.setQuestion(t, q)
+		return ts.ack(ctx, p, t, th, text, s)
 	}
 	q.ID = newID()
-	d.setQuestion(t, q)
-	if err := d.saveTask(ctx, t); err != nil {
+	ts.setQuestion(t, q)
+	if err := ts.saveTask(ctx, t); err != nil {
 		return err
 	}
-	return d.pose(ctx, p, t, q, text, s)
+	return ts.pose(ctx, p, t, q, text, s)
 }
 
-func (d *Adapter) setQuestion(t *task, q question) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (ts *tasks) setQuestion(t *task, q question) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
 	if t.Question != nil {
-		delete(d.questions, t.Question.ID)
+		delete(ts.questions, t.Question.ID)
 	}
 	t.Question = &q
 	if q.ID != "" {
-		d.questions[q.ID] = t.Ref
+		ts.questions[q.ID] = t.Ref
 	}
 }
 
 // pose sends a question: a request of which the answer comes here.
-func (d *Adapter) pose(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
-	d.mu.Lock()
+func (ts *tasks) pose(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
+	ts.mu.Lock()
 	a := t.Asked[len(t.Asked)-1]
-	d.mu.Unlock()
-	e := d.answerTo(p, a, wire.Request)
+	ts.mu.Unlock()
+	e := ts.outbox.answerTo(p, a, wire.Request)
 	e.ID = q.ID
 	e.Payload.Subject = "Question about: " + a.Subject
 	e.Payload.Body = text
-	e.ReplyTo = d.replyTo(p, "") // the session in the context is the peer's own
+	e.ReplyTo = ts.outbox.replyTo(p, "") // the session in the context is the peer's own
 	e.Payload.Metadata = wire.Object{}.With("status", "needs_answer").With("ref", t.Ref)
 	if s != nil {
 		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Ref: q.Ref, Re: mess.Refs{t.Ref}, Items: []mess.Item{s}})))
 	}
-	return d.enqueue(ctx, d.sealed(p, e, a))
+	return ts.outbox.enqueue(ctx, ts.outbox.sealed(p, e, a))
 }
 
 // answerOf takes a peer's answer to a question about its own task. It counts for
 // the question that it was given to, and for no other.
-func (d *Adapter) answerOf(ctx context.Context, in *incoming) (status string, ours bool, _ error) {
-	d.mu.Lock()
-	t := d.tasks[d.questions[in.CorrelationID]]
+func (ts *tasks) answerOf(ctx context.Context, in *incoming) (status string, ours bool, _ error) {
+	ts.mu.Lock()
+	t := ts.tasks[ts.questions[in.CorrelationID]]
 	if t == nil || t.Peer != in.From || t.Question == nil || t.Question.ID != in.CorrelationID {
-		d.mu.Unlock()
+		ts.mu.Unlock()
 		return "", false, nil
 	}
 	q := *t.Question
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	if in.Type == wire.Ack {
 		return received, true, nil
 	}
@@ -144,10 +144,10 @@ func (d *Adapter) answerOf(ctx context.Context, in *incoming) (status string, ou
 	if in.Payload.Metadata.Get("status") == string(mess.Failed) { // it tells that it could not take the question
 		return "answer_refused", true, nil
 	}
-	r, why := d.replyOf(in, q)
+	r, why := ts.replyOf(in, q)
 	if r != nil {
 		r.Re = mess.Refs{q.Ref}
-		_, err := d.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{r}}})
+		_, err := ts.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{r}}})
 		if err == nil {
 			return "answer", true, nil
 		}
@@ -156,13 +156,13 @@ func (d *Adapter) answerOf(ctx context.Context, in *incoming) (status string, ou
 		}
 		why = err.Error()
 	}
-	d.audit(in, "answer_refused", why)
-	return "answer_not_taken", true, d.askOnce(ctx, in.peer, t, q, why)
+	ts.audit(in, "answer_refused", why)
+	return "answer_not_taken", true, ts.askOnce(ctx, in.peer, t, q, why)
 }
 
 // askOnce asks again what was not answered, some times.
-func (d *Adapter) askOnce(ctx context.Context, p *peer, t *task, q question, why string) error {
-	th, err := d.x.Thread(ctx, p.actor(), t.Ref)
+func (ts *tasks) askOnce(ctx context.Context, p *peer, t *task, q question, why string) error {
+	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
 	if err != nil {
 		return err
 	}
@@ -171,22 +171,22 @@ func (d *Adapter) askOnce(ctx context.Context, p *peer, t *task, q question, why
 		return nil
 	}
 	q.ID = newID()
-	d.setQuestion(t, q)
-	if err := d.saveTask(ctx, t); err != nil {
+	ts.setQuestion(t, q)
+	if err := ts.saveTask(ctx, t); err != nil {
 		return err
 	}
 	_, s := lastStatus(th)
-	return d.pose(ctx, p, t, q, "That was not taken: "+why+"\n"+text, s)
+	return ts.pose(ctx, p, t, q, "That was not taken: "+why+"\n"+text, s)
 }
 
 // replyOf makes a reply of an answer, or says why it is none.
-func (d *Adapter) replyOf(in *incoming, q question) (*mess.Reply, string) {
+func (ts *tasks) replyOf(in *incoming, q question) (*mess.Reply, string) {
 	if text := in.Payload.Metadata.Get(messKey); text != "" {
 		return nativeReply(text, q)
 	}
 	text := strings.TrimSpace(in.Payload.Body)
 	if q.Confirm {
-		yes, no, stop := d.opts.YesNo(text)
+		yes, no, stop := ts.opts.YesNo(text)
 		if !yes && !no && !stop {
 			return nil, "it is neither a plain yes nor no"
 		}
@@ -244,9 +244,9 @@ func nativeReply(text string, q question) (*mess.Reply, string) {
 }
 
 // cancel withdraws a task of a peer's.
-func (d *Adapter) cancel(ctx context.Context, in *incoming, t *task) (string, error) {
+func (ts *tasks) cancel(ctx context.Context, in *incoming, t *task) (string, error) {
 	c := &mess.Cancel{Re: mess.Refs{t.Ref}, Reason: "asked for by " + in.From}
-	_, err := d.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{c}}})
+	_, err := ts.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{c}}})
 	in.line.Ref = t.Ref
 	switch {
 	case err == nil:

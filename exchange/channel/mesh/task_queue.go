@@ -2,9 +2,9 @@ package mesh
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -27,41 +27,20 @@ type work struct {
 func (w *work) key() string  { return idKey(w.Peer, w.ID) }
 func (w *work) name() string { return keptWork + digest(w.key()) }
 
-// askedBy is how the answer to a request goes back. An address that is not the
-// peer's own is not used.
-func (d *Adapter) askedBy(in *incoming) asked {
-	a := asked{
-		ID: in.ID, Context: in.ReplyContext, Conversation: in.ConversationID, Session: in.Session, SessionKey: in.back, Sealed: in.Payload.Encrypted,
-		Subject: in.Payload.Subject,
-	}
-	if in.ReplyTo == nil || in.Relay != nil {
-		return a
-	}
-	if in.peer.now().where.Owns(in.ReplyTo.URL) {
-		a.URL, a.Token = in.ReplyTo.URL, in.ReplyTo.Token
-		return a
-	}
-	d.audit(in, "reply_to_refused", "replyTo.url is not at the address of "+in.From+"; the answer goes there")
-	return a
-}
-
-// request takes a request: a question in one of ours, or something to be done.
-func (d *Adapter) request(ctx context.Context, in *incoming) (string, error) {
-	if asked, err := d.askedBack(ctx, in); asked || err != nil {
-		return "question", err
-	}
-	w := &work{Peer: in.From, ID: in.ID, Text: in.text, Urgent: in.Priority == wire.High, Asked: []asked{d.askedBy(in)}}
-	if err := d.keep(ctx, w.name(), w); err != nil {
+// request stores a request that is to become a task.
+func (ts *tasks) request(ctx context.Context, in *incoming) (string, error) {
+	w := &work{Peer: in.From, ID: in.ID, Text: in.text, Urgent: in.Priority == wire.High, Asked: []asked{ts.outbox.askedBy(in)}}
+	if err := ts.keep(ctx, w.name(), w); err != nil {
 		return "", err
 	}
-	d.mu.Lock()
-	fresh := d.inbox[w.key()] == nil
+	ts.mu.Lock()
+	fresh := ts.works[w.key()] == nil
 	if fresh {
-		d.inbox[w.key()] = w
+		ts.works[w.key()] = w
 	}
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	if fresh {
-		d.queue(in.peer, w)
+		ts.queue(in.peer, w)
 	}
 	return received, nil
 }
@@ -69,45 +48,60 @@ func (d *Adapter) request(ctx context.Context, in *incoming) (string, error) {
 // again answers a request that has come before. A new message with the same
 // idempotency key gets an answer of its own; the same message again gets the same
 // answer again.
-func (d *Adapter) again(ctx context.Context, in *incoming, of string) error {
-	mine := d.askedBy(in)
-	d.mu.Lock()
-	w, ref := d.inbox[idKey(in.From, of)], d.byAsked[idKey(in.From, of)]
-	t := d.tasks[ref]
+func (ts *tasks) again(ctx context.Context, in *incoming, of string) error {
+	mine := ts.outbox.askedBy(in)
+	ts.mu.Lock()
+	w, ref := ts.works[idKey(in.From, of)], ts.byAsked[idKey(in.From, of)]
+	t := ts.tasks[ref]
 	if w != nil {
 		if !slices.ContainsFunc(w.Asked, func(a asked) bool { return a.ID == in.ID }) {
 			w.Asked = append(w.Asked, mine)
 		}
 		c := *w
-		d.mu.Unlock()
-		return d.keep(ctx, w.name(), c)
+		ts.mu.Unlock()
+		return ts.keep(ctx, w.name(), c)
 	}
 	if t == nil {
-		d.mu.Unlock()
+		ts.mu.Unlock()
 		return nil // it is over long since, or was a question
 	}
 	i := slices.IndexFunc(t.Asked, func(a asked) bool { return a.ID == in.ID })
 	if i < 0 {
 		t.Asked = append(t.Asked, mine)
-		d.byAsked[idKey(in.From, in.ID)] = t.Ref
+		ts.byAsked[idKey(in.From, in.ID)] = t.Ref
 	} else {
 		t.Asked[i].Sent = false
 	}
-	d.mu.Unlock()
-	if err := d.saveTask(ctx, t); err != nil {
+	ts.mu.Unlock()
+	if err := ts.saveTask(ctx, t); err != nil {
 		return err
 	}
-	d.touch(t.Ref)
+	ts.touch(t.Ref)
 	return nil
 }
 
+func (ts *tasks) restoreWork(doc []byte) error {
+	w := &work{}
+	if err := json.Unmarshal(doc, w); err != nil {
+		return err
+	}
+	if p := ts.peer(w.Peer); p != nil {
+		ts.works[w.key()] = w
+		ts.queue(p, w)
+	}
+	return nil
+}
+
+// convert makes tasks of requests until ctx ends.
+func (ts *tasks) convert(ctx context.Context) { ts.queues.Runner.Run(ctx, ts.workOff) }
+
 // workOff makes a task of the first request in a queue.
-func (d *Adapter) workOff(ctx context.Context, name string) (again time.Duration) {
-	return d.requests.Work(name, func(r requested) (again time.Duration) {
+func (ts *tasks) workOff(ctx context.Context, name string) (again time.Duration) {
+	return ts.queues.Work(name, func(r requested) (again time.Duration) {
 		again = keyed.Idle // also after a mistake in the program
-		defer mistake.Caught(d.log, "channel", channel, "from", r.peer.name)
-		if !d.convert(ctx, r.peer, r.work) {
-			again = 0 // the program ends, or convert has waited
+		defer mistake.Caught(ts.log, "channel", channel, "from", r.peer.name)
+		if !ts.makeTask(ctx, r.peer, r.work) {
+			again = 0 // the program ends, or makeTask has waited
 		}
 		return again
 	})
@@ -116,59 +110,59 @@ func (d *Adapter) workOff(ctx context.Context, name string) (again time.Duration
 // tryAgain is the wait after the exchange could not store something.
 const tryAgain = 5 * time.Second
 
-// convert makes a task of a request, and reports whether it is done with.
-func (d *Adapter) convert(ctx context.Context, p *peer, w *work) bool {
+// makeTask makes a task of a request, and reports whether it is done with.
+func (ts *tasks) makeTask(ctx context.Context, p *peer, w *work) bool {
 	e, err := wire.Stored(w.Text)
 	in := &incoming{Envelope: e, text: w.Text, peer: p, line: lineOf(e)}
 	if err == nil {
 		err = in.open()
 	}
 	if err != nil { // it was good when it came: the key has been changed
-		d.log.Error("mesh: a request that was taken cannot be read any more", "from", w.Peer, "id", w.ID, "err", err)
-		return d.done(ctx, w)
+		ts.log.Error("mesh: a request that was taken cannot be read any more", "from", w.Peer, "id", w.ID, "err", err)
+		return ts.done(ctx, w)
 	}
-	req, notes, err := d.build(ctx, in)
+	req, notes, err := ts.build(ctx, in)
 	if ctx.Err() != nil {
 		return false
 	}
 	var ref string
 	if err == nil {
-		ref, err = d.submit(ctx, p, req, in)
+		ref, err = ts.submit(ctx, p, req, in)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return false
 	case err != nil && unavailable(err):
-		d.log.Warn("mesh: the exchange does not take a request; it is tried again", "from", w.Peer, "err", err)
+		ts.log.Warn("mesh: the exchange does not take a request; it is tried again", "from", w.Peer, "err", err)
 		wait.For(ctx, tryAgain)
 		return false
 	case err != nil:
-		d.audit(in, "request_refused", err.Error())
-		if d.refused(ctx, p, w, err) != nil {
+		ts.audit(in, "request_refused", err.Error())
+		if ts.refused(ctx, p, w, err) != nil {
 			wait.For(ctx, tryAgain)
 			return false
 		}
-		return d.done(ctx, w)
+		return ts.done(ctx, w)
 	}
-	t := d.taskFor(ref, w, notes)
-	for d.saveTask(ctx, t) != nil {
+	t := ts.taskFor(ref, w, notes)
+	for ts.saveTask(ctx, t) != nil {
 		if !wait.For(ctx, tryAgain) {
 			return false
 		}
 	}
 	in.line.Ref = ref
-	d.audit(in, "task", "")
-	d.touch(ref)
-	return d.done(ctx, w)
+	ts.audit(in, "task", "")
+	ts.touch(ref)
+	return ts.done(ctx, w)
 }
 
 // taskFor is the task of a thread, for all who have asked for it: there is one
 // already if the power went after it was written down, or if two messages bear one
 // request.
-func (d *Adapter) taskFor(ref string, w *work, notes []string) *task {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.tasks[ref]
+func (ts *tasks) taskFor(ref string, w *work, notes []string) *task {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t := ts.tasks[ref]
 	if t == nil || t.Peer != w.Peer {
 		t = &task{Ref: ref, Peer: w.Peer, Made: time.Now()}
 	}
@@ -182,17 +176,17 @@ func (d *Adapter) taskFor(ref string, w *work, notes []string) *task {
 			t.Notes = append(t.Notes, n)
 		}
 	}
-	d.index(t)
-	delete(d.inbox, w.key())
+	ts.index(t)
+	delete(ts.works, w.key())
 	return t
 }
 
 // done lets go of a request that was worked off.
-func (d *Adapter) done(ctx context.Context, w *work) bool {
-	d.mu.Lock()
-	delete(d.inbox, w.key())
-	d.mu.Unlock()
-	for d.keep(ctx, w.name(), nil) != nil {
+func (ts *tasks) done(ctx context.Context, w *work) bool {
+	ts.mu.Lock()
+	delete(ts.works, w.key())
+	ts.mu.Unlock()
+	for ts.keep(ctx, w.name(), nil) != nil {
 		if !wait.For(ctx, tryAgain) {
 			return false
 		}
@@ -202,16 +196,16 @@ func (d *Adapter) done(ctx context.Context, w *work) bool {
 
 // submit makes the thread. A request that was submitted before the program ended
 // finds its own.
-func (d *Adapter) submit(ctx context.Context, p *peer, req *mess.Request, in *incoming) (string, error) {
+func (ts *tasks) submit(ctx context.Context, p *peer, req *mess.Request, in *incoming) (string, error) {
 	if req.ID == in.ID {
-		if t, err := d.x.Thread(ctx, p.actor(), req.ID); err == nil {
+		if t, err := ts.x.Thread(ctx, p.actor(), req.ID); err == nil {
 			return t.Ref, nil
 		}
 	}
 	if time.Now().After(in.Expires().Add(skew)) {
 		return "", mess.Refuse(mess.NotReady, "it was over before it could begin")
 	}
-	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: p.actor(), Channel: channel, Message: mess.Message{Version: "1.1.0", Items: []mess.Item{req}}})
+	answer, err := ts.x.Post(ctx, exchange.Inbound{Actor: p.actor(), Channel: channel, Message: mess.Message{Version: "1.1.0", Items: []mess.Item{req}}})
 	if err != nil {
 		return "", err
 	}
@@ -224,40 +218,30 @@ func (d *Adapter) submit(ctx context.Context, p *peer, req *mess.Request, in *in
 }
 
 // refused tells a peer that the exchange does not take its request.
-func (d *Adapter) refused(ctx context.Context, p *peer, w *work, why error) error {
+func (ts *tasks) refused(ctx context.Context, p *peer, w *work, why error) error {
 	for _, a := range w.Asked {
-		e := d.answerTo(p, a, wire.Response)
+		e := ts.outbox.answerTo(p, a, wire.Response)
 		e.ID = newID()
 		e.Payload.Body = "Not done: " + why.Error()
 		e.Payload.Metadata = wire.Object{}.With("status", string(mess.Failed))
-		if err := d.enqueue(ctx, d.sealed(p, e, a)); err != nil {
+		if err := ts.outbox.enqueue(ctx, ts.outbox.sealed(p, e, a)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// answerTo is a message that goes back to where a request came from.
-func (d *Adapter) answerTo(p *peer, a asked, kind wire.Type) wire.Envelope {
-	subject := a.Subject
-	if subject != "" {
-		subject = "Re: " + strings.TrimPrefix(subject, "Re: ")
-	}
-	return wire.Envelope{
-		Time: time.Now(), From: d.cfg.Agent, To: p.name, Type: kind, CorrelationID: a.ID, ConversationID: a.Conversation, ReplyContext: a.Context,
-		Session: a.Session, TTL: answerTTL, Nonce: newNonce(), Payload: wire.Payload{Subject: subject},
-	}
+// requested is a request of a peer.
+type requested struct {
+	peer *peer
+	work *work
 }
 
-// answerTTL is how long an answer is sent again, and kept as a dead letter.
-const answerTTL = 24 * time.Hour
-
-// sealed makes a message ready for the place that a request has named.
-func (d *Adapter) sealed(p *peer, e wire.Envelope, a asked) outgoing {
-	o := d.ready(p, e, a.Sealed)
-	o.URL, o.Token, o.SessionKey = a.URL, a.Token, a.SessionKey
-	if o.SessionKey != "" && o.URL == "" {
-		o.Path = HooksPath + "agent"
+// queue has a request become a task. Urgent ones of a peer wait for urgent ones alone.
+func (ts *tasks) queue(p *peer, w *work) {
+	name := p.name
+	if w.Urgent {
+		name += " urgent"
 	}
-	return o
+	ts.queues.Add(name, requested{p, w})
 }

@@ -1,13 +1,10 @@
 package mesh
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -18,8 +15,8 @@ import (
 )
 
 // respond sends what came of a task to all who have asked for it.
-func (d *Adapter) respond(ctx context.Context, p *peer, t *task, th exchange.Thread) error {
-	d.mu.Lock()
+func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thread) error {
+	ts.mu.Lock()
 	var open []asked
 	for i := range t.Asked {
 		if !t.Asked[i].Sent {
@@ -28,36 +25,36 @@ func (d *Adapter) respond(ctx context.Context, p *peer, t *task, th exchange.Thr
 		}
 	}
 	if t.Question != nil {
-		delete(d.questions, t.Question.ID)
+		delete(ts.questions, t.Question.ID)
 		t.Question = nil
 	}
 	said := slices.Clone(t.Notes)
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	if len(open) == 0 {
 		return nil
 	}
-	if err := d.saveTask(ctx, t); err != nil { // the ids hold before anything is sent
+	if err := ts.saveTask(ctx, t); err != nil { // the ids hold before anything is sent
 		return err
 	}
-	files, notes := d.sentFiles(ctx, p, th)
+	files, notes := ts.files.sentFiles(ctx, p, th)
 	notes = append(said, notes...)
 	for _, a := range open {
-		e := d.answerTo(p, a, wire.Response)
+		e := ts.outbox.answerTo(p, a, wire.Response)
 		e.ID = a.Answer
 		e.Payload.Body = resultText(th, notes)
 		e.Payload.Metadata = wire.Object{}.With("status", string(th.Status)).With("ref", t.Ref)
 		if !p.encrypts(a.Sealed) { // metadata go in clear
 			e.Payload.Metadata = append(e.Payload.Metadata, responseMetadata(th)...)
 		}
-		o, err := d.withFiles(ctx, p, e, a, files, whole(th))
+		o, err := ts.outbox.withFiles(ctx, p, e, a, files, whole(th))
 		if err == nil {
-			err = d.enqueue(ctx, o)
+			err = ts.outbox.enqueue(ctx, o)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	d.mu.Lock()
+	ts.mu.Lock()
 	for i := range t.Asked {
 		if slices.ContainsFunc(open, func(a asked) bool { return a.ID == t.Asked[i].ID }) {
 			t.Asked[i].Sent = true
@@ -66,8 +63,8 @@ func (d *Adapter) respond(ctx context.Context, p *peer, t *task, th exchange.Thr
 	if t.Ended.IsZero() {
 		t.Ended = time.Now()
 	}
-	d.mu.Unlock()
-	return d.saveTask(ctx, t)
+	ts.mu.Unlock()
+	return ts.saveTask(ctx, t)
 }
 
 // responseMetadata returns the metadata of the last response that a peer has sent for a
@@ -107,90 +104,6 @@ func whole(th exchange.Thread) mess.Message {
 		}
 	}
 	return out
-}
-
-// sentFiles are the files of the responses of a thread.
-func (d *Adapter) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []file, notes []string) {
-	for _, m := range th.Messages {
-		for _, item := range m.Items {
-			r, ok := item.(*mess.Response)
-			if !ok {
-				continue
-			}
-			for _, e := range r.Content {
-				media, ok := e.Media()
-				if !ok || media.File == "" {
-					continue
-				}
-				data, err := d.attachment(ctx, p, th.Ref, media.File)
-				if err != nil {
-					notes = append(notes, fmt.Sprintf("%s cannot be sent: %v", media.File, err))
-					continue
-				}
-				about, _ := media.Extra.Get(descriptionKey)
-				text, _ := about.(string)
-				files = append(files, file{media.File, media.MIME, data, text})
-			}
-		}
-	}
-	return files, notes
-}
-
-func (d *Adapter) attachment(ctx context.Context, p *peer, ref, name string) ([]byte, error) {
-	r, _, err := d.x.Attachment(ctx, p.actor(), ref, name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	var b bytes.Buffer
-	_, err = io.Copy(&b, io.LimitReader(r, maxSent))
-	return b.Bytes(), err
-}
-
-// withFiles puts files into an answer, as far as they fit; the others are served.
-func (d *Adapter) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked, files []file, m mess.Message) (outgoing, error) {
-	native := jsonOf(m)
-	if len(native) > maxNative {
-		f, err := p.messAsFile(native, a.Sealed && p.now().seal != "")
-		if err != nil {
-			return outgoing{}, err
-		}
-		files = append(slices.Clone(files), f)
-	} else {
-		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(native))
-	}
-	e.Payload.Body = clipped(e.Payload.Body)
-	room := wire.MaxText - len(d.ready(p, e, a.Sealed).Text) - margin
-	for _, f := range files {
-		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About}
-		cost := base64.StdEncoding.EncodedLen(len(f.Data)) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
-		if cost <= room {
-			at.Data = base64.StdEncoding.EncodeToString(f.Data)
-		} else {
-			address, err := d.serve(ctx, f)
-			if err != nil {
-				return outgoing{}, err
-			}
-			at.Type, at.Encoding, at.URL = "url", "", address
-			cost = len(address) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
-		}
-		room -= cost
-		e.Payload.Attachments = append(e.Payload.Attachments, at)
-	}
-	return d.sealed(p, e, a), nil
-}
-
-const (
-	maxNative  = 16 << 10 // bytes of a message of MESS in the metadata, where text in it may double
-	maxBodyOut = 16 << 10
-	margin     = 2 << 10 // for the signature, and what escapes
-)
-
-func clipped(s string) string {
-	if len(s) <= maxBodyOut {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxBodyOut], "") + "\n[the rest is in the message of MESS]"
 }
 
 // resultText is what came of a task, for people and models.

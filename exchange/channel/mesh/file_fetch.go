@@ -1,0 +1,193 @@
+package mesh
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/mess"
+)
+
+const (
+	maxFetched = 2 << 20  // bytes of a file that goes into a request
+	maxSent    = 16 << 20 // and of one that came with an answer
+)
+
+// fetch gets a file that a message of a peer names.
+func (fs *fileServer) fetch(ctx context.Context, p *peer, a wire.Attachment) (file, error) {
+	return fs.fetchUpTo(ctx, p, a, maxFetched)
+}
+
+func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most int64) (file, error) {
+	f := file{Name: nameOf(a), MIME: a.MIME, About: a.Description}
+	var err error
+	switch a.Type {
+	case "inline":
+		f.Data, err = base64.StdEncoding.DecodeString(a.Data)
+	case "url":
+		err = fs.fetchURL(ctx, p, a.URL, most, &f)
+	case "path":
+		f.Data, err = fs.readPath(a.Path, most)
+	}
+	if err != nil {
+		return file{}, err
+	}
+	if kind, _, err := mime.ParseMediaType(f.MIME); err != nil || kind == "" {
+		f.MIME = cmp.Or(mime.TypeByExtension(path.Ext(f.Name)), http.DetectContentType(f.Data))
+	}
+	return f, nil
+}
+
+// fetchURL gets a file that a peer serves, from nowhere but the peer.
+func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, most int64, f *file) (err error) {
+	if !p.now().where.Near(address) {
+		return errors.New("it is not at the address of " + p.name + ", and is not fetched")
+	}
+	client := fs.clientFor(p)
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return errors.New("there is no such address")
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		fs.log.Debug("mesh: a file was not fetched", "from", p.name, "err", err)
+		return errors.New("it could not be fetched")
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("it could not be fetched: the server answers %d", res.StatusCode)
+	}
+	f.Data, err = io.ReadAll(io.LimitReader(res.Body, most+1))
+	if err != nil {
+		return errors.New("it did not come through")
+	}
+	if int64(len(f.Data)) > most {
+		return fmt.Errorf("it is larger than %d bytes, and was not taken", most)
+	}
+	if f.MIME == "" {
+		f.MIME = res.Header.Get("Content-Type")
+	}
+	return nil
+}
+
+// fetchTime is what fetching one file may take.
+const fetchTime = 30 * time.Second
+
+// readPath reads a file of a folder that both have. Nothing leads out of it.
+func (fs *fileServer) readPath(name string, most int64) ([]byte, error) {
+	for _, dir := range fs.cfg.Paths {
+		rel, err := filepath.Rel(dir, name)
+		if err != nil || !filepath.IsAbs(name) || !filepath.IsLocal(rel) {
+			continue
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, errors.New("the folder cannot be read here")
+		}
+		defer root.Close()
+		f, err := durable.OpenIn(root, rel, os.O_RDONLY)
+		if err != nil {
+			return nil, errors.New("there is no such file here, or it cannot be read")
+		}
+		defer f.Close()
+		data, err := io.ReadAll(io.LimitReader(f, most+1))
+		switch {
+		case err != nil:
+			return nil, errors.New("it is no file that can be read here")
+		case int64(len(data)) > most:
+			return nil, fmt.Errorf("it is larger than %d bytes, and was not taken", most)
+		}
+		return data, nil
+	}
+	return nil, errors.New("it is in no folder that both share; send it by its address")
+}
+
+// nameOf is a name for a file, as its sender calls it.
+func nameOf(a wire.Attachment) string {
+	name := a.Filename
+	if name == "" {
+		name = a.Path
+	}
+	if name == "" && a.URL != "" {
+		name, _, _ = strings.Cut(a.URL, "?")
+	}
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	if name == "." || name == "/" || name == ".." {
+		return "file"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, name[:min(len(name), 120)])
+}
+
+func (s *shared) clientFor(p *peer) *http.Client {
+	if s.opts.Through != nil {
+		return s.opts.Through(p.now().where, fetchTime)
+	}
+	return p.now().where.Client(fetchTime)
+}
+
+func (fs *fileServer) attachment(ctx context.Context, p *peer, ref, name string) ([]byte, error) {
+	r, _, err := fs.x.Attachment(ctx, p.actor(), ref, name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var b bytes.Buffer
+	_, err = io.Copy(&b, io.LimitReader(r, maxSent))
+	return b.Bytes(), err
+}
+
+func (fs *fileServer) attachmentAs(ctx context.Context, who exchange.Actor, ref, name string) (_ []byte, err error) {
+	r, _, err := fs.x.Attachment(ctx, who, ref, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return io.ReadAll(io.LimitReader(r, maxSent))
+}
+
+// sentFiles are the files of the responses of a thread.
+func (fs *fileServer) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []file, notes []string) {
+	for _, m := range th.Messages {
+		for _, item := range m.Items {
+			r, ok := item.(*mess.Response)
+			if !ok {
+				continue
+			}
+			for _, e := range r.Content {
+				media, ok := e.Media()
+				if !ok || media.File == "" {
+					continue
+				}
+				data, err := fs.attachment(ctx, p, th.Ref, media.File)
+				if err != nil {
+					notes = append(notes, fmt.Sprintf("%s cannot be sent: %v", media.File, err))
+					continue
+				}
+				about, _ := media.Extra.Get(descriptionKey)
+				text, _ := about.(string)
+				files = append(files, file{media.File, media.MIME, data, text})
+			}
+		}
+	}
+	return files, notes
+}

@@ -1,0 +1,133 @@
+package mesh
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/mess"
+)
+
+// askedBy is how the answer to a request goes back. An address that is not the
+// peer's own is not used.
+func (b *outbox) askedBy(in *incoming) asked {
+	a := asked{
+		ID: in.ID, Context: in.ReplyContext, Conversation: in.ConversationID, Session: in.Session, SessionKey: in.back, Sealed: in.Payload.Encrypted,
+		Subject: in.Payload.Subject,
+	}
+	if in.ReplyTo == nil || in.Relay != nil {
+		return a
+	}
+	if in.peer.now().where.Owns(in.ReplyTo.URL) {
+		a.URL, a.Token = in.ReplyTo.URL, in.ReplyTo.Token
+		return a
+	}
+	b.audit(in, "reply_to_refused", "replyTo.url is not at the address of "+in.From+"; the answer goes there")
+	return a
+}
+
+// answerTo is a message that goes back to where a request came from.
+func (b *outbox) answerTo(p *peer, a asked, kind wire.Type) wire.Envelope {
+	subject := a.Subject
+	if subject != "" {
+		subject = "Re: " + strings.TrimPrefix(subject, "Re: ")
+	}
+	return wire.Envelope{
+		Time: time.Now(), From: b.cfg.Agent, To: p.name, Type: kind, CorrelationID: a.ID, ConversationID: a.Conversation, ReplyContext: a.Context,
+		Session: a.Session, TTL: answerTTL, Nonce: newNonce(), Payload: wire.Payload{Subject: subject},
+	}
+}
+
+// answerTTL is how long an answer is sent again, and kept as a dead letter.
+const answerTTL = 24 * time.Hour
+
+// sealed makes a message ready for the place that a request has named.
+func (b *outbox) sealed(p *peer, e wire.Envelope, a asked) outgoing {
+	o := b.ready(p, e, a.Sealed)
+	o.URL, o.Token, o.SessionKey = a.URL, a.Token, a.SessionKey
+	if o.SessionKey != "" && o.URL == "" {
+		o.Path = HooksPath + "agent"
+	}
+	return o
+}
+
+// replyTo returns the address and the token for the answers of a peer. Answers for a
+// session go to /hooks/agent, the path that reads session keys (section 5.1).
+func (b *outbox) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
+	path := p.name
+	if sessionKey != "" {
+		path = "agent"
+	}
+	return &wire.ReplyTo{URL: b.base + HooksPath + path, Token: string(cmp.Or(p.now().cfg.Accept, b.token()))}
+}
+
+// withFiles puts files into an answer, as far as they fit; the others are served.
+func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked, files []file, m mess.Message) (outgoing, error) {
+	native := jsonOf(m)
+	if len(native) > maxNative {
+		f, err := p.messAsFile(native, a.Sealed && p.now().seal != "")
+		if err != nil {
+			return outgoing{}, err
+		}
+		files = append(slices.Clone(files), f)
+	} else {
+		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(native))
+	}
+	e.Payload.Body = clipped(e.Payload.Body)
+	room := wire.MaxText - len(b.ready(p, e, a.Sealed).Text) - margin
+	for _, f := range files {
+		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About}
+		cost := base64.StdEncoding.EncodedLen(len(f.Data)) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
+		if cost <= room {
+			at.Data = base64.StdEncoding.EncodeToString(f.Data)
+		} else {
+			address, err := b.files.serve(ctx, f)
+			if err != nil {
+				return outgoing{}, err
+			}
+			at.Type, at.Encoding, at.URL = "url", "", address
+			cost = len(address) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
+		}
+		room -= cost
+		e.Payload.Attachments = append(e.Payload.Attachments, at)
+	}
+	return b.sealed(p, e, a), nil
+}
+
+const (
+	maxNative  = 16 << 10 // bytes of a message of MESS in the metadata, where text in it may double
+	maxBodyOut = 16 << 10
+	margin     = 2 << 10 // for the signature, and what escapes
+)
+
+func clipped(s string) string {
+	if len(s) <= maxBodyOut {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxBodyOut], "") + "\n[the rest is in the message of MESS]"
+}
+
+// attached puts files into a message, as far as they fit; the others are served.
+func (b *outbox) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending) ([]wire.Attachment, error) {
+	all := slices.Clone(e.Payload.Attachments)
+	room := wire.MaxText - len(b.ready(p, e, s.Encrypt).Text) - margin
+	for _, f := range s.Files {
+		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About, Data: base64.StdEncoding.EncodeToString(f.Data)}
+		if cost := len(at.Data) + len(f.Name) + 2*len(f.About) + 200; cost <= room {
+			room -= cost
+		} else {
+			address, err := b.files.serve(ctx, file(f))
+			if err != nil {
+				return nil, err
+			}
+			at.Type, at.Encoding, at.Data, at.URL = "url", "", "", address
+			room -= len(address) + len(f.Name) + 200
+		}
+		all = append(all, at)
+	}
+	return all, nil
+}

@@ -1,0 +1,172 @@
+package mesh
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/state"
+	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// shared is what all parts of the adapter use. The fields of its own do not change after Open.
+type shared struct {
+	x     *exchange.Exchange
+	cfg   Config
+	opts  Options
+	base  string // where peers reach this agent: http://192.168.1.20:8420
+	log   *slog.Logger
+	store *state.Store
+	*documents
+	*background
+	*registry
+}
+
+// documents are the documents that the exchange stores for the adapter.
+type documents struct {
+	x        *exchange.Exchange
+	unstored atomic.Bool // the exchange did not store the last document
+}
+
+// The prefixes of the names of documents, by kind.
+const (
+	keptSeen  = "seen-"
+	keptWork  = "work-"
+	keptTask  = "task-"
+	keptGiven = "given-"
+	keptOut   = "out-"
+	keptAsk   = "ask-"
+	keptFile  = "file-"
+	keptText  = "text-"
+)
+
+// stored decodes a document.
+func stored[T any](doc []byte) (v T, _ error) {
+	err := json.Unmarshal(doc, &v)
+	return v, err
+}
+
+// background runs jobs while the adapter runs.
+type background struct {
+	log  *slog.Logger
+	wake chan struct{} // receives when there is a job
+
+	mu   sync.Mutex
+	jobs []func(context.Context)
+}
+
+// audit notes what became of a message.
+func (s *shared) audit(in *incoming, status, detail string) {
+	line := in.line
+	line.Status, line.Detail = status, detail
+	s.store.Audit(line)
+}
+
+// lineOf is an envelope in the audit log.
+func lineOf(e wire.Envelope) state.Line {
+	return state.Line{
+		From: e.From, To: e.To, Type: string(e.Type), ID: e.ID, Subject: e.Payload.Subject, Body: e.Payload.Body, CorrelationID: e.CorrelationID,
+		ConversationID: e.ConversationID, ReplyContext: string(e.ReplyContext), Signed: e.Signature != "", Session: e.Session,
+		Metadata: e.Payload.Metadata.Without(messKey),
+	}
+}
+
+// notice tells people by the notices of the exchange (ntfy, webhook).
+func (s *shared) notice(p mess.Priority, subject, body string) {
+	if s.opts.Notice == nil {
+		return
+	}
+	text := subject
+	if body = strings.TrimSpace(body); body != "" && !strings.HasSuffix(subject, body) {
+		text += "\n" + clipNotice(body)
+	}
+	s.opts.Notice(p, text)
+}
+
+// maxNotice is how much of a text goes into a notice, in bytes.
+const maxNotice = 1000
+
+func clipNotice(s string) string {
+	if len(s) <= maxNotice {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxNotice], "") + "..."
+}
+
+// escalate tells people of a dead letter that nobody sends again by itself.
+func (s *shared) escalate(l state.Letter, why string) {
+	s.log.Warn("mesh: a message was not delivered, and is not sent again", "to", l.To, "id", l.ID, "why", why)
+	s.notice(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
+}
+
+func (s *shared) inSession(key string, m state.InSession) error {
+	if key == "" {
+		return nil
+	}
+	return s.store.InSession(key, m)
+}
+
+// keep stores a document of the door; nil removes it.
+func (d *documents) keep(ctx context.Context, name string, v any) error {
+	if v == nil {
+		return d.put(ctx, name, nil)
+	}
+	doc, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return d.put(ctx, name, doc)
+}
+
+// put stores a document as it is, and notes whether that is possible now.
+func (d *documents) put(ctx context.Context, name string, doc []byte) error {
+	err := d.x.Keep(ctx, channel, name, doc)
+	if ctx.Err() == nil {
+		d.unstored.Store(err != nil)
+	}
+	return err
+}
+
+// spawn starts a job as soon as the adapter runs.
+func (b *background) spawn(job func(context.Context)) {
+	b.mu.Lock()
+	b.jobs = append(b.jobs, job)
+	b.mu.Unlock()
+	wait.Notify(b.wake)
+}
+
+// run starts the jobs in g until ctx ends. A panic ends only the job that caused it, because
+// a message of a peer can be its cause.
+func (b *background) run(ctx context.Context, g *errgroup.Group) {
+	for {
+		for _, job := range b.takeJobs() {
+			g.Go(func() error {
+				defer mistake.Caught(b.log, "channel", channel)
+				job(ctx)
+				return nil
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.wake:
+		}
+	}
+}
+
+func (b *background) takeJobs() []func(context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	jobs := b.jobs
+	b.jobs = nil
+	return jobs
+}

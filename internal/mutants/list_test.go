@@ -531,7 +531,7 @@ var mutants = []mutant{
 		"exchange/channel/agentmail/format/request.go", "	list := t.ownCriteria(r)\n", "	list := t.ownCriteria(r)\n	if len(r.Context) > 0 {\n		list = nil\n	}\n",
 	}}, "./exchange/channel/agentmail TestCriteriaBesideAMESSContext"},
 	{"a mail that is slow to make is never sent", []edit{{
-		"exchange/channel/agentmail/outbox.go", "	body, err := d.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := d.render(ctx, &e)",
+		"exchange/channel/agentmail/outbox.go", "	body, err := b.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := b.render(ctx, &e)",
 	}}, "./exchange/channel/agentmail TestASlowMachineSendsItsPictures"},
 	{"a task by mail that runs is silent", []edit{{
 		"exchange/channel/agentmail/task_updates.go", "const beat = 10 * time.Minute", "const beat = 30 * time.Minute",
@@ -543,7 +543,7 @@ var mutants = []mutant{
 		"exchange/channel/agentmail/format/parse.go", `if mail.From != "" && !strings.EqualFold(mail.From, m.SenderID) {`, `if false {`,
 	}}, "./exchange/channel/agentmail/format TestTheSenderIsWhoSends|TestDecisions"},
 	{"secrets go out by mail", []edit{{
-		"exchange/channel/agentmail/task_updates.go", "return d.withoutSecrets(body), err", "return body, err",
+		"exchange/channel/agentmail/outbox_render.go", "return b.withoutSecrets(body), err", "return body, err",
 	}}, "./exchange/channel/agentmail TestDecisions"},
 	{"one executor's no ends a task by mail", []edit{{
 		"exchange/channel/agentmail/task_end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",

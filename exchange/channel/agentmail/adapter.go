@@ -9,18 +9,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
-	"github.com/messkit/messkit/exchange/inbox"
-	"github.com/messkit/messkit/internal/keyed"
 )
 
 // Mailbox is the mailbox that the door has at a server, as *mailbox.Mailbox is one.
@@ -35,28 +30,19 @@ type Mailbox interface {
 	Close()
 }
 
-// Adapter is the door. Make it with Open and keep its Run running.
+// Adapter is the channel adapter of Agent Mail. Make it with Open and keep its Run running.
 type Adapter struct {
-	x     *exchange.Exchange
-	cfg   Config
-	box   Mailbox // nil: there is no server, and HTTP alone
-	file  string
-	now   func() time.Time
-	log   *slog.Logger
-	looks keyed.Runner  // by the ref of a task that its sender is told of
-	post  chan struct{} // there is something to send
-
-	mu     sync.Mutex
-	s      state
-	news   chan struct{}   // closed when a letter for HTTP is there
-	rests  map[string]rest // recipients that take nothing now
-	health Health
-
-	pixels sync.Mutex // held while a picture is scaled
+	*shared
+	outbox      *outbox
+	tasks       *tasks
+	assignments *assignments
+	zones       *zones
+	inbound     *inbound
+	sync        *mailboxSync // nil: there is no mail server, and messages come by HTTP alone
 }
 
-// Open reads what an earlier run has left, and registers the agents that are
-// executors. The file is in dir.
+// Open restores what an earlier run has left, and registers the agents that are executors. box
+// is nil if there is no mail server. The state file is in dir.
 func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, dir string, now func() time.Time, log *slog.Logger) (*Adapter, error) {
 	wrong := []error{cfg.Validate()}
 	for _, a := range cfg.Agents {
@@ -65,77 +51,80 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, di
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	d := &Adapter{
-		x: x, cfg: cfg, box: box, file: filepath.Join(dir, fileName), now: now, log: log, post: make(chan struct{}, 1),
-		news: make(chan struct{}), rests: map[string]rest{},
-	}
-	if err := d.read(); err != nil {
+	store := &store{file: filepath.Join(dir, fileName), now: now, post: make(chan struct{}, 1), news: make(chan struct{})}
+	if err := store.read(); err != nil {
 		return nil, err
 	}
+	d := newAdapter(&shared{x: x, cfg: cfg, now: now, log: log, store: store}, box)
 	for _, a := range cfg.Agents {
-		if err := d.register(ctx, a); err != nil {
+		if err := d.assignments.register(ctx, a); err != nil {
 			return nil, err
 		}
 	}
 	return d, nil
 }
 
+// newAdapter connects the parts of an adapter. Each part knows the parts below it.
+func newAdapter(s *shared, box Mailbox) *Adapter {
+	d := &Adapter{shared: s}
+	d.outbox = &outbox{shared: s, box: box, rests: map[string]rest{}}
+	d.assignments = &assignments{shared: s}
+	d.outbox.withdrawn, d.outbox.undeliverable = d.assignments.withdrawn, d.assignments.undeliverable
+	d.tasks = &tasks{shared: s}
+	d.zones = &zones{shared: s, tasks: d.tasks}
+	d.inbound = &inbound{shared: s, tasks: d.tasks, assignments: d.assignments, zones: d.zones}
+	if box != nil {
+		d.sync = &mailboxSync{shared: s, box: box, outbox: d.outbox, inbound: d.inbound}
+	}
+	return d
+}
+
 // Run serves until ctx ends.
 func (d *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		inbox.Follow(ctx, d.x, d.log, d.lookAtAll, func(e exchange.Envelope) { d.look(e.Ref) })
-		return nil
-	})
-	g.Go(func() error { d.looks.Run(ctx, d.tellOf); return nil })
-	g.Go(func() error { return d.beatAll(ctx) })
-	for _, a := range d.cfg.Agents {
-		g.Go(func() error { return d.serve(ctx, a) })
+	for _, run := range []func(context.Context){d.tasks.follow, d.tasks.tellAll, d.tasks.beatAll} {
+		g.Go(func() error { run(ctx); return nil })
 	}
-	if d.box != nil {
-		g.Go(func() error { return d.correspond(ctx) })
+	for _, a := range d.cfg.Agents {
+		g.Go(func() error { return d.assignments.serve(ctx, a) })
+	}
+	if d.sync != nil {
+		g.Go(func() error { return d.sync.run(ctx) })
 	}
 	return g.Wait()
 }
 
-// look has the sender of a task told what was said in its thread.
-func (d *Adapter) look(ref string) {
-	d.mu.Lock()
-	known := d.s.Tasks[ref] != nil
-	d.mu.Unlock()
-	if known {
-		d.looks.Wake(ref)
+// Status is how the door stands.
+func (d *Adapter) Status() Report {
+	var h Health
+	if d.sync != nil {
+		h = d.sync.status()
 	}
-}
-
-func (d *Adapter) lookAtAll() {
-	d.mu.Lock()
-	refs := slices.Collect(maps.Keys(d.s.Tasks))
-	d.mu.Unlock()
-	for _, ref := range refs {
-		d.looks.Wake(ref)
-	}
-}
-
-// name is who the door is for others.
-func (d *Adapter) name() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.s.Name != "" {
-		return d.s.Name
-	}
-	if d.cfg.Name != "" {
-		return d.cfg.Name
-	}
-	return d.x.ID()
-}
-
-// known reports whether an id is one of a capability.
-func (d *Adapter) known(id string) bool {
-	for _, c := range d.x.Capabilities(nil) {
-		if c.ID == id {
-			return true
+	h.Name, h.Tasks, h.Given = d.s.Name, len(d.s.Tasks), len(d.s.Given)
+	for _, e := range d.s.Out {
+		if !e.HTTP {
+			h.Waiting++
 		}
 	}
-	return false
+	report := Report{Mailbox: h, Zones: []Reservation{}, Refused: append([]Refused{}, d.s.Refused...)}
+	for _, r := range d.s.Zones {
+		if d.now().Before(r.Until) {
+			report.Zones = append(report.Zones, r)
+		}
+	}
+	return report
+}
+
+// Reserved returns who has reserved a device exclusively, and until when. It serves requests in
+// the name of by; ok is false if only by has reserved the device, or nobody. changed is closed
+// when the reservations may have changed.
+func (d *Adapter) Reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
+	return d.zones.reserved(device, by)
+}
+
+// Release ends the reservations of a device for an operator, and returns who had reserved it.
+func (d *Adapter) Release(device string) (by []string, err error) {
+	return d.zones.releaseDevice(device)
 }

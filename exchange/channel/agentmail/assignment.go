@@ -17,8 +17,11 @@ func (a Agent) actor() exchange.Actor {
 	return exchange.Actor{ID: a.executor(), Roles: exchange.ExecutorRole}
 }
 
+// assignments are the tasks that mail agents carry out as executors of the exchange.
+type assignments struct{ *shared }
+
 // register makes an agent an executor.
-func (d *Adapter) register(ctx context.Context, a Agent) error {
+func (as *assignments) register(ctx context.Context, a Agent) error {
 	e := &mess.Executor{ID: a.executor(), Name: a.Name + " (mail)", Capabilities: []mess.Capability{}, Versions: []string{"1.0.0", "1.1.0"}}
 	for _, c := range a.Capabilities {
 		e.Capabilities = append(e.Capabilities, mess.Capability{ID: c})
@@ -26,107 +29,97 @@ func (d *Adapter) register(ctx context.Context, a Agent) error {
 	if len(a.Areas) > 0 {
 		e.Extra = e.Extra.Set("areas", a.Areas)
 	}
-	_, err := d.say(ctx, a.actor(), mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}})
+	_, err := as.say(ctx, a.actor(), mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}})
 	return err
 }
 
 // serve takes for an agent what is offered to it, and what is said to its tasks,
 // until ctx ends.
-func (d *Adapter) serve(ctx context.Context, a Agent) error {
-	d.resume(ctx, a)
-	return d.x.As(a.actor(), channel).Receive(ctx, func(m mess.Message) {
+func (as *assignments) serve(ctx context.Context, a Agent) error {
+	as.resume(ctx, a)
+	return as.x.As(a.actor(), channel).Receive(ctx, func(m mess.Message) {
 		for _, item := range m.Items {
-			if err := d.hear(ctx, a, m, item); err != nil && ctx.Err() == nil {
-				d.log.Warn("not passed on to the agent", "executor", a.executor(), "ref", first(m.Re), "err", err)
+			if err := as.hear(ctx, a, m, item); err != nil && ctx.Err() == nil {
+				as.log.Warn("not passed on to the agent", "executor", a.executor(), "ref", first(m.Re), "err", err)
 			}
 		}
 	})
 }
 
 // resume goes on with what an earlier run has claimed and not sent.
-func (d *Adapter) resume(ctx context.Context, a Agent) {
-	d.mu.Lock()
+func (as *assignments) resume(ctx context.Context, a Agent) {
+	as.mu.Lock()
 	var refs []string
-	for ref, g := range d.s.Given {
+	for ref, g := range as.s.Given {
 		if g.ID == a.executor() {
 			refs = append(refs, ref)
 		}
 	}
-	d.mu.Unlock()
-	page, err := d.x.List(ctx, self, exchange.Filter{Executor: a.executor(), Limit: 1000, Status: []mess.Code{mess.Claimed, mess.NeedsConfirmation}})
+	as.mu.Unlock()
+	page, err := as.x.List(ctx, self, exchange.Filter{Executor: a.executor(), Limit: 1000, Status: []mess.Code{mess.Claimed, mess.NeedsConfirmation}})
 	if err != nil {
-		d.log.Warn("what was claimed for an agent is not known", "executor", a.executor(), "err", err)
+		as.log.Warn("what was claimed for an agent is not known", "executor", a.executor(), "err", err)
 	}
 	for _, e := range page.Threads {
 		if e.Phase == exchange.Before && !slices.Contains(refs, e.Ref) {
 			refs = append(refs, e.Ref)
-			if err := d.keep(e.Ref, &given{Agent: a.Name, ID: a.executor(), Epoch: e.Epoch, At: d.now()}); err != nil {
-				d.log.Warn("a claim is not written down", "ref", e.Ref, "err", err)
+			if err := as.keep(e.Ref, &given{Agent: a.Name, ID: a.executor(), Epoch: e.Epoch, At: as.now()}); err != nil {
+				as.log.Warn("a claim is not written down", "ref", e.Ref, "err", err)
 			}
 		}
 	}
 	for _, ref := range refs {
-		if err := d.proceed(ctx, a, ref); err != nil {
-			d.log.Warn("not resumed", "ref", ref, "err", err)
+		if err := as.proceed(ctx, a, ref); err != nil {
+			as.log.Warn("not resumed", "ref", ref, "err", err)
 		}
 	}
 }
 
-func (d *Adapter) keep(ref string, g *given) error {
-	return d.change(func(s *state) { s.Given[ref] = g })
-}
-
-// of is a task that was given to an agent, nil if none is.
-func (d *Adapter) of(ref string) *given {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if g := d.s.Given[ref]; g != nil {
-		return new(*g)
-	}
-	return nil
+func (as *assignments) keep(ref string, g *given) error {
+	return as.change(func(s *state) { s.Given[ref] = g })
 }
 
 // givenTo finds the thread of a task that a peer works on, "" if there is none.
-func (d *Adapter) givenTo(from peer, task string) string {
+func (as *assignments) givenTo(from peer, task string) string {
 	if from.agent.Name == "" || task == "" {
 		return ""
 	}
-	if g := d.of(task); g != nil && g.ID == from.agent.executor() {
+	if g := as.of(task); g != nil && g.ID == from.agent.executor() {
 		return task
 	}
 	return ""
 }
 
 // hear takes what the exchange tells an agent.
-func (d *Adapter) hear(ctx context.Context, a Agent, m mess.Message, item mess.Item) error {
+func (as *assignments) hear(ctx context.Context, a Agent, m mess.Message, item mess.Item) error {
 	switch i := item.(type) {
 	case *mess.Request:
-		return d.claim(ctx, a, first(m.Re))
+		return as.claim(ctx, a, first(m.Re))
 	case *mess.Config:
 		if i.Stop != nil {
-			return d.stopAll(a, *i.Stop)
+			return as.stopAll(a, *i.Stop)
 		}
 	case *mess.Reply, *mess.Answer, *mess.Cancel, *mess.Suggestion:
 		ref := first(m.Re)
-		g := d.of(ref)
+		g := as.of(ref)
 		if g == nil || g.ID != a.executor() || m.Epoch != 0 && m.Epoch != g.Epoch {
 			return nil
 		}
 		if !g.Begun {
-			return d.consented(ctx, a, ref, g, item)
+			return as.consented(ctx, a, ref, g, item)
 		}
-		return d.forward(a, ref, g, m, item)
+		return as.forward(a, ref, g, m, item)
 	}
 	return nil
 }
 
 // claim takes a thread for an agent, before it hears of it: nobody else does it
 // then.
-func (d *Adapter) claim(ctx context.Context, a Agent, ref string) error {
-	if d.of(ref) != nil {
+func (as *assignments) claim(ctx context.Context, a Agent, ref string) error {
+	if as.of(ref) != nil {
 		return nil
 	}
-	answer, err := d.say(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}})
+	answer, err := as.say(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}})
 	if err != nil {
 		if errors.Is(err, mess.Taken) || errors.Is(err, mess.Illegal) {
 			return nil // others were faster
@@ -137,39 +130,39 @@ func (d *Adapter) claim(ctx context.Context, a Agent, ref string) error {
 	if ack == nil || ack.Epoch == 0 {
 		return nil
 	}
-	if err := d.keep(ref, &given{Agent: a.Name, ID: a.executor(), Epoch: ack.Epoch, At: d.now()}); err != nil {
+	if err := as.keep(ref, &given{Agent: a.Name, ID: a.executor(), Epoch: ack.Epoch, At: as.now()}); err != nil {
 		return err
 	}
-	return d.proceed(ctx, a, ref)
+	return as.proceed(ctx, a, ref)
 }
 
 // proceed asks for consent where the request wants it, and gives the task away else.
-func (d *Adapter) proceed(ctx context.Context, a Agent, ref string) error {
-	g := d.of(ref)
-	if g == nil || g.Sent || g.Begun && d.queued(ref) {
+func (as *assignments) proceed(ctx context.Context, a Agent, ref string) error {
+	g := as.of(ref)
+	if g == nil || g.Sent || g.Begun && as.queued(ref) {
 		return nil
 	}
-	th, err := d.x.Thread(ctx, self, ref)
+	th, err := as.x.Thread(ctx, self, ref)
 	if err != nil {
 		return err
 	}
 	if th.Status.Terminal() || th.Executor != g.ID || th.Epoch != g.Epoch {
-		return d.change(func(s *state) { delete(s.Given, ref) })
+		return as.change(func(s *state) { delete(s.Given, ref) })
 	}
 	if !th.Needs.ConfirmBefore || g.Begun {
-		return d.give(ctx, a, ref, g, th)
+		return as.give(ctx, a, ref, g, th)
 	}
 	if c := th.Confirm; c != nil && c.Epoch == g.Epoch {
 		if c.Given != nil && *c.Given {
-			return d.give(ctx, a, ref, g, th)
+			return as.give(ctx, a, ref, g, th)
 		}
 		return nil // it is asked, or will be told
 	}
 	g.Consent = digest(a, th)
-	if err := d.keep(ref, g); err != nil {
+	if err := as.keep(ref, g); err != nil {
 		return err
 	}
-	return d.tells(ctx, a, ref, g, &mess.Status{
+	return as.tells(ctx, a, ref, g, &mess.Status{
 		Code: mess.NeedsConfirmation, Action: "give this to " + a.Name + " by mail: " + th.Intent, ActionHash: g.Consent,
 		Consequences: "from then on the other side decides when it acts, and may ask again",
 	})
@@ -183,51 +176,32 @@ func digest(a Agent, th exchange.Thread) string {
 }
 
 // tells says something to a thread as its executor.
-func (d *Adapter) tells(ctx context.Context, a Agent, ref string, g *given, items ...mess.Item) error {
-	_, err := d.say(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Epoch: g.Epoch, Items: items})
+func (as *assignments) tells(ctx context.Context, a Agent, ref string, g *given, items ...mess.Item) error {
+	_, err := as.say(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Epoch: g.Epoch, Items: items})
 	return err
 }
 
 // give passes the start gate, and sends the task then: from that moment the other
 // side may act. A run that ends in between passes it once more.
-func (d *Adapter) give(ctx context.Context, a Agent, ref string, g *given, th exchange.Thread) error {
+func (as *assignments) give(ctx context.Context, a Agent, ref string, g *given, th exchange.Thread) error {
 	g.Begun = true
-	if err := d.keep(ref, g); err != nil {
+	if err := as.keep(ref, g); err != nil {
 		return err
 	}
 	start := &mess.Status{Code: mess.InProgress, ActionHash: g.Consent, Message: "given to " + a.Name + " by mail", Extra: mess.Object{{Key: "effect", Value: "once"}}}
-	if err := d.tells(ctx, a, ref, g, start); err != nil {
+	if err := as.tells(ctx, a, ref, g, start); err != nil {
 		if errors.Is(err, mess.Unavailable) {
 			return err
 		}
-		return errors.Join(err, d.change(func(s *state) { delete(s.Given, ref) })) // the exchange's no
+		return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) })) // the exchange's no
 	}
-	return d.change(func(s *state) {
-		s.add(entry{ID: newID(), To: a.Name, At: d.now(), Task: ref, Thread: ref, Ref: ref, Kind: string(format.TypeTaskAssignment)})
+	return as.change(func(s *state) {
+		s.add(entry{ID: newID(), To: a.Name, At: as.now(), Task: ref, Thread: ref, Ref: ref, Kind: string(format.TypeTaskAssignment)})
 	})
 }
 
-// queued reports whether the assignment of a task waits to be sent.
-func (d *Adapter) queued(ref string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.ContainsFunc(d.s.Out, func(e *entry) bool { return e.Ref == ref && e.Kind == string(format.TypeTaskAssignment) })
-}
-
-// assignment is an entry for a task that is given away, as a message.
-func (d *Adapter) assignment(ctx context.Context, e *entry) ([]byte, error) {
-	th, err := d.x.Thread(ctx, self, e.Ref)
-	if err != nil {
-		return nil, err
-	}
-	req := th.Request()
-	m := d.whole(ctx, e.Ref, mess.Message{Items: []mess.Item{&req}})
-	whole, _ := m.Items[0].(*mess.Request)
-	return d.wrap(e.ID, e.At, format.Assign(e.Ref, *whole, th.Expires)).JSON()
-}
-
 // consented takes the yes or no to giving a task away.
-func (d *Adapter) consented(ctx context.Context, a Agent, ref string, g *given, item mess.Item) error {
+func (as *assignments) consented(ctx context.Context, a Agent, ref string, g *given, item mess.Item) error {
 	yes, said := false, false
 	switch i := item.(type) {
 	case *mess.Reply:
@@ -237,14 +211,14 @@ func (d *Adapter) consented(ctx context.Context, a Agent, ref string, g *given, 
 	case *mess.Answer:
 		yes, said = i.Value.(bool)
 	case *mess.Cancel:
-		return d.change(func(s *state) { delete(s.Given, ref) })
+		return as.change(func(s *state) { delete(s.Given, ref) })
 	}
 	switch {
 	case !said:
 		return nil
 	case yes:
-		return d.proceed(ctx, a, ref)
+		return as.proceed(ctx, a, ref)
 	}
-	err := d.tells(ctx, a, ref, g, &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone}})
-	return errors.Join(err, d.change(func(s *state) { delete(s.Given, ref) }))
+	err := as.tells(ctx, a, ref, g, &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone}})
+	return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) }))
 }

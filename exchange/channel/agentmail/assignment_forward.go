@@ -12,7 +12,7 @@ import (
 )
 
 // forward passes on to the agent what is said to its task.
-func (d *Adapter) forward(a Agent, ref string, g *given, m mess.Message, item mess.Item) error {
+func (as *assignments) forward(a Agent, ref string, g *given, m mess.Message, item mess.Item) error {
 	topic := "More was said about this task"
 	switch i := item.(type) {
 	case *mess.Reply:
@@ -27,7 +27,7 @@ func (d *Adapter) forward(a Agent, ref string, g *given, m mess.Message, item me
 		item, topic = &r, replyInWords(&r)
 	case *mess.Answer:
 		if yes, ok := i.Value.(bool); ok { // in the form that binds it
-			return d.forward(a, ref, g, m, &mess.Reply{Confirm: &yes})
+			return as.forward(a, ref, g, m, &mess.Reply{Confirm: &yes})
 		}
 		c := *i
 		c.Re = nil
@@ -37,23 +37,23 @@ func (d *Adapter) forward(a Agent, ref string, g *given, m mess.Message, item me
 		item, topic = &c, "Answer: "+inWords(i.Value)
 	case *mess.Cancel:
 		topic = strings.TrimSuffix("Cancel this task: "+i.Reason, ": ")
-		if d.takenBack(ref) {
-			return d.end(a, ref, g, mess.Cancelled, "cancelled", "it was cancelled before it was sent")
+		if as.takenBack(ref) {
+			return as.end(a, ref, g, mess.Cancelled, "cancelled", "it was cancelled before it was sent")
 		}
 	}
-	return d.tellAgent(a, ref, topic, item)
+	return as.tellAgent(a, ref, topic, item)
 }
 
 // tellAgent queues a message for the one who works on a task.
-func (d *Adapter) tellAgent(a Agent, ref, topic string, item mess.Item) error {
+func (as *assignments) tellAgent(a Agent, ref, topic string, item mess.Item) error {
 	body := format.Say(ref, a.Name, topic, mess.Message{Items: []mess.Item{item}})
-	return d.queue(peer{name: a.Name}, ref, d.wrap(newID(), d.now(), body))
+	return as.queue(peer{name: a.Name}, ref, as.wrap(newID(), as.now(), body))
 }
 
 // takenBack takes an assignment out of what is to be sent, if it was never tried.
-func (d *Adapter) takenBack(ref string) bool {
+func (as *assignments) takenBack(ref string) bool {
 	back := false
-	err := d.change(func(s *state) {
+	err := as.change(func(s *state) {
 		s.Out = slices.DeleteFunc(s.Out, func(e *entry) bool {
 			is := e.Ref == ref && e.Kind == string(format.TypeTaskAssignment) && e.Tried.IsZero()
 			back = back || is
@@ -64,27 +64,27 @@ func (d *Adapter) takenBack(ref string) bool {
 }
 
 // end ends the thread of a task that the agent has not got.
-func (d *Adapter) end(a Agent, ref string, g *given, code mess.Code, kind, why string) error {
+func (as *assignments) end(a Agent, ref string, g *given, code mess.Code, kind, why string) error {
 	s := &mess.Status{Code: code, Reason: &mess.Reason{Type: kind, Detail: why, Effect: mess.EffectNone}}
 	if code == mess.Failed {
 		s.Recoverable = new(true)
 	}
-	err := d.tells(context.Background(), a, ref, g, s)
-	return errors.Join(err, d.change(func(s *state) { delete(s.Given, ref) }))
+	err := as.tells(context.Background(), a, ref, g, s)
+	return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) }))
 }
 
-// unsendable ends a task that the mail server does not deliver.
-func (d *Adapter) unsendable(_ context.Context, e entry, why error) {
-	g := d.of(e.Ref)
+// undeliverable ends a task that the mail server does not deliver.
+func (as *assignments) undeliverable(_ context.Context, e entry, why error) {
+	g := as.of(e.Ref)
 	if g == nil || e.Kind != string(format.TypeTaskAssignment) {
 		return
 	}
-	a, ok := d.cfg.agent(g.Agent)
+	a, ok := as.cfg.agent(g.Agent)
 	if !ok {
 		return
 	}
-	if err := d.end(a, e.Ref, g, mess.Failed, "not_sent", "the mail server does not deliver it to "+g.Agent+": "+why.Error()); err != nil {
-		d.log.Warn("a task that was not sent is not ended", "ref", e.Ref, "err", err)
+	if err := as.end(a, e.Ref, g, mess.Failed, "not_sent", "the mail server does not deliver it to "+g.Agent+": "+why.Error()); err != nil {
+		as.log.Warn("a task that was not sent is not ended", "ref", e.Ref, "err", err)
 	}
 }
 
@@ -112,22 +112,50 @@ func inWords(v any) string {
 
 // stopAll tells an agent to stop all that it does for this exchange. Mail is slow:
 // the exchange goes on to show the stop as not confirmed.
-func (d *Adapter) stopAll(a Agent, stop mess.Stop) error {
-	d.mu.Lock()
+func (as *assignments) stopAll(a Agent, stop mess.Stop) error {
+	as.mu.Lock()
 	var refs []string
-	for ref, g := range d.s.Given {
+	for ref, g := range as.s.Given {
 		if g.ID == a.executor() && g.Begun {
 			refs = append(refs, ref)
 		}
 	}
-	d.mu.Unlock()
+	as.mu.Unlock()
 	var errs []error
 	for _, ref := range refs {
-		if d.takenBack(ref) {
-			errs = append(errs, d.end(a, ref, d.of(ref), mess.Failed, "stopped", "it was stopped before it was sent"))
+		if as.takenBack(ref) {
+			errs = append(errs, as.end(a, ref, as.of(ref), mess.Failed, "stopped", "it was stopped before it was sent"))
 			continue
 		}
-		errs = append(errs, d.tellAgent(a, ref, "STOP this task at once: "+stop.Why, &mess.Cancel{Reason: "stop: " + stop.Why}))
+		errs = append(errs, as.tellAgent(a, ref, "STOP this task at once: "+stop.Why, &mess.Cancel{Reason: "stop: " + stop.Why}))
 	}
 	return errors.Join(errs...)
+}
+
+// withdrawn reports whether the requester has cancelled a task before its assignment was sent.
+// It ends the task then.
+func (as *assignments) withdrawn(ctx context.Context, e entry) (bool, error) {
+	g := as.of(e.Ref)
+	if g == nil || e.Kind != string(format.TypeTaskAssignment) {
+		return false, nil
+	}
+	th, err := as.x.Thread(ctx, self, e.Ref)
+	if err != nil || th.CancelBy == "" {
+		return false, nil
+	}
+	return true, as.revoke(e, g)
+}
+
+// revoke ends a task that was taken back and has not arrived, and all that was to be
+// said about it.
+func (as *assignments) revoke(e entry, g *given) error {
+	a, ok := as.cfg.agent(g.Agent)
+	if ok {
+		if err := as.end(a, e.Ref, g, mess.Cancelled, "cancelled", "it was cancelled before it could be sent"); err != nil {
+			as.log.Warn("a task that was taken back is not ended", "ref", e.Ref, "err", err)
+		}
+	}
+	return as.change(func(s *state) {
+		s.Out = slices.DeleteFunc(s.Out, func(one *entry) bool { return !one.HTTP && one.To == e.To && one.Task == e.Ref })
+	})
 }

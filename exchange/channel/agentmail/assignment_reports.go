@@ -1,21 +1,24 @@
 package agentmail
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
 
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // report takes what an agent tells of a task that was given to it.
-func (d *Adapter) report(ctx context.Context, l letter, ref string, m format.Message) (receipt, error) {
-	g := d.of(ref)
+func (as *assignments) report(ctx context.Context, l letter, ref string, m format.Message) (receipt, error) {
+	g := as.of(ref)
 	if g == nil {
 		return receipt{}, no(codeUnknownTask, "task %s is over", ref)
 	}
-	items, err := d.reported(ref, m)
+	items, err := as.reported(ref, m)
 	if err != nil {
 		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
 	}
@@ -27,14 +30,14 @@ func (d *Adapter) report(ctx context.Context, l letter, ref string, m format.Mes
 	for _, item := range items {
 		switch i := item.(type) {
 		case *mess.Status:
-			s := d.here(*i)
+			s := as.here(*i)
 			if s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation {
 				ask = &theirs{There: format.RefOf(m.Body), Hash: s.ActionHash}
 			}
 			said.Items = append(said.Items, s)
 		case *mess.Response:
 			r := *i
-			r.Re, r.Content = nil, d.kept(ctx, l.from.agent.actor(), ref, r.Content)
+			r.Re, r.Content = nil, as.kept(ctx, l.from.agent.actor(), ref, r.Content)
 			said.Items = append(said.Items, &r)
 		case *mess.Suggestion:
 			s := *i
@@ -46,15 +49,15 @@ func (d *Adapter) report(ctx context.Context, l letter, ref string, m format.Mes
 			return receipt{}, no(codeUnexpected, "metadata.mess.%s: one who works on a task says status and response", item.Kind())
 		}
 	}
-	answer, err := d.say(ctx, l.from.agent.actor(), said)
+	answer, err := as.say(ctx, l.from.agent.actor(), said)
 	if err != nil {
 		if errors.Is(err, mess.Unavailable) {
 			return receipt{}, err
 		}
-		return receipt{}, d.refusedReport(ctx, ref, err)
+		return receipt{}, as.refusedReport(ctx, ref, err)
 	}
 	ack, _ := answer.Items[0].(*mess.Ack)
-	err = d.change(func(s *state) {
+	err = as.change(func(s *state) {
 		switch one := s.Given[ref]; {
 		case one == nil:
 		case ack.Status.Terminal():
@@ -68,34 +71,34 @@ func (d *Adapter) report(ctx context.Context, l letter, ref string, m format.Mes
 }
 
 // refusedReport forgets a task that has ended meanwhile.
-func (d *Adapter) refusedReport(ctx context.Context, ref string, why error) error {
-	if th, err := d.x.Thread(ctx, self, ref); err == nil && th.Status.Terminal() {
-		return errors.Join(why, d.change(func(s *state) { delete(s.Given, ref) }))
+func (as *assignments) refusedReport(ctx context.Context, ref string, why error) error {
+	if th, err := as.x.Thread(ctx, self, ref); err == nil && th.Status.Terminal() {
+		return errors.Join(why, as.change(func(s *state) { delete(s.Given, ref) }))
 	}
 	return why
 }
 
 // reported are the items of a report. An error report that refuses the assignment
 // itself ends the task: nothing was begun.
-func (d *Adapter) reported(ref string, m format.Message) ([]mess.Item, error) {
+func (as *assignments) reported(ref string, m format.Message) ([]mess.Item, error) {
 	e, ok := m.Body.(*format.ErrorReport)
 	if ok && slices.Contains([]string{format.CodeInvalidFormat, format.CodeVersionMismatch, format.CodeUnknownType, format.CodeSenderMismatch, codeForbidden}, e.Error.Code) {
-		if _, about := e.Error.Context.Get("message_id"); about && !d.heardOf(ref) {
+		if _, about := e.Error.Context.Get("message_id"); about && !as.heardOf(ref) {
 			return []mess.Item{&mess.Status{
 				Code: mess.Failed, Reason: &mess.Reason{Type: e.Error.Code, Detail: "the agent does not take the task: " + e.Error.Message, Effect: mess.EffectNone}, Recoverable: new(true),
 			}}, nil
 		}
 	}
-	return format.Reports(m, d.now())
+	return format.Reports(m, as.now())
 }
 
 // heardOf reports whether an agent has told anything of a task yet.
-func (d *Adapter) heardOf(ref string) bool {
-	th, err := d.x.Thread(context.Background(), self, ref)
+func (as *assignments) heardOf(ref string) bool {
+	th, err := as.x.Thread(context.Background(), self, ref)
 	if err != nil {
 		return true
 	}
-	g := d.of(ref)
+	g := as.of(ref)
 	if g == nil {
 		return true
 	}
@@ -117,7 +120,7 @@ func (d *Adapter) heardOf(ref string) bool {
 
 // here is a status of another exchange's as one of a task that has begun here.
 // What it was there stays in it.
-func (d *Adapter) here(s mess.Status) *mess.Status {
+func (as *assignments) here(s mess.Status) *mess.Status {
 	was := s.Code
 	s.Re, s.Epoch, s.Instance, s.ID = nil, 0, "", ""
 	switch s.Code {
@@ -142,4 +145,31 @@ func (d *Adapter) here(s mess.Status) *mess.Status {
 		s.Extra = append(slices.Clone(s.Extra), mess.Field{Key: "said", Value: string(was)})
 	}
 	return &s
+}
+
+// kept puts the files that came in a response into its thread.
+func (as *assignments) kept(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
+	content = slices.Clone(content)
+	for i, e := range content {
+		media, ok := e.Media()
+		if !ok {
+			continue
+		}
+		mime, data, ok := mess.ParseDataURI(media.URI)
+		if !ok {
+			continue
+		}
+		name := media.Name
+		if name == "" {
+			name = e.Type + messeaf.Extension(mime)
+		}
+		file, err := as.x.Attach(ctx, who, ref, name, mime, bytes.NewReader(data))
+		if err != nil { // then it stays as it came
+			as.log.Warn("a file that came by mail is not kept as one", "ref", ref, "err", err)
+			continue
+		}
+		media.URI, media.File, media.MIME, media.Size, media.SHA256 = "", file.File, file.MIME, file.Size, file.SHA256
+		content[i] = mess.MediaEntry(e.Type, media)
+	}
+	return content
 }

@@ -82,7 +82,7 @@ func (d *Adapter) posted(from peer, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	l := letter{from: from, body: string(body), at: d.now(), mail: format.Mail{From: from.name, Created: d.now()}}
-	got, err := d.take(r.Context(), l)
+	got, err := d.inbound.take(r.Context(), l)
 	if err == nil {
 		answer(w, http.StatusAccepted, got)
 		return
@@ -126,12 +126,12 @@ func (d *Adapter) fetched(from peer, w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	if err := d.got(from, after); err != nil {
+	if err := d.outbox.got(from, after); err != nil {
 		answer(w, http.StatusServiceUnavailable, problem{Error: "unavailable", Details: err.Error()})
 		return
 	}
 	for {
-		list, news := d.waiting(from, after)
+		list, news := d.outbox.waiting(from, after)
 		if len(list) > 0 || wait == 0 || ctx.Err() != nil {
 			d.hand(r.Context(), w, after, list)
 			return
@@ -154,43 +154,6 @@ func waitOf(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// waiting are the messages for an actor after a number, and what is closed when
-// there are others.
-func (d *Adapter) waiting(from peer, after uint64) ([]entry, chan struct{}) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var list []entry
-	for _, e := range d.s.Out {
-		if e.HTTP && e.To == from.name && e.Seq > after && len(list) < maxBatch {
-			list = append(list, *e)
-		}
-	}
-	return list, d.news
-}
-
-// got forgets the messages that an actor has.
-func (d *Adapter) got(from peer, after uint64) error {
-	mine := func(e *entry) bool { return e.HTTP && e.To == from.name && e.Seq <= after }
-	d.mu.Lock()
-	found := false
-	for _, e := range d.s.Out {
-		found = found || mine(e)
-	}
-	d.mu.Unlock()
-	if !found {
-		return nil
-	}
-	return d.change(func(s *state) {
-		var left []*entry
-		for _, e := range s.Out {
-			if !mine(e) {
-				left = append(left, e)
-			}
-		}
-		s.Out = left
-	})
-}
-
 // hand gives messages out, as many as one answer holds.
 func (d *Adapter) hand(ctx context.Context, w http.ResponseWriter, after uint64, list []entry) {
 	out := struct {
@@ -200,7 +163,7 @@ func (d *Adapter) hand(ctx context.Context, w http.ResponseWriter, after uint64,
 	}{Messages: []item{}, Next: after}
 	size := 0
 	for _, e := range list {
-		body, err := d.render(ctx, &e)
+		body, err := d.outbox.render(ctx, &e)
 		if errors.Is(err, mess.Unavailable) {
 			answer(w, http.StatusServiceUnavailable, problem{Error: "unavailable", Details: err.Error()})
 			return

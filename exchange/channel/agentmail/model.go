@@ -2,7 +2,6 @@ package agentmail
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -205,17 +204,19 @@ const (
 	maxText    = 300 // of what is recorded, in bytes
 )
 
-// say posts a message of an actor.
-func (d *Adapter) say(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
-	defer cancel()
-	return d.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, Ahead: true})
+// Health is how the door stands with its mail server.
+type Health struct {
+	Name    string    `json:"name,omitempty"` // of this agent there
+	Since   time.Time `json:"since,omitzero"` // it has been reached last
+	Err     string    `json:"error,omitempty"`
+	Waiting int       `json:"waiting"` // messages to be sent
+	Tasks   int       `json:"tasks"`   // of others that run here
+	Given   int       `json:"given"`   // that others work on
 }
 
-// sayTime is what the exchange may take for one message.
-const sayTime = 30 * time.Second
-
-// wrap makes a message of a body.
-func (d *Adapter) wrap(id string, at time.Time, b format.Body) format.Message {
-	return format.Message{Version: format.Version, Timestamp: mess.TimeOf(at.UTC()), SenderID: d.name(), MessageID: id, Type: b.Type(), Body: b}
+// Report is how the door stands, for people.
+type Report struct {
+	Mailbox Health        `json:"mailbox"`
+	Zones   []Reservation `json:"zones"`
+	Refused []Refused     `json:"refused"` // the last messages that were not taken
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
@@ -18,27 +18,42 @@ type rest struct {
 	wait  time.Duration
 }
 
+// outbox sends the stored messages to mail agents, and gives HTTP clients theirs.
+type outbox struct {
+	*shared
+	box Mailbox // nil: there is no mail server
+
+	rests  map[string]rest // recipients that take nothing now; for send alone
+	pixels sync.Mutex      // held while an image is scaled
+
+	// withdrawn reports whether an assignment was cancelled before it was sent; its task has
+	// ended then.
+	withdrawn func(context.Context, entry) (bool, error)
+	// undeliverable ends the task of an assignment that cannot be delivered.
+	undeliverable func(context.Context, entry, error)
+}
+
 // send sends what waits, for each recipient in order. Its error is that the server
 // cannot be reached; what the server does not take is tried again later, and given
 // up where that cannot help.
-func (d *Adapter) send(ctx context.Context) error {
+func (b *outbox) send(ctx context.Context) error {
 	for {
-		e, ok := d.next()
+		e, ok := b.next()
 		if !ok {
 			return nil
 		}
-		if err := d.sendOne(ctx, e); err != nil {
+		if err := b.sendOne(ctx, e); err != nil {
 			return err
 		}
 	}
 }
 
 // next is the first message whose recipient takes one now.
-func (d *Adapter) next() (entry, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, e := range d.s.Out {
-		if !e.HTTP && !d.now().Before(d.rests[e.To].until) {
+func (b *outbox) next() (entry, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.s.Out {
+		if !e.HTTP && !b.now().Before(b.rests[e.To].until) {
 			return *e, true
 		}
 	}
@@ -47,140 +62,82 @@ func (d *Adapter) next() (entry, bool) {
 
 // sendOne sends one message: that it is tried is written down before, so that what
 // may have arrived is looked for, and not sent twice.
-func (d *Adapter) sendOne(ctx context.Context, e entry) error {
+func (b *outbox) sendOne(ctx context.Context, e entry) error {
 	if !e.Tried.IsZero() {
-		there, err := d.wasSent(ctx, e)
+		there, err := b.wasSent(ctx, e)
 		if err != nil {
 			return err
 		}
 		if there {
-			return d.sent(e, e.Tried)
+			return b.sent(e, e.Tried)
 		}
 	}
-	body, err := d.render(ctx, &e) // a slow machine may take longer than a call
+	body, err := b.render(ctx, &e) // a slow machine may take longer than a call
 	if errors.Is(err, mess.Unavailable) {
 		return err
 	}
 	if err != nil {
-		d.log.Error("a message cannot be made, and is left out", "ref", e.Ref, "to", e.To, "err", err)
-		return d.drop(e)
+		b.log.Error("a message cannot be made, and is left out", "ref", e.Ref, "to", e.To, "err", err)
+		return b.drop(e)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	if e.Tried.IsZero() {
-		e.Tried = d.now()
-		if g := d.of(e.Ref); g != nil && e.Kind == string(format.TypeTaskAssignment) && d.unwanted(ctx, e.Ref) {
-			return d.revoke(ctx, e, g)
+		e.Tried = b.now()
+		if over, err := b.withdrawn(ctx, e); over || err != nil {
+			return err
 		}
-		if err := d.alter(e.Seq, func(one *entry) { one.Tried = e.Tried }); err != nil {
+		if err := b.alter(e.Seq, func(one *entry) { one.Tried = e.Tried }); err != nil {
 			return err
 		}
 	}
-	at, err := d.box.Send(ctx, d.letter(e, body))
+	at, err := b.box.Send(ctx, b.letter(e, body))
 	var tool *mailbox.ToolError
 	switch {
 	case err == nil:
-		return d.sent(e, at)
+		return b.sent(e, at)
 	case !errors.As(err, &tool):
 		return err
 	}
-	return d.notTaken(ctx, e, err)
+	return b.notTaken(ctx, e, err)
 }
 
 // wasSent reports whether the server has a message of an earlier attempt.
-func (d *Adapter) wasSent(ctx context.Context, e entry) (bool, error) {
+func (b *outbox) wasSent(ctx context.Context, e entry) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	return d.box.Sent(ctx, e.ID, e.Tried.Add(-overlap))
-}
-
-// letter is a message as a mail.
-func (d *Adapter) letter(e entry, body []byte) mailbox.Letter {
-	l := mailbox.Letter{To: e.To, Body: string(body), Thread: threadID(e.Thread), Importance: "normal"}
-	kind, about, importance := describe(body)
-	l.Subject = mailbox.Subject("[" + kind + "] " + strings.TrimSpace(e.Task+" "+about))
-	if importance != "" {
-		l.Importance = importance
-	}
-	l.Ack = kind == string(format.TypeTaskAssignment) || kind == string(format.TypeCoordinationRequest)
-	return l
-}
-
-// describe is what a mail about a message says on its outside.
-func describe(body []byte) (kind, about, importance string) {
-	m, err := format.Parse(string(body), format.Mail{}, format.Strict)
-	if err != nil {
-		return "message", "", ""
-	}
-	switch b := m.Body.(type) {
-	case *format.TaskAssignment:
-		about, importance = b.Description, string(b.Priority)
-	case *format.TaskCompletion:
-		about = b.Summary
-	case *format.StatusUpdate:
-		about = b.Summary
-	case *format.ErrorReport:
-		about = b.Error.Message
-		if b.NeedsHumanIntervention {
-			importance = "high"
-		}
-	case *format.CoordinationRequest:
-		about, importance = b.Topic, "high"
-	}
-	return string(m.Type), about, importance
+	return b.box.Sent(ctx, e.ID, e.Tried.Add(-overlap))
 }
 
 // notTaken is what becomes of a message that the server does not take.
-func (d *Adapter) notTaken(ctx context.Context, e entry, err error) error {
-	d.log.Warn("the mail server does not take a message", "to", e.To, "ref", e.Ref, "err", err)
+func (b *outbox) notTaken(ctx context.Context, e entry, err error) error {
+	b.log.Warn("the mail server does not take a message", "to", e.To, "ref", e.Ref, "err", err)
 	switch {
 	case errors.Is(err, mailbox.ErrToken):
 		return err
 	case errors.Is(err, mailbox.ErrNoContact):
-		if err := d.box.Ask(ctx, e.To); err != nil {
-			d.log.Warn("not asked for contact", "to", e.To, "err", err)
+		if err := b.box.Ask(ctx, e.To); err != nil {
+			b.log.Warn("not asked for contact", "to", e.To, "err", err)
 		}
 	case errors.Is(err, mailbox.ErrBadName), errors.Is(err, mailbox.ErrBadMessage):
-		d.unsendable(ctx, e, err)
-		return d.drop(e)
+		b.undeliverable(ctx, e, err)
+		return b.drop(e)
 	}
-	if d.now().Sub(e.At) > giveUp(e) {
-		d.unsendable(ctx, e, err)
-		return d.drop(e)
+	if b.now().Sub(e.At) > giveUp(e) {
+		b.undeliverable(ctx, e, err)
+		return b.drop(e)
 	}
-	if g := d.of(e.Ref); g != nil && e.Kind == string(format.TypeTaskAssignment) && d.unwanted(ctx, e.Ref) {
-		return d.revoke(ctx, e, g)
-	}
-	if err := d.alter(e.Seq, func(one *entry) { one.Tried = time.Time{} }); err != nil { // it has not arrived
+	if over, err := b.withdrawn(ctx, e); over || err != nil {
 		return err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	r := d.rests[e.To]
-	r.wait = min(max(2*r.wait, firstWait), lastWait)
-	r.until = d.now().Add(r.wait)
-	d.rests[e.To] = r
-	return nil
-}
-
-// unwanted reports whether a task was taken back while it was being sent.
-func (d *Adapter) unwanted(ctx context.Context, ref string) bool {
-	th, err := d.x.Thread(ctx, self, ref)
-	return err == nil && th.CancelBy != ""
-}
-
-// revoke ends a task that was taken back and has not arrived, and all that was to be
-// said about it.
-func (d *Adapter) revoke(_ context.Context, e entry, g *given) error {
-	a, ok := d.cfg.agent(g.Agent)
-	if ok {
-		if err := d.end(a, e.Ref, g, mess.Cancelled, "cancelled", "it was cancelled before it could be sent"); err != nil {
-			d.log.Warn("a task that was taken back is not ended", "ref", e.Ref, "err", err)
-		}
+	if err := b.alter(e.Seq, func(one *entry) { one.Tried = time.Time{} }); err != nil { // it has not arrived
+		return err
 	}
-	return d.change(func(s *state) {
-		s.Out = slices.DeleteFunc(s.Out, func(one *entry) bool { return !one.HTTP && one.To == e.To && one.Task == e.Ref })
-	})
+	r := b.rests[e.To]
+	r.wait = min(max(2*r.wait, firstWait), lastWait)
+	r.until = b.now().Add(r.wait)
+	b.rests[e.To] = r
+	return nil
 }
 
 // giveUp is how long a message is tried to be sent: a task that nobody gets is soon
@@ -193,11 +150,9 @@ func giveUp(e entry) time.Duration {
 }
 
 // sent notes that a message has arrived, and when, by the server's clock.
-func (d *Adapter) sent(e entry, at time.Time) error {
-	d.mu.Lock()
-	delete(d.rests, e.To)
-	d.mu.Unlock()
-	return d.change(func(s *state) {
+func (b *outbox) sent(e entry, at time.Time) error {
+	delete(b.rests, e.To)
+	return b.change(func(s *state) {
 		s.remove(e.Seq)
 		if t := s.Tasks[e.Ref]; t != nil {
 			for i := range t.Asked {
@@ -212,18 +167,55 @@ func (d *Adapter) sent(e entry, at time.Time) error {
 	})
 }
 
-func (d *Adapter) drop(e entry) error { return d.change(func(s *state) { s.remove(e.Seq) }) }
+func (b *outbox) drop(e entry) error { return b.change(func(s *state) { s.remove(e.Seq) }) }
 
 func (s *state) remove(seq uint64) {
 	s.Out = slices.DeleteFunc(s.Out, func(e *entry) bool { return e.Seq == seq })
 }
 
-func (d *Adapter) alter(seq uint64, do func(*entry)) error {
-	return d.change(func(s *state) {
+func (b *outbox) alter(seq uint64, do func(*entry)) error {
+	return b.change(func(s *state) {
 		for _, e := range s.Out {
 			if e.Seq == seq {
 				do(e)
 			}
 		}
+	})
+}
+
+// waiting are the messages for an actor after a number, and what is closed when
+// there are others.
+func (b *outbox) waiting(from peer, after uint64) ([]entry, chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []entry
+	for _, e := range b.s.Out {
+		if e.HTTP && e.To == from.name && e.Seq > after && len(list) < maxBatch {
+			list = append(list, *e)
+		}
+	}
+	return list, b.news
+}
+
+// got forgets the messages that an actor has.
+func (b *outbox) got(from peer, after uint64) error {
+	mine := func(e *entry) bool { return e.HTTP && e.To == from.name && e.Seq <= after }
+	b.mu.Lock()
+	found := false
+	for _, e := range b.s.Out {
+		found = found || mine(e)
+	}
+	b.mu.Unlock()
+	if !found {
+		return nil
+	}
+	return b.change(func(s *state) {
+		var left []*entry
+		for _, e := range s.Out {
+			if !mine(e) {
+				left = append(left, e)
+			}
+		}
+		s.Out = left
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -29,7 +28,7 @@ const (
 
 // whole is a message with its files in it, as far as they fit: a mail agent cannot
 // fetch them here. Pictures are scaled for that.
-func (d *Adapter) whole(ctx context.Context, ref string, m mess.Message) mess.Message {
+func (b *outbox) whole(ctx context.Context, ref string, m mess.Message) mess.Message {
 	said, _ := m.JSON()                      // it was read from JSON
 	left := maxMail - mailHead - 2*len(said) // it stands there in words, and as it is
 	files := 0
@@ -51,11 +50,11 @@ func (d *Adapter) whole(ctx context.Context, ref string, m mess.Message) mess.Me
 		switch one := item.(type) {
 		case *mess.Response:
 			c := *one
-			c.Content = d.inlined(ctx, ref, c.Content, share, used)
+			c.Content = b.inlined(ctx, ref, c.Content, share, used)
 			m.Items[i] = &c
 		case *mess.Request:
 			c := *one
-			c.Context = d.inlined(ctx, ref, c.Context, share, used)
+			c.Context = b.inlined(ctx, ref, c.Context, share, used)
 			m.Items[i] = &c
 		}
 	}
@@ -64,16 +63,16 @@ func (d *Adapter) whole(ctx context.Context, ref string, m mess.Message) mess.Me
 
 // inlined is content with its files in it. share is how many bytes the next file may
 // have, and used is told how many it has.
-func (d *Adapter) inlined(ctx context.Context, ref string, content []mess.Entry, share func() int64, used func(int)) []mess.Entry {
+func (b *outbox) inlined(ctx context.Context, ref string, content []mess.Entry, share func() int64, used func(int)) []mess.Entry {
 	content = slices.Clone(content)
 	for i, e := range content {
 		media, ok := e.Media()
 		if !ok || !messeaf.ValidAttachment(media.File) {
 			continue
 		}
-		f, err := d.fitted(ctx, ref, media.File, e.Type == "image", share())
+		f, err := b.fitted(ctx, ref, media.File, e.Type == "image", share())
 		if err != nil {
-			d.log.Warn("a file does not go with the mail", "ref", ref, "file", media.File, "err", err)
+			b.log.Warn("a file does not go with the mail", "ref", ref, "file", media.File, "err", err)
 			media.Resource, media.File = messeaf.Resource(ref, media.File), ""
 			media.Extra = media.Extra.Set("note", "it is at the exchange: "+err.Error())
 		} else {
@@ -100,17 +99,17 @@ type attachment struct {
 }
 
 // fitted is a file of at most so many bytes. A picture is scaled for that.
-func (d *Adapter) fitted(ctx context.Context, ref, name string, image bool, most int64) (attachment, error) {
+func (b *outbox) fitted(ctx context.Context, ref, name string, image bool, most int64) (attachment, error) {
 	limit := most
 	if image && most >= picture.MinBytes {
 		limit = maxPicture
 	}
-	data, mime, err := d.attached(ctx, ref, name, limit)
+	data, mime, err := b.attached(ctx, ref, name, limit)
 	if err != nil || limit == most {
 		return attachment{data: data, mime: mime}, err
 	}
-	d.pixels.Lock() // a small machine decodes one at a time
-	defer d.pixels.Unlock()
+	b.pixels.Lock() // a small machine decodes one at a time
+	defer b.pixels.Unlock()
 	p, err := picture.Fit(ctx, data, picture.Limits{MaxBytes: int(most), MaxPx: mailPx})
 	switch {
 	case err == nil:
@@ -121,8 +120,8 @@ func (d *Adapter) fitted(ctx context.Context, ref, name string, image bool, most
 	return attachment{}, err
 }
 
-func (d *Adapter) attached(ctx context.Context, ref, name string, most int64) (_ []byte, mime string, err error) {
-	r, a, err := d.x.Attachment(ctx, self, ref, name)
+func (b *outbox) attached(ctx context.Context, ref, name string, most int64) (_ []byte, mime string, err error) {
+	r, a, err := b.x.Attachment(ctx, self, ref, name)
 	if err != nil {
 		return nil, "", err
 	}
@@ -132,31 +131,4 @@ func (d *Adapter) attached(ctx context.Context, ref, name string, most int64) (_
 		err = fmt.Errorf("%d bytes are too many for a mail", a.Size)
 	}
 	return data, a.MIME, err
-}
-
-// kept puts the files that came in a response into its thread.
-func (d *Adapter) kept(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
-	content = slices.Clone(content)
-	for i, e := range content {
-		media, ok := e.Media()
-		if !ok {
-			continue
-		}
-		mime, data, ok := mess.ParseDataURI(media.URI)
-		if !ok {
-			continue
-		}
-		name := media.Name
-		if name == "" {
-			name = e.Type + messeaf.Extension(mime)
-		}
-		file, err := d.x.Attach(ctx, who, ref, name, mime, bytes.NewReader(data))
-		if err != nil { // then it stays as it came
-			d.log.Warn("a file that came by mail is not kept as one", "ref", ref, "err", err)
-			continue
-		}
-		media.URI, media.File, media.MIME, media.Size, media.SHA256 = "", file.File, file.MIME, file.Size, file.SHA256
-		content[i] = mess.MediaEntry(e.Type, media)
-	}
-	return content
 }

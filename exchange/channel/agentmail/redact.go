@@ -17,11 +17,11 @@ const minSecret = 8
 
 // secrets are what the door knows and tells nobody: the tokens of the mail server,
 // and those of the configuration.
-func (d *Adapter) secrets() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (h *shared) secrets() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var all []string
-	for _, s := range append(slices.Clone(d.cfg.Secrets), secret.Text(d.s.Token)) {
+	for _, s := range append(slices.Clone(h.cfg.Secrets), secret.Text(h.s.Token)) {
 		if len(s) >= minSecret {
 			all = append(all, string(s))
 		}
@@ -30,8 +30,8 @@ func (d *Adapter) secrets() []string {
 }
 
 // redacted is a text without secrets.
-func (d *Adapter) redacted(text string) string {
-	for _, s := range d.secrets() {
+func (h *shared) redacted(text string) string {
+	for _, s := range h.secrets() {
 		text = strings.ReplaceAll(text, s, hidden)
 	}
 	return text
@@ -39,9 +39,9 @@ func (d *Adapter) redacted(text string) string {
 
 // withoutSecrets is a message in JSON without secrets (section "Security
 // Considerations", 4).
-func (d *Adapter) withoutSecrets(body []byte) []byte {
+func (h *shared) withoutSecrets(body []byte) []byte {
 	text := string(body)
-	for _, s := range d.secrets() {
+	for _, s := range h.secrets() {
 		text = strings.ReplaceAll(text, inString(s), hidden)
 	}
 	if text == string(body) {

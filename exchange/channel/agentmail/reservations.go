@@ -14,16 +14,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Reserved tells who has reserved a device for himself, and until when, for one who
-// asks for something there in the name of by; ok is false if nobody else has.
-// changed is closed when that may have changed.
-func (d *Adapter) Reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.now()
-	for _, r := range d.s.Zones {
+// zones are the reservations of devices by mail agents.
+type zones struct {
+	*shared
+	tasks *tasks
+}
+
+// reserved is Adapter.Reserved.
+func (z *zones) reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	now := z.now()
+	for _, r := range z.s.Zones {
 		if r.Exclusive && r.Actor != by && !now.Before(r.From) && now.Before(r.Until) && slices.Contains(r.Devices, device) {
-			return r.By, r.Until, d.news, true
+			return r.By, r.Until, z.news, true
 		}
 	}
 	return "", time.Time{}, nil, false
@@ -62,17 +66,17 @@ func matches(pattern, zone, device string) bool {
 }
 
 // reserve reserves zones for a peer, or says who has.
-func (d *Adapter) reserve(ctx context.Context, from peer, m format.Message, f *format.FileReservation) (receipt, error) {
+func (z *zones) reserve(ctx context.Context, from peer, m format.Message, f *format.FileReservation) (receipt, error) {
 	want := []format.Alternative{}
 	for _, p := range f.Request.FilePatterns {
 		want = append(want, format.Alternative{Pattern: p, Mode: f.Request.Mode})
 	}
-	minutes := min(f.Request.Minutes, d.cfg.MaxZone.Minutes())
-	until := d.now().Add(time.Duration(minutes * float64(time.Minute)))
-	as := Reservation{Message: m.MessageID, Task: f.TaskID, From: d.now(), Until: until, Reason: short(f.Request.Reason)}
-	note, err := d.hold(from, as, want)
+	minutes := min(f.Request.Minutes, z.cfg.MaxZone.Minutes())
+	until := z.now().Add(time.Duration(minutes * float64(time.Minute)))
+	as := Reservation{Message: m.MessageID, Task: f.TaskID, From: z.now(), Until: until, Reason: short(f.Request.Reason)}
+	note, err := z.hold(from, as, want)
 	if err != nil && len(f.Alternatives) > 0 {
-		other, err2 := d.hold(from, as, f.Alternatives)
+		other, err2 := z.hold(from, as, f.Alternatives)
 		if err2 == nil {
 			note, err = "instead of what was asked for: "+other, nil
 		}
@@ -84,12 +88,12 @@ func (d *Adapter) reserve(ctx context.Context, from peer, m format.Message, f *f
 		TaskID: f.TaskID, UpdateType: "milestone", Summary: note, Blockers: []any{},
 		Metadata: mess.Object{{Key: "in_reply_to", Value: m.MessageID}, {Key: "expires", Value: string(mess.TimeOf(until.UTC()))}},
 	}
-	d.noteReservations(ctx, from, f.TaskID)
-	return receipt{TaskID: f.TaskID, Note: note}, d.queue(from, f.TaskID, d.wrap(newID(), d.now(), update))
+	z.tasks.noteReservations(ctx, from, f.TaskID)
+	return receipt{TaskID: f.TaskID, Note: note}, z.queue(from, f.TaskID, z.wrap(newID(), z.now(), update))
 }
 
 // share reserves the zones that a coordination request names for all who take part.
-func (d *Adapter) share(ctx context.Context, from peer, m format.Message, c *format.CoordinationRequest) (receipt, error) {
+func (z *zones) share(ctx context.Context, from peer, m format.Message, c *format.CoordinationRequest) (receipt, error) {
 	var want []format.Alternative
 	for _, r := range c.SharedResources {
 		o, _ := r.(mess.Object)
@@ -108,35 +112,35 @@ func (d *Adapter) share(ctx context.Context, from peer, m format.Message, c *for
 	if len(want) == 0 {
 		return receipt{}, no(codeUnsupported, "shared_resources: only zones can be shared here: {type: zone, patterns: [zone/NAME/**], access_mode: read_write}")
 	}
-	begin, err := d.startOf(c)
+	begin, err := z.startOf(c)
 	if err != nil {
 		return receipt{}, err
 	}
-	long := d.cfg.MaxZone
+	long := z.cfg.MaxZone
 	if v, ok := c.Schedule.Get("duration_minutes"); ok {
 		n, _ := v.(mess.Number)
 		if minutes, err := n.Float64(); err == nil && minutes > 0 {
-			long = min(time.Duration(minutes*float64(time.Minute)), d.cfg.MaxZone)
+			long = min(time.Duration(minutes*float64(time.Minute)), z.cfg.MaxZone)
 		}
 	}
-	note, err := d.hold(from, Reservation{Message: m.MessageID, Task: format.TaskOf(c), From: begin, Until: begin.Add(long), Reason: short(c.Topic)}, want)
+	note, err := z.hold(from, Reservation{Message: m.MessageID, Task: format.TaskOf(c), From: begin, Until: begin.Add(long), Reason: short(c.Topic)}, want)
 	if err != nil {
 		return receipt{}, err
 	}
-	d.noteReservations(ctx, from, format.TaskOf(c))
+	z.tasks.noteReservations(ctx, from, format.TaskOf(c))
 	note += notUsed(c)
-	return receipt{Note: note}, d.answer(from, m, note)
+	return receipt{Note: note}, z.answer(from, m, note)
 }
 
 // maxAhead is how long before it begins something may be reserved.
 const maxAhead = 7 * 24 * time.Hour
 
 // startOf is when what is coordinated begins: now, unless the schedule says later.
-func (d *Adapter) startOf(c *format.CoordinationRequest) (time.Time, error) {
+func (z *zones) startOf(c *format.CoordinationRequest) (time.Time, error) {
 	v, _ := c.Schedule.Get("start_time")
 	text, _ := v.(string)
 	at, err := mess.Time(text).Time()
-	switch now := d.now(); {
+	switch now := z.now(); {
 	case err != nil || at.Before(now): // it was checked when it was read
 		return now, nil
 	case at.After(now.Add(maxAhead)):
@@ -153,47 +157,12 @@ func notUsed(c *format.CoordinationRequest) string {
 	return ""
 }
 
-// noteReservations writes into the thread of a task what its sender has reserved for it.
-// Where there is no thread yet, the task's assignment does that.
-func (d *Adapter) noteReservations(ctx context.Context, from peer, task string) {
-	ref, t := d.task(from, task)
-	if t == nil {
-		return
-	}
-	d.mu.Lock()
-	var rows []Reservation
-	for _, r := range d.s.Zones {
-		if r.Actor == from.who.ID && r.Task == task {
-			rows = append(rows, r)
-		}
-	}
-	d.mu.Unlock()
-	for i, r := range rows {
-		d.noteIn(ctx, from, ref, fmt.Sprintf("%s-%d", r.Message, i), "reservation", mess.Object{
-			{Key: "mode", Value: r.mode()},
-			{Key: "patterns", Value: r.Patterns},
-			{Key: "devices", Value: r.Devices},
-			{Key: "from", Value: string(mess.TimeOf(r.From.UTC()))},
-			{Key: "until", Value: string(mess.TimeOf(r.Until.UTC()))},
-			{Key: "reason", Value: r.Reason},
-		})
-	}
-}
-
-// noteIn writes into a thread what its requester has arranged by mail, once for an id.
-func (d *Adapter) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
-	_, err := d.say(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
-	if err != nil {
-		d.log.Warn("an arrangement by mail could not be written into its thread", "ref", ref, "kind", kind, "err", err)
-	}
-}
-
 // maxZones is how many reservations one actor may have at a time.
 const maxZones = 64
 
 // hold writes reservations down, all or none of them. Whoever may ask for nothing
 // may keep nobody from it either.
-func (d *Adapter) hold(from peer, r Reservation, want []format.Alternative) (note string, err error) {
+func (z *zones) hold(from peer, r Reservation, want []format.Alternative) (note string, err error) {
 	if from.who.Roles&(exchange.Requester|exchange.Operator) == 0 {
 		return "", no(codeForbidden, "%s may not ask for anything here, and so reserve nothing", from.name)
 	}
@@ -207,9 +176,9 @@ func (d *Adapter) hold(from peer, r Reservation, want []format.Alternative) (not
 		if len(patterns) == 0 {
 			continue
 		}
-		devices, unknown := d.cfg.bound(patterns)
+		devices, unknown := z.cfg.bound(patterns)
 		if len(unknown) > 0 {
-			return "", no(codeUnknownZone, "%s: there is no such zone or device; zones: %s", strings.Join(unknown, ", "), d.zoneNames())
+			return "", no(codeUnknownZone, "%s: there is no such zone or device; zones: %s", strings.Join(unknown, ", "), z.zoneNames())
 		}
 		r.Actor, r.By, r.Patterns, r.Devices, r.Exclusive = from.who.ID, from.name, patterns, devices, exclusive
 		rows = append(rows, r)
@@ -221,7 +190,7 @@ func (d *Adapter) hold(from peer, r Reservation, want []format.Alternative) (not
 			return
 		}
 		for _, one := range rows {
-			conflicts = append(conflicts, s.conflicts(one, d.now())...)
+			conflicts = append(conflicts, s.conflicts(one, z.now())...)
 		}
 		if len(conflicts) > 0 {
 			return
@@ -229,7 +198,7 @@ func (d *Adapter) hold(from peer, r Reservation, want []format.Alternative) (not
 		s.Zones = slices.DeleteFunc(s.Zones, func(old Reservation) bool { return old.Actor == from.who.ID && old.Message == r.Message })
 		s.Zones = append(s.Zones, rows...)
 	}
-	if err := d.change(change); err != nil {
+	if err := z.change(change); err != nil {
 		return "", err
 	}
 	if len(conflicts) > 0 {
@@ -240,14 +209,14 @@ func (d *Adapter) hold(from peer, r Reservation, want []format.Alternative) (not
 		words = append(words, fmt.Sprintf("%s: %s (%s)", one.mode(), strings.Join(one.Patterns, ", "), strings.Join(one.Devices, ", ")))
 	}
 	reserved := "reserved "
-	if r.From.After(d.now()) {
+	if r.From.After(z.now()) {
 		reserved += "from " + r.From.UTC().Format(time.RFC3339) + " "
 	}
 	return reserved + "until " + r.Until.UTC().Format(time.RFC3339) + ", " + strings.Join(words, "; "), nil
 }
 
-func (d *Adapter) zoneNames() string {
-	names := slices.Sorted(maps.Keys(d.cfg.Zones))
+func (z *zones) zoneNames() string {
+	names := slices.Sorted(maps.Keys(z.cfg.Zones))
 	if len(names) == 0 {
 		return "none are configured"
 	}
@@ -286,10 +255,9 @@ func (s *state) release(actor, task string) int {
 	return n - len(s.Zones)
 }
 
-// Release frees a device that is reserved, for a person who runs the place, and
-// returns who had reserved it.
-func (d *Adapter) Release(device string) (by []string, err error) {
-	err = d.change(func(s *state) {
+// releaseDevice is Adapter.Release.
+func (z *zones) releaseDevice(device string) (by []string, err error) {
+	err = z.change(func(s *state) {
 		s.Zones = slices.DeleteFunc(s.Zones, func(r Reservation) bool {
 			is := slices.Contains(r.Devices, device)
 			if is {
@@ -299,4 +267,14 @@ func (d *Adapter) Release(device string) (by []string, err error) {
 		})
 	})
 	return by, err
+}
+
+// completed takes the word of one who has reserved zones for a task that it is done.
+func (z *zones) completed(from peer, c *format.TaskCompletion) (receipt, error) {
+	n := 0
+	err := z.change(func(s *state) { n = s.release(from.who.ID, c.TaskID) })
+	if err == nil && n == 0 {
+		err = no(codeUnknownTask, "%s was given no task %q from here, and has reserved nothing for it", from.name, c.TaskID)
+	}
+	return receipt{TaskID: c.TaskID, Note: "what was reserved for it is free"}, err
 }

@@ -8,9 +8,13 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
@@ -35,25 +39,37 @@ type state struct {
 	Refused []Refused     `json:"refused,omitempty"` // the last messages that were not taken
 }
 
-func (d *Adapter) read() error {
-	data, err := os.ReadFile(d.file)
+// store is the state and its file. All parts share it, because a step that changes several parts
+// of the state is written at once or not at all.
+type store struct {
+	file string
+	now  func() time.Time
+	post chan struct{} // receives after each change: there may be a message to send
+
+	mu   sync.Mutex
+	s    state
+	news chan struct{} // closed at the next change
+}
+
+func (st *store) read() error {
+	data, err := os.ReadFile(st.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err == nil {
-		err := json.Unmarshal(data, &d.s)
-		if err == nil && d.s.torn() {
+		err := json.Unmarshal(data, &st.s)
+		if err == nil && st.s.torn() {
 			err = errors.New("some of it is null")
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w; restore it from a copy: without it the name at the mail server is lost, and tasks that run are not reported", d.file, err)
+			return fmt.Errorf("%s: %w; restore it from a copy: without it the name at the mail server is lost, and tasks that run are not reported", st.file, err)
 		}
 	}
-	if d.s.Tasks == nil {
-		d.s.Tasks = map[string]*task{}
+	if st.s.Tasks == nil {
+		st.s.Tasks = map[string]*task{}
 	}
-	if d.s.Given == nil {
-		d.s.Given = map[string]*given{}
+	if st.s.Given == nil {
+		st.s.Given = map[string]*given{}
 	}
 	return nil
 }
@@ -74,26 +90,26 @@ func (s *state) torn() bool {
 }
 
 // change makes a change and writes it down. What cannot be written is not changed.
-func (d *Adapter) change(do func(*state)) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	next, err := d.s.clone()
+func (st *store) change(do func(*state)) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	next, err := st.s.clone()
 	if err != nil {
 		return err
 	}
 	do(&next)
-	next.prune(d.now())
+	next.prune(st.now())
 	data, err := json.Marshal(next)
 	if err == nil {
-		err = durable.Replace(d.file, data)
+		err = durable.Replace(st.file, data)
 	}
 	if err != nil {
 		return mess.Refuse(mess.Unavailable, "agentmail: this cannot be stored now: %v", err)
 	}
-	d.s = next
-	close(d.news)
-	d.news = make(chan struct{})
-	wait.Notify(d.post)
+	st.s = next
+	close(st.news)
+	st.news = make(chan struct{})
+	wait.Notify(st.post)
 	return nil
 }
 
@@ -146,8 +162,39 @@ func (s *state) add(e entry) {
 }
 
 // taken reports whether a mail was taken.
-func (d *Adapter) taken(id int64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Contains(d.s.Seen, id)
+func (st *store) taken(id int64) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return slices.Contains(st.s.Seen, id)
+}
+
+// of is a task that was given to an agent, nil if none is.
+func (st *store) of(ref string) *given {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if g := st.s.Given[ref]; g != nil {
+		return new(*g)
+	}
+	return nil
+}
+
+// queued reports whether the assignment of a task waits to be sent.
+func (st *store) queued(ref string) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return slices.ContainsFunc(st.s.Out, func(e *entry) bool { return e.Ref == ref && e.Kind == string(format.TypeTaskAssignment) })
+}
+
+// identity returns the name and token that the mail server knows this agent by.
+func (st *store) identity() mailbox.Identity {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return mailbox.Identity{Name: st.s.Name, Token: secret.Text(st.s.Token)}
+}
+
+// newest returns when the newest mail that was taken had come.
+func (st *store) newest() time.Time {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.s.Since
 }

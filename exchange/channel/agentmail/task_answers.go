@@ -13,14 +13,14 @@ import (
 
 // speak says to a task what its requester says. A yes or no, and an answer, count
 // for what was asked and told before, and while it is asked.
-func (d *Adapter) speak(ctx context.Context, l letter, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
+func (ts *tasks) speak(ctx context.Context, l letter, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
 	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}}
 	at, err := m.Timestamp.Time()
 	if err != nil {
 		return receipt{}, err
 	}
 	for _, item := range items {
-		one, q, err := d.bound(item, t, l, at)
+		one, q, err := ts.bound(item, t, l, at)
 		if err != nil {
 			return receipt{}, err
 		}
@@ -29,14 +29,14 @@ func (d *Adapter) speak(ctx context.Context, l letter, m format.Message, ref str
 		}
 		said.Items = append(said.Items, one)
 	}
-	if _, err := d.say(ctx, l.from.who, said); err != nil {
+	if _, err := ts.say(ctx, l.from.who, said); err != nil {
 		return receipt{}, err
 	}
-	return d.receipt(ctx, ref, t.ID)
+	return ts.receipt(ctx, ref, t.ID)
 }
 
 // bound is an item as it goes to the thread, and the question that it answers.
-func (d *Adapter) bound(item mess.Item, t task, l letter, at time.Time) (mess.Item, string, error) {
+func (ts *tasks) bound(item mess.Item, t task, l letter, at time.Time) (mess.Item, string, error) {
 	switch i := item.(type) {
 	case *mess.Reply:
 		r := *i
@@ -44,7 +44,7 @@ func (d *Adapter) bound(item mess.Item, t task, l letter, at time.Time) (mess.It
 			r.Re = nil
 			return &r, "", nil
 		}
-		q, err := d.question(t, l, at, r.Re, r.ActionHash)
+		q, err := ts.question(t, l, at, r.Re, r.ActionHash)
 		if err != nil {
 			return nil, "", err
 		}
@@ -58,7 +58,7 @@ func (d *Adapter) bound(item mess.Item, t task, l letter, at time.Time) (mess.It
 		return &r, q.Ref, nil
 	case *mess.Answer:
 		a := *i
-		q, err := d.question(t, l, at, a.Re, "")
+		q, err := ts.question(t, l, at, a.Re, "")
 		if err != nil {
 			return nil, "", err
 		}
@@ -79,7 +79,7 @@ func (d *Adapter) bound(item mess.Item, t task, l letter, at time.Time) (mess.It
 // question is the one that an answer is for: the last that was asked, if it was
 // told before the answer was written, is the one that the answer names, and is not
 // over. at is when the answer was written, by its own word.
-func (d *Adapter) question(t task, l letter, at time.Time, re mess.Refs, hash string) (asked, error) {
+func (ts *tasks) question(t task, l letter, at time.Time, re mess.Refs, hash string) (asked, error) {
 	if len(t.Asked) == 0 {
 		return asked{}, no(codeStale, "nothing is asked about task %s", t.ID)
 	}
@@ -105,7 +105,7 @@ func (d *Adapter) question(t task, l letter, at time.Time, re mess.Refs, hash st
 		return asked{}, no(codeStale, "the answer bears a time before the question was asked (%s); answer it anew", q.At.UTC().Format(time.RFC3339))
 	case !l.from.http && (q.Sent.IsZero() || l.at.Before(q.Sent)):
 		return asked{}, no(codeStale, "the answer was sent before the question %s; answer it anew", q.Letter)
-	case !q.Deadline.IsZero() && d.now().After(q.Deadline):
+	case !q.Deadline.IsZero() && ts.now().After(q.Deadline):
 		return asked{}, no(codeStale, "the answer came after %s, which was the time for it", q.Deadline.UTC().Format(time.RFC3339))
 	}
 	return q, nil
@@ -113,18 +113,18 @@ func (d *Adapter) question(t task, l letter, at time.Time, re mess.Refs, hash st
 
 // words takes plain words: in the thread of a task they answer what is asked there,
 // or take the task back.
-func (d *Adapter) words(ctx context.Context, l letter) (receipt, error) {
+func (ts *tasks) words(ctx context.Context, l letter) (receipt, error) {
 	bad := &format.Invalid{Code: format.CodeInvalidFormat, TaskID: l.mail.ThreadID, MessageID: l.mail.ID}
 	refuse := func(text string) (receipt, error) {
 		bad.Details = text
 		return receipt{}, bad
 	}
-	ref, t := d.inThread(l.from, l.mail.ThreadID)
+	ref, t := ts.inThread(l.from, l.mail.ThreadID)
 	if t == nil {
 		return refuse("the body is not one message in JSON; send a task_assignment to ask for something, or answer in the thread of a task")
 	}
 	bad.TaskID = t.ID
-	th, err := d.x.Thread(ctx, self, ref)
+	th, err := ts.x.Thread(ctx, self, ref)
 	if err != nil {
 		return receipt{}, err
 	}
@@ -148,7 +148,7 @@ func (d *Adapter) words(ctx context.Context, l letter) (receipt, error) {
 		return refuse("nothing is asked about " + t.ID + ", which is " + string(th.Status) + "; write cancel to take it back, or send a task_assignment for something else")
 	}
 	m := format.Message{MessageID: "mail-" + l.mail.ID, Timestamp: mess.TimeOf(l.at)}
-	r, err := d.speak(ctx, l, m, ref, *t, []mess.Item{item})
+	r, err := ts.speak(ctx, l, m, ref, *t, []mess.Item{item})
 	if err != nil && !errors.Is(err, mess.Unavailable) {
 		err = about(err, format.Message{MessageID: l.mail.ID, Body: &format.StatusUpdate{TaskID: t.ID}})
 	}

@@ -3,7 +3,6 @@ package agentmail
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -25,50 +24,49 @@ func openKeys(items []exchange.OpenItem) []string {
 const beat = 10 * time.Minute
 
 // beatAll tells of tasks that have been silent for long, until ctx ends.
-func (d *Adapter) beatAll(ctx context.Context) error {
+func (ts *tasks) beatAll(ctx context.Context) {
 	for wait.For(ctx, time.Minute) {
-		d.beat(ctx)
+		ts.beat(ctx)
 	}
-	return nil
 }
 
 // tellOf has the sender of a task told what was said in its thread.
-func (d *Adapter) tellOf(ctx context.Context, ref string) (again time.Duration) {
-	err := d.tell(ctx, ref)
+func (ts *tasks) tellOf(ctx context.Context, ref string) (again time.Duration) {
+	err := ts.tell(ctx, ref)
 	if err == nil {
 		return keyed.Idle
 	}
 	if ctx.Err() == nil {
-		d.log.Warn("a task cannot be told of", "ref", ref, "err", err)
+		ts.log.Warn("a task cannot be told of", "ref", ref, "err", err)
 	}
 	return time.Second
 }
 
 // tell queues what was said in a thread since it was last told. What is queued and
 // how far it was told are written down together: nothing is told twice, or left out.
-func (d *Adapter) tell(ctx context.Context, ref string) error {
-	th, err := d.x.Thread(ctx, self, ref)
+func (ts *tasks) tell(ctx context.Context, ref string) error {
+	th, err := ts.x.Thread(ctx, self, ref)
 	if errors.Is(err, mess.Unknown) { // somebody has removed it
-		return d.change(func(s *state) { delete(s.Tasks, ref) })
+		return ts.change(func(s *state) { delete(s.Tasks, ref) })
 	}
 	if err != nil {
 		return err
 	}
-	d.mu.Lock()
-	t := d.s.Tasks[ref]
+	ts.mu.Lock()
+	t := ts.s.Tasks[ref]
 	behind := t != nil && (t.Told < len(th.Messages) || th.Status.Terminal())
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	if !behind {
 		return nil
 	}
-	return d.change(func(s *state) {
+	return ts.change(func(s *state) {
 		t := s.Tasks[ref]
 		if t == nil {
 			return
 		}
 		end := endOf(th)
 		for i := t.Told; i < len(th.Messages) && (end < 0 || i <= end); i++ {
-			s.tellOne(th, ref, t, i, d.now())
+			s.tellOne(th, ref, t, i, ts.now())
 		}
 		t.Told = len(th.Messages)
 		if th.Status.Terminal() {
@@ -153,50 +151,20 @@ func told(th exchange.Thread, t *task, i int) format.Told {
 }
 
 // beat tells of tasks that run and have been silent for long how they stand.
-func (d *Adapter) beat(ctx context.Context) {
-	d.mu.Lock()
+func (ts *tasks) beat(ctx context.Context) {
+	ts.mu.Lock()
 	var silent []string
-	for ref, t := range d.s.Tasks {
-		if !t.HTTP && d.now().Sub(t.At) >= beat {
+	for ref, t := range ts.s.Tasks {
+		if !t.HTTP && ts.now().Sub(t.At) >= beat {
 			silent = append(silent, ref)
 		}
 	}
-	d.mu.Unlock()
+	ts.mu.Unlock()
 	for _, ref := range silent {
-		th, err := d.x.Thread(ctx, self, ref)
+		th, err := ts.x.Thread(ctx, self, ref)
 		if err != nil || th.Status != mess.InProgress && th.Status != mess.Claimed {
 			continue
 		}
-		d.again(ref)
+		ts.again(ref)
 	}
-}
-
-// render is an entry as the message that goes out, without secrets.
-func (d *Adapter) render(ctx context.Context, e *entry) ([]byte, error) {
-	body, err := d.made(ctx, e)
-	return d.withoutSecrets(body), err
-}
-
-// made is an entry as a message.
-func (d *Adapter) made(ctx context.Context, e *entry) ([]byte, error) {
-	if e.Body != nil {
-		return e.Body, nil
-	}
-	if e.Kind == string(format.TypeTaskAssignment) {
-		return d.assignment(ctx, e)
-	}
-	th, err := d.x.Thread(ctx, self, e.Ref)
-	if err != nil {
-		return nil, err
-	}
-	if e.Index >= len(th.Messages) {
-		return nil, mess.Refuse(mess.Unknown, "%s has no message %d", e.Ref, e.Index)
-	}
-	th.Messages = slices.Clone(th.Messages)
-	th.Messages[e.Index] = d.whole(ctx, e.Ref, th.Messages[e.Index])
-	all := bodies(th, &task{ID: e.Task, Peer: e.To, Actor: e.Actor, Waits: e.Waits}, e.Index)
-	if e.Part >= len(all) {
-		return nil, mess.Refuse(mess.Unknown, "%s: message %d has no part %d", e.Ref, e.Index, e.Part)
-	}
-	return d.wrap(e.ID, e.At, all[e.Part]).JSON()
 }

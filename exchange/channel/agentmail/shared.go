@@ -1,0 +1,94 @@
+package agentmail
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/mess"
+)
+
+// shared is what all parts of the adapter use. The fields of its own do not change after Open.
+type shared struct {
+	x   *exchange.Exchange
+	cfg Config
+	now func() time.Time
+	log *slog.Logger
+	*store
+}
+
+// name is who the door is for others.
+func (h *shared) name() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.s.Name != "" {
+		return h.s.Name
+	}
+	if h.cfg.Name != "" {
+		return h.cfg.Name
+	}
+	return h.x.ID()
+}
+
+// known reports whether an id is one of a capability.
+func (h *shared) known(id string) bool {
+	for _, c := range h.x.Capabilities(nil) {
+		if c.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// say posts a message of an actor.
+func (h *shared) say(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
+	defer cancel()
+	return h.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, Ahead: true})
+}
+
+// sayTime is what the exchange may take for one message.
+const sayTime = 30 * time.Second
+
+// wrap makes a message of a body.
+func (h *shared) wrap(id string, at time.Time, b format.Body) format.Message {
+	return format.Message{Version: format.Version, Timestamp: mess.TimeOf(at.UTC()), SenderID: h.name(), MessageID: id, Type: b.Type(), Body: b}
+}
+
+// queue writes a whole message down that is to be sent.
+func (h *shared) queue(to peer, thread string, m format.Message) error {
+	body, err := m.JSON()
+	if err != nil {
+		return err
+	}
+	at, err := m.Timestamp.Time()
+	if err != nil {
+		return err
+	}
+	return h.change(func(s *state) {
+		s.add(entry{ID: m.MessageID, To: to.name, HTTP: to.http, At: at, Task: format.TaskOf(m.Body), Thread: thread, Kind: string(m.Type), Body: body})
+	})
+}
+
+// record notes a message that was not taken.
+func (h *shared) record(l letter, code, details string) {
+	h.log.Warn("mail refused", "from", l.from.name, "code", code, "err", short(details))
+	err := h.change(func(s *state) {
+		s.Refused = append(s.Refused, Refused{At: h.now(), From: short(l.from.name), Code: code, Details: short(details), Subject: short(l.mail.Subject)})
+	})
+	if err != nil {
+		h.log.Warn("a refusal is not written down", "err", err)
+	}
+}
+
+// answer answers a coordination request.
+func (h *shared) answer(to peer, m format.Message, text string) error {
+	id := newID()
+	now := h.now()
+	reply := h.wrap(id, now, &format.CoordinationRequest{
+		RequestType: "sync", Participants: []string{to.name}, Topic: text, Metadata: mess.Object{{Key: "in_reply_to", Value: m.MessageID}},
+	})
+	return h.queue(to, "", reply)
+}

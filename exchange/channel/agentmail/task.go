@@ -1,0 +1,238 @@
+package agentmail
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/exchange/inbox"
+	"github.com/messkit/messkit/internal/keyed"
+	"github.com/messkit/messkit/mess"
+)
+
+// tasks are the threads that mail agents have asked for.
+type tasks struct {
+	*shared
+	looks keyed.Runner // by the ref of the task whose sender is notified
+}
+
+// follow looks at tasks when their threads change, until ctx ends.
+func (ts *tasks) follow(ctx context.Context) {
+	inbox.Follow(ctx, ts.x, ts.log, ts.lookAtAll, func(e exchange.Envelope) { ts.look(e.Ref) })
+}
+
+// tellAll notifies the senders of tasks, until ctx ends.
+func (ts *tasks) tellAll(ctx context.Context) { ts.looks.Run(ctx, ts.tellOf) }
+
+// look has the sender of a task told what was said in its thread.
+func (ts *tasks) look(ref string) {
+	ts.mu.Lock()
+	known := ts.s.Tasks[ref] != nil
+	ts.mu.Unlock()
+	if known {
+		ts.looks.Wake(ref)
+	}
+}
+
+func (ts *tasks) lookAtAll() {
+	ts.mu.Lock()
+	refs := slices.Collect(maps.Keys(ts.s.Tasks))
+	ts.mu.Unlock()
+	for _, ref := range refs {
+		ts.looks.Wake(ref)
+	}
+}
+
+// assigned makes a thread of a task.
+func (ts *tasks) assigned(ctx context.Context, l letter, m format.Message, a *format.TaskAssignment) (receipt, error) {
+	if ref, t := ts.task(l.from, a.TaskID); t != nil && t.From == m.MessageID {
+		return ts.receipt(ctx, ref, a.TaskID) // it came twice
+	}
+	req, err := a.Request(ts.known)
+	if err != nil {
+		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
+	}
+	if err := (mess.Message{Items: []mess.Item{&req}}).Validate(); err != nil {
+		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
+	}
+	answer, err := ts.say(ctx, l.from.who, mess.Message{Items: []mess.Item{&req}})
+	if err != nil {
+		return receipt{}, err
+	}
+	ack, _ := answer.Items[0].(*mess.Ack)
+	told, err := ts.alreadyTold(ctx, ack.Ref)
+	if err != nil {
+		return receipt{}, err
+	}
+	note := ""
+	if v, ok := ack.Extra.Get("note"); ok {
+		note, _ = v.(string)
+	}
+	t := task{
+		Peer: l.from.name, Actor: l.from.who.ID, HTTP: l.from.http, ID: a.TaskID, Thread: cmp.Or(l.mail.ThreadID, a.TaskID),
+		From: m.MessageID, Told: told, At: ts.now(),
+	}
+	var first []entry
+	if note != "" && len(a.Dependencies) > 0 {
+		t.Waits = true
+		if first, err = ts.waits(&t, ack.Ref, note); err != nil {
+			return receipt{}, err
+		}
+	}
+	err = ts.change(func(s *state) {
+		s.Tasks[ack.Ref] = &t
+		for _, e := range first {
+			s.add(e)
+		}
+	})
+	if err != nil {
+		return receipt{}, err
+	}
+	ts.noteReservations(ctx, l.from, a.TaskID)
+	ts.look(ack.Ref)
+	ts.log.Info("task by mail", "ref", ack.Ref, "by", l.from.name, "intent", req.Intent)
+	r, err := ts.receipt(ctx, ack.Ref, a.TaskID)
+	r.Note = note
+	if _, unused := format.Kept(req); len(unused) > 0 {
+		r.Note = strings.TrimPrefix(r.Note+"; not used: "+strings.Join(unused, ", "), "; ")
+	}
+	return r, err
+}
+
+// waits tells the sender of a task that the task waits for others.
+func (ts *tasks) waits(t *task, ref, note string) ([]entry, error) {
+	e := entry{ID: newID(), To: t.Peer, HTTP: t.HTTP, At: ts.now(), Task: t.ID, Thread: t.Thread, Kind: "blocker"}
+	body, err := ts.wrap(e.ID, e.At, &format.StatusUpdate{
+		TaskID: t.ID, UpdateType: "blocker", Summary: note, Blockers: []any{note}, Metadata: mess.Object{{Key: "ref", Value: ref}},
+	}).JSON()
+	e.Body = body
+	return []entry{e}, err
+}
+
+// alreadyTold is how much of a thread need not be told: of one that is not new, all
+// but how it stands.
+func (ts *tasks) alreadyTold(ctx context.Context, ref string) (int, error) {
+	t, err := ts.x.Thread(ctx, self, ref)
+	if err != nil {
+		return 0, err
+	}
+	told := 0
+	for i, m := range t.Messages {
+		for _, item := range m.Items {
+			if _, ok := item.(*mess.Status); ok {
+				told = i
+			}
+		}
+	}
+	if end := endOf(t); end >= 0 {
+		told = end
+	}
+	return told, nil
+}
+
+func (ts *tasks) receipt(ctx context.Context, ref, id string) (receipt, error) {
+	t, err := ts.x.Thread(ctx, self, ref)
+	return receipt{TaskID: id, Ref: ref, Status: t.Status}, err
+}
+
+// task finds a task that a peer has given.
+func (ts *tasks) task(from peer, id string) (ref string, t *task) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for ref, t := range ts.s.Tasks {
+		if t.Actor == from.who.ID && (t.ID == id || ref == id) && id != "" {
+			return ref, new(*t)
+		}
+	}
+	return "", nil
+}
+
+// inThread finds the task of a peer that a mail's thread is about.
+func (ts *tasks) inThread(from peer, thread string) (ref string, t *task) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for ref, t := range ts.s.Tasks {
+		if t.Actor == from.who.ID && thread != "" && (t.Thread == thread || threadID(t.ID) == thread) {
+			return ref, new(*t)
+		}
+	}
+	return "", nil
+}
+
+// again has told once more how a task stands.
+func (ts *tasks) again(ref string) {
+	told, err := ts.alreadyTold(context.Background(), ref)
+	if err == nil {
+		err = ts.change(func(s *state) {
+			if t := s.Tasks[ref]; t != nil {
+				t.Told = min(t.Told, told)
+			}
+		})
+	}
+	if err != nil {
+		ts.log.Warn("not told again", "ref", ref, "err", err)
+	}
+	ts.look(ref)
+}
+
+// overview is how the tasks of a peer stand, in words.
+func (ts *tasks) overview(ctx context.Context, from peer) string {
+	ts.mu.Lock()
+	var refs []string
+	for ref, t := range ts.s.Tasks {
+		if t.Actor == from.who.ID {
+			refs = append(refs, ref)
+		}
+	}
+	ts.mu.Unlock()
+	if len(refs) == 0 {
+		return "none of your tasks runs here"
+	}
+	var lines []string
+	for _, ref := range refs {
+		if t, err := ts.x.Thread(ctx, self, ref); err == nil {
+			lines = append(lines, fmt.Sprintf("%s is %s", t.ClientID, t.Status))
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// noteIn writes into a thread what its requester has arranged by mail, once for an id.
+func (ts *tasks) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
+	_, err := ts.say(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
+	if err != nil {
+		ts.log.Warn("an arrangement by mail could not be written into its thread", "ref", ref, "kind", kind, "err", err)
+	}
+}
+
+// noteReservations writes into the thread of a task what its sender has reserved for it.
+// Where there is no thread yet, the task's assignment does that.
+func (ts *tasks) noteReservations(ctx context.Context, from peer, task string) {
+	ref, t := ts.task(from, task)
+	if t == nil {
+		return
+	}
+	ts.mu.Lock()
+	var rows []Reservation
+	for _, r := range ts.s.Zones {
+		if r.Actor == from.who.ID && r.Task == task {
+			rows = append(rows, r)
+		}
+	}
+	ts.mu.Unlock()
+	for i, r := range rows {
+		ts.noteIn(ctx, from, ref, fmt.Sprintf("%s-%d", r.Message, i), "reservation", mess.Object{
+			{Key: "mode", Value: r.mode()},
+			{Key: "patterns", Value: r.Patterns},
+			{Key: "devices", Value: r.Devices},
+			{Key: "from", Value: string(mess.TimeOf(r.From.UTC()))},
+			{Key: "until", Value: string(mess.TimeOf(r.Until.UTC()))},
+			{Key: "reason", Value: r.Reason},
+		})
+	}
+}

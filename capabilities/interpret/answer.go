@@ -7,7 +7,6 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/reply"
 	"github.com/messkit/messkit/capabilities/resolve"
@@ -47,14 +46,14 @@ func (r *Interpreter) Answer(q capabilities.Question, answers mess.Object, text 
 	case slices.Equal(q.Options, capabilities.YesOrNo) && picked[0] == "no":
 		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer was no; nothing is done"}}
 	}
-	return r.resolve(req, append(resolve.WithoutKey(q.Given, q.Field), mess.Field{Key: q.Field, Value: picked}))
+	return r.resolveWith(req, append(resolve.WithoutKey(q.Given, q.Field), mess.Field{Key: q.Field, Value: picked}))
 }
 
-// limits reports whether a line of context is more than a fact: it forbids, sets
-// a condition or a time, calls off, or has signs.
+// limits reports whether a line of context is more than a fact: it forbids something, sets
+// a condition or a time, cancels something, or has an unknown sign.
 func (r *Interpreter) limits(line string) bool {
 	w := r.Catalog.Words
-	y := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: w.Tokens(line)}, Message: mess.Request{Intent: line}}}
+	y := r.withTokens(w.Tokens(line))
 	if char, _ := r.UnknownSign(line); char != "" {
 		return true
 	}
@@ -78,14 +77,17 @@ func (r *Interpreter) limits(line string) bool {
 // context of a request.
 func HasLimit(text string) bool { return nowhere().limitsAny(text) }
 
+// nowhere is an interpreter for a home without devices.
 var nowhere = sync.OnceValue(func() *Interpreter { return New(catalog.Default(), capabilities.Home{}) })
 
+// limitsAny reports whether a line of the text limits an act, orders something, or is no
+// plain description.
 func (r *Interpreter) limitsAny(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		if _, orders := r.orders(line, capabilities.Outcome{}); orders || r.limits(line) || !r.describes(line, &capabilities.Plan{Risk: capabilities.RiskComfort}) {
+		if _, orders := r.ordersIn(line, capabilities.Outcome{}); orders || r.limits(line) || !r.isDescription(line, &capabilities.Plan{Risk: capabilities.RiskComfort}) {
 			return true
 		}
 	}

@@ -8,25 +8,23 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
-	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// describes reports whether a line of context only tells how things are, so that it
-// need not be asked about before the plan is carried out. It is known by its grammar:
-// a statement has something that it is about, and what that is. What must, may or
-// should be is none, nor what warns, counts, or speaks of another thing or room. Of
-// what has words that nobody here knows, only a statement beside an act that hurts
-// nobody is let pass.
-func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
+// isDescription reports whether a line of context only describes a state, so that the plan
+// needs no question about it. A description has a subject and a predicate. A line is no
+// description if it has a modal verb ("must", "may", "should"), a warning, a number, a
+// time, or the name of a device or place that the plan does not use. A line with unknown
+// words is a description only if the act hurts nobody.
+func (r *Interpreter) isDescription(line string, plan *capabilities.Plan) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Context
 	tokens := w.Tokens(line)
-	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
+	x := r.withTokens(tokens)
 	if len(tokens) == 0 || len(tokens) > lexicon.MaxTokens || len(line) > lexicon.MaxText || w.IsQuestion(line, tokens) {
 		return false
 	}
 	for i := range tokens {
-		if c.Binding.Longest(tokens, i) > 0 || c.Warning.Longest(tokens, i) > 0 || w.CardinalEnd(tokens, i) > i && w.Fillers.Longest(tokens, i) == 0 || timeexpr.IsDated(&x.Utterance, i) && !x.IsName(i) || timeexpr.BeginsTimes(&x.Utterance, i) || x.elsewhereNamed(i, plan) {
+		if c.Binding.Longest(tokens, i) > 0 || c.Warning.Longest(tokens, i) > 0 || w.CardinalEnd(tokens, i) > i && w.Fillers.Longest(tokens, i) == 0 || timeexpr.IsDated(&x.Utterance, i) && !x.IsName(i) || timeexpr.BeginsTimes(&x.Utterance, i) || x.namesOther(i, plan) {
 			return false
 		}
 	}
@@ -35,7 +33,7 @@ func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
 		for end < len(tokens) && !tokens[end].Pause && w.Joining.Longest(tokens, end) == 0 {
 			end++
 		}
-		if !r.states(tokens[from:end], plan.Risk == capabilities.RiskComfort) {
+		if !r.isStatement(tokens[from:end], plan.Risk == capabilities.RiskComfort) {
 			return false
 		}
 		for n := 1; n > 0 && end < len(tokens); end += n {
@@ -46,9 +44,9 @@ func (r *Interpreter) describes(line string, plan *capabilities.Plan) bool {
 	return true
 }
 
-// elsewhereNamed reports whether a thing or place is named at word i that the plan has
-// nothing to do with.
-func (x *request) elsewhereNamed(i int, plan *capabilities.Plan) bool {
+// namesOther reports whether a device or place that the plan does not use has its name at
+// word i.
+func (x *request) namesOther(i int, plan *capabilities.Plan) bool {
 	home := x.r.Site
 	other := func(d int) bool {
 		return !slices.ContainsFunc(plan.Each(), func(s capabilities.Plan) bool { return s.Device == home.Devices[d].Name })
@@ -79,7 +77,7 @@ func (x *request) elsewhereNamed(i int, plan *capabilities.Plan) bool {
 	return false
 }
 
-// cleans reports whether a plan is to clean a place, or all of them.
+// cleans reports whether a plan cleans a place, or all places.
 func (r *Interpreter) cleans(plan *capabilities.Plan, place string) bool {
 	for _, s := range plan.Each() {
 		if s.Command != capabilities.Clean {
@@ -108,11 +106,11 @@ func (r *Interpreter) cleans(plan *capabilities.Plan, place string) bool {
 // longestSubject is how many words what a statement is about may have.
 const longestSubject = 4
 
-// states reports whether a clause only says how something is. mild: what is done hurts
-// nobody, and words may be in it that nobody here knows.
-func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
+// isStatement reports whether a clause only says what something is. mild means that the act
+// hurts nobody: the clause may then have words that this home does not know.
+func (r *Interpreter) isStatement(tokens []lexicon.Token, mild bool) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Context
-	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
+	x := r.withTokens(tokens)
 	known, names, acts, home, be := true, true, false, false, 0
 	for i, t := range tokens {
 		is := c.Being.Longest(tokens, i) > 0
@@ -133,21 +131,21 @@ func (r *Interpreter) states(tokens []lexicon.Token, mild bool) bool {
 	}
 	switch {
 	case be > 0 && be <= longestSubject && (subject || be == 1 || x.LongestSlot("device", 0) == be || x.LongestSlot("area", 0) == be): // "the floor is dirty"
-		return mild && (known || !acts && !x.refers(be))
+		return mild && (known || !acts && !x.hasPronoun(be))
 	case r.Catalog.Frames.OrderWords[first.Folded] && !subject && x.LongestSlot("device", 0) == 0:
 		return false
 	case x.LongestSlot("device", 0) == len(tokens): // its name alone
 		return true
 	case names && !acts && mild && !frame.HasValue(&x.Utterance, 0): // "the kitchen", "the blue one", but "near the sink" only where there is one
-		return !x.placing() || slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return r.Names.Words[t.Folded] })
+		return !x.hasPlaceWord() || slices.ContainsFunc(tokens, func(t lexicon.Token) bool { return r.Names.Words[t.Folded] })
 	case subject || be == 0 && strings.HasSuffix(first.Text, "ing"): // "we work from home", "planning dinner"
-		return mild && !home && len(tokens) > 1 && !x.refers(0)
+		return mild && !home && len(tokens) > 1 && !x.hasPronoun(0)
 	}
 	return false
 }
 
-// placing reports whether a word stands in the text that a place stands behind.
-func (x *request) placing() bool {
+// hasPlaceWord reports whether the text has a preposition of place.
+func (x *request) hasPlaceWord() bool {
 	w := x.Words()
 	for i := range x.Tokens {
 		if w.Near.Longest(x.Tokens, i) > 0 || w.Clock.Longest(x.Tokens, i) > 0 {
@@ -157,9 +155,9 @@ func (x *request) placing() bool {
 	return false
 }
 
-// refers reports whether a word stands for the order itself, or for what it is about:
-// "the owner is against it", "that is a bad idea".
-func (x *request) refers(be int) bool {
+// hasPronoun reports whether a pronoun stands for the order or for its object: "the owner
+// is against it", "that is a bad idea".
+func (x *request) hasPronoun(be int) bool {
 	for i, t := range x.Tokens {
 		switch t.Text {
 		case "it":

@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/mess"
 )
 
-// refines reports whether an outcome is of what the one before was, and says more of it.
+// refines reports whether an outcome has the same subject as the one before, and says more
+// about it.
 func (r *Interpreter) refines(before, out capabilities.Outcome) bool {
 	switch {
 	case before.Refusal != nil:
 		return out.Plan != nil
-	case !r.alike(before.Explain.Capability, out.Explain.Capability):
+	case !r.isAlike(before.Explain.Capability, out.Explain.Capability):
 		return false
 	case before.Plan == nil:
 		return true
@@ -27,16 +27,17 @@ func (r *Interpreter) refines(before, out capabilities.Outcome) bool {
 	return before.Plan.Device == out.Plan.Device
 }
 
-// alike reports whether two capabilities are one, or set the same kind of thing: who
-// turns on a lamp may say how bright.
-func (r *Interpreter) alike(one, other string) bool {
+// isAlike reports whether two capabilities are equal or set the same property of a light:
+// an order to turn on a lamp may also say how bright.
+func (r *Interpreter) isAlike(one, other string) bool {
 	a, b := r.Catalog.Find(one), r.Catalog.Find(other)
 	return one == other || a != nil && b != nil && a.SetsLight() && b.SetsLight()
 }
 
-// heed is the outcome with the hints that were of no use: what limits is refused, what
-// is not understood is asked about, and of the rest it is said that it was not used.
-func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities.Outcome, hints []*hint, doubts []string) capabilities.Outcome {
+// applyContext returns the outcome with the hints that changed nothing. It refuses a hint
+// that limits the act, asks about a hint that it does not understand, and lists the rest as
+// unused.
+func (r *Interpreter) applyContext(req mess.Request, given mess.Object, out capabilities.Outcome, hints []*hint, doubts []string) capabilities.Outcome {
 	acts := out.Plan != nil && out.Plan.Actuates()
 	if out.Question != nil {
 		c := r.Catalog.Find(out.Explain.Capability)
@@ -52,20 +53,20 @@ func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities
 			continue
 		}
 		if h.remark {
-			if out.Plan != nil && (r.limits(h.text) || !r.describes(h.text, out.Plan)) {
+			if out.Plan != nil && (r.limits(h.text) || !r.isDescription(h.text, out.Plan)) {
 				doubts = append(doubts, h.said)
 			}
 			continue
 		}
-		same, other := r.orders(h.text, out)
+		same, other := r.ordersIn(h.text, out)
 		if r.limits(h.text) || other {
 			explain := out.Explain
-			x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req}}
+			x := r.newRequest(req, nil)
 			out = x.Reject(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", h.said), nil)
 			out.Explain = explain
 			return out
 		}
-		if out.Plan != nil && !same && (h.data || !r.describes(h.text, out.Plan)) {
+		if out.Plan != nil && !same && (h.data || !r.isDescription(h.text, out.Plan)) {
 			doubts = append(doubts, h.said)
 		}
 	}
@@ -76,21 +77,22 @@ func (r *Interpreter) heed(req mess.Request, given mess.Object, out capabilities
 	plan.Unused, out.Plan = unused, &plan
 	if acts && len(doubts) > 0 {
 		explain := out.Explain
-		x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req, Given: given}}
-		out = x.allTheSame(plan, doubts, slices.ContainsFunc(hints, func(h *hint) bool { return !h.remark }))
+		x := r.newRequest(req, given)
+		out = x.confirmWithContext(plan, doubts, slices.ContainsFunc(hints, func(h *hint) bool { return !h.remark }))
 		out.Explain = explain
 	}
 	return out
 }
 
-// allTheSame asks whether a plan is meant with what the context says.
-func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool) capabilities.Outcome {
+// confirmWithContext asks whether the requester means a plan in spite of what the context
+// says.
+func (x *request) confirmWithContext(p capabilities.Plan, doubts []string, context bool) capabilities.Outcome {
 	says := "beside that it says"
 	if context {
 		says = "the context says"
 	}
 	q := capabilities.Question{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), p.Summary), Options: []string{"yes", "no"}}
-	other := x.corrects(&p, doubts)
+	other := x.correctedPlan(&p, doubts)
 	if other != nil {
 		q.Options = []string{p.Summary, other.Summary}
 		q.Text = fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), lexicon.OrList(q.Options))
@@ -111,9 +113,9 @@ func (x *request) allTheSame(p capabilities.Plan, doubts []string, context bool)
 	return capabilities.Outcome{Plan: &p}
 }
 
-// orders reports whether a line of context orders something: what is done anyway
-// (same), or another thing.
-func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other bool) {
+// ordersIn reports whether a line of context has an order: for the act of the outcome
+// (same), or for another act.
+func (r *Interpreter) ordersIn(line string, out capabilities.Outcome) (same, other bool) {
 	w := r.Catalog.Words
 	if tokens := w.Tokens(line); len(tokens) > 0 && w.Joining.Longest(tokens, 0) > 0 { // "and then turn on the heater"
 		for n := 1; n > 0; tokens = tokens[n:] {
@@ -121,7 +123,7 @@ func (r *Interpreter) orders(line string, out capabilities.Outcome) (same, other
 		}
 		line = lexicon.Join(tokens)
 	}
-	o := r.said(mess.Request{Intent: line}, nil)
+	o := r.resolveText(mess.Request{Intent: line}, nil)
 	switch {
 	case o.Plan != nil && o.Plan.Actuates():
 		same = out.Plan != nil && slices.ContainsFunc(out.Plan.Each(), func(step capabilities.Plan) bool { return step.Digest() == o.Plan.Digest() })

@@ -12,9 +12,10 @@ import (
 	"github.com/messkit/messkit/capabilities/resolve"
 )
 
-// bothOf reads an order that says a colour and a level as one for each, for the same things:
-// "hall light red at 30 percent". Each must be a plan that needs no yes.
-func (x *request) bothOf(ways []frame.Reading) (capabilities.Outcome, bool) {
+// parseTwoValues reads an order with a color and a level as one order for each value, with
+// the same devices: "hall light red at 30 percent". Each order must be a plan that needs no
+// confirmation.
+func (x *request) parseTwoValues(ways []frame.Reading) (capabilities.Outcome, bool) {
 	l := &x.r.Catalog.Frames
 	i := slices.IndexFunc(ways, func(so frame.Reading) bool {
 		return so.Signals.Has(l.Bits[catalog.ColorFeature]) && so.Signals.Has(l.Bits[catalog.LevelFeature]) && !so.Spread && !so.Vague
@@ -42,8 +43,9 @@ func (x *request) bothOf(ways []frame.Reading) (capabilities.Outcome, bool) {
 	return x.InOrder(steps), true
 }
 
-// leavesOut reports whether a reading could be done, but for one of the things named.
-func (x *request) leavesOut(rd resolve.Hypothesis) bool {
+// leavesDeviceOut reports whether a device can do the reading, but one of the named devices
+// cannot.
+func (x *request) leavesDeviceOut(rd resolve.Hypothesis) bool {
 	m := rd.Slot("device")
 	if len(rd.Names) == 0 || m == nil || slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool { return len(p.Devices) == 0 }) { // "the garage" and "door"
 		return false
@@ -52,9 +54,9 @@ func (x *request) leavesOut(rd resolve.Hypothesis) bool {
 	return len(rd.Devices) > 0 && rd.Partly()
 }
 
-// eachOf reads an order for several things that no capability does with all of them as
-// the same order for each: "turn on the vacuum and the light" starts the one.
-func (x *request) eachOf(list []resolve.Hypothesis) (capabilities.Outcome, bool) {
+// parseEachDevice reads an order for several devices that no capability does with all of
+// them as the same order for each: "turn on the vacuum and the light" starts the vacuum.
+func (x *request) parseEachDevice(list []resolve.Hypothesis) (capabilities.Outcome, bool) {
 	i := slices.IndexFunc(list, func(rd resolve.Hypothesis) bool { return len(rd.Names) > 1 })
 	if i < 0 || len(x.UnknownWords) > 0 { // "turn on the lamp and vacuum the attic": what was cut off is not to be forgotten
 		return capabilities.Outcome{}, false
@@ -62,14 +64,14 @@ func (x *request) eachOf(list []resolve.Hypothesis) (capabilities.Outcome, bool)
 	tokens, names := x.Tokens, list[i].Names
 	var steps []capabilities.Plan
 	for n, name := range names {
-		part := withPauses(x.only(tokens, names, name))
-		out, y := x.clause(part, n+1)
+		part := withPauses(x.keepOneName(tokens, names, name))
+		out, y := x.parseClause(part, n+1)
 		if out.Plan == nil {
 			x.Explain = y.Explain
-			return x.ofSeveral(part, out), true
+			return x.partOutcome(part, out), true
 		}
 		for _, step := range out.Plan.Each() {
-			steps = withStep(steps, len(steps), step)
+			steps = appendStep(steps, len(steps), step)
 		}
 	}
 	if out, ok := x.Together(steps); !ok {
@@ -79,8 +81,9 @@ func (x *request) eachOf(list []resolve.Hypothesis) (capabilities.Outcome, bool)
 	return x.InOrder(steps), true
 }
 
-// only are the words with one of the names, and without the others and what joins them.
-func (x *request) only(tokens []lexicon.Token, names []grammar.BoundSlot, name grammar.BoundSlot) []lexicon.Token {
+// keepOneName returns the words with one of the names, without the other names and their
+// conjunctions.
+func (x *request) keepOneName(tokens []lexicon.Token, names []grammar.BoundSlot, name grammar.BoundSlot) []lexicon.Token {
 	var kept []lexicon.Token
 	first, last := names[0].From, names[len(names)-1].Match.End
 	for i := 0; i < len(tokens); {
@@ -104,8 +107,8 @@ func (x *request) only(tokens []lexicon.Token, names []grammar.BoundSlot, name g
 	return kept
 }
 
-// ofSeveral is the outcome of one part of a request that leads to no plan.
-func (x *request) ofSeveral(part string, out capabilities.Outcome) capabilities.Outcome {
+// partOutcome returns the outcome of one part of a request that has no plan.
+func (x *request) partOutcome(part string, out capabilities.Outcome) capabilities.Outcome {
 	if out.Question != nil {
 		out.Question.Text = fmt.Sprintf("of several things, %q: %s", part, out.Question.Text)
 		return out

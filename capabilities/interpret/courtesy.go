@@ -6,33 +6,31 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
-	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// letter is a text without what stands around a letter: greetings, wishes, a signature.
-// What others wrote, and its head, are never obeyed: they are told as left out. A text
-// that is nothing but that stays as it is.
-func (r *Interpreter) letter(text string) (plain string, left []string) {
+// orderOfLetter returns a text without the frame of a letter: greetings, wishes, and a
+// signature. It never obeys quoted mail or a mail header, and returns them in left. It does
+// not change a text that has nothing else.
+func (r *Interpreter) orderOfLetter(text string) (plain string, left []string) {
 	if len(text) > maxLetter || !strings.ContainsAny(text, "\n,;.!?:") {
 		return text, nil
 	}
-	plain, left = r.unquoted(text)
+	plain, left = r.withoutQuotedMail(text)
 	if plain == "" {
 		return text, nil
 	}
 	parts := clausesOf(plain)
 	from, to := 0, len(parts)
-	for ; from < to && r.courteous(parts[from].text, true); from++ {
+	for ; from < to && r.isCourtesy(parts[from].text, true); from++ {
 	}
 	for ; to > from; to-- {
-		if r.courteous(parts[to-1].text, false) {
+		if r.isCourtesy(parts[to-1].text, false) {
 			continue
 		}
-		if to-2 < from || !r.signed(parts[to-2].text) || !r.nameless(parts[to-1].text) {
+		if to-2 < from || !r.isClosing(parts[to-2].text) || !r.mayBePersonName(parts[to-1].text) {
 			break
 		}
 		to--
@@ -43,14 +41,14 @@ func (r *Interpreter) letter(text string) (plain string, left []string) {
 	if from > 0 || to < len(parts) {
 		plain = strings.TrimSpace(plain[parts[from].from:parts[to-1].end])
 	}
-	return r.unranked(plain), left
+	return r.withoutRanks(plain), left
 }
 
-// maxLetter bounds the letters that are read, in bytes.
+// maxLetter is the longest letter that the interpreter reads, in bytes.
 const maxLetter = 8000
 
-// unquoted is a letter without what others wrote in it, and its head.
-func (r *Interpreter) unquoted(text string) (plain string, left []string) {
+// withoutQuotedMail returns a letter without its quoted mail and its header.
+func (r *Interpreter) withoutQuotedMail(text string) (plain string, left []string) {
 	w, c := r.Catalog.Words, &r.Catalog.Courtesy
 	if !strings.Contains(text, "\n") { // "Subject: lights. Turn on the hall light"
 		head, body, parts := strings.Cut(text, ". ")
@@ -92,7 +90,7 @@ type clause struct {
 	stop      rune // that sign, 0 at the end of the text
 }
 
-// clausesOf parts a text.
+// clausesOf splits a text into clauses.
 func clausesOf(text string) (list []clause) {
 	from := 0
 	add := func(at, end int, stop rune) {
@@ -115,9 +113,9 @@ func clausesOf(text string) (list []clause) {
 	return list
 }
 
-// courteous reports whether a part of a letter asks for nothing, at its beginning or at
-// its end.
-func (r *Interpreter) courteous(text string, ahead bool) bool {
+// isCourtesy reports whether a part of a letter asks for nothing: a greeting at its
+// beginning (ahead), or a closing at its end.
+func (r *Interpreter) isCourtesy(text string, ahead bool) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Courtesy
 	tokens := w.Tokens(text)
 	n := c.Greetings.Longest(tokens, 0)
@@ -125,25 +123,26 @@ func (r *Interpreter) courteous(text string, ahead bool) bool {
 	case len(tokens) == 0, w.Whole(c.Wishes, tokens), w.Whole(c.Haste, tokens), len(w.Bare(tokens)) == 0 && len(tokens) > 1:
 		return true
 	case ahead:
-		return n > 0 && r.nameless(lexicon.Join(tokens[n:]))
+		return n > 0 && r.mayBePersonName(lexicon.Join(tokens[n:]))
 	}
-	return w.Whole(c.Closings, tokens) || c.Closings.Longest(tokens, 0) > 0 && r.nameless(lexicon.Join(tokens[c.Closings.Longest(tokens, 0):]))
+	return w.Whole(c.Closings, tokens) || c.Closings.Longest(tokens, 0) > 0 && r.mayBePersonName(lexicon.Join(tokens[c.Closings.Longest(tokens, 0):]))
 }
 
-// signed reports whether a part of a letter is what stands before the writer's name.
-func (r *Interpreter) signed(text string) bool {
+// isClosing reports whether a part of a letter is a closing, which stands before the name
+// of the writer.
+func (r *Interpreter) isClosing(text string) bool {
 	w := r.Catalog.Words
 	return w.Whole(r.Catalog.Courtesy.Closings, w.Tokens(text))
 }
 
-// longestName is how many words somebody's name has at most.
+// longestName is the largest number of words in the name of a person.
 const longestName = 3
 
-// nameless reports whether words may be somebody's name: nothing here is called so, and
-// they say nothing.
-func (r *Interpreter) nameless(text string) bool {
+// mayBePersonName reports whether words can be the name of a person: no device or place has
+// them, and they have no meaning for an order.
+func (r *Interpreter) mayBePersonName(text string) bool {
 	tokens := r.Catalog.Words.Tokens(text)
-	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
+	x := r.withTokens(tokens)
 	for i, t := range tokens {
 		if r.KnowsWord(t) && !slices.Contains(r.Catalog.Words.Lists.Home, t.Text) && r.Catalog.Words.Fillers.Longest(tokens, i) == 0 || timeexpr.IsDated(&x.Utterance, i) || r.Catalog.Words.Conditionals.Longest(tokens, i) > 0 || r.Catalog.Words.Negations.Longest(tokens, i) > 0 {
 			return false
@@ -152,9 +151,9 @@ func (r *Interpreter) nameless(text string) bool {
 	return len(tokens) <= longestName
 }
 
-// unranked is a text whose orders are not numbered: "first, ... second, ..." is "... then
-// ...".
-func (r *Interpreter) unranked(text string) string {
+// withoutRanks returns a text without the ranks of its orders: "first, ... second, ..."
+// becomes "... then ...".
+func (r *Interpreter) withoutRanks(text string) string {
 	w, c := r.Catalog.Words, &r.Catalog.Courtesy
 	parts := clausesOf(text)
 	var b strings.Builder
@@ -162,7 +161,7 @@ func (r *Interpreter) unranked(text string) string {
 	for i, p := range parts {
 		tokens := w.Tokens(p.text)
 		n := c.Ranks.Longest(tokens, 0)
-		x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
+		x := r.withTokens(tokens)
 		alone := n > 0 && n == len(tokens) && i+1 < len(parts)
 		switch {
 		case alone:

@@ -5,32 +5,32 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/resolve"
 )
 
-// either asks which of two orders is meant: "turn on the lamp or the heater", "dim or
-// turn off the hall light". What one of the two does not say, the other does.
-func (x *request) either() (capabilities.Outcome, bool) {
+// parseDisjunction asks which of two orders the requester means: "turn on the lamp or the
+// heater", "dim or turn off the hall light". A part that one order lacks comes from the
+// other.
+func (x *request) parseDisjunction() (capabilities.Outcome, bool) {
 	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return t.Text == "or" })
 	if x.IsQuestion || x.part || at < 1 || at+1 >= len(x.Tokens) || slices.ContainsFunc(x.Tokens[at+1:], func(t lexicon.Token) bool { return t.Text == "or" }) {
 		return capabilities.Outcome{}, false
 	}
-	if out, ok := x.ofTwo(at); ok {
+	if out, ok := x.parseAlternatives(at); ok {
 		return out, true
 	}
-	one, other := x.alternatives(x.Tokens[:at:at], x.Tokens[at+1:])
+	one, other := x.splitAlternatives(x.Tokens[:at:at], x.Tokens[at+1:])
 	if one == nil {
 		return capabilities.Outcome{}, false
 	}
 	explain := x.Explain
-	unanswered := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: x.Message}} // so that the options are the same when more is asked
+	unanswered := x.r.newRequest(x.Message, nil) // so that the options are the same when more is asked
 	orders := []string{withPauses(one), withPauses(other)}
 	var options []string
 	for i, order := range orders {
-		out, y := unanswered.clause(order, i+1)
+		out, y := unanswered.parseClause(order, i+1)
 		x.Explain = y.Explain
 		switch {
 		case out.Plan != nil && !out.Plan.Actuates(), out.Refusal != nil, len(y.Explain.Leftover) > 0:
@@ -44,19 +44,20 @@ func (x *request) either() (capabilities.Outcome, bool) {
 	}
 	at = 0
 	if options[0] != options[1] {
-		picked, out, ok := x.whichOfTwo(options)
+		picked, out, ok := x.askWhichOfTwo(options)
 		if !ok {
 			return out, true
 		}
 		at = picked
 	}
-	out, y := x.clause(orders[at], at+1)
+	out, y := x.parseClause(orders[at], at+1)
 	x.Explain = y.Explain
 	return out, true
 }
 
-// whichOfTwo is the place of the option that was picked, else the question.
-func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome, ok bool) {
+// askWhichOfTwo returns the index of the option that the requester picked. ok is false if
+// out is the question.
+func (x *request) askWhichOfTwo(options []string) (at int, out capabilities.Outcome, ok bool) {
 	q := capabilities.Question{Field: "meaning", Text: "which of the two: " + lexicon.OrList(options) + "?", Options: options}
 	picked, out, ok := x.AskClarification(q)
 	switch {
@@ -69,11 +70,11 @@ func (x *request) whichOfTwo(options []string) (at int, out capabilities.Outcome
 	return slices.Index(options, picked[0]), capabilities.Outcome{}, true
 }
 
-// alternatives are the two orders that "or" stands between, nil where they are none. A
-// verb that stands before the first holds for the second, and a name behind the second
-// for the first.
-func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexicon.Token) {
-	l, r := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: left}}}, &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: right}}}
+// splitAlternatives returns the two orders on both sides of "or", or nil if they are no
+// orders. The verb before the first name also holds for the second name, and the name after
+// the second verb also for the first verb.
+func (x *request) splitAlternatives(left, right []lexicon.Token) (one, other []lexicon.Token) {
+	l, r := x.r.withTokens(left), x.r.withTokens(right)
 	lf, rf := frame.Parser{Text: &l.Utterance}, frame.Parser{Text: &r.Utterance}
 	start := -1 // of the name that the first ends with
 	for i := range left {
@@ -105,18 +106,19 @@ func (x *request) alternatives(left, right []lexicon.Token) (one, other []lexico
 	return nil, nil
 }
 
-// ofTwo reads an order of one of two things, "turn on the kitchen or the hall light" or
-// "make it red or blue", with "or" at word at, and asks which. Each must be a whole plan
-// by itself, and they must differ.
-func (x *request) ofTwo(at int) (capabilities.Outcome, bool) {
+// parseAlternatives reads an order with a choice of two devices or values, "turn on the
+// kitchen or the hall light" or "make it red or blue", and asks which one the requester
+// means. The word "or" stands at index at. Each choice must be a complete plan, and the two
+// plans must differ.
+func (x *request) parseAlternatives(at int) (capabilities.Outcome, bool) {
 	behind := at + 1
 	var plans [2]capabilities.Plan
 	var how capabilities.Explanation
 	found := false
 	for _, from := range append(x.thingsBefore(at), 0) {
 		for _, end := range append(x.thingsFrom(x.SkipArticles(behind)), len(x.Tokens)) {
-			first, one := x.leavingOut(x.Tokens[:at], x.Tokens[end:])
-			second, _ := x.leavingOut(x.Tokens[:from], x.Tokens[behind:])
+			first, one := x.planWithout(x.Tokens[:at], x.Tokens[end:])
+			second, _ := x.planWithout(x.Tokens[:from], x.Tokens[behind:])
 			if first == nil || second == nil || first.Summary == second.Summary {
 				continue
 			}
@@ -125,20 +127,20 @@ func (x *request) ofTwo(at int) (capabilities.Outcome, bool) {
 				plans, how, found = [2]capabilities.Plan{*first, *second}, one, true
 			}
 			if same {
-				return x.oneOfTwo(plans, how), true
+				return x.askWhichPlan(plans, how), true
 			}
 		}
 	}
 	if !found {
 		return capabilities.Outcome{}, false
 	}
-	return x.oneOfTwo(plans, how), true
+	return x.askWhichPlan(plans, how), true
 }
 
-// oneOfTwo asks which of two plans is meant.
-func (x *request) oneOfTwo(plans [2]capabilities.Plan, how capabilities.Explanation) capabilities.Outcome {
+// askWhichPlan asks which of two plans the requester means.
+func (x *request) askWhichPlan(plans [2]capabilities.Plan, how capabilities.Explanation) capabilities.Outcome {
 	x.Explain = how
-	at, out, ok := x.whichOfTwo([]string{plans[0].Summary, plans[1].Summary})
+	at, out, ok := x.askWhichOfTwo([]string{plans[0].Summary, plans[1].Summary})
 	if !ok {
 		return out
 	}
@@ -149,20 +151,21 @@ func (x *request) oneOfTwo(plans [2]capabilities.Plan, how capabilities.Explanat
 	return capabilities.Outcome{Plan: &p}
 }
 
-// leavingOut is the plan of an order with words left out, nil if that is none.
-func (x *request) leavingOut(before, behind []lexicon.Token) (*capabilities.Plan, capabilities.Explanation) {
+// planWithout returns the plan of an order without some of its words, or nil if there is no
+// such plan.
+func (x *request) planWithout(before, behind []lexicon.Token) (*capabilities.Plan, capabilities.Explanation) {
 	req := x.Message
 	req.Intent = withPauses(slices.Concat(before, behind))
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req}, part: true}
-	out := y.outcome()
+	y := x.r.newPart(req, nil)
+	out := y.parse()
 	return out.Plan, y.Explain
 }
 
-// maxThing is how many words a thing has at most that stands beside "or".
+// maxThing is the largest number of words of a device or value beside "or".
 const maxThing = 5
 
-// thingsBefore are where names, or words that say something, begin that end at word i;
-// the longest first.
+// thingsBefore returns where the names and meaningful words begin that end at word i, the
+// longest first.
 func (x *request) thingsBefore(i int) (list []int) {
 	for from := max(1, i-maxThing); from < i; from++ {
 		if slices.Contains(x.thingsFrom(from), i) {
@@ -172,8 +175,8 @@ func (x *request) thingsBefore(i int) (list []int) {
 	return list
 }
 
-// thingsFrom are the ends of names, and of words that say something, from word i on;
-// the longest first.
+// thingsFrom returns the ends of the names and meaningful words that begin at word i, the
+// longest first.
 func (x *request) thingsFrom(i int) (list []int) {
 	for _, kind := range []string{"device", "area", "spot"} {
 		for _, m := range x.SlotValues(kind, i) {

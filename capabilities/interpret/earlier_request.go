@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// earlierPicture reports whether a request asks for the picture of the one request that its
-// context names, and for no new one: "send me the picture of that again".
-func (r *Interpreter) earlierPicture(req mess.Request) bool {
+// wantsEarlierPicture reports whether a request asks for the picture of the request that
+// its context names, and for no new picture: "send me the picture of that again".
+func (r *Interpreter) wantsEarlierPicture(req mess.Request) bool {
 	w := r.Catalog.Words
 	if len(req.Intent) > lexicon.MaxText || len(req.Requires) > 0 {
 		return false
@@ -33,9 +33,10 @@ func (r *Interpreter) earlierPicture(req mess.Request) bool {
 	return picture && earlier
 }
 
-// earlier is the plan to send the pictures of an earlier request again, which the exchange
-// lists beside its ref. A device here must have taken them.
-func (r *Interpreter) earlier(req mess.Request) (out capabilities.Outcome, ok bool) {
+// parseEarlierPicture returns the plan that sends the pictures of an earlier request again.
+// The exchange lists the pictures with the ref in the context. A device of this home must
+// have taken them.
+func (r *Interpreter) parseEarlierPicture(req mess.Request) (out capabilities.Outcome, ok bool) {
 	var at *mess.Entry
 	for i, e := range req.Context {
 		if e.Type != "ref" {
@@ -46,7 +47,7 @@ func (r *Interpreter) earlier(req mess.Request) (out capabilities.Outcome, ok bo
 		}
 		at = &req.Context[i]
 	}
-	if at == nil || !r.earlierPicture(req) {
+	if at == nil || !r.wantsEarlierPicture(req) {
 		return capabilities.Outcome{}, false
 	}
 	thread, before := textOf(at.Extra, "thread"), textOf(at.Extra, "intent")
@@ -62,18 +63,19 @@ func (r *Interpreter) earlier(req mess.Request) (out capabilities.Outcome, ok bo
 		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: thread + " has no picture; for a new one say \"take a photo\" and of what"}}, true
 	}
 	return capabilities.Outcome{Plan: &capabilities.Plan{
-		Capability: lastOf(p).Capability, Device: lastOf(p).Device, Command: capabilities.Earlier, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Reversible: true,
+		Capability: lastStep(p).Capability, Device: lastStep(p).Device, Command: capabilities.Earlier, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Reversible: true,
 		Args:    mess.Object{{Key: "thread", Value: thread}, {Key: "pictures", Value: pictures}},
 		Summary: "send the picture of " + thread + " again",
-	}, Explain: capabilities.Explanation{Capability: lastOf(p).Capability, Score: 1}}, true
+	}, Explain: capabilities.Explanation{Capability: lastStep(p).Capability, Score: 1}}, true
 }
 
-// lastOf is the last step of a plan, the plan itself if it has none.
-func lastOf(p *capabilities.Plan) capabilities.Plan {
+// lastStep returns the last step of a plan, or the plan itself if it has no steps.
+func lastStep(p *capabilities.Plan) capabilities.Plan {
 	each := p.Each()
 	return each[len(each)-1]
 }
 
+// textOf returns the text of a key, or "".
 func textOf(o mess.Object, key string) string {
 	v, _ := o.Get(key)
 	s, _ := v.(string)

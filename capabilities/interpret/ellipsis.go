@@ -7,18 +7,18 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
-	"github.com/messkit/messkit/capabilities/resolve"
 )
 
-// evenly is the plan of several orders of which the last alone has how much, or which colour,
-// read as one order for all of them; nil if that is none: "dim the hall and the kitchen
-// light to 30 percent".
-func (x *request) evenly() *capabilities.Plan {
+// planForAll reads several orders of which only the last has a value or a color as one
+// order for all devices: "dim the hall and the kitchen light to 30 percent". It returns nil
+// if that is no order.
+func (x *request) planForAll() *capabilities.Plan {
 	if !x.uneven {
 		return nil
 	}
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: slices.Clone(x.Tokens)}, Message: x.Message, Demand: x.Demand, InQuotes: x.InQuotes}, part: true}
-	out, _ := y.plainly()
+	y := x.r.newPart(x.Message, nil)
+	y.Tokens, y.Demand, y.InQuotes = slices.Clone(x.Tokens), x.Demand, x.InQuotes
+	out, _ := y.parseWithoutTime()
 	if out.Plan == nil || !out.Plan.Actuates() {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (x *request) evenly() *capabilities.Plan {
 	return out.Plan
 }
 
-// classOf is the class of all devices of steps, "" where they are of several.
+// classOf returns the class of the devices of all steps, or "" if they differ.
 func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 	for _, s := range steps {
 		d := r.Index.Device(s.Device)
@@ -38,11 +38,11 @@ func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 	return class
 }
 
-// ofClass puts what the order before was about where an order names a place alone: "set
-// the hall light to 30 percent, the kitchen to 70 percent", "lights off in the hall, on in the
-// bedroom".
-func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token {
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
+// withClass adds the device class of the order before to an order that names only a place:
+// "set the hall light to 30 percent, the kitchen to 70 percent", "lights off in the hall,
+// on in the bedroom".
+func (x *request) withClass(tokens []lexicon.Token, class string) []lexicon.Token {
+	y := x.r.withTokens(tokens)
 	if class == "" || frame.OpensOrder(&y.Utterance, 0) || y.namesDevice(tokens) {
 		return tokens
 	}
@@ -60,15 +60,15 @@ func (x *request) ofClass(tokens []lexicon.Token, class string) []lexicon.Token 
 	return tokens
 }
 
-// namesThing reports whether a device or a place is among the words.
+// namesThing reports whether the words name a device or a place.
 func (x *request) namesThing(tokens []lexicon.Token) bool {
 	f := frame.Parser{Text: &entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
 	return f.AnyPlace(0, len(tokens))
 }
 
-// namesDevice reports whether a device is among the words.
+// namesDevice reports whether the words name a device.
 func (x *request) namesDevice(tokens []lexicon.Token) bool {
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
+	y := x.r.withTokens(tokens)
 	for i := range tokens {
 		if len(y.SlotValues("device", i)) > 0 {
 			return true

@@ -10,9 +10,10 @@ import (
 	"github.com/messkit/messkit/capabilities/resolve"
 )
 
-// exception reads an order for several things of which some are left out. It must
-// name them, and they must be among what is meant; else it is none, and refused.
-func (x *request) exception() (capabilities.Outcome, bool) {
+// parseExclusion reads an order for several devices that leaves some out. The order must
+// name them, and they must be among the devices that it would act on. Otherwise it is no
+// such order.
+func (x *request) parseExclusion() (capabilities.Outcome, bool) {
 	if x.Exclusion != nil {
 		return capabilities.Outcome{}, false
 	}
@@ -21,46 +22,37 @@ func (x *request) exception() (capabilities.Outcome, bool) {
 		if n == 0 || x.IsName(i) {
 			continue
 		}
-		end, names := x.exempt(i + n)
+		end, names := x.excludedNames(i + n)
 		if end == 0 {
 			return capabilities.Outcome{}, false
 		}
 		x.Exclusion = &resolve.Exclusion{Said: lexicon.Join(x.Tokens[i:end]), Names: names}
-		out, ok := x.leaving(i, end)
-		if !ok {
-			x.Exclusion = nil
-		}
-		return out, ok
+		return x.parseWithout(i, end)
 	}
 	return capabilities.Outcome{}, false
 }
 
-// leaving reads the text as one order without the words from i to end.
-func (x *request) leaving(i, end int) (capabilities.Outcome, bool) {
-	all, before, part := x.Tokens, x.Readings, x.part
+// parseWithout reads the text as one order without the words from i to end.
+func (x *request) parseWithout(i, end int) (capabilities.Outcome, bool) {
+	part := x.part
 	x.part = true
 	defer func() { x.part = part }()
-	x.Cut(slices.Concat(all[:i], all[end:]))
+	x.Cut(slices.Concat(x.Tokens[:i], x.Tokens[end:]))
 	if able := x.Able(x.Readings); len(able) > 0 {
 		return x.Choose(able), true
 	}
-	if out, ok := x.otherwise(); ok {
-		return out, true
-	}
-	x.SetTokens(all)
-	x.Readings = before
-	return capabilities.Outcome{}, false
+	return x.parseFallbacks()
 }
 
-// exempt reads the names from word i on, joined by "and" or commas. end is 0 if there
-// is none.
-func (x *request) exempt(i int) (end int, names []resolve.Exempted) {
+// excludedNames reads the names from word i on, joined by "and" or commas. end is 0 if
+// there are none.
+func (x *request) excludedNames(i int) (end int, names []resolve.Exempted) {
 	w := x.Words()
 	for {
 		for n := 1; n > 0 && i < len(x.Tokens); i += n {
 			n = max(w.Fillers.Longest(x.Tokens, i), w.Picking.Longest(x.Tokens, i)) // "the one in the kitchen"
 		}
-		to, one := x.anyName(i)
+		to, one := x.longestName(i)
 		if to == 0 {
 			return end, names
 		}
@@ -77,9 +69,9 @@ func (x *request) exempt(i int) (end int, names []resolve.Exempted) {
 	}
 }
 
-// anyName is the longest name of devices or a place at word i; to is 0 if there is
+// longestName returns the longest name of devices or a place at word i. to is 0 if there is
 // none.
-func (x *request) anyName(i int) (to int, one resolve.Exempted) {
+func (x *request) longestName(i int) (to int, one resolve.Exempted) {
 	if i >= len(x.Tokens) {
 		return 0, one
 	}
@@ -101,9 +93,10 @@ func (x *request) anyName(i int) (to int, one resolve.Exempted) {
 	return to, one
 }
 
-// solely reads an order for one thing alone: "turn on only the hall light". Whether all
-// else is to be otherwise was not said, and so it is asked whether what is left is meant.
-func (x *request) solely() (capabilities.Outcome, bool) {
+// parseOnly reads an order for one device alone: "turn on only the hall light". The order
+// does not say whether all other devices shall change, so the interpreter asks for a
+// confirmation.
+func (x *request) parseOnly() (capabilities.Outcome, bool) {
 	f := frame.Parser{Text: &x.Utterance, Skips: x.MaxSkips}
 	for i := 1; i < len(x.Tokens); i++ {
 		n := x.Words().Solely.Longest(x.Tokens, i)
@@ -111,7 +104,7 @@ func (x *request) solely() (capabilities.Outcome, bool) {
 			continue
 		}
 		said := lexicon.Join(x.Tokens[i : i+n])
-		out, ok := x.leaving(i, i+n)
+		out, ok := x.parseWithout(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
 			return out, ok
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/resolve"
@@ -16,51 +15,49 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// otherwise reads a text that is no sentence: as several orders, as one with a
-// time in it, and by its words.
-func (x *request) otherwise() (capabilities.Outcome, bool) { return x.firstOf(fallbacks) }
+// parseFallbacks reads a text that matches no sentence: as several orders, as an order with
+// a time, and by its words.
+func (x *request) parseFallbacks() (capabilities.Outcome, bool) { return x.firstOf(fallbacks) }
 
-// timed reads a text without what it says of time, and puts the time into the plan.
-func (x *request) timed() (capabilities.Outcome, bool) {
+// parseTimed reads a text without its times, and puts the times into the plan.
+func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	if x.r.Site.Now.IsZero() {
-		return x.plainly()
+		return x.parseWithoutTime()
 	}
-	all, before := x.Tokens, x.Readings
+	all := x.Tokens
 	rest, t, out, ok := x.ReadTimes()
 	switch {
-	case !ok && out.Question != nil && !x.means():
+	case !ok && out.Question != nil && !x.hasMeaning():
 		return capabilities.Outcome{}, false // "ten past seven" asks for nothing
 	case !ok:
-		x.about(rest)
+		x.noteSubject(rest)
 		return out, true
 	case len(t.Said) == 0:
-		return x.plainly()
+		return x.parseWithoutTime()
 	}
 	x.Cut(rest)
 	out, ok = capabilities.Outcome{}, false
 	if able := x.Able(x.Readings); len(able) > 0 {
 		out, ok = x.Choose(able), true
-	} else if out, ok = x.watched(); !ok {
-		out, ok = x.plainly()
+	} else if out, ok = x.try((*request).parseWait); !ok {
+		out, ok = x.parseWithoutTime()
 	}
 	switch {
 	case !ok && len(t.Said) == 1 && x.BareName() != "": // "hall light at 20"
 		x.Cut(all)
-		return x.frames()
+		return x.parseFrames()
 	case !ok && len(x.Readings) > 0: // without the time it is a sentence, and cannot be done
 		return x.Cannot(), true
 	case !ok:
-		x.SetTokens(all)
-		x.Readings = before
 		return out, false
 	case out.Plan == nil:
-		return noting(out, strings.Join(t.Said, " ")), true
+		return withWords(out, strings.Join(t.Said, " ")), true
 	}
 	p := *out.Plan
 	if said := timeexpr.AtOnceWord(&x.Utterance, rest); said != "" && (!t.Begin.IsZero() || t.Amid != "") && p.Actuates() {
 		return x.Reject(fmt.Sprintf("%q and %q are two times; make a request for each", said, strings.Join(t.Said, " ")), nil), true
 	}
-	if no, ok := x.later(&p, t); !ok {
+	if no, ok := x.setTimes(&p, t); !ok {
 		return no, true
 	}
 	if length := p.Each()[0].For; t.Ends && length >= timeexpr.NearlyADay && p.Actuates() {
@@ -74,9 +71,9 @@ func (x *request) timed() (capabilities.Outcome, bool) {
 	return capabilities.Outcome{Plan: &p}, true
 }
 
-// causing reads what a thing is to be made to do as the order for that: "have the vacuum
-// pause" is "pause the vacuum". It must be a whole sentence then.
-func (x *request) causing() (capabilities.Outcome, bool) {
+// parseCausative reads what a device shall be made to do as the order for that: "have the
+// vacuum pause" is "pause the vacuum". The order must match a sentence.
+func (x *request) parseCausative() (capabilities.Outcome, bool) {
 	start := x.SkipArticles(0)
 	n := x.Words().Causing.Longest(x.Tokens, start)
 	from := x.SkipArticles(start + n)
@@ -91,47 +88,44 @@ func (x *request) causing() (capabilities.Outcome, bool) {
 	if end == from || verb >= len(x.Tokens) || x.Tokens[end].Pause || !x.r.Catalog.Vocabulary[x.Tokens[verb].Folded] {
 		return capabilities.Outcome{}, false
 	}
-	all, before := x.Tokens, x.Readings
-	x.Cut(slices.Concat(all[verb:verb+1], all[from:end], all[verb+1:]))
+	x.Cut(slices.Concat(x.Tokens[verb:verb+1], x.Tokens[from:end], x.Tokens[verb+1:]))
 	if able := x.Able(x.Readings); len(able) > 0 {
 		return x.Choose(able), true
 	}
-	x.SetTokens(all)
-	x.Readings = before
 	return capabilities.Outcome{}, false
 }
 
-// means reports whether a word of the text orders something or stands for something
-// here.
-func (x *request) means() bool {
+// hasMeaning reports whether a word of the text orders something or names something of this
+// home.
+func (x *request) hasMeaning() bool {
 	l := &x.r.Catalog.Frames
 	return slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool {
 		return l.OrderWords[t.Folded] || l.ActWords[t.Folded] || l.NamingWords[t.Folded] || x.r.Names.Words[t.Folded]
 	})
 }
 
-// about notes what a text is about of which a time is asked.
-func (x *request) about(rest []lexicon.Token) {
+// noteSubject notes the capability of a text whose time is unclear.
+func (x *request) noteSubject(rest []lexicon.Token) {
 	x.Cut(rest)
 	if able := x.Able(x.Readings); len(able) > 0 {
 		x.Explain.Capability = able[0].Capability.ID
-	} else if out, ok := x.plainly(); ok && out.Refusal == nil {
+	} else if out, ok := x.parseWithoutTime(); ok && out.Refusal == nil {
 		return // it is noted
 	}
 }
 
-// plainly reads a text without times by its words.
-func (x *request) plainly() (capabilities.Outcome, bool) {
+// parseWithoutTime reads a text without times by its words.
+func (x *request) parseWithoutTime() (capabilities.Outcome, bool) {
 	if _, bad := x.Constrained(); bad {
 		return capabilities.Outcome{}, false
 	}
-	return x.frames()
+	return x.parseFrames()
 }
 
-// frames reads a text that no sentence matches by its words in any order. A text
-// that may mean several things is asked about; where a word is left over there
-// is no such reading.
-func (x *request) frames() (capabilities.Outcome, bool) {
+// parseFrames reads a text that matches no sentence by its words in any order. If the text
+// has several meanings, the interpreter asks. A text with a word left over has no such
+// reading.
+func (x *request) parseFrames() (capabilities.Outcome, bool) {
 	if x.Message.Precision == mess.Exact || x.MaxSkips == 0 && !x.KnowsAllWords() {
 		return capabilities.Outcome{}, false
 	}
@@ -141,7 +135,7 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 	ways := f.Readings()
 	list := x.FrameReadings(ways)
 	if len(list) == 0 {
-		if out, ok := x.bothOf(ways); ok {
+		if out, ok := x.parseTwoValues(ways); ok {
 			return out, true
 		}
 		x.SetTokens(all)
@@ -151,16 +145,16 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 	if x.MaxSkips > 0 && len(able) > 0 {
 		able = x.Fewest(able)
 	}
-	if len(able) > 0 && slices.ContainsFunc(list, x.leavesOut) {
+	if len(able) > 0 && slices.ContainsFunc(list, x.leavesDeviceOut) {
 		able[0].Doubt = cmp.Or(able[0].Doubt, "it may be meant for other things")
 	}
-	if len(able) > 0 && x.toMe(all) {
+	if len(able) > 0 && x.isForSpeaker(all) {
 		for i := range able {
 			able[i].Doubt = cmp.Or(able[i].Doubt, "it may be something to tell, show or allow, and not to do")
 		}
 	}
 	if len(able) == 0 && x.MaxSkips == 0 {
-		if out, ok := x.eachOf(list); ok {
+		if out, ok := x.parseEachDevice(list); ok {
 			return out, true
 		}
 	}
@@ -181,9 +175,9 @@ func (x *request) frames() (capabilities.Outcome, bool) {
 	return x.Choose(able), true
 }
 
-// toMe reports whether a text is about what the speaker is to do or see: "tell me to
-// turn it on", "show me the door open".
-func (x *request) toMe(tokens []lexicon.Token) bool {
+// isForSpeaker reports whether a text is about what the speaker shall do or see: "tell me
+// to turn it on", "show me the door open".
+func (x *request) isForSpeaker(tokens []lexicon.Token) bool {
 	l := &x.r.Catalog.Frames
 	for i := 0; i+1 < len(tokens); i++ {
 		if x.Words().Telling.Longest(tokens, i) > 0 {
@@ -199,19 +193,20 @@ func (x *request) toMe(tokens []lexicon.Token) bool {
 	return false
 }
 
-// bareDevice asks what is to be done with a device that is named without an order.
-func (r *Interpreter) bareDevice(req mess.Request, given mess.Object) (capabilities.Outcome, bool) {
-	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req, Given: given}}
+// askForOrder asks what the requester wants a device to do that the text names without an
+// order.
+func (r *Interpreter) askForOrder(req mess.Request, given mess.Object) (capabilities.Outcome, bool) {
+	x := r.newRequest(req, given)
 	if req.Precision == mess.Exact || len(req.Requires) > 0 || len(req.Intent) > lexicon.MaxText {
 		return capabilities.Outcome{}, false
 	}
-	x.Tokens = x.unnumbered(x.Words().Tokens(req.Intent))
+	x.Tokens = x.withoutListNumber(x.Words().Tokens(req.Intent))
 	x.IsQuestion = x.Words().IsQuestion(req.Intent, x.Tokens)
 	m := x.Bare("device")
 	if m == nil || len(m.Devices) != 1 || len(x.Tokens) > lexicon.MaxTokens {
 		return capabilities.Outcome{}, false
 	}
-	options := r.sayable(m.Devices[0], x.IsQuestion)
+	options := r.sayableOrders(m.Devices[0], x.IsQuestion)
 	if len(options) == 0 {
 		return capabilities.Outcome{}, false
 	}
@@ -225,11 +220,11 @@ func (r *Interpreter) bareDevice(req mess.Request, given mess.Object) (capabilit
 		return x.Reject("none of what was offered is meant; say it in other words", nil), true
 	}
 	req.Intent = picked[0]
-	return r.said(req, given), true
+	return r.resolveText(req, given), true
 }
 
-// later puts what was said of time into a plan.
-func (x *request) later(p *capabilities.Plan, t timeexpr.Timing) (capabilities.Outcome, bool) {
+// setTimes puts the times of the text into a plan.
+func (x *request) setTimes(p *capabilities.Plan, t timeexpr.Timing) (capabilities.Outcome, bool) {
 	now := x.r.Site.Now
 	if !t.Begin.IsZero() && t.Begin.Sub(now) > timeexpr.MaxAhead {
 		return x.Reject(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which is kept whatever happens here, and leave the words out", strings.Join(t.Said, " ")), nil), false

@@ -4,52 +4,52 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
-	"github.com/messkit/messkit/capabilities/resolve"
 )
 
-// ensured reads how a thing is to be as the order for that: "make sure the stove is off"
-// is "turn off the stove".
-func (x *request) ensured() (capabilities.Outcome, bool) {
+// parseGoalState reads the state that a device shall have as the order for it: "make sure
+// the stove is off" is "turn off the stove".
+func (x *request) parseGoalState() (capabilities.Outcome, bool) {
 	w, start, last := x.Words(), x.SkipArticles(0), len(x.Tokens)-1
 	n := w.Ensuring.Longest(x.Tokens, start)
 	from := x.SkipArticles(start + n)
 	if n == 0 || x.part || from >= last || x.IsName(last) {
 		return capabilities.Outcome{}, false
 	}
-	verb, end := turning[w.States[x.Tokens[last].Text]], x.LongestSlot("device", from)
+	verb, end := orderForState[w.States[x.Tokens[last].Text]], x.LongestSlot("device", from)
 	if verb == "" || end <= from || x.SkipArticles(end+1) != last || x.Tokens[end].Text != "is" && x.Tokens[end].Text != "are" {
 		return capabilities.Outcome{}, false
 	}
-	return x.instead(verb + " " + lexicon.Join(x.Tokens[from:end]))
+	return x.parseInstead(verb + " " + lexicon.Join(x.Tokens[from:end]))
 }
 
-// turning are the orders for states.
-var turning = map[string]string{"on": "turn on", "off": "turn off", "open": "open", "closed": "close", "locked": "lock", "unlocked": "unlock"}
+// orderForState are the orders that lead to a state.
+var orderForState = map[string]string{"on": "turn on", "off": "turn off", "open": "open", "closed": "close", "locked": "lock", "unlocked": "unlock"}
 
-// minded asks whether an order is meant behind words that may be for somebody else, or
-// ask for leave: "don't forget to lock the door", "shall we open the blind?".
-func (x *request) minded() (capabilities.Outcome, bool) {
+// confirmIndirectOrder asks for a confirmation of an order behind words that may address
+// another person or ask for permission: "don't forget to lock the door", "shall we open the
+// blind?".
+func (x *request) confirmIndirectOrder() (capabilities.Outcome, bool) {
 	start := x.SkipArticles(0)
 	n := x.Words().Minding.Longest(x.Tokens, start)
 	if n == 0 || x.part || start+n >= len(x.Tokens) {
 		return capabilities.Outcome{}, false
 	}
 	said := lexicon.Join(x.Tokens[start : start+n])
-	out, ok := x.instead(withPauses(x.Tokens[start+n:]))
+	out, ok := x.parseInstead(withPauses(x.Tokens[start+n:]))
 	if !ok || out.Plan == nil || !out.Plan.Actuates() {
 		return out, ok && out.Refusal == nil && out.Plan == nil
 	}
 	return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q may be meant for somebody: ", said)), true
 }
 
-// instead reads other words in the place of the request's. It is ok if they are an order.
-func (x *request) instead(text string) (capabilities.Outcome, bool) {
+// parseInstead reads another text in the place of the request's text. ok is true if that
+// text is an order.
+func (x *request) parseInstead(text string) (capabilities.Outcome, bool) {
 	req := x.Message
 	req.Intent = text
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req, Given: x.Given}, part: true}
-	out := y.outcome()
+	y := x.r.newPart(req, x.Given)
+	out := y.parse()
 	if out.Refusal != nil && len(y.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
@@ -60,9 +60,9 @@ func (x *request) instead(text string) (capabilities.Outcome, bool) {
 	return out, true
 }
 
-// leaves refuses what asks that a thing stays as it is: "leave the door open" is no
-// order to open it, and nothing is done for it.
-func (x *request) leaves() (capabilities.Outcome, bool) {
+// rejectNoChange refuses an order to change nothing: "leave the door open" is no order to
+// open it.
+func (x *request) rejectNoChange() (capabilities.Outcome, bool) {
 	if x.IsQuestion {
 		return capabilities.Outcome{}, false
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// New makes an interpreter for a home. It indexes all names of the devices, so a caller with
-// many requests makes it once and takes At for each moment.
+// New makes an interpreter for a home. It indexes all names of the devices, so a caller
+// with many requests makes it once and calls At for each moment.
 func New(c *catalog.Catalog, home capabilities.Home) *Interpreter {
 	r := &Interpreter{Resolver: *resolve.NewResolver(c, home)}
 	r.nameSpellings = lexicon.LongSpellings(r.Names.Words)
@@ -38,40 +38,61 @@ type Interpreter struct {
 
 // Resolve turns a request into a plan, a question or a refusal.
 func (r *Interpreter) Resolve(req mess.Request) capabilities.Outcome {
-	return r.resolve(req, nil)
+	return r.resolveWith(req, nil)
 }
 
-// request is one request on its way through the resolver.
+// request is the state of one request while the passes read it. It is not safe for
+// concurrent use.
 type request struct {
 	resolve.Request
 	r       *Interpreter
-	uneven  bool   // of several things only the last has how much
+	uneven  bool   // of several devices only the last has a value
 	part    bool   // it is one of several orders
-	unnamed string // a name with a number that nothing here has
+	unnamed string // a name with a number that no device of this home has
 }
 
-func (r *Interpreter) resolve(req mess.Request, given mess.Object) capabilities.Outcome {
-	plain, left := r.letter(req.Intent)
+// newRequest returns a request that nothing has read yet.
+func (r *Interpreter) newRequest(message mess.Request, given mess.Object) *request {
+	return &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: message, Given: given}}
+}
+
+// newPart returns a request for one of several orders.
+func (r *Interpreter) newPart(message mess.Request, given mess.Object) *request {
+	x := r.newRequest(message, given)
+	x.part = true
+	return x
+}
+
+// withTokens returns a request with these words alone.
+func (r *Interpreter) withTokens(tokens []lexicon.Token) *request {
+	x := r.newRequest(mess.Request{}, nil)
+	x.Tokens, x.Whole = tokens, tokens
+	return x
+}
+
+// resolveWith resolves a request with the answers to earlier questions.
+func (r *Interpreter) resolveWith(req mess.Request, given mess.Object) capabilities.Outcome {
+	plain, left := r.orderOfLetter(req.Intent)
 	req.Intent = plain
-	if out, ok := r.earlier(req); ok {
+	if out, ok := r.parseEarlierPicture(req); ok {
 		return out
 	}
-	req = r.referred(req)
-	more, remarks, parted := r.parted(req)
+	req = r.resolveReferences(req)
+	more, remarks, parted := r.splitRemarks(req)
 	if parted {
 		req = more
 		req.Context = slices.Clip(req.Context)
 		for _, one := range remarks {
-			req.Context = append(req.Context, mess.Entry{Type: remarked, Value: one})
+			req.Context = append(req.Context, mess.Entry{Type: remarkType, Value: one})
 		}
 	}
 	var out capabilities.Outcome
 	if len(req.Context) > 0 {
-		out = r.inContext(req, given)
+		out = r.resolveInContext(req, given)
 	} else {
-		out = r.said(req, given)
+		out = r.resolveText(req, given)
 		if out.Refusal != nil {
-			if asked, ok := r.bareDevice(req, given); ok {
+			if asked, ok := r.askForOrder(req, given); ok {
 				out = asked
 			}
 		}
@@ -83,10 +104,10 @@ func (r *Interpreter) resolve(req mess.Request, given mess.Object) capabilities.
 	return out
 }
 
-// said resolves a request by its words, without its context.
-func (r *Interpreter) said(req mess.Request, given mess.Object) capabilities.Outcome {
-	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home}, Message: req, Given: given}}
-	out := x.outcome()
+// resolveText resolves a request by its text, without its context.
+func (r *Interpreter) resolveText(req mess.Request, given mess.Object) capabilities.Outcome {
+	x := r.newRequest(req, given)
+	out := x.parse()
 	if x.unnamed != "" && out.Plan != nil && out.Plan.Actuates() {
 		out = x.AskConfirmation(*out.Plan, fmt.Sprintf("nothing here has the name %q: ", x.unnamed))
 	}

@@ -4,16 +4,14 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
-	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// littering reads an order to clean that says what lies there, or near what, where no spot
-// of the vacuum is called so: "vacuum the rice spill in front of the kitchen sink". It asks
-// about what is left: the room.
-func (x *request) littering() (capabilities.Outcome, bool) {
+// parseLitter reads an order to clean that names the litter or an object near it, where the
+// vacuum has no spot of that name: "vacuum the rice spill in front of the kitchen sink". It
+// asks whether the requester means the room.
+func (x *request) parseLitter() (capabilities.Outcome, bool) {
 	if x.part || x.Sweeping() < 0 {
 		return capabilities.Outcome{}, false
 	}
@@ -45,7 +43,7 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 			i += n - 1
 		case lies(i):
 			said = append(said, one...)
-		case beside > 0 && x.plain(i): // "the sink"
+		case beside > 0 && x.isPlainWord(i): // "the sink"
 			said = append(said, one...)
 			beside--
 		default:
@@ -55,9 +53,9 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 			rest = append(rest, one...)
 		}
 	}
-	sub := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: x.Message, Given: x.Given}}
+	sub := x.r.newRequest(x.Message, x.Given)
 	sub.Message.Intent, sub.Message.Precision = lexicon.Join(rest), "" // it is asked about in any case
-	out := sub.outcome()
+	out := sub.parse()
 	if sub.Explain.Capability != "" {
 		x.Explain = sub.Explain
 	}
@@ -74,11 +72,11 @@ func (x *request) littering() (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, false
 }
 
-// maxFurniture is how many words may say near what the litter is.
+// maxFurniture is the largest number of words that say what the litter is near to.
 const maxFurniture = 2
 
-// plain reports whether word i limits nothing, orders nothing and joins nothing.
-func (x *request) plain(i int) bool {
+// isPlainWord reports whether word i limits nothing, orders nothing, and joins nothing.
+func (x *request) isPlainWord(i int) bool {
 	w := x.Words()
 	for _, set := range []*lexicon.PhraseSet{w.Fillers, w.Joining, w.Negations, w.Conditionals, w.RuledOut} {
 		if set.Longest(x.Tokens, i) > 0 {

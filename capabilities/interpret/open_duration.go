@@ -12,13 +12,13 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// untilTold is the option of a question for how long that sets no end.
+// untilTold is the option of a question about a duration that sets no end.
 const untilTold = "until told otherwise"
 
-// awhile reads an order that is to last, and does not say how long: "for a moment". Of
-// what is switched on it is asked for how long. Of all else nobody ends it then, and that is
-// said.
-func (x *request) awhile() (capabilities.Outcome, bool) {
+// parseOpenDuration reads an order with a duration of unknown length: "for a moment". If
+// the order switches a device on, the interpreter asks for the length. Otherwise nothing
+// ends the state, and the question says so.
+func (x *request) parseOpenDuration() (capabilities.Outcome, bool) {
 	for i := 0; i < len(x.Tokens); i++ {
 		long := x.Words().DayLong.Longest(x.Tokens, i)
 		n := max(long, x.Words().Awhile.Longest(x.Tokens, i))
@@ -26,25 +26,26 @@ func (x *request) awhile() (capabilities.Outcome, bool) {
 			continue
 		}
 		said := lexicon.Join(x.Tokens[i : i+n])
-		out, ok := x.leaving(i, i+n)
+		out, ok := x.parseWithout(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
-			return noting(out, said), ok
+			return withWords(out, said), ok
 		}
-		return x.howLong(*out.Plan, said, long > 0), true
+		return x.askDuration(*out.Plan, said, long > 0), true
 	}
 	return capabilities.Outcome{}, false
 }
 
-// noting puts what was said beside an order into the question of which a yes is for both.
-func noting(o capabilities.Outcome, said string) capabilities.Outcome {
+// withWords puts words of the request into the question that asks about it, so that a
+// confirmation covers both.
+func withWords(o capabilities.Outcome, said string) capabilities.Outcome {
 	if q := o.Question; q != nil && slices.Equal(q.Options, []string{"yes", "no"}) {
 		q.Text = fmt.Sprintf("%s, %q?", strings.TrimSuffix(q.Text, "?"), said)
 	}
 	return o
 }
 
-// howLong asks how long a plan is to last; long: some hours.
-func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilities.Outcome {
+// askDuration asks for the duration of a plan. long offers hours.
+func (x *request) askDuration(p capabilities.Plan, said string, long bool) capabilities.Outcome {
 	if slices.ContainsFunc(p.Each(), func(step capabilities.Plan) bool { return !resolve.Switches(step, true) || step.For > 0 }) {
 		q := capabilities.Question{Field: "stays", Text: fmt.Sprintf("%q cannot be kept, for nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
 		switch picked, out, ok := x.AskClarification(q); {
@@ -83,12 +84,10 @@ func (x *request) howLong(p capabilities.Plan, said string, long bool) capabilit
 	return capabilities.Outcome{Plan: &all}
 }
 
-// howLongAtTheEnd reads an order that ends with a length of time of which it was not said
-// what it is: "pump on 10s", "rover forward 2 seconds". It is asked whether it is to last so
-// long.
-func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
-	all, before := x.Tokens, x.Readings
-	for i := range all {
+// parseFinalDuration reads an order that ends with a duration without a preposition: "pump
+// on 10s", "rover forward 2 seconds". It asks whether the order shall last so long.
+func (x *request) parseFinalDuration() (capabilities.Outcome, bool) {
+	for i := range x.Tokens {
 		if x.IsQuestion || timeexpr.Recurs(&x.Utterance, i) {
 			return capabilities.Outcome{}, false
 		}
@@ -102,10 +101,8 @@ func (x *request) howLongAtTheEnd() (capabilities.Outcome, bool) {
 			return capabilities.Outcome{}, false
 		}
 		said := lexicon.Join(x.Tokens[i:end])
-		out, ok := x.leaving(i, end)
+		out, ok := x.parseWithout(i, end)
 		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !resolve.Switches(*p, true) {
-			x.SetTokens(all)
-			x.Readings = before
 			return capabilities.Outcome{}, false
 		}
 		p := *out.Plan

@@ -17,7 +17,8 @@ type pass struct {
 
 // The passes in their order. The first one that returns an outcome ends the request.
 var (
-	passes       []pass // over a whole text
+	passes       []pass // over a whole text, before its sentences
+	sentences    []pass // over a whole text with the readings of its sentences
 	unknownStart []pass // over a text that no sentence begins like
 	fallbacks    []pass // over a text that no sentence matches
 )
@@ -25,41 +26,40 @@ var (
 // The tables refer to passes that read parts of a text with these tables.
 func init() {
 	passes = []pass{
-		{"unreadable sign", nil, (*request).signs},
-		{"requires and constraints", nil, (*request).ReadDemand},
-		{"unknown number of a name", nil, (*request).unknownNumber},
 		{"bare stop", isFree, (*request).rejectStop},
 		{"bare word", isFreeText, (*request).RejectBareWord},
-		{"goal state", isFree, (*request).ensured},
-		{"indirect order", isFree, (*request).minded},
-		{"wait for a condition", nil, (*request).watched},
-		{"correction", nil, (*request).corrected},
-		{"litter", nil, (*request).littering},
-		{"unknown start", beginsUnknown, (*request).readUnknownStart},
-		{"required capability", hasRequired, (*request).readRequired},
-		{"sentence of the catalog", nil, (*request).readSentence},
-		{"no change", nil, (*request).leaves},
-		{"fallbacks", nil, (*request).otherwise},
+		{"goal state", isFree, (*request).parseGoalState},
+		{"indirect order", isFree, (*request).confirmIndirectOrder},
+		{"wait for a condition", nil, (*request).parseWait},
+		{"correction", nil, (*request).parseCorrection},
+		{"litter", nil, (*request).parseLitter},
+		{"unknown start", beginsUnknown, (*request).parseUnknownStart},
+		{"required capability", hasRequired, (*request).parseRequired},
+	}
+	sentences = []pass{
+		{"sentence of the catalog", nil, (*request).parseSentence},
+		{"no change", nil, (*request).rejectNoChange},
+		{"fallbacks", nil, (*request).parseFallbacks},
 		{"words of a capability", nil, (*request).Score},
-		{"repair", nil, (*request).almost},
+		{"repair", nil, (*request).recoverUnknown},
 	}
 	unknownStart = []pass{
-		{"no change", nil, (*request).leaves},
-		{"several states", nil, (*request).looks},
-		{"disjunction", nil, (*request).either},
-		{"repair", nil, (*request).almost},
+		{"no change", nil, (*request).rejectNoChange},
+		{"several states", nil, (*request).parseStateQueries},
+		{"disjunction", nil, (*request).parseDisjunction},
+		{"repair", nil, (*request).recoverUnknown},
 	}
 	fallbacks = []pass{
-		{"several states", isWhole, (*request).looks},
-		{"disjunction", isWhole, (*request).either},
-		{"several orders", isWhole, (*request).clauses},
-		{"causative", nil, (*request).causing},
-		{"open duration", nil, (*request).awhile},
-		{"duration at the end", nil, (*request).howLongAtTheEnd},
-		{"only", nil, (*request).solely},
-		{"exclusion", nil, (*request).exception},
-		{"repetition", nil, (*request).repeated},
-		{"time", nil, (*request).timed},
+		{"several states", isWhole, (*request).parseStateQueries},
+		{"disjunction", isWhole, (*request).parseDisjunction},
+		{"several orders", isWhole, (*request).parseSequence},
+		{"causative", nil, (*request).parseCausative},
+		{"open duration", nil, (*request).parseOpenDuration},
+		{"duration at the end", nil, (*request).parseFinalDuration},
+		{"only", nil, (*request).parseOnly},
+		{"exclusion", nil, (*request).parseExclusion},
+		{"repetition", nil, (*request).parseRepetition},
+		{"time", nil, (*request).parseTimed},
 	}
 }
 
@@ -74,7 +74,7 @@ func isFreeText(x *request) bool { return isFree(x) && !x.part }
 // beginsUnknown reports whether the request is free text that no sentence begins like. Most
 // texts that are for others are such.
 func beginsUnknown(x *request) bool {
-	return isFree(x) && x.Message.Precision != mess.Loose && x.HasUnknownStart()
+	return isFree(x) && x.Message.Precision != mess.Loose && x.HasUnknownWord()
 }
 
 // firstOf returns the outcome of the first pass that has one.
@@ -83,15 +83,27 @@ func (x *request) firstOf(list []pass) (capabilities.Outcome, bool) {
 		if list[i].when != nil && !list[i].when(x) {
 			continue
 		}
-		if out, ok := list[i].run(x); ok {
+		if out, ok := x.try(list[i].run); ok {
 			return out, true
 		}
 	}
 	return capabilities.Outcome{}, false
 }
 
-// outcome reads the text of the request with the passes.
-func (x *request) outcome() capabilities.Outcome {
+// try runs a way to read the request. If that has no outcome, only its explanation stays:
+// an explanation names the capability that a text is about, whatever the outcome.
+func (x *request) try(run func(*request) (capabilities.Outcome, bool)) (capabilities.Outcome, bool) {
+	before := *x
+	out, ok := run(x)
+	if !ok {
+		before.Explain = x.Explain
+		*x = before
+	}
+	return out, ok
+}
+
+// parse reads the text of the request with the passes.
+func (x *request) parse() capabilities.Outcome {
 	w := x.Words()
 	if len(x.Message.Intent) <= lexicon.MaxText {
 		x.Tokens = w.Tokens(lexicon.RemoveKindSigns(x.Message.Intent))
@@ -99,12 +111,21 @@ func (x *request) outcome() capabilities.Outcome {
 	if len(x.Message.Intent) > lexicon.MaxText || len(x.Tokens) > lexicon.MaxTokens {
 		return x.Reject("the request has more than 60 words; say in one sentence what is to be done", nil)
 	}
-	x.Tokens = x.urged(x.unnumbered(x.Tokens))
+	x.Tokens = x.withoutEmphasis(x.withoutListNumber(x.Tokens))
 	x.IsQuestion = w.IsQuestion(x.Message.Intent, x.Tokens)
-	x.IsQuestion = x.IsQuestion || x.stillSo()
-	x.agreeing()
-	x.InQuotes, x.Whole = x.quoting(), x.Tokens
+	x.IsQuestion = x.IsQuestion || x.asksWhetherStill()
+	x.withoutNegation()
+	x.InQuotes, x.Whole = x.quotesOrder(), x.Tokens
+	for _, read := range []func() (capabilities.Outcome, bool){x.rejectUnknownSign, x.ReadDemand, x.rejectUnknownNumber} { // they note facts for the passes
+		if out, ok := read(); ok {
+			return out
+		}
+	}
 	if out, ok := x.firstOf(passes); ok {
+		return out
+	}
+	x.Read()
+	if out, ok := x.firstOf(sentences); ok {
 		return out
 	}
 	return x.NotUnderstood()
@@ -112,30 +133,29 @@ func (x *request) outcome() capabilities.Outcome {
 
 // rejectStop refuses a bare "stop", which must not wait for its turn.
 func (x *request) rejectStop() (capabilities.Outcome, bool) {
-	if !x.stopsAll() {
+	if !x.isBareStop() {
 		return capabilities.Outcome{}, false
 	}
 	return x.Reject(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", lexicon.Join(x.Tokens)), nil), true
 }
 
-// readUnknownStart reads a text that no sentence begins like. It always has an outcome.
-func (x *request) readUnknownStart() (capabilities.Outcome, bool) {
+// parseUnknownStart reads a text that no sentence begins like. It always has an outcome.
+func (x *request) parseUnknownStart() (capabilities.Outcome, bool) {
 	if out, ok := x.firstOf(unknownStart); ok {
 		return out, true
 	}
 	return x.NotUnderstood(), true
 }
 
-// readRequired reads a request that names its capability. It always has an outcome.
-func (x *request) readRequired() (capabilities.Outcome, bool) {
+// parseRequired reads a request that names its capability. It always has an outcome.
+func (x *request) parseRequired() (capabilities.Outcome, bool) {
 	x.Read()
-	return x.demanded(), true
+	return x.resolveRequired(), true
 }
 
-// readSentence reads a text that is a sentence of the catalog, also one with "and show me"
+// parseSentence reads a text that is a sentence of the catalog, also one with "and show me"
 // at its end.
-func (x *request) readSentence() (capabilities.Outcome, bool) {
-	x.Read()
+func (x *request) parseSentence() (capabilities.Outcome, bool) {
 	if able := x.Able(x.Readings); len(able) > 0 {
 		return x.Choose(able), true
 	}

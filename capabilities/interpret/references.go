@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// sayable are the orders that a device takes by its name alone, or with asks the questions.
-// The resolver understands each of them as one for just this device.
-func (r *Interpreter) sayable(d int, asks bool) (list []string) {
+// sayableOrders returns the orders that name device d alone, or its queries if asks is
+// true. The interpreter understands each of them as an order for this device only.
+func (r *Interpreter) sayableOrders(d int, asks bool) (list []string) {
 	for _, c := range r.Catalog.Capabilities {
 		if asks && c.Effect != capabilities.Query || c.Effect == capabilities.Once || !r.CanOffer(c, d) {
 			continue // what is done once more with every order is not offered
@@ -25,11 +25,11 @@ func (r *Interpreter) sayable(d int, asks bool) (list []string) {
 	return lexicon.Distinct(list)
 }
 
-// referred is the request with what another request says that its context names: "the same
-// again" is the other request, "there" is its place, and "it" is its device. The exchange
-// writes the other request's intent beside its ref. Of two such requests nobody knows which
-// is meant, and a name that the words have themselves wins.
-func (r *Interpreter) referred(req mess.Request) mess.Request {
+// resolveReferences replaces the pronouns of a request by what the request means that its
+// context names: "the same again" is the other request, "there" is its place, and "it" is
+// its device. The exchange writes the intent of the other request beside its ref. With two
+// such requests the reference is ambiguous and stays. A name in the text itself wins.
+func (r *Interpreter) resolveReferences(req mess.Request) mess.Request {
 	at := -1
 	for i, e := range req.Context {
 		if e.Type != "ref" {
@@ -43,7 +43,7 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 	if at < 0 || len(req.Intent) > lexicon.MaxText {
 		return req
 	}
-	if r.earlierPicture(req) {
+	if r.wantsEarlierPicture(req) {
 		return req
 	}
 	before, _ := req.Context[at].Extra.Get("intent")
@@ -51,7 +51,7 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 	if said == "" || len(said) > lexicon.MaxText {
 		return req
 	}
-	intent := r.inPlaceOf(req.Intent, said)
+	intent := r.withReferences(req.Intent, said)
 	if intent == req.Intent {
 		return req
 	}
@@ -60,8 +60,9 @@ func (r *Interpreter) referred(req mess.Request) mess.Request {
 	return req
 }
 
-// inPlaceOf is an intent with the words of an earlier one for those that point to it.
-func (r *Interpreter) inPlaceOf(intent, before string) string {
+// withReferences returns an intent with the words of an earlier intent in the place of the
+// pronouns.
+func (r *Interpreter) withReferences(intent, before string) string {
 	w := r.Catalog.Words
 	tokens := w.Tokens(intent)
 	if w.Whole(w.Again, tokens) {
@@ -73,7 +74,7 @@ func (r *Interpreter) inPlaceOf(intent, before string) string {
 	if (there < 0 || exists) && (points < 0 || r.ThingOf(tokens) != "") {
 		return intent
 	}
-	p := r.said(mess.Request{Intent: before}, nil).Plan
+	p := r.resolveText(mess.Request{Intent: before}, nil).Plan
 	if p == nil || len(p.Steps) > 0 {
 		return intent
 	}
@@ -87,11 +88,11 @@ func (r *Interpreter) inPlaceOf(intent, before string) string {
 		}
 		return intent
 	}
-	return replaceWord(onceMore(w, intent, tokens), tokens[points].Text, "the "+r.lookedAt(p, d, before))
+	return replaceWord(withoutAgain(w, intent, tokens), tokens[points].Text, "the "+r.subjectOf(p, d, before))
 }
 
-// lookedAt is what a plan was about: what the camera saw, else the device.
-func (r *Interpreter) lookedAt(p *capabilities.Plan, d int, before string) string {
+// subjectOf returns the subject of a plan: what the camera saw, otherwise the device.
+func (r *Interpreter) subjectOf(p *capabilities.Plan, d int, before string) string {
 	sees := r.Site.Devices[d].Sees
 	if p.Effect != capabilities.Query || len(sees) == 0 {
 		return r.Label(d)
@@ -104,9 +105,9 @@ func (r *Interpreter) lookedAt(p *capabilities.Plan, d int, before string) strin
 	return sees[0]
 }
 
-// onceMore is an order without the word that says that it is done once more: the request
-// that it points to says what that was.
-func onceMore(w *lexicon.Lexicon, intent string, tokens []lexicon.Token) string {
+// withoutAgain returns an order without the word for a repetition: the request that it
+// refers to says what to repeat.
+func withoutAgain(w *lexicon.Lexicon, intent string, tokens []lexicon.Token) string {
 	for k := 1; k < len(tokens); k++ {
 		if n := w.Again.Longest(tokens, k); n > 0 && k+n == len(tokens) {
 			return lexicon.Join(tokens[:k])
@@ -115,7 +116,7 @@ func onceMore(w *lexicon.Lexicon, intent string, tokens []lexicon.Token) string 
 	return intent
 }
 
-// placeOf is where a plan is carried out, "" where that is not one place.
+// placeOf returns where a plan acts, or "" if that is not one place.
 func (r *Interpreter) placeOf(p *capabilities.Plan, d int) string {
 	areas, _ := p.Args.Get("areas")
 	switch list, _ := lexicon.TextList(areas); len(list) {
@@ -127,7 +128,7 @@ func (r *Interpreter) placeOf(p *capabilities.Plan, d int) string {
 	return ""
 }
 
-// replaceWord puts other words in the place of the first of one word.
+// replaceWord replaces the first occurrence of a word.
 func replaceWord(text, word, with string) string {
 	found := regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(word) + `\b`).FindStringIndex(text)
 	if found == nil {

@@ -5,64 +5,64 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/resolve"
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// maxLost is how many words a text may have that are not understood and still
-// be asked about: one with more is about something else.
+// maxLost is the largest number of unknown words in a text that the interpreter still asks
+// about. A text with more is about something else.
 const maxLost = 4
 
-// almost reads an order in which something is not understood, or has no meaning
-// here: a word that nobody knows ("the security light"), and what is said behind
-// the order ("when I get home", "to charge my phone"). It never acts on that: it
-// asks whether what is left is meant, and names what it would leave out. What
-// forbids, reports or asks how is no such order.
-func (x *request) almost() (capabilities.Outcome, bool) {
-	if out, ok := x.misspelt(); ok {
+// recoverUnknown reads an order with a part that the interpreter does not understand or
+// cannot do: an unknown word ("the security light"), or a clause behind the order ("when I
+// get home", "to charge my phone"). It never acts on that. It asks whether the requester
+// means the rest of the order, and names what it would leave out. A text that forbids,
+// reports, or asks how is no such order.
+func (x *request) recoverUnknown() (capabilities.Outcome, bool) {
+	if out, ok := x.recoverMisspelling(); ok {
 		return out, true
 	}
 	if !x.hasOrder() {
 		return capabilities.Outcome{}, false
 	}
-	all, readings, explain := x.Tokens, x.Readings, x.Explain
+	all, explain := x.Tokens, x.Explain
 	again := func(tokens []lexicon.Token, lost []string, skips int) (capabilities.Outcome, bool) {
-		x.SetTokens(tokens)
-		x.Readings = nil
-		x.UnknownWords, x.MaxSkips = lost, skips
-		if skips == 0 && x.BareName() != "" { // "vacuum" of "vacuum the garden"
-			return capabilities.Outcome{}, false
-		}
-		if out, ok := x.without(); ok && len(x.UnknownWords) > 0 && out.Refusal == nil {
+		return x.try(func(x *request) (capabilities.Outcome, bool) {
+			x.SetTokens(tokens)
+			x.Readings = nil
+			x.UnknownWords, x.MaxSkips = lost, skips
+			if skips == 0 && x.BareName() != "" { // "vacuum" of "vacuum the garden"
+				return capabilities.Outcome{}, false
+			}
+			out, ok := x.parseRest()
+			if !ok || len(x.UnknownWords) == 0 || out.Refusal != nil {
+				x.Explain = explain
+				return capabilities.Outcome{}, false
+			}
 			x.Explain.Leftover = x.UnknownWords
 			return out, true
-		}
-		x.Explain = explain
-		return capabilities.Outcome{}, false
+		})
 	}
 	for i := range all { // a number without its unit is another, and so is half of a range
 		if !x.IsName(i) && (x.RangeEnd(i) > i || x.UnknownUnit(i) != "") {
 			return capabilities.Outcome{}, false
 		}
 	}
-	if order, remark := x.remark(); order != nil {
-		if out, ok := x.remarked(order, remark); ok {
+	if order, remark := x.splitRemark(); order != nil {
+		if out, ok := x.parseWithRemark(order, remark); ok {
 			return out, true
 		}
 		if out, ok := again(order, []string{remark}, 0); ok {
 			return out, true
 		}
-		x.SetTokens(all)
-		x.Readings, x.UnknownWords, x.MaxSkips = readings, nil, 0
 	}
-	from, kept := x.strangeFrom()
-	if !kept || slices.ContainsFunc(readings, x.fits) { // what is understood whole, and cannot be done, is nothing less
+	from, kept := x.firstUnknown()
+	if !kept || slices.ContainsFunc(x.Readings, x.fits) { // the interpreter understands the whole text, and no device can do it
 		return capabilities.Outcome{}, false
 	}
-	if !x.anyForeign() {
+	if !x.hasConditionOrTime() {
 		if out, ok := again(all, nil, maxLost); ok {
 			return out, true
 		}
@@ -88,14 +88,11 @@ func (x *request) almost() (capabilities.Outcome, bool) {
 			break
 		}
 	}
-	x.SetTokens(all)
-	x.Readings = readings
-	x.UnknownWords, x.MaxSkips = nil, 0
 	return capabilities.Outcome{}, false
 }
 
-// without reads what is left as a sentence, else by its words.
-func (x *request) without() (capabilities.Outcome, bool) {
+// parseRest reads the rest of the text as a sentence, otherwise by its words.
+func (x *request) parseRest() (capabilities.Outcome, bool) {
 	if x.MaxSkips == 0 {
 		x.Read()
 		acts := slices.DeleteFunc(x.Able(x.Readings), func(rd resolve.Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
@@ -104,15 +101,15 @@ func (x *request) without() (capabilities.Outcome, bool) {
 		}
 		x.Readings = nil
 	}
-	return x.frames()
+	return x.parseFrames()
 }
 
-// hasOrder reports whether the text has a word that orders something and one that
-// names or stands for something here, and nothing that makes it no order.
+// hasOrder reports whether the text has an order word and the name of something in this
+// home, and nothing that shows that it is no order.
 func (x *request) hasOrder() bool {
 	w, c := x.Words(), x.r.Catalog
 	waits := w.Conditionals.Longest(x.Tokens, 0) > 0 && !strings.Contains(x.Message.Intent, "?") // "when I get home, turn on the light"
-	if x.part || x.IsQuestion && !waits || x.Demand.Capabilities != nil || x.Message.Precision != "" && x.Message.Precision != "guided" || len(x.Tokens) > maxAlmost {
+	if x.part || x.IsQuestion && !waits || x.Demand.Capabilities != nil || x.Message.Precision != "" && x.Message.Precision != "guided" || len(x.Tokens) > maxRecovered {
 		return false
 	}
 	order, thing := false, false
@@ -129,46 +126,46 @@ func (x *request) hasOrder() bool {
 	return order && thing
 }
 
-// remark parts an order from what is said beside it, behind a comma or a full stop, and
-// orders nothing: "I'm in the driveway, open the garage door". order is nil if there is no
-// such thing.
-func (x *request) remark() (order []lexicon.Token, said string) {
+// splitRemark splits an order from a remark that orders nothing and stands before or behind
+// it with a comma or a full stop: "I'm in the driveway, open the garage door". order is nil
+// if there is no remark.
+func (x *request) splitRemark() (order []lexicon.Token, said string) {
 	for i := 2; i+1 < len(x.Tokens); i++ {
 		if !x.Tokens[i].Pause {
 			continue
 		}
 		before, behind := x.Tokens[:i:i], x.Tokens[i:]
 		tells := func(tokens []lexicon.Token) bool {
-			return !x.commands(tokens) || x.r.describes(lexicon.Join(tokens), &capabilities.Plan{Risk: capabilities.RiskComfort})
+			return !x.hasCommand(tokens) || x.r.isDescription(lexicon.Join(tokens), &capabilities.Plan{Risk: capabilities.RiskComfort})
 		}
 		switch {
 		case frame.OpensOrder(&x.Utterance, i) && tells(before):
 			return behind, lexicon.Join(before)
-		case x.commands(before) && tells(behind):
+		case x.hasCommand(before) && tells(behind):
 			return before, lexicon.Join(behind)
 		}
 	}
 	return nil, ""
 }
 
-// remarked carries out an order beside which a remark stands that only tells how things
-// are, as beside a request: "it's dark, turn on the porch light". What is refused for the
-// order alone is so with it.
-func (x *request) remarked(order []lexicon.Token, remark string) (capabilities.Outcome, bool) {
+// parseWithRemark carries out an order with a remark that only describes a state, like a
+// line of context: "it's dark, turn on the porch light". A refusal of the order alone holds
+// for the order with its remark, too.
+func (x *request) parseWithRemark(order []lexicon.Token, remark string) (capabilities.Outcome, bool) {
 	req := x.Message
 	req.Intent = withPauses(order)
-	o := x.r.said(req, x.Given)
+	o := x.r.resolveText(req, x.Given)
 	if o.Plan == nil && o.Refusal == nil || len(o.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
 	if o.Refusal != nil {
-		if !x.r.describes(remark, &capabilities.Plan{Risk: capabilities.RiskComfort}) {
+		if !x.r.isDescription(remark, &capabilities.Plan{Risk: capabilities.RiskComfort}) {
 			return capabilities.Outcome{}, false
 		}
 		x.Explain = o.Explain
 		return o, true
 	}
-	if len(o.Plan.Steps) > 0 || x.r.limits(remark) || !x.r.describes(remark, o.Plan) {
+	if len(o.Plan.Steps) > 0 || x.r.limits(remark) || !x.r.isDescription(remark, o.Plan) {
 		return capabilities.Outcome{}, false
 	}
 	p := *o.Plan
@@ -177,10 +174,9 @@ func (x *request) remarked(order []lexicon.Token, remark string) (capabilities.O
 	return capabilities.Outcome{Plan: &p}, true
 }
 
-// commands reports whether the words order something, limit what is done, or say
-// when.
-func (x *request) commands(tokens []lexicon.Token) bool {
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home, Tokens: tokens}}}
+// hasCommand reports whether the words order something, limit an act, or say when.
+func (x *request) hasCommand(tokens []lexicon.Token) bool {
+	y := x.r.withTokens(tokens)
 	l, w := &x.r.Catalog.Frames, x.Words()
 	for i, t := range tokens {
 		if l.OrderWords[t.Folded] || l.ActWords[t.Folded] && x.r.Catalog.Context.Being.Longest(tokens, i) == 0 || w.Conditionals.Longest(tokens, i) > 0 || w.Excepting.Longest(tokens, i) > 0 || timeexpr.IsDated(&y.Utterance, i) || timeexpr.BeginsTimes(&y.Utterance, i) ||
@@ -195,11 +191,10 @@ func (x *request) commands(tokens []lexicon.Token) bool {
 // ways to mend them are tried.
 const maxMisspelt, maxSpellings = 3, 8
 
-// misspelt reads an order in which words are one letter away from words for something
-// here. It asks whether those are meant. Where they may be several, and more than one
-// way makes an order, it is none.
-func (x *request) misspelt() (capabilities.Outcome, bool) {
-	if x.IsQuestion || x.part || len(x.Tokens) > maxAlmost {
+// recoverMisspelling reads an order with misspelled words as the one order that is a letter
+// away. It always asks for a confirmation before it acts.
+func (x *request) recoverMisspelling() (capabilities.Outcome, bool) {
+	if x.IsQuestion || x.part || len(x.Tokens) > maxRecovered {
 		return capabilities.Outcome{}, false
 	}
 	c, l := x.r.Catalog, &x.r.Catalog.Frames
@@ -215,12 +210,11 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 	if len(wrong) == 0 || !likely && len(wrong) == len(x.Tokens) {
 		return capabilities.Outcome{}, false
 	}
-	all, readings, explain := x.Tokens, x.Readings, x.Explain
-	ways := [][]lexicon.Token{slices.Clone(all)}
+	ways := [][]lexicon.Token{x.Tokens}
 	for _, i := range wrong {
 		var next [][]lexicon.Token
 		for _, way := range ways {
-			for _, word := range x.r.meantBy(all[i].Folded) {
+			for _, word := range x.r.wordsNear(x.Tokens[i].Folded) {
 				fixed := slices.Clone(way)
 				fixed[i].Text, fixed[i].Folded = word, word
 				next = append(next, fixed)
@@ -231,52 +225,46 @@ func (x *request) misspelt() (capabilities.Outcome, bool) {
 		}
 	}
 	var found capabilities.Outcome
-	var mended request
+	var corrected *request
 	for _, way := range ways {
-		out, ok := x.mended(way, wrong)
-		if ok && mended.Tokens != nil {
-			ok, mended.Tokens = false, nil
-			found = capabilities.Outcome{}
-			break
+		y := *x
+		out, ok := y.parseCorrected(way, wrong)
+		if !ok {
+			continue
 		}
-		if ok {
-			found, mended = out, *x
+		if corrected != nil { // several corrections are orders
+			return capabilities.Outcome{}, false
 		}
-		x.SetTokens(all)
-		x.Readings, x.Explain = readings, explain
-		x.UnknownWords, x.Corrections = nil, nil
+		found, corrected = out, &y
 	}
-	if mended.Tokens == nil {
-		x.SetTokens(all)
-		x.Readings, x.Explain = readings, explain
-		x.UnknownWords, x.Corrections = nil, nil
+	if corrected == nil {
 		return capabilities.Outcome{}, false
 	}
-	*x = mended
+	*x = *corrected
 	return found, true
 }
 
-// actsBy reports whether a capability changes the world.
-func (x *request) actsBy(id string) bool {
+// isAct reports whether a capability changes the world.
+func (x *request) isAct(id string) bool {
 	c := x.r.Catalog.Find(id)
 	return c != nil && c.Effect != capabilities.Query
 }
 
-// mended reads the order with other words in the place of those that are misspelt.
-func (x *request) mended(tokens []lexicon.Token, wrong []int) (capabilities.Outcome, bool) {
+// parseCorrected reads the order with known words in the place of the misspelled ones.
+func (x *request) parseCorrected(tokens []lexicon.Token, wrong []int) (capabilities.Outcome, bool) {
 	was, is := make([]string, len(wrong)), make([]string, len(wrong))
 	for n, i := range wrong {
 		was[n], is[n] = x.Tokens[i].Text, tokens[i].Text
 	}
 	x.SetTokens(tokens)
 	x.Readings = nil
-	if !x.hasOrder() || x.anyForeign() {
+	if !x.hasOrder() || x.hasConditionOrTime() {
 		return capabilities.Outcome{}, false
 	}
 	x.UnknownWords, x.Corrections = was, is
-	out, ok := x.without()
+	out, ok := x.parseRest()
 	if !ok {
-		if out, ok = x.Score(); ok && !x.actsBy(x.Explain.Capability) { // what only looks is told with what is nearest
+		if out, ok = x.Score(); ok && !x.isAct(x.Explain.Capability) { // what only looks is told with what is nearest
 			return capabilities.Outcome{}, false
 		}
 	}
@@ -287,12 +275,12 @@ func (x *request) mended(tokens []lexicon.Token, wrong []int) (capabilities.Outc
 	return out, true
 }
 
-// maxAlmost is how many words a text may have to be read so: longer ones tell a
-// story.
-const maxAlmost = 20
+// maxRecovered is the largest number of words of a text that the interpreter recovers. A
+// longer text tells a story.
+const maxRecovered = 20
 
-// anyForeign reports whether there is a condition or a time in the text.
-func (x *request) anyForeign() bool {
+// hasConditionOrTime reports whether the text has a condition or a time.
+func (x *request) hasConditionOrTime() bool {
 	for i := range x.Tokens {
 		if timeexpr.IsForeign(&x.Utterance, i) {
 			return true
@@ -301,9 +289,10 @@ func (x *request) anyForeign() bool {
 	return false
 }
 
-// strangeFrom is the first word that is not understood, or cannot be kept; 0 if
-// there is none behind an order. kept is false where a time stands before it.
-func (x *request) strangeFrom() (i int, kept bool) {
+// firstUnknown returns the index of the first word behind an order that the interpreter
+// does not know or cannot act on, or 0 if there is none. kept is false if a time stands
+// before it.
+func (x *request) firstUnknown() (i int, kept bool) {
 	for i, t := range x.Tokens {
 		switch {
 		case x.IsName(i):
@@ -318,9 +307,9 @@ func (x *request) strangeFrom() (i int, kept bool) {
 	return 0, true
 }
 
-// meantBy are the words of names here, or of orders, that a misspelt word is a letter away
-// from.
-func (r *Interpreter) meantBy(word string) (list []string) {
+// wordsNear returns the words of names of this home, and of orders, that are one letter
+// away from a word.
+func (r *Interpreter) wordsNear(word string) (list []string) {
 	if len(word) < 4 {
 		return nil
 	}
@@ -339,7 +328,8 @@ func (r *Interpreter) meantBy(word string) (list []string) {
 	return list
 }
 
-// fits reports whether a sentence is for what was named, or for a class of what is here.
+// fits reports whether a sentence is for what the text named, or for a class of device in
+// this home.
 func (x *request) fits(rd resolve.Hypothesis) bool {
 	return x.Suits(&rd) == 1 || rd.Slot("device") == nil && x.r.Has(rd.Capability.Classes)
 }

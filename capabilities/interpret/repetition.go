@@ -9,21 +9,21 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// maxTimes is how often one request may have a thing done.
+// maxTimes is the largest number of repetitions in one request.
 const maxTimes = 20
 
-// repeated reads an order that is to be done a number of times, as a plan of as many
-// steps. What twice is as once, or cannot follow itself, is refused.
-func (x *request) repeated() (capabilities.Outcome, bool) {
+// parseRepetition reads an order with a number of repetitions as a plan with that many
+// steps. It refuses an order that is idempotent or that cannot follow itself.
+func (x *request) parseRepetition() (capabilities.Outcome, bool) {
 	for i := 1; i < len(x.Tokens); i++ {
 		end, n := timeexpr.ReadTimes(&x.Utterance, i)
 		if end == i || x.IsName(i) {
 			continue
 		}
 		said := lexicon.Join(x.Tokens[i:end])
-		out, ok := x.leaving(i, end)
+		out, ok := x.parseWithout(i, end)
 		if !ok || out.Plan == nil {
-			return noting(out, said), ok
+			return withWords(out, said), ok
 		}
 		p := *out.Plan
 		switch {
@@ -36,13 +36,14 @@ func (x *request) repeated() (capabilities.Outcome, bool) {
 		case !p.MayFollowItself():
 			return x.Reject(fmt.Sprintf("%q: to %s cannot be done again while it is so; make a request for each", said, p.Summary), nil), true
 		}
-		return x.over(p, n), true
+		return x.repeatPlan(p, n), true
 	}
 	return capabilities.Outcome{}, false
 }
 
-// over is a plan n times. What is switched on for a time is as long off between two.
-func (x *request) over(p capabilities.Plan, n int) capabilities.Outcome {
+// repeatPlan returns a plan n times. A device that is on for a duration stays off for the
+// same duration between two repetitions.
+func (x *request) repeatPlan(p capabilities.Plan, n int) capabilities.Outcome {
 	begin := p.NotBefore
 	p.NotBefore = time.Time{}
 	var steps []capabilities.Plan

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/reply"
 	"github.com/messkit/messkit/capabilities/resolve"
@@ -25,16 +24,17 @@ type hint struct {
 	remark bool
 }
 
-// maxQuote is how much of a line of context a person reads, in bytes.
+// maxQuote is the longest quotation of a line of context in a question, in bytes.
 const maxQuote = 160
 
-// wordless are the types of context whose text is no words: addresses and names.
-var wordless = []string{"image", "audio", "video", "file", "url", "ref", "embedding"}
+// wordlessTypes are the types of context whose text is an address or a file name.
+var wordlessTypes = []string{"image", "audio", "video", "file", "url", "ref", "embedding"}
 
-// maxHints is how many lines of a context are read. Of more it is asked.
+// maxHints is the largest number of lines of a context that the interpreter reads. It asks
+// about more.
 const maxHints = 24
 
-// hints are the lines and values of a context, in its order.
+// hints returns the lines and values of a context in their order.
 func (r *Interpreter) hints(context []mess.Entry) (list []*hint) {
 	defer func() {
 		if more := len(list) - maxHints; more > 0 {
@@ -50,13 +50,13 @@ func (r *Interpreter) hints(context []mess.Entry) (list []*hint) {
 		}
 	}()
 	for _, e := range context {
-		if slices.Contains(wordless, e.Type) {
+		if slices.Contains(wordlessTypes, e.Type) {
 			list = append(list, &hint{said: e.Type, media: true})
 			continue
 		}
 		said := r.hintsOf(e.Type, e.Value, e.Type == "location")
 		for _, h := range said {
-			h.remark = e.Type == remarked
+			h.remark = e.Type == remarkType
 		}
 		list = append(list, said...)
 		list = append(list, r.fieldsOf(e.Extra, false)...)
@@ -68,7 +68,7 @@ func (r *Interpreter) hints(context []mess.Entry) (list []*hint) {
 func (r *Interpreter) hintsOf(key string, value any, place bool) []*hint {
 	switch v := value.(type) {
 	case string:
-		if place || phrasing[key] != "" {
+		if place || phraseByKey[key] != "" {
 			return []*hint{{said: key + ": " + v, text: r.phrase(key, v)}}
 		}
 		var list []*hint
@@ -92,8 +92,8 @@ func (r *Interpreter) hintsOf(key string, value any, place bool) []*hint {
 	return []*hint{{said: fmt.Sprintf("%s: %v", key, value), text: r.phrase(key, value)}}
 }
 
-// fieldsOf reads the values of a mapping. Where something is on a map is no word, and
-// nobody here knows it.
+// fieldsOf reads the values of a mapping. Coordinates and addresses are no words, and the
+// interpreter takes nothing from them.
 func (r *Interpreter) fieldsOf(o mess.Object, place bool) []*hint {
 	var list []*hint
 	for _, f := range o {
@@ -122,15 +122,14 @@ func (r *Interpreter) fieldsOf(o mess.Object, place bool) []*hint {
 	return list
 }
 
-// phrasing is how a value is said in words, by its key: %s stands for it.
-var phrasing = map[string]string{
+// phraseByKey are the phrases for values by their keys: %s stands for the value.
+var phraseByKey = map[string]string{
 	"device": "the %s", "area": "in the %s", "room": "in the %s", "place": "in the %s", "location": "in the %s",
 	"level": "to %s percent", "brightness": "to %s percent", "opening": "to %s percent", "colour": "to %s", "color": "to %s",
 	"temperature": "to %s degrees", "angle": "to %s degrees", "kelvin": "to %s kelvin", "for": "for %s", "duration": "for %s",
 }
 
-// phrase says a value in words, as they would stand behind an order; "" where nobody
-// here has words for it.
+// phrase returns a value in the words that can follow an order, or "" if there are none.
 func (r *Interpreter) phrase(key string, value any) string {
 	said := fmt.Sprint(value)
 	if key == "for" || key == "duration" {
@@ -151,50 +150,50 @@ func (r *Interpreter) phrase(key string, value any) string {
 			return ""
 		}
 	}
-	if how := phrasing[key]; how != "" {
+	if how := phraseByKey[key]; how != "" {
 		return fmt.Sprintf(how, strings.TrimPrefix(said, "the "))
 	}
 	return ""
 }
 
-// inContext resolves a request with what is said beside it. A hint that answers what
-// would have to be asked does so; one that could stand behind the words is read there.
-// What is left changes nothing: before something acts, it is asked about, unless it
-// only tells how things are.
-func (r *Interpreter) inContext(req mess.Request, given mess.Object) capabilities.Outcome {
+// resolveInContext resolves a request with its context. A hint that answers a question
+// answers it. A hint that can follow the text of the request does so. Other hints change
+// nothing: before the plan acts, the interpreter asks about them, unless they only describe
+// a state.
+func (r *Interpreter) resolveInContext(req mess.Request, given mess.Object) capabilities.Outcome {
 	hints := r.hints(req.Context)
 	bare, known := req, given
 	bare.Context = nil
-	out := r.said(bare, known)
+	out := r.resolveText(bare, known)
 	var doubts, fields []string
 	for i := 0; i < len(hints); i++ {
 		h := hints[i]
-		if h.used || h.text == "" || h.media || h.data || r.beside(h.text, out) {
+		if h.used || h.text == "" || h.media || h.data || r.saysNear(h.text, out) {
 			continue
 		}
-		text := r.littered(h.text, out)
-		if field, picked := r.answers(out, r.placed(h, out), req); h.remark && picked != "" { // it says which, and more than that
+		text := r.withoutLitter(h.text, out)
+		if field, picked := r.optionOf(out, r.subjectOfHint(h, out), req); h.remark && picked != "" { // it says which, and more than that
 			known, fields = append(resolve.WithoutKey(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
-			out = r.said(bare, known)
+			out = r.resolveText(bare, known)
 			continue
 		}
-		if field, picked := r.answers(out, text, req); field != "" {
+		if field, picked := r.optionOf(out, text, req); field != "" {
 			known, fields = append(resolve.WithoutKey(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field)
-			out = r.said(bare, known)
-		} else if more, o, ok := r.reads(bare, known, out, text); ok {
+			out = r.resolveText(bare, known)
+		} else if more, o, ok := r.parseWithHint(bare, known, out, text); ok {
 			if out.Refusal != nil {
 				doubts = append(doubts, h.said)
 			}
 			bare, out = more, o
-		} else if field, picked := r.answers(out, r.placed(h, out), req); picked != "" { // "it is dark in the hall"
+		} else if field, picked := r.optionOf(out, r.subjectOfHint(h, out), req); picked != "" { // "it is dark in the hall"
 			known, fields, doubts = append(resolve.WithoutKey(known, field), mess.Field{Key: field, Value: []string{picked}}), append(fields, field), append(doubts, h.said)
-			out = r.said(bare, known)
+			out = r.resolveText(bare, known)
 		} else {
 			continue
 		}
 		h.used, i = true, -1 // what was of no use before may be now
 	}
-	out = r.heed(req, given, out, hints, doubts)
+	out = r.applyContext(req, given, out, hints, doubts)
 	if out.Question != nil {
 		for _, f := range fields {
 			out.Question.Given = resolve.WithoutKey(out.Question.Given, f)
@@ -203,9 +202,9 @@ func (r *Interpreter) inContext(req mess.Request, given mess.Object) capabilitie
 	return out
 }
 
-// beside reports whether a hint says that something is near a place, and so not which
-// place: "it is next to the hall". What is to be cleaned may be near something.
-func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
+// saysNear reports whether a hint says that something is near a place, and so does not name
+// the place itself: "it is next to the hall". An order to clean may name what is near.
+func (r *Interpreter) saysNear(text string, out capabilities.Outcome) bool {
 	w := r.Catalog.Words
 	if c := r.Catalog.Find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
 		return false
@@ -219,9 +218,9 @@ func (r *Interpreter) beside(text string, out capabilities.Outcome) bool {
 	return false
 }
 
-// littered is a hint about what is to be cleaned, without what lies there: "rice spill
-// near the sink" is where.
-func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
+// withoutLitter returns a hint of an order to clean without the name of the litter: "rice
+// spill near the sink" says where.
+func (r *Interpreter) withoutLitter(text string, out capabilities.Outcome) string {
 	c, w := r.Catalog.Find(out.Explain.Capability), r.Catalog.Words
 	if c == nil || c.Command != capabilities.Clean {
 		return text
@@ -234,18 +233,19 @@ func (r *Interpreter) littered(text string, out capabilities.Outcome) string {
 	return lexicon.Join(rest)
 }
 
-// placed is the thing or place that a remark is about; of a line of context it is so where
-// it tells how things are, beside an order for a light.
-func (r *Interpreter) placed(h *hint, out capabilities.Outcome) string {
+// subjectOfHint returns the device or place that a remark is about. A line of context
+// counts as a remark if it describes a state and the order is for a light.
+func (r *Interpreter) subjectOfHint(h *hint, out capabilities.Outcome) string {
 	c := r.Catalog.Find(out.Explain.Capability)
-	if out.Question == nil || !h.remark && (c == nil || !c.SetsLight() || !r.tellsOnly(h.text) || r.limits(h.text)) {
+	if out.Question == nil || !h.remark && (c == nil || !c.SetsLight() || !r.isRemark(h.text) || r.limits(h.text)) {
 		return ""
 	}
 	return r.ThingOf(r.Catalog.Words.Tokens(h.text))
 }
 
-// answers is the option of a question that a hint picks. Nothing but a person says yes.
-func (r *Interpreter) answers(out capabilities.Outcome, text string, req mess.Request) (field, picked string) {
+// optionOf returns the option of a question that a hint picks. A hint never confirms a
+// plan: only a person does.
+func (r *Interpreter) optionOf(out capabilities.Outcome, text string, req mess.Request) (field, picked string) {
 	q := out.Question
 	if q == nil || strings.HasPrefix(q.Field, "meaning") || slices.Equal(q.Options, []string{"yes", "no"}) {
 		return "", ""
@@ -258,24 +258,24 @@ func (r *Interpreter) answers(out capabilities.Outcome, text string, req mess.Re
 	return q.Field, list[0]
 }
 
-// reads reads a hint as the last words of the request. It is so meant where the order
-// stays what it is, and only says more: which thing, where, how much, how long.
-func (r *Interpreter) reads(req mess.Request, given mess.Object, before capabilities.Outcome, text string) (more mess.Request, out capabilities.Outcome, ok bool) {
+// parseWithHint reads a hint as the last words of the request. It holds if the order stays
+// the same and gets more exact: which device, where, how much, how long.
+func (r *Interpreter) parseWithHint(req mess.Request, given mess.Object, before capabilities.Outcome, text string) (more mess.Request, out capabilities.Outcome, ok bool) {
 	if text = r.fragment(text); text == "" {
 		return req, out, false
 	}
 	more = req
 	more.Intent = strings.TrimRight(req.Intent, " .!,;:") + " " + text
-	out = r.said(more, given)
+	out = r.resolveText(more, given)
 	return more, out, out.Refusal == nil && len(out.Explain.Leftover) == 0 && r.refines(before, out)
 }
 
-// fragment is what of a hint may stand behind an order, "" if nothing can: it orders,
-// forbids and states nothing, and every word of it is known here.
+// fragment returns the part of a hint that can follow an order, or "" if there is none. A
+// fragment orders, forbids, and states nothing, and the interpreter knows every word of it.
 func (r *Interpreter) fragment(text string) string {
 	w, c := r.Catalog.Words, &r.Catalog.Context
 	tokens := w.Tokens(text)
-	if char, _ := r.UnknownSign(text); char != "" || len(tokens) > maxAlmost || w.IsQuestion(text, tokens) || w.Joining.Longest(tokens, 0) > 0 {
+	if char, _ := r.UnknownSign(text); char != "" || len(tokens) > maxRecovered || w.IsQuestion(text, tokens) || w.Joining.Longest(tokens, 0) > 0 {
 		return ""
 	}
 	for n := 1; n > 0 && len(tokens) > 0; tokens = tokens[n:] { // "it is in the hall", "I meant the lamp"
@@ -284,7 +284,7 @@ func (r *Interpreter) fragment(text string) string {
 			n = w.Picking.Longest(tokens, 0)
 		}
 	}
-	x := &request{r: r, Request: resolve.Request{Resolver: &r.Resolver, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}}
+	x := r.withTokens(tokens)
 	for i, t := range tokens {
 		switch {
 		case !r.KnowsWord(t) && !r.Catalog.Vocabulary[t.Folded] && !r.Catalog.TimeWords[t.Folded],

@@ -13,20 +13,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// demanded makes the outcome where requires names capabilities: the text may
-// say less than a sentence, but nothing against it.
-func (x *request) demanded() capabilities.Outcome {
+// resolveRequired makes the outcome of a request whose requires names capabilities: the
+// text may say less than a sentence, but must not contradict them.
+func (x *request) resolveRequired() capabilities.Outcome {
 	if able := x.Able(x.Readings); len(able) > 0 {
 		return x.Choose(able)
 	}
-	if out, ok := x.kin(); ok {
+	if out, ok := x.parseRelated(); ok {
 		return out
 	}
-	if out, ok := x.framesOfRequires(); ok {
+	if out, ok := x.try((*request).parseRequiredFrames); ok {
 		return out
 	}
 	if len(x.Readings) > 0 {
-		return x.contradicts()
+		return x.rejectContradiction()
 	}
 	if acts := x.ImageRequest(); len(acts) > 0 {
 		return x.Choose(acts)
@@ -37,7 +37,7 @@ func (x *request) demanded() capabilities.Outcome {
 	var able []resolve.Hypothesis
 	for i := range x.Demand.Capabilities {
 		w := &x.Demand.Capabilities[i]
-		rd, out, ok := x.fromRequires(w)
+		rd, out, ok := x.parseFromRequires(w)
 		if !ok {
 			return out
 		}
@@ -52,9 +52,9 @@ func (x *request) demanded() capabilities.Outcome {
 	return x.Choose(able)
 }
 
-// kin reads a text that asks for what a capability of requires does as well, and leaves
-// open how much of it, which its metadata say: "dim the light" may be to 40 percent.
-func (x *request) kin() (capabilities.Outcome, bool) {
+// parseRelated reads a text that asks for what a required capability does, too, and leaves
+// open the value that the metadata give: "dim the light" may be to 40 percent.
+func (x *request) parseRelated() (capabilities.Outcome, bool) {
 	if len(x.Demand.Capabilities) != 1 || len(x.Demand.Capabilities[0].Args) == 0 || x.IsQuestion {
 		return capabilities.Outcome{}, false
 	}
@@ -65,9 +65,9 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 	}
 	w, req := &x.Demand.Capabilities[0], x.Message
 	req.Requires = nil
-	o := x.r.said(req, x.Given)
+	o := x.r.resolveText(req, x.Given)
 	c := x.r.Catalog.Find(o.Explain.Capability)
-	if frame.HasValue(&x.Utterance, 0) || c == nil || c.Command != w.Command && !x.r.alike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
+	if frame.HasValue(&x.Utterance, 0) || c == nil || c.Command != w.Command && !x.r.isAlike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
 	rd := resolve.Hypothesis{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires"}, How: lexicon.ByName}
@@ -93,20 +93,19 @@ func (x *request) kin() (capabilities.Outcome, bool) {
 	return x.Choose([]resolve.Hypothesis{rd}), true
 }
 
-// framesOfRequires reads a text by its words where requires names what to do.
-func (x *request) framesOfRequires() (capabilities.Outcome, bool) {
-	all, readings, explain := x.Tokens, x.Readings, x.Explain
+// parseRequiredFrames reads a text by its words if requires names the capability.
+func (x *request) parseRequiredFrames() (capabilities.Outcome, bool) {
+	explain := x.Explain
 	x.Readings = nil
-	if out, ok := x.plainly(); ok && (out.Refusal == nil || x.Disagrees) {
+	if out, ok := x.parseWithoutTime(); ok && (out.Refusal == nil || x.Disagrees) {
 		return out, true
 	}
-	x.SetTokens(all)
-	x.Readings, x.Explain = readings, explain
+	x.Explain = explain
 	return capabilities.Outcome{}, false
 }
 
-// contradicts refuses text that asks for something else than requires.
-func (x *request) contradicts() capabilities.Outcome {
+// rejectContradiction refuses a text that asks for another act than requires.
+func (x *request) rejectContradiction() capabilities.Outcome {
 	d := x.Demand
 	x.Demand = resolve.Demand{}
 	able := x.Able(x.Readings)
@@ -118,11 +117,11 @@ func (x *request) contradicts() capabilities.Outcome {
 		x.Summary(&able[0]), strings.Join(d.IDs(), ", ")), nil)
 }
 
-// fromRequires reads a text that is no sentence with what requires says. Words
-// that order another capability are against it; so are names of other
-// devices, which able sees. Words that nobody knows are let pass where requires
-// says which device, unless the text is to be taken exactly.
-func (x *request) fromRequires(w *resolve.Wanted) (resolve.Hypothesis, capabilities.Outcome, bool) {
+// parseFromRequires reads a text that matches no sentence with what requires says. Words
+// that order another capability contradict it. Able finds out whether names of other
+// devices do. Unknown words are allowed if requires names the device, unless the precision
+// is exact.
+func (x *request) parseFromRequires(w *resolve.Wanted) (resolve.Hypothesis, capabilities.Outcome, bool) {
 	rd := resolve.Hypothesis{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires", Quantity: w.Quantity}}
 	if x.IsQuestion && w.Effect != capabilities.Query {
 		return rd, x.Reject(fmt.Sprintf("a question never acts, and requires asks for %s; say it as an order", w.ID), nil), false

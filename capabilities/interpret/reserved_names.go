@@ -10,8 +10,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Sense is how a name of a thing would be heard, where it is not heard as one alone: "is
-// said of everything", for who calls a lamp "all". It is "" for a good name.
+// ReservedNameUse returns the meaning that the interpreter hears in the name of a device,
+// if that is not the name alone: "is said of everything" for the name "all". It is "" for a
+// good name.
 func ReservedNameUse(c *catalog.Catalog, name string) string {
 	w, t := c.Words, c.Words.PlainTokens(name)
 	_, number := strconv.ParseFloat(lexicon.Join(t), 64)
@@ -34,8 +35,8 @@ func ReservedNameUse(c *catalog.Catalog, name string) string {
 	return ""
 }
 
-// small reports whether there is no word but those that stand for others, join them or
-// turn them round.
+// hasOnlyFunctionWords reports whether all words are pronouns, conjunctions, negations, or
+// other words without a meaning of their own.
 func hasOnlyFunctionWords(c *catalog.Catalog, t []lexicon.Token) bool {
 	w := c.Words
 	for i := 0; i < len(t); {
@@ -51,8 +52,8 @@ func hasOnlyFunctionWords(c *catalog.Catalog, t []lexicon.Token) bool {
 	return true
 }
 
-// timed reports whether a length of time, or one until something is to be, stands in it:
-// "lamp for ten minutes".
+// hasDuration reports whether the words have a duration or the end of one: "lamp for ten
+// minutes".
 func hasDuration(c *catalog.Catalog, t []lexicon.Token) bool {
 	w := c.Words
 	for i := range t {
@@ -83,8 +84,8 @@ func isNumber(c *catalog.Catalog, t []lexicon.Token) bool {
 	return is
 }
 
-// orders reports whether an order for a thing is complete with a name behind these
-// words: "turn off", and not "light", which is a thing itself.
+// isWholeOrder reports whether the words are a complete order once a name follows them:
+// "turn off", but not "light", which is a device itself.
 func isWholeOrder(c *catalog.Catalog, t []lexicon.Token) bool {
 	thing := false
 	c.ClassPhrases.Each(t, 0, func(end int, _ lexicon.SlotValue) { thing = thing || end == len(t) })

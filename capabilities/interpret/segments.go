@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/capabilities/resolve"
@@ -16,9 +15,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// cuts are the ends of the parts of a text of several orders: where it is joined, or
-// there is a comma behind an order, and an order begins.
-func (x *request) cuts() []int {
+// clauseEnds returns the ends of the parts of a text with several orders: each index has a
+// conjunction, or a comma behind an order, and an order follows it.
+func (x *request) clauseEnds() []int {
 	var list []int
 	from := 0
 	for i := 1; i < len(x.Tokens); i++ {
@@ -35,7 +34,7 @@ func (x *request) cuts() []int {
 		order := x.SkipArticles(timeexpr.DelayEnd(&x.Utterance, at))
 		whole := order < len(x.Tokens) && (x.BeginsOrder(order) && (n > 0 || frame.OpensOrder(&x.Utterance, from)) || frame.OpensOrder(&x.Utterance, from) && frame.SwitchesOneThing(&x.Utterance, order))
 		whole = whole || frame.SwitchesAnother(&x.Utterance, from, i, order)
-		if !whole && order < len(x.Tokens) && x.bothWhole(from, i, order) {
+		if !whole && order < len(x.Tokens) && x.joinsOrders(from, i, order) {
 			whole = true
 			x.uneven = x.uneven || x.isUneven(from, i, order)
 		}
@@ -48,10 +47,10 @@ func (x *request) cuts() []int {
 	return list
 }
 
-// bothWhole reports whether the words up to i say what is to be done, and those behind
-// it, from word at on, say it of another thing: "hall light off, blind down" needs no
-// verbs. Of a question nothing is cut off so.
-func (x *request) bothWhole(from, i, at int) bool {
+// joinsOrders reports whether the words up to i are an order, and the words from at on are
+// an order for another device: "hall light off, blind down" needs no verbs. A question has
+// no such parts.
+func (x *request) joinsOrders(from, i, at int) bool {
 	f, to := frame.Parser{Text: &x.Utterance}, x.partEnd(at)
 	first := x.SkipArticles(from)
 	if x.IsQuestion || !f.Place(at) || !frame.OpensOrder(&x.Utterance, from) && !f.Place(first) {
@@ -67,16 +66,16 @@ func (x *request) bothWhole(from, i, at int) bool {
 	return (f.Acting(from, i) || f.Setting(from, i)) && (f.Acting(at, to) || f.Setting(at, to))
 }
 
-// isUneven reports whether of two things behind one verb, named in words from to i and
-// from word at on, only the later has how much or which colour, which may have been said
-// of both: "dim the hall light and the kitchen light to 30 percent".
+// isUneven reports whether of two devices behind one verb, named in words from to i and
+// from word at on, only the later has a value or a color, which the requester may mean for
+// both: "dim the hall light and the kitchen light to 30 percent".
 func (x *request) isUneven(from, i, at int) bool {
 	f, to := frame.Parser{Text: &x.Utterance}, x.partEnd(at)
 	off := slices.ContainsFunc(x.Tokens[from:i], func(t lexicon.Token) bool { return t.Folded == "off" })
 	return !off && frame.OpensOrder(&x.Utterance, from) && !f.Setting(from, i) && f.Setting(f.NameEnd(at), to) && !f.Acting(f.NameEnd(at), to)
 }
 
-// partEnd is where the next word stands before which a text may be cut.
+// partEnd returns the index of the next word that can begin another part of the text.
 func (x *request) partEnd(i int) int {
 	for i++; i < len(x.Tokens) && !x.Tokens[i].Pause && x.Words().Joining.Longest(x.Tokens, i) == 0; {
 		i++
@@ -84,7 +83,7 @@ func (x *request) partEnd(i int) int {
 	return i
 }
 
-// withPauses is a part of a text with its commas.
+// withPauses returns the text of the words with its commas.
 func withPauses(tokens []lexicon.Token) string {
 	var b strings.Builder
 	for i, t := range tokens {
@@ -99,10 +98,10 @@ func withPauses(tokens []lexicon.Token) string {
 	return b.String()
 }
 
-// clauses reads a text of several orders as a plan with steps: each part must be
-// a whole plan by itself, or a time to wait. "It" is what the part before is about.
-func (x *request) clauses() (capabilities.Outcome, bool) {
-	cuts := x.cuts()
+// parseSequence reads a text with several orders as a plan with steps: each part must be a
+// complete plan, or a time to wait. "It" refers to the device of the part before.
+func (x *request) parseSequence() (capabilities.Outcome, bool) {
+	cuts := x.clauseEnds()
 	if len(cuts) == 0 {
 		return capabilities.Outcome{}, false
 	}
@@ -120,14 +119,14 @@ func (x *request) clauses() (capabilities.Outcome, bool) {
 			pause, said = pause+d, said+d
 			continue
 		}
-		part := withPauses(x.ofClass(x.referring(tokens, about), class))
-		out, y := x.clause(part, n+1)
+		part := withPauses(x.withClass(x.withDevice(tokens, about), class))
+		out, y := x.parseClause(part, n+1)
 		if out.Plan == nil {
-			if p := x.evenly(); p != nil {
+			if p := x.planForAll(); p != nil {
 				return capabilities.Outcome{Plan: p}, true
 			}
 			x.Explain = y.Explain
-			return x.ofSeveral(part, out), true
+			return x.partOutcome(part, out), true
 		}
 		if wait := x.offAfter(out.Plan, steps); wait > 0 && pause == 0 {
 			out.Plan.NotBefore, pause = steps[len(steps)-1].NotBefore, wait
@@ -144,11 +143,11 @@ func (x *request) clauses() (capabilities.Outcome, bool) {
 			if i == 0 {
 				step.After += pause
 			}
-			steps = withStep(steps, earlier, step)
+			steps = appendStep(steps, earlier, step)
 		}
 		pause = 0
 	}
-	switch total := max(said, waits(resolve.UntilOff(slices.Clone(steps)))); {
+	switch total := max(said, totalWait(resolve.UntilOff(slices.Clone(steps)))); {
 	case total > maxPause:
 		return x.Reject(fmt.Sprintf("to wait for %s is longer than one request may; put the later part into a request of its own, with constraints.timing.not_before", capabilities.DurationText(total)), nil), true
 	case pause > 0:
@@ -165,8 +164,8 @@ func (x *request) clauses() (capabilities.Outcome, bool) {
 	x.Explain = capabilities.Explanation{Template: "several orders", Score: 1, Capability: capabilities.Sequence(steps).Capability}
 	out := x.InOrder(steps)
 	if x.uneven && out.Plan != nil && out.Plan.Actuates() {
-		if p := x.evenly(); p != nil && p.Summary != out.Plan.Summary {
-			picked, no, ok := x.whichOfTwo([]string{p.Summary, out.Plan.Summary})
+		if p := x.planForAll(); p != nil && p.Summary != out.Plan.Summary {
+			picked, no, ok := x.askWhichOfTwo([]string{p.Summary, out.Plan.Summary})
 			switch {
 			case !ok:
 				return no, true
@@ -180,9 +179,9 @@ func (x *request) clauses() (capabilities.Outcome, bool) {
 	return out, true
 }
 
-// clause reads one part of a text of several orders. The answers to questions
-// about it go by its number.
-func (x *request) clause(part string, n int) (capabilities.Outcome, *request) {
+// parseClause reads one part of a text with several orders. The field of a question about
+// it ends with the number of the part.
+func (x *request) parseClause(part string, n int) (capabilities.Outcome, *request) {
 	suffix := fmt.Sprintf("_%d", n)
 	var given mess.Object
 	for _, f := range x.Given {
@@ -192,8 +191,8 @@ func (x *request) clause(part string, n int) (capabilities.Outcome, *request) {
 	}
 	req := x.Message
 	req.Intent = part
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req, Given: given}, part: true}
-	out := y.outcome()
+	y := x.r.newPart(req, given)
+	out := y.parse()
 	if out.Question != nil {
 		out.Question.Field += suffix
 		out.Question.Given = x.Given
@@ -201,21 +200,20 @@ func (x *request) clause(part string, n int) (capabilities.Outcome, *request) {
 	return out, y
 }
 
-// waits is how long steps wait in all.
-func waits(steps []capabilities.Plan) (sum time.Duration) {
+// totalWait returns the sum of the waits of the steps.
+func totalWait(steps []capabilities.Plan) (sum time.Duration) {
 	for _, s := range steps {
 		sum += s.After
 	}
 	return sum
 }
 
-// maxPause is how long the steps of one request may wait in all: nothing of it is
-// kept over a restart.
+// maxPause is the longest sum of the waits in one request: no wait survives a restart.
 const maxPause = time.Hour
 
-// offAfter is how long after the step before, which switches a device on, p switches
-// it off: "turn on the fan, and turn it off after ten minutes", "on at dusk and off at
-// dawn"; 0 if it does not.
+// offAfter returns the time between the step before, which switches a device on, and p,
+// which switches it off: "turn on the fan, and turn it off after ten minutes", "on at dusk
+// and off at dawn". It is 0 if p does not.
 func (x *request) offAfter(p *capabilities.Plan, before []capabilities.Plan) time.Duration {
 	n := len(before) - 1
 	if n < 0 || p.NotBefore.IsZero() || before[n].Device != p.Device || !resolve.Switches(before[n], true) || !resolve.Switches(*p, false) {
@@ -228,9 +226,9 @@ func (x *request) offAfter(p *capabilities.Plan, before []capabilities.Plan) tim
 	return p.NotBefore.Sub(begin)
 }
 
-// referring puts the name of the one device that the order before was about in the
-// place of "it", and before an "off" that names nothing.
-func (x *request) referring(tokens []lexicon.Token, device string) []lexicon.Token {
+// withDevice puts the name of the device of the order before in the place of "it", and
+// before an "off" without a name.
+func (x *request) withDevice(tokens []lexicon.Token, device string) []lexicon.Token {
 	at := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	d := x.r.Index.Device(device)
 	switch {
@@ -244,9 +242,9 @@ func (x *request) referring(tokens []lexicon.Token, device string) []lexicon.Tok
 	return slices.Concat(tokens[:at], x.Words().Tokens(x.r.Label(d)), tokens[at+1:])
 }
 
-// withStep adds a step, but for one that does what the last of the first n, of earlier
-// parts, has done with its device: "turn on the coffee machine and make coffee" is one.
-func withStep(steps []capabilities.Plan, n int, step capabilities.Plan) []capabilities.Plan {
+// appendStep adds a step. It leaves out a step that does the same as the last of the first
+// n steps with its device: "turn on the coffee machine and make coffee" is one step.
+func appendStep(steps []capabilities.Plan, n int, step capabilities.Plan) []capabilities.Plan {
 	for i, s := range slices.Backward(steps[:n]) {
 		if s.Device != step.Device {
 			continue

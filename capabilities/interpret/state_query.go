@@ -5,27 +5,26 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/capabilities/entity"
 	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
-	"github.com/messkit/messkit/capabilities/resolve"
 )
 
-// looks reads what asks how several things are, or tells how one is, as looks at them:
-// nothing acts on either.
-func (x *request) looks() (capabilities.Outcome, bool) {
-	if x.part || len(x.Tokens) > maxAlmost || x.Demand.Capabilities != nil {
+// parseStateQueries reads a question about the states of several devices, or a report about
+// the state of one, as queries of the states. Neither acts.
+func (x *request) parseStateQueries() (capabilities.Outcome, bool) {
+	if x.part || len(x.Tokens) > maxRecovered || x.Demand.Capabilities != nil {
 		return capabilities.Outcome{}, false
 	}
 	if x.IsQuestion {
-		return x.lookAtEach()
+		return x.parseQueryOfEach()
 	}
-	return x.told()
+	return x.parseReportedState()
 }
 
-// lookAtEach reads a question about several things, or several states of one, as a look
-// at each: "are the hall light and the tv on", "did I lock the door and close the garage".
-func (x *request) lookAtEach() (capabilities.Outcome, bool) {
+// parseQueryOfEach reads a question about several devices, or several states of one, as a
+// query of each: "are the hall light and the tv on", "did I lock the door and close the
+// garage".
+func (x *request) parseQueryOfEach() (capabilities.Outcome, bool) {
 	for at := 1; at+1 < len(x.Tokens); at++ {
 		n, or := x.Words().Joining.Longest(x.Tokens, at), x.Tokens[at].Text == "or"
 		if or {
@@ -36,16 +35,16 @@ func (x *request) lookAtEach() (capabilities.Outcome, bool) {
 		}
 		behind := at + n
 		for _, end := range append(x.thingsFrom(x.SkipArticles(behind)), len(x.Tokens)) {
-			first := x.lookFor(x.Tokens[:at], x.Tokens[end:])
+			first := x.queryWithout(x.Tokens[:at], x.Tokens[end:])
 			if first == nil {
 				continue
 			}
 			for from := at - 1; from >= 0; from-- {
-				if second := x.lookFor(x.Tokens[:from], x.Tokens[behind:]); second != nil && !sameLook(first, second) {
-					return x.lookAt(first, second, or), true
+				if second := x.queryWithout(x.Tokens[:from], x.Tokens[behind:]); second != nil && !isSameQuery(first, second) {
+					return x.joinQueries(first, second, or), true
 				}
 			}
-			if second := x.lookFor(x.Tokens[:at-1], x.Tokens[behind:]); second != nil && first.Asks != second.Asks { // "open or closed"
+			if second := x.queryWithout(x.Tokens[:at-1], x.Tokens[behind:]); second != nil && first.Asks != second.Asks { // "open or closed"
 				first.Asks = ""
 				return capabilities.Outcome{Plan: first}, true
 			}
@@ -54,12 +53,13 @@ func (x *request) lookAtEach() (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, false
 }
 
-// lookFor is the look that a question with words left out asks for, nil if that is none.
-func (x *request) lookFor(before, behind []lexicon.Token) *capabilities.Plan {
+// queryWithout returns the query of a question without some of its words, or nil if there
+// is none.
+func (x *request) queryWithout(before, behind []lexicon.Token) *capabilities.Plan {
 	req := x.Message
 	req.Intent = withPauses(slices.Concat(before, behind)) + "?"
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req}, part: true}
-	out := y.outcome()
+	y := x.r.newPart(req, nil)
+	out := y.parse()
 	if out.Plan == nil || out.Plan.Actuates() || out.Plan.Command.Watches() || y.Explain.Score < 1 {
 		return nil
 	}
@@ -67,13 +67,13 @@ func (x *request) lookFor(before, behind []lexicon.Token) *capabilities.Plan {
 	return out.Plan
 }
 
-// sameLook reports whether two plans look at the same things.
-func sameLook(a, b *capabilities.Plan) bool {
+// isSameQuery reports whether two plans query the same devices.
+func isSameQuery(a, b *capabilities.Plan) bool {
 	return a.Device == b.Device && a.Capability == b.Capability
 }
 
-// lookAt is a plan of two looks. Of "or" one is enough for a yes.
-func (x *request) lookAt(first, second *capabilities.Plan, or bool) capabilities.Outcome {
+// joinQueries returns a plan with two queries. With "or", one yes is enough for a yes.
+func (x *request) joinQueries(first, second *capabilities.Plan, or bool) capabilities.Outcome {
 	steps := append(slices.Clone(first.Each()), second.Each()...)
 	for i, s := range steps {
 		if or && s.Asks != "" && !strings.HasPrefix(s.Asks, capabilities.AnyOf) {
@@ -85,9 +85,9 @@ func (x *request) lookAt(first, second *capabilities.Plan, or bool) capabilities
 	return capabilities.Outcome{Plan: &p}
 }
 
-// told reads what only tells how one thing is as a look at it: "I left the garage door
-// open", "the hall light went off". It is never an order to do that.
-func (x *request) told() (capabilities.Outcome, bool) {
+// parseReportedState reads a report about the state of one device as a query of that state:
+// "I left the garage door open", "the hall light went off". It is never an order.
+func (x *request) parseReportedState() (capabilities.Outcome, bool) {
 	w, last := x.Words(), len(x.Tokens)-1
 	if last < 2 || frame.OpensOrder(&x.Utterance, 0) {
 		return capabilities.Outcome{}, false
@@ -114,8 +114,8 @@ func (x *request) told() (capabilities.Outcome, bool) {
 	}
 	req := x.Message
 	req.Intent = "is " + lexicon.Join(thing) + " " + state + "?"
-	y := &request{r: x.r, Request: resolve.Request{Resolver: &x.r.Resolver, Utterance: entity.Utterance{Home: &x.r.Home}, Message: req}, part: true}
-	out := y.outcome()
+	y := x.r.newPart(req, nil)
+	out := y.parse()
 	if out.Refusal != nil || out.Plan != nil && out.Plan.Actuates() {
 		return capabilities.Outcome{}, false
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// watched reads a text that waits for something. It is a plan that only looks: what is
-// to be done when it happens is none of it.
-func (x *request) watched() (capabilities.Outcome, bool) {
+// parseWait reads a text that waits for an event. The plan only observes: an act after the
+// event is no part of it.
+func (x *request) parseWait() (capabilities.Outcome, bool) {
 	if x.Message.Precision == mess.Loose {
 		return capabilities.Outcome{}, false
 	}
@@ -21,7 +21,6 @@ func (x *request) watched() (capabilities.Outcome, bool) {
 	if !ok {
 		return capabilities.Outcome{}, false
 	}
-	all := x.Tokens
 	x.Read()
 	if able := x.Able(x.Readings); len(able) > 0 { // "let me know if the door is open" asks how it is now
 		return x.Choose(able), true
@@ -29,7 +28,7 @@ func (x *request) watched() (capabilities.Outcome, bool) {
 	x.SetTokens(f.Event)
 	x.Readings = nil
 	x.Wait = &f
-	x.readWaits(f.Object)
+	x.readEvents(f.Object)
 	able := x.Able(x.Readings)
 	switch {
 	case len(able) > 0:
@@ -41,13 +40,11 @@ func (x *request) watched() (capabilities.Outcome, bool) {
 		x.Explain.Leftover = lexicon.Texts(x.Tokens)
 		return x.Reject(fmt.Sprintf("%q: one request waits for one thing, and nothing is done by itself when it happens; make a request for each", lexicon.Join(x.Tokens)), nil), true
 	}
-	x.SetTokens(all)
-	x.Readings, x.Wait = nil, nil
 	return capabilities.Outcome{}, false
 }
 
-// readWaits finds the readings of an event, or of a thing to watch.
-func (x *request) readWaits(object bool) {
+// readEvents finds the readings of an event, or of an object to watch.
+func (x *request) readEvents(object bool) {
 	g := x.r.Catalog.Events
 	if object {
 		g = x.r.Catalog.Objects
@@ -72,6 +69,6 @@ func (x *request) readWaits(object bool) {
 	}
 	walk.Walk(g, 0)
 	if object && len(x.Readings) == 0 { // "watch for somebody at the door"
-		x.readWaits(false)
+		x.readEvents(false)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// toldAs is what a device tells of a quantity.
-func toldAs(quantity string) string {
+// quantityText returns the name of a quantity in a sentence about a device.
+func quantityText(quantity string) string {
 	switch quantity {
 	case "contact":
 		return "whether it is open"
@@ -23,8 +23,8 @@ func toldAs(quantity string) string {
 	return "its " + quantity
 }
 
-// some are what devices are called, the first of many.
-func (r *Resolver) some(devices []int) string {
+// someLabels returns the names of the devices for a person, at most four of them.
+func (r *Resolver) someLabels(devices []int) string {
 	labels := r.Labels(devices)
 	if more := len(labels) - 4; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(labels[:4], ", "), more)
@@ -32,25 +32,26 @@ func (r *Resolver) some(devices []int) string {
 	return strings.Join(labels, ", ")
 }
 
-// oneThing is a class with its article: "an oven".
-func oneThing(class string) string {
+// withArticle returns a class with its article: "an oven".
+func withArticle(class string) string {
 	if strings.ContainsRune("aeiou", rune(class[0])) {
 		return "an " + lexicon.SpaceHyphens(class)
 	}
 	return "a " + lexicon.SpaceHyphens(class)
 }
 
-// abilities says by examples what can be asked for in this home, and where all of it
-// stands.
+// abilities returns examples of what a requester can ask for in this home, and where the
+// full list is.
 func (r *Resolver) abilities() string { return r.AbilityText }
 
-// exemplary are the capabilities that are shown by examples, the first of this home.
-var exemplary = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "open", "take-photo", "print-status", "start-appliance"}
+// exampleIDs are the capabilities that the examples show. The first three of this home
+// count.
+var exampleIDs = []string{"switch-on", "look", "vacuum-floor", "read-sensor", "open", "take-photo", "print-status", "start-appliance"}
 
-// examples are orders and questions that fit this home.
+// examples returns orders and questions that fit this home.
 func (r *Resolver) examples() string {
 	var list []string
-	for _, id := range exemplary {
+	for _, id := range exampleIDs {
 		c := r.Catalog.Find(id)
 		if c == nil || len(list) == 3 {
 			continue
@@ -68,8 +69,8 @@ func (r *Resolver) examples() string {
 	return fmt.Sprintf("ask like %s; \"messkit capabilities\" lists all that can be asked for", strings.Join(list, ", "))
 }
 
-// Example is what is said for a capability of a device; "" where it looks at nothing
-// that has a name.
+// Example returns what a requester says for a capability of a device. It is "" if the
+// device observes nothing with a name.
 func (r *Resolver) Example(c *grammar.Capability, d int, dev capabilities.Device) string {
 	rd, areas := &Hypothesis{Pattern: &grammar.Pattern{Capability: c}}, []string(nil)
 	if len(dev.Spots) > 0 && c.Command == capabilities.Clean {
@@ -86,12 +87,14 @@ func (r *Resolver) Example(c *grammar.Capability, d int, dev capabilities.Device
 	return strings.TrimSuffix(r.planFor(rd, d, areas).Summary, " with the "+r.Label(d))
 }
 
+// abilitiesOf returns what device d can do.
 func (r *Resolver) abilitiesOf(d int) string {
-	can := r.whatCan(func(c *grammar.Capability) bool { return r.CanOffer(c, d) })
+	can := r.descriptions(func(c *grammar.Capability) bool { return r.CanOffer(c, d) })
 	return strings.ReplaceAll(strings.ReplaceAll(can, "something", "it"), "whether it is there", "whether something is there")
 }
 
-func (r *Resolver) whatCan(can func(*grammar.Capability) bool) string {
+// descriptions returns the descriptions of the capabilities that fit.
+func (r *Resolver) descriptions(can func(*grammar.Capability) bool) string {
 	var list []string
 	for _, c := range r.Catalog.Capabilities {
 		if can(c) {
@@ -104,5 +107,5 @@ func (r *Resolver) whatCan(can func(*grammar.Capability) bool) string {
 	return strings.Join(list, ", ")
 }
 
-// offered are the ids of the capabilities that this home has.
-func (r *Resolver) offered() []string { return slices.Clone(r.IDs) }
+// offeredIDs returns the IDs of the capabilities of this home.
+func (r *Resolver) offeredIDs() []string { return slices.Clone(r.IDs) }

@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// measure takes the amounts of a reading to what device d can do: a position to its
-// angle, and a part of the way to be closed to how far that is open.
-func (x *Request) measure(rd *Hypothesis, d int) (capabilities.Outcome, bool) {
+// applyAmounts converts the amounts of a reading to what device d can do: a named position
+// to its angle, and a degree of closing to a degree of opening.
+func (x *Request) applyAmounts(rd *Hypothesis, d int) (capabilities.Outcome, bool) {
 	if m := rd.Slot("position"); m != nil {
 		list := x.Resolver.Site.Devices[d].Positions
 		at := slices.IndexFunc(list, func(p capabilities.Pose) bool { return strings.EqualFold(p.Name, m.Value) })
@@ -51,7 +51,7 @@ func (x *Request) measure(rd *Hypothesis, d int) (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, true
 }
 
-// angleText is an angle of a plan in words: "45 degrees", "left (30 degrees)".
+// angleText returns an angle of a plan in words: "45 degrees", "left (30 degrees)".
 func (rd *Hypothesis) angleText() string {
 	at, _ := rd.Args.Get("angle")
 	n, known := at.(float64)

@@ -8,11 +8,11 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Able are the readings that some device can do, the most exact first.
+// Able returns the readings that a device can do, the most specific first.
 func (x *Request) Able(readings []Hypothesis) []Hypothesis {
 	var list []Hypothesis
 	for _, rd := range readings {
-		if !x.Demand.measures(&rd) {
+		if !x.Demand.setQuantity(&rd) {
 			continue
 		}
 		if rd.Devices = x.Candidates(&rd); len(rd.Devices) > 0 && !rd.Partly() {
@@ -21,7 +21,7 @@ func (x *Request) Able(readings []Hypothesis) []Hypothesis {
 	}
 	if len(list) == 0 {
 		for _, rd := range readings {
-			if rd.Devices = x.measuring(&rd); len(rd.Devices) > 0 && !rd.Partly() {
+			if rd.Devices = x.namedSensors(&rd); len(rd.Devices) > 0 && !rd.Partly() {
 				list = append(list, rd)
 			}
 		}
@@ -30,24 +30,25 @@ func (x *Request) Able(readings []Hypothesis) []Hypothesis {
 	return list
 }
 
-// measuring are the devices that are named and asked for all that they measure, though
-// they are no sensors by their class: a plug that knows its power, a vacuum its battery.
-func (x *Request) measuring(rd *Hypothesis) []int {
+// namedSensors returns the named devices that the text asks for all their measurements,
+// though their class is no sensor: a plug that measures its power, a vacuum that measures
+// its battery.
+func (x *Request) namedSensors(rd *Hypothesis) []int {
 	c := rd.Capability
-	if !c.MeasuresQuantity() || rd.Slot("device") == nil || rd.Value("quantity") != "" || !x.Demand.measures(rd) {
+	if !c.MeasuresQuantity() || rd.Slot("device") == nil || rd.Value("quantity") != "" || !x.Demand.setQuantity(rd) {
 		return nil
 	}
-	return x.those(rd, func(d int) bool {
+	return x.devicesThat(rd, func(d int) bool {
 		dev := &x.Resolver.Site.Devices[d]
 		return dev.Quantities == nil && slices.Contains(dev.Commands, capabilities.ReadState) && rd.Pattern.Suits(x.Resolver.Class[d])
 	})
 }
 
-// those lists the devices that fit, of those that the words of a reading and the demands
-// of the request allow. fits is asked of one device of each kind.
-func (x *Request) those(rd *Hypothesis, fits func(d int) bool) []int {
+// devicesThat returns the devices that fit among those that the words of a reading and the
+// demands of the request allow. It calls fits for one device of each kind.
+func (x *Request) devicesThat(rd *Hypothesis, fits func(d int) bool) []int {
 	var list []int
-	if meant, named := x.meantBy(rd); named {
+	if meant, named := x.namedDevices(rd); named {
 		list = x.Resolver.Index.Among(meant, fits)
 	} else {
 		list = x.Resolver.Index.Those(fits)
@@ -58,10 +59,10 @@ func (x *Request) those(rd *Hypothesis, fits func(d int) bool) []int {
 	return slices.DeleteFunc(list, func(d int) bool { return !x.Demand.Allows(x.Resolver, rd.Capability, x.Resolver.Site.Devices[d]) })
 }
 
-// Candidates are the devices that can do what the reading says.
+// Candidates returns the devices that can do what the reading says.
 func (x *Request) Candidates(rd *Hypothesis) []int {
 	quantity := rd.Value("quantity")
-	list := x.those(rd, func(d int) bool {
+	list := x.devicesThat(rd, func(d int) bool {
 		return x.Resolver.CanDo(rd.Capability, quantity, d) && rd.Pattern.Suits(x.Resolver.Class[d])
 	})
 	full := x.Resolver.Index.Among(list, func(d int) bool {
@@ -79,7 +80,7 @@ func (x *Request) Candidates(rd *Hypothesis) []int {
 	return list
 }
 
-// whereKept keeps the devices that see the place where a thing is looked for.
+// whereKept keeps the devices that see the place where people keep a thing.
 func (r *Resolver) whereKept(list []int, thing string) []int {
 	for place, things := range r.Catalog.Frames.Lists.Kept {
 		if !slices.Contains(things, thing) {
@@ -93,8 +94,8 @@ func (r *Resolver) whereKept(list []int, thing string) []int {
 	return list
 }
 
-// firstClass keeps the devices of the class that stands first: a thermometer
-// knows the temperature of a room better than its heater.
+// firstClass keeps the devices of the first class that the home has: a thermometer knows
+// the temperature of a room better than its heater.
 func (r *Resolver) firstClass(list []int, classes []string) []int {
 	for _, class := range classes {
 		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return r.Class[d] != class })
@@ -105,9 +106,9 @@ func (r *Resolver) firstClass(list []int, classes []string) []int {
 	return list
 }
 
-// meantBy lists the devices that the words of the reading allow, in order. named is false
-// where its words name neither a device nor a place: then it may be any.
-func (x *Request) meantBy(rd *Hypothesis) (list []int, named bool) {
+// namedDevices returns the devices that the words of the reading allow, in order. named is
+// false if the words name neither a device nor a place, so that any device is allowed.
+func (x *Request) namedDevices(rd *Hypothesis) (list []int, named bool) {
 	var lists [][]int
 	for _, b := range rd.Slots {
 		switch b.Kind {
@@ -133,8 +134,8 @@ func (x *Request) meantBy(rd *Hypothesis) (list []int, named bool) {
 	return list, true
 }
 
-// meant reports whether the words of the reading allow device d.
-func (x *Request) meant(rd *Hypothesis, d int) bool {
+// allows reports whether the words of the reading allow device d.
+func (x *Request) allows(rd *Hypothesis, d int) bool {
 	for _, b := range rd.Slots {
 		switch b.Kind {
 		case "device", "view", "spot":

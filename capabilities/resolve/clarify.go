@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// WithoutKey is a copy of o without the key.
+// WithoutKey returns a copy of o without the key.
 func WithoutKey(o mess.Object, key string) mess.Object {
 	return slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key == key })
 }
@@ -34,9 +34,10 @@ func (x *Request) AskClarification(q capabilities.Question) (picked []string, ou
 	return picked, capabilities.Outcome{}, true
 }
 
-// someDevices settles which device is meant, or which of several.
-func (x *Request) someDevices(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
-	if rd.ofWhat() && !rd.IsWholeArea() && rd.Capability.Effect != capabilities.Query && len(rd.Capability.Classes) != 1 {
+// chooseDevices chooses the device of a reading, or several of them. It asks if that is not
+// clear.
+func (x *Request) chooseDevices(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
+	if rd.lacksKind() && !rd.IsWholeArea() && rd.Capability.Effect != capabilities.Query && len(rd.Capability.Classes) != 1 {
 		return nil, x.Reject("\"all\" of what? name a kind of device, like lights", nil), false
 	}
 	if len(rd.Devices) == 1 {
@@ -63,8 +64,8 @@ func (x *Request) someDevices(rd *Hypothesis) ([]int, capabilities.Outcome, bool
 	return devices, capabilities.Outcome{}, true
 }
 
-// areas are the places that a reading names outright; nil for all.
-func (x *Request) areas(rd *Hypothesis) []string {
+// namedAreas returns the places that a reading names, or nil for all places.
+func (x *Request) namedAreas(rd *Hypothesis) []string {
 	if rd.Capability.Command == capabilities.Print {
 		if m := rd.Slot("spot"); m != nil {
 			return []string{m.Value}
@@ -91,10 +92,10 @@ func (x *Request) areas(rd *Hypothesis) []string {
 	return nil
 }
 
-// oneArea settles where device d is to work. A room in which more than one
-// thing waits is asked about; what requires names is taken as it stands.
-func (x *Request) oneArea(rd *Hypothesis, d int) ([]string, capabilities.Outcome, bool) {
-	areas := x.areas(rd)
+// chooseAreas chooses where device d shall work. It asks about a room with more than one
+// spot. The areas in requires count as they are.
+func (x *Request) chooseAreas(rd *Hypothesis, d int) ([]string, capabilities.Outcome, bool) {
+	areas := x.namedAreas(rd)
 	if x.Exclusion != nil && rd.Capability.Command == capabilities.Clean {
 		if len(areas) > 0 || rd.unreachableArea != "" {
 			return nil, x.Reject(fmt.Sprintf("%q rules something out of one place; name the places that are meant", x.Exclusion.Said), nil), false
@@ -102,19 +103,19 @@ func (x *Request) oneArea(rd *Hypothesis, d int) ([]string, capabilities.Outcome
 		return x.otherRooms(d)
 	}
 	if rd.unreachableArea != "" && !slices.Contains(areas, rd.unreachableArea) {
-		return nil, x.unreachable(d, rd.unreachableArea), false
+		return nil, x.rejectRoom(d, rd.unreachableArea), false
 	}
 	if rd.Capability.Command == capabilities.Print && len(areas) == 0 {
-		return x.whichFile(d)
+		return x.askFile(d)
 	}
 	if rd.areaUnspecified && len(areas) == 0 {
-		return x.whichRoom(d)
+		return x.askRoom(d)
 	}
 	m := rd.Slot("spot")
-	if m != nil && len(m.Rooms) > 1 && !x.pinned(rd) {
-		return x.severalRooms(m, d)
+	if m != nil && len(m.Rooms) > 1 && !x.hasRequiredAreas(rd) {
+		return x.namedRooms(m, d)
 	}
-	if m == nil || len(areas) != 1 || x.pinned(rd) {
+	if m == nil || len(areas) != 1 || x.hasRequiredAreas(rd) {
 		return areas, capabilities.Outcome{}, true
 	}
 	var spots []capabilities.Spot
@@ -127,11 +128,11 @@ func (x *Request) oneArea(rd *Hypothesis, d int) ([]string, capabilities.Outcome
 	if len(spots) < 2 {
 		return areas, capabilities.Outcome{}, true
 	}
-	return x.whichSpots(spots)
+	return x.askSpots(spots)
 }
 
-// whichRoom asks for the room, where "the room" was said.
-func (x *Request) whichRoom(d int) ([]string, capabilities.Outcome, bool) {
+// askRoom asks for the room if the text says "the room".
+func (x *Request) askRoom(d int) ([]string, capabilities.Outcome, bool) {
 	options := entity.Rooms(x.Resolver.Site.Devices[d].Spots)
 	if len(options) < 2 {
 		return options, capabilities.Outcome{}, true
@@ -140,11 +141,11 @@ func (x *Request) whichRoom(d int) ([]string, capabilities.Outcome, bool) {
 	return picked, out, ok
 }
 
-// maxFiles is how many files a question names.
+// maxFiles is the largest number of files in a question.
 const maxFiles = 12
 
-// whichFile asks for the file, where none was named.
-func (x *Request) whichFile(d int) ([]string, capabilities.Outcome, bool) {
+// askFile asks for the file if the text names none.
+func (x *Request) askFile(d int) ([]string, capabilities.Outcome, bool) {
 	var options []string
 	for _, s := range x.Resolver.Site.Devices[d].Spots {
 		options = append(options, s.Name)
@@ -163,17 +164,17 @@ func (x *Request) whichFile(d int) ([]string, capabilities.Outcome, bool) {
 	return picked, out, ok
 }
 
-// printing is the printer that is told to print something; -1 where nothing is
-// told so. A vacuum of the same home is no reason to speak of vacuums then.
-func (x *Request) printing() int {
+// printerOf returns the printer that the text orders to print, or -1 if it orders none. The
+// refusal of such a text does not mention a vacuum of the same home.
+func (x *Request) printerOf() int {
 	if !slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool { return t.Folded == "print" || t.Folded == "printing" }) {
 		return -1
 	}
 	return x.Resolver.Index.First(func(d int) bool { return x.Resolver.Site.Devices[d].Prints() })
 }
 
-// unknownFile refuses a file that is not known.
-func (x *Request) unknownFile(d int, leftover []string) capabilities.Outcome {
+// rejectUnknownFile refuses a file that the printer does not have.
+func (x *Request) rejectUnknownFile(d int, leftover []string) capabilities.Outcome {
 	var names []string
 	for _, s := range x.Resolver.Site.Devices[d].Spots {
 		names = append(names, s.Name)
@@ -186,12 +187,14 @@ func (x *Request) unknownFile(d int, leftover []string) capabilities.Outcome {
 	return x.Reject("not understood: "+lexicon.QuoteList(leftover)+"; "+lies, names)
 }
 
-func (x *Request) pinned(rd *Hypothesis) bool {
+// hasRequiredAreas reports whether requires names the areas of the reading.
+func (x *Request) hasRequiredAreas(rd *Hypothesis) bool {
 	w := x.Demand.of(rd.Capability)
 	return w != nil && len(w.Areas) > 0
 }
 
-func (x *Request) whichSpots(spots []capabilities.Spot) ([]string, capabilities.Outcome, bool) {
+// askSpots asks which of the spots of a room the requester means.
+func (x *Request) askSpots(spots []capabilities.Spot) ([]string, capabilities.Outcome, bool) {
 	var options, said []string
 	for _, s := range spots {
 		if slices.Contains(options, s.Name) {

@@ -11,25 +11,25 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// place is what stands beside the words about where: a known place, or all of
-// this home. What is neither is no place to act in.
-func (x *Request) place(a *mess.Area) (capabilities.Outcome, bool) {
+// readLocation reads constraints.location: a known place, or the whole home. It refuses any
+// other location.
+func (x *Request) readLocation(a *mess.Area) (capabilities.Outcome, bool) {
 	w := x.Words()
 	switch {
 	case a == nil:
 		return capabilities.Outcome{}, false
 	case a.Name == "" && len(a.Extra) > 0:
-		return x.Reject(fmt.Sprintf("constraints.location: %s is unknown; write the name of a place, like %s", a.Extra[0].Key, oneOfMany(x.Resolver.PlaceNames())), nil), true
+		return x.Reject(fmt.Sprintf("constraints.location: %s is unknown; write the name of a place, like %s", a.Extra[0].Key, listPlaces(x.Resolver.PlaceNames())), nil), true
 	case a.Name == "":
-		return x.Reject(fmt.Sprintf("constraints.location: nothing here knows where it is on a map; name a place, like %s, or leave it out", oneOfMany(x.Resolver.PlaceNames())), nil), true
+		return x.Reject(fmt.Sprintf("constraints.location: nothing here knows where it is on a map; name a place, like %s, or leave it out", listPlaces(x.Resolver.PlaceNames())), nil), true
 	}
-	if x.Demand.location = x.area(a.Name); x.Demand.location == "" && !w.Whole(w.Home, w.Tokens(a.Name)) {
-		return x.Reject(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, oneOfMany(x.Resolver.PlaceNames())), x.Resolver.Near(lexicon.Split(a.Name))), true
+	if x.Demand.location = x.placeOf(a.Name); x.Demand.location == "" && !w.Whole(w.Home, w.Tokens(a.Name)) {
+		return x.Reject(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, listPlaces(x.Resolver.PlaceNames())), x.Resolver.Near(lexicon.Split(a.Name))), true
 	}
 	return capabilities.Outcome{}, false
 }
 
-// CheckTiming refuses what is to begin when nobody needs it any more: needed_by wins over
+// CheckTiming refuses a plan that begins after the requester needs it: needed_by wins over
 // constraints.timing.expires (MESS 1.1 section 1.1).
 func (x *Request) CheckTiming(p *capabilities.Plan) (capabilities.Outcome, bool) {
 	if p.NotBefore.IsZero() {
@@ -52,18 +52,19 @@ func (x *Request) CheckTiming(p *capabilities.Plan) (capabilities.Outcome, bool)
 		OnDay(p.NotBefore), key, OnDay(until.In(p.NotBefore.Location()))), nil), true
 }
 
-// OnDay writes a moment with its day, for a person.
+// OnDay returns a moment with its day for a person.
 func OnDay(t time.Time) string { return t.Format("Monday 2 January at 15:04:05") }
 
-func oneOfMany(list []string) string {
+// listPlaces returns the places with commas, or "home" if there are none.
+func listPlaces(list []string) string {
 	if len(list) == 0 {
 		return "home"
 	}
 	return strings.Join(list, ", ")
 }
 
-// constraints refuses what nobody here can hold to.
-func (x *Request) constraints() (capabilities.Outcome, bool) {
+// readConstraints refuses the constraints that this home cannot keep.
+func (x *Request) readConstraints() (capabilities.Outcome, bool) {
 	c := x.Message.Constraints
 	if c == nil {
 		return capabilities.Outcome{}, false
@@ -73,40 +74,41 @@ func (x *Request) constraints() (capabilities.Outcome, bool) {
 		list, within = c.Timing.Extra, "constraints.timing."
 	}
 	if len(list) > 0 {
-		return x.misplaced(within, list[0].Key), true
+		return x.rejectKey(within, list[0].Key), true
 	}
-	return x.place(c.Location)
+	return x.readLocation(c.Location)
 }
 
-func (x *Request) misplaced(within, key string) capabilities.Outcome {
-	if meant := keyLike(key); meant != "" {
+// rejectKey refuses an unknown key and suggests the key that the requester may mean.
+func (x *Request) rejectKey(within, key string) capabilities.Outcome {
+	if meant := similarKey(key); meant != "" {
 		return x.Reject(fmt.Sprintf("%s%s is unknown; did you mean %s?", within, key, meant), nil)
 	}
 	return x.Reject(fmt.Sprintf("%s%s is unknown, and so cannot be kept; leave it out", within, key), nil)
 }
 
-// limiting are the keys of a request that limit what is done, by the last part
-// of their names.
-var limiting = []string{
+// limitingKeys are the keys of a request that limit an act. Only the last part of the name
+// counts.
+var limitingKeys = []string{
 	"precision", "needed_by", "confirm_before", "requires", "context", "constraints",
 	"constraints.location", "constraints.timing", "constraints.environment", "constraints.depends_on",
 	"constraints.timing.not_before", "constraints.timing.expires",
 }
 
-// unheeded are keys that others may mean to limit an act with, and that nobody here
-// knows.
-var unheeded = []string{
+// unsupportedLimits are the keys with which other systems limit an act, and which this home
+// does not support.
+var unsupportedLimits = []string{
 	"dry_run", "dryrun", "simulate", "simulation", "simulated", "preview", "test", "condition", "conditions", "if", "only_if", "unless", "when", "while", "schedule", "at", "after", "before", "until",
 	"delay", "duration", "for", "approval", "approve", "require_confirmation", "confirm", "cancelled", "enabled", "disabled", "limit", "limits", "max", "device", "area", "room", "parameters", "args",
 }
 
-// keyLike is the key that was meant by one in the wrong place or in other
-// letters, "" if none.
-func keyLike(key string) string {
+// similarKey returns the key that the requester may mean by one in the wrong place or with
+// another spelling, or "" if there is none.
+func similarKey(key string) string {
 	plain := func(s string) string {
 		return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s[strings.LastIndexByte(s, '.')+1:]))
 	}
-	for _, known := range limiting {
+	for _, known := range limitingKeys {
 		if lexicon.Distance(plain(key), plain(known)) <= 1 {
 			return known
 		}
@@ -114,18 +116,18 @@ func keyLike(key string) string {
 	return ""
 }
 
-// limited refuses an act that something beside its words may limit.
-func (x *Request) limited(rd *Hypothesis) (capabilities.Outcome, bool) {
+// rejectUnknownLimits refuses an act if an unknown key of the request may limit it.
+func (x *Request) rejectUnknownLimits(rd *Hypothesis) (capabilities.Outcome, bool) {
 	for _, f := range x.Message.Extra {
-		if keyLike(f.Key) != "" || slices.Contains(unheeded, strings.ToLower(strings.NewReplacer("-", "_", " ", "_").Replace(f.Key))) {
-			return x.misplaced("", f.Key), true
+		if similarKey(f.Key) != "" || slices.Contains(unsupportedLimits, strings.ToLower(strings.NewReplacer("-", "_", " ", "_").Replace(f.Key))) {
+			return x.rejectKey("", f.Key), true
 		}
 	}
 	return capabilities.Outcome{}, false
 }
 
-// elsewhere refuses to clean in another place than the constraints name.
-func (x *Request) elsewhere(d int, areas []string) (capabilities.Outcome, bool) {
+// rejectOtherPlace refuses to clean a place that constraints.location does not include.
+func (x *Request) rejectOtherPlace(d int, areas []string) (capabilities.Outcome, bool) {
 	place := x.Demand.location
 	for _, area := range areas {
 		in := strings.EqualFold(area, place) || slices.ContainsFunc(x.Resolver.Site.Devices[d].Spots, func(s capabilities.Spot) bool {
@@ -138,8 +140,8 @@ func (x *Request) elsewhere(d int, areas []string) (capabilities.Outcome, bool) 
 	return capabilities.Outcome{}, false
 }
 
-// CheckEnvironment holds a plan to what a request says of the light, at the time at which
-// it begins. The words for it are MESS's own (1.0 section 3.2).
+// CheckEnvironment compares constraints.environment with the daylight at the time when a
+// plan begins. The words are those of MESS 1.0 section 3.2.
 func (x *Request) CheckEnvironment(p *capabilities.Plan) (capabilities.Outcome, bool) {
 	if x.Message.Constraints == nil {
 		return capabilities.Outcome{}, true

@@ -28,8 +28,8 @@ type Wanted struct {
 	Args     mess.Object // parameters
 }
 
-// known are the keys that the metadata of a capability may have.
-func (w *Wanted) known() string {
+// knownKeys returns the keys that the metadata of a capability may have.
+func (w *Wanted) knownKeys() string {
 	list := []string{"areas", "devices", "executor", "for", "quantity"}
 	if w.Effect != capabilities.Query {
 		for _, p := range w.Parameters {
@@ -40,7 +40,7 @@ func (w *Wanted) known() string {
 	return strings.Join(list, ", ")
 }
 
-// of is what is wanted of the capability, nil if it is not wanted.
+// of returns the demand for the capability, or nil if there is none.
 func (d *Demand) of(c *grammar.Capability) *Wanted {
 	for i := range d.Capabilities {
 		if d.Capabilities[i].Capability == c {
@@ -50,7 +50,7 @@ func (d *Demand) of(c *grammar.Capability) *Wanted {
 	return nil
 }
 
-// Allows reports whether a device may be used for a capability.
+// Allows reports whether the request allows a device for a capability.
 func (d *Demand) Allows(r *Resolver, c *grammar.Capability, dev capabilities.Device) bool {
 	if d.location != "" && !entity.Reaches(dev, d.location) {
 		return false
@@ -66,9 +66,9 @@ func (d *Demand) Allows(r *Resolver, c *grammar.Capability, dev capabilities.Dev
 	return named && !slices.ContainsFunc(w.Areas, func(area string) bool { return !entity.Reaches(dev, area) })
 }
 
-// measures reports whether a reading asks for the quantity that is wanted of its
-// capability, and has it ask for that where the text names none.
-func (d *Demand) measures(rd *Hypothesis) bool {
+// setQuantity reports whether a reading asks for the quantity that the request demands of
+// its capability. If the text names no quantity, it sets the demanded one.
+func (d *Demand) setQuantity(rd *Hypothesis) bool {
 	w := d.of(rd.Capability)
 	if w == nil || w.Quantity == "" || rd.Value("quantity") == w.Quantity {
 		return true
@@ -81,7 +81,7 @@ func (d *Demand) measures(rd *Hypothesis) bool {
 	return true
 }
 
-// IDs returns the ids of the required capabilities.
+// IDs returns the IDs of the required capabilities.
 func (d *Demand) IDs() []string {
 	var list []string
 	for _, w := range d.Capabilities {

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// Choose makes one outcome of the readings that can be done.
+// Choose makes one outcome of the readings that devices can do.
 func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 	if x.IsQuestion { // "garage door open?" asks how it is
 		looks := slices.DeleteFunc(slices.Clone(able), func(rd Hypothesis) bool { return rd.Capability.Effect != capabilities.Query })
@@ -17,11 +17,11 @@ func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 			able = looks
 		}
 	}
-	everything := func(rd Hypothesis) bool { return rd.ofWhat() && rd.Capability.Command == capabilities.SetSwitch }
+	everything := func(rd Hypothesis) bool { return rd.lacksKind() && rd.Capability.Command == capabilities.SetSwitch }
 	if slices.ContainsFunc(able, everything) { // "start everything in the kitchen" is not to vacuum it
-		able = slices.DeleteFunc(slices.Clone(able), func(rd Hypothesis) bool { return rd.ofWhat() && !everything(rd) })
+		able = slices.DeleteFunc(slices.Clone(able), func(rd Hypothesis) bool { return rd.lacksKind() && !everything(rd) })
 	}
-	able = ofItsKind(able)
+	able = mostSpecific(able)
 	best := able[0]
 	if best.Capability.Effect == capabilities.Query && len(best.Devices) > 1 { // where one answers, nobody is asked which
 		for _, rd := range able[1:] {
@@ -34,19 +34,19 @@ func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 	x.explainReading(&best, able)
 	if best.Capability.Effect != capabilities.Query {
 		for _, rd := range able[1:] {
-			if rd.How == best.How && rd.ofWhat() && len(rd.Capability.Classes) != 1 {
+			if rd.How == best.How && rd.lacksKind() && len(rd.Capability.Classes) != 1 {
 				if rd.Capability.Command == capabilities.SetSwitch { // more things are switched than cleaned with
 					x.Explain.Capability = rd.Capability.ID
 				}
 				return x.settle(&rd)
 			}
-			if rd.How == best.How && !best.same(&rd) {
-				return x.whichMeaning(able)
+			if rd.How == best.How && !best.isSame(&rd) {
+				return x.askMeaning(able)
 			}
 		}
 	}
 	for _, rd := range able[1:] {
-		if rd.How == best.How && best.same(&rd) {
+		if rd.How == best.How && best.isSame(&rd) {
 			best.Devices = append(best.Devices, lexicon.Subtract(rd.Devices, best.Devices)...)
 		}
 	}
@@ -54,9 +54,9 @@ func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 	return x.settle(&best)
 }
 
-// ofItsKind leaves out what does the same with the same devices as a capability that
-// is made for their classes: "start the kettle" is more than to switch something on.
-func ofItsKind(able []Hypothesis) []Hypothesis {
+// mostSpecific removes a reading if another one does the same with the same devices and has
+// a capability for their class: "start the kettle" says more than "switch on".
+func mostSpecific(able []Hypothesis) []Hypothesis {
 	return slices.DeleteFunc(slices.Clone(able), func(rd Hypothesis) bool {
 		c := rd.Capability
 		return len(c.Classes) == 0 && slices.ContainsFunc(able, func(o Hypothesis) bool {
@@ -66,9 +66,9 @@ func ofItsKind(able []Hypothesis) []Hypothesis {
 	})
 }
 
-// made is the capability that stands for c with the class of device d, else c: to
-// switch a kettle on is to start it, however it is said.
-func (r *Resolver) made(c *grammar.Capability, d int) *grammar.Capability {
+// specificCapability returns the capability that replaces c for the class of device d,
+// otherwise c: to switch a kettle on is to start it, whatever the words.
+func (r *Resolver) specificCapability(c *grammar.Capability, d int) *grammar.Capability {
 	for _, one := range r.Catalog.Capabilities {
 		if one.Covers == c.ID && slices.Contains(one.Classes, r.Class[d]) {
 			return one
@@ -77,19 +77,20 @@ func (r *Resolver) made(c *grammar.Capability, d int) *grammar.Capability {
 	return c
 }
 
-// ofWhat reports whether it is for all of it was not said what: "turn on everything".
-func (rd *Hypothesis) ofWhat() bool {
+// lacksKind reports whether the reading is for everything without a kind of device: "turn
+// on everything".
+func (rd *Hypothesis) lacksKind() bool {
 	m := rd.Slot("device")
 	return m != nil && m.All && m.Class == "" && m.Specificity == lexicon.Unspecified
 }
 
-// IsWholeArea reports whether it is to turn off everything of one place.
+// IsWholeArea reports whether the reading turns off everything in one place.
 func (rd *Hypothesis) IsWholeArea() bool {
-	return rd.ofWhat() && rd.Value("area") != "" && rd.Capability.Command == capabilities.SetSwitch && halts(*rd)
+	return rd.lacksKind() && rd.Value("area") != "" && rd.Capability.Command == capabilities.SetSwitch && stops(*rd)
 }
 
-// same reports whether two readings would do the same.
-func (rd *Hypothesis) same(o *Hypothesis) bool {
+// isSame reports whether two readings would do the same.
+func (rd *Hypothesis) isSame(o *Hypothesis) bool {
 	if rd.Capability != o.Capability || rd.All != o.All {
 		return false
 	}
@@ -101,8 +102,8 @@ func (rd *Hypothesis) same(o *Hypothesis) bool {
 	return rd.asks == o.asks && slices.Equal(rd.Args, o.Args)
 }
 
-// whichMeaning asks which of several things is meant.
-func (x *Request) whichMeaning(able []Hypothesis) capabilities.Outcome {
+// askMeaning asks which of several readings the requester means.
+func (x *Request) askMeaning(able []Hypothesis) capabilities.Outcome {
 	var options []string
 	var of []*Hypothesis
 	for i := range able {
@@ -130,10 +131,10 @@ func (x *Request) whichMeaning(able []Hypothesis) capabilities.Outcome {
 	return x.settle(of[slices.Index(options, picked[0])])
 }
 
-// Summary says what a reading would do. Where there is not yet one device for
-// it, it says what the text says.
+// Summary returns what a reading would do. If several devices are possible, it keeps the
+// words of the text for them.
 func (x *Request) Summary(rd *Hypothesis) string {
-	s := x.Resolver.planFor(rd, rd.Devices[0], x.areas(rd)).Summary
+	s := x.Resolver.planFor(rd, rd.Devices[0], x.namedAreas(rd)).Summary
 	for _, b := range rd.Slots {
 		if b.Kind == "device" && len(rd.Devices) > 1 && b.Match.End > b.From {
 			s = strings.Replace(s, x.Resolver.Label(rd.Devices[0]), lexicon.Join(x.Words().PlainTokens(lexicon.Join(x.Tokens[b.From:b.Match.End]))), 1)

@@ -23,13 +23,13 @@ type Exempted struct {
 	Areas   []string
 }
 
-// has reports whether device d is left out by it.
+// has reports whether the exclusion has device d.
 func (e Exempted) has(r *Resolver, d int) bool {
 	return slices.Contains(e.Devices, d) || slices.ContainsFunc(e.Areas, func(area string) bool { return r.IsIn(d, area) })
 }
 
-// spared are the devices of a reading without those that are left out.
-func (x *Request) spared(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
+// withoutExcluded returns the devices of a reading without the excluded ones.
+func (x *Request) withoutExcluded(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
 	for _, one := range x.Exclusion.Names {
 		if !slices.ContainsFunc(rd.Devices, func(d int) bool { return one.has(x.Resolver, d) }) {
 			return nil, x.Reject(fmt.Sprintf("%q: there is none of that among %s", x.Exclusion.Said, strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices)), false
@@ -44,7 +44,7 @@ func (x *Request) spared(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
 	return kept, capabilities.Outcome{}, true
 }
 
-// otherRooms are the rooms that a cleaner knows without those that are left out.
+// otherRooms returns the rooms that a cleaner knows without the excluded ones.
 func (x *Request) otherRooms(d int) ([]string, capabilities.Outcome, bool) {
 	kept := entity.Rooms(x.Resolver.Site.Devices[d].Spots)
 	known := len(kept)
@@ -54,7 +54,7 @@ func (x *Request) otherRooms(d int) ([]string, capabilities.Outcome, bool) {
 			return slices.ContainsFunc(one.Areas, func(a string) bool { return strings.EqualFold(a, room) })
 		})
 		if len(kept) == n {
-			return nil, x.Reject(fmt.Sprintf("%q: the %s knows no room of that name; it knows %s", x.Exclusion.Said, x.Resolver.Label(d), oneOfMany(entity.Rooms(x.Resolver.Site.Devices[d].Spots))), nil), false
+			return nil, x.Reject(fmt.Sprintf("%q: the %s knows no room of that name; it knows %s", x.Exclusion.Said, x.Resolver.Label(d), listPlaces(entity.Rooms(x.Resolver.Site.Devices[d].Spots))), nil), false
 		}
 	}
 	if known == 0 || len(kept) == 0 {

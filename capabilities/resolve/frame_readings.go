@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/capabilities/reply"
 )
 
-// FrameReadings are the readings for which there is a frame.
+// FrameReadings returns the readings that have a frame.
 func (x *Request) FrameReadings(ways []frame.Reading) []Hypothesis {
 	l := &x.Resolver.Catalog.Frames
 	var list []Hypothesis
@@ -43,9 +43,9 @@ func (x *Request) FrameReadings(ways []frame.Reading) []Hypothesis {
 			}
 			if rd, ok := x.framedReading(f, so); ok {
 				rd.asks, rd.number, rd.lost, rd.pieces = ask, so.Level, so.Lost, so.Pieces
-				x.doubt(&rd, f, so, s)
+				x.setDoubt(&rd, f, so, s)
 				if could {
-					rd.Doubt = cmp.Or(rd.Doubt, unsaid)
+					rd.Doubt = cmp.Or(rd.Doubt, mayBeWish)
 				}
 				list = append(list, rd)
 			}
@@ -54,12 +54,13 @@ func (x *Request) FrameReadings(ways []frame.Reading) []Hypothesis {
 	return list
 }
 
-// doubt puts into a reading of frame f by signals s why it may not be what is meant.
-func (x *Request) doubt(rd *Hypothesis, f *catalog.Frame, so frame.Reading, s catalog.Feature) {
+// setDoubt notes why a reading of frame f with signals s may not be what the requester
+// means.
+func (x *Request) setDoubt(rd *Hypothesis, f *catalog.Frame, so frame.Reading, s catalog.Feature) {
 	l := &x.Resolver.Catalog.Frames
 	rd.Doubt = cmp.Or(rd.Doubt, f.Doubt)
 	if f.AllMask.Has(l.Bits[catalog.NumberFeature]) {
-		rd.Doubt = strings.TrimPrefix(f.Doubt+", and "+unmeasured(so.Level), ", and ")
+		rd.Doubt = strings.TrimPrefix(f.Doubt+", and "+doseDoubt(so.Level), ", and ")
 	}
 	switch noVerb := !s.Has(l.Bits["turn"] | l.Bits["make"] | l.Bits["want"] | l.Bits["change"] | l.Bits["should"]); {
 	case s.Has(l.Bits["unsure"] | l.Bits["dark"]):
@@ -80,7 +81,7 @@ func (x *Request) doubt(rd *Hypothesis, f *catalog.Frame, so frame.Reading, s ca
 	}
 }
 
-// framedReading is a reading of one frame: which devices, where, and how much.
+// framedReading makes a reading of one frame: which devices, where, and how much.
 func (x *Request) framedReading(f *catalog.Frame, so frame.Reading) (Hypothesis, bool) {
 	l := &x.Resolver.Catalog.Frames
 	rd := Hypothesis{Pattern: f.Pattern, Args: x.argsOf(f, so)}
@@ -115,7 +116,7 @@ func (x *Request) framedReading(f *catalog.Frame, so frame.Reading) (Hypothesis,
 		rd.Slots = append(rd.Slots, grammar.BoundSlot{Kind: "device", Name: "device", From: so.Devices[0].From, Match: &m})
 		rd.How, rd.All = m.Specificity, m.All
 	case len(so.Places) == 1 && so.Places[0].Kind == "area" && (f.Class == "" || !so.Signals.Has(f.NameMask)):
-		if !x.placeAlone(&rd, f, so) {
+		if !x.readPlaceAlone(&rd, f, so) {
 			return rd, false
 		}
 	case f.Class == "" || !so.Signals.Has(f.NameMask):
@@ -127,13 +128,13 @@ func (x *Request) framedReading(f *catalog.Frame, so frame.Reading) (Hypothesis,
 		rd.How, rd.All = lexicon.ByClass, m.All
 	}
 	if len(so.Places) > 0 && so.Ahead && so.Listed && len(so.Devices) == 1 && f.Of.Command != capabilities.Clean { // "kitchen and hall lights"
-		return rd, x.alongside(&rd, so.Places)
+		return rd, x.addPlaces(&rd, so.Places)
 	}
 	if len(so.Places) > 1 && len(so.Devices) > 1 && f.Of.Command != capabilities.Clean {
 		return rd, false // which of them is where was not said of each
 	}
 	if len(so.Places) > 1 && f.Of.Command != capabilities.Clean {
-		x.anywhere(&rd, so.Places)
+		x.narrowToPlaces(&rd, so.Places)
 		return rd, true
 	}
 	if len(f.Only) > 0 && slices.ContainsFunc(rd.Slots[0].Match.Devices, func(d int) bool { return !slices.Contains(f.Only, x.Resolver.Class[d]) }) {
@@ -156,9 +157,9 @@ func (x *Request) framedReading(f *catalog.Frame, so frame.Reading) (Hypothesis,
 	return rd, !(f.Of.Command == capabilities.Clean && whole && len(so.Places) > 0)
 }
 
-// placeAlone is what is meant by a place of which no thing is named: "turn off the kitchen",
-// "office 50 percent". What is there and can do it is asked about.
-func (x *Request) placeAlone(rd *Hypothesis, f *catalog.Frame, so frame.Reading) bool {
+// readPlaceAlone reads a place without a device: "turn off the kitchen", "office 50
+// percent". The interpreter asks about the devices there that can do it.
+func (x *Request) readPlaceAlone(rd *Hypothesis, f *catalog.Frame, so frame.Reading) bool {
 	l := &x.Resolver.Catalog.Frames
 	if len(so.Lost)+len(x.UnknownWords) > 0 || so.Named || f.Missing != "" || so.Signals.Has(l.Bits[catalog.ColorFeature]) && !so.Valued { // "blue bedroom"
 		return false
@@ -181,14 +182,13 @@ func (x *Request) placeAlone(rd *Hypothesis, f *catalog.Frame, so frame.Reading)
 	return len(m.Devices) > 0
 }
 
-// alongside adds to the one device that is named those of its class in other
-// places.
-func (x *Request) alongside(rd *Hypothesis, places []grammar.BoundSlot) bool {
+// addPlaces adds the devices of the same class in other places to a named device.
+func (x *Request) addPlaces(rd *Hypothesis, places []grammar.BoundSlot) bool {
 	m := *rd.Slots[0].Match
 	if len(m.Devices) == 0 {
 		return false
 	}
-	class, all := x.Resolver.Class[m.Devices[0]], m.All || x.plural(rd.Slots[0])
+	class, all := x.Resolver.Class[m.Devices[0]], m.All || x.isPlural(rd.Slots[0])
 	m.Parts = []lexicon.NamedGroup{{Devices: m.Devices, All: all}}
 	m.Devices = slices.Clone(m.Devices)
 	for _, b := range places {
@@ -204,8 +204,8 @@ func (x *Request) alongside(rd *Hypothesis, places []grammar.BoundSlot) bool {
 	return true
 }
 
-// plural reports whether a name is one of several things: "hall lights".
-func (x *Request) plural(b grammar.BoundSlot) bool {
+// isPlural reports whether a name stands for several devices: "hall lights".
+func (x *Request) isPlural(b grammar.BoundSlot) bool {
 	if b.Match.End <= b.From || b.Match.End > len(x.Tokens) {
 		return false
 	}
@@ -213,10 +213,10 @@ func (x *Request) plural(b grammar.BoundSlot) bool {
 	return last.Text != last.Folded
 }
 
-// anywhere narrows a reading to the devices of several places.
-func (x *Request) anywhere(rd *Hypothesis, places []grammar.BoundSlot) {
+// narrowToPlaces narrows a reading to the devices of several places.
+func (x *Request) narrowToPlaces(rd *Hypothesis, places []grammar.BoundSlot) {
 	m := *rd.Slots[0].Match
-	of, all := m.Devices, m.All || x.plural(rd.Slots[0])
+	of, all := m.Devices, m.All || x.isPlural(rd.Slots[0])
 	m.Devices, m.Parts = nil, nil
 	for _, b := range places {
 		there := slices.DeleteFunc(slices.Clone(of), x.Resolver.OutsideTest(b.Match.Value))
@@ -229,7 +229,7 @@ func (x *Request) anywhere(rd *Hypothesis, places []grammar.BoundSlot) {
 	rd.Slots[0].Match, rd.All = &m, true
 }
 
-// everyOf is a match for all devices of a class.
+// everyOf returns a match for all devices of a class.
 func (x *Request) everyOf(class string) lexicon.SlotValue {
 	return lexicon.SlotValue{Specificity: lexicon.ByClass, Class: class, Devices: x.Resolver.OfClass(class, "")}
 }

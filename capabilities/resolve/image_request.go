@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// ImageRequest takes "and show me" from the end of a text that orders an act, and
-// returns the readings of what stands before it: the act, and then a picture of
-// what it acted on. Of anything else it takes nothing.
+// ImageRequest removes "and show me" from the end of a text that orders an act. It returns
+// the readings of the rest: the act, and then an image of its object. It does not change
+// other texts.
 func (x *Request) ImageRequest() []Hypothesis {
 	all := x.Tokens
 	for i := 1; i < len(all); i++ {
@@ -29,25 +29,25 @@ func (x *Request) ImageRequest() []Hypothesis {
 	return nil
 }
 
-// Cut reads the text anew, as if it were these words alone.
+// Cut reads these words alone.
 func (x *Request) Cut(tokens []lexicon.Token) {
 	x.SetTokens(tokens)
 	x.Readings = nil
 	x.Read()
 }
 
-// picture adds a picture after the act to a plan where the words ask for one, and
-// refuses where nothing here could take it: the words were "and show me". Of what
-// was cleaned the map is one, which comes in any case.
-func (x *Request) picture(p *capabilities.Plan, d int) (capabilities.Outcome, bool) {
+// addImage adds an image after the act to a plan if the text asks for one with "and show
+// me". It refuses the plan if no camera sees the device. After a cleaning the map is the
+// image, which the result has in any case.
+func (x *Request) addImage(p *capabilities.Plan, d int) (capabilities.Outcome, bool) {
 	if x.ImageWords == "" {
 		return capabilities.Outcome{}, false
 	}
-	if x.Resolver.eye(d) == "" && p.Command == capabilities.Clean && x.Resolver.Site.Devices[d].Maps {
+	if x.Resolver.cameraOf(d) == "" && p.Command == capabilities.Clean && x.Resolver.Site.Devices[d].Maps {
 		p.Summary += ", and show its map"
 		return capabilities.Outcome{}, false
 	}
-	if x.Resolver.eye(d) == "" {
+	if x.Resolver.cameraOf(d) == "" {
 		return x.Reject(fmt.Sprintf("%q cannot be done: no camera sees the %s; leave it out, or name a camera for it (seen_by)", x.ImageWords, x.Resolver.Label(d)), nil), true
 	}
 	if !slices.Contains(p.Want, capabilities.Image) {
@@ -57,9 +57,9 @@ func (x *Request) picture(p *capabilities.Plan, d int) (capabilities.Outcome, bo
 	return capabilities.Outcome{}, false
 }
 
-// eye is the camera that takes pictures of a device, "" if there is none: the
-// one that is said to see it, or itself.
-func (r *Resolver) eye(d int) string {
+// cameraOf returns the camera that sees a device, or "" if there is none: the configured
+// one, or the device itself.
+func (r *Resolver) cameraOf(d int) string {
 	dev := r.Site.Devices[d]
 	if dev.SeenBy == "" && slices.Contains(dev.Commands, capabilities.TakePhoto) {
 		return dev.Name

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// NamesAny reports whether a word from i on names or stands for something here.
+// NamesAny reports whether a word from i on names something in this home.
 func (x *Request) NamesAny(i int) bool {
 	for _, t := range x.Tokens[i:] {
 		if x.Resolver.Names.Words[t.Folded] || x.Resolver.Catalog.Frames.NamingWords[t.Folded] {
@@ -19,11 +19,10 @@ func (x *Request) NamesAny(i int) bool {
 	return false
 }
 
-// reporting reports whether the text may tell what is or happens, and order nothing: a
-// verb has the ending of the third person ("the heater turns off"), or of what goes on
-// behind a thing ("pump running"), or stands as a noun or before one ("the start of the
-// vacuum", "the open door").
-func (x *Request) reporting() bool {
+// isReport reports whether the text may report a state and order nothing: a verb is in the
+// third person ("the heater turns off"), is a gerund behind a device ("pump running"), or
+// is a noun or an adjective ("the start of the vacuum", "the open door").
+func (x *Request) isReport() bool {
 	c, w := x.Resolver.Catalog, x.Words()
 	first := x.SkipArticles(0)
 	for i, t := range x.Tokens {
@@ -35,28 +34,28 @@ func (x *Request) reporting() bool {
 			return true
 		case i > 0 && t.Text == "switch" && (x.Tokens[i-1].Text == "on" || x.Tokens[i-1].Text == "off"): // "the off switch"
 			return true
-		case verb && t.Text != t.Folded && x.thirdPerson(i):
+		case verb && t.Text != t.Folded && x.isThirdPerson(i):
 			return true
 		case verb && i == 1 && w.Articles.Longest(x.Tokens, 0) == 1 && c.ClassPhrases.Longest(x.Tokens, 1) == 0 && !x.IsName(i):
 			return true
 		case verb && i == first && i+1 < len(x.Tokens) && x.Tokens[i+1].Text == "of" && !x.IsName(i):
 			return true
-		case i > 0 && strings.HasSuffix(t.Text, "ing") && x.goesOn(i) && !x.Begins() && !x.wishes() && !x.IsName(i):
+		case i > 0 && strings.HasSuffix(t.Text, "ing") && x.isActivity(i) && !x.BeginsWithOrder() && !x.hasWish() && !x.IsName(i):
 			return true
 		}
 	}
 	return false
 }
 
-// reports reports whether the whole text may be such.
-func (x *Request) reports() bool {
+// mayBeReport reports whether the whole text may be a report.
+func (x *Request) mayBeReport() bool {
 	y := &Request{Resolver: x.Resolver, Utterance: entity.Utterance{Home: &x.Resolver.Home, Tokens: x.Whole}, Message: x.Message}
-	return y.reporting()
+	return y.isReport()
 }
 
-// thirdPerson reports whether the word at i, which has an ending, is a verb: no name, and
-// none of the sun ("when the sun sets").
-func (x *Request) thirdPerson(i int) bool {
+// isThirdPerson reports whether the word at i, which has an ending, is a verb. It is none
+// if it is a name or belongs to the sun ("when the sun sets").
+func (x *Request) isThirdPerson(i int) bool {
 	if x.Resolver.Catalog.ClassPhrases.Longest(x.Tokens, i) > 0 && (i == 0 || i+1 == len(x.Tokens) || !x.Resolver.SaysSwitch(x.Tokens, i+1) || !x.IsName(i-1)) {
 		return false
 	}
@@ -64,14 +63,14 @@ func (x *Request) thirdPerson(i int) bool {
 	return (i < sun || i >= end) && !x.IsName(i)
 }
 
-// Begins reports whether the text begins with an order, and not with a thing that is
-// called as one: "vacuum still vacuuming".
-func (x *Request) Begins() bool {
+// BeginsWithOrder reports whether the text begins with an order, and not with a device that
+// has the name of one: "vacuum still vacuuming".
+func (x *Request) BeginsWithOrder() bool {
 	return frame.OpensOrder(&x.Utterance, 0) && x.LongestSlot("device", x.SkipArticles(0)) <= x.SkipArticles(0)
 }
 
-// wishes reports whether a word of the text wishes for something: "the hall needs vacuuming".
-func (x *Request) wishes() (is bool) {
+// hasWish reports whether a word of the text expresses a wish: "the hall needs vacuuming".
+func (x *Request) hasWish() (is bool) {
 	l := &x.Resolver.Catalog.Frames
 	for i := range x.Tokens {
 		l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) {
@@ -81,8 +80,8 @@ func (x *Request) wishes() (is bool) {
 	return is
 }
 
-// goesOn reports whether the word at i says what a thing is at: "running".
-func (x *Request) goesOn(i int) (is bool) {
+// isActivity reports whether the word at i says what a device is doing: "running".
+func (x *Request) isActivity(i int) (is bool) {
 	l := &x.Resolver.Catalog.Frames
 	l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) {
 		is = is || s.Has(l.Bits[catalog.Gerund]|l.Bits["go"]|l.Bits["process"])
@@ -90,7 +89,7 @@ func (x *Request) goesOn(i int) (is bool) {
 	return is
 }
 
-// SaysSwitch reports whether a word at i says how something is switched.
+// SaysSwitch reports whether a word at i names a switched state.
 func (r *Resolver) SaysSwitch(tokens []lexicon.Token, i int) (is bool) {
 	l := &r.Catalog.Frames
 	l.Signals.Each(tokens, i, func(end int, s catalog.Feature) {

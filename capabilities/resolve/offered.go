@@ -13,14 +13,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Offers lists what a resolver for the home offers, without the work of making one.
+// Offers returns the offers of a home without the work of making a resolver.
 func Offers(c *catalog.Catalog, home capabilities.Home) []mess.Capability {
 	return (&Resolver{Home: *entity.NewHomeWithoutNames(c, home)}).Offers()
 }
 
-// Offers lists the capabilities that the devices of this home have, with the
-// devices and areas as metadata, as an executor registers them (MESS 1.0
-// section 8.3). Where the risk depends on what a device is, that is told, too.
+// Offers returns the capabilities of the devices of this home as an executor registers them
+// (MESS 1.0 section 8.3), with the devices and areas as metadata. If the risk depends on
+// the class of a device, the metadata have the classes, too.
 func (r *Resolver) Offers() []mess.Capability {
 	var list []mess.Capability
 	for _, c := range r.Catalog.Capabilities {
@@ -31,7 +31,7 @@ func (r *Resolver) Offers() []mess.Capability {
 				meta = append(meta, mess.Field{Key: "areas", Value: areas})
 			}
 			if len(c.Risks) > 0 {
-				meta = append(meta, mess.Field{Key: "classes", Value: r.classes(can)})
+				meta = append(meta, mess.Field{Key: "classes", Value: r.classesOf(can)})
 			}
 			meta = append(meta, mess.Field{Key: "effect", Value: string(c.Effect)})
 			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
@@ -43,8 +43,8 @@ func (r *Resolver) Offers() []mess.Capability {
 	return list
 }
 
-// classes are what devices are, by their names.
-func (r *Resolver) classes(devices []int) mess.Object {
+// classesOf returns the classes of the devices by their names.
+func (r *Resolver) classesOf(devices []int) mess.Object {
 	o := make(mess.Object, len(devices))
 	for i, d := range devices {
 		o[i] = mess.Field{Key: r.Site.Devices[d].Name, Value: r.Site.Devices[d].Class}
@@ -52,7 +52,8 @@ func (r *Resolver) classes(devices []int) mess.Object {
 	return o
 }
 
-// offerOf names the devices that have a capability, and where they work.
+// offerOf returns the names of the devices that have a capability, and the places where
+// they work.
 func (r *Resolver) offerOf(can []int) (devices, areas []any) {
 	places := map[string]bool{}
 	for _, d := range can {
@@ -68,7 +69,7 @@ func (r *Resolver) offerOf(can []int) (devices, areas []any) {
 	return devices, areas
 }
 
-// CanOffer reports whether device d has the capability, for any quantity.
+// CanOffer reports whether device d has the capability for some quantity.
 func (r *Resolver) CanOffer(c *grammar.Capability, d int) bool {
 	if r.CanDo(c, "", d) {
 		return true

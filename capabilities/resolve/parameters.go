@@ -12,18 +12,18 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// IsDoubtful reports whether a reading that acts must be asked about.
+// IsDoubtful reports whether a reading that acts needs a confirmation.
 func (x *Request) IsDoubtful(rd *Hypothesis) bool {
-	return x.IsQuestion || x.InQuotes || rd.Doubt != "" || len(x.UnknownWords) > 0 || x.reports()
+	return x.IsQuestion || x.InQuotes || rd.Doubt != "" || len(x.UnknownWords) > 0 || x.mayBeReport()
 }
 
-// unmeasured is the doubt of an order for so many of what a machine makes: nobody can
-// tell it that.
-func unmeasured(n float64) string {
+// doseDoubt is the doubt of an order for an amount that a machine makes: the machine has no
+// such parameter.
+func doseDoubt(n float64) string {
 	return fmt.Sprintf("how much it makes is what it was filled with, and not %s", lexicon.DecimalText(n))
 }
 
-// argsOf are the parameters that a frame and the words give.
+// argsOf returns the parameters that a frame and the words give.
 func (x *Request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
 	l := &x.Resolver.Catalog.Frames
 	var o mess.Object
@@ -52,8 +52,8 @@ func (x *Request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
 	return o
 }
 
-// byOrTo asks whether an amount is how much, or by how much, and puts it in.
-func (x *Request) byOrTo(rd *Hypothesis) (capabilities.Outcome, bool) {
+// askByOrTo asks whether an amount is a value or a difference, and sets it.
+func (x *Request) askByOrTo(rd *Hypothesis) (capabilities.Outcome, bool) {
 	percent := lexicon.DecimalText(math.Abs(rd.number)) + " percent"
 	options := []string{"to " + percent, "by " + percent}
 	q := capabilities.Question{Field: reply.AmountField, Text: fmt.Sprintf("%s: %s?", rd.Doubt, lexicon.OrList(options)), Options: options}
@@ -71,8 +71,8 @@ func (x *Request) byOrTo(rd *Hypothesis) (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, true
 }
 
-// param asks for a parameter that a frame leaves open, and puts it in.
-func (x *Request) param(rd *Hypothesis) (capabilities.Outcome, bool) {
+// askParameter asks for a parameter that a frame leaves open, and sets it.
+func (x *Request) askParameter(rd *Hypothesis) (capabilities.Outcome, bool) {
 	l := &x.Resolver.Catalog.Frames
 	var q capabilities.Question
 	values := map[string]any{}
@@ -80,7 +80,7 @@ func (x *Request) param(rd *Hypothesis) (capabilities.Outcome, bool) {
 	case "":
 		return capabilities.Outcome{}, true
 	case reply.AmountField:
-		return x.byOrTo(rd)
+		return x.askByOrTo(rd)
 	case "colour":
 		q = capabilities.Question{Field: "colour", Text: "which colour?"}
 		for _, name := range l.Lists.Offered {

@@ -13,12 +13,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// planFor is the plan for a reading with one device and the places to work on.
+// planFor returns the plan of a reading with one device and the places to work on.
 func (r *Resolver) planFor(rd *Hypothesis, d int, areas []string) capabilities.Plan {
 	c, dev := rd.Capability, r.Site.Devices[d]
 	p := capabilities.Plan{
 		Capability: c.ID, Device: dev.Name, Command: c.CommandFor(&dev), Args: c.FixedArgs(),
-		Risk: r.risk(c, d), Effect: r.effect(c, d), Reversible: c.Reversible,
+		Risk: r.riskOf(c, d), Effect: r.effectOf(c, d), Reversible: c.Reversible,
 	}
 	for _, a := range rd.Args {
 		p.Args = p.Args.Set(a.Key, a.Value)
@@ -46,17 +46,16 @@ func (r *Resolver) planFor(rd *Hypothesis, d int, areas []string) capabilities.P
 		p.Command, p.Args = capabilities.Press, nil
 		summary, consequences = "press the {device}", "the {device} will be pressed and released, and what that sets off will be done"
 	}
-	p.Summary, p.Consequences = r.fill(summary, rd, d, areas), r.fill(consequences, rd, d, areas)
+	p.Summary, p.Consequences = r.fillText(summary, rd, d, areas), r.fillText(consequences, rd, d, areas)
 	if p.For > 0 {
 		p.Summary += " for " + capabilities.DurationText(p.For)
 	}
 	return p
 }
 
-// risk is the device's own, else the catalogue's for its class. No
-// configuration makes something that moves or looks less than it is when it
-// says nothing.
-func (r *Resolver) risk(c *grammar.Capability, d int) capabilities.Risk {
+// riskOf returns the risk of the device, otherwise the risk of the catalog for its class. A
+// configured risk does not apply to a query.
+func (r *Resolver) riskOf(c *grammar.Capability, d int) capabilities.Risk {
 	if c.Effect == capabilities.Query {
 		return c.Risk
 	}
@@ -69,39 +68,39 @@ func (r *Resolver) risk(c *grammar.Capability, d int) capabilities.Risk {
 	return c.Risk
 }
 
-// effect is the device's own, else the catalogue's: to switch a feeder on a plug
-// twice is to feed twice. What looks changes nothing on any device.
-func (r *Resolver) effect(c *grammar.Capability, d int) capabilities.Effect {
+// effectOf returns the effect of the device, otherwise the effect of the catalog: to switch
+// the plug of a feeder on twice feeds twice. A query changes nothing on any device.
+func (r *Resolver) effectOf(c *grammar.Capability, d int) capabilities.Effect {
 	if own := r.Site.Devices[d].Effect; own != "" && c.Effect != capabilities.Query {
 		return own
 	}
 	return c.Effect
 }
 
-// fill puts names into a text of a capability.
-func (r *Resolver) fill(text string, rd *Hypothesis, d int, areas []string) string {
+// fillText fills the slots in a text of a capability.
+func (r *Resolver) fillText(text string, rd *Hypothesis, d int, areas []string) string {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "{")
 		b.WriteString(before)
 		name, after, whole := strings.Cut(rest, "}")
 		if !found || !whole {
-			return tidy(b.String())
+			return withoutDoubleArticles(b.String())
 		}
-		b.WriteString(r.word(name, rd, d, areas))
+		b.WriteString(r.slotText(name, rd, d, areas))
 		text = after
 	}
 }
 
-// word is what stands for a gap in a text of a capability.
-func (r *Resolver) word(name string, rd *Hypothesis, d int, areas []string) string {
+// slotText returns the text for a slot in a text of a capability.
+func (r *Resolver) slotText(name string, rd *Hypothesis, d int, areas []string) string {
 	switch name {
 	case "device":
 		return r.Label(d)
 	case "areas":
-		return r.places(d, areas)
+		return r.placesText(d, areas)
 	case "rooms":
-		return r.places(d, r.roomsOf(d, areas))
+		return r.placesText(d, r.roomsOf(d, areas))
 	case "view":
 		if sees := r.Site.Devices[d].Sees; rd.Value("view") == "" && rd.Value("thing") != "" && len(sees) == 1 {
 			return sees[0]
@@ -124,8 +123,8 @@ func (r *Resolver) word(name string, rd *Hypothesis, d int, areas []string) stri
 	return "some" // it is asked for
 }
 
-// argText is a parameter in words; numbers without their sign, which the words
-// around say.
+// argText returns a parameter in words. A number has no sign, because the words around it
+// say it.
 func argText(args mess.Object, key string) string {
 	switch v, _ := args.Get(key); v := v.(type) {
 	case float64:
@@ -136,8 +135,9 @@ func argText(args mess.Object, key string) string {
 	return ""
 }
 
-// places says where: a room takes an article, a spot has its own word.
-func (r *Resolver) places(d int, areas []string) string {
+// placesText returns the places in words: a room has an article, a spot has its own
+// preposition.
+func (r *Resolver) placesText(d int, areas []string) string {
 	if len(areas) == 0 && r.Site.Devices[d].Prints() {
 		return "a file"
 	}
@@ -156,7 +156,7 @@ func (r *Resolver) places(d int, areas []string) string {
 	return strings.Join(said, " and ")
 }
 
-// roomsOf are the rooms that the places are in.
+// roomsOf returns the rooms of the places.
 func (r *Resolver) roomsOf(d int, areas []string) []string {
 	list := make([]string, len(areas))
 	for i, area := range areas {
@@ -170,15 +170,16 @@ func (r *Resolver) roomsOf(d int, areas []string) []string {
 	return lexicon.Distinct(list)
 }
 
-// tidy takes out what names that bring their own article double.
-func tidy(s string) string {
+// withoutDoubleArticles removes the article before names that have their own.
+func withoutDoubleArticles(s string) string {
 	for _, article := range []string{"the", "my", "our", "a"} {
 		s = strings.ReplaceAll(s, "the "+article+" ", article+" ")
 	}
 	return s
 }
 
-// ThingOf is the one thing or place that words are about, "" if there is none, or more.
+// ThingOf returns the one device or place that words name, or "" if they name none or
+// several.
 func (r *Resolver) ThingOf(tokens []lexicon.Token) (name string) {
 	x := &Request{Resolver: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 	for i := 0; i < len(tokens); i++ {

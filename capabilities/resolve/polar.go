@@ -6,8 +6,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// AskedState is the state that a question asks for, to be answered with yes or no: "on",
-// "closed", Seen. It is "" where nothing such is asked, or more than one.
+// AskedState returns the state that a yes/no question asks about: "on", "closed", Seen. It
+// is "" if the text asks about none, or about several.
 func (x *Request) AskedState(p *capabilities.Plan) string {
 	w := x.Words()
 	y := &Request{Resolver: x.Resolver, Utterance: entity.Utterance{Home: &x.Resolver.Home, Tokens: x.Whole}, Message: x.Message}

@@ -13,40 +13,40 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// Reject returns a refusal with a reason, and the names of nearest that come closest to
-// the words.
+// Reject returns a refusal with a reason, and the names of nearest that come closest to the
+// words.
 func (x *Request) Reject(reason string, nearest []string) capabilities.Outcome {
 	return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: reason, Nearest: x.closest(nearest)}}
 }
 
-// NotUnderstood says why no reading of the text can be done.
+// NotUnderstood says why no device can do a reading of the text.
 func (x *Request) NotUnderstood() capabilities.Outcome {
 	if len(x.Readings) > 0 {
 		return x.Cannot()
 	}
-	if out, bad := x.ofThePast(); bad {
+	if out, bad := x.rejectPast(); bad {
 		return out
 	}
-	if list := x.leftover(0, 0); len(list) > 0 && len(x.Tokens) > 0 && x.Words().Negations.Longest(x.Tokens, x.SkipArticles(0)%len(x.Tokens)) == 0 && x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Text == list[0] && !x.Resolver.Catalog.TimeWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
-		return x.unknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
+	if list := x.unrecognized(0, 0); len(list) > 0 && len(x.Tokens) > 0 && x.Words().Negations.Longest(x.Tokens, x.SkipArticles(0)%len(x.Tokens)) == 0 && x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Text == list[0] && !x.Resolver.Catalog.TimeWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
+		return x.rejectUnknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
 	}
 	if out, bad := x.Constrained(); bad {
 		return out
 	}
-	if out, bad := x.manyPictures(); bad {
+	if out, bad := x.rejectManyPictures(); bad {
 		return out
 	}
 	for i := range x.Tokens {
 		if said := x.UnknownUnit(i); said != "" && !x.IsName(i) {
 			x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
-			return x.Reject(fmt.Sprintf("%q: nothing that is meant here takes that; %s", said, x.Resolver.ranges()), nil)
+			return x.Reject(fmt.Sprintf("%q: nothing that is meant here takes that; %s", said, x.Resolver.rangesText()), nil)
 		}
 	}
-	if leftover := x.leftover(0, 0); len(leftover) > 0 {
-		if out, bad := x.pointing(); bad && x.Resolver.Catalog.Frames.OrderWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
+	if leftover := x.unrecognized(0, 0); len(leftover) > 0 {
+		if out, bad := x.rejectPronoun(); bad && x.Resolver.Catalog.Frames.OrderWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
 			return out
 		}
-		return x.unknown(leftover)
+		return x.rejectUnknown(leftover)
 	}
 	if name := x.BareName(); name != "" {
 		return x.Reject(fmt.Sprintf("%q is a name and says not what to do; say what, like \"turn on\" or \"look at\"", name), x.Resolver.Near([]string{name}))
@@ -58,14 +58,14 @@ func (x *Request) NotUnderstood() capabilities.Outcome {
 		return x.Reject("it is not clear what is to be done with each of these; say an order for each, like \"turn on the lamp and open the blind\"", nil)
 	}
 	x.Explain.Leftover = lexicon.Texts(x.Tokens)
-	if out, bad := x.pointing(); bad {
+	if out, bad := x.rejectPronoun(); bad {
 		return out
 	}
-	return x.Reject(fmt.Sprintf("no order or question known here is like %q; %s", lexicon.Join(x.Tokens), x.Resolver.abilities()), x.related(x.Resolver.offered()))
+	return x.Reject(fmt.Sprintf("no order or question known here is like %q; %s", lexicon.Join(x.Tokens), x.Resolver.abilities()), x.related(x.Resolver.offeredIDs()))
 }
 
-// manyPictures refuses "two photos of the fridge".
-func (x *Request) manyPictures() (capabilities.Outcome, bool) {
+// rejectManyPictures refuses "two photos of the fridge".
+func (x *Request) rejectManyPictures() (capabilities.Outcome, bool) {
 	w := x.Words()
 	for i := range x.Tokens {
 		if end := w.CardinalEnd(x.Tokens, i); end > i && w.Pictures.Longest(x.Tokens, end) > 0 {
@@ -76,8 +76,8 @@ func (x *Request) manyPictures() (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, false
 }
 
-// pointing refuses what names its thing by "it" or "that" alone.
-func (x *Request) pointing() (capabilities.Outcome, bool) {
+// rejectPronoun refuses a text that names its device only by "it" or "that".
+func (x *Request) rejectPronoun() (capabilities.Outcome, bool) {
 	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	if at <= 0 || x.Resolver.ThingOf(x.Tokens[1:]) != "" {
 		return capabilities.Outcome{}, false
@@ -85,8 +85,8 @@ func (x *Request) pointing() (capabilities.Outcome, bool) {
 	return x.Reject(fmt.Sprintf("%q: nothing said before tells what that is; say its name", x.Tokens[at].Text), nil), true
 }
 
-// RejectBareWord refuses what means nothing by itself: to wait, to do again what was done, and to
-// undo it.
+// RejectBareWord refuses a word that means nothing by itself: to wait, to repeat, and to
+// undo.
 func (x *Request) RejectBareWord() (capabilities.Outcome, bool) {
 	w := x.Words()
 	switch {
@@ -100,27 +100,27 @@ func (x *Request) RejectBareWord() (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, false
 }
 
-// unknown refuses words that nothing here knows.
-func (x *Request) unknown(leftover []string) capabilities.Outcome {
+// rejectUnknown refuses unknown words.
+func (x *Request) rejectUnknown(leftover []string) capabilities.Outcome {
 	x.Explain.Leftover = leftover
-	if d := x.printing(); d >= 0 {
-		return x.unknownFile(d, leftover)
+	if d := x.printerOf(); d >= 0 {
+		return x.rejectUnknownFile(d, leftover)
 	}
 	reason, near := "not understood: "+lexicon.QuoteList(leftover), x.Resolver.Near(leftover)
 	if d := x.Sweeping(); d >= 0 {
-		reason += "; " + x.knowsRooms(d)
+		reason += "; " + x.roomsText(d)
 	} else if len(near) == 0 {
 		reason += "; " + x.Resolver.abilities()
 	}
 	if len(near) > 0 {
 		return x.Reject(reason, lexicon.Distinct(append(near, x.Resolver.sharing(x.Tokens)...)))
 	}
-	return x.Reject(reason, x.related(x.Resolver.offered()))
+	return x.Reject(reason, x.related(x.Resolver.offeredIDs()))
 }
 
-// leftover are the words that no sentence and no name has, but for those from
-// word from to word to.
-func (x *Request) leftover(from, to int) []string {
+// unrecognized returns the words that no sentence and no name has, without those from word
+// from to word to.
+func (x *Request) unrecognized(from, to int) []string {
 	cover := x.Cover()
 	var list []string
 	for i, t := range x.Tokens {
@@ -135,12 +135,12 @@ func (x *Request) leftover(from, to int) []string {
 	return list
 }
 
-// Cannot says why a text that was understood cannot be done. Of several
-// readings it takes the one that says most of the device.
+// Cannot says why no device can do a text that the interpreter understood. Of several
+// readings it takes the one that says most about the device.
 func (x *Request) Cannot() capabilities.Outcome {
 	rd := slices.MaxFunc(x.Readings, func(a, b Hypothesis) int { return cmp.Or(x.Suits(&a)-x.Suits(&b), int(a.How-b.How)) })
 	x.Explain.Template, x.Explain.Capability = rd.Text, rd.Capability.ID
-	m, doing := rd.Slot("device"), x.Resolver.doing(rd.Capability, rd.Value("quantity"))
+	m, doing := rd.Slot("device"), x.Resolver.labelsThatCan(rd.Capability, rd.Value("quantity"))
 	switch {
 	case x.Demand.location != "":
 		return x.Reject(fmt.Sprintf("nothing in %s can %s", x.Demand.location, rd.Capability.Description), doing)
@@ -155,18 +155,18 @@ func (x *Request) Cannot() capabilities.Outcome {
 	case len(m.Devices) == 0 && m.Value != "":
 		return x.Reject(fmt.Sprintf("there is no %s in the %s", lexicon.SpaceHyphens(m.Class), m.Value), doing)
 	case len(m.Devices) == 0:
-		if d := x.Resolver.called(lexicon.SpaceHyphens(m.Class)); d >= 0 {
-			return x.Reject(fmt.Sprintf("nobody asks %s to %s; the %s can %s", oneThing(x.Resolver.Class[d]), rd.Capability.Description, x.Resolver.Label(d), x.Resolver.abilitiesOf(d)), doing)
+		if d := x.Resolver.deviceOfName(lexicon.SpaceHyphens(m.Class)); d >= 0 {
+			return x.Reject(fmt.Sprintf("nobody asks %s to %s; the %s can %s", withArticle(x.Resolver.Class[d]), rd.Capability.Description, x.Resolver.Label(d), x.Resolver.abilitiesOf(d)), doing)
 		}
 		return x.Reject(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(m.Class)), doing)
 	case rd.Slot("area") != nil && !x.Resolver.IsIn(m.Devices[0], rd.Value("area")):
 		if m.Specificity == lexicon.ByClass && len(m.Devices) > 1 {
 			return x.Reject(fmt.Sprintf("there is no %s in the %s; there is the %s", lexicon.SpaceHyphens(m.Class), rd.Value("area"), strings.Join(x.Resolver.Labels(m.Devices), ", the ")), doing)
 		}
-		return x.Reject(fmt.Sprintf("%s is not in the %s", x.Resolver.some(m.Devices), rd.Value("area")), doing)
+		return x.Reject(fmt.Sprintf("%s is not in the %s", x.Resolver.someLabels(m.Devices), rd.Value("area")), doing)
 	}
 	if q := rd.Value("quantity"); q != "" && !slices.ContainsFunc(m.Devices, func(d int) bool { return x.Resolver.Site.Devices[d].Reports(q) }) {
-		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.Resolver.Labels(m.Devices), ", the "), toldAs(q))
+		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.Resolver.Labels(m.Devices), ", the "), quantityText(q))
 		if len(doing) > 0 {
 			text += "; what may: " + strings.Join(doing, ", ")
 		}
@@ -175,32 +175,33 @@ func (x *Request) Cannot() capabilities.Outcome {
 	if d := m.Devices[0]; rd.Capability.MeasuresQuantity() && rd.Value("quantity") == "" && x.Resolver.Site.Devices[d].Quantities != nil {
 		return x.Reject(fmt.Sprintf("the %s measures nothing; it can %s", x.Resolver.Label(d), x.Resolver.abilitiesOf(d)), doing)
 	}
-	if dev := x.Resolver.Site.Devices[m.Devices[0]]; halts(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
+	if dev := x.Resolver.Site.Devices[m.Devices[0]]; stops(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
 		return x.Reject(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.Resolver.Label(m.Devices[0])), nil)
 	}
 	if q := rd.Value("quantity"); q != "" && rd.Capability.CommandFor(&x.Resolver.Site.Devices[m.Devices[0]]) != "" {
-		return x.Reject(fmt.Sprintf("the %s does not tell %s; it can %s", x.Resolver.Label(m.Devices[0]), toldAs(q), x.Resolver.abilitiesOf(m.Devices[0])), doing)
+		return x.Reject(fmt.Sprintf("the %s does not tell %s; it can %s", x.Resolver.Label(m.Devices[0]), quantityText(q), x.Resolver.abilitiesOf(m.Devices[0])), doing)
 	}
-	if set := x.Resolver.settable(m.Devices); set >= 0 && rd.Capability.Command != capabilities.SetTemperature {
+	if set := x.Resolver.firstThermostat(m.Devices); set >= 0 && rd.Capability.Command != capabilities.SetTemperature {
 		return x.Reject(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.Resolver.Label(set), x.Resolver.Label(set)), x.Resolver.Labels([]int{set}))
 	}
 	if !rd.Capability.Suits(x.Resolver.Class[m.Devices[0]]) {
-		return x.Reject(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", lexicon.Join(x.Whole), oneThing(x.Resolver.Class[m.Devices[0]]), x.Resolver.some(m.Devices), x.Resolver.abilitiesOf(m.Devices[0])), doing)
+		return x.Reject(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", lexicon.Join(x.Whole), withArticle(x.Resolver.Class[m.Devices[0]]), x.Resolver.someLabels(m.Devices), x.Resolver.abilitiesOf(m.Devices[0])), doing)
 	}
-	return x.Reject(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.Resolver.some(m.Devices), rd.Capability.Description, x.Resolver.abilitiesOf(m.Devices[0])), doing)
+	return x.Reject(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.Resolver.someLabels(m.Devices), rd.Capability.Description, x.Resolver.abilitiesOf(m.Devices[0])), doing)
 }
 
-// called is the device that is called so, -1 if none is: the button of a gate may be
-// called gate.
-func (r *Resolver) called(name string) int {
+// deviceOfName returns the device with a name, or -1 if there is none: the button of a gate
+// may have the name "gate".
+func (r *Resolver) deviceOfName(name string) int {
 	if list := r.Index.Called[lexicon.FoldKey(name)]; len(list) > 0 {
 		return list[0]
 	}
 	return -1
 }
 
-// settable is the first of the devices that is set to a temperature, -1 if none is.
-func (r *Resolver) settable(devices []int) int {
+// firstThermostat returns the first of the devices that has a target temperature, or -1 if
+// none has.
+func (r *Resolver) firstThermostat(devices []int) int {
 	i := slices.IndexFunc(devices, func(d int) bool { return slices.Contains(r.Site.Devices[d].Commands, capabilities.SetTemperature) })
 	if i < 0 {
 		return -1
@@ -208,19 +209,19 @@ func (r *Resolver) settable(devices []int) int {
 	return devices[i]
 }
 
-// halts reports whether a reading ends what a device is at.
-func halts(rd Hypothesis) bool {
+// stops reports whether a reading ends what a device is doing.
+func stops(rd Hypothesis) bool {
 	on, switches := rd.Capability.Args["on"].(bool)
 	return rd.Capability.Command == capabilities.Stop || switches && !on
 }
 
-// Has reports whether a device is of one of the classes.
+// Has reports whether a device has one of the classes.
 func (r *Resolver) Has(classes []string) bool {
 	return slices.ContainsFunc(classes, func(class string) bool { return len(r.Index.ByClass[class]) > 0 })
 }
 
-// Suits is 1 if the capability is for the class of device that was named, or
-// for all.
+// Suits returns 1 if the capability is for the class of the named device, or for all
+// classes.
 func (x *Request) Suits(rd *Hypothesis) int {
 	m := rd.Slot("device")
 	if m == nil {
@@ -236,8 +237,8 @@ func (x *Request) Suits(rd *Hypothesis) int {
 	return 1
 }
 
-// doing lists the devices that can do what was asked for.
-func (r *Resolver) doing(c *grammar.Capability, quantity string) []string {
+// labelsThatCan returns the names of the devices that can do a capability.
+func (r *Resolver) labelsThatCan(c *grammar.Capability, quantity string) []string {
 	var list []string
 	for _, d := range r.Index.Those(func(d int) bool { return r.CanDo(c, quantity, d) }) {
 		list = append(list, r.Label(d))
@@ -252,13 +253,13 @@ func (x *Request) JoinsNames() bool {
 	return from > 0
 }
 
-// Constrained refuses text that limits or delays what it asks for: such words
-// are never dropped.
+// Constrained refuses a text that limits or delays its order: the interpreter never drops
+// such words.
 func (x *Request) Constrained() (capabilities.Outcome, bool) {
 	w := x.Words()
 	for i := range x.Tokens {
 		if timeexpr.Recurs(&x.Utterance, i) && !x.IsName(i) {
-			return x.Reject(x.recurring(i), nil), true
+			return x.Reject(x.recurringText(i), nil), true
 		}
 	}
 	lasts := entity.NameSpan{}
@@ -290,7 +291,7 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 		case x.BeginsTime(i+1) && x.Resolver.Catalog.Frames.By.Longest(x.Tokens, i) > 0:
 			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
 		case x.IsPartOfName(i):
-			return x.unknown([]string{lexicon.Join(x.Tokens[i : i+2])}), true
+			return x.rejectUnknown([]string{lexicon.Join(x.Tokens[i : i+2])}), true
 		case x.BeginsTime(i) || x.BeginsTime(i+1) && w.Clock.Longest(x.Tokens, i) > 0:
 			end := i + 1
 			for end < len(x.Tokens) && x.LooksLikeTime(end) {
@@ -307,8 +308,8 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 	if lasts.End == 0 {
 		return capabilities.Outcome{}, false
 	}
-	if leftover := x.leftover(lasts.From, lasts.End); len(leftover) > 0 {
-		return x.unknown(leftover), true
+	if leftover := x.unrecognized(lasts.From, lasts.End); len(leftover) > 0 {
+		return x.rejectUnknown(leftover), true
 	}
 	x.Explain.Leftover = lexicon.Texts(x.Tokens[lasts.From:lasts.End])
 	said := lexicon.Join(x.Tokens[lasts.From:lasts.End])
@@ -318,8 +319,9 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 	return x.Reject(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", said), nil), true
 }
 
-// ofThePast refuses what asks how something was: nobody here knows it.
-func (x *Request) ofThePast() (capabilities.Outcome, bool) {
+// rejectPast refuses a question about the past, because the home keeps no history of
+// states.
+func (x *Request) rejectPast() (capabilities.Outcome, bool) {
 	if !x.IsQuestion || !x.NamesAny(0) || x.Words().History.Longest(x.Tokens, x.SkipArticles(0)%max(1, len(x.Tokens))) == 0 {
 		return capabilities.Outcome{}, false
 	}

@@ -16,17 +16,16 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ReadDemand reads requires and constraints. It reports a refusal of what cannot
-// be had here.
+// ReadDemand reads requires and constraints. It refuses what this home does not have.
 func (x *Request) ReadDemand() (capabilities.Outcome, bool) {
-	if out, bad := x.constraints(); bad {
+	if out, bad := x.readConstraints(); bad {
 		return out, true
 	}
 	var unknown []string
 	for _, one := range x.Message.Requires {
 		c := x.Resolver.Catalog.Find(one.ID)
 		if slices.Contains(x.Resolver.Site.Facts, one.ID) {
-			if err := x.factual(one.Meta); err != nil {
+			if err := x.checkSiteCapability(one.Meta); err != nil {
 				return x.Reject(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
 			}
 			continue
@@ -36,7 +35,7 @@ func (x *Request) ReadDemand() (capabilities.Outcome, bool) {
 			continue
 		}
 		w := Wanted{Capability: c}
-		if err := x.metadata(&w, one.Meta); err != nil {
+		if err := x.readMetadata(&w, one.Meta); err != nil {
 			return x.Reject(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
 		}
 		x.Demand.Capabilities = append(x.Demand.Capabilities, w)
@@ -44,15 +43,15 @@ func (x *Request) ReadDemand() (capabilities.Outcome, bool) {
 	// Others may stand beside a known one (access to the kitchen): the exchange
 	// has matched those.
 	if len(unknown) > 0 && x.Demand.Capabilities == nil {
-		return x.Reject(fmt.Sprintf("requires: nothing here does %s; here are %s", strings.Join(unknown, ", "), strings.Join(x.Resolver.offered(), ", ")),
+		return x.Reject(fmt.Sprintf("requires: nothing here does %s; here are %s", strings.Join(unknown, ", "), strings.Join(x.Resolver.offeredIDs(), ", ")),
 			x.Resolver.Nearest(unknown)), true
 	}
 	return capabilities.Outcome{}, false
 }
 
-// area is the place of the home that name is: an area, what a camera sees, or a
-// spot to work on; "" if none.
-func (x *Request) area(name string) string {
+// placeOf returns the place of the home with a name: an area, the view of a camera, or a
+// spot to work on. It is "" if there is none.
+func (x *Request) placeOf(name string) string {
 	tokens := x.Words().PlainTokens(name)
 	found := ""
 	for _, places := range []*lexicon.Trie[entity.NameMeaning]{x.Resolver.Names.Spots, x.Resolver.Names.Views, x.Resolver.Names.Areas} {
@@ -65,8 +64,8 @@ func (x *Request) area(name string) string {
 	return found
 }
 
-// metadata reads what a capability of requires is narrowed to.
-func (x *Request) metadata(w *Wanted, meta any) error {
+// readMetadata reads the metadata of a capability in requires.
+func (x *Request) readMetadata(w *Wanted, meta any) error {
 	if meta == nil {
 		return nil
 	}
@@ -85,16 +84,17 @@ func (x *Request) metadata(w *Wanted, meta any) error {
 		}
 		texts, ok := lexicon.TextList(f.Value)
 		if !ok || len(texts) == 0 {
-			return fmt.Errorf("%s: neither text nor a list of texts, and no parameter of it; known: %s", f.Key, w.known())
+			return fmt.Errorf("%s: neither text nor a list of texts, and no parameter of it; known: %s", f.Key, w.knownKeys())
 		}
-		if err := x.narrow(w, f.Key, texts); err != nil {
+		if err := x.readKey(w, f.Key, texts); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (x *Request) narrow(w *Wanted, key string, texts []string) error {
+// readKey reads one key of the metadata.
+func (x *Request) readKey(w *Wanted, key string, texts []string) error {
 	switch key {
 	case "device", "devices":
 		w.Devices = texts
@@ -113,7 +113,7 @@ func (x *Request) narrow(w *Wanted, key string, texts []string) error {
 		}
 		x.Demand.duration = d
 	default:
-		return fmt.Errorf("%s: unknown metadata; known: %s", key, w.known())
+		return fmt.Errorf("%s: unknown metadata; known: %s", key, w.knownKeys())
 	}
 	return nil
 }
@@ -121,13 +121,14 @@ func (x *Request) narrow(w *Wanted, key string, texts []string) error {
 // otherNames are other names of parameters.
 var otherNames = map[string]string{"brightness": "level", "color": "colour"}
 
-// parameter is the name of the parameter that a key of metadata means.
+// parameter returns the name of the parameter for a key of the metadata.
 func (w *Wanted) parameter(key string) (name string, is bool) {
 	return w.FindParameter(key, otherNames[key])
 }
 
-// valueOf reads a parameter as a plan bears it: a number within its range, or a colour.
-// Less is less, whatever the sign: {dim: {change: 10}} is 10 percent darker.
+// valueOf reads the value of a parameter as a plan has it: a number within its range, or a
+// color. The sign of a difference comes from the capability: {dim: {change: 10}} is 10
+// percent darker.
 func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, error) {
 	p := c.Parameters[slices.IndexFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == name })]
 	said := strings.TrimSpace(strings.TrimSuffix(fmt.Sprint(value), "%"))
@@ -154,9 +155,9 @@ func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, e
 	return n, nil
 }
 
-// fromMetadata puts the parameters of requires into a reading. What the text says must be the
-// same.
-func (x *Request) fromMetadata(rd *Hypothesis) (capabilities.Outcome, bool) {
+// applyMetadata puts the parameters of requires into a reading. It refuses a text with
+// other values.
+func (x *Request) applyMetadata(rd *Hypothesis) (capabilities.Outcome, bool) {
 	w := x.Demand.of(rd.Capability)
 	if w == nil {
 		return capabilities.Outcome{}, true
@@ -174,9 +175,9 @@ func (x *Request) fromMetadata(rd *Hypothesis) (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, true
 }
 
-// factual holds the metadata of a fact of the place to this home: where it is so, and of
-// which things. Anything else nobody here can tell.
-func (x *Request) factual(meta any) error {
+// checkSiteCapability checks the metadata of a site capability: where it holds, and for
+// which devices. It refuses any other key.
+func (x *Request) checkSiteCapability(meta any) error {
 	o, ok := meta.(mess.Object)
 	if !ok && meta != nil {
 		return fmt.Errorf("its metadata is no mapping; write {areas: [...]}")
@@ -188,8 +189,8 @@ func (x *Request) factual(meta any) error {
 			continue
 		case "area", "areas", "room", "location":
 			for _, name := range texts {
-				if x.area(name) == "" {
-					return fmt.Errorf("%s: there is no place %q here; there are %s", f.Key, name, oneOfMany(x.Resolver.PlaceNames()))
+				if x.placeOf(name) == "" {
+					return fmt.Errorf("%s: there is no place %q here; there are %s", f.Key, name, listPlaces(x.Resolver.PlaceNames()))
 				}
 			}
 		case "device", "devices":
@@ -208,7 +209,7 @@ func (x *Request) factual(meta any) error {
 	return nil
 }
 
-// Mention takes a name at word i into the reading, and returns its words.
+// Mention reads a name at word i into the reading, and returns the number of its words.
 func (x *Request) Mention(rd *Hypothesis, i int) int {
 	for _, kind := range []string{"spot", "device", "view", "area"} {
 		var best *lexicon.SlotValue

@@ -10,29 +10,28 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// severalRooms are the rooms of an order that names more than one. They are taken as
-// they stand: it is not asked what of each is meant. ok is false where device d does
-// not know one of them.
-func (x *Request) severalRooms(m *lexicon.SlotValue, d int) ([]string, capabilities.Outcome, bool) {
+// namedRooms returns the rooms of an order that names more than one. It does not ask about
+// the spots in each. ok is false if device d does not know one of them.
+func (x *Request) namedRooms(m *lexicon.SlotValue, d int) ([]string, capabilities.Outcome, bool) {
 	spots := x.Resolver.Site.Devices[d].Spots
 	for _, room := range m.Rooms {
 		if !slices.ContainsFunc(spots, func(s capabilities.Spot) bool {
 			return strings.EqualFold(s.Name, room) || strings.EqualFold(s.Room, room)
 		}) {
-			return nil, x.unreachable(d, room), false
+			return nil, x.rejectRoom(d, room), false
 		}
 	}
 	return m.Rooms, capabilities.Outcome{}, true
 }
 
-// unreachable refuses a room that a cleaner does not know.
-func (x *Request) unreachable(d int, room string) capabilities.Outcome {
+// rejectRoom refuses a room that a cleaner does not know.
+func (x *Request) rejectRoom(d int, room string) capabilities.Outcome {
 	known := entity.Rooms(x.Resolver.Site.Devices[d].Spots)
-	return x.Reject(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.Resolver.Label(d), room, oneOfMany(known)), known)
+	return x.Reject(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.Resolver.Label(d), room, listPlaces(known)), known)
 }
 
-// Sweeping is the cleaner that is told to clean something; -1 where nothing is told
-// so. "The vacuum" is one's name, and "is it clean" no order.
+// Sweeping returns the cleaner that the text orders to clean, or -1 if it orders none. "The
+// vacuum" is a name, and "is it clean" is no order.
 func (x *Request) Sweeping() int {
 	politely := slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool { return t.Folded == "you" })
 	for i, t := range x.Tokens {
@@ -57,8 +56,8 @@ func (x *Request) Sweeping() int {
 	return -1
 }
 
-// knowsRooms says which rooms a cleaner knows, for a room that nobody knows.
-func (x *Request) knowsRooms(d int) string {
+// roomsText says which rooms a cleaner knows, for a room that it does not know.
+func (x *Request) roomsText(d int) string {
 	if known := entity.Rooms(x.Resolver.Site.Devices[d].Spots); len(known) > 0 {
 		return fmt.Sprintf("the %s knows these rooms: %s", x.Resolver.Label(d), strings.Join(known, ", "))
 	}

@@ -29,9 +29,9 @@ type scored struct {
 	leftover []string
 }
 
-// Score reads a text that no sentence matches, by its words in any order. Such
-// a reading is only ever asked about; where the request is to be taken loosely,
-// the best one that changes nothing is done.
+// Score reads a text that matches no sentence by its words in any order. The interpreter
+// asks about such a reading. If the precision is loose, it does the best reading that
+// changes nothing.
 func (x *Request) Score() (capabilities.Outcome, bool) {
 	if len(x.Readings) > 0 || x.Message.Precision == mess.Exact || len(x.Tokens) == 0 || x.JoinsNames() {
 		return capabilities.Outcome{}, false
@@ -53,11 +53,11 @@ func (x *Request) Score() (capabilities.Outcome, bool) {
 	if x.Message.Precision == mess.Loose && best.Capability.Effect == capabilities.Query {
 		return AddUnusedNote(x.settle(&best.Hypothesis), best.leftover), true
 	}
-	return x.guess(list[:min(len(list), MaxGuesses)]), true
+	return x.askGuess(list[:min(len(list), MaxGuesses)]), true
 }
 
-// AddUnusedNote is the outcome of a request that was taken loosely, whose plan says so where
-// words of it were passed over.
+// AddUnusedNote returns the outcome of a request with loose precision. Its plan lists the
+// words that the interpreter did not use.
 func AddUnusedNote(o capabilities.Outcome, leftover []string) capabilities.Outcome {
 	if o.Plan == nil || len(leftover) == 0 {
 		return o
@@ -68,8 +68,8 @@ func AddUnusedNote(o capabilities.Outcome, leftover []string) capabilities.Outco
 	return o
 }
 
-// guess asks whether one of the readings is meant.
-func (x *Request) guess(list []scored) capabilities.Outcome {
+// askGuess asks whether the requester means one of the readings.
+func (x *Request) askGuess(list []scored) capabilities.Outcome {
 	var options []string
 	for i := range list {
 		options = append(options, x.Summary(&list[i].Hypothesis))
@@ -86,7 +86,7 @@ func (x *Request) guess(list []scored) capabilities.Outcome {
 	return x.settle(&list[slices.Index(options, picked[0])].Hypothesis)
 }
 
-// guesses are the scored readings, the best first.
+// guesses returns the scored readings, the best first.
 func (x *Request) guesses() []scored {
 	var list []scored
 	for _, c := range x.Resolver.Catalog.Capabilities {
@@ -108,13 +108,13 @@ func (x *Request) guesses() []scored {
 	return list
 }
 
-// reach is how many devices here a capability is for.
+// reach returns the number of devices of this home that have a capability.
 func (r *Resolver) reach(c *grammar.Capability) int {
 	return r.Index.Count(func(d int) bool { return r.CanOffer(c, d) })
 }
 
-// scoreOf reads the text as words of one capability and names. Words of
-// neither are let pass for what only looks, where it is to be taken loosely.
+// scoreOf reads the text as words of one capability and names. If the precision is loose, a
+// query may have other words, too.
 func (x *Request) scoreOf(c *grammar.Capability) (scored, bool) {
 	s := scored{Hypothesis: Hypothesis{Pattern: &grammar.Pattern{Capability: c, Text: "words of " + c.ID}}}
 	loose := x.Message.Precision == mess.Loose && c.Effect == capabilities.Query

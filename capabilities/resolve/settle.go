@@ -13,9 +13,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Partly reports whether one of several things that were named cannot do what the
-// reading says, or is one of several that can: it is none then, for it would leave that
-// one out, or do it with others.
+// Partly reports whether one of several named devices cannot do what the reading says, or
+// is one of several that can. Such a reading does not count: it would leave that device
+// out, or act on others.
 func (rd *Hypothesis) Partly() bool {
 	m := rd.Slot("device")
 	return m != nil && slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool {
@@ -44,7 +44,7 @@ type Hypothesis struct {
 	All             bool
 }
 
-// Slot returns what a slot of the kind took, nil if there is none.
+// Slot returns the value of the slot of a kind, or nil if there is none.
 func (rd *Hypothesis) Slot(kind string) *lexicon.SlotValue {
 	for _, b := range rd.Slots {
 		if b.Kind == kind {
@@ -54,7 +54,7 @@ func (rd *Hypothesis) Slot(kind string) *lexicon.SlotValue {
 	return nil
 }
 
-// Value returns the value of a slot of the kind, "" if there is none.
+// Value returns the text of the slot of a kind, or "" if there is none.
 func (rd *Hypothesis) Value(kind string) string {
 	if kind == "quantity" && rd.Quantity != "" {
 		return rd.Quantity
@@ -87,7 +87,7 @@ func (x *Request) Read() {
 				rd.Doubt = "degrees were not said"
 			}
 			if b.Kind == "amount" && b.Name == b.Kind { // of no parameter: "two cups"
-				rd.Doubt = unmeasured(b.Match.Amount)
+				rd.Doubt = doseDoubt(b.Match.Amount)
 			}
 			if b.Kind == "device" || b.Kind == "view" || b.Kind == "spot" {
 				rd.How = max(rd.How, b.Match.Specificity)
@@ -101,7 +101,7 @@ func (x *Request) Read() {
 	}
 }
 
-// settle takes a reading to one device, and that to a plan.
+// settle chooses the device of a reading and makes a plan.
 func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 	sweeps := rd.IsWholeArea()
 	if sweeps {
@@ -111,41 +111,41 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 		return x.Reject(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices))
 	}
 	if m := rd.Slot("device"); rd.All && !rd.sole && len(rd.Devices) > 1 && (sweeps || m == nil || rd.Capability.Effect == capabilities.Query || len(rd.Capability.Classes) == 1 || m.Specificity != lexicon.Unspecified && (m.Count == 0 || m.Count == len(rd.Devices))) {
-		return x.group(rd)
+		return x.planForAll(rd)
 	}
 	if x.Exclusion != nil && !rd.sole && rd.Capability.Command != capabilities.Clean {
 		return x.Reject(fmt.Sprintf("%q rules something out, and only of several things can one be left out; name those that are meant", x.Exclusion.Said), nil)
 	}
 	if rd.Capability.Effect != capabilities.Query {
-		if out, bad := x.limited(rd); bad {
+		if out, bad := x.rejectUnknownLimits(rd); bad {
 			return out
 		}
 	}
-	if out, ok := x.fromMetadata(rd); !ok {
+	if out, ok := x.applyMetadata(rd); !ok {
 		return out
 	}
-	devices, out, ok := x.someDevices(rd)
+	devices, out, ok := x.chooseDevices(rd)
 	if !ok {
 		return out
 	}
 	if len(devices) > 1 {
-		return x.eachDevice(rd, devices)
+		return x.planForEach(rd, devices)
 	}
 	d := devices[0]
-	areas, out, ok := x.oneArea(rd, d)
+	areas, out, ok := x.chooseAreas(rd, d)
 	if !ok {
 		return out
 	}
-	if out, ok := x.param(rd); !ok {
+	if out, ok := x.askParameter(rd); !ok {
 		return out
 	}
-	if out, ok := x.measure(rd, d); !ok {
+	if out, ok := x.applyAmounts(rd, d); !ok {
 		return out
 	}
-	if out, bad := x.elsewhere(d, areas); bad {
+	if out, bad := x.rejectOtherPlace(d, areas); bad {
 		return out
 	}
-	if made := x.Resolver.made(rd.Capability, d); made != rd.Capability && x.Demand.Capabilities == nil {
+	if made := x.Resolver.specificCapability(rd.Capability, d); made != rd.Capability && x.Demand.Capabilities == nil {
 		one := *rd.Pattern
 		one.Capability = made
 		if x.Explain.Capability == rd.Capability.ID {
@@ -155,7 +155,7 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 	}
 	plan := x.Resolver.planFor(rd, d, areas)
 	if plan.Command.Watches() {
-		if out, ok := x.watchable(&plan); !ok {
+		if out, ok := x.setWatchDuration(&plan); !ok {
 			return out
 		}
 	}
@@ -168,7 +168,7 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 	if out, bad := x.setDuration(&plan, d); bad {
 		return out
 	}
-	if out, bad := x.picture(&plan, d); bad {
+	if out, bad := x.addImage(&plan, d); bad {
 		return out
 	}
 	if m := rd.Slot("device"); m != nil && m.Count > 1 && !rd.sole { // of several it is not one plan
@@ -180,7 +180,8 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 	return capabilities.Outcome{Plan: &plan}
 }
 
-func (x *Request) wants() []string {
+// responseTypes returns the content types of response_hint.
+func (x *Request) responseTypes() []string {
 	var list []string
 	for _, h := range x.Message.ResponseHint {
 		list = append(list, h.Type)
@@ -188,7 +189,7 @@ func (x *Request) wants() []string {
 	return list
 }
 
-// explainReading notes how the text was understood.
+// explainReading notes how the interpreter understood the text.
 func (x *Request) explainReading(rd *Hypothesis, able []Hypothesis) {
 	x.Explain.Template, x.Explain.Score, x.Explain.Capability = rd.Text, 1, rd.Capability.ID
 	x.Explain.Evidence = rd.Capability.Evidence
@@ -197,7 +198,7 @@ func (x *Request) explainReading(rd *Hypothesis, able []Hypothesis) {
 		x.Explain.Slots[b.Name] = lexicon.Join(x.Tokens[b.From:b.Match.End])
 	}
 	for _, o := range able {
-		if !rd.same(&o) {
+		if !rd.isSame(&o) {
 			x.Explain.RunnerUp = o.Capability.ID + ": " + o.Text + " (1.00)"
 			return
 		}
@@ -229,7 +230,7 @@ func (x *Request) setDuration(plan *capabilities.Plan, d int) (capabilities.Outc
 
 // addResponse puts what the requester wants to get back into a plan for device d.
 func (x *Request) addResponse(plan *capabilities.Plan, d int, areas []string) {
-	plan.Want, plan.Asks = x.wants(), x.AskedState(plan)
+	plan.Want, plan.Asks = x.responseTypes(), x.AskedState(plan)
 	if slices.Contains(plan.Want, "location") {
 		if plan.Command == capabilities.Clean {
 			plan.Place = strings.Join(x.Resolver.roomsOf(d, areas), ", ")

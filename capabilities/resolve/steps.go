@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// maxSteps is how many steps a plan may have before it is asked about, unless
-// the home says otherwise.
+// maxPlanSteps is the largest number of steps of a plan without a question, unless the home
+// sets another one.
 const maxPlanSteps = 12
 
 func (r *Resolver) maxSteps() int {
@@ -21,8 +21,8 @@ func (r *Resolver) maxSteps() int {
 	return maxPlanSteps
 }
 
-// group is a plan for each device of a reading that is for all of them.
-func (x *Request) group(rd *Hypothesis) capabilities.Outcome {
+// planForAll returns a plan for each device of a reading that is for all of them.
+func (x *Request) planForAll(rd *Hypothesis) capabilities.Outcome {
 	if m := rd.Slot("device"); m != nil && m.Class != "" {
 		if unable := x.unable(rd, m); len(unable) > 0 {
 			return x.Reject(fmt.Sprintf("%s cannot do that; name those that are meant: %s", strings.Join(x.Resolver.Labels(unable), ", "), strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices))
@@ -30,17 +30,17 @@ func (x *Request) group(rd *Hypothesis) capabilities.Outcome {
 	}
 	devices := rd.Devices
 	if x.Exclusion != nil {
-		kept, out, ok := x.spared(rd)
+		kept, out, ok := x.withoutExcluded(rd)
 		if !ok {
 			return out
 		}
 		devices = kept
 	}
-	return x.eachDevice(rd, devices)
+	return x.planForEach(rd, devices)
 }
 
-// eachDevice is a plan for each of several devices.
-func (x *Request) eachDevice(rd *Hypothesis, devices []int) capabilities.Outcome {
+// planForEach returns a plan for each of several devices.
+func (x *Request) planForEach(rd *Hypothesis, devices []int) capabilities.Outcome {
 	var steps []capabilities.Plan
 	for _, d := range devices {
 		one := *rd
@@ -55,13 +55,13 @@ func (x *Request) eachDevice(rd *Hypothesis, devices []int) capabilities.Outcome
 	return x.Several(capabilities.Sequence(steps), x.IsDoubtful(rd), x.DroppedText()+x.DoubtText(rd))
 }
 
-// unable are the devices that were meant by a class and cannot do it.
+// unable returns the devices of the named class that cannot do it.
 func (x *Request) unable(rd *Hypothesis, m *lexicon.SlotValue) []int {
-	return slices.DeleteFunc(slices.Clone(m.Devices), func(d int) bool { return slices.Contains(rd.Devices, d) || !x.meant(rd, d) || x.Demand.location != "" })
+	return slices.DeleteFunc(slices.Clone(m.Devices), func(d int) bool { return slices.Contains(rd.Devices, d) || !x.allows(rd, d) || x.Demand.location != "" })
 }
 
-// Several is the outcome of a plan with steps: more than are allowed without a
-// word are asked about.
+// Several returns the outcome of a plan with steps. It asks about a plan with too many
+// steps.
 func (x *Request) Several(p capabilities.Plan, doubtful bool, because string) capabilities.Outcome {
 	if n := len(p.Steps); p.Actuates() && n > x.Resolver.maxSteps() {
 		return x.AskConfirmation(p, fmt.Sprintf("%sthat is %d things at once, and more than %d are asked about: ", because, n, x.Resolver.maxSteps()))
@@ -72,8 +72,8 @@ func (x *Request) Several(p capabilities.Plan, doubtful bool, because string) ca
 	return capabilities.Outcome{Plan: &p}
 }
 
-// InOrder is the outcome of steps that are carried out one after the other. A wait
-// before the first is a time at which it begins.
+// InOrder returns the outcome of steps that follow one another. A wait before the first
+// step becomes the time when the plan begins.
 func (x *Request) InOrder(steps []capabilities.Plan) capabilities.Outcome {
 	begin := steps[0].NotBefore
 	if wait := steps[0].After; wait > 0 {
@@ -97,9 +97,9 @@ func (x *Request) InOrder(steps []capabilities.Plan) capabilities.Outcome {
 	return x.Several(p, x.IsQuestion || x.InQuotes, x.DoubtText(&Hypothesis{}))
 }
 
-// UntilOff makes of "turn it on, wait, turn it off" one step that lasts: the
-// device goes off then whatever happens here. What follows waits for that; it is as
-// it was said where the same device is told more.
+// UntilOff joins "turn it on, wait, turn it off" to one step with a duration, so that the
+// watchdog switches the device off whatever happens. The next step waits for it. The steps
+// stay if the same device has more of them.
 func UntilOff(steps []capabilities.Plan) []capabilities.Plan {
 	var list []capabilities.Plan
 	var pause time.Duration
@@ -117,14 +117,14 @@ func UntilOff(steps []capabilities.Plan) []capabilities.Plan {
 	return list
 }
 
-// Switches reports whether a plan switches something on (want) or off (not want).
+// Switches reports whether a plan switches something on (want is true) or off.
 func Switches(p capabilities.Plan, want bool) bool {
 	on, _ := p.Args.Get("on")
 	return p.Command == capabilities.SetSwitch && on == want
 }
 
-// Together refuses orders of which not all begin at the same time: of "turn on
-// the lamp and the heater in ten minutes" nobody knows whether both wait.
+// Together refuses orders that do not all begin at the same time: in "turn on the lamp and
+// the heater in ten minutes" the time may be for one or for both.
 func (x *Request) Together(steps []capabilities.Plan) (capabilities.Outcome, bool) {
 	for _, s := range steps[1:] {
 		if !s.NotBefore.Equal(steps[0].NotBefore) {

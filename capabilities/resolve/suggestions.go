@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// ranges says what can be set here to a number, and how far it goes.
-func (r *Resolver) ranges() string {
+// rangesText says which numbers devices of this home take, with their ranges.
+func (r *Resolver) rangesText() string {
 	var list []string
 	for _, c := range r.Catalog.Capabilities {
 		for _, p := range c.Parameters {
@@ -27,15 +27,16 @@ func (r *Resolver) ranges() string {
 	return "what is set to a number here: " + strings.Join(list, "; ")
 }
 
-// Nearest are the names that come near the words, else what this home can do.
+// Nearest returns the names that are near the words, otherwise the capabilities of this
+// home.
 func (r *Resolver) Nearest(words []string) []string {
 	if list := r.Near(words); len(list) > 0 {
 		return list
 	}
-	return r.offered()
+	return r.offeredIDs()
 }
 
-// Near are the names of this home that come nearest to the words.
+// Near returns the names of this home that are nearest to the words.
 func (r *Resolver) Near(words []string) []string {
 	type near struct {
 		name string
@@ -71,9 +72,9 @@ func (r *Resolver) Near(words []string) []string {
 	return names
 }
 
-// closest are the names that come closest to what was asked, first the one that shares
-// most with it: its words, those of what a capability does, and words that are
-// spelt alike. Names that share as much stay in their order.
+// closest returns the names that are closest to the text, first the one that shares most
+// with it: its words, the words of a capability, and words with a similar spelling. Names
+// that share the same keep their order.
 func (x *Request) closest(names []string) []string {
 	if len(names) < 2 {
 		return names
@@ -104,8 +105,7 @@ func (x *Request) closest(names []string) []string {
 	return list
 }
 
-// related are the capabilities that share a word with what was asked: the others are
-// nearest to nothing. A letter may be wrong.
+// related returns the capabilities that share a word with the text. One letter may differ.
 func (x *Request) related(ids []string) (list []string) {
 	for _, id := range ids {
 		if slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool {
@@ -137,7 +137,7 @@ func (r *Resolver) spell() (s lexicon.SpelledNames) {
 	return s
 }
 
-// sharing are the devices whose name has one of the words.
+// sharing returns the devices whose names have one of the words.
 func (r *Resolver) sharing(tokens []lexicon.Token) (list []string) {
 	var found []int32
 	for _, t := range tokens {

@@ -10,14 +10,14 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// maxClock is how many words a time of the clock may have: "tomorrow at half past
-// seven in the evening".
+// maxClock is the largest number of words in a clock time: "tomorrow at half past seven in
+// the evening".
 const maxClock = 8
 
-// clock reads a time of the clock at word i: "7 pm", "half past seven",
-// "19 30", "noon", "sunset", with a day before or behind it: the next one after now,
-// where no day is said. end is 0 if there is none.
-func (x *Request) clock(i int, now time.Time) (end int, at time.Time, out capabilities.Outcome, ok bool) {
+// readClock reads a clock time at word i: "7 pm", "half past seven", "19 30", "noon",
+// "sunset", with a day before or behind it. Without a day it is the next such time after
+// now. end is 0 if there is none.
+func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out capabilities.Outcome, ok bool) {
 	w := x.Words()
 	d := timeexpr.Day{Weekday: -1, Half: -1}
 	from := i
@@ -82,15 +82,15 @@ func (x *Request) clock(i int, now time.Time) (end int, at time.Time, out capabi
 	if at = d.At(now, hour, minute); !at.After(now) {
 		return 1, at, x.Reject(fmt.Sprintf("%q is over; it is %s now", said, x.Resolver.Site.Now.Format("15:04")), nil), false
 	}
-	if at, out, ok = x.changed(at, hour, minute); !ok {
+	if at, out, ok = x.checkClockChange(at, hour, minute); !ok {
 		return 1, at, out, false
 	}
 	return end, at, capabilities.Outcome{}, true
 }
 
-// changed holds a time to a day on which the clocks are changed: an hour of it is not
-// there, or is there twice, and then it is asked which.
-func (x *Request) changed(at time.Time, hour, minute int) (time.Time, capabilities.Outcome, bool) {
+// checkClockChange checks a time on a day on which the clocks change: an hour of that day
+// does not exist, or exists twice, and then it asks which one.
+func (x *Request) checkClockChange(at time.Time, hour, minute int) (time.Time, capabilities.Outcome, bool) {
 	if at.Hour() != hour || at.Minute() != minute {
 		return at, x.Reject(fmt.Sprintf("%02d:%02d is no time of that day, as the clocks go forward then; say another", hour, minute), nil), false
 	}
@@ -115,9 +115,9 @@ func (x *Request) changed(at time.Time, hour, minute int) (time.Time, capabiliti
 	return at, capabilities.Outcome{}, true
 }
 
-// clockSpan reads a span of the clock at word i: "from 7 to 9 pm", "tomorrow from 7 to 9 pm".
-// What begins then lasts until its end. end is i if there is none.
-func (x *Request) clockSpan(i int, t *timeexpr.Timing) (end int, out capabilities.Outcome, ok bool) {
+// readClockRange reads a range of clock times at word i: "from 7 to 9 pm", "tomorrow from 7
+// to 9 pm". The act lasts until the end of the range. end is i if there is none.
+func (x *Request) readClockRange(i int, t *timeexpr.Timing) (end int, out capabilities.Outcome, ok bool) {
 	w := x.Words()
 	d := timeexpr.Day{Weekday: -1, Half: -1}
 	from := i + timeexpr.ReadDay(w, x.Tokens, i, &d)
@@ -149,7 +149,7 @@ func (x *Request) clockSpan(i int, t *timeexpr.Timing) (end int, out capabilitie
 	case x.Resolver.Site.Unset != "":
 		return i, x.Reject(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", said, x.Resolver.Site.Unset), nil), false
 	}
-	begin, begins, out, ok := x.spanEnds(from+n, first+to, d, said)
+	begin, begins, out, ok := x.rangeEnds(from+n, first+to, d, said)
 	x.Explain.Leftover = nil
 	if !ok {
 		return i, out, false
@@ -158,18 +158,19 @@ func (x *Request) clockSpan(i int, t *timeexpr.Timing) (end int, out capabilitie
 	return end, capabilities.Outcome{}, true
 }
 
-// spanEnds are the begin and end of a span of the clock whose hours stand at words i and k.
-// An hour that may be before or after noon is that which makes it shorter than half a day.
-func (x *Request) spanEnds(i, k int, d timeexpr.Day, said string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
+// rangeEnds returns the begin and end of a range of clock times whose hours stand at words
+// i and k. An hour that may be before or after noon is the one that makes the range shorter
+// than half a day.
+func (x *Request) rangeEnds(i, k int, d timeexpr.Day, said string) (begin, end time.Time, out capabilities.Outcome, ok bool) {
 	w, now := x.Words(), x.Resolver.Site.Now
 	if w.Sun.Longest(x.Tokens, i)+w.Sun.Longest(x.Tokens, k) > 0 {
 		if d.Named {
 			return begin, end, x.Reject(fmt.Sprintf("%q: say the times, and not the sun, of another day", said), nil), false
 		}
-		if _, begin, out, ok = x.clock(i, now); !ok {
+		if _, begin, out, ok = x.readClock(i, now); !ok {
 			return begin, end, out, false
 		}
-		_, end, out, ok = x.clock(k, begin)
+		_, end, out, ok = x.readClock(k, begin)
 		return begin, end, out, ok
 	}
 	_, h1, m1, sure1 := w.ReadHour(x.Tokens, i)
@@ -205,7 +206,7 @@ func (x *Request) spanEnds(i, k int, d timeexpr.Day, said string) (begin, end ti
 	if !begin.After(now) {
 		return begin, end, x.Reject(fmt.Sprintf("%q is over; it is %s now", said, now.Format("15:04")), nil), false
 	}
-	if begin, out, ok = x.changed(begin, h1, m1); !ok {
+	if begin, out, ok = x.checkClockChange(begin, h1, m1); !ok {
 		return begin, end, out, false
 	}
 	return begin, begin.Add(time.Duration(length) * time.Minute), capabilities.Outcome{}, true

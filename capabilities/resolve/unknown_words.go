@@ -8,7 +8,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// DroppedText is what is said before a question about what is left.
+// DroppedText returns the first words of a question about an order without its unknown
+// words.
 func (x *Request) DroppedText() string {
 	if len(x.UnknownWords) == 0 {
 		return ""
@@ -21,36 +22,36 @@ func (x *Request) DroppedText() string {
 		return fmt.Sprintf("nothing here waits for %q; without that, ", x.UnknownWords[0])
 	}
 	if d := x.Sweeping(); d >= 0 {
-		return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; " + x.knowsRooms(d) + "; without what was not understood, "
+		return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; " + x.roomsText(d) + "; without what was not understood, "
 	}
 	return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; without that, "
 }
 
-// Fewest are the readings that pass over the fewest words, and the same.
+// Fewest returns the readings that skip the fewest words, and the same words.
 func (x *Request) Fewest(able []Hypothesis) []Hypothesis {
 	best := slices.MinFunc(able, func(a, b Hypothesis) int { return cmp.Compare(a.pieces, b.pieces) })
 	x.UnknownWords = best.lost
 	return slices.DeleteFunc(able, func(rd Hypothesis) bool { return rd.pieces != best.pieces || !slices.Equal(rd.lost, best.lost) })
 }
 
-// DoubtText is what is said before a question that a doubt leads to.
+// DoubtText returns the first words of a question about a doubtful reading.
 func (x *Request) DoubtText(rd *Hypothesis) string {
 	switch {
 	case x.InQuotes:
 		return "it stands in quotation marks, as what somebody said: "
-	case (rd.Doubt == "" || rd.Doubt == unsaid) && x.reports():
+	case (rd.Doubt == "" || rd.Doubt == mayBeWish) && x.mayBeReport():
 		return "it may tell what happens, or be a name: "
-	case rd.Doubt == "" || rd.Doubt == unsaid:
+	case rd.Doubt == "" || rd.Doubt == mayBeWish:
 		return ""
 	}
 	return rd.Doubt + ": "
 }
 
-// unsaid is the doubt of "could the lights be dimmed": it may be a wish.
-const unsaid = "unsaid"
+// mayBeWish is the doubt of "could the lights be dimmed": it may be a wish.
+const mayBeWish = "unsaid"
 
-// KnowsAllWords reports whether every word could be part of a reading: most texts
-// that are about other things have one that is not.
+// KnowsAllWords reports whether every word can be part of a reading. Most texts about other
+// subjects have a word that cannot.
 func (x *Request) KnowsAllWords() bool {
 	if len(x.Tokens) == 0 {
 		return false
@@ -63,9 +64,9 @@ func (x *Request) KnowsAllWords() bool {
 	return true
 }
 
-// HasUnknownStart reports whether the text has a word that no sentence and no name here
-// has, and no time.
-func (x *Request) HasUnknownStart() bool {
+// HasUnknownWord reports whether the text has a word that no sentence, no name of this
+// home, and no time has.
+func (x *Request) HasUnknownWord() bool {
 	for _, t := range x.Tokens {
 		if !x.Resolver.KnowsWord(t) && !x.Resolver.Catalog.Vocabulary[t.Folded] && !x.Resolver.Catalog.TimeWords[t.Folded] {
 			return true

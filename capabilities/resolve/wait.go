@@ -20,8 +20,9 @@ type WaitCondition struct {
 	lasts  time.Duration
 }
 
-// at is the end of a phrase at word i, or behind fillers there; 0 if there is none.
-func (x *Request) at(s *lexicon.PhraseSet, i int) int {
+// phraseEnd returns the end of a phrase at word i, or behind fillers there. It is 0 if
+// there is none.
+func (x *Request) phraseEnd(s *lexicon.PhraseSet, i int) int {
 	for i < len(x.Tokens) {
 		if n := s.Longest(x.Tokens, i); n > 0 {
 			return i + n
@@ -35,50 +36,51 @@ func (x *Request) at(s *lexicon.PhraseSet, i int) int {
 	return 0
 }
 
-// toTell is the end of what asks to be told, at word i, with the words for a picture.
-func (x *Request) toTell(i int) (end int, photo string) {
+// notifyEnd returns the end of a demand for a notification at word i, with the words for a
+// photo.
+func (x *Request) notifyEnd(i int) (end int, photo string) {
 	w := &x.Resolver.Catalog.Waiting
-	if end := x.at(w.Photo, i); end > 0 {
+	if end := x.phraseEnd(w.Photo, i); end > 0 {
 		photo := lexicon.Join(x.Tokens[i:end])
-		if of := x.at(w.Of, end); of > 0 {
+		if of := x.phraseEnd(w.Of, end); of > 0 {
 			end = of
 		}
 		return end, photo
 	}
-	return x.at(w.Tell, i), ""
+	return x.phraseEnd(w.Tell, i), ""
 }
 
-// WaitsFor is what a text says to wait for; false for any other text.
+// WaitsFor returns what a text waits for. It returns false for any other text.
 func (x *Request) WaitsFor() (f WaitCondition, ok bool) {
 	w, all := &x.Resolver.Catalog.Waiting, x.Tokens
 	defer func() { x.Tokens = all }()
 	x.Tokens, f.lasts = timeexpr.WithoutLimit(&x.Utterance)
-	switch end, photo := x.toTell(0); {
+	switch end, photo := x.notifyEnd(0); {
 	case end > 0:
-		if when := x.at(w.When, end); when > 0 { // "tell me when the door opens"
+		if when := x.phraseEnd(w.When, end); when > 0 { // "tell me when the door opens"
 			f.Event, f.Photo = x.Tokens[when:], photo
-			x.andShow(&f)
+			x.cutPhoto(&f)
 			return f, len(f.Event) > 0
 		}
-	case x.at(w.When, 0) > 0: // "when the door opens, tell me"
-		from := x.at(w.When, 0)
+	case x.phraseEnd(w.When, 0) > 0: // "when the door opens, tell me"
+		from := x.phraseEnd(w.When, 0)
 		for i := from + 1; i < len(x.Tokens); i++ {
-			if end, photo := x.toTell(i); end > 0 && x.SkipArticles(end) == len(x.Tokens) {
+			if end, photo := x.notifyEnd(i); end > 0 && x.SkipArticles(end) == len(x.Tokens) {
 				f.Event, f.Photo = x.Tokens[from:i], photo
 				return f, true
 			}
 		}
-	case x.at(w.Wait, 0) > 0: // "wait until the door opens"
-		f.Event = x.Tokens[x.at(w.Wait, 0):]
+	case x.phraseEnd(w.Wait, 0) > 0: // "wait until the door opens"
+		f.Event = x.Tokens[x.phraseEnd(w.Wait, 0):]
 		return f, len(f.Event) > 0
-	case x.at(w.Watch, 0) > 0:
-		return x.watchFor(x.at(w.Watch, 0), f)
+	case x.phraseEnd(w.Watch, 0) > 0:
+		return x.watchFor(x.phraseEnd(w.Watch, 0), f)
 	}
 	return f, false
 }
 
-// andShow takes "and send me a photo" from the end of an event.
-func (x *Request) andShow(f *WaitCondition) {
+// cutPhoto removes "and send me a photo" from the end of an event.
+func (x *Request) cutPhoto(f *WaitCondition) {
 	all := x.Tokens
 	defer func() { x.Tokens = all }()
 	x.Tokens = f.Event
@@ -87,45 +89,45 @@ func (x *Request) andShow(f *WaitCondition) {
 		if and == i {
 			continue
 		}
-		if end, photo := x.toTell(and); photo != "" && x.SkipArticles(end) == len(x.Tokens) {
+		if end, photo := x.notifyEnd(and); photo != "" && x.SkipArticles(end) == len(x.Tokens) {
 			f.Event, f.Photo = f.Event[:i], photo
 			return
 		}
 	}
 }
 
-// watchFor reads what stands behind "watch": a thing, "until" and an event, or "and
-// tell me when" and an event.
+// watchFor reads what follows "watch": an object, "until" and an event, or "and tell me
+// when" and an event.
 func (x *Request) watchFor(from int, f WaitCondition) (WaitCondition, bool) {
 	w := &x.Resolver.Catalog.Waiting
 	f.Event, f.Object = x.Tokens[from:], true
 	for i := from + 1; i < len(x.Tokens); i++ {
 		if end := i + w.Until.Longest(x.Tokens, i); end > i {
-			f.Event, f.Object = x.ofIt(x.Tokens[from:i], x.Tokens[end:]), false
+			f.Event, f.Object = x.withObject(x.Tokens[from:i], x.Tokens[end:]), false
 			return f, end < len(x.Tokens)
 		}
 		and := i + x.Words().Joining.Longest(x.Tokens, i)
 		if and == i && !x.Tokens[i].Pause {
 			continue
 		}
-		end, photo := x.toTell(and)
+		end, photo := x.notifyEnd(and)
 		if end == 0 {
 			continue
 		}
 		f.Photo = photo
-		if any := x.at(w.Anything, end); x.SkipArticles(end) == len(x.Tokens) || any > 0 && x.SkipArticles(any) == len(x.Tokens) {
+		if any := x.phraseEnd(w.Anything, end); x.SkipArticles(end) == len(x.Tokens) || any > 0 && x.SkipArticles(any) == len(x.Tokens) {
 			f.Event = x.Tokens[from:i]
 			return f, true
 		}
-		when := x.at(w.When, end)
-		f.Event, f.Object = x.ofIt(x.Tokens[from:i], x.Tokens[max(when, 0):]), false
+		when := x.phraseEnd(w.When, end)
+		f.Event, f.Object = x.withObject(x.Tokens[from:i], x.Tokens[max(when, 0):]), false
 		return f, when > 0 && when < len(x.Tokens)
 	}
 	return f, len(f.Event) > 0
 }
 
-// ofIt is an event with the thing in the place of "it".
-func (x *Request) ofIt(thing, event []lexicon.Token) []lexicon.Token {
+// withObject returns an event with the object in the place of "it".
+func (x *Request) withObject(thing, event []lexicon.Token) []lexicon.Token {
 	i := slices.IndexFunc(event, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	if i < 0 {
 		return event
@@ -133,9 +135,8 @@ func (x *Request) ofIt(thing, event []lexicon.Token) []lexicon.Token {
 	return slices.Concat(event[:i], thing, event[i+1:])
 }
 
-// watchable settles what a plan that waits may be: one thing, for no longer than a
-// watch may last.
-func (x *Request) watchable(p *capabilities.Plan) (capabilities.Outcome, bool) {
+// setWatchDuration sets how long a plan watches, and refuses more than the limit.
+func (x *Request) setWatchDuration(p *capabilities.Plan) (capabilities.Outcome, bool) {
 	switch longest := x.Resolver.Site.MaxWatchDuration(); {
 	case x.Wait != nil && x.Wait.lasts > 0:
 		p.For = x.Wait.lasts
@@ -147,15 +148,15 @@ func (x *Request) watchable(p *capabilities.Plan) (capabilities.Outcome, bool) {
 		p.Summary += fmt.Sprintf(", for %s at most", capabilities.DurationText(p.For))
 		return capabilities.Outcome{}, true
 	case p.For > longest:
-		return x.tooLong(p.For), false
+		return x.rejectTooLong(p.For), false
 	}
 	return x.LastingFor(p, p.For)
 }
 
-// LastingFor has a watch last as long as was said.
+// LastingFor sets the duration that the request names for a plan that watches.
 func (x *Request) LastingFor(p *capabilities.Plan, d time.Duration) (capabilities.Outcome, bool) {
 	if d > x.Resolver.Site.MaxWatchDuration() {
-		return x.tooLong(d), false
+		return x.rejectTooLong(d), false
 	}
 	p.For = d
 	p.Args = p.Args.Set("limit", "asked")
@@ -163,11 +164,12 @@ func (x *Request) LastingFor(p *capabilities.Plan, d time.Duration) (capabilitie
 	return capabilities.Outcome{}, true
 }
 
-func (x *Request) tooLong(d time.Duration) capabilities.Outcome {
+// rejectTooLong refuses a duration over the limit.
+func (x *Request) rejectTooLong(d time.Duration) capabilities.Outcome {
 	return x.Reject(fmt.Sprintf("%s is longer than a watch may last here, which is %s (agent: watch: longest); ask for less", capabilities.DurationText(d), capabilities.DurationText(x.Resolver.Site.MaxWatchDuration())), nil)
 }
 
-// awaits are the parameters of what is waited for.
+// awaits returns the parameters of the condition that a reading waits for.
 func (rd *Hypothesis) awaits() mess.Object {
 	args := rd.Capability.FixedArgs()
 	for _, a := range rd.Args {
@@ -176,7 +178,7 @@ func (rd *Hypothesis) awaits() mess.Object {
 	return args.Set("quantity", rd.Value("quantity"))
 }
 
-// AwaitedText is what a watch waits for, in words.
+// AwaitedText returns the condition of a watch in words.
 func AwaitedText(args mess.Object) string {
 	until, value := argText(args, "until"), argText(args, "value")
 	quantity := argText(args, "quantity")

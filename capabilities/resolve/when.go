@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// ReadTimes takes what is said of time out of the text. The refusal or question is
-// of a time that cannot be kept or is not clear.
+// ReadTimes takes the times out of the text. It refuses a time that this home cannot keep,
+// and asks about one that is not clear.
 func (x *Request) ReadTimes() (rest []lexicon.Token, t timeexpr.Timing, out capabilities.Outcome, ok bool) {
 	for i := 0; i < len(x.Tokens); {
 		if x.IsName(i) {
@@ -20,15 +20,15 @@ func (x *Request) ReadTimes() (rest []lexicon.Token, t timeexpr.Timing, out capa
 			continue
 		}
 		if timeexpr.Recurs(&x.Utterance, i) {
-			return rest, t, x.Reject(x.recurring(i), nil), false
+			return rest, t, x.Reject(x.recurringText(i), nil), false
 		}
 		if end := x.RangeEnd(i); end > i {
 			x.Explain.Leftover = lexicon.Texts(x.Tokens[i:end])
 			return rest, t, x.Reject(fmt.Sprintf("%q is a range; say one number of it", lexicon.Join(x.Tokens[i:end])), nil), false
 		}
-		end, out, ok := x.clockSpan(i, &t)
+		end, out, ok := x.readClockRange(i, &t)
 		if ok && end == i {
-			end, out, ok = x.time(i, &t)
+			end, out, ok = x.readTime(i, &t)
 		}
 		if !ok {
 			return rest, t, out, false
@@ -50,15 +50,14 @@ func (x *Request) ReadTimes() (rest []lexicon.Token, t timeexpr.Timing, out capa
 	return rest, t, capabilities.Outcome{}, true
 }
 
-// recurring is why that is not done.
-func (x *Request) recurring(i int) string {
+// recurringText returns the reason for refusing a recurring order.
+func (x *Request) recurringText(i int) string {
 	x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
 	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", lexicon.Join(x.Tokens[i:]))
 }
 
-// time reads what is said of time from word i on, and returns its end, i if
-// nothing is.
-func (x *Request) time(i int, t *timeexpr.Timing) (int, capabilities.Outcome, bool) {
+// readTime reads a time from word i on and returns its end, or i if there is none.
+func (x *Request) readTime(i int, t *timeexpr.Timing) (int, capabilities.Outcome, bool) {
 	w := x.Words()
 	twice := func() (int, capabilities.Outcome, bool) {
 		return i, x.Reject(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.Said, x.Tokens[i].Text), " ... ")), nil), false
@@ -91,7 +90,7 @@ func (x *Request) time(i int, t *timeexpr.Timing) (int, capabilities.Outcome, bo
 		}
 	}
 	if n := w.Ending.Longest(x.Tokens, i); n > 0 {
-		end, at, out, ok := x.moment(i + n)
+		end, at, out, ok := x.readMoment(i + n)
 		if !ok || end == 0 {
 			return i, out, end == 0
 		}
@@ -107,7 +106,7 @@ func (x *Request) time(i int, t *timeexpr.Timing) (int, capabilities.Outcome, bo
 	if at == i && !timeexpr.PlainMoment(&x.Utterance, i, min(len(x.Tokens), i+maxClock)) {
 		return i, capabilities.Outcome{}, true
 	}
-	end, begin, out, ok := x.moment(at)
+	end, begin, out, ok := x.readMoment(at)
 	switch {
 	case !ok:
 		return i, out, false
@@ -120,16 +119,16 @@ func (x *Request) time(i int, t *timeexpr.Timing) (int, capabilities.Outcome, bo
 	return end, capabilities.Outcome{}, true
 }
 
-// moment reads a time of the clock at word i, or one before or after it: "ten minutes
+// readMoment reads a clock time at word i, or a time before or after it: "ten minutes
 // before sunset". end is 0 if there is none.
-func (x *Request) moment(i int) (end int, at time.Time, out capabilities.Outcome, ok bool) {
+func (x *Request) readMoment(i int) (end int, at time.Time, out capabilities.Outcome, ok bool) {
 	now := x.Resolver.Site.Now
 	behind, d := timeexpr.OffsetAt(&x.Utterance, i)
 	if behind == i {
-		return x.clock(i, now)
+		return x.readClock(i, now)
 	}
 	// The one that is meant is the next of which d before, or after, is to come.
-	if end, at, out, ok = x.clock(behind, now.Add(-d)); !ok || end == 0 {
+	if end, at, out, ok = x.readClock(behind, now.Add(-d)); !ok || end == 0 {
 		return end, at, out, ok
 	}
 	return end, at.Add(d), capabilities.Outcome{}, true

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
@@ -234,4 +235,34 @@ func offIn(l Device, p capabilities.Plan) time.Duration {
 		return p.For
 	}
 	return l.MaxOn
+}
+
+// confirmed rejects a plan that lacks the confirmation it needs, or that has the confirmation
+// of another plan. The exchange checks who has confirmed.
+func (g *Gate) confirmed(d *device, o Order) error {
+	who := g.cfg.confirm(*d.limits, o.Plan)
+	if who == Nobody || o.Confirmed == o.Digest() {
+		return nil
+	}
+	text := fmt.Sprintf("it needs the yes of the %s first", who)
+	if o.Confirmed != "" {
+		text = fmt.Sprintf("the yes of the %s was given to another plan; ask again", who)
+	}
+	return &Refusal{Device: d.name, Rule: "confirm", Text: text}
+}
+
+// mildness lists the risk classes, mildest first.
+var mildness = []capabilities.Risk{
+	capabilities.RiskObserve, capabilities.RiskComfort, capabilities.RiskAppliance,
+	capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible,
+}
+
+// trueRisk rejects a plan with a milder risk class than the device has.
+func (g *Gate) trueRisk(d *device, p capabilities.Plan) error {
+	least := g.cfg.Risks[d.name]
+	says, known := slices.Index(mildness, p.Risk), p.Risk.Known()
+	if !p.Actuates() || !known || says >= slices.Index(mildness, least) {
+		return nil
+	}
+	return &Refusal{Device: d.name, Rule: "risk", Text: fmt.Sprintf("it is of class %s, and the plan says %s; make a plan anew", least, p.Risk)}
 }

@@ -20,16 +20,16 @@ var mutants = []mutant{
 		"agent/remembered.go", "return turn != m.turns[p.index]", "return turn < m.turns[p.index]",
 	}}, "./agent TestUnderstandAsAfresh|TestPlacesAreRemembered"},
 	{"the intent goes without what the policy has to write", []edit{{
-		"agent/policy/book.go", "if err := write(ctx, notes...); err != nil {", "if err := write(ctx); err != nil {",
+		"agent/policy/ledger.go", "if err := write(ctx, notes...); err != nil {", "if err := write(ctx); err != nil {",
 	}}, "./agent/policy TestOneSyncForAnAct"},
 	{"a lost part of the journal frees the budgets", []edit{{
-		"agent/policy/acts.go", "if !g.gap.IsZero() && ", "if false && ",
+		"agent/policy/rules_budget.go", "if !g.gap.IsZero() && ", "if false && ",
 	}}, "./agent/policy TestActsThatAreLost"},
 	{"what was begun and not done stays due", []edit{{
 		"agent/policy/pass.go", "p.unforesee()\n", "",
 	}}, "./agent/policy TestWhatIsBegunAndNotDone"},
 	{"an older note on what is due wins", []edit{{
-		"agent/journal/book.go", "if n.Serial < b.Dues[n.Device].Serial {", "if false {",
+		"agent/journal/ledger.go", "if n.Serial < b.Dues[n.Device].Serial {", "if false {",
 	}}, "./agent/journal TestTheBookIsKept"},
 	{"files of an older version count again", []edit{{
 		"agent/localpolicy/adopt.go", "; !begun {", "; !begun || begun {",
@@ -47,7 +47,7 @@ var mutants = []mutant{
 		"drivers/family/pick.go", "case t.Fine.Unit > 0 && limit <= t.Fine.Max:", "case false:",
 	}}, "./drivers/family TestFineTimer"},
 	{"the answer counts on a timer that the device does not have", []edit{{
-		"agent/policy/guard.go", "if d.off != nil && left > 0 {", "if left = max(1, left); d.off != nil {",
+		"agent/policy/timer_watchdog.go", "if d.off != nil && left > 0 {", "if left = max(1, left); d.off != nil {",
 	}}, "./agent TestTheAnswerSays"},
 	{"one requester takes every place", []edit{{
 		"agent/share.go", "(s.working[by] < free || s.working[by] == 0)", "true",
@@ -93,10 +93,10 @@ var mutants = []mutant{
 
 	// The gate at the device.
 	{"guard off", []edit{{
-		"agent/policy/guard.go", "return noGuard(d, g.guard.Ready(d.name))", "return nil",
+		"agent/policy/timer_watchdog.go", "return noGuard(d, g.guard.Ready(d.name))", "return nil",
 	}}, "./agent/policy TestNoGuardNothingOn"},
 	{"switched on before the guard knows", []edit{{
-		"agent/policy/guard.go", "if err := g.guard.On(d.name, in); err != nil {", "if err := g.guard.On(d.name, in); err != nil && false {",
+		"agent/policy/timer_watchdog.go", "if err := g.guard.On(d.name, in); err != nil {", "if err := g.guard.On(d.name, in); err != nil && false {",
 	}}, "./agent/policy TestNoGuardNothingOn|TestGuardHears|TestADriverHangs"},
 	{"max_on ignored", []edit{{
 		"agent/policy/rules.go", "\treturn l.MaxOn\n", "\treturn 0\n",
@@ -105,47 +105,47 @@ var mutants = []mutant{
 		"agent/policy/rules.go", "if p.For <= limit {", "if p.For <= limit || true {",
 	}}, "./agent/policy TestMaxOn|TestEveryRuleIsTold|TestAnObedientPlanner"},
 	{"asking again prolongs max_on", []edit{{
-		"agent/policy/guard.go", "limit > 0 && on.Add(limit).Before(due) {", "limit > 0 && on.Add(limit).Before(due) && false {",
+		"agent/policy/timer_watchdog.go", "limit > 0 && on.Add(limit).Before(due) {", "limit > 0 && on.Add(limit).Before(due) && false {",
 	}}, "./agent/policy TestMaxOn"},
 	{"interlock ignored", []edit{{
-		"agent/policy/interlock.go", "case on:\n", "case on && false:\n",
+		"agent/policy/rules_interlock.go", "case on:\n", "case on && false:\n",
 	}}, "./agent/policy TestInterlock"},
 	{"interlock ignored for two at once", []edit{{
-		"agent/policy/interlock.go", "if other.active {", "if other.active && false {",
+		"agent/policy/rules_interlock.go", "if other.active {", "if other.active && false {",
 	}}, "./agent/policy TestInterlock"},
 	{"arming ignored", []edit{{
-		"agent/policy/local.go", `if class == "" || g.people.Armed[d.name] {`, `if true || class == "" {`,
+		"agent/policy/rules_lockout.go", `if class == "" || g.people.Armed[d.name] {`, `if true || class == "" {`,
 	}}, "./agent/policy TestLockedAndDisarmed"},
 	{"a crash disarms nothing", []edit{{
 		"agent/localpolicy/decisions.go", "for _, c := range classes {", "for _, c := range classes[:0] {",
 	}}, "./agent/localpolicy TestAnEndWithoutOrderDisarms"},
 	{"lock ignored", []edit{{
-		"agent/policy/local.go", `case locked && why != "":`, `case !locked || why != "":`,
+		"agent/policy/rules_lockout.go", `case locked && why != "":`, `case !locked || why != "":`,
 	}}, "./agent/policy TestLockedAndDisarmed"},
 	{"yes of one plan for another at the device", []edit{{
-		"agent/policy/confirmed.go", "who == Nobody || o.Confirmed == o.Digest()", `who == Nobody || o.Confirmed != ""`,
+		"agent/policy/rules.go", "who == Nobody || o.Confirmed == o.Digest()", `who == Nobody || o.Confirmed != ""`,
 	}}, "./agent/policy TestAYesIsForOnePlan"},
 	{"parameters beyond their bounds", []edit{{
-		"agent/policy/range.go", `if why := b.outside(value, given); why != "" {`, `if why := b.outside(value, given); why != "" && false {`,
+		"agent/policy/rules_range.go", `if why := b.outside(value, given); why != "" {`, `if why := b.outside(value, given); why != "" && false {`,
 	}}, "./agent/policy TestRange"},
 	{"conditions ignored", []edit{{
-		"agent/policy/conditions.go", `case got != "":`, `case false:`,
+		"agent/policy/rules_conditions.go", `case got != "":`, `case false:`,
 	}}, "./agent/policy TestRequires"},
 	{"what is not known is allowed", []edit{{
-		"agent/policy/conditions.go", "case err != nil:\n\t\treturn no(", "case err != nil:\n\t\treturn nil\n\tcase false:\n\t\treturn no(",
+		"agent/policy/rules_conditions.go", "case err != nil:\n\t\treturn no(", "case err != nil:\n\t\treturn nil\n\tcase false:\n\t\treturn no(",
 	}}, "./agent/policy TestRequires"},
 	{"old permission used", []edit{
-		{"agent/policy/step.go", "p.again == nil || p.g.since(p.asked) <= Fresh", "true"},
-		{"agent/policy/step.go", "p.g.since(looked) > Fresh || p.again != nil && p.g.since(p.asked) > Fresh", "p.g.since(looked) > Fresh"},
+		{"agent/policy/pass_recheck.go", "p.again == nil || p.g.since(p.asked) <= Fresh", "true"},
+		{"agent/policy/pass_recheck.go", "p.g.since(looked) > Fresh || p.again != nil && p.g.since(p.asked) > Fresh", "p.g.since(looked) > Fresh"},
 	}, "./agent/policy TestAPermission"},
 	{"a hanging driver goes on being used", []edit{{
-		"agent/policy/call.go", "c.dev.hung[c] = true\n", "",
+		"agent/policy/pass_driver_call.go", "c.dev.hung[c] = true\n", "",
 	}}, "./agent/policy TestAHangingDriverIsQuarantined"},
 	{"two tasks on one device", []edit{{
-		"agent/policy/gate.go", "hold: make(chan struct{}, 1), acting", "hold: make(chan struct{}, 2), acting",
+		"agent/policy/policy.go", "hold: make(chan struct{}, 1), acting", "hold: make(chan struct{}, 2), acting",
 	}}, "./agent/policy TestOneTaskAtATime"},
 	{"budget of acts ignored", []edit{{
-		"agent/policy/step.go", "p.begin(ctx); err != nil {", "p.begin(ctx); err != nil && false {",
+		"agent/policy/pass_recheck.go", "p.begin(ctx); err != nil {", "p.begin(ctx); err != nil && false {",
 	}}, "./agent/policy TestMaxActs"},
 	{"latch not kept", []edit{{
 		"agent/stop/latch.go", "\t\terr := Latch(s.cfg.Dir, o)\n", "\t\tvar err error\n",
@@ -156,7 +156,7 @@ var mutants = []mutant{
 		return []Order{{ID: unreadable`,
 	}}, "./agent/stop TestWhatCannotBeReadIsLatched"},
 	{"stopped, and it acts", []edit{{
-		"agent/policy/stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
+		"agent/policy/safe_stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
 	}}, "./agent/policy TestMetWhileStopped|TestAStop"},
 
 	{"an earlier picture counts as a new one", []edit{{
@@ -332,7 +332,7 @@ var mutants = []mutant{
 		"exchange/pin.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
 	}}, "./exchange/channel/httpapi TestACodeStatesWhatItGrants"},
 	{"a stranger's question is read", []edit{{
-		"agent/selftest/trial.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
+		"agent/selftest/selftest.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
 	}}, "./agent/selftest TestAStrangerIsNotRead"},
 	{"what is behind chunks is a request", []edit{{
 		"exchange/channel/httpapi/server.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
@@ -420,13 +420,13 @@ var mutants = []mutant{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
 	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},
 	{"a permission outlives a suspend", []edit{{
-		"agent/policy/sleep.go", "return g.now().Sub(m.at) + max(0, g.slept()-m.slept)", "return g.now().Sub(m.at)",
+		"agent/policy/timer_suspend.go", "return g.now().Sub(m.at) + max(0, g.slept()-m.slept)", "return g.now().Sub(m.at)",
 	}}, "./agent/policy TestAPermissionDoesNotOutlive"},
 	{"max_on stands still while the machine sleeps", []edit{{
-		"agent/policy/sleep.go", "o.at, o.on = o.at.Add(-d), o.on.Add(-d)", "_ = o",
+		"agent/policy/timer_suspend.go", "o.at, o.on = o.at.Add(-d), o.on.Add(-d)", "_ = o",
 	}}, "./agent/policy TestMaxOnGoesOn"},
 	{"the watchdog stands still while the machine sleeps", []edit{{
-		"agent/watchdog/sleep.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
+		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
 	}}, "./agent/watchdog TestASuspendedMachine"},
 	{"a lease stands still while the machine sleeps", []edit{{
 		"exchange/tick.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
@@ -463,10 +463,10 @@ var mutants = []mutant{
 	}}, "./internal/wal Test"},
 
 	{"a page of a camera's server counts as a picture", []edit{{
-		"agent/imaging/camera.go", "	case l.Page:\n", "	case l.Page && false:\n",
+		"agent/imaging/imaging.go", "	case l.Page:\n", "	case l.Page && false:\n",
 	}}, "./agent/imaging TestPages"},
 	{"a picture that never changes counts as a new one", []edit{{
-		"agent/imaging/camera.go", "if s.smooth && same {", "if s.smooth && same && false {",
+		"agent/imaging/imaging.go", "if s.smooth && same {", "if s.smooth && same && false {",
 	}}, "./agent/imaging TestPages|TestACameraThatHangs"},
 	// The doors.
 	{"a broker that ends twice counts as another client", []edit{{

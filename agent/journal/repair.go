@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 
 	"github.com/messkit/messkit/internal/wal"
@@ -158,3 +159,11 @@ func (j *Journal) Mend(ctx context.Context) error {
 	j.log, j.lost = log, nil
 	return nil
 }
+
+// ErrInUse reports that another program has locked the folder.
+var ErrInUse = wal.ErrInUse
+
+// Lock keeps other programs away from a folder's devices before a journal exists, with a lock
+// file at path. Close or the end of the program releases it. On a read-only file system there
+// is no lock and no error.
+func Lock(path string) (io.Closer, error) { return wal.Lock(path) }

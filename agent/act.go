@@ -31,18 +31,18 @@ func (t *task) perform(ctx context.Context) error {
 		return t.performSteps(ctx, plan)
 	}
 	pass, err := t.a.gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
-	if no, ok := errors.AsType[*policy.Refusal](err); ok {
+	if no, ok := errors.AsType[*policy.Rejection](err); ok {
 		return notDone(no.Rule, no.Error())
 	}
 	if err != nil {
 		return err
 	}
-	defer pass.Leave()
-	asked, err := t.start(ctx, plan, pass.Begin)
+	defer pass.End()
+	asked, err := t.start(ctx, plan, pass.Record)
 	if err != nil {
 		return err
 	}
-	pass.Permit(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
+	pass.RequirePermission(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
 	t.a.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
 	t.began = t.a.now()
 	r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })
@@ -51,7 +51,7 @@ func (t *task) perform(ctx context.Context) error {
 	}
 	t.ended = t.a.now()
 	t.a.learn(plan, t.a.now().Sub(t.began))
-	t.finish(ctx, pass.Leave, plan, r)
+	t.finish(ctx, pass.End, plan, r)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 			// A plan that only reads may continue without a journal.
 			if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {
 				kind := "journal"
-				if no, ok := errors.AsType[*policy.Refusal](err); ok {
+				if no, ok := errors.AsType[*policy.Rejection](err); ok {
 					kind = no.Rule
 				}
 				return asked, t.unstarted(ctx, false, kind, err)
@@ -108,7 +108,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 		if ctx.Err() != nil {
 			return asked, t.unstarted(ctx, written, "not_started", context.Cause(ctx))
 		}
-		if t.a.now().Sub(asked) <= policy.Fresh {
+		if t.a.now().Sub(asked) <= policy.FreshFor {
 			return asked, nil
 		}
 	}
@@ -150,7 +150,7 @@ func effectTwice(plan capabilities.Plan) capabilities.Effect {
 var errTooLate = errors.New("the permission came too late")
 
 // noting writes notes of the safety policy.
-type noting = func(context.Context, ...journal.Note) error
+type noting = func(context.Context, ...journal.LedgerEntry) error
 
 // unnoted begins a plan whose steps have notes of their own.
 func unnoted(ctx context.Context, write noting) error { return write(ctx) }
@@ -161,7 +161,7 @@ func (t *task) intend(ctx context.Context, plan capabilities.Plan, begin func(co
 	if err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, notes ...journal.Note) error {
+	return begin(ctx, func(ctx context.Context, notes ...journal.LedgerEntry) error {
 		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.boot, Plan: memo}
 		err := t.a.journal.Intent(ctx, i, notes...)
 		if err != nil {
@@ -191,13 +191,13 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 }
 
 // act carries out the plan on the device and reports progress in the meantime.
-func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, v policy.Verdict, acted func(result)) result {
+func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, v policy.Decision, acted func(result)) result {
 	p := newProgress()
 	verbs := verbs{
 		pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, clock: t.a.clock(), acted: acted, began: t.before,
 		every: t.a.cfg.Watch.Every, done: t.a.devices[plan.Device].Done.filled(),
 		limits: t.limits(), cameras: t.a.cameras,
-		see: func(ctx context.Context, name string) (imaging.Shot, string, error) {
+		see: func(ctx context.Context, name string) (imaging.Image, string, error) {
 			return t.a.see(ctx, name, t.limits())
 		},
 	}
@@ -232,7 +232,7 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 		r.yes = new(true)
 	}
 	if r.err != nil && errors.Is(context.Cause(ctx), errCancelled) {
-		pass.Cut()
+		pass.MarkCancelled()
 	}
 	idle(r.err)
 	if t.resumed && plan.Actuates() && r.effect != mess.EffectNone {

@@ -73,7 +73,7 @@ type Config struct {
 	// a thread that this executor has lost.
 	Unknown func(ref string, plan capabilities.Plan)
 	// Stop is the emergency stop of this executor; nil keeps stops in memory alone.
-	Stop *stop.Stopper
+	Stop *stop.Latch
 	// Jitter returns a delay of at most limit before a retry; nil means a random one.
 	Jitter func(limit time.Duration) time.Duration
 	// Fit reduces an image to limits; nil leaves images unchanged and unchecked.
@@ -149,8 +149,8 @@ type Agent struct {
 	x        Exchange
 	resolver Resolver
 	devices  map[string]*device
-	gate     *policy.Gate
-	cameras  *imaging.Room
+	gate     *policy.Policy
+	cameras  *imaging.Cameras
 	journal  *journal.Journal
 	now      func() time.Time
 	log      *slog.Logger
@@ -190,14 +190,14 @@ type Agent struct {
 }
 
 // New returns an agent. now must return monotonic time, as time.Now does.
-func New(cfg Config, x Exchange, r Resolver, devices []Device, g *policy.Gate, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
+func New(cfg Config, x Exchange, r Resolver, devices []Device, g *policy.Policy, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	a := &Agent{
 		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
 		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), wrong: make(chan struct{}, 1), broken: make(chan struct{}, 1),
 		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{}, paused: map[string]bool{},
 		tasks: map[string]*task{}, shares: shares{working: map[string]int{}}, later: map[string]*offer{}, took: map[string]time.Duration{}, astray: map[string]stray{}, untold: map[string]uint64{},
 	}
-	a.cameras = imaging.NewRoom(a.cfg.Fit, now)
+	a.cameras = imaging.NewCameras(a.cfg.Fit, now)
 	a.beat, a.hold.changed = a.cfg.Heartbeat, make(chan struct{})
 	if a.cfg.Stop == nil {
 		a.cfg.Stop = stop.Open(stop.Config{}, g, now, log)
@@ -211,7 +211,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []Device, g *policy.Gate, j
 		}
 		d.opened.Label = d.Label
 		a.devices[d.Name] = d.opened
-		a.cameras.Know(d.Name, d.Placeholders)
+		a.cameras.SetPlaceholders(d.Name, d.Placeholders)
 	}
 	return a
 }

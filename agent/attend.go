@@ -103,7 +103,7 @@ func (a *attendant) heed(ctx context.Context, said string) {
 		a.cancelled = true
 		after, cancel := aftermath(ctx)
 		defer cancel()
-		if _, err := a.v.pass.Break(after, d); err != nil {
+		if _, err := a.v.pass.StopActivity(after, d); err != nil {
 			a.cancelled, a.before = false, "It does not stop: "+err.Error()+"."
 		}
 	}
@@ -114,7 +114,7 @@ func (a *attendant) goOn(ctx context.Context) error {
 	if !ok {
 		return errors.New("press the button at the device")
 	}
-	return a.v.pass.GoOn(ctx, d, a.v.plan)
+	return a.v.pass.ResumeActivity(ctx, d, a.v.plan)
 }
 
 // forHelp returns the question whether a waiting device shall continue.

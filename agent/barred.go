@@ -21,7 +21,7 @@ const mostTried = 64
 // act now, and the policy rejects at least one of them. It returns nil if one answer may
 // succeed, or if the question offers none. check is the check of the safety policy; Barred
 // changes nothing.
-func Barred(r Resolver, check func(capabilities.Plan) (policy.Verdict, error), q capabilities.Question, req mess.Request) *policy.Refusal {
+func Barred(r Resolver, check func(capabilities.Plan) (policy.Decision, error), q capabilities.Question, req mess.Request) *policy.Rejection {
 	b := barring{r: r, check: check, req: req, left: mostTried}
 	if b.open(q) {
 		return nil
@@ -32,10 +32,10 @@ func Barred(r Resolver, check func(capabilities.Plan) (policy.Verdict, error), q
 // barring searches for an answer that may succeed.
 type barring struct {
 	r     Resolver
-	check func(capabilities.Plan) (policy.Verdict, error)
+	check func(capabilities.Plan) (policy.Decision, error)
 	req   mess.Request
-	left  int             // answers left to try
-	why   *policy.Refusal // the first rejection
+	left  int               // answers left to try
+	why   *policy.Rejection // the first rejection
 }
 
 // open reports whether an answer may succeed, or whether that is unknown.
@@ -56,7 +56,7 @@ func (b *barring) could(q capabilities.Question, option string) bool {
 	}
 	for _, step := range out.Plan.Each() {
 		_, err := b.check(step)
-		if no, ok := errors.AsType[*policy.Refusal](err); ok && slices.Contains(bars, no.Rule) {
+		if no, ok := errors.AsType[*policy.Rejection](err); ok && slices.Contains(bars, no.Rule) {
 			if b.why == nil {
 				b.why = no
 			}

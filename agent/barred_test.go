@@ -17,7 +17,7 @@ import (
 func TestAQuestionOfWhichNothingCanCome(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.words["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Question{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
-		h.gateCfg.Devices = map[string]policy.Device{"vacuum": {Locked: true}}
+		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum somewhere}")
 		s := h.is(ref, mess.Declined)
@@ -38,11 +38,11 @@ func TestALaterQuestionOfWhichNothingCanCome(t *testing.T) {
 		"rug":  {Question: &capabilities.Question{Field: "area", Options: []string{"stove", "sink"}}},
 		"sink": planOf(clean("sink")), "stove": planOf(clean("stove")),
 	}
-	check := func(capabilities.Plan) (policy.Verdict, error) {
+	check := func(capabilities.Plan) (policy.Decision, error) {
 		if locked {
-			return policy.Verdict{}, &policy.Refusal{Device: "vacuum", Rule: "locked", Text: "wet paint"}
+			return policy.Decision{}, &policy.Rejection{Device: "vacuum", Rule: "locked", Text: "wet paint"}
 		}
-		return policy.Verdict{}, nil
+		return policy.Decision{}, nil
 	}
 	if no := agent.Barred(r, check, *r[""].Question, mess.Request{}); no != nil {
 		t.Errorf("nothing is locked, and it says %v", no)
@@ -56,14 +56,14 @@ func TestALaterQuestionOfWhichNothingCanCome(t *testing.T) {
 // The agent asks if one answer is executable, if the obstacle may be gone by the time of the
 // answer, if it does not know the answers, or if there are too many.
 func TestAskedAllTheSame(t *testing.T) {
-	refuse := func(rule string, but ...string) func(capabilities.Plan) (policy.Verdict, error) {
-		return func(p capabilities.Plan) (policy.Verdict, error) {
+	refuse := func(rule string, but ...string) func(capabilities.Plan) (policy.Decision, error) {
+		return func(p capabilities.Plan) (policy.Decision, error) {
 			for _, free := range but {
 				if p.Summary == "vacuum "+free {
-					return policy.Verdict{}, nil
+					return policy.Decision{}, nil
 				}
 			}
-			return policy.Verdict{}, &policy.Refusal{Device: p.Device, Rule: rule, Retry: time.Second}
+			return policy.Decision{}, &policy.Rejection{Device: p.Device, Rule: rule, Retry: time.Second}
 		}
 	}
 	two := []string{"sink", "stove"}
@@ -74,7 +74,7 @@ func TestAskedAllTheSame(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		options []string
-		check   func(capabilities.Plan) (policy.Verdict, error)
+		check   func(capabilities.Plan) (policy.Decision, error)
 		want    string
 	}{
 		"all are locked":           {two, refuse("locked"), "locked"},
@@ -87,7 +87,7 @@ func TestAskedAllTheSame(t *testing.T) {
 		"it is answered in words":  {nil, refuse("locked"), ""},
 		"only a no is left":        {[]string{"no"}, refuse("locked"), ""},
 		"there are very many":      {many, refuse("locked"), ""},
-		"the gate has other words": {two, func(capabilities.Plan) (policy.Verdict, error) { return policy.Verdict{}, errors.New("ouch") }, ""},
+		"the gate has other words": {two, func(capabilities.Plan) (policy.Decision, error) { return policy.Decision{}, errors.New("ouch") }, ""},
 	} {
 		got := ""
 		if no := agent.Barred(r, c.check, capabilities.Question{Field: "area", Options: c.options}, mess.Request{}); no != nil {

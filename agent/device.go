@@ -54,7 +54,7 @@ func (d *device) used(at time.Time, kind string, err error) {
 }
 
 // lastly returns its last failure, or that the policy cannot switch it off.
-func (d *device) lastly(g *policy.Gate) Failure {
+func (d *device) lastly(g *policy.Policy) Failure {
 	if since, why := g.Overdue(d.Name); why != nil {
 		return Failure{since, why.Error()}
 	}
@@ -66,7 +66,7 @@ func (d *device) lastly(g *policy.Gate) Failure {
 // Start takes devices to their initial state, before an exchange, a network or a journal
 // exists, so that none of these can keep an output unsafe. New accepts the returned devices;
 // without New, end them with Halt.
-func Start(ctx context.Context, g *policy.Gate, devices []Device, log *slog.Logger) []Device {
+func Start(ctx context.Context, g *policy.Policy, devices []Device, log *slog.Logger) []Device {
 	list := make([]Device, len(devices))
 	opened := make(map[string]*device, len(devices))
 	for i, d := range devices {
@@ -79,7 +79,7 @@ func Start(ctx context.Context, g *policy.Gate, devices []Device, log *slog.Logg
 }
 
 // Halt takes devices from Start to their safe state.
-func Halt(ctx context.Context, g *policy.Gate, devices []Device, log *slog.Logger) error {
+func Halt(ctx context.Context, g *policy.Policy, devices []Device, log *slog.Logger) error {
 	return haltAll(ctx, g, log, func(yield func(*device) bool) {
 		for _, d := range devices {
 			if !yield(d.opened) {
@@ -92,12 +92,12 @@ func Halt(ctx context.Context, g *policy.Gate, devices []Device, log *slog.Logge
 // open starts a device that is not started. One that fails is tried again when
 // it is next needed: it may have been plugged in meanwhile. While another task starts the
 // device, open waits for it until ctx ends.
-func (d *device) open(ctx context.Context, g *policy.Gate) error {
+func (d *device) open(ctx context.Context, g *policy.Policy) error {
 	if err := d.opening.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("%s cannot be started: another task starts it: %w", d.Name, err)
 	}
 	defer d.opening.Release(1)
-	now := g.Rounds() + 1
+	now := g.StopCount() + 1
 	if d.running(g) {
 		return nil
 	}
@@ -112,10 +112,10 @@ func (d *device) open(ctx context.Context, g *policy.Gate) error {
 }
 
 // running reports whether a device has started and no stop has halted it since.
-func (d *device) running(g *policy.Gate) bool {
+func (d *device) running(g *policy.Policy) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.started == g.Rounds()+1
+	return d.started == g.StopCount()+1
 }
 
 // why returns why the device is not started.
@@ -137,7 +137,7 @@ const startsAtOnce = 1024
 
 // startAll starts all devices that are not started. Devices of this machine go first, because
 // devices in the network may be slow.
-func startAll(ctx context.Context, gt *policy.Gate, devices iter.Seq[*device], log *slog.Logger) {
+func startAll(ctx context.Context, gt *policy.Policy, devices iter.Seq[*device], log *slog.Logger) {
 	var g errgroup.Group
 	g.SetLimit(startsAtOnce)
 	far := func(d *device) int {
@@ -190,14 +190,14 @@ func Unsafe(err error) []string {
 // haltAll takes every device to its safe state, including those whose start failed. It only
 // logs the failure of an unused or inactive device: switching off or unplugging such a device
 // is not dangerous.
-func haltAll(ctx context.Context, gt *policy.Gate, log *slog.Logger, devices iter.Seq[*device]) error {
+func haltAll(ctx context.Context, gt *policy.Policy, log *slog.Logger, devices iter.Seq[*device]) error {
 	var g errgroup.Group
 	var mu sync.Mutex
 	var errs []error
 	for d := range devices {
 		g.Go(func() error {
 			if err := gt.Halt(ctx, d.Driver, d.Name); err != nil {
-				if !gt.Left(d.Name) {
+				if !gt.MayBeActive(d.Name) {
 					log.Warn("not reached at the end; it was not in use", "device", d.Name, "err", err)
 					return nil
 				}

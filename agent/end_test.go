@@ -34,14 +34,14 @@ func TestADeadDeviceAtTheEnd(t *testing.T) {
 		devices = agent.Start(t.Context(), g, devices, log)
 		for i, on := range map[int]bool{1: true, 2: true} {
 			plan := step(devices[i].Name, on)
-			pass, err := g.Enter(t.Context(), plan, nil)
+			pass, err := g.Admit(t.Context(), policy.Order{Plan: plan}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := pass.Switch(t.Context(), devices[i].Driver.(*dead), on); err != nil {
 				t.Error(err)
 			}
-			pass.Leave()
+			pass.End()
 		}
 		err := agent.Halt(context.WithoutCancel(t.Context()), g, devices, log)
 		if got := agent.Unsafe(fmt.Errorf("at the end: %w", errors.Join(err, err, errors.New("another")))); !slices.Equal(got, []string{"heater", "pump"}) {

@@ -110,7 +110,7 @@ func TestTheExchangeKnowsWhichDevicesFail(t *testing.T) {
 // until it is off, and no reader sees a healthy device.
 func TestWhatCannotBeSwitchedOffIsTold(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {MaxOn: 10 * time.Second}}
+		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
 	}, func(h *house) {
 		looks := func() (string, error) {
 			return agent.NewTrials(h.gate, nil, time.Now).Use(t.Context(), agent.Device{Name: "porch-lamp", Driver: h.lamp})

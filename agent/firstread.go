@@ -44,7 +44,7 @@ func (a *Agent) readAll(ctx context.Context) {
 		}
 	}
 	for _, d := range a.devices {
-		if canBeRead(d.Driver) && len(a.gate.Seen(d.Name)) == 0 {
+		if canBeRead(d.Driver) && len(a.gate.LastStates(d.Name)) == 0 {
 			left.Add(1)
 			host, atOnce := hostOf(d)
 			s.Add(poll.Job{Host: host, AtOnce: atOnce, Every: time.Hour, Do: func(ctx context.Context) {

@@ -55,8 +55,8 @@ func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
 	}
 	look := step
 	look.Command, look.Effect = capabilities.Observe, capabilities.Query
-	pass, err := t.a.gate.Enter(ctx, look, nil)
-	if no, ok := errors.AsType[*policy.Refusal](err); ok && t.past != nil {
+	pass, err := t.a.gate.Admit(ctx, policy.Order{Plan: look}, nil)
+	if no, ok := errors.AsType[*policy.Rejection](err); ok && t.past != nil {
 		return &ending{t.watchedNoMore(ctx, no)}
 	} else if ok {
 		return &ending{failed(no.Rule, "the program was ended after it had begun; now: "+no.Error(), mess.EffectUnknown, plan)}
@@ -64,7 +64,7 @@ func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
 	if err != nil {
 		return nil // the program ends; the next run follows
 	}
-	defer pass.Leave()
+	defer pass.End()
 	t.began = t.before
 	r := t.act(ctx, pass, step, t.verdict, func(r result) { t.acted(ctx, step, r) })
 	if r.goesOn {
@@ -74,6 +74,6 @@ func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
 	if t.past != nil {
 		r = t.withPast(plan, r)
 	}
-	t.finish(ctx, pass.Leave, plan, r)
+	t.finish(ctx, pass.End, plan, r)
 	return nil
 }

@@ -33,7 +33,7 @@ type house struct {
 	close func()
 
 	dir     string // of the journal
-	gate    *policy.Gate
+	gate    *policy.Policy
 	gateCfg policy.Config
 	cfg     agent.Config
 	words   words

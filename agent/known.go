@@ -15,7 +15,7 @@ import (
 // effectOf returns the effect of an act that ended with err: none if the device did not receive
 // the command or rejected it, else unknown.
 func effectOf(err error) mess.Effect {
-	_, refused := errors.AsType[*policy.Refusal](err)
+	_, refused := errors.AsType[*policy.Rejection](err)
 	switch {
 	case err == nil:
 		return ""
@@ -33,7 +33,7 @@ func effectOf(err error) mess.Effect {
 // show that now.
 func mayAct(err error) bool {
 	late, timed := errors.AsType[*policy.TimeoutError](err)
-	return timed && late.Hung || errors.Is(err, drivers.ErrMayAct)
+	return timed && late.Quarantined || errors.Is(err, drivers.ErrMayAct)
 }
 
 // looksBack is how often the agent reads a device after an acknowledged command before it

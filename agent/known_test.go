@@ -194,7 +194,7 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 // answer says so.
 func TestWhatIsLeftOfTheTimeIsSaid(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {MaxOn: 10 * time.Second}}
+		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		h.answers(ref, "it is switched off again in 10s, at ")

@@ -36,7 +36,7 @@ func (t *task) mayActLate(plan capabilities.Plan, r *result) {
 	if on, known := r.facts.Get("on"); known && plan.Command == capabilities.Toggle { // a toggle has a known target here
 		plan.Command, plan.Args = capabilities.SetSwitch, mess.Object{{Key: "on", Value: on}}
 	}
-	r.late, r.sight.acts = true, t.a.gate.Acts(plan.Device)
+	r.late, r.sight.acts = true, t.a.gate.ActCount(plan.Device)
 	if r.err == nil {
 		r.note("the device has not answered the command, which may still arrive")
 	}
@@ -160,7 +160,7 @@ func (t *task) sees(ctx context.Context, i int, l late) {
 // sightOf reads whether a device is in the planned state.
 func (a *Agent) sightOf(ctx context.Context, plan capabilities.Plan) sight {
 	d := a.devices[plan.Device]
-	acts := a.gate.Acts(plan.Device)
+	acts := a.gate.ActCount(plan.Device)
 	read := probeOf(d.Driver, plan)
 	if read == nil {
 		return sight{}
@@ -171,7 +171,7 @@ func (a *Agent) sightOf(ctx context.Context, plan capabilities.Plan) sight {
 		return struct{}{}, err
 	})
 	s.acts = acts
-	if acts != a.gate.Acts(plan.Device) { // it acted during the reading
+	if acts != a.gate.ActCount(plan.Device) { // it acted during the reading
 		s.Known = false
 	}
 	return s

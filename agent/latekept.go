@@ -48,7 +48,7 @@ func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
 	t.a.mu.Lock()
 	epoch := t.epoch
 	t.a.mu.Unlock()
-	if err := t.a.journal.Late(ctx, t.ref, epoch, memo); err != nil {
+	if err := t.a.journal.WatchLate(ctx, t.ref, epoch, memo); err != nil {
 		wait.Notify(t.a.broken)
 		t.a.log.Error("the journal does not keep a watch for a late act; the watch ends with the program", "ref", t.ref, "err", err)
 	}
@@ -56,7 +56,7 @@ func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
 
 // watchOn continues a watch of an earlier run as long as its commands may arrive. It reports a
 // late act that the earlier run has seen and not reported.
-func (a *Agent) watchOn(ctx context.Context, kept journal.Late) {
+func (a *Agent) watchOn(ctx context.Context, kept journal.LateWatch) {
 	var m watchMemo
 	err := json.Unmarshal(kept.Memo, &m)
 	t := newTask(a, kept.Ref, m.By, mess.Request{})
@@ -66,7 +66,7 @@ func (a *Agent) watchOn(ctx context.Context, kept journal.Late) {
 		if l.Seen == "" && (over || a.devices[l.Plan.Device] == nil) {
 			continue
 		}
-		l.acts = a.gate.Acts(l.Plan.Device)
+		l.acts = a.gate.ActCount(l.Plan.Device)
 		if l.Seen == "" && a.setAtStart(l.Plan.Device) { // the reading from before no longer counts
 			l.sight = a.sightOf(ctx, l.Plan)
 		}

@@ -77,7 +77,7 @@ func TestALateActAfterKills(t *testing.T) {
 				if c.want > 0 && !strings.Contains(list[0].Reason.Detail, "after the end; it read back as off before") {
 					t.Errorf("%+v", list[0].Reason)
 				}
-				if left := h.journal.Lates(); len(left) > 0 {
+				if left := h.journal.LateWatches(); len(left) > 0 {
 					t.Errorf("the journal still has %+v", left)
 				}
 			})

@@ -86,8 +86,8 @@ func (m *motor) Dock(context.Context) error { m.set(false); return nil }
 type works struct {
 	*testing.T
 	x       *exchange.Exchange
-	gate    *policy.Gate
-	stop    *stop.Stopper
+	gate    *policy.Policy
+	stop    *stop.Latch
 	dir     string
 	relays  []*relay
 	motors  []*motor
@@ -104,9 +104,9 @@ const (
 func openWorks(t *testing.T) *works {
 	w := &works{T: t, dir: filepath.Join(t.TempDir(), "stop")}
 	said, devices, cfg := words{}, []agent.Device{}, policy.DefaultConfig()
-	cfg.Devices = map[string]policy.Device{}
+	cfg.Devices = map[string]policy.Limits{}
 	add := func(name string, d drivers.Device, plan capabilities.Plan) {
-		cfg.Devices[name] = policy.Device{Confirm: policy.Nobody}
+		cfg.Devices[name] = policy.Limits{Confirm: policy.ConfirmNever}
 		devices = append(devices, agent.Device{Name: name, Driver: d})
 		plan.Device, plan.Risk, plan.Effect, plan.Summary = name, capabilities.RiskAppliance, capabilities.Idempotent, name
 		said["use "+name] = capabilities.Outcome{Plan: &plan}
@@ -264,9 +264,9 @@ func (w *works) round(entrance string) time.Duration {
 	var err error
 	switch entrance {
 	case "the executor":
-		w.stop.Stop(stop.Order{Why: entrance})
+		w.stop.Stop(stop.Order{Reason: entrance})
 	case "a file":
-		err = stop.Latch(w.dir, stop.Order{ID: fmt.Sprint(rand.Uint64()), Why: entrance})
+		err = stop.WriteOrder(w.dir, stop.Order{ID: fmt.Sprint(rand.Uint64()), Reason: entrance})
 	case "the exchange":
 		_, err = w.x.Stop(w.Context(), claude, mess.Stop{Why: entrance})
 	case "cancel":
@@ -289,13 +289,13 @@ func (w *works) round(entrance string) time.Duration {
 		return took
 	}
 	end()
-	w.await("the latch", func() bool { return len(stop.Read(w.dir)) > 0 })
+	w.await("the latch", func() bool { return len(stop.ReadOrders(w.dir)) > 0 })
 	for _, o := range w.outputs() {
 		if on, _ := o.state(); on {
 			w.Errorf("%s: an output is on after the stop", entrance)
 		}
 	}
-	if _, err := stop.Clear(w.dir, "the test", time.Now()); err != nil {
+	if _, err := stop.Reset(w.dir, "the test", time.Now()); err != nil {
 		w.Error(err)
 	}
 	w.await("the clear", func() bool { return w.gate.Stopped() == "" })

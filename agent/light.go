@@ -16,7 +16,7 @@ func (v verbs) dim(ctx context.Context) result {
 	if err != nil {
 		return result{err: err, effect: mess.EffectNone}
 	}
-	err = v.pass.Dim(ctx, v.dev.Driver.(policy.Lamp), percent)
+	err = v.pass.Dim(ctx, v.dev.Driver.(policy.DimmableLight), percent)
 	r := result{
 		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
 		text:  fmt.Sprintf("The %s is at %s %%.", v.dev.Label, number(percent)),
@@ -79,7 +79,7 @@ func (v verbs) tint(ctx context.Context) result {
 	if err != nil {
 		return result{err: fmt.Errorf("%s: %w", v.dev.Name, err), effect: mess.EffectNone}
 	}
-	err = v.pass.Tint(ctx, v.dev.Driver.(policy.Painted), c)
+	err = v.pass.Tint(ctx, v.dev.Driver.(policy.ColorLight), c)
 	r := result{
 		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
 		text:  fmt.Sprintf("The %s has the colour %s.", v.dev.Label, c),
@@ -134,7 +134,7 @@ func (v verbs) warm(ctx context.Context) result {
 	if err != nil {
 		return result{err: err, effect: mess.EffectNone}
 	}
-	err = v.pass.Warm(ctx, v.dev.Driver.(policy.Warm), kelvin)
+	err = v.pass.Warm(ctx, v.dev.Driver.(policy.ColorTemperatureLight), kelvin)
 	r := result{
 		err: err, effect: effectOf(err), evidence: mess.Acknowledged, yes: new(true),
 		text:  fmt.Sprintf("The %s is at %s K.", v.dev.Label, number(kelvin)),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/imaging"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
@@ -30,8 +31,8 @@ func (v verbs) photo(ctx context.Context) result {
 }
 
 // shoot captures an image with the device's own camera now.
-func (v verbs) shoot(ctx context.Context) (imaging.Shot, error) {
-	return v.cameras.Shoot(ctx, v.dev.Name, v.limits, func(ctx context.Context) (drivers.Photo, error) {
+func (v verbs) shoot(ctx context.Context) (imaging.Image, error) {
+	return v.cameras.Capture(ctx, v.dev.Name, v.limits, func(ctx context.Context) (drivers.Photo, error) {
 		return v.pass.Photo(ctx, v.dev.Driver.(drivers.Photographer))
 	})
 }
@@ -43,7 +44,7 @@ func (v verbs) wanted() bool { return slices.Contains(v.plan.Want, capabilities.
 // or on request with the camera that sees it. Without an image it leaves the result unchanged.
 func (v verbs) lookAgain(ctx context.Context, since time.Time, r *result) {
 	_, eye := v.dev.Driver.(drivers.Photographer)
-	var p imaging.Shot
+	var p imaging.Image
 	var by string // the camera's display name, if it is another device
 	var err error
 	name := v.dev.SeenBy
@@ -81,7 +82,7 @@ func unseen(err error) error {
 }
 
 // see captures an image with another device's camera and returns that camera's display name.
-func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p imaging.Shot, by string, err error) {
+func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p imaging.Image, by string, err error) {
 	d := a.devices[name]
 	if d == nil {
 		return p, "", fmt.Errorf("there is no camera %q here", name)
@@ -93,14 +94,14 @@ func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p ima
 	if err := d.open(ctx, a.gate); err != nil {
 		return p, "", err
 	}
-	pass, err := a.gate.Enter(ctx, capabilities.Plan{
+	pass, err := a.gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
 		Device: name, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at what was done",
-	}, nil)
+	}}, nil)
 	if err != nil {
 		return p, "", err
 	}
-	defer pass.Leave()
-	p, err = a.cameras.Shoot(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return pass.Photo(ctx, c) })
+	defer pass.End()
+	p, err = a.cameras.Capture(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return pass.Photo(ctx, c) })
 	return p, d.Label, err
 }
 

@@ -52,7 +52,7 @@ func TestTwoAgentsShareTheWork(t *testing.T) {
 
 func TestAnAnswerThatLeadsNowhere(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"vacuum": {Locked: true}}
+		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {id: a, intent: vacuum the kitchen}")
 		h.says(claude, "reply: {re: a, answers: {area: both}}")
@@ -111,7 +111,7 @@ func TestCancelBetweenTheGateAndTheAct(t *testing.T) {
 
 func TestADriverThatHangs(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
+		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
 	}, func(h *house) {
 		free := make(chan struct{})
 		h.lamp.set(func(l *lamp) { l.running = func() { <-free } })

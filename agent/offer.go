@@ -22,7 +22,7 @@ type task struct {
 	req  mess.Request
 	boot string // the run of the program that made the claim: this one, or an earlier one
 
-	verdict   policy.Verdict // the check of the plan
+	verdict   policy.Decision // the check of the plan
 	plan      *capabilities.Plan
 	confirmed string                 // digest of the confirmed plan
 	resumed   bool                   // an earlier run has begun it
@@ -159,10 +159,10 @@ func (t *task) prepare(ctx context.Context) error {
 		defer t.waitsNoMore()
 		return t.agree(ctx, capabilities.Outcome{Question: t.question})
 	}
-	if no := t.a.gate.Refused(); no != nil { // a stop applies to every request
+	if no := t.a.gate.StopRejection(); no != nil { // a stop applies to every request
 		return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
 	}
-	if n := t.a.journal.Died(t.ref); n >= maxCrashes {
+	if n := t.a.journal.CrashCount(t.ref); n >= maxCrashes {
 		t.a.log.Error("quarantined: the program has died of its words more than once", "ref", t.ref)
 		return t.decline(ctx, fmt.Sprintf("the program died %d times while it looked at this request; it is quarantined", n))
 	}
@@ -204,7 +204,7 @@ func (t *task) agree(ctx context.Context, out capabilities.Outcome) error {
 // try interprets the messages of the thread. If the program dies during that, the next run
 // knows the cause.
 func (t *task) try(ctx context.Context, look func() error) error {
-	done, err := t.a.journal.Try(ctx, t.ref)
+	done, err := t.a.journal.TrackInterpretation(ctx, t.ref)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (t *task) refused(ctx context.Context, out capabilities.Outcome) (why mess.
 	if err != nil {
 		why.Detail = err.Error()
 	}
-	if no, ok := errors.AsType[*policy.Refusal](err); ok {
+	if no, ok := errors.AsType[*policy.Rejection](err); ok {
 		why.Type = no.Rule
 	}
 	return why, nil
@@ -269,32 +269,32 @@ func refusalText(r capabilities.Refusal) string {
 }
 
 // check reports whether a plan could begin now.
-func (a *Agent) check(ctx context.Context, p policy.Order) (policy.Verdict, error) {
+func (a *Agent) check(ctx context.Context, p policy.Order) (policy.Decision, error) {
 	d := a.devices[p.Device]
 	if d == nil {
-		return policy.Verdict{}, fmt.Errorf("there is no device %q here", p.Device)
+		return policy.Decision{}, fmt.Errorf("there is no device %q here", p.Device)
 	}
 	if !able(d.Driver, p.Command) {
-		return policy.Verdict{}, fmt.Errorf("%s cannot do that: its driver has no verb for %q", d.Name, p.Command)
+		return policy.Decision{}, fmt.Errorf("%s cannot do that: its driver has no verb for %q", d.Name, p.Command)
 	}
 	if p.Actuates() {
-		if err := a.journal.Ready(ctx); err != nil {
-			return policy.Verdict{}, a.unable(d.Name, err)
+		if err := a.journal.EnsureRoom(ctx); err != nil {
+			return policy.Decision{}, a.unable(d.Name, err)
 		}
 	}
 	if p.Command.Watches() {
 		if err := a.mayWatch(); err != nil {
-			return policy.Verdict{}, err
+			return policy.Decision{}, err
 		}
 	}
-	for _, other := range a.gate.Needs(p.Device) {
+	for _, other := range a.gate.DependsOn(p.Device) {
 		if d := a.devices[other]; d != nil {
 			if err := d.open(ctx, a.gate); err != nil {
 				a.log.Warn("device not started", "device", other, "err", err) // the safety policy rejects plans that need it
 			}
 		}
 	}
-	v, err := a.gate.Judge(ctx, p)
+	v, err := a.gate.Evaluate(ctx, p)
 	if err != nil || p.Command == capabilities.Earlier { // the plan needs no device
 		return v, err
 	}

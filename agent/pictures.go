@@ -27,7 +27,7 @@ func (t *task) attach(ctx context.Context, shots []shot) (content []mess.Entry, 
 }
 
 func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
-	p, err := t.a.cameras.Fit(ctx, s.Shot, t.limits())
+	p, err := t.a.cameras.Fit(ctx, s.Image, t.limits())
 	if err != nil {
 		return mess.Entry{}, err
 	}

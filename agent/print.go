@@ -171,7 +171,7 @@ func (w *watched) goOn(ctx context.Context) error {
 	if !ok {
 		return errors.New("press the button at the printer")
 	}
-	return w.v.pass.GoOn(ctx, d, w.v.plan)
+	return w.v.pass.ResumeActivity(ctx, d, w.v.plan)
 }
 
 // brokenOff ends following after a cancelled context. The end of the program does not end the
@@ -221,7 +221,7 @@ func (w *watched) stop(ctx context.Context, why error) result {
 	}
 	after, cancel := aftermath(ctx)
 	defer cancel()
-	left, err := w.v.pass.Break(after, d)
+	left, err := w.v.pass.StopActivity(after, d)
 	if err != nil {
 		return w.end(ctx, fmt.Errorf("the printer was told to stop: %w", err), mess.EffectUnknown)
 	}

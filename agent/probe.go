@@ -77,11 +77,11 @@ func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now
 	}
 	look := plan
 	look.Command, look.Effect = capabilities.ReadState, capabilities.Query
-	pass, err := a.gate.Enter(ctx, look, nil)
+	pass, err := a.gate.Admit(ctx, policy.Order{Plan: look}, nil)
 	if err != nil {
 		return false, "", err
 	}
-	defer pass.Leave()
+	defer pass.End()
 	return read(ctx, pass)
 }
 

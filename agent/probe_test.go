@@ -107,7 +107,7 @@ func TestWhatIsNotBegunAgainIsLookedAt(t *testing.T) {
 				h.with("it", &shutter{is: c.is}, map[string]capabilities.Plan{"open it": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
 			}, func(h *house) {
 				ref := h.crashed("open it", "open it", 1)
-				h.gateCfg.Devices = map[string]policy.Device{"it": {Locked: true}}
+				h.gateCfg.Devices = map[string]policy.Limits{"it": {Locked: true}}
 				h.startAgent()
 				h.after(15 * time.Second)
 				s := h.is(ref, c.code)

@@ -39,7 +39,7 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 	watches := a.watchesLeft() // settle adds watches of its own
 	for _, task := range a.journal.Tasks() {
 		known[task.Ref] = true
-		if task.Asked != nil {
+		if task.Question != nil {
 			a.waitOn(ctx, task, isOurs(held, task))
 		}
 		if task.Open() {
@@ -62,8 +62,8 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 
 // watchesLeft lists the watches for late acts of an earlier run. An open thread gets a new
 // watch at its end.
-func (a *Agent) watchesLeft() []journal.Late {
-	return slices.DeleteFunc(a.journal.Lates(), func(l journal.Late) bool {
+func (a *Agent) watchesLeft() []journal.LateWatch {
+	return slices.DeleteFunc(a.journal.LateWatches(), func(l journal.LateWatch) bool {
 		task, known := a.journal.Task(l.Ref)
 		return known && task.Open()
 	})
@@ -73,7 +73,7 @@ func (a *Agent) watchesLeft() []journal.Late {
 // ended.
 func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
 	var w waiting
-	err := json.Unmarshal(task.Asked.Memo, &w)
+	err := json.Unmarshal(task.Question.Memo, &w)
 	t := newTask(a, task.Ref, w.By, w.Request)
 	if err != nil || !ours {
 		a.log.Info("a question is not waited for any more", "ref", task.Ref, "err", err)
@@ -81,7 +81,7 @@ func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
 		return
 	}
 	t.holds(task.Epoch)
-	t.boot, t.question, t.tried = task.Asked.Boot, &w.Question, true
+	t.boot, t.question, t.tried = task.Question.Boot, &w.Question, true
 	a.log.Info("goes on waiting for an answer after a restart", "ref", t.ref)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,7 +91,7 @@ func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
 // found records that an earlier run has left a thread unfinished, before any other work on it.
 // If this run dies too, the next one knows the cause.
 func (a *Agent) found(ctx context.Context, task journal.Task) journal.Task {
-	if err := a.journal.Found(ctx, task.Ref, a.boot); err != nil {
+	if err := a.journal.RecordFound(ctx, task.Ref, a.boot); err != nil {
 		wait.Notify(a.broken)
 		a.log.Error("journal cannot be written", "ref", task.Ref, "err", err)
 	}
@@ -250,7 +250,7 @@ func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	switch {
 	case h.Instance == a.boot: // this process knows its own acts, even after a loss of the journal
 		return true
-	case a.journal.Fresh():
+	case a.journal.IsNew():
 		a.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
 		wait.Notify(a.mail)
 		return false
@@ -274,7 +274,7 @@ func (a *Agent) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
 	if len(unbegun) == 0 {
 		return
 	}
-	if !wait.For(ctx, policy.Fresh) {
+	if !wait.For(ctx, policy.FreshFor) {
 		return // the next run does it
 	}
 	for _, h := range unbegun {

@@ -166,17 +166,17 @@ func TestUnclean(t *testing.T) {
 	inHouse(t, func(h *house) {
 		d := h.diesAt("before the act")
 		ref := h.says(claude, "request: {intent: ring the bell}")
-		if dead, _, _ := d.came(); !dead || len(h.journal.Unclean()) > 0 {
-			h.t.Fatalf("dead %v, unclean %v", dead, h.journal.Unclean())
+		if dead, _, _ := d.came(); !dead || len(h.journal.OpenAtStart()) > 0 {
+			h.t.Fatalf("dead %v, unclean %v", dead, h.journal.OpenAtStart())
 		}
 		h.reboots()
-		if got := strings.Join(h.journal.Unclean(), " "); got != ref {
+		if got := strings.Join(h.journal.OpenAtStart(), " "); got != ref {
 			h.t.Errorf("unclean: %q, want %s", got, ref)
 		}
 		h.after(time.Minute)
 		h.stopAgent()
 		h.startAgent()
-		if got := h.journal.Unclean(); len(got) > 0 {
+		if got := h.journal.OpenAtStart(); len(got) > 0 {
 			h.t.Errorf("unclean after a clean stop: %v", got)
 		}
 	})
@@ -328,7 +328,7 @@ func TestGivenBackAtMostSoOften(t *testing.T) {
 // continue.
 func TestPoisonousWords(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"vacuum": {Requires: []policy.Need{{Device: "porch-lamp", Is: "off"}}}}
+		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Requires: []policy.Condition{{Device: "porch-lamp", Is: "off"}}}}
 	}, func(h *house) {
 		d := h.diesAt("before the look") // at the lamp, during planning
 		ref := h.says(claude, "request: {intent: vacuum both}")

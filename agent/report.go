@@ -119,12 +119,12 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 		rest += "; it may still act"
 	}
 	midway, detail = midway+rest, detail+rest
-	no, refused := errors.AsType[*policy.Refusal](r.err)
+	no, refused := errors.AsType[*policy.Rejection](r.err)
 	_, late := errors.AsType[*policy.TimeoutError](r.err)
 	help, _ := errors.AsType[*drivers.HelpError](r.err)
-	stop, stopped := cause.(*policy.Refusal)
+	stop, stopped := cause.(*policy.Rejection)
 	if cause == nil && r.err != nil { // the driver may have learned of it first
-		stop = t.a.gate.Refused()
+		stop = t.a.gate.StopRejection()
 		stopped = stop != nil
 	}
 	switch {

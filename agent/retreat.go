@@ -36,10 +36,10 @@ func (v verbs) retreat(ctx context.Context, on bool, r *result) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retreatTime)
 	defer cancel()
 	s := v.dev.Driver.(drivers.Switch)
-	err := v.pass.Retreat(ctx, s, safe)
+	err := v.pass.ReturnToSafeLevel(ctx, s, safe)
 	v.retreated(ctx, on, safe, err, r)
 	if r.effect == mess.EffectUnknown {
-		v.pass.Insist(s, safe)
+		v.pass.EnforceSafeLevel(s, safe)
 	}
 	return true
 }

@@ -100,7 +100,7 @@ func TestTheEndTakesBackWhatWasSwitched(t *testing.T) {
 			d := &desk{lamp: lamp{takes: takes, late: time.Second}, safe: "off"}
 			inHouseWith(t, func(h *house) {
 				h.withDesk(d, true)
-				h.gateCfg.Devices = map[string]policy.Device{"desk-lamp": {MaxOn: time.Minute}}
+				h.gateCfg.Devices = map[string]policy.Limits{"desk-lamp": {MaxOn: time.Minute}}
 			}, func(h *house) {
 				ref := h.says(claude, "request: {intent: the desk lamp}")
 				h.after(2 * time.Second)
@@ -179,11 +179,11 @@ func (p *pulsed) TimerFor(limit time.Duration) time.Duration {
 // watchdog watches everything.
 type watchdog struct{}
 
-func (watchdog) Ready(string) error             { return nil }
-func (watchdog) On(string, time.Duration) error { return nil }
-func (watchdog) Note(string, time.Duration)     {}
-func (watchdog) Off(string)                     {}
-func (watchdog) Watches(string) bool            { return true }
+func (watchdog) Ready(string) error                   { return nil }
+func (watchdog) WillBeOn(string, time.Duration) error { return nil }
+func (watchdog) MayBeOn(string, time.Duration)        {}
+func (watchdog) IsOff(string)                         {}
+func (watchdog) Watches(string) bool                  { return true }
 
 // asks checks that the confirming person reads what switches the desk lamp off.
 func asks(h *house, want string) {
@@ -222,7 +222,7 @@ func TestTheAnswerSaysWhoSwitchesOff(t *testing.T) {
 				if name != "nothing else" {
 					return
 				}
-				policy.WithGuard(watchdog{})(h.gate)
+				policy.WithWatchdog(watchdog{})(h.gate)
 				ref = h.says(claude, "request: {intent: the desk lamp}")
 				h.after(time.Second)
 				h.answers(ref, "by this agent; if the agent stops, the watchdog does at that time")

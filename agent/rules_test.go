@@ -89,8 +89,8 @@ func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		door := &pausing{stop: map[int]time.Duration{4: time.Minute}} // after two checks of the plan and one at the start of the pass
 		set := func(h *house) {
-			h.gateCfg.Devices = map[string]policy.Device{
-				"porch-lamp": {Requires: []policy.Need{{Device: "door", Is: "closed"}}}, "door": {Timeout: time.Hour, StopWithin: time.Hour},
+			h.gateCfg.Devices = map[string]policy.Limits{
+				"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, "door": {Timeout: time.Hour, StopWithin: time.Hour},
 			}
 			h.more = []agent.Device{{Name: "door", Driver: door}}
 		}
@@ -117,7 +117,7 @@ func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
 func TestASensorThatComesLater(t *testing.T) {
 	door := &lamp{unplug: true}
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {Requires: []policy.Need{{Device: "door", Is: "off"}}}}
+		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "off"}}}}
 		h.more = []agent.Device{{Name: "door", Driver: door}}
 	}, func(h *house) {
 		door.set(func(l *lamp) { l.unplug = false })
@@ -171,7 +171,7 @@ func TestTheQuestionTellsWhenItGoesOff(t *testing.T) {
 		"the light will be on; it is switched off again within 10m0s, " + byAgent: {maxOn: time.Hour, lasts: 10 * time.Minute, words: "the light will be on"},
 	} {
 		inHouseWith(t, func(h *house) {
-			h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {MaxOn: c.maxOn}}
+			h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: c.maxOn}}
 			p := *h.words["turn on the porch light"].Plan
 			p.For, p.Consequences = c.lasts, c.words
 			h.words["turn on the porch light"] = capabilities.Outcome{Plan: &p}

@@ -145,7 +145,7 @@ func (a *Agent) dispatch(ctx context.Context) error {
 // earlier run come first and need no free place; then come the offers. Under a drain offers
 // stay in the queue, except during a stop, which declines them.
 func (a *Agent) next() *task {
-	stopped := a.gate.Refused() != nil
+	stopped := a.gate.StopRejection() != nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for len(a.claimed) > 0 {

@@ -65,7 +65,7 @@ func (t *task) rests() (wakes func()) {
 
 // asksFirst reports whether a thread has to ask a question before it begins.
 func (t *task) asksFirst(out capabilities.Outcome) bool {
-	confirm := t.verdict.Confirm != policy.Nobody && t.verdict.Confirm != "" || t.req.ConfirmBefore != nil && *t.req.ConfirmBefore
+	confirm := t.verdict.Confirm != policy.ConfirmNever && t.verdict.Confirm != "" || t.req.ConfirmBefore != nil && *t.req.ConfirmBefore
 	return out.Question != nil || out.Plan != nil && confirm
 }
 

@@ -312,13 +312,13 @@ func glanced[T any](ctx context.Context, a *Agent, d *device, look func(context.
 	}
 	ctx, cancel := context.WithTimeout(ctx, glanceTime)
 	defer cancel()
-	pass, err := a.gate.Enter(ctx, capabilities.Plan{
+	pass, err := a.gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
 		Device: d.Name, Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "see how it is",
-	}, nil)
+	}}, nil)
 	if err != nil {
 		return v, false
 	}
-	defer pass.Leave()
+	defer pass.End()
 	v, err = look(ctx, pass)
 	return v, err == nil
 }

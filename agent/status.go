@@ -53,7 +53,7 @@ func (a *Agent) Status() Status {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
 		d := a.devices[name]
-		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name], d.lastly(a.gate), "", canBeRead(d.Driver), inBrief(a.gate.Seen(name))})
+		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name], d.lastly(a.gate), "", canBeRead(d.Driver), inBrief(a.gate.LastStates(name))})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,10 +72,10 @@ func (a *Agent) Status() Status {
 
 // inBrief converts the states of a device to words. It drops a contact that says the same as an
 // opening.
-func inBrief(list []policy.Seen) []Seen {
+func inBrief(list []policy.LastState) []Seen {
 	var told []Seen
 	for _, s := range list {
-		one := Seen{seenAs(s.Reading), s.At, s.Told}
+		one := Seen{seenAs(s.Reading), s.At, s.Commanded}
 		if s.Estimated {
 			one.Text += " (estimated)"
 		}

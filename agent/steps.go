@@ -13,19 +13,19 @@ import (
 )
 
 // strongest combines the verdicts on the steps of a plan.
-func strongest(a, b policy.Verdict) policy.Verdict {
-	if b.Confirm == policy.Operator || b.Confirm == policy.Requester && a.Confirm != policy.Operator {
+func strongest(a, b policy.Decision) policy.Decision {
+	if b.Confirm == policy.ConfirmOperator || b.Confirm == policy.ConfirmRequester && a.Confirm != policy.ConfirmOperator {
 		a.Confirm = b.Confirm
 	}
-	a.Confirm = cmp.Or(a.Confirm, policy.Nobody)
-	a.Ends = append(a.Ends, b.Ends...)
-	a.Needs = append(a.Needs, b.Needs...)
+	a.Confirm = cmp.Or(a.Confirm, policy.ConfirmNever)
+	a.SwitchOffs = append(a.SwitchOffs, b.SwitchOffs...)
+	a.Conditions = append(a.Conditions, b.Conditions...)
 	return a
 }
 
 // judgeAll checks whether every step of a plan could begin now.
-func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (policy.Verdict, error) {
-	var all policy.Verdict
+func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (policy.Decision, error) {
+	var all policy.Decision
 	for _, step := range plan.Each() {
 		v, err := t.a.check(ctx, t.order(plan, step))
 		if err != nil {
@@ -132,7 +132,7 @@ func (t *task) step(ctx context.Context, asked time.Time, plan, step capabilitie
 		return none(context.Cause(ctx))
 	}
 	order := t.order(plan, step)
-	v, err := t.a.gate.Judge(ctx, order)
+	v, err := t.a.gate.Evaluate(ctx, order)
 	if err != nil {
 		return none(err)
 	}
@@ -140,8 +140,8 @@ func (t *task) step(ctx context.Context, asked time.Time, plan, step capabilitie
 	if err != nil {
 		return none(err)
 	}
-	defer pass.Leave()
-	pass.Permit(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
+	defer pass.End()
+	pass.RequirePermission(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
 	t.a.log.Info("started", "ref", t.ref, "device", step.Device, "capability", step.Capability)
 	return t.act(ctx, pass, step, v, func(result) {})
 }

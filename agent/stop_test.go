@@ -90,7 +90,7 @@ func TestAStopFromTheExchange(t *testing.T) {
 			t.Errorf("the lamp was halted %d times, started %d times", halted, started)
 		}
 
-		h.gate.Clear()
+		h.gate.ResetStop()
 		synctest.Wait()
 		if h.is(acting, mess.Failed); h.lamp.did() != "" {
 			t.Errorf("a clear begins nothing; the lamp did %s", h.lamp.did())
@@ -139,7 +139,7 @@ func TestAStopEndsWhoWaits(t *testing.T) {
 		h.says(person, "reply: {re: "+second+", confirm: true}")
 		h.after(time.Second)
 		h.stops(person)
-		h.gate.Clear()
+		h.gate.ResetStop()
 		h.after(time.Hour)
 		h.is(first, mess.Failed)
 		if s := h.is(second, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectNone {

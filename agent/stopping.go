@@ -32,7 +32,7 @@ func (a *Agent) heedAll(m mess.Message) {
 // heed applies stops from the exchange. It does not block.
 func (a *Agent) heed(stops []mess.Stop) {
 	for _, s := range stops {
-		a.cfg.Stop.Stop(stop.Order{ID: s.ID, Why: s.Why, By: s.By})
+		a.cfg.Stop.Stop(stop.Order{ID: s.ID, Reason: s.Why, By: s.By})
 	}
 }
 
@@ -46,7 +46,7 @@ func (a *Agent) stands() (s *mess.Stopped, changed [2]<-chan struct{}) {
 		return s, changed
 	}
 	s.Why = why
-	for _, d := range a.gate.Safety() {
+	for _, d := range a.gate.SafeResults() {
 		s.Devices = append(s.Devices, mess.SafeDevice{
 			Device: d.Device, State: string(d.State), Evidence: d.Evidence, Took: mess.DurationOf(d.Took), Err: d.Err,
 		})
@@ -80,7 +80,7 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 			why, changed := a.gate.Watch()
 			switch {
 			case why != "" && was == "":
-				a.endAll(a.gate.Refused())
+				a.endAll(a.gate.StopRejection())
 				wait.Notify(a.work)
 			case why == "" && was != "":
 				startAll(ctx, a.gate, maps.Values(a.devices), a.log)
@@ -101,7 +101,7 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 }
 
 // endAll cancels the work on every thread. Waiting offers get a decline in their turn.
-func (a *Agent) endAll(why *policy.Refusal) {
+func (a *Agent) endAll(why *policy.Rejection) {
 	if why == nil {
 		return // the stop has been reset since
 	}
@@ -115,14 +115,14 @@ func (a *Agent) endAll(why *policy.Refusal) {
 }
 
 // stopOf returns the stop that ended a context; nil for any other cause, or none.
-func stopOf(ctx context.Context) *policy.Refusal {
-	no, _ := context.Cause(ctx).(*policy.Refusal)
+func stopOf(ctx context.Context) *policy.Rejection {
+	no, _ := context.Cause(ctx).(*policy.Rejection)
 	return no
 }
 
 // stoppedEarly ends a thread that a stop caught before its begin. The thread must not begin by
 // itself after the reset.
-func (t *task) stoppedEarly(ctx context.Context, no *policy.Refusal, err error) error {
+func (t *task) stoppedEarly(ctx context.Context, no *policy.Rejection, err error) error {
 	_, ends := errors.AsType[*ending](err)
 	switch {
 	case err == nil || ends || errors.Is(err, errDeclined):

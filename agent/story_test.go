@@ -144,7 +144,7 @@ func TestVacuumWithQuestionAndConfirmation(t *testing.T) {
 
 func TestAnAnswerInTheOtherForm(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"vacuum": {Confirm: policy.Nobody}}
+		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Confirm: policy.ConfirmNever}}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
 		h.says(claude, "answer: {re: "+ref+", value: stove}")
@@ -188,7 +188,7 @@ func TestDecline(t *testing.T) {
 		{"what the device cannot do", "juggle", nil, []string{"porch-lamp cannot do that"}},
 		{"a device that does not start", "turn on the porch light", func(h *house) { h.lamp.unplug = true }, []string{"porch-lamp cannot be started", "no such line"}},
 		{"a locked device", "turn on the porch light", func(h *house) {
-			h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {Locked: true}}
+			h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Locked: true}}
 		}, []string{"locked"}},
 		{"a dry run", "turn on the porch light", func(h *house) { h.gateCfg.DryRun = true }, []string{"dry_run", "switch the porch light"}},
 	} {

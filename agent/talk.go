@@ -68,7 +68,7 @@ func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, erro
 }
 
 // barred returns why a question of this thread is useless, nil if it is not.
-func (t *task) barred(q capabilities.Question) *policy.Refusal {
+func (t *task) barred(q capabilities.Question) *policy.Rejection {
 	return Barred(t.a.resolver, t.a.gate.Check, q, t.req)
 }
 
@@ -82,7 +82,7 @@ func (t *task) asks(ctx context.Context, q capabilities.Question) error {
 	}
 	data, err := json.Marshal(waiting{Question: q, Request: t.req, By: t.by})
 	if err == nil {
-		err = t.a.journal.Asked(ctx, journal.Asked{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
+		err = t.a.journal.RecordQuestion(ctx, journal.Question{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
 	}
 	if err != nil { // after a crash the next run asks again
 		wait.Notify(t.a.broken)
@@ -100,7 +100,7 @@ type waiting struct {
 
 // answered records that the thread no longer waits for an answer.
 func (t *task) answered(ctx context.Context) {
-	if task, known := t.a.journal.Task(t.ref); !known || task.Asked == nil || task.Intent != nil || task.Report != nil {
+	if task, known := t.a.journal.Task(t.ref); !known || task.Question == nil || task.Intent != nil || task.Report != nil {
 		return
 	}
 	if err := t.a.journal.Sent(ctx, t.ref); err != nil {
@@ -134,18 +134,18 @@ func notDone(kind, detail string) error {
 // confirm asks for a confirmation of the plan if the plan needs one.
 func (t *task) confirm(ctx context.Context) error {
 	who := t.verdict.Confirm
-	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == policy.Nobody {
-		who = policy.Requester
+	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == policy.ConfirmNever {
+		who = policy.ConfirmRequester
 	}
-	if who == policy.Nobody {
+	if who == policy.ConfirmNever {
 		return nil
 	}
 	s := &mess.Status{
 		Code: mess.NeedsConfirmation, Action: t.plan.Summary, Consequences: t.consequences(),
 		Reversible: &t.plan.Reversible, ActionHash: t.plan.Digest(),
 	}
-	if who == policy.Operator {
-		s.ConfirmBy = string(policy.Operator)
+	if who == policy.ConfirmOperator {
+		s.ConfirmBy = string(policy.ConfirmOperator)
 	}
 	within := t.a.cfg.ConfirmWithin
 	s.Extra = mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}
@@ -182,9 +182,9 @@ func (t *task) consequences() string {
 	if t.plan.Consequences != "" {
 		all = append(all, t.plan.Consequences)
 	}
-	for _, e := range t.verdict.Ends {
+	for _, e := range t.verdict.SwitchOffs {
 		it := "it"
-		if len(t.verdict.Ends) > 1 {
+		if len(t.verdict.SwitchOffs) > 1 {
 			it = t.a.devices[e.Device].Label
 		}
 		all = append(all, fmt.Sprintf("%s is switched off again within %v, by %s", it, e.In, whoEnds(e)))

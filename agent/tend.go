@@ -46,9 +46,9 @@ func (a *Agent) tend(ctx context.Context) error {
 // look mends the journal if needed and records its state.
 func (a *Agent) look(ctx context.Context) {
 	broken := a.journal.Check(ctx)
-	err := a.journal.Mend(ctx)
+	err := a.journal.Repair(ctx)
 	if err == nil || a.journal.Err() == nil { // untidied records only take space
-		err = a.journal.Ready(ctx)
+		err = a.journal.EnsureRoom(ctx)
 	}
 	if ctx.Err() != nil {
 		return

@@ -26,15 +26,15 @@ func (d Doubt) Error() string { return string(d) }
 // Trials tries devices without side effects, to check whether they work. Every use passes the
 // safety policy.
 type Trials struct {
-	gate    *policy.Gate
-	cameras *imaging.Room
+	gate    *policy.Policy
+	cameras *imaging.Cameras
 }
 
 // NewTrials returns Trials for devices under a safety policy.
-func NewTrials(g *policy.Gate, devices []Device, now func() time.Time) *Trials {
-	t := &Trials{g, imaging.NewRoom(picture.Fit, now)}
+func NewTrials(g *policy.Policy, devices []Device, now func() time.Time) *Trials {
+	t := &Trials{g, imaging.NewCameras(picture.Fit, now)}
 	for _, d := range devices {
-		t.cameras.Know(d.Name, d.Placeholders)
+		t.cameras.SetPlaceholders(d.Name, d.Placeholders)
 	}
 	return t
 }
@@ -98,11 +98,11 @@ func (t *Trials) use(ctx context.Context, d Device) (string, error) {
 		look.Command = capabilities.TakePhoto
 	}
 	waits := ""
-	pass, err := t.gate.Enter(ctx, look, func(why string) { waits = why })
+	pass, err := t.gate.Admit(ctx, policy.Order{Plan: look}, func(why string) { waits = why })
 	if err != nil {
 		return "", errors.Join(err, saysWhy(waits))
 	}
-	defer pass.Leave()
+	defer pass.End()
 	var said []string
 	for _, one := range t.looks(d, pass) {
 		says, err := one(ctx)
@@ -183,7 +183,7 @@ func measures(list []drivers.Reading, err error) (string, error) {
 // photo captures an image, checks whether anything is visible, and discards it.
 func (t *Trials) photo(ctx context.Context, name string, p *policy.Pass, c drivers.Photographer) (string, error) {
 	var lim picture.Limits
-	shot, err := t.cameras.Shoot(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return p.Photo(ctx, c) })
+	shot, err := t.cameras.Capture(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return p.Photo(ctx, c) })
 	if err != nil {
 		return "", err
 	}
@@ -195,8 +195,8 @@ func (t *Trials) photo(ctx context.Context, name string, p *policy.Pass, c drive
 		return "", err
 	}
 	says := fmt.Sprintf("takes pictures of %d by %d pixels", info.Width, info.Height)
-	if shot.Unseen != "" {
-		return "", Doubt(says + ", and nothing can be seen on them: " + shot.Unseen)
+	if shot.NothingVisible != "" {
+		return "", Doubt(says + ", and nothing can be seen on them: " + shot.NothingVisible)
 	}
 	return says, nil
 }

@@ -171,7 +171,7 @@ func TestStop(t *testing.T) {
 		if s := h.is(no, mess.Declined); !strings.Contains(s.Reason.Detail, "the cat") {
 			h.t.Errorf("%+v", s.Reason)
 		}
-		h.gate.Clear()
+		h.gate.ResetStop()
 		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
 	})
 }
@@ -336,7 +336,7 @@ func TestAMistakeInTheProgramIsNotItsEnd(t *testing.T) {
 
 func TestTheLampGoesOffByItself(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {MaxOn: time.Hour}}
+		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		h.answers(ref, "off again in 1h0m0s")
@@ -350,7 +350,7 @@ func TestTheLampGoesOffByItself(t *testing.T) {
 // max_on counts from the start of the program, and works without the exchange.
 func TestALampThatIsOnAtTheStartGoesOff(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Device{"porch-lamp": {MaxOn: time.Hour}}
+		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
 		h.lamp.on = true
 		h.line.cutIt(true)
 	}, func(h *house) {

@@ -48,7 +48,7 @@ func (r *result) note(format string, args ...any) {
 // evidence.
 func (r *result) pictured(e mess.Evidence, s shot) {
 	r.images = append(r.images, s)
-	if r.dark(s.Shot) {
+	if r.dark(s.Image) {
 		return
 	}
 	r.unseen = cmp.Or(r.unseen, r.evidence)
@@ -56,16 +56,16 @@ func (r *result) pictured(e mess.Evidence, s shot) {
 }
 
 // dark notes that nothing is visible on an image. It reports whether that is so.
-func (r *result) dark(s imaging.Shot) bool {
-	if s.Unseen != "" {
-		r.note("nothing can be seen on the picture: %s", s.Unseen)
+func (r *result) dark(s imaging.Image) bool {
+	if s.NothingVisible != "" {
+		r.note("nothing can be seen on the picture: %s", s.NothingVisible)
 	}
-	return s.Unseen != ""
+	return s.NothingVisible != ""
 }
 
 // shot is an image and its subject.
 type shot struct {
-	imaging.Shot
+	imaging.Image
 	name string // file name without extension
 }
 
@@ -77,14 +77,14 @@ func able(d drivers.Device, c capabilities.Command) bool {
 	_, sensor := d.(drivers.Sensor)
 	_, cleaner := d.(drivers.Cleaner)
 	_, sw := d.(drivers.Switch)
-	_, lamp := d.(policy.Lamp)
-	_, painted := d.(policy.Painted)
+	_, lamp := d.(policy.DimmableLight)
+	_, painted := d.(policy.ColorLight)
 	_, mover := d.(drivers.Mover)
 	_, pauser := d.(drivers.Pauser)
 	_, stopper := d.(drivers.Stopper)
 	_, spotter := d.(drivers.Spotter)
 	_, printer := d.(drivers.Printer)
-	_, warmer := d.(policy.Warm)
+	_, warmer := d.(policy.ColorTemperatureLight)
 	_, turner := d.(drivers.Turner)
 	_, positioner := d.(drivers.Positioner)
 	_, thermostat := d.(drivers.Thermostat)
@@ -127,12 +127,12 @@ type verbs struct {
 	pass     *policy.Pass
 	dev      *device
 	plan     capabilities.Plan
-	verdict  policy.Verdict
+	verdict  policy.Decision
 	progress func(drivers.Progress)
 	now      func() time.Time
 	limits   picture.Limits // limits for images
-	cameras  *imaging.Room
-	see      func(ctx context.Context, camera string) (p imaging.Shot, by string, err error)
+	cameras  *imaging.Cameras
+	see      func(ctx context.Context, camera string) (p imaging.Image, by string, err error)
 	clock    string                                       // mark for this machine's times
 	ask      func(q mess.Question) (answer <-chan string) // asks the requester during a task; reports of progress pause until the answer or unasked
 	unask    func()
@@ -234,7 +234,7 @@ func (v verbs) turnTo(ctx context.Context, on bool) result {
 
 // noteOff notes when the device goes off again, and what switches it off.
 func (v verbs) noteOff(r *result) {
-	ends := v.pass.Ends()
+	ends := v.pass.SwitchOff()
 	if ends.In == 0 {
 		return
 	}
@@ -246,16 +246,16 @@ func (v verbs) noteOff(r *result) {
 }
 
 // whoEnds describes what switches a device off, also after this program stops.
-func whoEnds(e policy.Ends) string {
+func whoEnds(e policy.SwitchOff) string {
 	switch {
-	case e.Own > 0 && e.Own <= e.In+time.Second:
+	case e.DeviceTimer > 0 && e.DeviceTimer <= e.In+time.Second:
 		return "its own timer, whatever becomes of this agent"
-	case e.Own > 0:
-		return fmt.Sprintf("this agent; if the agent stops, its own timer does in %v", e.Own)
+	case e.DeviceTimer > 0:
+		return fmt.Sprintf("this agent; if the agent stops, its own timer does in %v", e.DeviceTimer)
 	case e.Watchdog:
 		return "this agent; if the agent stops, the watchdog does at that time"
 	}
-	if e.Kept {
+	if e.StaysOnAtExit {
 		return "this agent; if the agent stops, nobody does until it runs again"
 	}
 	return "this agent; if the agent is killed or stands still, nobody does until it runs again"
@@ -294,7 +294,7 @@ func (v verbs) clean(ctx context.Context) result {
 		if err != nil {
 			r.note("there is no map: %v", unseen(err))
 		} else {
-			r.pictured(mess.ReadBack, shot{v.cameras.Of(p), v.dev.Name + "-map"})
+			r.pictured(mess.ReadBack, shot{v.cameras.ImageOf(p), v.dev.Name + "-map"})
 		}
 	}
 	if r.err == nil && v.wanted() {
@@ -372,7 +372,7 @@ func (v verbs) move(ctx context.Context) result {
 	switch {
 	case moved == 0:
 		return r
-	case errors.Is(err, policy.ErrMoving):
+	case errors.Is(err, policy.ErrStopUnacknowledged):
 		r.effect = mess.EffectUnknown
 		return r
 	case err != nil:

@@ -14,14 +14,14 @@ type fits struct {
 	done map[picture.Limits]picture.Picture
 }
 
-// Of returns the Shot for an image from another source, such as a map.
-func (r *Room) Of(p drivers.Photo) Shot {
-	return Shot{Photo: p, fits: &fits{done: map[picture.Limits]picture.Picture{}}}
+// ImageOf returns the Shot for an image from another source, such as a map.
+func (r *Cameras) ImageOf(p drivers.Photo) Image {
+	return Image{Photo: p, fits: &fits{done: map[picture.Limits]picture.Picture{}}}
 }
 
 // Fit reduces an image to limits. It waits while other images use up the limit of decoded
 // pixels.
-func (r *Room) Fit(ctx context.Context, s Shot, lim picture.Limits) (picture.Picture, error) {
+func (r *Cameras) Fit(ctx context.Context, s Image, lim picture.Limits) (picture.Picture, error) {
 	if r.fit == nil {
 		return picture.Picture{Data: s.Data, MIME: s.MIME, Look: picture.Look{Mean: 128, Variance: 128}}, nil
 	}
@@ -49,5 +49,5 @@ func weight(data []byte) int64 {
 	if err != nil {
 		return 0
 	}
-	return min(Pixels, int64(i.Width)*int64(i.Height))
+	return min(MaxPixels, int64(i.Width)*int64(i.Height))
 }

@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	// Takes is the maximum number of images per request, until something is visible.
-	Takes = 3
-	// Pixels limits the pixels that all decoders together process. The largest decoder path
+	// MaxCaptures is the maximum number of images per request, until something is visible.
+	MaxCaptures = 3
+	// MaxPixels limits the pixels that all decoders together process. The largest decoder path
 	// takes 3 bytes per pixel: some 50 MB, on boards with 512 MB. A larger image decodes alone.
-	Pixels = 16 << 20
+	MaxPixels = 16 << 20
 )
 
 // warmUp is the pause before the second image; the pause before the third is twice as long.
@@ -38,11 +38,11 @@ const warmUp = 500 * time.Millisecond
 // Fit reduces an image to limits, as picture.Fit does.
 type Fit func(ctx context.Context, data []byte, lim picture.Limits) (picture.Picture, error)
 
-// Take captures one image with one camera.
-type Take func(ctx context.Context) (drivers.Photo, error)
+// CaptureFunc captures one image with one camera.
+type CaptureFunc func(ctx context.Context) (drivers.Photo, error)
 
-// Room manages all cameras of an agent. It is safe for concurrent use.
-type Room struct {
+// Cameras manages all cameras of an agent. It is safe for concurrent use.
+type Cameras struct {
 	fit    Fit // nil: return images unchanged and unchecked
 	now    func() time.Time
 	pixels *semaphore.Weighted
@@ -57,22 +57,24 @@ type Room struct {
 // identical.
 type digest [sha256.Size]byte
 
-// NewRoom returns a Room without known placeholders. fit may be nil.
-func NewRoom(fit Fit, now func() time.Time) *Room {
-	return &Room{fit: fit, now: now, pixels: semaphore.NewWeighted(Pixels), known: map[string][]picture.Sketch{}, eyes: map[string]*eye{}, last: map[string]digest{}}
+// NewCameras returns a Room without known placeholders. fit may be nil.
+func NewCameras(fit Fit, now func() time.Time) *Cameras {
+	return &Cameras{fit: fit, now: now, pixels: semaphore.NewWeighted(MaxPixels), known: map[string][]picture.Sketch{}, eyes: map[string]*eye{}, last: map[string]digest{}}
 }
 
-// Know sets the placeholder images that a camera or its server sends without a real image. Call
+// SetPlaceholders sets the placeholder images that a camera or its server sends without a real image. Call
 // it before the first Shoot.
-func (r *Room) Know(name string, placeholders []picture.Sketch) { r.known[name] = placeholders }
+func (r *Cameras) SetPlaceholders(name string, placeholders []picture.Sketch) {
+	r.known[name] = placeholders
+}
 
-// Shot is a captured image.
-type Shot struct {
-	drivers.Photo        // as the camera sent it
-	Unseen        string // why nothing is visible, in words; "" if something is
-	gone          bool   // it is the placeholder for a missing camera
-	smooth        bool   // it may be synthetic: only a different image disproves that
-	fits          *fits
+// Image is a captured image.
+type Image struct {
+	drivers.Photo         // as the camera sent it
+	NothingVisible string // why nothing is visible, in words; "" if something is
+	gone           bool   // it is the placeholder for a missing camera
+	smooth         bool   // it may be synthetic: only a different image disproves that
+	fits           *fits
 }
 
 // eye is one camera with waiting requests.
@@ -85,15 +87,15 @@ type eye struct {
 // outcome is the result of a capture.
 type outcome struct {
 	began time.Time // by the room's clock; zero: no capture yet
-	shot  Shot
+	shot  Image
 	err   error
 }
 
-// Shoot captures an image with a camera. A caller that arrives during a capture waits for the
+// Capture captures an image with a camera. A caller that arrives during a capture waits for the
 // next one and shares it with other waiting callers; the image is never older than the call.
 // lim are the limits for the later message, so that one decoding serves both the check and the
 // message.
-func (r *Room) Shoot(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
+func (r *Cameras) Capture(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
 	asked := r.now()
 	e := r.come(name)
 	defer r.leave(name, e)
@@ -101,7 +103,7 @@ func (r *Room) Shoot(ctx context.Context, name string, lim picture.Limits, take 
 	case e.turn <- struct{}{}:
 		defer func() { <-e.turn }()
 	case <-ctx.Done():
-		return Shot{}, context.Cause(ctx)
+		return Image{}, context.Cause(ctx)
 	}
 	if !e.last.began.Before(asked) && !e.last.began.IsZero() {
 		return e.last.shot, e.last.err
@@ -115,7 +117,7 @@ func (r *Room) Shoot(ctx context.Context, name string, lim picture.Limits, take 
 }
 
 // come returns the eye of a camera, which exists until leave.
-func (r *Room) come(name string) *eye {
+func (r *Cameras) come(name string) *eye {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.eyes[name]
@@ -128,7 +130,7 @@ func (r *Room) come(name string) *eye {
 }
 
 // leave drops the last image of a camera after its last caller.
-func (r *Room) leave(name string, e *eye) {
+func (r *Cameras) leave(name string, e *eye) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e.want--; e.want == 0 {
@@ -138,17 +140,17 @@ func (r *Room) leave(name string, e *eye) {
 
 // seen captures up to Takes images until something is visible. It returns the last one
 // otherwise, but an error for a placeholder.
-func (r *Room) seen(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
+func (r *Cameras) seen(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
 	last, err := r.best(ctx, name, lim, take)
 	if err == nil && last.gone {
-		return Shot{}, fmt.Errorf("%s: the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?", name)
+		return Image{}, fmt.Errorf("%s: the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?", name)
 	}
 	return last, err
 }
 
-func (r *Room) best(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
-	var last Shot
-	for n := range Takes {
+func (r *Cameras) best(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
+	var last Image
+	for n := range MaxCaptures {
 		if n > 0 && !wait.For(ctx, warmUp<<(n-1)) {
 			return last, nil
 		}
@@ -157,13 +159,13 @@ func (r *Room) best(ctx context.Context, name string, lim picture.Limits, take T
 		case err != nil && n > 0:
 			return last, nil // an earlier image exists
 		case err != nil:
-			return Shot{}, err
+			return Image{}, err
 		}
 		same, known := r.again(name, s.Data)
 		if s.smooth && same {
-			s.Unseen = cmp.Or(s.Unseen, "it is the same as the last one to the last bit; does the camera hang, or does its server send a page?")
+			s.NothingVisible = cmp.Or(s.NothingVisible, "it is the same as the last one to the last bit; does the camera hang, or does its server send a page?")
 		}
-		if last = s; s.Unseen == "" && !s.gone && (!s.smooth || known) {
+		if last = s; s.NothingVisible == "" && !s.gone && (!s.smooth || known) {
 			return s, nil
 		}
 	}
@@ -172,7 +174,7 @@ func (r *Room) best(ctx context.Context, name string, lim picture.Limits, take T
 
 // again reports whether a camera's image is identical to its last one, and whether there was a
 // last one. It stores the image's digest.
-func (r *Room) again(name string, data []byte) (same, known bool) {
+func (r *Cameras) again(name string, data []byte) (same, known bool) {
 	sum := digest(sha256.Sum256(data))
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,20 +184,20 @@ func (r *Room) again(name string, data []byte) (same, known bool) {
 }
 
 // one captures and checks one image.
-func (r *Room) one(ctx context.Context, name string, lim picture.Limits, take Take) (Shot, error) {
+func (r *Cameras) one(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
 	since := r.now()
 	p, err := take(ctx)
 	if err == nil {
 		err = Fresh(p, since)
 	}
 	if err != nil {
-		return Shot{}, err
+		return Image{}, err
 	}
-	s := r.Of(p)
+	s := r.ImageOf(p)
 	f, err := r.Fit(ctx, s, lim)
 	small := s
 	if err == nil { // else the sender reports the error: it may have smaller limits or more time
-		s.Unseen, s.smooth, small = unseen(f.Look), f.Look.Smooth, r.Of(drivers.Photo{Data: f.Data, MIME: f.MIME})
+		s.NothingVisible, s.smooth, small = unseen(f.Look), f.Look.Smooth, r.ImageOf(drivers.Photo{Data: f.Data, MIME: f.MIME})
 	}
 	s.gone = r.placeholder(ctx, name, small)
 	return s, nil
@@ -203,7 +205,7 @@ func (r *Room) one(ctx context.Context, name string, lim picture.Limits, take Ta
 
 // placeholder reports whether an image is a known placeholder. s is an image that already fits,
 // so that the original need not be decoded again.
-func (r *Room) placeholder(ctx context.Context, name string, s Shot) bool {
+func (r *Cameras) placeholder(ctx context.Context, name string, s Image) bool {
 	known := r.known[name]
 	if len(known) == 0 {
 		return false // avoids decoding without placeholders

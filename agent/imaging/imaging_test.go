@@ -80,12 +80,12 @@ func TestAPictureOnWhichNothingCanBeSeenIsTakenAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &cam{frames: c.frames}
-				s, err := imaging.NewRoom(picture.Fit, time.Now).Shoot(t.Context(), "cam", picture.Limits{}, d.take)
+				s, err := imaging.NewCameras(picture.Fit, time.Now).Capture(t.Context(), "cam", picture.Limits{}, d.take)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if n := d.taken.Load(); n != c.takes || (c.unseen == "") != (s.Unseen == "") || !strings.Contains(s.Unseen, c.unseen) {
-					t.Errorf("taken %d times, unseen %q; want %d times, %q", n, s.Unseen, c.takes, c.unseen)
+				if n := d.taken.Load(); n != c.takes || (c.unseen == "") != (s.NothingVisible == "") || !strings.Contains(s.NothingVisible, c.unseen) {
+					t.Errorf("taken %d times, unseen %q; want %d times, %q", n, s.NothingVisible, c.takes, c.unseen)
 				}
 			})
 		})
@@ -114,11 +114,11 @@ func TestAPlaceholderThatIsKnownIsTakenAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &cam{frames: c.frames}
-				r := imaging.NewRoom(picture.Fit, time.Now)
-				r.Know("cam", []picture.Sketch{known})
-				s, err := r.Shoot(t.Context(), c.camera, picture.Limits{}, d.take)
-				if (err != nil) != c.gone || c.gone && !strings.Contains(err.Error(), "cam: the camera is gone: all that comes is the placeholder") || d.taken.Load() != c.takes || s.Unseen != "" {
-					t.Errorf("taken %d times, unseen %q, %v; want %d times, gone: %t", d.taken.Load(), s.Unseen, err, c.takes, c.gone)
+				r := imaging.NewCameras(picture.Fit, time.Now)
+				r.SetPlaceholders("cam", []picture.Sketch{known})
+				s, err := r.Capture(t.Context(), c.camera, picture.Limits{}, d.take)
+				if (err != nil) != c.gone || c.gone && !strings.Contains(err.Error(), "cam: the camera is gone: all that comes is the placeholder") || d.taken.Load() != c.takes || s.NothingVisible != "" {
+					t.Errorf("taken %d times, unseen %q, %v; want %d times, gone: %t", d.taken.Load(), s.NothingVisible, err, c.takes, c.gone)
 				}
 			})
 		})
@@ -142,9 +142,9 @@ func TestThePictureOfACameraIsDecodedOnce(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		lim := picture.Limits{MaxPx: 512}
-		r := imaging.NewRoom(fit, time.Now)
-		r.Know("cam", []picture.Sketch{sign})
-		s, err := r.Shoot(t.Context(), "cam", lim, (&cam{frames: [][]byte{big}}).take)
+		r := imaging.NewCameras(fit, time.Now)
+		r.SetPlaceholders("cam", []picture.Sketch{sign})
+		s, err := r.Capture(t.Context(), "cam", lim, (&cam{frames: [][]byte{big}}).take)
 		if err == nil {
 			_, err = r.Fit(t.Context(), s, lim)
 		}
@@ -158,7 +158,7 @@ func TestThePictureOfACameraIsDecodedOnce(t *testing.T) {
 func TestADarkPictureIsBetterThanNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		black := scene(t, 64, 2, false)
-		r := imaging.NewRoom(picture.Fit, time.Now)
+		r := imaging.NewCameras(picture.Fit, time.Now)
 		d := &cam{frames: [][]byte{black}}
 		failing := func(ctx context.Context) (drivers.Photo, error) {
 			if d.taken.Load() == 1 {
@@ -166,22 +166,22 @@ func TestADarkPictureIsBetterThanNone(t *testing.T) {
 			}
 			return d.take(ctx)
 		}
-		if s, err := r.Shoot(t.Context(), "cam", picture.Limits{}, failing); err != nil || s.Unseen == "" {
-			t.Errorf("%q, %v", s.Unseen, err)
+		if s, err := r.Capture(t.Context(), "cam", picture.Limits{}, failing); err != nil || s.NothingVisible == "" {
+			t.Errorf("%q, %v", s.NothingVisible, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
 		defer cancel()
-		if s, err := r.Shoot(ctx, "cam", picture.Limits{}, (&cam{frames: [][]byte{black}}).take); err != nil || s.Unseen == "" {
-			t.Errorf("%q, %v", s.Unseen, err)
+		if s, err := r.Capture(ctx, "cam", picture.Limits{}, (&cam{frames: [][]byte{black}}).take); err != nil || s.NothingVisible == "" {
+			t.Errorf("%q, %v", s.NothingVisible, err)
 		}
 	})
 }
 
 func TestAnOldPictureIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := imaging.NewRoom(nil, time.Now)
+		r := imaging.NewCameras(nil, time.Now)
 		for at, want := range map[time.Time]string{time.Now().Add(-2 * time.Second): "taken 2s before", {}: "does not say when"} {
-			_, err := r.Shoot(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
+			_, err := r.Capture(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
 				return drivers.Photo{Data: []byte("x"), CapturedAt: at}, nil
 			})
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -195,13 +195,13 @@ func TestAnOldPictureIsRefused(t *testing.T) {
 // begins later.
 func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := imaging.NewRoom(picture.Fit, time.Now)
+		r := imaging.NewCameras(picture.Fit, time.Now)
 		d := &cam{frames: [][]byte{scene(t, 64, 200, true)}}
 		var all sync.WaitGroup
 		ask := func() {
 			all.Go(func() {
 				asked := time.Now()
-				s, err := r.Shoot(t.Context(), "cam", picture.Limits{}, d.take)
+				s, err := r.Capture(t.Context(), "cam", picture.Limits{}, d.take)
 				if err != nil || s.CapturedAt.Before(asked) {
 					t.Errorf("of %v, asked at %v: %v", s.CapturedAt, asked, err)
 				}
@@ -230,12 +230,12 @@ func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
 // again.
 func TestATroubleIsSharedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := imaging.NewRoom(picture.Fit, time.Now)
+		r := imaging.NewCameras(picture.Fit, time.Now)
 		d := &cam{err: errors.New("unplugged")}
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
-				if _, err := r.Shoot(t.Context(), "cam", picture.Limits{}, d.take); !errors.Is(err, d.err) {
+				if _, err := r.Capture(t.Context(), "cam", picture.Limits{}, d.take); !errors.Is(err, d.err) {
 					t.Error(err)
 				}
 			})
@@ -248,13 +248,13 @@ func TestATroubleIsSharedToo(t *testing.T) {
 		good := &cam{frames: [][]byte{scene(t, 64, 200, true)}}
 		gone, leave := context.WithCancel(t.Context())
 		all.Go(func() {
-			if _, err := r.Shoot(gone, "other", picture.Limits{}, good.take); !errors.Is(err, context.Canceled) {
+			if _, err := r.Capture(gone, "other", picture.Limits{}, good.take); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
 		all.Go(func() {
-			if _, err := r.Shoot(t.Context(), "other", picture.Limits{}, good.take); err != nil {
+			if _, err := r.Capture(t.Context(), "other", picture.Limits{}, good.take); err != nil {
 				t.Error(err)
 			}
 		})
@@ -271,7 +271,7 @@ func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
 	large := scene(t, side, 200, true)
 	synctest.Test(t, func(t *testing.T) {
 		var at, most, fits atomic.Int64
-		r := imaging.NewRoom(func(ctx context.Context, data []byte, lim picture.Limits) (picture.Picture, error) {
+		r := imaging.NewCameras(func(ctx context.Context, data []byte, lim picture.Limits) (picture.Picture, error) {
 			fits.Add(1)
 			info, err := picture.Inspect(data)
 			if err != nil {
@@ -286,7 +286,7 @@ func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
 		var all sync.WaitGroup
 		for _, name := range []string{"a", "b", "c"} {
 			all.Go(func() {
-				s, err := r.Shoot(t.Context(), name, picture.Limits{MaxBytes: 1000}, (&cam{frames: [][]byte{large}}).take)
+				s, err := r.Capture(t.Context(), name, picture.Limits{MaxBytes: 1000}, (&cam{frames: [][]byte{large}}).take)
 				if err != nil {
 					t.Error(err)
 					return
@@ -297,8 +297,8 @@ func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if most.Load() > imaging.Pixels || fits.Load() != 3 {
-			t.Errorf("%d pixels at a time, decoded %d times; want %d, and 3 times", most.Load(), fits.Load(), imaging.Pixels)
+		if most.Load() > imaging.MaxPixels || fits.Load() != 3 {
+			t.Errorf("%d pixels at a time, decoded %d times; want %d, and 3 times", most.Load(), fits.Load(), imaging.MaxPixels)
 		}
 	})
 }
@@ -314,9 +314,9 @@ func TestAColouredPlaceholderIsFlat(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s, err := imaging.NewRoom(picture.Fit, time.Now).Shoot(t.Context(), "cam", picture.Limits{}, (&cam{frames: [][]byte{b.Bytes()}}).take)
-		if err != nil || s.Unseen == "" {
-			t.Errorf("%q, %v", s.Unseen, err)
+		s, err := imaging.NewCameras(picture.Fit, time.Now).Capture(t.Context(), "cam", picture.Limits{}, (&cam{frames: [][]byte{b.Bytes()}}).take)
+		if err != nil || s.NothingVisible == "" {
+			t.Errorf("%q, %v", s.NothingVisible, err)
 		}
 	})
 }

@@ -18,15 +18,15 @@ import (
 func looks(t *testing.T, next func() []byte) (unseen string, takes int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := imaging.NewRoom(picture.Fit, time.Now)
-		s, err := r.Shoot(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
+		r := imaging.NewCameras(picture.Fit, time.Now)
+		s, err := r.Capture(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
 			takes++
 			return drivers.Photo{Data: next(), MIME: "image/jpeg", CapturedAt: time.Now()}, nil
 		})
 		if err != nil {
 			t.Error(err)
 		}
-		unseen = s.Unseen
+		unseen = s.NothingVisible
 	})
 	return unseen, takes
 }
@@ -80,13 +80,13 @@ func TestACameraThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := picturetest.Pages()[23] // smooth, and without words on a plain ground
 		data := p.JPEG()
-		r := imaging.NewRoom(picture.Fit, time.Now)
+		r := imaging.NewCameras(picture.Fit, time.Now)
 		for range 2 {
-			s, err := r.Shoot(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
+			s, err := r.Capture(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
 				return drivers.Photo{Data: data, MIME: "image/jpeg", CapturedAt: time.Now()}, nil
 			})
-			if err != nil || s.Unseen == "" {
-				t.Errorf("%q, %v: it counts as a new picture", s.Unseen, err)
+			if err != nil || s.NothingVisible == "" {
+				t.Errorf("%q, %v: it counts as a new picture", s.NothingVisible, err)
 			}
 			time.Sleep(time.Hour)
 		}

@@ -83,18 +83,18 @@ func parseTries(data []byte) ([]try, error) {
 	return list, nil
 }
 
-// Died returns how often the program has died while it interpreted the messages of a thread.
-func (j *Journal) Died(ref string) int {
+// CrashCount returns how often the program has died while it interpreted the messages of a thread.
+func (j *Journal) CrashCount(ref string) int {
 	j.tries.mu.Lock()
 	defer j.tries.mu.Unlock()
 	return j.tries.died[ref]
 }
 
-// Try records that the program interprets the messages of a thread, until the caller calls
+// TrackInterpretation records that the program interprets the messages of a thread, until the caller calls
 // done. Threads with earlier crashes run one at a time, so that a crash identifies its thread.
-func (j *Journal) Try(ctx context.Context, ref string) (done func(), err error) {
+func (j *Journal) TrackInterpretation(ctx context.Context, ref string) (done func(), err error) {
 	t := j.tries
-	suspect := j.Died(ref) > 0
+	suspect := j.CrashCount(ref) > 0
 	if suspect {
 		select {
 		case t.suspect <- struct{}{}:

@@ -33,7 +33,7 @@ func TestTries(t *testing.T) {
 	t.Cleanup(func() { _ = j.Close() })
 	try := func(ref string) func() {
 		t.Helper()
-		done, err := j.Try(t.Context(), ref)
+		done, err := j.TrackInterpretation(t.Context(), ref)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,18 +43,18 @@ func TestTries(t *testing.T) {
 	try("bad")
 	for n := range 3 {
 		j = j.dies(t)
-		if good, bad := j.Died("good"), j.Died("bad"); good != 0 || bad != n+1 {
+		if good, bad := j.CrashCount("good"), j.CrashCount("bad"); good != 0 || bad != n+1 {
 			t.Fatalf("died %d times of the good one and %d of the bad one, want 0 and %d", good, bad, n+1)
 		}
 		if n < 2 {
 			try("bad")
 		}
 	}
-	if j = j.dies(t); j.Died("bad") != 3 {
+	if j = j.dies(t); j.CrashCount("bad") != 3 {
 		t.Error("a start that does not look at it counts, or forgets")
 	}
 	try("bad")()
-	if j = j.dies(t); j.Died("bad") != 0 {
+	if j = j.dies(t); j.CrashCount("bad") != 0 {
 		t.Error("it has come through, and is remembered")
 	}
 	for n := range 200 { // more than there is room for

@@ -30,9 +30,9 @@ type Intent struct {
 	Plan   json.RawMessage `json:"plan"`   // the data for checking the device after a crash
 }
 
-// Asked is the record of a question to a requester: enough to keep waiting for the answer after
+// Question is the record of a question to a requester: enough to keep waiting for the answer after
 // a crash.
-type Asked struct {
+type Question struct {
 	Ref   string          `json:"ref"`   // the thread
 	Epoch uint64          `json:"epoch"` // of the claim
 	Boot  string          `json:"boot"`  // names the run of the program that made the claim
@@ -41,13 +41,13 @@ type Asked struct {
 
 // Task is one thread in the journal.
 type Task struct {
-	Ref    string
-	Epoch  uint64        // of the newest claim
-	Asked  *Asked        // the open question to its requester; nil: none
-	Intent *Intent       // nil before the first act
-	Begun  int           // number of intents; more than one if a later run began it again after a crash
-	Found  int           // how often a later run of the program has found it open
-	Report *mess.Message // the report for the exchange; nil while the executor works on it
+	Ref      string
+	Epoch    uint64        // of the newest claim
+	Question *Question     // the open question to its requester; nil: none
+	Intent   *Intent       // nil before the first act
+	Begun    int           // number of intents; more than one if a later run began it again after a crash
+	Found    int           // how often a later run of the program has found it open
+	Report   *mess.Message // the report for the exchange; nil while the executor works on it
 }
 
 // Open reports whether the thread has an intent and no report.
@@ -95,7 +95,7 @@ type Journal struct {
 	damage  []wal.Damage
 	runs    []string // the last processes that have written it
 	anyRun  bool     // no names existed before this run
-	book    Book
+	book    Ledger
 	kept    bool // the journal has a book
 }
 
@@ -156,9 +156,9 @@ func (j *Journal) replay(data []byte) error {
 	return nil
 }
 
-// Fresh reports whether the journal had no records before Open, or lost some to damage. It then
+// IsNew reports whether the journal had no records before Open, or lost some to damage. It then
 // does not know all acts of the executor.
-func (j *Journal) Fresh() bool { return j.fresh || j.gaps() }
+func (j *Journal) IsNew() bool { return j.fresh || j.gaps() }
 
 // Damage lists the damage that Open found.
 func (j *Journal) Damage() []wal.Damage { return slices.Clone(j.damage) }
@@ -168,9 +168,9 @@ func (j *Journal) gaps() bool {
 	return slices.ContainsFunc(j.damage, func(d wal.Damage) bool { return !d.Mended })
 }
 
-// Unclean lists the threads that were open when Open read the journal: the last run of the
+// OpenAtStart lists the threads that were open when Open read the journal: the last run of the
 // program died during them.
-func (j *Journal) Unclean() []string { return slices.Clone(j.unclean) }
+func (j *Journal) OpenAtStart() []string { return slices.Clone(j.unclean) }
 
 // Written returns the bytes written to the disk since Open, in total and today. After Mend,
 // today begins anew.
@@ -197,7 +197,7 @@ func (j *Journal) Close() error {
 
 // Intent writes an intent, with notes in the same sync. The executor may act only after it
 // returns nil.
-func (j *Journal) Intent(ctx context.Context, i Intent, notes ...Note) error {
+func (j *Journal) Intent(ctx context.Context, i Intent, notes ...LedgerEntry) error {
 	records, err := j.noted([]record{{Kind: kindIntent, Intent: &i}}, notes)
 	if err != nil {
 		return err
@@ -205,15 +205,15 @@ func (j *Journal) Intent(ctx context.Context, i Intent, notes ...Note) error {
 	return j.note(ctx, nil, false, records...) // an intent that is not on the disk permits nothing
 }
 
-// Asked writes a question to a requester. The executor waits for the answer until an Intent, a
+// RecordQuestion writes a question to a requester. The executor waits for the answer until an Intent, a
 // Done or Sent. After an error the question stays in memory until the program ends.
-func (j *Journal) Asked(ctx context.Context, a Asked) error {
+func (j *Journal) RecordQuestion(ctx context.Context, a Question) error {
 	return j.tell(ctx, record{Kind: kindAsked, Asked: &a}, nil)
 }
 
-// Found writes that the run boot has found a thread open and will finish it. A thread that a
+// RecordFound writes that the run boot has found a thread open and will finish it. A thread that a
 // later run finds open once more has crashed the program again.
-func (j *Journal) Found(ctx context.Context, ref, boot string) error {
+func (j *Journal) RecordFound(ctx context.Context, ref, boot string) error {
 	return j.tell(ctx, record{Kind: kindFound, Ref: ref, Boot: boot}, nil)
 }
 
@@ -240,28 +240,28 @@ func (j *Journal) Sent(ctx context.Context, ref string) error {
 	return j.tidy(ctx)
 }
 
-// Late is a watch for late acts, after the commands of a thread.
-type Late struct {
+// LateWatch is a watch for late acts, after the commands of a thread.
+type LateWatch struct {
 	Ref   string
 	Epoch uint64
 	At    time.Time       // time of the record
 	Memo  json.RawMessage // the data with which a later run continues the watch
 }
 
-// Late writes that the agent watches the devices of a thread's commands for late acts. A later
+// WatchLate writes that the agent watches the devices of a thread's commands for late acts. A later
 // run continues the watch with memo; nil ends it. The watch outlives the thread and replaces
 // the previous one.
-func (j *Journal) Late(ctx context.Context, ref string, epoch uint64, memo json.RawMessage) error {
+func (j *Journal) WatchLate(ctx context.Context, ref string, epoch uint64, memo json.RawMessage) error {
 	return j.tell(ctx, record{Kind: kindLate, Ref: ref, Epoch: epoch, Late: memo}, nil)
 }
 
-// Lates returns the unfinished watches, sorted by thread.
-func (j *Journal) Lates() (list []Late) {
+// LateWatches returns the unfinished watches, sorted by thread.
+func (j *Journal) LateWatches() (list []LateWatch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, ref := range slices.Sorted(maps.Keys(j.lates)) {
 		r := j.lates[ref]
-		list = append(list, Late{Ref: ref, Epoch: r.Epoch, At: r.At, Memo: r.Late})
+		list = append(list, LateWatch{Ref: ref, Epoch: r.Epoch, At: r.At, Memo: r.Late})
 	}
 	return list
 }

@@ -117,15 +117,15 @@ func TestLate(t *testing.T) {
 	j := open(t, dir)
 	memo := json.RawMessage(`{"lates":[1]}`)
 	must(t, j.Intent(ctx, intent("a", 3)))
-	must(t, j.Late(ctx, "a", 3, json.RawMessage(`{}`)))
-	must(t, j.Late(ctx, "a", 3, memo))
-	must(t, j.Late(ctx, "b", 1, memo))
-	must(t, j.Late(ctx, "b", 1, nil))
+	must(t, j.WatchLate(ctx, "a", 3, json.RawMessage(`{}`)))
+	must(t, j.WatchLate(ctx, "a", 3, memo))
+	must(t, j.WatchLate(ctx, "b", 1, memo))
+	must(t, j.WatchLate(ctx, "b", 1, nil))
 	must(t, j.Done(ctx, "a", 3, report("a", "aa")))
 	must(t, j.Sent(ctx, "a"))
 	kept := func(want int) {
 		t.Helper()
-		list := j.Lates()
+		list := j.LateWatches()
 		if len(list) != want || want > 0 && (list[0].Ref != "a" || list[0].Epoch != 3 || string(list[0].Memo) != string(memo)) {
 			t.Fatalf("%+v, want %d", list, want)
 		}
@@ -139,15 +139,15 @@ func TestLate(t *testing.T) {
 	must(t, j.Close())
 	r, err := journal.Read(dir)
 	must(t, err)
-	if list := r.Entries(); len(r.Mistakes) > 0 || len(list) == 0 || list[0].Ref != "a" || list[0].State != journal.StateReported {
-		t.Errorf("%+v, wrong: %v", list, r.Mistakes)
+	if list := r.Threads(); len(r.Violations) > 0 || len(list) == 0 || list[0].Ref != "a" || list[0].State != journal.StateReported {
+		t.Errorf("%+v, wrong: %v", list, r.Violations)
 	}
 	j = open(t, dir)
 	kept(1)
 	if tell(j) != "" {
 		t.Errorf("threads: %s", tell(j))
 	}
-	must(t, j.Late(ctx, "a", 3, nil))
+	must(t, j.WatchLate(ctx, "a", 3, nil))
 	must(t, j.Close())
 	j = open(t, dir)
 	kept(0)
@@ -156,11 +156,11 @@ func TestLate(t *testing.T) {
 func TestFresh(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
-	if !j.Fresh() {
+	if !j.IsNew() {
 		t.Error("a new journal is not fresh")
 	}
 	must(t, j.Close())
-	if open(t, dir).Fresh() {
+	if open(t, dir).IsNew() {
 		t.Error("a reopened journal is fresh")
 	}
 }
@@ -205,7 +205,7 @@ func TestAClosedJournalSaysSo(t *testing.T) {
 	if err := j.Intent(t.Context(), intent("a", 1)); err == nil {
 		t.Error("an intent was taken by a closed journal")
 	}
-	if j.Err() == nil || j.Ready(t.Context()) == nil {
+	if j.Err() == nil || j.EnsureRoom(t.Context()) == nil {
 		t.Error("it says that it can be written")
 	}
 	if got := tell(j); got != "" {
@@ -228,7 +228,7 @@ func TestFull(t *testing.T) {
 	if err == nil || n > 17 {
 		t.Fatalf("%d reports of 64 KB: %v, want the journal full at 1 MB", n, err)
 	}
-	if err := j.Ready(t.Context()); !errors.Is(err, wal.ErrFull) {
+	if err := j.EnsureRoom(t.Context()); !errors.Is(err, wal.ErrFull) {
 		t.Errorf("Ready: %v, want it full", err)
 	}
 	for range 3 { // dropping needs no space
@@ -252,7 +252,7 @@ func TestReady(t *testing.T) {
 		must(t, j.Done(t.Context(), fmt.Sprintf("r%d", i), 1, report("r", "short")))
 	}
 	before := size(t, dir)
-	must(t, j.Ready(t.Context()))
+	must(t, j.EnsureRoom(t.Context()))
 	must(t, j.Close())
 	if after := size(t, dir); after > before/2 {
 		t.Errorf("%d bytes before, %d after", before, after)
@@ -268,10 +268,10 @@ func TestReadyBesideReportsThatWait(t *testing.T) {
 	for i := range 45 { // enough to leave less than a task needs
 		must(t, j.Done(t.Context(), fmt.Sprintf("r%d", i), 1, report("r", strings.Repeat("x", 64<<10))))
 	}
-	must(t, j.Ready(t.Context()))
+	must(t, j.EnsureRoom(t.Context()))
 	before, _ := j.Written()
 	for range 10 {
-		must(t, j.Ready(t.Context()))
+		must(t, j.EnsureRoom(t.Context()))
 	}
 	if after, _ := j.Written(); after != before {
 		t.Errorf("%d bytes were written for nothing", after-before)
@@ -316,7 +316,7 @@ func TestAJournalThatIsRemoved(t *testing.T) {
 	j := open(t, dir)
 	must(t, j.Intent(ctx, intent("2026-11-21-001", 3)))
 	must(t, os.RemoveAll(dir))
-	if err := j.Ready(ctx); err == nil {
+	if err := j.EnsureRoom(ctx); err == nil {
 		t.Error("another task may begin")
 	}
 	if err := j.Intent(ctx, intent("2026-11-21-002", 3)); err == nil {
@@ -325,8 +325,8 @@ func TestAJournalThatIsRemoved(t *testing.T) {
 	if err := j.Done(ctx, "2026-11-21-001", 3, report("2026-11-21-001", "done")); err == nil {
 		t.Error("a report was written where nobody finds it")
 	}
-	must(t, j.Mend(ctx))
-	must(t, errors.Join(j.Ready(ctx), j.Check(ctx)))
+	must(t, j.Repair(ctx))
+	must(t, errors.Join(j.EnsureRoom(ctx), j.Check(ctx)))
 	want := tell(j)
 	must(t, j.Close())
 	if got := tell(open(t, dir)); got != want || !strings.Contains(got, "2026-11-21-001") || strings.Contains(got, "002") {
@@ -373,18 +373,18 @@ func TestADamagedJournal(t *testing.T) {
 		return dir
 	}
 	j := damaged(t, written(), "02-01-001", "02-01-000")
-	if len(j.Tasks()) != 2 || j.Fresh() || len(j.Damage()) != 1 {
-		t.Errorf("one bit: %+v, fresh %v, %v", j.Tasks(), j.Fresh(), j.Damage())
+	if len(j.Tasks()) != 2 || j.IsNew() || len(j.Damage()) != 1 {
+		t.Errorf("one bit: %+v, fresh %v, %v", j.Tasks(), j.IsNew(), j.Damage())
 	}
 	dir := written()
 	j = damaged(t, dir, "02-01-001", "?????????")
-	if tasks := j.Tasks(); len(tasks) != 1 || tasks[0].Ref != "2026-02-01-002" || !j.Fresh() || len(j.Damage()) != 1 {
-		t.Errorf("a lost record: %+v, fresh %v, %v", tasks, j.Fresh(), j.Damage())
+	if tasks := j.Tasks(); len(tasks) != 1 || tasks[0].Ref != "2026-02-01-002" || !j.IsNew() || len(j.Damage()) != 1 {
+		t.Errorf("a lost record: %+v, fresh %v, %v", tasks, j.IsNew(), j.Damage())
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := journal.Read(dir); err != nil || len(r.Mistakes) > 0 {
-		t.Errorf("it was not written anew: %v, %v", r.Mistakes, err)
+	if r, err := journal.Read(dir); err != nil || len(r.Violations) > 0 {
+		t.Errorf("it was not written anew: %v, %v", r.Violations, err)
 	}
 }

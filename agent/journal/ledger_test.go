@@ -27,35 +27,35 @@ func openAt(t *testing.T, dir string, at *time.Time) *journal.Journal {
 	return j
 }
 
-func act(device string, at time.Time) journal.Note {
-	return journal.Note{Act: &journal.Act{Device: device, By: "ann", At: at}}
+func act(device string, at time.Time) journal.LedgerEntry {
+	return journal.LedgerEntry{Act: &journal.Act{Device: device, By: "ann", At: at}}
 }
 
-func due(device string, serial uint64, at time.Time) journal.Note {
-	return journal.Note{Device: device, Serial: serial, Due: &journal.Due{At: at, On: noon, Within: at.Sub(noon)}}
+func due(device string, serial uint64, at time.Time) journal.LedgerEntry {
+	return journal.LedgerEntry{Device: device, Serial: serial, PendingOff: &journal.PendingOff{At: at, On: noon, Within: at.Sub(noon)}}
 }
 
 // holds checks a book, and that a read-only program sees the same.
-func holds(t *testing.T, j *journal.Journal, dir string, want journal.Book) {
+func holds(t *testing.T, j *journal.Journal, dir string, want journal.Ledger) {
 	t.Helper()
-	got, err := j.Book()
+	got, err := j.Ledger()
 	must(t, err)
-	read, err := journal.Past(dir).Book()
+	read, err := journal.ReadOnlyLedger(dir).Ledger()
 	must(t, err)
-	for name, b := range map[string]journal.Book{"known": got, "read": read} {
+	for name, b := range map[string]journal.Ledger{"known": got, "read": read} {
 		if diff := cmp.Diff(printed(t, want), printed(t, b)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-func printed(t *testing.T, b journal.Book) string {
+func printed(t *testing.T, b journal.Ledger) string {
 	t.Helper()
 	if len(b.Acts) == 0 {
 		b.Acts = nil
 	}
-	if len(b.Dues) == 0 {
-		b.Dues = nil
+	if len(b.PendingOffs) == 0 {
+		b.PendingOffs = nil
 	}
 	data, err := json.Marshal(b)
 	must(t, err)
@@ -67,13 +67,13 @@ func printed(t *testing.T, b journal.Book) string {
 func TestTheBookIsKept(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
-	want := journal.Book{Acts: []journal.Act{{Device: "old", At: noon.Add(-time.Hour)}}}
-	must(t, j.BeginBook(t.Context(), want))
-	must(t, j.Note(t.Context(), act("lamp", noon), due("lamp", 2, noon.Add(time.Minute)), due("fan", 3, noon.Add(time.Hour))))
-	must(t, j.Note(t.Context(), journal.Note{Device: "fan", Serial: 5}))
-	must(t, j.Note(t.Context(), due("fan", 4, noon.Add(time.Hour))))
+	want := journal.Ledger{Acts: []journal.Act{{Device: "old", At: noon.Add(-time.Hour)}}}
+	must(t, j.CreateLedger(t.Context(), want))
+	must(t, j.AppendLedger(t.Context(), act("lamp", noon), due("lamp", 2, noon.Add(time.Minute)), due("fan", 3, noon.Add(time.Hour))))
+	must(t, j.AppendLedger(t.Context(), journal.LedgerEntry{Device: "fan", Serial: 5}))
+	must(t, j.AppendLedger(t.Context(), due("fan", 4, noon.Add(time.Hour))))
 	want.Acts = append(want.Acts, *act("lamp", noon).Act)
-	want.Dues = map[string]journal.Owed{"lamp": {Due: due("lamp", 2, noon.Add(time.Minute)).Due, Serial: 2}, "fan": {Serial: 5}}
+	want.PendingOffs = map[string]journal.PendingOffRecord{"lamp": {PendingOff: due("lamp", 2, noon.Add(time.Minute)).PendingOff, Serial: 2}, "fan": {Serial: 5}}
 	holds(t, j, dir, want)
 	for range 3 {
 		must(t, j.Close())
@@ -85,13 +85,13 @@ func TestTheBookIsKept(t *testing.T) {
 		must(t, j.Sent(t.Context(), "a"))
 		holds(t, j, dir, want)
 	}
-	if begun, whole := j.HasBook(); !begun || !whole {
+	if begun, whole := j.HasLedger(); !begun || !whole {
 		t.Errorf("begun %t, whole %t", begun, whole)
 	}
 	at = noon.Add(24*time.Hour - time.Minute)
-	must(t, j.Note(t.Context(), act("lamp", at)))
+	must(t, j.AppendLedger(t.Context(), act("lamp", at)))
 	want.Acts = append(want.Acts[1:], *act("lamp", at).Act)
-	if got, _ := j.Book(); printed(t, got) != printed(t, want) {
+	if got, _ := j.Ledger(); printed(t, got) != printed(t, want) {
 		t.Errorf("after a day: %s", printed(t, got))
 	}
 }
@@ -100,7 +100,7 @@ func TestTheBookIsKept(t *testing.T) {
 func TestAnIntentAndItsNotesAreOneWrite(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
-	must(t, j.BeginBook(t.Context(), journal.Book{}))
+	must(t, j.CreateLedger(t.Context(), journal.Ledger{}))
 	before := j.Size()
 	must(t, j.Intent(t.Context(), intent("a", 1), act("lamp", noon), due("lamp", 1, noon.Add(time.Minute))))
 	after := j.Size()
@@ -116,9 +116,9 @@ func TestAnIntentAndItsNotesAreOneWrite(t *testing.T) {
 		must(t, os.Mkdir(cut, 0o700))
 		must(t, os.WriteFile(filepath.Join(cut, filepath.Base(name)), append(whole[:n:n], make([]byte, 64)...), 0o600))
 		j := openAt(t, cut, &at)
-		b, _ := j.Book()
+		b, _ := j.Ledger()
 		_, begun := j.Task("a")
-		if all := n == after; begun != all || (len(b.Acts) == 1) != all || (b.Dues["lamp"].Due != nil) != all {
+		if all := n == after; begun != all || (len(b.Acts) == 1) != all || (b.PendingOffs["lamp"].PendingOff != nil) != all {
 			t.Fatalf("cut at byte %d of %d: intent %t, book %+v", n, after, begun, b)
 		}
 		must(t, j.Close())
@@ -130,10 +130,10 @@ func TestAnIntentAndItsNotesAreOneWrite(t *testing.T) {
 func TestABookWithAGap(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
-	must(t, j.BeginBook(t.Context(), journal.Book{}))
+	must(t, j.CreateLedger(t.Context(), journal.Ledger{}))
 	before := j.Size()
-	must(t, j.Note(t.Context(), act("lamp", noon)))
-	must(t, j.Note(t.Context(), act("fan", noon)))
+	must(t, j.AppendLedger(t.Context(), act("lamp", noon)))
+	must(t, j.AppendLedger(t.Context(), act("fan", noon)))
 	must(t, j.Close())
 	name := filepath.Join(dir, "0000000000000001.wal")
 	data, err := os.ReadFile(name)
@@ -144,7 +144,7 @@ func TestABookWithAGap(t *testing.T) {
 	for _, later := range []time.Duration{0, time.Hour} {
 		at = noon.Add(later)
 		j = openAt(t, dir, &at)
-		if b, _ := j.Book(); !b.Gap.Equal(noon) || len(b.Acts) != 1 {
+		if b, _ := j.Ledger(); !b.Gap.Equal(noon) || len(b.Acts) != 1 {
 			t.Errorf("%v later: %+v", later, b)
 		}
 		must(t, j.Close())
@@ -155,13 +155,13 @@ func TestABookWithAGap(t *testing.T) {
 func TestNotesOnAClosedJournal(t *testing.T) {
 	j := open(t, t.TempDir())
 	must(t, j.Close())
-	if err := j.Note(t.Context(), act("lamp", noon)); !errors.Is(err, wal.ErrClosed) {
+	if err := j.AppendLedger(t.Context(), act("lamp", noon)); !errors.Is(err, wal.ErrClosed) {
 		t.Errorf("%v", err)
 	}
-	if b, _ := j.Book(); len(b.Acts) > 0 {
+	if b, _ := j.Ledger(); len(b.Acts) > 0 {
 		t.Errorf("%+v", b)
 	}
-	if journal.Past(t.TempDir()).Note(t.Context(), act("lamp", noon)) == nil {
+	if journal.ReadOnlyLedger(t.TempDir()).AppendLedger(t.Context(), act("lamp", noon)) == nil {
 		t.Error("a journal that is only read was written")
 	}
 }

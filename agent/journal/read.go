@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Line is one record of a journal on the disk.
-type Line struct {
+// RecordInfo is one record of a journal on the disk.
+type RecordInfo struct {
 	File   string // path
 	Offset int64  // position of its frame in the file, in bytes
 	Bytes  int    // length of the record
@@ -29,24 +29,24 @@ type Line struct {
 	Report *mess.Message   // done
 }
 
-// Mistake is a violation of a rule in a journal.
-type Mistake struct {
+// Violation is a violation of a rule in a journal.
+type Violation struct {
 	File   string
 	Offset int64  // in bytes
 	Rule   string // a rule of this package or of package wal
 	What   string
 }
 
-func (m *Mistake) Error() string {
+func (m *Violation) Error() string {
 	return fmt.Sprintf("%s: byte %d: %s: %s", m.File, m.Offset, m.Rule, m.What)
 }
 
-// Reading is the content of a journal on the disk.
-type Reading struct {
-	Lines    []Line
-	Book     Book
-	Mistakes []*Mistake // violations of rules; reading stops at damage of a file
-	Tail     wal.Tail
+// Contents is the content of a journal on the disk.
+type Contents struct {
+	Records    []RecordInfo
+	Ledger     Ledger
+	Violations []*Violation // violations of rules; reading stops at damage of a file
+	Tail       wal.Tail
 }
 
 // isMissing reports whether there is no journal.
@@ -54,24 +54,24 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // Read reads the journal in dir without changes to the disk, even while another program has the
 // journal open. It returns an error if it cannot read the journal at all.
-func Read(dir string) (Reading, error) {
-	var r Reading
+func Read(dir string) (Contents, error) {
+	var r Contents
 	var c checker
 	tail, err := wal.Read(dir, func(e wal.Entry) error {
-		line, err := c.line(e, &r.Book)
-		r.Lines = append(r.Lines, line)
+		line, err := c.line(e, &r.Ledger)
+		r.Records = append(r.Records, line)
 		if broken, ok := errors.AsType[*ruleError](err); ok {
-			r.Mistakes = append(r.Mistakes, &Mistake{e.File, e.Offset, broken.rule, broken.what})
+			r.Violations = append(r.Violations, &Violation{e.File, e.Offset, broken.rule, broken.what})
 		}
 		return nil
 	})
 	r.Tail = tail
 	if damage, ok := errors.AsType[*wal.CorruptError](err); ok {
-		r.Mistakes = append(r.Mistakes, &Mistake{damage.File, damage.Offset, damage.Rule, damage.What})
+		r.Violations = append(r.Violations, &Violation{damage.File, damage.Offset, damage.Rule, damage.What})
 		err = nil
 	}
 	if err != nil {
-		return Reading{}, fmt.Errorf("journal: %w", err)
+		return Contents{}, fmt.Errorf("journal: %w", err)
 	}
 	return r, nil
 }
@@ -82,8 +82,8 @@ type checker struct {
 	epoch map[string]uint64 // the newest epoch of each known thread
 }
 
-func (c *checker) line(e wal.Entry, b *Book) (Line, error) {
-	l := Line{File: e.File, Offset: e.Offset, Bytes: len(e.Data)}
+func (c *checker) line(e wal.Entry, b *Ledger) (RecordInfo, error) {
+	l := RecordInfo{File: e.File, Offset: e.Offset, Bytes: len(e.Data)}
 	r, report, err := parse(e.Data)
 	if err != nil {
 		return l, err
@@ -139,32 +139,32 @@ const (
 	StateReported = "reported" // the exchange has the report
 )
 
-// Entry is a thread in a journal on the disk.
-type Entry struct {
-	Ref    string
-	Epoch  uint64 // of the newest claim
-	State  string
-	Digest string    // the run of the program that began it last
-	Boot   string    // time of its newest record
-	At     time.Time // length of its records
-	Bytes  int       // number of intents
-	Begun  int       // number of later runs that found it open
-	Found  int       // how often a later run has found it open
-	Lines  []Line    // its records
+// ThreadInfo is a thread in a journal on the disk.
+type ThreadInfo struct {
+	Ref     string
+	Epoch   uint64 // of the newest claim
+	State   string
+	Digest  string       // the run of the program that began it last
+	Boot    string       // time of its newest record
+	At      time.Time    // length of its records
+	Bytes   int          // number of intents
+	Begun   int          // number of later runs that found it open
+	Found   int          // how often a later run has found it open
+	Records []RecordInfo // its records
 }
 
-// Entries returns the threads that the journal still contains, in the order of their first
+// Threads returns the threads that the journal still contains, in the order of their first
 // records. A thread that came again after its report has two entries.
-func (r Reading) Entries() []*Entry {
-	var list []*Entry
-	current := map[string]*Entry{}
-	for _, l := range r.Lines {
+func (r Contents) Threads() []*ThreadInfo {
+	var list []*ThreadInfo
+	current := map[string]*ThreadInfo{}
+	for _, l := range r.Records {
 		if l.Ref == "" {
 			continue
 		}
 		e := current[l.Ref]
 		if e == nil || e.State == StateReported && l.Kind != kindLate {
-			e = &Entry{Ref: l.Ref}
+			e = &ThreadInfo{Ref: l.Ref}
 			current[l.Ref] = e
 			list = append(list, e)
 		}
@@ -173,8 +173,8 @@ func (r Reading) Entries() []*Entry {
 	return list
 }
 
-func (e *Entry) add(l Line) {
-	e.Lines = append(e.Lines, l)
+func (e *ThreadInfo) add(l RecordInfo) {
+	e.Records = append(e.Records, l)
 	e.Bytes += l.Bytes
 	if !l.At.IsZero() {
 		e.At = l.At

@@ -19,9 +19,9 @@ import (
 const segment1 = "0000000000000001.wal"
 
 // entries returns the content of a journal on the disk, one line per thread.
-func entries(r journal.Reading) string {
+func entries(r journal.Contents) string {
 	var lines []string
-	for _, e := range r.Entries() {
+	for _, e := range r.Threads() {
 		lines = append(lines, fmt.Sprintf("%s %d %s begun %d found %d", e.Ref, e.Epoch, e.State, e.Begun, e.Found))
 	}
 	return strings.Join(lines, "\n")
@@ -32,7 +32,7 @@ func TestReadBesideAWriter(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	must(t, j.Intent(t.Context(), intent("a", 1)))
-	must(t, j.Found(t.Context(), "a", "b2"))
+	must(t, j.RecordFound(t.Context(), "a", "b2"))
 	must(t, j.Intent(t.Context(), intent("b", 2)))
 	must(t, j.Done(t.Context(), "b", 2, report("b", "bb")))
 	must(t, j.Intent(t.Context(), intent("c", 3)))
@@ -45,8 +45,8 @@ func TestReadBesideAWriter(t *testing.T) {
 	if diff := cmp.Diff("a 1 intent begun 1 found 1\nb 2 done begun 1 found 0\nc 3 reported begun 1 found 0", entries(r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(r.Mistakes) > 0 || r.Tail.Torn {
-		t.Errorf("%v, %+v", r.Mistakes, r.Tail)
+	if len(r.Violations) > 0 || r.Tail.Torn {
+		t.Errorf("%v, %+v", r.Violations, r.Tail)
 	}
 	after, err := os.ReadFile(filepath.Join(dir, segment1))
 	must(t, err)
@@ -72,8 +72,8 @@ func TestReadBesideCompaction(t *testing.T) {
 	for n := 0; ; n++ {
 		r, err := journal.Read(dir)
 		must(t, err)
-		if len(r.Mistakes) > 0 || len(r.Entries()) == 0 || r.Entries()[0].Ref != "old" {
-			t.Fatalf("reading %d: %v, %s", n, r.Mistakes, entries(r))
+		if len(r.Violations) > 0 || len(r.Threads()) == 0 || r.Threads()[0].Ref != "old" {
+			t.Fatalf("reading %d: %v, %s", n, r.Violations, entries(r))
 		}
 		select {
 		case err := <-end:
@@ -143,8 +143,8 @@ func names(t *testing.T, dir, rule string) {
 	t.Helper()
 	r, err := journal.Read(dir)
 	must(t, err)
-	if len(r.Mistakes) != 1 || r.Mistakes[0].Rule != rule || !strings.HasPrefix(r.Mistakes[0].Error(), dir) {
-		t.Errorf("%v, want the rule %s", r.Mistakes, rule)
+	if len(r.Violations) != 1 || r.Violations[0].Rule != rule || !strings.HasPrefix(r.Violations[0].Error(), dir) {
+		t.Errorf("%v, want the rule %s", r.Violations, rule)
 	}
 }
 
@@ -177,7 +177,7 @@ func crashes(t *testing.T) (file []byte, said map[int64]string, lengths []int64)
 	note(nil)
 	for _, ref := range []string{"a", "b", "c"} {
 		note(j.Intent(t.Context(), intent(ref, 1)))
-		note(j.Found(t.Context(), ref, "b2"))
+		note(j.RecordFound(t.Context(), ref, "b2"))
 		note(j.Done(t.Context(), ref, 1, report(ref, "said of "+ref)))
 	}
 	note(j.Sent(t.Context(), "b"))
@@ -277,13 +277,13 @@ func FuzzRead(f *testing.F) {
 		must(t, err)
 		j, err := journal.Open(dir)
 		if err != nil {
-			if len(r.Mistakes) == 0 {
+			if len(r.Violations) == 0 {
 				t.Errorf("it cannot be opened, and nothing is found: %v", err)
 			}
 			return
 		}
 		must(t, j.Close())
-		for _, m := range r.Mistakes {
+		for _, m := range r.Violations {
 			if len(j.Damage()) == 0 && !slices.Contains([]string{journal.RuleFirst, journal.RuleOrder, journal.RuleEpoch}, m.Rule) {
 				t.Errorf("it is opened, in spite of %v", m)
 			}

@@ -14,7 +14,7 @@ import (
 type record struct {
 	Kind   string          `json:"kind"`
 	At     time.Time       `json:"at,omitzero"` // time of the record by the node's clock
-	Asked  *Asked          `json:"asked,omitempty"`
+	Asked  *Question       `json:"asked,omitempty"`
 	Intent *Intent         `json:"intent,omitempty"`
 	Begun  int             `json:"begun,omitempty"` // intent, in a compacted journal: number of intents
 	Found  int             `json:"found,omitempty"` // intent, in a compacted journal: number of runs that found it open
@@ -25,7 +25,7 @@ type record struct {
 	Late   json.RawMessage `json:"late,omitempty"` // the data with which a later run continues the watch; none: the watch has ended
 	Act    *Act            `json:"act,omitempty"`
 	Device string          `json:"device,omitempty"` // due
-	Due    *Due            `json:"due,omitempty"`    // due; none: no switch-off is pending
+	Due    *PendingOff     `json:"due,omitempty"`    // due; none: no switch-off is pending
 	Serial uint64          `json:"serial,omitempty"` // due
 	Book   *bookRecord     `json:"book,omitempty"`
 }
@@ -139,11 +139,11 @@ func (j *Journal) apply(r record, report *mess.Message) {
 		j.kept = j.kept || r.Kind == kindBook
 	case kindAsked:
 		s := j.state(r.Asked.Ref)
-		s.Asked, s.Epoch, s.asked = r.Asked, r.Asked.Epoch, &r
+		s.Question, s.Epoch, s.asked = r.Asked, r.Asked.Epoch, &r
 	case kindIntent:
 		s := j.state(r.Intent.Ref)
 		s.Intent, s.Epoch, s.Report, s.done, s.order = r.Intent, r.Intent.Epoch, nil, nil, 0
-		s.Asked, s.asked = nil, nil
+		s.Question, s.asked = nil, nil
 		s.Begun += max(1, r.Begun)
 		s.Found += r.Found
 		s.intent = &r
@@ -155,7 +155,7 @@ func (j *Journal) apply(r record, report *mess.Message) {
 		s := j.state(r.Ref)
 		j.next++
 		s.Epoch, s.Report, s.done, s.order = r.Epoch, report, &r, j.next
-		s.Asked, s.asked = nil, nil
+		s.Question, s.asked = nil, nil
 	case kindSent:
 		delete(j.tasks, r.Ref)
 	case kindLate:
@@ -186,7 +186,7 @@ func (j *Journal) records() ([][]byte, error) {
 	}
 	if j.kept {
 		j.book.forgetActs(j.now())
-		list = append(list, record{Kind: kindBook, At: j.stamp(), Book: &bookRecord{j.book.Acts, j.book.Dues, j.book.Gap}})
+		list = append(list, record{Kind: kindBook, At: j.stamp(), Book: &bookRecord{j.book.Acts, j.book.PendingOffs, j.book.Gap}})
 	}
 	for _, s := range j.sorted() {
 		if s.asked != nil {

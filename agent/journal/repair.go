@@ -58,9 +58,9 @@ const taskRoom = 16 << 10
 // lowRoom is the least space, in bytes, for a new task.
 const lowRoom = 128 << 10
 
-// Ready returns nil if there is space for another task and for the reports of all running
+// EnsureRoom returns nil if there is space for another task and for the reports of all running
 // tasks. It reports a full disk before a task begins, and not in the middle of it.
-func (j *Journal) Ready(ctx context.Context) error {
+func (j *Journal) EnsureRoom(ctx context.Context) error {
 	if err := j.Check(ctx); err != nil {
 		return err
 	}
@@ -120,12 +120,12 @@ func (j *Journal) fits(need int64) (bool, error) {
 	return j.log.Room() >= need && j.log.Size()+need <= j.opts.MaxBytes, nil
 }
 
-// Mend repairs a journal that could not write, or returns why that is not possible yet. After a
+// Repair repairs a journal that could not write, or returns why that is not possible yet. After a
 // disk error the contents of the disk are unknown: the kernel may still show data that it
 // failed to write. So Mend opens and reads the files anew, writes the state of memory to a new
 // file and syncs it; it never uses the old descriptor again. For a working journal, Mend only
 // writes the records that the disk lacks.
-func (j *Journal) Mend(ctx context.Context) error {
+func (j *Journal) Repair(ctx context.Context) error {
 	if err := j.Check(ctx); err == nil {
 		return j.tidy(ctx)
 	} else if ctx.Err() != nil {

@@ -35,7 +35,7 @@ func TestMend(t *testing.T) {
 	eio := errors.New("input/output error")
 	j.breaks(t, eio)
 	for name, err := range map[string]error{
-		"Err": j.Err(), "Ready": j.Ready(ctx), "an intent": j.Intent(ctx, intent("new")), "a report": j.Done(ctx, "a", 1, said), "that it was sent": j.Sent(ctx, "c"),
+		"Err": j.Err(), "Ready": j.EnsureRoom(ctx), "an intent": j.Intent(ctx, intent("new")), "a report": j.Done(ctx, "a", 1, said), "that it was sent": j.Sent(ctx, "c"),
 	} {
 		if !errors.Is(err, eio) {
 			t.Errorf("%s: %v, want %v", name, err, eio)
@@ -63,20 +63,20 @@ func TestMend(t *testing.T) {
 	if err := os.WriteFile(name, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Mend(ctx); err == nil || j.Err() == nil {
+	if err := j.Repair(ctx); err == nil || j.Err() == nil {
 		t.Errorf("mended on damaged files: %v", err)
 	}
 	if err := os.WriteFile(name, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(j.Mend(ctx), j.Err(), j.Ready(ctx), j.Intent(ctx, intent("new"))); err != nil {
+	if err := errors.Join(j.Repair(ctx), j.Err(), j.EnsureRoom(ctx), j.Intent(ctx, intent("new"))); err != nil {
 		t.Fatal(err)
 	}
 	knows("mended", "b? new? a!")
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Mend(ctx); err == nil {
+	if err := j.Repair(ctx); err == nil {
 		t.Error("a closed journal was opened again")
 	}
 	if j, err = Open(dir); err != nil {

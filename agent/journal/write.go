@@ -104,8 +104,8 @@ func (j *Journal) live() (bytes int64, behind bool) {
 		if s.Intent != nil {
 			n += len(s.Intent.Plan)
 		}
-		if s.Asked != nil {
-			n += len(s.Asked.Memo)
+		if s.Question != nil {
+			n += len(s.Question.Memo)
 		}
 	}
 	for _, r := range j.lates {

@@ -15,24 +15,24 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// Adopt begins the book of a journal, once. It copies what older versions have kept in this
+// AdoptLedger begins the book of a journal, once. It copies what older versions have kept in this
 // folder, and sets their files aside when the disk has the book. If it cannot read them, or
 // the journal has gone, the book has a gap.
-func (f Folder) Adopt(ctx context.Context, j *journal.Journal, now time.Time, log *slog.Logger) {
-	if begun, _ := j.HasBook(); !begun {
+func (f Folder) AdoptLedger(ctx context.Context, j *journal.Journal, now time.Time, log *slog.Logger) {
+	if begun, _ := j.HasLedger(); !begun {
 		b, err := f.oldBook()
-		if err == nil && j.Fresh() && durable.Used(filepath.Dir(f.dir)) && !durable.There(f.oldActs()) {
+		if err == nil && j.IsNew() && durable.Used(filepath.Dir(f.dir)) && !durable.There(f.oldActs()) {
 			err = errors.New("the journal has gone")
 		}
 		if err != nil {
 			b.Gap = now.UTC()
 			log.Error("some acts, or times at which devices go off, are lost; look at what may be on", "err", err)
 		}
-		if err := j.BeginBook(ctx, b); err != nil {
+		if err := j.CreateLedger(ctx, b); err != nil {
 			log.Error("the disk does not take the acts of an older version; they count until the program ends", "err", err)
 		}
 	}
-	if _, whole := j.HasBook(); !whole {
+	if _, whole := j.HasLedger(); !whole {
 		return
 	}
 	if err := errors.Join(durable.SetAside(f.oldActs()), durable.SetAside(f.oldDues())); err != nil {
@@ -45,13 +45,13 @@ func (f Folder) oldActs() string { return filepath.Join(f.dir, "acts") }
 func (f Folder) oldDues() string { return filepath.Join(f.dir, "due.json") }
 
 // oldBook reads the records of older versions, as far as they are readable.
-func (f Folder) oldBook() (b journal.Book, err error) {
+func (f Folder) oldBook() (b journal.Ledger, err error) {
 	_, err = wal.Read(f.oldActs(), func(e wal.Entry) error {
 		var act journal.Act
 		if err := json.Unmarshal(e.Data, &act); err != nil {
 			return err
 		}
-		b.Apply(journal.Note{Act: &act})
+		b.Apply(journal.LedgerEntry{Act: &act})
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func (f Folder) oldBook() (b journal.Book, err error) {
 	if errors.Is(unread, fs.ErrNotExist) {
 		return b, err
 	}
-	var due map[string]journal.Due
+	var due map[string]journal.PendingOff
 	if unread == nil {
 		due, unread = parseDues(data)
 	}
@@ -69,14 +69,14 @@ func (f Folder) oldBook() (b journal.Book, err error) {
 		return b, errors.Join(err, fmt.Errorf("%s: %w", f.oldDues(), unread))
 	}
 	for device, d := range due {
-		b.Apply(journal.Note{Device: device, Due: &d})
+		b.Apply(journal.LedgerEntry{Device: device, PendingOff: &d})
 	}
 	return b, err
 }
 
 // parseDues decodes the format of older versions, and nothing else.
-func parseDues(data []byte) (map[string]journal.Due, error) {
-	var due map[string]journal.Due
+func parseDues(data []byte) (map[string]journal.PendingOff, error) {
+	var due map[string]journal.PendingOff
 	if err := exactly(data, &due); err != nil {
 		return nil, err
 	}

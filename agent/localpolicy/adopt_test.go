@@ -41,22 +41,22 @@ func openJournal(t *testing.T, data string) *journal.Journal {
 }
 
 // adopts starts as a newer version does and returns its book.
-func adopts(t *testing.T, data string) journal.Book {
+func adopts(t *testing.T, data string) journal.Ledger {
 	t.Helper()
 	j := openJournal(t, data)
-	localpolicy.In(data).Adopt(t.Context(), j, noon, quiet)
-	b, err := j.Book()
+	localpolicy.In(data).AdoptLedger(t.Context(), j, noon, quiet)
+	b, err := j.Ledger()
 	must(t, err, j.Close())
 	return b
 }
 
-func isOlders(t *testing.T, b journal.Book) {
+func isOlders(t *testing.T, b journal.Ledger) {
 	t.Helper()
 	if len(b.Acts) != 3 || b.Acts[2].At != noon.Add(2*time.Minute) || b.Acts[0].By != "ann" || !b.Gap.IsZero() {
 		t.Errorf("acts: %+v", b)
 	}
-	if d := b.Dues["lamp"].Due; d == nil || !d.At.Equal(noon.Add(10*time.Minute)) || d.Within != 10*time.Minute {
-		t.Errorf("due: %+v", b.Dues)
+	if d := b.PendingOffs["lamp"].PendingOff; d == nil || !d.At.Equal(noon.Add(10*time.Minute)) || d.Within != 10*time.Minute {
+		t.Errorf("due: %+v", b.PendingOffs)
 	}
 }
 
@@ -102,9 +102,9 @@ func TestAdoptOnce(t *testing.T) {
 	data := older(t)
 	isOlders(t, adopts(t, data))
 	j := openJournal(t, data)
-	must(t, j.Note(t.Context(), journal.Note{Device: "lamp", Serial: 7}), j.Close())
+	must(t, j.AppendLedger(t.Context(), journal.LedgerEntry{Device: "lamp", Serial: 7}), j.Close())
 	must(t, os.Rename(filepath.Join(data, "admin", "due.json.old"), filepath.Join(data, "admin", "due.json")))
-	if b := adopts(t, data); b.Dues["lamp"].Due != nil || len(b.Acts) != 3 {
+	if b := adopts(t, data); b.PendingOffs["lamp"].PendingOff != nil || len(b.Acts) != 3 {
 		t.Errorf("%+v", b)
 	}
 }
@@ -146,8 +146,8 @@ func TestAdoptOnAFullDisk(t *testing.T) {
 	data := older(t)
 	j := openJournal(t, data)
 	must(t, j.Close()) // the journal accepts nothing
-	localpolicy.In(data).Adopt(t.Context(), j, noon, quiet)
-	b, err := j.Book()
+	localpolicy.In(data).AdoptLedger(t.Context(), j, noon, quiet)
+	b, err := j.Ledger()
 	must(t, err)
 	isOlders(t, b)
 	isOlders(t, adopts(t, data))

@@ -106,10 +106,10 @@ func (d *decisions) disarm(why decision, classes []capabilities.Risk) {
 }
 
 // local converts d to the form of package gate.
-func (d decisions) local() policy.Local {
-	l := policy.Local{Armed: map[string]bool{}, Locked: why(d.Locked), Disarmed: why(d.Classes), Unarmed: why(d.Unarmed)}
+func (d decisions) local() policy.LocalDecisions {
+	l := policy.LocalDecisions{ArmedDevices: map[string]bool{}, LockedOut: why(d.Locked), Disarmed: why(d.Classes), DisarmedDevices: why(d.Unarmed)}
 	for _, name := range d.Armed {
-		l.Armed[name] = true
+		l.ArmedDevices[name] = true
 	}
 	return l
 }

@@ -21,26 +21,26 @@ func TestDecisionsThatHaveGone(t *testing.T) {
 			}
 			f := localpolicy.In(data)
 			r := begin(t, f)
-			must(t, f.Lock("lamp", "wet paint", noon), os.RemoveAll(filepath.Join(data, what)))
-			if l := r.Local(); !strings.Contains(l.Unknown, "decisions: it has gone") {
+			must(t, f.LockOut("lamp", "wet paint", noon), os.RemoveAll(filepath.Join(data, what)))
+			if l := r.Decisions(); !strings.Contains(l.Unknown, "decisions: it has gone") {
 				t.Errorf("%+v", l)
 			}
 			if what == "." {
 				return // without an earlier run there are no decisions
 			}
-			if err := f.Lock("saw", "", noon); err == nil {
+			if err := f.LockOut("saw", "", noon); err == nil {
 				t.Error("a lock has hidden that the others are gone")
 			}
 			must(t, r.End())
 			next := begin(t, f)
-			if l := next.Local(); l.Unknown == "" {
+			if l := next.Decisions(); l.Unknown == "" {
 				t.Errorf("after a start: %+v", l)
 			}
-			must(t, f.Reset())
-			if l := next.Local(); l.Unknown != "" || len(l.Locked) > 0 {
+			must(t, f.ResetDecisions())
+			if l := next.Decisions(); l.Unknown != "" || len(l.LockedOut) > 0 {
 				t.Errorf("after a reset: %+v", l)
 			}
-			must(t, f.Lock("saw", "", noon), next.End())
+			must(t, f.LockOut("saw", "", noon), next.End())
 		})
 	}
 }
@@ -48,8 +48,8 @@ func TestDecisionsThatHaveGone(t *testing.T) {
 // After a loss of the journal, no risky class is armed.
 func TestAJournalThatHasGone(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
-	must(t, begin(t, f).Lost("the journal"))
-	if l := f.Local(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "the journal has gone, and with it what was begun" {
+	must(t, begin(t, f).DisarmForLoss("the journal"))
+	if l := f.Decisions(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "the journal has gone, and with it what was begun" {
 		t.Errorf("%+v", l)
 	}
 }

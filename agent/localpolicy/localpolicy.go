@@ -34,12 +34,12 @@ const maxFile = 1 << 20
 
 func (f Folder) file() string { return filepath.Join(f.dir, "decisions") }
 
-// Local returns the current decisions. If the file is unreadable, they are unknown, and nothing
+// Decisions returns the current decisions. If the file is unreadable, they are unknown, and nothing
 // may act, because any device may have a lockout.
-func (f Folder) Local() policy.Local {
+func (f Folder) Decisions() policy.LocalDecisions {
 	d, err := f.read()
 	if err != nil {
-		return policy.Local{Unknown: err.Error()}
+		return policy.LocalDecisions{Unknown: err.Error()}
 	}
 	return d.local()
 }
@@ -86,8 +86,8 @@ func (f Folder) edit(change func(*decisions) error) error {
 	return durable.Replace(f.file(), d.print())
 }
 
-// Reset removes all decisions, also from a damaged file.
-func (f Folder) Reset() error {
+// ResetDecisions removes all decisions, also from a damaged file.
+func (f Folder) ResetDecisions() error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
@@ -101,17 +101,17 @@ func (f Folder) Devices() ([]string, error) {
 	return d.Devices, err
 }
 
-// Note names a fact that a run records about itself in the folder.
-type Note string
+// Fact names a fact that a run records about itself in the folder.
+type Fact string
 
 // The facts of a run.
 const (
-	Confirm  Note = "confirm"  // how a person proves to be one before an act is enabled again
-	Exchange Note = "exchange" // the data folder of the exchange in the same program
+	FactConfirm  Fact = "confirm"  // how a person proves to be one before an act is enabled again
+	FactExchange Fact = "exchange" // the data folder of the exchange in the same program
 )
 
-// Noted returns a fact of the last run, or "" if it cannot read it.
-func (f Folder) Noted(n Note) string {
+// Fact returns a fact of the last run, or "" if it cannot read it.
+func (f Folder) Fact(n Fact) string {
 	data, err := durable.Read(filepath.Join(f.dir, string(n)), maxFile)
 	if err != nil {
 		return ""
@@ -119,9 +119,9 @@ func (f Folder) Noted(n Note) string {
 	return strings.TrimSpace(string(data))
 }
 
-// Note records a fact for the commands of the local operator and for the next run.
-func (f Folder) Note(n Note, is string) error {
-	if f.Noted(n) == is {
+// RecordFact records a fact for the commands of the local operator and for the next run.
+func (f Folder) RecordFact(n Fact, is string) error {
+	if f.Fact(n) == is {
 		return nil
 	}
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
@@ -130,22 +130,22 @@ func (f Folder) Note(n Note, is string) error {
 	return durable.Replace(filepath.Join(f.dir, string(n)), []byte(is+"\n"))
 }
 
-// Lock sets a lockout on a device until Unlock. It survives restarts.
-func (f Folder) Lock(device, why string, now time.Time) error {
+// LockOut sets a lockout on a device until Unlock. It survives restarts.
+func (f Folder) LockOut(device, why string, now time.Time) error {
 	return f.edit(func(d *decisions) error {
 		d.Locked = set(d.Locked, device, decision{why, now})
 		return nil
 	})
 }
 
-// ErrNot reports that there is nothing to remove, such as a lockout.
-var ErrNot = errors.New("not so")
+// ErrNotSet reports that there is nothing to remove, such as a lockout.
+var ErrNotSet = errors.New("not so")
 
-// Unlock removes a lockout; the error is ErrNot if there is none.
-func (f Folder) Unlock(device string) error {
+// ReleaseLockout removes a lockout; the error is ErrNot if there is none.
+func (f Folder) ReleaseLockout(device string) error {
 	return f.edit(func(d *decisions) error {
 		if _, locked := d.Locked[device]; !locked {
-			return ErrNot
+			return ErrNotSet
 		}
 		delete(d.Locked, device)
 		return nil

@@ -37,29 +37,29 @@ func begin(t *testing.T, f localpolicy.Folder) *localpolicy.Run {
 
 func TestLocksAndArming(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
-	if l := f.Local(); l.Unknown != "" || len(l.Locked)+len(l.Disarmed)+len(l.Unarmed) > 0 {
+	if l := f.Decisions(); l.Unknown != "" || len(l.LockedOut)+len(l.Disarmed)+len(l.DisarmedDevices) > 0 {
 		t.Errorf("before anything was said: %+v", l)
 	}
-	must(t, f.Lock("lamp", "wet paint", noon), f.Disarm("storm", noon, risky...), f.DisarmDevice("fan", "smells", noon))
+	must(t, f.LockOut("lamp", "wet paint", noon), f.Disarm("storm", noon, risky...), f.DisarmDevice("fan", "smells", noon))
 	must(t, f.ArmDevice("saw"))
-	l := f.Local()
-	if l.Locked["lamp"] != "wet paint" || l.Disarmed[capabilities.RiskMotion] != "storm" || l.Unarmed["fan"] != "smells" || !l.Armed["saw"] {
+	l := f.Decisions()
+	if l.LockedOut["lamp"] != "wet paint" || l.Disarmed[capabilities.RiskMotion] != "storm" || l.DisarmedDevices["fan"] != "smells" || !l.ArmedDevices["saw"] {
 		t.Errorf("%+v", l)
 	}
-	must(t, f.Arm(capabilities.RiskMotion), f.ArmDevice("fan"), f.Unlock("lamp"))
-	if err := f.Unlock("lamp"); !errors.Is(err, localpolicy.ErrNot) {
+	must(t, f.Arm(capabilities.RiskMotion), f.ArmDevice("fan"), f.ReleaseLockout("lamp"))
+	if err := f.ReleaseLockout("lamp"); !errors.Is(err, localpolicy.ErrNotSet) {
 		t.Errorf("%v, want ErrNot", err)
 	}
-	l = f.Local()
-	if len(l.Locked)+len(l.Unarmed) > 0 || len(l.Disarmed) != 1 {
+	l = f.Decisions()
+	if len(l.LockedOut)+len(l.DisarmedDevices) > 0 || len(l.Disarmed) != 1 {
 		t.Errorf("%+v", l)
 	}
 	must(t, f.Disarm("again", noon, risky...))
-	if f.Local().Armed["saw"] {
+	if f.Decisions().ArmedDevices["saw"] {
 		t.Error("who was armed by name is armed after his class was disarmed anew")
 	}
 	must(t, f.Arm())
-	if l = f.Local(); len(l.Disarmed)+len(l.Unarmed)+len(l.Armed) > 0 {
+	if l = f.Decisions(); len(l.Disarmed)+len(l.DisarmedDevices)+len(l.ArmedDevices) > 0 {
 		t.Errorf("%+v", l)
 	}
 }
@@ -68,16 +68,16 @@ func TestAnEndWithoutOrderDisarms(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
 	must(t, begin(t, f).End())
 	begin(t, f)
-	if l := f.Local(); len(l.Disarmed) > 0 {
+	if l := f.Decisions(); len(l.Disarmed) > 0 {
 		t.Errorf("after an end in order: %+v", l)
 	}
 	again := begin(t, f)
-	if l := again.Local(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "messkit, started 2026-11-21T12:00:00Z, did not end in order" {
+	if l := again.Decisions(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "messkit, started 2026-11-21T12:00:00Z, did not end in order" {
 		t.Errorf("%+v", l)
 	}
 	must(t, again.End())
 	begin(t, f)
-	if l := f.Local(); len(l.Disarmed) != 2 {
+	if l := f.Decisions(); len(l.Disarmed) != 2 {
 		t.Errorf("after an end in order: %+v; want it disarmed until somebody arms it", l)
 	}
 	names, err := f.Devices()
@@ -93,7 +93,7 @@ func TestAnEndWithDevicesThatAreNotSafe(t *testing.T) {
 	must(t, r.End("heater", "pump"), r.End("heater", "pump"))
 	next := begin(t, f)
 	const want = "messkit, started 2026-11-21T12:00:00Z, did not end in order: not taken to a safe state: heater, pump"
-	if l := next.Local(); l.Disarmed[capabilities.RiskMotion] != want {
+	if l := next.Decisions(); l.Disarmed[capabilities.RiskMotion] != want {
 		t.Errorf("%+v, want %q", l, want)
 	}
 	must(t, next.End())
@@ -102,8 +102,8 @@ func TestAnEndWithDevicesThatAreNotSafe(t *testing.T) {
 func TestAnUnknownOutcomeDisarms(t *testing.T) {
 	for class, want := range map[capabilities.Risk]int{capabilities.RiskComfort: 0, capabilities.RiskMotion: 1, "": 2} {
 		f := localpolicy.In(t.TempDir())
-		must(t, begin(t, f).Unknown("2026-11-21-001", class))
-		if l := f.Local(); len(l.Disarmed) != want {
+		must(t, begin(t, f).DisarmForUnknown("2026-11-21-001", class))
+		if l := f.Decisions(); len(l.Disarmed) != want {
 			t.Errorf("%q: %+v, want %d classes", class, l, want)
 		}
 	}
@@ -118,25 +118,25 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	if err := r.Begin(); err == nil {
 		t.Fatal("a run that is written nowhere has begun")
 	}
-	if l := r.Local(); !strings.Contains(l.Nothing, "it cannot be written down that messkit runs") {
+	if l := r.Decisions(); !strings.Contains(l.Blocked, "it cannot be written down that messkit runs") {
 		t.Errorf("%+v", l)
 	}
 	must(t, os.Remove(folder))
-	if l := r.Local(); l.Nothing != "" {
+	if l := r.Decisions(); l.Blocked != "" {
 		t.Errorf("%+v", l)
 	}
 
 	// A decision that the disk has not accepted stays active, also after the next start.
 	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600))
-	if err := r.Unknown("x", capabilities.RiskMotion); err == nil {
+	if err := r.DisarmForUnknown("x", capabilities.RiskMotion); err == nil {
 		t.Error("it was written nowhere")
 	}
 	must(t, os.Remove(folder), os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "running"), nil, 0o600))
-	if l := r.Local(); l.Disarmed[capabilities.RiskMotion] == "" {
+	if l := r.Decisions(); l.Disarmed[capabilities.RiskMotion] == "" {
 		t.Errorf("%+v", l)
 	}
 	must(t, r.End())
-	if l := begin(t, f).Local(); len(l.Disarmed) != 2 {
+	if l := begin(t, f).Decisions(); len(l.Disarmed) != 2 {
 		t.Errorf("%+v", l)
 	}
 }
@@ -145,28 +145,28 @@ func TestADiskThatTakesNothing(t *testing.T) {
 func TestADamagedFileIsNotKnown(t *testing.T) {
 	dir := t.TempDir()
 	f := localpolicy.In(dir)
-	must(t, f.Lock("lamp", "wet paint", noon))
+	must(t, f.LockOut("lamp", "wet paint", noon))
 	name := filepath.Join(dir, "admin", "decisions")
 	whole, err := os.ReadFile(name)
 	must(t, err)
 	for i := range whole {
 		for _, broken := range [][]byte{whole[:i], append(bytes.Clone(whole[:i]), append([]byte{whole[i] ^ 1}, whole[i+1:]...)...)} {
 			must(t, os.WriteFile(name, broken, 0o600))
-			if f.Local().Unknown == "" {
+			if f.Decisions().Unknown == "" {
 				t.Fatalf("%q is taken for whole", broken)
 			}
 		}
 	}
-	if err := f.Lock("saw", "", noon); err == nil {
+	if err := f.LockOut("saw", "", noon); err == nil {
 		t.Error("a damaged file was written over")
 	}
 	begin(t, f) // the program starts and may not act
-	must(t, f.Reset())
-	if l := f.Local(); l.Unknown != "" || len(l.Locked) > 0 {
+	must(t, f.ResetDecisions())
+	if l := f.Decisions(); l.Unknown != "" || len(l.LockedOut) > 0 {
 		t.Errorf("%+v", l)
 	}
 	must(t, os.Remove(name), os.Mkdir(name, 0o700))
-	if f.Local().Unknown == "" {
+	if f.Decisions().Unknown == "" {
 		t.Error("a folder in its place is taken for nothing")
 	}
 }
@@ -176,13 +176,13 @@ func TestManyWritersLoseNothing(t *testing.T) {
 	var g sync.WaitGroup
 	for i := range 20 {
 		g.Go(func() {
-			if err := f.Lock("lamp-"+string(rune('a'+i)), "", noon); err != nil {
+			if err := f.LockOut("lamp-"+string(rune('a'+i)), "", noon); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	g.Wait()
-	if l := f.Local(); len(l.Locked) != 20 {
-		t.Errorf("%d locks, want 20", len(l.Locked))
+	if l := f.Decisions(); len(l.LockedOut) != 20 {
+		t.Errorf("%d locks, want 20", len(l.LockedOut))
 	}
 }

@@ -65,7 +65,7 @@ func (r *Run) begin() error {
 		}
 		return nil
 	})
-	if err != nil && r.folder.Local().Unknown == "" { // nothing may act while the file is damaged
+	if err != nil && r.folder.Decisions().Unknown == "" { // nothing may act while the file is damaged
 		return err
 	}
 	if err := durable.Use(filepath.Dir(r.folder.dir), "admin/decisions", "journal", "stop"); err != nil {
@@ -97,17 +97,17 @@ func unsafe(marker []byte) string {
 	return ": not taken to a safe state: " + names
 }
 
-// Local returns the current decisions as Folder.Local does, together with those that the disk
+// Decisions returns the current decisions as Folder.Local does, together with those that the disk
 // has not accepted.
-func (r *Run) Local() policy.Local {
+func (r *Run) Decisions() policy.LocalDecisions {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.wanted {
 		if err := r.begin(); err != nil {
-			return policy.Local{Nothing: fmt.Sprintf("it cannot be written down that messkit runs: %v", err)}
+			return policy.LocalDecisions{Blocked: fmt.Sprintf("it cannot be written down that messkit runs: %v", err)}
 		}
 	}
-	l := r.folder.Local()
+	l := r.folder.Decisions()
 	if r.begun && l.Unknown == "" && !durable.There(r.folder.file()) { // the rest of the data folder has gone as well
 		l.Unknown = fmt.Sprintf("%s: %v", r.folder.file(), errGone)
 	}
@@ -117,9 +117,9 @@ func (r *Run) Local() policy.Local {
 	return l
 }
 
-// Unknown disarms the class of an act with an unknown result, or all risky classes if the class
+// DisarmForUnknown disarms the class of an act with an unknown result, or all risky classes if the class
 // is unknown too. After an error the decision stays in memory until the end of the run.
-func (r *Run) Unknown(ref string, class capabilities.Risk) error {
+func (r *Run) DisarmForUnknown(ref string, class capabilities.Risk) error {
 	classes := []capabilities.Risk{class}
 	switch {
 	case class == "":
@@ -130,8 +130,8 @@ func (r *Run) Unknown(ref string, class capabilities.Risk) error {
 	return r.disarm("nobody knows what came of "+ref, classes)
 }
 
-// Lost disarms all risky classes after a loss of the program's records.
-func (r *Run) Lost(what string) error {
+// DisarmForLoss disarms all risky classes after a loss of the program's records.
+func (r *Run) DisarmForLoss(what string) error {
 	return r.disarm(what+" has gone, and with it what was begun", r.classes)
 }
 

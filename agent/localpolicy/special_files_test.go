@@ -24,15 +24,15 @@ func TestOddDecisionsAreNotKnown(t *testing.T) {
 			dir := t.TempDir()
 			f := localpolicy.In(dir)
 			must(t, os.Mkdir(filepath.Join(dir, "admin"), 0o700), put(filepath.Join(dir, "admin", "decisions")))
-			if f.Local().Unknown == "" {
+			if f.Decisions().Unknown == "" {
 				t.Error("it is taken for decisions")
 			}
-			if err := f.Lock("lamp", "", noon); err == nil {
+			if err := f.LockOut("lamp", "", noon); err == nil {
 				t.Error("it was written over")
 			}
 			begin(t, f) // the program starts and may not act
-			must(t, f.Reset())
-			if l := f.Local(); l.Unknown != "" {
+			must(t, f.ResetDecisions())
+			if l := f.Decisions(); l.Unknown != "" {
 				t.Errorf("after a reset: %+v", l)
 			}
 		})

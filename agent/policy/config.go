@@ -21,21 +21,21 @@ type Config struct {
 	// MaxActs limits how often one requester, and all together, may act.
 	MaxActs MaxActs `yaml:"max_acts"`
 	// Defaults are the limits of devices without limits of their own.
-	Defaults Device `yaml:"defaults"`
+	Defaults Limits `yaml:"defaults"`
 	// Risks are the risk classes of devices with a class of their own: the policy rejects a
 	// plan for such a device with a milder class.
 	Risks map[string]capabilities.Risk
 	// Devices are the limits of devices, by name. A zero field takes the value in Defaults.
-	Devices map[string]Device `yaml:"devices"`
+	Devices map[string]Limits `yaml:"devices"`
 }
 
-// Device holds the limits of one device. A zero field means the default.
-type Device struct {
+// Limits holds the limits of one device. A zero field means the default.
+type Limits struct {
 	MinInterval time.Duration `yaml:"min_interval"` // minimum time between two acts; switching off never waits
 	MaxOn       time.Duration `yaml:"max_on"`       // longest time on; then the gate switches it off
 	MaxActs     Rate          `yaml:"max_acts"`     // how often it may act; switching off does not count
 	Range       Ranges        `yaml:"range"`        // allowed parameters; the policy rejects all others
-	Requires    []Need        `yaml:"requires"`     // conditions on other devices' readings
+	Requires    []Condition   `yaml:"requires"`     // conditions on other devices' readings
 	Interlock   []string      `yaml:"interlock"`    // groups of which at most one device is on or acts
 	QuietHours  Hours         `yaml:"quiet_hours"`  // when it may not act, except for switching off
 	Busy        Busy          `yaml:"busy"`         // whether a second task waits
@@ -52,9 +52,9 @@ type Confirm string
 
 // Values of Confirm, weakest first. "" in a configuration means the default of the risk class.
 const (
-	Nobody    Confirm = "never"
-	Requester Confirm = "requester"
-	Operator  Confirm = "operator" // a principal other than the requesting agent
+	ConfirmNever     Confirm = "never"
+	ConfirmRequester Confirm = "requester"
+	ConfirmOperator  Confirm = "operator" // a principal other than the requesting agent
 )
 
 // Busy says whether a task waits for a device that another task holds.
@@ -62,26 +62,26 @@ type Busy string
 
 // Values of Busy; "" is Wait.
 const (
-	Wait   Busy = "wait"
-	Refuse Busy = "refuse"
+	BusyWait   Busy = "wait"
+	BusyReject Busy = "refuse"
 )
 
-var strength = map[Confirm]int{Nobody: 0, Requester: 1, Operator: 2}
+var strength = map[Confirm]int{ConfirmNever: 0, ConfirmRequester: 1, ConfirmOperator: 2}
 
 // byRisk gives the default confirmation of each risk class.
 var byRisk = map[capabilities.Risk]Confirm{
-	capabilities.RiskObserve:      Nobody,
-	capabilities.RiskComfort:      Nobody,
-	capabilities.RiskAppliance:    Nobody,
-	capabilities.RiskAccess:       Operator,
-	capabilities.RiskMotion:       Operator,
-	capabilities.RiskIrreversible: Operator,
+	capabilities.RiskObserve:      ConfirmNever,
+	capabilities.RiskComfort:      ConfirmNever,
+	capabilities.RiskAppliance:    ConfirmNever,
+	capabilities.RiskAccess:       ConfirmOperator,
+	capabilities.RiskMotion:       ConfirmOperator,
+	capabilities.RiskIrreversible: ConfirmOperator,
 }
 
 // DefaultConfig returns the default limits.
 func DefaultConfig() Config {
-	return Config{Defaults: Device{
-		Busy: Wait, Timeout: 30 * time.Second, LongTimeout: 4 * time.Hour, StopWithin: 10 * time.Second,
+	return Config{Defaults: Limits{
+		Busy: BusyWait, Timeout: 30 * time.Second, LongTimeout: 4 * time.Hour, StopWithin: 10 * time.Second,
 	}}
 }
 
@@ -121,7 +121,7 @@ func within(where string, err error) error {
 }
 
 // Validate returns an error for each invalid setting.
-func (d Device) Validate() error {
+func (d Limits) Validate() error {
 	var errs []error
 	const day = 24 * time.Hour
 	for _, l := range []struct {
@@ -141,7 +141,7 @@ func (d Device) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: %v is too long; write %v or less", l.name, l.value, l.most))
 		}
 	}
-	if d.Busy != "" && d.Busy != Wait && d.Busy != Refuse {
+	if d.Busy != "" && d.Busy != BusyWait && d.Busy != BusyReject {
 		errs = append(errs, fmt.Errorf("busy: unknown value %q; use wait or refuse", d.Busy))
 	}
 	if d.Confirm != "" && !d.Confirm.known() {
@@ -169,9 +169,9 @@ func names[K ~string, V any](m map[K]V) string {
 func sortedKeys[K ~string, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // device returns the limits of a device with all defaults filled in.
-func (c Config) device(name string) Device {
+func (c Config) device(name string) Limits {
 	d, def, last := c.Devices[name], c.Defaults, DefaultConfig().Defaults
-	for _, from := range []Device{def, last} {
+	for _, from := range []Limits{def, last} {
 		fill(&d.MinInterval, from.MinInterval)
 		fill(&d.MaxOn, from.MaxOn)
 		fill(&d.QuietHours, from.QuietHours)
@@ -198,19 +198,19 @@ func fill[T comparable](v *T, from T) {
 }
 
 // confirm returns who must confirm a plan.
-func (c Config) confirm(d Device, p capabilities.Plan) Confirm {
+func (c Config) confirm(d Limits, p capabilities.Plan) Confirm {
 	if !p.Actuates() {
-		return Nobody
+		return ConfirmNever
 	}
 	if d.Confirm != "" {
 		return d.Confirm
 	}
 	if steers(p) && releases(p) {
-		return Nobody // pausing and stopping need no confirmation
+		return ConfirmNever // pausing and stopping need no confirmation
 	}
 	who, known := byRisk[p.Risk]
 	if !known {
-		who = Operator // an unknown class counts as the most severe
+		who = ConfirmOperator // an unknown class counts as the most severe
 	}
 	if more := c.Confirm[p.Risk]; strength[more] > strength[who] {
 		who = more

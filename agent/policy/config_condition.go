@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Need is a condition on another device's reading, without which a device does not act: a
+// Condition is a condition on another device's reading, without which a device does not act: a
 // closed door, an empty room, a temperature.
-type Need struct {
+type Condition struct {
 	Device   string        `yaml:"device"`   // the sensor
 	Is       string        `yaml:"is"`       // on, off, open, closed, somebody or nobody
 	Quantity string        `yaml:"quantity"` // the measured quantity, instead of is
@@ -40,10 +40,10 @@ var signs = map[string]sign{
 	"somebody": {presence, 1}, "nobody": {presence, 0},
 }
 
-func (n Need) reads() bool { return n.Is == "on" || n.Is == "off" }
+func (n Condition) reads() bool { return n.Is == "on" || n.Is == "off" }
 
 // Validate returns an error for an invalid condition.
-func (n Need) Validate() error {
+func (n Condition) Validate() error {
 	_, known := signs[n.Is]
 	switch {
 	case n.Device == "":
@@ -62,8 +62,8 @@ func (n Need) Validate() error {
 	return nil
 }
 
-// CanTell returns nil if a device can provide the reading that n needs.
-func (n Need) CanTell(d drivers.Device) error {
+// SupportedBy returns nil if a device can provide the reading that n needs.
+func (n Condition) SupportedBy(d drivers.Device) error {
 	_, reader := d.(drivers.SwitchReader)
 	_, sensor := d.(drivers.Sensor)
 	switch {
@@ -76,7 +76,7 @@ func (n Need) CanTell(d drivers.Device) error {
 }
 
 // String returns a sentence such as "the door-sensor must be closed".
-func (n Need) String() string {
+func (n Condition) String() string {
 	switch {
 	case n.Is == "somebody" || n.Is == "nobody":
 		return fmt.Sprintf("%s must see %s", n.Device, n.Is)
@@ -88,7 +88,7 @@ func (n Need) String() string {
 
 // switched compares a switch with the condition. It returns "" if the condition holds, else the
 // actual state.
-func (n Need) switched(on bool) string {
+func (n Condition) switched(on bool) string {
 	is := map[bool]string{true: "on", false: "off"}[on]
 	if is == n.Is {
 		return ""
@@ -98,7 +98,7 @@ func (n Need) switched(on bool) string {
 
 // measured compares readings with the condition. It returns "" if the condition holds, else the
 // actual state. The error says why the state is unknown.
-func (n Need) measured(list []drivers.Reading, now time.Time) (string, error) {
+func (n Condition) measured(list []drivers.Reading, now time.Time) (string, error) {
 	s := signs[n.Is]
 	names := s.quantities
 	if n.Quantity != "" {
@@ -136,7 +136,7 @@ func (n Need) measured(list []drivers.Reading, now time.Time) (string, error) {
 var opposite = map[string]string{"open": "closed", "closed": "open", "somebody": "nobody", "nobody": "somebody"}
 
 // usable returns nil for a valid and recent reading.
-func (n Need) usable(r drivers.Reading, now time.Time) error {
+func (n Condition) usable(r drivers.Reading, now time.Time) error {
 	limit := n.MaxAge
 	if limit == 0 {
 		limit = maxAge

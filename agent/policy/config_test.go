@@ -13,8 +13,8 @@ import (
 
 func TestWhoMustConfirm(t *testing.T) {
 	cfg := policy.DefaultConfig()
-	cfg.Confirm = map[capabilities.Risk]policy.Confirm{capabilities.RiskAppliance: policy.Requester}
-	cfg.Devices = map[string]policy.Device{"vacuum": {Confirm: policy.Requester}, "bell": {Confirm: policy.Operator}}
+	cfg.Confirm = map[capabilities.Risk]policy.Confirm{capabilities.RiskAppliance: policy.ConfirmRequester}
+	cfg.Devices = map[string]policy.Limits{"vacuum": {Confirm: policy.ConfirmRequester}, "bell": {Confirm: policy.ConfirmOperator}}
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -25,15 +25,15 @@ func TestWhoMustConfirm(t *testing.T) {
 		effect capabilities.Effect
 		want   policy.Confirm
 	}{
-		{"lamp", capabilities.RiskComfort, capabilities.Idempotent, policy.Nobody},
-		{"heater", capabilities.RiskAppliance, capabilities.Idempotent, policy.Requester},
-		{"door", capabilities.RiskAccess, capabilities.Once, policy.Operator},
-		{"mower", capabilities.RiskMotion, capabilities.Once, policy.Operator},
-		{"shredder", capabilities.RiskIrreversible, capabilities.Once, policy.Operator},
-		{"thing", "new-risk", capabilities.Once, policy.Operator},
-		{"vacuum", capabilities.RiskMotion, capabilities.Once, policy.Requester},
-		{"bell", capabilities.RiskComfort, capabilities.Once, policy.Operator},
-		{"bell", capabilities.RiskComfort, capabilities.Query, policy.Nobody},
+		{"lamp", capabilities.RiskComfort, capabilities.Idempotent, policy.ConfirmNever},
+		{"heater", capabilities.RiskAppliance, capabilities.Idempotent, policy.ConfirmRequester},
+		{"door", capabilities.RiskAccess, capabilities.Once, policy.ConfirmOperator},
+		{"mower", capabilities.RiskMotion, capabilities.Once, policy.ConfirmOperator},
+		{"shredder", capabilities.RiskIrreversible, capabilities.Once, policy.ConfirmOperator},
+		{"thing", "new-risk", capabilities.Once, policy.ConfirmOperator},
+		{"vacuum", capabilities.RiskMotion, capabilities.Once, policy.ConfirmRequester},
+		{"bell", capabilities.RiskComfort, capabilities.Once, policy.ConfirmOperator},
+		{"bell", capabilities.RiskComfort, capabilities.Query, policy.ConfirmNever},
 	} {
 		v, err := g.Check(capabilities.Plan{Device: c.device, Risk: c.risk, Effect: c.effect})
 		if err != nil || v.Confirm != c.want {
@@ -44,8 +44,8 @@ func TestWhoMustConfirm(t *testing.T) {
 
 func TestConfigSaysEveryMistake(t *testing.T) {
 	cfg := policy.Config{
-		Confirm: map[capabilities.Risk]policy.Confirm{capabilities.RiskMotion: policy.Requester, "noise": policy.Operator, capabilities.RiskComfort: "maybe"},
-		Devices: map[string]policy.Device{"lamp": {MaxOn: -1, Busy: "queue", Confirm: "boss"}},
+		Confirm: map[capabilities.Risk]policy.Confirm{capabilities.RiskMotion: policy.ConfirmRequester, "noise": policy.ConfirmOperator, capabilities.RiskComfort: "maybe"},
+		Devices: map[string]policy.Limits{"lamp": {MaxOn: -1, Busy: "queue", Confirm: "boss"}},
 	}
 	err := cfg.Validate()
 	for _, want := range []string{

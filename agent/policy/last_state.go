@@ -8,15 +8,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Seen is one reported state of a device. Its quantity is that of a sensor, or on, opening (%),
+// LastState is one reported state of a device. Its quantity is that of a sensor, or on, opening (%),
 // lock, docked, level (%), angle (°) or target (°C); a truth value is 0 or 1.
-type Seen struct {
+type LastState struct {
 	drivers.Reading
-	Told bool // this is the commanded value, with no reading since; without a quantity: no reading since the last act
+	Commanded bool // this is the commanded value, with no reading since; without a quantity: no reading since the last act
 }
 
-// Seen returns the known states of a device without reading it; none if nothing has read it.
-func (g *Gate) Seen(name string) []Seen {
+// LastStates returns the known states of a device without reading it; none if nothing has read it.
+func (g *Policy) LastStates(name string) []LastState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d := g.devices[name]; d != nil {
@@ -25,8 +25,8 @@ func (g *Gate) Seen(name string) []Seen {
 	return nil
 }
 
-// Acts returns how often this program has begun or ended an act of a device.
-func (g *Gate) Acts(name string) uint64 {
+// ActCount returns how often this program has begun or ended an act of a device.
+func (g *Policy) ActCount(name string) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.device(name).acts
@@ -35,7 +35,7 @@ func (g *Gate) Acts(name string) uint64 {
 // saw stores readings of a device in place of older ones of the same quantities. acts is the
 // value of Acts when the reading began; readings from before an act are outdated, and saw drops
 // them. The caller holds Gate.mu.
-func (g *Gate) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
+func (g *Policy) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
 	if acts != d.acts {
 		return
 	}
@@ -46,31 +46,31 @@ func (g *Gate) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
 		if r.Quantity == "on" && !told {
 			d.says(r.Value != 0, g.now())
 		}
-		at := slices.IndexFunc(d.seen, func(old Seen) bool { return old.Quantity == r.Quantity || old.Quantity == "" })
+		at := slices.IndexFunc(d.seen, func(old LastState) bool { return old.Quantity == r.Quantity || old.Quantity == "" })
 		if at < 0 {
-			d.seen = append(d.seen, Seen{r, told})
+			d.seen = append(d.seen, LastState{r, told})
 		} else {
-			d.seen[at] = Seen{r, told}
+			d.seen[at] = LastState{r, told}
 		}
 	}
 }
 
 // acted drops the stored readings when a call that does more than read begins or ends. The
 // caller holds Gate.mu.
-func (g *Gate) acted(c *call) {
+func (g *Policy) acted(c *call) {
 	d := c.dev
 	switch c.line {
 	case d.look:
 		return
 	case d.acting, d.steer:
-		d.seen = []Seen{{drivers.Reading{At: g.now()}, true}}
+		d.seen = []LastState{{drivers.Reading{At: g.now()}, true}}
 	default:
 		d.seen = nil // it started, or went to its safe state
 	}
 	d.acts++
 }
 
-func (g *Gate) begins(c *call) {
+func (g *Policy) begins(c *call) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.acted(c)

@@ -16,15 +16,15 @@ func (s says) On(context.Context) (bool, error) { return bool(s), nil }
 // A reported state is known until the next act; then the commanded state is, until the next
 // reading. A device without readings is unknown, also after a start.
 func TestWhatIsKnownOfADevice(t *testing.T) {
-	is := func(g *policy.Gate, when, quantity string, value float64, told bool) {
+	is := func(g *policy.Policy, when, quantity string, value float64, told bool) {
 		t.Helper()
-		s := g.Seen("lamp")
-		if len(s) != 1 || s[0].Quantity != quantity || s[0].Value != value || s[0].Told != told || s[0].At.IsZero() {
+		s := g.LastStates("lamp")
+		if len(s) != 1 || s[0].Quantity != quantity || s[0].Value != value || s[0].Commanded != told || s[0].At.IsZero() {
 			t.Errorf("%s: %+v", when, s)
 		}
 	}
 	g, l := newGate(policy.Config{}), plug{lamp: &lamp{}}
-	if s := g.Seen("lamp"); s != nil {
+	if s := g.LastStates("lamp"); s != nil {
 		t.Errorf("before it is there: %+v", s)
 	}
 	look := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query})
@@ -43,7 +43,7 @@ func TestWhatIsKnownOfADevice(t *testing.T) {
 	if err := g.Halt(t.Context(), l, "lamp"); err != nil {
 		t.Fatal(err)
 	}
-	if s := g.Seen("lamp"); s != nil {
+	if s := g.LastStates("lamp"); s != nil {
 		t.Errorf("after its end: %+v", s)
 	}
 }

@@ -13,25 +13,25 @@ import (
 // Act records one act of a device.
 type Act = journal.Act
 
-// Due records when the gate must switch a device off.
-type Due = journal.Due
+// PendingOff records when the gate must switch a device off.
+type PendingOff = journal.PendingOff
 
-// Book stores acts and pending switch-offs across restarts.
-type Book interface {
-	// Book returns the stored acts and pending switch-offs.
-	Book() (journal.Book, error)
-	// Note writes all notes or none. They are on the disk when it returns nil.
-	Note(ctx context.Context, notes ...journal.Note) error
+// Ledger stores acts and pending switch-offs across restarts.
+type Ledger interface {
+	// Ledger returns the stored acts and pending switch-offs.
+	Ledger() (journal.Ledger, error)
+	// AppendLedger writes all notes or none. They are on the disk when it returns nil.
+	AppendLedger(ctx context.Context, notes ...journal.LedgerEntry) error
 }
 
-// Keep makes the gate write to the book b from now on and loads the records of earlier runs
+// UseLedger makes the gate write to the book b from now on and loads the records of earlier runs
 // from it. While the gate cannot read them, it rejects each act that counts. names are the
 // devices of the configuration.
-func (g *Gate) Keep(b Book, names []string) {
+func (g *Policy) UseLedger(b Ledger, names []string) {
 	g.mu.Lock()
 	g.book, g.unread = b, true
 	g.mu.Unlock()
-	kept, err := b.Book()
+	kept, err := b.Ledger()
 	if err != nil {
 		g.log.Error("the acts and the times at which devices go off cannot be read; look at what may be on", "err", err)
 		return
@@ -41,14 +41,14 @@ func (g *Gate) Keep(b Book, names []string) {
 }
 
 // recall loads the acts of earlier runs, once.
-func (g *Gate) recall() error {
+func (g *Policy) recall() error {
 	g.mu.Lock()
 	book, unread := g.book, g.unread
 	g.mu.Unlock()
 	if !unread {
 		return nil
 	}
-	kept, err := book.Book()
+	kept, err := book.Ledger()
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (g *Gate) recall() error {
 
 // recallActs adds recorded acts to the budgets. If the clock has gone back since an act, or is
 // not set yet, the act counts as done now.
-func (g *Gate) recallActs(kept journal.Book) {
+func (g *Policy) recallActs(kept journal.Ledger) {
 	_, unset := g.wall()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,12 +93,12 @@ func (g *Gate) recallActs(kept journal.Book) {
 // after it has started the device and the time is over. If the clock went back or is not set,
 // the time begins anew. The gate cannot switch off a device that the configuration no longer
 // contains.
-func (g *Gate) recallDues(kept journal.Book, names []string) {
+func (g *Policy) recallDues(kept journal.Ledger, names []string) {
 	_, unset := g.wall()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for name, o := range kept.Dues {
-		d := o.Due
+	for name, o := range kept.PendingOffs {
+		d := o.PendingOff
 		if d == nil {
 			continue
 		}
@@ -112,14 +112,14 @@ func (g *Gate) recallDues(kept journal.Book, names []string) {
 			left = d.Within
 		}
 		at := g.now().Add(max(0, left))
-		g.due[name] = Due{At: at, On: at.Add(-max(0, d.At.Sub(d.On))), Within: d.Within}
+		g.due[name] = PendingOff{At: at, On: at.Add(-max(0, d.At.Sub(d.On))), Within: d.Within}
 	}
 }
 
-// Begin writes the notes that the next act of the pass needs: the act for the budgets, and the
+// Record writes the notes that the next act of the pass needs: the act for the budgets, and the
 // time at which the device goes off. It passes them to write, so that they share a sync with
 // the caller's own records. They are on the disk when Begin returns nil.
-func (p *Pass) Begin(ctx context.Context, write func(context.Context, ...journal.Note) error) error {
+func (p *Pass) Record(ctx context.Context, write func(context.Context, ...journal.LedgerEntry) error) error {
 	act, err := p.counted()
 	if err != nil {
 		return err
@@ -171,12 +171,12 @@ func (p *Pass) begin(ctx context.Context) error {
 
 // notWritten returns the rejection of an act whose record could not be written.
 func (p *Pass) notWritten(err error) error {
-	return &Refusal{Device: p.dev.name, Rule: "max_acts", Text: fmt.Sprintf("it could not be written down that it acts (%v); look at the disk", err)}
+	return &Rejection{Device: p.dev.name, Rule: "max_acts", Text: fmt.Sprintf("it could not be written down that it acts (%v); look at the disk", err)}
 }
 
 // foresee records in memory when the device goes off that the pass is about to switch on. It
 // returns the note for the disk. ok is false if the device may stay on.
-func (p *Pass) foresee() (n journal.Note, ok bool) {
+func (p *Pass) foresee() (n journal.LedgerEntry, ok bool) {
 	g := p.g
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -186,7 +186,7 @@ func (p *Pass) foresee() (n journal.Note, ok bool) {
 	now := g.now()
 	on, due, _ := p.goesOff(now)
 	p.foreseen = true
-	n = g.owes(p.dev.name, &Due{At: due, On: on, Within: due.Sub(now)})
+	n = g.owes(p.dev.name, &PendingOff{At: due, On: on, Within: due.Sub(now)})
 	delete(g.unwritten, p.dev.name) // the caller writes it, or unforesee reverts it
 	return n, true
 }
@@ -201,7 +201,7 @@ func (p *Pass) unforesee() {
 
 // owes records in memory the pending switch-off of a device, or its removal if due is nil. It
 // returns the note for the disk. The caller holds Gate.mu.
-func (g *Gate) owes(name string, due *Due) journal.Note {
+func (g *Policy) owes(name string, due *PendingOff) journal.LedgerEntry {
 	if delete(g.due, name); due != nil {
 		g.due[name] = *due
 	}
@@ -212,21 +212,21 @@ func (g *Gate) owes(name string, due *Due) journal.Note {
 
 // dueNote returns the note of a device's pending switch-off for the disk. The caller holds
 // Gate.mu.
-func (g *Gate) dueNote(name string) journal.Note {
-	n := journal.Note{Device: name, Serial: g.unwritten[name]}
+func (g *Policy) dueNote(name string) journal.LedgerEntry {
+	n := journal.LedgerEntry{Device: name, Serial: g.unwritten[name]}
 	if d, is := g.due[name]; is {
 		d.At, d.On = d.At.Round(0), d.On.Round(0) // the disk cannot store monotonic time
-		n.Due = &d
+		n.PendingOff = &d
 	}
 	return n
 }
 
 // write writes notes to the book.
-func (g *Gate) write(ctx context.Context, notes []journal.Note) error {
+func (g *Policy) write(ctx context.Context, notes []journal.LedgerEntry) error {
 	if len(notes) == 0 {
 		return nil
 	}
-	err := g.book.Note(ctx, notes...)
+	err := g.book.AppendLedger(ctx, notes...)
 	if err == nil {
 		g.wrote(notes)
 	}
@@ -234,7 +234,7 @@ func (g *Gate) write(ctx context.Context, notes []journal.Note) error {
 }
 
 // wrote records which notes are on the disk.
-func (g *Gate) wrote(notes []journal.Note) {
+func (g *Policy) wrote(notes []journal.LedgerEntry) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, n := range notes {

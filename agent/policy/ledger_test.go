@@ -12,25 +12,25 @@ import (
 )
 
 // limited describes a lamp with max_on and a budget.
-var limited = policy.Device{MaxOn: time.Minute, MaxActs: policy.Rate{N: 5, Per: time.Hour}}
+var limited = policy.Limits{MaxOn: time.Minute, MaxActs: policy.Rate{N: 5, Per: time.Hour}}
 
 // The gate writes the act and its end in one sync with the caller's record, and the lamp stays
 // off until then.
 func TestOneSyncForAnAct(t *testing.T) {
 	for _, begun := range []bool{false, true} {
-		inHouse(t, limited, func(t *testing.T, g *policy.Gate, l *lamp) {
+		inHouse(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {
 			kept := &book{}
-			g.Keep(kept, []string{"lamp"})
+			g.UseLedger(kept, []string{"lamp"})
 			pass := enter(t, g, switchPlan(true, 0))
 			if begun {
-				err := pass.Begin(t.Context(), func(ctx context.Context, notes ...journal.Note) error {
-					if len(notes) != 2 || notes[0].Act == nil || notes[1].Due == nil {
+				err := pass.Record(t.Context(), func(ctx context.Context, notes ...journal.LedgerEntry) error {
+					if len(notes) != 2 || notes[0].Act == nil || notes[1].PendingOff == nil {
 						t.Errorf("notes: %+v", notes)
 					}
 					if l.history() != "" {
 						t.Error("it acts before that is written down")
 					}
-					return kept.Note(ctx, notes...)
+					return kept.AppendLedger(ctx, notes...)
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -40,7 +40,7 @@ func TestOneSyncForAnAct(t *testing.T) {
 			if err := pass.Switch(t.Context(), l, true); err != nil {
 				t.Fatal(err)
 			}
-			pass.Leave()
+			pass.End()
 			due := kept.dues()["lamp"]
 			if syncs, acts := kept.written(); syncs != 1 || acts != 1 || due.Within != time.Minute {
 				t.Errorf("begun %t: %d syncs, want 1; %d acts; due %+v", begun, syncs, acts, due)
@@ -56,32 +56,32 @@ func TestOneSyncForAnAct(t *testing.T) {
 // An act that began and failed leaves no pending switch-off. The gate starts no act that it
 // could not record.
 func TestWhatIsBegunAndNotDone(t *testing.T) {
-	inHouse(t, limited, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {
 		kept := &book{}
-		g.Keep(kept, []string{"lamp"})
+		g.UseLedger(kept, []string{"lamp"})
 		turn(t, g, l, true, 30*time.Second)
 		before := kept.dues()["lamp"]
 		after(10 * time.Second)
 		pass := enter(t, g, switchPlan(true, 15*time.Second))
-		if err := pass.Begin(t.Context(), kept.Note); err != nil {
+		if err := pass.Record(t.Context(), kept.AppendLedger); err != nil {
 			t.Fatal(err)
 		}
 		if is := kept.dues()["lamp"]; is.At.Equal(before.At) {
 			t.Errorf("begun: %v", is)
 		}
-		pass.Leave()
+		pass.End()
 		after(time.Second)
 		if is := kept.dues()["lamp"]; !is.At.Equal(before.At) {
 			t.Errorf("due at %v, want %v as before", is.At, before.At)
 		}
 		full := errors.New("the disk is full")
 		pass = enter(t, g, switchPlan(true, 25*time.Second))
-		if err := pass.Begin(t.Context(), func(context.Context, ...journal.Note) error { return full }); !errors.Is(err, full) {
+		if err := pass.Record(t.Context(), func(context.Context, ...journal.LedgerEntry) error { return full }); !errors.Is(err, full) {
 			t.Errorf("%v", err)
 		}
 		kept.fail(full)
 		refusal(t, pass.Switch(t.Context(), l, true), "max_acts", "could not be written down", "the disk is full")
-		pass.Leave()
+		pass.End()
 		kept.fail(nil)
 		after(time.Hour)
 		if want := "on 0s, off 30s"; l.history() != want || len(kept.dues()) > 0 {
@@ -94,8 +94,8 @@ func TestWhatIsBegunAndNotDone(t *testing.T) {
 func TestActsThatAreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Device{"lamp": limited}
-		g := remembering(&book{kept: journal.Book{Gap: time.Now().Add(-20 * time.Minute)}}, cfg)
+		cfg.Devices = map[string]policy.Limits{"lamp": limited}
+		g := remembering(&book{kept: journal.Ledger{Gap: time.Now().Add(-20 * time.Minute)}}, cfg)
 		refusal(t, does(t, g, "lamp", ""), "max_acts", "5/h", "and with it how often that was", "ask again in 40m0s")
 		after(40 * time.Minute)
 		if err := does(t, g, "lamp", ""); err != nil {

@@ -13,7 +13,7 @@ import (
 // holds its device for that time; a plan that steers a running task does not wait for the end
 // of that task.
 type Pass struct {
-	g     *Gate
+	g     *Policy
 	dev   *device
 	order Order
 	held  bool // it holds the device
@@ -33,12 +33,12 @@ type Pass struct {
 // if every rule still allows the plan. A plan that needs a confirmation must use Admit. Enter
 // calls busy, unless nil, once with the reason for waiting. The error is a *Refusal or the
 // cause of ctx.
-func (g *Gate) Enter(ctx context.Context, p capabilities.Plan, busy func(string)) (*Pass, error) {
+func (g *Policy) Enter(ctx context.Context, p capabilities.Plan, busy func(string)) (*Pass, error) {
 	return g.Admit(ctx, Order{Plan: p}, busy)
 }
 
 // Admit does the same as Enter for a plan with a known requester and confirmation.
-func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, error) {
+func (g *Policy) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, error) {
 	g.mu.Lock()
 	d := g.device(o.Device)
 	g.mu.Unlock()
@@ -73,7 +73,7 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 		return nil, err
 	}
 	if err := g.look(ctx, d, o.Plan); err != nil {
-		pass.Leave()
+		pass.End()
 		return nil, err
 	}
 	return pass, nil
@@ -82,7 +82,7 @@ func (g *Gate) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, er
 // hold makes p the task that holds the device. It rejects p if another task stopped, cancelled
 // or switched off the device while p waited: that requester saw the device at rest and did not
 // know of p.
-func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell func(string)) error {
+func (g *Policy) hold(ctx context.Context, d *device, p capabilities.Plan, tell func(string)) error {
 	breaks := g.breaks(d)
 	select {
 	case d.hold <- struct{}{}:
@@ -99,7 +99,7 @@ func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell fu
 	}
 	g.setHolder(d, p.Summary)
 	if err := g.awaitRest(ctx, d, p, breaks, tell); err != nil {
-		(&Pass{g: g, dev: d, order: Order{Plan: p}, held: true}).Leave()
+		(&Pass{g: g, dev: d, order: Order{Plan: p}, held: true}).End()
 		return err
 	}
 	return nil
@@ -107,7 +107,7 @@ func (g *Gate) hold(ctx context.Context, d *device, p capabilities.Plan, tell fu
 
 // awaitRest waits until the device that p holds may act again. breaks is the number of stops of
 // the device when p came.
-func (g *Gate) awaitRest(ctx context.Context, d *device, p capabilities.Plan, breaks uint64, tell func(string)) error {
+func (g *Policy) awaitRest(ctx context.Context, d *device, p capabilities.Plan, breaks uint64, tell func(string)) error {
 	for {
 		g.mu.Lock()
 		ended := d.breaks != breaks && !releases(p)
@@ -120,7 +120,7 @@ func (g *Gate) awaitRest(ctx context.Context, d *device, p capabilities.Plan, br
 		g.mu.Unlock()
 		switch {
 		case ended:
-			return &Refusal{Device: d.name, Rule: "ended", Text: "it was stopped, cancelled or switched off while this waited, so this is not begun; ask again if it is still wanted"}
+			return &Rejection{Device: d.name, Rule: "ended", Text: "it was stopped, cancelled or switched off while this waited, so this is not begun; ask again if it is still wanted"}
 		case rest == 0:
 			return nil
 		}
@@ -140,7 +140,7 @@ func (g *Gate) awaitRest(ctx context.Context, d *device, p capabilities.Plan, br
 // overtakes reports whether a plan that switches off goes before a task that holds the device
 // and only waits for its minimum interval. That task, and all tasks behind it, then do not
 // begin.
-func (g *Gate) overtakes(d *device, p capabilities.Plan) bool {
+func (g *Policy) overtakes(d *device, p capabilities.Plan) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d.resting == nil || !releases(p) {
@@ -152,9 +152,9 @@ func (g *Gate) overtakes(d *device, p capabilities.Plan) bool {
 	return true
 }
 
-// Cut records that the requester cancelled the plan after it had begun: the waiting tasks do
+// MarkCancelled records that the requester cancelled the plan after it had begun: the waiting tasks do
 // not begin.
-func (p *Pass) Cut() {
+func (p *Pass) MarkCancelled() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	if p.held {
@@ -163,14 +163,14 @@ func (p *Pass) Cut() {
 }
 
 // breaks returns how often tasks have ended an activity of the device.
-func (g *Gate) breaks(d *device) uint64 {
+func (g *Policy) breaks(d *device) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return d.breaks
 }
 
 // tryHold makes p the task that holds the device, if no other task does.
-func (g *Gate) tryHold(d *device, p capabilities.Plan) bool {
+func (g *Policy) tryHold(d *device, p capabilities.Plan) bool {
 	select {
 	case d.hold <- struct{}{}:
 		g.setHolder(d, p.Summary)
@@ -180,13 +180,13 @@ func (g *Gate) tryHold(d *device, p capabilities.Plan) bool {
 	}
 }
 
-func (g *Gate) holder(d *device) string {
+func (g *Policy) holder(d *device) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return d.holder
 }
 
-func (g *Gate) setHolder(d *device, what string) {
+func (g *Policy) setHolder(d *device, what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d.holder = what
@@ -196,7 +196,7 @@ func (g *Gate) setHolder(d *device, what string) {
 }
 
 // pass checks every rule once more, now that the plan holds the device.
-func (g *Gate) pass(d *device, o Order, held bool) (*Pass, error) {
+func (g *Policy) pass(d *device, o Order, held bool) (*Pass, error) {
 	pass := &Pass{g: g, dev: d, order: o, held: held, asked: g.moment()}
 	g.ask()
 	g.mu.Lock()
@@ -221,8 +221,8 @@ func (g *Gate) pass(d *device, o Order, held bool) (*Pass, error) {
 	return pass, nil
 }
 
-// Leave releases the device. Further calls do nothing.
-func (p *Pass) Leave() {
+// End releases the device. Further calls do nothing.
+func (p *Pass) End() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	p.leave()

@@ -14,15 +14,15 @@ import (
 
 // TimeoutError reports a driver call that did not return within its limit.
 type TimeoutError struct {
-	Device string
-	Call   string
-	Limit  time.Duration
-	Hung   bool // the driver ignored the cancel as well; the device is in quarantine
+	Device      string
+	Call        string
+	Limit       time.Duration
+	Quarantined bool // the driver ignored the cancel as well; the device is in quarantine
 }
 
 func (e *TimeoutError) Error() string {
 	s := fmt.Sprintf("%s: no answer to %q within %v", e.Device, e.Call, e.Limit)
-	if e.Hung {
+	if e.Quarantined {
 		s += ", and it does not stop; it is left alone until it comes back"
 	}
 	return s
@@ -46,7 +46,7 @@ type answer[T any] struct {
 // run calls a driver and waits for its answer: up to c.limit, and then up to StopWithin for it
 // to stop. If the driver does not stop either, run returns a TimeoutError and leaves the call
 // running. The device stays in quarantine until that call returns.
-func run[T any](ctx context.Context, g *Gate, c *call, f func(context.Context) (T, error)) (T, error) {
+func run[T any](ctx context.Context, g *Policy, c *call, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {
 	case c.line <- struct{}{}:
@@ -81,7 +81,7 @@ func run[T any](ctx context.Context, g *Gate, c *call, f func(context.Context) (
 			a := <-answers // it returned at the last moment
 			return a.value, a.err
 		}
-		return none, &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit, Hung: true}
+		return none, &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit, Quarantined: true}
 	}
 }
 
@@ -109,7 +109,7 @@ func blame(ctx context.Context, err error, late *TimeoutError) error {
 
 // hangs puts the device of a call in quarantine, unless the call has returned. It reports
 // whether it did.
-func (g *Gate) hangs(c *call) bool {
+func (g *Policy) hangs(c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.back {
@@ -123,7 +123,7 @@ func (g *Gate) hangs(c *call) bool {
 	return true
 }
 
-func (g *Gate) cameBack(c *call) {
+func (g *Policy) cameBack(c *call) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	c.back = true
@@ -136,7 +136,7 @@ func (g *Gate) cameBack(c *call) {
 }
 
 // stoppable returns a context that Stop cancels too, until the caller calls end.
-func (g *Gate) stoppable(ctx context.Context, c *call) (_ context.Context, end func()) {
+func (g *Policy) stoppable(ctx context.Context, c *call) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -38,7 +38,7 @@ func (s stuck) Switch(ctx context.Context, on bool) error {
 // If a driver hangs at switching off, the watchdog switches off; the gate undoes any late
 // effect of that call.
 func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		quiet := slog.New(slog.DiscardHandler)
 		lit := false // the level of the wire
 		var off []time.Duration
@@ -67,8 +67,8 @@ func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		end := make(chan error, 1)
 		go func() { end <- c.Run(ctx) }()
-		c.Await(ctx)
-		policy.WithGuard(c)(g)
+		c.AwaitReady(ctx)
+		policy.WithWatchdog(c)(g)
 
 		s := stuck{l, make(chan struct{})}
 		turnOn(t, g, s, 0, "")
@@ -96,7 +96,7 @@ func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 
 // A device that hangs at the end of its time does not delay the switching off of others.
 func TestEachGoesOffInItsOwnTime(t *testing.T) {
-	inHouse(t, policy.Device{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		s := stuck{&lamp{start: l.start}, make(chan struct{})}
 		plan := switchPlan(true, time.Minute)
 		plan.Device = "pump"
@@ -104,7 +104,7 @@ func TestEachGoesOffInItsOwnTime(t *testing.T) {
 		if err := pass.Switch(t.Context(), s, true); err != nil {
 			t.Error(err)
 		}
-		pass.Leave()
+		pass.End()
 		turn(t, g, l, true, time.Minute+time.Second)
 		after(2 * time.Minute)
 		close(s.hang)

@@ -11,53 +11,53 @@ import (
 // After a task has stopped a device, the waiting tasks do not begin; switching off does, and so
 // do later requests.
 func TestNothingSetsOutBehindAStop(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := enter(t, g, switchPlan(true, 0))
 		results := map[string]chan error{"on": make(chan error, 1), "off": make(chan error, 1)}
 		for what, result := range results {
 			go func() {
-				pass, err := g.Enter(t.Context(), switchPlan(what == "on", 0), nil)
+				pass, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(what == "on", 0)}, nil)
 				if err == nil {
-					pass.Leave()
+					pass.End()
 				}
 				result <- err
 			}()
 		}
 		after(time.Second)
 		stop := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.Stop, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent})
-		stop.Leave()
-		first.Leave()
+		stop.End()
+		first.End()
 		refusal(t, <-results["on"], "ended", "was stopped, cancelled or switched off while this waited", "ask again")
 		if err := <-results["off"]; err != nil {
 			t.Errorf("off: %v", err)
 		}
-		enter(t, g, switchPlan(true, 0)).Leave()
+		enter(t, g, switchPlan(true, 0)).End()
 	})
 }
 
 // A print never waits for its printer: the bed would still hold the last print.
 func TestAPrintDoesNotWait(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		print := capabilities.Plan{Device: "lamp", Command: capabilities.Print, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "print the vase"}
 		first := enter(t, g, print)
-		_, err := g.Enter(t.Context(), print, nil)
+		_, err := g.Admit(t.Context(), policy.Order{Plan: print}, nil)
 		refusal(t, err, "busy", "one thing at a time, and now: print the vase")
-		first.Leave()
-		enter(t, g, print).Leave()
+		first.End()
+		enter(t, g, print).End()
 	})
 }
 
 // Switching off overtakes a task that waits for the minimum interval, and that task does not
 // begin.
 func TestOffOvertakesWhatRests(t *testing.T) {
-	inHouse(t, policy.Device{MinInterval: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		results := make(chan error, 2)
 		for range 2 {
 			go func() {
-				pass, err := g.Enter(t.Context(), switchPlan(true, 0), nil)
+				pass, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
 				if err == nil {
-					pass.Leave()
+					pass.End()
 				}
 				results <- err
 			}()

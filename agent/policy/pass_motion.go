@@ -25,11 +25,11 @@ func moves(p capabilities.Plan) bool { return p.Command == capabilities.Move }
 func energises(p capabilities.Plan) bool { return TurnsOn(p) || moves(p) }
 
 // leased rejects a motion without an end.
-func (g *Gate) leased(d *device, p capabilities.Plan) error {
+func (g *Policy) leased(d *device, p capabilities.Plan) error {
 	if !moves(p) || p.For > 0 {
 		return nil
 	}
-	return &Refusal{Device: d.name, Rule: "lease", Text: "it moves for a time only, and none was said; say for how long"}
+	return &Rejection{Device: d.name, Rule: "lease", Text: "it moves for a time only, and none was said; say for how long"}
 }
 
 // MotionOf returns the motion of a plan.
@@ -42,9 +42,9 @@ func MotionOf(p capabilities.Plan) drivers.Motion {
 	return drivers.Motion{Forward: value("forward"), Turn: value("turn")}
 }
 
-// ErrMoving reports that the device has not acknowledged the end of a motion. The gate and the
+// ErrStopUnacknowledged reports that the device has not acknowledged the end of a motion. The gate and the
 // watchdog repeat the stop.
-var ErrMoving = errors.New("it was told to stop, and has not said that it has")
+var ErrStopUnacknowledged = errors.New("it was told to stop, and has not said that it has")
 
 // Move moves the device as planned until its time is over. Before each renewal of the lease it
 // checks all rules and sensors, and asks the exchange again when the permission is old. At the
@@ -78,7 +78,7 @@ func (p *Pass) drive(ctx context.Context, m drivers.Mover, motion drivers.Motion
 		}
 		last = p.g.moment()
 		this := min(lease, left)
-		if err := noGuard(p.dev, p.g.guard.On(p.dev.name, this)); err != nil {
+		if err := noGuard(p.dev, p.g.guard.WillBeOn(p.dev.name, this)); err != nil {
 			return moved, err
 		}
 		err := m.Move(ctx, motion, this)
@@ -98,12 +98,12 @@ func (p *Pass) drive(ctx context.Context, m drivers.Mover, motion drivers.Motion
 
 // silent returns the error for a late renewal: the device has stopped and does not continue.
 func (p *Pass) silent(d time.Duration) error {
-	return &Refusal{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("its lease of %v was not renewed for %v, so it has stopped; ask again", lease, d.Round(time.Millisecond))}
+	return &Rejection{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("its lease of %v was not renewed for %v, so it has stopped; ask again", lease, d.Round(time.Millisecond))}
 }
 
 // mayGoOn repeats before a renewal the checks that precede an act.
 func (p *Pass) mayGoOn(ctx context.Context) error {
-	if p.again != nil && p.g.since(p.asked) > Fresh/2 {
+	if p.again != nil && p.g.since(p.asked) > FreshFor/2 {
 		soon, cancel := context.WithTimeout(ctx, renew) // the lease continues during the request
 		err := p.askAgain(soon)
 		said := soon.Err() == nil
@@ -112,8 +112,8 @@ func (p *Pass) mayGoOn(ctx context.Context) error {
 		case err == nil:
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case said || p.g.since(p.asked) > Fresh:
-			return &Refusal{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange does not say any more that it may: %v", err)}
+		case said || p.g.since(p.asked) > FreshFor:
+			return &Rejection{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange does not say any more that it may: %v", err)}
 		}
 	}
 	looked := p.g.moment()
@@ -142,11 +142,11 @@ func (p *Pass) standStill(ctx context.Context, m drivers.Mover, o *off) error {
 	}
 	o.at = p.g.now()
 	p.g.ring()
-	return fmt.Errorf("%w: %w", ErrMoving, err)
+	return fmt.Errorf("%w: %w", ErrStopUnacknowledged, err)
 }
 
 // armMotion records that a device is about to move, and by when it must stand still.
-func (g *Gate) armMotion(d *device, s drivers.Switch, at time.Time) *off {
+func (g *Policy) armMotion(d *device, s drivers.Switch, at time.Time) *off {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d.off, d.level = &off{at: at, on: g.now(), sw: s}, isOn

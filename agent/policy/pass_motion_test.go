@@ -93,45 +93,45 @@ func TestAMotionEnds(t *testing.T) {
 		name  string
 		rover *rover
 		guard *watch
-		story func(ctx context.Context, cancel context.CancelCauseFunc, g *policy.Gate, p *policy.Pass)
+		story func(ctx context.Context, cancel context.CancelCauseFunc, g *policy.Policy, p *policy.Pass)
 		moved string
 		err   string
 	}{
 		{name: "its time is over", moved: "0s to 3s"},
 		{
 			name: "cancelled", moved: "0s to 1.05s", err: "cancelled",
-			story: func(_ context.Context, cancel context.CancelCauseFunc, _ *policy.Gate, _ *policy.Pass) {
+			story: func(_ context.Context, cancel context.CancelCauseFunc, _ *policy.Policy, _ *policy.Pass) {
 				time.AfterFunc(1050*time.Millisecond, func() { cancel(errors.New("cancelled")) })
 			},
 		},
 		{
 			name: "stopped", moved: "0s to 1.05s", err: "it had been told to move",
-			story: func(_ context.Context, _ context.CancelCauseFunc, g *policy.Gate, _ *policy.Pass) {
+			story: func(_ context.Context, _ context.CancelCauseFunc, g *policy.Policy, _ *policy.Pass) {
 				time.AfterFunc(1050*time.Millisecond, func() { g.Stop("fire") })
 			},
 		},
 		{
 			name: "locked meanwhile", moved: "0s to 1.1s", err: "locked: a person at the place has locked it (look)",
-			story: func(_ context.Context, _ context.CancelCauseFunc, g *policy.Gate, _ *policy.Pass) {
+			story: func(_ context.Context, _ context.CancelCauseFunc, g *policy.Policy, _ *policy.Pass) {
 				at := time.Now().Add(1050 * time.Millisecond)
-				policy.WithLocal(func() policy.Local {
+				policy.WithLocalDecisions(func() policy.LocalDecisions {
 					if time.Now().Before(at) {
-						return policy.Local{}
+						return policy.LocalDecisions{}
 					}
-					return policy.Local{Locked: map[string]string{"lamp": "look"}}
+					return policy.LocalDecisions{LockedOut: map[string]string{"lamp": "look"}}
 				})(g)
 			},
 		},
 		{
 			name: "the exchange is silent", moved: "0s to 2.1s", err: "permission: the exchange does not say any more",
-			story: func(_ context.Context, _ context.CancelCauseFunc, _ *policy.Gate, p *policy.Pass) {
-				p.Permit(time.Now(), func(ctx context.Context) (time.Time, error) { <-ctx.Done(); return time.Time{}, ctx.Err() })
+			story: func(_ context.Context, _ context.CancelCauseFunc, _ *policy.Policy, p *policy.Pass) {
+				p.RequirePermission(time.Now(), func(ctx context.Context) (time.Time, error) { <-ctx.Done(); return time.Time{}, ctx.Err() })
 			},
 		},
 		{
 			name: "the claim is over", moved: "0s to 1.1s", err: "permission: the exchange does not say any more that it may: stale",
-			story: func(_ context.Context, _ context.CancelCauseFunc, _ *policy.Gate, p *policy.Pass) {
-				p.Permit(time.Now(), func(context.Context) (time.Time, error) { return time.Time{}, errors.New("stale") })
+			story: func(_ context.Context, _ context.CancelCauseFunc, _ *policy.Policy, p *policy.Pass) {
+				p.RequirePermission(time.Now(), func(context.Context) (time.Time, error) { return time.Time{}, errors.New("stale") })
 			},
 		},
 		{name: "the guard is gone", guard: &watch{no: errors.New("the guard is not there")}, moved: "", err: "guard: the guard is not there"},
@@ -139,16 +139,16 @@ func TestAMotionEnds(t *testing.T) {
 		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not said that it has: rover: no answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+			inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 				r := cmp.Or(tt.rover, &rover{})
 				r.start = time.Now()
 				w := tt.guard
 				if w == nil {
 					w = &watch{}
 				}
-				policy.WithGuard(w)(g)
+				policy.WithWatchdog(w)(g)
 				pass := enter(t, g, movePlan(3*time.Second))
-				defer pass.Leave()
+				defer pass.End()
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				if tt.story != nil {
@@ -178,14 +178,14 @@ func TestAMotionEnds(t *testing.T) {
 
 // A motion without an end, or with other values than planned, does not begin.
 func TestAMotionHasAnEnd(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: time.Minute}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(movePlan(0))
 		refusal(t, err, "lease", "say for how long")
 		_, err = g.Check(movePlan(time.Hour))
 		refusal(t, err, "max_on", "1m0s at most")
 		r := &rover{start: time.Now()}
 		pass := enter(t, g, movePlan(time.Second))
-		defer pass.Leave()
+		defer pass.End()
 		_, err = pass.Move(t.Context(), r, drivers.Motion{Forward: 2})
 		refusal(t, err, "plan")
 		if r.history() != "" {

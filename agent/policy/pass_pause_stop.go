@@ -95,10 +95,10 @@ func (p *Pass) Find(ctx context.Context, d drivers.Printer, file string, since t
 	return watch(ctx, p, "find the print", func(ctx context.Context) (drivers.Print, error) { return d.Find(ctx, file, since) })
 }
 
-// Break ends the print of a pass: a person has asked for it in its own thread, or has cancelled
+// StopActivity ends the print of a pass: a person has asked for it in its own thread, or has cancelled
 // that thread. If the printer does not acknowledge it, the gate repeats it until the printer
 // does or gets another command.
-func (p *Pass) Break(ctx context.Context, d drivers.Stopper) (left string, err error) {
+func (p *Pass) StopActivity(ctx context.Context, d drivers.Stopper) (left string, err error) {
 	left, err = run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}, d.Stop)
 	if errors.Is(err, drivers.ErrMayAct) {
 		p.g.mu.Lock()
@@ -108,9 +108,9 @@ func (p *Pass) Break(ctx context.Context, d drivers.Stopper) (left string, err e
 	return left, err
 }
 
-// GoOn resumes a print that waits for a person. It checks the rules for the plan again, since
+// ResumeActivity resumes a print that waits for a person. It checks the rules for the plan again, since
 // the pass may only be one for reading.
-func (p *Pass) GoOn(ctx context.Context, d drivers.Pauser, plan capabilities.Plan) error {
+func (p *Pass) ResumeActivity(ctx context.Context, d drivers.Pauser, plan capabilities.Plan) error {
 	c := &call{dev: p.dev, name: "resume", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}
 	ctx, end := p.g.stoppable(ctx, c)
 	defer end()

@@ -34,18 +34,18 @@ func steering(c capabilities.Command, risk capabilities.Risk) capabilities.Plan 
 // stop, and neither needs a confirmation; resuming is subject to both.
 func TestSteeringPassesBesideATask(t *testing.T) {
 	cfg := policy.DefaultConfig()
-	cfg.Devices = map[string]policy.Device{"mill": {Busy: policy.Refuse}}
+	cfg.Devices = map[string]policy.Limits{"mill": {Busy: policy.BusyReject}}
 	disarmed := map[capabilities.Risk]string{}
-	g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithLocal(func() policy.Local { return policy.Local{Disarmed: disarmed} }))
+	g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithLocalDecisions(func() policy.LocalDecisions { return policy.LocalDecisions{Disarmed: disarmed} }))
 	m := &mill{}
-	task, err := g.Enter(t.Context(), steering(capabilities.CleanSpot, capabilities.RiskComfort), nil)
+	task, err := g.Admit(t.Context(), policy.Order{Plan: steering(capabilities.CleanSpot, capabilities.RiskComfort)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer task.Leave()
+	defer task.End()
 	disarmed[capabilities.RiskMotion] = "nobody knows"
 	for _, c := range []capabilities.Command{capabilities.Pause, capabilities.Stop} {
-		p, err := g.Enter(t.Context(), steering(c, capabilities.RiskMotion), nil)
+		p, err := g.Admit(t.Context(), policy.Order{Plan: steering(c, capabilities.RiskMotion)}, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", c, err)
 		}
@@ -57,22 +57,22 @@ func TestSteeringPassesBesideATask(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		p.Leave()
+		p.End()
 	}
 	for risk, rule := range map[capabilities.Risk]string{capabilities.RiskMotion: "disarmed", capabilities.RiskAccess: "confirm"} {
-		_, err := g.Enter(t.Context(), steering(capabilities.Resume, risk), nil)
-		if no, ok := errors.AsType[*policy.Refusal](err); !ok || no.Rule != rule {
+		_, err := g.Admit(t.Context(), policy.Order{Plan: steering(capabilities.Resume, risk)}, nil)
+		if no, ok := errors.AsType[*policy.Rejection](err); !ok || no.Rule != rule {
 			t.Errorf("%s: %v", risk, err)
 		}
 	}
-	_, err = g.Enter(t.Context(), steering(capabilities.Stop, capabilities.RiskIrreversible), nil)
-	if no, ok := errors.AsType[*policy.Refusal](err); !ok || no.Rule != "confirm" {
+	_, err = g.Admit(t.Context(), policy.Order{Plan: steering(capabilities.Stop, capabilities.RiskIrreversible)}, nil)
+	if no, ok := errors.AsType[*policy.Rejection](err); !ok || no.Rule != "confirm" {
 		t.Error(err)
 	}
-	if _, err := g.Enter(t.Context(), steering(capabilities.CleanSpot, capabilities.RiskComfort), nil); err == nil {
+	if _, err := g.Admit(t.Context(), policy.Order{Plan: steering(capabilities.CleanSpot, capabilities.RiskComfort)}, nil); err == nil {
 		t.Error("a second task passes beside the first")
 	}
-	p, err := g.Enter(t.Context(), steering(capabilities.Pause, capabilities.RiskComfort), nil)
+	p, err := g.Admit(t.Context(), policy.Order{Plan: steering(capabilities.Pause, capabilities.RiskComfort)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// Permit makes every act of the pass require a permission no older than Fresh. asked is the
+// RequirePermission makes every act of the pass require a permission no older than Fresh. asked is the
 // time of the request for the current permission; again requests a new one and returns the time
 // of that request. The process may stand still for hours between any two acts.
-func (p *Pass) Permit(asked time.Time, again func(context.Context) (time.Time, error)) {
+func (p *Pass) RequirePermission(asked time.Time, again func(context.Context) (time.Time, error)) {
 	p.asked.at, p.again = asked, again // the machine may have slept since the pass began
 }
 
@@ -33,8 +33,8 @@ func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, 
 			return v, err
 		}
 	}
-	return v, &Refusal{Device: p.dev.name, Rule: "fresh", Text: fmt.Sprintf(
-		"what it depends on could not be looked at and done within %v, %d times; try again when this machine has less to do", Fresh, maxLooks)}
+	return v, &Rejection{Device: p.dev.name, Rule: "fresh", Text: fmt.Sprintf(
+		"what it depends on could not be looked at and done within %v, %d times; try again when this machine has less to do", FreshFor, maxLooks)}
 }
 
 // planned rejects an act other than the plan's, because the rules have checked only the plan.
@@ -42,7 +42,7 @@ func (p *Pass) planned(verb string, c capabilities.Command, args bool) error {
 	if p.order.Command == c && args {
 		return nil
 	}
-	return &Refusal{Device: p.dev.name, Rule: "plan", Text: fmt.Sprintf("the plan is to %s (%s %v), and not to %s", p.order.Summary, p.order.Command, p.order.Args, verb)}
+	return &Rejection{Device: p.dev.name, Rule: "plan", Text: fmt.Sprintf("the plan is to %s (%s %v), and not to %s", p.order.Summary, p.order.Command, p.order.Args, verb)}
 }
 
 // areasOf returns the areas of a cleaning plan; none means all.
@@ -93,7 +93,7 @@ func (p *Pass) line() chan struct{} {
 // midway distinguishes an act that a stop has interrupted from a rejected one: the driver had
 // the command and may have carried it out.
 func (p *Pass) midway(ctx context.Context, name string, err error) error {
-	stop, ok := errors.AsType[*Refusal](context.Cause(ctx))
+	stop, ok := errors.AsType[*Rejection](context.Cause(ctx))
 	if !ok || !errors.Is(err, stop) {
 		return err
 	}
@@ -102,7 +102,7 @@ func (p *Pass) midway(ctx context.Context, name string, err error) error {
 
 // permitted asks for a new permission if the last one is too old.
 func (p *Pass) permitted(ctx context.Context) error {
-	if p.again == nil || p.g.since(p.asked) <= Fresh {
+	if p.again == nil || p.g.since(p.asked) <= FreshFor {
 		return nil
 	}
 	err := p.askAgain(ctx)
@@ -112,7 +112,7 @@ func (p *Pass) permitted(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return &Refusal{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange's yes was older than %v, and it does not say it again: %v", Fresh, err)}
+	return &Rejection{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange's yes was older than %v, and it does not say it again: %v", FreshFor, err)}
 }
 
 // mayAct makes the last check before the act. The call already holds the driver's lock, so
@@ -126,7 +126,7 @@ func (p *Pass) mayAct(ctx context.Context, looked moment) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if p.g.since(looked) > Fresh || p.again != nil && p.g.since(p.asked) > Fresh {
+	if p.g.since(looked) > FreshFor || p.again != nil && p.g.since(p.asked) > FreshFor {
 		return errOld
 	}
 	p.dev.used = p.g.now()

@@ -12,12 +12,12 @@ import (
 
 // A process that stood still between two acts asks again before the next.
 func TestAPermissionDoesNotKeep(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		var asked int
 		var no error
 		pass := enter(t, g, switchPlan(true, 0))
-		defer pass.Leave()
-		pass.Permit(time.Now(), func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
+		defer pass.End()
+		pass.RequirePermission(time.Now(), func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
 		do := func(on bool, want int) {
 			t.Helper()
 			if err := pass.Switch(t.Context(), l, on); err != nil || asked != want {
@@ -49,10 +49,10 @@ func TestAPermissionThatIsOldWhenItComes(t *testing.T) {
 
 func anOldPermission(t *testing.T, on bool) {
 	t.Helper()
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pass := enter(t, g, switchPlan(on, 0))
-		defer pass.Leave()
-		pass.Permit(time.Now().Add(-time.Hour), func(context.Context) (time.Time, error) {
+		defer pass.End()
+		pass.RequirePermission(time.Now().Add(-time.Hour), func(context.Context) (time.Time, error) {
 			asked := time.Now()
 			time.Sleep(3 * time.Second) // fake time
 			return asked, nil
@@ -67,11 +67,11 @@ func anOldPermission(t *testing.T, on bool) {
 // An act that the policy rejects at the last check does not happen, and leaves no pending
 // switch-off.
 func TestWhatIsRefusedIsNotOn(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pass := enter(t, g, switchPlan(true, 0))
 		g.Stop("the cat")
 		refusal(t, pass.Switch(t.Context(), l, true), "stop")
-		pass.Leave()
+		pass.End()
 		after(time.Hour)
 		if l.history() != "" {
 			t.Errorf("the lamp: %s", l.history())
@@ -98,7 +98,7 @@ func TestAYesIsForOnePlan(t *testing.T) {
 			} else if err != nil {
 				t.Error(err)
 			} else {
-				pass.Leave()
+				pass.End()
 			}
 		})
 	}

@@ -31,15 +31,15 @@ func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 	return err
 }
 
-// Lamp is a light with a brightness.
-type Lamp interface {
+// DimmableLight is a light with a brightness.
+type DimmableLight interface {
 	drivers.Switch
 	drivers.Dimmer
 }
 
 // Dim sets the brightness of a light, in percent. A level above 0 switches it on, with the same
 // limits as Switch.
-func (p *Pass) Dim(ctx context.Context, l Lamp, percent float64) error {
+func (p *Pass) Dim(ctx context.Context, l DimmableLight, percent float64) error {
 	level, fixed := p.order.Args.Get("level")
 	is, known := amount(level)
 	if err := p.planned("dim", capabilities.Dim, !fixed && percent > 0 || known && is == percent); err != nil {
@@ -57,14 +57,14 @@ func (p *Pass) Dim(ctx context.Context, l Lamp, percent float64) error {
 	return err
 }
 
-// Painted is a light with colors.
-type Painted interface {
+// ColorLight is a light with colors.
+type ColorLight interface {
 	drivers.Switch
 	drivers.Tinter
 }
 
 // Tint sets the color of a light and switches it on.
-func (p *Pass) Tint(ctx context.Context, l Painted, c drivers.Colour) error {
+func (p *Pass) Tint(ctx context.Context, l ColorLight, c drivers.Colour) error {
 	colour, _ := p.order.Args.Get("colour")
 	if err := p.planned("tint", capabilities.Tint, colour == c.String()); err != nil {
 		return err
@@ -75,14 +75,14 @@ func (p *Pass) Tint(ctx context.Context, l Painted, c drivers.Colour) error {
 	return err
 }
 
-// Warm is a light with an adjustable color temperature.
-type Warm interface {
+// ColorTemperatureLight is a light with an adjustable color temperature.
+type ColorTemperatureLight interface {
 	drivers.Switch
 	drivers.Warmer
 }
 
 // Warm sets the color temperature of a light, in kelvin, and switches it on.
-func (p *Pass) Warm(ctx context.Context, l Warm, kelvin float64) error {
+func (p *Pass) Warm(ctx context.Context, l ColorTemperatureLight, kelvin float64) error {
 	_, changes := p.order.Args.Get("change")
 	if err := p.planned("set the white", capabilities.Warm, changes || p.says("kelvin", kelvin)); err != nil {
 		return err

@@ -57,7 +57,7 @@ func number(name string, otherwise int) int {
 type world struct {
 	t       *testing.T
 	r       *rand.Rand
-	g       *policy.Gate
+	g       *policy.Policy
 	things  map[string]*item
 	order   policy.Order // the running order
 	door    float64
@@ -102,17 +102,17 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 	cfg := policy.DefaultConfig()
 	cfg.MaxActs = policy.MaxActs{Requester: policy.Rate{N: 5, Per: time.Hour}, All: policy.Rate{N: 8, Per: time.Hour}}
 	cfg.Risks = map[string]capabilities.Risk{"saw": capabilities.RiskMotion, "vacuum": capabilities.RiskMotion, "mower": capabilities.RiskMotion}
-	cfg.Devices = map[string]policy.Device{
+	cfg.Devices = map[string]policy.Limits{
 		"lamp":   {MaxOn: time.Hour, QuietHours: quiet, Range: policy.Ranges{capabilities.SetSwitch: {"level": {Min: new(0.0), Max: new(50.0)}}}},
-		"saw":    {Requires: []policy.Need{{Device: "door", Is: "closed"}}},
-		"up":     {Interlock: []string{"blind"}, MinInterval: time.Minute, Busy: policy.Refuse},
+		"saw":    {Requires: []policy.Condition{{Device: "door", Is: "closed"}}},
+		"up":     {Interlock: []string{"blind"}, MinInterval: time.Minute, Busy: policy.BusyReject},
 		"down":   {Interlock: []string{"blind"}},
 		"vacuum": {Range: policy.Ranges{capabilities.Clean: {"areas": {Only: []string{"hall"}}}}},
-		"heater": {Confirm: policy.Operator, MaxActs: policy.Rate{N: 2, Per: time.Hour}},
+		"heater": {Confirm: policy.ConfirmOperator, MaxActs: policy.Rate{N: 2, Per: time.Hour}},
 		"spare":  {DryRun: true},
 	}
-	people := policy.Local{Locked: map[string]string{"vault": "no"}, Unarmed: map[string]string{"mower": "no"}}
-	w.g = newGate(cfg, policy.WithLocal(func() policy.Local { return people }))
+	people := policy.LocalDecisions{LockedOut: map[string]string{"vault": "no"}, DisarmedDevices: map[string]string{"mower": "no"}}
+	w.g = newGate(cfg, policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	for _, name := range hostile[:9] {
 		w.things[name] = &item{thing: thing{name}, w: w}
 		if err := w.g.Start(t.Context(), w.things[name], name); err != nil {
@@ -166,13 +166,13 @@ func (w *world) tryPlan() {
 // carryOut behaves as an executor does with a plan.
 func (w *world) carryOut(o policy.Order) {
 	w.order = o
-	_, err := w.g.Judge(w.t.Context(), o)
+	_, err := w.g.Evaluate(w.t.Context(), o)
 	w.note(err)
 	pass, err := w.g.Admit(w.t.Context(), o, nil)
 	if w.note(err); err != nil {
 		return
 	}
-	defer pass.Leave()
+	defer pass.End()
 	i := w.things[o.Device]
 	if i == nil {
 		i = &item{thing: thing{o.Device}, w: w}
@@ -207,7 +207,7 @@ func (w *world) obey(pass *policy.Pass, i *item, p capabilities.Plan) {
 }
 
 func (w *world) note(err error) {
-	if r, ok := errors.AsType[*policy.Refusal](err); ok {
+	if r, ok := errors.AsType[*policy.Rejection](err); ok {
 		w.refused++
 		w.rules[r.Rule]++
 	} else if err != nil {

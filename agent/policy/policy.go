@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Gate enforces the safety policy of one agent. It is safe for concurrent use.
-type Gate struct {
+// Policy enforces the safety policy of one agent. It is safe for concurrent use.
+type Policy struct {
 	cfg  Config
 	now  func() time.Time
 	log  *slog.Logger
@@ -29,35 +29,35 @@ type Gate struct {
 	sleeps *suspend.Watch       // guarded by mu
 
 	wall  func() (time.Time, error)
-	local func() Local
-	guard Guard
+	local func() LocalDecisions
+	guard Watchdog
 
-	reserved Reserved
+	reserved Reservations
 
 	mu      sync.Mutex
-	common  *Device // limits of devices without limits of their own; nil until first used
+	common  *Limits // limits of devices without limits of their own; nil until first used
 	devices map[string]*device
 	stopped string        // reason; "" while not stopped
 	rounds  uint64        // number of stops
 	changed chan struct{} // closed when any field above or the set of devices changes
 	running map[*call]context.CancelCauseFunc
-	people  Local                   // the local operator's decisions as last read
+	people  LocalDecisions          // the local operator's decisions as last read
 	spent   map[spender][]time.Time // the last acts of each budget, oldest first
 	sweep   int                     // number of budgets that triggers the next cleanup
 	gap     time.Time               // acts before this time may be missing; zero: none
 
-	book      Book              // nil: the gate keeps acts and dues in memory alone
-	unread    bool              // spent does not contain the acts of the book yet
-	due       map[string]Due    // pending switch-offs by device
-	serial    uint64            // serial number of the last such note
-	unwritten map[string]uint64 // devices whose newest note is not on the disk, with its serial number
-	settled   chan struct{}     // signals that unwritten is not empty
+	book      Ledger                // nil: the gate keeps acts and dues in memory alone
+	unread    bool                  // spent does not contain the acts of the book yet
+	due       map[string]PendingOff // pending switch-offs by device
+	serial    uint64                // serial number of the last such note
+	unwritten map[string]uint64     // devices whose newest note is not on the disk, with its serial number
+	settled   chan struct{}         // signals that unwritten is not empty
 }
 
 // device holds the run-time state of one device.
 type device struct {
 	name   string
-	limits *Device       // devices without limits of their own share one
+	limits *Limits       // devices without limits of their own share one
 	hold   chan struct{} // the one task that may act on it holds this
 	acting chan struct{} // held during a call that acts
 	steer  chan struct{} // held during a call that steers a running task
@@ -67,7 +67,7 @@ type device struct {
 	// Guarded by Gate.mu.
 	used    time.Time      // time of its last act
 	hung    map[*call]bool // calls that have not returned
-	safe    *Safe          // result of the last stop; nil before one
+	safe    *SafeResult    // result of the last stop; nil before one
 	holder  string         // summary of the task that holds it; "" if none
 	off     *off           // its pending switch-off; nil if it is off
 	ending  bool           // the gate is switching it off
@@ -75,17 +75,17 @@ type device struct {
 	left    bool           // it has acted, or may have, and may be active since
 	level   level
 	driver  drivers.Device // nil before Start
-	seen    []Seen         // readings since its last act
+	seen    []LastState    // readings since its last act
 	breaks  uint64         // how often a task has stopped its activity
 	resting chan struct{}  // closed when another task overtakes the one that holds it and only waits for the minimum interval; else nil
 	acts    uint64         // how often a call that does more than read has begun or ended
 }
 
 // New returns a gate for a configuration. now must return monotonic time, as time.Now does.
-func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Gate {
-	g := &Gate{
+func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Policy {
+	g := &Policy{
 		cfg: cfg, now: now, log: log, stir: make(chan struct{}, 1), slept: suspend.Slept, settled: make(chan struct{}, 1), changed: make(chan struct{}),
-		spent: map[spender][]time.Time{}, sweep: minSweep, due: map[string]Due{}, unwritten: map[string]uint64{},
+		spent: map[spender][]time.Time{}, sweep: minSweep, due: map[string]PendingOff{}, unwritten: map[string]uint64{},
 		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
 	}
 	g.prepare(opts)
@@ -93,7 +93,7 @@ func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Ga
 }
 
 // device returns the state of a device and creates it at first use. The caller holds Gate.mu.
-func (g *Gate) device(name string) *device {
+func (g *Policy) device(name string) *device {
 	d := g.devices[name]
 	if d == nil {
 		d = &device{
@@ -107,7 +107,7 @@ func (g *Gate) device(name string) *device {
 }
 
 // limits returns the limits of a device. The caller holds Gate.mu.
-func (g *Gate) limits(name string) *Device {
+func (g *Policy) limits(name string) *Limits {
 	if _, own := g.cfg.Devices[name]; own {
 		return new(g.cfg.device(name))
 	}
@@ -117,31 +117,31 @@ func (g *Gate) limits(name string) *Device {
 	return g.common
 }
 
-// Refusal is a rejection by the safety policy, with the rule and its value.
-type Refusal struct {
+// Rejection is a rejection by the safety policy, with the rule and its value.
+type Rejection struct {
 	Device string
 	Rule   string        // its name in docs/reference/gate.md: min_interval, locked, range, ...
 	Text   string        // the rule's value, the requested value, and a remedy
 	Retry  time.Duration // when another try may succeed; 0 if unknown
 }
 
-func (r *Refusal) Error() string {
+func (r *Rejection) Error() string {
 	if r.Device == "" {
 		return fmt.Sprintf("%s: %s", r.Rule, r.Text)
 	}
 	return fmt.Sprintf("%s: %s: %s", r.Device, r.Rule, r.Text)
 }
 
-// Verdict describes a plan that the safety policy allows.
-type Verdict struct {
-	Confirm Confirm  // required confirmation
-	Ends    []Ends   // which devices go off again, and by which means
-	Needs   []string // conditions on other devices, in words
+// Decision describes a plan that the safety policy allows.
+type Decision struct {
+	Confirm    Confirm     // required confirmation
+	SwitchOffs []SwitchOff // which devices go off again, and by which means
+	Conditions []string    // conditions on other devices, in words
 }
 
 // OffIn returns the longest time after which a device goes off again; 0 if none does.
-func (v Verdict) OffIn() (in time.Duration) {
-	for _, e := range v.Ends {
+func (v Decision) OffIn() (in time.Duration) {
+	for _, e := range v.SwitchOffs {
 		in = max(in, e.In)
 	}
 	return in
@@ -149,9 +149,9 @@ func (v Verdict) OffIn() (in time.Duration) {
 
 // Check reports whether the safety policy would allow a plan now and with which conditions. It
 // does not read other devices, and it changes nothing. The error is a *Refusal.
-func (g *Gate) Check(p capabilities.Plan) (Verdict, error) { return g.check(Order{Plan: p}) }
+func (g *Policy) Check(p capabilities.Plan) (Decision, error) { return g.check(Order{Plan: p}) }
 
-func (g *Gate) check(o Order) (Verdict, error) {
+func (g *Policy) check(o Order) (Decision, error) {
 	g.ask()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -167,14 +167,14 @@ func (g *Gate) check(o Order) (Verdict, error) {
 		err = first([]rule{g.notDry}, d, p) // last, so that it applies only if all other rules allow the plan
 	}
 	if err != nil {
-		return Verdict{}, err
+		return Decision{}, err
 	}
-	return Verdict{Confirm: g.cfg.confirm(*d.limits, p), Ends: g.ends(d, p), Needs: needs(*d.limits, p)}, nil
+	return Decision{Confirm: g.cfg.confirm(*d.limits, p), SwitchOffs: g.ends(d, p), Conditions: needs(*d.limits, p)}, nil
 }
 
-// Judge does the same as Check and also reads the sensors and devices that the plan depends on.
+// Evaluate does the same as Check and also reads the sensors and devices that the plan depends on.
 // The error is a *Refusal or the cause of ctx.
-func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
+func (g *Policy) Evaluate(ctx context.Context, o Order) (Decision, error) {
 	v, err := g.check(o)
 	if err != nil {
 		return v, err
@@ -186,7 +186,7 @@ func (g *Gate) Judge(ctx context.Context, o Order) (Verdict, error) {
 }
 
 // ring makes Run check its timers again.
-func (g *Gate) ring() { wait.Notify(g.stir) }
+func (g *Policy) ring() { wait.Notify(g.stir) }
 
 // Order is a plan with the data that the safety policy needs about its request.
 type Order struct {
@@ -198,21 +198,23 @@ type Order struct {
 }
 
 // Option sets an optional dependency of a gate.
-type Option func(*Gate)
+type Option func(*Policy)
 
-// WithWall sets the source of the time of day. If it returns an error, the clock may not be
+// WithWallClock sets the source of the time of day. If it returns an error, the clock may not be
 // set, and quiet hours apply. Without this option the gate uses the now of New and trusts it.
-func WithWall(wall func() (time.Time, error)) Option { return func(g *Gate) { g.wall = wall } }
+func WithWallClock(wall func() (time.Time, error)) Option { return func(g *Policy) { g.wall = wall } }
 
-// WithLocal sets the source of the local operator's lockouts and disarmed classes. The gate
+// WithLocalDecisions sets the source of the local operator's lockouts and disarmed classes. The gate
 // reads it for every plan and before every act.
-func WithLocal(local func() Local) Option { return func(g *Gate) { g.local = local } }
+func WithLocalDecisions(local func() LocalDecisions) Option {
+	return func(g *Policy) { g.local = local }
+}
 
-// WithGuard sets the watchdog that covers devices while they are on.
-func WithGuard(w Guard) Option { return func(g *Gate) { g.guard = w } }
+// WithWatchdog sets the watchdog that covers devices while they are on.
+func WithWatchdog(w Watchdog) Option { return func(g *Policy) { g.guard = w } }
 
 // prepare applies the options and fills in defaults.
-func (g *Gate) prepare(opts []Option) {
+func (g *Policy) prepare(opts []Option) {
 	for _, o := range opts {
 		o(g)
 	}
@@ -221,7 +223,7 @@ func (g *Gate) prepare(opts []Option) {
 		g.wall = func() (time.Time, error) { return g.now(), nil }
 	}
 	if g.local == nil {
-		g.local = func() Local { return Local{} }
+		g.local = func() LocalDecisions { return LocalDecisions{} }
 	}
 	if g.guard == nil {
 		g.guard = unguarded{}

@@ -66,11 +66,11 @@ func switchPlan(on bool, d time.Duration) capabilities.Plan {
 }
 
 // inHouse runs a test with a gate in a bubble of fake time, which begins at midnight.
-func inHouse(t *testing.T, dev policy.Device, story func(*testing.T, *policy.Gate, *lamp)) {
+func inHouse(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Policy, *lamp)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Device{"lamp": dev}
+		cfg.Devices = map[string]policy.Limits{"lamp": dev}
 		if err := cfg.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -87,23 +87,23 @@ func inHouse(t *testing.T, dev policy.Device, story func(*testing.T, *policy.Gat
 }
 
 // newGate returns a gate that does not run its timers.
-func newGate(cfg policy.Config, opts ...policy.Option) *policy.Gate {
+func newGate(cfg policy.Config, opts ...policy.Option) *policy.Policy {
 	return policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), opts...)
 }
 
-func enter(t *testing.T, g *policy.Gate, p capabilities.Plan) *policy.Pass {
+func enter(t *testing.T, g *policy.Policy, p capabilities.Plan) *policy.Pass {
 	t.Helper()
-	pass, err := g.Enter(t.Context(), p, nil)
+	pass, err := g.Admit(t.Context(), policy.Order{Plan: p}, nil)
 	if err != nil {
 		t.Fatalf("Enter: %v", err)
 	}
 	return pass
 }
 
-func turn(t *testing.T, g *policy.Gate, l *lamp, on bool, d time.Duration) {
+func turn(t *testing.T, g *policy.Policy, l *lamp, on bool, d time.Duration) {
 	t.Helper()
 	pass := enter(t, g, switchPlan(on, d))
-	defer pass.Leave()
+	defer pass.End()
 	if err := pass.Switch(t.Context(), l, on); err != nil {
 		t.Fatalf("Switch: %v", err)
 	}
@@ -111,7 +111,7 @@ func turn(t *testing.T, g *policy.Gate, l *lamp, on bool, d time.Duration) {
 
 func refusal(t *testing.T, err error, rule string, words ...string) {
 	t.Helper()
-	r, ok := errors.AsType[*policy.Refusal](err)
+	r, ok := errors.AsType[*policy.Rejection](err)
 	if !ok || r.Rule != rule {
 		t.Fatalf("%v, want a refusal by %s", err, rule)
 	}
@@ -128,7 +128,7 @@ func after(d time.Duration) {
 }
 
 func TestMaxOn(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		after(90 * time.Minute)
 		turn(t, g, l, true, 10*time.Minute)
@@ -144,7 +144,7 @@ func TestMaxOn(t *testing.T) {
 // Another request does not extend the time: it counts from when the device went on, and begins
 // anew after it was off.
 func TestMaxOnIsWithoutABreak(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		for range 3 {
 			turn(t, g, l, true, 0)
 			after(25 * time.Minute)
@@ -176,7 +176,7 @@ func TestMaxOnBeginsAnewAfterOff(t *testing.T) {
 		"stopped":                 {nil, true, "on 0s, on 30m0s, off 1h30m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+			inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				d := &stopped{outlet: outlet{plug: plug{lamp: l}, safe: "off"}}
 				if err := g.Start(t.Context(), d, "lamp"); err != nil {
 					t.Fatal(err)
@@ -197,7 +197,7 @@ func TestMaxOnBeginsAnewAfterOff(t *testing.T) {
 					l.fails(1) // its halt switches it off
 					g.Stop("smoke")
 					after(time.Minute)
-					g.Clear()
+					g.ResetStop()
 				}
 				after(30*time.Minute - time.Since(l.start))
 				turn(t, g, l, true, 0)
@@ -216,7 +216,7 @@ type stopped struct{ outlet }
 func (*stopped) Safe(context.Context) (bool, error) { return true, nil }
 
 func TestSwitchedOffByHandBeforeItsTime(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		after(time.Minute)
 		turn(t, g, l, false, 0)
@@ -228,7 +228,7 @@ func TestSwitchedOffByHandBeforeItsTime(t *testing.T) {
 }
 
 func TestSwitchingOffIsTriedUntilItWorks(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		l.fails(3)
 		after(2 * time.Minute)
@@ -239,7 +239,7 @@ func TestSwitchingOffIsTriedUntilItWorks(t *testing.T) {
 }
 
 func TestMinInterval(t *testing.T) {
-	inHouse(t, policy.Device{MinInterval: time.Minute, Busy: policy.Refuse}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		after(20 * time.Second)
 		_, err := g.Check(switchPlan(true, 0))
@@ -248,7 +248,7 @@ func TestMinInterval(t *testing.T) {
 		after(time.Minute)
 		turn(t, g, l, true, 0)
 	})
-	inHouse(t, policy.Device{MinInterval: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		turn(t, g, l, true, 0)
 		if want := "on 0s, on 1m0s"; l.history() != want {
@@ -258,17 +258,17 @@ func TestMinInterval(t *testing.T) {
 }
 
 func TestOneTaskAtATime(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := enter(t, g, switchPlan(true, 0))
 		var wg sync.WaitGroup
 		var why string
 		wg.Go(func() {
-			second, err := g.Enter(t.Context(), switchPlan(false, 0), func(s string) { why = s })
+			second, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(false, 0)}, func(s string) { why = s })
 			if err != nil {
 				t.Errorf("Enter: %v", err)
 				return
 			}
-			defer second.Leave()
+			defer second.End()
 			if err := second.Switch(t.Context(), l, false); err != nil {
 				t.Error(err)
 			}
@@ -277,16 +277,16 @@ func TestOneTaskAtATime(t *testing.T) {
 		if err := first.Switch(t.Context(), l, true); err != nil {
 			t.Error(err)
 		}
-		first.Leave()
-		first.Leave()
+		first.End()
+		first.End()
 		wg.Wait()
 		if want := "on 1s, off 1s"; l.history() != want || !strings.Contains(why, "switch the lamp") {
 			t.Errorf("%s, want %s; was told %q", l.history(), want, why)
 		}
 	})
-	inHouse(t, policy.Device{Busy: policy.Refuse}, func(t *testing.T, g *policy.Gate, _ *lamp) {
-		defer enter(t, g, switchPlan(true, 0)).Leave()
-		_, err := g.Enter(t.Context(), switchPlan(true, 0), nil)
+	inHouse(t, policy.Limits{Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+		defer enter(t, g, switchPlan(true, 0)).End()
+		_, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
 		refusal(t, err, "busy", "switch the lamp")
 	})
 }
@@ -296,14 +296,14 @@ func TestQuietHours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inHouse(t, policy.Device{QuietHours: quiet}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{QuietHours: quiet}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		_, err := g.Check(switchPlan(true, 0))
 		refusal(t, err, "quiet_hours", "22:00-07:00", "00:00", "7h0m0s")
 		turn(t, g, l, false, 0)
 		after(7 * time.Hour)
 		turn(t, g, l, true, 0)
 		after(15 * time.Hour)
-		_, err = g.Enter(t.Context(), switchPlan(true, 0), nil)
+		_, err = g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
 		refusal(t, err, "quiet_hours", "9h0m0s")
 		later := switchPlan(true, 0)
 		later.NotBefore = time.Now().UTC().Add(12 * time.Hour) // asked for in the evening
@@ -317,26 +317,26 @@ func TestQuietHours(t *testing.T) {
 }
 
 func TestDryRunAndLocked(t *testing.T) {
-	inHouse(t, policy.Device{DryRun: true}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+	inHouse(t, policy.Limits{DryRun: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(switchPlan(true, 0))
 		refusal(t, err, "dry_run", "switch the lamp")
 	})
-	inHouse(t, policy.Device{Locked: true}, func(t *testing.T, g *policy.Gate, _ *lamp) {
+	inHouse(t, policy.Limits{Locked: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(switchPlan(false, 0))
 		refusal(t, err, "locked")
 	})
 }
 
 func TestAHangingDriverIsQuarantined(t *testing.T) {
-	inHouse(t, policy.Device{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.block = make(chan struct{})
 		pass := enter(t, g, switchPlan(true, 0))
 		err := pass.Switch(t.Context(), l, true)
 		late, ok := errors.AsType[*policy.TimeoutError](err)
-		if !ok || !late.Hung || time.Since(l.start) != 7*time.Second {
+		if !ok || !late.Quarantined || time.Since(l.start) != 7*time.Second {
 			t.Fatalf("after %v: %v, want a hung driver after 7s", time.Since(l.start), err)
 		}
-		pass.Leave()
+		pass.End()
 		_, err = g.Check(switchPlan(true, 0))
 		refusal(t, err, "quarantine", "switch on")
 		other := switchPlan(true, 0)
@@ -351,12 +351,12 @@ func TestAHangingDriverIsQuarantined(t *testing.T) {
 }
 
 func TestASlowDriverIsToldAsSlow(t *testing.T) {
-	inHouse(t, policy.Device{Timeout: 5 * time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{Timeout: 5 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.obeys = true
 		pass := enter(t, g, switchPlan(true, 0))
-		defer pass.Leave()
+		defer pass.End()
 		err := pass.Switch(t.Context(), l, true)
-		if late, ok := errors.AsType[*policy.TimeoutError](err); !ok || late.Hung || late.Limit != 5*time.Second {
+		if late, ok := errors.AsType[*policy.TimeoutError](err); !ok || late.Quarantined || late.Limit != 5*time.Second {
 			t.Errorf("%v, want a TimeoutError after 5s", err)
 		}
 	})
@@ -364,10 +364,10 @@ func TestASlowDriverIsToldAsSlow(t *testing.T) {
 
 func TestErrorsSayWhatToDo(t *testing.T) {
 	for err, want := range map[error]string{
-		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second}:             `lamp: no answer to "switch on" within 1s`,
-		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second, Hung: true}: `lamp: no answer to "switch on" within 1s, and it does not stop; it is left alone until it comes back`,
-		&policy.Refusal{Device: "lamp", Rule: "locked", Text: "no"}:                             "lamp: locked: no",
-		&policy.Refusal{Rule: "stop", Text: "no"}:                                               "stop: no",
+		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second}:                    `lamp: no answer to "switch on" within 1s`,
+		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second, Quarantined: true}: `lamp: no answer to "switch on" within 1s, and it does not stop; it is left alone until it comes back`,
+		&policy.Rejection{Device: "lamp", Rule: "locked", Text: "no"}:                                  "lamp: locked: no",
+		&policy.Rejection{Rule: "stop", Text: "no"}:                                                    "stop: no",
 	} {
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)
@@ -376,10 +376,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 }
 
 func TestAPanicIsAnError(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.panics = true
 		pass := enter(t, g, switchPlan(true, 0))
-		defer pass.Leave()
+		defer pass.End()
 		if err := pass.Switch(t.Context(), l, true); err == nil || !strings.Contains(err.Error(), "boom") {
 			t.Errorf("%v, want the panic", err)
 		}

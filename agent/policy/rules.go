@@ -15,7 +15,7 @@ type rule func(*device, capabilities.Plan) error
 // always returns the rules that apply from the first check of a plan to each of its acts. The
 // rules for the device queue (rested, notBusy) and the budgets have their own places, and
 // notDry comes last.
-func (g *Gate) always() []rule {
+func (g *Policy) always() []rule {
 	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.leased, g.withinRange, g.withinMaxOn, g.notOff, g.notQuiet, g.interlocked, g.watched}
 }
 
@@ -29,27 +29,27 @@ func first(rules []rule, d *device, p capabilities.Plan) error {
 	return nil
 }
 
-func (g *Gate) notHung(d *device, _ capabilities.Plan) error {
+func (g *Policy) notHung(d *device, _ capabilities.Plan) error {
 	for c := range d.hung {
-		return &Refusal{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}
+		return &Rejection{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}
 	}
 	return nil
 }
 
-func (g *Gate) withinMaxOn(d *device, p capabilities.Plan) error {
+func (g *Policy) withinMaxOn(d *device, p capabilities.Plan) error {
 	limit := d.limits.MaxOn
 	if limit == 0 || !energises(p) {
 		return nil
 	}
 	now := g.now()
 	if was := now.Sub(d.onSince(now)); was > 0 && was+p.For > limit && p.For <= limit && !pulses(p) {
-		return &Refusal{Device: d.name, Rule: "max_on", Retry: limit - was, Text: fmt.Sprintf(
+		return &Rejection{Device: d.name, Rule: "max_on", Retry: limit - was, Text: fmt.Sprintf(
 			"it may be on for %v at most without a break, has been for %v, and %v more were asked for; ask for less, or when it is off", limit, was.Round(time.Millisecond), p.For)}
 	}
 	if p.For <= limit {
 		return nil
 	}
-	return &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it may be on for %v at most, and %v were asked for; ask for less", limit, p.For)}
+	return &Rejection{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it may be on for %v at most, and %v were asked for; ask for less", limit, p.For)}
 }
 
 // onSince returns the start of the device's current period on; now if it is off. The caller
@@ -61,7 +61,7 @@ func (d *device) onSince(now time.Time) time.Time {
 	return d.off.on
 }
 
-func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {
+func (g *Policy) notQuiet(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || turnsOff(p) {
 		return nil
 	}
@@ -70,37 +70,37 @@ func (g *Gate) notQuiet(d *device, p capabilities.Plan) error {
 	}
 	now, err := g.wall()
 	if err != nil {
-		return &Refusal{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and nobody knows how late it is: %v; set the clock", d.limits.QuietHours, err)}
+		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and nobody knows how late it is: %v; set the clock", d.limits.QuietHours, err)}
 	}
 	if later := p.NotBefore.In(now.Location()); later.After(now) {
 		if d.limits.QuietHours.left(later) == 0 {
 			return nil
 		}
-		return &Refusal{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and %s is in that; ask for another time", d.limits.QuietHours, later.Format("15:04"))}
+		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and %s is in that; ask for another time", d.limits.QuietHours, later.Format("15:04"))}
 	}
 	left := d.limits.QuietHours.left(now)
 	if left == 0 {
 		return nil
 	}
-	return &Refusal{Device: d.name, Rule: "quiet_hours", Retry: left, Text: fmt.Sprintf("it rests from %v, and it is %s; ask again in %v", d.limits.QuietHours, now.Format("15:04"), left.Round(time.Minute))}
+	return &Rejection{Device: d.name, Rule: "quiet_hours", Retry: left, Text: fmt.Sprintf("it rests from %v, and it is %s; ask again in %v", d.limits.QuietHours, now.Format("15:04"), left.Round(time.Minute))}
 }
 
 // rested rejects a plan that comes before the minimum interval ends, for a device that rejects
 // instead of waiting.
-func (g *Gate) rested(d *device, p capabilities.Plan) error {
+func (g *Policy) rested(d *device, p capabilities.Plan) error {
 	rest, why := g.rest(d, p)
-	if rest == 0 || d.limits.Busy != Refuse {
+	if rest == 0 || d.limits.Busy != BusyReject {
 		return nil
 	}
 	rule := "min_interval"
 	if g.pulsing(d, p) == rest {
 		rule = "pulse"
 	}
-	return &Refusal{Device: d.name, Rule: rule, Retry: rest, Text: fmt.Sprintf("it %s; ask again in %v", why, rest.Round(time.Millisecond))}
+	return &Rejection{Device: d.name, Rule: rule, Retry: rest, Text: fmt.Sprintf("it %s; ask again in %v", why, rest.Round(time.Millisecond))}
 }
 
 // rest returns how long a device must still wait before p, and why.
-func (g *Gate) rest(d *device, p capabilities.Plan) (time.Duration, string) {
+func (g *Policy) rest(d *device, p capabilities.Plan) (time.Duration, string) {
 	if pulse := g.pulsing(d, p); pulse > 0 {
 		return pulse, "is on for a time, and a pulse begins when it is off"
 	}
@@ -125,7 +125,7 @@ const (
 
 // pulsing returns how long a pulse has to wait until the device is off; 0 if it is off, or if
 // waiting does not help.
-func (g *Gate) pulsing(d *device, p capabilities.Plan) time.Duration {
+func (g *Policy) pulsing(d *device, p capabilities.Plan) time.Duration {
 	if !pulses(p) || !d.isOn() || g.notOff(d, p) != nil {
 		return 0
 	}
@@ -134,11 +134,11 @@ func (g *Gate) pulsing(d *device, p capabilities.Plan) time.Duration {
 
 // notOff rejects a pulse of a device that is on and will not be off soon: it has no end, a
 // distant end, or does not switch off.
-func (g *Gate) notOff(d *device, p capabilities.Plan) error {
+func (g *Policy) notOff(d *device, p capabilities.Plan) error {
 	if !pulses(p) || !d.isOn() {
 		return nil
 	}
-	no := &Refusal{Device: d.name, Rule: "pulse"}
+	no := &Rejection{Device: d.name, Rule: "pulse"}
 	switch left := d.off.at.Sub(g.now()); {
 	case !d.off.time:
 		no.Text = "it is on, and a pulse would end with switching it off; turn it off first"
@@ -153,26 +153,26 @@ func (g *Gate) notOff(d *device, p capabilities.Plan) error {
 	return no
 }
 
-func (g *Gate) notBusy(d *device, p capabilities.Plan) error {
-	if d.holder == "" || d.limits.Busy != Refuse && !alone(p) || !p.Actuates() || steers(p) {
+func (g *Policy) notBusy(d *device, p capabilities.Plan) error {
+	if d.holder == "" || d.limits.Busy != BusyReject && !alone(p) || !p.Actuates() || steers(p) {
 		return nil
 	}
 	return busy(d, d.holder)
 }
 
 func busy(d *device, holder string) error {
-	return &Refusal{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", holder)}
+	return &Rejection{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", holder)}
 }
 
 // alone reports whether a plan never waits for its device: a print would begin on top of the
 // last one, which a person must remove first.
 func alone(p capabilities.Plan) bool { return p.Command == capabilities.Print }
 
-func (g *Gate) notDry(d *device, p capabilities.Plan) error {
+func (g *Policy) notDry(d *device, p capabilities.Plan) error {
 	if !d.limits.DryRun || !p.Actuates() {
 		return nil
 	}
-	return &Refusal{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("nothing acts while it is on; otherwise it would now: %s", p.Summary)}
+	return &Rejection{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("nothing acts while it is on; otherwise it would now: %s", p.Summary)}
 }
 
 // TurnsOn reports whether a plan may leave its device on. All colors do, all levels except 0,
@@ -227,7 +227,7 @@ func releases(p capabilities.Plan) bool {
 }
 
 // offIn returns how long after p the gate switches the device off; 0 for never.
-func offIn(l Device, p capabilities.Plan) time.Duration {
+func offIn(l Limits, p capabilities.Plan) time.Duration {
 	if !TurnsOn(p) {
 		return 0
 	}
@@ -239,16 +239,16 @@ func offIn(l Device, p capabilities.Plan) time.Duration {
 
 // confirmed rejects a plan that lacks the confirmation it needs, or that has the confirmation
 // of another plan. The exchange checks who has confirmed.
-func (g *Gate) confirmed(d *device, o Order) error {
+func (g *Policy) confirmed(d *device, o Order) error {
 	who := g.cfg.confirm(*d.limits, o.Plan)
-	if who == Nobody || o.Confirmed == o.Digest() {
+	if who == ConfirmNever || o.Confirmed == o.Digest() {
 		return nil
 	}
 	text := fmt.Sprintf("it needs the yes of the %s first", who)
 	if o.Confirmed != "" {
 		text = fmt.Sprintf("the yes of the %s was given to another plan; ask again", who)
 	}
-	return &Refusal{Device: d.name, Rule: "confirm", Text: text}
+	return &Rejection{Device: d.name, Rule: "confirm", Text: text}
 }
 
 // mildness lists the risk classes, mildest first.
@@ -258,11 +258,11 @@ var mildness = []capabilities.Risk{
 }
 
 // trueRisk rejects a plan with a milder risk class than the device has.
-func (g *Gate) trueRisk(d *device, p capabilities.Plan) error {
+func (g *Policy) trueRisk(d *device, p capabilities.Plan) error {
 	least := g.cfg.Risks[d.name]
 	says, known := slices.Index(mildness, p.Risk), p.Risk.Known()
 	if !p.Actuates() || !known || says >= slices.Index(mildness, least) {
 		return nil
 	}
-	return &Refusal{Device: d.name, Rule: "risk", Text: fmt.Sprintf("it is of class %s, and the plan says %s; make a plan anew", least, p.Risk)}
+	return &Rejection{Device: d.name, Rule: "risk", Text: fmt.Sprintf("it is of class %s, and the plan says %s; make a plan anew", least, p.Risk)}
 }

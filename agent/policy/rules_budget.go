@@ -44,7 +44,7 @@ type budget struct {
 }
 
 // budgets returns the limits that apply when a device acts for the requester by.
-func (g *Gate) budgets(d *device, by string) []budget {
+func (g *Policy) budgets(d *device, by string) []budget {
 	who := fmt.Sprintf("%q", by)
 	if by == "" {
 		who = "a requester that is not known"
@@ -59,7 +59,7 @@ func (g *Gate) budgets(d *device, by string) []budget {
 
 // spend charges an act to its budgets. A budget keeps the times of as many acts as it allows;
 // its oldest time shows whether it allows another act. The caller holds Gate.mu.
-func (g *Gate) spend(d *device, a Act) {
+func (g *Policy) spend(d *device, a Act) {
 	for _, b := range g.budgets(d, a.By) {
 		times := append(g.spent[b.spender], a.At)
 		g.spent[b.spender] = times[max(0, len(times)-b.rate.N):]
@@ -79,7 +79,7 @@ const (
 )
 
 // withinActs rejects an act that would exceed a budget. The caller holds Gate.mu.
-func (g *Gate) withinActs(d *device, o Order) error {
+func (g *Policy) withinActs(d *device, o Order) error {
 	if !counts(o.Plan) {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (g *Gate) withinActs(d *device, o Order) error {
 	for _, b := range g.budgets(d, o.By) {
 		if !g.gap.IsZero() && now.Sub(g.gap) < b.rate.Per {
 			retry := b.rate.Per - now.Sub(g.gap)
-			return &Refusal{Device: d.name, Rule: "max_acts", Retry: retry, Text: fmt.Sprintf(
+			return &Rejection{Device: d.name, Rule: "max_acts", Retry: retry, Text: fmt.Sprintf(
 				"%s may act %v at most, and a part of the journal is lost, and with it how often that was; ask again in %v", b.whose, b.rate, retry.Round(time.Second))}
 		}
 		times := g.spent[b.spender]
@@ -95,7 +95,7 @@ func (g *Gate) withinActs(d *device, o Order) error {
 			continue
 		}
 		retry := b.rate.Per - now.Sub(times[0])
-		return &Refusal{Device: d.name, Rule: "max_acts", Retry: retry, Text: fmt.Sprintf(
+		return &Rejection{Device: d.name, Rule: "max_acts", Retry: retry, Text: fmt.Sprintf(
 			"%s may act %v at most, and has; ask again in %v", b.whose, b.rate, retry.Round(time.Second))}
 	}
 	return nil
@@ -103,7 +103,7 @@ func (g *Gate) withinActs(d *device, o Order) error {
 
 // counted charges one act to the budgets and returns the note of it for the disk, or none
 // without a book. An act that the safety policy rejects later stays counted.
-func (p *Pass) counted() ([]journal.Note, error) {
+func (p *Pass) counted() ([]journal.LedgerEntry, error) {
 	g, d, o := p.g, p.dev, p.order
 	if !counts(o.Plan) || len(g.budgets(d, o.By)) == 0 {
 		return nil, nil
@@ -122,5 +122,5 @@ func (p *Pass) counted() ([]journal.Note, error) {
 		return nil, nil
 	}
 	act.At = act.At.Round(0) // the disk cannot store monotonic time
-	return []journal.Note{{Act: &act}}, nil
+	return []journal.LedgerEntry{{Act: &act}}, nil
 }

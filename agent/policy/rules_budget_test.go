@@ -18,19 +18,19 @@ import (
 // book is a gate.Book in memory that outlives a gate.
 type book struct {
 	mu     sync.Mutex
-	kept   journal.Book
+	kept   journal.Ledger
 	synced int // number of writes
 	err    error
 	unread error // the error that Book returns
 }
 
-func (b *book) Book() (journal.Book, error) {
+func (b *book) Ledger() (journal.Ledger, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return journal.Book{Acts: slices.Clone(b.kept.Acts), Dues: maps.Clone(b.kept.Dues), Gap: b.kept.Gap}, b.unread
+	return journal.Ledger{Acts: slices.Clone(b.kept.Acts), PendingOffs: maps.Clone(b.kept.PendingOffs), Gap: b.kept.Gap}, b.unread
 }
 
-func (b *book) Note(_ context.Context, notes ...journal.Note) error {
+func (b *book) AppendLedger(_ context.Context, notes ...journal.LedgerEntry) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil {
@@ -43,12 +43,12 @@ func (b *book) Note(_ context.Context, notes ...journal.Note) error {
 }
 
 // dues returns the pending switch-offs by device.
-func (b *book) dues() map[string]policy.Due {
-	kept, _ := b.Book()
-	due := map[string]policy.Due{}
-	for device, o := range kept.Dues {
-		if o.Due != nil {
-			due[device] = *o.Due
+func (b *book) dues() map[string]policy.PendingOff {
+	kept, _ := b.Ledger()
+	due := map[string]policy.PendingOff{}
+	for device, o := range kept.PendingOffs {
+		if o.PendingOff != nil {
+			due[device] = *o.PendingOff
 		}
 	}
 	return due
@@ -67,14 +67,14 @@ func (b *book) fail(err error) {
 	b.err = err
 }
 
-func remembering(b *book, cfg policy.Config, opts ...policy.Option) *policy.Gate {
+func remembering(b *book, cfg policy.Config, opts ...policy.Option) *policy.Policy {
 	g := newGate(cfg, opts...)
-	g.Keep(b, []string{"lamp"})
+	g.UseLedger(b, []string{"lamp"})
 	return g
 }
 
 // does switches a device on for a requester and leaves the pass.
-func does(t *testing.T, g *policy.Gate, device, by string) error {
+func does(t *testing.T, g *policy.Policy, device, by string) error {
 	t.Helper()
 	p := switchPlan(true, 0)
 	p.Device = device
@@ -82,7 +82,7 @@ func does(t *testing.T, g *policy.Gate, device, by string) error {
 	if err != nil {
 		return err
 	}
-	defer pass.Leave()
+	defer pass.End()
 	return pass.Switch(t.Context(), &lamp{start: time.Now()}, true)
 }
 
@@ -90,7 +90,7 @@ func TestMaxActs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.MaxActs = policy.MaxActs{Requester: policy.Rate{N: 3, Per: time.Hour}, All: policy.Rate{N: 5, Per: time.Hour}}
-		cfg.Devices = map[string]policy.Device{"lamp": {MaxActs: policy.Rate{N: 2, Per: time.Minute}}}
+		cfg.Devices = map[string]policy.Limits{"lamp": {MaxActs: policy.Rate{N: 2, Per: time.Minute}}}
 		g := newGate(cfg)
 		ok := func(device, by string) {
 			t.Helper()
@@ -112,7 +112,7 @@ func TestMaxActs(t *testing.T) {
 		if err := pass.Switch(t.Context(), &lamp{start: time.Now()}, false); err != nil {
 			t.Error(err)
 		}
-		pass.Leave()
+		pass.End()
 		if _, err := g.Check(capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Effect: capabilities.Query}); err != nil {
 			t.Errorf("looking: %v", err)
 		}
@@ -123,18 +123,18 @@ func TestMaxActs(t *testing.T) {
 
 // The policy rejects a queued act before it begins if other acts have used up the budget.
 func TestMaxActsInTheQueue(t *testing.T) {
-	inHouse(t, policy.Device{MaxActs: policy.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxActs: policy.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := enter(t, g, switchPlan(true, 0))
 		second := make(chan error, 1)
 		go func() {
-			_, err := g.Enter(t.Context(), switchPlan(true, 0), nil)
+			_, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
 			second <- err
 		}()
 		after(time.Second)
 		if err := first.Switch(t.Context(), l, true); err != nil {
 			t.Error(err)
 		}
-		first.Leave()
+		first.End()
 		refusal(t, <-second, "max_acts", "in 1h0m0s")
 	})
 }
@@ -150,7 +150,7 @@ func TestMaxActsOverARestart(t *testing.T) {
 		after(50 * time.Minute)
 		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 10m0s")
 		// A node that has lost its clock does not know how long ago that was.
-		unset := policy.WithWall(func() (time.Time, error) { return time.Unix(0, 0), errors.New("it was never set") })
+		unset := policy.WithWallClock(func() (time.Time, error) { return time.Unix(0, 0), errors.New("it was never set") })
 		refusal(t, does(t, remembering(kept, cfg, unset), "lamp", ""), "max_acts", "in 1h0m0s")
 		// A node whose clock went back does not know it either.
 		kept.kept.Acts[0].At = time.Now().Add(100 * time.Hour)
@@ -188,8 +188,8 @@ func FuzzParseRate(f *testing.F) {
 
 // The minimum interval also applies after a restart.
 func TestRestIsRemembered(t *testing.T) {
-	inHouse(t, policy.Device{MinInterval: time.Minute, Busy: policy.Refuse}, func(t *testing.T, g *policy.Gate, _ *lamp) {
-		g.Keep(&book{kept: journal.Book{Acts: []policy.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)
+	inHouse(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+		g.UseLedger(&book{kept: journal.Ledger{Acts: []policy.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)
 		_, err := g.Check(switchPlan(true, 0))
 		refusal(t, err, "min_interval", "ask again in 40s")
 		after(41 * time.Second)

@@ -10,13 +10,13 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Fresh is the maximum age of a permission and of other devices' readings when a device acts,
+// FreshFor is the maximum age of a permission and of other devices' readings when a device acts,
 // in monotonic time.
-const Fresh = 2 * time.Second
+const FreshFor = 2 * time.Second
 
 // look checks the conditions on sensors and other devices. It reads them now, so the caller
 // must not hold Gate.mu.
-func (g *Gate) look(ctx context.Context, d *device, p capabilities.Plan) error {
+func (g *Policy) look(ctx context.Context, d *device, p capabilities.Plan) error {
 	if !p.Actuates() || releases(p) {
 		return nil
 	}
@@ -29,10 +29,10 @@ func (g *Gate) look(ctx context.Context, d *device, p capabilities.Plan) error {
 }
 
 // holds returns nil if a reading of this moment fulfills the condition.
-func (g *Gate) holds(ctx context.Context, d *device, n Need) error {
+func (g *Policy) holds(ctx context.Context, d *device, n Condition) error {
 	got, err := g.sense(ctx, n)
 	no := func(format string, args ...any) error {
-		return &Refusal{Device: d.name, Rule: "requires", Text: fmt.Sprintf("%s, and ", n) + fmt.Sprintf(format, args...)}
+		return &Rejection{Device: d.name, Rule: "requires", Text: fmt.Sprintf("%s, and ", n) + fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -47,7 +47,7 @@ func (g *Gate) holds(ctx context.Context, d *device, n Need) error {
 
 // sense reads the sensor of a condition. It returns "" if the condition holds, else the state
 // that it found.
-func (g *Gate) sense(ctx context.Context, n Need) (string, error) {
+func (g *Policy) sense(ctx context.Context, n Condition) (string, error) {
 	dev, driver, err := g.other(n.Device)
 	if err != nil {
 		return "", err
@@ -75,7 +75,7 @@ func (g *Gate) sense(ctx context.Context, n Need) (string, error) {
 }
 
 // other returns a device by its name, or an error if nothing has started it.
-func (g *Gate) other(name string) (*device, drivers.Device, error) {
+func (g *Policy) other(name string) (*device, drivers.Device, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.device(name)
@@ -86,12 +86,12 @@ func (g *Gate) other(name string) (*device, drivers.Device, error) {
 }
 
 // read calls a reading method of another device.
-func read[T any](ctx context.Context, g *Gate, d *device, f func(context.Context) (T, error)) (T, error) {
+func read[T any](ctx context.Context, g *Policy, d *device, f func(context.Context) (T, error)) (T, error) {
 	return run(ctx, g, &call{dev: d, name: "read", limit: d.limits.Timeout, line: d.look}, f)
 }
 
-// Needs returns the devices that the safety policy reads before a device acts.
-func (g *Gate) Needs(device string) []string {
+// DependsOn returns the devices that the safety policy reads before a device acts.
+func (g *Policy) DependsOn(device string) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.device(device)
@@ -106,7 +106,7 @@ func (g *Gate) Needs(device string) []string {
 }
 
 // needs describes in words the conditions that look will check.
-func needs(l Device, p capabilities.Plan) []string {
+func needs(l Limits, p capabilities.Plan) []string {
 	if !p.Actuates() || releases(p) {
 		return nil
 	}

@@ -56,11 +56,11 @@ func (r *relay) Switch(ctx context.Context, on bool) error {
 func newRelay(on bool) *relay { return &relay{plug: plug{lamp: &lamp{start: time.Now()}}, on: on} }
 
 func TestRequires(t *testing.T) {
-	need := func(is string) policy.Need { return policy.Need{Device: "door", Is: is} }
-	between := policy.Need{Device: "door", Quantity: "temperature", Min: new(5.0), Max: new(30.0)}
+	need := func(is string) policy.Condition { return policy.Condition{Device: "door", Is: is} }
+	between := policy.Condition{Device: "door", Quantity: "temperature", Min: new(5.0), Max: new(30.0)}
 	for _, c := range []struct {
 		name string
-		need policy.Need
+		need policy.Condition
 		door drivers.Device // nil: absent
 		want string         // text of the rejection; "" for none
 	}{
@@ -84,21 +84,21 @@ func TestRequires(t *testing.T) {
 		{"no reader", need("on"), plug{lamp: &lamp{}}, "it cannot tell whether it is on"},
 		{"not there", need("closed"), nil, "it is not started"},
 		{"old", need("closed"), &sensor{read: aged(61 * time.Second)}, "is 1m1s old, and may be 1m0s (max_age)"},
-		{"old enough", policy.Need{Device: "door", Is: "closed", MaxAge: time.Hour}, &sensor{read: aged(59 * time.Minute)}, ""},
+		{"old enough", policy.Condition{Device: "door", Is: "closed", MaxAge: time.Hour}, &sensor{read: aged(59 * time.Minute)}, ""},
 		{"from tomorrow", need("closed"), &sensor{read: aged(-24 * time.Hour)}, "from the future"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.need.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			inHouse(t, policy.Device{Requires: []policy.Need{c.need}}, func(t *testing.T, g *policy.Gate, l *lamp) {
+			inHouse(t, policy.Limits{Requires: []policy.Condition{c.need}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				if c.door != nil {
 					if err := g.Start(t.Context(), c.door, "door"); err != nil {
 						t.Fatal(err)
 					}
 				}
-				_, atPlan := g.Judge(t.Context(), policy.Order{Plan: switchPlan(true, 0)})
-				_, held := g.Enter(t.Context(), switchPlan(true, 0), nil)
+				_, atPlan := g.Evaluate(t.Context(), policy.Order{Plan: switchPlan(true, 0)})
+				_, held := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
 				for _, err := range []error{atPlan, held} {
 					if c.want == "" && err != nil {
 						t.Error(err)
@@ -122,13 +122,13 @@ func aged(d time.Duration) func() ([]drivers.Reading, error) {
 
 // A condition may change between admission and act.
 func TestRequiresIsAskedBeforeEachAct(t *testing.T) {
-	inHouse(t, policy.Device{Requires: []policy.Need{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		door := &sensor{read: measures("contact", 1)}
 		if err := g.Start(t.Context(), door, "door"); err != nil {
 			t.Fatal(err)
 		}
 		pass := enter(t, g, switchPlan(true, 0))
-		defer pass.Leave()
+		defer pass.End()
 		if err := pass.Switch(t.Context(), l, true); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestRequiresIsAskedBeforeEachAct(t *testing.T) {
 
 // A sensor that answers too late permits nothing.
 func TestASlowSensorAllowsNothing(t *testing.T) {
-	inHouse(t, policy.Device{Requires: []policy.Need{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		door := &sensor{read: func() ([]drivers.Reading, error) {
 			time.Sleep(3 * time.Second) // fake time
 			return measures("contact", 1)()
@@ -151,7 +151,7 @@ func TestASlowSensorAllowsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass := enter(t, g, switchPlan(true, 0))
-		defer pass.Leave()
+		defer pass.End()
 		refusal(t, pass.Switch(t.Context(), l, true), "fresh", "2s, 3 times")
 		if l.history() != "" {
 			t.Errorf("the lamp: %s", l.history())
@@ -159,11 +159,11 @@ func TestASlowSensorAllowsNothing(t *testing.T) {
 	})
 }
 
-func inGroup(t *testing.T, story func(*testing.T, *policy.Gate)) {
+func inGroup(t *testing.T, story func(*testing.T, *policy.Policy)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Device{
+		cfg.Devices = map[string]policy.Limits{
 			"up": {Interlock: []string{"blind"}}, "down": {Interlock: []string{"other", "blind"}}, "vacuum": {Interlock: []string{"blind"}}, "lamp": {Interlock: []string{"light"}},
 		}
 		story(t, newGate(cfg))
@@ -176,18 +176,18 @@ func on(device string, yes bool) policy.Order {
 	return policy.Order{Plan: p}
 }
 
-func turns(t *testing.T, g *policy.Gate, device string, s drivers.Switch, yes bool) error {
+func turns(t *testing.T, g *policy.Policy, device string, s drivers.Switch, yes bool) error {
 	t.Helper()
 	pass, err := g.Admit(t.Context(), on(device, yes), nil)
 	if err != nil {
 		return err
 	}
-	defer pass.Leave()
+	defer pass.End()
 	return pass.Switch(t.Context(), s, yes)
 }
 
 func TestInterlock(t *testing.T) {
-	inGroup(t, func(t *testing.T, g *policy.Gate) {
+	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		up, down := newRelay(false), newRelay(false)
 		refusal(t, turns(t, g, "up", up, true), "interlock", "down at the same time (group blind)", "may be on (it is not started)")
 		for name, d := range map[string]drivers.Device{"up": up, "down": down, "vacuum": thing{}} {
@@ -198,7 +198,7 @@ func TestInterlock(t *testing.T) {
 		if err := turns(t, g, "up", up, true); err != nil {
 			t.Fatal(err)
 		}
-		_, err := g.Judge(t.Context(), on("down", true))
+		_, err := g.Evaluate(t.Context(), on("down", true))
 		refusal(t, err, "interlock", "up at the same time (group blind), which is on; switch up off first")
 		if err := turns(t, g, "down", down, false); err != nil {
 			t.Errorf("off is not kept waiting: %v", err)
@@ -217,7 +217,7 @@ func TestInterlock(t *testing.T) {
 
 // A hanging driver may still carry out its command at any time.
 func TestInterlockWithADriverThatHangs(t *testing.T) {
-	inGroup(t, func(t *testing.T, g *policy.Gate) {
+	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		down := newRelay(false)
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": down, "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
@@ -239,7 +239,7 @@ func TestInterlockWithADriverThatHangs(t *testing.T) {
 
 // If two tasks enter at the same time, only one may act.
 func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
-	inGroup(t, func(t *testing.T, g *policy.Gate) {
+	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": newRelay(false), "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
 				t.Fatal(err)
@@ -253,7 +253,7 @@ func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
 		}
 		_, err = g.Admit(t.Context(), on("up", true), nil)
 		refusal(t, err, "interlock", "vacuum", "acts: vacuum")
-		pass.Leave()
+		pass.End()
 		if err := turns(t, g, "up", newRelay(false), true); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
@@ -262,7 +262,7 @@ func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
 
 // A switch without readback may be on until the gate has switched it off.
 func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
-	inGroup(t, func(t *testing.T, g *policy.Gate) {
+	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		blind := plug{lamp: &lamp{start: time.Now()}}
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": blind, "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
@@ -277,7 +277,7 @@ func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
 			if err := turns(t, g, "down", blind, step.down); err != nil {
 				t.Fatal(err)
 			}
-			_, err := g.Judge(t.Context(), on("up", true))
+			_, err := g.Evaluate(t.Context(), on("up", true))
 			if step.want == "" && err != nil || step.want != "" && !strings.Contains(fmt.Sprint(err), step.want) {
 				t.Errorf("down is %v: %v, want %q", step.down, err, step.want)
 			}
@@ -286,7 +286,7 @@ func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
 }
 
 func TestNeedsThatCannotBe(t *testing.T) {
-	for want, n := range map[string]policy.Need{
+	for want, n := range map[string]policy.Condition{
 		"device: is missing":             {Is: "on"},
 		"is: is missing":                 {Device: "d"},
 		`is: unknown value "ajar"`:       {Device: "d", Is: "ajar"},
@@ -296,7 +296,7 @@ func TestNeedsThatCannotBe(t *testing.T) {
 		"d cannot tell whether it is on": {Device: "d", Is: "on"},
 		"d measures nothing":             {Device: "d", Is: "open"},
 	} {
-		err := errors.Join(n.Validate(), n.CanTell(thing{}))
+		err := errors.Join(n.Validate(), n.SupportedBy(thing{}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", n, err, want)
 		}

@@ -30,7 +30,7 @@ func shared(a, b *device) string {
 
 // interlocked rejects an act while another device of the same group acts. A pass takes the
 // group when it begins, so of two simultaneous tasks one is first.
-func (g *Gate) interlocked(d *device, p capabilities.Plan) error {
+func (g *Policy) interlocked(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || releases(p) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (g *Gate) interlocked(d *device, p capabilities.Plan) error {
 }
 
 // peers returns the other devices of its groups, by name. The caller holds Gate.mu.
-func (g *Gate) peers(d *device) []*device {
+func (g *Policy) peers(d *device) []*device {
 	if len(d.limits.Interlock) == 0 {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (g *Gate) peers(d *device) []*device {
 }
 
 // apart returns nil if no other device of its groups is on.
-func (g *Gate) apart(ctx context.Context, d *device) error {
+func (g *Policy) apart(ctx context.Context, d *device) error {
 	g.mu.Lock()
 	peers := g.peers(d)
 	g.mu.Unlock()
@@ -79,13 +79,13 @@ func (g *Gate) apart(ctx context.Context, d *device) error {
 }
 
 func apartFrom(d, other *device, is string) error {
-	return &Refusal{Device: d.name, Rule: "interlock", Text: fmt.Sprintf(
+	return &Rejection{Device: d.name, Rule: "interlock", Text: fmt.Sprintf(
 		"it never acts with %s at the same time (group %s), which %s; switch %s off first", other.name, shared(d, other), is, other.name)}
 }
 
 // state reports whether a device is on. It reads the device if it can, because people may
 // switch it manually; otherwise the last command counts.
-func (g *Gate) state(ctx context.Context, d *device) (on bool, err error) {
+func (g *Policy) state(ctx context.Context, d *device) (on bool, err error) {
 	d, driver, err := g.other(d.name)
 	if err != nil {
 		return false, err

@@ -10,8 +10,8 @@ import (
 )
 
 func TestLockedAndDisarmed(t *testing.T) {
-	var people policy.Local
-	g := newGate(policy.DefaultConfig(), policy.WithLocal(func() policy.Local { return people }))
+	var people policy.LocalDecisions
+	g := newGate(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	plan := func(device string, risk capabilities.Risk, on bool) capabilities.Plan {
 		p := switchPlan(on, 0)
 		p.Device, p.Risk = device, risk
@@ -20,25 +20,25 @@ func TestLockedAndDisarmed(t *testing.T) {
 	disarmed := map[capabilities.Risk]string{capabilities.RiskMotion: "it died"}
 	for _, c := range []struct {
 		name   string
-		people policy.Local
+		people policy.LocalDecisions
 		plan   capabilities.Plan
 		rule   string // "" if the policy allows it
 		words  string
 	}{
-		{"nothing said", policy.Local{}, plan("lamp", capabilities.RiskComfort, true), "", ""},
-		{"locked", policy.Local{Locked: map[string]string{"lamp": "paint is wet"}}, plan("lamp", capabilities.RiskComfort, true), "locked", "(paint is wet) until: messkit unlock lamp"},
-		{"locked, off as well", policy.Local{Locked: map[string]string{"lamp": ""}}, plan("lamp", capabilities.RiskComfort, false), "locked", "a person at the place has locked it until: messkit unlock lamp"},
-		{"another is locked", policy.Local{Locked: map[string]string{"fan": ""}}, plan("lamp", capabilities.RiskComfort, true), "", ""},
-		{"nobody knows", policy.Local{Unknown: "a torn file"}, plan("lamp", capabilities.RiskComfort, true), "locked", "(a torn file)"},
-		{"a disk that takes nothing", policy.Local{Nothing: "no space"}, plan("lamp", capabilities.RiskComfort, true), "locked", "nothing acts now: no space; look at the disk"},
-		{"disarmed", policy.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, true), "disarmed", "nothing of risk motion acts (it died) until a person at the place has looked and says: messkit arm motion"},
-		{"another class", policy.Local{Disarmed: disarmed}, plan("lamp", capabilities.RiskComfort, true), "", ""},
-		{"off", policy.Local{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, false), "", ""},
-		{"off may open a lock", policy.Local{Disarmed: map[capabilities.Risk]string{capabilities.RiskAccess: "x"}}, plan("door", capabilities.RiskAccess, false), "disarmed", "access"},
-		{"a class that nobody knows", policy.Local{Disarmed: disarmed}, plan("thing", "new-risk", true), "disarmed", "nothing of risk motion acts (it died)"},
-		{"off of such a class", policy.Local{Disarmed: disarmed}, plan("thing", "new-risk", false), "disarmed", "motion"},
-		{"this one is armed", policy.Local{Disarmed: disarmed, Armed: map[string]bool{"saw": true}}, plan("saw", capabilities.RiskMotion, true), "", ""},
-		{"this one is not", policy.Local{Unarmed: map[string]string{"lamp": "smells"}}, plan("lamp", capabilities.RiskComfort, true), "disarmed", "it does not act (smells) until a person at the place has looked and says: messkit arm lamp"},
+		{"nothing said", policy.LocalDecisions{}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"locked", policy.LocalDecisions{LockedOut: map[string]string{"lamp": "paint is wet"}}, plan("lamp", capabilities.RiskComfort, true), "locked", "(paint is wet) until: messkit unlock lamp"},
+		{"locked, off as well", policy.LocalDecisions{LockedOut: map[string]string{"lamp": ""}}, plan("lamp", capabilities.RiskComfort, false), "locked", "a person at the place has locked it until: messkit unlock lamp"},
+		{"another is locked", policy.LocalDecisions{LockedOut: map[string]string{"fan": ""}}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"nobody knows", policy.LocalDecisions{Unknown: "a torn file"}, plan("lamp", capabilities.RiskComfort, true), "locked", "(a torn file)"},
+		{"a disk that takes nothing", policy.LocalDecisions{Blocked: "no space"}, plan("lamp", capabilities.RiskComfort, true), "locked", "nothing acts now: no space; look at the disk"},
+		{"disarmed", policy.LocalDecisions{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, true), "disarmed", "nothing of risk motion acts (it died) until a person at the place has looked and says: messkit arm motion"},
+		{"another class", policy.LocalDecisions{Disarmed: disarmed}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"off", policy.LocalDecisions{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, false), "", ""},
+		{"off may open a lock", policy.LocalDecisions{Disarmed: map[capabilities.Risk]string{capabilities.RiskAccess: "x"}}, plan("door", capabilities.RiskAccess, false), "disarmed", "access"},
+		{"a class that nobody knows", policy.LocalDecisions{Disarmed: disarmed}, plan("thing", "new-risk", true), "disarmed", "nothing of risk motion acts (it died)"},
+		{"off of such a class", policy.LocalDecisions{Disarmed: disarmed}, plan("thing", "new-risk", false), "disarmed", "motion"},
+		{"this one is armed", policy.LocalDecisions{Disarmed: disarmed, ArmedDevices: map[string]bool{"saw": true}}, plan("saw", capabilities.RiskMotion, true), "", ""},
+		{"this one is not", policy.LocalDecisions{DisarmedDevices: map[string]string{"lamp": "smells"}}, plan("lamp", capabilities.RiskComfort, true), "disarmed", "it does not act (smells) until a person at the place has looked and says: messkit arm lamp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			people = c.people
@@ -61,12 +61,12 @@ func TestLockedAndDisarmed(t *testing.T) {
 
 // A lockout between admission and act prevents the act.
 func TestLockedInTheMidst(t *testing.T) {
-	var people policy.Local
-	g := newGate(policy.DefaultConfig(), policy.WithLocal(func() policy.Local { return people }))
+	var people policy.LocalDecisions
+	g := newGate(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	l := &lamp{}
 	pass := enter(t, g, switchPlan(true, 0))
-	defer pass.Leave()
-	people.Locked = map[string]string{"lamp": "wait"}
+	defer pass.End()
+	people.LockedOut = map[string]string{"lamp": "wait"}
 	refusal(t, pass.Switch(t.Context(), l, true), "locked", "wait")
 }
 
@@ -79,8 +79,8 @@ func TestQuietHoursNeedAClock(t *testing.T) {
 	noon := time.Date(1970, 1, 1, 12, 0, 0, 0, time.UTC)
 	unset := errors.New("it is 1970 here")
 	cfg := policy.DefaultConfig()
-	cfg.Defaults = policy.Device{QuietHours: quiet, MinInterval: time.Hour, Busy: policy.Refuse}
-	g := newGate(cfg, policy.WithWall(func() (time.Time, error) { return noon, unset }))
+	cfg.Defaults = policy.Limits{QuietHours: quiet, MinInterval: time.Hour, Busy: policy.BusyReject}
+	g := newGate(cfg, policy.WithWallClock(func() (time.Time, error) { return noon, unset }))
 	_, err = g.Check(switchPlan(true, 0))
 	refusal(t, err, "quiet_hours", "22:00-07:00", "nobody knows how late it is: it is 1970 here; set the clock")
 	turn(t, g, &lamp{}, false, 0)

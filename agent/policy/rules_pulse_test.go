@@ -16,13 +16,13 @@ func pulsePlan(d time.Duration) capabilities.Plan {
 	return p
 }
 
-func pulse(t *testing.T, g *policy.Gate, l *lamp, d time.Duration) {
+func pulse(t *testing.T, g *policy.Policy, l *lamp, d time.Duration) {
 	t.Helper()
-	pass, err := g.Enter(t.Context(), pulsePlan(d), nil)
+	pass, err := g.Admit(t.Context(), policy.Order{Plan: pulsePlan(d)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pass.Leave()
+	defer pass.End()
 	if err := pass.Switch(t.Context(), l, true); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func pulse(t *testing.T, g *policy.Gate, l *lamp, d time.Duration) {
 
 // Two pulses remain two, from any requesters at any times.
 func TestPulsesDoNotRunIntoEachOther(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: 12 * time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: 12 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, 10*time.Second)
 		after(4 * time.Second)
 		pulse(t, g, l, 5*time.Second)
@@ -43,17 +43,17 @@ func TestPulsesDoNotRunIntoEachOther(t *testing.T) {
 
 // A pulse cannot begin on a device that stays on; a waiting requester may cancel.
 func TestAPulseWaitsForWhatIsStillOn(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		var why string
-		_, err := g.Enter(ctx, pulsePlan(time.Second), func(s string) { why = s })
+		_, err := g.Admit(ctx, policy.Order{Plan: pulsePlan(time.Second)}, func(s string) { why = s })
 		if !errors.Is(err, context.DeadlineExceeded) || why != "lamp is on for a time, and a pulse begins when it is off" {
 			t.Errorf("%v, waited because %q", err, why)
 		}
 		l.fails(2)
-		_, err = g.Enter(t.Context(), pulsePlan(time.Second), nil)
+		_, err = g.Admit(t.Context(), policy.Order{Plan: pulsePlan(time.Second)}, nil)
 		refusal(t, err, "pulse", "its time is over, and it is not known to be off")
 		after(time.Minute)
 		pulse(t, g, l, time.Second)
@@ -61,17 +61,17 @@ func TestAPulseWaitsForWhatIsStillOn(t *testing.T) {
 }
 
 func TestAPulseThatCannotBe(t *testing.T) {
-	inHouse(t, policy.Device{Busy: policy.Refuse}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, 10*time.Second)
-		_, err := g.Enter(t.Context(), pulsePlan(time.Second), nil)
+		_, err := g.Admit(t.Context(), policy.Order{Plan: pulsePlan(time.Second)}, nil)
 		refusal(t, err, "pulse", "begins when it is off; ask again in 10s")
 	})
-	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
-		_, err := g.Enter(t.Context(), pulsePlan(time.Second), nil)
+		_, err := g.Admit(t.Context(), policy.Order{Plan: pulsePlan(time.Second)}, nil)
 		refusal(t, err, "pulse", "it is on, and a pulse would end with switching it off")
 		turn(t, g, l, true, 30*time.Minute)
-		_, err = g.Enter(t.Context(), pulsePlan(time.Second), nil)
+		_, err = g.Admit(t.Context(), policy.Order{Plan: pulsePlan(time.Second)}, nil)
 		refusal(t, err, "pulse", "it is on for 30m0s more")
 		turn(t, g, l, false, 0)
 		pulse(t, g, l, time.Second)
@@ -80,7 +80,7 @@ func TestAPulseThatCannotBe(t *testing.T) {
 
 // A later command changes the time of a lamp that is on for a time.
 func TestATimeMayBeChanged(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 10*time.Second)
 		after(4 * time.Second)
 		turn(t, g, l, true, 10*time.Second)

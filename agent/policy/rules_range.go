@@ -53,7 +53,7 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // withinRange rejects a parameter outside its bounds, and a missing one: the device would then
 // choose a value that no rule has checked. Switching off needs no parameter.
-func (g *Gate) withinRange(d *device, p capabilities.Plan) error {
+func (g *Policy) withinRange(d *device, p capabilities.Plan) error {
 	if !p.Actuates() {
 		return nil
 	}
@@ -64,14 +64,14 @@ func (g *Gate) withinRange(d *device, p capabilities.Plan) error {
 			continue
 		}
 		if why := b.outside(value, given); why != "" {
-			return &Refusal{Device: d.name, Rule: "range", Text: fmt.Sprintf("%s %s, and may be %s; ask for that", name, why, b)}
+			return &Rejection{Device: d.name, Rule: "range", Text: fmt.Sprintf("%s %s, and may be %s; ask for that", name, why, b)}
 		}
 	}
 	return nil
 }
 
 // parameter returns a value of a plan; "for" is the duration in seconds.
-func parameter(l Device, p capabilities.Plan, name string) (any, bool) {
+func parameter(l Limits, p capabilities.Plan, name string) (any, bool) {
 	if name != "for" {
 		return p.Args.Get(name)
 	}

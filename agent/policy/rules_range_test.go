@@ -12,7 +12,7 @@ import (
 )
 
 func TestRange(t *testing.T) {
-	limits := policy.Device{MaxOn: time.Hour, Range: policy.Ranges{
+	limits := policy.Limits{MaxOn: time.Hour, Range: policy.Ranges{
 		capabilities.SetSwitch: {"level": {Min: new(10.0), Max: new(50.0)}, "for": {Max: new(3600.0)}},
 		capabilities.Clean:     {"areas": {Only: []string{"kitchen", "hall"}}},
 	}}
@@ -51,7 +51,7 @@ func TestRange(t *testing.T) {
 		{"a number for an area", clean([]any{1.0}), `areas is "1"`},
 	} {
 		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Device{"lamp": limits}
+		cfg.Devices = map[string]policy.Limits{"lamp": limits}
 		g := newGate(cfg)
 		_, err := g.Check(c.plan)
 		if c.want == "" {
@@ -67,7 +67,7 @@ func TestRange(t *testing.T) {
 func TestRangeOfTheDefaultsHoldsForAll(t *testing.T) {
 	cfg := policy.DefaultConfig()
 	cfg.Defaults.Range = policy.Ranges{capabilities.SetSwitch: {"for": {Max: new(60.0)}}}
-	cfg.Devices = map[string]policy.Device{"lamp": {}, "heater": {Range: policy.Ranges{capabilities.Clean: {"areas": {Only: []string{"x"}}}}}}
+	cfg.Devices = map[string]policy.Limits{"lamp": {}, "heater": {Range: policy.Ranges{capabilities.Clean: {"areas": {Only: []string{"x"}}}}}}
 	g := newGate(cfg)
 	for _, name := range []string{"lamp", "heater", "nobody-has-named-it"} {
 		p := switchPlan(true, time.Hour)
@@ -75,7 +75,7 @@ func TestRangeOfTheDefaultsHoldsForAll(t *testing.T) {
 		_, err := g.Check(p)
 		refusal(t, err, "range", "for is 3600, and may be at most 60")
 	}
-	if err := (policy.Config{Devices: map[string]policy.Device{"lamp": {Range: policy.Ranges{"swich": {}}}}}).Validate(); err == nil || !strings.Contains(err.Error(), "devices.lamp.range.swich: unknown command; use take-photo") {
+	if err := (policy.Config{Devices: map[string]policy.Limits{"lamp": {Range: policy.Ranges{"swich": {}}}}}).Validate(); err == nil || !strings.Contains(err.Error(), "devices.lamp.range.swich: unknown command; use take-photo") {
 		t.Errorf("%v", err)
 	}
 }

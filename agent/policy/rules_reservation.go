@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Reserved returns the holder of a reservation of a device by another requester than by, and
+// Reservations returns the holder of a reservation of a device by another requester than by, and
 // its end. ok is false if there is none. The source closes changed when that may have changed.
-type Reserved func(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool)
+type Reservations func(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool)
 
-// WithReserved makes tasks wait while others have a device reserved.
-func WithReserved(r Reserved) Option { return func(g *Gate) { g.reserved = r } }
+// WithReservations makes tasks wait while others have a device reserved.
+func WithReservations(r Reservations) Option { return func(g *Policy) { g.reserved = r } }
 
 // awaitTurn waits until no other requester has the device reserved. A later reservation does
 // not affect a plan that has passed.
-func (g *Gate) awaitTurn(ctx context.Context, o Order, tell func(string)) error {
+func (g *Policy) awaitTurn(ctx context.Context, o Order, tell func(string)) error {
 	for {
 		holder, until, changed, ok := g.reserved(o.Device, o.By)
 		if !ok {

@@ -17,7 +17,7 @@ func TestWhatIsReservedIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed := make(chan struct{})
 		until := time.Now().Add(time.Hour)
-		g := newGate(policy.Config{}, policy.WithReserved(func(device, by string) (string, time.Time, <-chan struct{}, bool) {
+		g := newGate(policy.Config{}, policy.WithReservations(func(device, by string) (string, time.Time, <-chan struct{}, bool) {
 			select {
 			case <-changed:
 				return "", time.Time{}, nil, false
@@ -29,7 +29,7 @@ func TestWhatIsReservedIsWaitedFor(t *testing.T) {
 			began := time.Now()
 			pass, err := g.Admit(ctx, policy.Order{Plan: planFor("lamp"), By: by}, func(text string) { why = text })
 			if err == nil {
-				pass.Leave()
+				pass.End()
 			}
 			return why, time.Since(began), err
 		}
@@ -59,7 +59,7 @@ func TestToGoOnWaitsForWhatIsReserved(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			until := time.Now().Add(time.Hour)
-			g := newGate(policy.Config{}, policy.WithReserved(func(_, by string) (string, time.Time, <-chan struct{}, bool) {
+			g := newGate(policy.Config{}, policy.WithReservations(func(_, by string) (string, time.Time, <-chan struct{}, bool) {
 				return "anna", until, make(chan struct{}), by != "anna" && time.Now().Before(until)
 			}))
 			for by, late := range map[string]bool{"anna": false, "bert": waits} {
@@ -70,7 +70,7 @@ func TestToGoOnWaitsForWhatIsReserved(t *testing.T) {
 					t.Errorf("%s by %s: waits %v, %v", command, by, took, err)
 				}
 				if err == nil {
-					pass.Leave()
+					pass.End()
 				}
 			}
 		})

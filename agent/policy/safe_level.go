@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Retreat switches the device to its safe level after the plan's own act was cut short: the
+// ReturnToSafeLevel switches the device to its safe level after the plan's own act was cut short: the
 // requester cancelled it, or the program ends. It waits until the driver returns from that act
 // and needs no permission. During a stop it does nothing, because the stop does the same.
-func (p *Pass) Retreat(ctx context.Context, s drivers.Switch, on bool) error {
+func (p *Pass) ReturnToSafeLevel(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
 	c := &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.acting, acts: true}
 	_, err := run(ctx, p.g, c, func(ctx context.Context) (struct{}, error) {
@@ -36,8 +36,8 @@ func (p *Pass) Retreat(ctx context.Context, s drivers.Switch, on bool) error {
 	return err
 }
 
-// Insist makes Run repeat the safe level until the device takes it or gets another command.
-func (p *Pass) Insist(s drivers.Switch, on bool) {
+// EnforceSafeLevel makes Run repeat the safe level until the device takes it or gets another command.
+func (p *Pass) EnforceSafeLevel(s drivers.Switch, on bool) {
 	g, d := p.g, p.dev
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,18 +59,18 @@ type switched = drivers.Switch
 
 func (s back) Switch(ctx context.Context, _ bool) error { return s.switched.Switch(ctx, true) }
 
-// Ends describes what switches a device off.
-type Ends struct {
-	Device   string
-	In       time.Duration // until this program does; 0: never
-	Own      time.Duration // until the device's own timer does, even if this program dies; 0: never
-	Watchdog bool          // the watchdog does if this program cannot
-	Kept     bool          // it stays on when this program ends
+// SwitchOff describes what switches a device off.
+type SwitchOff struct {
+	Device        string
+	In            time.Duration // until this program does; 0: never
+	DeviceTimer   time.Duration // until the device's own timer does, even if this program dies; 0: never
+	Watchdog      bool          // the watchdog does if this program cannot
+	StaysOnAtExit bool          // it stays on when this program ends
 }
 
-// Ends returns what will switch off the device of this pass.
-func (p *Pass) Ends() Ends {
-	e := Ends{Device: p.dev.name, In: p.OffIn()}
+// SwitchOff returns what will switch off the device of this pass.
+func (p *Pass) SwitchOff() SwitchOff {
+	e := SwitchOff{Device: p.dev.name, In: p.OffIn()}
 	g, d := p.g, p.dev
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,27 +78,27 @@ func (p *Pass) Ends() Ends {
 		return e
 	}
 	if !d.off.own.IsZero() {
-		e.Own = max(time.Second, d.off.own.Sub(g.now()).Round(time.Second))
+		e.DeviceTimer = max(time.Second, d.off.own.Sub(g.now()).Round(time.Second))
 	}
 	w, tells := g.guard.(guards)
-	e.Kept = safeAs(d.driver) != "off"
+	e.StaysOnAtExit = safeAs(d.driver) != "off"
 	e.Watchdog = tells && w.Watches(d.name)
 	return e
 }
 
 // ends returns what will switch off a device that a plan switches on for a time. The caller
 // holds Gate.mu.
-func (g *Gate) ends(d *device, p capabilities.Plan) []Ends {
-	e := Ends{Device: d.name, In: offIn(*d.limits, p)}
+func (g *Policy) ends(d *device, p capabilities.Plan) []SwitchOff {
+	e := SwitchOff{Device: d.name, In: offIn(*d.limits, p)}
 	if e.In == 0 {
 		return nil
 	}
 	if a, timed := d.driver.(drivers.AutoOff); timed {
-		e.Own = timerFor(a, e.In)
+		e.DeviceTimer = timerFor(a, e.In)
 	}
 	w, tells := g.guard.(guards)
-	e.Kept, e.Watchdog = safeAs(d.driver) != "off", tells && w.Watches(d.name)
-	return []Ends{e}
+	e.StaysOnAtExit, e.Watchdog = safeAs(d.driver) != "off", tells && w.Watches(d.name)
+	return []SwitchOff{e}
 }
 
 // timerFor returns how long the device's own timer lets it be on; 0 if the timer cannot do

@@ -9,7 +9,7 @@ import (
 // Start opens a device within the time of one call. If the device may be on then, the gate
 // switches it off after its max_on, or after the time that an earlier run has set. During a
 // stop, Start rejects the device, and Run takes it to its safe state.
-func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
+func (g *Policy) Start(ctx context.Context, d drivers.Device, name string) error {
 	if err := g.meet(d, name); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (g *Gate) Start(ctx context.Context, d drivers.Device, name string) error {
 }
 
 // noteStart records that a device is on from its start.
-func (g *Gate) noteStart(d drivers.Device, name string, err error) {
+func (g *Policy) noteStart(d drivers.Device, name string, err error) {
 	l, ok := d.(drivers.Levels)
 	if !ok || untouched(err) {
 		return
@@ -36,7 +36,7 @@ func (g *Gate) noteStart(d drivers.Device, name string, err error) {
 }
 
 // armStart records when a device that is starting must go off; nil if never.
-func (g *Gate) armStart(d drivers.Device, name string) *off {
+func (g *Policy) armStart(d drivers.Device, name string) *off {
 	s, ok := d.(drivers.Switch)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,7 +60,7 @@ func (g *Gate) armStart(d drivers.Device, name string) *off {
 
 // started schedules the switch-off of a device after its start. It drops the switch-off if the
 // device is off, or if the start failed and no earlier run had left the device on.
-func (g *Gate) started(name string, o *off, err error, isOff bool) {
+func (g *Policy) started(name string, o *off, err error, isOff bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.device(name)
@@ -76,7 +76,7 @@ func (g *Gate) started(name string, o *off, err error, isOff bool) {
 }
 
 // isOff reports whether a device reports off. One without readback may be on.
-func (g *Gate) isOff(ctx context.Context, d drivers.Device, name string) bool {
+func (g *Policy) isOff(ctx context.Context, d drivers.Device, name string) bool {
 	r, ok := d.(drivers.SwitchReader)
 	if !ok {
 		return false
@@ -90,7 +90,7 @@ func (g *Gate) isOff(ctx context.Context, d drivers.Device, name string) bool {
 
 // Halt takes a device to its safe state at program end within the time of one call, even while
 // another call runs. A device that can safely continue alone does so, except during a stop.
-func (g *Gate) Halt(ctx context.Context, d drivers.Device, name string) error {
+func (g *Policy) Halt(ctx context.Context, d drivers.Device, name string) error {
 	what, f := "halt", d.Halt
 	if l, ok := d.(drivers.Leaver); ok && g.Stopped() == "" {
 		what, f = "leave", l.Leave
@@ -104,7 +104,7 @@ func (g *Gate) Halt(ctx context.Context, d drivers.Device, name string) error {
 
 // ended records that a device is in its final state. If that state is not off, the device may
 // be on.
-func (g *Gate) ended(d drivers.Device, name string) {
+func (g *Policy) ended(d drivers.Device, name string) {
 	g.mu.Lock()
 	dev := g.device(name)
 	dev.left = false
@@ -128,7 +128,7 @@ func safeAs(d drivers.Device) string {
 	return safe
 }
 
-func (g *Gate) life(ctx context.Context, name, what string, f func() error) error {
+func (g *Policy) life(ctx context.Context, name, what string, f func() error) error {
 	g.mu.Lock()
 	d := g.device(name)
 	g.mu.Unlock()

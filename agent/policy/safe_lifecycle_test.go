@@ -51,7 +51,7 @@ func TestMaxOnFromTheStart(t *testing.T) {
 		{"does not start", time.Minute, func(l *lamp) drivers.Device { return plug{l, errors.New("no such line")} }, ""},
 	}
 	for _, tt := range tests {
-		inHouse(t, policy.Device{MaxOn: tt.limit}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		inHouse(t, policy.Limits{MaxOn: tt.limit}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			_ = g.Start(t.Context(), tt.dev(l), "lamp") // one of them fails
 			after(10 * time.Minute)
 			if l.history() != tt.want {

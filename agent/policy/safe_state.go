@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Safe is the result of taking one device to its safe state.
-type Safe struct {
+// SafeResult is the result of taking one device to its safe state.
+type SafeResult struct {
 	Device   string
 	State    SafeState
 	Evidence mess.Evidence // evidence for it; "" until the device is safe
@@ -27,33 +27,33 @@ type SafeState string
 
 // Values of SafeState.
 const (
-	Pending SafeState = "pending" // its driver has not answered yet
-	Reached SafeState = "safe"
-	Unsafe  SafeState = "unsafe" // the gate tries again while the stop lasts
+	StatePending SafeState = "pending" // its driver has not answered yet
+	StateSafe    SafeState = "safe"
+	StateUnsafe  SafeState = "unsafe" // the gate tries again while the stop lasts
 )
 
-// Safety returns the result of the last stop for every device, sorted by name; nothing before
+// SafeResults returns the result of the last stop for every device, sorted by name; nothing before
 // the first stop.
-func (g *Gate) Safety() []Safe {
+func (g *Policy) SafeResults() []SafeResult {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var list []Safe
+	var list []SafeResult
 	for _, d := range g.devices {
 		switch {
 		case g.rounds == 0 || d.driver == nil:
 		case d.safe == nil:
-			list = append(list, Safe{Device: d.name, State: Pending})
+			list = append(list, SafeResult{Device: d.name, State: StatePending})
 		default:
 			list = append(list, *d.safe)
 		}
 	}
-	order.By(list, func(a, b Safe) int { return strings.Compare(a.Device, b.Device) })
+	order.By(list, func(a, b SafeResult) int { return strings.Compare(a.Device, b.Device) })
 	return list
 }
 
 // keepSafe takes every device to its safe state during a stop, each in its own goroutine, and
 // keeps it there until Clear or the end of ctx.
-func (g *Gate) keepSafe(ctx context.Context) error {
+func (g *Policy) keepSafe(ctx context.Context) error {
 	var keepers errgroup.Group
 	kept := map[*device]bool{}
 	round, end := context.WithCancel(ctx)
@@ -81,7 +81,7 @@ func (g *Gate) keepSafe(ctx context.Context) error {
 }
 
 // stoppedDevices returns the devices that must be kept safe now.
-func (g *Gate) stoppedDevices() []*device {
+func (g *Policy) stoppedDevices() []*device {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var list []*device
@@ -95,7 +95,7 @@ func (g *Gate) stoppedDevices() []*device {
 
 // keep takes one device to its safe state. It repeats that after a failure, after a late call,
 // after another stop, and if the device starts late from an earlier command.
-func (g *Gate) keep(ctx context.Context, d *device) {
+func (g *Policy) keep(ctx context.Context, d *device) {
 	select {
 	case <-d.again: // this call answers that signal
 	default:
@@ -125,7 +125,7 @@ func (g *Gate) keep(ctx context.Context, d *device) {
 
 // maySetOut reports whether a device may still carry out a recent command: many answer first
 // and act later.
-func (g *Gate) maySetOut(d *device) bool {
+func (g *Policy) maySetOut(d *device) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, reads := d.driver.(drivers.SafeReader)
@@ -133,11 +133,11 @@ func (g *Gate) maySetOut(d *device) bool {
 }
 
 // staysSafe reports whether a safe device still reports no other state.
-func (g *Gate) staysSafe(ctx context.Context, d *device) bool {
+func (g *Policy) staysSafe(ctx context.Context, d *device) bool {
 	g.mu.Lock()
 	driver := d.driver
 	g.mu.Unlock()
-	return g.lookSafe(ctx, d, driver, nil).State == Reached
+	return g.lookSafe(ctx, d, driver, nil).State == StateSafe
 }
 
 // offFirst is how long the halt waits for switching off.
@@ -146,7 +146,7 @@ const offFirst = 50 * time.Millisecond
 // takeToSafety halts a device without regard to queues or running tasks and checks the result.
 // It first switches off a device that is on for a time, because its safe state may be keep. It
 // reports a driver that does not answer within StopWithin, and waits for it.
-func (g *Gate) takeToSafety(ctx context.Context, d *device) bool {
+func (g *Policy) takeToSafety(ctx context.Context, d *device) bool {
 	began := g.now()
 	g.switchOffFirst(ctx, d)
 	g.mu.Lock()
@@ -169,10 +169,10 @@ func (g *Gate) takeToSafety(ctx context.Context, d *device) bool {
 			s := g.lookSafe(ctx, d, driver, err)
 			s.Device, s.Took = d.name, g.now().Sub(began)
 			g.noteSafe(d, s)
-			return s.State == Reached
+			return s.State == StateSafe
 		case <-late.C:
 			if g.hangs(c) {
-				g.noteSafe(d, Safe{Device: d.name, State: Unsafe, Took: g.now().Sub(began), Err: fmt.Sprintf("its driver has not answered within %v; switch it off by hand", d.limits.StopWithin)})
+				g.noteSafe(d, SafeResult{Device: d.name, State: StateUnsafe, Took: g.now().Sub(began), Err: fmt.Sprintf("its driver has not answered within %v; switch it off by hand", d.limits.StopWithin)})
 			}
 		case <-ctx.Done():
 			return false
@@ -181,7 +181,7 @@ func (g *Gate) takeToSafety(ctx context.Context, d *device) bool {
 }
 
 // switchOffFirst switches off a device that is on for a time.
-func (g *Gate) switchOffFirst(ctx context.Context, d *device) {
+func (g *Policy) switchOffFirst(ctx context.Context, d *device) {
 	g.mu.Lock()
 	o := d.off
 	g.mu.Unlock()
@@ -213,34 +213,34 @@ func (g *Gate) switchOffFirst(ctx context.Context, d *device) {
 const asItIs = "left as it is, for it has safe: keep; what it does goes on"
 
 // lookSafe reads whether a halted device is safe, if it can report that.
-func (g *Gate) lookSafe(ctx context.Context, d *device, driver drivers.Device, err error) Safe {
+func (g *Policy) lookSafe(ctx context.Context, d *device, driver drivers.Device, err error) SafeResult {
 	if err != nil {
-		return Safe{State: Unsafe, Err: err.Error()}
+		return SafeResult{State: StateUnsafe, Err: err.Error()}
 	}
 	if safeAs(driver) == "keep" {
-		return Safe{State: Reached, Err: asItIs}
+		return SafeResult{State: StateSafe, Err: asItIs}
 	}
 	r, ok := driver.(drivers.SafeReader)
 	if !ok {
-		return Safe{State: Reached, Evidence: mess.Acknowledged}
+		return SafeResult{State: StateSafe, Evidence: mess.Acknowledged}
 	}
 	c := &call{dev: d, name: "read whether it is safe", limit: d.limits.StopWithin, line: make(chan struct{}, 1)}
 	switch safe, err := run(ctx, g, c, r.Safe); {
 	case err != nil:
-		return Safe{State: Reached, Evidence: mess.Acknowledged, Err: "it could not be read back: " + err.Error()}
+		return SafeResult{State: StateSafe, Evidence: mess.Acknowledged, Err: "it could not be read back: " + err.Error()}
 	case !safe:
-		return Safe{State: Unsafe, Err: "it was halted, but reads back as not safe; switch it off by hand"}
+		return SafeResult{State: StateUnsafe, Err: "it was halted, but reads back as not safe; switch it off by hand"}
 	}
-	return Safe{State: Reached, Evidence: mess.ReadBack}
+	return SafeResult{State: StateSafe, Evidence: mess.ReadBack}
 }
 
 // noteSafe stores the result of a stop for the report and logs it.
-func (g *Gate) noteSafe(d *device, s Safe) {
+func (g *Policy) noteSafe(d *device, s SafeResult) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d.safe, d.level = &s, unknown // its safe state may be on
 	g.tell()
-	if s.State == Reached {
+	if s.State == StateSafe {
 		d.left = false
 		if d.off != nil && s.Evidence == mess.ReadBack && safeAs(d.driver) == "off" {
 			d.off.was = true
@@ -251,9 +251,9 @@ func (g *Gate) noteSafe(d *device, s Safe) {
 	g.log.Error("not safe", "device", d.name, "took", s.Took, "err", s.Err)
 }
 
-// Hung returns the unfinished call of each device with a hanging driver. Such a device is in
+// Quarantined returns the unfinished call of each device with a hanging driver. Such a device is in
 // quarantine: the gate makes no other call until it returns.
-func (g *Gate) Hung() map[string]string {
+func (g *Policy) Quarantined() map[string]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	hung := map[string]string{}

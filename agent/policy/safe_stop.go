@@ -11,7 +11,7 @@ import (
 // Stop cancels all running acts, makes Run take every device to its safe state without regard
 // to queues, and rejects everything until Clear. Another Stop repeats this. Stop does not wait.
 // It is not a safety function: that needs a switch in the wire.
-func (g *Gate) Stop(why string) {
+func (g *Policy) Stop(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if why == "" {
@@ -32,8 +32,8 @@ func (g *Gate) Stop(why string) {
 	g.tell()
 }
 
-// Clear resets a stop. Only the local operator may do this, never a network client.
-func (g *Gate) Clear() {
+// ResetStop resets a stop. Only the local operator may do this, never a network client.
+func (g *Policy) ResetStop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopped == "" {
@@ -45,22 +45,22 @@ func (g *Gate) Clear() {
 }
 
 // Stopped returns the reason for the stop, "" if there is none.
-func (g *Gate) Stopped() string {
+func (g *Policy) Stopped() string {
 	why, _ := g.Watch()
 	return why
 }
 
 // Watch returns the reason for the stop, "" if there is none. The gate closes changed when the
 // reason or the result of Safety changes.
-func (g *Gate) Watch() (why string, changed <-chan struct{}) {
+func (g *Policy) Watch() (why string, changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stopped, g.changed
 }
 
-// Refused returns the rejection that applies to everything during a stop; nil if there is no
+// StopRejection returns the rejection that applies to everything during a stop; nil if there is no
 // stop.
-func (g *Gate) Refused() *Refusal {
+func (g *Policy) StopRejection() *Rejection {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopped == "" {
@@ -69,19 +69,19 @@ func (g *Gate) Refused() *Refusal {
 	return g.stop()
 }
 
-// Rounds returns the number of stops. Each stop halts the devices that started before it.
-func (g *Gate) Rounds() uint64 {
+// StopCount returns the number of stops. Each stop halts the devices that started before it.
+func (g *Policy) StopCount() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.rounds
 }
 
-func (g *Gate) stop() *Refusal {
-	return &Refusal{Rule: "stop", Text: fmt.Sprintf("everything here is stopped (%s) until a person at the place clears it", g.stopped)}
+func (g *Policy) stop() *Rejection {
+	return &Rejection{Rule: "stop", Text: fmt.Sprintf("everything here is stopped (%s) until a person at the place clears it", g.stopped)}
 }
 
 // notStopped is the one rule that also applies to reading.
-func (g *Gate) notStopped(*device, capabilities.Plan) error {
+func (g *Policy) notStopped(*device, capabilities.Plan) error {
 	if g.stopped != "" {
 		return g.stop()
 	}
@@ -90,7 +90,7 @@ func (g *Gate) notStopped(*device, capabilities.Plan) error {
 
 // meet registers a device for conditions of others and for stops. During a stop it returns a
 // rejection.
-func (g *Gate) meet(d drivers.Device, name string) error {
+func (g *Policy) meet(d drivers.Device, name string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	dev := g.device(name)
@@ -101,14 +101,14 @@ func (g *Gate) meet(d drivers.Device, name string) error {
 
 // cameBackLate requests the safe state again if a call from before the stop returns after it:
 // its last effect is unknown. The caller holds Gate.mu.
-func (g *Gate) cameBackLate(c *call) {
+func (g *Policy) cameBackLate(c *call) {
 	if c.acts && g.stopped != "" {
 		c.dev.makeSafe()
 	}
 }
 
 // tell wakes the callers of Watch. The caller holds Gate.mu.
-func (g *Gate) tell() {
+func (g *Policy) tell() {
 	close(g.changed)
 	g.changed = make(chan struct{})
 }

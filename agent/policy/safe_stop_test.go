@@ -99,12 +99,12 @@ type kept struct{ honest }
 func (kept) Keeps() bool { return true }
 
 // inShop runs a test with started devices, in a bubble of fake time.
-func inShop(t *testing.T, devices map[string]drivers.Device, story func(*testing.T, *policy.Gate)) {
+func inShop(t *testing.T, devices map[string]drivers.Device, story func(*testing.T, *policy.Policy)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.Defaults.MaxOn = 0
-		cfg.Devices = map[string]policy.Device{"timed": {MaxOn: time.Hour}}
+		cfg.Devices = map[string]policy.Limits{"timed": {MaxOn: time.Hour}}
 		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -143,7 +143,7 @@ func bare(d drivers.Device) *machine {
 
 // For a device that a stop leaves unchanged, the report does not claim evidence of safety.
 func TestAStopSaysWhatItLeaves(t *testing.T) {
-	inShop(t, map[string]drivers.Device{"kiln": kept{honest{&machine{}}}}, func(t *testing.T, g *policy.Gate) {
+	inShop(t, map[string]drivers.Device{"kiln": kept{honest{&machine{}}}}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("smoke")
 		synctest.Wait()
 		expect(t, "the kiln", report(g), "kiln safe  0s left as it is, for it has safe: keep; what it does goes on")
@@ -156,9 +156,9 @@ func planFor(device string) capabilities.Plan {
 	return p
 }
 
-func report(g *policy.Gate) string {
+func report(g *policy.Policy) string {
 	var list []string
-	for _, s := range g.Safety() {
+	for _, s := range g.SafeResults() {
 		list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %s %v %s", s.Device, s.State, s.Evidence, s.Took, s.Err)))
 	}
 	return strings.Join(list, "\n")
@@ -173,7 +173,7 @@ func expect(t *testing.T, what, got, want string) {
 
 func TestAStopTakesEveryDeviceToSafety(t *testing.T) {
 	lamp, hung, dumb, wrong := honest{&machine{}}, &machine{hangs: true}, &machine{}, liar{&machine{}}
-	inShop(t, map[string]drivers.Device{"lamp": lamp, "hung": hung, "dumb": dumb, "wrong": wrong}, func(t *testing.T, g *policy.Gate) {
+	inShop(t, map[string]drivers.Device{"lamp": lamp, "hung": hung, "dumb": dumb, "wrong": wrong}, func(t *testing.T, g *policy.Policy) {
 		expect(t, "before a stop", report(g), "")
 		after(time.Second)
 		g.Stop("the cat is in the way")
@@ -193,7 +193,7 @@ func TestAStopTakesEveryDeviceToSafety(t *testing.T) {
 		if !strings.Contains(report(g), "hung unsafe  10s its driver has not answered within 10s") {
 			t.Errorf("after its time:\n%s", report(g))
 		}
-		g.Clear()
+		g.ResetStop()
 		_, err = g.Check(planFor("hung"))
 		refusal(t, err, "quarantine", "halt")
 		if _, err := g.Check(planFor("lamp")); err != nil {
@@ -208,7 +208,7 @@ func TestAStopTakesEveryDeviceToSafety(t *testing.T) {
 
 func TestAHaltThatFailsIsTriedAgain(t *testing.T) {
 	m := &machine{fails: 2}
-	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Gate) {
+	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("")
 		synctest.Wait()
 		expect(t, "at once", report(g), "lamp unsafe  0s machine: no contact")
@@ -228,7 +228,7 @@ func TestAHaltThatFailsIsTriedAgain(t *testing.T) {
 func TestACallThatComesBackLateIsUndone(t *testing.T) {
 	m := &machine{slow: 3 * time.Second}
 	starting := &machine{starts: 4 * time.Second}
-	inShop(t, map[string]drivers.Device{"lamp": m, "starting": starting}, func(t *testing.T, g *policy.Gate) {
+	inShop(t, map[string]drivers.Device{"lamp": m, "starting": starting}, func(t *testing.T, g *policy.Policy) {
 		pass := enter(t, g, planFor("lamp"))
 		var both sync.WaitGroup
 		both.Go(func() { _ = pass.Switch(t.Context(), m, true) })          // returns at any time
@@ -242,7 +242,7 @@ func TestACallThatComesBackLateIsUndone(t *testing.T) {
 		expect(t, "the switch", m.history(), "halted 1s, on 3s, halted 3s")
 		expect(t, "the start", starting.history(), "halted 1s, started on 4s, halted 4s")
 		refusal(t, pass.Switch(t.Context(), m, true), "stop")
-		pass.Leave()
+		pass.End()
 	})
 }
 
@@ -250,12 +250,12 @@ func TestACallThatComesBackLateIsUndone(t *testing.T) {
 // check a device without a recent command.
 func TestWhatSetsOutAfterAStop(t *testing.T) {
 	m := honest{&machine{}}
-	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Gate) {
+	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
 		pass := enter(t, g, planFor("lamp"))
 		if err := pass.Switch(t.Context(), m, true); err != nil {
 			t.Error(err)
 		}
-		pass.Leave()
+		pass.End()
 		after(time.Second)
 		g.Stop("wait")
 		after(1500 * time.Millisecond)
@@ -274,14 +274,14 @@ func TestWhatSetsOutAfterAStop(t *testing.T) {
 // A stop switches off a device that is on for a time, whatever its safe state.
 func TestWhatIsOnForATimeIsSwitchedOff(t *testing.T) {
 	timed, untimed := &machine{}, &machine{}
-	inShop(t, map[string]drivers.Device{"timed": timed, "untimed": untimed}, func(t *testing.T, g *policy.Gate) {
+	inShop(t, map[string]drivers.Device{"timed": timed, "untimed": untimed}, func(t *testing.T, g *policy.Policy) {
 		after(2 * time.Hour) // the call that began at the start is over
 		for name, m := range map[string]*machine{"timed": timed, "untimed": untimed} {
 			pass := enter(t, g, planFor(name))
 			if err := pass.Switch(t.Context(), m, true); err != nil {
 				t.Error(err)
 			}
-			pass.Leave()
+			pass.End()
 		}
 		g.Stop("enough")
 		after(5 * time.Hour)
@@ -293,7 +293,7 @@ func TestWhatIsOnForATimeIsSwitchedOff(t *testing.T) {
 // A device that appears during a stop is halted, not started.
 func TestMetWhileStopped(t *testing.T) {
 	m := &machine{starts: time.Hour}
-	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Gate) {
+	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("as found at the start")
 		refusal(t, g.Start(t.Context(), m, "lamp"), "stop", "as found")
 		synctest.Wait()
@@ -308,19 +308,19 @@ func TestAStopUnderLoad(t *testing.T) {
 		devices[fmt.Sprintf("relay-%02d", i)] = honest{&machine{slow: 40 * time.Millisecond}}
 	}
 	devices["hung"] = &machine{hangs: true, slow: 40 * time.Millisecond}
-	inShop(t, devices, func(t *testing.T, g *policy.Gate) {
+	inShop(t, devices, func(t *testing.T, g *policy.Policy) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var load sync.WaitGroup
 		for name, d := range devices {
 			for range 20 { // each device has a queue
 				load.Go(func() {
 					for ctx.Err() == nil {
-						pass, err := g.Enter(ctx, planFor(name), nil)
+						pass, err := g.Admit(ctx, policy.Order{Plan: planFor(name)}, nil)
 						if err != nil {
 							return
 						}
 						_ = pass.Switch(ctx, bare(d), true) // until the stop
-						pass.Leave()
+						pass.End()
 					}
 				})
 			}
@@ -329,8 +329,8 @@ func TestAStopUnderLoad(t *testing.T) {
 		g.Stop("under load")
 		time.Sleep(100 * time.Millisecond) // fake time
 		synctest.Wait()
-		for _, s := range g.Safety() {
-			if s.Device != "hung" && (s.State != policy.Reached || s.Took > 100*time.Millisecond) {
+		for _, s := range g.SafeResults() {
+			if s.Device != "hung" && (s.State != policy.StateSafe || s.Took > 100*time.Millisecond) {
 				t.Errorf("%+v", s)
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Left reports whether this program may have left a device active: the device has acted, or may
+// MayBeActive reports whether this program may have left a device active: the device has acted, or may
 // have, and no later fact shows that it is inactive.
-func (g *Gate) Left(name string) bool {
+func (g *Policy) MayBeActive(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.device(name).left
@@ -29,7 +29,7 @@ func tracked[T any](ctx context.Context, p *Pass, f func(context.Context) (T, er
 	v, err := f(ctx)
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	_, refused := errors.AsType[*Refusal](err)
+	_, refused := errors.AsType[*Rejection](err)
 	switch {
 	case err == nil && inert(p.order.Plan):
 		p.dev.calm()
@@ -55,7 +55,7 @@ func (p *Pass) Unanswered() bool {
 
 // stopAgain schedules repeated stop commands for a device that may still be moving, until it
 // acknowledges one or gets another command. The caller holds Gate.mu.
-func (g *Gate) stopAgain(d *device) {
+func (g *Policy) stopAgain(d *device) {
 	s, ok := d.driver.(drivers.Stopper)
 	if !ok || d.off != nil && !d.off.stops {
 		return

@@ -53,18 +53,18 @@ func TestLeft(t *testing.T) {
 		"not on from the start":         {initial: "on", safe: "off", starts: nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+			inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				d := &outlet{plug: plug{lamp: l, startErr: c.starts}, initial: c.initial, safe: c.safe}
 				_ = g.Start(t.Context(), d, "lamp") // some fail
 				for _, a := range c.acts {
 					d.ends = a.ends
 					_ = turns(t, g, "lamp", d, a.on)
 				}
-				if got := g.Left("lamp"); got != c.want {
+				if got := g.MayBeActive("lamp"); got != c.want {
 					t.Errorf("left: %t, want %t", got, c.want)
 				}
-				if err := g.Halt(t.Context(), d, "lamp"); err != nil || g.Left("lamp") {
-					t.Errorf("after a halt: %t, %v", g.Left("lamp"), err)
+				if err := g.Halt(t.Context(), d, "lamp"); err != nil || g.MayBeActive("lamp") {
+					t.Errorf("after a halt: %t, %v", g.MayBeActive("lamp"), err)
 				}
 			})
 		})
@@ -111,7 +111,7 @@ func TestStopsAgain(t *testing.T) {
 		"it has not heard":       {drivers.ErrNothingDone, 0, false, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+			inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				s := &shy{plug: plug{lamp: l}, start: time.Now(), deaf: c.deaf, opens: c.opens}
 				if err := g.Start(t.Context(), s, "lamp"); err != nil {
 					t.Fatal(err)
@@ -121,20 +121,20 @@ func TestStopsAgain(t *testing.T) {
 				if err := pass.Open(t.Context(), s); !errors.Is(err, c.opens) {
 					t.Error(err)
 				}
-				pass.Leave()
+				pass.End()
 				if c.shut {
 					plan.Command = capabilities.Shut
 					pass := enter(t, g, plan)
 					if err := pass.Shut(t.Context(), s); err != nil {
 						t.Error(err)
 					}
-					pass.Leave()
+					pass.End()
 				}
 				after(time.Minute)
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				if got := strings.Join(s.told, " "); got != c.want || g.Left("lamp") != c.left {
-					t.Errorf("told to stop at %q, left %t; want %q, %t", got, g.Left("lamp"), c.want, c.left)
+				if got := strings.Join(s.told, " "); got != c.want || g.MayBeActive("lamp") != c.left {
+					t.Errorf("told to stop at %q, left %t; want %q, %t", got, g.MayBeActive("lamp"), c.want, c.left)
 				}
 			})
 		})

@@ -33,7 +33,7 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-func (g *Gate) disarm(d *device) {
+func (g *Policy) disarm(d *device) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.wentOff(d, d.off)
@@ -41,7 +41,7 @@ func (g *Gate) disarm(d *device) {
 
 // wentOff records that a device is off. It returns false if another command has replaced o. The
 // caller holds Gate.mu.
-func (g *Gate) wentOff(d *device, o *off) bool {
+func (g *Policy) wentOff(d *device, o *off) bool {
 	if d.off != o {
 		return false
 	}
@@ -71,7 +71,7 @@ func (d *device) isOn() bool { return d.off != nil && !d.off.was }
 
 // Run switches devices off when their time is over, and keeps all devices safe during a stop,
 // until ctx ends. Devices that are still on then get Halt from the agent.
-func (g *Gate) Run(ctx context.Context) error {
+func (g *Policy) Run(ctx context.Context) error {
 	var both errgroup.Group
 	both.Go(func() error { return g.runTimers(ctx) })
 	both.Go(func() error { return g.keepSafe(ctx) })
@@ -87,7 +87,7 @@ func (g *Gate) Run(ctx context.Context) error {
 
 // runTimers switches each device off in its own goroutine, so that a hanging one does not delay
 // others.
-func (g *Gate) runTimers(ctx context.Context) error {
+func (g *Policy) runTimers(ctx context.Context) error {
 	var offs errgroup.Group
 	defer func() { _ = offs.Wait() }() // they return nil
 	for {
@@ -122,7 +122,7 @@ func (g *Gate) runTimers(ctx context.Context) error {
 }
 
 // ending records whether the gate is switching a device off.
-func (g *Gate) ending(d *device, now bool) {
+func (g *Policy) ending(d *device, now bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d.ending = now
@@ -130,7 +130,7 @@ func (g *Gate) ending(d *device, now bool) {
 }
 
 // next returns the device with the earliest pending switch-off, and the time until then.
-func (g *Gate) next() (d *device, o *off, in time.Duration) {
+func (g *Policy) next() (d *device, o *off, in time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.wake()
@@ -146,7 +146,7 @@ func (g *Gate) next() (d *device, o *off, in time.Duration) {
 }
 
 // switchOff switches a device off and schedules another try if that fails.
-func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
+func (g *Policy) switchOff(ctx context.Context, d *device, o *off) {
 	_, err := run(ctx, g, &call{dev: d, name: "switch off", limit: d.limits.Timeout, line: d.acting}, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, o.sw.Switch(ctx, false)
 	})
@@ -181,7 +181,7 @@ func (g *Gate) switchOff(ctx context.Context, d *device, o *off) {
 
 // Overdue returns since when a device is on past its time, and the error of the last try to
 // switch it off; a nil error if it is not overdue.
-func (g *Gate) Overdue(name string) (since time.Time, why error) {
+func (g *Policy) Overdue(name string) (since time.Time, why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.devices[name]

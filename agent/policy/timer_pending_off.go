@@ -18,14 +18,14 @@ var errSlowDisk = fmt.Errorf("the disk does not answer within %v", diskTime)
 // owe writes the pending switch-off of a device that is about to go on, or that it may stay on.
 // It does not repeat a note that the intent of the same act has written. It does not wait for a
 // hanging disk.
-func (g *Gate) owe(ctx context.Context, d *device, o *off) error {
+func (g *Policy) owe(ctx context.Context, d *device, o *off) error {
 	g.mu.Lock()
 	was, due := g.due[d.name]
 	if g.book == nil || !due && len(g.unwritten) == 0 && o.at.IsZero() {
 		g.mu.Unlock()
 		return nil
 	}
-	if early := o.at.Sub(was.At); due && g.unwritten[d.name] == 0 && !o.at.IsZero() && early >= 0 && early <= Fresh {
+	if early := o.at.Sub(was.At); due && g.unwritten[d.name] == 0 && !o.at.IsZero() && early >= 0 && early <= FreshFor {
 		g.mu.Unlock()
 		return nil // the next run would switch it off that much earlier
 	}
@@ -45,8 +45,8 @@ func (g *Gate) owe(ctx context.Context, d *device, o *off) error {
 }
 
 // notes returns the pending notes that are not on the disk. The caller holds Gate.mu.
-func (g *Gate) notes() []journal.Note {
-	var notes []journal.Note
+func (g *Policy) notes() []journal.LedgerEntry {
+	var notes []journal.LedgerEntry
 	for _, name := range slices.Sorted(maps.Keys(g.unwritten)) {
 		notes = append(notes, g.dueNote(name))
 	}
@@ -71,7 +71,7 @@ func unlessLate(ctx context.Context, f func() error) error {
 
 // paid removes the pending switch-off of a device. Run writes that to the disk. The caller
 // holds Gate.mu.
-func (g *Gate) paid(d *device) {
+func (g *Policy) paid(d *device) {
 	if _, was := g.due[d.name]; was {
 		g.owes(d.name, nil)
 		wait.Notify(g.settled)
@@ -80,7 +80,7 @@ func (g *Gate) paid(d *device) {
 
 // runDues writes changes of pending switch-offs in its own goroutine, so that a hanging disk
 // does not keep a device on.
-func (g *Gate) runDues(ctx context.Context) {
+func (g *Policy) runDues(ctx context.Context) {
 	for ctx.Err() == nil {
 		var again <-chan time.Time
 		if !g.keepPaid() {
@@ -115,7 +115,7 @@ const diskTime = 5 * time.Second
 
 // owesAs restores the pending switch-off of a device after a failed act. The caller holds
 // Gate.mu.
-func (g *Gate) owesAs(d *device) {
+func (g *Policy) owesAs(d *device) {
 	if g.book == nil {
 		return
 	}
@@ -127,8 +127,8 @@ func (g *Gate) owesAs(d *device) {
 }
 
 // due converts a pending switch-off to its record for the disk.
-func (o *off) due(now time.Time) Due {
-	d := Due{At: o.at, On: o.on, Within: o.at.Sub(now)}
+func (o *off) due(now time.Time) PendingOff {
+	d := PendingOff{At: o.at, On: o.on, Within: o.at.Sub(now)}
 	if o.was {
 		d.On = now
 	}
@@ -136,7 +136,7 @@ func (o *off) due(now time.Time) Due {
 }
 
 // keepPaid writes the unwritten pending switch-offs and reports success.
-func (g *Gate) keepPaid() (ok bool) {
+func (g *Policy) keepPaid() (ok bool) {
 	g.mu.Lock()
 	notes := g.notes()
 	g.mu.Unlock()
@@ -149,7 +149,7 @@ func (g *Gate) keepPaid() (ok bool) {
 
 // owed returns when a device that is starting must go off, from the records of earlier runs and
 // its max_on; nil if it may stay as it is. The caller holds Gate.mu.
-func (g *Gate) owed(d *device, s drivers.Switch) *off {
+func (g *Policy) owed(d *device, s drivers.Switch) *off {
 	now := g.now()
 	o := &off{on: now, sw: s}
 	if limit := d.limits.MaxOn; limit > 0 {

@@ -14,9 +14,9 @@ import (
 )
 
 // owing returns a book with one pending switch-off.
-func owing(device string, d policy.Due) *book {
+func owing(device string, d policy.PendingOff) *book {
 	b := &book{}
-	b.kept.Apply(journal.Note{Device: device, Due: &d})
+	b.kept.Apply(journal.LedgerEntry{Device: device, PendingOff: &d})
 	return b
 }
 
@@ -25,7 +25,7 @@ func owing(device string, d policy.Due) *book {
 func TestATimeIsKeptOverARestart(t *testing.T) {
 	on := func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }
 	for name, c := range map[string]struct {
-		dev   policy.Device
+		dev   policy.Limits
 		lasts []time.Duration // requested times on
 		away  time.Duration   // from the death to the next start
 		next  func(*lamp) drivers.Device
@@ -37,16 +37,16 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 		"it is off":              {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, nil} }, want: "on 0s"},
 		"nobody knows":           {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return plug{lamp: l} }, want: "on 0s, off 1h0m0s"},
 		"it may stay on":         {lasts: []time.Duration{time.Minute, 0}, away: time.Hour, next: on, want: "on 0s, on 0s"},
-		"longest time on":        {dev: policy.Device{MaxOn: time.Minute}, lasts: []time.Duration{0}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
+		"longest time on":        {dev: policy.Limits{MaxOn: time.Minute}, lasts: []time.Duration{0}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
 		"the clock is not set":   {lasts: []time.Duration{time.Minute}, away: time.Hour, next: on, wall: func() (time.Time, error) { return time.Time{}, errors.New("it was never set") }, want: "on 0s, off 1h1m0s"},
 		"the clock was put back": {lasts: []time.Duration{time.Minute}, away: -time.Hour, next: on, want: "on 0s, off 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, c.dev, func(t *testing.T, _ *policy.Gate, l *lamp) {
+			inHouse(t, c.dev, func(t *testing.T, _ *policy.Policy, l *lamp) {
 				kept, cfg := &book{}, policy.DefaultConfig()
-				cfg.Devices = map[string]policy.Device{"lamp": c.dev}
+				cfg.Devices = map[string]policy.Limits{"lamp": c.dev}
 				dies := newGate(cfg)
-				dies.Keep(kept, nil)
+				dies.UseLedger(kept, nil)
 				for _, d := range c.lasts {
 					turn(t, dies, l, true, d)
 				}
@@ -57,10 +57,10 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 				after(max(0, c.away))
 				var opts []policy.Option
 				if c.wall != nil {
-					opts = append(opts, policy.WithWall(c.wall))
+					opts = append(opts, policy.WithWallClock(c.wall))
 				}
 				next := policy.New(cfg, func() time.Time { return time.Now().Add(shift) }, slog.New(slog.DiscardHandler), opts...)
-				next.Keep(kept, []string{"lamp"})
+				next.UseLedger(kept, []string{"lamp"})
 				go func() { _ = next.Run(t.Context()) }()
 				if err := next.Start(t.Context(), c.next(l), "lamp"); err != nil {
 					t.Fatal(err)
@@ -79,14 +79,14 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 
 // The gate reports to a device with its own timer that an earlier run has set it, if it has.
 func TestATimerOfAnEarlierRunIsTold(t *testing.T) {
-	inHouse(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Policy, l *lamp) {
 		for _, left := range []bool{true, false} {
 			now, kept := time.Now(), &book{}
 			if left {
-				kept = owing("lamp", policy.Due{At: now.Add(time.Minute), On: now, Within: time.Minute})
+				kept = owing("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
 			}
 			g := newGate(policy.DefaultConfig())
-			g.Keep(kept, []string{"lamp"})
+			g.UseLedger(kept, []string{"lamp"})
 			d := &keeper{plug: plug{lamp: l}}
 			if err := g.Start(t.Context(), d, "lamp"); err != nil || d.told != left {
 				t.Errorf("left %t, told %t: %v", left, d.told, err)
@@ -107,10 +107,10 @@ func (k *keeper) TimerLeft()                                         { k.told = 
 // The gate also switches off a device that fails to start, and repeats that until the device
 // takes it.
 func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		now := time.Now()
-		kept := owing("lamp", policy.Due{At: now.Add(time.Minute), On: now, Within: time.Minute})
-		g.Keep(kept, []string{"lamp"})
+		kept := owing("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
+		g.UseLedger(kept, []string{"lamp"})
 		l.fails(3)
 		_ = g.Start(t.Context(), plug{l, errors.New("out of reach")}, "lamp")
 		after(time.Hour)
@@ -126,9 +126,9 @@ func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
 // A full disk gets the current state once it has space: the next run does not switch off a
 // device that may stay on.
 func TestADiskThatWasFullHearsOfIt(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		kept := &book{}
-		g.Keep(kept, []string{"lamp"})
+		g.UseLedger(kept, []string{"lamp"})
 		turn(t, g, l, true, time.Minute)
 		kept.fail(errors.New("the disk is full"))
 		after(2 * time.Minute)
@@ -143,11 +143,11 @@ func TestADiskThatWasFullHearsOfIt(t *testing.T) {
 
 // The gate switches a device on for a time only if it can record the end.
 func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
-		g.Keep(&book{err: errors.New("the disk is full")}, nil)
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		g.UseLedger(&book{err: errors.New("the disk is full")}, nil)
 		pass := enter(t, g, switchPlan(true, time.Minute))
 		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk is full")
-		pass.Leave()
+		pass.End()
 		turn(t, g, l, true, 0)
 		if want := "on 0s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
@@ -157,9 +157,9 @@ func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
 
 // A hanging disk keeps no device on.
 func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		disk := &hanging{}
-		g.Keep(disk, nil)
+		g.UseLedger(disk, nil)
 		turn(t, g, l, true, time.Minute)
 		disk.hung.Lock() // from now on
 		after(2 * time.Minute)
@@ -176,14 +176,14 @@ func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
 // While the disk hangs, the gate does not switch a device on for a time. It blames the disk,
 // and the device stays usable.
 func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		disk := &hanging{}
-		g.Keep(disk, nil)
+		g.UseLedger(disk, nil)
 		disk.hung.Lock()
 		pass := enter(t, g, switchPlan(true, time.Minute))
 		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk does not answer within 5s", "look at the disk")
-		pass.Leave()
-		if hung := g.Hung(); len(hung) != 0 {
+		pass.End()
+		if hung := g.Quarantined(); len(hung) != 0 {
 			t.Errorf("quarantined: %v", hung)
 		}
 		turn(t, g, l, true, 0)
@@ -206,20 +206,20 @@ type hanging struct {
 	hung sync.Mutex
 }
 
-func (h *hanging) Note(ctx context.Context, notes ...journal.Note) error {
+func (h *hanging) AppendLedger(ctx context.Context, notes ...journal.LedgerEntry) error {
 	for !h.hung.TryLock() {
 		time.Sleep(time.Second) // inside the bubble a mutex would stop its time
 	}
 	h.hung.Unlock()
-	return h.book.Note(ctx, notes...)
+	return h.book.AppendLedger(ctx, notes...)
 }
 
 // A device that is no longer in the configuration loses its pending switch-off; a later device
 // with that name does not go off.
 func TestWhatIsGoneIsNotDue(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
-		kept := owing("fan", policy.Due{At: time.Now(), On: time.Now()})
-		g.Keep(kept, []string{"lamp"})
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		kept := owing("fan", policy.PendingOff{At: time.Now(), On: time.Now()})
+		g.UseLedger(kept, []string{"lamp"})
 		turn(t, g, l, true, time.Minute)
 		if due := kept.dues(); len(due) != 1 || due["lamp"].At.IsZero() {
 			t.Errorf("%+v", due)

@@ -8,8 +8,8 @@ import (
 // Go's timers and durations stand still while the machine is suspended, but a permission grows
 // old and the longest time on passes.
 
-// WithSleep sets the source of the time that the machine has been suspended since boot.
-func WithSleep(slept func() time.Duration) Option { return func(g *Gate) { g.slept = slept } }
+// WithSuspendTime sets the source of the time that the machine has been suspended since boot.
+func WithSuspendTime(slept func() time.Duration) Option { return func(g *Policy) { g.slept = slept } }
 
 // glance is the interval at which Run checks for a suspend while a switch-off is pending.
 const glance = 500 * time.Millisecond
@@ -20,16 +20,16 @@ type moment struct {
 	slept time.Duration
 }
 
-func (g *Gate) moment() moment { return moment{g.now(), g.slept()} }
+func (g *Policy) moment() moment { return moment{g.now(), g.slept()} }
 
 // since returns the time since a moment; it includes the time that the machine has slept.
-func (g *Gate) since(m moment) time.Duration {
+func (g *Policy) since(m moment) time.Duration {
 	return g.now().Sub(m.at) + max(0, g.slept()-m.slept)
 }
 
 // wake subtracts the time that the machine has slept from the times at which devices go off.
 // The caller holds Gate.mu.
-func (g *Gate) wake() {
+func (g *Policy) wake() {
 	d := g.sleeps.Woke()
 	if d == 0 {
 		return

@@ -18,14 +18,14 @@ type sleeper struct{ slept atomic.Int64 }
 func (s *sleeper) sleep(d time.Duration) { s.slept.Add(int64(d)) }
 
 // inBedroom is inHouse with a machine that can sleep, and a watchdog.
-func inBedroom(t *testing.T, dev policy.Device, story func(*testing.T, *policy.Gate, *lamp, *sleeper, *watch)) {
+func inBedroom(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Policy, *lamp, *sleeper, *watch)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s, w := &sleeper{}, &watch{}
 		cfg := policy.DefaultConfig()
-		cfg.Devices = map[string]policy.Device{"lamp": dev}
-		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithGuard(w),
-			policy.WithSleep(func() time.Duration { return time.Duration(s.slept.Load()) }))
+		cfg.Devices = map[string]policy.Limits{"lamp": dev}
+		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithWatchdog(w),
+			policy.WithSuspendTime(func() time.Duration { return time.Duration(s.slept.Load()) }))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- g.Run(ctx) }()
@@ -39,14 +39,14 @@ func inBedroom(t *testing.T, dev policy.Device, story func(*testing.T, *policy.G
 
 // A permission does not outlive a sleep of the machine at any point.
 func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
-	inBedroom(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp, s *sleeper, _ *watch) {
+	inBedroom(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, _ *watch) {
 		asked := 0
 		no := errors.New("its lease is over")
 		pass := enter(t, g, switchPlan(true, 0))
-		defer pass.Leave()
+		defer pass.End()
 		at := time.Now()
 		s.sleep(time.Hour) // before the gate learns of the permission
-		pass.Permit(at, func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
+		pass.RequirePermission(at, func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
 		refusal(t, pass.Switch(t.Context(), l, true), "permission", "its lease is over")
 		if no = nil; asked != 1 || l.history() != "" {
 			t.Errorf("asked %d times, %q", asked, l.history())
@@ -57,7 +57,7 @@ func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 		if err := pass.Switch(t.Context(), l, false); err != nil || asked != 2 {
 			t.Errorf("a permission that is new: %v, asked %d times", err, asked)
 		}
-		pass.Permit(time.Now(), func(context.Context) (time.Time, error) {
+		pass.RequirePermission(time.Now(), func(context.Context) (time.Time, error) {
 			at := time.Now()
 			if asked++; asked == 3 {
 				s.sleep(time.Hour) // before the exchange answers
@@ -74,7 +74,7 @@ func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 // If max_on has passed while the machine slept, the gate switches the device off at once. It
 // reports to the watchdog how long the others may still be on.
 func TestMaxOnGoesOnWhileTheMachineSleeps(t *testing.T) {
-	inBedroom(t, policy.Device{MaxOn: time.Hour}, func(t *testing.T, g *policy.Gate, l *lamp, s *sleeper, w *watch) {
+	inBedroom(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, w *watch) {
 		turn(t, g, l, true, 0)
 		s.sleep(50 * time.Minute)
 		after(time.Second)

@@ -9,18 +9,18 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Guard is a watchdog: a separate process that switches devices off if this one cannot. A
+// Watchdog is a watchdog: a separate process that switches devices off if this one cannot. A
 // device outside its care is always ready.
-type Guard interface {
+type Watchdog interface {
 	// Ready returns why the watchdog cannot cover a device now, or nil.
 	Ready(device string) error
-	// On announces that a device will be on for at most left; 0 means without limit. The caller
+	// WillBeOn announces that a device will be on for at most left; 0 means without limit. The caller
 	// may switch the device on after On returns nil.
-	On(device string, left time.Duration) error
-	// Note does the same as On for a device that may already be on; the caller does not wait.
-	Note(device string, left time.Duration)
-	// Off reports that the device is off.
-	Off(device string)
+	WillBeOn(device string, left time.Duration) error
+	// MayBeOn does the same as On for a device that may already be on; the caller does not wait.
+	MayBeOn(device string, left time.Duration)
+	// IsOff reports that the device is off.
+	IsOff(device string)
 }
 
 // guards is the optional interface of a Guard that reports whether it watches a device.
@@ -29,14 +29,14 @@ type guards interface{ Watches(device string) bool }
 // unguarded is the Guard that watches nothing.
 type unguarded struct{}
 
-func (unguarded) Ready(string) error             { return nil }
-func (unguarded) On(string, time.Duration) error { return nil }
-func (unguarded) Note(string, time.Duration)     {}
-func (unguarded) Off(string)                     {}
+func (unguarded) Ready(string) error                   { return nil }
+func (unguarded) WillBeOn(string, time.Duration) error { return nil }
+func (unguarded) MayBeOn(string, time.Duration)        {}
+func (unguarded) IsOff(string)                         {}
 
 // watched rejects switching on if no watchdog could switch the device off after this program
 // dies.
-func (g *Gate) watched(d *device, p capabilities.Plan) error {
+func (g *Policy) watched(d *device, p capabilities.Plan) error {
 	if !energises(p) {
 		return nil
 	}
@@ -47,7 +47,7 @@ func noGuard(d *device, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Refusal{Device: d.name, Rule: "guard", Retry: time.Second, Text: fmt.Sprintf("%v, and would have to switch it off if this program died; ask again in a second", err)}
+	return &Rejection{Device: d.name, Rule: "guard", Retry: time.Second, Text: fmt.Sprintf("%v, and would have to switch it off if this program died; ask again in a second", err)}
 }
 
 // switchOn sets the pending switch-off and then runs do, which switches the device on.
@@ -61,8 +61,8 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 	switch a, timed := s.(drivers.AutoOff); {
 	case !due.IsZero() && left <= 0:
 		undo()
-		return &Refusal{Device: p.dev.name, Rule: "max_on", Text: "its time was over before it could be switched on; ask again"}
-	case p.again != nil && p.g.since(p.asked) > Fresh:
+		return &Rejection{Device: p.dev.name, Rule: "max_on", Text: "its time was over before it could be switched on; ask again"}
+	case p.again != nil && p.g.since(p.asked) > FreshFor:
 		undo()
 		return errOld
 	case timed && (was || !due.IsZero()):
@@ -86,7 +86,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 }
 
 // timed records when the device's own timer, set at began, switches it off.
-func (g *Gate) timed(d *device, began time.Time, a drivers.AutoOff, left time.Duration) {
+func (g *Policy) timed(d *device, began time.Time, a drivers.AutoOff, left time.Duration) {
 	left = timerFor(a, left)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo f
 		}
 		g.tellGuard(d)
 	}
-	if err := g.guard.On(d.name, in); err != nil {
+	if err := g.guard.WillBeOn(d.name, in); err != nil {
 		undo()
 		return due, nil, noGuard(d, err)
 	}
@@ -125,7 +125,7 @@ func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo f
 		_ = g.owe(ctx, d, o) // its own timer switches it off, and Run retries the write
 	} else if err := g.owe(ctx, d, o); err != nil && !due.IsZero() {
 		undo()
-		return due, nil, &Refusal{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it could not be written down when it is to be switched off (%v); look at the disk", err)}
+		return due, nil, &Rejection{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it could not be written down when it is to be switched off (%v); look at the disk", err)}
 	}
 	return due, undo, nil
 }
@@ -150,13 +150,13 @@ func (p *Pass) goesOff(now time.Time) (on, due time.Time, in time.Duration) {
 }
 
 // tellGuard reports the state of a device to the watchdog. The caller holds Gate.mu.
-func (g *Gate) tellGuard(d *device) {
+func (g *Policy) tellGuard(d *device) {
 	switch {
 	case d.off == nil:
-		g.guard.Off(d.name)
+		g.guard.IsOff(d.name)
 	case d.off.at.IsZero():
-		g.guard.Note(d.name, 0)
+		g.guard.MayBeOn(d.name, 0)
 	default:
-		g.guard.Note(d.name, max(1, d.off.at.Sub(g.now())))
+		g.guard.MayBeOn(d.name, max(1, d.off.at.Sub(g.now())))
 	}
 }

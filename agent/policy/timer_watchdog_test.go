@@ -34,14 +34,14 @@ func (w *watch) note(format string, args ...any) {
 
 func (w *watch) Ready(string) error { return w.absent }
 
-func (w *watch) On(_ string, left time.Duration) error {
+func (w *watch) WillBeOn(_ string, left time.Duration) error {
 	w.note("on %v", left)
 	after(w.slow)
 	return w.no
 }
 
-func (w *watch) Note(_ string, left time.Duration) { w.note("maybe on %v", left) }
-func (w *watch) Off(string)                        { w.note("off") }
+func (w *watch) MayBeOn(_ string, left time.Duration) { w.note("maybe on %v", left) }
+func (w *watch) IsOff(string)                         { w.note("off") }
 
 func (w *watch) heard() string {
 	w.mu.Lock()
@@ -54,22 +54,22 @@ func TestGuardHears(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		guard        *watch
-		story        func(*testing.T, *policy.Gate, *lamp)
+		story        func(*testing.T, *policy.Policy, *lamp)
 		heard, lamps string
 	}{
 		{
 			name: "on for a while",
-			story: func(t *testing.T, g *policy.Gate, l *lamp) {
+			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 30*time.Second, "")
 			},
 			heard: "on 30s, off", lamps: "on 0s, off 30s",
 		},
 		{
 			name: "on, and off by hand",
-			story: func(t *testing.T, g *policy.Gate, l *lamp) {
+			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 0, "")
 				pass := enter(t, g, switchPlan(false, 0))
-				defer pass.Leave()
+				defer pass.End()
 				if err := pass.Switch(t.Context(), l, false); err != nil {
 					t.Error(err)
 				}
@@ -78,12 +78,12 @@ func TestGuardHears(t *testing.T) {
 		},
 		{
 			name:  "a button on a line, pressed",
-			story: func(t *testing.T, g *policy.Gate, l *lamp) { pressKnob(t, g, l, "") },
+			story: func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "") },
 			heard: "on 1m0s, off", lamps: "on 0s, off 0s",
 		},
 		{
 			name: "a button on a line, that may not have been released",
-			story: func(t *testing.T, g *policy.Gate, l *lamp) {
+			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				l.fails(1)
 				pressKnob(t, g, l, "no contact")
 			},
@@ -92,12 +92,12 @@ func TestGuardHears(t *testing.T) {
 		{
 			name:  "a button on a line, and the guard says no",
 			guard: &watch{no: errors.New("it is being switched off")},
-			story: func(t *testing.T, g *policy.Gate, l *lamp) { pressKnob(t, g, l, "guard: it is being switched off") },
+			story: func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "guard: it is being switched off") },
 			heard: "on 1m0s, off",
 		},
 		{
 			name: "the driver fails: it may be on",
-			story: func(t *testing.T, g *policy.Gate, l *lamp) {
+			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				l.fails(1)
 				turnOn(t, g, l, 0, "no contact")
 			},
@@ -105,7 +105,7 @@ func TestGuardHears(t *testing.T) {
 		},
 		{
 			name: "it may be on at the start",
-			story: func(t *testing.T, g *policy.Gate, l *lamp) {
+			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				if err := g.Start(t.Context(), plug{lamp: l}, "lamp"); err != nil {
 					t.Error(err)
 				}
@@ -114,7 +114,7 @@ func TestGuardHears(t *testing.T) {
 		},
 		{
 			name: "it is off at the start",
-			story: func(t *testing.T, g *policy.Gate, l *lamp) {
+			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				if err := g.Start(t.Context(), reader{plug{lamp: l}, false, nil}, "lamp"); err != nil {
 					t.Error(err)
 				}
@@ -124,7 +124,7 @@ func TestGuardHears(t *testing.T) {
 		{
 			name:  "the guard says no",
 			guard: &watch{no: errors.New("it is being switched off")},
-			story: func(t *testing.T, g *policy.Gate, l *lamp) {
+			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 0, "lamp: guard: it is being switched off")
 			},
 			heard: "on 1m0s, off",
@@ -132,15 +132,15 @@ func TestGuardHears(t *testing.T) {
 		{
 			name:  "its answer comes when the time is over",
 			guard: &watch{slow: 2 * time.Second},
-			story: func(t *testing.T, g *policy.Gate, l *lamp) {
+			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, time.Second, "lamp: max_on: its time was over before it could be switched on")
 			},
 			heard: "on 1s, off", lamps: "off 2s",
 		},
 	} {
-		inHouse(t, policy.Device{MaxOn: time.Minute}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			w := cmp.Or(tt.guard, &watch{})
-			policy.WithGuard(w)(g)
+			policy.WithWatchdog(w)(g)
 			tt.story(t, g, l)
 			after(10 * time.Minute)
 			if got := w.heard(); got != tt.heard {
@@ -154,10 +154,10 @@ func TestGuardHears(t *testing.T) {
 }
 
 // turnOn switches the lamp on and expects an error with this beginning or end.
-func turnOn(t *testing.T, g *policy.Gate, s drivers.Switch, d time.Duration, want string) {
+func turnOn(t *testing.T, g *policy.Policy, s drivers.Switch, d time.Duration, want string) {
 	t.Helper()
 	pass := enter(t, g, switchPlan(true, d))
-	defer pass.Leave()
+	defer pass.End()
 	err := pass.Switch(t.Context(), s, true)
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("switched on: %v, want %q", err, want)
@@ -167,15 +167,15 @@ func turnOn(t *testing.T, g *policy.Gate, s drivers.Switch, d time.Duration, wan
 // Without its watchdog, the policy allows switching a device off and reading it, but not
 // switching it on.
 func TestNoGuardNothingOn(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
-		policy.WithGuard(&watch{absent: errors.New("the guard is not there")})(g)
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		policy.WithWatchdog(&watch{absent: errors.New("the guard is not there")})(g)
 		const want = "lamp: guard: the guard is not there, and would have to switch it off if this program died; ask again in a second"
 		for name, ask := range map[string]func() error{
 			"Check": func() error { _, err := g.Check(switchPlan(true, 0)); return err },
-			"Enter": func() error { _, err := g.Enter(t.Context(), switchPlan(true, 0), nil); return err },
+			"Enter": func() error { _, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil); return err },
 		} {
 			err := ask()
-			no, ok := errors.AsType[*policy.Refusal](err)
+			no, ok := errors.AsType[*policy.Rejection](err)
 			if !ok || no.Rule != "guard" || no.Retry != time.Second || no.Error() != want {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -202,7 +202,7 @@ func TestAutoOff(t *testing.T) {
 	for _, tt := range []struct{ max, ask, want time.Duration }{
 		{0, 0, 0}, {time.Minute, 0, time.Minute}, {time.Minute, time.Second, time.Second}, {0, time.Hour, time.Hour},
 	} {
-		inHouse(t, policy.Device{MaxOn: tt.max}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		inHouse(t, policy.Limits{MaxOn: tt.max}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			d := &timed{lamp: l}
 			turnOn(t, g, d, tt.ask, "")
 			if tt.want == 0 && len(d.limits) == 0 {
@@ -229,7 +229,7 @@ func (l bright) Dim(ctx context.Context, percent float64) error {
 
 // A later command without an end also removes the device's own timer.
 func TestAutoOffIsUndone(t *testing.T) {
-	inHouse(t, policy.Device{}, func(t *testing.T, g *policy.Gate, l *lamp) {
+	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		d := bright{&timed{lamp: l}}
 		turnOn(t, g, d, time.Hour, "")
 		if len(d.limits) != 1 {
@@ -238,7 +238,7 @@ func TestAutoOffIsUndone(t *testing.T) {
 		plan := switchPlan(true, 0)
 		plan.Command, plan.Args = capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}
 		pass := enter(t, g, plan)
-		defer pass.Leave()
+		defer pass.End()
 		if err := pass.Dim(t.Context(), d, 40); err != nil || len(d.limits) != 0 {
 			t.Errorf("dimmed: %v, timers %v", err, d.limits)
 		}
@@ -249,12 +249,12 @@ func TestAutoOffIsUndone(t *testing.T) {
 // is over.
 func TestOnSinceARunBefore(t *testing.T) {
 	for ago, want := range map[time.Duration]time.Duration{4 * time.Second: 6 * time.Second, 0: 10 * time.Second, time.Minute: 10 * time.Second} {
-		inHouse(t, policy.Device{MaxOn: 10 * time.Second}, func(t *testing.T, g *policy.Gate, l *lamp) {
+		inHouse(t, policy.Limits{MaxOn: 10 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			pass, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0), Began: time.Now().Add(-ago)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer pass.Leave()
+			defer pass.End()
 			if err := pass.Switch(t.Context(), l, true); err != nil || pass.OffIn() != want {
 				t.Errorf("begun %v ago: off in %v, want %v: %v", ago, pass.OffIn(), want, err)
 			}
@@ -273,12 +273,12 @@ func (k knob) Press(ctx context.Context) error {
 }
 
 // pressKnob presses it and expects an error like that.
-func pressKnob(t *testing.T, g *policy.Gate, l *lamp, want string) {
+func pressKnob(t *testing.T, g *policy.Policy, l *lamp, want string) {
 	t.Helper()
 	plan := switchPlan(true, 0)
 	plan.Command, plan.Args, plan.Effect = capabilities.Press, nil, capabilities.Once
 	pass := enter(t, g, plan)
-	defer pass.Leave()
+	defer pass.End()
 	err := pass.Press(t.Context(), knob{l})
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("pressed: %v, want %q", err, want)

@@ -38,8 +38,8 @@ func asNobody(t *testing.T, f func()) {
 // Serve rejects another user before it reads any of its data.
 func TestAStrangerIsNotRead(t *testing.T) {
 	folder := t.TempDir()
-	serve(t, folder, func(context.Context, selftest.Question) selftest.Answer { return selftest.Answer{} })
-	ask(t, folder, selftest.Question{})
+	serve(t, folder, func(context.Context, selftest.Query) selftest.Response { return selftest.Response{} })
+	ask(t, folder, selftest.Query{})
 	// The socket's name depends on the folder, which only root may read.
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
@@ -59,8 +59,8 @@ func TestAStrangerIsNotRead(t *testing.T) {
 	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	var a selftest.Answer
-	if err := json.NewDecoder(conn).Decode(&a); err != nil || a.Refused == "" { // without a request
+	var a selftest.Response
+	if err := json.NewDecoder(conn).Decode(&a); err != nil || a.Rejected == "" { // without a request
 		t.Errorf("a stranger gets %+v, %v", a, err)
 	}
 }

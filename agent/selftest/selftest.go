@@ -28,8 +28,8 @@ type Device struct {
 	Settings string `json:"settings"` // hash of the settings: equal hashes mean equal settings
 }
 
-// Question names the devices to use, and a request to plan.
-type Question struct {
+// Query names the devices to use, and a request to plan.
+type Query struct {
 	Devices []Device `json:"devices"`
 	Plan    *Request `json:"plan,omitempty"`
 }
@@ -47,13 +47,13 @@ type Plan struct {
 	JSON json.RawMessage `json:"json"`
 }
 
-// Answer is the answer of the running messkit.
-type Answer struct {
-	Refused string    `json:"refused,omitempty"` // why it does not answer; the other fields are then empty
-	Config  string    `json:"config,omitempty"`  // absolute path of its configuration; "" for the built-in one
-	URL     string    `json:"url,omitempty"`     // address of its exchange; "" if that is elsewhere, or not ready
-	Began   time.Time `json:"began"`
-	Devices []Result  `json:"devices"` // all its devices
+// Response is the answer of the running messkit.
+type Response struct {
+	Rejected string    `json:"refused,omitempty"` // why it does not answer; the other fields are then empty
+	Config   string    `json:"config,omitempty"`  // absolute path of its configuration; "" for the built-in one
+	URL      string    `json:"url,omitempty"`     // address of its exchange; "" if that is elsewhere, or not ready
+	Began    time.Time `json:"began"`
+	Devices  []Result  `json:"devices"` // all its devices
 	// Executor and Plan answer a Question with a Plan.
 	Executor string `json:"executor,omitempty"`
 	Plan     *Plan  `json:"plan,omitempty"`
@@ -65,14 +65,14 @@ type Result struct {
 	Used bool   `json:"used"` // the question contained it with equal settings, and it was used
 	OK   bool   `json:"ok"`
 	Note bool   `json:"note,omitempty"` // it works, and a person should know of something
-	Says string `json:"says,omitempty"` // the result in words
+	Text string `json:"says,omitempty"` // the result in words
 }
 
 var (
-	// ErrNobody reports that no messkit runs with a folder, or that it does not answer.
-	ErrNobody = errors.New("nobody answers for it")
-	// ErrRefused reports that it only answers its own user and root.
-	ErrRefused = errors.New("it answers its own user and root alone")
+	// ErrNotRunning reports that no messkit runs with a folder, or that it does not answer.
+	ErrNotRunning = errors.New("nobody answers for it")
+	// ErrRejected reports that it only answers its own user and root.
+	ErrRejected = errors.New("it answers its own user and root alone")
 )
 
 const (
@@ -83,25 +83,25 @@ const (
 )
 
 // Ask asks the messkit that runs with a folder to use devices. It may take askTime.
-func Ask(ctx context.Context, folder string, q Question) (a Answer, err error) {
+func Ask(ctx context.Context, folder string, q Query) (a Response, err error) {
 	conn, err := atplace.Dial(socket, folder)
 	if err != nil {
-		return Answer{}, errors.Join(ErrNobody, err)
+		return Response{}, errors.Join(ErrNotRunning, err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	switch err := atplace.Ask(conn, q, &a, askTime, maxAnswer); {
 	case err != nil:
-		return Answer{}, fmt.Errorf("%w: %w", ErrNobody, err)
-	case a.Refused != "":
-		return Answer{}, fmt.Errorf("%w: %s", ErrRefused, a.Refused)
+		return Response{}, fmt.Errorf("%w: %w", ErrNotRunning, err)
+	case a.Rejected != "":
+		return Response{}, fmt.Errorf("%w: %s", ErrRejected, a.Rejected)
 	}
 	return a, nil
 }
 
 // Serve answers local operators until ctx ends; use answers each question. If it cannot open
 // its socket, it returns at once.
-func Serve(ctx context.Context, folder string, use func(context.Context, Question) Answer, log *slog.Logger) error {
+func Serve(ctx context.Context, folder string, use func(context.Context, Query) Response, log *slog.Logger) error {
 	l, err := atplace.Listen(socket, folder)
 	if err != nil {
 		log.Debug("messkit doctor cannot ask this program to use its devices", "err", err)
@@ -125,11 +125,11 @@ func Serve(ctx context.Context, folder string, use func(context.Context, Questio
 }
 
 // answer answers one question.
-func answer(ctx context.Context, conn net.Conn, use func(context.Context, Question) Answer) (err error) {
+func answer(ctx context.Context, conn net.Conn, use func(context.Context, Query) Response) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users
-		return errors.Join(err, conn.SetDeadline(time.Now().Add(time.Second)), json.NewEncoder(conn).Encode(Answer{Refused: err.Error()}))
+		return errors.Join(err, conn.SetDeadline(time.Now().Add(time.Second)), json.NewEncoder(conn).Encode(Response{Rejected: err.Error()}))
 	}
 	raw, err := atplace.Asked(conn, askTime, maxAsk)
 	if err != nil {
@@ -137,22 +137,22 @@ func answer(ctx context.Context, conn net.Conn, use func(context.Context, Questi
 	}
 	q, err := parse(raw)
 	if err != nil {
-		return errors.Join(err, json.NewEncoder(conn).Encode(Answer{Refused: err.Error()}))
+		return errors.Join(err, json.NewEncoder(conn).Encode(Response{Rejected: err.Error()}))
 	}
 	return json.NewEncoder(conn).Encode(use(ctx, q))
 }
 
 // parse decodes a question. With an error it returns the zero question.
-func parse(data []byte) (Question, error) {
-	var q Question
+func parse(data []byte) (Query, error) {
+	var q Query
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&q); err != nil {
-		return Question{}, err
+		return Query{}, err
 	}
 	for _, one := range q.Devices {
 		if one.Name == "" || one.Settings == "" {
-			return Question{}, errors.New("a device without a name, or without its settings, cannot be used")
+			return Query{}, errors.New("a device without a name, or without its settings, cannot be used")
 		}
 	}
 	return q, nil

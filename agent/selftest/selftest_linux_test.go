@@ -13,7 +13,7 @@ import (
 )
 
 // serve answers for a folder until the test ends.
-func serve(t *testing.T, folder string, use func(context.Context, selftest.Question) selftest.Answer) {
+func serve(t *testing.T, folder string, use func(context.Context, selftest.Query) selftest.Response) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var g errgroup.Group
@@ -27,14 +27,14 @@ func serve(t *testing.T, folder string, use func(context.Context, selftest.Quest
 }
 
 // ask asks until somebody answers.
-func ask(t *testing.T, folder string, q selftest.Question) selftest.Answer {
+func ask(t *testing.T, folder string, q selftest.Query) selftest.Response {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		a, err := selftest.Ask(t.Context(), folder, q)
 		if err == nil {
 			return a
 		}
-		if !errors.Is(err, selftest.ErrNobody) || time.Now().After(end) {
+		if !errors.Is(err, selftest.ErrNotRunning) || time.Now().After(end) {
 			t.Fatal(err)
 		}
 	}
@@ -42,25 +42,25 @@ func ask(t *testing.T, folder string, q selftest.Question) selftest.Answer {
 
 func TestAsk(t *testing.T) {
 	folder := t.TempDir()
-	if _, err := selftest.Ask(t.Context(), folder, selftest.Question{}); !errors.Is(err, selftest.ErrNobody) {
+	if _, err := selftest.Ask(t.Context(), folder, selftest.Query{}); !errors.Is(err, selftest.ErrNotRunning) {
 		t.Errorf("with nobody there: %v", err)
 	}
-	serve(t, folder, func(_ context.Context, q selftest.Question) selftest.Answer {
-		a := selftest.Answer{Config: "/etc/messkit.yaml"}
+	serve(t, folder, func(_ context.Context, q selftest.Query) selftest.Response {
+		a := selftest.Response{Config: "/etc/messkit.yaml"}
 		for _, d := range q.Devices {
-			a.Devices = append(a.Devices, selftest.Result{Device: d, Used: true, Says: "is on"})
+			a.Devices = append(a.Devices, selftest.Result{Device: d, Used: true, Text: "is on"})
 		}
 		return a
 	})
 	cam := selftest.Device{Name: "cam", Settings: "1"}
-	a := ask(t, folder, selftest.Question{Devices: []selftest.Device{cam}})
-	if a.Config != "/etc/messkit.yaml" || len(a.Devices) != 1 || a.Devices[0] != (selftest.Result{Device: cam, Used: true, Says: "is on"}) {
+	a := ask(t, folder, selftest.Query{Devices: []selftest.Device{cam}})
+	if a.Config != "/etc/messkit.yaml" || len(a.Devices) != 1 || a.Devices[0] != (selftest.Result{Device: cam, Used: true, Text: "is on"}) {
 		t.Errorf("got %+v", a)
 	}
-	if _, err := selftest.Ask(t.Context(), folder, selftest.Question{Devices: []selftest.Device{{Name: "cam"}}}); !errors.Is(err, selftest.ErrRefused) {
+	if _, err := selftest.Ask(t.Context(), folder, selftest.Query{Devices: []selftest.Device{{Name: "cam"}}}); !errors.Is(err, selftest.ErrRejected) {
 		t.Errorf("a device without its settings: %v", err)
 	}
-	if _, err := selftest.Ask(t.Context(), t.TempDir(), selftest.Question{}); !errors.Is(err, selftest.ErrNobody) {
+	if _, err := selftest.Ask(t.Context(), t.TempDir(), selftest.Query{}); !errors.Is(err, selftest.ErrNotRunning) {
 		t.Errorf("another folder: %v", err)
 	}
 }
@@ -68,23 +68,23 @@ func TestAsk(t *testing.T) {
 // The end of Serve also ends its questions.
 func TestAskEnds(t *testing.T) {
 	folder, asked := t.TempDir(), make(chan struct{}, 1)
-	serve(t, folder, func(ctx context.Context, _ selftest.Question) selftest.Answer {
+	serve(t, folder, func(ctx context.Context, _ selftest.Query) selftest.Response {
 		select {
 		case asked <- struct{}{}:
 		default:
 		}
 		<-ctx.Done()
-		return selftest.Answer{}
+		return selftest.Response{}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var g errgroup.Group
 	g.Go(func() error {
 		for {
-			_, err := selftest.Ask(ctx, folder, selftest.Question{})
+			_, err := selftest.Ask(ctx, folder, selftest.Query{})
 			if ctx.Err() != nil {
 				return nil
 			}
-			if !errors.Is(err, selftest.ErrNobody) {
+			if !errors.Is(err, selftest.ErrNotRunning) {
 				return err
 			}
 		}

@@ -32,9 +32,9 @@ var ErrNotStopped = errors.New("nothing is stopped here")
 // unreadable is the order that represents an unreadable latch.
 const unreadable = "unreadable"
 
-// Read returns the active orders of a folder; none means that there is no stop. An unreadable
+// ReadOrders returns the active orders of a folder; none means that there is no stop. An unreadable
 // latch counts as an order.
-func Read(dir string) []Order {
+func ReadOrders(dir string) []Order {
 	orders, _ := read(dir) // the orders contain the error
 	return orders
 }
@@ -56,7 +56,7 @@ func read(dir string) ([]Order, error) {
 		err = errors.New("holds no order")
 	}
 	if err != nil {
-		return []Order{{ID: unreadable, Why: fmt.Sprintf("the latch %s cannot be read, which counts as a stop: %v", filepath.Join(dir, latchFile), err)}}, err
+		return []Order{{ID: unreadable, Reason: fmt.Sprintf("the latch %s cannot be read, which counts as a stop: %v", filepath.Join(dir, latchFile), err)}}, err
 	}
 	return r.Orders, nil
 }
@@ -79,10 +79,10 @@ func begin(dir string) error {
 	return os.MkdirAll(dir, 0o700)
 }
 
-// Latch adds an order to a folder. A running program stops as soon as the file has its name;
+// WriteOrder adds an order to a folder. A running program stops as soon as the file has its name;
 // the order is on the disk when Latch returns.
-func Latch(dir string, o Order) error {
-	orders := Read(dir)
+func WriteOrder(dir string, o Order) error {
+	orders := ReadOrders(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -92,10 +92,10 @@ func Latch(dir string, o Order) error {
 	return write(dir, latchFile, record{Orders: orders[max(0, len(orders)-maxOrders):]})
 }
 
-// Clear resets the stop of a folder and returns the orders that were active. A running program
+// Reset resets the stop of a folder and returns the orders that were active. A running program
 // continues as soon as the latch is gone.
-func Clear(dir, by string, at time.Time) ([]Order, error) {
-	orders := Read(dir)
+func Reset(dir, by string, at time.Time) ([]Order, error) {
+	orders := ReadOrders(dir)
 	if len(orders) == 0 {
 		return nil, ErrNotStopped
 	}
@@ -140,12 +140,12 @@ type Device struct {
 	Err      string `json:"err,omitempty"`
 }
 
-// Answers reports whether the report covers an order.
-func (r Report) Answers(order string) bool { return slices.Contains(r.Orders, order) }
+// Covers reports whether the report covers an order.
+func (r Report) Covers(order string) bool { return slices.Contains(r.Orders, order) }
 
 // Settled reports whether every driver has answered an order.
 func (r Report) Settled(order string) bool {
-	return r.Answers(order) && !slices.ContainsFunc(r.Devices, func(d Device) bool { return d.State == "pending" })
+	return r.Covers(order) && !slices.ContainsFunc(r.Devices, func(d Device) bool { return d.State == "pending" })
 }
 
 // ReadReport reads the report of a folder; the error is fs.ErrNotExist before the first stop.

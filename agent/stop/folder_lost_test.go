@@ -26,13 +26,13 @@ func TestAFolderThatHasGone(t *testing.T) {
 	for !durable.There(filepath.Join(dir, "latched.json")) { // until the order is on the disk
 		<-time.After(time.Millisecond)
 	}
-	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+	if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	g.until(t, "")
 	// An order in the new folder counts at once.
 	began := time.Now()
-	if err := stop.Latch(dir, stop.Order{ID: "a", Why: "smoke"}); err != nil {
+	if err := stop.WriteOrder(dir, stop.Order{ID: "a", Reason: "smoke"}); err != nil {
 		t.Fatal(err)
 	}
 	g.until(t, "smoke")
@@ -58,13 +58,13 @@ func TestAFolderThatGoesAtTheStart(t *testing.T) {
 func TestAFolderThatHadGone(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
-	if got := stop.Read(dir); len(got) > 0 {
+	if got := stop.ReadOrders(dir); len(got) > 0 {
 		t.Errorf("before the first start: %v", got)
 	}
 	if err := durable.Use(data); err != nil {
 		t.Fatal(err)
 	}
-	if got := stop.Read(dir); len(got) != 1 {
+	if got := stop.ReadOrders(dir); len(got) != 1 {
 		t.Errorf("%v, want a stop", got)
 	}
 	run(t, stop.Config{Dir: dir}, g)
@@ -72,7 +72,7 @@ func TestAFolderThatHadGone(t *testing.T) {
 	for !durable.There(filepath.Join(dir, "latched.json")) {
 		<-time.After(time.Millisecond)
 	}
-	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+	if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	g.until(t, "")
@@ -85,10 +85,10 @@ func TestAnOrderWhereTheFolderHadGone(t *testing.T) {
 	if err := durable.Use(data); err != nil {
 		t.Fatal(err)
 	}
-	if err := stop.Latch(dir, stop.Order{ID: "b"}); err != nil {
+	if err := stop.WriteOrder(dir, stop.Order{ID: "b"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := stop.Read(dir); len(got) != 2 {
+	if got := stop.ReadOrders(dir); len(got) != 2 {
 		t.Errorf("%v, want both", got)
 	}
 }

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Line is an input that stops everything, such as a mushroom button on a GPIO line.
-type Line interface {
+// Input is an input that stops everything, such as a mushroom button on a GPIO line.
+type Input interface {
 	// Watch calls stops with the state of the line at once and at each change, until ctx ends.
 	// It returns an error earlier if it cannot read the line.
 	Watch(ctx context.Context, stops func(bool)) error
 	String() string // a name for people
 }
 
-// LineConfig describes a line of the kernel's GPIO character device. A normally closed contact
+// InputConfig describes a line of the kernel's GPIO character device. A normally closed contact
 // to ground, with a pull-up, also stops if its wire breaks.
-type LineConfig struct {
+type InputConfig struct {
 	Chip    string `yaml:"chip"`     // gpiochip0
 	Line    int    `yaml:"line"`     // its number on the chip; negative for none
 	StopsOn string `yaml:"stops_on"` // high or low
 	Bias    string `yaml:"bias"`     // up, down or none
 }
 
-// DefaultLineConfig returns a configuration without a line.
-func DefaultLineConfig() LineConfig {
-	return LineConfig{Chip: "gpiochip0", Line: -1, StopsOn: "high", Bias: "up"}
+// DefaultInputConfig returns a configuration without a line.
+func DefaultInputConfig() InputConfig {
+	return InputConfig{Chip: "gpiochip0", Line: -1, StopsOn: "high", Bias: "up"}
 }
 
 // Validate returns an error for each invalid setting.
-func (c LineConfig) Validate() error {
+func (c InputConfig) Validate() error {
 	var errs []error
 	if c.Line >= 0 && c.Chip == "" {
 		errs = append(errs, errors.New("chip: is empty; write a GPIO chip such as gpiochip0"))
@@ -52,9 +52,9 @@ func (c LineConfig) Validate() error {
 const lineAgain = time.Second
 
 // follow stops while the line is active or unreadable.
-func (s *Stopper) follow(ctx context.Context) {
+func (s *Latch) follow(ctx context.Context) {
 	for {
-		err := s.cfg.Line.Watch(ctx, func(stops bool) {
+		err := s.cfg.Input.Watch(ctx, func(stops bool) {
 			if stops {
 				s.hold("the stop button is pressed, or its wire is broken")
 			} else {
@@ -76,7 +76,7 @@ func (s *Stopper) follow(ctx context.Context) {
 }
 
 // hold records why the line is active, and stops.
-func (s *Stopper) hold(why string) {
+func (s *Latch) hold(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.held
@@ -87,8 +87,8 @@ func (s *Stopper) hold(why string) {
 }
 
 // addLine adds the order of the line. The caller holds mu.
-func (s *Stopper) addLine() {
-	o := Order{ID: rand.Text(), Why: s.held, By: s.cfg.Line.String(), At: s.now()}.bounded()
+func (s *Latch) addLine() {
+	o := Order{ID: rand.Text(), Reason: s.held, By: s.cfg.Input.String(), At: s.now()}.bounded()
 	s.add(o)
 	s.write(o)
 }

@@ -14,7 +14,7 @@ import (
 func TestButtonOnALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chips := boardtest.Pi()
-		cfg := DefaultLineConfig()
+		cfg := DefaultInputConfig()
 		cfg.Line = 17
 		var says []bool
 		ended := make(chan error)

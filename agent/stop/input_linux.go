@@ -11,16 +11,16 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-var _ Line = (*gpioLine)(nil)
+var _ Input = (*gpioLine)(nil)
 
 // gpioLine is a line of the kernel's GPIO character device.
 type gpioLine struct {
-	cfg   LineConfig
+	cfg   InputConfig
 	chips board.Chips
 }
 
-// NewLine returns the line of a valid configuration; nil for none. It does not open the line.
-func NewLine(c LineConfig) Line {
+// NewInput returns the line of a valid configuration; nil for none. It does not open the line.
+func NewInput(c InputConfig) Input {
 	if c.Line < 0 {
 		return nil
 	}

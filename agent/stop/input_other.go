@@ -7,9 +7,9 @@ import (
 	"errors"
 )
 
-// NewLine returns a line that is unreadable, because this system has no GPIO character device;
+// NewInput returns a line that is unreadable, because this system has no GPIO character device;
 // the stopper then stops. It returns nil for a configuration without a line.
-func NewLine(c LineConfig) Line {
+func NewInput(c InputConfig) Input {
 	if c.Line < 0 {
 		return nil
 	}

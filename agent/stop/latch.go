@@ -15,10 +15,10 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Gate is the safety policy that a stop acts on.
-type Gate interface {
+// Policy is the safety policy that a stop acts on.
+type Policy interface {
 	Stop(why string)
-	Clear()
+	ResetStop()
 	// Watch returns a channel that closes when the result of Devices may have changed.
 	Watch() (why string, changed <-chan struct{})
 }
@@ -27,14 +27,14 @@ type Gate interface {
 type Config struct {
 	Dir     string          // folder of the latch; "" keeps it in memory alone
 	Devices func() []Device // returns the results of the last stop
-	Line    Line            // nil for none
+	Input   Input           // nil for none
 }
 
-// Stopper is the emergency stop of an executor, for all its sources. It is safe for concurrent
+// Latch is the emergency stop of an executor, for all its sources. It is safe for concurrent
 // use.
-type Stopper struct {
+type Latch struct {
 	cfg  Config
-	gate Gate
+	gate Policy
 	now  func() time.Time
 	log  *slog.Logger
 	ring chan struct{} // signals unsaved orders or a change
@@ -50,8 +50,8 @@ type Stopper struct {
 }
 
 // Open reads the latch and stops the gate if the latch is set. Keep Run running afterwards.
-func Open(cfg Config, g Gate, now func() time.Time, log *slog.Logger) *Stopper {
-	s := &Stopper{cfg: cfg, gate: g, now: now, log: log, ring: make(chan struct{}, 1), changed: make(chan struct{})}
+func Open(cfg Config, g Policy, now func() time.Time, log *slog.Logger) *Latch {
+	s := &Latch{cfg: cfg, gate: g, now: now, log: log, ring: make(chan struct{}, 1), changed: make(chan struct{})}
 	if cfg.Dir == "" {
 		return s
 	}
@@ -68,7 +68,7 @@ func Open(cfg Config, g Gate, now func() time.Time, log *slog.Logger) *Stopper {
 
 // Stop stops everything at once; Run then saves the order. Stop ignores an order that it has
 // accepted before.
-func (s *Stopper) Stop(o Order) {
+func (s *Latch) Stop(o Order) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o.ID == "" {
@@ -85,7 +85,7 @@ func (s *Stopper) Stop(o Order) {
 }
 
 // add stops the gate for one more order. The caller holds mu.
-func (s *Stopper) add(o Order) {
+func (s *Latch) add(o Order) {
 	s.gate.Stop(o.String())
 	s.take(o.ID)
 	s.orders = append(s.orders, o)
@@ -94,7 +94,7 @@ func (s *Stopper) add(o Order) {
 }
 
 // write queues orders for saving. The caller holds mu.
-func (s *Stopper) write(orders ...Order) {
+func (s *Latch) write(orders ...Order) {
 	s.unsaved = append(s.unsaved, orders...)
 	s.unsaved = s.unsaved[max(0, len(s.unsaved)-maxOrders):]
 	wait.Notify(s.ring)
@@ -102,19 +102,19 @@ func (s *Stopper) write(orders ...Order) {
 }
 
 // tell wakes the callers of Watch. The caller holds mu.
-func (s *Stopper) tell() {
+func (s *Latch) tell() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-func (s *Stopper) take(id string) {
+func (s *Latch) take(id string) {
 	s.taken = append(s.taken, id)
 	s.taken = s.taken[max(0, len(s.taken)-maxOrders):]
 }
 
 // Watch returns the active orders (none: nothing is stopped) and the ids of orders that a
 // sender need not repeat, because the disk has or had them. changed closes when either changes.
-func (s *Stopper) Watch() (orders []Order, taken []string, changed <-chan struct{}) {
+func (s *Latch) Watch() (orders []Order, taken []string, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.unsaved) == 0 || s.cfg.Dir == "" {
@@ -124,13 +124,13 @@ func (s *Stopper) Watch() (orders []Order, taken []string, changed <-chan struct
 }
 
 // Devices returns the results of the last stop.
-func (s *Stopper) Devices() []Device { return s.cfg.Devices() }
+func (s *Latch) Devices() []Device { return s.cfg.Devices() }
 
 // Run saves orders, applies orders and resets that other programs write, watches the stop line,
 // and writes the report, until ctx ends.
-func (s *Stopper) Run(ctx context.Context) error {
+func (s *Latch) Run(ctx context.Context) error {
 	var g errgroup.Group
-	if s.cfg.Line != nil {
+	if s.cfg.Input != nil {
 		g.Go(func() error { s.follow(ctx); return nil })
 	}
 	if s.cfg.Dir != "" {
@@ -142,7 +142,7 @@ func (s *Stopper) Run(ctx context.Context) error {
 }
 
 // keep synchronizes the folder with memory.
-func (s *Stopper) keep(ctx context.Context) error {
+func (s *Latch) keep(ctx context.Context) error {
 	w := watch(s.cfg.Dir, s.log)
 	defer w.close()
 	for {
@@ -159,12 +159,12 @@ func (s *Stopper) keep(ctx context.Context) error {
 
 // save writes the unsaved orders. An order that it cannot write stays active in memory, and the
 // next check retries.
-func (s *Stopper) save() {
+func (s *Latch) save() {
 	s.mu.Lock()
 	orders := slices.Clone(s.unsaved)
 	s.mu.Unlock()
 	for _, o := range orders {
-		err := Latch(s.cfg.Dir, o)
+		err := WriteOrder(s.cfg.Dir, o)
 		if s.saved(o, err); err != nil {
 			return
 		}
@@ -172,7 +172,7 @@ func (s *Stopper) save() {
 }
 
 // saved records that an order is on the disk, or logs once that it is not.
-func (s *Stopper) saved(o Order, err error) {
+func (s *Latch) saved(o Order, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
@@ -193,7 +193,7 @@ func without(list, some []Order) []Order {
 }
 
 // look applies the content of the folder.
-func (s *Stopper) look() {
+func (s *Latch) look() {
 	last := lastClear(s.cfg.Dir)
 	found, err := read(s.cfg.Dir)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || lastClear(s.cfg.Dir).Clear != last.Clear {
@@ -219,7 +219,7 @@ func (s *Stopper) look() {
 }
 
 // clear removes cleared orders. The caller holds mu.
-func (s *Stopper) clear(c record) {
+func (s *Latch) clear(c record) {
 	s.cleared = c.Clear
 	s.orders, s.unsaved = without(s.orders, c.Orders), without(s.unsaved, c.Orders)
 	s.log.Warn("cleared", "by", c.By)
@@ -228,7 +228,7 @@ func (s *Stopper) clear(c record) {
 	case s.held != "":
 		s.addLine()
 	default:
-		s.gate.Clear()
+		s.gate.ResetStop()
 	}
 	s.tell()
 }

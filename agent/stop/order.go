@@ -15,14 +15,14 @@ import (
 
 // Order is one order to stop.
 type Order struct {
-	ID  string    `json:"id"` // the same order may arrive twice
-	Why string    `json:"why"`
-	By  string    `json:"by"` // a person, an actor of the exchange, or a line
-	At  time.Time `json:"at"` // by the clock of this node, which may be wrong
+	ID     string    `json:"id"` // the same order may arrive twice
+	Reason string    `json:"why"`
+	By     string    `json:"by"` // a person, an actor of the exchange, or a line
+	At     time.Time `json:"at"` // by the clock of this node, which may be wrong
 }
 
 func (o Order) String() string {
-	s := o.Why
+	s := o.Reason
 	if s == "" {
 		s = "no reason given"
 	}
@@ -43,7 +43,7 @@ const (
 
 // bounded returns o with each text as one short line.
 func (o Order) bounded() Order {
-	o.Why, o.By, o.ID = line(o.Why), line(o.By), line(o.ID)
+	o.Reason, o.By, o.ID = line(o.Reason), line(o.By), line(o.ID)
 	return o
 }
 

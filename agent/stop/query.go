@@ -16,27 +16,27 @@ import (
 // socket names the local socket for questions about the stop, together with the data folder.
 const socket = "stop"
 
-// Held is the stop state of a running program, in memory and on the disk.
-type Held struct {
+// State is the stop state of a running program, in memory and on the disk.
+type State struct {
 	Orders  []Order  `json:"orders"`            // active orders
 	Unsaved []Order  `json:"unsaved,omitempty"` // active orders that are in memory alone
 	Cleared []Order  `json:"cleared,omitempty"` // orders that this question has cleared
 	Devices []Device `json:"devices"`           // results of the last stop
 }
 
-// ErrNobody reports that no running program answers for a folder.
-var ErrNobody = errors.New("nobody answers for it")
+// ErrNotRunning reports that no running program answers for a folder.
+var ErrNotRunning = errors.New("nobody answers for it")
 
-// Ask reads the stop state of the program that runs with a folder.
-func Ask(dir string) (Held, error) { return ask(dir, question{Do: doShow}) }
+// Query reads the stop state of the program that runs with a folder.
+func Query(dir string) (State, error) { return ask(dir, question{Do: doShow}) }
 
-// Tell sends a stop to the program that runs with a folder, in case the folder does not accept
+// SendStop sends a stop to the program that runs with a folder, in case the folder does not accept
 // the order.
-func Tell(dir string, o Order) (Held, error) { return ask(dir, question{Do: doStop, Order: o}) }
+func SendStop(dir string, o Order) (State, error) { return ask(dir, question{Do: doStop, Order: o}) }
 
-// Forget clears the orders that the running program holds in memory alone. Use Clear for orders
+// ResetUnsaved clears the orders that the running program holds in memory alone. Use Clear for orders
 // on the disk.
-func Forget(dir, by string) (Held, error) { return ask(dir, question{Do: doClear, By: by}) }
+func ResetUnsaved(dir, by string) (State, error) { return ask(dir, question{Do: doClear, By: by}) }
 
 // question is one JSON object; the answer is a Held.
 type question struct {
@@ -58,20 +58,20 @@ const (
 	maxHeld = 4 << 20         // bytes of an answer: a thousand devices with long errors
 )
 
-func ask(dir string, q question) (h Held, err error) {
+func ask(dir string, q question) (h State, err error) {
 	conn, err := atplace.Dial(socket, filepath.Dir(dir))
 	if err != nil {
-		return Held{}, errors.Join(ErrNobody, err)
+		return State{}, errors.Join(ErrNotRunning, err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	if err := atplace.Ask(conn, q, &h, askTime, maxHeld); err != nil {
-		return Held{}, fmt.Errorf("%w: %w", ErrNobody, err)
+		return State{}, fmt.Errorf("%w: %w", ErrNotRunning, err)
 	}
 	return h, nil
 }
 
 // answer answers local operators until ctx ends.
-func (s *Stopper) answer(ctx context.Context) error {
+func (s *Latch) answer(ctx context.Context) error {
 	l, err := atplace.Listen(socket, filepath.Dir(s.cfg.Dir))
 	if err != nil {
 		s.log.Warn("what is stopped cannot be asked for while the folder of the stop cannot be written", "err", err)
@@ -90,7 +90,7 @@ func (s *Stopper) answer(ctx context.Context) error {
 }
 
 // reply answers one question.
-func (s *Stopper) reply(conn net.Conn) (err error) {
+func (s *Latch) reply(conn net.Conn) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	if err := atplace.Allowed(conn); err != nil {
 		return err
@@ -120,8 +120,8 @@ func parseQuestion(data []byte) (question, error) {
 	return q, nil
 }
 
-func (s *Stopper) does(q question) Held {
-	var h Held
+func (s *Latch) does(q question) State {
+	var h State
 	switch q.Do {
 	case doStop:
 		s.Stop(q.Order)
@@ -136,7 +136,7 @@ func (s *Stopper) does(q question) Held {
 }
 
 // forget clears the orders that are in memory alone and returns them.
-func (s *Stopper) forget(by string) []Order {
+func (s *Latch) forget(by string) []Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	orders := s.unsaved

@@ -14,14 +14,14 @@ import (
 )
 
 // asked waits until a program answers for a folder.
-func asked(t *testing.T, dir string) stop.Held {
+func asked(t *testing.T, dir string) stop.State {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; {
-		h, err := stop.Ask(dir)
+		h, err := stop.Query(dir)
 		if err == nil {
 			return h
 		}
-		if !errors.Is(err, stop.ErrNobody) || time.Now().After(end) {
+		if !errors.Is(err, stop.ErrNotRunning) || time.Now().After(end) {
 			t.Fatal(err)
 		}
 		<-time.After(time.Millisecond)
@@ -32,7 +32,7 @@ func asked(t *testing.T, dir string) stop.Held {
 func TestAFolderThatTakesNothing(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
-	if _, err := stop.Ask(dir); !errors.Is(err, stop.ErrNobody) {
+	if _, err := stop.Query(dir); !errors.Is(err, stop.ErrNotRunning) {
 		t.Errorf("before anybody runs: %v", err)
 	}
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in place of the folder
@@ -42,26 +42,26 @@ func TestAFolderThatTakesNothing(t *testing.T) {
 	if h := asked(t, dir); len(h.Orders) > 0 {
 		t.Errorf("%+v", h)
 	}
-	o := stop.Order{ID: "a", Why: "smoke", By: "teague"}
-	if err := stop.Latch(dir, o); err == nil {
+	o := stop.Order{ID: "a", Reason: "smoke", By: "teague"}
+	if err := stop.WriteOrder(dir, o); err == nil {
 		t.Fatal("it was written")
 	}
-	h, err := stop.Tell(dir, o)
+	h, err := stop.SendStop(dir, o)
 	if why, _ := g.Watch(); err != nil || !strings.Contains(why, "smoke") || len(h.Orders) != 1 || len(h.Unsaved) != 1 || len(h.Devices) != 1 {
 		t.Errorf("stopped for %q: %+v, %v", why, h, err)
 	}
-	if h := asked(t, dir); len(h.Orders) != 1 || h.Orders[0].Why != "smoke" {
+	if h := asked(t, dir); len(h.Orders) != 1 || h.Orders[0].Reason != "smoke" {
 		t.Errorf("%+v", h)
 	}
-	if h, err := stop.Forget(dir, "teague"); err != nil || len(h.Cleared) != 1 || len(h.Orders) > 0 {
+	if h, err := stop.ResetUnsaved(dir, "teague"); err != nil || len(h.Cleared) != 1 || len(h.Orders) > 0 {
 		t.Errorf("%+v, %v", h, err)
 	}
 	g.until(t, "")
-	if h, err := stop.Forget(dir, "teague"); err != nil || len(h.Cleared) > 0 {
+	if h, err := stop.ResetUnsaved(dir, "teague"); err != nil || len(h.Cleared) > 0 {
 		t.Errorf("once more: %+v, %v", h, err)
 	}
 	end()
-	if _, err := stop.Ask(dir); !errors.Is(err, stop.ErrNobody) {
+	if _, err := stop.Query(dir); !errors.Is(err, stop.ErrNotRunning) {
 		t.Errorf("when it has ended: %v", err)
 	}
 }
@@ -70,10 +70,10 @@ func TestAFolderThatTakesNothing(t *testing.T) {
 func TestWhatIsWrittenIsNotForgotten(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, _ := run(t, stop.Config{Dir: dir}, g)
-	s.Stop(stop.Order{ID: "a", Why: "smoke"})
+	s.Stop(stop.Order{ID: "a", Reason: "smoke"})
 	written(t, s)
 	asked(t, dir)
-	if h, err := stop.Forget(dir, "teague"); err != nil || len(h.Cleared) > 0 || len(h.Orders) != 1 {
+	if h, err := stop.ResetUnsaved(dir, "teague"); err != nil || len(h.Cleared) > 0 || len(h.Orders) != 1 {
 		t.Errorf("%+v, %v", h, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 const gather = 20 * time.Millisecond
 
 // report writes the results of a stop to the folder until ctx ends.
-func (s *Stopper) report(ctx context.Context) {
+func (s *Latch) report(ctx context.Context) {
 	var last Report
 	for ctx.Err() == nil {
 		_, devices := s.gate.Watch()
@@ -31,7 +31,7 @@ func (s *Stopper) report(ctx context.Context) {
 	}
 }
 
-func (s *Stopper) reportOf(orders []Order) Report {
+func (s *Latch) reportOf(orders []Order) Report {
 	r := Report{Devices: s.cfg.Devices()}
 	for _, o := range orders {
 		r.Orders = append(r.Orders, o.ID)
@@ -39,7 +39,7 @@ func (s *Stopper) reportOf(orders []Order) Report {
 	return r
 }
 
-func (s *Stopper) pause(ctx context.Context) {
+func (s *Latch) pause(ctx context.Context) {
 	t := time.NewTimer(gather)
 	defer t.Stop()
 	select {

@@ -45,9 +45,9 @@ func TestOddLatchesAreLatched(t *testing.T) {
 			if why, _ := g.Watch(); !strings.Contains(why, "cannot be read") {
 				t.Errorf("stopped for %q", why)
 			}
-			s.Stop(stop.Order{ID: "a", Why: "smoke"})
+			s.Stop(stop.Order{ID: "a", Reason: "smoke"})
 			written(t, s)
-			if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+			if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 				t.Error(err)
 			}
 			g.until(t, "")

@@ -36,7 +36,7 @@ func (g *gate) Stop(why string) {
 	g.changed = make(chan struct{})
 }
 
-func (g *gate) Clear() {
+func (g *gate) ResetStop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.why = ""
@@ -79,7 +79,7 @@ func (g *gate) until(t *testing.T, text string) {
 var quiet = slog.New(slog.DiscardHandler)
 
 // run opens a stopper and keeps it running until the test calls the returned function.
-func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Stopper, func()) {
+func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Latch, func()) {
 	t.Helper()
 	if cfg.Devices == nil {
 		cfg.Devices = func() []stop.Device { return []stop.Device{{Device: "lamp", State: "safe", Evidence: "read_back"}} }
@@ -89,7 +89,7 @@ func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Stopper, func()) {
 }
 
 // runs keeps a stopper running until the test calls the returned function.
-func runs(t *testing.T, s *stop.Stopper) (end func()) {
+func runs(t *testing.T, s *stop.Latch) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -108,7 +108,7 @@ func runs(t *testing.T, s *stop.Stopper) (end func()) {
 }
 
 // written waits until the disk has all orders of a stopper.
-func written(t *testing.T, s *stop.Stopper) {
+func written(t *testing.T, s *stop.Latch) {
 	t.Helper()
 	patience := time.After(time.Minute)
 	for {
@@ -127,12 +127,12 @@ func written(t *testing.T, s *stop.Stopper) {
 func TestAStopSurvivesARestart(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, end := run(t, stop.Config{Dir: dir}, g)
-	s.Stop(stop.Order{ID: "a", Why: "smoke", By: "teague"})
+	s.Stop(stop.Order{ID: "a", Reason: "smoke", By: "teague"})
 	if why, _ := g.Watch(); why == "" { // before the stopper writes anything
 		t.Error("the gate is not stopped at once")
 	}
 	written(t, s)
-	s.Stop(stop.Order{ID: "a", Why: "the same again"})
+	s.Stop(stop.Order{ID: "a", Reason: "the same again"})
 	end()
 
 	again := newGate()
@@ -156,7 +156,7 @@ func TestWhatCannotBeReadIsLatched(t *testing.T) {
 		if why, _ := g.Watch(); !strings.Contains(why, "cannot be read") {
 			t.Errorf("%s: stopped for %q", name, why)
 		}
-		if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+		if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		g.until(t, "")
@@ -175,7 +175,7 @@ func TestWhatCannotBeReadIsLatched(t *testing.T) {
 func TestByTheFolder(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, _ := run(t, stop.Config{Dir: dir}, g)
-	if err := stop.Latch(dir, stop.Order{ID: "cli", Why: "by hand"}); err != nil {
+	if err := stop.WriteOrder(dir, stop.Order{ID: "cli", Reason: "by hand"}); err != nil {
 		t.Fatal(err)
 	}
 	g.until(t, "by hand")
@@ -191,36 +191,36 @@ func TestByTheFolder(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "latched.json")); err != nil {
 		t.Fatal(err)
 	}
-	for len(stop.Read(dir)) == 0 {
+	for len(stop.ReadOrders(dir)) == 0 {
 		<-time.After(time.Millisecond)
 	}
 	if why, _ := g.Watch(); why == "" {
 		t.Error("removing the file has cleared it")
 	}
 
-	cleared, err := stop.Clear(dir, "teague", time.Now())
+	cleared, err := stop.Reset(dir, "teague", time.Now())
 	if err != nil || len(cleared) != 1 || cleared[0].ID != "cli" {
 		t.Fatalf("%v, %v", cleared, err)
 	}
 	g.until(t, "")
-	if _, err := stop.Clear(dir, "teague", time.Now()); !errors.Is(err, stop.ErrNotStopped) {
+	if _, err := stop.Reset(dir, "teague", time.Now()); !errors.Is(err, stop.ErrNotStopped) {
 		t.Errorf("%v", err)
 	}
-	s.Stop(stop.Order{ID: "cli", Why: "delivered once more"})
+	s.Stop(stop.Order{ID: "cli", Reason: "delivered once more"})
 	if why, _ := g.Watch(); why != "" {
 		t.Errorf("an order that was cleared stops again: %s", why)
 	}
-	s.Stop(stop.Order{Why: "a new one"})
+	s.Stop(stop.Order{Reason: "a new one"})
 	g.until(t, "a new one")
 }
 
 // A restarted program still knows a cleared order.
 func TestAClearedOrderIsRemembered(t *testing.T) {
 	dir, g := t.TempDir(), newGate()
-	if err := stop.Latch(dir, stop.Order{ID: "old"}); err != nil {
+	if err := stop.WriteOrder(dir, stop.Order{ID: "old"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+	if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	s := stop.Open(stop.Config{Dir: dir}, g, time.Now, quiet)
@@ -239,7 +239,7 @@ func TestADiskThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ := run(t, stop.Config{Dir: dir}, g)
-	s.Stop(stop.Order{ID: "a", Why: "smoke"})
+	s.Stop(stop.Order{ID: "a", Reason: "smoke"})
 	if why, _ := g.Watch(); why == "" {
 		t.Error("not stopped")
 	}
@@ -276,7 +276,7 @@ func (b *button) Watch(ctx context.Context, stops func(bool)) error {
 func TestALine(t *testing.T) {
 	dir, g := t.TempDir(), newGate()
 	b := &button{levels: make(chan bool), broken: make(chan error)}
-	s, _ := run(t, stop.Config{Dir: dir, Line: b}, g)
+	s, _ := run(t, stop.Config{Dir: dir, Input: b}, g)
 	b.levels <- false
 	b.levels <- true
 	g.until(t, "pressed")
@@ -284,10 +284,10 @@ func TestALine(t *testing.T) {
 
 	// A reset has no effect while the button is pressed.
 	before, _ := g.counts()
-	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+	if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	for len(stop.Read(dir)) == 0 {
+	for len(stop.ReadOrders(dir)) == 0 {
 		<-time.After(time.Millisecond)
 	}
 	if stops, clears := g.counts(); clears != 0 || stops == before {
@@ -299,7 +299,7 @@ func TestALine(t *testing.T) {
 		t.Error("letting go of the button has cleared it")
 	}
 	written(t, s)
-	if _, err := stop.Clear(dir, "teague", time.Now()); err != nil {
+	if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	g.until(t, "")
@@ -308,15 +308,15 @@ func TestALine(t *testing.T) {
 }
 
 func TestALineThatIsNotThere(t *testing.T) {
-	c := stop.DefaultLineConfig()
-	if stop.NewLine(c) != nil {
+	c := stop.DefaultInputConfig()
+	if stop.NewInput(c) != nil {
 		t.Error("a line without a number")
 	}
 	c.Chip, c.Line = "gpiochip-none", 3
-	if err := stop.NewLine(c).Watch(t.Context(), func(bool) { t.Error("it has a level") }); err == nil {
+	if err := stop.NewInput(c).Watch(t.Context(), func(bool) { t.Error("it has a level") }); err == nil {
 		t.Error("it can be read")
 	}
-	if err := (stop.LineConfig{Line: 1, StopsOn: "up", Bias: "pull"}).Validate(); err == nil || strings.Count(err.Error(), "\n") != 2 {
+	if err := (stop.InputConfig{Line: 1, StopsOn: "up", Bias: "pull"}).Validate(); err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("%v", err)
 	}
 }
@@ -331,14 +331,14 @@ func FuzzLatch(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "latched.json"), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		before := stop.Read(dir)
+		before := stop.ReadOrders(dir)
 		if len(before) == 0 {
 			t.Fatalf("%q does not stop", data)
 		}
-		if err := stop.Latch(dir, stop.Order{ID: "new", Why: "x\ny"}); err != nil {
+		if err := stop.WriteOrder(dir, stop.Order{ID: "new", Reason: "x\ny"}); err != nil {
 			t.Fatal(err)
 		}
-		after := stop.Read(dir)
+		after := stop.ReadOrders(dir)
 		for _, o := range before {
 			if len(before) < 16 && !slices.Contains(after, o) {
 				t.Errorf("%q: %v is not among %v", data, o, after)
@@ -347,7 +347,7 @@ func FuzzLatch(f *testing.F) {
 		if !slices.ContainsFunc(after, func(o stop.Order) bool { return o.ID == "new" }) {
 			t.Errorf("%q: the new order is not among %v", data, after)
 		}
-		if _, err := stop.Clear(dir, "x", time.Time{}); err != nil || len(stop.Read(dir)) != 0 {
+		if _, err := stop.Reset(dir, "x", time.Time{}); err != nil || len(stop.ReadOrders(dir)) != 0 {
 			t.Errorf("%q: %v", data, err)
 		}
 	})

@@ -33,8 +33,8 @@ const (
 	lastStart  = 5 * time.Second
 )
 
-// ErrAbsent reports that no watchdog runs now; the client is starting a new one.
-var ErrAbsent = errors.New("the guard is not there")
+// ErrNotRunning reports that no watchdog runs now; the client is starting a new one.
+var ErrNotRunning = errors.New("the guard is not there")
 
 // Client is the agent's side of the watchdog. It starts a watchdog, replaces one that has
 // ended, and reports to each which devices may be on. It is safe for concurrent use.
@@ -126,13 +126,13 @@ func (c *Client) session(ctx context.Context) error {
 
 // talk sends the watchdog unsent reports, and at least one message per Beat.
 func (c *Client) talk(ctx context.Context, l *link) error {
-	t := time.NewTicker(Beat)
+	t := time.NewTicker(HeartbeatInterval)
 	defer t.Stop()
 	first := true
 	for {
 		err := l.ask(c.word(first))
 		first = false
-		if no, ok := errors.AsType[*No](err); ok {
+		if no, ok := errors.AsType[*RejectionError](err); ok {
 			c.log.Warn("the guard refuses", "err", no)
 			c.untell() // the next beat repeats it
 		} else if err != nil {
@@ -144,7 +144,7 @@ func (c *Client) talk(ctx context.Context, l *link) error {
 		case <-ctx.Done():
 			return nil
 		case <-l.dead:
-			return ErrAbsent
+			return ErrNotRunning
 		case <-c.news:
 		case <-t.C:
 		}
@@ -152,10 +152,10 @@ func (c *Client) talk(ctx context.Context, l *link) error {
 }
 
 // word returns a message with the unsent reports; a new watchdog gets the complete state.
-func (c *Client) word(first bool) Word {
+func (c *Client) word(first bool) Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var w Word
+	var w Message
 	if first {
 		w.Devices = c.devices
 	}
@@ -166,7 +166,7 @@ func (c *Client) word(first bool) Word {
 		case h.on:
 			w.On = append(w.On, c.announce(name, *h))
 		case h.epoch > 0:
-			w.Off = append(w.Off, Off{name, h.epoch})
+			w.Off = append(w.Off, OffMessage{name, h.epoch})
 		}
 		h.untold = false
 	}
@@ -183,8 +183,8 @@ func (c *Client) untell() {
 }
 
 // announce converts the state of a device to an On message.
-func (c *Client) announce(device string, h held) On {
-	o := On{Device: device, Epoch: h.epoch, Maybe: h.maybe}
+func (c *Client) announce(device string, h held) OnMessage {
+	o := OnMessage{Device: device, Epoch: h.epoch, Maybe: h.maybe}
 	if !h.until.IsZero() {
 		o.Left = max(1, time.Until(h.until)-max(0, c.slept()-h.slept))
 	}
@@ -212,8 +212,8 @@ func (c *Client) up(l *link) {
 	}
 }
 
-// Await waits for the first watchdog or the end of ctx.
-func (c *Client) Await(ctx context.Context) {
+// AwaitReady waits for the first watchdog or the end of ctx.
+func (c *Client) AwaitReady(ctx context.Context) {
 	select {
 	case <-c.there:
 	case <-ctx.Done():
@@ -228,7 +228,7 @@ func (c *Client) Ready(device string) error {
 	if c.held[device] == nil || c.link != nil {
 		return nil
 	}
-	return ErrAbsent
+	return ErrNotRunning
 }
 
 // Watches reports whether the watchdog covers a device.
@@ -238,9 +238,9 @@ func (c *Client) Watches(device string) bool {
 	return c.held[device] != nil
 }
 
-// On announces that a device will be on for at most left; 0 means without limit. When it
+// WillBeOn announces that a device will be on for at most left; 0 means without limit. When it
 // returns nil, the watchdog has accepted this, and the caller may switch the device on.
-func (c *Client) On(device string, left time.Duration) error {
+func (c *Client) WillBeOn(device string, left time.Duration) error {
 	c.mu.Lock()
 	h, l := c.held[device], c.link
 	if h == nil {
@@ -249,13 +249,13 @@ func (c *Client) On(device string, left time.Duration) error {
 	}
 	if l == nil {
 		c.mu.Unlock()
-		return ErrAbsent
+		return ErrNotRunning
 	}
 	before := *h
 	c.set(h, left, false)
 	now := *h
 	c.mu.Unlock()
-	err := l.ask(Word{On: []On{c.announce(device, now)}})
+	err := l.ask(Message{On: []OnMessage{c.announce(device, now)}})
 	if err == nil {
 		return nil
 	}
@@ -269,8 +269,8 @@ func (c *Client) On(device string, left time.Duration) error {
 	return err
 }
 
-// Note announces without waiting that a device may already be on.
-func (c *Client) Note(device string, left time.Duration) {
+// MayBeOn announces without waiting that a device may already be on.
+func (c *Client) MayBeOn(device string, left time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h := c.held[device]; h != nil {
@@ -289,8 +289,8 @@ func (c *Client) set(h *held, left time.Duration, maybe bool) {
 	}
 }
 
-// Off reports that a device is off.
-func (c *Client) Off(device string) {
+// IsOff reports that a device is off.
+func (c *Client) IsOff(device string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h := c.held[device]; h != nil && h.on {
@@ -345,38 +345,38 @@ func (l *link) speak() error {
 }
 
 // ask sends a message and waits for the answer.
-func (l *link) ask(w Word) error {
+func (l *link) ask(w Message) error {
 	line, answer, err := l.word(w)
 	if err != nil {
 		return err
 	}
 	t := time.NewTimer(answerTime)
 	defer t.Stop()
-	late := fmt.Errorf("no answer within %v: %w", answerTime, ErrAbsent)
+	late := fmt.Errorf("no answer within %v: %w", answerTime, ErrNotRunning)
 	select {
 	case l.words <- line:
 	case <-l.over:
-		return ErrAbsent
+		return ErrNotRunning
 	case <-l.dead:
-		return ErrAbsent
+		return ErrNotRunning
 	case <-t.C:
 		return late
 	}
 	select {
 	case a := <-answer:
-		if a.No != "" {
-			return &No{a.No}
+		if a.Reason != "" {
+			return &RejectionError{a.Reason}
 		}
 		return nil
 	case <-l.dead:
-		return ErrAbsent
+		return ErrNotRunning
 	case <-t.C:
 		return late
 	}
 }
 
 // word encodes a message and returns it with the channel for its answer.
-func (l *link) word(w Word) (line []byte, answer chan Answer, err error) {
+func (l *link) word(w Message) (line []byte, answer chan Answer, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seq++
@@ -389,7 +389,7 @@ func (l *link) word(w Word) (line []byte, answer chan Answer, err error) {
 	return line, answer, nil
 }
 
-// No is a rejection by the watchdog.
-type No struct{ Why string }
+// RejectionError is a rejection by the watchdog.
+type RejectionError struct{ Reason string }
 
-func (n *No) Error() string { return n.Why }
+func (n *RejectionError) Error() string { return n.Reason }

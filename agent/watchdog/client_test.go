@@ -72,7 +72,7 @@ func (g *guards) start() (watchdog.Process, error) {
 			return
 		}
 		one := watchdog.New(r.obeying(g.w), slog.New(slog.DiscardHandler))
-		one.Sleep(g.sleep)
+		one.UseSuspendTime(g.sleep)
 		_ = one.Run(reader(r.hear), out)
 		_ = out.Close()
 	}()
@@ -93,7 +93,7 @@ func (r *running) Kill() error {
 }
 
 // obeying carries out the orders of a watchdog while it lives.
-func (r *running) obeying(w *world) watchdog.Obey {
+func (r *running) obeying(w *world) watchdog.Execute {
 	return func(kind string, order []byte) (bool, error) {
 		if r.dead.Load() {
 			return false, nil
@@ -122,11 +122,11 @@ func client(t *testing.T, story func(t *testing.T, c *watchdog.Client, g *guards
 		w := newWorld()
 		g := &guards{w: w}
 		c := watchdog.NewClient([]watchdog.Device{lamp("hall", "keep"), lamp("stairs", "keep")}, g.start, slog.New(slog.DiscardHandler))
-		c.Sleep(g.sleep)
+		c.UseSuspendTime(g.sleep)
 		ctx, cancel := context.WithCancel(t.Context())
 		end := make(chan error, 1)
 		go func() { end <- c.Run(ctx) }()
-		c.Await(ctx)
+		c.AwaitReady(ctx)
 		story(t, c, g, w)
 		cancel()
 		if err := <-end; err != nil {
@@ -146,13 +146,13 @@ func (w *world) is(t *testing.T, want string) {
 func TestClientTellsTheGuard(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, _ *guards, w *world) {
 		for _, d := range []string{"hall", "stairs"} {
-			if err := errors.Join(c.Ready(d), c.On(d, time.Minute)); err != nil {
+			if err := errors.Join(c.Ready(d), c.WillBeOn(d, time.Minute)); err != nil {
 				t.Fatal(err)
 			}
 			w.turn(d, true)
 		}
 		wait(30 * time.Second)
-		c.Off("stairs")
+		c.IsOff("stairs")
 		wait(time.Hour)
 		w.is(t, "hall off 1m0.025s")
 	})
@@ -165,8 +165,8 @@ func TestClientTellsWhatWasBefore(t *testing.T) {
 		g := &guards{w: w}
 		c := watchdog.NewClient([]watchdog.Device{lamp("hall", "keep")}, g.start, slog.New(slog.DiscardHandler))
 		w.turn("hall", true)
-		c.Note("hall", time.Minute)
-		if err := c.On("hall", time.Hour); !errors.Is(err, watchdog.ErrAbsent) {
+		c.MayBeOn("hall", time.Minute)
+		if err := c.WillBeOn("hall", time.Hour); !errors.Is(err, watchdog.ErrNotRunning) {
 			t.Errorf("without a guard: %v", err)
 		}
 		wait(30 * time.Second)
@@ -187,18 +187,18 @@ func TestClientTellsWhatWasBefore(t *testing.T) {
 // time of a device that is on continues.
 func TestGuardIsKilled(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, g *guards, w *world) {
-		if err := c.On("hall", time.Minute); err != nil {
+		if err := c.WillBeOn("hall", time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		w.turn("hall", true)
 		g.set(func() { g.broken = 3 })
 		g.kill()
-		for _, err := range []error{c.Ready("hall"), c.On("hall", time.Hour), c.On("stairs", time.Hour)} {
-			if !errors.Is(err, watchdog.ErrAbsent) {
+		for _, err := range []error{c.Ready("hall"), c.WillBeOn("hall", time.Hour), c.WillBeOn("stairs", time.Hour)} {
+			if !errors.Is(err, watchdog.ErrNotRunning) {
 				t.Errorf("without a guard: %v", err)
 			}
 		}
-		if err := errors.Join(c.Ready("elsewhere"), c.On("elsewhere", 0)); err != nil {
+		if err := errors.Join(c.Ready("elsewhere"), c.WillBeOn("elsewhere", 0)); err != nil {
 			t.Errorf("a device that needs none: %v", err)
 		}
 		wait(2 * time.Second) // 50 + 100 + 200 + 400 ms
@@ -218,7 +218,7 @@ func TestGuardIsFrozen(t *testing.T) {
 		g.set(func() { g.mute = true })
 		g.kill()
 		wait(500 * time.Millisecond)
-		if err := c.On("hall", time.Minute); !errors.Is(err, watchdog.ErrAbsent) {
+		if err := c.WillBeOn("hall", time.Minute); !errors.Is(err, watchdog.ErrNotRunning) {
 			t.Errorf("with a guard that does not answer: %v", err)
 		}
 		var frozen *running
@@ -238,7 +238,7 @@ func TestGuardIsFrozen(t *testing.T) {
 // After a rejection by the watchdog the state is the old one.
 func TestClientIsRefused(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, _ *guards, w *world) {
-		if err := c.On("hall", time.Minute); err != nil {
+		if err := c.WillBeOn("hall", time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		w.turn("hall", true)
@@ -247,7 +247,7 @@ func TestClientIsRefused(t *testing.T) {
 		w.hang["hall"] = hang
 		w.mu.Unlock()
 		wait(2 * time.Minute) // the watchdog is switching it off
-		no, ok := errors.AsType[*watchdog.No](c.On("hall", time.Hour))
+		no, ok := errors.AsType[*watchdog.RejectionError](c.WillBeOn("hall", time.Hour))
 		if !ok || !strings.Contains(no.Error(), "hall: is being switched off") {
 			t.Errorf("%v", no)
 		}
@@ -261,7 +261,7 @@ func TestClientIsRefused(t *testing.T) {
 		if got := w.history(); !strings.HasPrefix(got, "hall off 2m0s, hall off 2m1.") {
 			t.Error(got)
 		}
-		if err := c.On("hall", time.Minute); err != nil {
+		if err := c.WillBeOn("hall", time.Minute); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
@@ -274,7 +274,7 @@ func TestAFrozenGuardThatReadsNothing(t *testing.T) {
 		g.set(func() { g.last.frozen.Store(true) })
 		began := time.Now()
 		for range 3 { // the watchdog still reads the first of them
-			if err := c.On("hall", time.Minute); !errors.Is(err, watchdog.ErrAbsent) {
+			if err := c.WillBeOn("hall", time.Minute); !errors.Is(err, watchdog.ErrNotRunning) {
 				t.Errorf("On = %v, want that the guard is not there", err)
 			}
 		}
@@ -282,7 +282,7 @@ func TestAFrozenGuardThatReadsNothing(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		wait(10 * time.Second)
-		if err := c.On("hall", time.Minute); err != nil || g.started < 2 {
+		if err := c.WillBeOn("hall", time.Minute); err != nil || g.started < 2 {
 			t.Errorf("the next guard, of %d: %v", g.started, err)
 		}
 	})
@@ -292,7 +292,7 @@ func TestAFrozenGuardThatReadsNothing(t *testing.T) {
 // asleep.
 func TestTheNextGuardHearsOfASleep(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, g *guards, w *world) {
-		if err := c.On("hall", time.Hour); err != nil {
+		if err := c.WillBeOn("hall", time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		w.turn("hall", true)

@@ -9,30 +9,30 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Left is a device that is on without its agent until its time is over. The watchdog of the
+// RemainingDevice is a device that is on without its agent until its time is over. The watchdog of the
 // agent's next run takes it over.
-type Left struct {
+type RemainingDevice struct {
 	Device
 	In time.Duration `json:"in"` // ns until it must be off
 }
 
 // Yield ends a watchdog whose agent is gone and leaves its devices to another one. It does
 // nothing while the agent lives.
-func (g *Guard) Yield() { wait.Notify(g.yield) }
+func (g *Watchdog) Yield() { wait.Notify(g.yield) }
 
-// Expect keeps a watchdog from ending before Adopt. Call it before Run.
-func (g *Guard) Expect() { g.heir = true }
+// ExpectHandover keeps a watchdog from ending before Adopt. Call it before Run.
+func (g *Watchdog) ExpectHandover() { g.heir = true }
 
 // Adopt passes the remaining devices of another watchdog to a running one; nil for none. It
 // blocks until Run takes the list.
-func (g *Guard) Adopt(list []Left) { g.adopted <- list }
+func (g *Watchdog) Adopt(list []RemainingDevice) { g.adopted <- list }
 
-// Rest returns the remaining devices of a watchdog that has ended.
-func (g *Guard) Rest() []Left {
-	var list []Left
+// Remaining returns the remaining devices of a watchdog that has ended.
+func (g *Watchdog) Remaining() []RemainingDevice {
+	var list []RemainingDevice
 	for _, t := range g.things {
 		if t.on && !t.due.IsZero() {
-			list = append(list, Left{t.Device, max(1, time.Until(t.due))})
+			list = append(list, RemainingDevice{t.Device, max(1, time.Until(t.due))})
 		}
 	}
 	return list
@@ -40,7 +40,7 @@ func (g *Guard) Rest() []Left {
 
 // adopt takes over the devices of another watchdog, unless the agent has sent newer messages
 // about them.
-func (g *Guard) adopt(list []Left) {
+func (g *Watchdog) adopt(list []RemainingDevice) {
 	g.heir = false
 	for _, l := range list {
 		l.Safe = nil // that order belongs to an agent that is gone
@@ -56,9 +56,9 @@ func (g *Guard) adopt(list []Left) {
 	}
 }
 
-// ParseLeft decodes the result of PrintLeft and validates it.
-func ParseLeft(data []byte) ([]Left, error) {
-	list, err := parse[[]Left](data)
+// ParseRemaining decodes the result of PrintLeft and validates it.
+func ParseRemaining(data []byte) ([]RemainingDevice, error) {
+	list, err := parse[[]RemainingDevice](data)
 	for _, l := range list {
 		err = errors.Join(err, l.valid())
 		if l.In <= 0 {
@@ -71,5 +71,5 @@ func ParseLeft(data []byte) ([]Left, error) {
 	return list, nil
 }
 
-// PrintLeft encodes a list for a file.
-func PrintLeft(list []Left) ([]byte, error) { return json.Marshal(list) }
+// EncodeRemaining encodes a list for a file.
+func EncodeRemaining(list []RemainingDevice) ([]byte, error) { return json.Marshal(list) }

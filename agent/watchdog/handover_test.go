@@ -22,28 +22,28 @@ func TestHandover(t *testing.T) {
 		{
 			name: "it may be on at the start",
 			story: func(a *agent) {
-				a.say(watchdog.Word{On: []watchdog.On{{Device: "hall", Epoch: 1, Left: time.Hour, Maybe: true}}})
+				a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: "hall", Epoch: 1, Left: time.Hour, Maybe: true}}})
 			},
 			want: "hall off 10.025s",
 		},
 		{
 			name: "it may be on at the start, for less",
 			story: func(a *agent) {
-				a.say(watchdog.Word{On: []watchdog.On{{Device: "hall", Epoch: 1, Left: time.Second, Maybe: true}}})
+				a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: "hall", Epoch: 1, Left: time.Second, Maybe: true}}})
 			},
 			want: "hall off 6.025s",
 		},
 		{name: "it is switched on anew", story: func(a *agent) { a.on("hall", 1, 10*time.Second) }, want: "hall off 15.025s"},
 		{
 			name:  "it is off",
-			story: func(a *agent) { a.say(watchdog.Word{Off: []watchdog.Off{{Device: "hall", Epoch: 1}}}) },
+			story: func(a *agent) { a.say(watchdog.Message{Off: []watchdog.OffMessage{{Device: "hall", Epoch: 1}}}) },
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			watched(t, func(a *agent, w *world) {
 				a.t = t
 				a.on("hall", 1, 10*time.Second)
-				a.say(watchdog.Word{Devices: []watchdog.Device{lamp("attic", "keep")}})
+				a.say(watchdog.Message{Devices: []watchdog.Device{lamp("attic", "keep")}})
 				a.on("attic", 2, 10*time.Second)
 				a.lives(5 * time.Second)
 				a.guard.Yield() // no effect: its agent lives
@@ -52,11 +52,11 @@ func TestHandover(t *testing.T) {
 				synctest.Wait()
 				a.guard.Yield()
 				synctest.Wait()
-				list, err := watchdog.PrintLeft(a.guard.Rest())
+				list, err := watchdog.EncodeRemaining(a.guard.Remaining())
 				if err != nil || len(a.end) == 0 {
 					t.Fatalf("it has not ended, %v", err)
 				}
-				left, err := watchdog.ParseLeft(list)
+				left, err := watchdog.ParseRemaining(list)
 				if err != nil || len(left) != 2 {
 					t.Fatalf("%s: %v", list, err)
 				}
@@ -74,10 +74,10 @@ func TestHandover(t *testing.T) {
 }
 
 // again runs the next watchdog.
-func again(t *testing.T, w *world, left []watchdog.Left, story func(*agent)) {
+func again(t *testing.T, w *world, left []watchdog.RemainingDevice, story func(*agent)) {
 	t.Helper()
 	a := newAgent(t, w)
-	a.say(watchdog.Word{Devices: []watchdog.Device{lamp("hall", "keep")}})
+	a.say(watchdog.Message{Devices: []watchdog.Device{lamp("hall", "keep")}})
 	a.guard.Adopt(left)
 	story(a)
 	a.lives(time.Minute)
@@ -90,8 +90,8 @@ func TestHandoverOfNothing(t *testing.T) {
 		g := watchdog.New(newWorld().obey, slog.New(slog.DiscardHandler))
 		in, to := io.Pipe()
 		_ = to.Close()
-		if err := g.Run(in, io.Discard); err != nil || len(g.Rest()) != 0 {
-			t.Errorf("%v, %v", g.Rest(), err)
+		if err := g.Run(in, io.Discard); err != nil || len(g.Remaining()) != 0 {
+			t.Errorf("%v, %v", g.Remaining(), err)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestHandoverToAGuardWithoutAnAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		g := watchdog.New(w.obey, slog.New(slog.DiscardHandler))
-		g.Expect()
+		g.ExpectHandover()
 		in, to := io.Pipe()
 		_ = to.Close()
 		end := make(chan error, 1)
@@ -111,7 +111,7 @@ func TestHandoverToAGuardWithoutAnAgent(t *testing.T) {
 			t.Fatal("it has not waited")
 		}
 		w.turn("hall", true)
-		g.Adopt([]watchdog.Left{{Device: lamp("hall", "keep"), In: time.Second}})
+		g.Adopt([]watchdog.RemainingDevice{{Device: lamp("hall", "keep"), In: time.Second}})
 		if err := <-end; err != nil {
 			t.Error(err)
 		}
@@ -123,22 +123,22 @@ func FuzzLeft(f *testing.F) {
 	f.Add([]byte(`[{"name":"a","kind":"k","off":{"x":1},"in":5}]   `))
 	f.Add([]byte(`[{"name":"a","kind":"k","off":1}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		list, err := watchdog.ParseLeft(data)
+		list, err := watchdog.ParseRemaining(data)
 		if err != nil {
 			if list != nil {
 				t.Errorf("%q: %v with %v", data, list, err)
 			}
 			return
 		}
-		once, err := watchdog.PrintLeft(list)
+		once, err := watchdog.EncodeRemaining(list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := watchdog.ParseLeft(once)
+		again, err := watchdog.ParseRemaining(once)
 		if err != nil {
 			t.Fatalf("%q: %v", once, err)
 		}
-		if twice, err := watchdog.PrintLeft(again); err != nil || string(twice) != string(once) {
+		if twice, err := watchdog.EncodeRemaining(again); err != nil || string(twice) != string(once) {
 			t.Errorf("%s, then %s, %v", once, twice, err)
 		}
 	})

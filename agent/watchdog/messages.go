@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Beat is the longest interval between two messages of the agent.
-const Beat = 250 * time.Millisecond
+// HeartbeatInterval is the longest interval between two messages of the agent.
+const HeartbeatInterval = 250 * time.Millisecond
 
 // Device describes a device to the watchdog.
 type Device struct {
@@ -21,33 +21,33 @@ type Device struct {
 	Safe json.RawMessage `json:"safe,omitempty"` // the order for the end of the agent; none: leave it unchanged
 }
 
-// Word is a message of the agent, one line of JSON. The first message names the devices; one
+// Message is a message of the agent, one line of JSON. The first message names the devices; one
 // without content is a heartbeat.
-type Word struct {
-	Seq     uint64   `json:"seq"` // repeated in the answer
-	Devices []Device `json:"devices,omitempty"`
-	On      []On     `json:"on,omitempty"`
-	Off     []Off    `json:"off,omitempty"`
+type Message struct {
+	Seq     uint64       `json:"seq"` // repeated in the answer
+	Devices []Device     `json:"devices,omitempty"`
+	On      []OnMessage  `json:"on,omitempty"`
+	Off     []OffMessage `json:"off,omitempty"`
 }
 
-// On announces that the agent will switch a device on.
-type On struct {
+// OnMessage announces that the agent will switch a device on.
+type OnMessage struct {
 	Device string        `json:"device"`
 	Epoch  uint64        `json:"epoch"`           // rises with every On of an agent; the watchdog rejects a lower one
 	Left   time.Duration `json:"left,omitempty"`  // ns until it must be off; 0: it may stay on
 	Maybe  bool          `json:"maybe,omitempty"` // it may have been on before: the earlier known end counts
 }
 
-// Off reports that a device is off.
-type Off struct {
+// OffMessage reports that a device is off.
+type OffMessage struct {
 	Device string `json:"device"`
 	Epoch  uint64 `json:"epoch"` // that of the last On
 }
 
 // Answer is the watchdog's answer, one line of JSON.
 type Answer struct {
-	Seq uint64 `json:"seq"`
-	No  string `json:"no,omitempty"` // reason for a rejection; "" if accepted
+	Seq    uint64 `json:"seq"`
+	Reason string `json:"no,omitempty"` // reason for a rejection; "" if accepted
 }
 
 // Limits of the input.
@@ -57,13 +57,13 @@ const (
 )
 
 // parseWord decodes and validates one line. With an error it returns the zero Word.
-func parseWord(line []byte) (Word, error) {
-	w, err := parse[Word](line)
+func parseWord(line []byte) (Message, error) {
+	w, err := parse[Message](line)
 	if err != nil {
-		return Word{}, err
+		return Message{}, err
 	}
 	if err := w.valid(); err != nil {
-		return Word{}, err
+		return Message{}, err
 	}
 	return w, nil
 }
@@ -93,7 +93,7 @@ func parse[T any](line []byte) (T, error) {
 	return v, nil
 }
 
-func (w Word) valid() error {
+func (w Message) valid() error {
 	var errs []error
 	check := func(ok bool, where, what string) {
 		if !ok {

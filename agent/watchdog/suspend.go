@@ -6,11 +6,11 @@ import (
 	"github.com/messkit/messkit/internal/suspend"
 )
 
-// Sleep sets the source of the time that the machine has slept since boot. Call it before Run.
-func (g *Guard) Sleep(slept func() time.Duration) { g.slept = suspend.NewWatch(slept) }
+// UseSuspendTime sets the source of the time that the machine has slept since boot. Call it before Run.
+func (g *Watchdog) UseSuspendTime(slept func() time.Duration) { g.slept = suspend.NewWatch(slept) }
 
 // wake counts the time that the machine has slept as time on.
-func (g *Guard) wake() {
+func (g *Watchdog) wake() {
 	d := g.slept.Woke()
 	if d == 0 {
 		return
@@ -23,5 +23,5 @@ func (g *Guard) wake() {
 	}
 }
 
-// Sleep sets the source of the time that the machine has slept since boot. Call it before Run.
-func (c *Client) Sleep(slept func() time.Duration) { c.slept = slept }
+// UseSuspendTime sets the source of the time that the machine has slept since boot. Call it before Run.
+func (c *Client) UseSuspendTime(slept func() time.Duration) { c.slept = slept }

@@ -21,9 +21,9 @@ func TestASuspendedMachine(t *testing.T) {
 		from, out := io.Pipe()
 		a := &agent{t: t, w: w, guard: watchdog.New(w.obey, slog.New(slog.DiscardHandler)), to: to, pipe: from, from: bufio.NewScanner(from), end: make(chan error, 1)}
 		var slept atomic.Int64
-		a.guard.Sleep(func() time.Duration { return time.Duration(slept.Load()) })
+		a.guard.UseSuspendTime(func() time.Duration { return time.Duration(slept.Load()) })
 		go func() { a.end <- a.guard.Run(in, out); _ = out.Close() }()
-		a.say(watchdog.Word{Devices: []watchdog.Device{lamp("porch", "keep"), lamp("hall", "keep")}})
+		a.say(watchdog.Message{Devices: []watchdog.Device{lamp("porch", "keep"), lamp("hall", "keep")}})
 		a.on("porch", 1, time.Hour)
 		a.on("hall", 2, 3*time.Hour)
 		a.lives(time.Second)

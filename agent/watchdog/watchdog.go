@@ -38,13 +38,13 @@ const (
 	patience = time.Minute
 )
 
-// Obey carries out an order for a kind of device (drivers.Kind) and reports whether this
+// Execute carries out an order for a kind of device (drivers.Kind) and reports whether this
 // changed anything.
-type Obey func(kind string, order []byte) (changed bool, err error)
+type Execute func(kind string, order []byte) (changed bool, err error)
 
-// Guard is the watchdog of one agent.
-type Guard struct {
-	obey Obey
+// Watchdog is the watchdog of one agent.
+type Watchdog struct {
+	obey Execute
 	log  *slog.Logger
 
 	things  map[string]*thing
@@ -54,8 +54,8 @@ type Guard struct {
 	heir    bool      // Adopt has not run yet
 	done    chan outcome
 	slept   *suspend.Watch
-	yield   chan struct{} // signals that another watchdog runs
-	adopted chan []Left   // the devices of an earlier watchdog
+	yield   chan struct{}          // signals that another watchdog runs
+	adopted chan []RemainingDevice // the devices of an earlier watchdog
 }
 
 // thing is the state of one device.
@@ -81,15 +81,15 @@ type outcome struct {
 }
 
 // New returns a watchdog without devices.
-func New(obey Obey, log *slog.Logger) *Guard {
-	return &Guard{slept: suspend.NewWatch(nil), obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome), yield: make(chan struct{}, 1), adopted: make(chan []Left)}
+func New(obey Execute, log *slog.Logger) *Watchdog {
+	return &Watchdog{slept: suspend.NewWatch(nil), obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome), yield: make(chan struct{}, 1), adopted: make(chan []RemainingDevice)}
 }
 
 // Run reads the agent's messages from in and writes answers to out. It returns when the agent
 // is gone and all devices are safe, or when another watchdog takes over. The error reports a
 // malformed message, which counts as the end of the agent.
-func (g *Guard) Run(in io.Reader, out io.Writer) error {
-	words, answers := make(chan Word), make(chan Answer, 64)
+func (g *Watchdog) Run(in io.Reader, out io.Writer) error {
+	words, answers := make(chan Message), make(chan Answer, 64)
 	var group errgroup.Group
 	group.Go(func() error {
 		defer close(words)
@@ -114,7 +114,7 @@ func (g *Guard) Run(in io.Reader, out io.Writer) error {
 				break
 			}
 			select {
-			case answers <- Answer{Seq: w.Seq, No: g.hear(w)}:
+			case answers <- Answer{Seq: w.Seq, Reason: g.hear(w)}:
 			default: // the agent reads no answers, and the watchdog must not wait
 			}
 		case o := <-g.done:
@@ -132,7 +132,7 @@ func (g *Guard) Run(in io.Reader, out io.Writer) error {
 }
 
 // hear applies a message of the agent. It returns a reason if it rejects the message, else "".
-func (g *Guard) hear(w Word) (no string) {
+func (g *Watchdog) hear(w Message) (no string) {
 	if g.silent(time.Now()) {
 		g.log.Warn("the agent is back")
 		g.unsafe()
@@ -158,7 +158,7 @@ func (g *Guard) hear(w Word) (no string) {
 }
 
 // announced records that a device will be on. It returns a reason if it rejects that, else "".
-func (g *Guard) announced(o On) (no string) {
+func (g *Watchdog) announced(o OnMessage) (no string) {
 	t := g.things[o.Device]
 	switch {
 	case t == nil:
@@ -181,27 +181,27 @@ func (g *Guard) announced(o On) (no string) {
 }
 
 // leave records that the agent is gone.
-func (g *Guard) leave() {
+func (g *Watchdog) leave() {
 	g.gone = time.Now()
 	g.unsafe()
 }
 
-func (g *Guard) isGone() bool { return !g.gone.IsZero() }
+func (g *Watchdog) isGone() bool { return !g.gone.IsZero() }
 
 // unsafe marks all devices as not safe, because the agent may have changed them.
-func (g *Guard) unsafe() {
+func (g *Watchdog) unsafe() {
 	for _, t := range g.things {
 		t.safe, t.next, t.wait = false, time.Time{}, 0
 	}
 }
 
 // silent reports whether the agent is frozen.
-func (g *Guard) silent(now time.Time) bool {
+func (g *Watchdog) silent(now time.Time) bool {
 	return !g.heard.IsZero() && now.Sub(g.heard) > silence
 }
 
 // finished reports whether the watchdog has nothing left to do.
-func (g *Guard) finished() bool {
+func (g *Watchdog) finished() bool {
 	for _, t := range g.things {
 		if t.busy || !g.left && (t.Safe != nil && !t.safe || t.on && !t.due.IsZero()) {
 			return false
@@ -211,7 +211,7 @@ func (g *Guard) finished() bool {
 }
 
 // wanted returns the order that a device needs now, nil for none.
-func (g *Guard) wanted(t *thing, now time.Time) (order []byte, safe bool) {
+func (g *Watchdog) wanted(t *thing, now time.Time) (order []byte, safe bool) {
 	switch {
 	case (g.isGone() || g.silent(now)) && t.Safe != nil && !t.safe:
 		return t.Safe, true
@@ -223,15 +223,15 @@ func (g *Guard) wanted(t *thing, now time.Time) (order []byte, safe bool) {
 
 // dueAt returns when the watchdog switches a device off: a little after its time if the agent
 // may still do it.
-func (g *Guard) dueAt(t *thing) time.Time {
-	if g.isGone() || t.due.Sub(g.heard) > 2*Beat {
+func (g *Watchdog) dueAt(t *thing) time.Time {
+	if g.isGone() || t.due.Sub(g.heard) > 2*HeartbeatInterval {
 		return t.due
 	}
 	return t.due.Add(grace)
 }
 
 // act starts all due orders, each in its own goroutine, so that a hanging one delays no other.
-func (g *Guard) act(group *errgroup.Group) {
+func (g *Watchdog) act(group *errgroup.Group) {
 	now := time.Now()
 	for _, name := range slices.Sorted(maps.Keys(g.things)) {
 		t := g.things[name]
@@ -250,7 +250,7 @@ func (g *Guard) act(group *errgroup.Group) {
 }
 
 // settle records the result of an order.
-func (g *Guard) settle(o outcome) {
+func (g *Watchdog) settle(o outcome) {
 	t, now := o.thing, time.Now()
 	t.busy = false
 	why := "its time is over"
@@ -280,7 +280,7 @@ func (g *Guard) settle(o outcome) {
 }
 
 // sleep returns the time until the next event.
-func (g *Guard) sleep() time.Duration {
+func (g *Watchdog) sleep() time.Duration {
 	now := time.Now()
 	at := now.Add(time.Hour)
 	if !g.isGone() && !g.heard.IsZero() && !g.silent(now) {

@@ -80,7 +80,7 @@ func lamp(name, safe string) watchdog.Device {
 type agent struct {
 	t     *testing.T
 	w     *world
-	guard *watchdog.Guard
+	guard *watchdog.Watchdog
 	to    *io.PipeWriter
 	pipe  *io.PipeReader
 	from  *bufio.Scanner
@@ -121,7 +121,7 @@ func watched(t *testing.T, story func(*agent, *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		a := newAgent(t, w)
-		a.say(watchdog.Word{Devices: []watchdog.Device{lamp("porch", "off"), lamp("fan", "on"), lamp("hall", "keep")}})
+		a.say(watchdog.Message{Devices: []watchdog.Device{lamp("porch", "off"), lamp("fan", "on"), lamp("hall", "keep")}})
 		w.turn("fan", true)
 		story(a, w)
 		a.ends()
@@ -129,7 +129,7 @@ func watched(t *testing.T, story func(*agent, *world)) {
 }
 
 // say sends a message and returns the watchdog's rejection.
-func (a *agent) say(w watchdog.Word) string {
+func (a *agent) say(w watchdog.Message) string {
 	a.t.Helper()
 	a.seq++
 	w.Seq = a.seq
@@ -144,13 +144,13 @@ func (a *agent) say(w watchdog.Word) string {
 	if err = errors.Join(err, json.Unmarshal(a.from.Bytes(), &no)); err != nil || no.Seq != w.Seq {
 		a.t.Fatalf("%s, %v", a.from.Bytes(), err)
 	}
-	return no.No
+	return no.Reason
 }
 
 // on announces a device and turns it on.
 func (a *agent) on(name string, epoch uint64, left time.Duration) {
 	a.t.Helper()
-	if no := a.say(watchdog.Word{On: []watchdog.On{{Device: name, Epoch: epoch, Left: left}}}); no != "" {
+	if no := a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: name, Epoch: epoch, Left: left}}}); no != "" {
 		a.t.Fatal(no)
 	}
 	a.w.turn(name, true)
@@ -162,8 +162,8 @@ func (a *agent) dies() { _ = a.to.Close() }
 func (a *agent) lives(d time.Duration) {
 	a.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
-		wait(min(watchdog.Beat, time.Until(end)))
-		a.say(watchdog.Word{})
+		wait(min(watchdog.HeartbeatInterval, time.Until(end)))
+		a.say(watchdog.Message{})
 	}
 }
 
@@ -191,7 +191,7 @@ func TestGuard(t *testing.T) {
 				a.on("porch", 1, 10*time.Second)
 				a.lives(5 * time.Second)
 				w.turn("porch", false)
-				a.say(watchdog.Word{Off: []watchdog.Off{{Device: "porch", Epoch: 1}}})
+				a.say(watchdog.Message{Off: []watchdog.OffMessage{{Device: "porch", Epoch: 1}}})
 				w.turn("porch", true) // a person switches it on
 				a.lives(time.Minute)
 			},
@@ -203,7 +203,7 @@ func TestGuard(t *testing.T) {
 				a.on("porch", 1, 10*time.Second)
 				a.lives(5 * time.Second)
 				a.on("porch", 2, 10*time.Second)
-				a.say(watchdog.Word{Off: []watchdog.Off{{Device: "porch", Epoch: 1}}}) // about the first period, too late
+				a.say(watchdog.Message{Off: []watchdog.OffMessage{{Device: "porch", Epoch: 1}}}) // about the first period, too late
 				a.lives(20 * time.Second)
 			},
 			want: "porch off 15.025s", after: "porch off 15.025s",
@@ -273,7 +273,7 @@ func TestGuard(t *testing.T) {
 				a.on("porch", 1, 10*time.Second)
 				a.on("hall", 2, 11*time.Second)
 				a.lives(20 * time.Second)
-				if no := a.say(watchdog.Word{On: []watchdog.On{{Device: "porch", Epoch: 3}}}); no == "" {
+				if no := a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: "porch", Epoch: 3}}}); no == "" {
 					a.t.Error("it may be switched on while it is being switched off")
 				}
 				close(w.hang["porch"])
@@ -303,7 +303,7 @@ func TestGuardRefuses(t *testing.T) {
 	watched(t, func(a *agent, _ *world) {
 		a.on("porch", 2, 0)
 		for device, epoch := range map[string]uint64{"attic": 9, "porch": 1} {
-			if no := a.say(watchdog.Word{On: []watchdog.On{{Device: device, Epoch: epoch}}}); !strings.HasPrefix(no, device+": ") {
+			if no := a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: device, Epoch: epoch}}}); !strings.HasPrefix(no, device+": ") {
 				t.Errorf("%s: %q", device, no)
 			}
 		}
@@ -361,9 +361,9 @@ func TestWhatIsNotThereKeepsNoGuard(t *testing.T) {
 			w := newWorld()
 			w.fail["fan"] = 1000
 			a := newAgent(t, w)
-			a.say(watchdog.Word{Devices: []watchdog.Device{lamp("fan", "off")}})
+			a.say(watchdog.Message{Devices: []watchdog.Device{lamp("fan", "off")}})
 			if on {
-				a.say(watchdog.Word{On: []watchdog.On{{Device: "fan", Epoch: 1}}})
+				a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: "fan", Epoch: 1}}})
 			}
 			a.dies()
 			time.Sleep(30 * time.Second)

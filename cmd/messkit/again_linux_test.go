@@ -27,8 +27,8 @@ func (s *shellOf) kept() {
 func (s *shellOf) stillKept(after string) {
 	s.t.Helper()
 	data := filepath.Join(s.home, ".mess")
-	l := localpolicy.In(data).Local()
-	if _, locked := l.Locked["porch-light"]; !locked || len(l.Disarmed) == 0 || len(stop.Read(filepath.Join(data, "stop"))) == 0 {
+	l := localpolicy.In(data).Decisions()
+	if _, locked := l.LockedOut["porch-light"]; !locked || len(l.Disarmed) == 0 || len(stop.ReadOrders(filepath.Join(data, "stop"))) == 0 {
 		s.t.Errorf("%s: %+v", after, l)
 	}
 }
@@ -68,7 +68,7 @@ func (s *shellOf) isFree(after string) {
 	s.t.Helper()
 	data := filepath.Join(s.home, ".mess")
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if l := localpolicy.In(data).Local(); len(l.Locked)+len(l.Disarmed)+len(stop.Read(filepath.Join(data, "stop"))) == 0 {
+		if l := localpolicy.In(data).Decisions(); len(l.LockedOut)+len(l.Disarmed)+len(stop.ReadOrders(filepath.Join(data, "stop"))) == 0 {
 			return
 		}
 	}

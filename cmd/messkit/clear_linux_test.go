@@ -15,8 +15,8 @@ import (
 func TestAClearIsAskedForAtATerminal(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "data", "stop")
-	order := stop.Order{ID: "1", Why: "smoke", At: time.Now()}
-	if err := stop.Latch(dir, order); err != nil {
+	order := stop.Order{ID: "1", Reason: "smoke", At: time.Now()}
+	if err := stop.WriteOrder(dir, order); err != nil {
 		t.Fatal(err)
 	}
 	report := `{"orders": ["1"], "devices": [{"device": "lamp", "state": "safe", "took_ms": 1}, {"device": "pump", "state": "unsafe", "took_ms": 1, "err": "no route"}]}`
@@ -28,7 +28,7 @@ func TestAClearIsAskedForAtATerminal(t *testing.T) {
 		if !strings.Contains(out, "not known to be safe: pump (no route)") || strings.Contains(out, "lamp") || !strings.Contains(out, c.says) {
 			t.Errorf("after %q: %q, %v", c.answer, out, err)
 		}
-		if cleared := len(stop.Read(dir)) == 0; cleared != (c.answer == "y\n") || cleared != (err == nil) {
+		if cleared := len(stop.ReadOrders(dir)) == 0; cleared != (c.answer == "y\n") || cleared != (err == nil) {
 			t.Errorf("after %q: cleared=%t, %v", c.answer, cleared, err)
 		}
 	}

@@ -123,10 +123,10 @@ func (b *board) ends() {
 		b.Errorf("%v %s", err, &b.p.stderr)
 	}
 	r, err := journal.Read(filepath.Join(b.journal, "journal"))
-	if err != nil || len(r.Mistakes) > 0 {
-		b.Errorf("%v, %v", r.Mistakes, err)
+	if err != nil || len(r.Violations) > 0 {
+		b.Errorf("%v, %v", r.Violations, err)
 	}
-	for _, e := range r.Entries() {
+	for _, e := range r.Threads() {
 		if e.State == journal.StateIntent {
 			b.Errorf("%s stays %s", e.Ref, e.State)
 		}
@@ -212,7 +212,7 @@ func TestJournalOnADiskThatFillsUp(t *testing.T) {
 	report := mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Completed, Message: text}}}
 	done := 0
 	for ; done < 1000; done++ {
-		if err = j.Ready(t.Context()); err != nil {
+		if err = j.EnsureRoom(t.Context()); err != nil {
 			break
 		}
 		ref := fmt.Sprint("r", done)
@@ -237,7 +237,7 @@ func TestJournalOnADiskThatFillsUp(t *testing.T) {
 			t.Errorf("report %d of %d that were under way: %v", i, running, err)
 		}
 	}
-	if err := errors.Join(os.Remove(filepath.Join(dir, "fill")), j.Ready(t.Context()), j.Close()); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(dir, "fill")), j.EnsureRoom(t.Context()), j.Close()); err != nil {
 		t.Error(err)
 	}
 }

@@ -33,10 +33,10 @@ when run has died, is frozen or hangs. It opens no network.`,
 			notes := process.NewLog(a.Err)
 			defer notes.End()
 			log := slog.New(slog.NewTextHandler(notes, nil)).With("process", "guard")
-			g := watchdog.New(process.OffBy(drivers.NewRegistry(all.Kinds())), log)
+			g := watchdog.New(process.ExecuteBy(drivers.NewRegistry(all.Kinds())), log)
 			s := process.TakeOver(will, g, log)
 			err := g.Run(a.In, a.Out)
-			return errors.Join(err, s.Leave(g.Rest()))
+			return errors.Join(err, s.WriteRemaining(g.Remaining()))
 		},
 	}
 	c.Flags().StringVar(&will, "will", "", "file in which a guard leaves what is on to the next one")

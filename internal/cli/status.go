@@ -185,8 +185,8 @@ func runNodeStatus(ctx context.Context, a *output.Env, c *config.Config, asJSON 
 	if err != nil {
 		return err
 	}
-	b.Mistakes = len(r.Mistakes)
-	for _, e := range r.Entries() {
+	b.Mistakes = len(r.Violations)
+	for _, e := range r.Threads() {
 		b.Journal[e.State]++
 	}
 	if asJSON {

@@ -39,8 +39,8 @@ type Agent struct {
 	MaxSteps      int                                  `yaml:"max_steps"` // of one request, without a question
 	Watch         agent.Watches                        `yaml:"watch"`     // what waits for something to happen
 	Position      *position                            `yaml:"position"`  // where the home is, for daylight
-	StopLine      stop.LineConfig                      `yaml:"stop_line"` // an input that stops everything
-	Limits        policy.Device                        `yaml:"limits"`    // of devices that have none of their own
+	StopLine      stop.InputConfig                     `yaml:"stop_line"` // an input that stops everything
+	Limits        policy.Limits                        `yaml:"limits"`    // of devices that have none of their own
 }
 
 // DefaultAgent returns the settings of an executor without a configuration.
@@ -49,7 +49,7 @@ func DefaultAgent() Agent {
 		ID: hostID(), Data: DataDir(), Limits: policy.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
 		MaxActs: policy.MaxActs{Requester: policy.Rate{N: 120, Per: time.Hour}, All: policy.Rate{N: 600, Per: time.Hour}},
 		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 12, Watch: agent.DefaultWatches(),
-		StopLine: stop.DefaultLineConfig(),
+		StopLine: stop.DefaultInputConfig(),
 	}
 }
 

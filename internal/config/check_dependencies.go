@@ -35,8 +35,8 @@ func (h *DeviceSet) depends(nodes map[string]strictyaml.Node) error {
 			case need.Device == d.Name:
 				wrong = append(wrong, n.Problem("requires", "it cannot depend on itself; write another device"))
 			case other.Dev == nil: // it has a mistake of its own
-			case need.CanTell(other.Dev) != nil:
-				wrong = append(wrong, n.Problem("requires", "%v; write what it can tell, or another device", need.CanTell(other.Dev)))
+			case need.SupportedBy(other.Dev) != nil:
+				wrong = append(wrong, n.Problem("requires", "%v; write what it can tell, or another device", need.SupportedBy(other.Dev)))
 			case need.Is == "on" && d.groupWith(*other) != "":
 				wrong = append(wrong, n.Problem("requires", "%s, and no two of group %s are ever on together, so it would never act; leave out one of the two", need, d.groupWith(*other)))
 			}

@@ -81,7 +81,7 @@ func (c *Config) Apart() error {
 	if at == "" || own || c.Document.Under("exchange").Under("data").IsZero() || c.Agent.Data != DataDir() {
 		return nil
 	}
-	was := localpolicy.In(c.Agent.Data).Noted(localpolicy.Exchange)
+	was := localpolicy.In(c.Agent.Data).Fact(localpolicy.FactExchange)
 	if was == "" || was == at {
 		return nil
 	}

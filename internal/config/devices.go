@@ -35,7 +35,7 @@ type DeviceConfig struct {
 	Risk    capabilities.Risk   `yaml:"risk"`         // otherwise the catalogue's
 	Effect  capabilities.Effect `yaml:"effect"`       // once; otherwise the catalogue's
 	Done    agent.Done          `yaml:"done"`         // how it is known that it is done, by the power that it takes
-	Limits  policy.Device       `yaml:"limits"`
+	Limits  policy.Limits       `yaml:"limits"`
 }
 
 // Validate tells what cannot be.
@@ -123,7 +123,7 @@ func misplaced(wrong strictyaml.Problems, in string) {
 		known, unknown := strings.CutPrefix(p.Text, "unknown key")
 		switch {
 		case !here || !unknown:
-		case slices.Contains(strictyaml.Keys(policy.Device{}), key):
+		case slices.Contains(strictyaml.Keys(policy.Limits{}), key):
 			wrong[i].Text = fmt.Sprintf("stands under limits; write limits: {%s: ...}", key)
 		case strings.HasPrefix(known, "; "):
 			wrong[i].Text = "unknown key" + strictyaml.Meant(key, DeviceConfig{}) + known + "; and those of all devices: " + strings.Join(slices.Sorted(slices.Values(strictyaml.Keys(DeviceConfig{}))), ", ")
@@ -238,8 +238,8 @@ func (h *DeviceSet) Risks() map[string]capabilities.Risk {
 }
 
 // Limits returns the limits of each device, by its name.
-func (h *DeviceSet) Limits() map[string]policy.Device {
-	limits := make(map[string]policy.Device, len(h.Devices))
+func (h *DeviceSet) Limits() map[string]policy.Limits {
+	limits := make(map[string]policy.Limits, len(h.Devices))
 	for _, d := range h.Devices {
 		limits[d.Name] = d.Limits
 	}

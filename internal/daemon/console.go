@@ -57,15 +57,15 @@ type localDevice struct {
 
 // State is how the devices stand.
 func (p *localExecutor) State() any {
-	local, hung := p.o.now.Local(), p.o.gate.Hung()
+	local, hung := p.o.now.Decisions(), p.o.gate.Quarantined()
 	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.o.gate.Stopped(), Unknown: UnknownLocal(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
 	for class, why := range local.Disarmed {
 		s.Disarmed[string(class)] = why
 	}
-	maps.Copy(s.Disarmed, local.Unarmed)
-	safety := map[string]policy.Safe{}
+	maps.Copy(s.Disarmed, local.DisarmedDevices)
+	safety := map[string]policy.SafeResult{}
 	if s.Stopped != "" {
-		for _, one := range p.o.gate.Safety() {
+		for _, one := range p.o.gate.SafeResults() {
 			safety[one.Device] = one
 		}
 	}
@@ -83,17 +83,17 @@ func (p *localExecutor) State() any {
 		if call, is := hung[d.Name]; is {
 			one.Quarantine, one.Trouble = true, fmt.Sprintf("its driver has not come back from %q; check the device", call)
 		}
-		if why, is := local.Locked[d.Name]; is {
+		if why, is := local.LockedOut[d.Name]; is {
 			if one.Locked = why; why == "" {
 				one.Locked = "by hand"
 			}
 		}
-		if _, is := local.Unarmed[d.Name]; is {
+		if _, is := local.DisarmedDevices[d.Name]; is {
 			one.Disarmed = true
 		}
 		if safe, is := safety[d.Name]; is {
 			one.Safety = string(safe.State)
-			if safe.State == policy.Unsafe {
+			if safe.State == policy.StateUnsafe {
 				one.Trouble = safe.Err
 			}
 		}
@@ -124,7 +124,7 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 }
 
 // Stop stops everything here.
-func (p *localExecutor) Stop(by, why string) { p.o.stop.Stop(stop.Order{Why: why, By: by}) }
+func (p *localExecutor) Stop(by, why string) { p.o.stop.Stop(stop.Order{Reason: why, By: by}) }
 
 // Release ends the stop, as messkit clear does.
 func (p *localExecutor) Release(by string, anyway bool) ([]string, error) {
@@ -177,13 +177,13 @@ func (p *localExecutor) Lock(device, why string) error {
 	if err := IsDevice(device, p.cfg.Opened.Names()); err != nil {
 		return err
 	}
-	return p.folder().Lock(device, why, time.Now())
+	return p.folder().LockOut(device, why, time.Now())
 }
 
 // Unlock is messkit unlock.
 func (p *localExecutor) Unlock(device string) error {
-	err := p.folder().Unlock(device)
-	if errors.Is(err, localpolicy.ErrNot) {
+	err := p.folder().ReleaseLockout(device)
+	if errors.Is(err, localpolicy.ErrNotSet) {
 		return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", device)
 	}
 	return err

@@ -30,9 +30,9 @@ import (
 // their guard.
 type startedDevices struct {
 	lock    io.Closer // keeps other runs from the devices
-	gate    *policy.Gate
+	gate    *policy.Policy
 	devices []agent.Device
-	stop    *stop.Stopper
+	stop    *stop.Latch
 	stops   background
 	now     *localpolicy.Run
 	people  background // says whether it is known what they have decided
@@ -78,14 +78,14 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		return nil, err
 	}
 	o, client := &startedDevices{lock: lock, log: log, now: localpolicy.In(c.Agent.Data).Run(c.Agent.Disarm, c.Opened.Names(), time.Now)}, (*watchdog.Client)(nil)
-	known := []policy.Option{policy.WithLocal(o.now.Local), policy.WithReserved(o.zones.reserved)}
+	known := []policy.Option{policy.WithLocalDecisions(o.now.Decisions), policy.WithReservations(o.zones.reserved)}
 	if watched := watchdogDevices(c.Opened, policyConfig(c), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
 		if err != nil {
 			log.Warn("a guard of an earlier run is not found", "err", err)
 		}
 		client = watchdog.NewClient(watched, func() (watchdog.Process, error) { return process.Start(will) }, log)
-		known = append(known, policy.WithGuard(client))
+		known = append(known, policy.WithWatchdog(client))
 		o.guard.start(ctx, client.Run)
 	}
 	o.gate = NewPolicy(c, log, known...)
@@ -103,7 +103,7 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	if client != nil {
 		wait, cancel := context.WithTimeout(ctx, awaitGuard)
 		defer cancel()
-		client.Await(wait)
+		client.AwaitReady(wait)
 	}
 	return o, nil
 }
@@ -159,8 +159,8 @@ func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 		o.unread = NotOpened(err, dir)
 	default:
 		o.journal = j
-		localpolicy.In(c.Agent.Data).Adopt(ctx, j, time.Now(), o.log)
-		o.gate.Keep(j, c.Opened.Names())
+		localpolicy.In(c.Agent.Data).AdoptLedger(ctx, j, time.Now(), o.log)
+		o.gate.UseLedger(j, c.Opened.Names())
 	}
 }
 

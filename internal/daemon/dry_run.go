@@ -46,29 +46,29 @@ func dryRun(c *config.Config, req mess.Request, resolve func(*agent.Home) capabi
 }
 
 // currentPolicy is the gate with all that the executor's data folder tells of it.
-func currentPolicy(c *config.Config) *policy.Gate {
+func currentPolicy(c *config.Config) *policy.Policy {
 	g := NewPolicy(c, output.NoLog)
-	g.Keep(journal.Past(config.JournalDir(c.Agent.Data)), c.Opened.Names())
-	for _, o := range stop.Read(config.StopFolder(c.Agent.Data)) {
+	g.UseLedger(journal.ReadOnlyLedger(config.JournalDir(c.Agent.Data)), c.Opened.Names())
+	for _, o := range stop.ReadOrders(config.StopFolder(c.Agent.Data)) {
 		g.Stop(o.String())
 	}
 	return g
 }
 
 // policyVerdict asks the gate.
-func policyVerdict(g *policy.Gate, p *capabilities.Plan) policyResult {
+func policyVerdict(g *policy.Policy, p *capabilities.Plan) policyResult {
 	all := policyResult{first: "nobody need confirm it"}
 	for _, step := range p.Each() {
 		v, err := g.Check(step)
-		all.needs, all.off = append(all.needs, v.Needs...), max(all.off, v.OffIn())
+		all.needs, all.off = append(all.needs, v.Conditions...), max(all.off, v.OffIn())
 		switch {
 		case err != nil:
 			all.refused = err.Error()
 			all.first = "refused: " + all.refused
 			return all
-		case v.Confirm == policy.Operator:
+		case v.Confirm == policy.ConfirmOperator:
 			all.first = "a person (operator) must confirm it"
-		case v.Confirm == policy.Requester && all.first == "nobody need confirm it":
+		case v.Confirm == policy.ConfirmRequester && all.first == "nobody need confirm it":
 			all.first = "the requester must confirm it"
 		}
 	}

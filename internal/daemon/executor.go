@@ -33,9 +33,9 @@ type executor struct {
 }
 
 // NewPolicy makes the gate of this executor.
-func NewPolicy(c *config.Config, log *slog.Logger, known ...policy.Option) *policy.Gate {
+func NewPolicy(c *config.Config, log *slog.Logger, known ...policy.Option) *policy.Policy {
 	wall := func() (time.Time, error) { return time.Now(), c.Agent.Unset() }
-	own := []policy.Option{policy.WithWall(wall), policy.WithLocal(localpolicy.In(c.Agent.Data).Local)}
+	own := []policy.Option{policy.WithWallClock(wall), policy.WithLocalDecisions(localpolicy.In(c.Agent.Data).Decisions)}
 	return policy.New(policyConfig(c), time.Now, log, append(own, known...)...)
 }
 
@@ -45,7 +45,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	if j == nil {
 		return nil, o.unread
 	}
-	if refs := j.Unclean(); len(refs) > 0 {
+	if refs := j.OpenAtStart(); len(refs) > 0 {
 		log.Warn("the last run has died in the midst of these", "ref", refs)
 	}
 	settings := agent.DefaultConfig()
@@ -60,7 +60,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	}
 	e := &executor{id: c.Agent.ID, outputs: o, words: c.Opened.LeftOut}
 	lost := ""
-	if j.Fresh() && durable.Used(c.Agent.Data) {
+	if j.IsNew() && durable.Used(c.Agent.Data) {
 		lost = "the journal"
 	}
 	for _, d := range j.Damage() {
@@ -72,7 +72,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	markRunning(c, e, log)
 	if lost != "" {
 		log.Error(lost+" has gone: nobody knows what was begun, and the risky classes are disarmed; look, and then: messkit arm", "journal", config.JournalDir(c.Agent.Data), "data", c.Agent.Data)
-		if err := o.now.Lost(lost); err != nil {
+		if err := o.now.DisarmForLoss(lost); err != nil {
 			log.Error("disarmed until the program ends, but that is not written down", "err", err)
 		}
 	}

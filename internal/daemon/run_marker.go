@@ -20,12 +20,12 @@ func markRunning(c *config.Config, e *executor, log *slog.Logger) {
 	if err := e.outputs.now.Begin(); err != nil {
 		log.Error("nothing acts: it cannot be written down that messkit runs", "err", err)
 	}
-	tellLocal(e.outputs.now.Local(), log)
-	if err := localpolicy.In(c.Agent.Data).Note(localpolicy.Confirm, string(ConfirmBy(c))); err != nil {
+	tellLocal(e.outputs.now.Decisions(), log)
+	if err := localpolicy.In(c.Agent.Data).RecordFact(localpolicy.FactConfirm, string(ConfirmBy(c))); err != nil {
 		log.Error("messkit clear, arm and unlock may ask for another proof of a person than exchange: confirm: says", "err", err)
 	}
 	if at := c.ExchangeAt(); at != "" {
-		if err := localpolicy.In(c.Agent.Data).Note(localpolicy.Exchange, at); err != nil {
+		if err := localpolicy.In(c.Agent.Data).RecordFact(localpolicy.FactExchange, at); err != nil {
 			log.Warn("messkit cannot refuse a second system that shares the data folder", "err", err)
 		}
 	}
@@ -50,14 +50,14 @@ const lookAtLocal = time.Second
 func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) error {
 	t := time.NewTicker(lookAtLocal)
 	defer t.Stop()
-	was := UnknownLocal(now.Local())
+	was := UnknownLocal(now.Decisions())
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-t.C:
 		}
-		switch is := UnknownLocal(now.Local()); {
+		switch is := UnknownLocal(now.Decisions()); {
 		case is == was:
 		case is != "":
 			was = is
@@ -70,28 +70,28 @@ func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) er
 }
 
 // UnknownLocal is why nothing acts whatever it is, "" if it may.
-func UnknownLocal(l policy.Local) string { return cmp.Or(l.Unknown, l.Nothing) }
+func UnknownLocal(l policy.LocalDecisions) string { return cmp.Or(l.Unknown, l.Blocked) }
 
 // tellLocal says at the start what will not act.
-func tellLocal(l policy.Local, log *slog.Logger) {
+func tellLocal(l policy.LocalDecisions, log *slog.Logger) {
 	if l.Unknown != "" {
 		log.Error("nobody knows what is locked, so nothing acts; look, and then: messkit arm --reset", "err", l.Unknown)
 	}
 	for _, class := range output.SortedKeys(l.Disarmed) {
 		log.Warn("disarmed until somebody has looked and says messkit arm", "risk", class, "err", l.Disarmed[class])
 	}
-	for _, name := range output.SortedKeys(l.Unarmed) {
-		log.Warn("disarmed until somebody has looked and says messkit arm", "device", name, "err", l.Unarmed[name])
+	for _, name := range output.SortedKeys(l.DisarmedDevices) {
+		log.Warn("disarmed until somebody has looked and says messkit arm", "device", name, "err", l.DisarmedDevices[name])
 	}
-	for _, name := range output.SortedKeys(l.Locked) {
-		log.Warn("locked until messkit unlock", "device", name, "err", l.Locked[name])
+	for _, name := range output.SortedKeys(l.LockedOut) {
+		log.Warn("locked until messkit unlock", "device", name, "err", l.LockedOut[name])
 	}
 }
 
 // unknown disarms where nobody knows what was done.
 func (e *executor) unknown(log *slog.Logger) func(string, capabilities.Plan) {
 	return func(ref string, plan capabilities.Plan) {
-		if err := e.outputs.now.Unknown(ref, plan.Risk); err != nil {
+		if err := e.outputs.now.DisarmForUnknown(ref, plan.Risk); err != nil {
 			log.Error("disarmed until the program ends, but that is not written down", "ref", ref, "err", err)
 		}
 	}

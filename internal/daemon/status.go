@@ -67,15 +67,15 @@ type Kept struct {
 }
 
 // KeptLocally lists what people at the place, or an end without order, keep from acting.
-func KeptLocally(l policy.Local) (list []Kept) {
-	for _, name := range output.SortedKeys(l.Locked) {
-		list = append(list, Kept{name, "locked", l.Locked[name]})
+func KeptLocally(l policy.LocalDecisions) (list []Kept) {
+	for _, name := range output.SortedKeys(l.LockedOut) {
+		list = append(list, Kept{name, "locked", l.LockedOut[name]})
 	}
 	for _, class := range output.SortedKeys(l.Disarmed) {
 		list = append(list, Kept{string(class), "disarmed", l.Disarmed[class]})
 	}
-	for _, name := range output.SortedKeys(l.Unarmed) {
-		list = append(list, Kept{name, "disarmed", l.Unarmed[name]})
+	for _, name := range output.SortedKeys(l.DisarmedDevices) {
+		list = append(list, Kept{name, "disarmed", l.DisarmedDevices[name]})
 	}
 	return list
 }
@@ -148,7 +148,7 @@ func (e *executor) status(up time.Duration) *ExecutorStatus {
 		Journal: written(e.outputs.journal.Size(), total, today, up),
 	}
 	s.LeftOut = UnusedWords(e.words)
-	local := e.outputs.now.Local()
+	local := e.outputs.now.Decisions()
 	s.Disarmed, s.Waits = UnknownLocal(local), KeptLocally(local)
 	if now.Disarmed != nil {
 		s.Disarmed = now.Disarmed.Error()

@@ -18,8 +18,8 @@ import (
 // ClearStop ends the stop of a folder, and what the program that runs there holds in
 // memory alone.
 func ClearStop(dir, by string) ([]stop.Order, error) {
-	orders, err := stop.Clear(dir, by, time.Now())
-	if h, unasked := stop.Forget(dir, by); unasked == nil && len(h.Cleared) > 0 {
+	orders, err := stop.Reset(dir, by, time.Now())
+	if h, unasked := stop.ResetUnsaved(dir, by); unasked == nil && len(h.Cleared) > 0 {
 		orders = append(orders, h.Cleared...)
 		if errors.Is(err, stop.ErrNotStopped) {
 			err = nil
@@ -34,7 +34,7 @@ func NotSafe(devices []stop.Device) error {
 	for i, d := range devices {
 		names[i] = output.Printable(d.Device)
 		switch {
-		case d.State == string(policy.Pending):
+		case d.State == string(policy.StatePending):
 			names[i] += " (its driver has not answered yet)"
 		case d.Err != "":
 			names[i] += " (" + output.Printable(d.Err) + ")"
@@ -57,8 +57,8 @@ func AwaitSafe(ctx context.Context, dir string, within time.Duration) []stop.Dev
 	defer tick.Stop()
 	for {
 		devices, runs := stopDevices(dir)
-		devices = slices.DeleteFunc(devices, func(d stop.Device) bool { return d.State == string(policy.Reached) })
-		if !runs || ctx.Err() != nil || !slices.ContainsFunc(devices, func(d stop.Device) bool { return d.State == string(policy.Pending) }) {
+		devices = slices.DeleteFunc(devices, func(d stop.Device) bool { return d.State == string(policy.StateSafe) })
+		if !runs || ctx.Err() != nil || !slices.ContainsFunc(devices, func(d stop.Device) bool { return d.State == string(policy.StatePending) }) {
 			return devices
 		}
 		select {
@@ -71,30 +71,30 @@ func AwaitSafe(ctx context.Context, dir string, within time.Duration) []stop.Dev
 // stopDevices is what the devices have done in a stop that holds, and whether the
 // program runs that says so.
 func stopDevices(dir string) (devices []stop.Device, runs bool) {
-	if h, err := stop.Ask(dir); err == nil {
+	if h, err := stop.Query(dir); err == nil {
 		if len(h.Orders) == 0 {
 			return nil, true
 		}
 		return h.Devices, true
 	}
 	r, err := stop.ReadReport(dir)
-	if err != nil || !slices.ContainsFunc(stop.Read(dir), func(o stop.Order) bool { return r.Answers(o.ID) }) {
+	if err != nil || !slices.ContainsFunc(stop.ReadOrders(dir), func(o stop.Order) bool { return r.Covers(o.ID) }) {
 		return nil, false
 	}
 	return r.Devices, false
 }
 
 // newStopper is the one way to stop this executor.
-func newStopper(c *config.Config, g *policy.Gate, log *slog.Logger) *stop.Stopper {
+func newStopper(c *config.Config, g *policy.Policy, log *slog.Logger) *stop.Latch {
 	return stop.Open(stop.Config{
-		Dir: config.StopFolder(c.Agent.Data), Devices: func() []stop.Device { return stopReport(g) }, Line: stop.NewLine(c.Agent.StopLine),
+		Dir: config.StopFolder(c.Agent.Data), Devices: func() []stop.Device { return stopReport(g) }, Input: stop.NewInput(c.Agent.StopLine),
 	}, g, time.Now, log)
 }
 
 // stopReport is what the devices of a gate did in the last stop.
-func stopReport(g *policy.Gate) []stop.Device {
+func stopReport(g *policy.Policy) []stop.Device {
 	var list []stop.Device
-	for _, s := range g.Safety() {
+	for _, s := range g.SafeResults() {
 		list = append(list, stop.Device{
 			Device: s.Device, State: string(s.State), Evidence: string(s.Evidence), TookMS: s.Took.Milliseconds(), Err: s.Err,
 		})

@@ -82,8 +82,8 @@ func IsRunning(c *config.Config) bool {
 // used for them.
 func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *slog.Logger) error {
 	trials, began := agent.NewTrials(o.gate, o.devices, time.Now), time.Now()
-	return selftest.Serve(ctx, c.Agent.Data, func(ctx context.Context, q selftest.Question) selftest.Answer {
-		a := selftest.Answer{Config: c.File, Began: began, Devices: make([]selftest.Result, len(o.devices))}
+	return selftest.Serve(ctx, c.Agent.Data, func(ctx context.Context, q selftest.Query) selftest.Response {
+		a := selftest.Response{Config: c.File, Began: began, Devices: make([]selftest.Result, len(o.devices))}
 		if url := o.url.Load(); url != nil {
 			a.URL = *url
 		}
@@ -106,7 +106,7 @@ func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *
 			g.Go(func() error {
 				says, err := TryDevice(ctx, trials, d)
 				f := TrialResult(d.Name, says, err)
-				r.OK, r.Note, r.Says = f.OK, f.Note, f.Says
+				r.OK, r.Note, r.Text = f.OK, f.Note, f.Says
 				return nil
 			})
 		}

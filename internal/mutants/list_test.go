@@ -29,7 +29,7 @@ var mutants = []mutant{
 		"agent/policy/pass.go", "p.unforesee()\n", "",
 	}}, "./agent/policy TestWhatIsBegunAndNotDone"},
 	{"an older note on what is due wins", []edit{{
-		"agent/journal/ledger.go", "if n.Serial < b.Dues[n.Device].Serial {", "if false {",
+		"agent/journal/ledger.go", "if n.Serial < b.PendingOffs[n.Device].Serial {", "if false {",
 	}}, "./agent/journal TestTheBookIsKept"},
 	{"files of an older version count again", []edit{{
 		"agent/localpolicy/adopt.go", "; !begun {", "; !begun || begun {",
@@ -78,7 +78,7 @@ var mutants = []mutant{
 		"agent/heartbeat.go", "case h.Stop != nil && *h.Stop:", "case false:",
 	}}, "./agent TestACancelThatComesWithTheHeartbeatOnly"},
 	{"executor acts without a journal", []edit{{
-		"agent/offer.go", "if err := a.journal.Ready(ctx); err != nil {", "if err := a.journal.Ready(ctx); err != nil && false {",
+		"agent/offer.go", "if err := a.journal.EnsureRoom(ctx); err != nil {", "if err := a.journal.EnsureRoom(ctx); err != nil && false {",
 	}}, "./agent TestAJournalThatCannotBeWritten|TestDisarmedIsWithdrawn"},
 
 	{"a restart ends the watch for a late act", []edit{{
@@ -96,7 +96,7 @@ var mutants = []mutant{
 		"agent/policy/timer_watchdog.go", "return noGuard(d, g.guard.Ready(d.name))", "return nil",
 	}}, "./agent/policy TestNoGuardNothingOn"},
 	{"switched on before the guard knows", []edit{{
-		"agent/policy/timer_watchdog.go", "if err := g.guard.On(d.name, in); err != nil {", "if err := g.guard.On(d.name, in); err != nil && false {",
+		"agent/policy/timer_watchdog.go", "if err := g.guard.WillBeOn(d.name, in); err != nil {", "if err := g.guard.WillBeOn(d.name, in); err != nil && false {",
 	}}, "./agent/policy TestNoGuardNothingOn|TestGuardHears|TestADriverHangs"},
 	{"max_on ignored", []edit{{
 		"agent/policy/rules.go", "\treturn l.MaxOn\n", "\treturn 0\n",
@@ -114,7 +114,7 @@ var mutants = []mutant{
 		"agent/policy/rules_interlock.go", "if other.active {", "if other.active && false {",
 	}}, "./agent/policy TestInterlock"},
 	{"arming ignored", []edit{{
-		"agent/policy/rules_lockout.go", `if class == "" || g.people.Armed[d.name] {`, `if true || class == "" {`,
+		"agent/policy/rules_lockout.go", `if class == "" || g.people.ArmedDevices[d.name] {`, `if true || class == "" {`,
 	}}, "./agent/policy TestLockedAndDisarmed"},
 	{"a crash disarms nothing", []edit{{
 		"agent/localpolicy/decisions.go", "for _, c := range classes {", "for _, c := range classes[:0] {",
@@ -123,7 +123,7 @@ var mutants = []mutant{
 		"agent/policy/rules_lockout.go", `case locked && why != "":`, `case !locked || why != "":`,
 	}}, "./agent/policy TestLockedAndDisarmed"},
 	{"yes of one plan for another at the device", []edit{{
-		"agent/policy/rules.go", "who == Nobody || o.Confirmed == o.Digest()", `who == Nobody || o.Confirmed != ""`,
+		"agent/policy/rules.go", "who == ConfirmNever || o.Confirmed == o.Digest()", `who == ConfirmNever || o.Confirmed != ""`,
 	}}, "./agent/policy TestAYesIsForOnePlan"},
 	{"parameters beyond their bounds", []edit{{
 		"agent/policy/rules_range.go", `if why := b.outside(value, given); why != "" {`, `if why := b.outside(value, given); why != "" && false {`,
@@ -135,8 +135,8 @@ var mutants = []mutant{
 		"agent/policy/rules_conditions.go", "case err != nil:\n\t\treturn no(", "case err != nil:\n\t\treturn nil\n\tcase false:\n\t\treturn no(",
 	}}, "./agent/policy TestRequires"},
 	{"old permission used", []edit{
-		{"agent/policy/pass_recheck.go", "p.again == nil || p.g.since(p.asked) <= Fresh", "true"},
-		{"agent/policy/pass_recheck.go", "p.g.since(looked) > Fresh || p.again != nil && p.g.since(p.asked) > Fresh", "p.g.since(looked) > Fresh"},
+		{"agent/policy/pass_recheck.go", "p.again == nil || p.g.since(p.asked) <= FreshFor", "true"},
+		{"agent/policy/pass_recheck.go", "p.g.since(looked) > FreshFor || p.again != nil && p.g.since(p.asked) > FreshFor", "p.g.since(looked) > FreshFor"},
 	}, "./agent/policy TestAPermission"},
 	{"a hanging driver goes on being used", []edit{{
 		"agent/policy/pass_driver_call.go", "c.dev.hung[c] = true\n", "",
@@ -148,7 +148,7 @@ var mutants = []mutant{
 		"agent/policy/pass_recheck.go", "p.begin(ctx); err != nil {", "p.begin(ctx); err != nil && false {",
 	}}, "./agent/policy TestMaxActs"},
 	{"latch not kept", []edit{{
-		"agent/stop/latch.go", "\t\terr := Latch(s.cfg.Dir, o)\n", "\t\tvar err error\n",
+		"agent/stop/latch.go", "\t\terr := WriteOrder(s.cfg.Dir, o)\n", "\t\tvar err error\n",
 	}}, "./agent/stop TestAStopSurvivesARestart"},
 	{"damaged latch counts as none", []edit{{
 		"agent/stop/folder.go", `if err != nil {
@@ -156,7 +156,7 @@ var mutants = []mutant{
 		return []Order{{ID: unreadable`,
 	}}, "./agent/stop TestWhatCannotBeReadIsLatched"},
 	{"stopped, and it acts", []edit{{
-		"agent/policy/safe_stop.go", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Gate) notStopped(*device, capabilities.Plan) error {\n\tif false {",
+		"agent/policy/safe_stop.go", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif false {",
 	}}, "./agent/policy TestMetWhileStopped|TestAStop"},
 
 	{"an earlier picture counts as a new one", []edit{{
@@ -307,7 +307,7 @@ var mutants = []mutant{
 		"capabilities/catalog/own_words.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
 	}}, "./cmd/messkit TestScripts/words"},
 	{"who confirms does not read who switches off", []edit{{
-		"agent/talk.go", "for _, e := range t.verdict.Ends {", "for _, e := range t.verdict.Ends[:0] {",
+		"agent/talk.go", "for _, e := range t.verdict.SwitchOffs {", "for _, e := range t.verdict.SwitchOffs[:0] {",
 	}}, "./agent TestTheAnswerSaysWhoSwitchesOff"},
 	{"the thread keeps the code", []edit{{
 		"exchange/confirm.go", "code, c.Code = c.Code, \"\"", "code = c.Code",

@@ -42,7 +42,7 @@ type board struct {
 // program is the executor between a boot and its end.
 type program struct {
 	life   *life
-	gate   *policy.Gate
+	gate   *policy.Policy
 	j      *journal.Journal
 	cancel context.CancelFunc
 	done   chan error
@@ -123,7 +123,7 @@ func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, s
 	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id+prefix, "wait"), 0, limit) }
 	limits := policy.DefaultConfig()
 	if !b.s.faulty.unlimited {
-		limits.Devices = map[string]policy.Device{"lamp": {MaxOn: lampMax}}
+		limits.Devices = map[string]policy.Limits{"lamp": {MaxOn: lampMax}}
 	}
 	p := &program{life: newLife(), gate: policy.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
 	dies := func(place string, prob float64) bool { return mayDie(p, place, prob) }
@@ -296,7 +296,7 @@ func (b *board) drill(ctx context.Context) {
 			b.stops = append(b.stops, span{from, time.Now()})
 		}
 		b.mu.Unlock()
-		p.gate.Clear()
+		p.gate.ResetStop()
 	}
 }
 

@@ -216,7 +216,7 @@ func (h *house) board(id string, x agent.Exchange) *devices {
 		thing("garage-door", "garage-door", "", d.door), thing("blinds", "blind", "", d.blinds), thing("front-door", "lock", "", d.bolt),
 	}
 	cfg := policy.DefaultConfig()
-	cfg.Confirm = map[capabilities.Risk]policy.Confirm{capabilities.RiskAppliance: policy.Requester}
+	cfg.Confirm = map[capabilities.Risk]policy.Confirm{capabilities.RiskAppliance: policy.ConfirmRequester}
 	cfg.Risks = map[string]capabilities.Risk{"garage": capabilities.RiskAccess}
 	var list []agent.Device
 	for _, t := range things {

@@ -16,21 +16,21 @@ func checkPeople(data string) (found []output.CheckResult) {
 	note := func(what, says string, args ...any) {
 		found = append(found, output.CheckResult{What: what, OK: true, Note: true, Says: fmt.Sprintf(says, args...)})
 	}
-	for _, o := range stop.Read(config.StopFolder(data)) {
+	for _, o := range stop.ReadOrders(config.StopFolder(data)) {
 		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("everything here is stopped: %s; look, and then at the place: messkit clear", o)})
 	}
-	l := localpolicy.In(data).Local()
+	l := localpolicy.In(data).Decisions()
 	if why := daemon.UnknownLocal(l); why != "" {
 		found = append(found, output.CheckResult{What: "people", Says: fmt.Sprintf("nothing acts: %s; look, and then: messkit arm --reset", why)})
 	}
 	for _, class := range output.SortedKeys(l.Disarmed) {
 		note("people", "nothing of risk %s acts: %s; look what state things are in, and then: messkit arm %[1]s", class, l.Disarmed[class])
 	}
-	for _, name := range output.SortedKeys(l.Unarmed) {
-		note(name, "does not act: %s; look, and then: messkit arm %s", l.Unarmed[name], name)
+	for _, name := range output.SortedKeys(l.DisarmedDevices) {
+		note(name, "does not act: %s; look, and then: messkit arm %s", l.DisarmedDevices[name], name)
 	}
-	for _, name := range output.SortedKeys(l.Locked) {
-		note(name, "does not act: it was locked here%s, until: messkit unlock %s", reason(l.Locked[name]), name)
+	for _, name := range output.SortedKeys(l.LockedOut) {
+		note(name, "does not act: it was locked here%s, until: messkit unlock %s", reason(l.LockedOut[name]), name)
 	}
 	return found
 }

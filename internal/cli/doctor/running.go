@@ -25,7 +25,7 @@ func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output
 	theirs = map[string]output.CheckResult{}
 	a, err := selftest.Ask(ctx, c.Agent.Data, question(c))
 	switch {
-	case errors.Is(err, selftest.ErrNobody) && !daemon.IsRunning(c):
+	case errors.Is(err, selftest.ErrNotRunning) && !daemon.IsRunning(c):
 		return theirs, nil
 	case err != nil:
 		for _, d := range c.Opened.Devices {
@@ -49,9 +49,9 @@ func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output
 // findExchange looks where the exchange is of the messkit that runs with a data folder,
 // when none answers at the address of this machine, and goes on with that one.
 func findExchange(ctx context.Context, k *client.Client, silent output.CheckResult, data string) output.CheckResult {
-	a, err := selftest.Ask(ctx, data, selftest.Question{})
+	a, err := selftest.Ask(ctx, data, selftest.Query{})
 	switch {
-	case errors.Is(err, selftest.ErrNobody):
+	case errors.Is(err, selftest.ErrNotRunning):
 		silent.Says += fmt.Sprintf("; with the data folder %s none runs either; of one with another folder or port tell with --config, or with --url and --key-file", data)
 		return silent
 	case err != nil || a.URL == "" || a.URL == k.URL:
@@ -89,7 +89,7 @@ func refusedModels(ctx context.Context, k *client.Client) (found []output.CheckR
 
 // ofRunning is what a messkit that runs says of a device.
 func ofRunning(r selftest.Result) output.CheckResult {
-	return output.CheckResult{What: r.Name, OK: r.OK, Note: r.Note, Says: r.Says}
+	return output.CheckResult{What: r.Name, OK: r.OK, Note: r.Note, Says: r.Text}
 }
 
 // mostNamed is how many devices are named in one line.
@@ -104,7 +104,7 @@ func someOf(names []string) string {
 }
 
 // compare tells where what runs has another configuration than this one.
-func compare(c *config.Config, a selftest.Answer, same, others []string) output.CheckResult {
+func compare(c *config.Config, a selftest.Response, same, others []string) output.CheckResult {
 	f := output.CheckResult{What: "devices", OK: true}
 	its := "what is built in"
 	if a.Config != "" {
@@ -113,7 +113,7 @@ func compare(c *config.Config, a selftest.Answer, same, others []string) output.
 	since := a.Began.Local().Format(time.DateTime)
 	if len(same) == len(c.Opened.Devices) && len(others) == 0 {
 		f.Says = fmt.Sprintf("messkit runs with them since %s, and uses them for this", since)
-		if stopped := func(r selftest.Result) bool { return r.Says == agent.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
+		if stopped := func(r selftest.Result) bool { return r.Text == agent.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
 			f.Note, f.Says = true, fmt.Sprintf("messkit runs with them since %s, and uses none while everything is stopped", since)
 		}
 		return f
@@ -133,8 +133,8 @@ func compare(c *config.Config, a selftest.Answer, same, others []string) output.
 }
 
 // question asks for every device.
-func question(c *config.Config) selftest.Question {
-	var q selftest.Question
+func question(c *config.Config) selftest.Query {
+	var q selftest.Query
 	for _, d := range c.Opened.Devices {
 		q.Devices = append(q.Devices, selftest.Device{Name: d.Name, Settings: c.Devices[d.Name].Sum()})
 	}

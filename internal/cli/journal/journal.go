@@ -45,11 +45,11 @@ func (o *OnJournal) flags(c *cobra.Command) {
 }
 
 // Read reads the journal.
-func (o *OnJournal) Read() (string, journal.Reading, error) {
+func (o *OnJournal) Read() (string, journal.Contents, error) {
 	dir := config.JournalDir(o.Data)
 	if _, err := os.Stat(dir); err != nil {
 		if found, err := filepath.Glob(filepath.Join(o.Data, "*.wal")); err != nil || len(found) == 0 {
-			return dir, journal.Reading{}, output.Hint(&fs.PathError{Op: "journal", Path: dir, Err: fs.ErrNotExist},
+			return dir, journal.Contents{}, output.Hint(&fs.PathError{Op: "journal", Path: dir, Err: fs.ErrNotExist},
 				"messkit run makes one; --data names the data folder of an executor")
 		}
 		dir = o.Data
@@ -78,27 +78,27 @@ reported (it was; such threads leave the journal some time later).`,
 			} else {
 				err = showEntries(a, &o, r)
 			}
-			if err != nil || len(r.Mistakes) == 0 {
+			if err != nil || len(r.Violations) == 0 {
 				return err
 			}
-			return output.Hint(r.Mistakes[0], "what follows is not shown; messkit journal check tells all")
+			return output.Hint(r.Violations[0], "what follows is not shown; messkit journal check tells all")
 		},
 	}
 	o.flags(c)
 	return c
 }
 
-func showEntries(a *output.Env, o *OnJournal, r journal.Reading) error {
+func showEntries(a *output.Env, o *OnJournal, r journal.Contents) error {
 	if o.asJSON {
 		list := []entryJSON{}
-		for _, e := range r.Entries() {
+		for _, e := range r.Threads() {
 			list = append(list, entryOf(e))
 		}
 		return a.JSON(list)
 	}
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "REF\tEPOCH\tSTATE\tDIGEST\tBOOT\tTIME\tBYTES")
-	for _, e := range r.Entries() {
+	for _, e := range r.Threads() {
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\n", output.Printable(e.Ref), e.Epoch, e.State, orDash(output.ShortDigest(e.Digest)), orDash(output.Printable(e.Boot)), when(e.At), e.Bytes)
 	}
 	return w.Flush()
@@ -120,9 +120,9 @@ func when(t time.Time) string {
 }
 
 // showEntry shows all records about one thread.
-func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Reading, ref string) error {
+func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Contents, ref string) error {
 	var refs []string
-	for _, e := range r.Entries() {
+	for _, e := range r.Threads() {
 		if !slices.Contains(refs, e.Ref) {
 			refs = append(refs, e.Ref)
 		}
@@ -133,7 +133,7 @@ func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Reading, ref s
 	case len(found) > 1:
 		return client.SeveralBegin(ref, found, nil)
 	}
-	list := slices.DeleteFunc(r.Entries(), func(e *journal.Entry) bool { return e.Ref != ref })
+	list := slices.DeleteFunc(r.Threads(), func(e *journal.ThreadInfo) bool { return e.Ref != ref })
 	if len(list) == 0 {
 		return output.Hint(fmt.Errorf("%s: the journal in %s does not name it", ref, dir), "messkit journal show lists what it names; what was reported leaves it some time later")
 	}
@@ -141,7 +141,7 @@ func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Reading, ref s
 		all := make([]entryJSON, len(list))
 		for i, e := range list {
 			all[i] = entryOf(e)
-			all[i].Records = linesOf(e.Lines)
+			all[i].Records = linesOf(e.Records)
 		}
 		return a.JSON(all)
 	}
@@ -149,7 +149,7 @@ func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Reading, ref s
 	for _, e := range list {
 		p.Printf("%s  epoch %d  %s\n", output.Printable(e.Ref), e.Epoch, e.State)
 		p.Printf("  digest %s, boot %s, begun %s, found open %s\n", orDash(output.Printable(e.Digest)), orDash(output.Printable(e.Boot)), output.Count(e.Begun, "time"), output.Count(e.Found, "time"))
-		for _, l := range e.Lines {
+		for _, l := range e.Records {
 			p.Printf("  %s  %-6s  %s byte %d, %d bytes\n", when(l.At), l.Kind, filepath.Base(l.File), l.Offset, l.Bytes)
 			if l.Plan != nil {
 				p.Printf("    %s\n", output.Printable(string(l.Plan)))
@@ -180,7 +180,7 @@ power failed, or somebody is writing right now, and nobody relies on it yet.`,
 			if err := printChecked(a, &o, dir, r); err != nil {
 				return err
 			}
-			if len(r.Mistakes) > 0 {
+			if len(r.Violations) > 0 {
 				return output.ErrQuiet
 			}
 			return nil
@@ -190,17 +190,17 @@ power failed, or somebody is writing right now, and nobody relies on it yet.`,
 	return c
 }
 
-func printChecked(a *output.Env, o *OnJournal, dir string, r journal.Reading) error {
+func printChecked(a *output.Env, o *OnJournal, dir string, r journal.Contents) error {
 	if o.asJSON {
 		return a.JSON(checkOf(dir, r))
 	}
 	p := output.Printer{Out: a.Out}
-	for _, m := range r.Mistakes {
+	for _, m := range r.Violations {
 		p.Printf("%s\n", output.Printable(m.Error()))
 	}
 	if r.Tail.Torn {
 		p.Printf("%s: byte %d: the end is torn; it was acknowledged to nobody\n", r.Tail.File, r.Tail.Offset)
 	}
-	p.Printf("%d records of %d threads, %d mistakes\n", len(r.Lines), len(r.Entries()), len(r.Mistakes))
+	p.Printf("%d records of %d threads, %d mistakes\n", len(r.Records), len(r.Threads()), len(r.Violations))
 	return p.Err
 }

@@ -22,7 +22,7 @@ type entryJSON struct {
 	Records []recordJSON `json:"records,omitempty"`
 }
 
-func entryOf(e *journal.Entry) entryJSON {
+func entryOf(e *journal.ThreadInfo) entryJSON {
 	return entryJSON{Ref: e.Ref, Epoch: e.Epoch, State: e.State, Digest: e.Digest, Boot: e.Boot, At: e.At, Bytes: e.Bytes, Begun: e.Begun, Found: e.Found}
 }
 
@@ -40,7 +40,7 @@ type recordJSON struct {
 	Report *mess.Message   `json:"report,omitempty"`
 }
 
-func linesOf(lines []journal.Line) []recordJSON {
+func linesOf(lines []journal.RecordInfo) []recordJSON {
 	list := make([]recordJSON, len(lines))
 	for i, l := range lines {
 		list[i] = recordJSON{
@@ -71,12 +71,12 @@ type mistakeJSON struct {
 	What string `json:"what"`
 }
 
-func checkOf(dir string, r journal.Reading) checkJSON {
-	c := checkJSON{Journal: dir, Records: len(r.Lines), Threads: len(r.Entries()), Mistakes: []mistakeJSON{}}
+func checkOf(dir string, r journal.Contents) checkJSON {
+	c := checkJSON{Journal: dir, Records: len(r.Records), Threads: len(r.Threads()), Mistakes: []mistakeJSON{}}
 	if r.Tail.Torn {
 		c.Torn = &placeJSON{r.Tail.File, r.Tail.Offset}
 	}
-	for _, m := range r.Mistakes {
+	for _, m := range r.Violations {
 		c.Mistakes = append(c.Mistakes, mistakeJSON{placeJSON{m.File, m.Offset}, m.Rule, m.What})
 	}
 	return c

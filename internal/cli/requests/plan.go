@@ -61,14 +61,14 @@ line of a file, and prints one JSON object a line.`,
 // runPlan prints what a request would do, and whose devices have answered: those of
 // the configuration, or where none was named those of the messkit that runs here.
 func runPlan(ctx context.Context, a *output.Env, c *config.Config, r selftest.Request, asJSON bool) error {
-	home, runs := planHome{Config: c.File, Executor: c.Agent.ID}, selftest.Answer{}
+	home, runs := planHome{Config: c.File, Executor: c.Agent.ID}, selftest.Response{}
 	if c.File == "" {
 		var err error
-		runs, err = selftest.Ask(ctx, c.Agent.Data, selftest.Question{Plan: &r})
+		runs, err = selftest.Ask(ctx, c.Agent.Data, selftest.Query{Plan: &r})
 		switch {
 		case err == nil && runs.Plan != nil:
 			home = planHome{Running: true, Config: runs.Config, Executor: runs.Executor}
-		case !errors.Is(err, selftest.ErrNobody):
+		case !errors.Is(err, selftest.ErrNotRunning):
 			home.Note = "the messkit that runs here did not answer: " + client.Unasked(err, c.Agent.Data)
 		default:
 			home.Note = "no messkit runs here with the usual data folder"

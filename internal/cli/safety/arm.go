@@ -100,7 +100,7 @@ func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) erro
 			return err
 		}
 	}
-	return a.Done("armed, and nothing locked", data, localpolicy.In(data).Reset())
+	return a.Done("armed, and nothing locked", data, localpolicy.In(data).ResetDecisions())
 }
 
 // DisarmCommand returns the command messkit disarm.

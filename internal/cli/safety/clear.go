@@ -46,7 +46,7 @@ func runClear(ctx context.Context, a *output.Env, o *again, anyway bool) error {
 		return err
 	}
 	dir, p := config.StopFolder(data), output.Printer{Out: a.Out}
-	if h, err := stop.Ask(dir); len(stop.Read(dir)) == 0 && (err != nil || len(h.Orders) == 0) {
+	if h, err := stop.Query(dir); len(stop.ReadOrders(dir)) == 0 && (err != nil || len(h.Orders) == 0) {
 		return stop.ErrNotStopped
 	}
 	ask, coded, err := provePerson(a, o, data)

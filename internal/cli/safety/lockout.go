@@ -87,7 +87,7 @@ Without a device it shows what is locked and disarmed.`,
 			if err := daemon.IsDevice(args[0], devices); err != nil {
 				return err
 			}
-			return a.Done("locked", args[0], f.Lock(args[0], o.why, time.Now()))
+			return a.Done("locked", args[0], f.LockOut(args[0], o.why, time.Now()))
 		},
 	}
 	o.flags(c)
@@ -111,14 +111,14 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 			if err != nil {
 				return err
 			}
-			if _, locked := f.Local().Locked[args[0]]; !locked { // its device may be gone
+			if _, locked := f.Decisions().LockedOut[args[0]]; !locked { // its device may be gone
 				if err := daemon.IsDevice(args[0], devices); err != nil {
 					return err
 				}
 				return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", args[0])
 			}
 			return letActAgain(cmd.Context(), a, &o, "unlock", args[0], "may it act again: "+output.Printable(args[0])+"?", func() error {
-				return a.Done("unlocked", args[0], f.Unlock(args[0]))
+				return a.Done("unlocked", args[0], f.ReleaseLockout(args[0]))
 			})
 		},
 	}
@@ -128,11 +128,11 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 
 // showLocal prints what is locked and disarmed.
 func showLocal(a *output.Env, f localpolicy.Folder) error {
-	l := f.Local()
+	l := f.Decisions()
 	p := output.Printer{Out: a.Out}
 	waits := daemon.KeptLocally(l)
 	client.PrintKept(&p, waits)
-	for _, name := range output.SortedKeys(l.Armed) {
+	for _, name := range output.SortedKeys(l.ArmedDevices) {
 		p.Printf("%-9s %s\n", "armed", name)
 	}
 	if len(waits) == 0 {

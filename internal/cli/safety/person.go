@@ -35,7 +35,7 @@ func (o *again) flags(c *cobra.Command) {
 // confirmBy is how a person proves to be one, as the last run with this data folder
 // has noted, or as the configuration says.
 func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
-	if by := exchange.ConfirmBy(localpolicy.In(data).Noted(localpolicy.Confirm)); by != "" {
+	if by := exchange.ConfirmBy(localpolicy.In(data).Fact(localpolicy.FactConfirm)); by != "" {
 		return by, nil
 	}
 	if o.file == "" {

@@ -81,8 +81,8 @@ func stopHere(ctx context.Context, a *output.Env, o *atPlace) error {
 	if err != nil {
 		return err
 	}
-	order := stop.Order{ID: rand.Text(), Why: o.why, By: whoHere(), At: time.Now()}
-	if err := stop.Latch(dir, order); err != nil {
+	order := stop.Order{ID: rand.Text(), Reason: o.why, By: whoHere(), At: time.Now()}
+	if err := stop.WriteOrder(dir, order); err != nil {
 		return stopUnwritten(ctx, a, dir, order, err)
 	}
 	r, err := awaitReport(ctx, dir, order.ID)
@@ -101,7 +101,7 @@ func stopHere(ctx context.Context, a *output.Env, o *atPlace) error {
 // stopUnwritten stops the executor that runs with a folder that does not take the
 // order.
 func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Order, why error) error {
-	h, err := stop.Tell(dir, order)
+	h, err := stop.SendStop(dir, order)
 	if err != nil {
 		return output.Hint(why, "nothing is stopped by this, and no executor runs there; is the folder right (--data), and may you write there?")
 	}
@@ -109,11 +109,11 @@ func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Or
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for err == nil && ctx.Err() == nil && slices.ContainsFunc(h.Devices, func(d stop.Device) bool { return d.State == string(policy.Pending) }) {
+	for err == nil && ctx.Err() == nil && slices.ContainsFunc(h.Devices, func(d stop.Device) bool { return d.State == string(policy.StatePending) }) {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
-			h, err = stop.Ask(dir)
+			h, err = stop.Query(dir)
 		}
 	}
 	if err != nil {
@@ -150,7 +150,7 @@ func awaitReport(ctx context.Context, dir, order string) (stop.Report, error) {
 			continue
 		case <-ctx.Done():
 		}
-		if err != nil || !r.Answers(order) {
+		if err != nil || !r.Covers(order) {
 			r = stop.Report{}
 		}
 		return r, nil
@@ -162,7 +162,7 @@ func printDevices(p *output.Printer, devices []stop.Device) error {
 	var failed bool
 	for _, d := range devices {
 		how := d.Evidence
-		if d.State != string(policy.Reached) {
+		if d.State != string(policy.StateSafe) {
 			failed, how = true, ""
 		}
 		line := fmt.Sprintf("  %-20s %-8s %-13s %5d ms", d.Device, d.State, how, d.TookMS)
@@ -190,8 +190,8 @@ func showStop(a *output.Env, o *atPlace, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	s := stopStatus{Stopped: stop.Read(dir)}
-	h, unasked := stop.Ask(dir)
+	s := stopStatus{Stopped: stop.ReadOrders(dir)}
+	h, unasked := stop.Query(dir)
 	r, err := stop.ReadReport(dir)
 	if s.Devices = r.Devices; unasked == nil { // who runs knows what the folder does not
 		s.Unsaved, s.Devices, err = h.Unsaved, h.Devices, nil

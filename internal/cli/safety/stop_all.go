@@ -71,7 +71,7 @@ func awaits(e remote.Executor, id string) bool {
 // halts reports whether an executor has stopped, and a driver of it has yet to say
 // how its device stands.
 func halts(e remote.Executor) bool {
-	return e.Stopped != nil && slices.ContainsFunc(e.Stopped.Devices, func(d mess.SafeDevice) bool { return d.State == string(policy.Pending) })
+	return e.Stopped != nil && slices.ContainsFunc(e.Stopped.Devices, func(d mess.SafeDevice) bool { return d.State == string(policy.StatePending) })
 }
 
 // printStopped tells of each executor whether it has stopped; one that has not

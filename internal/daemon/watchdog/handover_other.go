@@ -12,7 +12,7 @@ import (
 type Handover struct{}
 
 // TakeOver does nothing: this system has no watchdog.
-func TakeOver(string, *watchdog.Guard, *slog.Logger) Handover { return Handover{} }
+func TakeOver(string, *watchdog.Watchdog, *slog.Logger) Handover { return Handover{} }
 
-// Leave does nothing: this system has no watchdog.
-func (Handover) Leave([]watchdog.Left) error { return nil }
+// WriteRemaining does nothing: this system has no watchdog.
+func (Handover) WriteRemaining([]watchdog.RemainingDevice) error { return nil }

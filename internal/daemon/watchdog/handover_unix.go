@@ -37,7 +37,7 @@ const willSize = 16 << 10 // bytes
 
 // TakeOver makes g the successor of the guard that has the file, and leaves the
 // file to the next one.
-func TakeOver(name string, g *watchdog.Guard, log *slog.Logger) *Handover {
+func TakeOver(name string, g *watchdog.Watchdog, log *slog.Logger) *Handover {
 	s := &Handover{name: name, log: log, held: make(chan *os.File, 1)}
 	called := make(chan os.Signal, 1)
 	signal.Notify(called, syscall.SIGUSR1)
@@ -47,7 +47,7 @@ func TakeOver(name string, g *watchdog.Guard, log *slog.Logger) *Handover {
 		}
 		return nil
 	})
-	g.Expect()
+	g.ExpectHandover()
 	s.others.Go(func() error {
 		list, err := s.take()
 		if err != nil {
@@ -60,7 +60,7 @@ func TakeOver(name string, g *watchdog.Guard, log *slog.Logger) *Handover {
 }
 
 // take waits for the lock, and returns what the guard has left that had it.
-func (s *Handover) take() ([]watchdog.Left, error) {
+func (s *Handover) take() ([]watchdog.RemainingDevice, error) {
 	if err := os.MkdirAll(filepath.Dir(s.name), 0o700); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Handover) take() ([]watchdog.Left, error) {
 	if !waited || len(bytes.TrimSpace(will)) == 0 {
 		return nil, nil // of a guard that was not there any more: nobody knows when that was
 	}
-	return watchdog.ParseLeft(will)
+	return watchdog.ParseRemaining(will)
 }
 
 // lockTime is how long a guard that has the file may take to leave it. One whose
@@ -112,12 +112,12 @@ func lock(f *os.File) (waited bool, err error) {
 	return waited, fmt.Errorf("%s: another guard has it, and does not end", f.Name())
 }
 
-// Leave writes down what is left, for whoever is waiting for it.
-func (s *Handover) Leave(rest []watchdog.Left) error {
+// WriteRemaining writes down what is left, for whoever is waiting for it.
+func (s *Handover) WriteRemaining(rest []watchdog.RemainingDevice) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	will, err := watchdog.PrintLeft(rest)
+	will, err := watchdog.EncodeRemaining(rest)
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// OffBy carries out orders by the kinds of drivers that there are.
-func OffBy(kinds *drivers.Registry) watchdog.Obey {
+// ExecuteBy carries out orders by the kinds of drivers that there are.
+func ExecuteBy(kinds *drivers.Registry) watchdog.Execute {
 	return func(kind string, order []byte) (bool, error) {
 		k, err := kinds.Lookup(kind)
 		if err != nil {

@@ -79,13 +79,13 @@ func TestBridgeInput(t *testing.T) {
 // A stop button, pressed, let go of, and unplugged: which stops, and ends nothing.
 func TestBridgeStopButton(t *testing.T) {
 	b := plug(t)
-	cfg := stop.DefaultLineConfig()
+	cfg := stop.DefaultInputConfig()
 	cfg.Chip, cfg.Line, cfg.Bias = label, 2, "none"
 	var mu sync.Mutex
 	stops := false
 	ended := make(chan error)
 	go func() {
-		ended <- stop.NewLine(cfg).Watch(context.Background(), func(s bool) {
+		ended <- stop.NewInput(cfg).Watch(context.Background(), func(s bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			stops = s

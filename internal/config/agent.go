@@ -21,26 +21,26 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Agent is who the executor is, and what it may.
+// Agent has the identity and the rights of the executor.
 type Agent struct {
 	ID            string                               `yaml:"id"`
 	Name          string                               `yaml:"name"`
 	Availability  mess.Availability                    `yaml:"availability"`
 	Schedule      string                               `yaml:"schedule"`
 	Data          string                               `yaml:"data"`           // folder of the journal
-	Confirm       map[capabilities.Risk]policy.Confirm `yaml:"confirm"`        // who must say yes, by risk
-	ConfirmWithin time.Duration                        `yaml:"confirm_within"` // how long a yes is waited for; then nothing is done
+	Confirm       map[capabilities.Risk]policy.Confirm `yaml:"confirm"`        // who must confirm, by risk class
+	ConfirmWithin time.Duration                        `yaml:"confirm_within"` // the time to confirm; the executor does nothing after it
 	MaxActs       policy.MaxActs                       `yaml:"max_acts"`
-	Disarm        []capabilities.Risk                  `yaml:"disarm"` // classes that a person must arm after an end without order
-	Clock         string                               `yaml:"clock"`  // auto, or trusted: it is set, whatever the system says
+	Disarm        []capabilities.Risk                  `yaml:"disarm"` // risk classes that a person must arm after a crash
+	Clock         string                               `yaml:"clock"`  // auto, or trusted: the executor takes the clock as set
 	DryRun        bool                                 `yaml:"dry_run"`
-	Words         string                               `yaml:"words"`     // folder of words and capabilities of one's own
-	Facts         []string                             `yaml:"facts"`     // capabilities that are so of the place
-	MaxSteps      int                                  `yaml:"max_steps"` // of one request, without a question
-	Watch         agent.Watches                        `yaml:"watch"`     // what waits for something to happen
+	Words         string                               `yaml:"words"`     // folder with the user's own words and capabilities
+	Facts         []string                             `yaml:"facts"`     // capabilities that describe the place
+	MaxSteps      int                                  `yaml:"max_steps"` // steps of one request that need no question
+	Watch         agent.Watches                        `yaml:"watch"`     // limits of tasks that wait for a condition
 	Position      *position                            `yaml:"position"`  // where the home is, for daylight
 	StopLine      stop.InputConfig                     `yaml:"stop_line"` // an input that stops everything
-	Limits        policy.Limits                        `yaml:"limits"`    // of devices that have none of their own
+	Limits        policy.Limits                        `yaml:"limits"`    // defaults for each device
 }
 
 // DefaultAgent returns the settings of an executor without a configuration.
@@ -55,7 +55,7 @@ func DefaultAgent() Agent {
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9-]+`)
 
-// hostID names the executor after the machine.
+// hostID returns an executor id made from the host name.
 func hostID() string {
 	name, err := os.Hostname()
 	if name = strings.Trim(notInID.ReplaceAllString(name, "-"), "-"); err != nil || name == "" || taken(name) {
@@ -64,7 +64,7 @@ func hostID() string {
 	return strings.ToLower(name)
 }
 
-// taken reports whether an id is one of the exchange's own.
+// taken reports whether the exchange itself uses an id.
 func taken(id string) bool {
 	return strings.EqualFold(id, exchange.Self) || strings.EqualFold(id, keys.OperatorID)
 }
@@ -125,16 +125,16 @@ func (c Agent) Validate() error {
 	return errors.Join(append(errs, policy.Config{Confirm: c.Confirm}.Validate())...)
 }
 
-// week is the longest that an executor waits for anything.
+// week is the longest wait of an executor.
 const week = 7 * 24 * time.Hour
 
-// position is a point on the earth.
+// position is a place on the earth.
 type position struct {
 	Lat float64 `yaml:"lat"` // degrees north
 	Lng float64 `yaml:"lng"` // degrees east
 }
 
-// Validate tells what cannot be.
+// Validate returns an error for each coordinate out of range.
 func (p position) Validate() error {
 	if !(capabilities.Position{Lat: p.Lat, Lng: p.Lng}).Known() {
 		return fmt.Errorf("lat: %v, %v is not on the earth; write degrees north (-90 to 90) and east (-180 to 180)", p.Lat, p.Lng)
@@ -142,8 +142,8 @@ func (p position) Validate() error {
 	return nil
 }
 
-// Catalogue is what can be asked for here, with the words of one's own, and which of
-// their files cannot be used, or the whole folder.
+// Catalogue returns the built-in catalog together with the user's own words. The list has
+// each file of the words folder that messkit cannot use, or the folder itself.
 func (c Agent) Catalogue() (*catalog.Catalog, []catalog.LeftOut) {
 	if c.Words == "" {
 		return catalog.Default(), nil
@@ -153,7 +153,7 @@ func (c Agent) Catalogue() (*catalog.Catalog, []catalog.LeftOut) {
 	if err == nil && len(entries) == 0 {
 		err = errors.New("it is empty; put YAML files there, or take agent: words: away")
 	}
-	if err != nil { // what a person has put there may not be mounted yet
+	if err != nil { // the folder may lie on a disk that is not mounted yet
 		return catalog.WithoutWords(dir, err)
 	}
 	return catalog.LoadWords(catalog.Named(os.DirFS(dir), filepath.ToSlash(dir)))
@@ -165,7 +165,7 @@ const (
 	clockTrusted = "trusted"
 )
 
-// Unset is why the clock is not known to be set, nil if it is.
+// Unset returns nil if the clock is set, and otherwise the reason to doubt it.
 func (c Agent) Unset() error {
 	if c.Clock == clockTrusted {
 		return nil

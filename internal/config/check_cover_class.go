@@ -5,8 +5,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// unsaid tells of what opens and closes, and of which nobody has said what it is: it is
-// taken for a door. That is no mistake: check tells it, and goes on.
+// unsaid returns a note for each cover without a class: messkit takes it for a door. A note
+// is no error; check prints it and continues.
 func (h *DeviceSet) unsaid(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
 	for _, d := range h.Devices {
 		if _, opens := d.Dev.(drivers.Opener); opens && d.Class == "" && d.Risk == "" && d.EffectiveClass() == "door" {

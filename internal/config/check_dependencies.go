@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// depends tells what devices say of each other that cannot be: conditions on
-// devices that are not there or cannot tell, and groups of one.
+// depends returns an error for each condition on a device that does not exist or has no
+// state to read, and for each interlock group with one member.
 func (h *DeviceSet) depends(nodes map[string]strictyaml.Node) error {
 	var wrong strictyaml.Problems
 	for _, d := range h.Devices {
@@ -29,12 +29,12 @@ func (h *DeviceSet) depends(nodes map[string]strictyaml.Node) error {
 		for _, need := range d.Limits.Requires {
 			other := h.Device(need.Device)
 			switch {
-			case need.Validate() != nil: // told when it was read
+			case need.Validate() != nil: // reported when it was read
 			case other == nil:
 				wrong = append(wrong, n.Problem("requires", "there is no device %q; write the name of one that is here", need.Device))
 			case need.Device == d.Name:
 				wrong = append(wrong, n.Problem("requires", "it cannot depend on itself; write another device"))
-			case other.Dev == nil: // it has a mistake of its own
+			case other.Dev == nil: // it has an error of its own
 			case need.SupportedBy(other.Dev) != nil:
 				wrong = append(wrong, n.Problem("requires", "%v; write what it can tell, or another device", need.SupportedBy(other.Dev)))
 			case need.Is == "on" && d.groupWith(*other) != "":
@@ -51,8 +51,8 @@ func (h *DeviceSet) depends(nodes map[string]strictyaml.Node) error {
 	return wrong.Err()
 }
 
-// held tells of what a device holds that one before it holds already: it would find
-// that busy. Of what is only read that is a note.
+// held returns an error for each resource (line, port) that an earlier device holds already:
+// the second device would find it busy. Two devices that only read get a note instead.
 func (h *DeviceSet) held(d Device, n strictyaml.Node) (wrong strictyaml.Problems) {
 	for _, one := range HeldBy(d) {
 		for _, other := range h.Devices {
@@ -74,7 +74,7 @@ func (h *DeviceSet) held(d Device, n strictyaml.Node) (wrong strictyaml.Problems
 			} else {
 				wrong = append(wrong, n.Problem(one.Key, "%s is that of %s; no two devices can have one", what, other.Name))
 			}
-			break // that is one with others before it, too
+			break // the earlier device shares it as well
 		}
 	}
 	return wrong
@@ -88,7 +88,7 @@ func HeldBy(d Device) []drivers.Hold {
 	return nil
 }
 
-// ranges tells of bounds of what no plan for the device can have.
+// ranges returns an error for each range of a parameter that no plan for the device has.
 func (d Device) ranges(limits strictyaml.Node) (wrong strictyaml.Problems) {
 	if d.Dev == nil {
 		return nil
@@ -96,7 +96,7 @@ func (d Device) ranges(limits strictyaml.Node) (wrong strictyaml.Problems) {
 	can := agent.Commands(d.Dev)
 	for _, command := range output.SortedKeys(d.Limits.Range) {
 		if !command.Known() {
-			continue // which was told
+			continue // reported already
 		}
 		if !slices.Contains(can, command) {
 			wrong = append(wrong, limits.Under("range").Problem(string(command), "it has no such command; its commands: %s", strings.Join(d.Verbs(), ", ")))
@@ -111,8 +111,8 @@ func (d Device) ranges(limits strictyaml.Node) (wrong strictyaml.Problems) {
 	return wrong
 }
 
-// NoTimes tells limits of 0: each would be the default, which is not what somebody
-// means who writes it.
+// NoTimes returns an error for each time limit of 0. It would mean the default, and the user
+// who writes 0 does not expect that.
 func NoTimes(limits strictyaml.Node) (wrong strictyaml.Problems) {
 	for _, key := range []string{"max_on", "timeout", "long_timeout", "stop_within"} {
 		var t *time.Duration
@@ -123,8 +123,8 @@ func NoTimes(limits strictyaml.Node) (wrong strictyaml.Problems) {
 	return wrong
 }
 
-// sent tells what is seen of what sees nothing, rooms of what is sent to none, and rooms
-// that it does not know; and a class of which the device has no verb.
+// sent returns an error for `sees` of a device without a camera, for rooms of a device that
+// goes to none, for unknown rooms, and for a class whose verbs the device lacks.
 func (d Device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
 	_, cleans := d.Dev.(drivers.Cleaner)
 	_, prints := d.Dev.(drivers.Printer)
@@ -163,8 +163,8 @@ func (d Device) groupWith(other Device) string {
 	return ""
 }
 
-// levels tells what a device may not be set to at the start and at the end: what
-// a person would have to confirm, and what would be on for ever.
+// levels returns an error for a start or safe state that a person would have to confirm, or
+// that would leave the device on forever.
 func (d Device) levels(n strictyaml.Node) (wrong strictyaml.Problems) {
 	l, ok := d.Dev.(drivers.Levels)
 	if !ok {
@@ -180,13 +180,12 @@ func (d Device) levels(n strictyaml.Node) (wrong strictyaml.Problems) {
 	return wrong
 }
 
-// confirmed reports whether a person has to confirm what has this risk, unless
-// told otherwise.
+// confirmed reports whether a person must confirm plans of this risk class by default.
 func confirmed(r capabilities.Risk) bool {
 	return r == capabilities.RiskAccess || r == capabilities.RiskMotion || r == capabilities.RiskIrreversible
 }
 
-// unseen is why nothing sees a device that is said to be seen, "" if all is well.
+// unseen returns the problem with the camera that `seen_by` names, "" for none.
 func (h *DeviceSet) unseen(d Device) string {
 	if d.SeenBy == "" {
 		return ""
@@ -201,7 +200,7 @@ func (h *DeviceSet) unseen(d Device) string {
 	return ""
 }
 
-// Device returns the device of a name, or nil.
+// Device returns the device with a name, or nil.
 func (h *DeviceSet) Device(name string) *Device {
 	i := slices.IndexFunc(h.Devices, func(d Device) bool { return d.Name == name })
 	if i < 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Folders tells folders for data that nobody could write; note is told of those that
-// somebody else may: it need not be they who run messkit that check its configuration.
+// Folders returns an error for each data folder that no user can write. It calls note for a
+// folder that another user can write, because another user may run messkit.
 func (c *Config) Folders(note func(string)) error {
 	if c == nil {
 		return nil // the file could not be read
@@ -23,7 +23,7 @@ func (c *Config) Folders(note func(string)) error {
 		dirs["exchange"] = c.Exchange.Data
 	}
 	var wrong strictyaml.Problems
-	told := map[string]bool{"": true} // an empty one has been told
+	told := map[string]bool{"": true} // an empty one has its error already
 	for _, part := range output.SortedKeys(dirs) {
 		key, dir := part+".data", dirs[part]
 		if told[dir] && c.Document.Under(part).Under("data").IsZero() {
@@ -40,8 +40,8 @@ func (c *Config) Folders(note func(string)) error {
 	return wrong.Err()
 }
 
-// writable is why nothing can be written in a folder, or made where it is to be. What
-// it writes it takes away again.
+// writable tries to write to a folder, or to its parent if it does not exist yet, and removes
+// the file again. It returns the reason of a failure.
 func writable(dir string) error {
 	at := dir
 	for {
@@ -62,7 +62,7 @@ func writable(dir string) error {
 	return os.Remove(made)
 }
 
-// ExchangeAt is the folder of the exchange in this program, "" for none.
+// ExchangeAt returns the data folder of the exchange in this program, "" for none.
 func (c *Config) ExchangeAt() string {
 	if c.Exchange == nil {
 		return ""
@@ -74,8 +74,8 @@ func (c *Config) ExchangeAt() string {
 	return at
 }
 
-// Apart refuses a second system that names a folder for its exchange alone: its executor
-// would have the journal, the stop, the locks and the watchdog of the first one.
+// Apart returns an error if `exchange: data:` stands without `agent: data:`. The executor
+// would share journal, stop, lockouts and watchdog with another system.
 func (c *Config) Apart() error {
 	at, own := c.ExchangeAt(), !c.Document.Under("agent").Under("data").IsZero()
 	if at == "" || own || c.Document.Under("exchange").Under("data").IsZero() || c.Agent.Data != DataDir() {

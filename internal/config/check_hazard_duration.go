@@ -7,12 +7,12 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Hazards are the classes of what heats, pours or howls: what should not be on
-// for ever because somebody forgot it.
+// Hazards are the classes of devices that heat, pour or howl. A person who forgets them
+// should not leave them on forever.
 var Hazards = []string{"coffee-machine", "heater", "humidifier", "kettle", "oven", "pump", "rice-cooker", "siren"}
 
-// forever tells which hazards stay on until somebody switches them off. That is
-// no mistake: check tells it, and goes on.
+// forever returns a note for each hazard without `max_on`. A note is no error; check prints
+// it and continues.
 func (h *DeviceSet) forever(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
 	for _, d := range h.Devices {
 		if _, switches := d.Dev.(drivers.Switch); switches && d.Limits.MaxOn == 0 && slices.Contains(Hazards, d.EffectiveClass()) {

@@ -9,12 +9,12 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// CheckNames tells names that say nothing, and those by which nobody can tell two devices
-// of one class in one place apart.
+// CheckNames returns an error for each empty name, and for each name that two devices of one
+// class share in one area.
 func (h *DeviceSet) CheckNames(nodes map[string]strictyaml.Node) error {
 	c := cmp.Or(h.Catalogue, catalog.Default())
 	var wrong strictyaml.Problems
-	has := map[string]string{} // device by what it is called
+	has := map[string]string{} // device by each of its names
 	tell := func(d Device, key, name string) {
 		at := d.called(c, name)
 		switch other := has[at]; {
@@ -27,7 +27,7 @@ func (h *DeviceSet) CheckNames(nodes map[string]strictyaml.Node) error {
 		}
 	}
 	known := slices.DeleteFunc(slices.Clone(h.Devices), func(d Device) bool {
-		return d.Dev == nil || d.Kind.Places && d.Area == "" // where it is shows when it runs
+		return d.Dev == nil || d.Kind.Places && d.Area == "" // the driver reports its area later
 	})
 	for _, d := range known {
 		tell(d, "", d.Name)
@@ -43,13 +43,13 @@ func (h *DeviceSet) CheckNames(nodes map[string]strictyaml.Node) error {
 	return MergeProblems(wrong)
 }
 
-// called is a name of the device together with what tells it from others of that
-// name.
+// called returns a name of the device with its class and area, which distinguish devices of
+// one name.
 func (d Device) called(c *catalog.Catalog, name string) string {
 	return strings.Join([]string{Spoken(name), c.Class(d.EffectiveClass()), Spoken(d.Area)}, "\x00")
 }
 
-// Spoken is a name as it is heard.
+// Spoken returns a name in the form that the language compares.
 func Spoken(name string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(name, "-", " ")), " "))
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// maxPlaceholder is what a picture of a placeholder may have: as much as any other.
+// maxPlaceholder is the largest file of a placeholder, in bytes: that of any image.
 const maxPlaceholder = picture.MaxBytes
 
-// placeholders reads what the device, a camera, sends while there is no picture.
+// placeholders reads the images that a camera sends while it has no picture.
 func (d *Device) placeholders(n strictyaml.Node) error {
 	if _, ok := d.Dev.(drivers.Photographer); !ok && d.Dev != nil && len(d.Gone) > 0 {
 		return strictyaml.Problems{n.Problem("placeholders", "it takes no pictures; write them at a camera")}
@@ -30,7 +30,7 @@ func (d *Device) placeholders(n strictyaml.Node) error {
 	return wrong.Err()
 }
 
-// SketchOf reads an image from a file, and returns its sketch.
+// SketchOf returns the sketch of the image in a file.
 func SketchOf(file string) (picture.Sketch, error) {
 	info, err := os.Stat(file)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Senses tells names of devices that are heard as something else in a sentence, or
-// cannot be said at all. That is no mistake: check tells it, and goes on.
+// Senses returns a note for each device name that a sentence uses for something else, or that
+// no sentence can contain. A note is no error; check prints it and continues.
 func (h *DeviceSet) Senses(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
 	c := cmp.Or(h.Catalogue, catalog.Default())
 	for _, d := range h.Devices {

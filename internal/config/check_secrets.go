@@ -12,19 +12,18 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Keys of a configuration that name files with secrets, and those that hold
-// secrets themselves.
+// Keys that name files with secrets, and keys whose values are secrets.
 var (
 	secretFiles = []string{"token_file", "password_file", "code_file", "key_file", "key"}
 	secretTexts = []string{"token", "password", "code"}
 )
 
-// byAll are the permissions of those who are neither the owner nor in the group:
-// a service may read what root has given to its group.
+// byAll are the permissions of users who are neither the owner nor in the group. A service
+// may read files that root has given to its group.
 const byAll fs.FileMode = 0o007
 
-// Exposed tells, by line, which secrets of a configuration file everybody on this
-// machine can read. A file that cannot be read has been told by load.
+// Exposed returns a line for each secret of a configuration file that every user of this
+// machine can read. LoadConfig reports files that it cannot read.
 func Exposed(file string) (list []string) {
 	if file == "" {
 		return nil
@@ -46,7 +45,7 @@ func Exposed(file string) (list []string) {
 
 type exposure struct {
 	file  string
-	open  string // what everybody can do with the configuration itself
+	open  string // the access of every user to the configuration file
 	found []string
 }
 
@@ -68,12 +67,12 @@ func (e *exposure) look(v *strictyaml.Value, path string) {
 	}
 }
 
-// SecretsIn are the secrets of a configuration, and those in the files that it names:
-// what no message may say.
+// SecretsIn returns the secrets of a configuration and of the files that it names. No message
+// may contain one of them.
 func SecretsIn(file string, data []byte) (all []secret.Text) {
 	docs, err := strictyaml.Parse(data, strictyaml.Config)
 	if err != nil {
-		return nil // which load tells
+		return nil // LoadConfig reports it
 	}
 	var look func(v *strictyaml.Value)
 	look = func(v *strictyaml.Value) {
@@ -102,12 +101,12 @@ func SecretsIn(file string, data []byte) (all []secret.Text) {
 	return all
 }
 
-// isText reports whether there is a text, which may be nothing but digits.
+// isText reports whether a value is text, of digits alone too.
 func isText(v *strictyaml.Value) bool {
 	return (v.Kind == strictyaml.String || v.Kind == strictyaml.Number) && v.Text != ""
 }
 
-// maxSecretFile is how large a file with a secret is, in bytes.
+// maxSecretFile is the largest size of a file with a secret, in bytes.
 const maxSecretFile = 64 << 10
 
 func (e *exposure) secret(p strictyaml.Pair, path string) {
@@ -123,7 +122,7 @@ func (e *exposure) secret(p strictyaml.Pair, path string) {
 	}
 }
 
-// openToAll is what everybody can do with a file: read, write or both; "" for nothing.
+// openToAll returns the access of every user to a file: "read", "write", both, or "".
 func openToAll(name string) string {
 	info, err := os.Stat(name)
 	switch {

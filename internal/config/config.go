@@ -33,32 +33,32 @@ type Config struct {
 	Devices  map[string]strictyaml.Node `yaml:"devices"`
 
 	Opened   *DeviceSet      `yaml:"-"` // made from Devices
-	Document strictyaml.Node `yaml:"-"` // the whole, for what is told of it later
-	File     string          `yaml:"-"` // as an absolute path; "" for what is built in
+	Document strictyaml.Node `yaml:"-"` // the whole file, for later messages with line numbers
+	File     string          `yaml:"-"` // absolute path; "" for the built-in configuration
 }
 
-// Exchange is an exchange that this program carries.
+// Exchange configures the exchange in this program.
 type Exchange struct {
 	exchange.Config
-	Listen string `yaml:"listen"` // host:port of the HTTP door
+	Listen string `yaml:"listen"` // host:port of the HTTP API
 	Data   string `yaml:"data"`   // folder
-	Enrol  string `yaml:"enrol"`  // code with which executors elsewhere register; "" for none
+	Enrol  string `yaml:"enrol"`  // code with which executors on other machines register; "" for none
 
-	EnrolCapabilities []string `yaml:"enrol_capabilities"` // that executors may register with that code; none: all
+	EnrolCapabilities []string `yaml:"enrol_capabilities"` // capabilities that this code grants; empty: all
 
 	ArchiveAfter time.Duration `yaml:"archive_after"` // since a thread ended; 0: never
 
-	Hosts    []string        `yaml:"hosts"`    // names by which a proxy calls it, beside addresses and localhost
+	Hosts    []string        `yaml:"hosts"`    // host names that a proxy uses, in addition to addresses and localhost
 	TLS      strictyaml.Node `yaml:"tls"`      // self, or the files with a certificate and its key
 	Insecure bool            `yaml:"insecure"` // plain text beyond this machine
 
-	Reserved []string `yaml:"-"` // actors that speak in this process
+	Reserved []string `yaml:"-"` // ids of actors in this process
 	TLSSelf  bool     `yaml:"-"` // made from TLS
 	TLSFiles tlsFiles `yaml:"-"`
 
 	MQTT MQTT `yaml:"mqtt"`
 
-	CORS     []string        `yaml:"cors"` // origins of pages elsewhere that may use it
+	CORS     []string        `yaml:"cors"` // origins of other pages that may use the API
 	Rate     httpapi.Rate    `yaml:"rate"`
 	Webhooks webhook.Config  `yaml:"webhooks"`
 	MCP      mcp.Config      `yaml:"mcp"`
@@ -77,24 +77,24 @@ type RoutingRule struct {
 	Prefer  []string `yaml:"prefer"`
 	Default *struct {
 		Prefer []string `yaml:"prefer"`
-	} `yaml:"default"` // for what no other rule matches
+	} `yaml:"default"` // for requests that no other rule matches
 }
 
-// Connect is an exchange elsewhere, over HTTP or over a broker.
+// Connect configures the connection to another exchange, over HTTP or a broker.
 type Connect struct {
 	URL      string `yaml:"url"`
 	Exchange string `yaml:"exchange"`
-	KeyFile  string `yaml:"key_file"` // over HTTP it is made by enrolling if it is not there; at a broker it holds the password
-	Enrol    string `yaml:"enrol"`    // the exchange's enrolment code
-	Pin      string `yaml:"pin"`      // fingerprint of its certificate, if it has made that itself
+	KeyFile  string `yaml:"key_file"` // over HTTP enrolling creates it; at a broker it holds the password
+	Enrol    string `yaml:"enrol"`    // the enrollment code of the exchange
+	Pin      string `yaml:"pin"`      // fingerprint of a self-made certificate
 
-	Server    remote.Kind   `yaml:"server"`    // what is there: auto, messkit or field
-	Operators []string      `yaml:"operators"` // of a server in the field: whose yes is that of a person other than the requester
-	Poll      time.Duration `yaml:"poll"`      // of a server in the field: between two looks for news
-	Settle    time.Duration `yaml:"settle"`    // and the longest wait before each of the two looks at a claim
+	Server    remote.Kind   `yaml:"server"`    // the kind of server: auto, messkit or field
+	Operators []string      `yaml:"operators"` // server of another make: ids whose confirmation counts as a person's
+	Poll      time.Duration `yaml:"poll"`      // server of another make: time between two polls
+	Settle    time.Duration `yaml:"settle"`    // and the longest wait before each of the two checks of a claim
 
-	User     string `yaml:"user"` // at a broker; "": the executor's id
-	CA       string `yaml:"ca"`   // files, as of a broker
+	User     string `yaml:"user"` // user name at a broker; "": the executor's id
+	CA       string `yaml:"ca"`   // files for TLS to a broker
 	Cert     string `yaml:"cert"`
 	Key      string `yaml:"key"`
 	Insecure bool   `yaml:"insecure"`
@@ -104,7 +104,7 @@ func defaultExchange() *Exchange {
 	return &Exchange{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: DataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MESH: mesh.DefaultConfig(), Mail: maildoor.DefaultConfig(), MQTT: MQTT{Listen: DefaultBroker}}
 }
 
-// minEnrol is how long a standing enrolment code is at least, in bytes.
+// minEnrol is the shortest length of a permanent enrollment code, in bytes.
 const minEnrol = 8
 
 // Validate returns an error for each setting that is wrong.
@@ -155,7 +155,7 @@ func listenable(text string) bool {
 	return err == nil
 }
 
-// Validate tells what cannot be, as what nobody asks for would never match.
+// Validate returns an error for a rule that can never match.
 func (r RoutingRule) Validate() error {
 	var errs []error
 	prefer := r.Prefer
@@ -184,14 +184,14 @@ func (r RoutingRule) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Files are the settings of the store.
+// Files returns the settings of the store.
 func (c Exchange) Files(log *slog.Logger) files.Config {
 	s := files.DefaultConfig()
 	s.ArchiveAfter, s.Log = c.ArchiveAfter, log
 	return s
 }
 
-// Settings are c as the exchange wants them.
+// Settings returns the settings of package exchange.
 func (c Exchange) Settings() exchange.Config {
 	s := c.Config
 	s.States = c.MQTT.HomeAssistant
@@ -238,7 +238,7 @@ func (c Connect) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Field are the settings for a server in the field.
+// Field returns the settings of the client for servers of another make.
 func (c Connect) Field(executor string) remote.FieldConfig {
 	return remote.FieldConfig{Executor: executor, Operators: c.Operators, Poll: c.Poll, Settle: c.Settle}
 }
@@ -248,7 +248,7 @@ func (c Connect) Remote(key remote.Secret) remote.Config {
 	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key, Pin: c.Pin, Reread: func() (remote.Secret, error) { return ReadKey(c.KeyFile) }}
 }
 
-// Validate returns an error where two parts do not go together.
+// Validate returns an error for two sections that exclude each other.
 func (c Config) Validate() error {
 	if c.Exchange != nil && c.Connect != nil {
 		return errors.New("connect: there is an exchange: as well; keep one of the two")
@@ -261,7 +261,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// CheckZones tells zones of devices that are not here.
+// CheckZones returns an error for each zone with an unknown device.
 func (c *Config) CheckZones() error {
 	if c.Exchange == nil || len(c.Devices) == 0 {
 		return nil
@@ -282,8 +282,8 @@ var SimulatedHome []byte
 
 // Read decodes a file over the defaults.
 func (c *Config) Read(name string, data []byte) error {
-	// Whether there is an exchange is known before its defaults are. What is wrong is
-	// told once, below.
+	// The defaults depend on whether the file has an exchange. The second decoding below
+	// reports the errors.
 	_ = strictyaml.Decode(name, data, &c.Document)
 	if c.Document.Under("connect").IsZero() || !c.Document.Under("exchange").IsZero() {
 		c.Exchange = defaultExchange()
@@ -313,7 +313,7 @@ func MergeProblems(errs ...error) error {
 	for _, err := range errs {
 		if ps, ok := errors.AsType[strictyaml.Problems](err); ok {
 			for _, p := range ps {
-				if !slices.Contains(all, p) { // what is of two parts is told by both
+				if !slices.Contains(all, p) { // two sections report a problem that they share
 					all = append(all, p)
 				}
 			}

@@ -21,24 +21,24 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// DeviceConfig is what every device may have beside its driver's own keys.
+// DeviceConfig has the keys of every device; each driver adds its own.
 type DeviceConfig struct {
 	Driver  string              `yaml:"driver"`
-	Label   string              `yaml:"label"`        // what people call it; otherwise its name with spaces
-	Aliases []string            `yaml:"aliases"`      // what else they call it
-	Class   string              `yaml:"class"`        // otherwise the driver's
-	Area    string              `yaml:"area"`         // where it is
-	Sees    []string            `yaml:"sees"`         // what a camera looks at
-	Gone    []string            `yaml:"placeholders"` // files of what a camera sends while there is no picture
-	SeenBy  string              `yaml:"seen_by"`      // the camera that takes a picture of it after an act
-	Rooms   []string            `yaml:"rooms"`        // where a vacuum can be sent, and what lies on a printer, while its driver cannot tell
-	Risk    capabilities.Risk   `yaml:"risk"`         // otherwise the catalogue's
-	Effect  capabilities.Effect `yaml:"effect"`       // once; otherwise the catalogue's
-	Done    agent.Done          `yaml:"done"`         // how it is known that it is done, by the power that it takes
+	Label   string              `yaml:"label"`        // name for people; "": the key with spaces
+	Aliases []string            `yaml:"aliases"`      // other names for people
+	Class   string              `yaml:"class"`        // "": that of the driver
+	Area    string              `yaml:"area"`         // room or part of the home
+	Sees    []string            `yaml:"sees"`         // things that a camera shows
+	Gone    []string            `yaml:"placeholders"` // files with images that a camera sends while it has no picture
+	SeenBy  string              `yaml:"seen_by"`      // camera that takes a picture after an action
+	Rooms   []string            `yaml:"rooms"`        // rooms of a vacuum or files of a printer, if the driver cannot list them
+	Risk    capabilities.Risk   `yaml:"risk"`         // "": that of the catalog
+	Effect  capabilities.Effect `yaml:"effect"`       // once, or "": that of the catalog
+	Done    agent.Done          `yaml:"done"`         // power below which the device has finished
 	Limits  policy.Limits       `yaml:"limits"`
 }
 
-// Validate tells what cannot be.
+// Validate returns an error for each wrong value.
 func (c DeviceConfig) Validate() error {
 	var errs []error
 	if c.Risk != "" && !c.Risk.Known() {
@@ -50,25 +50,25 @@ func (c DeviceConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Device is one device of the configuration, opened and not started.
+// Device is one device of the configuration. It is open and not started.
 type Device struct {
 	DeviceConfig
 	Name         string
 	Kind         drivers.Kind
 	Dev          drivers.Device
-	Placeholders []picture.Sketch // of deviceConfig.Gone
+	Placeholders []picture.Sketch // of DeviceConfig.Gone
 }
 
-// DeviceSet is all devices, by name.
+// DeviceSet has all devices, by name.
 type DeviceSet struct {
 	Devices   []Device
-	Catalogue *catalog.Catalog    // what can be asked for; nil: what comes with the program
-	LeftOut   []catalog.LeftOut   // files of words that cannot be used
-	Notes     strictyaml.Problems // what is no mistake and should be known
+	Catalogue *catalog.Catalog    // capabilities and their words; nil: the built-in ones
+	LeftOut   []catalog.LeftOut   // files with words that messkit cannot use
+	Notes     strictyaml.Problems // hints that are no errors
 }
 
-// OpenDevices makes the devices of a configuration; it does not start them. All
-// mistakes are told at once.
+// OpenDevices makes the devices of a configuration and does not start them. It returns all
+// errors together.
 func OpenDevices(nodes map[string]strictyaml.Node, log *slog.Logger) (*DeviceSet, error) {
 	h, shared, registry := &DeviceSet{}, &drivers.Shared{}, drivers.NewRegistry(all.Kinds())
 	var errs []error
@@ -91,7 +91,7 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 		mistakes = MergeProblems(mistakes, strictyaml.Problems{n.Problem("", "%q cannot name a device; use letters, digits and . _ : @ -", name)})
 	}
 	if mistakes != nil && len(n.Keys()) == 0 {
-		return d, mistakes // it is no mapping
+		return d, mistakes // the entry is no mapping
 	}
 	if d.Driver == "" {
 		return d, MergeProblems(mistakes, strictyaml.Problems{n.Problem("", "driver is missing; write driver: NAME, messkit devices --drivers lists them")})
@@ -104,7 +104,7 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	env := drivers.Env{Name: name, Log: log.With("device", name), Now: time.Now, Shared: shared}
 	d.Dev, err = kind.Open(env, rest.Decode)
 	if err != nil {
-		d.Dev = nil // also where a driver returns a nil of its own type, which is asked what it holds otherwise
+		d.Dev = nil // a driver may return a typed nil, on which Holds would panic
 	}
 	if wrong, ok := errors.AsType[strictyaml.Problems](err); ok {
 		misplaced(wrong, "devices."+name+".")
@@ -115,8 +115,8 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	return d, MergeProblems(mistakes, err, gone)
 }
 
-// misplaced tells of keys that a driver does not know where they belong, or which of
-// those of all devices they may have been.
+// misplaced adds to each unknown key of a driver the section where the key belongs, or the
+// similar key of every device.
 func misplaced(wrong strictyaml.Problems, in string) {
 	for i, p := range wrong {
 		key, here := strings.CutPrefix(p.Path, in)
@@ -131,7 +131,7 @@ func misplaced(wrong strictyaml.Problems, in string) {
 	}
 }
 
-// told has what was found wrong at the lines of the keys that it names.
+// told puts the lines of the keys into the problems that name them.
 func told(n strictyaml.Node, err error) error {
 	var problems strictyaml.Problems
 	for _, text := range strings.Split(err.Error(), "\n") {
@@ -148,7 +148,7 @@ func told(n strictyaml.Node, err error) error {
 	return problems
 }
 
-// EffectiveClass is what the device is to a person.
+// EffectiveClass returns the class of the configuration, or that of the driver.
 func (d Device) EffectiveClass() string {
 	if c, ok := d.Dev.(drivers.Classed); ok {
 		return cmp.Or(d.Class, c.Class(), d.Kind.Class)
@@ -156,7 +156,7 @@ func (d Device) EffectiveClass() string {
 	return cmp.Or(d.Class, d.Kind.Class)
 }
 
-// EffectiveArea is where it is, as its configuration or it itself says.
+// EffectiveArea returns the area of the configuration, or the one that the device reports.
 func (d Device) EffectiveArea() string {
 	if p, ok := d.Dev.(drivers.Placed); ok && d.Area == "" {
 		return p.Area()
@@ -164,7 +164,7 @@ func (d Device) EffectiveArea() string {
 	return d.Area
 }
 
-// effect is that of the configuration, or of the device's own nature.
+// effect returns the effect of the configuration, or that of the device.
 func (d Device) effect() capabilities.Effect {
 	if _, once := d.Dev.(drivers.Unrepeatable); once {
 		return capabilities.Once
@@ -184,10 +184,9 @@ func (h *DeviceSet) Resolver() *agent.Home {
 	return agent.NewHome(cmp.Or(h.Catalogue, catalog.Default()), things)
 }
 
-// CheckClasses refuses devices of a class that nobody has words for, whether they or their
-// template say it: what could be asked of them, and how risky it is, would be a guess. Where
-// a file of words is left out that may define the class, the device is there, and each plan
-// for it needs a confirmation.
+// CheckClasses returns an error for each device whose class has no words, also where a
+// template sets it: its commands and its risk would be a guess. If a file of words that may
+// define the class is unusable, the device stays, and each plan for it needs a confirmation.
 func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 	c := cmp.Or(h.Catalogue, catalog.Default())
 	var problems strictyaml.Problems
@@ -208,7 +207,7 @@ func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 	return MergeProblems(problems)
 }
 
-// AgentDevices returns the devices in the form that the agent takes.
+// AgentDevices returns the devices for the agent.
 func (h *DeviceSet) AgentDevices() []agent.Device {
 	list := make([]agent.Device, len(h.Devices))
 	for i, d := range h.Devices {
@@ -226,7 +225,7 @@ func (h *DeviceSet) Names() []string {
 	return names
 }
 
-// Risks are the classes of devices that have one of their own.
+// Risks returns the risk class of each device that sets one.
 func (h *DeviceSet) Risks() map[string]capabilities.Risk {
 	risks := map[string]capabilities.Risk{}
 	for _, d := range h.Devices {
@@ -256,13 +255,13 @@ func (d Device) rooms() []capabilities.Spot {
 	for i, r := range rooms {
 		spots[i] = capabilities.Spot{Name: r, Room: r}
 		if prints {
-			spots[i].Room = "" // it is a file
+			spots[i].Room = "" // on a printer it is a file
 		}
 	}
 	return spots
 }
 
-// label is what people call the device.
+// label returns the name for people.
 func (d Device) label() string {
 	if d.Label != "" {
 		return d.Label
@@ -270,7 +269,7 @@ func (d Device) label() string {
 	return strings.ReplaceAll(d.Name, "-", " ")
 }
 
-// Verbs lists what can be done with a device.
+// Verbs lists the commands of a device.
 func (d Device) Verbs() []string {
 	var list []string
 	for _, c := range agent.Commands(d.Dev) {

@@ -18,27 +18,27 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// MQTT is the MQTT door of an exchange: a broker of its own, or one
-// elsewhere.
+// MQTT configures the MQTT channel of an exchange: an embedded broker, or one on another
+// machine.
 type MQTT struct {
-	Listen string `yaml:"listen"` // host:port of the broker of our own; off: none
+	Listen string `yaml:"listen"` // host:port of the embedded broker; off: none
 	// HomeAssistant shows the executors to Home Assistant.
 	HomeAssistant bool `yaml:"homeassistant"`
-	Clients       int  `yaml:"clients"` // limit of our own broker; 0: derived from memory and open files
+	Clients       int  `yaml:"clients"` // limit of the embedded broker; 0: derived from memory and open files
 	broker.Address
 }
 
-// DefaultBroker is where the broker of our own listens unless configured. If
-// something else is there, it takes another port.
+// DefaultBroker is the default address of the embedded broker. If another program uses it,
+// the broker takes another port.
 const DefaultBroker = "127.0.0.1:1883"
 
 // NoBroker is the value of listen: for none.
 const NoBroker = "off"
 
-// Elsewhere reports whether the broker is not ours.
+// Elsewhere reports whether the broker is another program.
 func (c MQTT) Elsewhere() bool { return c.Address != broker.Address{} }
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for each wrong setting.
 func (c MQTT) Validate() error {
 	if c.Clients < 0 {
 		return fmt.Errorf("clients: %d is too few; write 1 or more, or 0 to derive it from memory and open files", c.Clients)
@@ -52,7 +52,7 @@ func (c MQTT) Validate() error {
 	return nil
 }
 
-// Expanded is the address with the home folder put in.
+// Expanded returns the address with ~ replaced by the home folder.
 func (c MQTT) Expanded() broker.Address {
 	a := c.Address
 	for _, name := range []*string{&a.PasswordFile, &a.CA, &a.Cert, &a.Key} {
@@ -61,7 +61,7 @@ func (c MQTT) Expanded() broker.Address {
 	return a
 }
 
-// checkMQTT tells what of the MQTT door does not go with the exchange.
+// checkMQTT returns an error for MQTT settings that contradict those of the exchange.
 func (c Exchange) checkMQTT() error {
 	if c.MQTT.HomeAssistant && !c.MQTT.Elsewhere() && c.MQTT.Listen == NoBroker {
 		return errors.New("mqtt: homeassistant: is shown over MQTT, and listen: is off; write the address of a broker")
@@ -77,7 +77,7 @@ func (c Exchange) checkMQTT() error {
 	return fmt.Errorf("mqtt: listen: %s is beyond this machine, and keys would go there in plain text; write tls: self for the exchange, or insecure: true where a tunnel keeps them", c.MQTT.Listen)
 }
 
-// checkBroker tells every setting of a connection over a broker that cannot be.
+// checkBroker returns an error for each wrong setting of a connection over a broker.
 func (c Connect) checkBroker() error {
 	errs := []error{c.Broker("executor", "").Validate()}
 	if c.Enrol != "" {
@@ -86,8 +86,8 @@ func (c Connect) checkBroker() error {
 	return errors.Join(errs...)
 }
 
-// Broker is the connection of an executor over a broker. Its sessions are counted
-// in a folder.
+// Broker returns the settings of an executor's connection over a broker. A file in dir
+// counts its sessions.
 func (c Connect) Broker(executor, dir string) remote.MQTTConfig {
 	cfg := remote.MQTTConfig{
 		Address:  broker.Address{URL: c.URL, User: c.User, PasswordFile: c.KeyFile, CA: c.CA, Cert: c.Cert, Key: c.Key, Insecure: c.Insecure},
@@ -102,8 +102,8 @@ func (c Connect) Broker(executor, dir string) remote.MQTTConfig {
 	return cfg
 }
 
-// epochs counts sessions in a file, so that the will of an old one is known as
-// such after a restart. A clock that is right helps where the file was lost.
+// epochs counts sessions in a file, so that the exchange recognizes the will of an old
+// session after a restart. If the file is lost, it starts from the clock.
 func epochs(name string) func() (uint64, error) {
 	var mu sync.Mutex
 	return func() (uint64, error) {
@@ -113,17 +113,16 @@ func epochs(name string) func() (uint64, error) {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return 0, err
 		}
-		last, _ := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 63) // what cannot be read begins anew
+		last, _ := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 63) // a damaged file counts as none
 		next := max(last+1, uint64(max(0, time.Now().Unix())))
 		return next, durable.Replace(name, fmt.Appendln(nil, next))
 	}
 }
 
-// ReachTime is how long an exchange may take to show itself.
+// ReachTime is the time in which an exchange must answer.
 const ReachTime = 5 * time.Second
 
-// Reach looks whether the exchange is there, and which one it is. It needs no key
-// over HTTP.
+// Reach connects to the exchange and returns its identity. Over HTTP it needs no key.
 func (c Connect) Reach(ctx context.Context, executor string) (remote.Health, error) {
 	ctx, cancel := context.WithTimeout(ctx, ReachTime)
 	defer cancel()

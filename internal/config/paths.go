@@ -1,5 +1,5 @@
 // Package config reads and checks the configuration: its keys, the devices that it opens,
-// and errors with file and line. It runs nothing.
+// and errors with file and line. It starts nothing.
 package config
 
 import (
@@ -14,9 +14,9 @@ import (
 // deviceFiles are the keys of devices that name files and folders.
 var deviceFiles = []string{"families", "token_file", "password_file", "code_file"}
 
-// beside is where a file lies that a configuration names: in the folder of that, so
-// that a service finds what a terminal has found; else, where only that has it, in the
-// folder that messkit was started in.
+// beside returns the path of a file that a configuration names. It lies in the folder of the
+// configuration, so that a service and a terminal find the same file. If only the current
+// folder has the file, beside returns that one.
 func beside(config, name string) string {
 	name = Expand(name)
 	if name == "" || filepath.IsAbs(name) {
@@ -34,13 +34,13 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// DefaultURL is where the exchange of this machine is.
+// DefaultURL is the address of the exchange on this machine.
 const DefaultURL = "http://127.0.0.1:8420"
 
-// OperatorFile is the file with the key of who may do everything.
+// OperatorFile is the name of the file with the operator's key.
 const OperatorFile = "operator.key"
 
-// EnvOr returns an environment variable, or the other value if there is none.
+// EnvOr returns an environment variable, or the other value if it is not set.
 func EnvOr(name, otherwise string) string {
 	if v := os.Getenv(name); v != "" {
 		return v
@@ -48,7 +48,7 @@ func EnvOr(name, otherwise string) string {
 	return otherwise
 }
 
-// DataDir is where messkit keeps its data unless configured: ~/.mess.
+// DataDir returns the default data folder, ~/.mess.
 func DataDir() string {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -70,7 +70,7 @@ func ReadKey(name string) (remote.Secret, error) {
 	return remote.Secret(key), nil
 }
 
-// Expand puts the home folder in for ~.
+// Expand replaces ~ by the home folder.
 func Expand(name string) string {
 	rest, ok := strings.CutPrefix(name, "~/")
 	if !ok {
@@ -79,7 +79,7 @@ func Expand(name string) string {
 	return filepath.Join(filepath.Dir(DataDir()), rest)
 }
 
-// JournalDir is the folder of the journal in a data folder.
+// JournalDir returns the folder of the journal in a data folder.
 func JournalDir(data string) string { return filepath.Join(data, "journal") }
 
 // StopFolder returns the folder of the stop in a data folder.

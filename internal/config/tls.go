@@ -15,23 +15,23 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Reachable is an address as one would type it here.
+// Reachable returns a listening address in the form that a user of this machine types.
 func Reachable(addr net.Addr) string {
 	s := addr.String()
 	s = strings.Replace(s, "[::]:", "localhost:", 1)
 	return strings.Replace(s, "0.0.0.0:", "localhost:", 1)
 }
 
-// SelfMade is the value of tls: for a certificate that the exchange makes.
+// SelfMade is the value of `tls:` for a certificate that the exchange makes.
 const SelfMade = "self"
 
-// tlsFiles are the value of tls: for a certificate that somebody has signed.
+// tlsFiles are the value of `tls:` for a certificate of an authority.
 type tlsFiles struct {
-	Cert string `yaml:"cert"` // file with it, and with those of who has signed it
+	Cert string `yaml:"cert"` // file with the certificate and those of its authorities
 	Key  string `yaml:"key"`  // file
 }
 
-// Validate reads the files, as the start does.
+// Validate reads both files, as the start does.
 func (f tlsFiles) Validate() error {
 	if f.Cert == "" || f.Key == "" {
 		return errors.New("cert and key are both needed; write the files, or tls: self")
@@ -73,7 +73,7 @@ func (c Exchange) AsOperator() (*remote.Client, error) {
 	return remote.New(remote.Config{URL: url, Key: key, Pin: pin}, output.NoLog)
 }
 
-// readTLS reads what tls: says.
+// readTLS reads the value of `tls:`.
 func (c *Exchange) readTLS() error {
 	if c.TLS.IsZero() {
 		return nil
@@ -100,23 +100,23 @@ func (c Exchange) checkPlain() error {
 	return fmt.Errorf("listen: %s is beyond this machine, and keys would go there in plain text; write tls: self (--tls self), or insecure: true (--insecure) where a tunnel or proxy keeps them", c.Listen)
 }
 
-// isLocalAddress reports whether an address to listen at is this machine's own.
+// isLocalAddress reports whether only this machine reaches a listening address.
 func isLocalAddress(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return true // which is told by itself
+		return true // Validate reports it
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// IsLocal reports whether an address is one that only this machine reaches.
+// IsLocal reports whether only this machine reaches an address.
 func IsLocal(addr net.Addr) bool {
 	a, err := netip.ParseAddrPort(addr.String())
 	return err == nil && a.Addr().Unmap().IsLoopback()
 }
 
-// Secure is how the door is to be served; nil: in plain text.
+// Secure returns the TLS settings of the HTTP server; nil: plain text.
 func (c Exchange) Secure() (*tls.Config, error) {
 	var cert tls.Certificate
 	var err error
@@ -134,8 +134,8 @@ func (c Exchange) Secure() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}, nil
 }
 
-// AddressText is where an exchange is, as one would type it here, and how its
-// certificate is known.
+// AddressText returns the address of an exchange as a user of this machine types it, with
+// the pin of a self-made certificate.
 func AddressText(addr net.Addr, c *tls.Config) string {
 	if c == nil {
 		return "http://" + Reachable(addr)
@@ -143,8 +143,8 @@ func AddressText(addr net.Addr, c *tls.Config) string {
 	return "https://" + Reachable(addr) + "\ncertificate " + remote.Fingerprint(c.Certificates[0].Leaf)
 }
 
-// OwnPin is the pin of the exchange whose key file lies in its own data folder;
-// "" if it has made no certificate there.
+// OwnPin returns the pin of the exchange whose data folder holds the key file; "" without a
+// self-made certificate there.
 func OwnPin(keyFile string) string {
 	cert, err := keys.OwnCertificate(filepath.Dir(keyFile))
 	if err != nil {

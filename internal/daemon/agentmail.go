@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/internal/secret"
 )
 
-// mailTime is what a mail server may take for one answer.
+// mailTime is the longest time for one answer of a mail server.
 const mailTime = 20 * time.Second
 
 // openMail makes the Agent Mail door. Without one it returns nil.
@@ -56,7 +56,7 @@ func mailToken(name string) (secret.Text, error) {
 	return secret.Text(key), err
 }
 
-// described is what a mail server tells others of this exchange.
+// described returns the description that a mail server shows of this exchange.
 func described(x *exchange.Exchange) string {
 	var ids []string
 	for _, c := range x.Capabilities(nil) {
@@ -65,7 +65,7 @@ func described(x *exchange.Exchange) string {
 	return "an exchange for tasks in the physical world; send task_assignment. capabilities: " + strings.Join(ids, ", ")
 }
 
-// zones tells the gate what is reserved, once there is a door that knows.
+// zones gives the safety policy the reservations of the Agent Mail channel, once it is open.
 type zones struct {
 	door atomic.Pointer[maildoor.Adapter]
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// localExecutor is the executor of this program, for the console. The agent comes later
-// than the door: until then there is little to tell.
+// localExecutor is the executor of this program, for the console. The agent starts after the
+// console: until then the state has the devices alone.
 type localExecutor struct {
 	cfg *config.Config
 	o   *startedDevices
@@ -28,7 +28,7 @@ type localExecutor struct {
 
 var _ console.Here = (*localExecutor)(nil)
 
-// localState is how the devices here stand.
+// localState is the state of the devices of this program.
 type localState struct {
 	Executor string            `json:"executor"`
 	Stopped  string            `json:"stopped,omitempty"` // why
@@ -42,20 +42,20 @@ type localDevice struct {
 	Label      string        `json:"label,omitempty"`
 	Area       string        `json:"area,omitempty"`
 	Class      string        `json:"class,omitempty"`
-	Acts       bool          `json:"acts,omitempty"` // there is something that it could be kept from
+	Acts       bool          `json:"acts,omitempty"` // it can act, so that a lockout applies
 	Doing      string        `json:"doing,omitempty"`
-	Reads      bool          `json:"reads,omitempty"` // it tells its state when it is asked
-	Seen       []agent.Seen  `json:"seen,omitempty"`  // nothing: it was not read
+	Reads      bool          `json:"reads,omitempty"` // it has a state to read
+	Seen       []agent.Seen  `json:"seen,omitempty"`  // empty: never read
 	Started    bool          `json:"started"`
 	Failed     agent.Failure `json:"failed,omitzero"` // its last use, until it works again
 	Quarantine bool          `json:"quarantine,omitempty"`
 	Trouble    string        `json:"trouble,omitempty"`
 	Locked     string        `json:"locked,omitempty"` // why
 	Disarmed   bool          `json:"disarmed,omitempty"`
-	Safety     string        `json:"safety,omitempty"` // what came of the stop that holds
+	Safety     string        `json:"safety,omitempty"` // its result in the present stop
 }
 
-// State is how the devices stand.
+// State returns a localState.
 func (p *localExecutor) State() any {
 	local, hung := p.o.now.Decisions(), p.o.gate.Quarantined()
 	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.o.gate.Stopped(), Unknown: UnknownLocal(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
@@ -102,8 +102,8 @@ func (p *localExecutor) State() any {
 	return s
 }
 
-// Plan tells what a request would do, as messkit plan does, and after answers as
-// the agent does.
+// Plan returns the plan of a request, as `messkit plan` does, with the answers to earlier
+// questions put in.
 func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Object) any {
 	req := mess.Request{Intent: intent}
 	for _, id := range requires {
@@ -123,10 +123,10 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 	}))
 }
 
-// Stop stops everything here.
+// Stop stops every device of this program.
 func (p *localExecutor) Stop(by, why string) { p.o.stop.Stop(stop.Order{Reason: why, By: by}) }
 
-// Release ends the stop, as messkit clear does.
+// Release ends the stop, as `messkit clear` does.
 func (p *localExecutor) Release(by string, anyway bool) ([]string, error) {
 	dir := config.StopFolder(p.cfg.Agent.Data)
 	if unsafe := AwaitSafe(context.Background(), dir, ClearWithin); len(unsafe) > 0 && !anyway {
@@ -142,7 +142,7 @@ func (p *localExecutor) Release(by string, anyway bool) ([]string, error) {
 
 func (p *localExecutor) folder() localpolicy.Folder { return localpolicy.In(p.cfg.Agent.Data) }
 
-// Arm is messkit arm.
+// Arm does what `messkit arm` does.
 func (p *localExecutor) Arm(what string) error {
 	if what == "" {
 		return p.folder().Arm()
@@ -157,7 +157,7 @@ func (p *localExecutor) Arm(what string) error {
 	return p.folder().ArmDevice(what)
 }
 
-// Disarm is messkit disarm.
+// Disarm does what `messkit disarm` does.
 func (p *localExecutor) Disarm(what, why string) error {
 	if what == "" {
 		return p.folder().Disarm(why, time.Now(), EveryClass...)
@@ -172,7 +172,7 @@ func (p *localExecutor) Disarm(what, why string) error {
 	return p.folder().DisarmDevice(what, why, time.Now())
 }
 
-// Lock is messkit lock.
+// Lock does what `messkit lock` does.
 func (p *localExecutor) Lock(device, why string) error {
 	if err := IsDevice(device, p.cfg.Opened.Names()); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (p *localExecutor) Lock(device, why string) error {
 	return p.folder().LockOut(device, why, time.Now())
 }
 
-// Unlock is messkit unlock.
+// Unlock does what `messkit unlock` does.
 func (p *localExecutor) Unlock(device string) error {
 	err := p.folder().ReleaseLockout(device)
 	if errors.Is(err, localpolicy.ErrNotSet) {

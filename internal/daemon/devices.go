@@ -26,8 +26,8 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// startedDevices are the devices in their initial state, under their gate and with
-// their guard.
+// startedDevices are the devices in their initial state, with their safety policy and their
+// watchdog.
 type startedDevices struct {
 	lock    io.Closer // keeps other runs from the devices
 	gate    *policy.Policy
@@ -35,18 +35,18 @@ type startedDevices struct {
 	stop    *stop.Latch
 	stops   background
 	now     *localpolicy.Run
-	people  background // says whether it is known what they have decided
+	people  background // follows the decisions of people at the place (lockout, disarm)
 	timers  background
 	guard   background
 	trials  background // for doctors
 	zones   zones
-	journal *journal.Journal       // nil where it could not be opened
-	unread  error                  // why not
+	journal *journal.Journal       // nil if openJournal failed
+	unread  error                  // the reason
 	url     atomic.Pointer[string] // of the exchange in this program; nil: there is none, or not yet
 	log     *slog.Logger
 }
 
-// background is something that runs until it is ended.
+// background is a function that runs until end stops it.
 type background struct {
 	cancel context.CancelFunc
 	group  errgroup.Group
@@ -65,13 +65,13 @@ func (b *background) end() error {
 	return b.group.Wait()
 }
 
-// awaitGuard is how long the start waits for the guard; after that, what needs
-// one is refused until it is there.
+// awaitGuard is the longest time that the start waits for the watchdog. After it the safety
+// policy rejects plans that need the watchdog, until it is ready.
 const awaitGuard = 5 * time.Second
 
-// startDevices takes the devices to their initial state. It comes before everything
-// that can fail or take its time: the network, the exchange and its disk. Only
-// where another run has them, they are left to that.
+// startDevices takes the devices to their initial state. It runs before everything that can
+// fail or be slow: the network, the exchange and its disk. If another process has the
+// devices, it leaves them to that process.
 func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*startedDevices, error) {
 	lock, err := lockDataFolder(ctx, c)
 	if err != nil {
@@ -89,12 +89,12 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		o.guard.start(ctx, client.Run)
 	}
 	o.gate = NewPolicy(c, log, known...)
-	o.openJournal(ctx, c) // before anything starts that may be on since an earlier run
+	o.openJournal(ctx, c) // before the start of devices that an earlier run may have left on
 	o.timers.start(ctx, o.gate.Run)
-	o.stop = newStopper(c, o.gate, log) // where a stop holds, nothing is started
+	o.stop = newStopper(c, o.gate, log) // during a stop no device starts
 	o.stops.start(ctx, o.stop.Run)
 	o.devices = agent.Start(ctx, o.gate, c.Opened.AgentDevices(), log)
-	o.trials.start(ctx, func(still context.Context) error { // no device is used for anybody once they are to be halted
+	o.trials.start(ctx, func(still context.Context) error { // no trial uses a device after the halt begins
 		still, stop := context.WithCancel(still)
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
@@ -108,13 +108,13 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	return o, nil
 }
 
-// lookTime is far longer than a doctor has the lock who looks whether one runs.
+// lookTime is far longer than `messkit doctor` holds the lock to check for a running messkit.
 const lookTime = 2 * time.Second
 
-// lockDataFolder keeps a second run out of the same folder. On a disk that takes nothing
-// there is no lock: outputs are made safe all the same.
+// lockDataFolder keeps a second process out of the same folder. On a full disk it returns no
+// lock: the start still makes the outputs safe.
 func lockDataFolder(ctx context.Context, c *config.Config) (io.Closer, error) {
-	_ = durable.MkdirAll(c.Agent.Data, 0o700) // whoever needs it says what is wrong
+	_ = durable.MkdirAll(c.Agent.Data, 0o700) // the code that needs the folder reports the error
 	name := filepath.Join(c.Agent.Data, "run.lock")
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -134,7 +134,7 @@ func lockDataFolder(ctx context.Context, c *config.Config) (io.Closer, error) {
 // handOver ends the timers: the agent has its own.
 func (o *startedDevices) handOver() error { return o.timers.end() }
 
-// end lets go of the guard, which ends when everything is safe.
+// end releases the watchdog, which ends when every device is safe.
 func (o *startedDevices) end() error {
 	err := errors.Join(o.trials.end(), o.people.end(), o.stops.end(), o.timers.end(), o.guard.end())
 	if o.journal != nil {
@@ -143,8 +143,8 @@ func (o *startedDevices) end() error {
 	return errors.Join(err, o.lock.Close())
 }
 
-// openJournal opens the journal, and has the safety policy keep its book there. Where it
-// cannot be opened, outputs are made safe all the same, and then the start ends.
+// openJournal opens the journal and gives it to the safety policy for its records. If it
+// fails, the start still makes the outputs safe, and then ends.
 func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 	dir := config.JournalDir(c.Agent.Data)
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
@@ -164,7 +164,7 @@ func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 	}
 }
 
-// halt takes the devices to their safe state, where no agent has come of it.
+// halt takes the devices to their safe state if the agent has not started.
 func (o *startedDevices) halt(ctx context.Context) error {
 	return errors.Join(agent.Halt(context.WithoutCancel(ctx), o.gate, o.devices, o.log), o.end())
 }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FreeSpace is how many bytes are left for a folder, or for the one above that is
-// there. Not every file system tells.
+// FreeSpace returns the free bytes for a folder, or for its nearest parent that exists. told
+// is false if the file system does not report them.
 func FreeSpace(dir string) (free uint64, of string, told bool) {
 	var s unix.Statfs_t
 	for unix.Statfs(dir, &s) != nil && dir != filepath.Dir(dir) {

@@ -14,25 +14,25 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// policyResult is what the gate says of a plan now, in words.
+// policyResult is the verdict of the safety policy on a plan, for people.
 type policyResult struct {
-	first   string        // who must confirm it, or why it is refused
-	refused string        // why, "" if it is not
-	needs   []string      // of other devices, which are looked at when it acts
-	off     time.Duration // after which it is switched off again; 0: it is not
+	first   string        // the confirmation that it needs, or the reason of a refusal
+	refused string        // the reason of a refusal, ""
+	needs   []string      // conditions on other devices, which the policy reads at the start
+	off     time.Duration // time until the automatic switch-off; 0: none
 
-	busy map[string]string // devices that are at another task now, and its thread
+	busy map[string]string // thread of the present task, by device
 }
 
-// dryRun tells what a request would come to, and what the gate says of that. resolve
-// makes the outcome with the devices that it is given.
+// dryRun returns the outcome of a request and the verdict of the safety policy. resolve
+// makes the outcome with a resolver.
 func dryRun(c *config.Config, req mess.Request, resolve func(*agent.Home) capabilities.Outcome) (capabilities.Outcome, policyResult) {
 	home := PreviewResolver(c)
 	out := resolve(home)
 	switch {
 	case out.Plan != nil:
 		v := policyVerdict(currentPolicy(c), out.Plan)
-		if err := c.Agent.Unset(); err != nil && resolve(newResolver(c)).Plan == nil { // a length of time needs no clock
+		if err := c.Agent.Unset(); err != nil && resolve(newResolver(c)).Plan == nil { // a duration needs no clock
 			v.refused = fmt.Sprintf("the clock must be set for a time of the clock: %v", err)
 			v.first = "refused: " + v.refused
 		}
@@ -45,7 +45,7 @@ func dryRun(c *config.Config, req mess.Request, resolve func(*agent.Home) capabi
 	return out, policyResult{}
 }
 
-// currentPolicy is the gate with all that the executor's data folder tells of it.
+// currentPolicy returns the safety policy with the state in the executor's data folder.
 func currentPolicy(c *config.Config) *policy.Policy {
 	g := NewPolicy(c, output.NoLog)
 	g.UseLedger(journal.ReadOnlyLedger(config.JournalDir(c.Agent.Data)), c.Opened.Names())
@@ -55,7 +55,7 @@ func currentPolicy(c *config.Config) *policy.Policy {
 	return g
 }
 
-// policyVerdict asks the gate.
+// policyVerdict asks the safety policy.
 func policyVerdict(g *policy.Policy, p *capabilities.Plan) policyResult {
 	all := policyResult{first: "nobody need confirm it"}
 	for _, step := range p.Each() {

@@ -21,11 +21,11 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// MCPPath is where the exchange's HTTP door has MCP.
+// MCPPath is the HTTP path of MCP.
 const MCPPath = "/mcp"
 
-// openPort opens the port of the HTTP door. In plain text it is this machine's
-// alone, unless that is said.
+// openPort opens the port of the HTTP API. Without TLS it accepts addresses of this machine
+// only, unless the configuration has `insecure: true`.
 func openPort(c *config.Exchange, secure *tls.Config) (net.Listener, error) {
 	l, err := net.Listen("tcp", c.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -33,7 +33,7 @@ func openPort(c *config.Exchange, secure *tls.Config) (net.Listener, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if secure == nil && !c.Insecure && !config.IsLocal(l.Addr()) { // what a name like localhost has led to
+	if secure == nil && !c.Insecure && !config.IsLocal(l.Addr()) { // a name may resolve to another address
 		return nil, errors.Join(fmt.Errorf("listen: %s is %s, which is beyond this machine; write 127.0.0.1 or tls: self", c.Listen, l.Addr()), l.Close())
 	}
 	return l, nil
@@ -50,7 +50,7 @@ func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, log *slo
 	if err != nil {
 		return nil, nil, StoreNotOpened(err, c.Data)
 	}
-	debug.FreeOSMemory() // reading the log has used more than what came of it
+	debug.FreeOSMemory() // reading the log has used more memory than the result needs
 	x, err := exchange.Open(ctx, settings, store, time.Now, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
@@ -58,7 +58,7 @@ func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, log *slo
 	return store, x, nil
 }
 
-// NotOpened says what helps where a folder for data cannot be opened.
+// NotOpened adds a remedy to an error about a data folder.
 func NotOpened(err error, dir string) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
@@ -71,7 +71,7 @@ func NotOpened(err error, dir string) error {
 	return err
 }
 
-// StoreNotOpened says what helps where the threads cannot be opened.
+// StoreNotOpened adds a remedy to an error of opening the threads.
 func StoreNotOpened(err error, dir string) error {
 	if files.Damaged(err) {
 		return output.Hint(err, "nothing was changed; without %s messkit begins with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)

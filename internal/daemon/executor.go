@@ -23,23 +23,23 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// executor is an agent with what it keeps on the disk, ready to run.
+// executor is an agent with its journal and keys, ready to run.
 type executor struct {
 	id      string
 	agent   *agent.Agent
 	outputs *startedDevices
-	words   []catalog.LeftOut           // files of words that cannot be used
-	link    func(context.Context) error // keeps the connection to the exchange; nil: it keeps itself
+	words   []catalog.LeftOut           // unusable files of words
+	link    func(context.Context) error // maintains the connection to the exchange; nil: none is needed
 }
 
-// NewPolicy makes the gate of this executor.
+// NewPolicy makes the safety policy of this executor.
 func NewPolicy(c *config.Config, log *slog.Logger, known ...policy.Option) *policy.Policy {
 	wall := func() (time.Time, error) { return time.Now(), c.Agent.Unset() }
 	own := []policy.Option{policy.WithWallClock(wall), policy.WithLocalDecisions(localpolicy.In(c.Agent.Data).Decisions)}
 	return policy.New(policyConfig(c), time.Now, log, append(own, known...)...)
 }
 
-// newExecutor makes the executor for an exchange, of outputs that have started.
+// newExecutor makes the executor for an exchange, with started devices.
 func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slog.Logger) (*executor, error) {
 	j := o.journal
 	if j == nil {
@@ -86,8 +86,8 @@ func (e *executor) run(ctx context.Context) error {
 	return errors.Join(err, e.outputs.now.End(agent.Unsafe(err)...))
 }
 
-// work runs the agent. Its connection ends after it, so that its last words are
-// heard.
+// work runs the agent. The connection ends after it, so that the exchange gets its last
+// reports.
 func (e *executor) work(ctx context.Context) error {
 	if e.link == nil {
 		return e.act(ctx)
@@ -95,7 +95,7 @@ func (e *executor) work(ctx context.Context) error {
 	still, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer hangUp()
 	g, ctx := errgroup.WithContext(ctx)
-	var ran error // told too where the connection's error comes first: it says which devices are not safe
+	var ran error // returned as well if the connection fails first: it names devices that are not safe
 	g.Go(func() error { return e.link(still) })
 	g.Go(func() error {
 		defer hangUp()
@@ -121,7 +121,7 @@ func (e *executor) act(ctx context.Context) error {
 	return errors.Join(err, g.Wait())
 }
 
-// runRemote runs the agent for an exchange elsewhere.
+// runRemote runs the agent for an exchange on another machine.
 func runRemote(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logger) error {
 	o, err := startDevices(ctx, cfg, log)
 	if err != nil {
@@ -134,7 +134,7 @@ func runRemote(ctx context.Context, a *output.Env, cfg *config.Config, log *slog
 	return e.run(ctx)
 }
 
-// openRemote makes the executor for an exchange elsewhere.
+// openRemote makes the executor for an exchange on another machine.
 func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *startedDevices, log *slog.Logger) (*executor, error) {
 	x, link, err := openConnection(ctx, *cfg.Connect, cfg.Agent, log)
 	if err != nil {
@@ -149,8 +149,8 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 	return e, err
 }
 
-// openConnection makes the exchange elsewhere, and what keeps the connection to it, if that
-// does not keep itself.
+// openConnection makes the client of an exchange on another machine, and the function that
+// maintains its connection, nil if none is needed.
 func openConnection(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
 	if broker.Is(c.URL) {
 		x, err := remote.NewMQTT(c.Broker(who.ID, who.Data), log)
@@ -170,7 +170,7 @@ func openConnection(ctx context.Context, c config.Connect, who config.Agent, log
 	return remote.For(x, c.Server, c.Field(who.ID)), nil, nil
 }
 
-// readOrEnroll reads this executor's key, or registers and keeps the new one.
+// readOrEnroll reads this executor's key, or registers and saves the new one.
 func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (remote.Secret, error) {
 	key, err := config.ReadKey(c.KeyFile)
 	if !errors.Is(err, os.ErrNotExist) {

@@ -35,11 +35,11 @@ func ParseSize(s string) (int, error) {
 	return int(math.Floor(n)), nil
 }
 
-// fittedAtOnce is how many pictures the exchange makes smaller at the same time: a small
-// board decodes one of 24 megapixels in 60 MB.
+// fittedAtOnce is the number of images that the exchange scales at the same time: decoding
+// one of 24 megapixels takes 60 MB.
 const fittedAtOnce = 2
 
-// imageFitter makes pictures smaller for those who ask the exchange for it.
+// imageFitter returns the function that scales an image to the size that a client asks for.
 func imageFitter() func(context.Context, []byte, string) ([]byte, string, error) {
 	busy := make(chan struct{}, fittedAtOnce)
 	return func(ctx context.Context, data []byte, size string) ([]byte, string, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Importer puts threads that come in through the door into the data folder, from
-// where the exchange takes them in as it does every thread that is put there.
+// Importer writes threads from the HTTP API into the data folder, from which the exchange
+// imports them.
 func Importer(dir string) func(ref string, list map[string][]byte) error {
 	return func(ref string, list map[string][]byte) error {
 		fsys, err := archived(ref, list)
@@ -45,7 +45,7 @@ func Importer(dir string) func(ref string, list map[string][]byte) error {
 	}
 }
 
-// archived are files as the archive of a thread has them.
+// archived returns files under the names that the archive of a thread has.
 func archived(ref string, list map[string][]byte) (fs.FS, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

@@ -2,7 +2,7 @@ package daemon
 
 import "github.com/messkit/messkit/internal/resources"
 
-// filesSetting raises the limit of open files.
+// filesSetting names the settings that raise the limit of open files.
 const filesSetting = "LimitNOFILE= of the service, or ulimit -n"
 
 // limits returns the use of each limit of the exchange.

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// LoadConfig reads a configuration file and opens what it names, so that every
-// mistake is told at once. Without a name it is the simulated home.
+// LoadConfig reads a configuration file and opens the devices, so that it can return all
+// errors together. Without a name it returns the simulated home.
 func LoadConfig(name string, log *slog.Logger) (*config.Config, error) {
 	data, builtIn := config.SimulatedHome, name == ""
 	if builtIn {
@@ -27,7 +27,7 @@ func LoadConfig(name string, log *slog.Logger) (*config.Config, error) {
 	}
 	c := &config.Config{Agent: config.DefaultAgent()}
 	if !builtIn {
-		c.File, _ = filepath.Abs(name) // without it, it is only not told
+		c.File, _ = filepath.Abs(name) // an empty path only shortens messages
 	}
 	err := c.Read(name, data)
 	if c.Exchange != nil && c.Exchange.Mail.Wanted() {
@@ -36,7 +36,7 @@ func LoadConfig(name string, log *slog.Logger) (*config.Config, error) {
 	if builtIn {
 		findLocalDevices(c, log)
 	}
-	home, more := config.OpenDevices(c.Devices, log) // its mistakes belong to the same list
+	home, more := config.OpenDevices(c.Devices, log) // its errors belong to the same list
 	c.Opened = home
 	c.Opened.Catalogue, c.Opened.LeftOut = c.Agent.Catalogue()
 	for _, one := range c.Opened.LeftOut {
@@ -45,7 +45,7 @@ func LoadConfig(name string, log *slog.Logger) (*config.Config, error) {
 	return c, config.MergeProblems(err, more, c.CheckZones(), config.NoTimes(c.Document.Under("agent").Under("limits")), home.CheckNames(c.Devices), home.CheckClasses(c.Devices))
 }
 
-// findTime is how long a start may look for devices.
+// findTime is the longest time that a start looks for devices.
 const findTime = 500 * time.Millisecond
 
 // findLocalDevices adds the devices that drivers find on this machine.

@@ -8,12 +8,12 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// EveryClass is what can act.
+// EveryClass lists the risk classes that can act.
 var EveryClass = []capabilities.Risk{
 	capabilities.RiskComfort, capabilities.RiskAppliance, capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible,
 }
 
-// ClassNames returns the risk classes that can act, as a list in one text.
+// ClassNames returns EveryClass as one text.
 func ClassNames() string {
 	names := make([]string, len(EveryClass))
 	for i, c := range EveryClass {

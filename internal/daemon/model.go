@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// confirmJSON is how plans with risk are confirmed, and whether that keeps a model
-// from doing so itself.
+// confirmJSON is the way in which a person confirms plans with risk, and the last use of a
+// model's interface by the same user, who could confirm them too.
 type confirmJSON struct {
 	By    exchange.ConfirmBy `json:"by"`
 	Model *time.Time         `json:"model_of_same_user,omitempty"` // when one used the exchange last; nil: none since the start
@@ -22,10 +22,10 @@ func (e *ownExchange) confirm() confirmJSON {
 	return c
 }
 
-// modelSeen notes that a model's interface was used by a process of this user.
+// modelSeen records that a process of this user has used a model's interface.
 func (e *ownExchange) modelSeen() { e.model.Store(time.Now().Unix()) }
 
-// Warning says that a model could confirm what it asks for; "" if it could not.
+// Warning returns a text if a model could confirm its own requests, and "" otherwise.
 func (c confirmJSON) Warning() string {
 	if c.Model == nil || c.By != exchange.ConfirmTerminal && c.By != exchange.ConfirmScript {
 		return ""

@@ -13,7 +13,7 @@ type notices struct{ hooks *webhook.Hooks }
 
 var _ console.Notices = notices{}
 
-// lastNotices are as many as somebody looks at on a phone.
+// lastNotices is the number of notices that the console shows.
 const lastNotices = 5
 
 func (n notices) Log(who exchange.Actor) any {

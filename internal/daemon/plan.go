@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ExplainPlan is what a request would do with the devices of this configuration.
+// ExplainPlan returns the plan of a request for the devices of this configuration.
 func ExplainPlan(ctx context.Context, c *config.Config, r selftest.Request) (selftest.Plan, error) {
 	req := mess.Request{Intent: r.Intent}
 	for _, id := range r.Requires {
@@ -37,8 +37,8 @@ func ExplainPlan(ctx context.Context, c *config.Config, r selftest.Request) (sel
 	return selftest.Plan{Text: text.String(), JSON: doc}, err
 }
 
-// explain prints an outcome. A request that has no plan is not a failure of
-// the command: it has said why.
+// explain prints an outcome. A request without a plan is no error: the output has the
+// reason.
 func explain(to io.Writer, out capabilities.Outcome, v policyResult) error {
 	p := output.Printer{Out: to}
 	line := func(name, format string, args ...any) {
@@ -126,18 +126,18 @@ var effects = map[capabilities.Effect]string{
 	capabilities.Once:       "must not happen twice",
 }
 
-// busyTime is how long the exchange may take to tell which devices are busy.
+// busyTime is the longest time for the exchange to report the busy devices.
 const busyTime = time.Second
 
-// busyDevices asks the messkit that runs on this configuration, if one does, which of
-// the plan's devices are at another task.
+// busyDevices asks the messkit that runs with this configuration, if any, which devices of
+// the plan work on another task.
 func busyDevices(ctx context.Context, c *config.Config, p *capabilities.Plan) map[string]string {
 	if p == nil || c.Exchange == nil || !IsRunning(c) {
 		return nil
 	}
 	x, err := c.Exchange.AsOperator()
 	if err != nil {
-		return nil // then nobody here may ask it
+		return nil // this user has no key for it
 	}
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()

@@ -6,7 +6,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// stepsJSON are the steps of a plan for scripts, none if it has none.
+// stepsJSON returns the steps of a plan for scripts.
 func stepsJSON(steps []capabilities.Plan) []map[string]any {
 	list := make([]map[string]any, len(steps))
 	for i, s := range steps {
@@ -15,7 +15,7 @@ func stepsJSON(steps []capabilities.Plan) []map[string]any {
 	return list
 }
 
-// DateOf is a time for scripts, "" for none.
+// DateOf returns a time for scripts, "" for the zero time.
 func DateOf(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -23,7 +23,7 @@ func DateOf(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// outcomeJSON is an outcome for scripts; durations are in seconds.
+// outcomeJSON returns an outcome for scripts; durations are in seconds.
 func outcomeJSON(out capabilities.Outcome, v policyResult) map[string]any {
 	doc := map[string]any{"explain": map[string]any{
 		"template": out.Explain.Template, "slots": out.Explain.Slots, "score": out.Explain.Score,

@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// newResolver turns requests into plans for the devices of this configuration.
+// newResolver returns the resolver for the devices of this configuration.
 func newResolver(c *config.Config) *agent.Home { return resolverWithClock(c, c.Agent.Unset) }
 
-// PreviewResolver is the resolver for what is only shown: it believes the clock.
+// PreviewResolver returns a resolver for previews, which trusts the clock.
 func PreviewResolver(c *config.Config) *agent.Home {
 	return resolverWithClock(c, func() error { return nil })
 }
@@ -25,7 +25,7 @@ func resolverWithClock(c *config.Config, unset func() error) *agent.Home {
 	return c.Opened.Resolver().In(setting, func() (time.Time, error) { return time.Now(), unset() })
 }
 
-// policyConfig are those of the gate.
+// policyConfig returns the settings of the safety policy.
 func policyConfig(c *config.Config) policy.Config {
 	return policy.Config{Confirm: c.Agent.Confirm, DryRun: c.Agent.DryRun, MaxActs: c.Agent.MaxActs, Risks: c.Opened.Risks(), Defaults: c.Agent.Limits, Devices: c.Opened.Limits()}
 }

@@ -32,7 +32,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// RunFlags is what the flags of run and exchange say.
+// RunFlags are the flags of `run` and `exchange`.
 type RunFlags struct {
 	file    string
 	listen  string
@@ -59,9 +59,8 @@ func (r *RunFlags) Flags(c *cobra.Command) {
 	f.BoolVar(&r.jsonLog, "log-json", false, "log in JSON")
 }
 
-// GCPercent collects garbage twice as often as usual: on a board with 512 MB,
-// memory is worth more than the last per cents of speed.
-// An exchange that is open minds the time more, while much is asked of it.
+// GCPercent makes Go collect garbage twice as often as usual: on a board with 512 MB, memory
+// is worth more than a few percent of speed. A busy exchange sets a higher value.
 const GCPercent = 50
 
 // Logger returns the log that the flags ask for.
@@ -76,7 +75,7 @@ func (r *RunFlags) Logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(output.EscapedJSON{To: w}, opts))
 }
 
-// Load reads the configuration and puts in what the flags say.
+// Load reads the configuration and applies the flags.
 func (r *RunFlags) Load(log *slog.Logger) (*config.Config, error) {
 	debug.SetGCPercent(GCPercent)
 	c, err := LoadConfig(r.file, log)
@@ -113,9 +112,9 @@ func (r *RunFlags) Load(log *slog.Logger) (*config.Config, error) {
 	return c, nil
 }
 
-// Run runs the exchange, if it is ours, and the agent, until ctx ends. The
-// outputs are safe before the exchange is looked for, and whether or not there
-// is one. The agent ends first, so that its last words are taken.
+// Run runs the agent, and the exchange if it is in this program, until ctx ends. It makes
+// the outputs safe before it connects to an exchange, and also without one. The agent ends
+// first, so that the exchange gets its last reports.
 func Run(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logger) error {
 	if cfg.Exchange == nil {
 		return runRemote(ctx, a, cfg, log)
@@ -128,7 +127,7 @@ func Run(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logge
 		return err
 	}
 	e, ag, err := openAll(ctx, a, cfg, o, log)
-	if err != nil && ctx.Err() != nil { // it is ended while it starts, which is no failure
+	if err != nil && ctx.Err() != nil { // the end of ctx during the start is no failure
 		return o.halt(ctx)
 	}
 	if err != nil {
@@ -145,7 +144,7 @@ func Run(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logge
 	return g.Wait()
 }
 
-// openAll opens the exchange that is ours, and makes the agent for it.
+// openAll opens the exchange of this program, and makes the agent for it.
 func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedDevices, log *slog.Logger) (*ownExchange, *executor, error) {
 	here := &localExecutor{cfg: cfg, o: o}
 	e, err := OpenExchange(ctx, a, cfg.Exchange, here, log)
@@ -154,7 +153,7 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 	}
 	o.zones.door.Store(e.mail)
 	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
-	// Its name is taken before anybody else can ask for it at the door.
+	// The executor's id is registered before another client can register it.
 	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.Opened.Resolver().Offers()}
 	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: who}}}); err != nil {
 		return nil, nil, errors.Join(err, e.close())
@@ -166,7 +165,7 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 	return e, e.agent, nil
 }
 
-// ownExchange is an exchange with its door, ready to run.
+// ownExchange is the exchange of this program with its channels, ready to run.
 type ownExchange struct {
 	x        *exchange.Exchange
 	store    *files.Store
@@ -183,11 +182,11 @@ type ownExchange struct {
 	began time.Time
 	agent *executor // in the same process; nil: there is none
 
-	model atomic.Int64 // when a model of this user was last there, in seconds since 1970
+	model atomic.Int64 // last use by a model of this user, in seconds since 1970
 }
 
-// OpenExchange opens the store, the keys and the port, and says where it is. here
-// is the executor in this program, nil if there is none.
+// OpenExchange opens the store, the keys and the port, and prints its address. here is the
+// executor in this program, or nil.
 func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here *localExecutor, log *slog.Logger) (*ownExchange, error) {
 	if err := durable.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
@@ -256,7 +255,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	return e, nil
 }
 
-// console makes the pages of the exchange.
+// console makes the console of the exchange.
 func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) (*console.Console, error) {
 	c := console.Config{
 		Status: e.status, Refused: func() any { return e.door.Refused() },

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// markRunning notes that the executor runs. Where the disk does not take it nothing acts until
-// it does.
+// markRunning records on the disk that the executor runs. Until the disk accepts the record,
+// no device acts.
 func markRunning(c *config.Config, e *executor, log *slog.Logger) {
 	if err := e.outputs.now.Begin(); err != nil {
 		log.Error("nothing acts: it cannot be written down that messkit runs", "err", err)
@@ -32,8 +32,8 @@ func markRunning(c *config.Config, e *executor, log *slog.Logger) {
 	e.outputs.people.start(context.Background(), func(ctx context.Context) error { return followLocal(ctx, e.outputs.now, log) })
 }
 
-// ConfirmBy is how a person proves to be one here. An executor of an exchange elsewhere
-// has a terminal, and no page.
+// ConfirmBy returns how a person proves to be one. An executor of an exchange on another
+// machine has a terminal and no page.
 func ConfirmBy(c *config.Config) exchange.ConfirmBy {
 	if c.Exchange == nil {
 		return exchange.ConfirmTerminal
@@ -41,12 +41,12 @@ func ConfirmBy(c *config.Config) exchange.ConfirmBy {
 	return cmp.Or(c.Exchange.Confirm, exchange.ConfirmTerminal)
 }
 
-// lookAtLocal is how often it is looked whether it is known what people have
-// decided; each act looks as well.
+// lookAtLocal is the time between two checks that the decisions of people at the place are
+// readable; each action checks too.
 const lookAtLocal = time.Second
 
-// followLocal says when nobody knows any more what is locked, and when it is
-// known again, until ctx ends.
+// followLocal logs when the decisions of people at the place become unreadable, and when
+// they are readable again, until ctx ends.
 func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) error {
 	t := time.NewTicker(lookAtLocal)
 	defer t.Stop()
@@ -69,10 +69,10 @@ func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) er
 	}
 }
 
-// UnknownLocal is why nothing acts whatever it is, "" if it may.
+// UnknownLocal returns the reason for which no device may act, "" for none.
 func UnknownLocal(l policy.LocalDecisions) string { return cmp.Or(l.Unknown, l.Blocked) }
 
-// tellLocal says at the start what will not act.
+// tellLocal logs at the start the devices and risk classes that will not act.
 func tellLocal(l policy.LocalDecisions, log *slog.Logger) {
 	if l.Unknown != "" {
 		log.Error("nobody knows what is locked, so nothing acts; look, and then: messkit arm --reset", "err", l.Unknown)
@@ -88,7 +88,7 @@ func tellLocal(l policy.LocalDecisions, log *slog.Logger) {
 	}
 }
 
-// unknown disarms where nobody knows what was done.
+// unknown returns the function that disarms a risk class after an action with unknown outcome.
 func (e *executor) unknown(log *slog.Logger) func(string, capabilities.Plan) {
 	return func(ref string, plan capabilities.Plan) {
 		if err := e.outputs.now.DisarmForUnknown(ref, plan.Risk); err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// SignerFile is the file in an executor's data folder with the secret seed that
-// it signs receipts with, in base64.
+// SignerFile is the file in an executor's data folder with the secret seed of its receipt
+// key, in base64.
 const SignerFile = "receipt.key"
 
-// Signer reads the key of the executor whose data folder dir is, and makes one
-// if there is none. Where none can be written there is no signer, and no error:
-// the executor works on, without receipts.
+// Signer reads the receipt key in the executor's data folder dir, and makes one if there is
+// none. If it cannot write one, it returns no signer and no error: the executor works without
+// receipts.
 func Signer(dir string, log *slog.Logger) (*receipt.Signer, error) {
 	s, err := ReadSigner(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +43,7 @@ func Signer(dir string, log *slog.Logger) (*receipt.Signer, error) {
 	return ReadSigner(dir)
 }
 
-// ReadSigner reads the key that is there.
+// ReadSigner reads the existing receipt key.
 func ReadSigner(dir string) (*receipt.Signer, error) {
 	name := filepath.Join(dir, SignerFile)
 	data, err := os.ReadFile(name)
@@ -52,7 +52,7 @@ func ReadSigner(dir string) (*receipt.Signer, error) {
 	}
 	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(data)))
 	if err != nil {
-		err = errors.New("is not base64") // and not what it is
+		err = errors.New("is not base64") // without the content
 	}
 	var s *receipt.Signer
 	if err == nil {

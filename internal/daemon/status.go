@@ -16,18 +16,18 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Status is how messkit stands, as the door tells it and scripts read it.
+// Status is the status of messkit, as the HTTP API returns it.
 type Status struct {
 	Version   string            `json:"version"`
 	Began     time.Time         `json:"began"`
 	UptimeS   float64           `json:"uptime_s"`
 	Exchange  string            `json:"exchange"`
-	Threads   map[mess.Code]int `json:"threads"`           // that have not ended
-	Log       writtenJSON       `json:"log"`               // of the exchange
-	Files     writtenJSON       `json:"files"`             // pictures and files of threads
-	Folders   foldersJSON       `json:"folders"`           // of threads, which follow the log
-	Damaged   []string          `json:"damaged,omitempty"` // what the start has found damaged in the log
-	DiskFree  int64             `json:"disk_free"`         // bytes that are left for its data
+	Threads   map[mess.Code]int `json:"threads"`           // open threads, by status
+	Log       writtenJSON       `json:"log"`               // log of the exchange
+	Files     writtenJSON       `json:"files"`             // attachments of threads
+	Folders   foldersJSON       `json:"folders"`           // MESSE-AF folders, which follow the log
+	Damaged   []string          `json:"damaged,omitempty"` // damage of the log that the start has found
+	DiskFree  int64             `json:"disk_free"`         // free bytes for the data folder
 	Confirm   confirmJSON       `json:"confirm"`
 	Limits    []resources.Use   `json:"limits"` // of connections and files
 	Process   resources.Process `json:"process"`
@@ -37,7 +37,7 @@ type Status struct {
 	Executors []remote.Executor `json:"executors,omitempty"` // all that are registered
 }
 
-// writtenJSON is what a log takes of the disk.
+// writtenJSON is the use of the disk by a log.
 type writtenJSON struct {
 	Bytes   int64 `json:"bytes"`             // now
 	Written int64 `json:"written"`           // since the start
@@ -45,28 +45,28 @@ type writtenJSON struct {
 	PerDay  int64 `json:"per_day,omitempty"` // at this pace; 0 while it is too early to tell
 }
 
-// ExecutorStatus is the executor in the same process as the exchange.
+// ExecutorStatus is the status of the executor in the same process as the exchange.
 type ExecutorStatus struct {
 	ID       string        `json:"id"`
 	Stopped  string        `json:"stopped,omitempty"`  // why
-	Disarmed string        `json:"disarmed,omitempty"` // why nothing acts
-	Waits    []Kept        `json:"waits,omitempty"`    // what waits for a person at the place
+	Disarmed string        `json:"disarmed,omitempty"` // reason for which no device acts
+	Waits    []Kept        `json:"waits,omitempty"`    // devices and classes that wait for a person at the place
 	Devices  []deviceState `json:"devices"`
-	Working  int           `json:"working"` // threads that it works on
-	Waiting  int           `json:"waiting"` // reports that wait for the exchange
+	Working  int           `json:"working"` // threads with a running task
+	Waiting  int           `json:"waiting"` // reports that the exchange does not have yet
 	Journal  writtenJSON   `json:"journal"`
-	LeftOut  []string      `json:"left_out,omitempty"` // files of words that cannot be used, and why
+	LeftOut  []string      `json:"left_out,omitempty"` // unusable files of words, with the reason
 }
 
-// Kept is a risk class or a device that does not act until a person at the
-// place says so.
+// Kept is a risk class or a device that does not act until a person at the place unlocks or
+// arms it.
 type Kept struct {
 	What string `json:"what"` // its name
 	How  string `json:"how"`  // locked or disarmed
 	Why  string `json:"why,omitempty"`
 }
 
-// KeptLocally lists what people at the place, or an end without order, keep from acting.
+// KeptLocally lists the devices and risk classes under a lockout or disarmed.
 func KeptLocally(l policy.LocalDecisions) (list []Kept) {
 	for _, name := range output.SortedKeys(l.LockedOut) {
 		list = append(list, Kept{name, "locked", l.LockedOut[name]})
@@ -83,15 +83,15 @@ func KeptLocally(l policy.LocalDecisions) (list []Kept) {
 type deviceState struct {
 	Name    string        `json:"name"`
 	Started bool          `json:"started"`
-	Task    string        `json:"task,omitempty"`  // the thread for which it acts or looks
+	Task    string        `json:"task,omitempty"`  // the thread that uses it now
 	Failed  agent.Failure `json:"failed,omitzero"` // its last use, until it works again
 }
 
-// leastFree is what the log of threads reserves at a time, in bytes: with less
-// nothing new is taken soon.
+// leastFree is the space that the log of threads reserves at a time, in bytes. With less the
+// exchange soon rejects new requests.
 const leastFree = 4 << 20
 
-// storage tells why nothing can be stored, or soon not, or nil.
+// storage returns the reason why the exchange cannot store, now or soon, or nil.
 func (e *ownExchange) storage() error {
 	if err := e.store.Err(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (e *ownExchange) storage() error {
 	return nil
 }
 
-// health is what anybody may know: whether it works, and not why.
+// health returns the public part of the status: whether it works, without the reason.
 func (e *ownExchange) health() map[string]any {
 	if e.storage() != nil {
 		return map[string]any{"status": "degraded", "storage": "failing"}
@@ -110,7 +110,7 @@ func (e *ownExchange) health() map[string]any {
 	return map[string]any{"status": "ok"}
 }
 
-// status is what the door says.
+// status returns a Status for the HTTP API.
 func (e *ownExchange) status() any {
 	up := time.Since(e.began)
 	now, total, today := e.store.Written()
@@ -159,8 +159,8 @@ func (e *executor) status(up time.Duration) *ExecutorStatus {
 	return s
 }
 
-// soon is before what was written tells a pace: a start writes more than an hour
-// of waiting.
+// soon is the time after a start in which no pace is reported: a start writes more than an
+// idle hour.
 const soon = time.Hour
 
 func written(size, total, today int64, up time.Duration) writtenJSON {
@@ -171,7 +171,7 @@ func written(size, total, today int64, up time.Duration) writtenJSON {
 	return w
 }
 
-// UnusedWords returns each file of words that cannot be used, and why.
+// UnusedWords returns each unusable file of words, with the reason.
 func UnusedWords(words []catalog.LeftOut) (list []string) {
 	for _, one := range words {
 		list = append(list, one.String())
@@ -181,7 +181,7 @@ func UnusedWords(words []catalog.LeftOut) (list []string) {
 
 func (w writtenJSON) String() string {
 	since := "today"
-	if w.Today == w.Written { // what was written today before is not known
+	if w.Today == w.Written { // the bytes of today before the start are unknown
 		since = "since the start"
 	}
 	s := fmt.Sprintf("%s; written: %s %s", output.Bytes(w.Bytes), output.Bytes(w.Today), since)

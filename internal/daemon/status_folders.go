@@ -6,9 +6,9 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// foldersJSON is how far the MESSE-AF folders are behind the log.
+// foldersJSON is the delay of the MESSE-AF folders behind the log.
 type foldersJSON struct {
-	Behind int     `json:"behind"` // threads with steps that their folders do not show
+	Behind int     `json:"behind"` // threads whose folders lack a step
 	LagS   float64 `json:"lag_s"`  // age of the oldest of these steps
 }
 

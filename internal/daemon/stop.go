@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// ClearStop ends the stop of a folder, and what the program that runs there holds in
-// memory alone.
+// ClearStop ends the stop in a folder, and also one that the running program holds in memory
+// alone.
 func ClearStop(dir, by string) ([]stop.Order, error) {
 	orders, err := stop.Reset(dir, by, time.Now())
 	if h, unasked := stop.ResetUnsaved(dir, by); unasked == nil && len(h.Cleared) > 0 {
@@ -28,7 +28,7 @@ func ClearStop(dir, by string) ([]stop.Order, error) {
 	return orders, err
 }
 
-// NotSafe names devices that are not known to be safe, and why.
+// NotSafe returns an error that names the devices not known to be safe, with the reasons.
 func NotSafe(devices []stop.Device) error {
 	names := make([]string, len(devices))
 	for i, d := range devices {
@@ -43,13 +43,13 @@ func NotSafe(devices []stop.Device) error {
 	return fmt.Errorf("not known to be safe: %s", strings.Join(names, "; "))
 }
 
-// ClearWithin is how long drivers that have not answered to a stop are waited for
-// before it is cleared; after that time they count as unsafe by themselves.
+// ClearWithin is the longest time that `messkit clear` waits for drivers that have not
+// answered the stop. After it they count as unsafe.
 const ClearWithin = 10 * time.Second
 
-// AwaitSafe are the devices that a stop which holds in a folder has not made safe, once
-// every driver has answered, or after a time. Where no program runs, it is what the
-// last one has written; a folder that says nothing names none.
+// AwaitSafe waits until every driver has answered the stop in a folder, or for a time, and
+// returns the devices that are not safe. Without a running program it returns the result of
+// the last one.
 func AwaitSafe(ctx context.Context, dir string, within time.Duration) []stop.Device {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -68,8 +68,8 @@ func AwaitSafe(ctx context.Context, dir string, within time.Duration) []stop.Dev
 	}
 }
 
-// stopDevices is what the devices have done in a stop that holds, and whether the
-// program runs that says so.
+// stopDevices returns the results of the devices in the present stop, and whether the program
+// that wrote them runs.
 func stopDevices(dir string) (devices []stop.Device, runs bool) {
 	if h, err := stop.Query(dir); err == nil {
 		if len(h.Orders) == 0 {
@@ -84,14 +84,14 @@ func stopDevices(dir string) (devices []stop.Device, runs bool) {
 	return r.Devices, false
 }
 
-// newStopper is the one way to stop this executor.
+// newStopper makes the stopper, the one way to stop this executor.
 func newStopper(c *config.Config, g *policy.Policy, log *slog.Logger) *stop.Latch {
 	return stop.Open(stop.Config{
 		Dir: config.StopFolder(c.Agent.Data), Devices: func() []stop.Device { return stopReport(g) }, Input: stop.NewInput(c.Agent.StopLine),
 	}, g, time.Now, log)
 }
 
-// stopReport is what the devices of a gate did in the last stop.
+// stopReport returns the results of the devices in the last stop.
 func stopReport(g *policy.Policy) []stop.Device {
 	var list []stop.Device
 	for _, s := range g.SafeResults() {

@@ -20,21 +20,21 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// deviceTime is how long one device may take to be looked at. A camera that has
-// to warm up takes some seconds.
+// deviceTime is the longest time to try one device. A camera that warms up takes some
+// seconds.
 const deviceTime = 15 * time.Second
 
-// UnreadState is of a device that was not used.
+// UnreadState is the result for a device without a state to read.
 const UnreadState = "was not used: there is nothing that can be read from it without setting it"
 
-// TrialResult words what came of using a device.
+// TrialResult returns the check result of using a device.
 func TrialResult(name, says string, err error) output.CheckResult {
 	doubt, doubtful := errors.AsType[agent.Doubt](err)
 	switch {
 	case doubtful:
 		return output.CheckResult{What: name, OK: true, Note: true, Says: string(doubt)}
 	case errors.Is(err, agent.ErrStopped):
-		return output.CheckResult{What: name, OK: true, Note: true, Says: agent.ErrStopped.Error()} // why, and what to do, the stop tells
+		return output.CheckResult{What: name, OK: true, Note: true, Says: agent.ErrStopped.Error()} // the stop has its own reason and remedy
 	case err != nil:
 		return output.CheckResult{What: name, Says: strings.TrimPrefix(err.Error(), name+": ")}
 	case says == "":
@@ -52,7 +52,7 @@ func TryDevice(ctx context.Context, trials *agent.Trials, d agent.Device) (strin
 	ctx, cancel := context.WithTimeout(ctx, deviceTime)
 	defer cancel()
 	answer := make(chan outcome, 1)
-	go func() { // a driver that hangs keeps nobody
+	go func() { // a driver that hangs must not block the caller
 		says, err := trials.Use(ctx, d)
 		answer <- outcome{says: says, err: err}
 	}()
@@ -64,7 +64,7 @@ func TryDevice(ctx context.Context, trials *agent.Trials, d agent.Device) (strin
 	}
 }
 
-// IsRunning reports whether a messkit has the data folder of this configuration.
+// IsRunning reports whether a messkit holds the data folder of this configuration.
 func IsRunning(c *config.Config) bool {
 	name := filepath.Join(c.Agent.Data, "run.lock")
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
@@ -78,8 +78,8 @@ func IsRunning(c *config.Config) bool {
 	return false
 }
 
-// serveTrials answers doctors until ctx ends: the devices that they have alike are
-// used for them.
+// serveTrials answers `messkit doctor` until ctx ends. It tries the devices that both have
+// in the same configuration.
 func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *slog.Logger) error {
 	trials, began := agent.NewTrials(o.gate, o.devices, time.Now), time.Now()
 	return selftest.Serve(ctx, c.Agent.Data, func(ctx context.Context, q selftest.Query) selftest.Response {
@@ -110,7 +110,7 @@ func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *
 				return nil
 			})
 		}
-		_ = g.Wait() // each says what is wrong with it
+		_ = g.Wait() // each result has its error
 		return a
 	}, log)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// watchdogDevices are the devices that a guard can watch. It is said of the others that
-// have a longest time on.
+// watchdogDevices returns the devices that the watchdog can switch off. It logs a warning for
+// each other device with `max_on`.
 func watchdogDevices(h *config.DeviceSet, limits policy.Config, log *slog.Logger) []watchdog.Device {
 	var list []watchdog.Device
 	for _, d := range h.Devices {

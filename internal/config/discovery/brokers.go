@@ -10,21 +10,21 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// FoundBroker is an MQTT broker that was found.
+// FoundBroker is an MQTT broker on this machine or in the network.
 type FoundBroker struct {
 	URL  string // mqtt://host:port
-	Name string // what it calls itself; "" for the one of this machine
+	Name string // its announced name; "" for the one on this machine
 }
 
-// FindBrokers looks for brokers on this machine, at addr, and for those that are
-// announced where group is, until ctx ends.
+// FindBrokers looks for a broker on this machine, at addr, and for brokers that announce
+// themselves in the multicast group, until ctx ends.
 func FindBrokers(ctx context.Context, addr string, group netip.AddrPort) (list []FoundBroker) {
 	if IsBroker(ctx, addr) {
 		list = append(list, FoundBroker{URL: "mqtt://" + addr})
 	}
 	said, err := mdns.Browse(ctx, group, "_mqtt._tcp", "_secure-mqtt._tcp")
 	if err != nil {
-		return list // this machine hears no announcements
+		return list // this machine receives no announcements
 	}
 	for _, i := range said {
 		if i.Addr.IsValid() {
@@ -35,11 +35,11 @@ func FindBrokers(ctx context.Context, addr string, group netip.AddrPort) (list [
 	return list
 }
 
-// hello is a CONNECT of MQTT 3.1.1 with a clean session and no name (section
-// 3.1). Whether it is let in or not, a broker answers with a CONNACK.
+// hello is a CONNECT of MQTT 3.1.1 with a clean session and no client id (section 3.1). A
+// broker answers it with a CONNACK, whether it accepts the client or not.
 var hello = []byte{0x10, 12, 0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 10, 0, 0}
 
-// IsBroker reports whether what listens at an address is a broker.
+// IsBroker reports whether a broker listens at an address.
 func IsBroker(ctx context.Context, addr string) bool {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {

@@ -12,17 +12,16 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// What the names of a device may say of it.
+// Words in the names of a device.
 var (
-	ways     = []string{"garage-door", "gate", "lock", "door", "window"}                                           // classes of what lets in
-	wayWords = []string{"garage", "opener", "strike", "latch", "bolt", "barrier", "bollard", "entrance", "buzzer"} // and no classes
-	plugs    = []string{"", "plug", "switch", "relay", "button"}                                                   // say nothing of what hangs on them
+	ways     = []string{"garage-door", "gate", "lock", "door", "window"}                                           // classes that give access
+	wayWords = []string{"garage", "opener", "strike", "latch", "bolt", "barrier", "bollard", "entrance", "buzzer"} // words for access that are no classes
+	plugs    = []string{"", "plug", "switch", "relay", "button"}                                                   // do not say which appliance they switch
 )
 
-// cautious has a device that acts be what is safe to take it for, by what it, its owner
-// and its maker call it: names make it something to be careful with, and never something
-// of which nobody need be asked. It tells what a person has to know of that, for a
-// comment.
+// cautious sets the class of a device that acts from the names that the device, its owner
+// and its maker give it. A name can only make the class more careful, never free of a
+// confirmation. note explains the choice, for a comment.
 func (d Discovered) cautious(dev drivers.Device) (note string) {
 	_, opens := dev.(drivers.Opener)
 	_, switches := dev.(drivers.Switch)
@@ -35,8 +34,8 @@ func (d Discovered) cautious(dev drivers.Device) (note string) {
 	return ""
 }
 
-// hanging is what hangs on a switch. The last word of its name counts most: the garage
-// door light is a light.
+// hanging sets the class of the appliance behind a switch. The last word of the name counts
+// most: the garage door light is a light.
 func (d Discovered) hanging() (note string) {
 	called, _ := classesIn(cmp.Or(d.Label, d.Name))
 	all, words := classesIn(d.Name + " " + d.Label + " " + d.About)
@@ -60,8 +59,8 @@ func (d Discovered) hanging() (note string) {
 	return ""
 }
 
-// opening is what a cover is: what it says that it is, if no name says something graver.
-// One that says nothing is a door.
+// opening sets the class of a cover: its announced class, unless a name has a class with
+// more risk. A cover without a class is a door.
 func (d Discovered) opening() (note string) {
 	all, words := classesIn(d.Name + " " + d.Label + " " + d.About)
 	told := d.Config["class"]
@@ -82,8 +81,8 @@ func in(list []string) func(string) bool {
 	return func(s string) bool { return slices.Contains(list, s) }
 }
 
-// classesIn are the classes for which there are words in a text, and its words. The
-// last class is that of the last word, "" where that is for none.
+// classesIn returns the classes that the words of a text name, and its words. The last
+// class is that of the last word, "" if it names none.
 func classesIn(text string) (classes, words []string) {
 	c := catalog.Default()
 	words = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
@@ -103,5 +102,5 @@ func classesIn(text string) (classes, words []string) {
 	return classes, words
 }
 
-// longestClass is how many words one for a class has at most.
+// longestClass is the largest number of words of a class name.
 const longestClass = 3

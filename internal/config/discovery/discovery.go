@@ -18,13 +18,13 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// Discovered is a device that was found, and what drives it.
+// Discovered is a device that a driver has found.
 type Discovered struct {
 	drivers.Found
 	Kind drivers.Kind
 }
 
-// LookFlags are those of the commands that look for devices.
+// LookFlags adds the flags of the commands that look for devices.
 func LookFlags(c *cobra.Command, listen *time.Duration, broker *mqttdevice.Config) {
 	f := c.Flags()
 	f.DurationVar(listen, "for", *listen, "how long to listen")

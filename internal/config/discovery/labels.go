@@ -10,12 +10,11 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// longestLabel is how long a name may be that people say.
+// longestLabel is the longest label, in characters.
 const longestLabel = 60
 
-// labelled writes what their owners call devices into their configurations, where
-// nothing else found here is called so. What two are called, neither is: a configuration
-// in which they are would be refused.
+// labelled writes the owner's name of each device as its label, if no other device has it.
+// messkit would reject a configuration with one name for two devices.
 func labelled(list []Discovered) {
 	has := map[string]int{}
 	for _, d := range list {
@@ -39,8 +38,8 @@ func labelled(list []Discovered) {
 	}
 }
 
-// sayable reports whether people can call a device so: it is one line of words, and more
-// than a word for many things.
+// sayable reports whether a text can be a label: one line of words that is not only a word
+// for many things.
 func sayable(label string) bool {
 	if utf8.RuneCountInString(label) > longestLabel || !plain(map[string]string{"": label}) || !strings.ContainsFunc(label, unicode.IsLetter) {
 		return false

@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Block is the configuration of a device that was found.
+// Block returns the configuration of the device.
 func (d Discovered) Block() *strictyaml.Value {
 	block := &strictyaml.Value{Kind: strictyaml.Map}
 	block.Add("driver", strictyaml.Str(d.Kind.Name))
@@ -40,7 +40,7 @@ func (d Discovered) Block() *strictyaml.Value {
 	return block
 }
 
-// Open makes the device that would come of it.
+// Open makes the device from its configuration.
 func (d Discovered) Open() (drivers.Device, error) {
 	_, rest := strictyaml.From(d.Block(), d.Name).Split(config.DeviceConfig{})
 	env := drivers.Env{Name: d.Name, Log: output.NoLog, Now: time.Now, Shared: &drivers.Shared{}}
@@ -57,12 +57,12 @@ func acts(dev drivers.Device) bool {
 	return false
 }
 
-// mostFound is how many are printed: more are no home, but somebody who
-// announces what there is not.
+// mostFound is the largest number of devices that PrintFound prints. More come from a
+// program that announces devices that do not exist.
 const mostFound = 500
 
-// PrintFound prints devices, each under what and where it is, and tells how many
-// can be used. What needs to be told more is a comment.
+// PrintFound prints the configuration of each device under a line with its kind and address,
+// and returns how many are usable. Comments have the notes.
 func PrintFound(out io.Writer, list []Discovered) (int, error) {
 	if more := len(list) - mostFound; more > 0 {
 		fmt.Fprintf(out, "# %d more are announced, and left out: nobody has so many. Look who announces them.\n", more)
@@ -102,21 +102,22 @@ func PrintFound(out io.Writer, list []Discovered) (int, error) {
 	return n, err
 }
 
-// foundHold is what a device holds that was printed.
+// foundHold is a resource that a printed device holds.
 type foundHold struct {
 	drivers.Hold
 	by string
 }
 
-// print writes one device. One that cannot be used as it is, or holds what one before
-// it does, is a comment, with what it needs; what acts is locked.
+// print returns the text of one device. A device that is not usable, or that holds a
+// resource of an earlier one, becomes a comment with the reason. A device that acts gets a
+// lockout.
 func (d Discovered) print(all *[]foundHold) (text string, usable bool, err error) {
 	if !plain(d.Config) {
 		return fmt.Sprintf("  # %s; it announces a name that no person can read or write: look who does, and give it another\n", line(d.Where)), false, nil
 	}
 	note := ""
 	dev, wrong := d.Open()
-	locks := wrong != nil || acts(dev) // what nobody can tell may act
+	locks := wrong != nil || acts(dev) // an unknown device may act
 	if wrong == nil {
 		note = d.cautious(dev)
 		for _, one := range config.HeldBy(config.Device{Dev: dev}) {
@@ -152,7 +153,7 @@ func (d Discovered) print(all *[]foundHold) (text string, usable bool, err error
 	return fmt.Sprintf("  # %s%s%s\n", line(d.about()), note, body), wrong == nil, nil
 }
 
-// about is where a device is, and what its maker says that it is.
+// about returns the address of a device and the maker's description.
 func (d Discovered) about() string {
 	if d.About == "" {
 		return d.Where
@@ -160,11 +161,10 @@ func (d Discovered) about() string {
 	return d.Where + " (" + d.About + ")"
 }
 
-// line is what a device says of itself, for one comment: it comes from the
-// network.
+// line makes a text from the network safe for one line of a comment.
 func line(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {
-		return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == utf8.RuneError // what is told to a terminal, or turns a line round
+		return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == utf8.RuneError // terminal control and text direction
 	}), " ")
 	if runes := []rune(s); len(runes) > longestLine {
 		return string(runes[:longestLine]) + " ..."
@@ -172,8 +172,7 @@ func line(s string) string {
 	return s
 }
 
-// plain reports whether a person can read what a device has announced for its
-// configuration, and a terminal does nothing with it.
+// plain reports whether the announced values are readable text without terminal control.
 func plain(config map[string]string) bool {
 	for _, value := range config {
 		if !utf8.ValidString(value) || len(value) > longestLine || strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) {
@@ -183,26 +182,25 @@ func plain(config map[string]string) bool {
 	return true
 }
 
-// longestLine is how much of what a device says of itself is printed.
+// longestLine is the longest description that print keeps, in bytes.
 const longestLine = 300
 
-// interfaces of this machine, who drives what is on them, and what is looked for in
-// vain elsewhere.
+// interfaces are device files of this machine, the drivers that use them, and a note.
 var interfaces = []struct{ pattern, drivers, note string }{
 	{"/dev/i2c-*", "i2c-...", "; a servo on a PCA9685 there: servo: {driver: i2c-servo, bus: %q, channel: 0, limits: {locked: true}}"},
 	{"/sys/class/pwm/pwmchip*", "", " is a PWM chip of the kernel, which nothing here drives: a servo is turned by a PCA9685 (driver: i2c-servo), whose own kernel driver must not be loaded"},
 	{"/dev/serial/by-id/*", "roombaoi", ""},
 }
 
-// PrintHardware lists the interfaces that there are. What is behind them nobody
-// can tell.
+// PrintHardware lists the interfaces of this machine. It cannot know the devices behind
+// them.
 func PrintHardware(out io.Writer) {
 	known := map[string]bool{}
 	for _, k := range all.Kinds() {
 		known[k.Name] = true
 	}
 	for _, i := range interfaces {
-		names, _ := filepath.Glob(i.pattern) // the patterns are well formed
+		names, _ := filepath.Glob(i.pattern) // the patterns are correct
 		list := slices.DeleteFunc(strings.Split(i.drivers, ", "), func(d string) bool { return !known[d] && !strings.HasSuffix(d, "...") })
 		for _, name := range names {
 			who := ""
@@ -218,7 +216,7 @@ func PrintHardware(out io.Writer) {
 	}
 }
 
-// PrintBrokers lists brokers, each with what can be asked of it.
+// PrintBrokers lists brokers, each with the command that asks it for devices.
 func PrintBrokers(out io.Writer, list []FoundBroker) {
 	for _, b := range list {
 		who := "an MQTT broker on this machine, which may be messkit's own"

@@ -43,14 +43,14 @@ type CaptureFunc func(ctx context.Context) (drivers.Photo, error)
 
 // Cameras manages all cameras of an agent. It is safe for concurrent use.
 type Cameras struct {
-	fit    Fit // nil: return images unchanged and unchecked
-	now    func() time.Time
-	pixels *semaphore.Weighted
-	known  map[string][]picture.Sketch // placeholders, by camera
+	fit          Fit // nil: return images unchanged and unchecked
+	now          func() time.Time
+	pixels       *semaphore.Weighted
+	placeholders map[string][]picture.Sketch // placeholders, by camera
 
-	mu   sync.Mutex
-	eyes map[string]*eye   // cameras with waiting requests
-	last map[string]digest // digest of the last image of each camera
+	mu       sync.Mutex
+	sessions map[string]*captureSession // cameras with waiting requests
+	last     map[string]digest          // digest of the last image of each camera
 }
 
 // digest identifies an image of a camera. Sensors have noise, so two captured images are never
@@ -59,33 +59,33 @@ type digest [sha256.Size]byte
 
 // NewCameras returns a Room without known placeholders. fit may be nil.
 func NewCameras(fit Fit, now func() time.Time) *Cameras {
-	return &Cameras{fit: fit, now: now, pixels: semaphore.NewWeighted(MaxPixels), known: map[string][]picture.Sketch{}, eyes: map[string]*eye{}, last: map[string]digest{}}
+	return &Cameras{fit: fit, now: now, pixels: semaphore.NewWeighted(MaxPixels), placeholders: map[string][]picture.Sketch{}, sessions: map[string]*captureSession{}, last: map[string]digest{}}
 }
 
 // SetPlaceholders sets the placeholder images that a camera or its server sends without a real image. Call
 // it before the first Shoot.
 func (r *Cameras) SetPlaceholders(name string, placeholders []picture.Sketch) {
-	r.known[name] = placeholders
+	r.placeholders[name] = placeholders
 }
 
 // Image is a captured image.
 type Image struct {
 	drivers.Photo         // as the camera sent it
 	NothingVisible string // why nothing is visible, in words; "" if something is
-	gone           bool   // it is the placeholder for a missing camera
-	smooth         bool   // it may be synthetic: only a different image disproves that
-	fits           *fits
+	isPlaceholder  bool   // it is the placeholder for a missing camera
+	maybeSynthetic bool   // it may be synthetic: only a different image disproves that
+	reduced        *reducedVersions
 }
 
-// eye is one camera with waiting requests.
-type eye struct {
-	turn chan struct{} // held during a capture
-	last outcome       // guarded by turn
-	want int           // number of requests; guarded by Room.mu
+// captureSession is one camera with waiting requests.
+type captureSession struct {
+	turn     chan struct{} // held during a capture
+	last     captureResult // guarded by turn
+	requests int           // number of requests; guarded by Room.mu
 }
 
-// outcome is the result of a capture.
-type outcome struct {
+// captureResult is the result of a capture.
+type captureResult struct {
 	began time.Time // by the room's clock; zero: no capture yet
 	shot  Image
 	err   error
@@ -97,8 +97,8 @@ type outcome struct {
 // message.
 func (r *Cameras) Capture(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
 	asked := r.now()
-	e := r.come(name)
-	defer r.leave(name, e)
+	e := r.openSession(name)
+	defer r.closeSession(name, e)
 	select {
 	case e.turn <- struct{}{}:
 		defer func() { <-e.turn }()
@@ -109,72 +109,72 @@ func (r *Cameras) Capture(ctx context.Context, name string, lim picture.Limits, 
 		return e.last.shot, e.last.err
 	}
 	began := r.now()
-	s, err := r.seen(ctx, name, lim, take)
+	s, err := r.captureVisible(ctx, name, lim, take)
 	if ctx.Err() == nil { // a cancelled capture has no result for others
-		e.last = outcome{began, s, err}
+		e.last = captureResult{began, s, err}
 	}
 	return s, err
 }
 
-// come returns the eye of a camera, which exists until leave.
-func (r *Cameras) come(name string) *eye {
+// openSession returns the session of a camera, which exists until closeSession.
+func (r *Cameras) openSession(name string) *captureSession {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.eyes[name]
+	e := r.sessions[name]
 	if e == nil {
-		e = &eye{turn: make(chan struct{}, 1)}
-		r.eyes[name] = e
+		e = &captureSession{turn: make(chan struct{}, 1)}
+		r.sessions[name] = e
 	}
-	e.want++
+	e.requests++
 	return e
 }
 
-// leave drops the last image of a camera after its last caller.
-func (r *Cameras) leave(name string, e *eye) {
+// closeSession drops the last image of a camera after its last caller.
+func (r *Cameras) closeSession(name string, e *captureSession) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e.want--; e.want == 0 {
-		delete(r.eyes, name)
+	if e.requests--; e.requests == 0 {
+		delete(r.sessions, name)
 	}
 }
 
-// seen captures up to Takes images until something is visible. It returns the last one
+// captureVisible captures up to Takes images until something is visible. It returns the last one
 // otherwise, but an error for a placeholder.
-func (r *Cameras) seen(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
-	last, err := r.best(ctx, name, lim, take)
-	if err == nil && last.gone {
+func (r *Cameras) captureVisible(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
+	last, err := r.captureRepeatedly(ctx, name, lim, take)
+	if err == nil && last.isPlaceholder {
 		return Image{}, fmt.Errorf("%s: the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?", name)
 	}
 	return last, err
 }
 
-func (r *Cameras) best(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
+func (r *Cameras) captureRepeatedly(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
 	var last Image
 	for n := range MaxCaptures {
 		if n > 0 && !wait.For(ctx, warmUp<<(n-1)) {
 			return last, nil
 		}
-		s, err := r.one(ctx, name, lim, take)
+		s, err := r.captureOne(ctx, name, lim, take)
 		switch {
 		case err != nil && n > 0:
 			return last, nil // an earlier image exists
 		case err != nil:
 			return Image{}, err
 		}
-		same, known := r.again(name, s.Data)
-		if s.smooth && same {
+		same, known := r.repeatsLast(name, s.Data)
+		if s.maybeSynthetic && same {
 			s.NothingVisible = cmp.Or(s.NothingVisible, "it is the same as the last one to the last bit; does the camera hang, or does its server send a page?")
 		}
-		if last = s; s.NothingVisible == "" && !s.gone && (!s.smooth || known) {
+		if last = s; s.NothingVisible == "" && !s.isPlaceholder && (!s.maybeSynthetic || known) {
 			return s, nil
 		}
 	}
 	return last, nil
 }
 
-// again reports whether a camera's image is identical to its last one, and whether there was a
+// repeatsLast reports whether a camera's image is identical to its last one, and whether there was a
 // last one. It stores the image's digest.
-func (r *Cameras) again(name string, data []byte) (same, known bool) {
+func (r *Cameras) repeatsLast(name string, data []byte) (same, known bool) {
 	sum := digest(sha256.Sum256(data))
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,8 +183,8 @@ func (r *Cameras) again(name string, data []byte) (same, known bool) {
 	return known && was == sum, known
 }
 
-// one captures and checks one image.
-func (r *Cameras) one(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
+// captureOne captures and checks one image.
+func (r *Cameras) captureOne(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
 	since := r.now()
 	p, err := take(ctx)
 	if err == nil {
@@ -197,16 +197,16 @@ func (r *Cameras) one(ctx context.Context, name string, lim picture.Limits, take
 	f, err := r.Fit(ctx, s, lim)
 	small := s
 	if err == nil { // else the sender reports the error: it may have smaller limits or more time
-		s.NothingVisible, s.smooth, small = unseen(f.Look), f.Look.Smooth, r.ImageOf(drivers.Photo{Data: f.Data, MIME: f.MIME})
+		s.NothingVisible, s.maybeSynthetic, small = nothingVisible(f.Look), f.Look.Smooth, r.ImageOf(drivers.Photo{Data: f.Data, MIME: f.MIME})
 	}
-	s.gone = r.placeholder(ctx, name, small)
+	s.isPlaceholder = r.isPlaceholder(ctx, name, small)
 	return s, nil
 }
 
-// placeholder reports whether an image is a known placeholder. s is an image that already fits,
+// isPlaceholder reports whether an image is a known placeholder. s is an image that already fits,
 // so that the original need not be decoded again.
-func (r *Cameras) placeholder(ctx context.Context, name string, s Image) bool {
-	known := r.known[name]
+func (r *Cameras) isPlaceholder(ctx context.Context, name string, s Image) bool {
+	known := r.placeholders[name]
 	if len(known) == 0 {
 		return false // avoids decoding without placeholders
 	}
@@ -230,8 +230,8 @@ func Fresh(p drivers.Photo, since time.Time) error {
 	return nil
 }
 
-// unseen describes why nothing is visible.
-func unseen(l picture.Look) string {
+// nothingVisible describes why nothing is visible.
+func nothingVisible(l picture.Look) string {
 	switch {
 	case l.Black:
 		return "it is black; is the lens covered, or is there no light?"

@@ -16,62 +16,62 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// tries records the threads whose messages the program interprets now, and how often it has
+// crashCounts records the threads whose messages the program interprets now, and how often it has
 // died during each; these have no intent yet. It writes the file without a sync: the file
 // survives the death of the program, and no thread causes a power cut.
-type tries struct {
+type crashCounts struct {
 	file    *os.File      // nil: they are in memory alone
 	suspect chan struct{} // the one thread that runs again after a crash holds this
 
-	mu   sync.Mutex
-	now  map[string]bool
-	died map[string]int
+	mu      sync.Mutex
+	current map[string]bool
+	crashes map[string]int
 }
 
 // triesFile is in the folder of the segments. Its size is fixed, so that one write replaces all
 // of it.
 const (
-	triesFile = "tries"
-	triesSize = 8 << 10 // bytes
-	maxTries  = 64      // threads; a ref is shorter than 100 bytes
+	crashFile      = "tries"
+	crashFileSize  = 8 << 10 // bytes
+	maxCrashCounts = 64      // threads; a ref is shorter than 100 bytes
 )
 
-// try is a thread in the file.
-type try struct {
+// crashCount is a thread in the file.
+type crashCount struct {
 	Ref  string `json:"ref"`
 	Now  bool   `json:"now,omitempty"`  // the program was interpreting it at that time
 	Died int    `json:"died,omitempty"` // number of earlier crashes
 }
 
-// openTries reads the file of the earlier run. Without a readable file it counts from zero.
-func openTries(dir string) *tries {
-	t := &tries{suspect: make(chan struct{}, 1), now: map[string]bool{}, died: map[string]int{}}
-	f, err := durable.Open(filepath.Join(dir, triesFile), os.O_RDWR|os.O_CREATE)
+// openCrashCounts reads the file of the earlier run. Without a readable file it counts from zero.
+func openCrashCounts(dir string) *crashCounts {
+	t := &crashCounts{suspect: make(chan struct{}, 1), current: map[string]bool{}, crashes: map[string]int{}}
+	f, err := durable.Open(filepath.Join(dir, crashFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return t
 	}
 	t.file = f
-	data, err := io.ReadAll(io.LimitReader(f, triesSize))
+	data, err := io.ReadAll(io.LimitReader(f, crashFileSize))
 	if err != nil {
 		return t
 	}
-	list, _ := parseTries(data) // a damaged file counts as empty
+	list, _ := parseCrashCounts(data) // a damaged file counts as empty
 	for _, one := range list {
 		if one.Now {
 			one.Died++
 		}
-		t.died[one.Ref] = one.Died
+		t.crashes[one.Ref] = one.Died
 	}
 	t.write()
 	return t
 }
 
-// parseTries decodes the file. With an error it returns no tries.
-func parseTries(data []byte) ([]try, error) {
+// parseCrashCounts decodes the file. With an error it returns no tries.
+func parseCrashCounts(data []byte) ([]crashCount, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil
 	}
-	var list []try
+	var list []crashCount
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, err
 	}
@@ -85,15 +85,15 @@ func parseTries(data []byte) ([]try, error) {
 
 // CrashCount returns how often the program has died while it interpreted the messages of a thread.
 func (j *Journal) CrashCount(ref string) int {
-	j.tries.mu.Lock()
-	defer j.tries.mu.Unlock()
-	return j.tries.died[ref]
+	j.crashCounts.mu.Lock()
+	defer j.crashCounts.mu.Unlock()
+	return j.crashCounts.crashes[ref]
 }
 
 // TrackInterpretation records that the program interprets the messages of a thread, until the caller calls
 // done. Threads with earlier crashes run one at a time, so that a crash identifies its thread.
 func (j *Journal) TrackInterpretation(ctx context.Context, ref string) (done func(), err error) {
-	t := j.tries
+	t := j.crashCounts
 	suspect := j.CrashCount(ref) > 0
 	if suspect {
 		select {
@@ -104,13 +104,13 @@ func (j *Journal) TrackInterpretation(ctx context.Context, ref string) (done fun
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.now[ref] = true
+	t.current[ref] = true
 	t.write()
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		delete(t.now, ref)
-		delete(t.died, ref)
+		delete(t.current, ref)
+		delete(t.crashes, ref)
 		t.write()
 		if suspect {
 			<-t.suspect
@@ -119,28 +119,28 @@ func (j *Journal) TrackInterpretation(ctx context.Context, ref string) (done fun
 }
 
 // write writes the file; it drops entries that exceed its size. The caller holds mu.
-func (t *tries) write() {
+func (t *crashCounts) write() {
 	if t.file == nil {
 		return
 	}
-	refs := maps.Clone(t.now)
-	for ref := range t.died {
+	refs := maps.Clone(t.current)
+	for ref := range t.crashes {
 		refs[ref] = true
 	}
-	list := []try{}
+	list := []crashCount{}
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		if len(list) < maxTries {
-			list = append(list, try{ref, t.now[ref], t.died[ref]})
+		if len(list) < maxCrashCounts {
+			list = append(list, crashCount{ref, t.current[ref], t.crashes[ref]})
 		}
 	}
 	data, err := json.Marshal(list)
-	if err != nil || len(data) > triesSize {
+	if err != nil || len(data) > crashFileSize {
 		return
 	}
-	_, _ = t.file.WriteAt(fmt.Appendf(data, "%*s", triesSize-len(data), "\n"), 0) // the file only helps after a crash
+	_, _ = t.file.WriteAt(fmt.Appendf(data, "%*s", crashFileSize-len(data), "\n"), 0) // the file only helps after a crash
 }
 
-func (t *tries) close() error {
+func (t *crashCounts) close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.file == nil {

@@ -68,7 +68,7 @@ func FuzzParseTries(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		list, err := parseTries(data)
+		list, err := parseCrashCounts(data)
 		if err != nil {
 			if list != nil {
 				t.Fatalf("%q fails and gives %v", data, list)
@@ -79,7 +79,7 @@ func FuzzParseTries(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := parseTries(text); err != nil || len(again) != len(list) || len(list) > 0 && !reflect.DeepEqual(again, list) {
+		if again, err := parseCrashCounts(text); err != nil || len(again) != len(list) || len(list) > 0 && !reflect.DeepEqual(again, list) {
 			t.Errorf("%q reads as %v, and again as %v, %v", data, list, again, err)
 		}
 	})

@@ -78,25 +78,25 @@ type Journal struct {
 
 	// Writers of a record hold write for reading until memory has the record; compaction and
 	// reopening hold it for writing. It guards the next three fields.
-	write  sync.RWMutex
-	log    *wal.Log // nil after a failed reopening
-	lost   error    // the reason for that
-	before int64    // bytes written before Mend reopened it
+	write         sync.RWMutex
+	log           *wal.Log // nil after a failed reopening
+	openErr       error    // the reason for that
+	writtenBefore int64    // bytes written before Repair reopened it
 
-	tries *tries
+	crashCounts *crashCounts
 
-	mu      sync.Mutex
-	tasks   map[string]*state
-	lates   map[string]record // the watches for late acts, by thread
-	next    uint64            // number of the next report
-	fresh   bool
-	unclean []string
-	behind  bool // memory has records that the disk lacks
-	damage  []wal.Damage
-	runs    []string // the last processes that have written it
-	anyRun  bool     // no names existed before this run
-	book    Ledger
-	kept    bool // the journal has a book
+	mu             sync.Mutex
+	tasks          map[string]*state
+	lateWatches    map[string]record // the watches for late acts, by thread
+	next           uint64            // number of the next report
+	fresh          bool
+	unclean        []string
+	unwritten      bool // memory has records that the disk lacks
+	damage         []wal.Damage
+	processes      []string // the last processes that have written it
+	noProcessKnown bool     // no names existed before this run
+	ledger         Ledger
+	hasLedger      bool // the journal has a ledger
 }
 
 type state struct {
@@ -110,23 +110,23 @@ func Open(dir string) (*Journal, error) { return DefaultOptions().Open(dir) }
 
 // Open opens the journal in dir and creates it if needed. Close it after use.
 func (o Options) Open(dir string) (*Journal, error) {
-	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, lates: map[string]record{}, fresh: true}
+	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, lateWatches: map[string]record{}, fresh: true}
 	log, err := j.open(j.replay, &j.damage)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	j.log, j.tries = log, openTries(dir)
-	if j.gaps() {
-		j.book.Gap = j.stamp()
+	j.log, j.crashCounts = log, openCrashCounts(dir)
+	if j.hasGaps() {
+		j.ledger.Gap = j.stamp()
 	}
 	switch {
 	case j.fresh:
 		err = j.append(context.Background(), record{Kind: kindBegun, At: j.stamp()})
-	case j.gaps():
+	case j.hasGaps():
 		_ = j.compact(context.Background()) // if this fails, the next start finds the same damage
 	}
 	if err != nil {
-		return nil, errors.Join(err, log.Close(), j.tries.close())
+		return nil, errors.Join(err, log.Close(), j.crashCounts.close())
 	}
 	for _, s := range j.sorted() {
 		if s.Open() {
@@ -158,13 +158,13 @@ func (j *Journal) replay(data []byte) error {
 
 // IsNew reports whether the journal had no records before Open, or lost some to damage. It then
 // does not know all acts of the executor.
-func (j *Journal) IsNew() bool { return j.fresh || j.gaps() }
+func (j *Journal) IsNew() bool { return j.fresh || j.hasGaps() }
 
 // Damage lists the damage that Open found.
 func (j *Journal) Damage() []wal.Damage { return slices.Clone(j.damage) }
 
-// gaps reports whether damage has lost records.
-func (j *Journal) gaps() bool {
+// hasGaps reports whether damage has lost records.
+func (j *Journal) hasGaps() bool {
 	return slices.ContainsFunc(j.damage, func(d wal.Damage) bool { return !d.Mended })
 }
 
@@ -172,7 +172,7 @@ func (j *Journal) gaps() bool {
 // program died during them.
 func (j *Journal) OpenAtStart() []string { return slices.Clone(j.unclean) }
 
-// Written returns the bytes written to the disk since Open, in total and today. After Mend,
+// Written returns the bytes written to the disk since Open, in total and today. After Repair,
 // today begins anew.
 func (j *Journal) Written() (total, today int64) {
 	j.write.RLock()
@@ -180,16 +180,16 @@ func (j *Journal) Written() (total, today int64) {
 	if j.log != nil {
 		total, today = j.log.Written()
 	}
-	return j.before + total, today
+	return j.writtenBefore + total, today
 }
 
 // Close closes the journal and releases its folder.
 func (j *Journal) Close() error {
 	j.write.Lock()
 	defer j.write.Unlock()
-	err := j.tries.close()
+	err := j.crashCounts.close()
 	if j.log == nil {
-		j.lost = fmt.Errorf("journal: %w", wal.ErrClosed)
+		j.openErr = fmt.Errorf("journal: %w", wal.ErrClosed)
 		return err
 	}
 	return errors.Join(err, j.log.Close())
@@ -198,33 +198,33 @@ func (j *Journal) Close() error {
 // Intent writes an intent, with notes in the same sync. The executor may act only after it
 // returns nil.
 func (j *Journal) Intent(ctx context.Context, i Intent, notes ...LedgerEntry) error {
-	records, err := j.noted([]record{{Kind: kindIntent, Intent: &i}}, notes)
+	records, err := j.appendEntries([]record{{Kind: kindIntent, Intent: &i}}, notes)
 	if err != nil {
 		return err
 	}
-	return j.note(ctx, nil, false, records...) // an intent that is not on the disk permits nothing
+	return j.writeRecords(ctx, nil, false, records...) // an intent that is not on the disk permits nothing
 }
 
 // RecordQuestion writes a question to a requester. The executor waits for the answer until an Intent, a
 // Done or Sent. After an error the question stays in memory until the program ends.
 func (j *Journal) RecordQuestion(ctx context.Context, a Question) error {
-	return j.tell(ctx, record{Kind: kindAsked, Asked: &a}, nil)
+	return j.writeOrKeep(ctx, record{Kind: kindAsked, Asked: &a}, nil)
 }
 
 // RecordFound writes that the run boot has found a thread open and will finish it. A thread that a
 // later run finds open once more has crashed the program again.
 func (j *Journal) RecordFound(ctx context.Context, ref, boot string) error {
-	return j.tell(ctx, record{Kind: kindFound, Ref: ref, Boot: boot}, nil)
+	return j.writeOrKeep(ctx, record{Kind: kindFound, Ref: ref, Boot: boot}, nil)
 }
 
 // Done writes the final report of a thread, in place of an earlier one, and keeps it until
-// Sent. After an error it stays in memory alone, until Mend.
+// Sent. After an error it stays in memory alone, until Repair.
 func (j *Journal) Done(ctx context.Context, ref string, epoch uint64, report mess.Message) error {
 	data, err := json.Marshal(report)
 	if err != nil {
 		return fmt.Errorf("journal: report on %s: %w", ref, err)
 	}
-	return j.tell(ctx, record{Kind: kindDone, Ref: ref, Epoch: epoch, Report: data}, &report)
+	return j.writeOrKeep(ctx, record{Kind: kindDone, Ref: ref, Epoch: epoch, Report: data}, &report)
 }
 
 // Sent writes that the exchange has taken the report of a thread, has rejected it permanently,
@@ -234,10 +234,10 @@ func (j *Journal) Sent(ctx context.Context, ref string) error {
 	if _, ok := j.Task(ref); !ok {
 		return nil
 	}
-	if err := j.tell(ctx, record{Kind: kindSent, Ref: ref}, nil); err != nil && !errors.Is(err, wal.ErrFull) {
+	if err := j.writeOrKeep(ctx, record{Kind: kindSent, Ref: ref}, nil); err != nil && !errors.Is(err, wal.ErrFull) {
 		return err
 	}
-	return j.tidy(ctx)
+	return j.compactIfNeeded(ctx)
 }
 
 // LateWatch is a watch for late acts, after the commands of a thread.
@@ -252,15 +252,15 @@ type LateWatch struct {
 // run continues the watch with memo; nil ends it. The watch outlives the thread and replaces
 // the previous one.
 func (j *Journal) WatchLate(ctx context.Context, ref string, epoch uint64, memo json.RawMessage) error {
-	return j.tell(ctx, record{Kind: kindLate, Ref: ref, Epoch: epoch, Late: memo}, nil)
+	return j.writeOrKeep(ctx, record{Kind: kindLate, Ref: ref, Epoch: epoch, Late: memo}, nil)
 }
 
 // LateWatches returns the unfinished watches, sorted by thread.
 func (j *Journal) LateWatches() (list []LateWatch) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, ref := range slices.Sorted(maps.Keys(j.lates)) {
-		r := j.lates[ref]
+	for _, ref := range slices.Sorted(maps.Keys(j.lateWatches)) {
+		r := j.lateWatches[ref]
 		list = append(list, LateWatch{Ref: ref, Epoch: r.Epoch, At: r.At, Memo: r.Late})
 	}
 	return list

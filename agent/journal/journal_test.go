@@ -309,7 +309,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// After somebody removes an open journal, it permits nothing until Mend; then the disk has all
+// After somebody removes an open journal, it permits nothing until Repair; then the disk has all
 // records again.
 func TestAJournalThatIsRemoved(t *testing.T) {
 	dir, ctx := filepath.Join(t.TempDir(), "journal"), t.Context()

@@ -25,7 +25,7 @@ type PendingOff struct {
 	Within time.Duration `json:"within"` // time until At when the note was written; in ns
 }
 
-// LedgerEntry is one entry of the book: an act, or the pending switch-off of a device.
+// LedgerEntry is one entry of the ledger: an act, or the pending switch-off of a device.
 type LedgerEntry struct {
 	Act        *Act
 	Device     string      // the device of Due
@@ -47,7 +47,7 @@ type PendingOffRecord struct {
 	Serial     uint64      `json:"serial"`
 }
 
-// Apply adds a note to the book.
+// Apply adds an entry to the ledger.
 func (b *Ledger) Apply(n LedgerEntry) {
 	if n.Act != nil {
 		b.Acts = append(b.Acts, *n.Act)
@@ -75,28 +75,28 @@ func (b Ledger) clone() Ledger {
 	return Ledger{slices.Clone(b.Acts), maps.Clone(b.PendingOffs), b.Gap}
 }
 
-// actsFor is how long the book keeps an act: the longest period of a rate. maxActs limits their
+// keepActsFor is how long the ledger keeps an act: the longest period of a rate. maxActs limits their
 // number.
 const (
-	actsFor = 24 * time.Hour
-	maxActs = 100_000
+	keepActsFor = 24 * time.Hour
+	maxActs     = 100_000
 )
 
 // forgetActs drops the oldest acts that no longer count. An act with a future time stays,
 // because the clock may have gone back.
 func (b *Ledger) forgetActs(now time.Time) {
 	old := 0
-	for old < len(b.Acts) && now.Sub(b.Acts[old].At) > actsFor {
+	for old < len(b.Acts) && now.Sub(b.Acts[old].At) > keepActsFor {
 		old++
 	}
 	b.Acts = b.Acts[old:]
 }
 
-// bytes returns the approximate size of the book in the journal.
+// bytes returns the approximate size of the ledger in the journal.
 func (b *Ledger) bytes() int64 { return int64(len(b.Acts)*96 + len(b.PendingOffs)*192) }
 
-// bookRecord is a book in the journal. It replaces all earlier notes.
-type bookRecord struct {
+// ledgerRecord is a ledger in the journal. It replaces all earlier notes.
+type ledgerRecord struct {
 	Acts []Act                       `json:"acts,omitempty"`
 	Dues map[string]PendingOffRecord `json:"dues,omitempty"`
 	Gap  time.Time                   `json:"gap,omitzero"`
@@ -115,8 +115,8 @@ func (r record) note() (n LedgerEntry, ok bool) {
 	return LedgerEntry{r.Act, r.Device, r.Due, r.Serial}, r.Kind == kindAct || r.Kind == kindDue
 }
 
-// take adds a record to the book.
-func (b *Ledger) take(r record) {
+// applyRecord adds a record to the ledger.
+func (b *Ledger) applyRecord(r record) {
 	if n, ok := r.note(); ok {
 		b.Apply(n)
 	} else if r.Book != nil {
@@ -126,22 +126,22 @@ func (b *Ledger) take(r record) {
 
 // AppendLedger writes all notes or none. They are on the disk when it returns nil.
 func (j *Journal) AppendLedger(ctx context.Context, notes ...LedgerEntry) error {
-	records, err := j.noted(nil, notes)
+	records, err := j.appendEntries(nil, notes)
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	return j.note(ctx, nil, false, records...)
+	return j.writeRecords(ctx, nil, false, records...)
 }
 
-// noted appends the records of notes, and rejects an act beyond the limit.
-func (j *Journal) noted(records []record, notes []LedgerEntry) ([]record, error) {
+// appendEntries appends the records of notes, and rejects an act beyond the limit.
+func (j *Journal) appendEntries(records []record, notes []LedgerEntry) ([]record, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, n := range notes {
 		if n.Act != nil {
-			j.book.forgetActs(j.now())
+			j.ledger.forgetActs(j.now())
 		}
-		if n.Act != nil && len(j.book.Acts) >= maxActs {
+		if n.Act != nil && len(j.ledger.Acts) >= maxActs {
 			return nil, fmt.Errorf("journal: %w: it has %d acts of one day", wal.ErrFull, maxActs)
 		}
 		records = append(records, n.record())
@@ -149,30 +149,30 @@ func (j *Journal) noted(records []record, notes []LedgerEntry) ([]record, error)
 	return records, nil
 }
 
-// Ledger returns the current book. The error is always nil.
+// Ledger returns the current ledger. The error is always nil.
 func (j *Journal) Ledger() (Ledger, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.book.clone(), nil
+	return j.ledger.clone(), nil
 }
 
-// HasLedger reports whether the journal has a book, and whether the disk has all of it.
+// HasLedger reports whether the journal has a ledger, and whether the disk has all of it.
 func (j *Journal) HasLedger() (begun, whole bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.kept, j.kept && !j.behind
+	return j.hasLedger, j.hasLedger && !j.unwritten
 }
 
-// CreateLedger writes the first book of a journal. After an error the book counts in memory until
-// the program ends or Mend writes it.
+// CreateLedger writes the first ledger of a journal. After an error the ledger counts in memory until
+// the program ends or Repair writes it.
 func (j *Journal) CreateLedger(ctx context.Context, b Ledger) error {
-	return j.tell(ctx, record{Kind: kindBook, Book: &bookRecord{b.Acts, b.PendingOffs, b.Gap}}, nil)
+	return j.writeOrKeep(ctx, record{Kind: kindBook, Book: &ledgerRecord{b.Acts, b.PendingOffs, b.Gap}}, nil)
 }
 
-// ReadOnlyLedger reads the book in the folder of a journal, for a program that does not write it.
+// ReadOnlyLedger reads the ledger in the folder of a journal, for a program that does not write it.
 type ReadOnlyLedger string
 
-// Ledger reads the book. It is empty if there is no journal.
+// Ledger reads the ledger. It is empty if there is no journal.
 func (dir ReadOnlyLedger) Ledger() (Ledger, error) {
 	r, err := Read(string(dir))
 	switch {

@@ -35,7 +35,7 @@ func due(device string, serial uint64, at time.Time) journal.LedgerEntry {
 	return journal.LedgerEntry{Device: device, Serial: serial, PendingOff: &journal.PendingOff{At: at, On: noon, Within: at.Sub(noon)}}
 }
 
-// holds checks a book, and that a read-only program sees the same.
+// holds checks a ledger, and that a read-only program sees the same.
 func holds(t *testing.T, j *journal.Journal, dir string, want journal.Ledger) {
 	t.Helper()
 	got, err := j.Ledger()
@@ -62,7 +62,7 @@ func printed(t *testing.T, b journal.Ledger) string {
 	return string(data)
 }
 
-// The book survives reopening and compaction. A late note with a lower serial number changes
+// The ledger survives reopening and compaction. A late note with a lower serial number changes
 // nothing, and an act counts for a day.
 func TestTheBookIsKept(t *testing.T) {
 	dir, at := t.TempDir(), noon
@@ -125,7 +125,7 @@ func TestAnIntentAndItsNotesAreOneWrite(t *testing.T) {
 	}
 }
 
-// If a part of the journal is lost, acts may be missing: the book reports that, also after
+// If a part of the journal is lost, acts may be missing: the ledger reports that, also after
 // restarts.
 func TestABookWithAGap(t *testing.T) {
 	dir, at := t.TempDir(), noon

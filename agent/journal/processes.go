@@ -9,44 +9,44 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// maxRuns limits the stored names of processes that have written the journal. All but the last
+// maxProcesses limits the stored names of processes that have written the journal. All but the last
 // have ended, because a journal has one writer at a time.
-const maxRuns = 64
+const maxProcesses = 64
 
 // runsFile holds the names in an older format; maxBytes limits its size.
 const (
-	runsFile = "runs"
-	maxBytes = 16 << 10
+	processesFile = "runs"
+	maxBytes      = 16 << 10
 )
 
 // Run records that a process begins to write the journal. After an error the name stays in
 // memory until the program ends.
 func (j *Journal) Run(ctx context.Context, process string) error {
 	j.mu.Lock()
-	named := len(j.runs) > 0
+	named := len(j.processes) > 0
 	j.mu.Unlock()
 	if named {
-		return j.tell(ctx, record{Kind: kindRun, Boot: process}, nil)
+		return j.writeOrKeep(ctx, record{Kind: kindRun, Boot: process}, nil)
 	}
-	file := filepath.Join(j.dir, runsFile)
-	names, none := readRuns(file)
+	file := filepath.Join(j.dir, processesFile)
+	names, none := readProcesses(file)
 	j.mu.Lock()
-	j.anyRun = none
+	j.noProcessKnown = none
 	j.mu.Unlock()
 	var records []record
 	for _, name := range append(names, process) {
 		records = append(records, record{Kind: kindRun, Boot: name})
 	}
-	err := j.note(ctx, nil, true, records...)
+	err := j.writeRecords(ctx, nil, true, records...)
 	if err == nil && !none {
 		return durable.SetAside(file)
 	}
 	return err
 }
 
-// readRuns reads the names in the older format; none reports that the file does not exist. An
+// readProcesses reads the names in the older format; none reports that the file does not exist. An
 // unreadable file counts as empty, so that the agent leaves threads of unknown processes alone.
-func readRuns(file string) (names []string, none bool) {
+func readProcesses(file string) (names []string, none bool) {
 	if !durable.There(file) {
 		return nil, true
 	}
@@ -54,7 +54,7 @@ func readRuns(file string) (names []string, none bool) {
 	if err != nil {
 		return nil, false
 	}
-	names, _ = parseRuns(data)
+	names, _ = parseProcesses(data)
 	return names, false
 }
 
@@ -63,11 +63,11 @@ func readRuns(file string) (names []string, none bool) {
 func (j *Journal) RunBy(process string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.anyRun || slices.Contains(j.runs, process)
+	return j.noProcessKnown || slices.Contains(j.processes, process)
 }
 
-// parseRuns decodes the older format. With an error it returns no names.
-func parseRuns(data []byte) ([]string, error) {
+// parseProcesses decodes the older format. With an error it returns no names.
+func parseProcesses(data []byte) ([]string, error) {
 	var names []string
 	if err := json.Unmarshal(data, &names); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ func FuzzParseRuns(f *testing.F) {
 	f.Add([]byte(`[1]`))
 	f.Add([]byte(`{`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		runs, err := parseRuns(data)
+		runs, err := parseProcesses(data)
 		if err != nil {
 			if runs != nil {
 				t.Errorf("%v and %q", err, runs)
@@ -22,7 +22,7 @@ func FuzzParseRuns(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := parseRuns(text); err != nil || len(again) != len(runs) {
+		if again, err := parseProcesses(text); err != nil || len(again) != len(runs) {
 			t.Errorf("%s is read as %q, %v", text, again, err)
 		}
 	})

@@ -88,7 +88,7 @@ func (c *checker) line(e wal.Entry, b *Ledger) (RecordInfo, error) {
 	if err != nil {
 		return l, err
 	}
-	b.take(r)
+	b.applyRecord(r)
 	l.Kind, l.At, l.Ref, l.Epoch, l.Boot, l.Report = r.Kind, r.At, r.thread(), r.epoch(), r.Boot, report
 	if r.Asked != nil {
 		l.Boot = r.Asked.Boot

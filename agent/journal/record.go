@@ -27,7 +27,7 @@ type record struct {
 	Device string          `json:"device,omitempty"` // due
 	Due    *PendingOff     `json:"due,omitempty"`    // due; none: no switch-off is pending
 	Serial uint64          `json:"serial,omitempty"` // due
-	Book   *bookRecord     `json:"book,omitempty"`
+	Book   *ledgerRecord   `json:"book,omitempty"`
 }
 
 // Kinds of record.
@@ -132,11 +132,11 @@ func (r record) message() (*mess.Message, error) {
 func (j *Journal) apply(r record, report *mess.Message) {
 	switch r.Kind {
 	case kindRun:
-		j.runs = append(j.runs, r.Boot)
-		j.runs = j.runs[max(0, len(j.runs)-maxRuns):]
+		j.processes = append(j.processes, r.Boot)
+		j.processes = j.processes[max(0, len(j.processes)-maxProcesses):]
 	case kindAct, kindDue, kindBook:
-		j.book.take(r)
-		j.kept = j.kept || r.Kind == kindBook
+		j.ledger.applyRecord(r)
+		j.hasLedger = j.hasLedger || r.Kind == kindBook
 	case kindAsked:
 		s := j.state(r.Asked.Ref)
 		s.Question, s.Epoch, s.asked = r.Asked, r.Asked.Epoch, &r
@@ -160,10 +160,10 @@ func (j *Journal) apply(r record, report *mess.Message) {
 		delete(j.tasks, r.Ref)
 	case kindLate:
 		if len(r.Late) == 0 {
-			delete(j.lates, r.Ref)
+			delete(j.lateWatches, r.Ref)
 			return
 		}
-		j.lates[r.Ref] = r
+		j.lateWatches[r.Ref] = r
 	}
 }
 
@@ -181,12 +181,12 @@ func (j *Journal) records() ([][]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	list := []record{{Kind: kindBegun, At: j.stamp()}}
-	for _, process := range j.runs {
+	for _, process := range j.processes {
 		list = append(list, record{Kind: kindRun, Boot: process})
 	}
-	if j.kept {
-		j.book.forgetActs(j.now())
-		list = append(list, record{Kind: kindBook, At: j.stamp(), Book: &bookRecord{j.book.Acts, j.book.PendingOffs, j.book.Gap}})
+	if j.hasLedger {
+		j.ledger.forgetActs(j.now())
+		list = append(list, record{Kind: kindBook, At: j.stamp(), Book: &ledgerRecord{j.ledger.Acts, j.ledger.PendingOffs, j.ledger.Gap}})
 	}
 	for _, s := range j.sorted() {
 		if s.asked != nil {
@@ -201,8 +201,8 @@ func (j *Journal) records() ([][]byte, error) {
 			list = append(list, *s.done)
 		}
 	}
-	for _, ref := range slices.Sorted(maps.Keys(j.lates)) {
-		list = append(list, j.lates[ref])
+	for _, ref := range slices.Sorted(maps.Keys(j.lateWatches)) {
+		list = append(list, j.lateWatches[ref])
 	}
 	lines := make([][]byte, len(list))
 	for i, r := range list {

@@ -23,7 +23,7 @@ func (j *Journal) Check(ctx context.Context) error {
 	j.write.RLock()
 	defer j.write.RUnlock()
 	if j.log == nil {
-		return j.lost
+		return j.openErr
 	}
 	return j.log.Check(ctx)
 }
@@ -31,7 +31,7 @@ func (j *Journal) Check(ctx context.Context) error {
 // err implements Err. The caller holds write.
 func (j *Journal) err() error {
 	if j.log == nil {
-		return j.lost
+		return j.openErr
 	}
 	return j.log.Err()
 }
@@ -51,12 +51,12 @@ func (j *Journal) Size() int64 {
 	return j.log.Size()
 }
 
-// taskRoom is the space for the intent and the report of one task, in bytes. Images are not
+// roomPerTask is the space for the intent and the report of one task, in bytes. Images are not
 // part of a report, so it is ample.
-const taskRoom = 16 << 10
+const roomPerTask = 16 << 10
 
-// lowRoom is the least space, in bytes, for a new task.
-const lowRoom = 128 << 10
+// minRoom is the least space, in bytes, for a new task.
+const minRoom = 128 << 10
 
 // EnsureRoom returns nil if there is space for another task and for the reports of all running
 // tasks. It reports a full disk before a task begins, and not in the middle of it.
@@ -64,12 +64,12 @@ func (j *Journal) EnsureRoom(ctx context.Context) error {
 	if err := j.Check(ctx); err != nil {
 		return err
 	}
-	need := j.need()
-	fits, err := j.fits(need)
+	need := j.neededRoom()
+	fits, err := j.hasRoom(need)
 	if fits || err != nil {
 		return err
 	}
-	if live, _ := j.live(); j.Size() > 2*(live+compactBytes) || j.Size()+need > j.opts.MaxBytes && live+need < j.opts.MaxBytes/2 {
+	if live, _ := j.liveSize(); j.Size() > 2*(live+compactBytes) || j.Size()+need > j.opts.MaxBytes && live+need < j.opts.MaxBytes/2 {
 		if err := j.compact(ctx); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (j *Journal) EnsureRoom(ctx context.Context) error {
 	if err := j.reserve(ctx, need); err != nil {
 		return err
 	}
-	if fits, err := j.fits(need); fits || err != nil {
+	if fits, err := j.hasRoom(need); fits || err != nil {
 		return err
 	}
 	return fmt.Errorf("journal: %w: reports that the exchange has not taken yet fill it", wal.ErrFull)
@@ -96,22 +96,22 @@ func (j *Journal) reserve(ctx context.Context, need int64) error {
 	return nil
 }
 
-// need returns the space in bytes that a new task requires.
-func (j *Journal) need() int64 {
+// neededRoom returns the space in bytes that a new task requires.
+func (j *Journal) neededRoom() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	n := int64(lowRoom)
+	n := int64(minRoom)
 	for _, s := range j.tasks {
 		if s.Open() {
-			n += taskRoom
+			n += roomPerTask
 		}
 	}
 	return min(n, segmentBytes/2)
 }
 
-// fits reports whether need bytes are reserved on the disk and within the limit. The error says
+// hasRoom reports whether need bytes are reserved on the disk and within the limit. The error says
 // why the journal cannot take records at all.
-func (j *Journal) fits(need int64) (bool, error) {
+func (j *Journal) hasRoom(need int64) (bool, error) {
 	j.write.RLock()
 	defer j.write.RUnlock()
 	if err := j.err(); err != nil {
@@ -122,12 +122,12 @@ func (j *Journal) fits(need int64) (bool, error) {
 
 // Repair repairs a journal that could not write, or returns why that is not possible yet. After a
 // disk error the contents of the disk are unknown: the kernel may still show data that it
-// failed to write. So Mend opens and reads the files anew, writes the state of memory to a new
-// file and syncs it; it never uses the old descriptor again. For a working journal, Mend only
+// failed to write. So Repair opens and reads the files anew, writes the state of memory to a new
+// file and syncs it; it never uses the old descriptor again. For a working journal, Repair only
 // writes the records that the disk lacks.
 func (j *Journal) Repair(ctx context.Context) error {
 	if err := j.Check(ctx); err == nil {
-		return j.tidy(ctx)
+		return j.compactIfNeeded(ctx)
 	} else if ctx.Err() != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (j *Journal) Repair(ctx context.Context) error {
 	}
 	if j.log != nil {
 		total, _ := j.log.Written()
-		j.before += total
+		j.writtenBefore += total
 		_ = j.log.Close() // it is broken, and its error is known
 		j.log = nil
 	}
@@ -153,10 +153,10 @@ func (j *Journal) Repair(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		j.lost = fmt.Errorf("journal: %w", err)
-		return j.lost
+		j.openErr = fmt.Errorf("journal: %w", err)
+		return j.openErr
 	}
-	j.log, j.lost = log, nil
+	j.log, j.openErr = log, nil
 	return nil
 }
 

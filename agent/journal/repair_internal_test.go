@@ -17,10 +17,10 @@ func (j *Journal) breaks(t *testing.T, why error) {
 	if err := j.log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	j.log, j.lost = nil, why
+	j.log, j.openErr = nil, why
 }
 
-// A journal on a failing disk permits nothing and drops nothing, and Mend restores all of it.
+// A journal on a failing disk permits nothing and drops nothing, and Repair restores all of it.
 func TestMend(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	j, err := Open(dir)
@@ -53,7 +53,7 @@ func TestMend(t *testing.T) {
 	}
 	knows("broken", "b? a!")
 
-	// Mend fails while the files are damaged.
+	// Repair fails while the files are damaged.
 	name := filepath.Join(dir, "0000000000000001.wal")
 	whole, err := os.ReadFile(name)
 	if err != nil {

@@ -15,24 +15,24 @@ import (
 // stamp returns the time for a new record.
 func (j *Journal) stamp() time.Time { return j.now().UTC().Truncate(time.Millisecond) }
 
-// tell writes a record and keeps it in memory even after an error, because the fact is true
+// writeOrKeep writes a record and keeps it in memory even after an error, because the fact is true
 // without the disk. The journal writes it again when the disk works, and loses it if the
 // program ends before.
-func (j *Journal) tell(ctx context.Context, r record, report *mess.Message) error {
-	return j.note(ctx, report, true, r)
+func (j *Journal) writeOrKeep(ctx context.Context, r record, report *mess.Message) error {
+	return j.writeRecords(ctx, report, true, r)
 }
 
-// note writes all records or none, in one sync. It adds them to memory after a successful
+// writeRecords writes all records or none, in one sync. It adds them to memory after a successful
 // write, and after an error too if anyway is set. It compacts a full journal first. report
 // belongs to the only record.
-func (j *Journal) note(ctx context.Context, report *mess.Message, anyway bool, records ...record) error {
+func (j *Journal) writeRecords(ctx context.Context, report *mess.Message, anyway bool, records ...record) error {
 	for i := range records {
 		records[i].At = j.stamp()
 	}
-	err := j.noteOnce(ctx, report, records)
+	err := j.tryWriteRecords(ctx, report, records)
 	if errors.Is(err, wal.ErrFull) && records[0].Kind != kindSent {
 		if err = j.compact(ctx); err == nil {
-			err = j.noteOnce(ctx, report, records)
+			err = j.tryWriteRecords(ctx, report, records)
 		}
 	}
 	if err == nil || !anyway {
@@ -40,28 +40,28 @@ func (j *Journal) note(ctx context.Context, report *mess.Message, anyway bool, r
 	}
 	j.write.RLock()
 	defer j.write.RUnlock()
-	j.believe(report, true, records)
+	j.applyAll(report, true, records)
 	return err
 }
 
-func (j *Journal) noteOnce(ctx context.Context, report *mess.Message, records []record) error {
+func (j *Journal) tryWriteRecords(ctx context.Context, report *mess.Message, records []record) error {
 	j.write.RLock()
 	defer j.write.RUnlock()
 	if err := j.append(ctx, records...); err != nil {
 		return err
 	}
-	j.believe(report, false, records)
+	j.applyAll(report, false, records)
 	return nil
 }
 
-// believe adds records to memory. The caller holds write.
-func (j *Journal) believe(report *mess.Message, unwritten bool, records []record) {
+// applyAll adds records to memory. The caller holds write.
+func (j *Journal) applyAll(report *mess.Message, unwritten bool, records []record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range records {
 		j.apply(r, report)
 	}
-	j.behind = j.behind || unwritten
+	j.unwritten = j.unwritten || unwritten
 }
 
 // append writes records to the log. The caller holds write.
@@ -74,7 +74,7 @@ func (j *Journal) append(ctx context.Context, records ...record) error {
 		}
 	}
 	if j.log == nil {
-		return j.lost
+		return j.openErr
 	}
 	if err := j.log.Append(ctx, lines...); err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -82,21 +82,21 @@ func (j *Journal) append(ctx context.Context, records ...record) error {
 	return nil
 }
 
-// tidy compacts the journal when most of it is obsolete, or when the disk lacks records.
-func (j *Journal) tidy(ctx context.Context) error {
-	live, behind := j.live()
+// compactIfNeeded compacts the journal when most of it is obsolete, or when the disk lacks records.
+func (j *Journal) compactIfNeeded(ctx context.Context) error {
+	live, behind := j.liveSize()
 	if size := j.Size(); !behind && (size < compactBytes || size < 2*live) {
 		return nil
 	}
 	return j.compact(ctx)
 }
 
-// live returns the size of the data for unfinished threads, in bytes, and whether the disk
+// liveSize returns the size of the data for unfinished threads, in bytes, and whether the disk
 // lacks records.
-func (j *Journal) live() (bytes int64, behind bool) {
+func (j *Journal) liveSize() (bytes int64, behind bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	n := int(j.book.bytes())
+	n := int(j.ledger.bytes())
 	for _, s := range j.tasks {
 		if s.done != nil {
 			n += len(s.done.Report)
@@ -108,10 +108,10 @@ func (j *Journal) live() (bytes int64, behind bool) {
 			n += len(s.Question.Memo)
 		}
 	}
-	for _, r := range j.lates {
+	for _, r := range j.lateWatches {
 		n += len(r.Late)
 	}
-	return int64(n), j.behind
+	return int64(n), j.unwritten
 }
 
 // compact reduces the journal to the current state.
@@ -119,7 +119,7 @@ func (j *Journal) compact(ctx context.Context) error {
 	j.write.Lock() // the copy would miss a concurrent record
 	defer j.write.Unlock()
 	if j.log == nil {
-		return j.lost
+		return j.openErr
 	}
 	return j.rewrite(ctx, j.log)
 }
@@ -136,6 +136,6 @@ func (j *Journal) rewrite(ctx context.Context, log *wal.Log) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.behind = false
+	j.unwritten = false
 	return nil
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// AdoptLedger begins the book of a journal, once. It copies what older versions have kept in this
-// folder, and sets their files aside when the disk has the book. If it cannot read them, or
-// the journal has gone, the book has a gap.
+// AdoptLedger begins the ledger of a journal, once. It copies what older versions have kept in this
+// folder, and sets their files aside when the disk has the ledger. If it cannot read them, or
+// the journal has gone, the ledger has a gap.
 func (f Folder) AdoptLedger(ctx context.Context, j *journal.Journal, now time.Time, log *slog.Logger) {
 	if begun, _ := j.HasLedger(); !begun {
-		b, err := f.oldBook()
+		b, err := f.oldLedger()
 		if err == nil && j.IsNew() && durable.Used(filepath.Dir(f.dir)) && !durable.There(f.oldActs()) {
 			err = errors.New("the journal has gone")
 		}
@@ -35,17 +35,17 @@ func (f Folder) AdoptLedger(ctx context.Context, j *journal.Journal, now time.Ti
 	if _, whole := j.HasLedger(); !whole {
 		return
 	}
-	if err := errors.Join(durable.SetAside(f.oldActs()), durable.SetAside(f.oldDues())); err != nil {
+	if err := errors.Join(durable.SetAside(f.oldActs()), durable.SetAside(f.oldPendingOffs())); err != nil {
 		log.Warn("the disk does not rename the files of an older version; they count no more", "err", err)
 	}
 }
 
 // The files of older versions.
-func (f Folder) oldActs() string { return filepath.Join(f.dir, "acts") }
-func (f Folder) oldDues() string { return filepath.Join(f.dir, "due.json") }
+func (f Folder) oldActs() string        { return filepath.Join(f.dir, "acts") }
+func (f Folder) oldPendingOffs() string { return filepath.Join(f.dir, "due.json") }
 
-// oldBook reads the records of older versions, as far as they are readable.
-func (f Folder) oldBook() (b journal.Ledger, err error) {
+// oldLedger reads the records of older versions, as far as they are readable.
+func (f Folder) oldLedger() (b journal.Ledger, err error) {
 	_, err = wal.Read(f.oldActs(), func(e wal.Entry) error {
 		var act journal.Act
 		if err := json.Unmarshal(e.Data, &act); err != nil {
@@ -57,16 +57,16 @@ func (f Folder) oldBook() (b journal.Ledger, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	data, unread := durable.Read(f.oldDues(), maxFile)
+	data, unread := durable.Read(f.oldPendingOffs(), maxFile)
 	if errors.Is(unread, fs.ErrNotExist) {
 		return b, err
 	}
 	var due map[string]journal.PendingOff
 	if unread == nil {
-		due, unread = parseDues(data)
+		due, unread = parseOldPendingOffs(data)
 	}
 	if unread != nil {
-		return b, errors.Join(err, fmt.Errorf("%s: %w", f.oldDues(), unread))
+		return b, errors.Join(err, fmt.Errorf("%s: %w", f.oldPendingOffs(), unread))
 	}
 	for device, d := range due {
 		b.Apply(journal.LedgerEntry{Device: device, PendingOff: &d})
@@ -74,10 +74,10 @@ func (f Folder) oldBook() (b journal.Ledger, err error) {
 	return b, err
 }
 
-// parseDues decodes the format of older versions, and nothing else.
-func parseDues(data []byte) (map[string]journal.PendingOff, error) {
+// parseOldPendingOffs decodes the format of older versions, and nothing else.
+func parseOldPendingOffs(data []byte) (map[string]journal.PendingOff, error) {
 	var due map[string]journal.PendingOff
-	if err := exactly(data, &due); err != nil {
+	if err := decodeStrict(data, &due); err != nil {
 		return nil, err
 	}
 	return due, nil

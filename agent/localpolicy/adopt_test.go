@@ -40,7 +40,7 @@ func openJournal(t *testing.T, data string) *journal.Journal {
 	return j
 }
 
-// adopts starts as a newer version does and returns its book.
+// adopts starts as a newer version does and returns its ledger.
 func adopts(t *testing.T, data string) journal.Ledger {
 	t.Helper()
 	j := openJournal(t, data)
@@ -60,7 +60,7 @@ func isOlders(t *testing.T, b journal.Ledger) {
 	}
 }
 
-// The records of an older version enter the book once, even if the program dies at any moment.
+// The records of an older version enter the ledger once, even if the program dies at any moment.
 // Then their files are set aside.
 func TestAdoptIsCrashSafe(t *testing.T) {
 	first := older(t)
@@ -97,7 +97,7 @@ func TestAdoptIsCrashSafe(t *testing.T) {
 	}
 }
 
-// A copy of the old files does not enter the book again.
+// A copy of the old files does not enter the ledger again.
 func TestAdoptOnce(t *testing.T) {
 	data := older(t)
 	isOlders(t, adopts(t, data))

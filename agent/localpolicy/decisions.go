@@ -30,8 +30,8 @@ type decisions struct {
 	Armed   []string                       `json:"armed_devices,omitempty"` // although their class is disarmed
 }
 
-// head is the file's first line, before the SHA-256 of the rest in hex.
-const head = "messkit decisions 1 "
+// header is the file's first line, before the SHA-256 of the rest in hex.
+const header = "messkit decisions 1 "
 
 // print encodes the file: a line with a checksum, and JSON.
 func (d decisions) print() []byte {
@@ -40,7 +40,7 @@ func (d decisions) print() []byte {
 		panic(err) // all its fields have a form in JSON
 	}
 	body = append(body, '\n')
-	return append([]byte(head+sum(body)+"\n"), body...)
+	return append([]byte(header+sum(body)+"\n"), body...)
 }
 
 func sum(body []byte) string {
@@ -50,13 +50,13 @@ func sum(body []byte) string {
 
 // parse decodes the result of print, and nothing else.
 func parse(data []byte) (decisions, error) {
-	rest, ok := bytes.CutPrefix(data, []byte(head))
+	rest, ok := bytes.CutPrefix(data, []byte(header))
 	check, body, whole := bytes.Cut(rest, []byte("\n"))
 	if !ok || !whole || sum(body) != string(check) {
 		return decisions{}, errors.New("it is damaged, or was changed by hand")
 	}
 	var d decisions
-	if err := exactly(body, &d); err != nil {
+	if err := decodeStrict(body, &d); err != nil {
 		return decisions{}, err
 	}
 	if err := d.validate(); err != nil {
@@ -65,8 +65,8 @@ func parse(data []byte) (decisions, error) {
 	return d, nil
 }
 
-// exactly decodes JSON with known fields and no trailing data.
-func exactly(data []byte, out any) error {
+// decodeStrict decodes JSON with known fields and no trailing data.
+func decodeStrict(data []byte, out any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(out); err != nil {
@@ -105,16 +105,16 @@ func (d *decisions) disarm(why decision, classes []capabilities.Risk) {
 	}
 }
 
-// local converts d to the form of package gate.
-func (d decisions) local() policy.LocalDecisions {
-	l := policy.LocalDecisions{ArmedDevices: map[string]bool{}, LockedOut: why(d.Locked), Disarmed: why(d.Classes), DisarmedDevices: why(d.Unarmed)}
+// policyForm converts d to the form of package policy.
+func (d decisions) policyForm() policy.LocalDecisions {
+	l := policy.LocalDecisions{ArmedDevices: map[string]bool{}, LockedOut: reasons(d.Locked), Disarmed: reasons(d.Classes), DisarmedDevices: reasons(d.Unarmed)}
 	for _, name := range d.Armed {
 		l.ArmedDevices[name] = true
 	}
 	return l
 }
 
-func why[K comparable](m map[K]decision) map[K]string {
+func reasons[K comparable](m map[K]decision) map[K]string {
 	words := make(map[K]string, len(m))
 	for k, d := range m {
 		words[k] = d.Why

@@ -41,18 +41,18 @@ func (f Folder) Decisions() policy.LocalDecisions {
 	if err != nil {
 		return policy.LocalDecisions{Unknown: err.Error()}
 	}
-	return d.local()
+	return d.policyForm()
 }
 
-// errGone reports that the file existed.
-var errGone = errors.New("it has gone, and with it what was locked and disarmed")
+// errFileLost reports that the file existed.
+var errFileLost = errors.New("it has gone, and with it what was locked and disarmed")
 
 // read reads the file; before the first decision it returns none.
 func (f Folder) read() (decisions, error) {
 	data, err := durable.Read(f.file(), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if durable.Used(filepath.Dir(f.dir)) {
-			return decisions{}, fmt.Errorf("%s: %w", f.file(), errGone)
+			return decisions{}, fmt.Errorf("%s: %w", f.file(), errFileLost)
 		}
 		return decisions{}, nil
 	}

@@ -21,7 +21,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(d.print())
 	}
 	for _, body := range []string{"{}\n{}", `{"locket":{}}`, "null", "[]", `{"locked":null}`} {
-		f.Add([]byte(head + sum([]byte(body)) + "\n" + body))
+		f.Add([]byte(header + sum([]byte(body)) + "\n" + body))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := parse(data)
@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 		}
 		printed := d.print()
 		again, err := parse(printed)
-		if err != nil || !bytes.Equal(again.print(), printed) || !reflect.DeepEqual(again.local(), d.local()) {
+		if err != nil || !bytes.Equal(again.print(), printed) || !reflect.DeepEqual(again.policyForm(), d.policyForm()) {
 			t.Errorf("%q prints as %q: %v", data, printed, err)
 		}
 	})
@@ -44,7 +44,7 @@ func FuzzParseDues(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		due, err := parseDues(data)
+		due, err := parseOldPendingOffs(data)
 		if err != nil {
 			if due != nil {
 				t.Errorf("%q: an error and %+v", data, due)
@@ -55,7 +55,7 @@ func FuzzParseDues(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}
-		again, err := parseDues(printed)
+		again, err := parseOldPendingOffs(printed)
 		if err != nil || len(again) != len(due) {
 			t.Errorf("%q prints as %q: %v", data, printed, err)
 		}

@@ -18,22 +18,22 @@ import (
 )
 
 // Run is one run of the executor, from Begin to End. It survives a disk that accepts nothing:
-// nothing may act then, and Local retries Begin.
+// nothing may act then, and Decisions retries Begin.
 type Run struct {
 	folder  Folder
 	classes []capabilities.Risk // the risky classes
 	devices []string
 	now     func() time.Time
 
-	mu     sync.Mutex
-	wanted bool                         // Begin was called
-	begun  bool                         // and its result is on the disk
-	doubts map[capabilities.Risk]string // disarmed classes that the disk has not accepted
+	mu             sync.Mutex
+	beginCalled    bool                         // Begin was called
+	begun          bool                         // and its result is on the disk
+	unsavedDisarms map[capabilities.Risk]string // disarmed classes that the disk has not accepted
 }
 
 // Run returns a run without reading the disk.
 func (f Folder) Run(classes []capabilities.Risk, devices []string, now func() time.Time) *Run {
-	return &Run{folder: f, classes: classes, devices: devices, now: now, doubts: map[capabilities.Risk]string{}}
+	return &Run{folder: f, classes: classes, devices: devices, now: now, unsavedDisarms: map[capabilities.Risk]string{}}
 }
 
 func (f Folder) marker() string { return filepath.Join(f.dir, "running") }
@@ -43,7 +43,7 @@ func (f Folder) marker() string { return filepath.Join(f.dir, "running") }
 func (r *Run) Begin() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.wanted = true
+	r.beginCalled = true
 	return r.begin()
 }
 
@@ -55,7 +55,7 @@ func (r *Run) begin() error {
 	unclean := ""
 	since, err := durable.Read(r.folder.marker(), maxFile)
 	if err == nil {
-		unclean = fmt.Sprintf("messkit, started %s, did not end in order", started(since)) + unsafe(since)
+		unclean = fmt.Sprintf("messkit, started %s, did not end in order", startTime(since)) + unsafeDevices(since)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -78,8 +78,8 @@ func (r *Run) begin() error {
 	return nil
 }
 
-// started returns the time in a marker.
-func started(marker []byte) string {
+// startTime returns the time in a marker.
+func startTime(marker []byte) string {
 	first, _, _ := strings.Cut(string(marker), "\n")
 	t, err := time.Parse(time.RFC3339, strings.TrimSpace(first))
 	if err != nil {
@@ -88,8 +88,8 @@ func started(marker []byte) string {
 	return t.Format(time.RFC3339)
 }
 
-// unsafe describes the devices in a marker; "" if it names none.
-func unsafe(marker []byte) string {
+// unsafeDevices describes the devices in a marker; "" if it names none.
+func unsafeDevices(marker []byte) string {
 	_, names, _ := strings.Cut(string(marker), "\n")
 	if names = strings.TrimSpace(names); names == "" || strings.ContainsFunc(names, unicode.IsControl) {
 		return ""
@@ -97,21 +97,21 @@ func unsafe(marker []byte) string {
 	return ": not taken to a safe state: " + names
 }
 
-// Decisions returns the current decisions as Folder.Local does, together with those that the disk
+// Decisions returns the current decisions as Folder.Decisions does, together with those that the disk
 // has not accepted.
 func (r *Run) Decisions() policy.LocalDecisions {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.wanted {
+	if r.beginCalled {
 		if err := r.begin(); err != nil {
 			return policy.LocalDecisions{Blocked: fmt.Sprintf("it cannot be written down that messkit runs: %v", err)}
 		}
 	}
 	l := r.folder.Decisions()
 	if r.begun && l.Unknown == "" && !durable.There(r.folder.file()) { // the rest of the data folder has gone as well
-		l.Unknown = fmt.Sprintf("%s: %v", r.folder.file(), errGone)
+		l.Unknown = fmt.Sprintf("%s: %v", r.folder.file(), errFileLost)
 	}
-	for class, why := range r.doubts {
+	for class, why := range r.unsavedDisarms {
 		l.Disarmed = set(l.Disarmed, class, why)
 	}
 	return l
@@ -144,7 +144,7 @@ func (r *Run) disarm(why string, classes []capabilities.Risk) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range classes {
-		r.doubts[c] = why
+		r.unsavedDisarms[c] = why
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func (r *Run) disarm(why string, classes []capabilities.Risk) error {
 func (r *Run) End(unsafe ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.begun || len(r.doubts) > 0 {
+	if !r.begun || len(r.unsavedDisarms) > 0 {
 		return nil
 	}
 	if !durable.There(r.folder.marker()) {

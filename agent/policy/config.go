@@ -32,7 +32,7 @@ type Config struct {
 // Limits holds the limits of one device. A zero field means the default.
 type Limits struct {
 	MinInterval time.Duration `yaml:"min_interval"` // minimum time between two acts; switching off never waits
-	MaxOn       time.Duration `yaml:"max_on"`       // longest time on; then the gate switches it off
+	MaxOn       time.Duration `yaml:"max_on"`       // longest time on; then the policy switches it off
 	MaxActs     Rate          `yaml:"max_acts"`     // how often it may act; switching off does not count
 	Range       Ranges        `yaml:"range"`        // allowed parameters; the policy rejects all others
 	Requires    []Condition   `yaml:"requires"`     // conditions on other devices' readings
@@ -66,10 +66,10 @@ const (
 	BusyReject Busy = "refuse"
 )
 
-var strength = map[Confirm]int{ConfirmNever: 0, ConfirmRequester: 1, ConfirmOperator: 2}
+var confirmStrength = map[Confirm]int{ConfirmNever: 0, ConfirmRequester: 1, ConfirmOperator: 2}
 
-// byRisk gives the default confirmation of each risk class.
-var byRisk = map[capabilities.Risk]Confirm{
+// defaultConfirm gives the default confirmation of each risk class.
+var defaultConfirm = map[capabilities.Risk]Confirm{
 	capabilities.RiskObserve:      ConfirmNever,
 	capabilities.RiskComfort:      ConfirmNever,
 	capabilities.RiskAppliance:    ConfirmNever,
@@ -90,25 +90,25 @@ func (c Config) Validate() error {
 	var errs []error
 	for _, risk := range slices.Sorted(maps.Keys(c.Confirm)) {
 		who := c.Confirm[risk]
-		least, known := byRisk[risk]
+		least, known := defaultConfirm[risk]
 		switch {
 		case !known:
-			errs = append(errs, fmt.Errorf("confirm.%s: unknown risk; known risks: %s", risk, names(byRisk)))
+			errs = append(errs, fmt.Errorf("confirm.%s: unknown risk; known risks: %s", risk, names(defaultConfirm)))
 		case !who.known():
-			errs = append(errs, fmt.Errorf("confirm.%s: unknown value %q; use %s", risk, who, names(strength)))
-		case strength[who] < strength[least]:
+			errs = append(errs, fmt.Errorf("confirm.%s: unknown value %q; use %s", risk, who, names(confirmStrength)))
+		case confirmStrength[who] < confirmStrength[least]:
 			errs = append(errs, fmt.Errorf("confirm.%s: %q is weaker than %q, which the risk demands; loosen it for a device by its name", risk, who, least))
 		}
 	}
-	errs = append(errs, within("defaults", c.Defaults.Validate()))
+	errs = append(errs, prefixErrors("defaults", c.Defaults.Validate()))
 	for _, name := range slices.Sorted(maps.Keys(c.Devices)) {
-		errs = append(errs, within("devices."+name, c.Devices[name].Validate()))
+		errs = append(errs, prefixErrors("devices."+name, c.Devices[name].Validate()))
 	}
 	return errors.Join(errs...)
 }
 
-// within adds the location to each of some errors.
-func within(where string, err error) error {
+// prefixErrors adds the location to each of some errors.
+func prefixErrors(where string, err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err // nil: Validate joins the errors
@@ -145,7 +145,7 @@ func (d Limits) Validate() error {
 		errs = append(errs, fmt.Errorf("busy: unknown value %q; use wait or refuse", d.Busy))
 	}
 	if d.Confirm != "" && !d.Confirm.known() {
-		errs = append(errs, fmt.Errorf("confirm: unknown value %q; use %s", d.Confirm, names(strength)))
+		errs = append(errs, fmt.Errorf("confirm: unknown value %q; use %s", d.Confirm, names(confirmStrength)))
 	}
 	for _, command := range sortedKeys(d.Range) {
 		if !command.Known() {
@@ -155,7 +155,7 @@ func (d Limits) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (c Confirm) known() bool { _, ok := strength[c]; return ok }
+func (c Confirm) known() bool { _, ok := confirmStrength[c]; return ok }
 
 func names[K ~string, V any](m map[K]V) string {
 	var list []string
@@ -181,7 +181,7 @@ func (c Config) device(name string) Limits {
 		fill(&d.LongTimeout, from.LongTimeout)
 		fill(&d.StopWithin, from.StopWithin)
 	}
-	d.Range = d.Range.over(def.Range)
+	d.Range = d.Range.withDefaults(def.Range)
 	d.DryRun = d.DryRun || def.DryRun || c.DryRun
 	d.Locked = d.Locked || def.Locked
 	return d
@@ -205,14 +205,14 @@ func (c Config) confirm(d Limits, p capabilities.Plan) Confirm {
 	if d.Confirm != "" {
 		return d.Confirm
 	}
-	if steers(p) && releases(p) {
+	if isSteering(p) && isDeEnergizing(p) {
 		return ConfirmNever // pausing and stopping need no confirmation
 	}
-	who, known := byRisk[p.Risk]
+	who, known := defaultConfirm[p.Risk]
 	if !known {
 		who = ConfirmOperator // an unknown class counts as the most severe
 	}
-	if more := c.Confirm[p.Risk]; strength[more] > strength[who] {
+	if more := c.Confirm[p.Risk]; confirmStrength[more] > confirmStrength[who] {
 		who = more
 	}
 	return who

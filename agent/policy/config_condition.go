@@ -25,26 +25,26 @@ type Condition struct {
 // maxAge is the default maximum age of a reading.
 const maxAge = time.Minute
 
-// sign relates a word to a truth value of sensors.
-type sign struct {
+// truthQuantity relates a word to a truth value of sensors.
+type truthQuantity struct {
 	quantities []string // any of these quantities counts
 	value      float64
 }
 
-// presence lists the quantities that report presence. An open contact reads as 0
+// presenceQuantities lists the quantities that report presence. An open contact reads as 0
 // (drivers.Reading; zigbee2mqtt, "contact").
-var presence = []string{"presence", "occupancy", "motion"}
+var presenceQuantities = []string{"presence", "occupancy", "motion"}
 
-var signs = map[string]sign{
+var truthWords = map[string]truthQuantity{
 	"closed": {[]string{"contact"}, 1}, "open": {[]string{"contact"}, 0},
-	"somebody": {presence, 1}, "nobody": {presence, 0},
+	"somebody": {presenceQuantities, 1}, "nobody": {presenceQuantities, 0},
 }
 
-func (n Condition) reads() bool { return n.Is == "on" || n.Is == "off" }
+func (n Condition) usesSwitchState() bool { return n.Is == "on" || n.Is == "off" }
 
 // Validate returns an error for an invalid condition.
 func (n Condition) Validate() error {
-	_, known := signs[n.Is]
+	_, known := truthWords[n.Is]
 	switch {
 	case n.Device == "":
 		return errors.New("device: is missing; write whose reading counts")
@@ -52,7 +52,7 @@ func (n Condition) Validate() error {
 		return errors.New("is: is missing; write on, off, open, closed, somebody or nobody, or a quantity with min or max")
 	case n.Is != "" && (n.Quantity != "" || n.Min != nil || n.Max != nil):
 		return errors.New("quantity: there is is: as well; keep one of the two")
-	case n.Is != "" && !known && !n.reads():
+	case n.Is != "" && !known && !n.usesSwitchState():
 		return fmt.Errorf("is: unknown value %q; use on, off, open, closed, somebody or nobody", n.Is)
 	case n.Is == "" && n.Min == nil && n.Max == nil:
 		return errors.New("min: neither min nor max; write what the quantity may be")
@@ -67,9 +67,9 @@ func (n Condition) SupportedBy(d drivers.Device) error {
 	_, reader := d.(drivers.SwitchReader)
 	_, sensor := d.(drivers.Sensor)
 	switch {
-	case n.reads() && !reader:
+	case n.usesSwitchState() && !reader:
 		return fmt.Errorf("%s cannot tell whether it is on", n.Device)
-	case !n.reads() && !sensor:
+	case !n.usesSwitchState() && !sensor:
 		return fmt.Errorf("%s measures nothing", n.Device)
 	}
 	return nil
@@ -86,9 +86,9 @@ func (n Condition) String() string {
 	return fmt.Sprintf("%s of %s must be %s", n.Quantity, n.Device, Bounds{Min: n.Min, Max: n.Max})
 }
 
-// switched compares a switch with the condition. It returns "" if the condition holds, else the
+// compareSwitch compares a switch with the condition. It returns "" if the condition holds, else the
 // actual state.
-func (n Condition) switched(on bool) string {
+func (n Condition) compareSwitch(on bool) string {
 	is := map[bool]string{true: "on", false: "off"}[on]
 	if is == n.Is {
 		return ""
@@ -96,10 +96,10 @@ func (n Condition) switched(on bool) string {
 	return "it is " + is
 }
 
-// measured compares readings with the condition. It returns "" if the condition holds, else the
+// compareReadings compares readings with the condition. It returns "" if the condition holds, else the
 // actual state. The error says why the state is unknown.
-func (n Condition) measured(list []drivers.Reading, now time.Time) (string, error) {
-	s := signs[n.Is]
+func (n Condition) compareReadings(list []drivers.Reading, now time.Time) (string, error) {
+	s := truthWords[n.Is]
 	names := s.quantities
 	if n.Quantity != "" {
 		names = []string{n.Quantity}
@@ -109,7 +109,7 @@ func (n Condition) measured(list []drivers.Reading, now time.Time) (string, erro
 		if !slices.Contains(names, r.Quantity) {
 			continue
 		}
-		if err := n.usable(r, now); err != nil {
+		if err := n.validateReading(r, now); err != nil {
 			return "", err
 		}
 		found = true
@@ -135,8 +135,8 @@ func (n Condition) measured(list []drivers.Reading, now time.Time) (string, erro
 
 var opposite = map[string]string{"open": "closed", "closed": "open", "somebody": "nobody", "nobody": "somebody"}
 
-// usable returns nil for a valid and recent reading.
-func (n Condition) usable(r drivers.Reading, now time.Time) error {
+// validateReading returns nil for a valid and recent reading.
+func (n Condition) validateReading(r drivers.Reading, now time.Time) error {
 	limit := n.MaxAge
 	if limit == 0 {
 		limit = maxAge

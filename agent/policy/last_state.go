@@ -20,7 +20,7 @@ func (g *Policy) LastStates(name string) []LastState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d := g.devices[name]; d != nil {
-		return slices.Clone(d.seen)
+		return slices.Clone(d.lastStates)
 	}
 	return nil
 }
@@ -29,14 +29,14 @@ func (g *Policy) LastStates(name string) []LastState {
 func (g *Policy) ActCount(name string) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.device(name).acts
+	return g.device(name).actCount
 }
 
-// saw stores readings of a device in place of older ones of the same quantities. acts is the
-// value of Acts when the reading began; readings from before an act are outdated, and saw drops
-// them. The caller holds Gate.mu.
-func (g *Policy) saw(d *device, acts uint64, told bool, list ...drivers.Reading) {
-	if acts != d.acts {
+// storeStates stores readings of a device in place of older ones of the same quantities. acts is the
+// value of ActCount when the reading began; readings from before an act are outdated, and storeStates drops
+// them. The caller holds Policy.mu.
+func (g *Policy) storeStates(d *device, acts uint64, told bool, list ...drivers.Reading) {
+	if acts != d.actCount {
 		return
 	}
 	for _, r := range list {
@@ -44,40 +44,40 @@ func (g *Policy) saw(d *device, acts uint64, told bool, list ...drivers.Reading)
 			r.At = g.now()
 		}
 		if r.Quantity == "on" && !told {
-			d.says(r.Value != 0, g.now())
+			d.noteReport(r.Value != 0, g.now())
 		}
-		at := slices.IndexFunc(d.seen, func(old LastState) bool { return old.Quantity == r.Quantity || old.Quantity == "" })
+		at := slices.IndexFunc(d.lastStates, func(old LastState) bool { return old.Quantity == r.Quantity || old.Quantity == "" })
 		if at < 0 {
-			d.seen = append(d.seen, LastState{r, told})
+			d.lastStates = append(d.lastStates, LastState{r, told})
 		} else {
-			d.seen[at] = LastState{r, told}
+			d.lastStates[at] = LastState{r, told}
 		}
 	}
 }
 
-// acted drops the stored readings when a call that does more than read begins or ends. The
-// caller holds Gate.mu.
-func (g *Policy) acted(c *call) {
+// dropLastStates drops the stored readings when a call that does more than read begins or ends. The
+// caller holds Policy.mu.
+func (g *Policy) dropLastStates(c *call) {
 	d := c.dev
-	switch c.line {
-	case d.look:
+	switch c.lock {
+	case d.readLock:
 		return
-	case d.acting, d.steer:
-		d.seen = []LastState{{drivers.Reading{At: g.now()}, true}}
+	case d.actLock, d.steerLock:
+		d.lastStates = []LastState{{drivers.Reading{At: g.now()}, true}}
 	default:
-		d.seen = nil // it started, or went to its safe state
+		d.lastStates = nil // it started, or went to its safe state
 	}
-	d.acts++
+	d.actCount++
 }
 
-func (g *Policy) begins(c *call) {
+func (g *Policy) callBegins(c *call) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.acted(c)
+	g.dropLastStates(c)
 }
 
-// took stores the commanded state after a successful act.
-func (p *Pass) took(verb string) {
+// storeCommanded stores the commanded state after a successful act.
+func (p *Pass) storeCommanded(verb string) {
 	r := drivers.Reading{Unit: "%"}
 	is := func(quantity string, yes bool) {
 		if r.Quantity, r.Unit = quantity, ""; yes {
@@ -86,7 +86,7 @@ func (p *Pass) took(verb string) {
 	}
 	part := func(quantity, arg string) {
 		planned, _ := p.order.Args.Get(arg)
-		value, known := amount(planned)
+		value, known := number(planned)
 		if r.Value = value; known {
 			r.Quantity = quantity
 		}
@@ -115,23 +115,23 @@ func (p *Pass) took(verb string) {
 	}
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	p.g.saw(p.dev, p.dev.acts, true, r)
+	p.g.storeStates(p.dev, p.dev.actCount, true, r)
 }
 
-// reads calls a reading method and stores its result as a quantity.
-func reads[T any](ctx context.Context, p *Pass, quantity, unit, name string, f func(context.Context) (T, error)) (T, error) {
+// readState calls a reading method and stores its result as a quantity.
+func readState[T any](ctx context.Context, p *Pass, quantity, unit, name string, f func(context.Context) (T, error)) (T, error) {
 	p.g.mu.Lock()
-	acts := p.dev.acts
+	acts := p.dev.actCount
 	p.g.mu.Unlock()
-	v, err := watch(ctx, p, name, f)
+	v, err := readDevice(ctx, p, name, f)
 	if err == nil {
-		p.said(acts, drivers.Reading{Quantity: quantity, Unit: unit}, v)
+		p.storeReading(acts, drivers.Reading{Quantity: quantity, Unit: unit}, v)
 	}
 	return v, err
 }
 
-// said stores v; it stores a list of readings unchanged.
-func (p *Pass) said(acts uint64, r drivers.Reading, v any) {
+// storeReading stores v; it stores a list of readings unchanged.
+func (p *Pass) storeReading(acts uint64, r drivers.Reading, v any) {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	switch v := v.(type) {
@@ -142,8 +142,8 @@ func (p *Pass) said(acts uint64, r drivers.Reading, v any) {
 	case float64:
 		r.Value = v
 	case []drivers.Reading:
-		p.g.saw(p.dev, acts, false, v...)
+		p.g.storeStates(p.dev, acts, false, v...)
 		return
 	}
-	p.g.saw(p.dev, acts, false, r)
+	p.g.storeStates(p.dev, acts, false, r)
 }

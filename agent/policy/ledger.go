@@ -13,7 +13,7 @@ import (
 // Act records one act of a device.
 type Act = journal.Act
 
-// PendingOff records when the gate must switch a device off.
+// PendingOff records when the policy must switch a device off.
 type PendingOff = journal.PendingOff
 
 // Ledger stores acts and pending switch-offs across restarts.
@@ -24,26 +24,26 @@ type Ledger interface {
 	AppendLedger(ctx context.Context, notes ...journal.LedgerEntry) error
 }
 
-// UseLedger makes the gate write to the book b from now on and loads the records of earlier runs
-// from it. While the gate cannot read them, it rejects each act that counts. names are the
+// UseLedger makes the policy write to the ledger b from now on and loads the records of earlier runs
+// from it. While the policy cannot read them, it rejects each act that counts. names are the
 // devices of the configuration.
 func (g *Policy) UseLedger(b Ledger, names []string) {
 	g.mu.Lock()
-	g.book, g.unread = b, true
+	g.ledger, g.ledgerUnread = b, true
 	g.mu.Unlock()
 	kept, err := b.Ledger()
 	if err != nil {
 		g.log.Error("the acts and the times at which devices go off cannot be read; look at what may be on", "err", err)
 		return
 	}
-	g.recallActs(kept)
-	g.recallDues(kept, names)
+	g.addActs(kept)
+	g.addPendingOffs(kept, names)
 }
 
-// recall loads the acts of earlier runs, once.
-func (g *Policy) recall() error {
+// loadActs loads the acts of earlier runs, once.
+func (g *Policy) loadActs() error {
 	g.mu.Lock()
-	book, unread := g.book, g.unread
+	book, unread := g.ledger, g.ledgerUnread
 	g.mu.Unlock()
 	if !unread {
 		return nil
@@ -52,20 +52,20 @@ func (g *Policy) recall() error {
 	if err != nil {
 		return err
 	}
-	g.recallActs(kept)
+	g.addActs(kept)
 	return nil
 }
 
-// recallActs adds recorded acts to the budgets. If the clock has gone back since an act, or is
+// addActs adds recorded acts to the budgets. If the clock has gone back since an act, or is
 // not set yet, the act counts as done now.
-func (g *Policy) recallActs(kept journal.Ledger) {
-	_, unset := g.wall()
+func (g *Policy) addActs(kept journal.Ledger) {
+	_, unset := g.wallClock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.unread {
+	if !g.ledgerUnread {
 		return // another goroutine has loaded them
 	}
-	g.unread, g.serial = false, g.serial+kept.Serial()
+	g.ledgerUnread, g.serial = false, g.serial+kept.Serial()
 	now := g.now()
 	here := func(at time.Time) time.Time {
 		if unset != nil {
@@ -79,22 +79,22 @@ func (g *Policy) recallActs(kept journal.Ledger) {
 	order.By(kept.Acts, func(a, b Act) int { return a.At.Compare(b.At) })
 	for _, a := range kept.Acts {
 		d := g.device(a.Device)
-		g.spend(d, a)
-		if d.used.Before(a.At) {
-			d.used = a.At // its minimum interval begins here
+		g.charge(d, a)
+		if d.lastAct.Before(a.At) {
+			d.lastAct = a.At // its minimum interval begins here
 		}
 	}
 	if !kept.Gap.IsZero() {
-		g.gap = here(kept.Gap)
+		g.ledgerGap = here(kept.Gap)
 	}
 }
 
-// recallDues loads the pending switch-offs of earlier runs. The gate switches such a device off
+// addPendingOffs loads the pending switch-offs of earlier runs. The policy switches such a device off
 // after it has started the device and the time is over. If the clock went back or is not set,
-// the time begins anew. The gate cannot switch off a device that the configuration no longer
+// the time begins anew. The policy cannot switch off a device that the configuration no longer
 // contains.
-func (g *Policy) recallDues(kept journal.Ledger, names []string) {
-	_, unset := g.wall()
+func (g *Policy) addPendingOffs(kept journal.Ledger, names []string) {
+	_, unset := g.wallClock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for name, o := range kept.PendingOffs {
@@ -104,7 +104,7 @@ func (g *Policy) recallDues(kept journal.Ledger, names []string) {
 		}
 		if !slices.Contains(names, name) {
 			g.log.Error("it was to be switched off, and is not in the configuration any more; look whether it is on", "device", name, "until", d.At.Format(time.RFC3339))
-			g.owes(name, nil)
+			g.setPendingOff(name, nil)
 			continue
 		}
 		left := d.At.Sub(g.now())
@@ -112,129 +112,129 @@ func (g *Policy) recallDues(kept journal.Ledger, names []string) {
 			left = d.Within
 		}
 		at := g.now().Add(max(0, left))
-		g.due[name] = PendingOff{At: at, On: at.Add(-max(0, d.At.Sub(d.On))), Within: d.Within}
+		g.pendingOffs[name] = PendingOff{At: at, On: at.Add(-max(0, d.At.Sub(d.On))), Within: d.Within}
 	}
 }
 
 // Record writes the notes that the next act of the pass needs: the act for the budgets, and the
 // time at which the device goes off. It passes them to write, so that they share a sync with
-// the caller's own records. They are on the disk when Begin returns nil.
+// the caller's own records. They are on the disk when Record returns nil.
 func (p *Pass) Record(ctx context.Context, write func(context.Context, ...journal.LedgerEntry) error) error {
-	act, err := p.counted()
+	act, err := p.chargeBudgets()
 	if err != nil {
 		return err
 	}
 	notes := act
-	if due, ok := p.foresee(); ok {
+	if due, ok := p.planPendingOff(); ok {
 		notes = append(slices.Clip(act), due)
 	}
 	if err := write(ctx, notes...); err != nil {
 		p.g.mu.Lock()
 		defer p.g.mu.Unlock()
-		p.unforesee()
+		p.revertPendingOff()
 		return err
 	}
-	p.g.wrote(notes)
+	p.g.markWritten(notes)
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	p.begun = true
+	p.recorded = true
 	return nil
 }
 
-// begin stands in for Begin if the caller has not called it. It writes nothing for an act that
+// recordIfNeeded stands in for Record if the caller has not called it. It writes nothing for an act that
 // does not count.
-func (p *Pass) begin(ctx context.Context) error {
+func (p *Pass) recordIfNeeded(ctx context.Context) error {
 	p.g.mu.Lock()
-	begun := p.begun
-	p.begun = false
+	begun := p.recorded
+	p.recorded = false
 	p.g.mu.Unlock()
 	if begun {
 		return nil
 	}
-	act, err := p.counted()
+	act, err := p.chargeBudgets()
 	if err != nil || len(act) == 0 {
 		return err
 	}
 	notes := act
-	if due, ok := p.foresee(); ok {
+	if due, ok := p.planPendingOff(); ok {
 		notes = append(slices.Clip(act), due)
 	}
-	err = unlessLate(ctx, func() error { return p.g.write(ctx, notes) })
+	err = withinDiskTime(ctx, func() error { return p.g.writeEntries(ctx, notes) })
 	if err != nil {
 		p.g.mu.Lock()
 		defer p.g.mu.Unlock()
-		p.unforesee()
-		return p.notWritten(err)
+		p.revertPendingOff()
+		return p.ledgerRejection(err)
 	}
 	return nil
 }
 
-// notWritten returns the rejection of an act whose record could not be written.
-func (p *Pass) notWritten(err error) error {
+// ledgerRejection returns the rejection of an act whose record could not be written.
+func (p *Pass) ledgerRejection(err error) error {
 	return &Rejection{Device: p.dev.name, Rule: "max_acts", Text: fmt.Sprintf("it could not be written down that it acts (%v); look at the disk", err)}
 }
 
-// foresee records in memory when the device goes off that the pass is about to switch on. It
+// planPendingOff records in memory when the device goes off that the pass is about to switch on. It
 // returns the note for the disk. ok is false if the device may stay on.
-func (p *Pass) foresee() (n journal.LedgerEntry, ok bool) {
+func (p *Pass) planPendingOff() (n journal.LedgerEntry, ok bool) {
 	g := p.g
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.book == nil || offIn(*p.dev.limits, p.order.Plan) == 0 {
+	if g.ledger == nil || offIn(*p.dev.limits, p.order.Plan) == 0 {
 		return n, false
 	}
 	now := g.now()
-	on, due, _ := p.goesOff(now)
-	p.foreseen = true
-	n = g.owes(p.dev.name, &PendingOff{At: due, On: on, Within: due.Sub(now)})
-	delete(g.unwritten, p.dev.name) // the caller writes it, or unforesee reverts it
+	on, due, _ := p.offTimes(now)
+	p.offPlanned = true
+	n = g.setPendingOff(p.dev.name, &PendingOff{At: due, On: on, Within: due.Sub(now)})
+	delete(g.unwritten, p.dev.name) // the caller writes it, or revertPendingOff reverts it
 	return n, true
 }
 
-// unforesee reverts foresee if the pass has switched nothing on. The caller holds Gate.mu.
-func (p *Pass) unforesee() {
-	if p.foreseen {
-		p.foreseen = false
-		p.g.owesAs(p.dev)
+// revertPendingOff reverts planPendingOff if the pass has switched nothing on. The caller holds Policy.mu.
+func (p *Pass) revertPendingOff() {
+	if p.offPlanned {
+		p.offPlanned = false
+		p.g.restorePendingOff(p.dev)
 	}
 }
 
-// owes records in memory the pending switch-off of a device, or its removal if due is nil. It
-// returns the note for the disk. The caller holds Gate.mu.
-func (g *Policy) owes(name string, due *PendingOff) journal.LedgerEntry {
-	if delete(g.due, name); due != nil {
-		g.due[name] = *due
+// setPendingOff records in memory the pending switch-off of a device, or its removal if due is nil. It
+// returns the note for the disk. The caller holds Policy.mu.
+func (g *Policy) setPendingOff(name string, due *PendingOff) journal.LedgerEntry {
+	if delete(g.pendingOffs, name); due != nil {
+		g.pendingOffs[name] = *due
 	}
 	g.serial++
 	g.unwritten[name] = g.serial
-	return g.dueNote(name)
+	return g.pendingOffEntry(name)
 }
 
-// dueNote returns the note of a device's pending switch-off for the disk. The caller holds
-// Gate.mu.
-func (g *Policy) dueNote(name string) journal.LedgerEntry {
+// pendingOffEntry returns the note of a device's pending switch-off for the disk. The caller holds
+// Policy.mu.
+func (g *Policy) pendingOffEntry(name string) journal.LedgerEntry {
 	n := journal.LedgerEntry{Device: name, Serial: g.unwritten[name]}
-	if d, is := g.due[name]; is {
+	if d, is := g.pendingOffs[name]; is {
 		d.At, d.On = d.At.Round(0), d.On.Round(0) // the disk cannot store monotonic time
 		n.PendingOff = &d
 	}
 	return n
 }
 
-// write writes notes to the book.
-func (g *Policy) write(ctx context.Context, notes []journal.LedgerEntry) error {
+// writeEntries writes notes to the ledger.
+func (g *Policy) writeEntries(ctx context.Context, notes []journal.LedgerEntry) error {
 	if len(notes) == 0 {
 		return nil
 	}
-	err := g.book.AppendLedger(ctx, notes...)
+	err := g.ledger.AppendLedger(ctx, notes...)
 	if err == nil {
-		g.wrote(notes)
+		g.markWritten(notes)
 	}
 	return err
 }
 
-// wrote records which notes are on the disk.
-func (g *Policy) wrote(notes []journal.LedgerEntry) {
+// markWritten records which notes are on the disk.
+func (g *Policy) markWritten(notes []journal.LedgerEntry) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, n := range notes {

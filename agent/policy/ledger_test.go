@@ -14,7 +14,7 @@ import (
 // limited describes a lamp with max_on and a budget.
 var limited = policy.Limits{MaxOn: time.Minute, MaxActs: policy.Rate{N: 5, Per: time.Hour}}
 
-// The gate writes the act and its end in one sync with the caller's record, and the lamp stays
+// The policy writes the act and its end in one sync with the caller's record, and the lamp stays
 // off until then.
 func TestOneSyncForAnAct(t *testing.T) {
 	for _, begun := range []bool{false, true} {
@@ -53,7 +53,7 @@ func TestOneSyncForAnAct(t *testing.T) {
 	}
 }
 
-// An act that began and failed leaves no pending switch-off. The gate starts no act that it
+// An act that began and failed leaves no pending switch-off. The policy starts no act that it
 // could not record.
 func TestWhatIsBegunAndNotDone(t *testing.T) {
 	inHouse(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {

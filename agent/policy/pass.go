@@ -9,35 +9,29 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// Pass is the right to carry out one plan on one device, from Enter to Leave. A plan that acts
+// Pass is the right to carry out one plan on one device, from Admit to End. A plan that acts
 // holds its device for that time; a plan that steers a running task does not wait for the end
 // of that task.
 type Pass struct {
-	g     *Policy
-	dev   *device
-	order Order
-	held  bool // it holds the device
+	g       *Policy
+	dev     *device
+	order   Order
+	hasTurn bool // it holds the device
 
-	asked moment // when the agent asked for the permission
-	again func(context.Context) (time.Time, error)
+	permissionAsked moment // when the agent asked for the permission
+	renew           func(context.Context) (time.Time, error)
 
-	// Guarded by Gate.mu.
-	begun      bool // Begin has written what the next act needs
-	foreseen   bool // the switch-off is pending, but no act has switched the device on yet
+	// Guarded by Policy.mu.
+	recorded   bool // Record has written what the next act needs
+	offPlanned bool // the switch-off is pending, but no act has switched the device on yet
 	unanswered bool // the device has not answered a command
 
-	left sync.Once
+	endOnce sync.Once
 }
 
-// Enter waits until the device is free and its minimum interval has passed, and returns a pass
-// if every rule still allows the plan. A plan that needs a confirmation must use Admit. Enter
-// calls busy, unless nil, once with the reason for waiting. The error is a *Refusal or the
-// cause of ctx.
-func (g *Policy) Enter(ctx context.Context, p capabilities.Plan, busy func(string)) (*Pass, error) {
-	return g.Admit(ctx, Order{Plan: p}, busy)
-}
-
-// Admit does the same as Enter for a plan with a known requester and confirmation.
+// Admit waits until the device is free and its minimum interval has passed, and returns a pass
+// if every rule still allows the plan. It calls busy, unless nil, once with the reason for
+// waiting. The error is a *Rejection or the cause of ctx.
 func (g *Policy) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, error) {
 	g.mu.Lock()
 	d := g.device(o.Device)
@@ -52,71 +46,71 @@ func (g *Policy) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, 
 			busy(why)
 		}
 	}
-	if !steers(o.Plan) || o.Command == capabilities.Resume { // the other steering plans act at once, as a stop does; Resume starts motion
-		if err := g.awaitTurn(ctx, o, tell); err != nil {
+	if !isSteering(o.Plan) || o.Command == capabilities.Resume { // the other steering plans act at once, as a stop does; Resume starts motion
+		if err := g.awaitReservation(ctx, o, tell); err != nil {
 			return nil, err
 		}
 	}
 	held := false
 	switch {
-	case steers(o.Plan):
-		held = g.tryHold(d, o.Plan)
+	case isSteering(o.Plan):
+		held = g.tryTakeTurn(d, o.Plan)
 	case g.overtakes(d, o.Plan):
 	case o.Actuates():
-		if err := g.hold(ctx, d, o.Plan, tell); err != nil {
+		if err := g.takeTurn(ctx, d, o.Plan, tell); err != nil {
 			return nil, err
 		}
 		held = true
 	}
-	pass, err := g.pass(d, o, held)
+	pass, err := g.newPass(d, o, held)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.look(ctx, d, o.Plan); err != nil {
+	if err := g.checkConditions(ctx, d, o.Plan); err != nil {
 		pass.End()
 		return nil, err
 	}
 	return pass, nil
 }
 
-// hold makes p the task that holds the device. It rejects p if another task stopped, cancelled
+// takeTurn makes p the task that holds the device. It rejects p if another task stopped, cancelled
 // or switched off the device while p waited: that requester saw the device at rest and did not
 // know of p.
-func (g *Policy) hold(ctx context.Context, d *device, p capabilities.Plan, tell func(string)) error {
-	breaks := g.breaks(d)
+func (g *Policy) takeTurn(ctx context.Context, d *device, p capabilities.Plan, tell func(string)) error {
+	breaks := g.interruptions(d)
 	select {
-	case d.hold <- struct{}{}:
+	case d.turn <- struct{}{}:
 	default:
-		if alone(p) {
-			return busy(d, g.holder(d))
+		if neverWaits(p) {
+			return busyRejection(d, g.holder(d))
 		}
 		tell(fmt.Sprintf("%s does one thing at a time, and now: %s", d.name, g.holder(d)))
 		select {
-		case d.hold <- struct{}{}:
+		case d.turn <- struct{}{}:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 	g.setHolder(d, p.Summary)
-	if err := g.awaitRest(ctx, d, p, breaks, tell); err != nil {
-		(&Pass{g: g, dev: d, order: Order{Plan: p}, held: true}).End()
+	if err := g.awaitMinInterval(ctx, d, p, breaks, tell); err != nil {
+		(&Pass{g: g, dev: d, order: Order{Plan: p}, hasTurn: true}).End()
 		return err
 	}
 	return nil
 }
 
-// awaitRest waits until the device that p holds may act again. breaks is the number of stops of
+// awaitMinInterval waits until the device that p holds may act again. breaks is the number of stops of
 // the device when p came.
-func (g *Policy) awaitRest(ctx context.Context, d *device, p capabilities.Plan, breaks uint64, tell func(string)) error {
+func (g *Policy) awaitMinInterval(ctx context.Context, d *device, p capabilities.Plan, breaks uint64, tell func(string)) error {
 	for {
 		g.mu.Lock()
-		ended := d.breaks != breaks && !releases(p)
-		rest, why := g.rest(d, p)
+		ended := d.interruptions != breaks && !isDeEnergizing(p)
+		rest, why := g.waitTime(d, p)
 		var overtaken chan struct{}
 		if rest > 0 && !ended {
 			overtaken = make(chan struct{})
 		}
-		d.resting = overtaken
+		d.overtaken = overtaken
 		g.mu.Unlock()
 		switch {
 		case ended:
@@ -143,12 +137,12 @@ func (g *Policy) awaitRest(ctx context.Context, d *device, p capabilities.Plan, 
 func (g *Policy) overtakes(d *device, p capabilities.Plan) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d.resting == nil || !releases(p) {
+	if d.overtaken == nil || !isDeEnergizing(p) {
 		return false
 	}
-	close(d.resting)
-	d.resting = nil
-	d.breaks++
+	close(d.overtaken)
+	d.overtaken = nil
+	d.interruptions++
 	return true
 }
 
@@ -157,22 +151,22 @@ func (g *Policy) overtakes(d *device, p capabilities.Plan) bool {
 func (p *Pass) MarkCancelled() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	if p.held {
-		p.dev.breaks++
+	if p.hasTurn {
+		p.dev.interruptions++
 	}
 }
 
-// breaks returns how often tasks have ended an activity of the device.
-func (g *Policy) breaks(d *device) uint64 {
+// interruptions returns how often tasks have ended an activity of the device.
+func (g *Policy) interruptions(d *device) uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return d.breaks
+	return d.interruptions
 }
 
-// tryHold makes p the task that holds the device, if no other task does.
-func (g *Policy) tryHold(d *device, p capabilities.Plan) bool {
+// tryTakeTurn makes p the task that holds the device, if no other task does.
+func (g *Policy) tryTakeTurn(d *device, p capabilities.Plan) bool {
 	select {
-	case d.hold <- struct{}{}:
+	case d.turn <- struct{}{}:
 		g.setHolder(d, p.Summary)
 		return true
 	default:
@@ -195,28 +189,28 @@ func (g *Policy) setHolder(d *device, what string) {
 	}
 }
 
-// pass checks every rule once more, now that the plan holds the device.
-func (g *Policy) pass(d *device, o Order, held bool) (*Pass, error) {
-	pass := &Pass{g: g, dev: d, order: o, held: held, asked: g.moment()}
-	g.ask()
+// newPass checks every rule once more, now that the plan holds the device.
+func (g *Policy) newPass(d *device, o Order, held bool) (*Pass, error) {
+	pass := &Pass{g: g, dev: d, order: o, hasTurn: held, permissionAsked: g.moment()}
+	g.updateDecisions()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	err := first(append(g.always(), g.notDry), d, o.Plan)
+	err := firstRejection(append(g.standingRules(), g.notDryRun), d, o.Plan)
 	if err == nil {
 		err = g.confirmed(d, o)
 	}
 	if err == nil {
-		err = g.withinActs(d, o)
+		err = g.withinBudgets(d, o)
 	}
 	if err != nil {
-		pass.leave()
+		pass.end()
 		return nil, err
 	}
 	if held {
-		d.active = !releases(o.Plan)
+		d.active = !isDeEnergizing(o.Plan)
 	}
 	if o.Command == capabilities.Stop {
-		d.breaks++
+		d.interruptions++
 	}
 	return pass, nil
 }
@@ -225,16 +219,16 @@ func (g *Policy) pass(d *device, o Order, held bool) (*Pass, error) {
 func (p *Pass) End() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	p.leave()
+	p.end()
 }
 
-// leave implements Leave. The caller holds Gate.mu.
-func (p *Pass) leave() {
-	p.left.Do(func() {
-		p.unforesee()
-		if p.held {
-			p.dev.holder, p.dev.active, p.dev.resting = "", false, nil
-			<-p.dev.hold // this pass filled it, so the receive does not block
+// end implements End. The caller holds Policy.mu.
+func (p *Pass) end() {
+	p.endOnce.Do(func() {
+		p.revertPendingOff()
+		if p.hasTurn {
+			p.dev.holder, p.dev.active, p.dev.overtaken = "", false, nil
+			<-p.dev.turn // this pass filled it, so the receive does not block
 		}
 	})
 }

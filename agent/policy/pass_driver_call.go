@@ -30,12 +30,12 @@ func (e *TimeoutError) Error() string {
 
 // call describes one call of a driver.
 type call struct {
-	dev   *device
-	name  string // for example "switch on"
-	limit time.Duration
-	line  chan struct{} // held during the call, so that calls run one at a time
-	acts  bool          // the call may have a physical effect
-	back  bool          // the call has returned; guarded by Gate.mu
+	dev      *device
+	name     string // for example "switch on"
+	limit    time.Duration
+	lock     chan struct{} // held during the call, so that calls run one at a time
+	acts     bool          // the call may have a physical effect
+	returned bool          // the call has returned; guarded by Policy.mu
 }
 
 type answer[T any] struct {
@@ -49,20 +49,20 @@ type answer[T any] struct {
 func run[T any](ctx context.Context, g *Policy, c *call, f func(context.Context) (T, error)) (T, error) {
 	var none T
 	select {
-	case c.line <- struct{}{}:
+	case c.lock <- struct{}{}:
 	case <-ctx.Done():
 		return none, context.Cause(ctx)
 	}
-	g.begins(c)
+	g.callBegins(c)
 	late := &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, late)
 	answers := make(chan answer[T], 1)
 	var group errgroup.Group // a group of one: run may return before it
 	group.Go(func() error {
-		v, err := guarded(ctx, c, f)
-		g.cameBack(c)
-		<-c.line
-		answers <- answer[T]{v, blame(ctx, err, late)}
+		v, err := recoverPanic(ctx, c, f)
+		g.returned(c)
+		<-c.lock
+		answers <- answer[T]{v, timeoutCause(ctx, err, late)}
 		cancel()
 		return nil
 	})
@@ -77,7 +77,7 @@ func run[T any](ctx context.Context, g *Policy, c *call, f func(context.Context)
 	case a := <-answers:
 		return a.value, a.err
 	case <-grace.C:
-		if !g.hangs(c) {
+		if !g.quarantine(c) {
 			a := <-answers // it returned at the last moment
 			return a.value, a.err
 		}
@@ -85,8 +85,8 @@ func run[T any](ctx context.Context, g *Policy, c *call, f func(context.Context)
 	}
 }
 
-// guarded turns a driver's panic into an error, so that other devices keep working.
-func guarded[T any](ctx context.Context, c *call, f func(context.Context) (T, error)) (v T, err error) {
+// recoverPanic turns a driver's panic into an error, so that other devices keep working.
+func recoverPanic[T any](ctx context.Context, c *call, f func(context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: the driver failed in %q: %v\n%s", c.dev.name, c.name, p, debug.Stack())
@@ -95,9 +95,9 @@ func guarded[T any](ctx context.Context, c *call, f func(context.Context) (T, er
 	return f(ctx)
 }
 
-// blame names the time limit as the cause if the driver only reports that its context has
+// timeoutCause names the time limit as the cause if the driver only reports that its context has
 // ended.
-func blame(ctx context.Context, err error, late *TimeoutError) error {
+func timeoutCause(ctx context.Context, err error, late *TimeoutError) error {
 	if err != nil && context.Cause(ctx) == error(late) && errors.Is(err, context.DeadlineExceeded) {
 		if errors.Is(err, drivers.ErrNothingDone) {
 			return drivers.NotDone(late)
@@ -107,32 +107,32 @@ func blame(ctx context.Context, err error, late *TimeoutError) error {
 	return err
 }
 
-// hangs puts the device of a call in quarantine, unless the call has returned. It reports
+// quarantine puts the device of a call in quarantine, unless the call has returned. It reports
 // whether it did.
-func (g *Policy) hangs(c *call) bool {
+func (g *Policy) quarantine(c *call) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c.back {
+	if c.returned {
 		return false
 	}
-	if c.dev.hung == nil {
-		c.dev.hung = map[*call]bool{}
+	if c.dev.hungCalls == nil {
+		c.dev.hungCalls = map[*call]bool{}
 	}
-	c.dev.hung[c] = true
+	c.dev.hungCalls[c] = true
 	g.log.Error("driver hangs", "device", c.dev.name, "call", c.name)
 	return true
 }
 
-func (g *Policy) cameBack(c *call) {
+func (g *Policy) returned(c *call) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c.back = true
-	g.acted(c)
-	if c.dev.hung[c] {
+	c.returned = true
+	g.dropLastStates(c)
+	if c.dev.hungCalls[c] {
 		g.log.Warn("driver is back", "device", c.dev.name, "call", c.name)
 	}
-	delete(c.dev.hung, c)
-	g.cameBackLate(c)
+	delete(c.dev.hungCalls, c)
+	g.returnedLate(c)
 }
 
 // stoppable returns a context that Stop cancels too, until the caller calls end.
@@ -140,14 +140,14 @@ func (g *Policy) stoppable(ctx context.Context, c *call) (_ context.Context, end
 	ctx, cancel := context.WithCancelCause(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.running[c] = cancel
-	if g.stopped != "" {
-		cancel(g.stop())
+	g.runningCalls[c] = cancel
+	if g.stopReason != "" {
+		cancel(g.stopRejection())
 	}
 	return ctx, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		delete(g.running, c)
+		delete(g.runningCalls, c)
 		cancel(nil)
 	}
 }

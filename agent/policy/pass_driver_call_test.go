@@ -35,7 +35,7 @@ func (s stuck) Switch(ctx context.Context, on bool) error {
 	return s.lamp.Switch(ctx, on)
 }
 
-// If a driver hangs at switching off, the watchdog switches off; the gate undoes any late
+// If a driver hangs at switching off, the watchdog switches off; the policy undoes any late
 // effect of that call.
 func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
@@ -77,7 +77,7 @@ func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 		set(true) // the hanging call has a late effect
 		after(time.Second)
 		close(s.hang)
-		after(time.Minute) // the gate has switched it off again, so the watchdog may forget it
+		after(time.Minute) // the policy has switched it off again, so the watchdog may forget it
 		set(true)          // a person switches it on
 		after(time.Minute)
 		l.mu.Lock()

@@ -92,7 +92,7 @@ func TestAMotionEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		rover *rover
-		guard *watch
+		guard *readDevice
 		story func(ctx context.Context, cancel context.CancelCauseFunc, g *policy.Policy, p *policy.Pass)
 		moved string
 		err   string
@@ -134,7 +134,7 @@ func TestAMotionEnds(t *testing.T) {
 				p.RequirePermission(time.Now(), func(context.Context) (time.Time, error) { return time.Time{}, errors.New("stale") })
 			},
 		},
-		{name: "the guard is gone", guard: &watch{no: errors.New("the guard is not there")}, moved: "", err: "guard: the guard is not there"},
+		{name: "the guard is gone", guard: &readDevice{no: errors.New("the guard is not there")}, moved: "", err: "guard: the guard is not there"},
 		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: its lease of 400ms was not renewed for 1s"},
 		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not said that it has: rover: no answer"},
 	} {
@@ -144,7 +144,7 @@ func TestAMotionEnds(t *testing.T) {
 				r.start = time.Now()
 				w := tt.guard
 				if w == nil {
-					w = &watch{}
+					w = &readDevice{}
 				}
 				policy.WithWatchdog(w)(g)
 				pass := enter(t, g, movePlan(3*time.Second))

@@ -39,7 +39,7 @@ func (p *Pass) Spot(ctx context.Context, d drivers.Spotter, progress func(driver
 }
 
 // Press triggers a button, a scene or a script. A button on an output line of this machine is
-// on during the press, and the gate and the watchdog treat it like any device that is on.
+// on during the press, and the policy and the watchdog treat it like any device that is on.
 func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
 	s, line := d.(drivers.Switch)
 	if !line {
@@ -47,19 +47,19 @@ func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
 	}
 	err := p.does(ctx, capabilities.Press, "press it", p.dev.limits.LongTimeout, func(ctx context.Context) error { return p.switchOn(ctx, s, d.Press) })
 	if err == nil { // the driver has released it
-		p.g.disarm(p.dev)
+		p.g.setOff(p.dev)
 	}
 	return err
 }
 
 // Pressed reads back when the device last fired.
 func (p *Pass) Pressed(ctx context.Context, r drivers.PressReader) (drivers.Pressed, error) {
-	return watch(ctx, p, "read when it was set off", r.Pressed)
+	return readDevice(ctx, p, "read when it was set off", r.Pressed)
 }
 
 // does performs an act without a result, if it is the act of the plan.
 func (p *Pass) does(ctx context.Context, c capabilities.Command, name string, limit time.Duration, f func(context.Context) error) error {
-	if err := p.planned(name, c, true); err != nil {
+	if err := p.matchesPlan(name, c, true); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, name, limit, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
@@ -69,7 +69,7 @@ func (p *Pass) does(ctx context.Context, c capabilities.Command, name string, li
 // Print starts the print of a file.
 func (p *Pass) Print(ctx context.Context, d drivers.Printer, file string) (drivers.Print, error) {
 	planned, _ := p.order.Args.Get("file")
-	if err := p.planned("print", capabilities.Print, planned == file); err != nil {
+	if err := p.matchesPlan("print", capabilities.Print, planned == file); err != nil {
 		return drivers.Print{}, err
 	}
 	return act(ctx, p, "print", p.dev.limits.Timeout, func(ctx context.Context) (drivers.Print, error) { return d.Print(ctx, file) })
@@ -77,33 +77,33 @@ func (p *Pass) Print(ctx context.Context, d drivers.Printer, file string) (drive
 
 // Printing reads the state of a print.
 func (p *Pass) Printing(ctx context.Context, d drivers.Printer, one drivers.Print) (drivers.PrintState, error) {
-	return watch(ctx, p, "read state", func(ctx context.Context) (drivers.PrintState, error) { return d.Printing(ctx, one) })
+	return readDevice(ctx, p, "read state", func(ctx context.Context) (drivers.PrintState, error) { return d.Printing(ctx, one) })
 }
 
 // Working reads whether a device is working on its own.
 func (p *Pass) Working(ctx context.Context, d drivers.Worker) (bool, error) {
-	return watch(ctx, p, "read whether it works", d.Working)
+	return readDevice(ctx, p, "read whether it works", d.Working)
 }
 
 // Changes returns a channel that the device closes at its next change.
 func (p *Pass) Changes(ctx context.Context, d drivers.Notifier) (<-chan struct{}, error) {
-	return watch(ctx, p, "listen", func(context.Context) (<-chan struct{}, error) { return d.Changes(), nil })
+	return readDevice(ctx, p, "listen", func(context.Context) (<-chan struct{}, error) { return d.Changes(), nil })
 }
 
 // Find looks for a print that an earlier run of the program has begun.
 func (p *Pass) Find(ctx context.Context, d drivers.Printer, file string, since time.Time) (drivers.Print, error) {
-	return watch(ctx, p, "find the print", func(ctx context.Context) (drivers.Print, error) { return d.Find(ctx, file, since) })
+	return readDevice(ctx, p, "find the print", func(ctx context.Context) (drivers.Print, error) { return d.Find(ctx, file, since) })
 }
 
 // StopActivity ends the print of a pass: a person has asked for it in its own thread, or has cancelled
-// that thread. If the printer does not acknowledge it, the gate repeats it until the printer
+// that thread. If the printer does not acknowledge it, the policy repeats it until the printer
 // does or gets another command.
 func (p *Pass) StopActivity(ctx context.Context, d drivers.Stopper) (left string, err error) {
-	left, err = run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}, d.Stop)
+	left, err = run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, lock: p.dev.steerLock, acts: true}, d.Stop)
 	if errors.Is(err, drivers.ErrMayAct) {
 		p.g.mu.Lock()
 		defer p.g.mu.Unlock()
-		p.g.stopAgain(p.dev)
+		p.g.repeatStop(p.dev)
 	}
 	return left, err
 }
@@ -111,13 +111,13 @@ func (p *Pass) StopActivity(ctx context.Context, d drivers.Stopper) (left string
 // ResumeActivity resumes a print that waits for a person. It checks the rules for the plan again, since
 // the pass may only be one for reading.
 func (p *Pass) ResumeActivity(ctx context.Context, d drivers.Pauser, plan capabilities.Plan) error {
-	c := &call{dev: p.dev, name: "resume", limit: p.dev.limits.Timeout, line: p.dev.steer, acts: true}
+	c := &call{dev: p.dev, name: "resume", limit: p.dev.limits.Timeout, lock: p.dev.steerLock, acts: true}
 	ctx, end := p.g.stoppable(ctx, c)
 	defer end()
 	_, err := run(ctx, p.g, c, func(ctx context.Context) (struct{}, error) {
-		p.g.ask()
+		p.g.updateDecisions()
 		p.g.mu.Lock()
-		err := first(append(p.g.always(), p.g.notDry), p.dev, plan)
+		err := firstRejection(append(p.g.standingRules(), p.g.notDryRun), p.dev, plan)
 		p.g.mu.Unlock()
 		if err != nil {
 			return struct{}{}, err

@@ -9,36 +9,36 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// RequirePermission makes every act of the pass require a permission no older than Fresh. asked is the
+// RequirePermission makes every act of the pass require a permission no older than FreshFor. asked is the
 // time of the request for the current permission; again requests a new one and returns the time
 // of that request. The process may stand still for hours between any two acts.
 func (p *Pass) RequirePermission(asked time.Time, again func(context.Context) (time.Time, error)) {
-	p.asked.at, p.again = asked, again // the machine may have slept since the pass began
+	p.permissionAsked.at, p.renew = asked, again // the machine may have slept since the pass began
 }
 
-// errOld reports a check of other devices, or a permission, that is too old.
-var errOld = errors.New("it took too long")
+// errOutdated reports a check of other devices, or a permission, that is too old.
+var errOutdated = errors.New("it took too long")
 
-// maxLooks limits the checks of other devices before one act.
-const maxLooks = 3
+// maxRechecks limits the checks of other devices before one act.
+const maxRechecks = 3
 
 // act calls a driver method with a physical effect. It checks the conditions first, and acts
 // only while the result is fresh.
 func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
-	if err := p.begin(ctx); err != nil {
+	if err := p.recordIfNeeded(ctx); err != nil {
 		return v, err
 	}
-	for range maxLooks {
-		if v, err = step(ctx, p, name, limit, f); !errors.Is(err, errOld) {
+	for range maxRechecks {
+		if v, err = attempt(ctx, p, name, limit, f); !errors.Is(err, errOutdated) {
 			return v, err
 		}
 	}
 	return v, &Rejection{Device: p.dev.name, Rule: "fresh", Text: fmt.Sprintf(
-		"what it depends on could not be looked at and done within %v, %d times; try again when this machine has less to do", FreshFor, maxLooks)}
+		"what it depends on could not be looked at and done within %v, %d times; try again when this machine has less to do", FreshFor, maxRechecks)}
 }
 
-// planned rejects an act other than the plan's, because the rules have checked only the plan.
-func (p *Pass) planned(verb string, c capabilities.Command, args bool) error {
+// matchesPlan rejects an act other than the plan's, because the rules have checked only the plan.
+func (p *Pass) matchesPlan(verb string, c capabilities.Command, args bool) error {
 	if p.order.Command == c && args {
 		return nil
 	}
@@ -54,45 +54,45 @@ func areasOf(p capabilities.Plan) any {
 	return areas
 }
 
-// step makes one attempt.
-func step[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
-	c := &call{dev: p.dev, name: name, limit: limit, line: p.line(), acts: true}
+// attempt makes one attempt.
+func attempt[T any](ctx context.Context, p *Pass, name string, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
+	c := &call{dev: p.dev, name: name, limit: limit, lock: p.lock(), acts: true}
 	ctx, end := p.g.stoppable(ctx, c)
 	defer end()
-	if err := p.permitted(ctx); err != nil {
+	if err := p.ensurePermission(ctx); err != nil {
 		return v, err
 	}
 	looked := p.g.moment()
-	if err := p.g.look(ctx, p.dev, p.order.Plan); err != nil {
+	if err := p.g.checkConditions(ctx, p.dev, p.order.Plan); err != nil {
 		return v, err
 	}
-	p.g.ask()
+	p.g.updateDecisions()
 	v, err = run(ctx, p.g, c, func(ctx context.Context) (T, error) {
-		if err := p.mayAct(ctx, looked); err != nil {
+		if err := p.finalCheck(ctx, looked); err != nil {
 			var none T
 			return none, err
 		}
-		v, err := tracked(ctx, p, f)
-		return v, p.midway(ctx, name, err)
+		v, err := trackEffect(ctx, p, f)
+		return v, p.interrupted(ctx, name, err)
 	})
 	if err == nil {
-		p.took(name)
+		p.storeCommanded(name)
 	}
 	return v, err
 }
 
-// line returns the lock for a call of the pass: one for acts, another for acts that steer a
+// lock returns the lock for a call of the pass: one for acts, another for acts that steer a
 // running task.
-func (p *Pass) line() chan struct{} {
-	if steers(p.order.Plan) {
-		return p.dev.steer
+func (p *Pass) lock() chan struct{} {
+	if isSteering(p.order.Plan) {
+		return p.dev.steerLock
 	}
-	return p.dev.acting
+	return p.dev.actLock
 }
 
-// midway distinguishes an act that a stop has interrupted from a rejected one: the driver had
+// interrupted distinguishes an act that a stop has interrupted from a rejected one: the driver had
 // the command and may have carried it out.
-func (p *Pass) midway(ctx context.Context, name string, err error) error {
+func (p *Pass) interrupted(ctx context.Context, name string, err error) error {
 	stop, ok := errors.AsType[*Rejection](context.Cause(ctx))
 	if !ok || !errors.Is(err, stop) {
 		return err
@@ -100,12 +100,12 @@ func (p *Pass) midway(ctx context.Context, name string, err error) error {
 	return fmt.Errorf("%s: it had been told to %s", p.dev.name, name)
 }
 
-// permitted asks for a new permission if the last one is too old.
-func (p *Pass) permitted(ctx context.Context) error {
-	if p.again == nil || p.g.since(p.asked) <= FreshFor {
+// ensurePermission asks for a new permission if the last one is too old.
+func (p *Pass) ensurePermission(ctx context.Context) error {
+	if p.renew == nil || p.g.since(p.permissionAsked) <= FreshFor {
 		return nil
 	}
-	err := p.askAgain(ctx)
+	err := p.renewPermission(ctx)
 	switch {
 	case err == nil:
 		return nil
@@ -115,20 +115,20 @@ func (p *Pass) permitted(ctx context.Context) error {
 	return &Rejection{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange's yes was older than %v, and it does not say it again: %v", FreshFor, err)}
 }
 
-// mayAct makes the last check before the act. The call already holds the driver's lock, so
+// finalCheck makes the last check before the act. The call already holds the driver's lock, so
 // nothing waits between this and the act.
-func (p *Pass) mayAct(ctx context.Context, looked moment) error {
+func (p *Pass) finalCheck(ctx context.Context, looked moment) error {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	if err := first(append(p.g.always(), p.g.notDry), p.dev, p.order.Plan); err != nil {
+	if err := firstRejection(append(p.g.standingRules(), p.g.notDryRun), p.dev, p.order.Plan); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if p.g.since(looked) > FreshFor || p.again != nil && p.g.since(p.asked) > FreshFor {
-		return errOld
+	if p.g.since(looked) > FreshFor || p.renew != nil && p.g.since(p.permissionAsked) > FreshFor {
+		return errOutdated
 	}
-	p.dev.used = p.g.now()
+	p.dev.lastAct = p.g.now()
 	return nil
 }

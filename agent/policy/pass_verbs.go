@@ -16,7 +16,7 @@ import (
 // this program cannot, and the device itself if it has a timer.
 func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
-	if err := p.planned(name, capabilities.SetSwitch, !on || TurnsOn(p.order.Plan)); err != nil && p.order.Command != capabilities.Toggle {
+	if err := p.matchesPlan(name, capabilities.SetSwitch, !on || TurnsOn(p.order.Plan)); err != nil && p.order.Command != capabilities.Toggle {
 		return err
 	}
 	_, err := act(ctx, p, name, p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
@@ -26,7 +26,7 @@ func (p *Pass) Switch(ctx context.Context, s drivers.Switch, on bool) error {
 		return struct{}{}, s.Switch(ctx, false)
 	})
 	if err == nil && !on {
-		p.g.disarm(p.dev)
+		p.g.setOff(p.dev)
 	}
 	return err
 }
@@ -41,8 +41,8 @@ type DimmableLight interface {
 // limits as Switch.
 func (p *Pass) Dim(ctx context.Context, l DimmableLight, percent float64) error {
 	level, fixed := p.order.Args.Get("level")
-	is, known := amount(level)
-	if err := p.planned("dim", capabilities.Dim, !fixed && percent > 0 || known && is == percent); err != nil {
+	is, known := number(level)
+	if err := p.matchesPlan("dim", capabilities.Dim, !fixed && percent > 0 || known && is == percent); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, "dim", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
@@ -52,7 +52,7 @@ func (p *Pass) Dim(ctx context.Context, l DimmableLight, percent float64) error 
 		return struct{}{}, l.Dim(ctx, 0)
 	})
 	if err == nil && percent == 0 {
-		p.g.disarm(p.dev)
+		p.g.setOff(p.dev)
 	}
 	return err
 }
@@ -66,7 +66,7 @@ type ColorLight interface {
 // Tint sets the color of a light and switches it on.
 func (p *Pass) Tint(ctx context.Context, l ColorLight, c drivers.Colour) error {
 	colour, _ := p.order.Args.Get("colour")
-	if err := p.planned("tint", capabilities.Tint, colour == c.String()); err != nil {
+	if err := p.matchesPlan("tint", capabilities.Tint, colour == c.String()); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, "tint", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
@@ -84,7 +84,7 @@ type ColorTemperatureLight interface {
 // Warm sets the color temperature of a light, in kelvin, and switches it on.
 func (p *Pass) Warm(ctx context.Context, l ColorTemperatureLight, kelvin float64) error {
 	_, changes := p.order.Args.Get("change")
-	if err := p.planned("set the white", capabilities.Warm, changes || p.says("kelvin", kelvin)); err != nil {
+	if err := p.matchesPlan("set the white", capabilities.Warm, changes || p.planHas("kelvin", kelvin)); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, "set the white", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
@@ -93,21 +93,21 @@ func (p *Pass) Warm(ctx context.Context, l ColorTemperatureLight, kelvin float64
 	return err
 }
 
-// says reports whether the plan has this number for a parameter.
-func (p *Pass) says(key string, value float64) bool {
+// planHas reports whether the plan has this number for a parameter.
+func (p *Pass) planHas(key string, value float64) bool {
 	planned, _ := p.order.Args.Get(key)
-	is, known := amount(planned)
+	is, known := number(planned)
 	return known && is == value
 }
 
 // Warmth reads back the color temperature of the device, in kelvin.
 func (p *Pass) Warmth(ctx context.Context, r drivers.WarmthReader) (float64, error) {
-	return watch(ctx, p, "read the white", r.Warmth)
+	return readDevice(ctx, p, "read the white", r.Warmth)
 }
 
 // TurnTo turns a device to an angle, in degrees.
 func (p *Pass) TurnTo(ctx context.Context, t drivers.Turner, degrees float64) error {
-	if err := p.planned("turn", capabilities.TurnTo, p.says("angle", degrees)); err != nil {
+	if err := p.matchesPlan("turn", capabilities.TurnTo, p.planHas("angle", degrees)); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, "turn", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
@@ -118,17 +118,17 @@ func (p *Pass) TurnTo(ctx context.Context, t drivers.Turner, degrees float64) er
 
 // Angle reads back the angle of the device, in degrees.
 func (p *Pass) Angle(ctx context.Context, r drivers.AngleReader) (float64, error) {
-	return reads(ctx, p, "angle", "°", "read angle", r.Angle)
+	return readState(ctx, p, "angle", "°", "read angle", r.Angle)
 }
 
 // EstimatedOpening returns the device's own estimate of its opening, in percent.
 func (p *Pass) EstimatedOpening(ctx context.Context, e drivers.OpeningEstimator) (float64, error) {
-	return watch(ctx, p, "read opening", e.EstimatedOpening)
+	return readDevice(ctx, p, "read opening", e.EstimatedOpening)
 }
 
 // SetTarget sets the target temperature of a thermostat, in °C.
 func (p *Pass) SetTarget(ctx context.Context, t drivers.Thermostat, celsius float64) error {
-	if err := p.planned("set the temperature", capabilities.SetTemperature, p.says("temperature", celsius)); err != nil {
+	if err := p.matchesPlan("set the temperature", capabilities.SetTemperature, p.planHas("temperature", celsius)); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, "set the temperature", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
@@ -139,23 +139,23 @@ func (p *Pass) SetTarget(ctx context.Context, t drivers.Thermostat, celsius floa
 
 // Target reads back the target temperature, in °C.
 func (p *Pass) Target(ctx context.Context, r drivers.TargetReader) (float64, error) {
-	return reads(ctx, p, "target", "°C", "read the temperature", r.Target)
+	return readState(ctx, p, "target", "°C", "read the temperature", r.Target)
 }
 
 // Level reads back the brightness of the device, in percent.
 func (p *Pass) Level(ctx context.Context, r drivers.LevelReader) (float64, error) {
-	return reads(ctx, p, "level", "%", "read level", r.Level)
+	return readState(ctx, p, "level", "%", "read level", r.Level)
 }
 
 // Colour reads back the color of the device.
 func (p *Pass) Colour(ctx context.Context, r drivers.ColourReader) (drivers.Colour, error) {
-	return watch(ctx, p, "read colour", r.Colour)
+	return readDevice(ctx, p, "read colour", r.Colour)
 }
 
 // Clean cleans areas. It calls progress from another goroutine.
 func (p *Pass) Clean(ctx context.Context, c drivers.Cleaner, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	planned := words(areasOf(p.order.Plan))
-	if err := p.planned("clean", capabilities.Clean, slices.Equal(planned, areas)); err != nil {
+	planned := stringList(areasOf(p.order.Plan))
+	if err := p.matchesPlan("clean", capabilities.Clean, slices.Equal(planned, areas)); err != nil {
 		return drivers.Outcome{Remaining: areas}, err
 	}
 	return act(ctx, p, "clean", p.dev.limits.LongTimeout, func(ctx context.Context) (drivers.Outcome, error) {
@@ -165,7 +165,7 @@ func (p *Pass) Clean(ctx context.Context, c drivers.Cleaner, areas []string, pro
 
 // Dock sends a cleaner to its dock.
 func (p *Pass) Dock(ctx context.Context, c drivers.Cleaner) error {
-	if err := p.planned("dock", capabilities.Dock, true); err != nil {
+	if err := p.matchesPlan("dock", capabilities.Dock, true); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, "dock", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
@@ -186,7 +186,7 @@ func (p *Pass) Shut(ctx context.Context, o drivers.Opener) error {
 
 // OpenTo opens a cover to a position, in percent.
 func (p *Pass) OpenTo(ctx context.Context, o drivers.Positioner, percent float64) error {
-	if err := p.planned("open", capabilities.OpenTo, p.says("opening", percent)); err != nil {
+	if err := p.matchesPlan("open", capabilities.OpenTo, p.planHas("opening", percent)); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, "open", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
@@ -207,7 +207,7 @@ func (p *Pass) Unlock(ctx context.Context, l drivers.Locker) error {
 
 // moves performs an act without arguments.
 func (p *Pass) moves(ctx context.Context, name string, c capabilities.Command, limit time.Duration, f func(context.Context) error) error {
-	if err := p.planned(name, c, true); err != nil {
+	if err := p.matchesPlan(name, c, true); err != nil {
 		return err
 	}
 	_, err := act(ctx, p, name, limit, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
@@ -216,57 +216,57 @@ func (p *Pass) moves(ctx context.Context, name string, c capabilities.Command, l
 
 // Opening reads back the opening of the device, in percent.
 func (p *Pass) Opening(ctx context.Context, r drivers.OpeningReader) (float64, error) {
-	return reads(ctx, p, "opening", "%", "read opening", r.Opening)
+	return readState(ctx, p, "opening", "%", "read opening", r.Opening)
 }
 
 // Locked reads back whether the lock reports locked.
 func (p *Pass) Locked(ctx context.Context, r drivers.LockReader) (bool, error) {
-	return reads(ctx, p, "lock", "", "read lock", r.Locked)
+	return readState(ctx, p, "lock", "", "read lock", r.Locked)
 }
 
 // Docked reads back whether a cleaner is in its dock.
 func (p *Pass) Docked(ctx context.Context, r drivers.DockReader) (bool, error) {
-	return reads(ctx, p, "docked", "", "read state", r.Docked)
+	return readState(ctx, p, "docked", "", "read state", r.Docked)
 }
 
 // AtRest reads back whether a device stands still.
 func (p *Pass) AtRest(ctx context.Context, r drivers.RestReader) (bool, error) {
-	return watch(ctx, p, "read whether it stands still", r.AtRest)
+	return readDevice(ctx, p, "read whether it stands still", r.AtRest)
 }
 
 // Photo captures an image.
 func (p *Pass) Photo(ctx context.Context, c drivers.Photographer) (drivers.Photo, error) {
-	return watch(ctx, p, "photo", c.Photo)
+	return readDevice(ctx, p, "photo", c.Photo)
 }
 
 // Map draws a map.
 func (p *Pass) Map(ctx context.Context, m drivers.Mapper) (drivers.Photo, error) {
-	return watch(ctx, p, "map", m.Map)
+	return readDevice(ctx, p, "map", m.Map)
 }
 
 // On reads back whether the device is on.
 func (p *Pass) On(ctx context.Context, r drivers.SwitchReader) (bool, error) {
-	return reads(ctx, p, "on", "", "read state", r.On)
+	return readState(ctx, p, "on", "", "read state", r.On)
 }
 
 // Read reads measurements.
 func (p *Pass) Read(ctx context.Context, s drivers.Sensor) ([]drivers.Reading, error) {
-	return reads(ctx, p, "", "", "read", s.Read)
+	return readState(ctx, p, "", "", "read", s.Read)
 }
 
 // Observe reads the items that the device recognizes.
 func (p *Pass) Observe(ctx context.Context, o drivers.Observer) (drivers.Observation, error) {
-	return watch(ctx, p, "observe", o.Observe)
+	return readDevice(ctx, p, "observe", o.Observe)
 }
 
-// watch calls a reading method.
-func watch[T any](ctx context.Context, p *Pass, name string, f func(context.Context) (T, error)) (T, error) {
+// readDevice calls a reading method.
+func readDevice[T any](ctx context.Context, p *Pass, name string, f func(context.Context) (T, error)) (T, error) {
 	p.g.mu.Lock()
-	err := p.g.notHung(p.dev, p.order.Plan)
+	err := p.g.notQuarantined(p.dev, p.order.Plan)
 	p.g.mu.Unlock()
 	if err != nil {
 		var none T
 		return none, err
 	}
-	return run(ctx, p.g, &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.look}, f)
+	return run(ctx, p.g, &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, lock: p.dev.readLock}, f)
 }

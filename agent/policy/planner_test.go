@@ -154,7 +154,7 @@ func (w *world) plan() capabilities.Plan {
 	return p
 }
 
-// tryPlan lets some time pass, changes something, and gives the gate a plan.
+// tryPlan lets some time pass, changes something, and gives the policy a plan.
 func (w *world) tryPlan() {
 	after(pick(w, 0, time.Second, 30*time.Second, 5*time.Minute))
 	w.door, w.doorErr = pick(w, 1.0, 1.0, 0.0, 0.5), pick(w, nil, nil, errors.New("no answer"))
@@ -215,7 +215,7 @@ func (w *world) note(err error) {
 	}
 }
 
-// judge checks an act against the limits, independently of the gate.
+// judge checks an act against the limits, independently of the policy.
 func (w *world) judge(i *item, on bool, areas []string) {
 	w.acts++
 	wrong := func(format string, args ...any) {

@@ -20,101 +20,101 @@ import (
 
 // Policy enforces the safety policy of one agent. It is safe for concurrent use.
 type Policy struct {
-	cfg  Config
-	now  func() time.Time
-	log  *slog.Logger
-	stir chan struct{} // signals a change of Run's timers
+	cfg           Config
+	now           func() time.Time
+	log           *slog.Logger
+	timersChanged chan struct{} // signals a change of Run's timers
 
-	slept  func() time.Duration // returns how long the machine has been suspended since boot
-	sleeps *suspend.Watch       // guarded by mu
+	suspended    func() time.Duration // returns how long the machine has been suspended since boot
+	suspendWatch *suspend.Watch       // guarded by mu
 
-	wall  func() (time.Time, error)
-	local func() LocalDecisions
-	guard Watchdog
+	wallClock     func() (time.Time, error)
+	readDecisions func() LocalDecisions
+	watchdog      Watchdog
 
-	reserved Reservations
+	reservations Reservations
 
-	mu      sync.Mutex
-	common  *Limits // limits of devices without limits of their own; nil until first used
-	devices map[string]*device
-	stopped string        // reason; "" while not stopped
-	rounds  uint64        // number of stops
-	changed chan struct{} // closed when any field above or the set of devices changes
-	running map[*call]context.CancelCauseFunc
-	people  LocalDecisions          // the local operator's decisions as last read
-	spent   map[spender][]time.Time // the last acts of each budget, oldest first
-	sweep   int                     // number of budgets that triggers the next cleanup
-	gap     time.Time               // acts before this time may be missing; zero: none
+	mu            sync.Mutex
+	defaultLimits *Limits // limits of devices without limits of their own; nil until first used
+	devices       map[string]*device
+	stopReason    string        // reason; "" while not stopped
+	stopCount     uint64        // number of stops
+	changed       chan struct{} // closed when any field above or the set of devices changes
+	runningCalls  map[*call]context.CancelCauseFunc
+	decisions     LocalDecisions              // the local operator's decisions as last read
+	budgetUse     map[budgetOwner][]time.Time // the last acts of each budget, oldest first
+	cleanupAt     int                         // number of budgets that triggers the next cleanup
+	ledgerGap     time.Time                   // acts before this time may be missing; zero: none
 
-	book      Ledger                // nil: the gate keeps acts and dues in memory alone
-	unread    bool                  // spent does not contain the acts of the book yet
-	due       map[string]PendingOff // pending switch-offs by device
-	serial    uint64                // serial number of the last such note
-	unwritten map[string]uint64     // devices whose newest note is not on the disk, with its serial number
-	settled   chan struct{}         // signals that unwritten is not empty
+	ledger        Ledger                // nil: the policy keeps acts and dues in memory alone
+	ledgerUnread  bool                  // budgetUse does not contain the acts of the ledger yet
+	pendingOffs   map[string]PendingOff // pending switch-offs by device
+	serial        uint64                // serial number of the last such note
+	unwritten     map[string]uint64     // devices whose newest note is not on the disk, with its serial number
+	ledgerChanged chan struct{}         // signals that unwritten is not empty
 }
 
 // device holds the run-time state of one device.
 type device struct {
-	name   string
-	limits *Limits       // devices without limits of their own share one
-	hold   chan struct{} // the one task that may act on it holds this
-	acting chan struct{} // held during a call that acts
-	steer  chan struct{} // held during a call that steers a running task
-	look   chan struct{} // held during a call that reads
-	again  chan struct{} // signals that it needs its safe state once more
+	name      string
+	limits    *Limits       // devices without limits of their own share one
+	turn      chan struct{} // the one task that may act on it holds this
+	actLock   chan struct{} // held during a call that acts
+	steerLock chan struct{} // held during a call that steers a running task
+	readLock  chan struct{} // held during a call that reads
+	safeAgain chan struct{} // signals that it needs its safe state once more
 
-	// Guarded by Gate.mu.
-	used    time.Time      // time of its last act
-	hung    map[*call]bool // calls that have not returned
-	safe    *SafeResult    // result of the last stop; nil before one
-	holder  string         // summary of the task that holds it; "" if none
-	off     *off           // its pending switch-off; nil if it is off
-	ending  bool           // the gate is switching it off
-	active  bool           // the task that holds it may act now
-	left    bool           // it has acted, or may have, and may be active since
-	level   level
-	driver  drivers.Device // nil before Start
-	seen    []LastState    // readings since its last act
-	breaks  uint64         // how often a task has stopped its activity
-	resting chan struct{}  // closed when another task overtakes the one that holds it and only waits for the minimum interval; else nil
-	acts    uint64         // how often a call that does more than read has begun or ended
+	// Guarded by Policy.mu.
+	lastAct       time.Time      // time of its last act
+	hungCalls     map[*call]bool // calls that have not returned
+	safeResult    *SafeResult    // result of the last stop; nil before one
+	holder        string         // summary of the task that holds it; "" if none
+	pending       *pendingOff    // its pending switch-off; nil if it is off
+	switchingOff  bool           // the policy is switching it off
+	active        bool           // the task that holds it may act now
+	mayBeActive   bool           // it has acted, or may have, and may be active since
+	level         switchLevel
+	driver        drivers.Device // nil before Start
+	lastStates    []LastState    // readings since its last act
+	interruptions uint64         // how often a task has stopped its activity
+	overtaken     chan struct{}  // closed when another task overtakes the one that holds it and only waits for the minimum interval; else nil
+	actCount      uint64         // how often a call that does more than read has begun or ended
 }
 
-// New returns a gate for a configuration. now must return monotonic time, as time.Now does.
+// New returns a policy for a configuration. now must return monotonic time, as time.Now does.
 func New(cfg Config, now func() time.Time, log *slog.Logger, opts ...Option) *Policy {
 	g := &Policy{
-		cfg: cfg, now: now, log: log, stir: make(chan struct{}, 1), slept: suspend.Slept, settled: make(chan struct{}, 1), changed: make(chan struct{}),
-		spent: map[spender][]time.Time{}, sweep: minSweep, due: map[string]PendingOff{}, unwritten: map[string]uint64{},
-		devices: map[string]*device{}, running: map[*call]context.CancelCauseFunc{},
+		cfg: cfg, now: now, log: log, timersChanged: make(chan struct{}, 1), suspended: suspend.Slept, ledgerChanged: make(chan struct{}, 1), changed: make(chan struct{}),
+		budgetUse: map[budgetOwner][]time.Time{}, cleanupAt: minCleanup, pendingOffs: map[string]PendingOff{}, unwritten: map[string]uint64{},
+		devices: map[string]*device{}, runningCalls: map[*call]context.CancelCauseFunc{},
 	}
 	g.prepare(opts)
 	return g
 }
 
-// device returns the state of a device and creates it at first use. The caller holds Gate.mu.
+// device returns the state of a device and creates it at first use. The caller holds Policy.mu.
 func (g *Policy) device(name string) *device {
 	d := g.devices[name]
 	if d == nil {
 		d = &device{
-			name: name, limits: g.limits(name),
-			hold: make(chan struct{}, 1), acting: make(chan struct{}, 1), steer: make(chan struct{}, 1), look: make(chan struct{}, 1),
-			again: make(chan struct{}, 1),
+			name: name, limits: g.limitsOf(name),
+			turn: make(chan struct{}, 1), actLock: make(chan struct{}, 1), steerLock: make(chan struct{}, 1), readLock: make(chan struct{}, 1),
+			safeAgain: make(chan struct{}, 1),
 		}
 		g.devices[name] = d
 	}
 	return d
 }
 
-// limits returns the limits of a device. The caller holds Gate.mu.
-func (g *Policy) limits(name string) *Limits {
+// limitsOf returns the limits of a device. The caller holds Policy.mu.
+func (g *Policy) limitsOf(name string) *Limits {
 	if _, own := g.cfg.Devices[name]; own {
 		return new(g.cfg.device(name))
 	}
-	if g.common == nil {
-		g.common = new(g.cfg.device(""))
+	if g.defaultLimits == nil {
+		g.defaultLimits = new(g.cfg.device(""))
 	}
-	return g.common
+	return g.defaultLimits
 }
 
 // Rejection is a rejection by the safety policy, with the rule and its value.
@@ -148,32 +148,32 @@ func (v Decision) OffIn() (in time.Duration) {
 }
 
 // Check reports whether the safety policy would allow a plan now and with which conditions. It
-// does not read other devices, and it changes nothing. The error is a *Refusal.
+// does not read other devices, and it changes nothing. The error is a *Rejection.
 func (g *Policy) Check(p capabilities.Plan) (Decision, error) { return g.check(Order{Plan: p}) }
 
 func (g *Policy) check(o Order) (Decision, error) {
-	g.ask()
+	g.updateDecisions()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d, p := g.device(o.Device), o.Plan
-	err := first(g.always(), d, p)
+	err := firstRejection(g.standingRules(), d, p)
 	if err == nil {
-		err = first([]rule{g.rested, g.notBusy}, d, p)
+		err = firstRejection([]rule{g.minIntervalElapsed, g.notBusy}, d, p)
 	}
 	if err == nil {
-		err = g.withinActs(d, o)
+		err = g.withinBudgets(d, o)
 	}
 	if err == nil {
-		err = first([]rule{g.notDry}, d, p) // last, so that it applies only if all other rules allow the plan
+		err = firstRejection([]rule{g.notDryRun}, d, p) // last, so that it applies only if all other rules allow the plan
 	}
 	if err != nil {
 		return Decision{}, err
 	}
-	return Decision{Confirm: g.cfg.confirm(*d.limits, p), SwitchOffs: g.ends(d, p), Conditions: needs(*d.limits, p)}, nil
+	return Decision{Confirm: g.cfg.confirm(*d.limits, p), SwitchOffs: g.ends(d, p), Conditions: conditionTexts(*d.limits, p)}, nil
 }
 
 // Evaluate does the same as Check and also reads the sensors and devices that the plan depends on.
-// The error is a *Refusal or the cause of ctx.
+// The error is a *Rejection or the cause of ctx.
 func (g *Policy) Evaluate(ctx context.Context, o Order) (Decision, error) {
 	v, err := g.check(o)
 	if err != nil {
@@ -182,11 +182,11 @@ func (g *Policy) Evaluate(ctx context.Context, o Order) (Decision, error) {
 	g.mu.Lock()
 	d := g.device(o.Device)
 	g.mu.Unlock()
-	return v, g.look(ctx, d, o.Plan)
+	return v, g.checkConditions(ctx, d, o.Plan)
 }
 
-// ring makes Run check its timers again.
-func (g *Policy) ring() { wait.Notify(g.stir) }
+// notifyTimers makes Run check its timers again.
+func (g *Policy) notifyTimers() { wait.Notify(g.timersChanged) }
 
 // Order is a plan with the data that the safety policy needs about its request.
 type Order struct {
@@ -197,38 +197,40 @@ type Order struct {
 	Began time.Time
 }
 
-// Option sets an optional dependency of a gate.
+// Option sets an optional dependency of a policy.
 type Option func(*Policy)
 
 // WithWallClock sets the source of the time of day. If it returns an error, the clock may not be
-// set, and quiet hours apply. Without this option the gate uses the now of New and trusts it.
-func WithWallClock(wall func() (time.Time, error)) Option { return func(g *Policy) { g.wall = wall } }
+// set, and quiet hours apply. Without this option the policy uses the now of New and trusts it.
+func WithWallClock(wall func() (time.Time, error)) Option {
+	return func(g *Policy) { g.wallClock = wall }
+}
 
-// WithLocalDecisions sets the source of the local operator's lockouts and disarmed classes. The gate
+// WithLocalDecisions sets the source of the local operator's lockouts and disarmed classes. The policy
 // reads it for every plan and before every act.
 func WithLocalDecisions(local func() LocalDecisions) Option {
-	return func(g *Policy) { g.local = local }
+	return func(g *Policy) { g.readDecisions = local }
 }
 
 // WithWatchdog sets the watchdog that covers devices while they are on.
-func WithWatchdog(w Watchdog) Option { return func(g *Policy) { g.guard = w } }
+func WithWatchdog(w Watchdog) Option { return func(g *Policy) { g.watchdog = w } }
 
 // prepare applies the options and fills in defaults.
 func (g *Policy) prepare(opts []Option) {
 	for _, o := range opts {
 		o(g)
 	}
-	g.sleeps = suspend.NewWatch(g.slept)
-	if g.wall == nil {
-		g.wall = func() (time.Time, error) { return g.now(), nil }
+	g.suspendWatch = suspend.NewWatch(g.suspended)
+	if g.wallClock == nil {
+		g.wallClock = func() (time.Time, error) { return g.now(), nil }
 	}
-	if g.local == nil {
-		g.local = func() LocalDecisions { return LocalDecisions{} }
+	if g.readDecisions == nil {
+		g.readDecisions = func() LocalDecisions { return LocalDecisions{} }
 	}
-	if g.guard == nil {
-		g.guard = unguarded{}
+	if g.watchdog == nil {
+		g.watchdog = noWatchdog{}
 	}
-	if g.reserved == nil {
-		g.reserved = unreserved
+	if g.reservations == nil {
+		g.reservations = noReservations
 	}
 }

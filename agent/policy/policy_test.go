@@ -65,7 +65,7 @@ func switchPlan(on bool, d time.Duration) capabilities.Plan {
 	}
 }
 
-// inHouse runs a test with a gate in a bubble of fake time, which begins at midnight.
+// inHouse runs a test with a policy in a bubble of fake time, which begins at midnight.
 func inHouse(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Policy, *lamp)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +86,7 @@ func inHouse(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Pol
 	})
 }
 
-// newGate returns a gate that does not run its timers.
+// newGate returns a policy that does not run its timers.
 func newGate(cfg policy.Config, opts ...policy.Option) *policy.Policy {
 	return policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), opts...)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// rule returns why a plan may not pass, or nil. The caller holds Gate.mu. For a plan that only
+// rule returns why a plan may not pass, or nil. The caller holds Policy.mu. For a plan that only
 // reads, only a stop and a hanging driver are reasons.
 type rule func(*device, capabilities.Plan) error
 
-// always returns the rules that apply from the first check of a plan to each of its acts. The
-// rules for the device queue (rested, notBusy) and the budgets have their own places, and
-// notDry comes last.
-func (g *Policy) always() []rule {
-	return []rule{g.notStopped, g.notHung, g.notLocked, g.trueRisk, g.armed, g.leased, g.withinRange, g.withinMaxOn, g.notOff, g.notQuiet, g.interlocked, g.watched}
+// standingRules returns the rules that apply from the first check of a plan to each of its acts. The
+// rules for the device queue (minIntervalElapsed, notBusy) and the budgets have their own places, and
+// notDryRun comes last.
+func (g *Policy) standingRules() []rule {
+	return []rule{g.notStopped, g.notQuarantined, g.notLockedOut, g.riskNotUnderstated, g.notDisarmed, g.motionHasEnd, g.withinRange, g.withinMaxOn, g.notOnAtPulse, g.outsideQuietHours, g.noPeerActs, g.watchdogReady}
 }
 
-// first returns the error of the first rule that rejects the plan.
-func first(rules []rule, d *device, p capabilities.Plan) error {
+// firstRejection returns the error of the first rule that rejects the plan.
+func firstRejection(rules []rule, d *device, p capabilities.Plan) error {
 	for _, rule := range rules {
 		if err := rule(d, p); err != nil {
 			return err
@@ -29,8 +29,8 @@ func first(rules []rule, d *device, p capabilities.Plan) error {
 	return nil
 }
 
-func (g *Policy) notHung(d *device, _ capabilities.Plan) error {
-	for c := range d.hung {
+func (g *Policy) notQuarantined(d *device, _ capabilities.Plan) error {
+	for c := range d.hungCalls {
 		return &Rejection{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}
 	}
 	return nil
@@ -38,11 +38,11 @@ func (g *Policy) notHung(d *device, _ capabilities.Plan) error {
 
 func (g *Policy) withinMaxOn(d *device, p capabilities.Plan) error {
 	limit := d.limits.MaxOn
-	if limit == 0 || !energises(p) {
+	if limit == 0 || !isEnergizing(p) {
 		return nil
 	}
 	now := g.now()
-	if was := now.Sub(d.onSince(now)); was > 0 && was+p.For > limit && p.For <= limit && !pulses(p) {
+	if was := now.Sub(d.onSince(now)); was > 0 && was+p.For > limit && p.For <= limit && !isPulse(p) {
 		return &Rejection{Device: d.name, Rule: "max_on", Retry: limit - was, Text: fmt.Sprintf(
 			"it may be on for %v at most without a break, has been for %v, and %v more were asked for; ask for less, or when it is off", limit, was.Round(time.Millisecond), p.For)}
 	}
@@ -53,22 +53,22 @@ func (g *Policy) withinMaxOn(d *device, p capabilities.Plan) error {
 }
 
 // onSince returns the start of the device's current period on; now if it is off. The caller
-// holds Gate.mu.
+// holds Policy.mu.
 func (d *device) onSince(now time.Time) time.Time {
-	if !d.isOn() || d.off.on.IsZero() {
+	if !d.isOn() || d.pending.onSince.IsZero() {
 		return now
 	}
-	return d.off.on
+	return d.pending.onSince
 }
 
-func (g *Policy) notQuiet(d *device, p capabilities.Plan) error {
+func (g *Policy) outsideQuietHours(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || turnsOff(p) {
 		return nil
 	}
 	if d.limits.QuietHours == (Hours{}) {
 		return nil
 	}
-	now, err := g.wall()
+	now, err := g.wallClock()
 	if err != nil {
 		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and nobody knows how late it is: %v; set the clock", d.limits.QuietHours, err)}
 	}
@@ -85,66 +85,66 @@ func (g *Policy) notQuiet(d *device, p capabilities.Plan) error {
 	return &Rejection{Device: d.name, Rule: "quiet_hours", Retry: left, Text: fmt.Sprintf("it rests from %v, and it is %s; ask again in %v", d.limits.QuietHours, now.Format("15:04"), left.Round(time.Minute))}
 }
 
-// rested rejects a plan that comes before the minimum interval ends, for a device that rejects
+// minIntervalElapsed rejects a plan that comes before the minimum interval ends, for a device that rejects
 // instead of waiting.
-func (g *Policy) rested(d *device, p capabilities.Plan) error {
-	rest, why := g.rest(d, p)
+func (g *Policy) minIntervalElapsed(d *device, p capabilities.Plan) error {
+	rest, why := g.waitTime(d, p)
 	if rest == 0 || d.limits.Busy != BusyReject {
 		return nil
 	}
 	rule := "min_interval"
-	if g.pulsing(d, p) == rest {
+	if g.pulseDelay(d, p) == rest {
 		rule = "pulse"
 	}
 	return &Rejection{Device: d.name, Rule: rule, Retry: rest, Text: fmt.Sprintf("it %s; ask again in %v", why, rest.Round(time.Millisecond))}
 }
 
-// rest returns how long a device must still wait before p, and why.
-func (g *Policy) rest(d *device, p capabilities.Plan) (time.Duration, string) {
-	if pulse := g.pulsing(d, p); pulse > 0 {
+// waitTime returns how long a device must still wait before p, and why.
+func (g *Policy) waitTime(d *device, p capabilities.Plan) (time.Duration, string) {
+	if pulse := g.pulseDelay(d, p); pulse > 0 {
 		return pulse, "is on for a time, and a pulse begins when it is off"
 	}
-	if d.used.IsZero() || !p.Actuates() || turnsOff(p) {
+	if d.lastAct.IsZero() || !p.Actuates() || turnsOff(p) {
 		return 0, ""
 	}
-	return max(0, d.limits.MinInterval-g.now().Sub(d.used)), fmt.Sprintf("acts every %v at most", d.limits.MinInterval)
+	return max(0, d.limits.MinInterval-g.now().Sub(d.lastAct)), fmt.Sprintf("acts every %v at most", d.limits.MinInterval)
 }
 
-// pulses reports whether a plan switches a device on for a time and counts once: two
+// isPulse reports whether a plan switches a device on for a time and counts once: two
 // simultaneous pulses would be one.
-func pulses(p capabilities.Plan) bool {
+func isPulse(p capabilities.Plan) bool {
 	return p.Command == capabilities.SetSwitch && p.Effect == capabilities.Once && p.For > 0 && TurnsOn(p)
 }
 
 const (
-	// settle is the tolerated delay of switching off, and the interval of the checks for it.
-	settle = 50 * time.Millisecond
-	// patience is the longest time that a pulse waits for the one before it.
-	patience = 10 * time.Minute
+	// offTolerance is the tolerated delay of switching off, and the interval of the checks for it.
+	offTolerance = 50 * time.Millisecond
+	// maxPulseWait is the longest time that a pulse waits for the one before it.
+	maxPulseWait = 10 * time.Minute
 )
 
-// pulsing returns how long a pulse has to wait until the device is off; 0 if it is off, or if
+// pulseDelay returns how long a pulse has to wait until the device is off; 0 if it is off, or if
 // waiting does not help.
-func (g *Policy) pulsing(d *device, p capabilities.Plan) time.Duration {
-	if !pulses(p) || !d.isOn() || g.notOff(d, p) != nil {
+func (g *Policy) pulseDelay(d *device, p capabilities.Plan) time.Duration {
+	if !isPulse(p) || !d.isOn() || g.notOnAtPulse(d, p) != nil {
 		return 0
 	}
-	return max(settle, d.off.at.Sub(g.now()))
+	return max(offTolerance, d.pending.at.Sub(g.now()))
 }
 
-// notOff rejects a pulse of a device that is on and will not be off soon: it has no end, a
+// notOnAtPulse rejects a pulse of a device that is on and will not be off soon: it has no end, a
 // distant end, or does not switch off.
-func (g *Policy) notOff(d *device, p capabilities.Plan) error {
-	if !pulses(p) || !d.isOn() {
+func (g *Policy) notOnAtPulse(d *device, p capabilities.Plan) error {
+	if !isPulse(p) || !d.isOn() {
 		return nil
 	}
 	no := &Rejection{Device: d.name, Rule: "pulse"}
-	switch left := d.off.at.Sub(g.now()); {
-	case !d.off.time:
+	switch left := d.pending.at.Sub(g.now()); {
+	case !d.pending.timed:
 		no.Text = "it is on, and a pulse would end with switching it off; turn it off first"
-	case d.off.wait > 0, left < -20*settle:
+	case d.pending.retryDelay > 0, left < -20*offTolerance:
 		no.Text = "its time is over, and it is not known to be off; it is told again until it is; look at the device"
-	case left > patience:
+	case left > maxPulseWait:
 		no.Retry = left
 		no.Text = fmt.Sprintf("it is on for %v more, and a pulse begins when it is off; ask again then", left.Round(time.Second))
 	default:
@@ -154,21 +154,21 @@ func (g *Policy) notOff(d *device, p capabilities.Plan) error {
 }
 
 func (g *Policy) notBusy(d *device, p capabilities.Plan) error {
-	if d.holder == "" || d.limits.Busy != BusyReject && !alone(p) || !p.Actuates() || steers(p) {
+	if d.holder == "" || d.limits.Busy != BusyReject && !neverWaits(p) || !p.Actuates() || isSteering(p) {
 		return nil
 	}
-	return busy(d, d.holder)
+	return busyRejection(d, d.holder)
 }
 
-func busy(d *device, holder string) error {
+func busyRejection(d *device, holder string) error {
 	return &Rejection{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", holder)}
 }
 
-// alone reports whether a plan never waits for its device: a print would begin on top of the
+// neverWaits reports whether a plan never waits for its device: a print would begin on top of the
 // last one, which a person must remove first.
-func alone(p capabilities.Plan) bool { return p.Command == capabilities.Print }
+func neverWaits(p capabilities.Plan) bool { return p.Command == capabilities.Print }
 
-func (g *Policy) notDry(d *device, p capabilities.Plan) error {
+func (g *Policy) notDryRun(d *device, p capabilities.Plan) error {
 	if !d.limits.DryRun || !p.Actuates() {
 		return nil
 	}
@@ -185,7 +185,7 @@ func TurnsOn(p capabilities.Plan) bool {
 	case capabilities.Toggle:
 		return true
 	case capabilities.Dim:
-		return !dark(p)
+		return !dimsToZero(p)
 	}
 	return p.Command == capabilities.Tint || p.Command == capabilities.Warm || p.Command == capabilities.Press
 }
@@ -196,14 +196,14 @@ func turnsOff(p capabilities.Plan) bool {
 		on, ok := p.Args.Get("on")
 		return ok && on == false
 	case capabilities.Dim:
-		return dark(p)
+		return dimsToZero(p)
 	}
 	return p.Command == capabilities.Dock || p.Command == capabilities.Pause || p.Command == capabilities.Stop
 }
 
-// steers reports whether a plan changes a running task: it would come too late if it waited for
+// isSteering reports whether a plan changes a running task: it would come too late if it waited for
 // the end of that task.
-func steers(p capabilities.Plan) bool {
+func isSteering(p capabilities.Plan) bool {
 	switch p.Command {
 	case capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Dock:
 		return true
@@ -211,22 +211,22 @@ func steers(p capabilities.Plan) bool {
 	return false
 }
 
-// dark reports whether a plan dims a light to level 0.
-func dark(p capabilities.Plan) bool {
+// dimsToZero reports whether a plan dims a light to level 0.
+func dimsToZero(p capabilities.Plan) bool {
 	level, _ := p.Args.Get("level")
-	percent, known := amount(level)
+	percent, known := number(level)
 	return known && percent == 0
 }
 
-// releases reports whether a plan only removes power. The policy never rejects that for safety
+// isDeEnergizing reports whether a plan only removes power. The policy never rejects that for safety
 // reasons. Locks and valves are excluded because off may be their unsafe side, and so are
 // devices of unknown class.
-func releases(p capabilities.Plan) bool {
+func isDeEnergizing(p capabilities.Plan) bool {
 	return turnsOff(p) && p.Command != capabilities.Dock && p.Risk.Known() &&
 		p.Risk != capabilities.RiskAccess && p.Risk != capabilities.RiskIrreversible
 }
 
-// offIn returns how long after p the gate switches the device off; 0 for never.
+// offIn returns how long after p the policy switches the device off; 0 for never.
 func offIn(l Limits, p capabilities.Plan) time.Duration {
 	if !TurnsOn(p) {
 		return 0
@@ -251,17 +251,17 @@ func (g *Policy) confirmed(d *device, o Order) error {
 	return &Rejection{Device: d.name, Rule: "confirm", Text: text}
 }
 
-// mildness lists the risk classes, mildest first.
-var mildness = []capabilities.Risk{
+// risksByMildness lists the risk classes, mildest first.
+var risksByMildness = []capabilities.Risk{
 	capabilities.RiskObserve, capabilities.RiskComfort, capabilities.RiskAppliance,
 	capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible,
 }
 
-// trueRisk rejects a plan with a milder risk class than the device has.
-func (g *Policy) trueRisk(d *device, p capabilities.Plan) error {
+// riskNotUnderstated rejects a plan with a milder risk class than the device has.
+func (g *Policy) riskNotUnderstated(d *device, p capabilities.Plan) error {
 	least := g.cfg.Risks[d.name]
-	says, known := slices.Index(mildness, p.Risk), p.Risk.Known()
-	if !p.Actuates() || !known || says >= slices.Index(mildness, least) {
+	says, known := slices.Index(risksByMildness, p.Risk), p.Risk.Known()
+	if !p.Actuates() || !known || says >= slices.Index(risksByMildness, least) {
 		return nil
 	}
 	return &Rejection{Device: d.name, Rule: "risk", Text: fmt.Sprintf("it is of class %s, and the plan says %s; make a plan anew", least, p.Risk)}

@@ -17,13 +17,13 @@ type MaxActs struct {
 	All       Rate `yaml:"all"`       // all requesters together
 }
 
-// counts reports whether a plan uses up the budgets.
-func counts(p capabilities.Plan) bool {
-	return p.Actuates() && !releases(p) && p.Command != capabilities.Dock
+// countsAsAct reports whether a plan uses up the budgets.
+func countsAsAct(p capabilities.Plan) bool {
+	return p.Actuates() && !isDeEnergizing(p) && p.Command != capabilities.Dock
 }
 
-// spender identifies the owner of a budget: a device, a requester, or all together.
-type spender struct {
+// budgetOwner identifies the owner of a budget: a device, a requester, or all together.
+type budgetOwner struct {
 	kind budgetKind
 	name string // the device or the requester
 }
@@ -38,9 +38,9 @@ const (
 
 // budget is one limit that an act falls under.
 type budget struct {
-	spender
-	rate  Rate
-	whose string
+	budgetOwner
+	rate      Rate
+	ownerText string
 }
 
 // budgets returns the limits that apply when a device acts for the requester by.
@@ -50,75 +50,75 @@ func (g *Policy) budgets(d *device, by string) []budget {
 		who = "a requester that is not known"
 	}
 	all := []budget{
-		{spender{ofDevice, d.name}, d.limits.MaxActs, "it"},
-		{spender{ofRequester, by}, g.cfg.MaxActs.Requester, who},
-		{spender{ofAll, ""}, g.cfg.MaxActs.All, "everything here together"},
+		{budgetOwner{ofDevice, d.name}, d.limits.MaxActs, "it"},
+		{budgetOwner{ofRequester, by}, g.cfg.MaxActs.Requester, who},
+		{budgetOwner{ofAll, ""}, g.cfg.MaxActs.All, "everything here together"},
 	}
 	return slices.DeleteFunc(all, func(b budget) bool { return b.rate.N == 0 })
 }
 
-// spend charges an act to its budgets. A budget keeps the times of as many acts as it allows;
-// its oldest time shows whether it allows another act. The caller holds Gate.mu.
-func (g *Policy) spend(d *device, a Act) {
+// charge charges an act to its budgets. A budget keeps the times of as many acts as it allows;
+// its oldest time shows whether it allows another act. The caller holds Policy.mu.
+func (g *Policy) charge(d *device, a Act) {
 	for _, b := range g.budgets(d, a.By) {
-		times := append(g.spent[b.spender], a.At)
-		g.spent[b.spender] = times[max(0, len(times)-b.rate.N):]
+		times := append(g.budgetUse[b.budgetOwner], a.At)
+		g.budgetUse[b.budgetOwner] = times[max(0, len(times)-b.rate.N):]
 	}
-	if len(g.spent) > g.sweep {
+	if len(g.budgetUse) > g.cleanupAt {
 		now := g.now()
-		maps.DeleteFunc(g.spent, func(_ spender, times []time.Time) bool { return now.Sub(times[len(times)-1]) >= longest })
-		g.sweep = 2*len(g.spent) + minSweep
+		maps.DeleteFunc(g.budgetUse, func(_ budgetOwner, times []time.Time) bool { return now.Sub(times[len(times)-1]) >= maxRatePeriod })
+		g.cleanupAt = 2*len(g.budgetUse) + minCleanup
 	}
 }
 
-// longest is the longest period of a Rate. Above minSweep used budgets, spend drops those whose
-// last act is older than longest.
+// longest is the longest period of a Rate. Above minCleanup used budgets, charge drops those whose
+// last act is older than maxRatePeriod.
 const (
-	longest  = 24 * time.Hour
-	minSweep = 256
+	maxRatePeriod = 24 * time.Hour
+	minCleanup    = 256
 )
 
-// withinActs rejects an act that would exceed a budget. The caller holds Gate.mu.
-func (g *Policy) withinActs(d *device, o Order) error {
-	if !counts(o.Plan) {
+// withinBudgets rejects an act that would exceed a budget. The caller holds Policy.mu.
+func (g *Policy) withinBudgets(d *device, o Order) error {
+	if !countsAsAct(o.Plan) {
 		return nil
 	}
 	now := g.now()
 	for _, b := range g.budgets(d, o.By) {
-		if !g.gap.IsZero() && now.Sub(g.gap) < b.rate.Per {
-			retry := b.rate.Per - now.Sub(g.gap)
+		if !g.ledgerGap.IsZero() && now.Sub(g.ledgerGap) < b.rate.Per {
+			retry := b.rate.Per - now.Sub(g.ledgerGap)
 			return &Rejection{Device: d.name, Rule: "max_acts", Retry: retry, Text: fmt.Sprintf(
-				"%s may act %v at most, and a part of the journal is lost, and with it how often that was; ask again in %v", b.whose, b.rate, retry.Round(time.Second))}
+				"%s may act %v at most, and a part of the journal is lost, and with it how often that was; ask again in %v", b.ownerText, b.rate, retry.Round(time.Second))}
 		}
-		times := g.spent[b.spender]
+		times := g.budgetUse[b.budgetOwner]
 		if len(times) < b.rate.N || now.Sub(times[0]) >= b.rate.Per {
 			continue
 		}
 		retry := b.rate.Per - now.Sub(times[0])
 		return &Rejection{Device: d.name, Rule: "max_acts", Retry: retry, Text: fmt.Sprintf(
-			"%s may act %v at most, and has; ask again in %v", b.whose, b.rate, retry.Round(time.Second))}
+			"%s may act %v at most, and has; ask again in %v", b.ownerText, b.rate, retry.Round(time.Second))}
 	}
 	return nil
 }
 
-// counted charges one act to the budgets and returns the note of it for the disk, or none
-// without a book. An act that the safety policy rejects later stays counted.
-func (p *Pass) counted() ([]journal.LedgerEntry, error) {
+// chargeBudgets charges one act to the budgets and returns the note of it for the disk, or none
+// without a ledger. An act that the safety policy rejects later stays counted.
+func (p *Pass) chargeBudgets() ([]journal.LedgerEntry, error) {
 	g, d, o := p.g, p.dev, p.order
-	if !counts(o.Plan) || len(g.budgets(d, o.By)) == 0 {
+	if !countsAsAct(o.Plan) || len(g.budgets(d, o.By)) == 0 {
 		return nil, nil
 	}
-	if err := g.recall(); err != nil {
-		return nil, p.notWritten(err)
+	if err := g.loadActs(); err != nil {
+		return nil, p.ledgerRejection(err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.withinActs(d, o); err != nil {
+	if err := g.withinBudgets(d, o); err != nil {
 		return nil, err
 	}
 	act := Act{Device: d.name, By: o.By, At: g.now()}
-	g.spend(d, act)
-	if g.book == nil {
+	g.charge(d, act)
+	if g.ledger == nil {
 		return nil, nil
 	}
 	act.At = act.At.Round(0) // the disk cannot store monotonic time

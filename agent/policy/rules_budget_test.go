@@ -15,13 +15,13 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// book is a gate.Book in memory that outlives a gate.
+// book is a policy.Book in memory that outlives a policy.
 type book struct {
 	mu     sync.Mutex
 	kept   journal.Ledger
 	synced int // number of writes
 	err    error
-	unread error // the error that Book returns
+	unread error // the error that Ledger returns
 }
 
 func (b *book) Ledger() (journal.Ledger, error) {
@@ -155,7 +155,7 @@ func TestMaxActsOverARestart(t *testing.T) {
 		// A node whose clock went back does not know it either.
 		kept.kept.Acts[0].At = time.Now().Add(100 * time.Hour)
 		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 1h0m0s")
-		// Nothing acts while the gate cannot read the recorded acts.
+		// Nothing acts while the policy cannot read the recorded acts.
 		kept.kept.Acts[0].At, kept.unread = time.Now().Add(-50*time.Minute), errors.New("no such disk")
 		g := remembering(kept, cfg)
 		refusal(t, does(t, g, "lamp", ""), "max_acts", "no such disk")

@@ -14,23 +14,23 @@ import (
 // in monotonic time.
 const FreshFor = 2 * time.Second
 
-// look checks the conditions on sensors and other devices. It reads them now, so the caller
-// must not hold Gate.mu.
-func (g *Policy) look(ctx context.Context, d *device, p capabilities.Plan) error {
-	if !p.Actuates() || releases(p) {
+// checkConditions checks the conditions on sensors and other devices. It reads them now, so the caller
+// must not hold Policy.mu.
+func (g *Policy) checkConditions(ctx context.Context, d *device, p capabilities.Plan) error {
+	if !p.Actuates() || isDeEnergizing(p) {
 		return nil
 	}
 	for _, n := range d.limits.Requires {
-		if err := g.holds(ctx, d, n); err != nil {
+		if err := g.conditionHolds(ctx, d, n); err != nil {
 			return err
 		}
 	}
-	return g.apart(ctx, d)
+	return g.noPeerOn(ctx, d)
 }
 
-// holds returns nil if a reading of this moment fulfills the condition.
-func (g *Policy) holds(ctx context.Context, d *device, n Condition) error {
-	got, err := g.sense(ctx, n)
+// conditionHolds returns nil if a reading of this moment fulfills the condition.
+func (g *Policy) conditionHolds(ctx context.Context, d *device, n Condition) error {
+	got, err := g.evaluateCondition(ctx, n)
 	no := func(format string, args ...any) error {
 		return &Rejection{Device: d.name, Rule: "requires", Text: fmt.Sprintf("%s, and ", n) + fmt.Sprintf(format, args...)}
 	}
@@ -45,49 +45,49 @@ func (g *Policy) holds(ctx context.Context, d *device, n Condition) error {
 	return nil
 }
 
-// sense reads the sensor of a condition. It returns "" if the condition holds, else the state
+// evaluateCondition reads the sensor of a condition. It returns "" if the condition holds, else the state
 // that it found.
-func (g *Policy) sense(ctx context.Context, n Condition) (string, error) {
-	dev, driver, err := g.other(n.Device)
+func (g *Policy) evaluateCondition(ctx context.Context, n Condition) (string, error) {
+	dev, driver, err := g.startedDevice(n.Device)
 	if err != nil {
 		return "", err
 	}
-	if n.reads() {
+	if n.usesSwitchState() {
 		s, ok := driver.(drivers.SwitchReader)
 		if !ok {
 			return "", errors.New("it cannot tell whether it is on")
 		}
-		on, err := read(ctx, g, dev, s.On)
+		on, err := readOther(ctx, g, dev, s.On)
 		if err != nil {
 			return "", err
 		}
-		return n.switched(on), nil
+		return n.compareSwitch(on), nil
 	}
 	s, ok := driver.(drivers.Sensor)
 	if !ok {
 		return "", errors.New("it measures nothing")
 	}
-	list, err := read(ctx, g, dev, s.Read)
+	list, err := readOther(ctx, g, dev, s.Read)
 	if err != nil {
 		return "", err
 	}
-	return n.measured(list, g.now())
+	return n.compareReadings(list, g.now())
 }
 
-// other returns a device by its name, or an error if nothing has started it.
-func (g *Policy) other(name string) (*device, drivers.Device, error) {
+// startedDevice returns a device by its name, or an error if nothing has started it.
+func (g *Policy) startedDevice(name string) (*device, drivers.Device, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.device(name)
 	if d.driver == nil {
 		return nil, nil, errors.New("it is not started")
 	}
-	return d, d.driver, g.notHung(d, capabilities.Plan{})
+	return d, d.driver, g.notQuarantined(d, capabilities.Plan{})
 }
 
-// read calls a reading method of another device.
-func read[T any](ctx context.Context, g *Policy, d *device, f func(context.Context) (T, error)) (T, error) {
-	return run(ctx, g, &call{dev: d, name: "read", limit: d.limits.Timeout, line: d.look}, f)
+// readOther calls a reading method of another device.
+func readOther[T any](ctx context.Context, g *Policy, d *device, f func(context.Context) (T, error)) (T, error) {
+	return run(ctx, g, &call{dev: d, name: "read", limit: d.limits.Timeout, lock: d.readLock}, f)
 }
 
 // DependsOn returns the devices that the safety policy reads before a device acts.
@@ -105,9 +105,9 @@ func (g *Policy) DependsOn(device string) []string {
 	return names
 }
 
-// needs describes in words the conditions that look will check.
-func needs(l Limits, p capabilities.Plan) []string {
-	if !p.Actuates() || releases(p) {
+// conditionTexts describes in words the conditions that checkConditions will check.
+func conditionTexts(l Limits, p capabilities.Plan) []string {
+	if !p.Actuates() || isDeEnergizing(p) {
 		return nil
 	}
 	var list []string

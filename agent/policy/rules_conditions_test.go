@@ -260,7 +260,7 @@ func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
 	})
 }
 
-// A switch without readback may be on until the gate has switched it off.
+// A switch without readback may be on until the policy has switched it off.
 func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		blind := plug{lamp: &lamp{start: time.Now()}}

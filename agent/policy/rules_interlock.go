@@ -9,17 +9,17 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// level records the last known switch state of a device.
-type level int
+// switchLevel records the last known switch state of a device.
+type switchLevel int
 
 const (
-	unknown level = iota // no command has switched it yet
-	isOn
-	isOff
+	levelUnknown switchLevel = iota // no command has switched it yet
+	levelOn
+	levelOff
 )
 
-// shared returns the first group that two devices have in common, "" if none.
-func shared(a, b *device) string {
+// sharedGroup returns the first group that two devices have in common, "" if none.
+func sharedGroup(a, b *device) string {
 	for _, group := range a.limits.Interlock {
 		if slices.Contains(b.limits.Interlock, group) {
 			return group
@@ -28,21 +28,21 @@ func shared(a, b *device) string {
 	return ""
 }
 
-// interlocked rejects an act while another device of the same group acts. A pass takes the
+// noPeerActs rejects an act while another device of the same group acts. A pass takes the
 // group when it begins, so of two simultaneous tasks one is first.
-func (g *Policy) interlocked(d *device, p capabilities.Plan) error {
-	if !p.Actuates() || releases(p) {
+func (g *Policy) noPeerActs(d *device, p capabilities.Plan) error {
+	if !p.Actuates() || isDeEnergizing(p) {
 		return nil
 	}
 	for _, other := range g.peers(d) {
 		if other.active {
-			return apartFrom(d, other, "acts: "+other.holder)
+			return interlockRejection(d, other, "acts: "+other.holder)
 		}
 	}
 	return nil
 }
 
-// peers returns the other devices of its groups, by name. The caller holds Gate.mu.
+// peers returns the other devices of its groups, by name. The caller holds Policy.mu.
 func (g *Policy) peers(d *device) []*device {
 	if len(d.limits.Interlock) == 0 {
 		return nil
@@ -52,54 +52,54 @@ func (g *Policy) peers(d *device) []*device {
 	}
 	var list []*device
 	for _, name := range sortedKeys(g.devices) {
-		if other := g.devices[name]; other != d && shared(d, other) != "" {
+		if other := g.devices[name]; other != d && sharedGroup(d, other) != "" {
 			list = append(list, other)
 		}
 	}
 	return list
 }
 
-// apart returns nil if no other device of its groups is on.
-func (g *Policy) apart(ctx context.Context, d *device) error {
+// noPeerOn returns nil if no other device of its groups is on.
+func (g *Policy) noPeerOn(ctx context.Context, d *device) error {
 	g.mu.Lock()
 	peers := g.peers(d)
 	g.mu.Unlock()
 	for _, other := range peers {
-		on, err := g.state(ctx, other)
+		on, err := g.isDeviceOn(ctx, other)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			return apartFrom(d, other, fmt.Sprintf("may be on (%v)", err))
+			return interlockRejection(d, other, fmt.Sprintf("may be on (%v)", err))
 		case on:
-			return apartFrom(d, other, "is on")
+			return interlockRejection(d, other, "is on")
 		}
 	}
 	return nil
 }
 
-func apartFrom(d, other *device, is string) error {
+func interlockRejection(d, other *device, is string) error {
 	return &Rejection{Device: d.name, Rule: "interlock", Text: fmt.Sprintf(
-		"it never acts with %s at the same time (group %s), which %s; switch %s off first", other.name, shared(d, other), is, other.name)}
+		"it never acts with %s at the same time (group %s), which %s; switch %s off first", other.name, sharedGroup(d, other), is, other.name)}
 }
 
-// state reports whether a device is on. It reads the device if it can, because people may
+// isDeviceOn reports whether a device is on. It reads the device if it can, because people may
 // switch it manually; otherwise the last command counts.
-func (g *Policy) state(ctx context.Context, d *device) (on bool, err error) {
-	d, driver, err := g.other(d.name)
+func (g *Policy) isDeviceOn(ctx context.Context, d *device) (on bool, err error) {
+	d, driver, err := g.startedDevice(d.name)
 	if err != nil {
 		return false, err
 	}
 	if r, ok := driver.(drivers.SwitchReader); ok {
-		return read(ctx, g, d, r.On)
+		return readOther(ctx, g, d, r.On)
 	}
 	if _, ok := driver.(drivers.Switch); !ok {
 		return false, nil // it has no state of being on
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d.level == unknown {
+	if d.level == levelUnknown {
 		return false, fmt.Errorf("it cannot tell, and was not switched since the start")
 	}
-	return d.level == isOn, nil
+	return d.level == levelOn, nil
 }

@@ -19,28 +19,28 @@ type LocalDecisions struct {
 	Blocked string
 }
 
-// ask reads the local operator's decisions. It reads a file, so the caller must not hold
-// Gate.mu: a hanging disk must not delay a stop.
-func (g *Policy) ask() {
-	now := g.local()
+// updateDecisions reads the local operator's decisions. It reads a file, so the caller must not hold
+// Policy.mu: a hanging disk must not delay a stop.
+func (g *Policy) updateDecisions() {
+	now := g.readDecisions()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.people = now
+	g.decisions = now
 }
 
-func (g *Policy) notLocked(d *device, p capabilities.Plan) error {
+func (g *Policy) notLockedOut(d *device, p capabilities.Plan) error {
 	if !p.Actuates() {
 		return nil
 	}
 	no := func(text string) error { return &Rejection{Device: d.name, Rule: "locked", Text: text} }
-	why, locked := g.people.LockedOut[d.name]
+	why, locked := g.decisions.LockedOut[d.name]
 	switch {
 	case d.limits.Locked:
 		return no("its owner has locked it in the configuration")
-	case g.people.Blocked != "":
-		return no(fmt.Sprintf("nothing acts now: %s; look at the disk", g.people.Blocked))
-	case g.people.Unknown != "":
-		return no(fmt.Sprintf("nobody knows what is locked (%s); a person at the place looks, and then says: messkit arm --reset", g.people.Unknown))
+	case g.decisions.Blocked != "":
+		return no(fmt.Sprintf("nothing acts now: %s; look at the disk", g.decisions.Blocked))
+	case g.decisions.Unknown != "":
+		return no(fmt.Sprintf("nobody knows what is locked (%s); a person at the place looks, and then says: messkit arm --reset", g.decisions.Unknown))
 	case locked && why != "":
 		return no(fmt.Sprintf("a person at the place has locked it (%s) until: messkit unlock %s", why, d.name))
 	case locked:
@@ -49,33 +49,33 @@ func (g *Policy) notLocked(d *device, p capabilities.Plan) error {
 	return nil
 }
 
-// armed rejects a plan for a disarmed class or device, except for switching off.
-func (g *Policy) armed(d *device, p capabilities.Plan) error {
-	if !p.Actuates() || releases(p) {
+// notDisarmed rejects a plan for a disarmed class or device, except for switching off.
+func (g *Policy) notDisarmed(d *device, p capabilities.Plan) error {
+	if !p.Actuates() || isDeEnergizing(p) {
 		return nil
 	}
 	no := func(what, why, how string) error {
 		return &Rejection{Device: d.name, Rule: "disarmed", Text: fmt.Sprintf("%s (%s) until a person at the place has looked and says: messkit arm %s", what, why, how)}
 	}
-	if why, is := g.people.DisarmedDevices[d.name]; is {
+	if why, is := g.decisions.DisarmedDevices[d.name]; is {
 		return no("it does not act", why, d.name)
 	}
-	class, why := g.disarmed(p.Risk)
-	if class == "" || g.people.ArmedDevices[d.name] {
+	class, why := g.disarmedClass(p.Risk)
+	if class == "" || g.decisions.ArmedDevices[d.name] {
 		return nil
 	}
 	return no(fmt.Sprintf("nothing of risk %s acts", class), why, string(class))
 }
 
-// disarmed returns the disarmed class that blocks a risk, and its reason; "" if none does. An
+// disarmedClass returns the disarmed class that blocks a risk, and its reason; "" if none does. An
 // unknown class counts as every class.
-func (g *Policy) disarmed(risk capabilities.Risk) (class capabilities.Risk, why string) {
-	if why, is := g.people.Disarmed[risk]; is {
+func (g *Policy) disarmedClass(risk capabilities.Risk) (class capabilities.Risk, why string) {
+	if why, is := g.decisions.Disarmed[risk]; is {
 		return risk, why
 	}
 	if !risk.Known() {
-		for _, class := range sortedKeys(g.people.Disarmed) {
-			return class, g.people.Disarmed[class]
+		for _, class := range sortedKeys(g.decisions.Disarmed) {
+			return class, g.decisions.Disarmed[class]
 		}
 	}
 	return "", ""

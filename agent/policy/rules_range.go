@@ -88,9 +88,9 @@ func (b Bounds) outside(value any, given bool) string {
 		return "is not given"
 	}
 	if len(b.Only) > 0 {
-		return b.noneOf(value)
+		return b.outsideList(value)
 	}
-	v, ok := amount(value)
+	v, ok := number(value)
 	switch {
 	case !ok:
 		return fmt.Sprintf("is %v, which is no number", value)
@@ -100,8 +100,8 @@ func (b Bounds) outside(value any, given bool) string {
 	return ""
 }
 
-func (b Bounds) noneOf(value any) string {
-	list := words(value)
+func (b Bounds) outsideList(value any) string {
+	list := stringList(value)
 	if len(list) == 0 {
 		return "names nothing"
 	}
@@ -113,8 +113,8 @@ func (b Bounds) noneOf(value any) string {
 	return ""
 }
 
-// amount returns a number of a plan, from Go or from JSON.
-func amount(v any) (float64, bool) {
+// number returns a number of a plan, from Go or from JSON.
+func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
 		return v, true
@@ -129,9 +129,9 @@ func amount(v any) (float64, bool) {
 	return 0, false
 }
 
-// words returns the text of a plan, or a list of texts. Any other value becomes a word that no
+// stringList returns the text of a plan, or a list of texts. Any other value becomes a word that no
 // bounds contain.
-func words(v any) []string {
+func stringList(v any) []string {
 	switch v := v.(type) {
 	case []string:
 		return v
@@ -145,8 +145,8 @@ func words(v any) []string {
 	return []string{fmt.Sprint(v)}
 }
 
-// over returns r, completed by def for commands that r does not name.
-func (r Ranges) over(def Ranges) Ranges {
+// withDefaults returns r, completed by def for commands that r does not name.
+func (r Ranges) withDefaults(def Ranges) Ranges {
 	all := maps.Clone(def)
 	if all == nil {
 		return r

@@ -11,18 +11,18 @@ import (
 type Reservations func(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool)
 
 // WithReservations makes tasks wait while others have a device reserved.
-func WithReservations(r Reservations) Option { return func(g *Policy) { g.reserved = r } }
+func WithReservations(r Reservations) Option { return func(g *Policy) { g.reservations = r } }
 
-// awaitTurn waits until no other requester has the device reserved. A later reservation does
+// awaitReservation waits until no other requester has the device reserved. A later reservation does
 // not affect a plan that has passed.
-func (g *Policy) awaitTurn(ctx context.Context, o Order, tell func(string)) error {
+func (g *Policy) awaitReservation(ctx context.Context, o Order, tell func(string)) error {
 	for {
-		holder, until, changed, ok := g.reserved(o.Device, o.By)
+		holder, until, changed, ok := g.reservations(o.Device, o.By)
 		if !ok {
 			return nil
 		}
 		tell(fmt.Sprintf("%s is reserved by %s until %s", o.Device, holder, until.UTC().Format(time.RFC3339)))
-		wall, _ := g.wall() // an unset clock is only checked again on a change
+		wall, _ := g.wallClock() // an unset clock is only checked again on a change
 		t := time.NewTimer(max(time.Millisecond, until.Sub(wall)))
 		select {
 		case <-t.C:
@@ -36,7 +36,7 @@ func (g *Policy) awaitTurn(ctx context.Context, o Order, tell func(string)) erro
 	}
 }
 
-// unreserved is the default Reserved: it knows no reservations.
-func unreserved(string, string) (string, time.Time, <-chan struct{}, bool) {
+// noReservations is the default Reserved: it knows no reservations.
+func noReservations(string, string) (string, time.Time, <-chan struct{}, bool) {
 	return "", time.Time{}, nil, false
 }

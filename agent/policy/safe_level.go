@@ -14,7 +14,7 @@ import (
 // and needs no permission. During a stop it does nothing, because the stop does the same.
 func (p *Pass) ReturnToSafeLevel(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
-	c := &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, line: p.dev.acting, acts: true}
+	c := &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, lock: p.dev.actLock, acts: true}
 	_, err := run(ctx, p.g, c, func(ctx context.Context) (struct{}, error) {
 		p.g.mu.Lock()
 		no := p.g.notStopped(p.dev, p.order.Plan)
@@ -31,7 +31,7 @@ func (p *Pass) ReturnToSafeLevel(ctx context.Context, s drivers.Switch, on bool)
 		return struct{}{}, err
 	})
 	if err == nil && !on {
-		p.g.disarm(p.dev)
+		p.g.setOff(p.dev)
 	}
 	return err
 }
@@ -41,23 +41,23 @@ func (p *Pass) EnforceSafeLevel(s drivers.Switch, on bool) {
 	g, d := p.g, p.dev
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d.off != nil && d.off.wait > 0 {
+	if d.pending != nil && d.pending.retryDelay > 0 {
 		return // repeats are already running
 	}
-	o := &off{at: g.now().Add(firstRetry), on: d.onSince(g.now()), sw: s}
+	o := &pendingOff{at: g.now().Add(firstRetry), onSince: d.onSince(g.now()), output: s}
 	if on {
-		o.sw, o.stops = back{s}, true
+		o.output, o.isStop = safeOnOutput{s}, true
 	}
-	d.off, d.left = o, true
-	g.ring()
+	d.pending, d.mayBeActive = o, true
+	g.notifyTimers()
 }
 
-// back adapts a Switch whose safe level is on: switching it off switches it on.
-type back struct{ switched }
+// safeOnOutput adapts a Switch whose safe level is on: switching it off switches it on.
+type safeOnOutput struct{ switched }
 
 type switched = drivers.Switch
 
-func (s back) Switch(ctx context.Context, _ bool) error { return s.switched.Switch(ctx, true) }
+func (s safeOnOutput) Switch(ctx context.Context, _ bool) error { return s.switched.Switch(ctx, true) }
 
 // SwitchOff describes what switches a device off.
 type SwitchOff struct {
@@ -74,20 +74,20 @@ func (p *Pass) SwitchOff() SwitchOff {
 	g, d := p.g, p.dev
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if e.In == 0 || d.off == nil {
+	if e.In == 0 || d.pending == nil {
 		return e
 	}
-	if !d.off.own.IsZero() {
-		e.DeviceTimer = max(time.Second, d.off.own.Sub(g.now()).Round(time.Second))
+	if !d.pending.deviceTimer.IsZero() {
+		e.DeviceTimer = max(time.Second, d.pending.deviceTimer.Sub(g.now()).Round(time.Second))
 	}
-	w, tells := g.guard.(guards)
-	e.StaysOnAtExit = safeAs(d.driver) != "off"
+	w, tells := g.watchdog.(watchdogCoverage)
+	e.StaysOnAtExit = safeLevel(d.driver) != "off"
 	e.Watchdog = tells && w.Watches(d.name)
 	return e
 }
 
 // ends returns what will switch off a device that a plan switches on for a time. The caller
-// holds Gate.mu.
+// holds Policy.mu.
 func (g *Policy) ends(d *device, p capabilities.Plan) []SwitchOff {
 	e := SwitchOff{Device: d.name, In: offIn(*d.limits, p)}
 	if e.In == 0 {
@@ -96,8 +96,8 @@ func (g *Policy) ends(d *device, p capabilities.Plan) []SwitchOff {
 	if a, timed := d.driver.(drivers.AutoOff); timed {
 		e.DeviceTimer = timerFor(a, e.In)
 	}
-	w, tells := g.guard.(guards)
-	e.StaysOnAtExit, e.Watchdog = safeAs(d.driver) != "off", tells && w.Watches(d.name)
+	w, tells := g.watchdog.(watchdogCoverage)
+	e.StaysOnAtExit, e.Watchdog = safeLevel(d.driver) != "off", tells && w.Watches(d.name)
 	return []SwitchOff{e}
 }
 
@@ -115,8 +115,8 @@ func (p *Pass) OffIn() time.Duration {
 	g, d := p.g, p.dev
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d.off == nil || d.off.at.IsZero() || d.off.stops {
+	if d.pending == nil || d.pending.at.IsZero() || d.pending.isStop {
 		return 0
 	}
-	return max(time.Second, d.off.at.Sub(g.now()).Round(time.Second))
+	return max(time.Second, d.pending.at.Sub(g.now()).Round(time.Second))
 }

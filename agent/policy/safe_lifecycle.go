@@ -6,73 +6,73 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Start opens a device within the time of one call. If the device may be on then, the gate
+// Start opens a device within the time of one call. If the device may be on then, the policy
 // switches it off after its max_on, or after the time that an earlier run has set. During a
 // stop, Start rejects the device, and Run takes it to its safe state.
 func (g *Policy) Start(ctx context.Context, d drivers.Device, name string) error {
-	if err := g.meet(d, name); err != nil {
+	if err := g.register(d, name); err != nil {
 		return err
 	}
-	o := g.armStart(d, name) // before the call: a slow call may have worked at once
-	err := g.life(ctx, name, "start", d.Start)
-	g.noteStart(d, name, err)
+	o := g.scheduleOffAtStart(d, name) // before the call: a slow call may have worked at once
+	err := g.lifecycleCall(ctx, name, "start", d.Start)
+	g.markActiveAtStart(d, name, err)
 	if o != nil {
-		g.started(name, o, err, err == nil && g.isOff(ctx, d, name))
+		g.endStart(name, o, err, err == nil && g.isOff(ctx, d, name))
 	}
 	return err
 }
 
-// noteStart records that a device is on from its start.
-func (g *Policy) noteStart(d drivers.Device, name string, err error) {
+// markActiveAtStart records that a device is on from its start.
+func (g *Policy) markActiveAtStart(d drivers.Device, name string, err error) {
 	l, ok := d.(drivers.Levels)
-	if !ok || untouched(err) {
+	if !ok || didNothing(err) {
 		return
 	}
 	if initial, _ := l.Levels(); initial == "on" {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.device(name).left = true
+		g.device(name).mayBeActive = true
 	}
 }
 
-// armStart records when a device that is starting must go off; nil if never.
-func (g *Policy) armStart(d drivers.Device, name string) *off {
+// scheduleOffAtStart records when a device that is starting must go off; nil if never.
+func (g *Policy) scheduleOffAtStart(d drivers.Device, name string) *pendingOff {
 	s, ok := d.(drivers.Switch)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	dev := g.device(name)
-	if !ok || dev.off != nil {
+	if !ok || dev.pending != nil {
 		return nil
 	}
-	if dev.off = g.owed(dev, s); dev.off == nil {
+	if dev.pending = g.pendingOffAtStart(dev, s); dev.pending == nil {
 		return nil
 	}
-	if k, keeps := d.(drivers.TimerKeeper); keeps && dev.off.time {
+	if k, keeps := d.(drivers.TimerKeeper); keeps && dev.pending.timed {
 		k.TimerLeft()
 	}
-	dev.ending = true         // until the gate knows whether it is on
+	dev.switchingOff = true   // until the policy knows whether it is on
 	if dev.limits.MaxOn > 0 { // else the watchdog may have it from an earlier run
-		g.tellGuard(dev)
+		g.updateWatchdog(dev)
 	}
-	g.ring()
-	return dev.off
+	g.notifyTimers()
+	return dev.pending
 }
 
-// started schedules the switch-off of a device after its start. It drops the switch-off if the
+// endStart schedules the switch-off of a device after its start. It drops the switch-off if the
 // device is off, or if the start failed and no earlier run had left the device on.
-func (g *Policy) started(name string, o *off, err error, isOff bool) {
+func (g *Policy) endStart(name string, o *pendingOff, err error, isOff bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.device(name)
-	d.ending = false
-	_, due := g.due[name]
-	if d.off == o && (isOff || err != nil && !due) { // a pending switch-off remains until the device takes it
-		g.paid(d)
-		if d.off = nil; d.limits.MaxOn > 0 {
-			g.tellGuard(d)
+	d.switchingOff = false
+	_, due := g.pendingOffs[name]
+	if d.pending == o && (isOff || err != nil && !due) { // a pending switch-off remains until the device takes it
+		g.clearPendingOff(d)
+		if d.pending = nil; d.limits.MaxOn > 0 {
+			g.updateWatchdog(d)
 		}
 	}
-	g.ring()
+	g.notifyTimers()
 }
 
 // isOff reports whether a device reports off. One without readback may be on.
@@ -84,7 +84,7 @@ func (g *Policy) isOff(ctx context.Context, d drivers.Device, name string) bool 
 	g.mu.Lock()
 	dev := g.device(name)
 	g.mu.Unlock()
-	on, err := run(ctx, g, &call{dev: dev, name: "read state", limit: dev.limits.Timeout, line: dev.look}, r.On)
+	on, err := run(ctx, g, &call{dev: dev, name: "read state", limit: dev.limits.Timeout, lock: dev.readLock}, r.On)
 	return err == nil && !on
 }
 
@@ -95,28 +95,28 @@ func (g *Policy) Halt(ctx context.Context, d drivers.Device, name string) error 
 	if l, ok := d.(drivers.Leaver); ok && g.Stopped() == "" {
 		what, f = "leave", l.Leave
 	}
-	err := g.life(ctx, name, what, f)
+	err := g.lifecycleCall(ctx, name, what, f)
 	if err == nil {
-		g.ended(d, name)
+		g.endHalt(d, name)
 	}
 	return err
 }
 
-// ended records that a device is in its final state. If that state is not off, the device may
+// endHalt records that a device is in its final state. If that state is not off, the device may
 // be on.
-func (g *Policy) ended(d drivers.Device, name string) {
+func (g *Policy) endHalt(d drivers.Device, name string) {
 	g.mu.Lock()
 	dev := g.device(name)
-	dev.left = false
-	if safeAs(d) == "off" {
-		g.paid(dev)
+	dev.mayBeActive = false
+	if safeLevel(d) == "off" {
+		g.clearPendingOff(dev)
 	}
 	g.mu.Unlock()
-	unlessItHangs(func() { g.keepPaid() })
+	waitDiskTime(func() { g.writeUnwritten() })
 }
 
-// safeAs returns the safe level of a device: on, off or keep; "" if it has none.
-func safeAs(d drivers.Device) string {
+// safeLevel returns the safe level of a device: on, off or keep; "" if it has none.
+func safeLevel(d drivers.Device) string {
 	if k, ok := d.(drivers.Keeper); ok && k.Keeps() {
 		return "keep"
 	}
@@ -128,11 +128,11 @@ func safeAs(d drivers.Device) string {
 	return safe
 }
 
-func (g *Policy) life(ctx context.Context, name, what string, f func() error) error {
+func (g *Policy) lifecycleCall(ctx context.Context, name, what string, f func() error) error {
 	g.mu.Lock()
 	d := g.device(name)
 	g.mu.Unlock()
-	c := &call{dev: d, name: what, limit: d.limits.Timeout, line: make(chan struct{}, 1), acts: what == "start"}
+	c := &call{dev: d, name: what, limit: d.limits.Timeout, lock: make(chan struct{}, 1), acts: what == "start"}
 	_, err := run(ctx, g, c, func(context.Context) (struct{}, error) { return struct{}{}, f() })
 	return err
 }

@@ -29,7 +29,7 @@ type SafeState string
 const (
 	StatePending SafeState = "pending" // its driver has not answered yet
 	StateSafe    SafeState = "safe"
-	StateUnsafe  SafeState = "unsafe" // the gate tries again while the stop lasts
+	StateUnsafe  SafeState = "unsafe" // the policy tries again while the stop lasts
 )
 
 // SafeResults returns the result of the last stop for every device, sorted by name; nothing before
@@ -40,20 +40,20 @@ func (g *Policy) SafeResults() []SafeResult {
 	var list []SafeResult
 	for _, d := range g.devices {
 		switch {
-		case g.rounds == 0 || d.driver == nil:
-		case d.safe == nil:
+		case g.stopCount == 0 || d.driver == nil:
+		case d.safeResult == nil:
 			list = append(list, SafeResult{Device: d.name, State: StatePending})
 		default:
-			list = append(list, *d.safe)
+			list = append(list, *d.safeResult)
 		}
 	}
 	order.By(list, func(a, b SafeResult) int { return strings.Compare(a.Device, b.Device) })
 	return list
 }
 
-// keepSafe takes every device to its safe state during a stop, each in its own goroutine, and
-// keeps it there until Clear or the end of ctx.
-func (g *Policy) keepSafe(ctx context.Context) error {
+// runStops takes every device to its safe state during a stop, each in its own goroutine, and
+// keeps it there until ResetStop or the end of ctx.
+func (g *Policy) runStops(ctx context.Context) error {
 	var keepers errgroup.Group
 	kept := map[*device]bool{}
 	round, end := context.WithCancel(ctx)
@@ -68,7 +68,7 @@ func (g *Policy) keepSafe(ctx context.Context) error {
 		for _, d := range g.stoppedDevices() {
 			if !kept[d] {
 				kept[d] = true
-				keepers.Go(func() error { g.keep(round, d); return nil })
+				keepers.Go(func() error { g.keepDeviceSafe(round, d); return nil })
 			}
 		}
 		select {
@@ -86,26 +86,26 @@ func (g *Policy) stoppedDevices() []*device {
 	defer g.mu.Unlock()
 	var list []*device
 	for _, d := range g.devices {
-		if g.stopped != "" && d.driver != nil {
+		if g.stopReason != "" && d.driver != nil {
 			list = append(list, d)
 		}
 	}
 	return list
 }
 
-// keep takes one device to its safe state. It repeats that after a failure, after a late call,
+// keepDeviceSafe takes one device to its safe state. It repeats that after a failure, after a late call,
 // after another stop, and if the device starts late from an earlier command.
-func (g *Policy) keep(ctx context.Context, d *device) {
+func (g *Policy) keepDeviceSafe(ctx context.Context, d *device) {
 	select {
-	case <-d.again: // this call answers that signal
+	case <-d.safeAgain: // this call answers that signal
 	default:
 	}
 	wait := firstRetry
 	for look := false; ; {
 		var retry <-chan time.Time
-		if look && g.staysSafe(ctx, d) || g.takeToSafety(ctx, d) {
+		if look && g.staysSafe(ctx, d) || g.haltDevice(ctx, d) {
 			wait = firstRetry
-			if look = g.maySetOut(d); look {
+			if look = g.mayActLate(d); look {
 				retry = time.After(firstRetry)
 			}
 		} else {
@@ -116,20 +116,20 @@ func (g *Policy) keep(ctx context.Context, d *device) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.again:
+		case <-d.safeAgain:
 			look = false
 		case <-retry:
 		}
 	}
 }
 
-// maySetOut reports whether a device may still carry out a recent command: many answer first
+// mayActLate reports whether a device may still carry out a recent command: many answer first
 // and act later.
-func (g *Policy) maySetOut(d *device) bool {
+func (g *Policy) mayActLate(d *device) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, reads := d.driver.(drivers.SafeReader)
-	return reads && !d.used.IsZero() && g.now().Sub(d.used) < slowest
+	return reads && !d.lastAct.IsZero() && g.now().Sub(d.lastAct) < maxReportDelay
 }
 
 // staysSafe reports whether a safe device still reports no other state.
@@ -137,16 +137,16 @@ func (g *Policy) staysSafe(ctx context.Context, d *device) bool {
 	g.mu.Lock()
 	driver := d.driver
 	g.mu.Unlock()
-	return g.lookSafe(ctx, d, driver, nil).State == StateSafe
+	return g.checkSafe(ctx, d, driver, nil).State == StateSafe
 }
 
-// offFirst is how long the halt waits for switching off.
-const offFirst = 50 * time.Millisecond
+// switchOffTimeout is how long the halt waits for switching off.
+const switchOffTimeout = 50 * time.Millisecond
 
-// takeToSafety halts a device without regard to queues or running tasks and checks the result.
+// haltDevice halts a device without regard to queues or running tasks and checks the result.
 // It first switches off a device that is on for a time, because its safe state may be keep. It
 // reports a driver that does not answer within StopWithin, and waits for it.
-func (g *Policy) takeToSafety(ctx context.Context, d *device) bool {
+func (g *Policy) haltDevice(ctx context.Context, d *device) bool {
 	began := g.now()
 	g.switchOffFirst(ctx, d)
 	g.mu.Lock()
@@ -156,8 +156,8 @@ func (g *Policy) takeToSafety(ctx context.Context, d *device) bool {
 	halted := make(chan error, 1)
 	var group errgroup.Group // a group of one: the function may return before it
 	group.Go(func() error {
-		_, err := guarded(ctx, c, func(context.Context) (struct{}, error) { return struct{}{}, driver.Halt() })
-		g.cameBack(c)
+		_, err := recoverPanic(ctx, c, func(context.Context) (struct{}, error) { return struct{}{}, driver.Halt() })
+		g.returned(c)
 		halted <- err
 		return nil
 	})
@@ -166,13 +166,13 @@ func (g *Policy) takeToSafety(ctx context.Context, d *device) bool {
 	for {
 		select {
 		case err := <-halted:
-			s := g.lookSafe(ctx, d, driver, err)
+			s := g.checkSafe(ctx, d, driver, err)
 			s.Device, s.Took = d.name, g.now().Sub(began)
-			g.noteSafe(d, s)
+			g.storeSafeResult(d, s)
 			return s.State == StateSafe
 		case <-late.C:
-			if g.hangs(c) {
-				g.noteSafe(d, SafeResult{Device: d.name, State: StateUnsafe, Took: g.now().Sub(began), Err: fmt.Sprintf("its driver has not answered within %v; switch it off by hand", d.limits.StopWithin)})
+			if g.quarantine(c) {
+				g.storeSafeResult(d, SafeResult{Device: d.name, State: StateUnsafe, Took: g.now().Sub(began), Err: fmt.Sprintf("its driver has not answered within %v; switch it off by hand", d.limits.StopWithin)})
 			}
 		case <-ctx.Done():
 			return false
@@ -183,7 +183,7 @@ func (g *Policy) takeToSafety(ctx context.Context, d *device) bool {
 // switchOffFirst switches off a device that is on for a time.
 func (g *Policy) switchOffFirst(ctx context.Context, d *device) {
 	g.mu.Lock()
-	o := d.off
+	o := d.pending
 	g.mu.Unlock()
 	if o == nil || o.at.IsZero() {
 		return
@@ -192,15 +192,15 @@ func (g *Policy) switchOffFirst(ctx context.Context, d *device) {
 	var group errgroup.Group // a group of one: the function may return before it
 	group.Go(func() error {
 		defer close(done)
-		c := &call{dev: d, name: "switch off", limit: offFirst, line: d.acting}
-		if _, err := run(ctx, g, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, o.sw.Switch(ctx, false) }); err == nil {
+		c := &call{dev: d, name: "switch off", limit: switchOffTimeout, lock: d.actLock}
+		if _, err := run(ctx, g, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, o.output.Switch(ctx, false) }); err == nil {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			g.wentOff(d, o)
+			g.confirmOff(d, o)
 		}
 		return nil
 	})
-	late := time.NewTimer(offFirst)
+	late := time.NewTimer(switchOffTimeout)
 	defer late.Stop()
 	select {
 	case <-done:
@@ -209,22 +209,22 @@ func (g *Policy) switchOffFirst(ctx context.Context, d *device) {
 	}
 }
 
-// asItIs explains a device that a stop leaves unchanged, because the configuration says so.
-const asItIs = "left as it is, for it has safe: keep; what it does goes on"
+// keptByConfig explains a device that a stop leaves unchanged, because the configuration says so.
+const keptByConfig = "left as it is, for it has safe: keep; what it does goes on"
 
-// lookSafe reads whether a halted device is safe, if it can report that.
-func (g *Policy) lookSafe(ctx context.Context, d *device, driver drivers.Device, err error) SafeResult {
+// checkSafe reads whether a halted device is safe, if it can report that.
+func (g *Policy) checkSafe(ctx context.Context, d *device, driver drivers.Device, err error) SafeResult {
 	if err != nil {
 		return SafeResult{State: StateUnsafe, Err: err.Error()}
 	}
-	if safeAs(driver) == "keep" {
-		return SafeResult{State: StateSafe, Err: asItIs}
+	if safeLevel(driver) == "keep" {
+		return SafeResult{State: StateSafe, Err: keptByConfig}
 	}
 	r, ok := driver.(drivers.SafeReader)
 	if !ok {
 		return SafeResult{State: StateSafe, Evidence: mess.Acknowledged}
 	}
-	c := &call{dev: d, name: "read whether it is safe", limit: d.limits.StopWithin, line: make(chan struct{}, 1)}
+	c := &call{dev: d, name: "read whether it is safe", limit: d.limits.StopWithin, lock: make(chan struct{}, 1)}
 	switch safe, err := run(ctx, g, c, r.Safe); {
 	case err != nil:
 		return SafeResult{State: StateSafe, Evidence: mess.Acknowledged, Err: "it could not be read back: " + err.Error()}
@@ -234,16 +234,16 @@ func (g *Policy) lookSafe(ctx context.Context, d *device, driver drivers.Device,
 	return SafeResult{State: StateSafe, Evidence: mess.ReadBack}
 }
 
-// noteSafe stores the result of a stop for the report and logs it.
-func (g *Policy) noteSafe(d *device, s SafeResult) {
+// storeSafeResult stores the result of a stop for the report and logs it.
+func (g *Policy) storeSafeResult(d *device, s SafeResult) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	d.safe, d.level = &s, unknown // its safe state may be on
-	g.tell()
+	d.safeResult, d.level = &s, levelUnknown // its safe state may be on
+	g.notifyChanged()
 	if s.State == StateSafe {
-		d.left = false
-		if d.off != nil && s.Evidence == mess.ReadBack && safeAs(d.driver) == "off" {
-			d.off.was = true
+		d.mayBeActive = false
+		if d.pending != nil && s.Evidence == mess.ReadBack && safeLevel(d.driver) == "off" {
+			d.pending.reportedOff = true
 		}
 		g.log.Info("safe", "device", d.name, "evidence", s.Evidence, "took", s.Took)
 		return
@@ -252,13 +252,13 @@ func (g *Policy) noteSafe(d *device, s SafeResult) {
 }
 
 // Quarantined returns the unfinished call of each device with a hanging driver. Such a device is in
-// quarantine: the gate makes no other call until it returns.
+// quarantine: the policy makes no other call until it returns.
 func (g *Policy) Quarantined() map[string]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	hung := map[string]string{}
 	for _, d := range g.devices {
-		for c := range d.hung {
+		for c := range d.hungCalls {
 			hung[d.name] = c.name
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Stop cancels all running acts, makes Run take every device to its safe state without regard
-// to queues, and rejects everything until Clear. Another Stop repeats this. Stop does not wait.
+// to queues, and rejects everything until ResetStop. Another Stop repeats this. Stop does not wait.
 // It is not a safety function: that needs a switch in the wire.
 func (g *Policy) Stop(why string) {
 	g.mu.Lock()
@@ -17,31 +17,31 @@ func (g *Policy) Stop(why string) {
 	if why == "" {
 		why = "stopped"
 	}
-	if g.stopped == "" {
-		g.stopped = why // the first reason stays
+	if g.stopReason == "" {
+		g.stopReason = why // the first reason stays
 		g.log.Warn("stopped", "err", why)
 	}
-	g.rounds++
-	for _, cancel := range g.running {
-		cancel(g.stop())
+	g.stopCount++
+	for _, cancel := range g.runningCalls {
+		cancel(g.stopRejection())
 	}
 	for _, d := range g.devices {
-		d.safe = nil
-		d.makeSafe()
+		d.safeResult = nil
+		d.requestSafe()
 	}
-	g.tell()
+	g.notifyChanged()
 }
 
 // ResetStop resets a stop. Only the local operator may do this, never a network client.
 func (g *Policy) ResetStop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.stopped == "" {
+	if g.stopReason == "" {
 		return
 	}
-	g.stopped = ""
+	g.stopReason = ""
 	g.log.Warn("stop cleared")
-	g.tell()
+	g.notifyChanged()
 }
 
 // Stopped returns the reason for the stop, "" if there is none.
@@ -50,12 +50,12 @@ func (g *Policy) Stopped() string {
 	return why
 }
 
-// Watch returns the reason for the stop, "" if there is none. The gate closes changed when the
-// reason or the result of Safety changes.
+// Watch returns the reason for the stop, "" if there is none. The policy closes changed when the
+// reason or the result of SafeResults changes.
 func (g *Policy) Watch() (why string, changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.stopped, g.changed
+	return g.stopReason, g.changed
 }
 
 // StopRejection returns the rejection that applies to everything during a stop; nil if there is no
@@ -63,55 +63,55 @@ func (g *Policy) Watch() (why string, changed <-chan struct{}) {
 func (g *Policy) StopRejection() *Rejection {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.stopped == "" {
+	if g.stopReason == "" {
 		return nil
 	}
-	return g.stop()
+	return g.stopRejection()
 }
 
 // StopCount returns the number of stops. Each stop halts the devices that started before it.
 func (g *Policy) StopCount() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.rounds
+	return g.stopCount
 }
 
-func (g *Policy) stop() *Rejection {
-	return &Rejection{Rule: "stop", Text: fmt.Sprintf("everything here is stopped (%s) until a person at the place clears it", g.stopped)}
+func (g *Policy) stopRejection() *Rejection {
+	return &Rejection{Rule: "stop", Text: fmt.Sprintf("everything here is stopped (%s) until a person at the place clears it", g.stopReason)}
 }
 
 // notStopped is the one rule that also applies to reading.
 func (g *Policy) notStopped(*device, capabilities.Plan) error {
-	if g.stopped != "" {
-		return g.stop()
+	if g.stopReason != "" {
+		return g.stopRejection()
 	}
 	return nil
 }
 
-// meet registers a device for conditions of others and for stops. During a stop it returns a
+// register registers a device for conditions of others and for stops. During a stop it returns a
 // rejection.
-func (g *Policy) meet(d drivers.Device, name string) error {
+func (g *Policy) register(d drivers.Device, name string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	dev := g.device(name)
 	dev.driver = d
-	g.tell()
+	g.notifyChanged()
 	return g.notStopped(dev, capabilities.Plan{})
 }
 
-// cameBackLate requests the safe state again if a call from before the stop returns after it:
-// its last effect is unknown. The caller holds Gate.mu.
-func (g *Policy) cameBackLate(c *call) {
-	if c.acts && g.stopped != "" {
-		c.dev.makeSafe()
+// returnedLate requests the safe state again if a call from before the stop returns after it:
+// its last effect is unknown. The caller holds Policy.mu.
+func (g *Policy) returnedLate(c *call) {
+	if c.acts && g.stopReason != "" {
+		c.dev.requestSafe()
 	}
 }
 
-// tell wakes the callers of Watch. The caller holds Gate.mu.
-func (g *Policy) tell() {
+// notifyChanged wakes the callers of Watch. The caller holds Policy.mu.
+func (g *Policy) notifyChanged() {
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-// makeSafe wakes the goroutine that keeps the device safe, now or at its start.
-func (d *device) makeSafe() { wait.Notify(d.again) }
+// requestSafe wakes the goroutine that keeps the device safe, now or at its start.
+func (d *device) requestSafe() { wait.Notify(d.safeAgain) }

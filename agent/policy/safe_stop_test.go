@@ -224,7 +224,7 @@ func TestAHaltThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
-// The gate undoes the late effect of a driver that ignored the stop.
+// The policy undoes the late effect of a driver that ignored the stop.
 func TestACallThatComesBackLateIsUndone(t *testing.T) {
 	m := &machine{slow: 3 * time.Second}
 	starting := &machine{starts: 4 * time.Second}
@@ -246,7 +246,7 @@ func TestACallThatComesBackLateIsUndone(t *testing.T) {
 	})
 }
 
-// The gate halts a device again if it answers first and acts after it was safe; it does not
+// The policy halts a device again if it answers first and acts after it was safe; it does not
 // check a device without a recent command.
 func TestWhatSetsOutAfterAStop(t *testing.T) {
 	m := honest{&machine{}}

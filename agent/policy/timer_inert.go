@@ -13,17 +13,17 @@ import (
 func (g *Policy) MayBeActive(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.device(name).left
+	return g.device(name).mayBeActive
 }
 
-// tracked runs an act and records whether it leaves the device active.
-func tracked[T any](ctx context.Context, p *Pass, f func(context.Context) (T, error)) (T, error) {
+// trackEffect runs an act and records whether it leaves the device active.
+func trackEffect[T any](ctx context.Context, p *Pass, f func(context.Context) (T, error)) (T, error) {
 	p.g.mu.Lock()
-	before := p.dev.left
-	p.dev.left = true // during the act, and if it does not return
-	if p.dev.off != nil && p.dev.off.stops {
-		p.dev.off = nil // a new command replaces the repeated stop
-		p.g.ring()
+	before := p.dev.mayBeActive
+	p.dev.mayBeActive = true // during the act, and if it does not return
+	if p.dev.pending != nil && p.dev.pending.isStop {
+		p.dev.pending = nil // a new command replaces the repeated stop
+		p.g.notifyTimers()
 	}
 	p.g.mu.Unlock()
 	v, err := f(ctx)
@@ -31,15 +31,15 @@ func tracked[T any](ctx context.Context, p *Pass, f func(context.Context) (T, er
 	defer p.g.mu.Unlock()
 	_, refused := errors.AsType[*Rejection](err)
 	switch {
-	case err == nil && inert(p.order.Plan):
-		p.dev.calm()
-	case refused && moves(p.order.Plan): // it moved until then
-	case refused, untouched(err):
-		p.dev.left = p.dev.left && before
+	case err == nil && leavesInactive(p.order.Plan):
+		p.dev.markInactive()
+	case refused && isMotion(p.order.Plan): // it moved until then
+	case refused, didNothing(err):
+		p.dev.mayBeActive = p.dev.mayBeActive && before
 	case errors.Is(err, drivers.ErrMayAct):
 		p.unanswered = true
 		if c := p.order.Command; c != capabilities.Pause && c != capabilities.Resume { // a stop would end the paused or resumed activity
-			p.g.stopAgain(p.dev)
+			p.g.repeatStop(p.dev)
 		}
 	}
 	return v, err
@@ -53,32 +53,32 @@ func (p *Pass) Unanswered() bool {
 	return p.unanswered
 }
 
-// stopAgain schedules repeated stop commands for a device that may still be moving, until it
-// acknowledges one or gets another command. The caller holds Gate.mu.
-func (g *Policy) stopAgain(d *device) {
+// repeatStop schedules repeated stop commands for a device that may still be moving, until it
+// acknowledges one or gets another command. The caller holds Policy.mu.
+func (g *Policy) repeatStop(d *device) {
 	s, ok := d.driver.(drivers.Stopper)
-	if !ok || d.off != nil && !d.off.stops {
+	if !ok || d.pending != nil && !d.pending.isStop {
 		return
 	}
-	d.off = &off{at: g.now().Add(firstRetry), on: g.now(), sw: stopping{s}, stops: true}
-	g.ring()
+	d.pending = &pendingOff{at: g.now().Add(firstRetry), onSince: g.now(), output: stopOutput{s}, isStop: true}
+	g.notifyTimers()
 }
 
-// stopping adapts a Stopper to a Switch: switching it off stops it.
-type stopping struct{ drivers.Stopper }
+// stopOutput adapts a Stopper to a Switch: switching it off stops it.
+type stopOutput struct{ drivers.Stopper }
 
-func (s stopping) Switch(ctx context.Context, _ bool) error {
+func (s stopOutput) Switch(ctx context.Context, _ bool) error {
 	_, err := s.Stop(ctx)
 	return err
 }
 
-// untouched reports whether a driver's error says that it did nothing.
-func untouched(err error) bool {
+// didNothing reports whether a driver's error says that it did nothing.
+func didNothing(err error) bool {
 	return errors.Is(err, drivers.ErrNothingDone) || errors.Is(err, drivers.ErrBusy) || errors.Is(err, drivers.ErrNotStarted) && !errors.Is(err, drivers.ErrHalted)
 }
 
-// inert reports whether a completed plan leaves the device inactive.
-func inert(p capabilities.Plan) bool {
+// leavesInactive reports whether a completed plan leaves the device inactive.
+func leavesInactive(p capabilities.Plan) bool {
 	switch p.Command {
 	case capabilities.Clean, capabilities.CleanSpot, capabilities.Move:
 		return true
@@ -88,10 +88,10 @@ func inert(p capabilities.Plan) bool {
 	return turnsOff(p)
 }
 
-// calm records that a device is inactive, unless its safe level is on. The caller holds
-// Gate.mu.
-func (d *device) calm() {
-	if safeAs(d.driver) != "on" {
-		d.left = false
+// markInactive records that a device is inactive, unless its safe level is on. The caller holds
+// Policy.mu.
+func (d *device) markInactive() {
+	if safeLevel(d.driver) != "on" {
+		d.mayBeActive = false
 	}
 }

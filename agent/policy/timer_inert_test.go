@@ -24,7 +24,7 @@ type outlet struct {
 func (o *outlet) Switch(context.Context, bool) error { return o.ends }
 func (o *outlet) Levels() (initial, safe string)     { return o.initial, o.safe }
 
-// Left reports a device that has acted and may be active; it does not report an unused device.
+// MayBeActive reports a device that has acted and may be active; it does not report an unused device.
 func TestLeft(t *testing.T) {
 	deaf, nothing := errors.New("no answer"), drivers.NotDone(errors.New("no route"))
 	halted := fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)
@@ -94,7 +94,7 @@ func (s *shy) Stop(context.Context) (string, error) {
 	return "", nil
 }
 
-// The gate repeats the stop of a device that may still be moving, until the device acknowledges
+// The policy repeats the stop of a device that may still be moving, until the device acknowledges
 // it or gets another command.
 func TestStopsAgain(t *testing.T) {
 	mayAct := fmt.Errorf("cancelled; %w", drivers.ErrMayAct)

@@ -11,20 +11,20 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// off is the pending switch-off of a device.
-type off struct {
-	at   time.Time // zero: never
-	on   time.Time // start of the current period on, as far as known
-	was  bool      // it has reported off since then
-	sw   drivers.Switch
-	wait time.Duration // delay before the next try, after a failed one
-	why  error         // error of the last failed try
-	late time.Time     // time of the first failed try
-	time bool          // the plan named that time and no longer one
-	own  time.Time     // when its own timer switches it off; zero: no timer, or not set
-	// stops marks a device that must stand still, or go to a safe level of on, and has not
+// pendingOff is the pending switch-off of a device.
+type pendingOff struct {
+	at           time.Time // zero: never
+	onSince      time.Time // start of the current period on, as far as known
+	reportedOff  bool      // it has reported off since then
+	output       drivers.Switch
+	retryDelay   time.Duration // delay before the next try, after a failed one
+	lastErr      error         // error of the last failed try
+	failingSince time.Time     // time of the first failed try
+	timed        bool          // the plan named that time and no longer one
+	deviceTimer  time.Time     // when its own timer switches it off; zero: no timer, or not set
+	// isStop marks a device that must stand still, or go to a safe level of on, and has not
 	// confirmed it.
-	stops bool
+	isStop bool
 }
 
 // First and longest delay between two tries to switch off.
@@ -33,55 +33,55 @@ const (
 	lastRetry  = 30 * time.Second
 )
 
-func (g *Policy) disarm(d *device) {
+func (g *Policy) setOff(d *device) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.wentOff(d, d.off)
+	g.confirmOff(d, d.pending)
 }
 
-// wentOff records that a device is off. It returns false if another command has replaced o. The
-// caller holds Gate.mu.
-func (g *Policy) wentOff(d *device, o *off) bool {
-	if d.off != o {
+// confirmOff records that a device is off. It returns false if another command has replaced o. The
+// caller holds Policy.mu.
+func (g *Policy) confirmOff(d *device, o *pendingOff) bool {
+	if d.pending != o {
 		return false
 	}
-	d.off, d.level = nil, isOff
-	g.paid(d)
-	g.saw(d, d.acts, true, drivers.Reading{Quantity: "on"})
-	d.calm()
-	g.tellGuard(d)
-	g.ring()
+	d.pending, d.level = nil, levelOff
+	g.clearPendingOff(d)
+	g.storeStates(d, d.actCount, true, drivers.Reading{Quantity: "on"})
+	d.markInactive()
+	g.updateWatchdog(d)
+	g.notifyTimers()
 	return true
 }
 
-// slowest is how long a device may still report off after a command to switch on.
-const slowest = 10 * time.Second
+// maxReportDelay is how long a device may still report off after a command to switch on.
+const maxReportDelay = 10 * time.Second
 
-// says records that a device reports whether it is on. After a report of off, max_on counts
-// anew; the gate still sends the pending switch-off, because the device may carry out an
-// earlier command late. The caller holds Gate.mu.
-func (d *device) says(on bool, now time.Time) {
-	if d.off != nil && !d.off.stops && len(d.acting) == 0 && (on || now.Sub(d.used) > slowest) {
-		d.off.was = !on
+// noteReport records that a device reports whether it is on. After a report of off, max_on counts
+// anew; the policy still sends the pending switch-off, because the device may carry out an
+// earlier command late. The caller holds Policy.mu.
+func (d *device) noteReport(on bool, now time.Time) {
+	if d.pending != nil && !d.pending.isStop && len(d.actLock) == 0 && (on || now.Sub(d.lastAct) > maxReportDelay) {
+		d.pending.reportedOff = !on
 	}
 }
 
-// isOn reports whether a device is on, as far as known. The caller holds Gate.mu.
-func (d *device) isOn() bool { return d.off != nil && !d.off.was }
+// isOn reports whether a device is on, as far as known. The caller holds Policy.mu.
+func (d *device) isOn() bool { return d.pending != nil && !d.pending.reportedOff }
 
 // Run switches devices off when their time is over, and keeps all devices safe during a stop,
 // until ctx ends. Devices that are still on then get Halt from the agent.
 func (g *Policy) Run(ctx context.Context) error {
 	var both errgroup.Group
 	both.Go(func() error { return g.runTimers(ctx) })
-	both.Go(func() error { return g.keepSafe(ctx) })
+	both.Go(func() error { return g.runStops(ctx) })
 	noted := make(chan struct{})
 	go func() {
 		defer close(noted)
-		g.runDues(ctx)
+		g.runLedgerWriter(ctx)
 	}()
 	err := both.Wait()
-	unlessItHangs(func() { <-noted })
+	waitDiskTime(func() { <-noted })
 	return err
 }
 
@@ -96,18 +96,18 @@ func (g *Policy) runTimers(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-g.stir:
+			case <-g.timersChanged:
 			}
 			continue
 		}
-		t := time.NewTimer(min(in, glance))
+		t := time.NewTimer(min(in, suspendCheckInterval))
 		select {
 		case <-ctx.Done():
 			t.Stop()
 			return nil
-		case <-g.stir:
+		case <-g.timersChanged:
 		case <-t.C:
-			if in > glance {
+			if in > suspendCheckInterval {
 				break
 			}
 			g.ending(d, true)
@@ -121,22 +121,22 @@ func (g *Policy) runTimers(ctx context.Context) error {
 	}
 }
 
-// ending records whether the gate is switching a device off.
+// setSwitchingOff records whether the policy is switching a device off.
 func (g *Policy) ending(d *device, now bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	d.ending = now
-	g.ring()
+	d.switchingOff = now
+	g.notifyTimers()
 }
 
 // next returns the device with the earliest pending switch-off, and the time until then.
-func (g *Policy) next() (d *device, o *off, in time.Duration) {
+func (g *Policy) next() (d *device, o *pendingOff, in time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.wake()
+	g.applySuspend()
 	for _, c := range g.devices {
-		if c.off != nil && !c.ending && !c.off.at.IsZero() && (d == nil || c.off.at.Before(o.at)) {
-			d, o = c, c.off
+		if c.pending != nil && !c.switchingOff && !c.pending.at.IsZero() && (d == nil || c.pending.at.Before(o.at)) {
+			d, o = c, c.pending
 		}
 	}
 	if d == nil {
@@ -146,36 +146,36 @@ func (g *Policy) next() (d *device, o *off, in time.Duration) {
 }
 
 // switchOff switches a device off and schedules another try if that fails.
-func (g *Policy) switchOff(ctx context.Context, d *device, o *off) {
-	_, err := run(ctx, g, &call{dev: d, name: "switch off", limit: d.limits.Timeout, line: d.acting}, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, o.sw.Switch(ctx, false)
+func (g *Policy) switchOff(ctx context.Context, d *device, o *pendingOff) {
+	_, err := run(ctx, g, &call{dev: d, name: "switch off", limit: d.limits.Timeout, lock: d.actLock}, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, o.output.Switch(ctx, false)
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if o.stops && (err == nil || errors.Is(err, drivers.ErrNotStarted)) && d.off == o { // it stands still, or a stop handles it
-		d.off = nil
-		d.left = d.left && err != nil
+	if o.isStop && (err == nil || errors.Is(err, drivers.ErrNotStarted)) && d.pending == o { // it stands still, or a stop handles it
+		d.pending = nil
+		d.mayBeActive = d.mayBeActive && err != nil
 		g.log.Info("not told again any more", "device", d.name, "err", err)
 		return
 	}
-	if err == nil && g.wentOff(d, o) {
-		d.used = g.now()
+	if err == nil && g.confirmOff(d, o) {
+		d.lastAct = g.now()
 		g.log.Info("switched off, its time is over", "device", d.name)
 		return
 	}
-	if d.off != o || ctx.Err() != nil {
+	if d.pending != o || ctx.Err() != nil {
 		return // another command has replaced it, or the program ends
 	}
-	o.wait = min(lastRetry, max(firstRetry, 2*o.wait))
-	o.at = g.now().Add(o.wait)
-	if o.stops {
+	o.retryDelay = min(lastRetry, max(firstRetry, 2*o.retryDelay))
+	o.at = g.now().Add(o.retryDelay)
+	if o.isStop {
 		g.log.Error("told its safe state again, and not known to be in it", "device", d.name, "err", err)
 		return
 	}
-	if o.why == nil {
-		o.late = g.now()
+	if o.lastErr == nil {
+		o.failingSince = g.now()
 	}
-	o.why = err
+	o.lastErr = err
 	g.log.Error("cannot switch off, though its time is over", "device", d.name, "err", err)
 }
 
@@ -185,8 +185,8 @@ func (g *Policy) Overdue(name string) (since time.Time, why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.devices[name]
-	if d == nil || !d.isOn() || d.off.why == nil {
+	if d == nil || !d.isOn() || d.pending.lastErr == nil {
 		return time.Time{}, nil
 	}
-	return d.off.late, fmt.Errorf("it may be on though its time is over, and cannot be switched off; it is tried again, look at it: %w", d.off.why)
+	return d.pending.failingSince, fmt.Errorf("it may be on though its time is over, and cannot be switched off; it is tried again, look at it: %w", d.pending.lastErr)
 }

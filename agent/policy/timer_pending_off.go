@@ -15,13 +15,13 @@ import (
 // errSlowDisk reports a write whose result is unknown.
 var errSlowDisk = fmt.Errorf("the disk does not answer within %v", diskTime)
 
-// owe writes the pending switch-off of a device that is about to go on, or that it may stay on.
+// writePendingOff writes the pending switch-off of a device that is about to go on, or that it may stay on.
 // It does not repeat a note that the intent of the same act has written. It does not wait for a
 // hanging disk.
-func (g *Policy) owe(ctx context.Context, d *device, o *off) error {
+func (g *Policy) writePendingOff(ctx context.Context, d *device, o *pendingOff) error {
 	g.mu.Lock()
-	was, due := g.due[d.name]
-	if g.book == nil || !due && len(g.unwritten) == 0 && o.at.IsZero() {
+	was, due := g.pendingOffs[d.name]
+	if g.ledger == nil || !due && len(g.unwritten) == 0 && o.at.IsZero() {
 		g.mu.Unlock()
 		return nil
 	}
@@ -30,31 +30,31 @@ func (g *Policy) owe(ctx context.Context, d *device, o *off) error {
 		return nil // the next run would switch it off that much earlier
 	}
 	if o.at.IsZero() {
-		g.owes(d.name, nil)
+		g.setPendingOff(d.name, nil)
 	} else {
-		due := o.due(g.now())
-		g.owes(d.name, &due)
+		due := o.record(g.now())
+		g.setPendingOff(d.name, &due)
 	}
-	notes := g.notes()
+	notes := g.unwrittenEntries()
 	g.mu.Unlock()
-	err := unlessLate(ctx, func() error { return g.write(context.WithoutCancel(ctx), notes) })
+	err := withinDiskTime(ctx, func() error { return g.writeEntries(context.WithoutCancel(ctx), notes) })
 	if err != nil {
-		wait.Notify(g.settled) // Run tries again
+		wait.Notify(g.ledgerChanged) // Run tries again
 	}
 	return err
 }
 
-// notes returns the pending notes that are not on the disk. The caller holds Gate.mu.
-func (g *Policy) notes() []journal.LedgerEntry {
+// unwrittenEntries returns the pending notes that are not on the disk. The caller holds Policy.mu.
+func (g *Policy) unwrittenEntries() []journal.LedgerEntry {
 	var notes []journal.LedgerEntry
 	for _, name := range slices.Sorted(maps.Keys(g.unwritten)) {
-		notes = append(notes, g.dueNote(name))
+		notes = append(notes, g.pendingOffEntry(name))
 	}
 	return notes
 }
 
-// unlessLate calls f, which writes to a disk, and waits at most diskTime for it.
-func unlessLate(ctx context.Context, f func() error) error {
+// withinDiskTime calls f, which writes to a disk, and waits at most diskTime for it.
+func withinDiskTime(ctx context.Context, f func() error) error {
 	written := make(chan error, 1)
 	go func() { written <- f() }()
 	late := time.NewTimer(diskTime)
@@ -69,34 +69,34 @@ func unlessLate(ctx context.Context, f func() error) error {
 	}
 }
 
-// paid removes the pending switch-off of a device. Run writes that to the disk. The caller
-// holds Gate.mu.
-func (g *Policy) paid(d *device) {
-	if _, was := g.due[d.name]; was {
-		g.owes(d.name, nil)
-		wait.Notify(g.settled)
+// clearPendingOff removes the pending switch-off of a device. Run writes that to the disk. The caller
+// holds Policy.mu.
+func (g *Policy) clearPendingOff(d *device) {
+	if _, was := g.pendingOffs[d.name]; was {
+		g.setPendingOff(d.name, nil)
+		wait.Notify(g.ledgerChanged)
 	}
 }
 
-// runDues writes changes of pending switch-offs in its own goroutine, so that a hanging disk
+// runLedgerWriter writes changes of pending switch-offs in its own goroutine, so that a hanging disk
 // does not keep a device on.
-func (g *Policy) runDues(ctx context.Context) {
+func (g *Policy) runLedgerWriter(ctx context.Context) {
 	for ctx.Err() == nil {
 		var again <-chan time.Time
-		if !g.keepPaid() {
+		if !g.writeUnwritten() {
 			again = time.After(lastRetry)
 		}
 		select {
 		case <-ctx.Done():
 		case <-again:
-		case <-g.settled:
+		case <-g.ledgerChanged:
 		}
 	}
-	g.keepPaid()
+	g.writeUnwritten()
 }
 
-// unlessItHangs calls f and waits at most diskTime for it.
-func unlessItHangs(f func()) {
+// waitDiskTime calls f and waits at most diskTime for it.
+func waitDiskTime(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -113,50 +113,50 @@ func unlessItHangs(f func()) {
 // diskTime is how long an act, and the end of the program, wait for the disk.
 const diskTime = 5 * time.Second
 
-// owesAs restores the pending switch-off of a device after a failed act. The caller holds
-// Gate.mu.
-func (g *Policy) owesAs(d *device) {
-	if g.book == nil {
+// restorePendingOff restores the pending switch-off of a device after a failed act. The caller holds
+// Policy.mu.
+func (g *Policy) restorePendingOff(d *device) {
+	if g.ledger == nil {
 		return
 	}
-	if g.paid(d); d.off != nil && !d.off.stops && !d.off.at.IsZero() {
-		due := d.off.due(g.now())
-		g.owes(d.name, &due)
-		wait.Notify(g.settled)
+	if g.clearPendingOff(d); d.pending != nil && !d.pending.isStop && !d.pending.at.IsZero() {
+		due := d.pending.record(g.now())
+		g.setPendingOff(d.name, &due)
+		wait.Notify(g.ledgerChanged)
 	}
 }
 
-// due converts a pending switch-off to its record for the disk.
-func (o *off) due(now time.Time) PendingOff {
-	d := PendingOff{At: o.at, On: o.on, Within: o.at.Sub(now)}
-	if o.was {
+// record converts a pending switch-off to its record for the disk.
+func (o *pendingOff) record(now time.Time) PendingOff {
+	d := PendingOff{At: o.at, On: o.onSince, Within: o.at.Sub(now)}
+	if o.reportedOff {
 		d.On = now
 	}
 	return d
 }
 
-// keepPaid writes the unwritten pending switch-offs and reports success.
-func (g *Policy) keepPaid() (ok bool) {
+// writeUnwritten writes the unwritten pending switch-offs and reports success.
+func (g *Policy) writeUnwritten() (ok bool) {
 	g.mu.Lock()
-	notes := g.notes()
+	notes := g.unwrittenEntries()
 	g.mu.Unlock()
-	if err := g.write(context.Background(), notes); err != nil {
+	if err := g.writeEntries(context.Background(), notes); err != nil {
 		g.log.Error("what was switched off, or is to stay on, is not written down; a restart would switch it off", "err", err)
 		return false
 	}
 	return true
 }
 
-// owed returns when a device that is starting must go off, from the records of earlier runs and
-// its max_on; nil if it may stay as it is. The caller holds Gate.mu.
-func (g *Policy) owed(d *device, s drivers.Switch) *off {
+// pendingOffAtStart returns when a device that is starting must go off, from the records of earlier runs and
+// its max_on; nil if it may stay as it is. The caller holds Policy.mu.
+func (g *Policy) pendingOffAtStart(d *device, s drivers.Switch) *pendingOff {
 	now := g.now()
-	o := &off{on: now, sw: s}
+	o := &pendingOff{onSince: now, output: s}
 	if limit := d.limits.MaxOn; limit > 0 {
 		o.at = now.Add(limit)
 	}
-	if due, is := g.due[d.name]; is {
-		o.on, o.time = due.On, true
+	if due, is := g.pendingOffs[d.name]; is {
+		o.onSince, o.timed = due.On, true
 		if o.at.IsZero() || due.At.Before(o.at) {
 			o.at = due.At
 		}

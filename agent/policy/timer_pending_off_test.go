@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// owing returns a book with one pending switch-off.
+// owing returns a ledger with one pending switch-off.
 func owing(device string, d policy.PendingOff) *book {
 	b := &book{}
 	b.kept.Apply(journal.LedgerEntry{Device: device, PendingOff: &d})
@@ -77,7 +77,7 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 	}
 }
 
-// The gate reports to a device with its own timer that an earlier run has set it, if it has.
+// The policy reports to a device with its own timer that an earlier run has set it, if it has.
 func TestATimerOfAnEarlierRunIsTold(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Policy, l *lamp) {
 		for _, left := range []bool{true, false} {
@@ -104,7 +104,7 @@ type keeper struct {
 func (*keeper) SwitchFor(context.Context, bool, time.Duration) error { return nil }
 func (k *keeper) TimerLeft()                                         { k.told = true }
 
-// The gate also switches off a device that fails to start, and repeats that until the device
+// The policy also switches off a device that fails to start, and repeats that until the device
 // takes it.
 func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
@@ -141,7 +141,7 @@ func TestADiskThatWasFullHearsOfIt(t *testing.T) {
 	})
 }
 
-// The gate switches a device on for a time only if it can record the end.
+// The policy switches a device on for a time only if it can record the end.
 func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		g.UseLedger(&book{err: errors.New("the disk is full")}, nil)
@@ -173,7 +173,7 @@ func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
 	})
 }
 
-// While the disk hangs, the gate does not switch a device on for a time. It blames the disk,
+// While the disk hangs, the policy does not switch a device on for a time. It blames the disk,
 // and the device stays usable.
 func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
@@ -200,7 +200,7 @@ func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
 	})
 }
 
-// hanging is a book that blocks while the test holds hung.
+// hanging is a ledger that blocks while the test holds hung.
 type hanging struct {
 	book
 	hung sync.Mutex

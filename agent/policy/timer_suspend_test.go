@@ -18,10 +18,10 @@ type sleeper struct{ slept atomic.Int64 }
 func (s *sleeper) sleep(d time.Duration) { s.slept.Add(int64(d)) }
 
 // inBedroom is inHouse with a machine that can sleep, and a watchdog.
-func inBedroom(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Policy, *lamp, *sleeper, *watch)) {
+func inBedroom(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Policy, *lamp, *sleeper, *readDevice)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, w := &sleeper{}, &watch{}
+		s, w := &sleeper{}, &readDevice{}
 		cfg := policy.DefaultConfig()
 		cfg.Devices = map[string]policy.Limits{"lamp": dev}
 		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithWatchdog(w),
@@ -39,13 +39,13 @@ func inBedroom(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.P
 
 // A permission does not outlive a sleep of the machine at any point.
 func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
-	inBedroom(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, _ *watch) {
+	inBedroom(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, _ *readDevice) {
 		asked := 0
 		no := errors.New("its lease is over")
 		pass := enter(t, g, switchPlan(true, 0))
 		defer pass.End()
 		at := time.Now()
-		s.sleep(time.Hour) // before the gate learns of the permission
+		s.sleep(time.Hour) // before the policy learns of the permission
 		pass.RequirePermission(at, func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
 		refusal(t, pass.Switch(t.Context(), l, true), "permission", "its lease is over")
 		if no = nil; asked != 1 || l.history() != "" {
@@ -71,10 +71,10 @@ func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 	})
 }
 
-// If max_on has passed while the machine slept, the gate switches the device off at once. It
+// If max_on has passed while the machine slept, the policy switches the device off at once. It
 // reports to the watchdog how long the others may still be on.
 func TestMaxOnGoesOnWhileTheMachineSleeps(t *testing.T) {
-	inBedroom(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, w *watch) {
+	inBedroom(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, w *readDevice) {
 		turn(t, g, l, true, 0)
 		s.sleep(50 * time.Minute)
 		after(time.Second)

@@ -23,27 +23,27 @@ type Watchdog interface {
 	IsOff(device string)
 }
 
-// guards is the optional interface of a Guard that reports whether it watches a device.
-type guards interface{ Watches(device string) bool }
+// watchdogCoverage is the optional interface of a Watchdog that reports whether it watches a device.
+type watchdogCoverage interface{ Watches(device string) bool }
 
-// unguarded is the Guard that watches nothing.
-type unguarded struct{}
+// noWatchdog is the Watchdog that watches nothing.
+type noWatchdog struct{}
 
-func (unguarded) Ready(string) error                   { return nil }
-func (unguarded) WillBeOn(string, time.Duration) error { return nil }
-func (unguarded) MayBeOn(string, time.Duration)        {}
-func (unguarded) IsOff(string)                         {}
+func (noWatchdog) Ready(string) error                   { return nil }
+func (noWatchdog) WillBeOn(string, time.Duration) error { return nil }
+func (noWatchdog) MayBeOn(string, time.Duration)        {}
+func (noWatchdog) IsOff(string)                         {}
 
-// watched rejects switching on if no watchdog could switch the device off after this program
+// watchdogReady rejects switching on if no watchdog could switch the device off after this program
 // dies.
-func (g *Policy) watched(d *device, p capabilities.Plan) error {
-	if !energises(p) {
+func (g *Policy) watchdogReady(d *device, p capabilities.Plan) error {
+	if !isEnergizing(p) {
 		return nil
 	}
-	return noGuard(d, g.guard.Ready(d.name))
+	return watchdogRejection(d, g.watchdog.Ready(d.name))
 }
 
-func noGuard(d *device, err error) error {
+func watchdogRejection(d *device, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func noGuard(d *device, err error) error {
 // switchOn sets the pending switch-off and then runs do, which switches the device on.
 func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.Context) error) error {
 	was := p.OffIn() > 0
-	due, undo, err := p.arm(ctx, s) // before the call: a failed call may have worked
+	due, undo, err := p.scheduleOff(ctx, s) // before the call: a failed call may have worked
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 	case !due.IsZero() && left <= 0:
 		undo()
 		return &Rejection{Device: p.dev.name, Rule: "max_on", Text: "its time was over before it could be switched on; ask again"}
-	case p.again != nil && p.g.since(p.asked) > FreshFor:
+	case p.renew != nil && p.g.since(p.permissionAsked) > FreshFor:
 		undo()
-		return errOld
+		return errOutdated
 	case timed && (was || !due.IsZero()):
 		var err error
 		if due.IsZero() { // else its own timer would end a state without end
@@ -72,7 +72,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 		} else {
 			began := p.g.now()
 			if err = a.SwitchFor(ctx, true, left); err == nil {
-				p.g.timed(p.dev, began, a, left)
+				p.g.setDeviceTimer(p.dev, began, a, left)
 			}
 		}
 		if err == nil && p.order.Command != capabilities.SetSwitch && p.order.Command != capabilities.Toggle {
@@ -85,55 +85,55 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 	return do(ctx)
 }
 
-// timed records when the device's own timer, set at began, switches it off.
-func (g *Policy) timed(d *device, began time.Time, a drivers.AutoOff, left time.Duration) {
+// setDeviceTimer records when the device's own timer, set at began, switches it off.
+func (g *Policy) setDeviceTimer(d *device, began time.Time, a drivers.AutoOff, left time.Duration) {
 	left = timerFor(a, left)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d.off != nil && left > 0 {
-		d.off.own = began.Add(left)
+	if d.pending != nil && left > 0 {
+		d.pending.deviceTimer = began.Add(left)
 	}
 }
 
-// arm records the pending switch-off of a device that is about to go on, here and at the
+// scheduleOff records the pending switch-off of a device that is about to go on, here and at the
 // watchdog. due is zero if the device may stay on. undo reverts this if the act failed.
-func (p *Pass) arm(ctx context.Context, s drivers.Switch) (due time.Time, undo func(), err error) {
+func (p *Pass) scheduleOff(ctx context.Context, s drivers.Switch) (due time.Time, undo func(), err error) {
 	g, d := p.g, p.dev
 	g.mu.Lock()
-	g.wake()
-	p.foreseen = false
-	on, due, in := p.goesOff(g.now())
-	before, level, o := d.off, d.level, &off{at: due, on: on, sw: s, time: p.order.For > 0}
-	d.off, d.level = o, isOn
-	g.ring()
+	g.applySuspend()
+	p.offPlanned = false
+	on, due, in := p.offTimes(g.now())
+	before, level, o := d.pending, d.level, &pendingOff{at: due, onSince: on, output: s, timed: p.order.For > 0}
+	d.pending, d.level = o, levelOn
+	g.notifyTimers()
 	g.mu.Unlock()
 	undo = func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if d.off == o {
-			d.off, d.level = before, level
-			g.owesAs(d)
-			g.ring()
+		if d.pending == o {
+			d.pending, d.level = before, level
+			g.restorePendingOff(d)
+			g.notifyTimers()
 		}
-		g.tellGuard(d)
+		g.updateWatchdog(d)
 	}
-	if err := g.guard.WillBeOn(d.name, in); err != nil {
+	if err := g.watchdog.WillBeOn(d.name, in); err != nil {
 		undo()
-		return due, nil, noGuard(d, err)
+		return due, nil, watchdogRejection(d, err)
 	}
 	if _, timed := s.(drivers.AutoOff); timed {
-		_ = g.owe(ctx, d, o) // its own timer switches it off, and Run retries the write
-	} else if err := g.owe(ctx, d, o); err != nil && !due.IsZero() {
+		_ = g.writePendingOff(ctx, d, o) // its own timer switches it off, and Run retries the write
+	} else if err := g.writePendingOff(ctx, d, o); err != nil && !due.IsZero() {
 		undo()
 		return due, nil, &Rejection{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it could not be written down when it is to be switched off (%v); look at the disk", err)}
 	}
 	return due, undo, nil
 }
 
-// goesOff returns the time at which the device goes off if the plan switches it on now, and the
+// offTimes returns the time at which the device goes off if the plan switches it on now, and the
 // remaining duration. Zero means that it may stay on. on is the time since when it is then on.
-// The caller holds Gate.mu.
-func (p *Pass) goesOff(now time.Time) (on, due time.Time, in time.Duration) {
+// The caller holds Policy.mu.
+func (p *Pass) offTimes(now time.Time) (on, due time.Time, in time.Duration) {
 	limits := *p.dev.limits
 	on, in = p.dev.onSince(now), offIn(limits, p.order.Plan)
 	if b := p.order.Began; b.Before(on) && b.Add(limits.MaxOn).After(now) { // else that period is over, and this one is new
@@ -149,14 +149,14 @@ func (p *Pass) goesOff(now time.Time) (on, due time.Time, in time.Duration) {
 	return on, due, in
 }
 
-// tellGuard reports the state of a device to the watchdog. The caller holds Gate.mu.
-func (g *Policy) tellGuard(d *device) {
+// updateWatchdog reports the state of a device to the watchdog. The caller holds Policy.mu.
+func (g *Policy) updateWatchdog(d *device) {
 	switch {
-	case d.off == nil:
-		g.guard.IsOff(d.name)
-	case d.off.at.IsZero():
-		g.guard.MayBeOn(d.name, 0)
+	case d.pending == nil:
+		g.watchdog.IsOff(d.name)
+	case d.pending.at.IsZero():
+		g.watchdog.MayBeOn(d.name, 0)
 	default:
-		g.guard.MayBeOn(d.name, max(1, d.off.at.Sub(g.now())))
+		g.watchdog.MayBeOn(d.name, max(1, d.pending.at.Sub(g.now())))
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// watch is a watchdog that records its messages.
-type watch struct {
+// readDevice is a watchdog that records its messages.
+type readDevice struct {
 	absent error // it is not running
 	no     error // it rejects
 	slow   time.Duration
@@ -26,24 +26,24 @@ type watch struct {
 	log []string
 }
 
-func (w *watch) note(format string, args ...any) {
+func (w *readDevice) note(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = append(w.log, fmt.Sprintf(format, args...))
 }
 
-func (w *watch) Ready(string) error { return w.absent }
+func (w *readDevice) Ready(string) error { return w.absent }
 
-func (w *watch) WillBeOn(_ string, left time.Duration) error {
+func (w *readDevice) WillBeOn(_ string, left time.Duration) error {
 	w.note("on %v", left)
 	after(w.slow)
 	return w.no
 }
 
-func (w *watch) MayBeOn(_ string, left time.Duration) { w.note("maybe on %v", left) }
-func (w *watch) IsOff(string)                         { w.note("off") }
+func (w *readDevice) MayBeOn(_ string, left time.Duration) { w.note("maybe on %v", left) }
+func (w *readDevice) IsOff(string)                         { w.note("off") }
 
-func (w *watch) heard() string {
+func (w *readDevice) heard() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.log, ", ")
@@ -53,7 +53,7 @@ func (w *watch) heard() string {
 func TestGuardHears(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
-		guard        *watch
+		guard        *readDevice
 		story        func(*testing.T, *policy.Policy, *lamp)
 		heard, lamps string
 	}{
@@ -91,7 +91,7 @@ func TestGuardHears(t *testing.T) {
 		},
 		{
 			name:  "a button on a line, and the guard says no",
-			guard: &watch{no: errors.New("it is being switched off")},
+			guard: &readDevice{no: errors.New("it is being switched off")},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "guard: it is being switched off") },
 			heard: "on 1m0s, off",
 		},
@@ -123,7 +123,7 @@ func TestGuardHears(t *testing.T) {
 		},
 		{
 			name:  "the guard says no",
-			guard: &watch{no: errors.New("it is being switched off")},
+			guard: &readDevice{no: errors.New("it is being switched off")},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 0, "lamp: guard: it is being switched off")
 			},
@@ -131,7 +131,7 @@ func TestGuardHears(t *testing.T) {
 		},
 		{
 			name:  "its answer comes when the time is over",
-			guard: &watch{slow: 2 * time.Second},
+			guard: &readDevice{slow: 2 * time.Second},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, time.Second, "lamp: max_on: its time was over before it could be switched on")
 			},
@@ -139,7 +139,7 @@ func TestGuardHears(t *testing.T) {
 		},
 	} {
 		inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
-			w := cmp.Or(tt.guard, &watch{})
+			w := cmp.Or(tt.guard, &readDevice{})
 			policy.WithWatchdog(w)(g)
 			tt.story(t, g, l)
 			after(10 * time.Minute)
@@ -168,7 +168,7 @@ func turnOn(t *testing.T, g *policy.Policy, s drivers.Switch, d time.Duration, w
 // switching it on.
 func TestNoGuardNothingOn(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		policy.WithWatchdog(&watch{absent: errors.New("the guard is not there")})(g)
+		policy.WithWatchdog(&readDevice{absent: errors.New("the guard is not there")})(g)
 		const want = "lamp: guard: the guard is not there, and would have to switch it off if this program died; ask again in a second"
 		for name, ask := range map[string]func() error{
 			"Check": func() error { _, err := g.Check(switchPlan(true, 0)); return err },
@@ -197,7 +197,7 @@ func (l *timed) SwitchFor(ctx context.Context, on bool, limit time.Duration) err
 	return l.Switch(ctx, on)
 }
 
-// The gate sets the device's own timer if it has one and there is a limit.
+// The policy sets the device's own timer if it has one and there is a limit.
 func TestAutoOff(t *testing.T) {
 	for _, tt := range []struct{ max, ask, want time.Duration }{
 		{0, 0, 0}, {time.Minute, 0, time.Minute}, {time.Minute, time.Second, time.Second}, {0, time.Hour, time.Hour},

@@ -76,10 +76,10 @@ var (
 )
 
 const (
-	askTime   = time.Minute // for sending a question, and for an answer
-	maxAsk    = 1 << 20     // bytes of a question, as large as a configuration
-	maxAnswer = 8 << 20     // bytes of an answer, with long errors
-	atOnce    = 4           // simultaneous answers
+	queryTimeout  = time.Minute // for sending a question, and for an answer
+	maxQuery      = 1 << 20     // bytes of a question, as large as a configuration
+	maxResponse   = 8 << 20     // bytes of an answer, with long errors
+	maxConcurrent = 4           // simultaneous answers
 )
 
 // Ask asks the messkit that runs with a folder to use devices. It may take askTime.
@@ -90,7 +90,7 @@ func Ask(ctx context.Context, folder string, q Query) (a Response, err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	switch err := atplace.Ask(conn, q, &a, askTime, maxAnswer); {
+	switch err := atplace.Ask(conn, q, &a, queryTimeout, maxResponse); {
 	case err != nil:
 		return Response{}, fmt.Errorf("%w: %w", ErrNotRunning, err)
 	case a.Rejected != "":
@@ -109,7 +109,7 @@ func Serve(ctx context.Context, folder string, use func(context.Context, Query) 
 	}
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	var g errgroup.Group
-	g.SetLimit(atOnce)
+	g.SetLimit(maxConcurrent)
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -131,7 +131,7 @@ func answer(ctx context.Context, conn net.Conn, use func(context.Context, Query)
 	if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users
 		return errors.Join(err, conn.SetDeadline(time.Now().Add(time.Second)), json.NewEncoder(conn).Encode(Response{Rejected: err.Error()}))
 	}
-	raw, err := atplace.Asked(conn, askTime, maxAsk)
+	raw, err := atplace.Asked(conn, queryTimeout, maxQuery)
 	if err != nil {
 		return err
 	}

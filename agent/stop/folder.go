@@ -43,10 +43,10 @@ func ReadOrders(dir string) []Order {
 func read(dir string) ([]Order, error) {
 	data, err := durable.Read(filepath.Join(dir, latchFile), maxFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a path that is not a folder has no latch
-		if !gone(dir) {
+		if !isFolderLost(dir) {
 			return nil, nil
 		}
-		err = errGone
+		err = errFolderLost
 	}
 	var r record
 	if err == nil {
@@ -61,20 +61,20 @@ func read(dir string) ([]Order, error) {
 	return r.Orders, nil
 }
 
-// errGone reports that the folder existed and its content is unknown.
-var errGone = errors.New("its folder has gone")
+// errFolderLost reports that the folder existed and its content is unknown.
+var errFolderLost = errors.New("its folder has gone")
 
-// gone reports whether a folder that every start creates does not exist any more.
-func gone(dir string) bool {
+// isFolderLost reports whether a folder that every start creates does not exist any more.
+func isFolderLost(dir string) bool {
 	info, err := os.Stat(dir)
 	return (err != nil || !info.IsDir()) && durable.Used(filepath.Dir(dir))
 }
 
-// begin creates the folder before the first use. A lost folder stays away until an order
+// createFolder creates the folder before the first use. A lost folder stays away until an order
 // records the loss.
-func begin(dir string) error {
-	if gone(dir) {
-		return errGone
+func createFolder(dir string) error {
+	if isFolderLost(dir) {
+		return errFolderLost
 	}
 	return os.MkdirAll(dir, 0o700)
 }
@@ -86,7 +86,7 @@ func WriteOrder(dir string, o Order) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if !holds(orders, o.ID) {
+	if !hasOrder(orders, o.ID) {
 		orders = append(orders, o.bounded())
 	}
 	return write(dir, latchFile, record{Orders: orders[max(0, len(orders)-maxOrders):]})
@@ -103,7 +103,7 @@ func Reset(dir, by string, at time.Time) ([]Order, error) {
 		return nil, err
 	}
 	// The cleared orders come first: between the two writes the stop stays active.
-	if err := write(dir, clearFile, record{Orders: orders, Clear: rand.Text(), By: line(by), At: at}); err != nil {
+	if err := write(dir, clearFile, record{Orders: orders, Clear: rand.Text(), By: oneLine(by), At: at}); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(filepath.Join(dir, latchFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -12,8 +12,8 @@ import (
 
 // Intervals for reading the folder: in addition to the kernel's events, and without them.
 const (
-	lookEvery  = time.Second
-	lookAlways = 50 * time.Millisecond
+	readInterval              = time.Second
+	readIntervalWithoutEvents = 50 * time.Millisecond
 )
 
 // watcher reports when to read a folder.
@@ -27,7 +27,7 @@ type watcher struct {
 }
 
 func watch(dir string, log *slog.Logger) *watcher {
-	w := &watcher{dir: dir, log: log, tick: time.NewTicker(lookEvery)}
+	w := &watcher{dir: dir, log: log, tick: time.NewTicker(readInterval)}
 	w.follow()
 	return w
 }
@@ -40,7 +40,7 @@ func (w *watcher) follow() {
 	}
 	w.leave()
 	if err != nil {
-		if err = begin(w.dir); err == nil {
+		if err = createFolder(w.dir); err == nil {
 			is, err = os.Stat(w.dir)
 		}
 	}
@@ -52,12 +52,12 @@ func (w *watcher) follow() {
 		err = w.files.Add(w.dir)
 	}
 	if err == nil {
-		w.tick.Reset(lookEvery)
+		w.tick.Reset(readInterval)
 		w.often = false
 		return
 	}
 	w.leave()
-	w.tick.Reset(lookAlways)
+	w.tick.Reset(readIntervalWithoutEvents)
 	if !w.often {
 		w.log.Warn("the folder of the stop is looked at often, since the kernel does not tell of changes", "err", err)
 	}

@@ -48,24 +48,24 @@ func (c InputConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// lineAgain is the delay between a failure of the line and the next try.
-const lineAgain = time.Second
+// inputRetry is the delay between a failure of the line and the next try.
+const inputRetry = time.Second
 
-// follow stops while the line is active or unreadable.
-func (s *Latch) follow(ctx context.Context) {
+// watchInput stops while the line is active or unreadable.
+func (s *Latch) watchInput(ctx context.Context) {
 	for {
 		err := s.cfg.Input.Watch(ctx, func(stops bool) {
 			if stops {
-				s.hold("the stop button is pressed, or its wire is broken")
+				s.setInput("the stop button is pressed, or its wire is broken")
 			} else {
-				s.hold("")
+				s.setInput("")
 			}
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		s.hold(fmt.Sprintf("the stop button cannot be read: %v", err))
-		t := time.NewTimer(lineAgain)
+		s.setInput(fmt.Sprintf("the stop button cannot be read: %v", err))
+		t := time.NewTimer(inputRetry)
 		select {
 		case <-ctx.Done():
 			t.Stop()
@@ -75,20 +75,20 @@ func (s *Latch) follow(ctx context.Context) {
 	}
 }
 
-// hold records why the line is active, and stops.
-func (s *Latch) hold(why string) {
+// setInput records why the line is active, and stops.
+func (s *Latch) setInput(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.held
-	s.held = why
+	was := s.inputActive
+	s.inputActive = why
 	if why != "" && why != was {
-		s.addLine()
+		s.addInputOrder()
 	}
 }
 
-// addLine adds the order of the line. The caller holds mu.
-func (s *Latch) addLine() {
-	o := Order{ID: rand.Text(), Reason: s.held, By: s.cfg.Input.String(), At: s.now()}.bounded()
+// addInputOrder adds the order of the line. The caller holds mu.
+func (s *Latch) addInputOrder() {
+	o := Order{ID: rand.Text(), Reason: s.inputActive, By: s.cfg.Input.String(), At: s.now()}.bounded()
 	s.add(o)
-	s.write(o)
+	s.queue(o)
 }

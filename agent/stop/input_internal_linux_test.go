@@ -19,7 +19,7 @@ func TestButtonOnALine(t *testing.T) {
 		var says []bool
 		ended := make(chan error)
 		go func() {
-			ended <- (&gpioLine{cfg, chips}).Watch(context.Background(), func(stops bool) { says = append(says, stops) })
+			ended <- (&gpioInput{cfg, chips}).Watch(context.Background(), func(stops bool) { says = append(says, stops) })
 		}()
 		for i, step := range []struct {
 			do   func()

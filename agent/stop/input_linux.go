@@ -11,10 +11,10 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-var _ Input = (*gpioLine)(nil)
+var _ Input = (*gpioInput)(nil)
 
-// gpioLine is a line of the kernel's GPIO character device.
-type gpioLine struct {
+// gpioInput is a line of the kernel's GPIO character device.
+type gpioInput struct {
 	cfg   InputConfig
 	chips board.Chips
 }
@@ -24,10 +24,10 @@ func NewInput(c InputConfig) Input {
 	if c.Line < 0 {
 		return nil
 	}
-	return &gpioLine{c, board.Kernel{}}
+	return &gpioInput{c, board.Kernel{}}
 }
 
-func (l *gpioLine) String() string { return fmt.Sprintf("line %d of %s", l.cfg.Line, l.cfg.Chip) }
+func (l *gpioInput) String() string { return fmt.Sprintf("line %d of %s", l.cfg.Line, l.cfg.Chip) }
 
 const (
 	// Contacts bounce for some milliseconds. The stop comes within this delay.
@@ -37,7 +37,7 @@ const (
 )
 
 // Watch implements Line.
-func (l *gpioLine) Watch(ctx context.Context, stops func(bool)) (err error) {
+func (l *gpioInput) Watch(ctx context.Context, stops func(bool)) (err error) {
 	edges := make(chan struct{}, 1)
 	line, at, err := board.Open(l.chips, board.Line{Chip: l.cfg.Chip, Line: strconv.Itoa(l.cfg.Line)}, board.Request{
 		Label: board.Label("stop"), Start: board.Input, Bias: l.cfg.Bias, Debounce: debounce,

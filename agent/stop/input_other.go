@@ -8,18 +8,18 @@ import (
 )
 
 // NewInput returns a line that is unreadable, because this system has no GPIO character device;
-// the stopper then stops. It returns nil for a configuration without a line.
+// the latch then stops. It returns nil for a configuration without a line.
 func NewInput(c InputConfig) Input {
 	if c.Line < 0 {
 		return nil
 	}
-	return noLine{}
+	return noInput{}
 }
 
-type noLine struct{}
+type noInput struct{}
 
-func (noLine) String() string { return "the stop line" }
+func (noInput) String() string { return "the stop line" }
 
-func (noLine) Watch(context.Context, func(bool)) error {
+func (noInput) Watch(context.Context, func(bool)) error {
 	return errors.New("there are no GPIO lines on this system; leave stop_line out")
 }

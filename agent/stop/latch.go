@@ -23,7 +23,7 @@ type Policy interface {
 	Watch() (why string, changed <-chan struct{})
 }
 
-// Config configures a Stopper.
+// Config configures a Latch.
 type Config struct {
 	Dir     string          // folder of the latch; "" keeps it in memory alone
 	Devices func() []Device // returns the results of the last stop
@@ -33,36 +33,36 @@ type Config struct {
 // Latch is the emergency stop of an executor, for all its sources. It is safe for concurrent
 // use.
 type Latch struct {
-	cfg  Config
-	gate Policy
-	now  func() time.Time
-	log  *slog.Logger
-	ring chan struct{} // signals unsaved orders or a change
+	cfg    Config
+	policy Policy
+	now    func() time.Time
+	log    *slog.Logger
+	check  chan struct{} // signals unsaved orders or a change
 
-	mu      sync.Mutex
-	changed chan struct{} // closed when any of the following changes
-	orders  []Order       // active orders
-	unsaved []Order       // active orders that are not on the disk
-	warned  bool          // the log has the warning about unsaved orders
-	taken   []string      // ids of accepted orders, including cleared ones
-	cleared string        // the last known reset
-	held    string        // why the stop line is active; "" if it is not
+	mu          sync.Mutex
+	changed     chan struct{} // closed when any of the following changes
+	orders      []Order       // active orders
+	unsaved     []Order       // active orders that are not on the disk
+	warned      bool          // the log has the warning about unsaved orders
+	accepted    []string      // ids of accepted orders, including cleared ones
+	cleared     string        // the last known reset
+	inputActive string        // why the stop line is active; "" if it is not
 }
 
-// Open reads the latch and stops the gate if the latch is set. Keep Run running afterwards.
+// Open reads the latch and stops the safety policy if the latch is set. Keep Run running afterwards.
 func Open(cfg Config, g Policy, now func() time.Time, log *slog.Logger) *Latch {
-	s := &Latch{cfg: cfg, gate: g, now: now, log: log, ring: make(chan struct{}, 1), changed: make(chan struct{})}
+	s := &Latch{cfg: cfg, policy: g, now: now, log: log, check: make(chan struct{}, 1), changed: make(chan struct{})}
 	if cfg.Dir == "" {
 		return s
 	}
 	last := lastClear(cfg.Dir)
 	s.cleared = last.Clear
 	for _, o := range last.Orders {
-		s.take(o.ID)
+		s.accept(o.ID)
 	}
-	s.look()
+	s.readFolder()
 	s.save()
-	_ = begin(cfg.Dir) // Run reports a failure
+	_ = createFolder(cfg.Dir) // Run reports a failure
 	return s
 }
 
@@ -77,39 +77,39 @@ func (s *Latch) Stop(o Order) {
 	if o.At.IsZero() {
 		o.At = s.now()
 	}
-	if o = o.bounded(); o.ID != unreadable && slices.Contains(s.taken, o.ID) {
+	if o = o.bounded(); o.ID != unreadable && slices.Contains(s.accepted, o.ID) {
 		return
 	}
 	s.add(o)
-	s.write(o)
+	s.queue(o)
 }
 
-// add stops the gate for one more order. The caller holds mu.
+// add stops the safety policy for one more order. The caller holds mu.
 func (s *Latch) add(o Order) {
-	s.gate.Stop(o.String())
-	s.take(o.ID)
+	s.policy.Stop(o.String())
+	s.accept(o.ID)
 	s.orders = append(s.orders, o)
 	s.orders = s.orders[max(0, len(s.orders)-maxOrders):]
-	s.tell()
+	s.notifyChanged()
 }
 
-// write queues orders for saving. The caller holds mu.
-func (s *Latch) write(orders ...Order) {
+// queue queues orders for saving. The caller holds mu.
+func (s *Latch) queue(orders ...Order) {
 	s.unsaved = append(s.unsaved, orders...)
 	s.unsaved = s.unsaved[max(0, len(s.unsaved)-maxOrders):]
-	wait.Notify(s.ring)
-	s.tell()
+	wait.Notify(s.check)
+	s.notifyChanged()
 }
 
-// tell wakes the callers of Watch. The caller holds mu.
-func (s *Latch) tell() {
+// notifyChanged wakes the callers of Watch. The caller holds mu.
+func (s *Latch) notifyChanged() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-func (s *Latch) take(id string) {
-	s.taken = append(s.taken, id)
-	s.taken = s.taken[max(0, len(s.taken)-maxOrders):]
+func (s *Latch) accept(id string) {
+	s.accepted = append(s.accepted, id)
+	s.accepted = s.accepted[max(0, len(s.accepted)-maxOrders):]
 }
 
 // Watch returns the active orders (none: nothing is stopped) and the ids of orders that a
@@ -118,7 +118,7 @@ func (s *Latch) Watch() (orders []Order, taken []string, changed <-chan struct{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.unsaved) == 0 || s.cfg.Dir == "" {
-		taken = slices.Clone(s.taken)
+		taken = slices.Clone(s.accepted)
 	}
 	return slices.Clone(s.orders), taken, s.changed
 }
@@ -131,26 +131,26 @@ func (s *Latch) Devices() []Device { return s.cfg.Devices() }
 func (s *Latch) Run(ctx context.Context) error {
 	var g errgroup.Group
 	if s.cfg.Input != nil {
-		g.Go(func() error { s.follow(ctx); return nil })
+		g.Go(func() error { s.watchInput(ctx); return nil })
 	}
 	if s.cfg.Dir != "" {
-		g.Go(func() error { return s.keep(ctx) })
+		g.Go(func() error { return s.syncFolder(ctx) })
 		g.Go(func() error { s.report(ctx); return nil })
 		g.Go(func() error { return s.answer(ctx) })
 	}
 	return g.Wait()
 }
 
-// keep synchronizes the folder with memory.
-func (s *Latch) keep(ctx context.Context) error {
+// syncFolder synchronizes the folder with memory.
+func (s *Latch) syncFolder(ctx context.Context) error {
 	w := watch(s.cfg.Dir, s.log)
 	defer w.close()
 	for {
 		s.save()
-		s.look()
+		s.readFolder()
 		s.save() // a lost order must be on the disk before follow creates the folder again
 		w.follow()
-		if !w.wait(ctx, s.ring) {
+		if !w.wait(ctx, s.check) {
 			s.save()
 			return nil
 		}
@@ -178,7 +178,7 @@ func (s *Latch) saved(o Order, err error) {
 	if err == nil {
 		s.unsaved = without(s.unsaved, []Order{o})
 		s.warned = false
-		s.tell()
+		s.notifyChanged()
 		return
 	}
 	if !s.warned {
@@ -189,11 +189,11 @@ func (s *Latch) saved(o Order, err error) {
 
 // without returns a list without some of its orders.
 func without(list, some []Order) []Order {
-	return slices.DeleteFunc(slices.Clone(list), func(o Order) bool { return holds(some, o.ID) })
+	return slices.DeleteFunc(slices.Clone(list), func(o Order) bool { return hasOrder(some, o.ID) })
 }
 
-// look applies the content of the folder.
-func (s *Latch) look() {
+// readFolder applies the content of the folder.
+func (s *Latch) readFolder() {
 	last := lastClear(s.cfg.Dir)
 	found, err := read(s.cfg.Dir)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || lastClear(s.cfg.Dir).Clear != last.Clear {
@@ -202,19 +202,19 @@ func (s *Latch) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range found {
-		if !holds(s.orders, o.ID) {
+		if !hasOrder(s.orders, o.ID) {
 			s.add(o)
 		}
 	}
-	if errors.Is(err, errGone) {
-		s.write(without(found, s.unsaved)...)
+	if errors.Is(err, errFolderLost) {
+		s.queue(without(found, s.unsaved)...)
 	}
-	if last.Clear != s.cleared && !slices.ContainsFunc(last.Orders, func(o Order) bool { return holds(found, o.ID) }) {
+	if last.Clear != s.cleared && !slices.ContainsFunc(last.Orders, func(o Order) bool { return hasOrder(found, o.ID) }) {
 		s.clear(last)
 	}
 	if len(found) == 0 && len(s.orders) > 0 && len(s.unsaved) == 0 {
 		s.log.Warn("the latch has gone without a clear; it is written anew")
-		s.write(s.orders...)
+		s.queue(s.orders...)
 	}
 }
 
@@ -225,10 +225,10 @@ func (s *Latch) clear(c record) {
 	s.log.Warn("cleared", "by", c.By)
 	switch {
 	case len(s.orders) > 0: // later orders
-	case s.held != "":
-		s.addLine()
+	case s.inputActive != "":
+		s.addInputOrder()
 	default:
-		s.gate.ResetStop()
+		s.policy.ResetStop()
 	}
-	s.tell()
+	s.notifyChanged()
 }

@@ -43,11 +43,11 @@ const (
 
 // bounded returns o with each text as one short line.
 func (o Order) bounded() Order {
-	o.Reason, o.By, o.ID = line(o.Reason), line(o.By), line(o.ID)
+	o.Reason, o.By, o.ID = oneLine(o.Reason), oneLine(o.By), oneLine(o.ID)
 	return o
 }
 
-func line(s string) string {
+func oneLine(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
 }
@@ -83,8 +83,8 @@ func (r record) print() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// holds reports whether a list contains an order with an id.
-func holds(orders []Order, id string) bool {
+// hasOrder reports whether a list contains an order with an id.
+func hasOrder(orders []Order, id string) bool {
 	for _, o := range orders {
 		if o.ID == id {
 			return true

@@ -28,18 +28,18 @@ type State struct {
 var ErrNotRunning = errors.New("nobody answers for it")
 
 // Query reads the stop state of the program that runs with a folder.
-func Query(dir string) (State, error) { return ask(dir, question{Do: doShow}) }
+func Query(dir string) (State, error) { return ask(dir, query{Do: doShow}) }
 
 // SendStop sends a stop to the program that runs with a folder, in case the folder does not accept
 // the order.
-func SendStop(dir string, o Order) (State, error) { return ask(dir, question{Do: doStop, Order: o}) }
+func SendStop(dir string, o Order) (State, error) { return ask(dir, query{Do: doStop, Order: o}) }
 
 // ResetUnsaved clears the orders that the running program holds in memory alone. Use Clear for orders
 // on the disk.
-func ResetUnsaved(dir, by string) (State, error) { return ask(dir, question{Do: doClear, By: by}) }
+func ResetUnsaved(dir, by string) (State, error) { return ask(dir, query{Do: doClear, By: by}) }
 
-// question is one JSON object; the answer is a Held.
-type question struct {
+// query is one JSON object; the answer is a Held.
+type query struct {
 	Do    string `json:"do"`
 	Order Order  `json:"order,omitzero"` // of a stop
 	By    string `json:"by,omitempty"`   // the person that resets the stop
@@ -53,18 +53,18 @@ const (
 )
 
 const (
-	askTime = 2 * time.Second // for a question and its answer
-	maxAsk  = 64 << 10        // bytes of a question
-	maxHeld = 4 << 20         // bytes of an answer: a thousand devices with long errors
+	queryTimeout = 2 * time.Second // for a question and its answer
+	maxQuery     = 64 << 10        // bytes of a question
+	maxState     = 4 << 20         // bytes of an answer: a thousand devices with long errors
 )
 
-func ask(dir string, q question) (h State, err error) {
+func ask(dir string, q query) (h State, err error) {
 	conn, err := atplace.Dial(socket, filepath.Dir(dir))
 	if err != nil {
 		return State{}, errors.Join(ErrNotRunning, err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := atplace.Ask(conn, q, &h, askTime, maxHeld); err != nil {
+	if err := atplace.Ask(conn, q, &h, queryTimeout, maxState); err != nil {
 		return State{}, fmt.Errorf("%w: %w", ErrNotRunning, err)
 	}
 	return h, nil
@@ -95,38 +95,38 @@ func (s *Latch) reply(conn net.Conn) (err error) {
 	if err := atplace.Allowed(conn); err != nil {
 		return err
 	}
-	raw, err := atplace.Asked(conn, askTime, maxAsk)
+	raw, err := atplace.Asked(conn, queryTimeout, maxQuery)
 	if err != nil {
 		return err
 	}
-	q, err := parseQuestion(raw)
+	q, err := parseQuery(raw)
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(conn).Encode(s.does(q))
+	return json.NewEncoder(conn).Encode(s.carryOut(q))
 }
 
-// parseQuestion decodes and validates a question. With an error it returns the zero question.
-func parseQuestion(data []byte) (question, error) {
-	var q question
+// parseQuery decodes and validates a question. With an error it returns the zero question.
+func parseQuery(data []byte) (query, error) {
+	var q query
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&q); err != nil {
-		return question{}, err
+		return query{}, err
 	}
 	if q.Do != doShow && q.Do != doStop && q.Do != doClear || q.Do == doStop && q.Order.ID == "" {
-		return question{}, fmt.Errorf("%q cannot be asked so", q.Do)
+		return query{}, fmt.Errorf("%q cannot be asked so", q.Do)
 	}
 	return q, nil
 }
 
-func (s *Latch) does(q question) State {
+func (s *Latch) carryOut(q query) State {
 	var h State
 	switch q.Do {
 	case doStop:
 		s.Stop(q.Order)
 	case doClear:
-		h.Cleared = s.forget(q.By)
+		h.Cleared = s.resetUnsaved(q.By)
 	}
 	h.Devices = s.cfg.Devices()
 	s.mu.Lock()
@@ -135,13 +135,13 @@ func (s *Latch) does(q question) State {
 	return h
 }
 
-// forget clears the orders that are in memory alone and returns them.
-func (s *Latch) forget(by string) []Order {
+// resetUnsaved clears the orders that are in memory alone and returns them.
+func (s *Latch) resetUnsaved(by string) []Order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	orders := s.unsaved
 	if len(orders) > 0 {
-		s.clear(record{Orders: orders, Clear: s.cleared, By: line(by)})
+		s.clear(record{Orders: orders, Clear: s.cleared, By: oneLine(by)})
 	}
 	return orders
 }

@@ -11,9 +11,9 @@ func FuzzParseQuestion(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		q, err := parseQuestion(data)
+		q, err := parseQuery(data)
 		if err != nil {
-			if q != (question{}) {
+			if q != (query{}) {
 				t.Fatalf("%q fails and gives %+v", data, q)
 			}
 			return
@@ -22,7 +22,7 @@ func FuzzParseQuestion(f *testing.F) {
 		if err != nil {
 			t.Skip() // JSON cannot represent this time
 		}
-		if again, err := parseQuestion(text); err != nil || !reflect.DeepEqual(again, q) {
+		if again, err := parseQuery(text); err != nil || !reflect.DeepEqual(again, q) {
 			t.Errorf("%q reads as %+v, prints as %s, which reads as %+v, %v", data, q, text, again, err)
 		}
 	})

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// gather is how long a report waits for more changes.
-const gather = 20 * time.Millisecond
+// reportDelay is how long a report waits for more changes.
+const reportDelay = 20 * time.Millisecond
 
 // report writes the results of a stop to the folder until ctx ends.
 func (s *Latch) report(ctx context.Context) {
 	var last Report
 	for ctx.Err() == nil {
-		_, devices := s.gate.Watch()
+		_, devices := s.policy.Watch()
 		orders, _, changed := s.Watch()
 		if r := s.reportOf(orders); len(orders) > 0 && !reflect.DeepEqual(r, last) {
 			if err := writeReport(s.cfg.Dir, r); err != nil {
@@ -40,7 +40,7 @@ func (s *Latch) reportOf(orders []Order) Report {
 }
 
 func (s *Latch) pause(ctx context.Context) {
-	t := time.NewTimer(gather)
+	t := time.NewTimer(reportDelay)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

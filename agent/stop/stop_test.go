@@ -58,7 +58,7 @@ func (g *gate) counts() (stops, clears int) {
 	return g.stops, g.clears
 }
 
-// until waits until the reason of the gate's stop contains a text; "" waits until there is no
+// until waits until the reason of the policy's stop contains a text; "" waits until there is no
 // stop.
 func (g *gate) until(t *testing.T, text string) {
 	t.Helper()
@@ -78,7 +78,7 @@ func (g *gate) until(t *testing.T, text string) {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// run opens a stopper and keeps it running until the test calls the returned function.
+// run opens a latch and keeps it running until the test calls the returned function.
 func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Latch, func()) {
 	t.Helper()
 	if cfg.Devices == nil {
@@ -88,7 +88,7 @@ func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Latch, func()) {
 	return s, runs(t, s)
 }
 
-// runs keeps a stopper running until the test calls the returned function.
+// runs keeps a latch running until the test calls the returned function.
 func runs(t *testing.T, s *stop.Latch) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -107,7 +107,7 @@ func runs(t *testing.T, s *stop.Latch) (end func()) {
 	return end
 }
 
-// written waits until the disk has all orders of a stopper.
+// written waits until the disk has all orders of a latch.
 func written(t *testing.T, s *stop.Latch) {
 	t.Helper()
 	patience := time.After(time.Minute)
@@ -128,7 +128,7 @@ func TestAStopSurvivesARestart(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, end := run(t, stop.Config{Dir: dir}, g)
 	s.Stop(stop.Order{ID: "a", Reason: "smoke", By: "teague"})
-	if why, _ := g.Watch(); why == "" { // before the stopper writes anything
+	if why, _ := g.Watch(); why == "" { // before the latch writes anything
 		t.Error("the gate is not stopped at once")
 	}
 	written(t, s)
@@ -230,7 +230,7 @@ func TestAClearedOrderIsRemembered(t *testing.T) {
 	}
 }
 
-// An order that the disk does not accept is active in memory; the stopper writes it when the
+// An order that the disk does not accept is active in memory; the latch writes it when the
 // disk accepts it.
 func TestADiskThatCannotBeWritten(t *testing.T) {
 	parent, g := t.TempDir(), newGate()

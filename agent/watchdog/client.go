@@ -39,38 +39,38 @@ var ErrNotRunning = errors.New("the guard is not there")
 // Client is the agent's side of the watchdog. It starts a watchdog, replaces one that has
 // ended, and reports to each which devices may be on. It is safe for concurrent use.
 type Client struct {
-	start func() (Process, error)
-	log   *slog.Logger
-	slept func() time.Duration
-	news  chan struct{} // signals unsent reports
-	there chan struct{} // closed when the first watchdog is ready
+	start     func() (Process, error)
+	log       *slog.Logger
+	suspended func() time.Duration
+	unsent    chan struct{} // signals unsent reports
+	ready     chan struct{} // closed when the first watchdog is ready
 
-	mu      sync.Mutex
-	devices []Device
-	held    map[string]*held
-	epoch   uint64
-	link    *link // to the watchdog with the complete state; nil while there is none
+	mu         sync.Mutex
+	devices    []Device
+	states     map[string]*reportedState
+	epoch      uint64
+	connection *connection // to the watchdog with the complete state; nil while there is none
 }
 
-// held is the state of one device that the watchdog must know.
-type held struct {
-	on     bool
-	epoch  uint64
-	until  time.Time     // zero: it may stay on
-	slept  time.Duration // time that the machine had slept when until was set
-	maybe  bool          // the device may have been on before
-	untold bool          // the watchdog does not know this state yet
+// reportedState is the state of one device that the watchdog must know.
+type reportedState struct {
+	on        bool
+	epoch     uint64
+	until     time.Time     // zero: it may stay on
+	suspended time.Duration // time that the machine had slept when until was set
+	maybe     bool          // the device may have been on before
+	unsent    bool          // the watchdog does not know this state yet
 }
 
 // NewClient returns a client for the devices that a watchdog can switch off. start starts a
 // watchdog.
 func NewClient(devices []Device, start func() (Process, error), log *slog.Logger) *Client {
 	c := &Client{
-		start: start, log: log, slept: suspend.Slept, devices: devices, held: map[string]*held{},
-		news: make(chan struct{}, 1), there: make(chan struct{}),
+		start: start, log: log, suspended: suspend.Slept, devices: devices, states: map[string]*reportedState{},
+		unsent: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
 	for _, d := range devices {
-		c.held[d.Name] = &held{}
+		c.states[d.Name] = &reportedState{}
 	}
 	return c
 }
@@ -106,14 +106,14 @@ func (c *Client) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := &link{Process: p, waiting: map[uint64]chan Answer{}, words: make(chan []byte), dead: make(chan struct{}), over: make(chan struct{})}
+	l := &connection{Process: p, waiting: map[uint64]chan Answer{}, outgoing: make(chan []byte), closed: make(chan struct{}), stopped: make(chan struct{})}
 	var g errgroup.Group
-	g.Go(l.listen)
-	g.Go(l.speak)
-	err = c.talk(ctx, l)
-	close(l.over)
+	g.Go(l.receive)
+	g.Go(l.send)
+	err = c.sendReports(ctx, l)
+	close(l.stopped)
 	c.mu.Lock()
-	c.link = nil
+	c.connection = nil
 	c.mu.Unlock()
 	if ctx.Err() != nil {
 		err = p.Close()
@@ -124,90 +124,90 @@ func (c *Client) session(ctx context.Context) error {
 	return err
 }
 
-// talk sends the watchdog unsent reports, and at least one message per Beat.
-func (c *Client) talk(ctx context.Context, l *link) error {
+// sendReports sends the watchdog unsent reports, and at least one message per Beat.
+func (c *Client) sendReports(ctx context.Context, l *connection) error {
 	t := time.NewTicker(HeartbeatInterval)
 	defer t.Stop()
 	first := true
 	for {
-		err := l.ask(c.word(first))
+		err := l.request(c.message(first))
 		first = false
 		if no, ok := errors.AsType[*RejectionError](err); ok {
 			c.log.Warn("the guard refuses", "err", no)
-			c.untell() // the next beat repeats it
+			c.markUnsent() // the next beat repeats it
 		} else if err != nil {
 			return err
 		} else {
-			c.up(l)
+			c.markReady(l)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-l.dead:
+		case <-l.closed:
 			return ErrNotRunning
-		case <-c.news:
+		case <-c.unsent:
 		case <-t.C:
 		}
 	}
 }
 
-// word returns a message with the unsent reports; a new watchdog gets the complete state.
-func (c *Client) word(first bool) Message {
+// message returns a message with the unsent reports; a new watchdog gets the complete state.
+func (c *Client) message(first bool) Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var w Message
 	if first {
 		w.Devices = c.devices
 	}
-	for name, h := range c.held {
+	for name, h := range c.states {
 		switch {
-		case !h.untold && !first:
+		case !h.unsent && !first:
 			continue
 		case h.on:
-			w.On = append(w.On, c.announce(name, *h))
+			w.On = append(w.On, c.onMessage(name, *h))
 		case h.epoch > 0:
 			w.Off = append(w.Off, OffMessage{name, h.epoch})
 		}
-		h.untold = false
+		h.unsent = false
 	}
 	return w
 }
 
-// untell marks the complete state as unsent.
-func (c *Client) untell() {
+// markUnsent marks the complete state as unsent.
+func (c *Client) markUnsent() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, h := range c.held {
-		h.untold = true
+	for _, h := range c.states {
+		h.unsent = true
 	}
 }
 
-// announce converts the state of a device to an On message.
-func (c *Client) announce(device string, h held) OnMessage {
+// onMessage converts the state of a device to an On message.
+func (c *Client) onMessage(device string, h reportedState) OnMessage {
 	o := OnMessage{Device: device, Epoch: h.epoch, Maybe: h.maybe}
 	if !h.until.IsZero() {
-		o.Left = max(1, time.Until(h.until)-max(0, c.slept()-h.slept))
+		o.Left = max(1, time.Until(h.until)-max(0, c.suspended()-h.suspended))
 	}
 	return o
 }
 
-// up records that the watchdog has the complete state.
-func (c *Client) up(l *link) {
+// markReady records that the watchdog has the complete state.
+func (c *Client) markReady(l *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, h := range c.held {
-		if h.untold {
-			wait.Notify(c.news)
+	for _, h := range c.states {
+		if h.unsent {
+			wait.Notify(c.unsent)
 			return
 		}
 	}
-	if c.link == nil {
-		c.link = l
+	if c.connection == nil {
+		c.connection = l
 		c.log.Info("the guard is there")
 		select {
-		case <-c.there:
+		case <-c.ready:
 		default:
-			close(c.there)
+			close(c.ready)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (c *Client) up(l *link) {
 // AwaitReady waits for the first watchdog or the end of ctx.
 func (c *Client) AwaitReady(ctx context.Context) {
 	select {
-	case <-c.there:
+	case <-c.ready:
 	case <-ctx.Done():
 	}
 }
@@ -225,7 +225,7 @@ func (c *Client) AwaitReady(ctx context.Context) {
 func (c *Client) Ready(device string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held[device] == nil || c.link != nil {
+	if c.states[device] == nil || c.connection != nil {
 		return nil
 	}
 	return ErrNotRunning
@@ -235,14 +235,14 @@ func (c *Client) Ready(device string) error {
 func (c *Client) Watches(device string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.held[device] != nil
+	return c.states[device] != nil
 }
 
 // WillBeOn announces that a device will be on for at most left; 0 means without limit. When it
 // returns nil, the watchdog has accepted this, and the caller may switch the device on.
 func (c *Client) WillBeOn(device string, left time.Duration) error {
 	c.mu.Lock()
-	h, l := c.held[device], c.link
+	h, l := c.states[device], c.connection
 	if h == nil {
 		c.mu.Unlock()
 		return nil
@@ -255,7 +255,7 @@ func (c *Client) WillBeOn(device string, left time.Duration) error {
 	c.set(h, left, false)
 	now := *h
 	c.mu.Unlock()
-	err := l.ask(Message{On: []OnMessage{c.announce(device, now)}})
+	err := l.request(Message{On: []OnMessage{c.onMessage(device, now)}})
 	if err == nil {
 		return nil
 	}
@@ -263,8 +263,8 @@ func (c *Client) WillBeOn(device string, left time.Duration) error {
 	defer c.mu.Unlock()
 	if h.epoch == now.epoch {
 		// The old state remains valid, even if the watchdog has received the new one.
-		h.on, h.until, h.slept, h.maybe, h.untold = before.on, before.until, before.slept, before.maybe, true
-		wait.Notify(c.news)
+		h.on, h.until, h.suspended, h.maybe, h.unsent = before.on, before.until, before.suspended, before.maybe, true
+		wait.Notify(c.unsent)
 	}
 	return err
 }
@@ -273,19 +273,19 @@ func (c *Client) WillBeOn(device string, left time.Duration) error {
 func (c *Client) MayBeOn(device string, left time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h := c.held[device]; h != nil {
+	if h := c.states[device]; h != nil {
 		c.set(h, left, true)
-		h.untold = true
-		wait.Notify(c.news)
+		h.unsent = true
+		wait.Notify(c.unsent)
 	}
 }
 
 // set records that a device may be on. The caller holds mu.
-func (c *Client) set(h *held, left time.Duration, maybe bool) {
+func (c *Client) set(h *reportedState, left time.Duration, maybe bool) {
 	c.epoch++
 	h.on, h.epoch, h.until, h.maybe = true, c.epoch, time.Time{}, maybe
 	if left > 0 {
-		h.until, h.slept = time.Now().Add(left), c.slept()
+		h.until, h.suspended = time.Now().Add(left), c.suspended()
 	}
 }
 
@@ -293,27 +293,27 @@ func (c *Client) set(h *held, left time.Duration, maybe bool) {
 func (c *Client) IsOff(device string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h := c.held[device]; h != nil && h.on {
-		h.on, h.until, h.untold = false, time.Time{}, true
-		wait.Notify(c.news)
+	if h := c.states[device]; h != nil && h.on {
+		h.on, h.until, h.unsent = false, time.Time{}, true
+		wait.Notify(c.unsent)
 	}
 }
 
-// link is the connection to a running watchdog.
-type link struct {
+// connection is the connection to a running watchdog.
+type connection struct {
 	Process
-	words chan []byte   // on their way to the watchdog
-	dead  chan struct{} // closed when its answers end
-	over  chan struct{} // closed when the client stops sending
+	outgoing chan []byte   // on their way to the watchdog
+	closed   chan struct{} // closed when its answers end
+	stopped  chan struct{} // closed when the client stops sending
 
 	mu      sync.Mutex
 	seq     uint64
 	waiting map[uint64]chan Answer
 }
 
-// listen passes the answers to the waiting calls until the answers end.
-func (l *link) listen() error {
-	defer close(l.dead)
+// receive passes the answers to the waiting calls until the answers end.
+func (l *connection) receive() error {
+	defer close(l.closed)
 	return lines(l, func(line []byte) error {
 		a, err := parseAnswer(line)
 		if err != nil {
@@ -329,24 +329,24 @@ func (l *link) listen() error {
 	})
 }
 
-// speak writes the messages. A frozen watchdog does not read, so a write may block; it blocks
+// send writes the messages. A frozen watchdog does not read, so a write may block; it blocks
 // only this goroutine.
-func (l *link) speak() error {
+func (l *connection) send() error {
 	for {
 		select {
-		case line := <-l.words:
+		case line := <-l.outgoing:
 			if _, err := l.Write(line); err != nil {
 				return err
 			}
-		case <-l.over:
+		case <-l.stopped:
 			return nil
 		}
 	}
 }
 
-// ask sends a message and waits for the answer.
-func (l *link) ask(w Message) error {
-	line, answer, err := l.word(w)
+// request sends a message and waits for the answer.
+func (l *connection) request(w Message) error {
+	line, answer, err := l.encode(w)
 	if err != nil {
 		return err
 	}
@@ -354,10 +354,10 @@ func (l *link) ask(w Message) error {
 	defer t.Stop()
 	late := fmt.Errorf("no answer within %v: %w", answerTime, ErrNotRunning)
 	select {
-	case l.words <- line:
-	case <-l.over:
+	case l.outgoing <- line:
+	case <-l.stopped:
 		return ErrNotRunning
-	case <-l.dead:
+	case <-l.closed:
 		return ErrNotRunning
 	case <-t.C:
 		return late
@@ -368,15 +368,15 @@ func (l *link) ask(w Message) error {
 			return &RejectionError{a.Reason}
 		}
 		return nil
-	case <-l.dead:
+	case <-l.closed:
 		return ErrNotRunning
 	case <-t.C:
 		return late
 	}
 }
 
-// word encodes a message and returns it with the channel for its answer.
-func (l *link) word(w Message) (line []byte, answer chan Answer, err error) {
+// encode encodes a message and returns it with the channel for its answer.
+func (l *connection) encode(w Message) (line []byte, answer chan Answer, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seq++

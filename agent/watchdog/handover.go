@@ -21,7 +21,7 @@ type RemainingDevice struct {
 func (g *Watchdog) Yield() { wait.Notify(g.yield) }
 
 // ExpectHandover keeps a watchdog from ending before Adopt. Call it before Run.
-func (g *Watchdog) ExpectHandover() { g.heir = true }
+func (g *Watchdog) ExpectHandover() { g.expectsHandover = true }
 
 // Adopt passes the remaining devices of another watchdog to a running one; nil for none. It
 // blocks until Run takes the list.
@@ -30,7 +30,7 @@ func (g *Watchdog) Adopt(list []RemainingDevice) { g.adopted <- list }
 // Remaining returns the remaining devices of a watchdog that has ended.
 func (g *Watchdog) Remaining() []RemainingDevice {
 	var list []RemainingDevice
-	for _, t := range g.things {
+	for _, t := range g.devices {
 		if t.on && !t.due.IsZero() {
 			list = append(list, RemainingDevice{t.Device, max(1, time.Until(t.due))})
 		}
@@ -41,13 +41,13 @@ func (g *Watchdog) Remaining() []RemainingDevice {
 // adopt takes over the devices of another watchdog, unless the agent has sent newer messages
 // about them.
 func (g *Watchdog) adopt(list []RemainingDevice) {
-	g.heir = false
+	g.expectsHandover = false
 	for _, l := range list {
 		l.Safe = nil // that order belongs to an agent that is gone
-		t := g.things[l.Name]
+		t := g.devices[l.Name]
 		if t == nil {
-			t = &thing{Device: l.Device}
-			g.things[l.Name] = t
+			t = &deviceState{Device: l.Device}
+			g.devices[l.Name] = t
 		}
 		due := time.Now().Add(l.In)
 		if !t.known && (!t.on || t.due.IsZero() || due.Before(t.due)) {

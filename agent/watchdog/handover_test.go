@@ -60,7 +60,7 @@ func TestHandover(t *testing.T) {
 				if err != nil || len(left) != 2 {
 					t.Fatalf("%s: %v", list, err)
 				}
-				again(t, w, left, tt.story)
+				repeatInterval(t, w, left, tt.story)
 				got := w.history()
 				for _, attic := range []string{"attic off 10.025s, ", ", attic off 10.025s", "attic off 10.025s"} {
 					if got == attic || got == attic+tt.want || got == tt.want+attic {
@@ -73,8 +73,8 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// again runs the next watchdog.
-func again(t *testing.T, w *world, left []watchdog.RemainingDevice, story func(*agent)) {
+// repeatInterval runs the next watchdog.
+func repeatInterval(t *testing.T, w *world, left []watchdog.RemainingDevice, story func(*agent)) {
 	t.Helper()
 	a := newAgent(t, w)
 	a.say(watchdog.Message{Devices: []watchdog.Device{lamp("hall", "keep")}})

@@ -52,12 +52,12 @@ type Answer struct {
 
 // Limits of the input.
 const (
-	maxWord = 256 << 10 // bytes per line: orders for some thousand devices
-	maxName = 128       // bytes
+	maxMessage = 256 << 10 // bytes per line: orders for some thousand devices
+	maxName    = 128       // bytes
 )
 
-// parseWord decodes and validates one line. With an error it returns the zero Word.
-func parseWord(line []byte) (Message, error) {
+// parseMessage decodes and validates one line. With an error it returns the zero Word.
+func parseMessage(line []byte) (Message, error) {
 	w, err := parse[Message](line)
 	if err != nil {
 		return Message{}, err
@@ -79,8 +79,8 @@ func parseAnswer(line []byte) (Answer, error) {
 
 func parse[T any](line []byte) (T, error) {
 	var v, none T
-	if len(line) > maxWord {
-		return none, fmt.Errorf("a line of %d bytes; %d are the most", len(line), maxWord)
+	if len(line) > maxMessage {
+		return none, fmt.Errorf("a line of %d bytes; %d are the most", len(line), maxMessage)
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
@@ -125,8 +125,8 @@ func named(device string) bool { return device != "" && len(device) <= maxName }
 // print encodes a message or an answer as one line.
 func print(v any) ([]byte, error) {
 	line, err := json.Marshal(v)
-	if err == nil && len(line) > maxWord {
-		err = fmt.Errorf("guard: %d bytes in one word; %d are the most", len(line), maxWord)
+	if err == nil && len(line) > maxMessage {
+		err = fmt.Errorf("guard: %d bytes in one word; %d are the most", len(line), maxMessage)
 	}
 	return append(line, '\n'), err
 }
@@ -134,7 +134,7 @@ func print(v any) ([]byte, error) {
 // lines calls f for each line until the end or an error. The end of r is no error.
 func lines(r io.Reader, f func([]byte) error) error {
 	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 0, 4<<10), maxWord+1)
+	s.Buffer(make([]byte, 0, 4<<10), maxMessage+1)
 	for s.Scan() {
 		if err := f(s.Bytes()); err != nil {
 			return err

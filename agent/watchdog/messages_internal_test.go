@@ -15,7 +15,7 @@ func TestWordsThatCannotBe(t *testing.T) {
 		`{"seq":1,"on":[{"device":"a"}]}`, `{"seq":1,"on":[{"device":"a","epoch":1,"left":-1}]}`,
 		`{"seq":1,"off":[{"epoch":1}]}`, `{"seq":1,"off":[{"device":"` + strings.Repeat("a", maxName+1) + `"}]}`,
 	} {
-		if w, err := parseWord([]byte(line)); err == nil || !reflect.ValueOf(w).IsZero() {
+		if w, err := parseMessage([]byte(line)); err == nil || !reflect.ValueOf(w).IsZero() {
 			t.Errorf("%s: %+v, %v", line, w, err)
 		}
 	}
@@ -34,14 +34,14 @@ func FuzzWord(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		w, err := parseWord(line)
+		w, err := parseMessage(line)
 		if err != nil {
 			if !reflect.ValueOf(w).IsZero() {
 				t.Errorf("%q: %+v with %v", line, w, err)
 			}
 			return
 		}
-		twice(t, w, parseWord)
+		twice(t, w, parseMessage)
 	})
 }
 
@@ -84,7 +84,7 @@ func TestLines(t *testing.T) {
 	if err := lines(strings.NewReader("a\nbc\nd"), collect); err != nil || strings.Join(got, ",") != "a,bc,d" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := lines(strings.NewReader(strings.Repeat("x", maxWord+2)), collect); err == nil {
+	if err := lines(strings.NewReader(strings.Repeat("x", maxMessage+2)), collect); err == nil {
 		t.Error("a line without an end was read")
 	}
 }

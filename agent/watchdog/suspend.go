@@ -7,16 +7,18 @@ import (
 )
 
 // UseSuspendTime sets the source of the time that the machine has slept since boot. Call it before Run.
-func (g *Watchdog) UseSuspendTime(slept func() time.Duration) { g.slept = suspend.NewWatch(slept) }
+func (g *Watchdog) UseSuspendTime(slept func() time.Duration) {
+	g.suspendWatch = suspend.NewWatch(slept)
+}
 
-// wake counts the time that the machine has slept as time on.
-func (g *Watchdog) wake() {
-	d := g.slept.Woke()
+// applySuspend counts the time that the machine has slept as time on.
+func (g *Watchdog) applySuspend() {
+	d := g.suspendWatch.Woke()
 	if d == 0 {
 		return
 	}
 	g.log.Warn("the machine was suspended", "for", d)
-	for _, t := range g.things {
+	for _, t := range g.devices {
 		if !t.due.IsZero() {
 			t.due = t.due.Add(-d)
 		}
@@ -24,4 +26,4 @@ func (g *Watchdog) wake() {
 }
 
 // UseSuspendTime sets the source of the time that the machine has slept since boot. Call it before Run.
-func (c *Client) UseSuspendTime(slept func() time.Duration) { c.slept = slept }
+func (c *Client) UseSuspendTime(slept func() time.Duration) { c.suspended = slept }

@@ -2,7 +2,7 @@
 // agent dies, freezes or hangs. The agent reports in advance which output it will switch on,
 // for how long, and how to switch it off.
 //
-// Guard is the watchdog process, Client the agent's side of it. Neither knows threads, plans or
+// Watchdog is the watchdog process, Client the agent's side of it. Neither knows threads, plans or
 // the network. A watchdog carries out two orders only: off, when a device's time is over, and
 // safe, when its agent is gone.
 package watchdog
@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	// silence is how long an agent may send nothing before it counts as frozen: twenty beats. A
+	// frozenAfter is how long an agent may send nothing before it counts as frozen: twenty beats. A
 	// machine that swaps may miss some of them.
-	silence = 5 * time.Second
+	frozenAfter = 5 * time.Second
 	// grace is how much later than the agent a watchdog switches off, so that the agent acts
 	// first. It leaves 75 ms until the device must be off, 100 ms after its time (I10).
 	grace = 25 * time.Millisecond
-	// again is the interval at which the watchdog repeats an order while the agent has not
+	// repeatInterval is the interval at which the watchdog repeats an order while the agent has not
 	// reported the device off: a late act of the agent may follow.
-	again = 100 * time.Millisecond
+	repeatInterval = 100 * time.Millisecond
 	// maxRetry is the longest delay between two tries of a failing order.
 	maxRetry = 5 * time.Second
-	// glance is the interval at which the watchdog checks for a suspend while a device is on.
-	glance = 500 * time.Millisecond
-	// patience limits the tries for an unreachable device after the agent is gone, unless the
+	// suspendCheckInterval is the interval at which the watchdog checks for a suspend while a device is on.
+	suspendCheckInterval = 500 * time.Millisecond
+	// unreachableTimeout limits the tries for an unreachable device after the agent is gone, unless the
 	// agent had announced it as on: such a device may not exist.
-	patience = time.Minute
+	unreachableTimeout = time.Minute
 )
 
 // Execute carries out an order for a kind of device (drivers.Kind) and reports whether this
@@ -44,22 +44,22 @@ type Execute func(kind string, order []byte) (changed bool, err error)
 
 // Watchdog is the watchdog of one agent.
 type Watchdog struct {
-	obey Execute
-	log  *slog.Logger
+	execute Execute
+	log     *slog.Logger
 
-	things  map[string]*thing
-	heard   time.Time // time of the last message of the agent
-	gone    time.Time // time at which the messages ended; zero: they have not
-	left    bool      // another watchdog takes over
-	heir    bool      // Adopt has not run yet
-	done    chan outcome
-	slept   *suspend.Watch
-	yield   chan struct{}          // signals that another watchdog runs
-	adopted chan []RemainingDevice // the devices of an earlier watchdog
+	devices         map[string]*deviceState
+	lastMessage     time.Time // time of the last message of the agent
+	gone            time.Time // time at which the messages ended; zero: they have not
+	yielded         bool      // another watchdog takes over
+	expectsHandover bool      // Adopt has not run yet
+	done            chan orderResult
+	suspendWatch    *suspend.Watch
+	yield           chan struct{}          // signals that another watchdog runs
+	adopted         chan []RemainingDevice // the devices of an earlier watchdog
 }
 
-// thing is the state of one device.
-type thing struct {
+// deviceState is the state of one device.
+type deviceState struct {
 	Device
 	epoch uint64
 	known bool          // the agent has switched it, or reported it off
@@ -71,9 +71,9 @@ type thing struct {
 	wait  time.Duration // delay after the last failed order
 }
 
-// outcome is the result of an order.
-type outcome struct {
-	*thing
+// orderResult is the result of an order.
+type orderResult struct {
+	*deviceState
 	safe    bool // the order was Safe, not Off
 	gone    bool // the agent was gone when the order began
 	changed bool
@@ -82,7 +82,7 @@ type outcome struct {
 
 // New returns a watchdog without devices.
 func New(obey Execute, log *slog.Logger) *Watchdog {
-	return &Watchdog{slept: suspend.NewWatch(nil), obey: obey, log: log, things: map[string]*thing{}, done: make(chan outcome), yield: make(chan struct{}, 1), adopted: make(chan []RemainingDevice)}
+	return &Watchdog{suspendWatch: suspend.NewWatch(nil), execute: obey, log: log, devices: map[string]*deviceState{}, done: make(chan orderResult), yield: make(chan struct{}, 1), adopted: make(chan []RemainingDevice)}
 }
 
 // Run reads the agent's messages from in and writes answers to out. It returns when the agent
@@ -94,7 +94,7 @@ func (g *Watchdog) Run(in io.Reader, out io.Writer) error {
 	group.Go(func() error {
 		defer close(words)
 		return lines(in, func(line []byte) error {
-			w, err := parseWord(line)
+			w, err := parseMessage(line)
 			if err == nil {
 				words <- w
 			}
@@ -103,26 +103,26 @@ func (g *Watchdog) Run(in io.Reader, out io.Writer) error {
 	})
 	group.Go(func() error { write(out, answers); return nil })
 	for !g.finished() {
-		g.wake()
-		g.act(&group)
-		t := time.NewTimer(g.sleep())
+		g.applySuspend()
+		g.startOrders(&group)
+		t := time.NewTimer(g.untilNextEvent())
 		select {
 		case w, ok := <-words:
 			if !ok {
 				words = nil
-				g.leave()
+				g.agentGone()
 				break
 			}
 			select {
-			case answers <- Answer{Seq: w.Seq, Reason: g.hear(w)}:
+			case answers <- Answer{Seq: w.Seq, Reason: g.apply(w)}:
 			default: // the agent reads no answers, and the watchdog must not wait
 			}
 		case o := <-g.done:
-			g.settle(o)
+			g.recordResult(o)
 		case list := <-g.adopted:
 			g.adopt(list)
 		case <-g.yield:
-			g.left = g.isGone()
+			g.yielded = g.isGone()
 		case <-t.C:
 		}
 		t.Stop()
@@ -131,35 +131,35 @@ func (g *Watchdog) Run(in io.Reader, out io.Writer) error {
 	return group.Wait()
 }
 
-// hear applies a message of the agent. It returns a reason if it rejects the message, else "".
-func (g *Watchdog) hear(w Message) (no string) {
-	if g.silent(time.Now()) {
+// apply applies a message of the agent. It returns a reason if it rejects the message, else "".
+func (g *Watchdog) apply(w Message) (no string) {
+	if g.isFrozen(time.Now()) {
 		g.log.Warn("the agent is back")
-		g.unsafe()
+		g.markUnsafe()
 	}
-	g.heard = time.Now()
+	g.lastMessage = time.Now()
 	for _, d := range w.Devices {
-		if g.things[d.Name] == nil {
-			g.things[d.Name] = &thing{}
+		if g.devices[d.Name] == nil {
+			g.devices[d.Name] = &deviceState{}
 		}
-		g.things[d.Name].Device = d
+		g.devices[d.Name].Device = d
 	}
 	for _, o := range w.On {
-		if why := g.announced(o); why != "" {
+		if why := g.applyOn(o); why != "" {
 			no = why
 		}
 	}
 	for _, o := range w.Off {
-		if t := g.things[o.Device]; t != nil && o.Epoch >= t.epoch {
+		if t := g.devices[o.Device]; t != nil && o.Epoch >= t.epoch {
 			t.on, t.due, t.known = false, time.Time{}, true
 		}
 	}
 	return no
 }
 
-// announced records that a device will be on. It returns a reason if it rejects that, else "".
-func (g *Watchdog) announced(o OnMessage) (no string) {
-	t := g.things[o.Device]
+// applyOn records that a device will be on. It returns a reason if it rejects that, else "".
+func (g *Watchdog) applyOn(o OnMessage) (no string) {
+	t := g.devices[o.Device]
 	switch {
 	case t == nil:
 		return o.Device + ": is not watched"
@@ -180,40 +180,40 @@ func (g *Watchdog) announced(o OnMessage) (no string) {
 	return ""
 }
 
-// leave records that the agent is gone.
-func (g *Watchdog) leave() {
+// agentGone records that the agent is gone.
+func (g *Watchdog) agentGone() {
 	g.gone = time.Now()
-	g.unsafe()
+	g.markUnsafe()
 }
 
 func (g *Watchdog) isGone() bool { return !g.gone.IsZero() }
 
-// unsafe marks all devices as not safe, because the agent may have changed them.
-func (g *Watchdog) unsafe() {
-	for _, t := range g.things {
+// markUnsafe marks all devices as not safe, because the agent may have changed them.
+func (g *Watchdog) markUnsafe() {
+	for _, t := range g.devices {
 		t.safe, t.next, t.wait = false, time.Time{}, 0
 	}
 }
 
-// silent reports whether the agent is frozen.
-func (g *Watchdog) silent(now time.Time) bool {
-	return !g.heard.IsZero() && now.Sub(g.heard) > silence
+// isFrozen reports whether the agent is frozen.
+func (g *Watchdog) isFrozen(now time.Time) bool {
+	return !g.lastMessage.IsZero() && now.Sub(g.lastMessage) > frozenAfter
 }
 
 // finished reports whether the watchdog has nothing left to do.
 func (g *Watchdog) finished() bool {
-	for _, t := range g.things {
-		if t.busy || !g.left && (t.Safe != nil && !t.safe || t.on && !t.due.IsZero()) {
+	for _, t := range g.devices {
+		if t.busy || !g.yielded && (t.Safe != nil && !t.safe || t.on && !t.due.IsZero()) {
 			return false
 		}
 	}
-	return g.isGone() && !g.heir
+	return g.isGone() && !g.expectsHandover
 }
 
-// wanted returns the order that a device needs now, nil for none.
-func (g *Watchdog) wanted(t *thing, now time.Time) (order []byte, safe bool) {
+// dueOrder returns the order that a device needs now, nil for none.
+func (g *Watchdog) dueOrder(t *deviceState, now time.Time) (order []byte, safe bool) {
 	switch {
-	case (g.isGone() || g.silent(now)) && t.Safe != nil && !t.safe:
+	case (g.isGone() || g.isFrozen(now)) && t.Safe != nil && !t.safe:
 		return t.Safe, true
 	case t.on && !t.due.IsZero() && !now.Before(g.dueAt(t)):
 		return t.Off, false
@@ -223,35 +223,35 @@ func (g *Watchdog) wanted(t *thing, now time.Time) (order []byte, safe bool) {
 
 // dueAt returns when the watchdog switches a device off: a little after its time if the agent
 // may still do it.
-func (g *Watchdog) dueAt(t *thing) time.Time {
-	if g.isGone() || t.due.Sub(g.heard) > 2*HeartbeatInterval {
+func (g *Watchdog) dueAt(t *deviceState) time.Time {
+	if g.isGone() || t.due.Sub(g.lastMessage) > 2*HeartbeatInterval {
 		return t.due
 	}
 	return t.due.Add(grace)
 }
 
-// act starts all due orders, each in its own goroutine, so that a hanging one delays no other.
-func (g *Watchdog) act(group *errgroup.Group) {
+// startOrders starts all due orders, each in its own goroutine, so that a hanging one delays no other.
+func (g *Watchdog) startOrders(group *errgroup.Group) {
 	now := time.Now()
-	for _, name := range slices.Sorted(maps.Keys(g.things)) {
-		t := g.things[name]
-		order, safe := g.wanted(t, now)
+	for _, name := range slices.Sorted(maps.Keys(g.devices)) {
+		t := g.devices[name]
+		order, safe := g.dueOrder(t, now)
 		if order == nil || t.busy || now.Before(t.next) {
 			continue
 		}
 		t.busy = true
-		o := outcome{thing: t, safe: safe, gone: g.isGone()}
+		o := orderResult{deviceState: t, safe: safe, gone: g.isGone()}
 		group.Go(func() error {
-			o.changed, o.err = g.obey(t.Kind, order)
+			o.changed, o.err = g.execute(t.Kind, order)
 			g.done <- o
 			return nil
 		})
 	}
 }
 
-// settle records the result of an order.
-func (g *Watchdog) settle(o outcome) {
-	t, now := o.thing, time.Now()
+// recordResult records the result of an order.
+func (g *Watchdog) recordResult(o orderResult) {
+	t, now := o.deviceState, time.Now()
 	t.busy = false
 	why := "its time is over"
 	if o.safe {
@@ -259,10 +259,10 @@ func (g *Watchdog) settle(o outcome) {
 	}
 	switch {
 	case o.err != nil:
-		t.wait = min(maxRetry, max(again, 2*t.wait))
+		t.wait = min(maxRetry, max(repeatInterval, 2*t.wait))
 		t.next = now.Add(t.wait)
 		g.log.Error("cannot make it safe, though "+why, "device", t.Name, "err", o.err)
-		if t.safe = o.gone && !t.on && now.Sub(g.gone) > patience; t.safe {
+		if t.safe = o.gone && !t.on && now.Sub(g.gone) > unreachableTimeout; t.safe {
 			g.log.Error("left as it is: nobody has said that it was on", "device", t.Name)
 		}
 		return
@@ -275,19 +275,19 @@ func (g *Watchdog) settle(o outcome) {
 		t.safe = o.safe
 		t.on = t.on && !o.safe && t.Safe != nil
 	case !g.isGone():
-		t.safe, t.next = o.safe && g.silent(now), now.Add(again)
+		t.safe, t.next = o.safe && g.isFrozen(now), now.Add(repeatInterval)
 	}
 }
 
-// sleep returns the time until the next event.
-func (g *Watchdog) sleep() time.Duration {
+// untilNextEvent returns the time until the next event.
+func (g *Watchdog) untilNextEvent() time.Duration {
 	now := time.Now()
 	at := now.Add(time.Hour)
-	if !g.isGone() && !g.heard.IsZero() && !g.silent(now) {
-		at = g.heard.Add(silence + time.Nanosecond)
+	if !g.isGone() && !g.lastMessage.IsZero() && !g.isFrozen(now) {
+		at = g.lastMessage.Add(frozenAfter + time.Nanosecond)
 	}
-	for _, t := range g.things {
-		order, _ := g.wanted(t, now)
+	for _, t := range g.devices {
+		order, _ := g.dueOrder(t, now)
 		switch {
 		case t.busy:
 		case order != nil && t.next.Before(at):
@@ -295,8 +295,8 @@ func (g *Watchdog) sleep() time.Duration {
 		case order == nil && t.on && !t.due.IsZero() && g.dueAt(t).Before(at):
 			at = g.dueAt(t)
 		}
-		if t.on && !t.due.IsZero() && at.Sub(now) > glance { // a timer stands still while the machine sleeps
-			at = now.Add(glance)
+		if t.on && !t.due.IsZero() && at.Sub(now) > suspendCheckInterval { // a timer stands still while the machine sleeps
+			at = now.Add(suspendCheckInterval)
 		}
 	}
 	return max(0, at.Sub(now))

@@ -23,10 +23,10 @@ var mutants = []mutant{
 		"agent/policy/ledger.go", "if err := write(ctx, notes...); err != nil {", "if err := write(ctx); err != nil {",
 	}}, "./agent/policy TestOneSyncForAnAct"},
 	{"a lost part of the journal frees the budgets", []edit{{
-		"agent/policy/rules_budget.go", "if !g.gap.IsZero() && ", "if false && ",
+		"agent/policy/rules_budget.go", "if !g.ledgerGap.IsZero() && ", "if false && ",
 	}}, "./agent/policy TestActsThatAreLost"},
 	{"what was begun and not done stays due", []edit{{
-		"agent/policy/pass.go", "p.unforesee()\n", "",
+		"agent/policy/pass.go", "p.revertPendingOff()\n", "",
 	}}, "./agent/policy TestWhatIsBegunAndNotDone"},
 	{"an older note on what is due wins", []edit{{
 		"agent/journal/ledger.go", "if n.Serial < b.PendingOffs[n.Device].Serial {", "if false {",
@@ -47,7 +47,7 @@ var mutants = []mutant{
 		"drivers/family/pick.go", "case t.Fine.Unit > 0 && limit <= t.Fine.Max:", "case false:",
 	}}, "./drivers/family TestFineTimer"},
 	{"the answer counts on a timer that the device does not have", []edit{{
-		"agent/policy/timer_watchdog.go", "if d.off != nil && left > 0 {", "if left = max(1, left); d.off != nil {",
+		"agent/policy/timer_watchdog.go", "if d.pending != nil && left > 0 {", "if left = max(1, left); d.pending != nil {",
 	}}, "./agent TestTheAnswerSays"},
 	{"one requester takes every place", []edit{{
 		"agent/share.go", "(s.working[by] < free || s.working[by] == 0)", "true",
@@ -93,10 +93,10 @@ var mutants = []mutant{
 
 	// The gate at the device.
 	{"guard off", []edit{{
-		"agent/policy/timer_watchdog.go", "return noGuard(d, g.guard.Ready(d.name))", "return nil",
+		"agent/policy/timer_watchdog.go", "return watchdogRejection(d, g.watchdog.Ready(d.name))", "return nil",
 	}}, "./agent/policy TestNoGuardNothingOn"},
 	{"switched on before the guard knows", []edit{{
-		"agent/policy/timer_watchdog.go", "if err := g.guard.WillBeOn(d.name, in); err != nil {", "if err := g.guard.WillBeOn(d.name, in); err != nil && false {",
+		"agent/policy/timer_watchdog.go", "if err := g.watchdog.WillBeOn(d.name, in); err != nil {", "if err := g.watchdog.WillBeOn(d.name, in); err != nil && false {",
 	}}, "./agent/policy TestNoGuardNothingOn|TestGuardHears|TestADriverHangs"},
 	{"max_on ignored", []edit{{
 		"agent/policy/rules.go", "\treturn l.MaxOn\n", "\treturn 0\n",
@@ -114,7 +114,7 @@ var mutants = []mutant{
 		"agent/policy/rules_interlock.go", "if other.active {", "if other.active && false {",
 	}}, "./agent/policy TestInterlock"},
 	{"arming ignored", []edit{{
-		"agent/policy/rules_lockout.go", `if class == "" || g.people.ArmedDevices[d.name] {`, `if true || class == "" {`,
+		"agent/policy/rules_lockout.go", `if class == "" || g.decisions.ArmedDevices[d.name] {`, `if true || class == "" {`,
 	}}, "./agent/policy TestLockedAndDisarmed"},
 	{"a crash disarms nothing", []edit{{
 		"agent/localpolicy/decisions.go", "for _, c := range classes {", "for _, c := range classes[:0] {",
@@ -135,17 +135,17 @@ var mutants = []mutant{
 		"agent/policy/rules_conditions.go", "case err != nil:\n\t\treturn no(", "case err != nil:\n\t\treturn nil\n\tcase false:\n\t\treturn no(",
 	}}, "./agent/policy TestRequires"},
 	{"old permission used", []edit{
-		{"agent/policy/pass_recheck.go", "p.again == nil || p.g.since(p.asked) <= FreshFor", "true"},
-		{"agent/policy/pass_recheck.go", "p.g.since(looked) > FreshFor || p.again != nil && p.g.since(p.asked) > FreshFor", "p.g.since(looked) > FreshFor"},
+		{"agent/policy/pass_recheck.go", "p.renew == nil || p.g.since(p.permissionAsked) <= FreshFor", "true"},
+		{"agent/policy/pass_recheck.go", "p.g.since(looked) > FreshFor || p.renew != nil && p.g.since(p.permissionAsked) > FreshFor", "p.g.since(looked) > FreshFor"},
 	}, "./agent/policy TestAPermission"},
 	{"a hanging driver goes on being used", []edit{{
-		"agent/policy/pass_driver_call.go", "c.dev.hung[c] = true\n", "",
+		"agent/policy/pass_driver_call.go", "c.dev.hungCalls[c] = true\n", "",
 	}}, "./agent/policy TestAHangingDriverIsQuarantined"},
 	{"two tasks on one device", []edit{{
-		"agent/policy/policy.go", "hold: make(chan struct{}, 1), acting", "hold: make(chan struct{}, 2), acting",
+		"agent/policy/policy.go", "turn: make(chan struct{}, 1), actLock", "turn: make(chan struct{}, 2), actLock",
 	}}, "./agent/policy TestOneTaskAtATime"},
 	{"budget of acts ignored", []edit{{
-		"agent/policy/pass_recheck.go", "p.begin(ctx); err != nil {", "p.begin(ctx); err != nil && false {",
+		"agent/policy/pass_recheck.go", "p.recordIfNeeded(ctx); err != nil {", "p.recordIfNeeded(ctx); err != nil && false {",
 	}}, "./agent/policy TestMaxActs"},
 	{"latch not kept", []edit{{
 		"agent/stop/latch.go", "\t\terr := WriteOrder(s.cfg.Dir, o)\n", "\t\tvar err error\n",
@@ -156,7 +156,7 @@ var mutants = []mutant{
 		return []Order{{ID: unreadable`,
 	}}, "./agent/stop TestWhatCannotBeReadIsLatched"},
 	{"stopped, and it acts", []edit{{
-		"agent/policy/safe_stop.go", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif g.stopped != \"\" {", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif false {",
+		"agent/policy/safe_stop.go", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif g.stopReason != \"\" {", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif false {",
 	}}, "./agent/policy TestMetWhileStopped|TestAStop"},
 
 	{"an earlier picture counts as a new one", []edit{{
@@ -420,10 +420,10 @@ var mutants = []mutant{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
 	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},
 	{"a permission outlives a suspend", []edit{{
-		"agent/policy/timer_suspend.go", "return g.now().Sub(m.at) + max(0, g.slept()-m.slept)", "return g.now().Sub(m.at)",
+		"agent/policy/timer_suspend.go", "return g.now().Sub(m.at) + max(0, g.suspended()-m.suspended)", "return g.now().Sub(m.at)",
 	}}, "./agent/policy TestAPermissionDoesNotOutlive"},
 	{"max_on stands still while the machine sleeps", []edit{{
-		"agent/policy/timer_suspend.go", "o.at, o.on = o.at.Add(-d), o.on.Add(-d)", "_ = o",
+		"agent/policy/timer_suspend.go", "o.at, o.onSince = o.at.Add(-d), o.onSince.Add(-d)", "_ = o",
 	}}, "./agent/policy TestMaxOnGoesOn"},
 	{"the watchdog stands still while the machine sleeps", []edit{{
 		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
@@ -466,7 +466,7 @@ var mutants = []mutant{
 		"agent/imaging/imaging.go", "	case l.Page:\n", "	case l.Page && false:\n",
 	}}, "./agent/imaging TestPages"},
 	{"a picture that never changes counts as a new one", []edit{{
-		"agent/imaging/imaging.go", "if s.smooth && same {", "if s.smooth && same && false {",
+		"agent/imaging/imaging.go", "if s.maybeSynthetic && same {", "if s.maybeSynthetic && same && false {",
 	}}, "./agent/imaging TestPages|TestACameraThatHangs"},
 	// The doors.
 	{"a broker that ends twice counts as another client", []edit{{

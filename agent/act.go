@@ -126,7 +126,7 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectTwice(plan))}},
 			Completed: anyList(t.steps.done), Remaining: anyList(t.steps.left),
 		}))
-		if unheard && errors.Is(err, mess.NotReady) {
+		if unheard && errors.Is(err, mess.NotYet) {
 			err = fmt.Errorf("%w: %w", errTooLate, err)
 		}
 		if !unavailable(err) || !pause.sleep(ctx) {

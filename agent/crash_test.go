@@ -75,7 +75,7 @@ func (d *death) armed() {
 
 func (d *death) lost(where string) error {
 	if d.passes(where) {
-		return mess.Refuse(mess.Unavailable, "dead")
+		return mess.Errorf(mess.Unavailable, "dead")
 	}
 	return nil
 }

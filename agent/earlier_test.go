@@ -35,7 +35,7 @@ func TestAnEarlierPictureIsNoNewOne(t *testing.T) {
 		}
 		was := h.thread(first).Attachments()
 		h.after(time.Hour)
-		h.fridge.broken = mess.Refuse(mess.Unavailable, "the camera is gone")
+		h.fridge.broken = mess.Errorf(mess.Unavailable, "the camera is gone")
 		ref := h.says(claude, "request: {intent: that picture again, context: [{ref: look}]}")
 		h.after(time.Minute)
 		if s := h.is(ref, mess.Completed); s.Evidence != mess.EvidenceUnknown {

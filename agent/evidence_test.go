@@ -90,7 +90,7 @@ func TestEvidence(t *testing.T) {
 	done := drivers.Outcome{Done: []string{"hall", "bath"}}
 	half := drivers.Outcome{Done: []string{"hall"}, Remaining: []string{"bath"}}
 	none := drivers.Outcome{Remaining: []string{"hall", "bath"}}
-	lost := func() error { return mess.Refuse(mess.TooLarge, "no room for it") }
+	lost := func() error { return mess.Errorf(mess.TooLarge, "no room for it") }
 	for _, c := range []struct {
 		name     string
 		plan     capabilities.Plan
@@ -481,7 +481,7 @@ func TestAPictureThatIsLostOnTheWay(t *testing.T) {
 		h.line.before = func(m mess.Message) error {
 			for _, item := range m.Items {
 				if r, ok := item.(*mess.Response); ok && strings.Contains(text(t, mess.Message{Items: []mess.Item{r}}), "sha256") {
-					return mess.Refuse(mess.Missing, "the message names an attachment that was not uploaded")
+					return mess.Errorf(mess.MissingReference, "the message names an attachment that was not uploaded")
 				}
 			}
 			return nil

@@ -138,7 +138,7 @@ func TestTenThousandDevices(t *testing.T) {
 	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"), understood{words: words{}}, devices,
 		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 	defer running(t, a.Run)()
-	for news := x.ExecutorNews(); len(x.Executors()) == 0; news = x.ExecutorNews() { // until all have started at once
+	for news := x.ExecutorsChanged(); len(x.Executors()) == 0; news = x.ExecutorsChanged() { // until all have started at once
 		<-news
 	}
 	all := make(chan string, 1)

@@ -35,7 +35,7 @@ func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 		a.agree(ack.Threads)
 		a.findStrays(ctx, &back, asked, ack.Threads)
 		a.heed(ack.Stops)
-		a.heedHold(ack.Hold, ack.Resume, "")
+		a.heedHold(ack.Drain, ack.Resume, "")
 		a.wants(ack)
 	}
 }

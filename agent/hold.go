@@ -22,16 +22,16 @@ const maxHolds = 16
 
 // heedHold applies a drain or a resume. It does not block. from is the sender if the order does
 // not name one.
-func (a *Agent) heedHold(hold, resume *mess.Hold, from string) {
+func (a *Agent) heedHold(hold, resume *mess.DrainOrder, from string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, o := range []*mess.Hold{hold, resume} {
+	for _, o := range []*mess.DrainOrder{hold, resume} {
 		if o == nil || o.ID != "" && slices.Contains(a.hold.orders, o.ID) {
 			continue
 		}
 		why := ""
 		if o == hold {
-			why = cmp.Or(o.Why, "no reason given")
+			why = cmp.Or(o.Reason, "no reason given")
 			if by := cmp.Or(o.By, from); by != "" {
 				why += ", by " + by
 			}
@@ -53,17 +53,17 @@ func (a *Agent) heedHold(hold, resume *mess.Hold, from string) {
 }
 
 // heldNow returns the drain state for the exchange, and a channel that closes when it changes.
-func (a *Agent) heldNow() (*mess.OnHold, <-chan struct{}) {
+func (a *Agent) heldNow() (*mess.DrainState, <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return &mess.OnHold{Orders: a.hold.orders, Why: a.hold.why}, a.hold.changed
+	return &mess.DrainState{Orders: a.hold.orders, Reason: a.hold.why}, a.hold.changed
 }
 
 // unheld waits until the drain ends.
 func (a *Agent) unheld(ctx context.Context) error {
 	for {
 		h, changed := a.heldNow()
-		if h.Why == "" {
+		if h.Reason == "" {
 			return nil
 		}
 		select {

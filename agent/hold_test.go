@@ -28,13 +28,13 @@ func TestAHold(t *testing.T) {
 		h.lamp.set(func(l *lamp) { l.takes = 10 * time.Second })
 		acting := h.says(claude, "request: {intent: turn on the porch light}")
 		h.after(time.Second)
-		hold, err := h.x.Hold(t.Context(), claude, mess.Hold{Why: "the floor is wet"})
+		hold, err := h.x.Drain(t.Context(), claude, mess.DrainOrder{Reason: "the floor is wet"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		e := h.standing()
-		if e.Held == nil || e.Held.Why != "the floor is wet, by claude-agent" || len(e.Held.Orders) != 1 || e.Held.Orders[0] != hold.ID {
+		if e.Held == nil || e.Held.Reason != "the floor is wet, by claude-agent" || len(e.Held.Orders) != 1 || e.Held.Orders[0] != hold.ID {
 			t.Fatalf("it says %+v", e.Held)
 		}
 		waits := h.says(person, "request: {intent: \"what's in the fridge?\"}")
@@ -46,17 +46,17 @@ func TestAHold(t *testing.T) {
 		h.startAgent()
 		h.after(time.Minute)
 		h.is(waits, mess.Pending)
-		if e := h.standing(); e.Held == nil || e.Held.Why == "" {
+		if e := h.standing(); e.Held == nil || e.Held.Reason == "" {
 			t.Errorf("the next process says %+v", e.Held)
 		}
 
-		if _, err := h.x.Resume(t.Context(), claude, mess.Hold{}); err != nil {
+		if _, err := h.x.Resume(t.Context(), claude, mess.DrainOrder{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		h.is(waits, mess.Completed)
-		if e := h.standing(); e.Held == nil || e.Held.Why != "" || e.Hold != nil || e.Resume != nil {
-			t.Errorf("after the end it says %+v, the exchange %+v %+v", e.Held, e.Hold, e.Resume)
+		if e := h.standing(); e.Held == nil || e.Held.Reason != "" || e.Drain != nil || e.Resume != nil {
+			t.Errorf("after the end it says %+v, the exchange %+v %+v", e.Held, e.Drain, e.Resume)
 		}
 	})
 }
@@ -67,11 +67,11 @@ func TestWhatWasClaimedGoesOnUnderAHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		h.is(ref, mess.NeedsConfirmation)
-		if _, err := h.x.Hold(t.Context(), person, mess.Hold{}); err != nil {
+		if _, err := h.x.Drain(t.Context(), person, mess.DrainOrder{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if e := h.standing(); e.Held == nil || e.Held.Why != "no reason given, by teague" {
+		if e := h.standing(); e.Held == nil || e.Held.Reason != "no reason given, by teague" {
 			t.Errorf("it says %+v", e.Held)
 		}
 		h.says(person, "reply: {re: "+ref+", confirm: true}")
@@ -86,7 +86,7 @@ func TestAHoldPastTheExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "{id: one, from: anna, MESS: [{config: {hold: {id: one}}}]}"))
 		synctest.Wait()
-		if e := h.standing(); e.Held == nil || e.Held.Why != "no reason given, by anna" || e.Hold == nil || e.Hold.By != "anna" {
+		if e := h.standing(); e.Held == nil || e.Held.Reason != "no reason given, by anna" || e.Drain == nil || e.Drain.By != "anna" {
 			t.Fatalf("it says %+v", e.Held)
 		}
 		ref := h.says(claude, "request: {intent: turn on the porch light}")

@@ -170,8 +170,8 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 	}
 	close(p.let)
 	p.obeys.Wait()
-	if on, orders := p.seen(); !on || orders != 1 || x.Offered(ref, "ana") {
-		t.Errorf("on=%t after %d orders, offered to a person: %t", on, orders, x.Offered(ref, "ana"))
+	if on, orders := p.seen(); !on || orders != 1 || x.HasOffer(ref, "ana") {
+		t.Errorf("on=%t after %d orders, offered to a person: %t", on, orders, x.HasOffer(ref, "ana"))
 	}
 	seen := false
 	for deadline := time.Now().Add(time.Minute); !seen && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

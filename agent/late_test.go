@@ -20,7 +20,7 @@ func TestAPermissionThatComesTooLate(t *testing.T) {
 		h.line.set(func(l *line) {
 			l.after = func(m mess.Message) error {
 				if saysCode(m, mess.InProgress) {
-					return mess.Refuse(mess.Unavailable, "no line")
+					return mess.Errorf(mess.Unavailable, "no line")
 				}
 				return nil
 			}
@@ -66,7 +66,7 @@ func TestReportsGetThroughOneByOne(t *testing.T) {
 					return nil
 				}
 				if tries++; away || tries%2 == 1 {
-					return mess.Refuse(mess.Unavailable, "not now")
+					return mess.Errorf(mess.Unavailable, "not now")
 				}
 				return nil
 			}

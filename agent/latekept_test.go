@@ -98,7 +98,7 @@ func TestALateActThatWasSeenIsNotLost(t *testing.T) {
 		h.line.set(func(l *line) {
 			l.before = func(m mess.Message) error {
 				if saysCode(m, mess.Cancelled) || saysCode(m, mess.Failed) {
-					return mess.Refuse(mess.Unavailable, "not now")
+					return mess.Errorf(mess.Unavailable, "not now")
 				}
 				return nil
 			}

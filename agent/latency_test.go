@@ -268,7 +268,7 @@ func (w *works) round(entrance string) time.Duration {
 	case "a file":
 		err = stop.WriteOrder(w.dir, stop.Order{ID: fmt.Sprint(rand.Uint64()), Reason: entrance})
 	case "the exchange":
-		_, err = w.x.Stop(w.Context(), claude, mess.Stop{Why: entrance})
+		_, err = w.x.Stop(w.Context(), claude, mess.Stop{Reason: entrance})
 	case "cancel":
 		measured = nil
 		for _, m := range w.motors {

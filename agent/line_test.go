@@ -59,7 +59,7 @@ func (l *line) get() (cut bool, before, after func(mess.Message) error) {
 func (l *line) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	cut, before, after := l.get()
 	if cut {
-		return mess.Message{}, mess.Refuse(mess.Unavailable, "the line is cut")
+		return mess.Message{}, mess.Errorf(mess.Unavailable, "the line is cut")
 	}
 	if before != nil {
 		if err := before(m); err != nil {
@@ -76,7 +76,7 @@ func (l *line) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 }
 
 func (l *line) Receive(ctx context.Context, handle func(mess.Message)) error {
-	lost := mess.Refuse(mess.Unavailable, "the line is cut")
+	lost := mess.Errorf(mess.Unavailable, "the line is cut")
 	lctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.set(func(l *line) { l.hangUp, l.handle = cancel, handle })
@@ -115,7 +115,7 @@ func (l *line) Attach(ctx context.Context, ref, name, mime string, data io.Reade
 	cut, hook := l.cut, l.attach
 	l.mu.Unlock()
 	if cut {
-		return mess.Media{}, mess.Refuse(mess.Unavailable, "the line is cut")
+		return mess.Media{}, mess.Errorf(mess.Unavailable, "the line is cut")
 	}
 	if hook == nil {
 		return l.to.Attach(ctx, ref, name, mime, data)

@@ -122,7 +122,7 @@ func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 			continue
 		}
 		_, err := a.send(ctx, *task.Report)
-		if unavailable(err) || errors.Is(err, mess.Unauthentic) || ctx.Err() != nil {
+		if unavailable(err) || errors.Is(err, mess.Unauthorized) || ctx.Err() != nil {
 			a.log.Debug("report not taken yet", "ref", task.Ref, "err", err)
 			return sent, true
 		}
@@ -159,7 +159,7 @@ func (a *Agent) busyWith(ref string) bool {
 // saidInWords replaces a report whose content the exchange has rejected by one without
 // attachments: the result matters more than its images.
 func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal error) bool {
-	fitting := slices.ContainsFunc([]mess.Why{mess.Missing, mess.Unknown, mess.TooLarge, mess.Invalid}, func(w mess.Why) bool { return errors.Is(refusal, w) })
+	fitting := slices.ContainsFunc([]mess.ErrorCode{mess.MissingReference, mess.NotFound, mess.TooLarge, mess.Invalid}, func(w mess.ErrorCode) bool { return errors.Is(refusal, w) })
 	m, had := withoutFiles(*task.Report, refusal)
 	if !fitting || !had {
 		return false
@@ -180,7 +180,7 @@ func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal erro
 // lists as begun here without a known result. Without any report, the thread would look like an
 // unused start permission.
 func (a *Agent) saidPlainly(ctx context.Context, task journal.Task, refusal error) bool {
-	r, ok := errors.AsType[*mess.Refusal](refusal)
+	r, ok := errors.AsType[*mess.Error](refusal)
 	if !ok || r.Holder != a.cfg.ID || r.Status.Terminal() || isPlain(*task.Report) {
 		return false
 	}

@@ -79,14 +79,14 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 		}
 		s := &mess.Status{Code: mess.InProgress, Message: now.Doing, ProgressPct: new(min(100, max(0, now.Percent)))}
 		if now.Left > 0 {
-			s.ETA = mess.When(mess.DurationOf(now.Left))
+			s.ETA = mess.TimeOrDuration(mess.DurationOf(now.Left))
 		}
 		_, err := t.a.send(ctx, t.message(s))
 		if err == nil {
 			p.told = say
 		}
 		p.telling.Unlock()
-		if errors.Is(err, mess.Stale) {
+		if errors.Is(err, mess.StaleToken) {
 			t.a.mu.Lock()
 			t.end(errLost)
 			t.a.mu.Unlock()

@@ -165,7 +165,7 @@ func TestACrashBeforeTheStartIsOfferedAgain(t *testing.T) {
 		if got, want := h.codes(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
 			h.t.Errorf("%s; want it claimed anew at once: %s", got, want)
 		}
-		if _, err := h.try(person, "reply: {re: "+ref+"/question-004, confirm: true}"); !errors.Is(err, mess.Stale) {
+		if _, err := h.try(person, "reply: {re: "+ref+"/question-004, confirm: true}"); !errors.Is(err, mess.StaleToken) {
 			h.t.Errorf("a yes to the question of the run that died: %v, want it refused", err)
 		}
 		h.says(person, "reply: {re: "+ref+", confirm: true}")
@@ -193,7 +193,7 @@ func TestAStopBeforeTheStartHandsBack(t *testing.T) {
 				if s.Code != mess.Delegated || s.Reason == nil || s.Reason.Detail == "" {
 					h.t.Errorf("the thread says %+v, want why it was handed back", s)
 				}
-				if _, err := h.try(person, strings.ReplaceAll(c.yes, "{ref}", ref)); !errors.Is(err, mess.Illegal) {
+				if _, err := h.try(person, strings.ReplaceAll(c.yes, "{ref}", ref)); !errors.Is(err, mess.IllegalTransition) {
 					h.t.Errorf("an answer to nobody: %v, want it refused", err)
 				}
 				h.startAgent()

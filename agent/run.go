@@ -32,7 +32,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	told, _ := a.position()
 	failing := a.failing()
 	a.heed(ack.Stops)
-	a.heedHold(ack.Hold, ack.Resume, "")
+	a.heedHold(ack.Drain, ack.Resume, "")
 	a.agree(ack.Threads)
 	unbegun := a.recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
@@ -115,7 +115,7 @@ func (a *Agent) receive(ctx context.Context) error {
 			return ended(ctx, err)
 		}
 		a.heed(ack.Stops)
-		a.heedHold(ack.Hold, ack.Resume, "")
+		a.heedHold(ack.Drain, ack.Resume, "")
 		a.agree(ack.Threads)
 		a.findStrays(ctx, &back, asked, ack.Threads)
 	}

@@ -57,8 +57,8 @@ func (a *Agent) send(ctx context.Context, m mess.Message) (mess.Ack, error) {
 // unavailable reports whether the caller may send the same message again: the exchange did not
 // answer.
 func unavailable(err error) bool {
-	r, refused := errors.AsType[*mess.Refusal](err)
-	return err != nil && (!refused || r.Why == mess.Unavailable)
+	r, refused := errors.AsType[*mess.Error](err)
+	return err != nil && (!refused || r.Code == mess.Unavailable)
 }
 
 // reach records whether the exchange answers heartbeats and registrations, and delivers. A

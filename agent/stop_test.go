@@ -14,7 +14,7 @@ import (
 // stops posts a stop and lets it take effect.
 func (h *house) stops(who exchange.Actor) mess.Stop {
 	h.t.Helper()
-	s, err := h.x.Stop(h.t.Context(), who, mess.Stop{Why: "the cat"})
+	s, err := h.x.Stop(h.t.Context(), who, mess.Stop{Reason: "the cat"})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -72,8 +72,8 @@ func TestAStopFromTheExchange(t *testing.T) {
 			}
 		}
 		e := h.standing()
-		if e.Stopped == nil || !strings.Contains(e.Stopped.Why, "the cat") || len(e.Stopping) != 0 {
-			t.Fatalf("the exchange knows %+v, unconfirmed %v", e.Stopped, e.Stopping)
+		if e.Stopped == nil || !strings.Contains(e.Stopped.Reason, "the cat") || len(e.UnconfirmedStops) != 0 {
+			t.Fatalf("the exchange knows %+v, unconfirmed %v", e.Stopped, e.UnconfirmedStops)
 		}
 		for _, d := range e.Stopped.Devices {
 			if d.State != "safe" || d.Evidence != mess.Acknowledged {
@@ -95,7 +95,7 @@ func TestAStopFromTheExchange(t *testing.T) {
 		if h.is(acting, mess.Failed); h.lamp.did() != "" {
 			t.Errorf("a clear begins nothing; the lamp did %s", h.lamp.did())
 		}
-		if e := h.standing(); e.Stopped == nil || e.Stopped.Why != "" {
+		if e := h.standing(); e.Stopped == nil || e.Stopped.Reason != "" {
 			t.Errorf("after the clear the exchange knows %+v", e.Stopped)
 		}
 		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
@@ -108,13 +108,13 @@ func TestAStopWhileTheLineIsCut(t *testing.T) {
 		h.line.cutIt(true)
 		h.after(time.Minute)
 		s := h.stops(person)
-		if h.gate.Stopped() != "" || len(h.standing().Stopping) != 1 {
-			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), h.standing().Stopping)
+		if h.gate.Stopped() != "" || len(h.standing().UnconfirmedStops) != 1 {
+			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), h.standing().UnconfirmedStops)
 		}
 		h.line.cutIt(false)
 		h.after(2 * time.Minute)
-		if e := h.standing(); !strings.Contains(h.gate.Stopped(), "the cat, by teague") || len(e.Stopping) != 0 || e.Stopped.Orders[0] != s.ID {
-			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), e.Stopping)
+		if e := h.standing(); !strings.Contains(h.gate.Stopped(), "the cat, by teague") || len(e.UnconfirmedStops) != 0 || e.Stopped.Orders[0] != s.ID {
+			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), e.UnconfirmedStops)
 		}
 	})
 }
@@ -125,8 +125,8 @@ func TestAStopWhileTheExecutorIsDown(t *testing.T) {
 		h.stopAgent()
 		h.stops(person)
 		h.startAgent()
-		if !strings.Contains(h.gate.Stopped(), "the cat") || len(h.standing().Stopping) != 0 {
-			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), h.standing().Stopping)
+		if !strings.Contains(h.gate.Stopped(), "the cat") || len(h.standing().UnconfirmedStops) != 0 {
+			t.Errorf("stopped for %q, unconfirmed %v", h.gate.Stopped(), h.standing().UnconfirmedStops)
 		}
 	})
 }
@@ -185,10 +185,10 @@ func TestWhoMayStop(t *testing.T) {
 		for _, c := range []struct {
 			who  exchange.Actor
 			stop mess.Stop
-			want mess.Why
+			want mess.ErrorCode
 		}{
 			{exchange.Actor{ID: "guest", Roles: exchange.Observer}, mess.Stop{}, mess.Forbidden},
-			{claude, mess.Stop{Executors: mess.Refs{"nobody"}}, mess.Missing},
+			{claude, mess.Stop{Executors: mess.Refs{"nobody"}}, mess.MissingReference},
 		} {
 			if _, err := h.x.Stop(h.t.Context(), c.who, c.stop); !errors.Is(err, c.want) {
 				t.Errorf("%s: %v, want %v", c.who.ID, err, c.want)

@@ -25,27 +25,27 @@ func (a *Agent) heedAll(m mess.Message) {
 		if c.Stop != nil {
 			a.heed([]mess.Stop{*c.Stop})
 		}
-		a.heedHold(c.Hold, c.Resume, m.From)
+		a.heedHold(c.Drain, c.Resume, m.From)
 	}
 }
 
 // heed applies stops from the exchange. It does not block.
 func (a *Agent) heed(stops []mess.Stop) {
 	for _, s := range stops {
-		a.cfg.Stop.Stop(stop.Order{ID: s.ID, Reason: s.Why, By: s.By})
+		a.cfg.Stop.Stop(stop.Order{ID: s.ID, Reason: s.Reason, By: s.By})
 	}
 }
 
 // stands returns the stop state of this executor, and channels that close when it changes.
-func (a *Agent) stands() (s *mess.Stopped, changed [2]<-chan struct{}) {
+func (a *Agent) stands() (s *mess.StopState, changed [2]<-chan struct{}) {
 	var why string
-	s = &mess.Stopped{}
+	s = &mess.StopState{}
 	why, changed[0] = a.gate.Watch()
 	_, s.Orders, changed[1] = a.cfg.Stop.Watch()
 	if why == "" {
 		return s, changed
 	}
-	s.Why = why
+	s.Reason = why
 	for _, d := range a.gate.SafeResults() {
 		s.Devices = append(s.Devices, mess.SafeDevice{
 			Device: d.Device, State: string(d.State), Evidence: d.Evidence, Took: mess.DurationOf(d.Took), Err: d.Err,
@@ -56,8 +56,8 @@ func (a *Agent) stands() (s *mess.Stopped, changed [2]<-chan struct{}) {
 
 // standing is the stop and drain state for the exchange.
 type standing struct {
-	stopped *mess.Stopped
-	held    *mess.OnHold
+	stopped *mess.StopState
+	held    *mess.DrainState
 }
 
 // position returns the stop and drain state, and channels that close when it changes.

@@ -65,7 +65,7 @@ func TestARefusedReportIsNoUnusedStart(t *testing.T) {
 			l.before = func(m mess.Message) error {
 				for _, i := range m.Items {
 					if s, ok := i.(*mess.Status); ok && s.Code == mess.Completed {
-						return &mess.Refusal{Why: mess.Invalid, Text: "too many words", Holder: h.pi().ID, Status: mess.InProgress}
+						return &mess.Error{Code: mess.Invalid, Text: "too many words", Holder: h.pi().ID, Status: mess.InProgress}
 					}
 				}
 				return nil

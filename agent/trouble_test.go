@@ -127,7 +127,7 @@ func TestEveryAnswerIsLostOnce(t *testing.T) {
 					return nil
 				}
 				lost[m.ID] = true
-				return mess.Refuse(mess.Unavailable, "the answer is lost")
+				return mess.Errorf(mess.Unavailable, "the answer is lost")
 			}
 		})
 		ref := h.says(claude, "request: {intent: ring the bell}")
@@ -217,7 +217,7 @@ func TestTheLineIsCutAtTheGate(t *testing.T) {
 		h.line.set(func(l *line) {
 			l.before = func(m mess.Message) error {
 				if saysCode(m, mess.InProgress) {
-					return mess.Refuse(mess.Unavailable, "no line")
+					return mess.Errorf(mess.Unavailable, "no line")
 				}
 				return nil
 			}
@@ -370,7 +370,7 @@ func TestPicturesThatTheExchangeDoesNotTake(t *testing.T) {
 		h.line.set(func(l *line) {
 			l.before = func(m mess.Message) error {
 				if saysCode(m, mess.Completed) && strings.Contains(text(h.t, m), "file: fridge-cam.jpg") {
-					return mess.Refuse(mess.Unknown, "no such attachment")
+					return mess.Errorf(mess.NotFound, "no such attachment")
 				}
 				return nil
 			}
@@ -389,7 +389,7 @@ func TestPicturesInTheReport(t *testing.T) {
 			h.line.inline = true
 			h.line.before = func(m mess.Message) error {
 				if !fits && saysCode(m, mess.Completed) && strings.Contains(text(t, m), "data:image/") {
-					return mess.Refuse(mess.TooLarge, "the report is larger than the server takes")
+					return mess.Errorf(mess.TooLarge, "the report is larger than the server takes")
 				}
 				return nil
 			}
@@ -433,7 +433,7 @@ func TestTheLastWordIsSent(t *testing.T) {
 				return nil
 			}
 			if tries++; tries == 1 {
-				return mess.Refuse(mess.Unavailable, "not now")
+				return mess.Errorf(mess.Unavailable, "not now")
 			}
 			time.Sleep(5 * time.Second)
 			return nil
@@ -463,7 +463,7 @@ func text(t *testing.T, m mess.Message) string {
 // While the upload of an image fails, its report waits, and other reports do not.
 func TestAPictureThatTakesLong(t *testing.T) {
 	inHouse(t, func(h *house) {
-		h.line.set(func(l *line) { l.attach = func() error { return mess.Refuse(mess.Unavailable, "not now") } })
+		h.line.set(func(l *line) { l.attach = func() error { return mess.Errorf(mess.Unavailable, "not now") } })
 		ref := h.cleaning()
 		h.after(25 * time.Second)
 		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Completed)
@@ -494,7 +494,7 @@ func TestOnlyHeartbeatsAreLost(t *testing.T) {
 		h.line.set(func(l *line) {
 			l.before = func(m mess.Message) error {
 				if _, ok := m.Items[0].(*mess.Config); ok {
-					return mess.Refuse(mess.Unavailable, "lost")
+					return mess.Errorf(mess.Unavailable, "lost")
 				}
 				return nil
 			}

@@ -16,7 +16,7 @@ func (h *house) ahead(text string) (mess.Ack, error) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: agent, Channel: "test", Message: m, Ahead: true})
+	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: agent, Channel: "test", Message: m, DependsOnLater: true})
 	if err != nil {
 		return mess.Ack{}, err
 	}
@@ -41,7 +41,7 @@ func TestARequestThatComesBeforeItsDependency(t *testing.T) {
 		h.registers(kitchen, "cook")
 		second := h.mustAhead("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
 		third := h.mustAhead("request: {id: third, intent: eat, constraints: {depends_on: [second, other]}}")
-		h.refuses(kitchen, "status: {re: "+second+", code: claimed}", mess.NotReady, "first, which has not come")
+		h.refuses(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet, "first, which has not come")
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		h.registers(kitchen, "cook")
@@ -53,14 +53,14 @@ func TestARequestThatComesBeforeItsDependency(t *testing.T) {
 			}
 		}
 		first := h.says(agent, "request: {id: first, intent: buy}").Ref
-		h.refuses(kitchen, "status: {re: "+second+", code: claimed}", mess.NotReady)
+		h.refuses(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet)
 		h.says(kitchen, "status: {re: "+first+", code: claimed}")
 		h.says(kitchen, "response: {re: "+first+", content: [bought]}")
 		h.after(time.Second)
 		h.says(kitchen, "status: {re: "+second+", code: claimed}")
 		h.says(kitchen, "response: {re: "+second+", content: [cooked]}")
 		h.after(time.Second)
-		h.refuses(kitchen, "status: {re: "+third+", code: claimed}", mess.NotReady, "other")
+		h.refuses(kitchen, "status: {re: "+third+", code: claimed}", mess.NotYet, "other")
 
 		other := h.says(agent, "request: {id: other, intent: lay the table}").Ref
 		h.says(agent, "cancel: {re: "+other+"}")

@@ -22,7 +22,7 @@ import (
 // has requested; after its end, for one who has held it, as late evidence. It
 // becomes part of the thread when a message names it.
 func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType string, data io.Reader) (mess.Media, error) {
-	x.Seen(who)
+	x.MarkAlive(who)
 	t, err := x.Thread(ctx, who, ref)
 	if err != nil {
 		return mess.Media{}, err
@@ -44,13 +44,13 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	case source.err != nil: // the sender's fault, not the store's
 		return mess.Media{}, fmt.Errorf("%s: %w", name, source.err)
 	case errors.Is(err, ErrTooLarge) && most < x.cfg.MaxAttachment:
-		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: the attachments of one thread may take %d bytes together, of which %d are left", name, x.cfg.MaxThreadAttachments, left)
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: the attachments of one thread may take %d bytes together, of which %d are left", name, x.cfg.MaxThreadAttachments, left)
 	case errors.Is(err, ErrTooLarge):
-		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, x.cfg.MaxAttachment)
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, x.cfg.MaxAttachment)
 	case err != nil:
 		return mess.Media{}, x.broken(err)
 	case s.Size == 0:
-		return mess.Media{}, mess.Refuse(mess.Invalid, "%s: is empty; send its bytes", name)
+		return mess.Media{}, mess.Errorf(mess.Invalid, "%s: is empty; send its bytes", name)
 	}
 	return mess.Media{File: messeaf.SafeName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
 }
@@ -60,11 +60,11 @@ func mayAttach(who Actor, e Envelope) error {
 	case e.Status.Terminal() && e.HasHeld(who.ID):
 		return nil
 	case e.Status.Terminal():
-		r := mess.Refuse(mess.Illegal, "it has ended, and takes no more files")
+		r := mess.Errorf(mess.IllegalTransition, "it has ended, and takes no more files")
 		r.Ref, r.Status = e.Ref, e.Status
 		return r
 	case who.ID != e.Requestor && who.ID != e.Executor && !who.Has(Operator):
-		return mess.Refuse(mess.Forbidden, "only the holder of the claim and the requester may attach files")
+		return mess.Errorf(mess.Forbidden, "only the holder of the claim and the requester may attach files")
 	}
 	return nil
 }
@@ -153,12 +153,12 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 		if a, data, ok := t.Inline(name); ok {
 			return closer{bytes.NewReader(data)}, a, nil
 		}
-		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
+		return nil, Attachment{}, mess.Errorf(mess.NotFound, "%s has no attachment %q", t.Ref, name)
 	}
 	a := t.Attachments()[i]
 	data, err := x.openFile(ctx, t.Ref, a.Name, a.SHA256)
 	if errors.Is(err, ErrNoBlob) {
-		return nil, Attachment{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
+		return nil, Attachment{}, mess.Errorf(mess.NotFound, "%s has no attachment %q", t.Ref, name)
 	}
 	if err != nil {
 		return nil, Attachment{}, x.broken(err)

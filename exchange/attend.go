@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Attendance follows the exchange without a goroutine while nothing happens: most of many
+// Subscription follows the exchange without a goroutine while nothing happens: most of many
 // followers are idle.
-type Attendance struct {
+type Subscription struct {
 	x      *Exchange
 	ctx    context.Context
 	who    Actor
@@ -19,16 +19,16 @@ type Attendance struct {
 	err error
 }
 
-// Attend is Follow for one who waits for long. It returns when handle has got what stands,
+// Subscribe is Follow for one who waits for long. It returns when handle has got what stands,
 // or with the error of that. From then on handle gets the events by goroutines of the
 // exchange, one event at a time, until ctx ends; broken says that Close has an error.
-func (x *Exchange) Attend(ctx context.Context, who Actor, after string, handle func(Event) error, broken func()) (*Attendance, error) {
-	a := &Attendance{x: x, ctx: ctx, who: who, handle: handle, broken: broken}
+func (x *Exchange) Subscribe(ctx context.Context, who Actor, after string, handle func(Event) error, broken func()) (*Subscription, error) {
+	a := &Subscription{x: x, ctx: ctx, who: who, handle: handle, broken: broken}
 	a.mu.Lock() // what comes meanwhile comes afterwards
 	defer a.mu.Unlock()
-	f, missed, resumed := x.subscribe(who, after, func() { go a.forward() })
+	f, missed, resumed := x.addSubscriber(who, after, func() { go a.forward() })
 	a.f = f
-	x.seen(ctx, who)
+	x.markAlive(ctx, who)
 	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
 		x.events.Leave(f)
 		a.err = err
@@ -37,7 +37,7 @@ func (x *Exchange) Attend(ctx context.Context, who Actor, after string, handle f
 	return a, nil
 }
 
-func (a *Attendance) forward() {
+func (a *Subscription) forward() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err != nil || a.ctx.Err() != nil {
@@ -50,7 +50,7 @@ func (a *Attendance) forward() {
 
 // Close ends the attendance, and waits until handle does not run any more. The error is
 // why it had ended before.
-func (a *Attendance) Close() error {
+func (a *Subscription) Close() error {
 	a.x.events.Leave(a.f)
 	a.mu.Lock()
 	defer a.mu.Unlock()

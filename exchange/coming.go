@@ -79,7 +79,7 @@ func (x *Exchange) fetch(ctx context.Context, c *coming) (l *openThread, err err
 	}()
 	t, err := x.read(ctx, c.ref)
 	if errors.Is(err, ErrNoThread) {
-		return nil, mess.Refuse(mess.Unknown, "there is no thread %q", c.ref)
+		return nil, mess.Errorf(mess.NotFound, "there is no thread %q", c.ref)
 	}
 	if err != nil {
 		return nil, x.broken(err)
@@ -88,4 +88,4 @@ func (x *Exchange) fetch(ctx context.Context, c *coming) (l *openThread, err err
 }
 
 // errNotRead is what others hear of a read that has crashed.
-var errNotRead = mess.Refuse(mess.Unavailable, "the exchange cannot read this now; try again")
+var errNotRead = mess.Errorf(mess.Unavailable, "the exchange cannot read this now; try again")

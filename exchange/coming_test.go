@@ -69,7 +69,7 @@ func TestAMessageToAThreadThatIsBeingStored(t *testing.T) {
 							t.Errorf("the executor hears of a thread that is cancelled: %s", line)
 						}
 					}
-					h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.Illegal)
+					h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.IllegalTransition)
 				}
 			})
 		})

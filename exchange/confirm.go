@@ -85,29 +85,29 @@ var (
 func (c ConfirmBy) needs(r refusal) error {
 	switch c {
 	case ConfirmPage:
-		return mess.Refuse(mess.Forbidden, "confirm: %s on the page of the exchange alone, in a browser that an operator signed in from a terminal or from such a page; %s (exchange: confirm: page)", r.does, r.not)
+		return mess.Errorf(mess.Forbidden, "confirm: %s on the page of the exchange alone, in a browser that an operator signed in from a terminal or from such a page; %s (exchange: confirm: page)", r.does, r.not)
 	case ConfirmCode:
-		return mess.Refuse(mess.Forbidden, "confirm: %s with a code alone, which the page of the exchange shows to an operator; send it as code; %s (exchange: confirm: code)", r.does, r.not)
+		return mess.Errorf(mess.Forbidden, "confirm: %s with a code alone, which the page of the exchange shows to an operator; send it as code; %s (exchange: confirm: code)", r.does, r.not)
 	}
-	return mess.Refuse(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; a program that holds the key is refused; %s (exchange: confirm: terminal)", r.must, r.not)
+	return mess.Errorf(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; a program that holds the key is refused; %s (exchange: confirm: terminal)", r.must, r.not)
 }
 
-// LetsActAgain refuses, without a proof that is enough, to release a stop, to arm and
+// MayRelease refuses, without a proof that is enough, to release a stop, to arm and
 // to unlock: that takes the same person as a confirmation of a plan with risk. What
 // needs a code is done with ActAgain alone.
-func (c ConfirmBy) LetsActAgain(p Proof) error {
+func (c ConfirmBy) MayRelease(p Proof) error {
 	if c.enough(p) {
 		return nil
 	}
 	return c.needs(ofPlace)
 }
 
-// ActAgain does act, which releases a stop, arms or unlocks, where a person has proved
+// Release does act, which releases a stop, arms or unlocks, where a person has proved
 // it or sends a code. A code is good for one act that succeeds.
-func (x *Exchange) ActAgain(p Proof, code string, act func() error) error {
+func (x *Exchange) Release(p Proof, code string, act func() error) error {
 	by := x.ConfirmBy()
 	if by != ConfirmCode || code == "" {
-		if err := by.LetsActAgain(p); err != nil {
+		if err := by.MayRelease(p); err != nil {
 			return err
 		}
 		return act()
@@ -141,7 +141,7 @@ const (
 // unlocks.
 const placeCode = "the place"
 
-var errNotTheCode = mess.Refuse(mess.Forbidden, "code: this is not the code of this question, or its time is over; the page of the exchange shows a new one")
+var errNotTheCode = mess.Errorf(mess.Forbidden, "code: this is not the code of this question, or its time is over; the page of the exchange shows a new one")
 
 // codes are the confirmation codes that operators have been shown, by the message
 // that asks. They are in memory alone.
@@ -163,9 +163,9 @@ type code struct {
 func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string, ends time.Time, err error) {
 	switch {
 	case x.ConfirmBy() != ConfirmCode:
-		return "", ends, mess.Refuse(mess.Conflict, "confirm: this exchange asks for no codes; exchange: confirm: code does")
+		return "", ends, mess.Errorf(mess.Conflict, "confirm: this exchange asks for no codes; exchange: confirm: code does")
 	case !who.Has(Operator) || proof != OnPage:
-		return "", ends, mess.Refuse(mess.Forbidden, "confirm: the page shows the code to an operator alone, in a browser that was signed in from a terminal or from such a page")
+		return "", ends, mess.Errorf(mess.Forbidden, "confirm: the page shows the code to an operator alone, in a browser that was signed in from a terminal or from such a page")
 	}
 	question := placeCode
 	if ref != "" {
@@ -199,7 +199,7 @@ func (x *Exchange) asksToConfirm(ref string) (message string, err error) {
 	if l := x.open.byRef[ref]; l != nil && l.env.Confirm != nil && l.env.Confirm.Given == nil {
 		return l.env.Confirm.Message, nil
 	}
-	return "", mess.Refuse(mess.Illegal, "%.60s: no confirmation is asked for", ref)
+	return "", mess.Errorf(mess.IllegalTransition, "%.60s: no confirmation is asked for", ref)
 }
 
 // guess takes a code for the question of a message. Each wrong one counts.
@@ -240,7 +240,7 @@ func (x *Exchange) proven(in Inbound, code string) (proven func(Confirm) error, 
 			return nil
 		}
 		if !in.Actor.Has(Operator) {
-			return mess.Refuse(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", in.Actor.ID)
+			return mess.Errorf(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", in.Actor.ID)
 		}
 		if !by.enough(in.Proof) {
 			return by.needs(ofPlan)

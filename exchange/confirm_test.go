@@ -42,11 +42,11 @@ func TestAConfirmationIsBoundToItsPlanAndClaim(t *testing.T) {
 		}
 		h.refuses(kitchen, gate("d1"), mess.Unconfirmed, "not been given")
 		h.refuses(agent, "reply: {re: last, confirm: true}", mess.Invalid, "must name its thread")
-		h.refuses(other, "reply: {re: "+ref+", confirm: true}", mess.Unknown)
-		h.refuses(agent, "reply: {re: "+ref+"/question-007, confirm: true}", mess.Stale, "question-002")
+		h.refuses(other, "reply: {re: "+ref+", confirm: true}", mess.NotFound)
+		h.refuses(agent, "reply: {re: "+ref+"/question-007, confirm: true}", mess.StaleToken, "question-002")
 		h.says(agent, "reply: {re: valve, confirm: true}")
 		h.is(ref, mess.Claimed)
-		h.refuses(agent, "reply: {re: "+ref+", confirm: false}", mess.Illegal, "no confirmation is asked for")
+		h.refuses(agent, "reply: {re: "+ref+", confirm: false}", mess.IllegalTransition, "no confirmation is asked for")
 		h.refuses(kitchen, gate("d2"), mess.Unconfirmed, "another plan")
 		h.says(kitchen, gate("d1"))
 		h.is(ref, mess.InProgress)
@@ -59,15 +59,15 @@ func TestAYesIsForOneQuestion(t *testing.T) {
 	bare, other := "reply: {re: {ref}, confirm: true}", "re: {ref}/question-004\nMESS: [{reply: {confirm: true}}]"
 	for _, c := range []struct {
 		name, answer string
-		why          mess.Why // "" if it is taken
+		why          mess.ErrorCode // "" if it is taken
 		word         string
 		status       mess.Code // afterwards
 	}{
 		{"the same yes again", bare, mess.Conflict, "{ref}/question-004", mess.NeedsConfirmation},
 		{"the yes to the first question again", "reply: {re: {ref}/question-002, confirm: true}", "", "", mess.NeedsConfirmation},
-		{"a no to the first question", "reply: {re: {ref}/question-002, confirm: false}", mess.Stale, "{ref}/question-004", mess.NeedsConfirmation},
+		{"a no to the first question", "reply: {re: {ref}/question-002, confirm: false}", mess.StaleToken, "{ref}/question-004", mess.NeedsConfirmation},
 		{"the first plan's digest again", "reply: {re: {ref}, confirm: true, action_hash: d1}", "", "", mess.NeedsConfirmation},
-		{"a digest that nobody has asked about", "reply: {re: {ref}, confirm: true, action_hash: d3}", mess.Stale, "{ref}/question-004", mess.NeedsConfirmation},
+		{"a digest that nobody has asked about", "reply: {re: {ref}, confirm: true, action_hash: d3}", mess.StaleToken, "{ref}/question-004", mess.NeedsConfirmation},
 		{"an answer to the thread", "answer: {re: {ref}, value: true}", mess.Conflict, "{ref}/question-004", mess.NeedsConfirmation},
 		{"a no to the thread", "reply: {re: {ref}, confirm: false}", "", "", mess.NeedsConfirmation},
 		{"the question by its ref", "reply: {re: {ref}/question-004, confirm: true}", "", "", mess.Claimed},
@@ -173,7 +173,7 @@ func TestQuestionsAndAnswers(t *testing.T) {
 				h.registers(kitchen, "vacuum-floor")
 				ref := h.says(agent, "request: {id: spill, intent: vacuum the spill}").Ref
 				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-				h.refuses(agent, "reply: {re: "+ref+", answers: {location: both}}", mess.Illegal)
+				h.refuses(agent, "reply: {re: "+ref+", answers: {location: both}}", mess.IllegalTransition)
 				h.says(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: location, question: which, options: [sink, stove, both]}]}")
 				h.is(ref, mess.NeedsInput)
 				ear := h.listens(kitchen, "")
@@ -199,13 +199,13 @@ func TestAnAnswerToAnEarlierQuestion(t *testing.T) {
 	const asks = ", code: needs_input, questions: [{field: where, question: where}]}"
 	for _, c := range []struct {
 		name, answer string
-		why          mess.Why // "" if it counts
+		why          mess.ErrorCode // "" if it counts
 	}{
-		{"a reply to the first", "reply: {re: {ref}/question-002-where, answers: {where: left}}", mess.Stale},
-		{"a reply in a message to the first", "re: {ref}/question-002-where\nMESS: [{reply: {answers: {where: left}}}]", mess.Stale},
-		{"an answer to the first", "re: {ref}/question-002-where\nMESS: [{answer: {value: left}}]", mess.Stale},
-		{"an answer to the first, by its short name", "re: {ref}/question-002\nMESS: [{answer: {value: left}}]", mess.Stale},
-		{"an answer to what was no question", "re: {ref}/claim-001\nMESS: [{answer: {value: left}}]", mess.Stale},
+		{"a reply to the first", "reply: {re: {ref}/question-002-where, answers: {where: left}}", mess.StaleToken},
+		{"a reply in a message to the first", "re: {ref}/question-002-where\nMESS: [{reply: {answers: {where: left}}}]", mess.StaleToken},
+		{"an answer to the first", "re: {ref}/question-002-where\nMESS: [{answer: {value: left}}]", mess.StaleToken},
+		{"an answer to the first, by its short name", "re: {ref}/question-002\nMESS: [{answer: {value: left}}]", mess.StaleToken},
+		{"an answer to what was no question", "re: {ref}/claim-001\nMESS: [{answer: {value: left}}]", mess.StaleToken},
 		{"a reply to the second", "reply: {re: {ref}/question-004-where, answers: {where: right}}", ""},
 		{"an answer to the second", "re: {ref}/question-004-where\nMESS: [{answer: {value: right}}]", ""},
 		{"an answer to the second, by its short name", "re: {ref}/question-004\nMESS: [{answer: {value: right}}]", ""},
@@ -243,7 +243,7 @@ func TestOneOfTwoQuestions(t *testing.T) {
 		}
 		h.says(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: left}}")
 		h.is(ref, mess.NeedsInput)
-		h.refuses(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: right}}", mess.Stale)
+		h.refuses(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: right}}", mess.StaleToken)
 		h.says(agent, "reply: {re: "+ref+"/question-003-where, answers: {where: right}}")
 		h.is(ref, mess.InProgress)
 	})
@@ -256,7 +256,7 @@ func TestCancelBeforeAndAfterTheStart(t *testing.T) {
 		h.says(kitchen, "status: {re: "+early+", code: claimed}")
 		h.says(agent, "cancel: {re: "+early+", reason: never mind}")
 		h.is(early, mess.Cancelled)
-		h.refuses(kitchen, "re: "+early+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Illegal)
+		h.refuses(kitchen, "re: "+early+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.IllegalTransition)
 		h.says(agent, "cancel: {re: "+early+"}") // again is no mistake
 
 		late := h.says(agent, "request: {id: late, intent: vacuum}").Ref

@@ -6,14 +6,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Forget takes an executor that is gone for good off all lists. Only operators do
+// Deregister takes an executor that is gone for good off all lists. Only operators do
 // that. One that is heard of, or holds a thread, may still act, and is not deregistered.
 // What was ordered of it stays: should it speak again, it is listed again, and hears of
 // each stop that it has not confirmed, and of those that were given meanwhile. The
 // number of stops that it has not confirmed is returned.
-func (x *Exchange) Forget(ctx context.Context, who Actor, id string) (stops int, err error) {
+func (x *Exchange) Deregister(ctx context.Context, who Actor, id string) (stops int, err error) {
 	if !who.Has(Operator) {
-		return 0, mess.Refuse(mess.Forbidden, "%q is not an operator, and only operators forget executors", who.ID)
+		return 0, mess.Errorf(mess.Forbidden, "%q is not an operator, and only operators forget executors", who.ID)
 	}
 	if stops, err = x.registry.Deregister(ctx, id); err != nil {
 		return 0, x.broken(err)
@@ -22,19 +22,19 @@ func (x *Exchange) Forget(ctx context.Context, who Actor, id string) (stops int,
 	return stops, nil
 }
 
-// Forgotten lists the executors that were deregistered and have not spoken since, by id.
-func (x *Exchange) Forgotten() []string { return x.registry.Snapshot().Deregistered() }
+// Deregistered lists the executors that were deregistered and have not spoken since, by id.
+func (x *Exchange) Deregistered() []string { return x.registry.Snapshot().Deregistered() }
 
-// Seen notes that an executor is there. Every authenticated call says so, whatever it asks
+// ProcessedMessage notes that an executor is there. Every authenticated call says so, whatever it asks
 // for: an executor that polls or reports is alive without heartbeats.
-func (x *Exchange) Seen(who Actor) {
+func (x *Exchange) MarkAlive(who Actor) {
 	if who.Has(ExecutorRole) {
 		x.registry.Seen(who.ID)
 	}
 }
 
-// seen is Seen, and puts an executor on the lists again that was deregistered.
-func (x *Exchange) seen(ctx context.Context, who Actor) {
+// markAlive is Seen, and puts an executor on the lists again that was deregistered.
+func (x *Exchange) markAlive(ctx context.Context, who Actor) {
 	if who.Has(ExecutorRole) && x.registry.Seen(who.ID) == nil {
 		x.registry.Recall(ctx, who.ID)
 	}

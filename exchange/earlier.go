@@ -56,7 +56,7 @@ func (x *Exchange) bringOne(ctx context.Context, t *transition.Effect, ref strin
 	if err != nil {
 		return x.broken(err)
 	}
-	none := mess.Refuse(mess.Missing, "image: earlier: %.60q has no such picture, or the request does not mention it", ref)
+	none := mess.Errorf(mess.MissingReference, "image: earlier: %.60q has no such picture, or the request does not mention it", ref)
 	if !slices.ContainsFunc(own.Request().Context, func(e mess.Entry) bool { return e.Type == "ref" && e.Extra.Text("thread") == ref }) {
 		return none
 	}

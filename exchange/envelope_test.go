@@ -41,7 +41,7 @@ func TestHowAThreadStands(t *testing.T) {
 		hidden := func(who exchange.Actor, name string) {
 			t.Helper()
 			e, err := h.x.Envelope(t.Context(), who, name)
-			if r, ok := errors.AsType[*mess.Refusal](err); !ok || r.Why != mess.Unknown || e.Ref != "" {
+			if r, ok := errors.AsType[*mess.Error](err); !ok || r.Code != mess.NotFound || e.Ref != "" {
 				t.Errorf("%s hears of %s: %q, %v; want that it is unknown", who.ID, name, e.Ref, err)
 			}
 		}

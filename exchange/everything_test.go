@@ -50,7 +50,7 @@ func TestAStopOfEverythingIsObeyedBeforeAllHasEnded(t *testing.T) {
 				disk.turn = make(chan struct{}, 1)
 				ctx, cancel := context.WithTimeout(h.t.Context(), 5*time.Second)
 				defer cancel()
-				s, err := h.x.Stop(ctx, person, mess.Stop{Why: "smoke"})
+				s, err := h.x.Stop(ctx, person, mess.Stop{Reason: "smoke"})
 				if err != nil || s.Ending == 0 || s.Ending > n {
 					t.Fatalf("%d still end, %v", s.Ending, err)
 				}
@@ -61,7 +61,7 @@ func TestAStopOfEverythingIsObeyedBeforeAllHasEnded(t *testing.T) {
 				}
 				h.registers(garage, "swim")
 				ear := h.listens(garage, "")
-				if _, err := h.x.Thread(h.t.Context(), garage, refs[n-1]); !errors.Is(err, mess.Unknown) {
+				if _, err := h.x.Thread(h.t.Context(), garage, refs[n-1]); !errors.Is(err, mess.NotFound) {
 					t.Errorf("a new executor may read what was stopped: %v", err)
 				}
 				fresh := h.says(agent, "request: {intent: swim later, requires: [swim]}").Ref
@@ -94,7 +94,7 @@ func TestNoStartAfterAStopOfEverything(t *testing.T) {
 		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{}); err != nil {
 			t.Fatal(err)
 		}
-		h.refuses(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}", mess.NotReady, "has stopped everything")
+		h.refuses(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}", mess.NotYet, "has stopped everything")
 		h.after(2 * time.Minute) // nobody keeps the claim
 		h.is(ref, mess.Failed)
 		ref = claim()

@@ -176,11 +176,11 @@ func (h *players) plays(m mess.Message) string {
 	}
 	m.From, m.Received, m.Channel, m.Ref = "", "", "", ""
 	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
-	if r, ok := errors.AsType[*mess.Refusal](err); ok {
-		if r.Why == mess.Unavailable {
+	if r, ok := errors.AsType[*mess.Error](err); ok {
+		if r.Code == mess.Unavailable {
 			h.t.Errorf("%s: %v", does, r)
 		}
-		return fmt.Sprintf("%s: refused, %s", does, r.Why)
+		return fmt.Sprintf("%s: refused, %s", does, r.Code)
 	}
 	if err != nil {
 		h.t.Errorf("%s: %v", does, err)
@@ -227,7 +227,7 @@ func (h *players) holder(id, name string, code mess.Code) exchange.Actor {
 	if t.Executor != "" {
 		who.ID = t.Executor
 	}
-	if slices.Contains([]mess.Code{mess.Completed, mess.Partial, mess.Failed}, code) && t.Phase != exchange.Acting {
+	if slices.Contains([]mess.Code{mess.Completed, mess.Partial, mess.Failed}, code) && t.Phase != exchange.Started {
 		say(mess.InProgress)
 	}
 	return who

@@ -234,7 +234,7 @@ func (x *Exchange) dep(ctx context.Context, requestor, dep string) (Thread, erro
 		return x.read(ctx, dep)
 	}
 	t, err := x.Thread(ctx, Actor{ID: requestor, Roles: Requester}, dep)
-	if errors.Is(err, mess.Unknown) {
+	if errors.Is(err, mess.NotFound) {
 		return Thread{}, nil
 	}
 	return t, err
@@ -280,7 +280,7 @@ func (x *Exchange) index(l *openThread, e Envelope) {
 		for _, dep := range e.DependsOn {
 			x.unfollow(e, dep)
 		}
-		x.release(e)
+		x.releaseDependents(e)
 		return
 	}
 	x.open.byRef[e.Ref] = l
@@ -309,8 +309,8 @@ func (x *Exchange) unfollow(e Envelope, dep string) {
 	}
 }
 
-// release tells the threads that depend on one how it ended. x.open.mu is held.
-func (x *Exchange) release(e Envelope) {
+// releaseDependents tells the threads that depend on one how it ended. x.open.mu is held.
+func (x *Exchange) releaseDependents(e Envelope) {
 	for _, dep := range []string{e.Ref, e.ClientID} {
 		key := waitKey(e.Requestor, dep)
 		for _, ref := range slices.Sorted(maps.Keys(x.open.waiting[key])) {

@@ -16,27 +16,27 @@ type ExecutorInfo struct {
 	Created  time.Time
 	LastSeen time.Time
 	Live     bool // heard of within the time after which it counts as unreachable
-	// Stopping are the stops that it has not confirmed yet.
-	Stopping []mess.Stop
-	// Hold is the hold of it that was given here, Resume the end of one that it has
+	// UnconfirmedStops are the stops that it has not confirmed yet.
+	UnconfirmedStops []mess.Stop
+	// Drain is the hold of it that was given here, Resume the end of one that it has
 	// not confirmed; nil if there is none.
-	Hold, Resume *mess.Hold
-	OnHold       string // why it is offered nothing, by its hold or by its own word; "" if it is offered what it can do
-	Holds        int    // threads that it has claimed
+	Drain, Resume *mess.DrainOrder
+	DrainReason   string // why it is offered nothing, by its hold or by its own word; "" if it is offered what it can do
+	Claims        int    // threads that it has claimed
 }
 
 // register takes a config.executor: a registration, an update, or a heartbeat.
 func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (mess.Ack, error) {
 	if !who.Has(ExecutorRole) && !who.Has(Operator) {
-		return mess.Ack{}, mess.Refuse(mess.Forbidden, "config.executor: %q may not work for others here (role executor is missing); an operator gives it", who.ID)
+		return mess.Ack{}, mess.Errorf(mess.Forbidden, "config.executor: %q may not work for others here (role executor is missing); an operator gives it", who.ID)
 	}
 	if who.ID != c.ID && !who.Has(Operator) {
-		return mess.Ack{}, mess.Refuse(mess.Forbidden, "config.executor.id: %q can only register itself", who.ID)
+		return mess.Ack{}, mess.Errorf(mess.Forbidden, "config.executor.id: %q can only register itself", who.ID)
 	}
 	if !mess.ValidID(c.ID) {
-		return mess.Ack{}, mess.Refuse(mess.Invalid, "config.executor.id: %q cannot name an executor; use letters, digits, - and _, at most 64", c.ID)
+		return mess.Ack{}, mess.Errorf(mess.Invalid, "config.executor.id: %q cannot name an executor; use letters, digits, - and _, at most 64", c.ID)
 	}
-	if err := CheckProfile(c); err != nil {
+	if err := ValidateExecutor(c); err != nil {
 		return mess.Ack{}, err
 	}
 	if err := x.granted(c); err != nil {
@@ -71,7 +71,7 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	}
 	orders := x.registry.Snapshot().Orders(c.ID)
 	ack.Threads, ack.Stops = x.holdings(c), orders.Stops
-	ack.Hold, ack.Resume = orders.Unheard(c)
+	ack.Drain, ack.Resume = orders.Unheard(c)
 	return ack, nil
 }
 
@@ -88,7 +88,7 @@ func (x *Exchange) beats(c mess.Executor) bool {
 func (x *Exchange) letGo(ctx context.Context, c mess.Executor) {
 	for _, ref := range x.unknownTo(c) {
 		_, err := x.step(ctx, ref, func(env Envelope) transition.Input {
-			if env.Holder() != c.ID || env.Phase != Before || env.Instance == c.Instance {
+			if env.Holder() != c.ID || env.Phase != NotStarted || env.Instance == c.Instance {
 				return x.ownStep(env, nil)
 			}
 			return x.ownStep(env, x.offerAgain(c.ID+" was started anew before it began"))
@@ -107,7 +107,7 @@ func (x *Exchange) unknownTo(c mess.Executor) []string {
 	var refs []string
 	for ref, l := range x.open.held[c.ID] {
 		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == ref && h.Epoch == l.env.Epoch })
-		if l.env.Phase == Before && l.env.HasOtherInstance(c.Instance) && !knows && !x.twin(l, c, x.now()) {
+		if l.env.Phase == NotStarted && l.env.HasOtherInstance(c.Instance) && !knows && !x.twin(l, c, x.now()) {
 			refs = append(refs, ref)
 		}
 	}
@@ -181,13 +181,13 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	for i := range list {
-		list[i].Holds = len(x.open.held[list[i].ID])
+		list[i].Claims = len(x.open.held[list[i].ID])
 	}
 	return list
 }
 
-// Notified lists the executors that say where to notify them, by id.
-func (x *Exchange) Notified() (list []ExecutorInfo) {
+// NotifiableExecutors lists the executors that say where to notify them, by id.
+func (x *Exchange) NotifiableExecutors() (list []ExecutorInfo) {
 	s, now := x.registry.Snapshot(), x.now()
 	for _, e := range s.Table.Notified() {
 		list = append(list, x.info(s, s.Executor(e.ID), now))
@@ -205,23 +205,23 @@ func (x *Exchange) Executor(id string) (_ ExecutorInfo, ok bool) {
 	info := x.info(s, e, x.now())
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	info.Holds = len(x.open.held[id])
+	info.Claims = len(x.open.held[id])
 	return info, true
 }
 
 // info is an executor but for how many threads it holds.
 func (x *Exchange) info(s *registry.Snapshot, e *registry.Executor, now time.Time) ExecutorInfo {
 	o := s.Orders(e.ID)
-	i := ExecutorInfo{Executor: e.Executor.Executor, Created: e.Created, LastSeen: e.Seen(), Live: x.registry.IsLive(e, now), Stopping: o.Stops, OnHold: o.WhyDrained()}
+	i := ExecutorInfo{Executor: e.Executor.Executor, Created: e.Created, LastSeen: e.Seen(), Live: x.registry.IsLive(e, now), UnconfirmedStops: o.Stops, DrainReason: o.WhyDrained()}
 	i.Stopped, i.Held, i.States = o.Stopped, o.OnHold, e.States()
-	i.Hold, i.Resume = o.Drain.Words()
+	i.Drain, i.Resume = o.Drain.Words()
 	return i
 }
 
 // lease is how long the claim of e lasts without a sign of life.
 func (x *Exchange) lease(e Envelope) time.Duration {
 	d := x.cfg.Unreachable
-	if e.Phase == Before {
+	if e.Phase == NotStarted {
 		d = x.cfg.Lease
 	}
 	by := x.registry.Snapshot().Executor(e.Executor)

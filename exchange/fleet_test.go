@@ -21,7 +21,7 @@ func worker(i int) exchange.Actor {
 // offersOf counts who of n workers has an offer of a thread.
 func (h *house) offersOf(ref string, n int) (offered []int) {
 	for i := range n {
-		if h.x.Offered(ref, worker(i).ID) {
+		if h.x.HasOffer(ref, worker(i).ID) {
 			offered = append(offered, i)
 		}
 	}
@@ -42,7 +42,7 @@ func TestAFewAreOfferedARequestFirst(t *testing.T) {
 		}
 		e := h.thread(ref).Envelope
 		for i := range 40 {
-			if !h.x.Sees(worker(i), e) {
+			if !h.x.MaySee(worker(i), e) {
 				t.Errorf("%s does not see it", worker(i).ID)
 			}
 		}
@@ -58,7 +58,7 @@ func TestAFewAreOfferedARequestFirst(t *testing.T) {
 		// Who was not among the first claims it nevertheless.
 		ref = h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
 		for i := range 40 {
-			if !h.x.Offered(ref, worker(i).ID) {
+			if !h.x.HasOffer(ref, worker(i).ID) {
 				h.says(worker(i), "status: {re: "+ref+", code: claimed}")
 				break
 			}
@@ -100,7 +100,7 @@ func TestOffersGoToThoseWhoAreThere(t *testing.T) {
 		h.says(person, "config: {resume: {executors: ["+worker(0).ID+"]}}")
 		h.registers(worker(70), "clean")
 		for _, i := range []int{0, 30, 70} {
-			if !h.x.Offered(ref, worker(i).ID) {
+			if !h.x.HasOffer(ref, worker(i).ID) {
 				t.Errorf("%d is there now, and has no offer", i)
 			}
 		}
@@ -123,15 +123,15 @@ func TestWhoComesLateHasATurn(t *testing.T) {
 		ref := h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
 		h.after(5 * time.Second)
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [clean], kind: person}}")
-		if h.x.Offered(ref, kitchen.ID) {
+		if h.x.HasOffer(ref, kitchen.ID) {
 			t.Error("she has an offer in the time of the robots")
 		}
 		for range 3 {
 			h.after(25 * time.Second)
 			beat()
 		}
-		if n := len(h.offersOf(ref, robots)); n != robots || !h.x.Offered(ref, kitchen.ID) {
-			t.Errorf("%d robots have an offer, and she has one: %v", n, h.x.Offered(ref, kitchen.ID))
+		if n := len(h.offersOf(ref, robots)); n != robots || !h.x.HasOffer(ref, kitchen.ID) {
+			t.Errorf("%d robots have an offer, and she has one: %v", n, h.x.HasOffer(ref, kitchen.ID))
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestOffersAreRefilled(t *testing.T) {
 		h.after(5 * time.Second)
 		has := func(i int) (n int) {
 			for _, ref := range refs {
-				if h.x.Offered(ref, worker(i).ID) {
+				if h.x.HasOffer(ref, worker(i).ID) {
 					n++
 				}
 			}

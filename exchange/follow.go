@@ -26,17 +26,17 @@ func (x *Exchange) tell(s Step) {
 	}
 }
 
-// maySee reports whether an actor may read a thread: its parties, those who
+// isVisible reports whether an actor may read a thread: its parties, those who
 // see all, and, while it waits for a claim, the executors that could take it.
-func (x *Exchange) maySee(who Actor, e Envelope) bool {
+func (x *Exchange) isVisible(who Actor, e Envelope) bool {
 	if e.IsVisibleTo(who) {
 		return true
 	}
 	return e.Status == mess.Pending && x.couldTake(who, e)
 }
 
-// Sees reports whether an actor may read a thread that stands as e says.
-func (x *Exchange) Sees(who Actor, e Envelope) bool { return x.maySee(who, e) }
+// MaySee reports whether an actor may read a thread that stands as e says.
+func (x *Exchange) MaySee(who Actor, e Envelope) bool { return x.isVisible(who, e) }
 
 // couldTake reports whether who is an executor that is able to do what a thread
 // asks for.
@@ -47,7 +47,7 @@ func (x *Exchange) couldTake(who Actor, e Envelope) bool {
 // mayHear reports whether one who speaks to a thread may learn that there is
 // such a thread: who may read it, and the executor whose claim is too late.
 func (x *Exchange) mayHear(who Actor, e Envelope, items []mess.Item) bool {
-	if x.maySee(who, e) {
+	if x.isVisible(who, e) {
 		return true
 	}
 	claims := !slices.ContainsFunc(items, func(i mess.Item) bool {
@@ -65,7 +65,7 @@ const lateClaim = time.Minute
 // noThread is what one who names a thread is told if there is none, and if it
 // is not for him: the two cannot be told apart.
 func noThread(name string) error {
-	return mess.Refuse(mess.Unknown, "there is no thread %q", name)
+	return mess.Errorf(mess.NotFound, "there is no thread %q", name)
 }
 
 // Follow calls handle with the events that who may see: for an executor its
@@ -87,12 +87,12 @@ func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, join
 	wake := func() {
 		wait.Notify(news)
 	}
-	f, missed, resumed := x.subscribe(who, after, wake)
+	f, missed, resumed := x.addSubscriber(who, after, wake)
 	defer x.events.Leave(f)
 	if err := joined(); err != nil {
 		return err
 	}
-	x.seen(ctx, who)
+	x.markAlive(ctx, who)
 	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, join
 	}
 }
 
-func (x *Exchange) subscribe(who Actor, after string, wake func()) (f *subscriber, missed []entry, resumed bool) {
+func (x *Exchange) addSubscriber(who Actor, after string, wake func()) (f *subscriber, missed []entry, resumed bool) {
 	return x.events.Subscribe(eventbus.Options{
 		Actor: who.ID, SeesAll: who.SeesAll(), Works: who.Has(ExecutorRole), After: after, Wake: wake,
 	})
@@ -182,7 +182,7 @@ func (x *Exchange) give(ctx context.Context, who Actor, e Event, handle func(Eve
 	if e.Kind != EventOffer {
 		return x.hand(e, handle)
 	}
-	if !x.Offered(e.Thread.Ref, who.ID) {
+	if !x.HasOffer(e.Thread.Ref, who.ID) {
 		return nil
 	}
 	t, err := x.read(ctx, e.Thread.Ref)
@@ -240,7 +240,7 @@ func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, 
 		return Thread{}, err
 	}
 	t, err := x.read(ctx, ref)
-	if errors.Is(err, ErrNoThread) || err == nil && !x.maySee(who, t.Envelope) {
+	if errors.Is(err, ErrNoThread) || err == nil && !x.isVisible(who, t.Envelope) {
 		return Thread{}, noThread(name)
 	}
 	if err != nil {
@@ -257,11 +257,11 @@ func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelo
 		return Envelope{}, err
 	}
 	l, err := x.load(ctx, ref)
-	if r, ok := errors.AsType[*mess.Refusal](err); ok && r.Why != mess.Unknown {
+	if r, ok := errors.AsType[*mess.Error](err); ok && r.Code != mess.NotFound {
 		return Envelope{}, err
 	}
 	if err == nil {
-		if e := x.envelope(l); x.maySee(who, e) {
+		if e := x.envelope(l); x.isVisible(who, e) {
 			return e, nil
 		}
 	}

@@ -32,7 +32,7 @@ func (h *house) names() []string {
 // stops it has not confirmed.
 func (h *house) forgets(id string) int {
 	h.t.Helper()
-	stops, err := h.x.Forget(h.t.Context(), person, id)
+	stops, err := h.x.Deregister(h.t.Context(), person, id)
 	if err != nil {
 		h.t.Fatalf("forget %s: %v", id, err)
 	}
@@ -44,7 +44,7 @@ func TestForgotten(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, beating)
 		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "lift"}}, Holding: []mess.HeldThread{}})
-		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: "smoke"}); err != nil {
+		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"}); err != nil {
 			t.Fatal(err)
 		}
 		h.after(time.Minute)
@@ -54,7 +54,7 @@ func TestForgotten(t *testing.T) {
 		if got := h.names(); !slices.Equal(got, []string{garage.ID}) {
 			t.Errorf("on the list: %v", got)
 		}
-		if got := h.x.Forgotten(); !slices.Equal(got, []string{kitchen.ID}) {
+		if got := h.x.Deregistered(); !slices.Equal(got, []string{kitchen.ID}) {
 			t.Errorf("forgotten: %v", got)
 		}
 		if list := h.x.Capabilities(nil); len(list) != 1 || list[0].ID != "lift" {
@@ -64,15 +64,15 @@ func TestForgotten(t *testing.T) {
 		if m, err := h.try(agent, "query: {type: status, filter: {re: "+ref+"}}"); err != nil || len(m.Items) == 0 {
 			t.Errorf("%v", err)
 		}
-		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: "more smoke"})
+		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "more smoke"})
 		if err != nil || !slices.Equal(s.Executors, []string{garage.ID}) {
 			t.Errorf("stopped: %v, %v", s.Executors, err)
 		}
-		hold, err := h.x.Hold(h.t.Context(), person, mess.Hold{})
+		hold, err := h.x.Drain(h.t.Context(), person, mess.DrainOrder{})
 		if err != nil || !slices.Equal(hold.Executors, []string{garage.ID}) {
 			t.Errorf("on hold: %v, %v", hold.Executors, err)
 		}
-		if _, err := h.x.Hold(h.t.Context(), person, mess.Hold{Executors: mess.Refs{kitchen.ID}}); !errors.Is(err, mess.Missing) {
+		if _, err := h.x.Drain(h.t.Context(), person, mess.DrainOrder{Executors: mess.Refs{kitchen.ID}}); !errors.Is(err, mess.MissingReference) {
 			t.Errorf("a hold of it: %v", err)
 		}
 	})
@@ -85,29 +85,29 @@ func TestTheForgottenSpeaks(t *testing.T) {
 		"a heartbeat":      func(h *house) { h.heard(kitchen, mess.Executor{Holding: []mess.HeldThread{}}) },
 		"a registration":   func(h *house) { h.heard(kitchen, beating) },
 		"it listens":       func(h *house) { h.listens(kitchen, "") },
-		"what is refused":  func(h *house) { h.refuses(kitchen, "status: {re: 2000-01-01-099, code: claimed}", mess.Unknown) },
+		"what is refused":  func(h *house) { h.refuses(kitchen, "status: {re: 2000-01-01-099, code: claimed}", mess.NotFound) },
 		"by the operator":  func(h *house) { h.says(person, "config: {executor: {id: kitchen-pi, holding: []}}") },
-		"a file says it":   func(h *house) { _ = h.x.Said(h.t.Context(), "2000-01-01-001", replied) },
+		"a file says it":   func(h *house) { _ = h.x.PostExternal(h.t.Context(), "2000-01-01-001", replied) },
 		"after a restart":  func(h *house) { h.stop(); h.open(exchange.DefaultConfig()); h.heard(kitchen, mess.Executor{}) },
 		"restarted before": func(h *house) { h.heard(kitchen, mess.Executor{}); h.stop(); h.open(exchange.DefaultConfig()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouse(t, func(h *house) {
 				h.heard(kitchen, beating)
-				before, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: "smoke"})
+				before, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"})
 				if err != nil {
 					t.Fatal(err)
 				}
 				h.after(time.Minute)
 				h.forgets(kitchen.ID)
-				meanwhile, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: "more smoke"})
+				meanwhile, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "more smoke"})
 				if err != nil {
 					t.Fatal(err)
 				}
 				h.says(agent, "request: {intent: look, requires: [look]}")
 				speaks(h)
 				list := h.x.Executors()
-				if len(list) != 1 || list[0].ID != kitchen.ID || len(list[0].Capabilities) != 1 || len(h.x.Forgotten()) != 0 {
+				if len(list) != 1 || list[0].ID != kitchen.ID || len(list[0].Capabilities) != 1 || len(h.x.Deregistered()) != 0 {
 					t.Fatalf("on the list: %+v", list)
 				}
 				var told []string
@@ -144,12 +144,12 @@ func TestANewOneByThatName(t *testing.T) {
 // Who may still act is not forgotten, and that is for operators alone.
 func TestWhoIsNotForgotten(t *testing.T) {
 	inHouse(t, func(h *house) {
-		refuses := func(who exchange.Actor, id string, why mess.Why, words string) {
+		refuses := func(who exchange.Actor, id string, why mess.ErrorCode, words string) {
 			t.Helper()
-			if _, err := h.x.Forget(t.Context(), who, id); !errors.Is(err, why) || !strings.Contains(err.Error(), words) {
+			if _, err := h.x.Deregister(t.Context(), who, id); !errors.Is(err, why) || !strings.Contains(err.Error(), words) {
 				t.Errorf("%s forgets %s: %v", who.ID, id, err)
 			}
-			if why != mess.Unknown && !slices.Contains(h.names(), id) {
+			if why != mess.NotFound && !slices.Contains(h.names(), id) {
 				t.Errorf("%s is not on the list", id)
 			}
 		}
@@ -157,22 +157,22 @@ func TestWhoIsNotForgotten(t *testing.T) {
 		h.heard(kitchen, beating)
 		refuses(agent, kitchen.ID, mess.Forbidden, "only operators forget executors")
 		refuses(kitchen, kitchen.ID, mess.Forbidden, "only operators forget executors")
-		refuses(person, "nobody", mess.Unknown, `"nobody" is no executor here`)
+		refuses(person, "nobody", mess.NotFound, `"nobody" is no executor here`)
 		h.after(10 * time.Second)
-		refuses(person, kitchen.ID, mess.NotReady, "was heard of 10s ago, and may act; if it is gone, forget it in 21s")
+		refuses(person, kitchen.ID, mess.NotYet, "was heard of 10s ago, and may act; if it is gone, forget it in 21s")
 		e := h.listens(kitchen, "")
 		h.after(time.Hour)
-		refuses(person, kitchen.ID, mess.NotReady, "is connected, and may act")
+		refuses(person, kitchen.ID, mess.NotYet, "is connected, and may act")
 		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.says(kitchen, "status: {re: "+ref+", code: in_progress}")
 		e.stop()
 		h.ears = nil
 		h.after(2 * time.Minute)
-		refuses(person, kitchen.ID, mess.NotReady, "has tasks that have not ended ("+ref+")")
+		refuses(person, kitchen.ID, mess.NotYet, "has tasks that have not ended ("+ref+")")
 		h.after(2 * time.Hour)
 		h.forgets(kitchen.ID)
-		refuses(person, kitchen.ID, mess.Unknown, "is no executor here")
+		refuses(person, kitchen.ID, mess.NotFound, "is no executor here")
 	})
 }
 
@@ -184,14 +184,14 @@ func TestNobodyIsForgottenAtOnce(t *testing.T) {
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		h.after(5 * time.Second)
-		if _, err := h.x.Forget(t.Context(), person, kitchen.ID); !errors.Is(err, mess.NotReady) || !strings.Contains(err.Error(), "the exchange was started 5s ago") {
+		if _, err := h.x.Deregister(t.Context(), person, kitchen.ID); !errors.Is(err, mess.NotYet) || !strings.Contains(err.Error(), "the exchange was started 5s ago") {
 			t.Errorf("%v", err)
 		}
 		h.after(time.Minute)
 		h.forgets(kitchen.ID)
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if len(h.names()) != 0 || len(h.x.Forgotten()) != 1 {
+		if len(h.names()) != 0 || len(h.x.Deregistered()) != 1 {
 			t.Errorf("after a restart on the list: %v", h.names())
 		}
 	})
@@ -204,7 +204,7 @@ func TestNotForgottenOnAFullDisk(t *testing.T) {
 		h.heard(kitchen, beating)
 		h.after(time.Hour)
 		disk.is = true
-		if _, err := h.x.Forget(t.Context(), person, kitchen.ID); !errors.Is(err, mess.Unavailable) {
+		if _, err := h.x.Deregister(t.Context(), person, kitchen.ID); !errors.Is(err, mess.Unavailable) {
 			t.Errorf("%v", err)
 		}
 		if got := h.names(); !slices.Equal(got, []string{kitchen.ID}) {

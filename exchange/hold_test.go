@@ -24,14 +24,14 @@ func TestAHoldKeepsOffersBack(t *testing.T) {
 		waits := h.says(agent, "request: {intent: look, requires: [look]}").Ref
 		ear := h.listens(kitchen, "")
 		ear.heard()
-		hold := h.says(agent, "config: {hold: {id: mine, by: somebody else, why: the floor is wet}}").Hold
+		hold := h.says(agent, "config: {hold: {id: mine, by: somebody else, why: the floor is wet}}").Drain
 		if hold == nil || hold.ID == "mine" || hold.By != agent.ID || len(hold.Executors) != 1 {
 			t.Fatalf("%+v", hold)
 		}
 		if got := strings.Join(ear.heard(), ","); !strings.HasPrefix(got, "hold  config,withdrawn "+waits+" status:pending") {
 			t.Errorf("the executor hears %s", got)
 		}
-		h.refuses(kitchen, "status: {re: "+waits+", code: claimed}", mess.NotReady, "on hold by claude-agent: the floor is wet")
+		h.refuses(kitchen, "status: {re: "+waits+", code: claimed}", mess.NotYet, "on hold by claude-agent: the floor is wet")
 		h.says(kitchen, "status: {re: "+before+", code: in_progress}")
 		h.stop()
 		h.open(exchange.DefaultConfig())
@@ -79,41 +79,41 @@ func TestAHoldConcernsOne(t *testing.T) {
 func TestAHoldIsToldUntilItIsConfirmed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
-		hold, err := h.x.Hold(t.Context(), person, mess.Hold{Why: "wet"})
+		hold, err := h.x.Drain(t.Context(), person, mess.DrainOrder{Reason: "wet"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ack := h.heard(kitchen, mess.Executor{}); ack.Hold == nil || ack.Hold.ID != hold.ID || ack.Hold.Executors != nil || ack.Resume != nil {
+		if ack := h.heard(kitchen, mess.Executor{}); ack.Drain == nil || ack.Drain.ID != hold.ID || ack.Drain.Executors != nil || ack.Resume != nil {
 			t.Errorf("not confirmed: %+v", ack)
 		}
-		taken := mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}, Why: "wet"}}
-		if ack := h.heard(kitchen, taken); ack.Hold != nil {
+		taken := mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{hold.ID}, Reason: "wet"}}
+		if ack := h.heard(kitchen, taken); ack.Drain != nil {
 			t.Errorf("confirmed: %+v", ack)
 		}
-		if e := h.x.Executors()[0]; e.Hold == nil || e.Held == nil || e.Held.Why != "wet" || e.OnHold != "on hold by teague: wet" {
+		if e := h.x.Executors()[0]; e.Drain == nil || e.Held == nil || e.Held.Reason != "wet" || e.DrainReason != "on hold by teague: wet" {
 			t.Errorf("%+v", e)
 		}
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if ack := h.heard(kitchen, mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.OnHold{}}); ack.Hold == nil {
+		if ack := h.heard(kitchen, mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.DrainState{}}); ack.Drain == nil {
 			t.Errorf("the next process is not told: %+v", ack)
 		}
 		h.heard(kitchen, taken)
-		end, err := h.x.Resume(t.Context(), person, mess.Hold{})
+		end, err := h.x.Resume(t.Context(), person, mess.DrainOrder{})
 		if err != nil || len(end.Executors) != 1 {
 			t.Fatalf("%+v, %v", end, err)
 		}
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if ack := h.heard(kitchen, taken); ack.Resume == nil || ack.Resume.ID != end.ID || ack.Hold != nil {
+		if ack := h.heard(kitchen, taken); ack.Resume == nil || ack.Resume.ID != end.ID || ack.Drain != nil {
 			t.Errorf("the end, not confirmed: %+v", ack)
 		}
-		if ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID, end.ID}}}); ack.Resume != nil {
+		if ack := h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{hold.ID, end.ID}}}); ack.Resume != nil {
 			t.Errorf("the end, confirmed: %+v", ack)
 		}
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{}}); ack.Hold != nil || ack.Resume != nil {
+		if ack := h.heard(kitchen, mess.Executor{Held: &mess.DrainState{}}); ack.Drain != nil || ack.Resume != nil {
 			t.Errorf("nothing is left: %+v", ack)
 		}
 	})
@@ -124,28 +124,28 @@ func TestAHoldIsToldUntilItIsConfirmed(t *testing.T) {
 func TestAHoldThatWasGivenElsewhere(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
-		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Why: "at its broker"}})
+		h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Reason: "at its broker"}})
 		ear := h.listens(kitchen, "")
 		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
 		if got := strings.Join(ear.heard(), ","); got != "hold  config" {
 			t.Errorf("it hears %q", got)
 		}
-		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{}})
+		h.heard(kitchen, mess.Executor{Held: &mess.DrainState{}})
 		h.after(time.Millisecond)
 		if got := strings.Join(ear.heard(), ","); got != "offer "+ref+" request" {
 			t.Errorf("then it hears %q", got)
 		}
-		hold, err := h.x.Hold(t.Context(), agent, mess.Hold{})
+		hold, err := h.x.Drain(t.Context(), agent, mess.DrainOrder{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}, Why: "x"}})
+		h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{hold.ID}, Reason: "x"}})
 		h.after(time.Millisecond)
 		ear.heard()
-		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}}})
+		h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{hold.ID}}})
 		h.after(time.Millisecond)
-		if got := strings.Join(ear.heard(), ","); got != "offer "+ref+" request" || h.x.Executors()[0].Hold != nil {
-			t.Errorf("a hold that ended there: %q, %+v", got, h.x.Executors()[0].Hold)
+		if got := strings.Join(ear.heard(), ","); got != "offer "+ref+" request" || h.x.Executors()[0].Drain != nil {
+			t.Errorf("a hold that ended there: %q, %+v", got, h.x.Executors()[0].Drain)
 		}
 	})
 }
@@ -154,50 +154,50 @@ func TestAHoldThatWasGivenElsewhere(t *testing.T) {
 // by an exchange that was started anew, until it is ended, here or there.
 func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 	inHouse(t, func(h *house) {
-		next := mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.OnHold{}}
-		told := func() *mess.Hold {
+		next := mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.DrainState{}}
+		told := func() *mess.DrainOrder {
 			t.Helper()
 			h.heard(kitchen, looks)
-			ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Why: "wet, by the door, by anna"}})
-			if ack.Hold == nil || ack.Hold.Why != "wet, by the door" || ack.Hold.By != "anna" {
+			ack := h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Reason: "wet, by the door, by anna"}})
+			if ack.Drain == nil || ack.Drain.Reason != "wet, by the door" || ack.Drain.By != "anna" {
 				t.Fatalf("%+v", ack)
 			}
-			return ack.Hold
+			return ack.Drain
 		}
 		hold := told()
-		h.refuses(kitchen, "status: {re: "+h.says(agent, "request: {intent: look}").Ref+", code: claimed}", mess.NotReady, "on hold by anna: wet, by the door")
+		h.refuses(kitchen, "status: {re: "+h.says(agent, "request: {intent: look}").Ref+", code: claimed}", mess.NotYet, "on hold by anna: wet, by the door")
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if ack := h.heard(kitchen, next); ack.Hold == nil || ack.Hold.ID != hold.ID {
+		if ack := h.heard(kitchen, next); ack.Drain == nil || ack.Drain.ID != hold.ID {
 			t.Errorf("the next process: %+v", ack)
 		}
 		h.refuses(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "anna")
 		// Ended there, by a process that knows it as an order of the exchange.
-		if ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}}}); ack.Hold != nil || ack.Resume != nil {
+		if ack := h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{hold.ID}}}); ack.Drain != nil || ack.Resume != nil {
 			t.Errorf("ended there: %+v", ack)
 		}
-		if ack := h.heard(kitchen, next); ack.Hold != nil || ack.Resume != nil {
+		if ack := h.heard(kitchen, next); ack.Drain != nil || ack.Resume != nil {
 			t.Errorf("the next process after the end: %+v", ack)
 		}
 		// Ended there while the exchange's order was on its way: its end follows it.
 		hold = told()
-		end := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{}}).Resume
+		end := h.heard(kitchen, mess.Executor{Held: &mess.DrainState{}}).Resume
 		if end == nil {
 			t.Fatal("the end does not follow the order")
 		}
-		if ack := h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID}, Why: "wet, by anna"}}); ack.Hold != nil || ack.Resume == nil || ack.Resume.ID != end.ID {
+		if ack := h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{hold.ID}, Reason: "wet, by anna"}}); ack.Drain != nil || ack.Resume == nil || ack.Resume.ID != end.ID {
 			t.Errorf("the late order: %+v", ack)
 		}
-		h.heard(kitchen, mess.Executor{Held: &mess.OnHold{Orders: mess.Refs{hold.ID, end.ID}}})
-		if e := h.x.Executors()[0]; e.OnHold != "" || e.Hold != nil {
+		h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{hold.ID, end.ID}}})
+		if e := h.x.Executors()[0]; e.DrainReason != "" || e.Drain != nil {
 			t.Errorf("%+v", e)
 		}
 		// Ended here, by the operator.
 		told()
-		if got, err := h.x.Resume(t.Context(), person, mess.Hold{}); err != nil || len(got.Executors) != 1 {
+		if got, err := h.x.Resume(t.Context(), person, mess.DrainOrder{}); err != nil || len(got.Executors) != 1 {
 			t.Fatalf("%+v %v", got, err)
 		}
-		if e := h.x.Executors()[0]; e.OnHold != "" {
+		if e := h.x.Executors()[0]; e.DrainReason != "" {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -212,20 +212,20 @@ func TestWhoMayHold(t *testing.T) {
 			h.refuses(who, "config: {hold: true}", mess.Forbidden, who.ID)
 			h.refuses(who, "config: {resume: true}", mess.Forbidden, who.ID)
 		}
-		h.refuses(agent, "config: {hold: {executors: [nobody]}}", mess.Missing, "nobody")
-		h.refuses(agent, "config: {resume: {executors: [nobody]}}", mess.Missing, "nobody")
+		h.refuses(agent, "config: {hold: {executors: [nobody]}}", mess.MissingReference, "nobody")
+		h.refuses(agent, "config: {resume: {executors: [nobody]}}", mess.MissingReference, "nobody")
 		by := func() string {
 			list := ""
 			for _, e := range h.x.Executors() {
-				if e.Hold != nil {
-					list += e.ID + ":" + e.Hold.By + " "
+				if e.Drain != nil {
+					list += e.ID + ":" + e.Drain.By + " "
 				}
 			}
 			return list
 		}
 		ack := h.says(agent, "config: {hold: {executors: [kitchen-pi]}}")
 		h.refuses(other, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "on hold by claude-agent", "operator")
-		if got := h.says(other, "config: {hold: true}").Hold; len(got.Executors) != 2 || by() != "garage-pi:other-agent kitchen-pi:claude-agent " {
+		if got := h.says(other, "config: {hold: true}").Drain; len(got.Executors) != 2 || by() != "garage-pi:other-agent kitchen-pi:claude-agent " {
 			t.Errorf("%+v, %s", got, by())
 		}
 		if got := h.says(other, "config: {resume: true}").Resume; len(got.Executors) != 1 || by() != "kitchen-pi:claude-agent " {
@@ -240,7 +240,7 @@ func TestWhoMayHold(t *testing.T) {
 		if got := h.says(agent, "config: {resume: true}").Resume; len(got.Executors) != 0 || by() != "kitchen-pi:teague " {
 			t.Errorf("%+v, %s", got, by())
 		}
-		if got := h.says(person, "config: {resume: true}").Resume; len(got.Executors) != 1 || by() != "" || got.ID == ack.Hold.ID {
+		if got := h.says(person, "config: {resume: true}").Resume; len(got.Executors) != 1 || by() != "" || got.ID == ack.Drain.ID {
 			t.Errorf("%+v, %s", got, by())
 		}
 	})
@@ -261,7 +261,7 @@ func TestAHoldOnAFullDisk(t *testing.T) {
 	inHouseOver(t, noHolds{memory.New()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
 		h.refuses(agent, "config: {hold: {why: wet}}", mess.Unavailable)
-		if ack := h.heard(kitchen, mess.Executor{}); ack.Hold == nil || ack.Hold.Why != "wet" {
+		if ack := h.heard(kitchen, mess.Executor{}); ack.Drain == nil || ack.Drain.Reason != "wet" {
 			t.Errorf("%+v", ack)
 		}
 	})
@@ -272,7 +272,7 @@ func TestAHoldThatCannotBeRead(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "hold", kitchen.ID, "{")
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		if ack := h.heard(kitchen, looks); ack.Hold == nil || !strings.Contains(ack.Hold.Why, "cannot be read") {
+		if ack := h.heard(kitchen, looks); ack.Drain == nil || !strings.Contains(ack.Drain.Reason, "cannot be read") {
 			t.Errorf("%+v", ack)
 		}
 		h.refuses(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden)

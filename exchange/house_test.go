@@ -117,11 +117,11 @@ func (h *house) says(who exchange.Actor, text string) mess.Ack {
 }
 
 // refuses posts a message that must be refused for a reason, with words of it.
-func (h *house) refuses(who exchange.Actor, text string, why mess.Why, words ...string) *mess.Refusal {
+func (h *house) refuses(who exchange.Actor, text string, why mess.ErrorCode, words ...string) *mess.Error {
 	h.t.Helper()
 	_, err := h.try(who, text)
-	r, ok := errors.AsType[*mess.Refusal](err)
-	if !ok || r.Why != why {
+	r, ok := errors.AsType[*mess.Error](err)
+	if !ok || r.Code != why {
 		h.t.Fatalf("%s says %s: %v, want a refusal as %s", who.ID, text, err, why)
 	}
 	for _, w := range words {

@@ -80,7 +80,7 @@ func TestARepeatedStartIsHeldToTheTime(t *testing.T) {
 		h.says(kitchen, start)
 		h.says(kitchen, start)
 		h.after(21 * time.Second)
-		h.refuses(kitchen, start, mess.NotReady, "do not start")
+		h.refuses(kitchen, start, mess.NotYet, "do not start")
 		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, progress_pct: 50}}]")
 		h.is(ref, mess.InProgress)
 	})

@@ -62,11 +62,11 @@ func TestWhatIsLegalIsTaken(t *testing.T) {
 			for _, who := range []exchange.Actor{kitchen, agent} {
 				legal := map[mess.Code]bool{}
 				for _, code := range []mess.Code{mess.Pending, mess.Expired, mess.Cancelled, mess.Completed, mess.Claimed} {
-					if r, ok := errors.AsType[*mess.Refusal](say(who, there(), code)); ok {
-						for _, c := range r.Legal {
+					if r, ok := errors.AsType[*mess.Error](say(who, there(), code)); ok {
+						for _, c := range r.Allowed {
 							legal[c] = true
 						}
-						if slices.Contains(r.Legal, code) {
+						if slices.Contains(r.Allowed, code) {
 							t.Errorf("%v: %s says %s: refused, and legal: %v", way, who.ID, code, r)
 						}
 					}

@@ -23,7 +23,7 @@ func checkMedia(m mess.Message) error {
 					if item.Kind() == mess.KindResponse {
 						list = "content"
 					}
-					return mess.Refuse(mess.Invalid, "[%d].%s.%s[%d].%s: %v", i, item.Kind(), list, j, e.Type, err)
+					return mess.Errorf(mess.Invalid, "[%d].%s.%s[%d].%s: %v", i, item.Kind(), list, j, e.Type, err)
 				}
 			}
 		}

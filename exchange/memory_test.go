@@ -74,7 +74,7 @@ func TestMemoryOfWhatHasEnded(t *testing.T) {
 			t.Errorf("a stranger is a party of %v, %v", page.Threads, err)
 		}
 		h.says(garage, "status: {re: "+first+", code: failed, reason: {detail: late}}") // what comes late is kept as evidence
-		h.refuses(other, "status: {re: "+first+", code: failed, reason: {detail: no}}", mess.Unknown)
+		h.refuses(other, "status: {re: "+first+", code: failed, reason: {detail: no}}", mess.NotFound)
 		if is, err = h.x.Thread(t.Context(), watcher, first); err != nil || is.Status != mess.Completed || len(is.Messages) != len(was.Messages)+2 {
 			t.Errorf("%v: %s with %d messages, want completed with %d", err, is.Status, len(is.Messages), len(was.Messages)+2)
 		}

@@ -101,7 +101,7 @@ func TestAttachmentsThatAreNotThere(t *testing.T) {
 			t.Errorf("%+v, %v", th.Attachments(), err)
 		}
 		_, _, err = h.x.Attachment(h.t.Context(), agent, ref, "att-001-image-x.jpg")
-		if !errors.Is(err, mess.Unknown) || !strings.Contains(err.Error(), "has no attachment") {
+		if !errors.Is(err, mess.NotFound) || !strings.Contains(err.Error(), "has no attachment") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -166,7 +166,7 @@ func TestARestartedExecutorLetsGo(t *testing.T) {
 		if len(ack.Threads) != 1 || ack.Threads[0].Ref != begun {
 			t.Errorf("the new process is told of %+v, want what has begun", ack.Threads)
 		}
-		h.refuses(agent, "reply: {re: "+asked+", confirm: true}", mess.Illegal, "no confirmation is asked for")
+		h.refuses(agent, "reply: {re: "+asked+", confirm: true}", mess.IllegalTransition, "no confirmation is asked for")
 		if s := h.lastStatus(asked); !strings.Contains(s.Message, "started anew") {
 			t.Errorf("the thread says %q", s.Message)
 		}
@@ -183,7 +183,7 @@ func TestHandingBackToBeBack(t *testing.T) {
 		h.says(agent, "reply: {re: "+ref+", confirm: true}")
 		h.says(kitchen, "status: {re: "+ref+", code: delegated, reason: {type: shutdown, detail: it ends}}")
 		h.is(ref, mess.Pending)
-		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.Illegal)
+		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.IllegalTransition)
 		if got := h.listens(kitchen, "").heard(); len(got) != 1 || got[0] != "offer "+ref+" request" {
 			t.Errorf("when it is back it hears %q, want the offer", got)
 		}
@@ -198,7 +198,7 @@ func TestAYesToOneWhoIsGone(t *testing.T) {
 		ref := h.asks(valve, "")
 		yes := "reply: {re: " + ref + ", confirm: true}"
 		h.after(20 * time.Second)
-		h.refuses(agent, yes, mess.NotReady, "kitchen-pi", "not there")
+		h.refuses(agent, yes, mess.NotYet, "kitchen-pi", "not there")
 		h.is(ref, mess.NeedsConfirmation)
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
 		h.says(agent, yes)
@@ -220,12 +220,12 @@ func TestAClaimThatComesLate(t *testing.T) {
 		h.registers(garage, "dig")
 		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
 		h.says(agent, "cancel: {re: "+ref+"}")
-		if r := h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.Illegal); r.Status != mess.Cancelled {
+		if r := h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.IllegalTransition); r.Status != mess.Cancelled {
 			t.Errorf("%+v", r)
 		}
-		h.refuses(kitchen, "status: {re: "+ref+", code: completed}", mess.Unknown)
-		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Unknown)
+		h.refuses(kitchen, "status: {re: "+ref+", code: completed}", mess.NotFound)
+		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound)
 		h.after(2 * time.Minute)
-		h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.Unknown)
+		h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.NotFound)
 	})
 }

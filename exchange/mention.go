@@ -38,8 +38,8 @@ func (x *Exchange) withMentions(ctx context.Context, s submission) (*mess.Reques
 		}
 		t, err := x.Thread(ctx, s.in.Actor, at)
 		switch {
-		case errors.Is(err, mess.Unknown):
-			return nil, mess.Refuse(mess.Missing, "request.context: ref: there is no request %.60q; send it first, or leave the entry out", name)
+		case errors.Is(err, mess.NotFound):
+			return nil, mess.Errorf(mess.MissingReference, "request.context: ref: there is no request %.60q; send it first, or leave the entry out", name)
 		case err != nil:
 			return nil, err
 		}

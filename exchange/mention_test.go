@@ -19,10 +19,10 @@ func TestMentions(t *testing.T) {
 		first := h.says(agent, "request: {id: dinner, intent: vacuum the kitchen}").Ref
 		again := h.says(agent, "request: {id: more, intent: the same again, context: [{ref: dinner}, Making stir fry]}").Ref
 		for _, name := range []string{"context: [{ref: nothing}]", "context: [{ref: 2020-01-01-001}]", "ref: nothing"} {
-			h.refuses(agent, "request: {id: mine, intent: look, "+name+"}", mess.Missing, "ref: there is no request")
+			h.refuses(agent, "request: {id: mine, intent: look, "+name+"}", mess.MissingReference, "ref: there is no request")
 		}
 		h.refuses(agent, "request: {id: mine, intent: look, context: [{ref: mine}]}", mess.Invalid, "itself")
-		h.refuses(other, "request: {intent: look, context: [{ref: "+first+"}]}", mess.Missing, "ref: there is no request") // it may not see it
+		h.refuses(other, "request: {intent: look, context: [{ref: "+first+"}]}", mess.MissingReference, "ref: there is no request") // it may not see it
 		entry := h.thread(again).Request().Context[0]
 		if ref, _ := entry.Extra.Get("thread"); entry.Value != "dinner" || ref != first {
 			t.Errorf("the thread has %+v, want the ref %s", entry, first)
@@ -64,9 +64,9 @@ func TestClaimByClientID(t *testing.T) {
 		h.is(first, mess.Claimed)
 		h.says(agent, "request: {id: dice, intent: dice onions}")
 		h.says(other, "request: {id: dice, intent: dice garlic}")
-		h.refuses(kitchen, "status: {re: dice, code: claimed}", mess.Unknown)
+		h.refuses(kitchen, "status: {re: dice, code: claimed}", mess.NotFound)
 		h.says(agent, "request: {id: print, intent: print clips, requires: [3d-print]}")
-		h.refuses(kitchen, "status: {re: print, code: claimed}", mess.Unknown)
+		h.refuses(kitchen, "status: {re: print, code: claimed}", mess.NotFound)
 	})
 }
 
@@ -104,9 +104,9 @@ func TestAnEarlierPicture(t *testing.T) {
 		says := func(ref, entry string) string {
 			return "re: " + ref + "\nMESS: [{status: {code: completed}}, {response: {content: [{image: {" + entry + ", earlier: " + first + "}}]}}]"
 		}
-		h.refuses(kitchen, says(unmentioned, picture), mess.Missing, "does not mention it")
-		h.refuses(kitchen, says(again, strings.Replace(picture, "09:44:50", "10:44:50", 1)), mess.Missing, "has no such picture")
-		h.refuses(kitchen, says(again, strings.Replace(picture, m.SHA256, strings.Repeat("a", 64), 1)), mess.Missing, "has no such picture")
+		h.refuses(kitchen, says(unmentioned, picture), mess.MissingReference, "does not mention it")
+		h.refuses(kitchen, says(again, strings.Replace(picture, "09:44:50", "10:44:50", 1)), mess.MissingReference, "has no such picture")
+		h.refuses(kitchen, says(again, strings.Replace(picture, m.SHA256, strings.Repeat("a", 64), 1)), mess.MissingReference, "has no such picture")
 		h.says(kitchen, says(again, picture))
 		all := h.thread(again).Attachments()
 		if len(all) != 1 {

@@ -16,8 +16,8 @@ func TestNeedsAreKept(t *testing.T) {
 		{},
 		{Requires: []mess.Capability{{ID: "take-photo"}, {ID: "vacuum"}}, Precision: mess.Exact, ConfirmBefore: &yes},
 		{Requires: []mess.Capability{{ID: "vacuum", Meta: mess.Object{{Key: "modes", Value: []any{"dry", "wet"}}, {Key: "max", Value: mess.Number("3")}}}}},
-		{Constraints: &mess.Constraints{Location: &mess.Area{Name: "kitchen"}, Timing: &mess.Timing{Urgency: "now"}}},
-		{Requires: []mess.Capability{{ID: "fly"}}, Constraints: &mess.Constraints{Location: &mess.Area{Lat: &lat, Lng: &lat, RadiusKM: &lat}}},
+		{Constraints: &mess.Constraints{Location: &mess.TargetArea{Name: "kitchen"}, Timing: &mess.Timing{Urgency: "now"}}},
+		{Requires: []mess.Capability{{ID: "fly"}}, Constraints: &mess.Constraints{Location: &mess.TargetArea{Lat: &lat, Lng: &lat, RadiusKM: &lat}}},
 	} {
 		want := exchange.NeedsOf(r)
 		data, err := json.Marshal(exchange.Envelope{Needs: want})

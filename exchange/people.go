@@ -31,8 +31,8 @@ func (x *Exchange) away(e *routing.Executor) time.Duration {
 	return x.cfg.LostAfter
 }
 
-// Offered reports whether an executor has an offer of a thread now.
-func (x *Exchange) Offered(ref, id string) bool {
+// HasOffer reports whether an executor has an offer of a thread now.
+func (x *Exchange) HasOffer(ref, id string) bool {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	l := x.open.byRef[ref]

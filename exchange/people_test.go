@@ -167,20 +167,20 @@ func TestWhatPeopleHaveBegun(t *testing.T) {
 		h.comes(ben)
 		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
 		h.says(ana, "status: {re: "+ref+", code: claimed}")
-		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: "smoke"})
+		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.try(ana, "status: {re: "+ref+", code: in_progress}"); !errors.Is(err, mess.NotReady) {
+		if _, err := h.try(ana, "status: {re: "+ref+", code: in_progress}"); !errors.Is(err, mess.NotYet) {
 			t.Errorf("she begins during the stop: %v", err)
 		}
-		h.heard(ana, mess.Executor{Stopped: &mess.Stopped{Orders: mess.Refs{s.ID}}})
+		h.heard(ana, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}})
 		h.is(ref, mess.Claimed)
 		if line := h.lastly(ref); line.Executor != ana.ID || line.Code != mess.Claimed || line.Message != "ana says: I have stopped" {
 			t.Errorf("what the thread says of it: %+v", line)
 		}
 		h.says(ana, "status: {re: "+ref+", code: in_progress}")
-		if _, err := h.try(ana, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: {type: other, detail: handed over, effect: none}}"); !errors.Is(err, mess.Illegal) {
+		if _, err := h.try(ana, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: {type: other, detail: handed over, effect: none}}"); !errors.Is(err, mess.IllegalTransition) {
 			t.Errorf("she hands over what she has begun: %v", err)
 		}
 		h.is(ref, mess.InProgress)

@@ -50,7 +50,7 @@ func TestAPersonConfirmsAsTheSettingSays(t *testing.T) {
 				h.proof = exchange.ByKey
 				h.says(person, "reply: {re: "+ref+", confirm: false}") // a no needs no proof
 				h.proof = proof
-				h.refuses(person, "reply: {re: "+ref+", confirm: true}", mess.Illegal)
+				h.refuses(person, "reply: {re: "+ref+", confirm: true}", mess.IllegalTransition)
 			})
 		}
 	}
@@ -112,7 +112,7 @@ func TestACodeConfirmsOneQuestionOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.refuses(other, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}", mess.Unknown) // it is not its thread
+		h.refuses(other, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}", mess.NotFound) // it is not its thread
 		h.says(agent, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}")
 		h.is(ref, mess.Claimed)
 		th, err := h.x.Thread(t.Context(), agent, ref)
@@ -154,7 +154,7 @@ func TestAPersonLetsThingsActAgain(t *testing.T) {
 			h.open(exchange.DefaultConfig())
 			for proof := exchange.ByKey; proof <= exchange.OnPage; proof++ {
 				did := false
-				err := h.x.ActAgain(proof, "000000", func() error { did = true; return nil })
+				err := h.x.Release(proof, "000000", func() error { did = true; return nil })
 				if did != enough[proof] || did != (err == nil) || err != nil && !errors.Is(err, mess.Forbidden) {
 					t.Errorf("%s, proof %d: did it: %t, %v", by, proof, did, err)
 				}
@@ -178,14 +178,14 @@ func TestACodeLetsOneThingActAgain(t *testing.T) {
 		}
 		did, unsafe := 0, errors.New("a device is not safe")
 		act := func() error { did++; return unsafe }
-		if err := h.x.ActAgain(exchange.ByKey, code, act); !errors.Is(err, unsafe) || did != 1 {
+		if err := h.x.Release(exchange.ByKey, code, act); !errors.Is(err, unsafe) || did != 1 {
 			t.Errorf("with the code: %v", err)
 		}
 		unsafe = nil
-		if err := h.x.ActAgain(exchange.ByKey, code, act); err != nil || did != 2 {
+		if err := h.x.Release(exchange.ByKey, code, act); err != nil || did != 2 {
 			t.Errorf("with the code again, after nothing was done: %v", err)
 		}
-		if err := h.x.ActAgain(exchange.ByKey, code, act); !errors.Is(err, mess.Forbidden) || did != 2 {
+		if err := h.x.Release(exchange.ByKey, code, act); !errors.Is(err, mess.Forbidden) || did != 2 {
 			t.Errorf("with a code that is spent: %v", err)
 		}
 	})

@@ -20,7 +20,7 @@ func (x *Exchange) granted(c mess.Executor) error {
 	}
 	for _, one := range c.Capabilities {
 		if !slices.Contains(all, one.ID) {
-			return mess.Refuse(mess.Forbidden, "capabilities: the code of %s granted %s, and not %.60q; an operator revokes its key and makes a code that grants it", c.ID, strings.Join(all, ", "), one.ID)
+			return mess.Errorf(mess.Forbidden, "capabilities: the code of %s granted %s, and not %.60q; an operator revokes its key and makes a code that grants it", c.ID, strings.Join(all, ", "), one.ID)
 		}
 	}
 	return nil

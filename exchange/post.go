@@ -11,23 +11,23 @@ import (
 
 // Inbound is what a door hands to the exchange.
 type Inbound struct {
-	Actor   Actor
-	Channel string // the door: http, mqtt, mcp, cli, local
-	Proof   Proof  // that a person stands behind it; ByKey: nothing proves that
-	Message mess.Message
-	Ahead   bool // its requests may depend on some of the same requester that come later
+	Actor          Actor
+	Channel        string // the door: http, mqtt, mcp, cli, local
+	Proof          Proof  // that a person stands behind it; ByKey: nothing proves that
+	Message        mess.Message
+	DependsOnLater bool // its requests may depend on some of the same requester that come later
 }
 
 // Post takes a message and returns what the exchange answers at once: acks,
-// and responses to queries. What it refuses is a *mess.Refusal and has changed
+// and responses to queries. What it refuses is a *mess.Error and has changed
 // nothing; of a message that speaks of several threads, each is taken or
 // refused for itself, and the ack says which.
 func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	if in.Actor.ID == Self {
-		return mess.Message{}, mess.Refuse(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
+		return mess.Message{}, mess.Errorf(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
 	}
 	if err := in.Message.Validate(); err != nil {
-		return mess.Message{}, mess.Refuse(mess.Invalid, "%v", err)
+		return mess.Message{}, mess.Errorf(mess.Invalid, "%v", err)
 	}
 	if err := checkMedia(in.Message); err != nil {
 		return mess.Message{}, err
@@ -36,7 +36,7 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	if err != nil {
 		return mess.Message{}, err
 	}
-	x.seen(ctx, in.Actor)
+	x.markAlive(ctx, in.Actor)
 	answer := mess.Message{From: Self, Received: mess.TimeOf(x.now())}
 	for _, take := range []func(context.Context, Inbound, parts) ([]mess.Item, error){x.configs, x.requests, x.sayings, x.queries} {
 		items, err := take(ctx, in, p)
@@ -74,7 +74,7 @@ func sortItems(m mess.Message) (parts, error) {
 		case *mess.Query:
 			p.queries = append(p.queries, i)
 		case *mess.Ack:
-			return p, mess.Refuse(mess.Invalid, "ack: comes from the exchange only; leave it out")
+			return p, mess.Errorf(mess.Invalid, "ack: comes from the exchange only; leave it out")
 		case *mess.Other:
 			if len(p.requests) > 0 && len(m.Re) == 0 {
 				p.others = append(p.others, i)
@@ -94,7 +94,7 @@ func sortItems(m mess.Message) (parts, error) {
 		}
 	}
 	if len(m.Items) == 0 {
-		return p, mess.Refuse(mess.Invalid, "MESS: the list is empty; say something")
+		return p, mess.Errorf(mess.Invalid, "MESS: the list is empty; say something")
 	}
 	return p, nil
 }
@@ -106,7 +106,7 @@ func (p *parts) say(message, own mess.Refs, item mess.Item) error {
 		refs = message
 	}
 	if len(refs) == 0 {
-		return mess.Refuse(mess.Invalid, "%s.re: missing; name the thread", item.Kind())
+		return mess.Errorf(mess.Invalid, "%s.re: missing; name the thread", item.Kind())
 	}
 	for _, ref := range refs {
 		i := slices.IndexFunc(p.sayings, func(s saying) bool { return s.ref == ref })
@@ -164,7 +164,7 @@ func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 		}
 		if c.Routing != nil {
 			if !in.Actor.Has(Operator) {
-				return nil, mess.Refuse(mess.Forbidden, "config.routing: %q is not an operator, and only operators set routing rules", in.Actor.ID)
+				return nil, mess.Errorf(mess.Forbidden, "config.routing: %q is not an operator, and only operators set routing rules", in.Actor.ID)
 			}
 			if err := x.registry.SetRules(ctx, *c.Routing); err != nil {
 				return nil, x.broken(err)
@@ -177,12 +177,12 @@ func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 			}
 			ack.Stops = []mess.Stop{s}
 		}
-		if c.Hold != nil {
-			h, err := x.Hold(ctx, in.Actor, *c.Hold)
+		if c.Drain != nil {
+			h, err := x.Drain(ctx, in.Actor, *c.Drain)
 			if err != nil {
 				return nil, err
 			}
-			ack.Hold = &h
+			ack.Drain = &h
 		}
 		if c.Resume != nil {
 			h, err := x.Resume(ctx, in.Actor, *c.Resume)
@@ -213,7 +213,7 @@ func (x *Exchange) sayings(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 	}
 	for _, err := range refusals {
 		ack := &mess.Ack{Extra: mess.Object{{Key: "error", Value: err.Error()}}}
-		if r, ok := errors.AsType[*mess.Refusal](err); ok {
+		if r, ok := errors.AsType[*mess.Error](err); ok {
 			ack.Ref, ack.Status = r.Ref, r.Status
 		}
 		acks = append(acks, ack)
@@ -223,12 +223,12 @@ func (x *Exchange) sayings(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 
 // broken is what a store that fails means to whoever has asked. A refusal stays as it is.
 func (x *Exchange) broken(err error) error {
-	if r, ok := errors.AsType[*mess.Refusal](err); ok {
+	if r, ok := errors.AsType[*mess.Error](err); ok {
 		return r
 	}
 	x.log.Error("store failed", "err", err)
 	if errors.Is(err, syscall.ENOSPC) {
-		return mess.Refuse(mess.Unavailable, "the exchange has no space left on its disk for this; make room there, and try again")
+		return mess.Errorf(mess.Unavailable, "the exchange has no space left on its disk for this; make room there, and try again")
 	}
-	return mess.Refuse(mess.Unavailable, "the exchange cannot store this now; try again")
+	return mess.Errorf(mess.Unavailable, "the exchange cannot store this now; try again")
 }

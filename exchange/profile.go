@@ -23,11 +23,11 @@ const (
 	maxAddresses    = 4    // of webhooks and topics of ntfy
 )
 
-// CheckProfile tells why a registration, or a change of one, cannot be meant. The
+// ValidateExecutor tells why a registration, or a change of one, cannot be meant. The
 // fields that MESS leaves open are those of clients in the field: a wrong one would
 // be kept, and nothing be done by it. What is null clears its field; what is not
 // known here is kept.
-func CheckProfile(c mess.Executor) error {
+func ValidateExecutor(c mess.Executor) error {
 	p := profile{}
 	switch {
 	case len(c.Name) > maxExecutorName:
@@ -87,7 +87,7 @@ type profile struct{ err error }
 
 func (p *profile) fail(path, format string, args ...any) {
 	if p.err == nil {
-		p.err = mess.Refuse(mess.Invalid, "config.executor.%s: %s", path, fmt.Sprintf(format, args...))
+		p.err = mess.Errorf(mess.Invalid, "config.executor.%s: %s", path, fmt.Sprintf(format, args...))
 	}
 }
 

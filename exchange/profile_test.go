@@ -40,7 +40,7 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%s: %v", said, err)
 			continue
 		}
-		err = exchange.CheckProfile(*m.Items[0].(*mess.Config).Executor)
+		err = exchange.ValidateExecutor(*m.Items[0].(*mess.Config).Executor)
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", said, err)
@@ -101,11 +101,11 @@ func TestOrdersWithWrongWords(t *testing.T) {
 		h.refuses(person, "config: {hold: {why: "+long+"}}", mess.Invalid, "config.hold.why: 50000 bytes")
 		h.refuses(person, "config: {hold: {executor: garage-pi}}", mess.Invalid, "config.hold.executor: is not known")
 		h.refuses(person, "config: {resume: {executor: garage-pi}}", mess.Invalid, "config.resume.executor: is not known")
-		if e := h.x.Executors()[0]; e.Hold != nil {
-			t.Errorf("%+v", e.Hold)
+		if e := h.x.Executors()[0]; e.Drain != nil {
+			t.Errorf("%+v", e.Drain)
 		}
 		for why, want := range map[string]string{"5": "5", "true": "true", "[a, 1]": `["a",1]`, "{a: b}": `{"a":"b"}`, "null": "", long: strings.Repeat("x", 512)} {
-			if got := h.says(person, "config: {stop: {why: "+why+"}}").Stops; len(got) != 1 || got[0].Why != want {
+			if got := h.says(person, "config: {stop: {why: "+why+"}}").Stops; len(got) != 1 || got[0].Reason != want {
 				t.Errorf("%.40s: %.200v, want %.40q", why, got, want)
 			}
 		}

@@ -41,7 +41,7 @@ func (x *Exchange) answerTo(ctx context.Context, who Actor, q *mess.Query) (mess
 	case "executors":
 		return mess.Object{{Key: "executors", Value: x.executorList(f.Executor)}}, nil
 	}
-	return nil, mess.Refuse(mess.Invalid, "query.type: %q is not known; use status, capabilities or executors", q.Type)
+	return nil, mess.Errorf(mess.Invalid, "query.type: %q is not known; use status, capabilities or executors", q.Type)
 }
 
 // statusOf lists threads: those that are named, or those that the filter
@@ -171,8 +171,8 @@ func (x *Exchange) executorList(id string) []any {
 	return list
 }
 
-// Unfinished counts the threads that have not ended, by status.
-func (x *Exchange) Unfinished() map[mess.Code]int {
+// OpenByStatus counts the threads that have not ended, by status.
+func (x *Exchange) OpenByStatus() map[mess.Code]int {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	return maps.Clone(x.open.count)

@@ -70,7 +70,7 @@ func TestQueries(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", c.query, diff)
 			}
 		}
-		h.refuses(agent, "query: {type: status, filter: {re: nothing}}", mess.Unknown)
+		h.refuses(agent, "query: {type: status, filter: {re: nothing}}", mess.NotFound)
 	})
 }
 
@@ -87,7 +87,7 @@ func TestAttachments(t *testing.T) {
 		if _, err := h.x.Attach(h.t.Context(), stranger, ref, "x", "", strings.NewReader("x")); err == nil {
 			t.Error("a stranger attaches a file")
 		}
-		h.refuses(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.Missing, "not uploaded")
+		h.refuses(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.MissingReference, "not uploaded")
 		entry := "{image: {file: " + m.File + ", mime: image/jpeg, size: 2000, sha256: " + m.SHA256 + "}}"
 		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: ["+entry+", "+entry+"]}}]")
 		var names []string
@@ -117,7 +117,7 @@ func TestAnAttachmentThatIsTooLarge(t *testing.T) {
 	inHouseOver(t, memory.New(), cfg, func(h *house) {
 		ref := h.says(agent, "request: {intent: look}").Ref
 		_, err := h.x.Attach(h.t.Context(), agent, ref, "x.txt", "", strings.NewReader("12345678901"))
-		if r, ok := err.(*mess.Refusal); !ok || r.Why != mess.TooLarge {
+		if r, ok := err.(*mess.Error); !ok || r.Code != mess.TooLarge {
 			t.Errorf("Attach: %v, want a refusal as too large", err)
 		}
 	})
@@ -186,7 +186,7 @@ func TestAttachingToWhatHasEnded(t *testing.T) {
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.says(kitchen, "status: {re: "+ref+", code: failed, reason: dark}")
 		for _, who := range []exchange.Actor{agent, person} {
-			if err := h.attaches(who, ref, "x", 10); !errors.Is(err, mess.Illegal) {
+			if err := h.attaches(who, ref, "x", 10); !errors.Is(err, mess.IllegalTransition) {
 				t.Errorf("%s: %v, want it refused: the thread has ended", who.ID, err)
 			}
 		}
@@ -229,7 +229,7 @@ func TestOneExecutor(t *testing.T) {
 		if _, ok := h.x.Executor("nobody"); ok {
 			t.Error("nobody is an executor")
 		}
-		if list := h.x.Notified(); len(list) != 1 || list[0].ID != garage.ID {
+		if list := h.x.NotifiableExecutors(); len(list) != 1 || list[0].ID != garage.ID {
 			t.Errorf("notified: %v", list)
 		}
 	})

@@ -56,7 +56,7 @@ func TestWhoMayTakeARequest(t *testing.T) {
 					if len(ears[e.ID].heard()) > 0 {
 						got = append(got, e.ID)
 					} else {
-						h.refuses(exchange.Actor{ID: e.ID, Roles: exchange.ExecutorRole}, "status: {re: "+ref+", code: claimed}", mess.Unknown)
+						h.refuses(exchange.Actor{ID: e.ID, Roles: exchange.ExecutorRole}, "status: {re: "+ref+", code: claimed}", mess.NotFound)
 					}
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {
@@ -224,7 +224,7 @@ func TestHandingBack(t *testing.T) {
 		}
 		h.says(garage, "status: {re: "+ref+", code: claimed}")
 		h.says(garage, "status: {re: "+ref+", code: in_progress}")
-		h.refuses(garage, "status: {re: "+ref+", code: delegated}", mess.Illegal, "it has begun")
+		h.refuses(garage, "status: {re: "+ref+", code: delegated}", mess.IllegalTransition, "it has begun")
 	})
 }
 
@@ -251,8 +251,8 @@ func TestWhoMayDecline(t *testing.T) {
 		dives := h.says(agent, "request: {intent: dive, requires: [dive]}").Ref
 		for _, ref := range []string{flies, dives} {
 			for _, who := range []exchange.Actor{stranger, other, garage, both} {
-				got := h.refuses(who, no(ref), mess.Unknown)
-				want := h.refuses(who, no("2000-01-01-999"), mess.Unknown)
+				got := h.refuses(who, no(ref), mess.NotFound)
+				want := h.refuses(who, no("2000-01-01-999"), mess.NotFound)
 				if got.Ref != "" || got.Status != "" || got.Holder != "" || got.Text != strings.ReplaceAll(want.Text, "2000-01-01-999", ref) {
 					t.Errorf("%s declines %s: %+v, want what an unknown thread is answered with: %+v", who.ID, ref, got, want)
 				}

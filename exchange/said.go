@@ -10,11 +10,11 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Said takes a message that another program has put into a thread's folder. It
+// PostExternal takes a message that another program has put into a thread's folder. It
 // is judged as if its sender had posted it, as requester and executor, never as
 // operator: a file proves nobody. What is refused stays in the thread, as
 // evidence of what was said, with an ack that says why.
-func (x *Exchange) Said(ctx context.Context, ref string, m mess.Message) error {
+func (x *Exchange) PostExternal(ctx context.Context, ref string, m mess.Message) error {
 	s := saying{ref: ref} // where it lies says what it is about
 	if len(m.Re) == 1 && messeaf.ThreadRef(m.Re[0]) == ref {
 		s.ref = m.Re[0]
@@ -30,10 +30,10 @@ func (x *Exchange) Said(ctx context.Context, ref string, m mess.Message) error {
 	in := Inbound{Actor: Actor{ID: m.From, Roles: Requester | ExecutorRole}, Channel: "file", Message: m}
 	err := x.mayBeSaid(m)
 	if err == nil {
-		x.seen(ctx, in.Actor)
+		x.markAlive(ctx, in.Actor)
 		_, err = x.say(ctx, in, s)
 	}
-	if r, ok := errors.AsType[*mess.Refusal](err); ok && !errors.Is(r, mess.Unavailable) {
+	if r, ok := errors.AsType[*mess.Error](err); ok && !errors.Is(r, mess.Unavailable) {
 		x.log.Warn("a message that another program has put into a thread is refused", "ref", ref, "from", m.From, "err", err)
 		err = x.noteRefused(ctx, in, s, r.Error())
 	}
@@ -43,10 +43,10 @@ func (x *Exchange) Said(ctx context.Context, ref string, m mess.Message) error {
 // mayBeSaid refuses what nobody may say in a thread.
 func (x *Exchange) mayBeSaid(m mess.Message) error {
 	if m.From == Self {
-		return mess.Refuse(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
+		return mess.Errorf(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
 	}
 	if err := m.Validate(); err != nil {
-		return mess.Refuse(mess.Invalid, "%v", err)
+		return mess.Errorf(mess.Invalid, "%v", err)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (h *house) appends(ref, from, text string) exchange.Thread {
 		h.t.Fatal(err)
 	}
 	m.From = from
-	if err := h.x.Said(h.t.Context(), ref, m); err != nil {
+	if err := h.x.PostExternal(h.t.Context(), ref, m); err != nil {
 		h.t.Fatal(err)
 	}
 	synctest.Wait()

@@ -125,7 +125,7 @@ func (x *Exchange) heldAs(executor, clientID string) (string, bool) {
 func (x *Exchange) last(who Actor) (string, error) {
 	ref := x.threads.Last(who.ID)
 	if ref == "" {
-		return "", mess.Refuse(mess.Unknown, "re: %q has made no request, so there is no %q", who.ID, mess.Last)
+		return "", mess.Errorf(mess.NotFound, "re: %q has made no request, so there is no %q", who.ID, mess.Last)
 	}
 	return ref, nil
 }
@@ -150,7 +150,7 @@ func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) tran
 			return ack, explain(err, x.envelope(l))
 		}
 	}
-	return mess.Ack{}, mess.Refuse(mess.Unavailable, "%s: others write to this thread all the time; try again", ref)
+	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: others write to this thread all the time; try again", ref)
 }
 
 // try makes one step. It is not done if the thread has changed meanwhile.
@@ -170,7 +170,7 @@ func (x *Exchange) try(ctx context.Context, l *openThread, env Envelope, in tran
 	case errors.Is(err, ErrStale):
 		return mess.Ack{}, false, x.reread(ctx, l)
 	case errors.Is(err, ErrNoBlob):
-		return mess.Ack{}, true, mess.Refuse(mess.Missing, "the message names an attachment that was not uploaded for this thread")
+		return mess.Ack{}, true, mess.Errorf(mess.MissingReference, "the message names an attachment that was not uploaded for this thread")
 	case err != nil:
 		return mess.Ack{}, true, x.broken(err)
 	}
@@ -212,8 +212,8 @@ func (x *Exchange) seal(ctx context.Context, t *transition.Effect) (Step, error)
 	}
 	binds := bindAttachments(&t.Message, t.Env.Serial)
 	if t.Message.ID != "" {
-		t.Env.Seen = append(t.Env.Seen, Seen{From: t.Who.ID, ID: t.Message.ID, Ref: t.Message.Ref})
-		t.Env.Seen = t.Env.Seen[max(0, len(t.Env.Seen)-thread.MaxSeen):]
+		t.Env.Seen = append(t.Env.Seen, ProcessedMessage{From: t.Who.ID, ID: t.Message.ID, Ref: t.Message.Ref})
+		t.Env.Seen = t.Env.Seen[max(0, len(t.Env.Seen)-thread.MaxProcessed):]
 	}
 	if t.Message.From == Self {
 		t.Message.Version = mess.Current
@@ -295,7 +295,7 @@ func (x *Exchange) noted(l *openThread, s Step) {
 
 // explain adds to a refusal which thread it is about and how that stands.
 func explain(err error, env Envelope) error {
-	r, ok := errors.AsType[*mess.Refusal](err)
+	r, ok := errors.AsType[*mess.Error](err)
 	if !ok {
 		return err
 	}

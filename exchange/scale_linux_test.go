@@ -181,8 +181,8 @@ func (f *fleet) longest(do func()) float64 {
 		var most time.Duration
 		for !stop.Load() {
 			at := time.Now()
-			f.x.Offered("nothing", "nobody")
-			f.x.ExecutorNews()
+			f.x.HasOffer("nothing", "nobody")
+			f.x.ExecutorsChanged()
 			most = max(most, time.Since(at))
 			time.Sleep(100 * time.Microsecond)
 		}

@@ -20,7 +20,7 @@ func mayOrder(who Actor, item string) error {
 	if who.Has(Requester) || who.Has(Operator) {
 		return nil
 	}
-	return mess.Refuse(mess.Forbidden, "config.%s: %q may not ask for anything here; use a requester's or the operator's key", item, who.ID)
+	return mess.Errorf(mess.Forbidden, "config.%s: %q may not ask for anything here; use a requester's or the operator's key", item, who.ID)
 }
 
 // Stop orders executors to stop everything: those that it names, or all that
@@ -32,7 +32,7 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 		return mess.Stop{}, err
 	}
 	everybody := len(s.Executors) == 0
-	s.Why = registry.CutReason(s.Why) // a stop is not refused for its words
+	s.Reason = registry.CutReason(s.Reason) // a stop is not refused for its words
 	s.ID, s.By, s.At, s.Ending = rand.Text(), who.ID, mess.TimeOf(x.now()), 0
 	ids, err := x.registry.Stop(ctx, s)
 	if err != nil {
@@ -43,16 +43,16 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	}
 	now := x.registry.Snapshot()
 	s.Executors = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return now.Executor(id).Deregistered })
-	x.log.Warn("stop", "actor", who.ID, "executors", len(ids), "err", s.Why)
+	x.log.Warn("stop", "actor", who.ID, "executors", len(ids), "err", s.Reason)
 	return s, nil
 }
 
 // whatStopped is who has stopped everything, and why.
 func whatStopped(s mess.Stop) string {
-	if s.Why == "" {
+	if s.Reason == "" {
 		return s.By + " has stopped everything"
 	}
-	return fmt.Sprintf("%s has stopped everything (%s)", s.By, s.Why)
+	return fmt.Sprintf("%s has stopped everything (%s)", s.By, s.Reason)
 }
 
 // leftToPeople has no robot begin a thread any more.

@@ -35,7 +35,7 @@ var looks = mess.Executor{Capabilities: []mess.Capability{{ID: "look"}}}
 func whys(stops []mess.Stop) string {
 	var list []string
 	for _, s := range stops {
-		list = append(list, s.Why+" by "+s.By)
+		list = append(list, s.Reason+" by "+s.By)
 	}
 	return strings.Join(list, ", ")
 }
@@ -75,10 +75,10 @@ func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		stop(mess.Stop{Executors: mess.Refs{kitchen.ID}, Why: "smoke"})
-		stop(mess.Stop{Why: "fire"})
+		stop(mess.Stop{Executors: mess.Refs{kitchen.ID}, Reason: "smoke"})
+		stop(mess.Stop{Reason: "fire"})
 		wg.Go(func() {
-			if _, err := h.x.Hold(h.t.Context(), person, mess.Hold{}); err != nil {
+			if _, err := h.x.Drain(h.t.Context(), person, mess.DrainOrder{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -111,14 +111,14 @@ func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
 		h.heard(garage, looks)
-		if s := h.heard(kitchen, mess.Executor{Stopped: &mess.Stopped{}}).Stops; len(s) != 0 {
+		if s := h.heard(kitchen, mess.Executor{Stopped: &mess.StopState{}}).Stops; len(s) != 0 {
 			t.Errorf("stops before one: %s", whys(s))
 		}
-		smoke, err := h.x.Stop(h.t.Context(), agent, mess.Stop{ID: "mine", Why: "smoke", By: "somebody else"})
+		smoke, err := h.x.Stop(h.t.Context(), agent, mess.Stop{ID: "mine", Reason: "smoke", By: "somebody else"})
 		if err != nil || len(smoke.Executors) != 2 || smoke.ID == "mine" {
 			t.Fatalf("%+v, %v", smoke, err)
 		}
-		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: strings.Repeat("ä", 400), Executors: mess.Refs{kitchen.ID}}); err != nil {
+		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: strings.Repeat("ä", 400), Executors: mess.Refs{kitchen.ID}}); err != nil {
 			t.Errorf("a long reason: %v", err)
 		}
 		h.stop()
@@ -128,10 +128,10 @@ func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
 			t.Errorf("the garage hears %+v", s)
 		}
 		s := h.heard(kitchen, looks).Stops
-		if len(s) != 2 || len(s[1].Why) > 512 || !strings.HasPrefix(s[1].Why, "ää") {
+		if len(s) != 2 || len(s[1].Reason) > 512 || !strings.HasPrefix(s[1].Reason, "ää") {
 			t.Errorf("the kitchen hears %s", whys(s))
 		}
-		left := h.heard(kitchen, mess.Executor{Stopped: &mess.Stopped{Orders: mess.Refs{smoke.ID, "older"}, Why: "smoke"}}).Stops
+		left := h.heard(kitchen, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{smoke.ID, "older"}, Reason: "smoke"}}).Stops
 		if len(left) != 1 || left[0].ID != s[1].ID {
 			t.Errorf("then the kitchen hears %s", whys(left))
 		}
@@ -151,7 +151,7 @@ func TestAStopIsForPeopleWhoDoSomething(t *testing.T) {
 		h.comes(ben)
 		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
 		h.says(ana, "status: {re: "+ref+", code: claimed}")
-		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Why: "smoke"})
+		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"})
 		if err != nil || strings.Join(s.Executors, " ") != "ana" {
 			t.Fatalf("the stop is for %q, %v", s.Executors, err)
 		}
@@ -161,7 +161,7 @@ func TestAStopIsForPeopleWhoDoSomething(t *testing.T) {
 		if got := h.heard(ana, mess.Executor{}).Stops; len(got) != 1 {
 			t.Errorf("who walks hears %s", whys(got))
 		}
-		if got := h.heard(ana, mess.Executor{Stopped: &mess.Stopped{Orders: mess.Refs{s.ID}}}).Stops; len(got) != 0 {
+		if got := h.heard(ana, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}}).Stops; len(got) != 0 {
 			t.Errorf("after she has said that she has stopped: %s", whys(got))
 		}
 		if s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Executors: mess.Refs{ben.ID}}); err != nil || len(s.Executors) != 1 {
@@ -186,7 +186,7 @@ func TestAStopGoesToWhomItIsFor(t *testing.T) {
 					if m, ok := e.Delivery(who.ID); ok && e.Kind == exchange.EventStop {
 						mu.Lock()
 						defer mu.Unlock()
-						heard[who.ID] += m.Items[0].(*mess.Config).Stop.Why + ";"
+						heard[who.ID] += m.Items[0].(*mess.Config).Stop.Reason + ";"
 					}
 					return nil
 				})
@@ -202,11 +202,11 @@ func TestAStopGoesToWhomItIsFor(t *testing.T) {
 		follow(kitchen)
 		follow(watcher)
 		follow(agent)
-		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "smoke"}); err != nil {
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "smoke"}); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "garage", Executors: mess.Refs{garage.ID}}); err != nil {
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "garage", Executors: mess.Refs{garage.ID}}); err != nil {
 			t.Error(err)
 		}
 		follow(garage)
@@ -224,13 +224,13 @@ func TestAStopEndsWhatWaits(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
 		waits := h.says(agent, "request: {intent: turn on the aquarium, requires: [swim]}").Ref
-		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "the kitchen alone", Executors: mess.Refs{kitchen.ID}}); err != nil {
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "the kitchen alone", Executors: mess.Refs{kitchen.ID}}); err != nil {
 			t.Fatal(err)
 		}
 		h.is(waits, mess.Pending)
 		held := h.says(agent, "request: {intent: look, requires: [look]}").Ref
 		h.says(kitchen, "status: {re: "+held+", code: claimed}")
-		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "water"}); err != nil {
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "water"}); err != nil {
 			t.Fatal(err)
 		}
 		h.is(waits, mess.Failed)
@@ -256,7 +256,7 @@ func TestAfterAStopWhatWaitsIsForPeople(t *testing.T) {
 			t.Errorf("it says: %+v", last)
 		}
 		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "walk"}}})
-		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Unknown, "there is no thread")
+		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound, "there is no thread")
 		h.says(ana, "status: {re: "+ref+", code: claimed}")
 		h.says(ana, "status: {re: "+ref+", code: delegated, delegated_to: garage-pi, reason: I am out}")
 		h.says(garage, "status: {re: "+ref+", code: claimed}")
@@ -278,7 +278,7 @@ func (full) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thre
 func TestAStopOnAFullDisk(t *testing.T) {
 	inHouseOver(t, full{memory.New()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
-		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Why: "smoke"}); !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "the exchange has no space left on its disk for this; make room there, and try again") {
+		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "smoke"}); !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "the exchange has no space left on its disk for this; make room there, and try again") {
 			t.Errorf("%v", err)
 		}
 		if s := h.heard(kitchen, mess.Executor{}).Stops; whys(s) != "smoke by claude-agent" {
@@ -292,7 +292,7 @@ func TestAStopThatCannotBeRead(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "stop", kitchen.ID, "{")
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		if s := h.heard(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Why, "cannot be read") {
+		if s := h.heard(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Reason, "cannot be read") {
 			t.Errorf("the kitchen hears %s", whys(s))
 		}
 	})

@@ -19,7 +19,7 @@ func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.It
 		return nil, nil
 	}
 	if !in.Actor.Has(Requester) {
-		return nil, mess.Refuse(mess.Forbidden, "request: %q may not make requests (role requester is missing)", in.Actor.ID)
+		return nil, mess.Errorf(mess.Forbidden, "request: %q may not make requests (role requester is missing)", in.Actor.ID)
 	}
 	for _, r := range p.requests {
 		if err := freeID(r.ID); err != nil {
@@ -51,9 +51,9 @@ func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.It
 func freeID(id string) error {
 	switch {
 	case id == mess.Last:
-		return mess.Refuse(mess.Invalid, "request.id: %q means the most recent request; choose another id, or none", id)
+		return mess.Errorf(mess.Invalid, "request.id: %q means the most recent request; choose another id, or none", id)
 	case isRef(id):
-		return mess.Refuse(mess.Invalid, "request.id: %.60q looks like the ref of a thread; choose another id, or none", id)
+		return mess.Errorf(mess.Invalid, "request.id: %.60q looks like the ref of a thread; choose another id, or none", id)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func sortRequests(reqs []*mess.Request) ([]int, error) {
 	index := map[string]int{}
 	for i, r := range reqs {
 		if _, twice := index[r.ID]; twice && r.ID != "" {
-			return nil, mess.Refuse(mess.Invalid, "request.id: %q stands twice in one message; every request needs an id of its own", r.ID)
+			return nil, mess.Errorf(mess.Invalid, "request.id: %q stands twice in one message; every request needs an id of its own", r.ID)
 		}
 		index[r.ID] = i
 	}
@@ -117,7 +117,7 @@ func sortRequests(reqs []*mess.Request) ([]int, error) {
 	var place func(i int) error
 	place = func(i int) error {
 		if state[i] == 1 {
-			return mess.Refuse(mess.Invalid, "request %q: depends on itself through constraints.depends_on or context: ref", reqs[i].ID)
+			return mess.Errorf(mess.Invalid, "request %q: depends on itself through constraints.depends_on or context: ref", reqs[i].ID)
 		}
 		if state[i] == 2 {
 			return nil
@@ -273,8 +273,8 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 			env.DependsOn = append(env.DependsOn, ref)
 		}
 	}
-	if s.in.Ahead && x.circle(env) {
-		return Envelope{}, mess.Refuse(mess.Invalid, "request %q: depends on itself through constraints.depends_on", s.req.ID)
+	if s.in.DependsOnLater && x.circle(env) {
+		return Envelope{}, mess.Errorf(mess.Invalid, "request %q: depends on itself through constraints.depends_on", s.req.ID)
 	}
 	return env, nil
 }
@@ -286,12 +286,12 @@ func (x *Exchange) dependency(ctx context.Context, in Inbound, dep string) (stri
 	switch {
 	case err == nil:
 		return t.Ref, nil
-	case !errors.Is(err, mess.Unknown):
+	case !errors.Is(err, mess.NotFound):
 		return "", err
-	case in.Ahead && freeID(dep) == nil:
+	case in.DependsOnLater && freeID(dep) == nil:
 		return dep, nil
 	}
-	return "", mess.Refuse(mess.Missing, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
+	return "", mess.Errorf(mess.MissingReference, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
 }
 
 // circle reports whether what a new request depends on waits for this very request.
@@ -376,7 +376,7 @@ func (x *Exchange) again(ctx context.Context, s submission, ref string) (Envelop
 	if string(was) == string(is) {
 		return t.Envelope, nil
 	}
-	r := mess.Refuse(mess.Conflict, "request.id: you have used %q for another request; give this one an id of its own, or none", s.req.ID)
+	r := mess.Errorf(mess.Conflict, "request.id: you have used %q for another request; give this one an id of its own, or none", s.req.ID)
 	r.Ref, r.Status = ref, t.Status
 	return Envelope{}, r
 }

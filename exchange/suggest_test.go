@@ -30,7 +30,7 @@ func TestAnAcceptedDelegation(t *testing.T) {
 		said := h.says(kitchen, replaceRef("suggestion: {id: sug, re: [{ref}], type: delegate, proposed: {executor: garage-pi}, reason: it is nearer}", ref))
 		h.is(ref, mess.Claimed)
 		theirs.heard()
-		h.refuses(other, replaceRef("reply: {re: {ref}, accept: true}", ref), mess.Unknown)
+		h.refuses(other, replaceRef("reply: {re: {ref}, accept: true}", ref), mess.NotFound)
 		h.says(agent, "reply: {re: "+said.Ref+", accept: true}")
 		h.is(ref, mess.Pending)
 		if got := theirs.heard(); !slices.Contains(got, "offer "+ref+" request") {
@@ -39,8 +39,8 @@ func TestAnAcceptedDelegation(t *testing.T) {
 		if got := others.heard(); !slices.Contains(got, "message "+ref+" status:pending") {
 			t.Errorf("the one that had it was told: %v", got)
 		}
-		h.refuses(kitchen, replaceRef("status: {re: {ref}, code: in_progress, epoch: 1}", ref), mess.Stale)
-		h.refuses(agent, "reply: {re: "+said.Ref+", accept: true}", mess.Illegal)
+		h.refuses(kitchen, replaceRef("status: {re: {ref}, code: in_progress, epoch: 1}", ref), mess.StaleToken)
+		h.refuses(agent, "reply: {re: "+said.Ref+", accept: true}", mess.IllegalTransition)
 		h.says(garage, replaceRef("status: {re: {ref}, code: claimed}", ref))
 		h.says(garage, replaceRef("status: {re: {ref}, code: in_progress}", ref))
 	})
@@ -52,8 +52,8 @@ func TestASuggestionByItsID(t *testing.T) {
 		ref := h.claimed()
 		h.says(kitchen, replaceRef("suggestion: {id: 'sug:wait', re: [{ref}], type: defer, proposed: 1h}", ref))
 		h.says(kitchen, replaceRef("suggestion: {id: 'sug:pass', re: [{ref}], type: delegate, proposed: garage-pi}", ref))
-		h.refuses(other, "reply: {re: 'sug:pass', accept: true}", mess.Unknown)
-		h.refuses(agent, "reply: {re: 'sug:none', accept: true}", mess.Unknown)
+		h.refuses(other, "reply: {re: 'sug:pass', accept: true}", mess.NotFound)
+		h.refuses(agent, "reply: {re: 'sug:none', accept: true}", mess.NotFound)
 		h.says(agent, "reply: {re: 'sug:pass', accept: true}")
 		e := h.thread(ref).Envelope
 		if e.Status != mess.Pending || e.HandedTo != "garage-pi" || !e.NotBefore.IsZero() {
@@ -69,7 +69,7 @@ func TestAnAcceptedDelay(t *testing.T) {
 		h.says(kitchen, replaceRef("suggestion: {re: [{ref}], type: defer, proposed: {not_before: 2h}}", ref))
 		h.says(agent, replaceRef("reply: {re: {ref}, accept: true}", ref))
 		h.is(ref, mess.Pending)
-		h.refuses(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref), mess.NotReady)
+		h.refuses(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref), mess.NotYet)
 		ear := h.listens(kitchen, "now")
 		ear.heard()
 		h.after(2*time.Hour + time.Second)
@@ -90,20 +90,20 @@ func TestSuggestionsThatAreNotCarriedOut(t *testing.T) {
 		}
 		h.refuses(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: 3}"), mess.Invalid, "executor")
 		h.refuses(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: tomorrow}"), mess.Invalid, "not_before")
-		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Illegal, "no such suggestion")
-		h.refuses(agent, say("reply: {re: {ref}, accept: false}"), mess.Illegal, "no such suggestion is open")
+		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.IllegalTransition, "no such suggestion")
+		h.refuses(agent, say("reply: {re: {ref}, accept: false}"), mess.IllegalTransition, "no such suggestion is open")
 		one := h.says(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: nobody}")).Ref
 		h.says(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: 1h}"))
 		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Conflict, "more than one")
-		h.refuses(agent, "reply: {re: "+one+", accept: true}", mess.NotReady, "nobody")
+		h.refuses(agent, "reply: {re: "+one+", accept: true}", mess.NotYet, "nobody")
 		h.says(agent, "reply: {re: "+one+", accept: false}")
 		h.is(ref, mess.Claimed)
 		h.says(kitchen, say("status: {re: {ref}, code: in_progress}"))
-		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Illegal, "begun")
+		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.IllegalTransition, "begun")
 		h.is(ref, mess.InProgress)
 		h.says(kitchen, say("suggestion: {re: [{ref}], type: alternative, proposed: look closer}"))
 		h.says(kitchen, say("status: {re: {ref}, code: completed}"))
-		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.Illegal)
+		h.refuses(agent, say("reply: {re: {ref}, accept: true}"), mess.IllegalTransition)
 	})
 }
 
@@ -118,17 +118,17 @@ func TestARequesterSupersedes(t *testing.T) {
 			for _, code := range steps {
 				h.says(kitchen, replaceRef("status: {re: {ref}, code: "+code+"}", ref))
 			}
-			h.refuses(garage, replaceRef("status: {re: {ref}, code: superseded, superseded_by: x}", ref), mess.Unknown)
+			h.refuses(garage, replaceRef("status: {re: {ref}, code: superseded, superseded_by: x}", ref), mess.NotFound)
 			h.says(agent, replaceRef(text, ref))
 			h.is(ref, mess.Superseded)
 			h.says(agent, replaceRef(text, ref))
 			if len(steps) > 0 {
-				h.refuses(kitchen, replaceRef("status: {re: {ref}, code: in_progress}", ref), mess.Illegal)
+				h.refuses(kitchen, replaceRef("status: {re: {ref}, code: in_progress}", ref), mess.IllegalTransition)
 			}
 		}
 		ref := h.claimed()
 		h.says(kitchen, replaceRef("status: {re: {ref}, code: in_progress}", ref))
-		h.refuses(garage, replaceRef(text, ref), mess.Unknown)
+		h.refuses(garage, replaceRef(text, ref), mess.NotFound)
 		ear := h.listens(kitchen, "now")
 		h.says(agent, replaceRef(text, ref))
 		h.is(ref, mess.InProgress)
@@ -137,9 +137,9 @@ func TestARequesterSupersedes(t *testing.T) {
 		}
 		h.says(kitchen, replaceRef("status: {re: {ref}, code: cancelled}", ref))
 		h.is(ref, mess.Cancelled)
-		r := h.refuses(agent, replaceRef(text, ref), mess.Illegal)
-		if slices.Contains(r.Legal, mess.Superseded) {
-			t.Errorf("legal: %v", r.Legal)
+		r := h.refuses(agent, replaceRef(text, ref), mess.IllegalTransition)
+		if slices.Contains(r.Allowed, mess.Superseded) {
+			t.Errorf("legal: %v", r.Allowed)
 		}
 	})
 }

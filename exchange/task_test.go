@@ -57,7 +57,7 @@ func TestATaskFromRequestToResponse(t *testing.T) {
 		if diff := cmp.Diff(heard, asker.heard()); diff != "" {
 			t.Errorf("the requester heard (-want +got):\n%s", diff)
 		}
-		h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.Illegal)
+		h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.IllegalTransition)
 	})
 }
 
@@ -101,7 +101,7 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 		}
 		for i, pi := range pis {
 			if errs[i] != nil {
-				h.refuses(pi, "status: {re: "+ref+", code: claimed}", mess.Taken, "has claimed it")
+				h.refuses(pi, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed, "has claimed it")
 			}
 		}
 	})
@@ -112,16 +112,16 @@ func TestOnlyTheParties(t *testing.T) {
 		h.registers(kitchen, "take-photo")
 		h.registers(garage, "take-photo")
 		ref := h.says(agent, "request: {intent: look, requires: [take-photo]}").Ref
-		h.refuses(stranger, "status: {re: "+ref+", code: claimed}", mess.Unknown)
+		h.refuses(stranger, "status: {re: "+ref+", code: claimed}", mess.NotFound)
 		h.refuses(agent, "status: {re: "+ref+", code: claimed}", mess.Forbidden)
-		h.refuses(kitchen, "status: {re: "+ref+", code: completed}", mess.Illegal, "claimed")
+		h.refuses(kitchen, "status: {re: "+ref+", code: completed}", mess.IllegalTransition, "claimed")
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Taken, "kitchen-pi")
-		h.refuses(garage, "status: {re: "+ref+", code: in_progress}", mess.Unknown)
-		h.refuses(garage, "response: {re: "+ref+", content: [ha]}", mess.Unknown)
-		h.refuses(other, "cancel: {re: "+ref+"}", mess.Unknown)
+		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed, "kitchen-pi")
+		h.refuses(garage, "status: {re: "+ref+", code: in_progress}", mess.NotFound)
+		h.refuses(garage, "response: {re: "+ref+", content: [ha]}", mess.NotFound)
+		h.refuses(other, "cancel: {re: "+ref+"}", mess.NotFound)
 		h.refuses(kitchen, "cancel: {re: "+ref+"}", mess.Forbidden)
-		h.refuses(kitchen, "status: {re: "+ref+", code: cancelled}", mess.Illegal, "nobody has cancelled")
+		h.refuses(kitchen, "status: {re: "+ref+", code: cancelled}", mess.IllegalTransition, "nobody has cancelled")
 		h.refuses(kitchen, "request: {intent: mine}", mess.Forbidden, "role requester")
 		h.refuses(agent, "ack: {re: x, ref: y}", mess.Invalid)
 		if _, err := h.x.Thread(h.t.Context(), other, ref); err == nil {
@@ -144,11 +144,11 @@ func TestARefusalSaysWhatIsLegal(t *testing.T) {
 		ref := h.says(agent, "request: {intent: look}").Ref
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.says(kitchen, "status: {re: "+ref+", code: in_progress}")
-		r := h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.Illegal)
+		r := h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.IllegalTransition)
 		if r.Ref != ref || r.Status != mess.InProgress || r.Holder != "kitchen-pi" {
 			t.Errorf("refusal = %+v", r)
 		}
-		if len(r.Legal) == 0 {
+		if len(r.Allowed) == 0 {
 			t.Error("the refusal names no legal step")
 		}
 	})
@@ -202,7 +202,7 @@ func TestSeveralRequestsInOneMessage(t *testing.T) {
 			t.Fatalf("ack = %+v", ack)
 		}
 		dice, buy := ack.Requests[0].Ref, ack.Requests[1].Ref
-		h.refuses(kitchen, "status: {re: "+dice+", code: claimed}", mess.NotReady, buy)
+		h.refuses(kitchen, "status: {re: "+dice+", code: claimed}", mess.NotYet, buy)
 		ear := h.listens(kitchen, "")
 		h.says(kitchen, "status: {re: "+buy+", code: claimed}")
 		h.says(kitchen, "response: {re: "+buy+", content: [bought]}")
@@ -214,7 +214,7 @@ func TestSeveralRequestsInOneMessage(t *testing.T) {
 
 		h.refuses(agent, `[{"request": {"id": "x", "intent": "x", "constraints": {"depends_on": ["y"]}}},
 			{"request": {"id": "y", "intent": "y", "constraints": {"depends_on": ["x"]}}}]`, mess.Invalid, "depends on itself")
-		h.refuses(agent, "request: {intent: x, constraints: {depends_on: [nothing]}}", mess.Missing, `"nothing"`)
+		h.refuses(agent, "request: {intent: x, constraints: {depends_on: [nothing]}}", mess.MissingReference, `"nothing"`)
 	})
 }
 
@@ -330,8 +330,8 @@ func TestOthersThreadsAreAsIfTheyWereNot(t *testing.T) {
 					for _, who := range []exchange.Actor{other, garage} {
 						_, got := h.try(who, replaceRef(text, ref))
 						_, want := h.try(who, replaceRef(text, none))
-						g, ok1 := errors.AsType[*mess.Refusal](got)
-						w, ok2 := errors.AsType[*mess.Refusal](want)
+						g, ok1 := errors.AsType[*mess.Error](got)
+						w, ok2 := errors.AsType[*mess.Error](want)
 						if !ok1 || !ok2 {
 							t.Fatalf("%s says %s: %v, and of one that is not there: %v", who.ID, text, got, want)
 						}
@@ -347,7 +347,7 @@ func TestOthersThreadsAreAsIfTheyWereNot(t *testing.T) {
 					t.Errorf("it is read: %v, want %v", got, want)
 				}
 				_, err := h.x.Attach(h.t.Context(), other, ref, "x", "", strings.NewReader("x"))
-				if !errors.Is(err, mess.Unknown) {
+				if !errors.Is(err, mess.NotFound) {
 					t.Errorf("a file is attached: %v", err)
 				}
 			})

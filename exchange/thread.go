@@ -7,28 +7,28 @@ import (
 
 // The types of threads, under the names that channels use.
 type (
-	Actor        = thread.Actor
-	Attachment   = thread.Attachment
-	Asked        = thread.Asked
-	Bind         = thread.Bind
-	Confirm      = thread.Confirm
-	Declined     = thread.Declined
-	Envelope     = thread.Envelope
-	Event        = thread.Event
-	EventKind    = thread.EventKind
-	Filter       = thread.Filter
-	HistoryEntry = thread.HistoryEntry
-	Needs        = thread.Needs
-	OpenItem     = thread.OpenItem
-	Page         = thread.Page
-	Phase        = thread.Phase
-	Proposal     = thread.Proposal
-	Role         = thread.Role
-	Seen         = thread.Seen
-	Staged       = thread.Staged
-	Step         = thread.Step
-	Store        = thread.Store
-	Thread       = thread.Thread
+	Actor            = thread.Actor
+	Attachment       = thread.Attachment
+	PastConfirmation = thread.PastConfirmation
+	Bind             = thread.Bind
+	Confirm          = thread.Confirm
+	Decline          = thread.Decline
+	Envelope         = thread.Envelope
+	Event            = thread.Event
+	EventKind        = thread.EventKind
+	Filter           = thread.Filter
+	HistoryEntry     = thread.HistoryEntry
+	Needs            = thread.Needs
+	OpenQuestion     = thread.OpenQuestion
+	Page             = thread.Page
+	Phase            = thread.Phase
+	Proposal         = thread.Proposal
+	Role             = thread.Role
+	ProcessedMessage = thread.ProcessedMessage
+	Staged           = thread.Staged
+	Step             = thread.Step
+	Store            = thread.Store
+	Thread           = thread.Thread
 )
 
 // Self is the actor id under which an exchange speaks.
@@ -44,9 +44,9 @@ const (
 
 // The phases of a thread.
 const (
-	Before = thread.Before
-	Acting = thread.Acting
-	After  = thread.After
+	NotStarted = thread.NotStarted
+	Started    = thread.Started
+	Finished   = thread.Finished
 )
 
 // The kinds of event.

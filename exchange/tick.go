@@ -128,7 +128,7 @@ func (x *Exchange) dueTime(l *openThread) time.Time {
 		}
 	}
 	e, w := l.env, x.world(x.now())
-	if e.Phase == Before && !e.Expires.IsZero() {
+	if e.Phase == NotStarted && !e.Expires.IsZero() {
 		at(e.Expires.Add(time.Nanosecond))
 	}
 	switch {
@@ -181,7 +181,7 @@ func (x *Exchange) overdue(l *openThread, now time.Time) func(*Envelope) *mess.S
 	switch {
 	case e.Status.Terminal():
 		return nil
-	case e.Phase == Before && l.late(now):
+	case e.Phase == NotStarted && l.late(now):
 		return expire(now)
 	case e.Status == mess.Pending:
 		if w.stopEnds(&e) {
@@ -197,7 +197,7 @@ func (x *Exchange) overdue(l *openThread, now time.Time) func(*Envelope) *mess.S
 		return w.lost(e)
 	case e.IsUnreachable() || silent < x.lease(e):
 		return nil
-	case e.Phase == Before:
+	case e.Phase == NotStarted:
 		return x.offerAgain("no sign of life from " + e.Executor + " before it began")
 	}
 	return hold
@@ -290,7 +290,7 @@ func notBack(e *Envelope) *mess.Status {
 		if e.Effect == "idempotent" {
 			e.BegunBy = who
 		}
-		e.Executor, e.Phase = "", Before
+		e.Executor, e.Phase = "", NotStarted
 		return &mess.Status{Code: mess.Pending, Message: who + " did not come back; on offer again, since doing it twice does no harm"}
 	}
 	return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{

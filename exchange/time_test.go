@@ -21,7 +21,7 @@ func TestALeaseThatEndsBeforeTheStart(t *testing.T) {
 		if ack := h.says(garage, "status: {re: "+ref+", code: claimed}"); ack.Epoch != 2 {
 			t.Errorf("the second claim has epoch %d, want 2", ack.Epoch)
 		}
-		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Stale, "epoch 1 is over")
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.StaleToken, "epoch 1 is over")
 		beat := h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
 		if len(beat.Threads) != 1 || *beat.Threads[0].Yours {
 			t.Errorf("the old holder's heartbeat is answered with %+v, want yours: false", beat.Threads)
@@ -43,7 +43,7 @@ func TestAnOldHolderOfTheSameExecutorIsFenced(t *testing.T) {
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.after(31 * time.Second)
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Stale)
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.StaleToken)
 		h.says(kitchen, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
 	})
 }
@@ -67,7 +67,7 @@ func TestASilentExecutorAfterTheStart(t *testing.T) {
 		if s := h.lastStatus(ref); s.Reason == nil || s.Reason.Type != "executor_unreachable" {
 			t.Errorf("held for %+v", s.Reason)
 		}
-		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Taken)
+		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed)
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
 		h.after(time.Second)
 		h.is(ref, mess.InProgress) // it is back
@@ -163,7 +163,7 @@ func TestTimesOfARequest(t *testing.T) {
 		gone := h.says(agent, "request: {intent: look, constraints: {timing: {expires: 20s}}}").Ref
 		soon := h.says(agent, "request: {intent: look, constraints: {timing: {not_before: '"+at(90*time.Second)+"'}}}").Ref
 		past := h.says(agent, "request: {intent: look, needed_by: '"+at(-time.Minute)+"'}").Ref
-		h.refuses(kitchen, "status: {re: "+soon+", code: claimed}", mess.NotReady, "not before")
+		h.refuses(kitchen, "status: {re: "+soon+", code: claimed}", mess.NotYet, "not before")
 		h.after(time.Second)
 		h.is(past, mess.Expired)
 		h.beats(kitchen, late, "1", 30*time.Second)
@@ -188,7 +188,7 @@ func TestTheStartGateAfterNeededBy(t *testing.T) {
 		ref := h.says(agent, "request: {intent: look, needed_by: '"+time.Now().Add(5*time.Second).Format(time.RFC3339)+"'}").Ref
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.after(6 * time.Second)
-		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Illegal)
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.IllegalTransition)
 		begun := h.begun("")
 		h.beats(kitchen, begun, "1", time.Minute)
 		h.is(begun, mess.InProgress)
@@ -245,7 +245,7 @@ func TestACancelStandsWhenTheExecutorIsLost(t *testing.T) {
 				if s := h.lastStatus(ref); s.Reason == nil || s.Reason.Effect != c.told {
 					t.Errorf("reason = %+v, want effect %s", s.Reason, c.told)
 				}
-				h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Unknown)
+				h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound)
 			})
 		})
 	}

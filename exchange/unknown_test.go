@@ -52,7 +52,7 @@ func TestAnUnknownOutcome(t *testing.T) {
 		for i := range 12 {
 			ref := h.says(agent, fmt.Sprintf("request: {id: r%d, intent: look, requires: [take-photo]}", i)).Ref
 			h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-			h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.Taken)
+			h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed)
 			h.says(kitchen, "response: {re: "+ref+", content: [ok]}")
 			h.is(ref, mess.Completed)
 			if again := h.says(agent, fmt.Sprintf("request: {id: r%d, intent: look, requires: [take-photo]}", i)).Ref; again != ref {

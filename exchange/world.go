@@ -44,23 +44,23 @@ func (w world) Load(id string) int { return len(w.x.open.held[id]) + w.x.open.of
 func (w world) MayClaim(who Actor, env Envelope) error {
 	e := w.s.Executor(who.ID)
 	if e == nil || !who.Has(ExecutorRole) {
-		return mess.Refuse(mess.Forbidden, "%q is not registered as an executor; send config.executor first", who.ID)
+		return mess.Errorf(mess.Forbidden, "%q is not registered as an executor; send config.executor first", who.ID)
 	}
 	if err := w.request(&env).Unable(e.Executor); err != nil {
-		return mess.Refuse(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
+		return mess.Errorf(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
 	}
 	if o := w.s.Orders(who.ID); o.Drain != nil && o.Drain.On {
-		return mess.Refuse(mess.NotReady, "%q may not claim this: it is %s", who.ID, o.WhyDrained())
+		return mess.Errorf(mess.NotYet, "%q may not claim this: it is %s", who.ID, o.WhyDrained())
 	}
 	l := w.x.open.byRef[env.Ref]
 	if l == nil {
-		return mess.Refuse(mess.Illegal, "it has ended")
+		return mess.Errorf(mess.IllegalTransition, "it has ended")
 	}
 	if wait := l.notYet(w.now); wait != "" {
-		return mess.Refuse(mess.NotReady, "it may not be claimed yet: %s", wait)
+		return mess.Errorf(mess.NotYet, "it may not be claimed yet: %s", wait)
 	}
 	if l.late(w.now) {
-		return mess.Refuse(mess.NotReady, "needed by %s, which has passed", env.Expires.Format(time.RFC3339))
+		return mess.Errorf(mess.NotYet, "needed by %s, which has passed", env.Expires.Format(time.RFC3339))
 	}
 	return nil
 }

@@ -72,12 +72,12 @@ func (c Config) MarshalJSON() ([]byte, error)           { return toJSON(c) }
 func (c *Config) UnmarshalJSON(data []byte) error       { return fromJSON(data, c) }
 func (s Stop) MarshalJSON() ([]byte, error)             { return toJSON(s) }
 func (s *Stop) UnmarshalJSON(data []byte) error         { return fromJSON(data, s) }
-func (s Stopped) MarshalJSON() ([]byte, error)          { return toJSON(s) }
-func (s *Stopped) UnmarshalJSON(data []byte) error      { return fromJSON(data, s) }
-func (h Hold) MarshalJSON() ([]byte, error)             { return toJSON(h) }
-func (h *Hold) UnmarshalJSON(data []byte) error         { return fromJSON(data, h) }
-func (h OnHold) MarshalJSON() ([]byte, error)           { return toJSON(h) }
-func (h *OnHold) UnmarshalJSON(data []byte) error       { return fromJSON(data, h) }
+func (s StopState) MarshalJSON() ([]byte, error)        { return toJSON(s) }
+func (s *StopState) UnmarshalJSON(data []byte) error    { return fromJSON(data, s) }
+func (h DrainOrder) MarshalJSON() ([]byte, error)       { return toJSON(h) }
+func (h *DrainOrder) UnmarshalJSON(data []byte) error   { return fromJSON(data, h) }
+func (h DrainState) MarshalJSON() ([]byte, error)       { return toJSON(h) }
+func (h *DrainState) UnmarshalJSON(data []byte) error   { return fromJSON(data, h) }
 func (s Status) MarshalJSON() ([]byte, error)           { return toJSON(s) }
 func (s *Status) UnmarshalJSON(data []byte) error       { return fromJSON(data, s) }
 func (r Response) MarshalJSON() ([]byte, error)         { return toJSON(r) }
@@ -104,9 +104,9 @@ func (r Refs) MarshalJSON() ([]byte, error)             { return toJSON(r) }
 func (r *Refs) UnmarshalJSON(data []byte) error         { return fromJSON(data, r) }
 func (c Capability) MarshalJSON() ([]byte, error)       { return toJSON(c) }
 func (c *Capability) UnmarshalJSON(data []byte) error   { return fromJSON(data, c) }
-func (h Hint) MarshalJSON() ([]byte, error)             { return toJSON(h) }
-func (h *Hint) UnmarshalJSON(data []byte) error         { return fromJSON(data, h) }
-func (a Area) MarshalJSON() ([]byte, error)             { return toJSON(a) }
-func (a *Area) UnmarshalJSON(data []byte) error         { return fromJSON(data, a) }
+func (h ResponseHint) MarshalJSON() ([]byte, error)     { return toJSON(h) }
+func (h *ResponseHint) UnmarshalJSON(data []byte) error { return fromJSON(data, h) }
+func (a TargetArea) MarshalJSON() ([]byte, error)       { return toJSON(a) }
+func (a *TargetArea) UnmarshalJSON(data []byte) error   { return fromJSON(data, a) }
 func (r Reason) MarshalJSON() ([]byte, error)           { return toJSON(r) }
 func (r *Reason) UnmarshalJSON(data []byte) error       { return fromJSON(data, r) }

@@ -59,11 +59,11 @@ type Ack struct {
 	// Stops answers a stop with the accepted one. In the answer to a registration or
 	// heartbeat it lists the stops that the executor has not confirmed.
 	Stops []Stop `mess:"stops"`
-	// Hold and Resume answer a drain order or its end with the accepted one. In the answer
+	// Drain and Resume answer a drain order or its end with the accepted one. In the answer
 	// to a registration or heartbeat they contain the last such order, if this process of
 	// the executor has not confirmed it.
-	Hold   *Hold `mess:"hold"`
-	Resume *Hold `mess:"resume"`
+	Drain  *DrainOrder `mess:"hold"`
+	Resume *DrainOrder `mess:"resume"`
 	// States asks the executor to report the states of its devices, in the answer to a
 	// registration or heartbeat.
 	States *bool `mess:"states"`
@@ -113,20 +113,20 @@ type Filter struct {
 // Config registers an executor, sets routing rules (MESS 1.0 section 7.4), stops executors,
 // or drains them.
 type Config struct {
-	ID       string    `mess:"id"`
-	Executor *Executor `mess:"executor"`
-	Routing  *Routing  `mess:"routing"`
-	Stop     *Stop     `mess:"stop"`   // messkit extension
-	Hold     *Hold     `mess:"hold"`   // messkit extension
-	Resume   *Hold     `mess:"resume"` // messkit extension: the end of a drain order
-	Extra    Object    `mess:"*"`
+	ID       string      `mess:"id"`
+	Executor *Executor   `mess:"executor"`
+	Routing  *Routing    `mess:"routing"`
+	Stop     *Stop       `mess:"stop"`   // messkit extension
+	Drain    *DrainOrder `mess:"hold"`   // messkit extension
+	Resume   *DrainOrder `mess:"resume"` // messkit extension: the end of a drain order
+	Extra    Object      `mess:"*"`
 }
 
 // Stop is the order to stop everything (messkit extension). After it an executor executes
 // nothing until a local operator resets the stop; no message resets it.
 type Stop struct {
 	ID        string `mess:"id"` // assigned by the exchange
-	Why       string `mess:"why"`
+	Reason    string `mess:"why"`
 	By        string `mess:"by"`             // the exchange sets it and ignores the value from outside
 	At        Time   `mess:"at"`             // like By
 	Executors Refs   `mess:"executors,list"` // its executors; none: all registered executors
@@ -136,33 +136,33 @@ type Stop struct {
 	Extra  Object `mess:"*"`
 }
 
-// Hold is the order to accept nothing new, or, as Config.Resume, to accept it again
+// DrainOrder is the order to accept nothing new, or, as Config.Resume, to accept it again
 // (messkit extension). Claimed work continues. Short form: true.
-type Hold struct {
+type DrainOrder struct {
 	ID        string `mess:"id"` // assigned by the exchange; the same order may arrive twice
-	Why       string `mess:"why,words"`
+	Reason    string `mess:"why,words"`
 	By        string `mess:"by"`             // the exchange sets it and ignores the value from outside
 	At        Time   `mess:"at"`             // like By
 	Executors Refs   `mess:"executors,list"` // its executors; none: all possible executors
 	Extra     Object `mess:"*"`
 }
 
-// OnHold is the drain state of an executor (messkit extension).
-type OnHold struct {
+// DrainState is the drain state of an executor (messkit extension).
+type DrainState struct {
 	// Orders contains the ids of the orders that this process has accepted, drain orders
 	// and their ends.
 	Orders Refs `mess:"orders,list"`
-	// Why is the reason why it accepts nothing new; "" if it does.
-	Why   string `mess:"why"`
-	Extra Object `mess:"*"`
+	// Reason is the reason why it accepts nothing new; "" if it does.
+	Reason string `mess:"why"`
+	Extra  Object `mess:"*"`
 }
 
-// Stopped is the stop state of an executor (messkit extension).
-type Stopped struct {
+// StopState is the stop state of an executor (messkit extension).
+type StopState struct {
 	// Orders contains the ids of the stops that it has accepted and stored.
 	Orders Refs `mess:"orders,list"`
-	// Why is the reason of the stop; "" if it is not stopped.
-	Why     string       `mess:"why"`
+	// Reason is the reason of the stop; "" if it is not stopped.
+	Reason  string       `mess:"why"`
 	Devices []SafeDevice `mess:"devices"` // result of the stop for each device
 	Extra   Object       `mess:"*"`
 }
@@ -193,9 +193,9 @@ type Executor struct {
 	// process of the same executor has claimed and not begun, once that process is gone.
 	Instance string `mess:"instance"`
 	// Stopped is absent if it has not changed.
-	Stopped *Stopped `mess:"stopped"`
+	Stopped *StopState `mess:"stopped"`
 	// Held is absent if it has not changed.
-	Held *OnHold `mess:"held"`
+	Held *DrainState `mess:"held"`
 	// States contains the states of its devices, if the exchange has asked for them.
 	States []DeviceState `mess:"states"`
 	Extra  Object        `mess:"*"`

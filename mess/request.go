@@ -5,18 +5,18 @@ import "slices"
 // Request asks for an action in the physical world (MESS 1.0 section 3.2, 1.1 section 4).
 // Only Intent is required.
 type Request struct {
-	ID            string        `mess:"id"`
-	Intent        string        `mess:"intent,words"`
-	Precision     Precision     `mess:"precision"`
-	NeededBy      Time          `mess:"needed_by"`      // 1.1 section 1.1; takes precedence over constraints.timing.expires
-	ConfirmBefore *bool         `mess:"confirm_before"` // 1.1 section 1.2
-	Requires      []Capability  `mess:"requires"`
-	Context       []Entry       `mess:"context"`
-	Constraints   *Constraints  `mess:"constraints"`
-	ResponseHint  []Hint        `mess:"response_hint"`
-	Priority      Priority      `mess:"priority"`
-	Compensation  *Compensation `mess:"compensation"`
-	Extra         Object        `mess:"*"`
+	ID            string         `mess:"id"`
+	Intent        string         `mess:"intent,words"`
+	Precision     Precision      `mess:"precision"`
+	NeededBy      Time           `mess:"needed_by"`      // 1.1 section 1.1; takes precedence over constraints.timing.expires
+	ConfirmBefore *bool          `mess:"confirm_before"` // 1.1 section 1.2
+	Requires      []Capability   `mess:"requires"`
+	Context       []Entry        `mess:"context"`
+	Constraints   *Constraints   `mess:"constraints"`
+	ResponseHint  []ResponseHint `mess:"response_hint"`
+	Priority      Priority       `mess:"priority"`
+	Compensation  *Compensation  `mess:"compensation"`
+	Extra         Object         `mess:"*"`
 }
 
 // Precision is how literally the executor must interpret the intent.
@@ -49,16 +49,16 @@ type Capability struct {
 
 // Constraints limits a request (MESS 1.0 section 3.2).
 type Constraints struct {
-	Location    *Area    `mess:"location"`
-	Timing      *Timing  `mess:"timing"`
-	Environment []string `mess:"environment"`
-	DependsOn   Refs     `mess:"depends_on,list"`
-	Extra       Object   `mess:"*"`
+	Location    *TargetArea `mess:"location"`
+	Timing      *Timing     `mess:"timing"`
+	Environment []string    `mess:"environment"`
+	DependsOn   Refs        `mess:"depends_on,list"`
+	Extra       Object      `mess:"*"`
 }
 
-// Area is a target area: a name (short form), or a circle. It differs from Location, which
+// TargetArea is a target area: a name (short form), or a circle. It differs from Location, which
 // is a position (MESS 1.1 section 3.2).
-type Area struct {
+type TargetArea struct {
 	Name     string   // the short form; "" with coordinates
 	Lat      *float64 `mess:"lat"`       // degrees north
 	Lng      *float64 `mess:"lng"`       // degrees east
@@ -68,10 +68,10 @@ type Area struct {
 
 // Timing limits the time of a request (MESS 1.0 section 3.2).
 type Timing struct {
-	NotBefore Time    `mess:"not_before"`
-	Expires   When    `mess:"expires"` // datetime, or duration from receipt
-	Urgency   Urgency `mess:"urgency"`
-	Extra     Object  `mess:"*"`
+	NotBefore Time           `mess:"not_before"`
+	Expires   TimeOrDuration `mess:"expires"` // datetime, or duration from receipt
+	Urgency   Urgency        `mess:"urgency"`
+	Extra     Object         `mess:"*"`
 }
 
 // Urgency of a request; "" means whenever.
@@ -84,9 +84,9 @@ const (
 	Now      Urgency = "now"
 )
 
-// Hint asks for a type of content in the response, with an optional
+// ResponseHint asks for a type of content in the response, with an optional
 // specification (MESS 1.0 section 3.2, 1.1 section 3.1). Short form: the type.
-type Hint struct {
+type ResponseHint struct {
 	Type string
 	Spec any // nil in the short form
 }

@@ -61,15 +61,15 @@ func (c *Capability) read(d *decoder, n *node, path string) {
 
 func (c *Capability) write() *node { return named(c.ID, c.Meta) }
 
-func (h *Hint) read(d *decoder, n *node, path string) {
+func (h *ResponseHint) read(d *decoder, n *node, path string) {
 	t, spec := one(d, n, path, "a type of content")
-	*h = Hint{Type: t}
+	*h = ResponseHint{Type: t}
 	if spec != nil {
 		h.Spec = plain(spec)
 	}
 }
 
-func (h *Hint) write() *node { return named(h.Type, h.Spec) }
+func (h *ResponseHint) write() *node { return named(h.Type, h.Spec) }
 
 func named(name string, about any) *node {
 	if about == nil {
@@ -80,8 +80,8 @@ func named(name string, about any) *node {
 	return n
 }
 
-func (a *Area) read(d *decoder, n *node, path string) {
-	*a = Area{}
+func (a *TargetArea) read(d *decoder, n *node, path string) {
+	*a = TargetArea{}
 	if n.Kind == strictyaml.String {
 		a.Name = n.Text
 		return
@@ -89,7 +89,7 @@ func (a *Area) read(d *decoder, n *node, path string) {
 	d.fields(reflect.ValueOf(a).Elem(), n, path)
 }
 
-func (a *Area) write() *node {
+func (a *TargetArea) write() *node {
 	if a.Name != "" {
 		return strictyaml.Str(a.Name)
 	}
@@ -140,8 +140,8 @@ func (s *Stop) write() *node {
 	return n
 }
 
-func (h *Hold) read(d *decoder, n *node, path string) {
-	*h = Hold{}
+func (h *DrainOrder) read(d *decoder, n *node, path string) {
+	*h = DrainOrder{}
 	if n.Kind != strictyaml.Bool {
 		d.fields(reflect.ValueOf(h).Elem(), n, path)
 	} else if n.Text != "true" {
@@ -149,7 +149,7 @@ func (h *Hold) read(d *decoder, n *node, path string) {
 	}
 }
 
-func (h *Hold) write() *node {
+func (h *DrainOrder) write() *node {
 	n := &node{Kind: strictyaml.Map}
 	if addFields(n, reflect.ValueOf(h).Elem()); len(n.Pairs) == 0 {
 		return strictyaml.Truth(true)

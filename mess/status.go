@@ -12,20 +12,20 @@ type Status struct {
 	QueuePosition *int64 `mess:"queue_position"` // received
 	ExchangeID    string `mess:"exchange_id"`    // received
 
-	ETA      When     `mess:"eta"`      // claimed, in_progress: a time, or a duration as in 4.4
-	Estimate Duration `mess:"estimate"` // claimed, in_progress (1.1 section 2.1)
+	ETA      TimeOrDuration `mess:"eta"`      // claimed, in_progress: a time, or a duration as in 4.4
+	Estimate Duration       `mess:"estimate"` // claimed, in_progress (1.1 section 2.1)
 
 	ProgressPct *float64 `mess:"progress_pct"` // in_progress, 0..100
 	Partial     any      `mess:"partial"`      // in_progress
 
 	WaitingFor *WaitingFor `mess:"waiting_for"` // waiting
 
-	Reason    *Reason `mess:"reason"`     // held, partial, failed, declined, cancelled, superseded, delegated
-	ResumeETA When    `mess:"resume_eta"` // held
+	Reason    *Reason        `mess:"reason"`     // held, partial, failed, declined, cancelled, superseded, delegated
+	ResumeETA TimeOrDuration `mess:"resume_eta"` // held
 
-	Attempt     *int64 `mess:"attempt"`      // retrying
-	MaxAttempts *int64 `mess:"max_attempts"` // retrying
-	NextAttempt When   `mess:"next_attempt"` // retrying
+	Attempt     *int64         `mess:"attempt"`      // retrying
+	MaxAttempts *int64         `mess:"max_attempts"` // retrying
+	NextAttempt TimeOrDuration `mess:"next_attempt"` // retrying
 
 	Questions []Question `mess:"questions"` // needs_input
 

@@ -109,7 +109,7 @@ func DurationOf(d time.Duration) Duration {
 }
 
 // Time returns the point in time; a duration counts from from.
-func (w When) Time(from time.Time) (time.Time, error) {
+func (w TimeOrDuration) Time(from time.Time) (time.Time, error) {
 	if d, err := Duration(w).Duration(); err == nil {
 		return from.Add(d), nil
 	}

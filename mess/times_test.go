@@ -99,7 +99,7 @@ func TestTimeOf(t *testing.T) {
 
 func TestWhen(t *testing.T) {
 	from := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
-	for s, want := range map[mess.When]time.Time{
+	for s, want := range map[mess.TimeOrDuration]time.Time{
 		"2h": from.Add(2 * time.Hour), "PT45M": from.Add(45 * time.Minute), "1d": from.AddDate(0, 0, 1),
 		"2026-02-01T10:00:00+01:00": from.Add(23 * time.Hour), "2020-01-01T00:00:00Z": time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
@@ -107,7 +107,7 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %v", s, got, err, want)
 		}
 	}
-	for _, s := range []mess.When{"", "soon", "-2h", "2026-01-31", "5"} {
+	for _, s := range []mess.TimeOrDuration{"", "soon", "-2h", "2026-01-31", "5"} {
 		if got, err := s.Time(from); err == nil || !got.IsZero() {
 			t.Errorf("%q: %v, %v, want an error", s, got, err)
 		}

@@ -88,7 +88,7 @@ func TestUnknownIsPassedOn(t *testing.T) {
 func TestSpellingsInTheField(t *testing.T) {
 	m := parse(t, []byte("- request: {intent: look, response_hints: [image, {text: list}]}\n- status: {re: a, code: in-progress}\n"+
 		"- status: {re: a, code: rejected, reason: r}\n- query: {type: status, filter: {status: [needs-input]}}\n"))
-	if diff := cmp.Diff([]mess.Hint{{Type: "image"}, {Type: "text", Spec: "list"}}, m.Items[0].(*mess.Request).ResponseHint); diff != "" {
+	if diff := cmp.Diff([]mess.ResponseHint{{Type: "image"}, {Type: "text", Spec: "list"}}, m.Items[0].(*mess.Request).ResponseHint); diff != "" {
 		t.Errorf("response_hints: -want +got\n%s", diff)
 	}
 	if got := m.Items[1].(*mess.Status).Code; got != mess.InProgress {

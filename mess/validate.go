@@ -147,7 +147,7 @@ func (c *checker) duration(path string, d Duration) {
 // clock matches a time of day, which 1.1 section 2.1 allows for eta.
 var clock = regexp.MustCompile(`^[0-2]?[0-9]:[0-5][0-9](:[0-5][0-9])?$`)
 
-func (c *checker) when(path string, w When) {
+func (c *checker) when(path string, w TimeOrDuration) {
 	if w == "" || clock.MatchString(string(w)) {
 		return
 	}

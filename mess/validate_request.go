@@ -89,7 +89,7 @@ func (c *checker) constraints(path string, k *Constraints) {
 	c.refs(path+".depends_on", k.DependsOn)
 }
 
-func (c *checker) area(path string, a *Area) {
+func (c *checker) area(path string, a *TargetArea) {
 	if a.Name != "" {
 		return
 	}

@@ -118,20 +118,20 @@ func (c *checker) query(path string, q *Query) {
 
 func (c *checker) config(path string, k *Config) {
 	c.id(path+".id", k.ID)
-	c.needs(path, k.Executor != nil || k.Routing != nil || k.Stop != nil || k.Hold != nil || k.Resume != nil, "executor, routing, stop, hold or resume")
+	c.needs(path, k.Executor != nil || k.Routing != nil || k.Stop != nil || k.Drain != nil || k.Resume != nil, "executor, routing, stop, hold or resume")
 	if e := k.Executor; e != nil {
 		c.executor(path+".executor", e)
 	}
 	if k.Stop != nil {
 		c.named(path+".stop", k.Stop.Executors)
 	}
-	if k.Hold != nil {
-		c.named(path+".hold", k.Hold.Executors)
+	if k.Drain != nil {
+		c.named(path+".hold", k.Drain.Executors)
 	}
 	if k.Resume != nil {
 		c.named(path+".resume", k.Resume.Executors)
 	}
-	if k.Hold != nil && k.Resume != nil {
+	if k.Drain != nil && k.Resume != nil {
 		c.fail(path+".resume", "excludes hold; remove one of them")
 	}
 	if k.Routing == nil {

@@ -70,5 +70,5 @@ func TimeOf(t time.Time) Time {
 // with days ("1d").
 type Duration string
 
-// When is a point in time, or a duration from a known start, as written.
-type When string
+// TimeOrDuration is a point in time, or a duration from a known start, as written.
+type TimeOrDuration string

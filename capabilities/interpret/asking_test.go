@@ -131,7 +131,7 @@ func TestNeededBefore(t *testing.T) {
 		return mess.Request{Intent: "turn on the fan at 8 pm", NeededBy: mess.Time(until)}
 	}
 	expires := func(until string) mess.Request {
-		return mess.Request{Intent: "turn on the fan at 8 pm", Constraints: &mess.Constraints{Timing: &mess.Timing{Expires: mess.When(until)}}}
+		return mess.Request{Intent: "turn on the fan at 8 pm", Constraints: &mess.Constraints{Timing: &mess.Timing{Expires: mess.TimeOrDuration(until)}}}
 	}
 	for _, tt := range []struct {
 		req mess.Request

@@ -24,7 +24,7 @@ func expect(t *testing.T, req mess.Request, want string) {
 }
 
 func TestConstraintsAreKeptOrRefused(t *testing.T) {
-	place := func(name string) *mess.Constraints { return &mess.Constraints{Location: &mess.Area{Name: name}} }
+	place := func(name string) *mess.Constraints { return &mess.Constraints{Location: &mess.TargetArea{Name: name}} }
 	extra := func(key string) mess.Object { return mess.Object{{Key: key, Value: "2027-01-01T00:00:00Z"}} }
 	tests := []struct {
 		intent      string
@@ -45,8 +45,8 @@ func TestConstraintsAreKeptOrRefused(t *testing.T) {
 		{"start vacuuming", place("home"), "vacuum-floor robot"},
 		{"vacuum near the sink", place("kitchen"), "vacuum-floor robot"},
 		{"vacuum the hall", place("kitchen"), `no: the request is for "hall", but constraints.location says "kitchen"`},
-		{"turn on the porch light", &mess.Constraints{Location: &mess.Area{Lat: new(1.0), Lng: new(2.0)}}, "no: constraints.location: nothing here knows where it is on a map"},
-		{"turn on the porch light", &mess.Constraints{Location: &mess.Area{Extra: mess.Object{{Key: "room", Value: "attic"}}}}, "no: constraints.location"},
+		{"turn on the porch light", &mess.Constraints{Location: &mess.TargetArea{Lat: new(1.0), Lng: new(2.0)}}, "no: constraints.location: nothing here knows where it is on a map"},
+		{"turn on the porch light", &mess.Constraints{Location: &mess.TargetArea{Extra: mess.Object{{Key: "room", Value: "attic"}}}}, "no: constraints.location"},
 
 		{"turn on the porch light", &mess.Constraints{Extra: extra("not_before")}, "no: constraints.not_before is unknown; did you mean constraints.timing.not_before?"},
 		{"turn on the porch light", &mess.Constraints{Extra: extra("expires")}, "no: did you mean constraints.timing.expires?"},

@@ -48,7 +48,7 @@ func corpusRequests(sentences []string, i, use int) []mess.Request {
 	uses := []mess.Request{
 		{Intent: s, Precision: mess.Loose},
 		{Intent: s, Precision: mess.Exact},
-		{Intent: s, Context: []mess.Entry{{Type: "note", Value: other}}, ResponseHint: []mess.Hint{{Type: "image"}, {Type: "location"}}},
+		{Intent: s, Context: []mess.Entry{{Type: "note", Value: other}}, ResponseHint: []mess.ResponseHint{{Type: "image"}, {Type: "location"}}},
 		{Intent: "turn on the heater " + s},
 		{Intent: s + " and " + other},
 		{Intent: "turn on the light", Context: []mess.Entry{{Type: "note", Value: s}}},

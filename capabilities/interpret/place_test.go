@@ -16,7 +16,7 @@ func TestPlaceOfAPlan(t *testing.T) {
 		for _, hint := range []string{"", "text", "location"} {
 			req := ask(intent)
 			if hint != "" {
-				req.ResponseHint = []mess.Hint{{Type: hint}}
+				req.ResponseHint = []mess.ResponseHint{{Type: hint}}
 			}
 			out := r.Resolve(req)
 			if out.Plan == nil {

@@ -134,7 +134,7 @@ func TestExactTakesNoUnknownWord(t *testing.T) {
 
 func TestLocationNarrows(t *testing.T) {
 	req := ask("turn on the light")
-	req.Constraints = &mess.Constraints{Location: &mess.Area{Name: "porch"}}
+	req.Constraints = &mess.Constraints{Location: &mess.TargetArea{Name: "porch"}}
 	if o := resolver().Resolve(req); got(o) != "switch-on porch-lamp" {
 		t.Errorf("Resolve = %q, want switch-on porch-lamp", got(o))
 	}

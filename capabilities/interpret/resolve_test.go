@@ -133,7 +133,7 @@ func TestPlanIsWhole(t *testing.T) {
 		want capabilities.Plan
 	}{
 		{
-			mess.Request{Intent: "turn on the heater for ten minutes", ResponseHint: []mess.Hint{{Type: "confirmation"}, {Type: "image"}}},
+			mess.Request{Intent: "turn on the heater for ten minutes", ResponseHint: []mess.ResponseHint{{Type: "confirmation"}, {Type: "image"}}},
 			capabilities.Plan{
 				Capability: "switch-on", Device: "heater", Command: capabilities.SetSwitch, Args: mess.Object{{Key: "on", Value: true}},
 				Risk: capabilities.RiskAppliance, Effect: capabilities.Idempotent, For: 10 * time.Minute, Reversible: true,

@@ -54,7 +54,7 @@ func TestSeveralRoomsInOnePlace(t *testing.T) {
 		"home":    "vacuum-floor vacuum",
 	} {
 		req := ask("vacuum the kitchen and the hall")
-		req.Constraints = &mess.Constraints{Location: &mess.Area{Name: place}}
+		req.Constraints = &mess.Constraints{Location: &mess.TargetArea{Name: place}}
 		if o := r.Resolve(req); got(o) != want {
 			t.Errorf("in %s: %q, want %q", place, got(o), want)
 		}

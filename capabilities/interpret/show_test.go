@@ -78,7 +78,7 @@ func TestShowsItsMap(t *testing.T) {
 // Asked for twice it is one picture; asked for beside the words only, where
 // nothing sees it, the act is done and the executor says why there is none.
 func TestAPictureBesideTheWords(t *testing.T) {
-	hint := []mess.Hint{{Type: "text"}, {Type: "image"}}
+	hint := []mess.ResponseHint{{Type: "text"}, {Type: "image"}}
 	o := resolver().Resolve(mess.Request{Intent: "turn on the porch light and show me", ResponseHint: hint})
 	if o.Plan == nil || !slices.Equal(o.Plan.Want, []string{"text", "image"}) {
 		t.Errorf("%s, %+v", got(o), o.Plan)

@@ -13,7 +13,7 @@ import (
 
 // readLocation reads constraints.location: a known place, or the whole home. It refuses any
 // other location.
-func (x *Request) readLocation(a *mess.Area) (capabilities.Outcome, bool) {
+func (x *Request) readLocation(a *mess.TargetArea) (capabilities.Outcome, bool) {
 	w := x.Words()
 	switch {
 	case a == nil:

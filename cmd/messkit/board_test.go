@@ -24,7 +24,7 @@ func TestTheBoard(t *testing.T) {
 		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{},
 		Executors: []remote.Executor{
 			{ID: "kitchen-pi", Live: true},
-			{ID: "porch-pi", LastSeen: "2026-11-22T09:00:00Z", Stopped: &mess.Stopped{Why: "smoke"}},
+			{ID: "porch-pi", LastSeen: "2026-11-22T09:00:00Z", Stopped: &mess.StopState{Reason: "smoke"}},
 		},
 		Threads: []remote.Thread{
 			thread("2026-11-22-004", mess.Completed, 3*time.Second, "kitchen-pi", "is the light on?"),
@@ -41,7 +41,7 @@ func TestTheBoard(t *testing.T) {
 	want := now.Local().Format(time.TimeOnly) + `  http://127.0.0.1:8420  3 open  2 executors
 
 kitchen-pi            here
-porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + output.SafeDevices(mess.Stopped{}) + `
+porch-pi              silent since 2026-11-22T09:00:00Z, STOPPED: smoke; ` + output.SafeDevices(mess.StopState{}) + `
 
 2026-11-22-002  needs input    2h  kitchen-pi  turn on the light  which one?
   messkit reply 2026-11-22-002 ANSWER
@@ -70,7 +70,7 @@ messkit stop takes everything to its safe state; Ctrl-C leaves this page`
 kitchen-pi            here
 porch-pi              silent since
   2026-11-22T09:00:00Z, STOPPED: smoke;
-  ` + output.SafeDevices(mess.Stopped{}) + `
+  ` + output.SafeDevices(mess.StopState{}) + `
 
 2026-11-22-002  needs input    2h
   kitchen-pi  turn on the light  which

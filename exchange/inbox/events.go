@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Nowhere is an event that never was: who follows after it first gets a reset.
-const Nowhere = "now"
+// OnlyNew is an event that never was: who follows after it first gets a reset.
+const OnlyNew = "now"
 
 // Events calls handle with the events for an actor after one of them, until ctx ends. After a
 // failure, or if handle returns an error, it goes on with the first event that handle has not

@@ -105,7 +105,7 @@ func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []str
 	b.requesters[id] = r
 	b.mu.Unlock()
 	b.runner.Wake(id)
-	err := b.x.Keep(ctx, b.channel, requesterPrefix+id, doc)
+	err := b.x.SaveChannelState(ctx, b.channel, requesterPrefix+id, doc)
 	if err != nil {
 		b.again(id)
 	}
@@ -194,7 +194,7 @@ func (b *Inbox) work(ctx context.Context, send Send, id string) (again time.Dura
 func (b *Inbox) tell(ctx context.Context, send Send, id string, r *requester, d due) error {
 	defer mistake.Caught(b.log, "channel", b.channel, "requester", id, "ref", d.ref)
 	t, err := b.x.Thread(ctx, exchange.Actor{ID: id, Roles: exchange.Requester}, d.ref)
-	if errors.Is(err, mess.Unknown) {
+	if errors.Is(err, mess.NotFound) {
 		return nil // somebody has removed it
 	}
 	if err != nil {

@@ -380,7 +380,7 @@ func TestUpgrade(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		doc := fmt.Sprintf(`{"at":%q,"told":[{"ref":%q,"serial":%d}]}`, h.now().Format(time.RFC3339Nano), known, th.Serial)
-		if err := h.x.Keep(t.Context(), channel, "asker.me", []byte(doc)); err != nil {
+		if err := h.x.SaveChannelState(t.Context(), channel, "asker.me", []byte(doc)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

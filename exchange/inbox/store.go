@@ -38,7 +38,7 @@ const (
 // load reads what is stored. What an earlier version has stored has times and no positions:
 // then the whole feed is read once, and what is older does not count.
 func (b *Inbox) load(ctx context.Context) error {
-	docs, err := b.x.Kept(ctx, b.channel)
+	docs, err := b.x.ChannelState(ctx, b.channel)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (b *Inbox) save(ctx context.Context) {
 	g.SetLimit(savesAtOnce)
 	for id, doc := range docs {
 		g.Go(func() error {
-			err := b.x.Keep(ctx, b.channel, requesterPrefix+id, doc)
+			err := b.x.SaveChannelState(ctx, b.channel, requesterPrefix+id, doc)
 			if err != nil {
 				b.again(id)
 			}
@@ -149,7 +149,7 @@ func (b *Inbox) save(ctx context.Context) {
 	err := g.Wait()
 	if err == nil && due {
 		doc, _ := json.Marshal(pos) // cannot fail: a string
-		err = b.x.Keep(ctx, b.channel, positionName, doc)
+		err = b.x.SaveChannelState(ctx, b.channel, positionName, doc)
 	}
 	if err != nil {
 		b.mu.Lock()
@@ -194,7 +194,7 @@ func (b *Inbox) remove(ctx context.Context, id string, r *requester) error {
 	}
 	delete(b.requesters, id)
 	b.mu.Unlock()
-	return b.x.Keep(ctx, b.channel, requesterPrefix+id, nil)
+	return b.x.SaveChannelState(ctx, b.channel, requesterPrefix+id, nil)
 }
 
 func (b *Inbox) isAlive(r *requester) bool { return b.now().Sub(r.at) <= forgetAfter }

@@ -39,17 +39,17 @@ func usual(actor string) Grant {
 // check tells what a code cannot grant.
 func (g Grant) check() error {
 	if g.Roles == 0 || g.Roles&^everything.Roles != 0 {
-		return mess.Refuse(mess.Invalid, "roles: a code grants requester and executor; issue a key for the others")
+		return mess.Errorf(mess.Invalid, "roles: a code grants requester and executor; issue a key for the others")
 	}
 	if g.Capabilities != nil && g.Roles&exchange.ExecutorRole == 0 {
-		return mess.Refuse(mess.Invalid, "capabilities: are for an executor; write the role executor as well, or leave them out")
+		return mess.Errorf(mess.Invalid, "capabilities: are for an executor; write the role executor as well, or leave them out")
 	}
 	if g.Capabilities != nil && len(g.Capabilities) == 0 {
-		return mess.Refuse(mess.Invalid, "capabilities: the list is empty; name some, or leave it out for all")
+		return mess.Errorf(mess.Invalid, "capabilities: the list is empty; name some, or leave it out for all")
 	}
 	for _, id := range g.Capabilities {
 		if !mess.ValidID(id) {
-			return mess.Refuse(mess.Invalid, "capabilities: %.60q cannot name a capability; use letters, digits and . _ : @ -", id)
+			return mess.Errorf(mess.Invalid, "capabilities: %.60q cannot name a capability; use letters, digits and . _ : @ -", id)
 		}
 	}
 	return nil
@@ -94,16 +94,16 @@ func (k *Keys) NewCodeFor(actor string, g Grant, d time.Duration) (text string, 
 	}
 	switch {
 	case actor != "" && !mess.ValidID(actor):
-		return "", g, ends, mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
+		return "", g, ends, mess.Errorf(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
 	case d < time.Second || d > MaxCodeTime:
-		return "", g, ends, mess.Refuse(mess.Invalid, "within: %v is not between 1s and %v", d, MaxCodeTime)
+		return "", g, ends, mess.Errorf(mess.Invalid, "within: %v is not between 1s and %v", d, MaxCodeTime)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
 	maps.DeleteFunc(k.codes, func(_ string, c code) bool { return !now.Before(c.ends) })
 	if len(k.codes) >= maxCodes {
-		return "", g, ends, mess.Refuse(mess.Conflict, "there are %d enrolment codes already; use them, or wait until they end", maxCodes)
+		return "", g, ends, mess.Errorf(mess.Conflict, "there are %d enrolment codes already; use them, or wait until they end", maxCodes)
 	}
 	var random [7]byte
 	_, _ = rand.Read(random[:]) // never fails

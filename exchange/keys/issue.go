@@ -15,8 +15,8 @@ import (
 // MaxOverlap is how long an old key may go on beside the new one.
 const MaxOverlap = 7 * 24 * time.Hour
 
-// Holder is who holds a key, without the key.
-type Holder struct {
+// Principal is who holds a key, without the key.
+type Principal struct {
 	Actor    string     `json:"actor"`
 	Roles    []string   `json:"roles"`
 	Created  time.Time  `json:"created"`
@@ -26,15 +26,15 @@ type Holder struct {
 }
 
 // List tells who holds a key, by name.
-func (k *Keys) List() []Holder {
+func (k *Keys) List() []Principal {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	old := map[string]*time.Time{}
-	var list []Holder
+	var list []Principal
 	for _, h := range k.holders {
 		switch {
 		case h.Ends == nil:
-			list = append(list, Holder{Actor: h.Actor, Roles: h.Roles, Created: h.Created, Capabilities: h.Capabilities})
+			list = append(list, Principal{Actor: h.Actor, Roles: h.Roles, Created: h.Created, Capabilities: h.Capabilities})
 		case !h.ended():
 			old[h.Actor] = h.Ends
 		}
@@ -42,7 +42,7 @@ func (k *Keys) List() []Holder {
 	for i := range list {
 		list[i].OldUntil = old[list[i].Actor]
 	}
-	order.By(list, func(a, b Holder) int { return cmp.Compare(a.Actor, b.Actor) })
+	order.By(list, func(a, b Principal) int { return cmp.Compare(a.Actor, b.Actor) })
 	return list
 }
 
@@ -99,7 +99,7 @@ func (k *Keys) Enroll(actor string, g Grant) (string, error) {
 }
 
 func hasKey(actor string) error {
-	return mess.Refuse(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
+	return mess.Errorf(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
 }
 
 // Granted are the capabilities that an actor may register, by the code with which it
@@ -125,7 +125,7 @@ func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
 // is older still ends now. The operator's new key is in its file as well.
 func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	if overlap < 0 || overlap > MaxOverlap {
-		return "", mess.Refuse(mess.Invalid, "overlap: %v is not between 0s and %v", overlap, MaxOverlap)
+		return "", mess.Errorf(mess.Invalid, "overlap: %v is not between 0s and %v", overlap, MaxOverlap)
 	}
 	var key string
 	err := k.update(func(next ring) error {
@@ -166,7 +166,7 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 // nobody could mend anything.
 func (k *Keys) Revoke(actor string) (had bool, err error) {
 	if actor == OperatorID {
-		return false, mess.Refuse(mess.Conflict, "the operator's key cannot be revoked; rotate it without an overlap")
+		return false, mess.Errorf(mess.Conflict, "the operator's key cannot be revoked; rotate it without an overlap")
 	}
 	err = k.update(func(next ring) error {
 		if _, had = next.current(actor); !had {
@@ -192,7 +192,7 @@ func (k *Keys) SetRoles(actor string, roles exchange.Role) error {
 			return noRoles()
 		}
 		if actor == OperatorID && roles&exchange.Operator == 0 {
-			return mess.Refuse(mess.Conflict, "%s cannot lose the role operator; somebody must be able to mend things", actor)
+			return mess.Errorf(mess.Conflict, "%s cannot lose the role operator; somebody must be able to mend things", actor)
 		}
 		for _, sum := range next.of[actor] {
 			h := next.holders[sum]
@@ -204,11 +204,11 @@ func (k *Keys) SetRoles(actor string, roles exchange.Role) error {
 }
 
 func noKey(actor string) error {
-	return mess.Refuse(mess.Unknown, "%.60q has no key here; messkit keys list tells who has", actor)
+	return mess.Errorf(mess.NotFound, "%.60q has no key here; messkit keys list tells who has", actor)
 }
 
 func noRoles() error {
-	return mess.Refuse(mess.Invalid, "roles: none; write some of requester, executor, observer, operator")
+	return mess.Errorf(mess.Invalid, "roles: none; write some of requester, executor, observer, operator")
 }
 
 // issue makes a new key of an actor in the place of those that it has, if may allows it.
@@ -234,10 +234,10 @@ func (k *Keys) issue(actor string, g Grant, may func(next ring) error) (string, 
 // make makes a key of an actor. It writes nothing.
 func (k *Keys) make(actor string, g Grant) (key string, h holder, err error) {
 	if !mess.ValidID(actor) {
-		return "", h, mess.Refuse(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
+		return "", h, mess.Errorf(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)
 	}
 	if actor == exchange.Self {
-		return "", h, mess.Refuse(mess.Conflict, "%q is the exchange itself; choose another name", actor)
+		return "", h, mess.Errorf(mess.Conflict, "%q is the exchange itself; choose another name", actor)
 	}
 	if g.Roles == 0 {
 		return "", h, noRoles()

@@ -120,7 +120,7 @@ func (k *Keys) prefix() string { return "mess_" + k.exchange + "_" }
 const maxKey = 256
 
 // Authenticate returns whose key it is. The error is a refusal with Why
-// mess.Unauthentic, the same whatever is wrong with the key. It costs one hash
+// mess.Unauthorized, the same whatever is wrong with the key. It costs one hash
 // of at most maxKey bytes and one look into a map, whatever the key is like and
 // however many there are; the hash hides how much of it is right.
 func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
@@ -129,7 +129,7 @@ func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
 	h, ok := k.holders[sum]
 	k.mu.RUnlock()
 	if !ok || h.ended() {
-		return exchange.Actor{}, mess.Refuse(mess.Unauthentic, "the key is not known here; enrol again")
+		return exchange.Actor{}, mess.Errorf(mess.Unauthorized, "the key is not known here; enrol again")
 	}
 	roles, _ := Roles(h.Roles) // checked when they were read
 	return exchange.Actor{ID: h.Actor, Roles: roles}, nil

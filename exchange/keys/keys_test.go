@@ -52,7 +52,7 @@ func TestTheOperatorsKeyIsMadeOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	k = open(t, dir)
-	if _, err := k.Authenticate(key); !errors.Is(err, mess.Unauthentic) {
+	if _, err := k.Authenticate(key); !errors.Is(err, mess.Unauthorized) {
 		t.Errorf("the lost key still works: %v", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestKeys(t *testing.T) {
 	if err != nil || fresh == key {
 		t.Fatal(err)
 	}
-	if _, err := k.Authenticate(key); !errors.Is(err, mess.Unauthentic) {
+	if _, err := k.Authenticate(key); !errors.Is(err, mess.Unauthorized) {
 		t.Errorf("the old key: %v", err)
 	}
 	if was, err := k.Revoke("kitchen-pi"); !was || err != nil {
@@ -89,7 +89,7 @@ func TestKeys(t *testing.T) {
 	if was, err := k.Revoke("kitchen-pi"); was || err != nil {
 		t.Errorf("%v, %v", was, err)
 	}
-	if _, err := open(t, dir).Authenticate(fresh); !errors.Is(err, mess.Unauthentic) {
+	if _, err := open(t, dir).Authenticate(fresh); !errors.Is(err, mess.Unauthorized) {
 		t.Errorf("the revoked key: %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestABrokenFileIsNotThrownAway(t *testing.T) {
 // Nobody speaks as the exchange, and nobody has a name that is none.
 func TestNamesThatNobodyGets(t *testing.T) {
 	k := open(t, t.TempDir())
-	for name, want := range map[string]mess.Why{exchange.Self: mess.Conflict, "": mess.Invalid, "a/b": mess.Invalid} {
+	for name, want := range map[string]mess.ErrorCode{exchange.Self: mess.Conflict, "": mess.Invalid, "a/b": mess.Invalid} {
 		_, issued := k.Issue(name, exchange.Requester)
 		_, rotated := k.Rotate(name, exchange.Requester)
 		if !errors.Is(issued, want) || !errors.Is(rotated, want) {

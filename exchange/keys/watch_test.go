@@ -85,7 +85,7 @@ func TestTheOperatorsKeyIsRenewedInItsFile(t *testing.T) {
 	if err != nil || operatorKey(t, dir) != key {
 		t.Errorf("%v", err)
 	}
-	if _, err := k.Authenticate(old); !errors.Is(err, mess.Unauthentic) {
+	if _, err := k.Authenticate(old); !errors.Is(err, mess.Unauthorized) {
 		t.Errorf("the old key: %v", err)
 	}
 	open(t, dir)
@@ -106,15 +106,15 @@ func TestWhatCannotBe(t *testing.T) {
 	_, _, never := k.NewCode("", keys.MaxCodeTime+1)
 	for what, c := range map[string]struct {
 		err  error
-		want mess.Why
+		want mess.ErrorCode
 	}{
 		"an overlap that is too long":  {long, mess.Invalid},
 		"a negative overlap":           {back, mess.Invalid},
-		"renewing nobody's":            {nobody, mess.Unknown},
+		"renewing nobody's":            {nobody, mess.NotFound},
 		"revoking the operator's":      {operator, mess.Conflict},
 		"a key without roles":          {none, mess.Invalid},
 		"an unknown role":              {code, mess.Invalid},
-		"roles of nobody":              {k.SetRoles("nobody", exchange.Observer), mess.Unknown},
+		"roles of nobody":              {k.SetRoles("nobody", exchange.Observer), mess.NotFound},
 		"an operator that is none":     {k.SetRoles("operator", exchange.Observer), mess.Conflict},
 		"no roles":                     {k.SetRoles("operator", 0), mess.Invalid},
 		"a code for no name":           {name, mess.Invalid},

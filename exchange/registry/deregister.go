@@ -56,22 +56,22 @@ func (d *draft) list(e *Executor, on bool) *Executor {
 // holds r.mu.
 func (r *Registry) mayDeregister(e *Executor, id string) error {
 	if e == nil || e.Deregistered {
-		return mess.Refuse(mess.Unknown, "%.60q is no executor here; messkit status tells who is", id)
+		return mess.Errorf(mess.NotFound, "%.60q is no executor here; messkit status tells who is", id)
 	}
 	now := r.cfg.Now()
 	switch {
 	case r.cfg.IsPresent(id):
-		return mess.Refuse(mess.NotReady, "%s is connected, and may act; end it, or its key with messkit keys revoke %[1]s, and then forget it", id)
+		return mess.Errorf(mess.NotYet, "%s is connected, and may act; end it, or its key with messkit keys revoke %[1]s, and then forget it", id)
 	case r.IsLive(e, now):
 		ago := now.Sub(e.Seen())
 		left := r.Patience(e, r.cfg.Unreachable) - ago + time.Second
-		return mess.Refuse(mess.NotReady, "%s was heard of %v ago, and may act; if it is gone, forget it in %v", id, ago.Round(time.Second), left.Round(time.Second))
+		return mess.Errorf(mess.NotYet, "%s was heard of %v ago, and may act; if it is gone, forget it in %v", id, ago.Round(time.Second), left.Round(time.Second))
 	case now.Sub(r.opened) <= r.cfg.Unreachable: // one that is there has not had the time to say so
-		return mess.Refuse(mess.NotReady, "the exchange was started %v ago, and %s may not have spoken yet; if it is gone, forget it in %v",
+		return mess.Errorf(mess.NotYet, "the exchange was started %v ago, and %s may not have spoken yet; if it is gone, forget it in %v",
 			now.Sub(r.opened).Round(time.Second), id, (r.cfg.Unreachable - now.Sub(r.opened) + time.Second).Round(time.Second))
 	}
 	if refs := r.cfg.Held(id); len(refs) > 0 {
-		return mess.Refuse(mess.NotReady, "%s has tasks that have not ended (%s), and may be at them; each ends by itself when it is not heard of for long, and then forget it", id, strings.Join(refs, ", "))
+		return mess.Errorf(mess.NotYet, "%s has tasks that have not ended (%s), and may be at them; each ends by itself when it is not heard of for long, and then forget it", id, strings.Join(refs, ", "))
 	}
 	return nil
 }

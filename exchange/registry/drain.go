@@ -14,8 +14,8 @@ import (
 // Drain is the last order to an executor to take nothing new, or the end of one that it has
 // not confirmed.
 type Drain struct {
-	On   bool      `json:"on"` // it takes nothing new; false: the end of that
-	Hold mess.Hold `json:"hold"`
+	On   bool            `json:"on"` // it takes nothing new; false: the end of that
+	Hold mess.DrainOrder `json:"hold"`
 	// Elsewhere is an order that the executor was given at its broker, and has reported here.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 }
@@ -26,7 +26,7 @@ func (r *Registry) readDrains(d *draft) error {
 		o.Drain = &Drain{}
 		if err := json.Unmarshal(doc, o.Drain); err != nil {
 			r.cfg.Log.Error("a hold cannot be read, and counts as one", "executor", id, "err", err)
-			o.Drain = &Drain{On: true, Hold: mess.Hold{ID: "unreadable", By: thread.Self, Why: "a hold whose reason cannot be read", At: mess.TimeOf(r.cfg.Now())}}
+			o.Drain = &Drain{On: true, Hold: mess.DrainOrder{ID: "unreadable", By: thread.Self, Reason: "a hold whose reason cannot be read", At: mess.TimeOf(r.cfg.Now())}}
 		}
 		d.setOrders(id, o)
 	}
@@ -68,12 +68,12 @@ func (d *draft) toDrain(who thread.Actor, names mess.Refs, on bool) (given, orde
 		own := who.Has(thread.Operator) || isOn && o.Drain.Hold.By == who.ID
 		switch {
 		case e == nil || e.Deregistered:
-			return nil, nil, mess.Refuse(mess.Missing, "executors: %q is not registered; leave the list out for all", id)
+			return nil, nil, mess.Errorf(mess.MissingReference, "executors: %q is not registered; leave the list out for all", id)
 		case on && isOn && !own: // it is so already, and not this one's to end
 			given = append(given, id)
 			continue
 		case !on && !own && o.IsDrained() && len(names) > 0:
-			return nil, nil, mess.Refuse(mess.Forbidden, "config.resume: %s is %s; who has said that can end it, or an operator", id, o.WhyDrained())
+			return nil, nil, mess.Errorf(mess.Forbidden, "config.resume: %s is %s; who has said that can end it, or an operator", id, o.WhyDrained())
 		case !on && !own, !on && !o.IsDrained() && len(names) == 0:
 			continue // it takes what comes, or is not this one's to ask
 		}
@@ -94,11 +94,11 @@ func (d *draft) drain(id string, drain Drain) {
 
 func (d *Drain) event() thread.Event {
 	hold, resume := d.Words()
-	return thread.Event{Kind: thread.EventHold, Message: mess.Message{From: thread.Self, Received: d.Hold.At, Items: []mess.Item{&mess.Config{Hold: hold, Resume: resume}}}}
+	return thread.Event{Kind: thread.EventHold, Message: mess.Message{From: thread.Self, Received: d.Hold.At, Items: []mess.Item{&mess.Config{Drain: hold, Resume: resume}}}}
 }
 
 // Words are an order as a message has it: one of the two is nil, both for no order.
-func (d *Drain) Words() (hold, resume *mess.Hold) {
+func (d *Drain) Words() (hold, resume *mess.DrainOrder) {
 	switch {
 	case d == nil:
 		return nil, nil
@@ -114,7 +114,7 @@ func (o Orders) IsDrained() bool {
 	if o.Drain != nil {
 		return o.Drain.On
 	}
-	return o.OnHold != nil && o.OnHold.Why != ""
+	return o.OnHold != nil && o.OnHold.Reason != ""
 }
 
 // WhyDrained is why it is offered nothing new, "" if it is.
@@ -123,16 +123,16 @@ func (o Orders) WhyDrained() string {
 	case !o.IsDrained():
 		return ""
 	case o.Drain == nil:
-		return "on hold: " + o.OnHold.Why
-	case o.Drain.Hold.Why == "":
+		return "on hold: " + o.OnHold.Reason
+	case o.Drain.Hold.Reason == "":
 		return "on hold by " + o.Drain.Hold.By
 	}
-	return "on hold by " + o.Drain.Hold.By + ": " + o.Drain.Hold.Why
+	return "on hold by " + o.Drain.Hold.By + ": " + o.Drain.Hold.Reason
 }
 
 // Unheard is the last order, hold or resume, that an executor has not confirmed by what it
 // reports now; both are nil if there is none.
-func (o Orders) Unheard(c mess.Executor) (hold, resume *mess.Hold) {
+func (o Orders) Unheard(c mess.Executor) (hold, resume *mess.DrainOrder) {
 	if o.Drain == nil || c.Held != nil && slices.Contains(c.Held.Orders, o.Drain.Hold.ID) {
 		return nil, nil
 	}
@@ -149,14 +149,14 @@ func (r *Registry) reportsDrain(d *draft, c mess.Executor) (changed bool) {
 	confirmed := last != nil && slices.Contains(c.Held.Orders, last.Hold.ID)
 	changed = true
 	switch {
-	case confirmed && (!last.On || c.Held.Why == ""):
+	case confirmed && (!last.On || c.Held.Reason == ""):
 		o.Drain = nil
-	case c.Held.Why != "" && (last == nil || !last.On && last.Elsewhere && len(c.Held.Orders) == 0):
+	case c.Held.Reason != "" && (last == nil || !last.On && last.Elsewhere && len(c.Held.Orders) == 0):
 		o.Drain = r.givenElsewhere(c)
-	case c.Held.Why == "" && last != nil && last.On && last.Elsewhere && !confirmed && (c.Instance == "" || IsHeartbeat(c)):
+	case c.Held.Reason == "" && last != nil && last.On && last.Elsewhere && !confirmed && (c.Instance == "" || IsHeartbeat(c)):
 		// It was ended there before the executor, which has not begun anew, knew it as
 		// an order of ours. That may be on its way still, and so is the end.
-		o.Drain = &Drain{Elsewhere: true, Hold: mess.Hold{ID: rand.Text(), By: last.Hold.By, At: mess.TimeOf(r.cfg.Now())}}
+		o.Drain = &Drain{Elsewhere: true, Hold: mess.DrainOrder{ID: rand.Text(), By: last.Hold.By, At: mess.TimeOf(r.cfg.Now())}}
 	default:
 		changed = false
 	}
@@ -179,12 +179,12 @@ const reasonBy = ", by "
 // givenElsewhere makes an order of a hold that an executor was given at its broker. By whom,
 // it says at the end of its reason.
 func (r *Registry) givenElsewhere(c mess.Executor) *Drain {
-	why, by := c.Held.Why, c.ID
+	why, by := c.Held.Reason, c.ID
 	if i := strings.LastIndex(why, reasonBy); i >= 0 && mess.ValidID(why[i+len(reasonBy):]) {
 		why, by = why[:i], why[i+len(reasonBy):]
 	}
 	r.cfg.Log.Info("hold that was given elsewhere", "actor", by, "executors", c.ID, "why", why)
-	return &Drain{On: true, Elsewhere: true, Hold: mess.Hold{ID: rand.Text(), Why: CutReason(why), By: by, At: mess.TimeOf(r.cfg.Now())}}
+	return &Drain{On: true, Elsewhere: true, Hold: mess.DrainOrder{ID: rand.Text(), Reason: CutReason(why), By: by, At: mess.TimeOf(r.cfg.Now())}}
 }
 
 // CutReason shortens the reason of an order to what is kept.

@@ -128,7 +128,7 @@ func (r *Registry) Register(ctx context.Context, c mess.Executor) error {
 		return nil
 	}
 	if e.Executor, err = routing.NewExecutor(c); err != nil {
-		return mess.Refuse(mess.Invalid, "config.executor.schedule: %v", err)
+		return mess.Errorf(mess.Invalid, "config.executor.schedule: %v", err)
 	}
 	e.seen.Store(&now)
 	doc, err := e.document()

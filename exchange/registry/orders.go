@@ -10,12 +10,12 @@ import (
 
 // Orders is what one executor was ordered, and what it has reported of that.
 type Orders struct {
-	Stops   []mess.Stop   // that it has not confirmed
-	Stopped *mess.Stopped // what it last reported of stops
+	Stops   []mess.Stop     // that it has not confirmed
+	Stopped *mess.StopState // what it last reported of stops
 	// Drain is its last order to drain, or the end of one that it has not confirmed; nil if
 	// there is none.
 	Drain  *Drain
-	OnHold *mess.OnHold // what it last reported of drains
+	OnHold *mess.DrainState // what it last reported of drains
 }
 
 // Orders returns what an executor was ordered.

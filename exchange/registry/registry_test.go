@@ -92,10 +92,10 @@ func TestSnapshot(t *testing.T) {
 	old := f.Snapshot()
 	f.register("e0", "y")
 	f.register("new", "z")
-	if _, err := f.Stop(t.Context(), mess.Stop{ID: "s", Why: "smoke"}); err != nil {
+	if _, err := f.Stop(t.Context(), mess.Stop{ID: "s", Reason: "smoke"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Drain(t.Context(), thread.Actor{ID: "op", Roles: thread.Operator}, registry.Drain{On: true, Hold: mess.Hold{ID: "h", By: "op", Executors: mess.Refs{"e1"}}}); err != nil {
+	if _, err := f.Drain(t.Context(), thread.Actor{ID: "op", Roles: thread.Operator}, registry.Drain{On: true, Hold: mess.DrainOrder{ID: "h", By: "op", Executors: mess.Refs{"e1"}}}); err != nil {
 		t.Fatal(err)
 	}
 	f.after(2 * time.Minute)
@@ -139,10 +139,10 @@ func TestOpen(t *testing.T) {
 	if _, err := f.Stop(t.Context(), mess.Stop{ID: "s2"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Drain(t.Context(), operator, registry.Drain{On: true, Hold: mess.Hold{ID: "h", By: "op", Why: "repair", Executors: mess.Refs{"a"}}}); err != nil {
+	if _, err := f.Drain(t.Context(), operator, registry.Drain{On: true, Hold: mess.DrainOrder{ID: "h", By: "op", Reason: "repair", Executors: mess.Refs{"a"}}}); err != nil {
 		t.Fatal(err)
 	}
-	confirmed, err := f.Report(t.Context(), mess.Executor{ID: "a", Stopped: &mess.Stopped{Orders: mess.Refs{"s1"}, Why: "stopped"}})
+	confirmed, err := f.Report(t.Context(), mess.Executor{ID: "a", Stopped: &mess.StopState{Orders: mess.Refs{"s1"}, Reason: "stopped"}})
 	if err != nil || !confirmed {
 		t.Fatalf("confirmed %v, %v", confirmed, err)
 	}
@@ -166,7 +166,7 @@ func TestDeregister(t *testing.T) {
 	f.register("a", "x")
 	refuses := func(when string) {
 		t.Helper()
-		if _, err := f.Deregister(t.Context(), "a"); !errors.Is(err, mess.NotReady) {
+		if _, err := f.Deregister(t.Context(), "a"); !errors.Is(err, mess.NotYet) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestManyAtOnce(t *testing.T) {
 				for _, s := range f.Snapshot().Orders(id).Stops {
 					orders = append(orders, s.ID)
 				}
-				if _, err := f.Report(t.Context(), mess.Executor{ID: id, Stopped: &mess.Stopped{Orders: orders}, Held: &mess.OnHold{}}); err != nil {
+				if _, err := f.Report(t.Context(), mess.Executor{ID: id, Stopped: &mess.StopState{Orders: orders}, Held: &mess.DrainState{}}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -261,7 +261,7 @@ func TestManyAtOnce(t *testing.T) {
 		g.Go(func() {
 			for n := range 50 {
 				_, _ = f.Stop(t.Context(), mess.Stop{ID: fmt.Sprint(id, n)})
-				_, _ = f.Drain(t.Context(), operator, registry.Drain{On: n%2 == 0, Hold: mess.Hold{ID: fmt.Sprint(id, n), By: "op"}})
+				_, _ = f.Drain(t.Context(), operator, registry.Drain{On: n%2 == 0, Hold: mess.DrainOrder{ID: fmt.Sprint(id, n), By: "op"}})
 				_, _ = f.Deregister(t.Context(), id)
 				f.Recall(t.Context(), id)
 				for e := range f.Snapshot().All() {

@@ -30,8 +30,8 @@ func TestAttachTriesTwice(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		parts []string // of the answer, before each cut
-		why   mess.Why // "" if it goes well
+		parts []string       // of the answer, before each cut
+		why   mess.ErrorCode // "" if it goes well
 	}{
 		{"at once", nil, ""},
 		{"the upload is cut", []string{""}, ""},

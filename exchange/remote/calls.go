@@ -35,7 +35,7 @@ func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Rea
 		return mess.Media{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(all) > maxFile {
-		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes", name, maxFile)
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes", name, maxFile)
 	}
 	u, err := c.at(ctx, nil, "requests", ref, "attachments", name)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Client) Register(ctx context.Context, id, name, enrolCode string) (Secr
 	}
 	err := c.post(ctx, map[string]string{"executor_id": id, "display_name": name, "enrol": enrolCode}, &v, "register")
 	if err == nil && v.Key == "" {
-		err = mess.Refuse(mess.Unavailable, "the exchange gave no key")
+		err = mess.Errorf(mess.Unavailable, "the exchange gave no key")
 	}
 	return Secret(v.Key), err
 }
@@ -210,10 +210,10 @@ type Executor struct {
 	LastSeen     mess.Time         `json:"last_seen"`
 	Live         bool              `json:"live"`     // heard of lately
 	Disarmed     string            `json:"disarmed"` // why it offers only what looks; "" if it does not
-	Stopped      *mess.Stopped     `json:"stopped"`  // nil: it has not said that it is
+	Stopped      *mess.StopState   `json:"stopped"`  // nil: it has not said that it is
 	Stopping     []mess.Stop       `json:"stopping"` // stops that it has not confirmed
-	Held         *mess.OnHold      `json:"held"`     // nil: it has not said that it takes nothing new
-	Hold         *mess.Hold        `json:"hold"`     // the hold that was given at the exchange, nil if none
+	Held         *mess.DrainState  `json:"held"`     // nil: it has not said that it takes nothing new
+	Hold         *mess.DrainOrder  `json:"hold"`     // the hold that was given at the exchange, nil if none
 	Failing      []mess.Failing    `json:"failing"`  // devices whose last use has failed; for operators
 }
 

@@ -49,40 +49,40 @@ func TestRefusalsOnTheWire(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		h    http.HandlerFunc
-		want mess.Refusal // of the text, a part
+		want mess.Error // of the text, a part
 	}{
 		{
 			"all of it", refuse(409, `{"error":"somebody was first","why":"taken","ref":"a","status":"claimed","executor_id":"pi","legal":["cancelled","declined"],"new":1}`),
-			mess.Refusal{Why: mess.Taken, Text: "somebody was first", Ref: "a", Status: mess.Claimed, Holder: "pi", Legal: []mess.Code{mess.Cancelled, mess.Declined}},
+			mess.Error{Code: mess.AlreadyClaimed, Text: "somebody was first", Ref: "a", Status: mess.Claimed, Holder: "pi", Allowed: []mess.Code{mess.Cancelled, mess.Declined}},
 		},
-		{"a newer kind", refuse(409, `{"error":"no","why":"tired"}`), mess.Refusal{Why: "tired", Text: "no"}},
-		{"400", refuse(400, `{"error":"intent required"}`), mess.Refusal{Why: mess.Invalid, Text: "intent required"}},
-		{"401", refuse(401, `{"error":"Invalid API key"}`), mess.Refusal{Why: mess.Unauthentic, Text: "Invalid API key"}},
-		{"403", refuse(403, `{"error":"Forbidden"}`), mess.Refusal{Why: mess.Forbidden, Text: "Forbidden"}},
-		{"404", refuse(404, `{"error":"Thread not found"}`), mess.Refusal{Why: mess.Unknown, Text: "Thread not found"}},
-		{"422", refuse(422, `{"error":"no such upload"}`), mess.Refusal{Why: mess.Missing, Text: "no such upload"}},
-		{"429", refuse(429, `{"error":"slowly"}`), mess.Refusal{Why: mess.Unavailable, Text: "slowly"}},
-		{"503", refuse(503, `{"error":"no space","why":"unavailable"}`), mess.Refusal{Why: mess.Unavailable, Text: "no space"}},
-		{"500 is never final", refuse(500, `{"error":"oh","why":"invalid"}`), mess.Refusal{Why: mess.Unavailable, Text: "oh"}},
-		{"a proxy's 404", html(404), mess.Refusal{Why: mess.Unavailable, Text: "answers 404 Not Found, which no exchange does"}},
-		{"a proxy's 403", html(403), mess.Refusal{Why: mess.Unavailable, Text: "403"}},
-		{"a proxy's 502", html(502), mess.Refusal{Why: mess.Unavailable, Text: "502"}},
-		{"a proxy's 401", html(401), mess.Refusal{Why: mess.Unauthentic, Text: "401"}},
-		{"a proxy's limit", html(413), mess.Refusal{Why: mess.TooLarge, Text: "413"}},
-		{"a login page", html(200), mess.Refusal{Why: mess.Unavailable, Text: "is this the right address?"}},
-		{"a list", refuse(200, `[1]`), mess.Refusal{Why: mess.Unavailable, Text: "is this the right address?"}},
-		{"nothing", refuse(200, ``), mess.Refusal{Why: mess.Unavailable, Text: "is this the right address?"}},
+		{"a newer kind", refuse(409, `{"error":"no","why":"tired"}`), mess.Error{Code: "tired", Text: "no"}},
+		{"400", refuse(400, `{"error":"intent required"}`), mess.Error{Code: mess.Invalid, Text: "intent required"}},
+		{"401", refuse(401, `{"error":"Invalid API key"}`), mess.Error{Code: mess.Unauthorized, Text: "Invalid API key"}},
+		{"403", refuse(403, `{"error":"Forbidden"}`), mess.Error{Code: mess.Forbidden, Text: "Forbidden"}},
+		{"404", refuse(404, `{"error":"Thread not found"}`), mess.Error{Code: mess.NotFound, Text: "Thread not found"}},
+		{"422", refuse(422, `{"error":"no such upload"}`), mess.Error{Code: mess.MissingReference, Text: "no such upload"}},
+		{"429", refuse(429, `{"error":"slowly"}`), mess.Error{Code: mess.Unavailable, Text: "slowly"}},
+		{"503", refuse(503, `{"error":"no space","why":"unavailable"}`), mess.Error{Code: mess.Unavailable, Text: "no space"}},
+		{"500 is never final", refuse(500, `{"error":"oh","why":"invalid"}`), mess.Error{Code: mess.Unavailable, Text: "oh"}},
+		{"a proxy's 404", html(404), mess.Error{Code: mess.Unavailable, Text: "answers 404 Not Found, which no exchange does"}},
+		{"a proxy's 403", html(403), mess.Error{Code: mess.Unavailable, Text: "403"}},
+		{"a proxy's 502", html(502), mess.Error{Code: mess.Unavailable, Text: "502"}},
+		{"a proxy's 401", html(401), mess.Error{Code: mess.Unauthorized, Text: "401"}},
+		{"a proxy's limit", html(413), mess.Error{Code: mess.TooLarge, Text: "413"}},
+		{"a login page", html(200), mess.Error{Code: mess.Unavailable, Text: "is this the right address?"}},
+		{"a list", refuse(200, `[1]`), mess.Error{Code: mess.Unavailable, Text: "is this the right address?"}},
+		{"nothing", refuse(200, ``), mess.Error{Code: mess.Unavailable, Text: "is this the right address?"}},
 		{
 			"a redirect", func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "https://elsewhere.example/", http.StatusTemporaryRedirect)
 			},
-			mess.Refusal{Why: mess.Unavailable, Text: `points to "https://elsewhere.example/"`},
+			mess.Error{Code: mess.Unavailable, Text: `points to "https://elsewhere.example/"`},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			over(t, c.h, func(t *testing.T, x *remote.Client, _ *line) {
 				_, err := x.Send(t.Context(), hello)
-				got, ok := errors.AsType[*mess.Refusal](err)
+				got, ok := errors.AsType[*mess.Error](err)
 				if !ok || !strings.Contains(got.Text, c.want.Text) || strings.Contains(got.Text, "secret") {
 					t.Fatalf("got %v, want %q", err, c.want.Text)
 				}
@@ -164,10 +164,10 @@ func TestNames(t *testing.T) {
 		fmt.Fprint(w, `{}`)
 	}, func(t *testing.T, c *remote.Client, _ *line) {
 		for _, name := range []string{"", ".", ".."} {
-			if _, err := c.Thread(t.Context(), name); !errors.Is(err, mess.Unknown) {
+			if _, err := c.Thread(t.Context(), name); !errors.Is(err, mess.NotFound) {
 				t.Errorf("thread %q: %v", name, err)
 			}
-			if _, _, err := c.Attachment(t.Context(), "a", name); !errors.Is(err, mess.Unknown) {
+			if _, _, err := c.Attachment(t.Context(), "a", name); !errors.Is(err, mess.NotFound) {
 				t.Errorf("file %q: %v", name, err)
 			}
 		}

@@ -88,7 +88,7 @@ func (c *Client) exchange(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if !mess.ValidID(h.Exchange) {
-		return "", mess.Refuse(mess.Invalid, "%s does not say which exchange it is; give its id", c.name)
+		return "", mess.Errorf(mess.Invalid, "%s does not say which exchange it is; give its id", c.name)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

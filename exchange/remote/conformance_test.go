@@ -235,25 +235,25 @@ func conformRefusals(t *testing.T, w way) {
 	ref := request(t, w, can, "")
 	pi.offered(ref)
 	pi.claim(ref)
-	var r *mess.Refusal
+	var r *mess.Error
 	_, err := other.try(`{re: ` + ref + `, MESS: [{status: {code: claimed}}]}`)
-	if !errors.As(err, &r) || r.Why != mess.Taken || r.Holder != id || r.Ref != ref || r.Status != mess.Claimed {
+	if !errors.As(err, &r) || r.Code != mess.AlreadyClaimed || r.Holder != id || r.Ref != ref || r.Status != mess.Claimed {
 		t.Errorf("a second claim: %+v, %v", r, err)
 	}
 	_, err = pi.try(`{re: ` + ref + `, epoch: 7, MESS: [{status: {code: in_progress}}]}`)
-	if !errors.As(err, &r) || r.Why != mess.Stale {
+	if !errors.As(err, &r) || r.Code != mess.StaleToken {
 		t.Errorf("an old claim: %v", err)
 	}
 	_, err = pi.try(`{re: ` + ref + `, MESS: [{reply: {confirm: true}}]}`)
-	if !errors.As(err, &r) || r.Why != mess.Forbidden {
+	if !errors.As(err, &r) || r.Code != mess.Forbidden {
 		t.Errorf("a reply of the executor: %v", err)
 	}
 	_, err = pi.try(`{re: nothing, MESS: [{status: {code: claimed}}]}`)
-	if !errors.As(err, &r) || r.Why != mess.Unknown {
+	if !errors.As(err, &r) || r.Code != mess.NotFound {
 		t.Errorf("an unknown thread: %v", err)
 	}
 	_, err = pi.try(`{re: ` + ref + `, epoch: 1, MESS: [{status: {code: pending}}]}`)
-	if !errors.As(err, &r) || r.Why != mess.Illegal && r.Why != mess.Invalid || r.Text == "" {
+	if !errors.As(err, &r) || r.Code != mess.IllegalTransition && r.Code != mess.Invalid || r.Text == "" {
 		t.Errorf("an illegal step: %v", err)
 	}
 	if _, err := pi.try(`config: {executor: {id: somebody-else}}`); !errors.Is(err, mess.Forbidden) {
@@ -309,13 +309,13 @@ func conformStop(t *testing.T, w way) {
 	id, can := unique(t, "pi")
 	pi := join(t, w, id, can)
 	boss := exchange.Actor{ID: "boss", Roles: exchange.Operator}
-	s, err := w.x.Stop(t.Context(), boss, mess.Stop{Why: "smoke", Executors: mess.Refs{id}})
+	s, err := w.x.Stop(t.Context(), boss, mess.Stop{Reason: "smoke", Executors: mess.Refs{id}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := pi.hears("the stop", func(m mess.Message) bool { return m.Items[0].Kind() == mess.KindConfig })
 	got := m.Items[0].(*mess.Config).Stop
-	if got == nil || got.ID != s.ID || got.Why != "smoke" || got.By != "boss" {
+	if got == nil || got.ID != s.ID || got.Reason != "smoke" || got.By != "boss" {
 		t.Fatalf("%+v", got)
 	}
 	ack := pi.say(`config: {executor: {id: ` + id + `, holding: [], stopped: {why: smoke}}}`)
@@ -331,32 +331,32 @@ func conformHold(t *testing.T, w way) {
 	id, can := unique(t, "pi")
 	pi := join(t, w, id, can)
 	boss := exchange.Actor{ID: "boss", Roles: exchange.Operator}
-	h, err := w.x.Hold(t.Context(), boss, mess.Hold{Why: "wet", Executors: mess.Refs{id}})
+	h, err := w.x.Drain(t.Context(), boss, mess.DrainOrder{Reason: "wet", Executors: mess.Refs{id}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := func(m mess.Message) bool { return m.Items[0].Kind() == mess.KindConfig }
-	if got := pi.hears("the hold", config).Items[0].(*mess.Config); got.Hold == nil || got.Hold.ID != h.ID || got.Hold.Why != "wet" || got.Hold.By != "boss" || got.Resume != nil {
+	if got := pi.hears("the hold", config).Items[0].(*mess.Config); got.Drain == nil || got.Drain.ID != h.ID || got.Drain.Reason != "wet" || got.Drain.By != "boss" || got.Resume != nil {
 		t.Fatalf("%+v", got)
 	}
 	ack := pi.say(`config: {executor: {id: ` + id + `, holding: [], held: {}}}`)
-	if ack.Hold == nil || ack.Hold.ID != h.ID {
+	if ack.Drain == nil || ack.Drain.ID != h.ID {
 		t.Errorf("a hold that is not confirmed is not told again: %+v", ack)
 	}
-	if ack = pi.say(`config: {executor: {id: ` + id + `, holding: [], held: {orders: [` + h.ID + `], why: wet}}}`); ack.Hold != nil {
+	if ack = pi.say(`config: {executor: {id: ` + id + `, holding: [], held: {orders: [` + h.ID + `], why: wet}}}`); ack.Drain != nil {
 		t.Errorf("confirmed, and told again: %+v", ack)
 	}
 	ref := request(t, w, can, "")
-	if _, err := pi.try(`{re: ` + ref + `, MESS: [{status: {code: claimed}}]}`); !errors.Is(err, mess.NotReady) {
+	if _, err := pi.try(`{re: ` + ref + `, MESS: [{status: {code: claimed}}]}`); !errors.Is(err, mess.NotYet) {
 		t.Errorf("a claim on hold: %v", err)
 	}
-	end, err := w.x.Resume(t.Context(), boss, mess.Hold{Executors: mess.Refs{id}})
+	end, err := w.x.Resume(t.Context(), boss, mess.DrainOrder{Executors: mess.Refs{id}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pi.hears("its end", func(m mess.Message) bool { // until it is heard, the hold may be told again
 		c, is := m.Items[0].(*mess.Config)
-		return is && c.Resume != nil && c.Resume.ID == end.ID && c.Hold == nil
+		return is && c.Resume != nil && c.Resume.ID == end.ID && c.Drain == nil
 	})
 	pi.offered(ref)
 	pi.claim(ref)
@@ -387,8 +387,8 @@ func conformFiles(t *testing.T, w way) {
 	ref := request(t, w, can, "")
 	pi.offered(ref)
 	pi.claim(ref)
-	var r *mess.Refusal
-	if _, err := pi.Attach(t.Context(), ref, "big.bin", "", bytes.NewReader(make([]byte, 11<<20))); !errors.As(err, &r) || r.Why != mess.TooLarge {
+	var r *mess.Error
+	if _, err := pi.Attach(t.Context(), ref, "big.bin", "", bytes.NewReader(make([]byte, 11<<20))); !errors.As(err, &r) || r.Code != mess.TooLarge {
 		t.Errorf("11 MB: %v", err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), time.Second) // a broker elsewhere tells nobody

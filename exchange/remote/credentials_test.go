@@ -50,7 +50,7 @@ func TestAKeyThatWasReplaced(t *testing.T) {
 	} {
 		good, kept, lost, asked = c.good, c.kept, c.lost, 0
 		_, err := x.Executors(t.Context())
-		if (err == nil) != c.fine || err != nil && !errors.Is(err, mess.Unauthentic) || asked != c.asked {
+		if (err == nil) != c.fine || err != nil && !errors.Is(err, mess.Unauthorized) || asked != c.asked {
 			t.Errorf("%s: asked %d times, want %d: %v", c.name, asked, c.asked, err)
 		}
 	}

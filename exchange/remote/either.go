@@ -84,14 +84,14 @@ func (e *Either) pick(ctx context.Context) (Exchange, error) {
 		return e.is, nil
 	}
 	if h.Status == "" && h.Service == "" {
-		return nil, mess.Refuse(mess.Unavailable, "%s does not say what it is; is this the right address?", e.c.name)
+		return nil, mess.Errorf(mess.Unavailable, "%s does not say what it is; is this the right address?", e.c.name)
 	}
 	id, err := e.c.exchange(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := CheckFieldExchange(id); err != nil {
-		return nil, mess.Refuse(mess.Invalid, "%v", err)
+		return nil, mess.Errorf(mess.Invalid, "%v", err)
 	}
 	e.c.log.Info("a server of the field: claims are read back, and news asked for", "service", h.Service)
 	e.is = NewField(e.c, e.cfg)

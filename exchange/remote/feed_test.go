@@ -264,9 +264,9 @@ func TestReceiveEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		h    http.HandlerFunc
-		want mess.Why
+		want mess.ErrorCode
 	}{
-		{"the key is not known", refuse(401, `{"error":"the key is not known here","why":"unauthorised"}`), mess.Unauthentic},
+		{"the key is not known", refuse(401, `{"error":"the key is not known here","why":"unauthorised"}`), mess.Unauthorized},
 		{"the exchange is another", refuse(403, `{"error":"Forbidden"}`), mess.Forbidden},
 		{"the exchange has started anew", func(w http.ResponseWriter, _ *http.Request) {
 			write(w, ": hello\n\nid: 1\nevent: reset\ndata: {}\n\n")

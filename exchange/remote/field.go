@@ -139,7 +139,7 @@ func (f *Field) send(ctx context.Context, m mess.Message) (mess.Ack, error) {
 	}
 	at := slices.IndexFunc(m.Items, func(i mess.Item) bool { return i.Kind() == mess.KindStatus })
 	if len(m.Re) != 1 || at < 0 {
-		return mess.Ack{}, mess.Refuse(mess.Invalid, "a server in the field takes a status of one thread, and nothing else")
+		return mess.Ack{}, mess.Errorf(mess.Invalid, "a server in the field takes a status of one thread, and nothing else")
 	}
 	say := saying{Field: f, ref: m.Re[0], id: m.ID, status: m.Items[at].(*mess.Status), items: m.Items}
 	return say.send(ctx)
@@ -166,7 +166,7 @@ func (s *saying) send(ctx context.Context) (mess.Ack, error) {
 	case code.Terminal():
 		return s.end(ctx)
 	case !held || h.over:
-		return mess.Ack{}, mess.Refuse(mess.Stale, "%s is not held here any more", s.ref)
+		return mess.Ack{}, mess.Errorf(mess.StaleToken, "%s is not held here any more", s.ref)
 	case code == mess.InProgress && s.status.ActionHash != "":
 		return s.start(ctx, h)
 	case code == mess.InProgress:
@@ -176,8 +176,8 @@ func (s *saying) send(ctx context.Context) (mess.Ack, error) {
 }
 
 // refuse is a "no" that says how the thread stands.
-func (s *saying) refuse(why mess.Why, t Thread, format string, args ...any) error {
-	r := mess.Refuse(why, format, args...)
+func (s *saying) refuse(why mess.ErrorCode, t Thread, format string, args ...any) error {
+	r := mess.Errorf(why, format, args...)
 	r.Ref, r.Status, r.Holder = s.ref, t.Status, t.Executor
 	return r
 }

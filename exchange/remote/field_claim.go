@@ -20,7 +20,7 @@ func (s *saying) claim(ctx context.Context) (mess.Ack, error) {
 	}
 	if place, _ := said(t, s.cfg.Executor, withID(s.id)); place < 0 { // else it has arrived before
 		if t.Status != mess.Pending || begunBy(t, "") != "" {
-			return mess.Ack{}, s.refuse(mess.Taken, t, "it is not waiting for a claim")
+			return mess.Ack{}, s.refuse(mess.AlreadyClaimed, t, "it is not waiting for a claim")
 		}
 		if err := s.put(ctx, s.status.Code, s.named()); err != nil {
 			return mess.Ack{}, err
@@ -31,13 +31,13 @@ func (s *saying) claim(ctx context.Context) (mess.Ack, error) {
 		place, _ = said(t, s.cfg.Executor, withID(s.id))
 		switch {
 		case place < 0 || t.Executor != s.cfg.Executor || begunBy(t, s.cfg.Executor) != "":
-			return s.refuse(mess.Taken, t, "%s has it", t.Executor)
+			return s.refuse(mess.AlreadyClaimed, t, "%s has it", t.Executor)
 		case t.Status != mess.Claimed || cancelledAfter(t, s.cfg.Executor, place):
-			return s.refuse(mess.Stale, t, "it is %s", t.Status)
+			return s.refuse(mess.StaleToken, t, "it is %s", t.Status)
 		}
 		return nil
 	})
-	if errors.Is(err, mess.Stale) && t.Status == mess.Claimed {
+	if errors.Is(err, mess.StaleToken) && t.Status == mess.Claimed {
 		return mess.Ack{}, s.over(ctx, t, cancelledBefore())
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *saying) claim(ctx context.Context) (mess.Ack, error) {
 func (s *saying) settle(ctx context.Context, check func(Thread) error) (t Thread, err error) {
 	for range 2 {
 		if !wait.For(ctx, s.cfg.Settle/4+rand.N(3*s.cfg.Settle/4)) {
-			return t, mess.Refuse(mess.Unavailable, "%v", ctx.Err())
+			return t, mess.Errorf(mess.Unavailable, "%v", ctx.Err())
 		}
 		if t, _, err = s.read(ctx, s.ref); err != nil {
 			return t, err
@@ -92,10 +92,10 @@ func (s *saying) start(ctx context.Context, h hold) (mess.Ack, error) {
 	}
 	_, err = s.settle(ctx, func(t Thread) error {
 		if cancelledAfter(t, s.cfg.Executor, int(h.epoch)) {
-			return s.refuse(mess.Stale, t, "it was cancelled")
+			return s.refuse(mess.StaleToken, t, "it was cancelled")
 		}
 		if place, _ := said(t, s.cfg.Executor, s.begins); place < 0 {
-			return s.refuse(mess.Taken, t, "the server has lost what was said")
+			return s.refuse(mess.AlreadyClaimed, t, "the server has lost what was said")
 		}
 		return s.ours(t, h)
 	})
@@ -120,11 +120,11 @@ func (s *saying) ours(t Thread, h hold) error {
 	me := s.cfg.Executor
 	switch other := begunBy(t, me); {
 	case t.Status == mess.Pending || t.Status.Terminal():
-		return s.refuse(mess.Stale, t, "it is %s", t.Status)
+		return s.refuse(mess.StaleToken, t, "it is %s", t.Status)
 	case other != "":
-		return s.refuse(mess.Taken, t, "%s has begun it as well", other)
+		return s.refuse(mess.AlreadyClaimed, t, "%s has begun it as well", other)
 	case t.Executor != me:
-		return s.refuse(mess.Taken, t, "%s has it", t.Executor)
+		return s.refuse(mess.AlreadyClaimed, t, "%s has it", t.Executor)
 	}
 	if place, claim := said(t, me, inCode(mess.Claimed)); claim != nil && claim.Instance != "" && uint64(place+1) > h.epoch {
 		return s.refuse(mess.Conflict, t, "another process with this executor's key has claimed it")
@@ -142,7 +142,7 @@ func (s *saying) mayBegin(ctx context.Context, t Thread, now time.Time, h hold) 
 	from, until := window(t, r)
 	switch {
 	case !ok:
-		return s.refuse(mess.Stale, t, "there is no request in it any more")
+		return s.refuse(mess.StaleToken, t, "there is no request in it any more")
 	case from.IsZero() && until.IsZero():
 		return nil
 	case now.IsZero():
@@ -170,7 +170,7 @@ func (s *saying) over(ctx context.Context, t Thread, status *mess.Status) error 
 		return err
 	}
 	s.drop(s.ref)
-	return s.refuse(mess.Stale, t, "it is %s", status.Code)
+	return s.refuse(mess.StaleToken, t, "it is %s", status.Code)
 }
 
 // giveUp takes back that this executor has begun, since it is not the only one

@@ -116,7 +116,7 @@ func TestAClaimIsLookedAtTwice(t *testing.T) {
 					}
 				})
 				epoch, err := b.claim(ref)
-				if !errors.Is(err, mess.Taken) || looks != look {
+				if !errors.Is(err, mess.AlreadyClaimed) || looks != look {
 					t.Errorf("somebody came before look %d: %v, after %d looks", look, err, looks)
 				}
 				if err := b.start(ref, epoch); err == nil || has(p.thread(ref).said("pi"), "in_progress") {

@@ -55,7 +55,7 @@ func (f *Field) look(ctx context.Context, query url.Values, path ...string) (tag
 		return tagged{}, err
 	}
 	if len(body) > fieldAnswer {
-		return tagged{}, mess.Refuse(mess.Unavailable, "the server's answer is larger than %d bytes", fieldAnswer)
+		return tagged{}, mess.Errorf(mess.Unavailable, "the server's answer is larger than %d bytes", fieldAnswer)
 	}
 	is := tagged{res.Header.Get("ETag"), body, at}
 	if is.tag != "" {
@@ -83,7 +83,7 @@ func (f *Field) read(ctx context.Context, ref string) (Thread, time.Time, error)
 	}
 	var v struct{ Thread *looseThread }
 	if json.Unmarshal(got.body, &v) != nil || v.Thread == nil || v.Thread.thread().Ref != ref {
-		return Thread{}, got.at, mess.Refuse(mess.Unavailable, "%s: %v", ref, errStrange)
+		return Thread{}, got.at, mess.Errorf(mess.Unavailable, "%s: %v", ref, errStrange)
 	}
 	return v.Thread.thread(), got.at, nil
 }
@@ -97,7 +97,7 @@ func (f *Field) list(ctx context.Context, word string) ([]Thread, error) {
 	}
 	var v struct{ Threads []looseThread }
 	if json.Unmarshal(got.body, &v) != nil || v.Threads == nil {
-		return nil, mess.Refuse(mess.Unavailable, "%v", errStrange)
+		return nil, mess.Errorf(mess.Unavailable, "%v", errStrange)
 	}
 	list := make([]Thread, len(v.Threads))
 	for i, t := range v.Threads {

@@ -58,7 +58,7 @@ func (f *Field) register(ctx context.Context, e mess.Executor) (mess.Ack, error)
 func (f *Field) stands(ctx context.Context, h mess.HeldThread) (mess.HeldThread, error) {
 	is := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
 	t, _, err := f.read(ctx, h.Ref)
-	if errors.Is(err, mess.Unknown) || errors.Is(err, mess.Invalid) {
+	if errors.Is(err, mess.NotFound) || errors.Is(err, mess.Invalid) {
 		return is, nil
 	}
 	if err != nil {
@@ -139,16 +139,16 @@ func (f *Field) Attach(_ context.Context, ref, name, mime string, data io.Reader
 		return mess.Media{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if strings.ContainsAny(mime, ";, \r\n") || mime == "" {
-		return mess.Media{}, mess.Refuse(mess.Invalid, "%s: %.60q cannot be the type of an inline file", name, mime)
+		return mess.Media{}, mess.Errorf(mess.Invalid, "%s: %.60q cannot be the type of an inline file", name, mime)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h := f.holds[ref]
 	if h == nil {
-		return mess.Media{}, mess.Refuse(mess.Stale, "%s is not held here any more", ref)
+		return mess.Media{}, mess.Errorf(mess.StaleToken, "%s is not held here any more", ref)
 	}
 	if h.inline+int(n) > fieldInline {
-		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: with it the report would be larger than the server takes (%d bytes of files)", name, fieldInline)
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: with it the report would be larger than the server takes (%d bytes of files)", name, fieldInline)
 	}
 	h.inline += int(n)
 	return mess.Media{URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(b.Bytes()), Name: name, MIME: mime, Size: &n}, nil

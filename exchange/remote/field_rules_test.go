@@ -95,24 +95,24 @@ func TestWhoseYesCounts(t *testing.T) {
 func TestWhatIsNotBegun(t *testing.T) {
 	for what, c := range map[string]struct {
 		between func(p *place, ref string)
-		why     mess.Why
+		why     mess.ErrorCode
 		status  string // of the thread afterwards
 	}{
-		"cancelled in words":      {func(p *place, ref string) { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.Stale, "cancelled"},
-		"cancelled by its status": {func(p *place, ref string) { p.set("agent", ref, "cancelled") }, mess.Stale, "cancelled"},
-		"set back":                {func(p *place, ref string) { p.set("agent", ref, "pending") }, mess.Stale, "pending"},
-		"completed by another":    {func(p *place, ref string) { p.set("other", ref, "completed") }, mess.Stale, "completed"},
+		"cancelled in words":      {func(p *place, ref string) { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.StaleToken, "cancelled"},
+		"cancelled by its status": {func(p *place, ref string) { p.set("agent", ref, "cancelled") }, mess.StaleToken, "cancelled"},
+		"set back":                {func(p *place, ref string) { p.set("agent", ref, "pending") }, mess.StaleToken, "pending"},
+		"completed by another":    {func(p *place, ref string) { p.set("other", ref, "completed") }, mess.StaleToken, "completed"},
 		"claimed by another": {func(p *place, ref string) {
 			p.set("other", ref, "pending")
 			p.set("other", ref, "claimed")
-		}, mess.Taken, "claimed"},
+		}, mess.AlreadyClaimed, "claimed"},
 		"begun by another": {func(p *place, ref string) {
 			p.say("other", ref, map[string]any{"status": map[string]any{"code": "in-progress", "executor": "other"}})
-		}, mess.Taken, "claimed"},
+		}, mess.AlreadyClaimed, "claimed"},
 		"claimed by another process": {func(p *place, ref string) {
 			p.say("pi", ref, map[string]any{"status": map[string]any{"code": "claimed", "executor": "pi", "instance": "run2"}})
 		}, mess.Conflict, "claimed"},
-		"too late": {func(*place, string) { time.Sleep(2 * time.Hour) }, mess.Stale, "expired"},
+		"too late": {func(*place, string) { time.Sleep(2 * time.Hour) }, mess.StaleToken, "expired"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			eachPlace(t, func(t *testing.T, name string) {
@@ -371,13 +371,13 @@ func TestClocksThatDiffer(t *testing.T) {
 	for _, c := range []struct {
 		ahead time.Duration // of the server
 		dated bool
-		left  time.Duration // until needed_by, by the server
-		want  mess.Why      // "": it begins
+		left  time.Duration  // until needed_by, by the server
+		want  mess.ErrorCode // "": it begins
 	}{
 		{10 * 365 * 24 * time.Hour, true, time.Hour, ""},
 		{-24 * time.Hour, true, time.Hour, ""},
-		{24 * time.Hour, true, -time.Second, mess.Stale},
-		{0, false, time.Hour, mess.Stale}, // it does not tell the time
+		{24 * time.Hour, true, -time.Second, mess.StaleToken},
+		{0, false, time.Hour, mess.StaleToken}, // it does not tell the time
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t, "php")
@@ -464,7 +464,7 @@ func TestCancelledWhileItIsClaimed(t *testing.T) {
 			b := p.board("pi", "run1", remote.FieldConfig{})
 			ref := p.ask(map[string]any{"intent": "look"})
 			time.AfterFunc(50*time.Millisecond, func() { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) })
-			if _, err := b.claim(ref); !errors.Is(err, mess.Stale) {
+			if _, err := b.claim(ref); !errors.Is(err, mess.StaleToken) {
 				t.Errorf("%v", err)
 			}
 			if is := p.thread(ref).Status; is != "cancelled" {

@@ -55,7 +55,7 @@ func (s *saying) put(ctx context.Context, code mess.Code, items []mess.Item) (er
 			s.words[code] = word
 			return nil
 		}
-		if r, ok := errors.AsType[*mess.Refusal](err); !ok || r.Why != mess.Invalid {
+		if r, ok := errors.AsType[*mess.Error](err); !ok || r.Code != mess.Invalid {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (s *saying) patch(ctx context.Context, word string, items []mess.Item) erro
 		return err
 	}
 	if len(body) > fieldBody {
-		return mess.Refuse(mess.TooLarge, "the report has %d bytes; the server takes %d", len(body), fieldBody)
+		return mess.Errorf(mess.TooLarge, "the report has %d bytes; the server takes %d", len(body), fieldBody)
 	}
 	u, err := s.c.at(ctx, nil, "requests", s.ref)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *saying) release(ctx context.Context) (mess.Ack, error) {
 	_, claim := said(t, s.cfg.Executor, inCode(mess.Claimed))
 	ours := claim != nil && (claim.Instance == s.status.Instance || s.status.Instance == "")
 	if begun, _ := said(t, s.cfg.Executor, inCode(mess.InProgress)); begun >= 0 || !ours || t.Executor != s.cfg.Executor || t.Status == mess.Pending || t.Status.Terminal() {
-		return mess.Ack{}, s.refuse(mess.Stale, t, "it is not this executor's to hand back")
+		return mess.Ack{}, s.refuse(mess.StaleToken, t, "it is not this executor's to hand back")
 	}
 	return mess.Ack{Status: mess.Pending}, s.put(ctx, mess.Pending, s.items)
 }
@@ -161,7 +161,7 @@ func (s *saying) end(ctx context.Context) (mess.Ack, error) {
 			return mess.Ack{}, err
 		}
 	}
-	return mess.Ack{}, mess.Refuse(mess.Unavailable, "%s: the server has lost the report", s.ref)
+	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: the server has lost the report", s.ref)
 }
 
 // decides reports whether this executor's last word is how the thread ends: it

@@ -132,7 +132,7 @@ func TestClaimsThatAreNotExclusive(t *testing.T) {
 						if err == nil {
 							err = one.start(ref, epoch)
 						}
-						if err != nil && !errors.Is(err, mess.Taken) && !errors.Is(err, mess.Stale) {
+						if err != nil && !errors.Is(err, mess.AlreadyClaimed) && !errors.Is(err, mess.StaleToken) {
 							t.Errorf("%v", err)
 						}
 						mu.Lock()
@@ -193,7 +193,7 @@ func TestAnUpdateThatIsCarriedForLong(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = <-result
-			if name == "express" && !errors.Is(err, mess.Taken) {
+			if name == "express" && !errors.Is(err, mess.AlreadyClaimed) {
 				t.Errorf("the late one: %v", err)
 			}
 			if name == "php" && err != nil {

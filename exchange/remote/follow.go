@@ -71,4 +71,4 @@ func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 
 // errReset ends a Receive whose past is lost: the agent registers anew, and is
 // told what is open.
-var errReset = mess.Refuse(mess.Unavailable, "the exchange has started anew, or the connection was lost")
+var errReset = mess.Errorf(mess.Unavailable, "the exchange has started anew, or the connection was lost")

@@ -42,7 +42,7 @@ func (c *Client) newKey(ctx context.Context, in any, path ...string) (Secret, er
 	}
 	err := c.post(ctx, in, &v, path...)
 	if err == nil && v.Key == "" {
-		err = mess.Refuse(mess.Unavailable, "the exchange gave no key")
+		err = mess.Errorf(mess.Unavailable, "the exchange gave no key")
 	}
 	return Secret(v.Key), err
 }
@@ -102,7 +102,7 @@ func (c *Client) NewCode(ctx context.Context, actor string, within time.Duration
 	}
 	err := c.post(ctx, in, &v, "codes")
 	if err == nil && v.Code == "" {
-		err = mess.Refuse(mess.Unavailable, "the exchange gave no code")
+		err = mess.Errorf(mess.Unavailable, "the exchange gave no code")
 	}
 	return Code{Secret(v.Code), v.Until, v.Roles, v.Capabilities}, err
 }

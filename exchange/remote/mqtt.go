@@ -202,7 +202,7 @@ func (c *MQTT) only(ctx context.Context, seen <-chan string) (string, error) {
 		select {
 		case other := <-seen:
 			if other != id {
-				return "", mess.Refuse(mess.Invalid, "the broker at %s knows of several exchanges, %s and %s; write which one, as connect: exchange:", c.cfg.Host(), id, other)
+				return "", mess.Errorf(mess.Invalid, "the broker at %s knows of several exchanges, %s and %s; write which one, as connect: exchange:", c.cfg.Host(), id, other)
 			}
 		case <-t.C:
 			c.log.Info("exchange found", "exchange", id)

@@ -117,7 +117,7 @@ func TestOnlyOrdersOvertake(t *testing.T) {
 		if err := c.Receive(ctx, func(m mess.Message) { got = append(got, m) }); err != nil {
 			t.Fatal(err)
 		}
-		want := []mess.Item{&mess.Config{Stop: &mess.Stop{ID: "s", Why: "smoke"}}}
+		want := []mess.Item{&mess.Config{Stop: &mess.Stop{ID: "s", Reason: "smoke"}}}
 		if len(got) != 2 || !reflect.DeepEqual(got[0].Items, want) || !slices.Equal(got[1].Re, mess.Refs{"r1"}) {
 			t.Errorf("%+v", got)
 		}

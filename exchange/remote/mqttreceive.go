@@ -114,7 +114,7 @@ func (c *MQTT) latch(m broker.Message) {
 	by, _ := o.Get("by")
 	name, _ := by.(string)
 	sum := sha256.Sum256(m.Payload)
-	s := &mess.Stop{ID: "latch-" + hex.EncodeToString(sum[:8]), Why: "the stop latch at the broker", By: name}
+	s := &mess.Stop{ID: "latch-" + hex.EncodeToString(sum[:8]), Reason: "the stop latch at the broker", By: name}
 	c.inbox.put(mess.Message{From: exchangeActor, Items: []mess.Item{&mess.Config{Stop: s}}}, true)
 }
 
@@ -125,19 +125,19 @@ func (c *MQTT) urgent(m mess.Message, where string) {
 	var orders []mess.Item
 	for _, item := range m.Items {
 		cfg, ok := item.(*mess.Config)
-		if !ok || cfg.Stop == nil && cfg.Hold == nil && cfg.Resume == nil {
+		if !ok || cfg.Stop == nil && cfg.Drain == nil && cfg.Resume == nil {
 			c.count("an item is no stop and no hold, and is discarded; publish it on the topic in", where, nil)
 			continue
 		}
 		if cfg.Stop != nil {
 			cfg.Stop.ID = cmp.Or(cfg.Stop.ID, m.ID)
 		}
-		for _, h := range []*mess.Hold{cfg.Hold, cfg.Resume} {
+		for _, h := range []*mess.DrainOrder{cfg.Drain, cfg.Resume} {
 			if h != nil {
 				h.ID = cmp.Or(h.ID, m.ID)
 			}
 		}
-		orders = append(orders, &mess.Config{ID: cfg.ID, Stop: cfg.Stop, Hold: cfg.Hold, Resume: cfg.Resume})
+		orders = append(orders, &mess.Config{ID: cfg.ID, Stop: cfg.Stop, Drain: cfg.Drain, Resume: cfg.Resume})
 	}
 	if len(orders) > 0 {
 		m.Items = orders
@@ -195,10 +195,10 @@ func (c *MQTT) standAs(ctx context.Context, e *mess.Executor) {
 			c.disarmed = why != ""
 		}
 		if e.Stopped != nil {
-			c.stopped = e.Stopped.Why != ""
+			c.stopped = e.Stopped.Reason != ""
 		}
 		if e.Held != nil {
-			c.held = e.Held.Why != ""
+			c.held = e.Held.Reason != ""
 		}
 		switch {
 		case c.stopped:

@@ -73,15 +73,15 @@ func (c *MQTT) Attach(ctx context.Context, ref, name, mime string, data io.Reade
 		return mess.Media{}, fmt.Errorf("%s: %w", name, err)
 	}
 	if int64(len(all)) > most {
-		return mess.Media{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, most)
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, most)
 	}
 	if !topic.ValidName(ref) {
-		return mess.Media{}, mess.Refuse(mess.Unknown, "there is no thread %q", ref)
+		return mess.Media{}, mess.Errorf(mess.NotFound, "there is no thread %q", ref)
 	}
 	sum, size, file := sha256.Sum256(all), int64(len(all)), messeaf.SafeName(name)
 	m := mess.Media{File: file, MIME: mime, Size: &size, SHA256: hex.EncodeToString(sum[:])}
 	if size == 0 {
-		return mess.Media{}, mess.Refuse(mess.Invalid, "%s: is empty; over MQTT there are no empty attachments", name)
+		return mess.Media{}, mess.Errorf(mess.Invalid, "%s: is empty; over MQTT there are no empty attachments", name)
 	}
 	for {
 		answer, err := c.ask(ctx, "t/"+ref+"/att/"+file, broker.Message{Topic: c.root.Attachment(ref, file), Payload: all})
@@ -119,7 +119,7 @@ func (c *MQTT) await(ctx context.Context) error {
 	case <-c.made:
 		return nil
 	case <-ctx.Done():
-		return mess.Refuse(mess.Unavailable, "no exchange has been found at the broker %s yet", c.cfg.Host())
+		return mess.Errorf(mess.Unavailable, "no exchange has been found at the broker %s yet", c.cfg.Host())
 	}
 }
 
@@ -176,9 +176,9 @@ var errNoAnswer = errors.New("no answer in time")
 
 func (c *MQTT) unreachable(err error) error {
 	if errors.Is(err, broker.ErrRefused) {
-		return mess.Refuse(mess.Unauthentic, "the broker at %s: %v", c.cfg.Host(), err)
+		return mess.Errorf(mess.Unauthorized, "the broker at %s: %v", c.cfg.Host(), err)
 	}
-	return mess.Refuse(mess.Unavailable, "the exchange at the broker %s: %v", c.cfg.Host(), err)
+	return mess.Errorf(mess.Unavailable, "the exchange at the broker %s: %v", c.cfg.Host(), err)
 }
 
 // expect makes room for the answer to something. Two who say the same wait for
@@ -247,14 +247,14 @@ func refusalIn(m mess.Message) error {
 	}
 	text, _ := a.Extra.Get("error")
 	holder, _ := a.Extra.Get("executor_id")
-	r := &mess.Refusal{Why: mess.Why(word), Ref: a.Ref, Status: a.Status}
+	r := &mess.Error{Code: mess.ErrorCode(word), Ref: a.Ref, Status: a.Status}
 	r.Text, _ = text.(string)
 	r.Holder, _ = holder.(string)
 	legal, _ := a.Extra.Get("legal")
 	list, _ := legal.([]any)
 	for _, l := range list {
 		if s, ok := l.(string); ok {
-			r.Legal = append(r.Legal, mess.Code(s))
+			r.Allowed = append(r.Allowed, mess.Code(s))
 		}
 	}
 	return r

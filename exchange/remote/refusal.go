@@ -17,12 +17,12 @@ const maxRefusal = 64 << 10
 // refusal reads a server's "no".
 func (c *Client) refusal(res *http.Response) error {
 	var v struct {
-		Error    string      `json:"error"`
-		Why      mess.Why    `json:"why"`
-		Ref      string      `json:"ref"`
-		Status   mess.Code   `json:"status"`
-		Executor string      `json:"executor_id"`
-		Legal    []mess.Code `json:"legal"`
+		Error    string         `json:"error"`
+		Why      mess.ErrorCode `json:"why"`
+		Ref      string         `json:"ref"`
+		Status   mess.Code      `json:"status"`
+		Executor string         `json:"executor_id"`
+		Legal    []mess.Code    `json:"legal"`
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *Client) refusal(res *http.Response) error {
 	unread := json.Unmarshal(data, &v) != nil || v.Error == ""
 	if res.StatusCode == http.StatusBadRequest && (unread && bytes.Contains(data, []byte("HTTPS")) || // Go's server and nginx say so
 		strings.Contains(v.Error, "this port speaks HTTPS")) { // and ours
-		return mess.Refuse(mess.Unavailable, "the server at %s speaks TLS; write https:// in its address", c.name)
+		return mess.Errorf(mess.Unavailable, "the server at %s speaks TLS; write https:// in its address", c.name)
 	}
 	if unread {
 		return c.strange(res)
@@ -42,7 +42,7 @@ func (c *Client) refusal(res *http.Response) error {
 	if res.StatusCode >= http.StatusInternalServerError {
 		v.Why = mess.Unavailable
 	}
-	return &mess.Refusal{Why: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Legal: v.Legal}
+	return &mess.Error{Code: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Allowed: v.Legal}
 }
 
 // strange is the refusal for an answer that no exchange gives: a proxy while the
@@ -56,24 +56,24 @@ func (c *Client) strange(res *http.Response) error {
 		why = whyOf(res.StatusCode)
 	}
 	if to := res.Header.Get("Location"); to != "" {
-		return mess.Refuse(why, "the server at %s answers %.60s and points to %.200q; if the exchange is there, give that address", c.name, res.Status, to)
+		return mess.Errorf(why, "the server at %s answers %.60s and points to %.200q; if the exchange is there, give that address", c.name, res.Status, to)
 	}
-	return mess.Refuse(why, "the server at %s answers %.60s, which no exchange does; is this the right address?", c.name, res.Status)
+	return mess.Errorf(why, "the server at %s answers %.60s, which no exchange does; is this the right address?", c.name, res.Status)
 }
 
 // whyOf is what a code means where the server says no more.
-func whyOf(code int) mess.Why {
+func whyOf(code int) mess.ErrorCode {
 	switch code {
 	case http.StatusUnauthorized:
-		return mess.Unauthentic
+		return mess.Unauthorized
 	case http.StatusForbidden:
 		return mess.Forbidden
 	case http.StatusNotFound, http.StatusGone:
-		return mess.Unknown
+		return mess.NotFound
 	case http.StatusConflict:
 		return mess.Conflict
 	case http.StatusUnprocessableEntity:
-		return mess.Missing
+		return mess.MissingReference
 	case http.StatusRequestEntityTooLarge:
 		return mess.TooLarge
 	case http.StatusTooManyRequests, http.StatusRequestTimeout:
@@ -84,6 +84,6 @@ func whyOf(code int) mess.Why {
 
 // unavailable reports whether another try may end otherwise.
 func unavailable(err error) bool {
-	r, refused := errors.AsType[*mess.Refusal](err)
-	return !refused || r.Why == mess.Unavailable
+	r, refused := errors.AsType[*mess.Error](err)
+	return !refused || r.Code == mess.Unavailable
 }

@@ -165,14 +165,14 @@ func TestRefusals(t *testing.T) {
 	ref := say(t, op, `request: {intent: look, requires: [x]}`).Items[0].(*mess.Ack).Ref
 	say(t, a, `status: {re: `+ref+`, code: claimed}`)
 	_, err := b.Send(t.Context(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}})
-	r, ok := errors.AsType[*mess.Refusal](err)
-	if !ok || !errors.Is(err, mess.Taken) || r.Holder != "a" || r.Ref != ref || r.Status != mess.Claimed {
+	r, ok := errors.AsType[*mess.Error](err)
+	if !ok || !errors.Is(err, mess.AlreadyClaimed) || r.Holder != "a" || r.Ref != ref || r.Status != mess.Claimed {
 		t.Errorf("%+v", err)
 	}
-	if _, err := op.Thread(t.Context(), "nothing"); !errors.Is(err, mess.Unknown) {
+	if _, err := op.Thread(t.Context(), "nothing"); !errors.Is(err, mess.NotFound) {
 		t.Error(err)
 	}
-	if _, err := client(t, s.URL, "mess_home_x").List(t.Context(), remote.Filter{}); !errors.Is(err, mess.Unauthentic) {
+	if _, err := client(t, s.URL, "mess_home_x").List(t.Context(), remote.Filter{}); !errors.Is(err, mess.Unauthorized) {
 		t.Error(err)
 	}
 	if _, err := client(t, s.URL, "").Register(t.Context(), "a", "", ""); !errors.Is(err, mess.Conflict) {
@@ -323,7 +323,7 @@ func TestBadServers(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		h    http.HandlerFunc
-		why  mess.Why
+		why  mess.ErrorCode
 		text string
 	}{
 		{"HTML", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, mess.Unavailable, "is this the right address?"},

@@ -37,7 +37,7 @@ func (c *Client) at(ctx context.Context, query url.Values, path ...string) (stri
 	for _, p := range path {
 		// Names come from other people's messages, and a proxy may tidy paths.
 		if p == "" || p == "." || p == ".." {
-			return "", mess.Refuse(mess.Unknown, "there is nothing with the name %q", p)
+			return "", mess.Errorf(mess.NotFound, "there is nothing with the name %q", p)
 		}
 		b.WriteString("/" + url.PathEscape(p))
 	}
@@ -51,13 +51,13 @@ func (c *Client) at(ctx context.Context, query url.Values, path ...string) (stri
 var errSilent = errors.New("silent")
 
 // send does a request and returns an answer of the 200s; its body has to be
-// closed. A server's "no" is a *mess.Refusal; with Why mess.Unavailable there
+// closed. A server's "no" is a *mess.Error; with Why mess.Unavailable there
 // was no answer, or none that counts. If ctx was cancelled, that is the error.
 // A key that is not known any more is read again, once.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	by := c.credentials()
 	res, err := c.sendAs(ctx, by, r)
-	if errors.Is(err, mess.Unauthentic) && c.renewed(by) {
+	if errors.Is(err, mess.Unauthorized) && c.renewed(by) {
 		return c.sendAs(ctx, c.credentials(), r)
 	}
 	return res, err
@@ -168,7 +168,7 @@ func (c *Client) unavailable(ctx context.Context, limit time.Duration, what stri
 		return fmt.Errorf("the exchange at %s: %w", c.name, cause)
 	}
 	if why := untrusted(err); why != nil {
-		return distrust{mess.Refuse(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, why)}
+		return distrust{mess.Errorf(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, why)}
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // its text has the whole address, and with it what was asked
@@ -176,7 +176,7 @@ func (c *Client) unavailable(ctx context.Context, limit time.Duration, what stri
 	if errors.Is(err, http.ErrSchemeMismatch) {
 		err = errors.New("it speaks no TLS; write http:// in its address, or have it speak TLS (exchange: tls: self)")
 	}
-	return mess.Refuse(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, err)
+	return mess.Errorf(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, err)
 }
 
 // decode reads a JSON answer and closes it.
@@ -187,10 +187,10 @@ func decode(res *http.Response, v any) error {
 	case err != nil:
 		return err
 	case len(data) > maxAnswer:
-		return mess.Refuse(mess.TooLarge, "the answer is larger than %d bytes", maxAnswer)
+		return mess.Errorf(mess.TooLarge, "the answer is larger than %d bytes", maxAnswer)
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return mess.Refuse(mess.Unavailable, "the answer is not what an exchange says: %v; is this the right address?", err)
+		return mess.Errorf(mess.Unavailable, "the answer is not what an exchange says: %v; is this the right address?", err)
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func Number(o mess.Object, key string) (float64, bool) {
 const earthRadius = 6371 // km, mean
 
 // within reports whether p lies in a circle, by the great-circle distance.
-func within(p point, a mess.Area) bool {
+func within(p point, a mess.TargetArea) bool {
 	if a.Lat == nil || a.Lng == nil || a.RadiusKM == nil {
 		return true
 	}

@@ -237,7 +237,7 @@ func TestWhoIsAskedFirst(t *testing.T) {
 		case 1:
 			p.drained[id] = true
 		case 2:
-			env.Declined = append(env.Declined, thread.Declined{Executor: id})
+			env.Declined = append(env.Declined, thread.Decline{Executor: id})
 		case 3:
 			p.load[id] = 3
 		default:
@@ -250,7 +250,7 @@ func TestWhoIsAskedFirst(t *testing.T) {
 	declined := env.Declined
 	env.Declined = nil
 	for _, id := range choose() {
-		if !slices.Contains(want, id) && p.load[id] == 0 && !slices.ContainsFunc(declined, func(d thread.Declined) bool { return d.Executor == id }) {
+		if !slices.Contains(want, id) && p.load[id] == 0 && !slices.ContainsFunc(declined, func(d thread.Decline) bool { return d.Executor == id }) {
 			t.Errorf("%s is asked before others", id)
 		}
 	}

@@ -31,29 +31,29 @@ type Envelope struct {
 	Priority  mess.Priority  `json:",omitzero"`
 	History   []HistoryEntry `json:",omitzero"`
 
-	Rev       Rev           `json:"-"`         // of the store, as far as it is known; a store neither reads nor sets it
-	Op        string        `json:",omitzero"` // identifies the step that has stored the envelope
-	Ver       uint64        `json:",omitzero"` // +1 with every stored step
-	Epoch     uint64        `json:",omitzero"` // +1 with every claim: the fence
-	Instance  string        `json:",omitzero"` // the process of the executor that has claimed it, as it names itself; "" if it does not
-	Attempts  int           `json:",omitzero"` // claims that were lost before the start
-	Phase     Phase         `json:",omitzero"` // what may have happened to the world
-	Effect    string        `json:",omitzero"` // of the plan that passed the start gate: query, idempotent or once; "" is once
-	Estimate  time.Duration `json:",omitzero"` // by the holder, 0 if unknown
-	Serial    int           `json:",omitzero"` // of the last message that got a ref
-	Questions []OpenItem    `json:",omitzero"` // what has been asked and not answered
-	Confirm   *Confirm      `json:",omitzero"` // the confirmation that was asked for last, nil if none
-	BegunBy   string        `json:",omitzero"` // who began under an earlier claim and was lost; "" if nobody
-	CancelBy  string        `json:",omitzero"` // who asked to cancel a task that had begun; "" if nobody
-	HeldFrom  mess.Code     `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
-	HandedTo  string        `json:",omitzero"` // whom the last holder has passed it on to; "" if to nobody
-	Stopped   bool          `json:",omitzero"` // everything was stopped while it waited: it is left to people
-	Stops     uint64        `json:",omitzero"` // one more than how often everything had been stopped when it was asked; 0 if that is not known
-	Declined  []Declined    `json:",omitzero"` // who was offered it and declined
-	Seen      []Seen        `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
-	Proposals []Proposal    `json:",omitzero"` // what was suggested and not answered
-	DependsOn []string      `json:",omitzero"` // refs of the threads that must be completed first; of one that has not come yet, its requester's id
-	Needs     Needs         `json:",omitzero"` // what decides who may take it; the request itself is in the first message
+	Rev       Rev                `json:"-"`         // of the store, as far as it is known; a store neither reads nor sets it
+	Op        string             `json:",omitzero"` // identifies the step that has stored the envelope
+	Ver       uint64             `json:",omitzero"` // +1 with every stored step
+	Epoch     uint64             `json:",omitzero"` // +1 with every claim: the fence
+	Instance  string             `json:",omitzero"` // the process of the executor that has claimed it, as it names itself; "" if it does not
+	Attempts  int                `json:",omitzero"` // claims that were lost before the start
+	Phase     Phase              `json:",omitzero"` // what may have happened to the world
+	Effect    string             `json:",omitzero"` // of the plan that passed the start gate: query, idempotent or once; "" is once
+	Estimate  time.Duration      `json:",omitzero"` // by the holder, 0 if unknown
+	Serial    int                `json:",omitzero"` // of the last message that got a ref
+	Questions []OpenQuestion     `json:",omitzero"` // what has been asked and not answered
+	Confirm   *Confirm           `json:",omitzero"` // the confirmation that was asked for last, nil if none
+	BegunBy   string             `json:",omitzero"` // who began under an earlier claim and was lost; "" if nobody
+	CancelBy  string             `json:",omitzero"` // who asked to cancel a task that had begun; "" if nobody
+	HeldFrom  mess.Code          `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
+	HandedTo  string             `json:",omitzero"` // whom the last holder has passed it on to; "" if to nobody
+	Stopped   bool               `json:",omitzero"` // everything was stopped while it waited: it is left to people
+	Stops     uint64             `json:",omitzero"` // one more than how often everything had been stopped when it was asked; 0 if that is not known
+	Declined  []Decline          `json:",omitzero"` // who was offered it and declined
+	Seen      []ProcessedMessage `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
+	Proposals []Proposal         `json:",omitzero"` // what was suggested and not answered
+	DependsOn []string           `json:",omitzero"` // refs of the threads that must be completed first; of one that has not come yet, its requester's id
+	Needs     Needs              `json:",omitzero"` // what decides who may take it; the request itself is in the first message
 }
 
 // Phase tells what may have happened to the world.
@@ -61,9 +61,9 @@ type Phase string
 
 // The phases of a thread. The start gate takes it from before to acting.
 const (
-	Before Phase = ""       // nothing physical has begun
-	Acting Phase = "acting" // the gate was passed
-	After  Phase = "after"  // a terminal status was accepted
+	NotStarted Phase = ""       // nothing physical has begun
+	Started    Phase = "acting" // the gate was passed
+	Finished   Phase = "after"  // a terminal status was accepted
 )
 
 // Holder is the executor that holds the claim, or "".
@@ -86,7 +86,7 @@ func (e Envelope) IsUnreachable() bool { return e.HeldFrom != "" }
 
 // HasDeclined reports whether an executor has said "not me".
 func (e Envelope) HasDeclined(id string) bool {
-	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Executor == id })
+	return slices.ContainsFunc(e.Declined, func(d Decline) bool { return d.Executor == id })
 }
 
 // HasHeld reports whether id has ever held the claim.
@@ -135,15 +135,15 @@ func (e *Envelope) Parties() []string {
 	return ids
 }
 
-// Party reports whether id has requested the thread, holds it or has held it, or
+// IsParty reports whether id has requested the thread, holds it or has held it, or
 // might be offered it still.
-func (e Envelope) Party(id string) bool {
+func (e Envelope) IsParty(id string) bool {
 	return e.Requestor == id || e.Executor == id || e.Status == mess.Pending || e.HasHeld(id)
 }
 
-// Outward is the envelope as MESSE-AF has it. What only guards steps is left
+// MESSEAF is the envelope as MESSE-AF has it. What only guards steps is left
 // out: of a thread that has ended none of it is needed any more.
-func (e Envelope) Outward() messeaf.Envelope {
+func (e Envelope) MESSEAF() messeaf.Envelope {
 	m := messeaf.Envelope{
 		Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status,
 		Created: mess.TimeOf(e.Created), Updated: mess.TimeOf(e.Updated), Expires: mess.TimeOf(e.Expires),
@@ -174,8 +174,8 @@ type HistoryEntry struct {
 	Note   string
 }
 
-// OpenItem is a question that waits for its answer.
-type OpenItem struct {
+// OpenQuestion is a question that waits for its answer.
+type OpenQuestion struct {
 	Key     string // the field or id that an answer names
 	Message string // ref of the message that asked
 }
@@ -189,18 +189,18 @@ type Confirm struct {
 	By         string // "operator" where the requester's own word is not enough
 	Given      *bool  // nil while it is open
 	GivenBy    string
-	Earlier    []Asked // what the same claim has asked before, the first first
+	Earlier    []PastConfirmation // what the same claim has asked before, the first first
 }
 
-// Asked is a confirmation that was asked for before the present one.
-type Asked struct {
+// PastConfirmation is a confirmation that was asked for before the present one.
+type PastConfirmation struct {
 	Message    string // ref of the needs_confirmation message
 	ActionHash string
 	Given      *bool // nil if there was no answer until the next question
 }
 
 // IsNamed reports whether refs and a digest, as far as there are any, mean a.
-func (a Asked) IsNamed(refs []string, hash string) bool {
+func (a PastConfirmation) IsNamed(refs []string, hash string) bool {
 	return (hash == "" || hash == a.ActionHash) && !slices.ContainsFunc(refs, func(r string) bool { return r != a.Message })
 }
 
@@ -211,36 +211,36 @@ const maxAsked = 64
 // be nil.
 func (c *Confirm) Next(q Confirm) *Confirm {
 	if c != nil && c.Epoch == q.Epoch {
-		q.Earlier = append(slices.Clone(c.Earlier), Asked{c.Message, c.ActionHash, c.Given})
+		q.Earlier = append(slices.Clone(c.Earlier), PastConfirmation{c.Message, c.ActionHash, c.Given})
 		q.Earlier = q.Earlier[max(0, len(q.Earlier)-maxAsked):]
 	}
 	return &q
 }
 
 // All lists what the claim has asked, the present question last.
-func (c *Confirm) All(epoch uint64) []Asked {
+func (c *Confirm) All(epoch uint64) []PastConfirmation {
 	if c == nil || c.Epoch != epoch {
 		return nil
 	}
-	return append(slices.Clone(c.Earlier), Asked{c.Message, c.ActionHash, c.Given})
+	return append(slices.Clone(c.Earlier), PastConfirmation{c.Message, c.ActionHash, c.Given})
 }
 
-// Declined is one executor's "not me".
-type Declined struct {
+// Decline is one executor's "not me".
+type Decline struct {
 	Executor string
 	Reason   string
 	Barred   bool `json:",omitempty"` // because something keeps it from acting
 }
 
-// Seen is a message that bore an id of its sender's: the same one again gets
+// ProcessedMessage is a message that bore an id of its sender's: the same one again gets
 // the same answer and changes nothing.
-type Seen struct {
+type ProcessedMessage struct {
 	From, ID string
 	Ref      string // the message's ref
 }
 
-// MaxSeen bounds the ids that a thread remembers.
-const MaxSeen = 64
+// MaxProcessed bounds the ids that a thread remembers.
+const MaxProcessed = 64
 
 // Processed returns the ref of the message that from has sent as id before.
 func (e Envelope) Processed(from, id string) (string, bool) {
@@ -280,7 +280,7 @@ func (e *Envelope) IsVisibleTo(a Actor) bool {
 
 // IsBarred reports whether a robot has declined because it is kept from acting.
 func (e *Envelope) IsBarred() bool {
-	return slices.ContainsFunc(e.Declined, func(d Declined) bool { return d.Barred })
+	return slices.ContainsFunc(e.Declined, func(d Decline) bool { return d.Barred })
 }
 
 // Summary is a thread in the answer to a query.

@@ -33,7 +33,7 @@ func (f Filter) From() (uint64, error) {
 	}
 	n, err := strconv.ParseUint(f.Cursor, 10, 64)
 	if err != nil {
-		return 0, mess.Refuse(mess.Invalid, "cursor: %q was not given by this exchange; leave it out to start again", f.Cursor)
+		return 0, mess.Errorf(mess.Invalid, "cursor: %q was not given by this exchange; leave it out to start again", f.Cursor)
 	}
 	return n, nil
 }
@@ -52,6 +52,6 @@ func (f Filter) Match(e Envelope) bool {
 	return (len(f.Status) == 0 || slices.Contains(f.Status, e.Status)) &&
 		(f.Executor == "" || f.Executor == e.Executor) &&
 		(f.Requestor == "" || f.Requestor == e.Requestor) &&
-		(f.Party == "" || e.Party(f.Party)) &&
+		(f.Party == "" || e.IsParty(f.Party)) &&
 		!e.Updated.Before(f.Since)
 }

@@ -11,7 +11,7 @@ import (
 // it is all that the exchange keeps in memory beside the envelope.
 type Needs struct {
 	Requires      []mess.Capability
-	Location      *mess.Area // constraints.location
+	Location      *mess.TargetArea // constraints.location
 	Urgency       mess.Urgency
 	Precision     mess.Precision
 	ConfirmBefore bool

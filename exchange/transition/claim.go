@@ -15,7 +15,7 @@ func (t *turn) claim(s *mess.Status) error {
 	}
 	t.Env.Executor, t.Env.Instance, t.Env.HandedTo = t.Who.ID, s.Instance, ""
 	t.Env.Epoch++
-	t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.Before, "", nil, nil, nil
+	t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil, nil
 	t.Env.Estimate, _ = s.Estimate.Duration()
 	t.move(mess.Claimed)
 	return nil
@@ -28,7 +28,7 @@ func (t *turn) decline(s *mess.Status) error {
 		return nil
 	}
 	if !t.mayTake() {
-		return mess.Refuse(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.Who.ID)
+		return mess.Errorf(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.Who.ID)
 	}
 	t.notMe(s)
 	if t.Env.HandedTo == t.Who.ID {
@@ -45,7 +45,7 @@ func (t *turn) decline(s *mess.Status) error {
 
 // notMe remembers who does not do it, and why.
 func (t *turn) notMe(s *mess.Status) {
-	t.Env.Declined = append(t.Env.Declined, thread.Declined{Executor: t.Who.ID, Reason: reasonText(s), Barred: isBarred(s)})
+	t.Env.Declined = append(t.Env.Declined, thread.Decline{Executor: t.Who.ID, Reason: reasonText(s), Barred: isBarred(s)})
 }
 
 // sumUp tells the requester why nobody takes a thread, where it is not one
@@ -109,22 +109,22 @@ func (t *turn) holds(s *mess.Status) (bool, error) {
 	case t.Env.Status.Terminal(), t.Env.Status == mess.Pending && !t.Env.HasHeld(t.Who.ID):
 		return false, t.refusedStep(mess.Step(t.Env.Status, s.Code, mess.ByExecutor))
 	case t.Env.HasHeld(t.Who.ID):
-		return false, mess.Refuse(mess.Stale, "the claim with epoch %d is over; do not act on it", epoch)
+		return false, mess.Errorf(mess.StaleToken, "the claim with epoch %d is over; do not act on it", epoch)
 	case s.Code == mess.Claimed:
-		return false, mess.Refuse(mess.Taken, "%s has claimed it", t.Env.Executor)
+		return false, mess.Errorf(mess.AlreadyClaimed, "%s has claimed it", t.Env.Executor)
 	}
-	return false, mess.Refuse(mess.Forbidden, "%s holds the claim, and only the holder may report", t.Env.Executor)
+	return false, mess.Errorf(mess.Forbidden, "%s holds the claim, and only the holder may report", t.Env.Executor)
 }
 
 // sameProcess refuses the claim and the start by another process than the one
 // that has claimed, where that names itself: a repeated message is answered with
 // yes, and two copies of one executor must not both be told so.
 func (t *turn) sameProcess(s *mess.Status) error {
-	bound := s.Instance != "" || s.Code == mess.Claimed || s.Code == mess.InProgress && t.Env.Phase == thread.Before
+	bound := s.Instance != "" || s.Code == mess.Claimed || s.Code == mess.InProgress && t.Env.Phase == thread.NotStarted
 	if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {
 		return nil
 	}
-	return mess.Refuse(mess.Conflict, "claimed by another process of the same executor; do not act on it, and give each process an id of its own")
+	return mess.Errorf(mess.Conflict, "claimed by another process of the same executor; do not act on it, and give each process an id of its own")
 }
 
 // refusedStep turns a step that the state machine does not have into a
@@ -133,8 +133,8 @@ func (t *turn) refusedStep(err error) error {
 	if e, ok := err.(*mess.TransitionError); ok {
 		open := *e
 		open.Legal = t.legal(e.By)
-		r := mess.Refuse(mess.Illegal, "%v", &open)
-		r.Legal = open.Legal
+		r := mess.Errorf(mess.IllegalTransition, "%v", &open)
+		r.Allowed = open.Legal
 		return r
 	}
 	return err
@@ -146,7 +146,7 @@ func (t *turn) legal(by mess.Party) []mess.Code {
 	return slices.DeleteFunc(t.Env.Status.Next(by), func(c mess.Code) bool {
 		switch c {
 		case mess.Claimed:
-			return t.Env.Phase != thread.Before || t.Env.Status == mess.Pending && t.MayClaim(t.Who, t.Env) != nil
+			return t.Env.Phase != thread.NotStarted || t.Env.Status == mess.Pending && t.MayClaim(t.Who, t.Env) != nil
 		case mess.Declined:
 			return t.Env.Status == mess.Pending && !t.mayTake()
 		case mess.InProgress, mess.Completed, mess.Partial:
@@ -176,12 +176,12 @@ func (t *turn) back() {
 // start gate and knows that nothing was done (T9).
 func (t *turn) handBack(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
-	if t.Env.Phase != thread.Before {
+	if t.Env.Phase != thread.NotStarted {
 		if t.byPerson() || s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.Env.CancelBy != "" || t.Env.Attempts+1 >= t.Attempts {
-			return mess.Refuse(mess.Illegal, "it has begun, so it cannot be passed on; end it with partial or failed, and say what was done")
+			return mess.Errorf(mess.IllegalTransition, "it has begun, so it cannot be passed on; end it with partial or failed, and say what was done")
 		}
 		t.Env.Attempts++
-		t.Env.Phase, t.Env.Effect, back = thread.Before, "", true
+		t.Env.Phase, t.Env.Effect, back = thread.NotStarted, "", true
 	}
 	if !back {
 		t.notMe(s)
@@ -189,14 +189,14 @@ func (t *turn) handBack(s *mess.Status) error {
 	t.note(mess.Delegated, s.DelegatedTo)
 	if t.Env.HandedTo = s.DelegatedTo; t.byPerson() {
 		t.Env.Stopped, t.Env.Stops = false, 1+t.Stops() // she knows of the stop
-		t.Env.Declined = slices.DeleteFunc(t.Env.Declined, func(d thread.Declined) bool { return d.Executor == s.DelegatedTo && d.Executor != t.Who.ID })
+		t.Env.Declined = slices.DeleteFunc(t.Env.Declined, func(d thread.Decline) bool { return d.Executor == s.DelegatedTo && d.Executor != t.Who.ID })
 	}
 	t.Env.Executor, t.Env.Instance, t.Env.Confirm, t.Env.Questions = "", "", nil, nil
 	t.Env.Status = mess.Pending
 	if !back && t.AllDeclined(t.Env) {
 		t.Env.Executor = t.Who.ID
 		t.Env.Status = mess.Delegated
-		t.Env.Phase = thread.After
+		t.Env.Phase = thread.Finished
 		return nil
 	}
 	if !back {

@@ -60,11 +60,11 @@ func (t *turn) passesOn(s *mess.Status) bool {
 	case isBarred(s):
 		return false
 	case s.Code == mess.Declined:
-		return t.Env.Phase == thread.Before && t.MayPeopleDo(t.Env, t.Who.ID)
+		return t.Env.Phase == thread.NotStarted && t.MayPeopleDo(t.Env, t.Who.ID)
 	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone, slices.Contains(again, s.Reason.Type):
 		return false
 	}
-	return (t.Env.Phase == thread.Before || t.Env.Attempts+1 < t.Attempts) && t.MayPeopleDo(t.Env, t.Who.ID)
+	return (t.Env.Phase == thread.NotStarted || t.Env.Attempts+1 < t.Attempts) && t.MayPeopleDo(t.Env, t.Who.ID)
 }
 
 // toPeople says in the thread that it is left to people, and why, once the last robot
@@ -74,7 +74,7 @@ func (t *turn) toPeople() {
 		return
 	}
 	robots := t.Env
-	robots.Declined = slices.DeleteFunc(slices.Clone(robots.Declined), func(d thread.Declined) bool { return t.PersonName(d.Executor) != "" })
+	robots.Declined = slices.DeleteFunc(slices.Clone(robots.Declined), func(d thread.Decline) bool { return t.PersonName(d.Executor) != "" })
 	if names := t.PeopleLeft(t.Env); len(names) > 0 {
 		t.Also = &mess.Message{From: thread.Self, Received: t.Message.Received, Re: mess.Refs{t.Env.Ref}, Items: []mess.Item{
 			&mess.Status{Code: mess.Pending, Message: fmt.Sprintf("no robot here does it (%s); offered to %s", robots.DeclineReasons(), strings.Join(names, ", "))},

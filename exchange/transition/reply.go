@@ -14,7 +14,7 @@ func (t *turn) mayAnswer() error {
 	if t.Who.ID == t.Env.Requestor && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
 		return nil
 	}
-	return mess.Refuse(mess.Forbidden, "only %s, who made the request, and operators may answer or cancel it", t.Env.Requestor)
+	return mess.Errorf(mess.Forbidden, "only %s, who made the request, and operators may answer or cancel it", t.Env.Requestor)
 }
 
 // reply takes a reply of MESS 1.0 section 6.
@@ -39,7 +39,7 @@ func (t *turn) reply(r *mess.Reply) error {
 	if err != nil {
 		return err
 	}
-	t.answered(slices.DeleteFunc(meant, func(q thread.OpenItem) bool {
+	t.answered(slices.DeleteFunc(meant, func(q thread.OpenQuestion) bool {
 		return !slices.ContainsFunc(r.Answers, func(a mess.Field) bool { return a.Key == q.Key })
 	}))
 	return nil
@@ -58,7 +58,7 @@ func (t *turn) answer(a *mess.Answer) error {
 	if err != nil {
 		return err
 	}
-	if named := slices.DeleteFunc(slices.Clone(meant), func(q thread.OpenItem) bool { return !slices.Contains(of, q.Key) }); len(named) > 0 {
+	if named := slices.DeleteFunc(slices.Clone(meant), func(q thread.OpenQuestion) bool { return !slices.Contains(of, q.Key) }); len(named) > 0 {
 		meant = named
 	}
 	t.answered(meant)
@@ -68,7 +68,7 @@ func (t *turn) answer(a *mess.Answer) error {
 // questions are the open ones that an answer may be for: those of the messages
 // that it names, or all where it names the thread alone. An answer to what was
 // asked earlier is none to what is asked now, though the field be called the same.
-func (t *turn) questions(of mess.Refs) ([]thread.OpenItem, error) {
+func (t *turn) questions(of mess.Refs) ([]thread.OpenQuestion, error) {
 	if err := t.asked(); err != nil {
 		return nil, err
 	}
@@ -77,11 +77,11 @@ func (t *turn) questions(of mess.Refs) ([]thread.OpenItem, error) {
 	if len(names) == 0 || len(all) == 0 {
 		return slices.Clone(all), nil
 	}
-	meant := slices.DeleteFunc(slices.Clone(all), func(q thread.OpenItem) bool {
+	meant := slices.DeleteFunc(slices.Clone(all), func(q thread.OpenQuestion) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return messeaf.Serial(name) == messeaf.Serial(q.Message) })
 	})
 	if len(meant) == 0 {
-		return nil, mess.Refuse(mess.Stale, "that question is over, or was none; the open one is %s", all[len(all)-1].Message)
+		return nil, mess.Errorf(mess.StaleToken, "that question is over, or was none; the open one is %s", all[len(all)-1].Message)
 	}
 	return meant, nil
 }
@@ -102,8 +102,8 @@ func (t *turn) asked() error {
 // answered takes questions off the list, and sets the thread back to work when
 // nothing is left to answer. The start gate is not passed by that: the phase stays
 // what it was.
-func (t *turn) answered(these []thread.OpenItem) {
-	t.Env.Questions = slices.DeleteFunc(t.Env.Questions, func(q thread.OpenItem) bool { return slices.Contains(these, q) })
+func (t *turn) answered(these []thread.OpenQuestion) {
+	t.Env.Questions = slices.DeleteFunc(t.Env.Questions, func(q thread.OpenQuestion) bool { return slices.Contains(these, q) })
 	if len(t.Env.Questions) == 0 {
 		t.note("replied", "")
 		t.move(mess.InProgress)
@@ -116,9 +116,9 @@ func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case t.ByLast:
-		return mess.Refuse(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.Env.Ref, mess.Last)
+		return mess.Errorf(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.Env.Ref, mess.Last)
 	case c != nil && c.By == "operator" && !yes && !t.Who.Has(thread.Operator):
-		return mess.Refuse(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", t.Who.ID)
+		return mess.Errorf(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", t.Who.ID)
 	}
 	again, err := t.meant(yes, of, hash)
 	if err != nil {
@@ -134,13 +134,13 @@ func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 		}
 	}
 	if yes && t.IsGone(t.Env) {
-		return mess.Refuse(mess.NotReady, "%s, which asks, is not there now; say it again when it is back, or when another asks", t.Env.Executor)
+		return mess.Errorf(mess.NotYet, "%s, which asks, is not there now; say it again when it is back, or when another asks", t.Env.Executor)
 	}
 	c.Given, c.GivenBy = &yes, t.Who.ID
 	t.note("replied", "")
 	switch {
 	case !yes: // the executor says cancelled or held (MESS 1.1 section 1.2)
-	case t.Env.Phase == thread.Before:
+	case t.Env.Phase == thread.NotStarted:
 		t.move(mess.Claimed)
 	default:
 		t.move(mess.InProgress)
@@ -170,20 +170,20 @@ func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) 
 	}
 	switch {
 	case bare && yes && open && last > 0:
-		return false, mess.Refuse(mess.Conflict, "there was more than one question; a yes must name the one that it is for: re: %s", asked[last].Message)
+		return false, mess.Errorf(mess.Conflict, "there was more than one question; a yes must name the one that it is for: re: %s", asked[last].Message)
 	case i >= 0 && asked[i].Given != nil && *asked[i].Given == yes:
 		return true, nil
 	case !open:
 		return false, t.notAsked()
 	case i != last:
-		return false, mess.Refuse(mess.Stale, "that question is over; the open one is %s", asked[last].Message)
+		return false, mess.Errorf(mess.StaleToken, "that question is over; the open one is %s", asked[last].Message)
 	}
 	return false, nil
 }
 
 func (t *turn) notAsked() error {
-	r := mess.Refuse(mess.Illegal, "no confirmation is asked for")
-	r.Legal = t.legal(mess.ByRequester)
+	r := mess.Errorf(mess.IllegalTransition, "no confirmation is asked for")
+	r.Allowed = t.legal(mess.ByRequester)
 	return r
 }
 
@@ -200,7 +200,7 @@ func (t *turn) cancel() error {
 	if err := mess.Step(t.Env.Status, mess.Cancelled, mess.ByRequester); err != nil {
 		return t.refusedStep(err)
 	}
-	if t.Env.Phase == thread.Acting {
+	if t.Env.Phase == thread.Started {
 		t.Env.CancelBy = t.Who.ID
 		return nil
 	}

@@ -12,15 +12,15 @@ import (
 func (t *turn) report(s *mess.Status) error {
 	switch s.Code {
 	case mess.InProgress:
-		if t.Env.Phase == thread.Before {
-			t.Env.Phase = thread.Acting
+		if t.Env.Phase == thread.NotStarted {
+			t.Env.Phase = thread.Started
 			effect, _ := s.Extra.Get("effect")
 			t.Env.Effect, _ = effect.(string)
 		}
 		t.Env.Questions = nil
 	case mess.NeedsInput:
 		for _, q := range s.Questions {
-			t.Env.Questions = append(t.Env.Questions, thread.OpenItem{Key: q.Key(), Message: t.Message.Ref})
+			t.Env.Questions = append(t.Env.Questions, thread.OpenQuestion{Key: q.Key(), Message: t.Message.Ref})
 		}
 	case mess.NeedsConfirmation:
 		t.Env.Confirm = t.Env.Confirm.Next(thread.Confirm{Message: t.Message.Ref, Epoch: t.Env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy})
@@ -60,7 +60,7 @@ func (t *turn) response() error {
 		t.Evidence = t.Evidence || !t.ended()
 		return nil
 	}
-	return mess.Refuse(mess.Forbidden, "only the executor that holds the claim may respond")
+	return mess.Errorf(mess.Forbidden, "only the executor that holds the claim may respond")
 }
 
 // ended reports whether this very message has ended the thread.
@@ -98,7 +98,7 @@ func (t *turn) partyOnly() error {
 	if t.Who.ID == t.Env.Requestor || t.Env.HasHeld(t.Who.ID) || t.Who.Has(thread.Operator) {
 		return nil
 	}
-	return mess.Refuse(mess.Forbidden, "only the requester and the executor of a thread may speak in it")
+	return mess.Errorf(mess.Forbidden, "only the requester and the executor of a thread may speak in it")
 }
 
 // move sets the status and writes history.
@@ -108,7 +108,7 @@ func (t *turn) move(to mess.Code) {
 	}
 	t.Env.Status = to
 	if to.Terminal() {
-		t.Env.Phase, t.Env.Questions, t.Env.Proposals, t.Env.HeldFrom = thread.After, nil, nil, ""
+		t.Env.Phase, t.Env.Questions, t.Env.Proposals, t.Env.HeldFrom = thread.Finished, nil, nil, ""
 	}
 }
 

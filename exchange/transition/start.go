@@ -16,15 +16,15 @@ func (t *turn) allowed(s *mess.Status) error {
 	case mess.InProgress:
 		return t.gate(s)
 	case mess.Claimed:
-		if t.Env.Status != mess.Claimed && t.Env.Phase != thread.Before {
-			return mess.Refuse(mess.Illegal, "it has begun; report in_progress")
+		if t.Env.Status != mess.Claimed && t.Env.Phase != thread.NotStarted {
+			return mess.Errorf(mess.IllegalTransition, "it has begun; report in_progress")
 		}
 	case mess.Completed, mess.Partial:
 		return t.confirmed()
 	case mess.Cancelled:
 		if !t.mayEndCancelled() {
-			r := mess.Refuse(mess.Illegal, "nobody has cancelled it; an executor that will not go on says failed or delegated")
-			r.Legal = t.legal(mess.ByExecutor)
+			r := mess.Errorf(mess.IllegalTransition, "nobody has cancelled it; an executor that will not go on says failed or delegated")
+			r.Allowed = t.legal(mess.ByExecutor)
 			return r
 		}
 	}
@@ -34,19 +34,19 @@ func (t *turn) allowed(s *mess.Status) error {
 // gate is the start gate (T4): the last word before the world is touched. The
 // same holder may pass it again.
 func (t *turn) gate(s *mess.Status) error {
-	if t.Env.Phase == thread.Before && t.byPerson() && t.IsStopping(t.Who.ID) {
-		return mess.Refuse(mess.NotReady, "a stop was ordered; say first that you have stopped")
+	if t.Env.Phase == thread.NotStarted && t.byPerson() && t.IsStopping(t.Who.ID) {
+		return mess.Errorf(mess.NotYet, "a stop was ordered; say first that you have stopped")
 	}
 	// One who names his process asks whether he may start; one who tells of
 	// progress does not.
-	asks := t.Env.Phase == thread.Before || s.Instance != ""
+	asks := t.Env.Phase == thread.NotStarted || s.Instance != ""
 	if why := t.StoppedBy(t.Env); asks && why != "" && !t.byPerson() {
-		return mess.Refuse(mess.NotReady, "%s; do not start", why)
+		return mess.Errorf(mess.NotYet, "%s; do not start", why)
 	}
 	if asks && !t.Env.Expires.IsZero() && t.Now.After(t.Env.Expires) {
-		return mess.Refuse(mess.NotReady, "needed by %s, which has passed; do not start", t.Env.Expires.Format(time.RFC3339))
+		return mess.Errorf(mess.NotYet, "needed by %s, which has passed; do not start", t.Env.Expires.Format(time.RFC3339))
 	}
-	if t.Env.Phase == thread.Acting {
+	if t.Env.Phase == thread.Started {
 		return t.goesOn(s.ActionHash)
 	}
 	if err := t.confirmed(); err != nil {
@@ -78,11 +78,11 @@ func (t *turn) confirmed() error {
 	case c == nil && !must:
 		return nil
 	case c == nil:
-		return mess.Refuse(mess.Unconfirmed, "the request says confirm_before; ask with needs_confirmation first")
+		return mess.Errorf(mess.Unconfirmed, "the request says confirm_before; ask with needs_confirmation first")
 	case c.Epoch != t.Env.Epoch || c.Given == nil:
-		return mess.Refuse(mess.Unconfirmed, "the confirmation has not been given")
+		return mess.Errorf(mess.Unconfirmed, "the confirmation has not been given")
 	case !*c.Given:
-		return mess.Refuse(mess.Unconfirmed, "%s said no", c.GivenBy)
+		return mess.Errorf(mess.Unconfirmed, "%s said no", c.GivenBy)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (t *turn) samePlan(hash string) error {
 	case c == nil || c.ActionHash == "" || c.ActionHash == hash:
 		return nil
 	case hash == "":
-		return mess.Refuse(mess.Unconfirmed, "the confirmation was given to one plan; say with action_hash that this is the one which starts")
+		return mess.Errorf(mess.Unconfirmed, "the confirmation was given to one plan; say with action_hash that this is the one which starts")
 	}
-	return mess.Refuse(mess.Unconfirmed, "the confirmation was given to another plan; ask again")
+	return mess.Errorf(mess.Unconfirmed, "the confirmation was given to another plan; ask again")
 }

@@ -22,16 +22,16 @@ func (t *turn) suggest(s *mess.Suggestion) error {
 	p := thread.Proposal{ID: s.ID, Message: t.Message.Ref, Type: s.Type}
 	switch s.Type {
 	case "merge", "split":
-		return mess.Refuse(mess.Invalid, "suggestion.type: this exchange does not carry out a %s; the requester cancels, and asks anew", s.Type)
+		return mess.Errorf(mess.Invalid, "suggestion.type: this exchange does not carry out a %s; the requester cancels, and asks anew", s.Type)
 	case "delegate":
 		p.To = proposed(s.Proposed, "executor", "to")
 		if p.To == "" {
-			return mess.Refuse(mess.Invalid, "suggestion.proposed: names no executor; write {executor: id}")
+			return mess.Errorf(mess.Invalid, "suggestion.proposed: names no executor; write {executor: id}")
 		}
 	case "defer":
-		until, err := mess.When(proposed(s.Proposed, "not_before", "until", "after")).Time(t.Now)
+		until, err := mess.TimeOrDuration(proposed(s.Proposed, "not_before", "until", "after")).Time(t.Now)
 		if err != nil || !until.After(t.Now) {
-			return mess.Refuse(mess.Invalid, "suggestion.proposed: names no time to come; write {not_before: a time, or a duration such as 2h}")
+			return mess.Errorf(mess.Invalid, "suggestion.proposed: names no time to come; write {not_before: a time, or a duration such as 2h}")
 		}
 		p.Until = until
 	}
@@ -82,11 +82,11 @@ func (t *turn) proposal(of mess.Refs) (int, error) {
 	case named >= 0:
 		return named, nil
 	case len(open) == 0 || len(t.messagesIn(of)) > 0:
-		r := mess.Refuse(mess.Illegal, "no such suggestion is open, so none can be accepted or rejected")
-		r.Legal = t.legal(mess.ByRequester)
+		r := mess.Errorf(mess.IllegalTransition, "no such suggestion is open, so none can be accepted or rejected")
+		r.Allowed = t.legal(mess.ByRequester)
 		return 0, r
 	case len(open) > 1:
-		return 0, mess.Refuse(mess.Conflict, "there is more than one suggestion; name the one that you mean: re: %s", open[len(open)-1].Message)
+		return 0, mess.Errorf(mess.Conflict, "there is more than one suggestion; name the one that you mean: re: %s", open[len(open)-1].Message)
 	}
 	return 0, nil
 }
@@ -97,21 +97,21 @@ func (t *turn) carryOut(p thread.Proposal) error {
 	if p.Type == "alternative" {
 		return nil // the executor hears of the answer, and asks for what it needs
 	}
-	if t.Env.Phase != thread.Before {
-		return mess.Refuse(mess.Illegal, "it has begun, so a %s comes too late; cancel it, or let it end", p.Type)
+	if t.Env.Phase != thread.NotStarted {
+		return mess.Errorf(mess.IllegalTransition, "it has begun, so a %s comes too late; cancel it, or let it end", p.Type)
 	}
 	why := ""
 	switch p.Type {
 	case "delegate":
 		if !t.IsAble(p.To, t.Env) {
-			return mess.Refuse(mess.NotReady, "%q is no executor that can take this now", p.To)
+			return mess.Errorf(mess.NotYet, "%q is no executor that can take this now", p.To)
 		}
-		t.Env.Declined = slices.DeleteFunc(slices.Clone(t.Env.Declined), func(d thread.Declined) bool { return d.Executor == p.To })
+		t.Env.Declined = slices.DeleteFunc(slices.Clone(t.Env.Declined), func(d thread.Decline) bool { return d.Executor == p.To })
 		t.Env.HandedTo, why = p.To, "handed to "+p.To
 		t.note(mess.Delegated, p.To)
 	case "defer":
 		if !t.Env.Expires.IsZero() && p.Until.After(t.Env.Expires) {
-			return mess.Refuse(mess.NotReady, "needed by %s, which is before that", t.Env.Expires.Format(time.RFC3339))
+			return mess.Errorf(mess.NotYet, "needed by %s, which is before that", t.Env.Expires.Format(time.RFC3339))
 		}
 		why = "not before " + p.Until.Format(time.RFC3339)
 		t.Env.NotBefore = p.Until
@@ -147,7 +147,7 @@ func (t *turn) supersede(s *mess.Status) error {
 	if err := mess.Step(t.Env.Status, mess.Superseded, mess.ByRequester); err != nil {
 		return t.refusedStep(err)
 	}
-	if t.Env.Phase == thread.Before {
+	if t.Env.Phase == thread.NotStarted {
 		t.move(mess.Superseded)
 		t.mayHaveBegun()
 		return nil

@@ -135,7 +135,7 @@ func (t *turn) item(item mess.Item) error {
 	case *mess.Other:
 		return t.partyOnly()
 	}
-	return mess.Refuse(mess.Invalid, "%s: cannot be said to a thread", item.Kind())
+	return mess.Errorf(mess.Invalid, "%s: cannot be said to a thread", item.Kind())
 }
 
 // status takes an executor's report.

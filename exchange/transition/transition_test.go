@@ -19,7 +19,7 @@ type world struct {
 
 func (w world) MayClaim(who thread.Actor, _ thread.Envelope) error {
 	if !w.IsAble(who.ID, thread.Envelope{}) {
-		return mess.Refuse(mess.Forbidden, "%q is not registered", who.ID)
+		return mess.Errorf(mess.Forbidden, "%q is not registered", who.ID)
 	}
 	return nil
 }
@@ -92,20 +92,20 @@ func TestTransitions(t *testing.T) {
 		world world
 		said  []saying
 		want  mess.Code
-		why   mess.Why // of the refusal of the last; then want is the status before
+		why   mess.ErrorCode // of the refusal of the last; then want is the status before
 	}{
 		{"T2 claim", world{}, []saying{claim}, mess.Claimed, ""},
 		{"T2 by one who is not registered", world{}, []saying{{"eve", "status: {re: x, code: claimed}"}}, mess.Pending, mess.Forbidden},
-		{"T2 of what is claimed", world{}, []saying{claim, {"pa", "status: {re: x, code: claimed}"}}, mess.Claimed, mess.Taken},
-		{"start before a claim", world{}, []saying{start}, mess.Pending, mess.Illegal},
+		{"T2 of what is claimed", world{}, []saying{claim, {"pa", "status: {re: x, code: claimed}"}}, mess.Claimed, mess.AlreadyClaimed},
+		{"start before a claim", world{}, []saying{start}, mess.Pending, mess.IllegalTransition},
 		{"T4 start", world{}, []saying{claim, start}, mess.InProgress, ""},
 		{"T4 by another", world{}, []saying{claim, {"pa", "status: {re: x, code: in_progress}"}}, mess.Claimed, mess.Forbidden},
-		{"T4 with an old epoch", world{}, []saying{claim, {"pi", "status: {re: x, code: in_progress, epoch: 7}"}}, mess.Claimed, mess.Stale},
-		{"T4 after a stop of everything", world{stopped: true}, []saying{claim, start}, mess.Claimed, mess.NotReady},
+		{"T4 with an old epoch", world{}, []saying{claim, {"pi", "status: {re: x, code: in_progress, epoch: 7}"}}, mess.Claimed, mess.StaleToken},
+		{"T4 after a stop of everything", world{stopped: true}, []saying{claim, start}, mess.Claimed, mess.NotYet},
 		{"T3 start without the confirmation", world{}, []saying{claim, confirm, start}, mess.NeedsConfirmation, mess.Unconfirmed},
 		{"T3 confirmation", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.Claimed, ""},
 		{"T3 by another requester", world{}, []saying{claim, confirm, {"other", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.Forbidden},
-		{"T3 while the executor is gone", world{gone: true}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.NotReady},
+		{"T3 while the executor is gone", world{gone: true}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.NotYet},
 		{"T3 start of the confirmed plan", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.InProgress, ""},
 		{"T3 start of another plan", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: i}"}}, mess.Claimed, mess.Unconfirmed},
 		{"T3 start of what was refused", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: false}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.NeedsConfirmation, mess.Unconfirmed},
@@ -119,13 +119,13 @@ func TestTransitions(t *testing.T) {
 		{"failed without an effect goes to people", world{people: true}, []saying{claim, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: none}}"}}, mess.Pending, ""},
 		{"failed with an effect stays so", world{people: true}, []saying{claim, start, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: partial}}"}}, mess.Failed, ""},
 		{"handed over before the start", world{}, []saying{claim, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.Pending, ""},
-		{"handed over after the start", world{}, []saying{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.Illegal},
+		{"handed over after the start", world{}, []saying{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.IllegalTransition},
 		{"T12 cancel before the start", world{}, []saying{claim, {"asker", "cancel: {re: x}"}}, mess.Cancelled, ""},
 		{"T12 by another requester", world{}, []saying{{"other", "cancel: {re: x}"}}, mess.Pending, mess.Forbidden},
 		{"T12 by an operator", world{}, []saying{{"boss", "cancel: {re: x}"}}, mess.Cancelled, ""},
 		{"T13 cancel after the start", world{}, []saying{claim, start, {"asker", "cancel: {re: x}"}}, mess.InProgress, ""},
 		{"T13 its executor ends it", world{}, []saying{claim, start, {"asker", "cancel: {re: x}"}, {"pi", "status: {re: x, code: cancelled}"}}, mess.Cancelled, ""},
-		{"cancelled by nobody", world{}, []saying{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.Illegal},
+		{"cancelled by nobody", world{}, []saying{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.IllegalTransition},
 	} {
 		env := waiting()
 		for i, s := range c.said {
@@ -134,7 +134,7 @@ func TestTransitions(t *testing.T) {
 			if after, _ := json.Marshal(env); string(after) != string(before) {
 				t.Errorf("%s: %s changes what it was given", c.name, s.text)
 			}
-			r, _ := errors.AsType[*mess.Refusal](err)
+			r, _ := errors.AsType[*mess.Error](err)
 			switch last := i == len(c.said)-1; {
 			case err != nil && (!last || r == nil || c.why == "" || !errors.Is(r, c.why)):
 				t.Errorf("%s: %s says %s: %v, want %q", c.name, s.who, s.text, err, c.why)
@@ -174,7 +174,7 @@ func TestOwnAndRepeatedSteps(t *testing.T) {
 	again := input(t, saying{"asker", "cancel: {re: x}"})
 	again.Message.ID = "m1"
 	env := waiting()
-	env.Seen = []thread.Seen{{From: "asker", ID: "m1", Ref: env.Ref + "/1"}}
+	env.Seen = []thread.ProcessedMessage{{From: "asker", ID: "m1", Ref: env.Ref + "/1"}}
 	if e, err := transition.Apply(world{}, again, env); err != nil || !e.Repeat || e.Env.Status != mess.Pending || e.Message.Ref != env.Ref+"/1" {
 		t.Errorf("again: %+v, %v", e, err)
 	}

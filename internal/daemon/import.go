@@ -24,10 +24,10 @@ func Importer(dir string) func(ref string, list map[string][]byte) error {
 		}
 		places, err := messeaf.List(fsys)
 		if err != nil || len(places) != 1 {
-			return errors.Join(err, mess.Refuse(mess.Invalid, "%s: the files are not those of one thread", ref))
+			return errors.Join(err, mess.Errorf(mess.Invalid, "%s: the files are not those of one thread", ref))
 		}
 		if _, err := places[0].Read(fsys); err != nil {
-			return mess.Refuse(mess.Invalid, "%s: %v", ref, err)
+			return mess.Errorf(mess.Invalid, "%s: %v", ref, err)
 		}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -36,10 +36,10 @@ func Importer(dir string) func(ref string, list map[string][]byte) error {
 		defer root.Close()
 		_, err = files.Import(root, fsys, places[0])
 		if errors.Is(err, fs.ErrExist) {
-			return mess.Refuse(mess.Conflict, "%s: there is a thread of that name; nothing was changed", ref)
+			return mess.Errorf(mess.Conflict, "%s: there is a thread of that name; nothing was changed", ref)
 		}
 		if p, ok := errors.AsType[messeaf.Problems](err); ok {
-			return mess.Refuse(mess.Invalid, "%s: %v", ref, p)
+			return mess.Errorf(mess.Invalid, "%s: %v", ref, p)
 		}
 		return err
 	}

@@ -115,7 +115,7 @@ func (e *ownExchange) status() any {
 	up := time.Since(e.began)
 	now, total, today := e.store.Written()
 	s := Status{
-		Version: output.Version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.Unfinished(), Log: written(now, total, today, up),
+		Version: output.Version, Began: e.began, UptimeS: up.Seconds(), Exchange: e.id, Threads: e.x.OpenByStatus(), Log: written(now, total, today, up),
 		Confirm: e.confirm(), Limits: e.limits(), Process: resources.Spent(),
 	}
 	now, total, today = e.store.WrittenFiles()

@@ -272,7 +272,7 @@ var mutants = []mutant{
 	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},
 	{"confirmation not bound to its claim", []edit{
 		{"exchange/transition/start.go", "case c.Epoch != t.Env.Epoch || c.Given == nil:", "case c.Given == nil:"},
-		{"exchange/transition/claim.go", `t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.Before, "", nil, nil, nil`, `t.Env.Phase, t.Env.Effect, t.Env.Questions, t.Env.Proposals = thread.Before, "", nil, nil`},
+		{"exchange/transition/claim.go", `t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil, nil`, `t.Env.Phase, t.Env.Effect, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil`},
 		{"exchange/tick.go", `e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil`, `e.Executor, e.Instance, e.Questions = "", "", nil`},
 	}, "./exchange TestAConfirmation"},
 	{"confirmation not needed", []edit{{
@@ -298,7 +298,7 @@ var mutants = []mutant{
 		"internal/cli/safety/person.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",
 	}}, "./cmd/messkit TestAModelWithAShellReleasesNothing"},
 	{"a key alone releases a stop", []edit{{
-		"exchange/confirm.go", "if err := by.LetsActAgain(p); err != nil {", "if err := by.LetsActAgain(p); err != nil && false {",
+		"exchange/confirm.go", "if err := by.MayRelease(p); err != nil {", "if err := by.MayRelease(p); err != nil && false {",
 	}}, "./exchange TestAPersonLetsThingsActAgain"},
 	{"a second system shares the executor's folder", []edit{{
 		"internal/config/check_folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,
@@ -347,20 +347,20 @@ var mutants = []mutant{
 		"exchange/tick.go", `(e.Effect == "query" || e.Effect == "idempotent"):`, `(e.Effect != "nothing"):`,
 	}}, "./exchange TestASilentExecutorAfterTheStart"},
 	{"begun work is offered again at once", []edit{{
-		"exchange/tick.go", "case e.Phase == Before:\n\t\treturn x.offerAgain", "case e.Phase != After:\n\t\treturn x.offerAgain",
+		"exchange/tick.go", "case e.Phase == NotStarted:\n\t\treturn x.offerAgain", "case e.Phase != Finished:\n\t\treturn x.offerAgain",
 	}}, "./exchange TestASilentExecutorAfterTheStart"},
 	{"needed_by ignored at the start", []edit{{
 		"exchange/transition/start.go", "if asks && !t.Env.Expires.IsZero()", "if asks && t.Env.Expires.Year() == 1",
 	}}, "./exchange TestTheStartGateAfterNeededBy"},
 	{"expired request claimed", []edit{
 		{"exchange/world.go", "\tif l.late(w.now) {\n", "\tif false {\n"},
-		{"exchange/tick.go", "case e.Phase == Before && l.late(now):\n\t\treturn expire(now)", "case false:\n\t\treturn expire(now)"},
+		{"exchange/tick.go", "case e.Phase == NotStarted && l.late(now):\n\t\treturn expire(now)", "case false:\n\t\treturn expire(now)"},
 	}, "./exchange TestTimesOfARequest|TestALateClaimLeavesTheQuestion"},
 	{"what it depends on is not waited for", []edit{{
 		"exchange/offers.go", "if code != mess.Completed {", "if code == mess.Failed {",
 	}}, "./exchange TestSeveralRequestsInOneMessage|TestADependency"},
 	{"cancel of begun work told at once", []edit{{
-		"exchange/transition/reply.go", "if t.Env.Phase == thread.Acting {", "if false {",
+		"exchange/transition/reply.go", "if t.Env.Phase == thread.Started {", "if false {",
 	}}, "./exchange TestCancelBeforeAndAfterTheStart"},
 	{"late report wins", []edit{{
 		"exchange/transition/claim.go", "case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():\n\t\tt.Evidence = true\n\t\treturn false, nil", "case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():\n\t\treturn true, nil",
@@ -390,7 +390,7 @@ var mutants = []mutant{
 		"exchange/store/files/format.go", "if n <= format {", "if n > 0 {",
 	}}, "./exchange/store/files TestADowngrade"},
 	{"what has begun is handed on", []edit{{
-		"exchange/transition/suggestion.go", "if t.Env.Phase != thread.Before {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a", "if false {\n\t\treturn mess.Refuse(mess.Illegal, \"it has begun, so a",
+		"exchange/transition/suggestion.go", "if t.Env.Phase != thread.NotStarted {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a", "if false {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a",
 	}}, "./exchange TestSuggestionsThatAreNotCarriedOut"},
 	{"who gives up a request by a suggestion may still begin it", []edit{{
 		"exchange/transition/suggestion.go", "\tt.release(why)\n", "",
@@ -636,7 +636,7 @@ var mutants = []mutant{
 		"agent/late.go", "is.acts == was.acts && ", "",
 	}}, "./agent TestAnUnanswered"},
 	{"context names a request that is not there", []edit{{
-		"exchange/mention.go", "case errors.Is(err, mess.Unknown):", "case errors.Is(err, mess.Unknown):\n\t\t\treturn s.req, nil\n\t\tcase false:",
+		"exchange/mention.go", "case errors.Is(err, mess.NotFound):", "case errors.Is(err, mess.NotFound):\n\t\t\treturn s.req, nil\n\t\tcase false:",
 	}}, "./exchange TestMentions"},
 	{"left out words loosen a capability", []edit{{
 		"capabilities/catalog/own_words.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",

@@ -35,7 +35,7 @@ type acked struct{ id, what string }
 
 var _ agent.Exchange = (*link)(nil)
 
-var errNet = mess.Refuse(mess.Unavailable, "the network is not there")
+var errNet = mess.Errorf(mess.Unavailable, "the network is not there")
 
 // key names a message by what it says.
 func key(m mess.Message) string {

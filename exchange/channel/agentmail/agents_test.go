@@ -218,7 +218,7 @@ func TestAForeignAgent(t *testing.T) {
 		return ref
 	}
 	ref := given("pick it")
-	if th := h.thread(ref, is(mess.InProgress)); th.Phase != exchange.Acting {
+	if th := h.thread(ref, is(mess.InProgress)); th.Phase != exchange.Started {
 		t.Error("it was sent before the start gate")
 	}
 	says(ref, "m-1", "status_update", `"update_type":"blocker","status_summary":"gripper is busy","blockers":["gripper"]`)

@@ -61,7 +61,7 @@ func (as *assignments) resume(ctx context.Context, a Agent) {
 		as.log.Warn("what was claimed for an agent is not known", "executor", a.executor(), "err", err)
 	}
 	for _, e := range page.Threads {
-		if e.Phase == exchange.Before && !slices.Contains(refs, e.Ref) {
+		if e.Phase == exchange.NotStarted && !slices.Contains(refs, e.Ref) {
 			refs = append(refs, e.Ref)
 			if err := as.keep(e.Ref, &given{Agent: a.Name, ID: a.executor(), Epoch: e.Epoch, At: as.now()}); err != nil {
 				as.log.Warn("a claim is not written down", "ref", e.Ref, "err", err)
@@ -121,7 +121,7 @@ func (as *assignments) claim(ctx context.Context, a Agent, ref string) error {
 	}
 	answer, err := as.say(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}})
 	if err != nil {
-		if errors.Is(err, mess.Taken) || errors.Is(err, mess.Illegal) {
+		if errors.Is(err, mess.AlreadyClaimed) || errors.Is(err, mess.IllegalTransition) {
 			return nil // others were faster
 		}
 		return err

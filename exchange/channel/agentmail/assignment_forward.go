@@ -127,7 +127,7 @@ func (as *assignments) stopAll(a Agent, stop mess.Stop) error {
 			errs = append(errs, as.end(a, ref, as.of(ref), mess.Failed, "stopped", "it was stopped before it was sent"))
 			continue
 		}
-		errs = append(errs, as.tellAgent(a, ref, "STOP this task at once: "+stop.Why, &mess.Cancel{Reason: "stop: " + stop.Why}))
+		errs = append(errs, as.tellAgent(a, ref, "STOP this task at once: "+stop.Reason, &mess.Cancel{Reason: "stop: " + stop.Reason}))
 	}
 	return errors.Join(errs...)
 }

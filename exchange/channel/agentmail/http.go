@@ -52,7 +52,7 @@ func (d *Adapter) freed(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 	case err != nil:
 		answer(w, http.StatusServiceUnavailable, problem{Error: "it cannot be stored now; try again", Why: mess.Unavailable})
 	case len(by) == 0:
-		answer(w, http.StatusNotFound, problem{Error: fmt.Sprintf("nobody has reserved %.60q", device), Why: mess.Unknown})
+		answer(w, http.StatusNotFound, problem{Error: fmt.Sprintf("nobody has reserved %.60q", device), Why: mess.NotFound})
 	default:
 		answer(w, http.StatusOK, map[string][]string{"by": by})
 	}
@@ -62,7 +62,7 @@ func (d *Adapter) freed(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 type problem struct {
 	Error     string          `json:"error"`
 	Details   string          `json:"details,omitempty"`
-	Why       mess.Why        `json:"why,omitempty"`
+	Why       mess.ErrorCode  `json:"why,omitempty"`
 	MessageID string          `json:"message_id,omitempty"`
 	Report    json.RawMessage `json:"report,omitempty"`
 }
@@ -70,8 +70,8 @@ type problem struct {
 // codes are those of HTTP for what is wrong; all else is 422.
 var codes = map[string]int{
 	codeForbidden: http.StatusForbidden, codeUnknownTask: http.StatusNotFound, codeStale: http.StatusConflict, codeConflict: http.StatusConflict,
-	string(mess.Unknown): http.StatusNotFound, string(mess.Conflict): http.StatusConflict,
-	string(mess.Illegal): http.StatusConflict, string(mess.Stale): http.StatusConflict, string(mess.NotReady): http.StatusConflict,
+	string(mess.NotFound): http.StatusNotFound, string(mess.Conflict): http.StatusConflict,
+	string(mess.IllegalTransition): http.StatusConflict, string(mess.StaleToken): http.StatusConflict, string(mess.NotYet): http.StatusConflict,
 	string(mess.TooLarge): http.StatusRequestEntityTooLarge,
 }
 

@@ -74,8 +74,8 @@ func about(err error, m format.Message) error {
 	bad, ok := errors.AsType[*format.Invalid](err)
 	if !ok {
 		bad = &format.Invalid{Code: codeRefused, Details: err.Error()}
-		if r, ok := errors.AsType[*mess.Refusal](err); ok {
-			bad.Code, bad.Details = string(r.Why), r.Text
+		if r, ok := errors.AsType[*mess.Error](err); ok {
+			bad.Code, bad.Details = string(r.Code), r.Text
 		}
 	}
 	bad.Type, bad.MessageID = m.Type, m.MessageID

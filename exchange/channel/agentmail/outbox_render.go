@@ -41,13 +41,13 @@ func (b *outbox) made(ctx context.Context, e *entry) ([]byte, error) {
 		return nil, err
 	}
 	if e.Index >= len(th.Messages) {
-		return nil, mess.Refuse(mess.Unknown, "%s has no message %d", e.Ref, e.Index)
+		return nil, mess.Errorf(mess.NotFound, "%s has no message %d", e.Ref, e.Index)
 	}
 	th.Messages = slices.Clone(th.Messages)
 	th.Messages[e.Index] = b.whole(ctx, e.Ref, th.Messages[e.Index])
 	all := bodies(th, &task{ID: e.Task, Peer: e.To, Actor: e.Actor, Waits: e.Waits}, e.Index)
 	if e.Part >= len(all) {
-		return nil, mess.Refuse(mess.Unknown, "%s: message %d has no part %d", e.Ref, e.Index, e.Part)
+		return nil, mess.Errorf(mess.NotFound, "%s: message %d has no part %d", e.Ref, e.Index, e.Part)
 	}
 	return b.wrap(e.ID, e.At, all[e.Part]).JSON()
 }

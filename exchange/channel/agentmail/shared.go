@@ -46,7 +46,7 @@ func (h *shared) known(id string) bool {
 func (h *shared) say(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
 	defer cancel()
-	return h.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, Ahead: true})
+	return h.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, DependsOnLater: true})
 }
 
 // sayTime is what the exchange may take for one message.

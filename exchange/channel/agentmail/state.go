@@ -104,7 +104,7 @@ func (st *store) change(do func(*state)) error {
 		err = durable.Replace(st.file, data)
 	}
 	if err != nil {
-		return mess.Refuse(mess.Unavailable, "agentmail: this cannot be stored now: %v", err)
+		return mess.Errorf(mess.Unavailable, "agentmail: this cannot be stored now: %v", err)
 	}
 	st.s = next
 	close(st.news)

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func openKeys(items []exchange.OpenItem) []string {
+func openKeys(items []exchange.OpenQuestion) []string {
 	var keys []string
 	for _, q := range items {
 		keys = append(keys, q.Key)
@@ -46,7 +46,7 @@ func (ts *tasks) tellOf(ctx context.Context, ref string) (again time.Duration) {
 // how far it was told are written down together: nothing is told twice, or left out.
 func (ts *tasks) tell(ctx context.Context, ref string) error {
 	th, err := ts.x.Thread(ctx, self, ref)
-	if errors.Is(err, mess.Unknown) { // somebody has removed it
+	if errors.Is(err, mess.NotFound) { // somebody has removed it
 		return ts.change(func(s *state) { delete(s.Tasks, ref) })
 	}
 	if err != nil {

@@ -167,7 +167,7 @@ func TestSessions(t *testing.T) {
 	if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || strings.Contains(cookie, key) {
 		t.Errorf("cookie %q", cookie)
 	}
-	docs, err := h.x.Kept(t.Context(), "console")
+	docs, err := h.x.ChannelState(t.Context(), "console")
 	if err != nil || len(docs) != 2 {
 		t.Fatalf("%d sessions kept, %v", len(docs), err)
 	}
@@ -359,7 +359,7 @@ func TestEvents(t *testing.T) {
 	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+h.linkOf(text)+`"}`)
 	until(`"id":"ben","name":"Ben","person":true`)
 	boss := exchange.Actor{ID: "boss", Roles: exchange.Operator}
-	if _, err := h.x.Hold(t.Context(), boss, mess.Hold{Why: "wet"}); err != nil {
+	if _, err := h.x.Drain(t.Context(), boss, mess.DrainOrder{Reason: "wet"}); err != nil {
 		t.Fatal(err)
 	}
 	until(`"on_hold":"on hold by boss: wet"`)

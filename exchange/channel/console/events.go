@@ -28,11 +28,11 @@ type executor struct {
 	Capabilities []mess.Capability `json:"capabilities"`
 	Availability mess.Availability `json:"availability,omitempty"`
 	Schedule     string            `json:"schedule,omitempty"`
-	Stopped      *mess.Stopped     `json:"stopped,omitempty"`
+	Stopped      *mess.StopState   `json:"stopped,omitempty"`
 	Stopping     int               `json:"stopping,omitempty"`   // stops that it has not confirmed
 	StopOrder    *mess.Stop        `json:"stop_order,omitempty"` // the last of them
 	OnHold       string            `json:"on_hold,omitempty"`
-	Hold         *mess.Hold        `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
+	Hold         *mess.DrainOrder  `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
 	Disarmed     any               `json:"disarmed,omitempty"`
 	Failing      []mess.Failing    `json:"failing,omitempty"` // for operators
 }
@@ -49,13 +49,13 @@ func (g *guest) state() state {
 	for _, e := range g.x.Executors() {
 		one := executor{
 			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
-			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.Stopping), OnHold: e.OnHold, Hold: e.Hold,
+			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.UnconfirmedStops), OnHold: e.DrainReason, Hold: e.Drain,
 		}
-		if e.Stopped != nil && e.Stopped.Why != "" {
+		if e.Stopped != nil && e.Stopped.Reason != "" {
 			one.Stopped = e.Stopped
 		}
-		if n := len(e.Stopping); n > 0 {
-			one.StopOrder = &e.Stopping[n-1]
+		if n := len(e.UnconfirmedStops); n > 0 {
+			one.StopOrder = &e.UnconfirmedStops[n-1]
 		}
 		if why, _ := e.Extra.Get("disarmed"); why != nil && why != "" {
 			one.Disarmed = why

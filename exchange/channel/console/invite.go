@@ -27,14 +27,14 @@ const (
 func (c *Console) newInvite(actor, name string) (token string, ends time.Time, err error) {
 	if actor == "" {
 		if actor = idOf(name); actor == "" {
-			return "", ends, mess.Refuse(mess.Invalid, "name: of %.60q no id can be made; write one with letters a to z or digits, or give the id as well", name)
+			return "", ends, mess.Errorf(mess.Invalid, "name: of %.60q no id can be made; write one with letters a to z or digits, or give the id as well", name)
 		}
 	}
 	if !mess.ValidID(actor) || actor == exchange.Self {
-		return "", ends, mess.Refuse(mess.Invalid, "actor: %.60q cannot be an id; use letters, digits and . _ : @ -", actor)
+		return "", ends, mess.Errorf(mess.Invalid, "actor: %.60q cannot be an id; use letters, digits and . _ : @ -", actor)
 	}
 	if len(name) > maxName {
-		return "", ends, mess.Refuse(mess.Invalid, "name: more than %d bytes; write a shorter one", maxName)
+		return "", ends, mess.Errorf(mess.Invalid, "name: more than %d bytes; write a shorter one", maxName)
 	}
 	if err := c.mayInvite(actor); err != nil {
 		return "", ends, err
@@ -59,10 +59,10 @@ func (c *Console) mayInvite(actor string) error {
 		if exchange.IsPerson(e.Executor) {
 			return nil
 		}
-		return mess.Refuse(mess.Conflict, "%s is an executor that is no person; choose another name", actor)
+		return mess.Errorf(mess.Conflict, "%s is an executor that is no person; choose another name", actor)
 	}
 	if c.keys.Has(actor) {
-		return mess.Refuse(mess.Conflict, "%s has a key already, for something else than a phone; choose another name", actor)
+		return mess.Errorf(mess.Conflict, "%s has a key already, for something else than a phone; choose another name", actor)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (g *guest) notices() error {
 		return g.removeNotices(in.URL)
 	case "try":
 		if g.cfg.Notices == nil {
-			return mess.Refuse(mess.NotReady, "nothing sends notices here")
+			return mess.Errorf(mess.NotYet, "nothing sends notices here")
 		}
 		tried, err := g.cfg.Notices.Try(g.r.Context(), g.who.ID)
 		if err != nil {
@@ -51,7 +51,7 @@ func (g *guest) notices() error {
 		}
 		return g.showNotices(tried)
 	}
-	return mess.Refuse(mess.Invalid, "do: %.20q is not known; write add, remove or try", in.Do)
+	return mess.Errorf(mess.Invalid, "do: %.20q is not known; write add, remove or try", in.Do)
 }
 
 // profile is the caller's own entry.
@@ -59,7 +59,7 @@ func (g *guest) profile() (exchange.ExecutorInfo, error) {
 	if e, ok := g.x.Executor(g.who.ID); ok {
 		return e, nil
 	}
-	return exchange.ExecutorInfo{}, mess.Refuse(mess.NotReady, "%q is not registered as an executor", g.who.ID)
+	return exchange.ExecutorInfo{}, mess.Errorf(mess.NotYet, "%q is not registered as an executor", g.who.ID)
 }
 
 func addresses(e exchange.ExecutorInfo) []any {
@@ -104,13 +104,13 @@ func (g *guest) addNotices(kind, address string) error {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(address) > maxAddress:
-		return mess.Refuse(mess.Invalid, "url: %.100q is no address of a receiver; write it like https://ntfy.sh/my-topic", address)
+		return mess.Errorf(mess.Invalid, "url: %.100q is no address of a receiver; write it like https://ntfy.sh/my-topic", address)
 	case kind != "ntfy" && kind != "webhook":
-		return mess.Refuse(mess.Invalid, "type: %.20q is not known; write ntfy or webhook", kind)
+		return mess.Errorf(mess.Invalid, "type: %.20q is not known; write ntfy or webhook", kind)
 	case slices.ContainsFunc(list, func(one any) bool { return addressOf(one) == address }):
-		return mess.Refuse(mess.Conflict, "this address is registered already")
+		return mess.Errorf(mess.Conflict, "this address is registered already")
 	case len(list) >= maxNotices:
-		return mess.Refuse(mess.Conflict, "%d addresses are registered already; remove one first", len(list))
+		return mess.Errorf(mess.Conflict, "%d addresses are registered already; remove one first", len(list))
 	}
 	return g.keepNotices(append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}}))
 }
@@ -123,7 +123,7 @@ func (g *guest) removeNotices(address string) error {
 	list := addresses(e)
 	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool { return addressOf(one) == address })
 	if address == "" || len(rest) == len(list) {
-		return mess.Refuse(mess.Unknown, "url: this address is not registered")
+		return mess.Errorf(mess.NotFound, "url: this address is not registered")
 	}
 	return g.keepNotices(rest)
 }

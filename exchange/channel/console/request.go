@@ -59,7 +59,7 @@ func (g *guest) serve() error {
 	case pathCode:
 		return g.do(posts, exchange.Operator, g.code)
 	}
-	return mess.Refuse(mess.Unknown, "there is nothing at this path")
+	return mess.Errorf(mess.NotFound, "there is nothing at this path")
 }
 
 func (g *guest) do(method bool, role exchange.Role, serve func() error) error {
@@ -68,7 +68,7 @@ func (g *guest) do(method bool, role exchange.Role, serve func() error) error {
 		return nil
 	}
 	if !g.who.Has(role) {
-		return mess.Refuse(mess.Forbidden, "only an %s may do this", strings.Join(keys.Names(role), " "))
+		return mess.Errorf(mess.Forbidden, "only an %s may do this", strings.Join(keys.Names(role), " "))
 	}
 	return serve()
 }
@@ -127,22 +127,22 @@ func passedOn(r *http.Request) bool {
 func (g *guest) body(v any) error {
 	data, err := io.ReadAll(g.r.Body)
 	if err != nil {
-		return mess.Refuse(mess.Invalid, "the body ends too early")
+		return mess.Errorf(mess.Invalid, "the body ends too early")
 	}
 	if len(data) == 0 {
 		return nil
 	}
 	err = json.Unmarshal(data, v)
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return mess.Refuse(mess.Invalid, "%s: is of the wrong kind (%s)", cmp.Or(t.Field, "the body"), t.Value)
+		return mess.Errorf(mess.Invalid, "%s: is of the wrong kind (%s)", cmp.Or(t.Field, "the body"), t.Value)
 	}
 	if err != nil {
-		return mess.Refuse(mess.Invalid, "the body cannot be read as JSON: %v", err)
+		return mess.Errorf(mess.Invalid, "the body cannot be read as JSON: %v", err)
 	}
 	return nil
 }
 
-var errNoneHere = mess.Refuse(mess.NotReady, "no executor runs in this program; each has to be looked after at its own place")
+var errNoneHere = mess.Errorf(mess.NotYet, "no executor runs in this program; each has to be looked after at its own place")
 
 // maxIntent is how long a text is that is planned, in bytes.
 const maxIntent = 4 << 10
@@ -164,9 +164,9 @@ func (g *guest) plan() error {
 	case g.cfg.Here == nil:
 		return errNoneHere
 	case len(in.Answers) > maxAnswers:
-		return mess.Refuse(mess.Invalid, "answers: %d are too many; send %d at most", len(in.Answers), maxAnswers)
+		return mess.Errorf(mess.Invalid, "answers: %d are too many; send %d at most", len(in.Answers), maxAnswers)
 	case strings.TrimSpace(in.Intent) == "" || len(in.Intent) > maxIntent:
-		return mess.Refuse(mess.Invalid, "intent: say what is wanted, in %d bytes at most", maxIntent)
+		return mess.Errorf(mess.Invalid, "intent: say what is wanted, in %d bytes at most", maxIntent)
 	}
 	answer(g.w, http.StatusOK, g.cfg.Here.Plan(in.Intent, in.Requires, in.Answers))
 	return nil
@@ -191,7 +191,7 @@ func (g *guest) stop() error {
 	done := make(chan taken, 1)
 	go func() { // it may have to be left behind
 		defer cancel()
-		s, err := g.x.Stop(ctx, by, mess.Stop{Why: why})
+		s, err := g.x.Stop(ctx, by, mess.Stop{Reason: why})
 		done <- taken{s, err}
 	}()
 	var t taken
@@ -211,7 +211,7 @@ func (g *guest) stop() error {
 		g.log.Error("a stop was not taken by the exchange", "actor", g.who.ID, "err", t.err)
 		text = "The exchange could not pass the stop on (" + t.err.Error() + ")."
 		if g.cfg.Here == nil {
-			return mess.Refuse(mess.Unavailable, "%s Stop each executor at its place: messkit stop", text)
+			return mess.Errorf(mess.Unavailable, "%s Stop each executor at its place: messkit stop", text)
 		}
 		text += " The executor here is stopped; stop others at their places: messkit stop."
 	}
@@ -256,7 +256,7 @@ func (g *guest) notAtPlace(command string) error {
 	case g.cfg.Here == nil:
 		return errNoneHere
 	case !atPlace(g.r):
-		return mess.Refuse(mess.Forbidden, "only at the place, after you have looked: %s on the executor's own machine, or this page in a browser there", command)
+		return mess.Errorf(mess.Forbidden, "only at the place, after you have looked: %s on the executor's own machine, or this page in a browser there", command)
 	}
 	return nil
 }
@@ -288,12 +288,12 @@ func (g *guest) release() error {
 
 // actAgain lets something act, where a person stands behind it.
 func (g *guest) actAgain(code string, act func() error) error {
-	return g.x.ActAgain(exchange.ProofIn(g.r.Context()), code, func() error { return inConflict(act()) })
+	return g.x.Release(exchange.ProofIn(g.r.Context()), code, func() error { return inConflict(act()) })
 }
 
 func inConflict(err error) error {
 	if err != nil {
-		return mess.Refuse(mess.Conflict, "%v", err)
+		return mess.Errorf(mess.Conflict, "%v", err)
 	}
 	return nil
 }
@@ -309,7 +309,7 @@ func (g *guest) arm() error {
 		return errNoneHere
 	}
 	if len(in.Why) > 200 {
-		return mess.Refuse(mess.Invalid, "why: %d bytes are too much; write 200 at most", len(in.Why))
+		return mess.Errorf(mess.Invalid, "why: %d bytes are too much; write 200 at most", len(in.Why))
 	}
 	if in.Do == "arm" || in.Do == "unlock" {
 		if err := g.notAtPlace("messkit " + in.Do); err != nil {
@@ -327,7 +327,7 @@ func (g *guest) arm() error {
 	case "unlock":
 		err = g.actAgain(in.Code, func() error { return g.cfg.Here.Unlock(in.What) })
 	default:
-		return mess.Refuse(mess.Invalid, "do: %.20q is not known; write arm, disarm, lock or unlock", in.Do)
+		return mess.Errorf(mess.Invalid, "do: %.20q is not known; write arm, disarm, lock or unlock", in.Do)
 	}
 	if err != nil {
 		return err
@@ -371,7 +371,7 @@ func (g *guest) link() error {
 	}
 	key := cmp.Or(in.Key, g.Key(g.r))
 	if who, err := g.keys.Authenticate(key); err != nil || who.ID != g.who.ID {
-		return mess.Refuse(mess.Forbidden, "a link is made for whoever is signed in; send your own key, as key")
+		return mess.Errorf(mess.Forbidden, "a link is made for whoever is signed in; send your own key, as key")
 	}
 	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link { return link{by: g.who.ID, sealed: seal(secret, key), person: g.byPerson()} })
 	if err != nil {
@@ -387,7 +387,7 @@ func (g *guest) linked(path, at string, ends time.Time) error {
 	if at != "" {
 		u, err := url.Parse(at)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return mess.Refuse(mess.Invalid, "at: %.100q is no address; write it like https://192.168.1.7:8420", at)
+			return mess.Errorf(mess.Invalid, "at: %.100q is no address; write it like https://192.168.1.7:8420", at)
 		}
 		links = append(links, u.Scheme+"://"+u.Host+path)
 	} else if g.cfg.Addresses != nil {
@@ -399,7 +399,7 @@ func (g *guest) linked(path, at string, ends time.Time) error {
 	if len(links) > 0 {
 		dots, err := Dots(links[0])
 		if err != nil {
-			return mess.Refuse(mess.Invalid, "at: %v", err)
+			return mess.Errorf(mess.Invalid, "at: %v", err)
 		}
 		v["dots"] = dots
 	}

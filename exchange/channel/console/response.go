@@ -21,26 +21,26 @@ func answer(w http.ResponseWriter, code int, v any) {
 }
 
 // codes are the answers to refusals; all others are 400.
-var codes = map[mess.Why]int{
-	mess.Unauthentic: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden, mess.Unknown: http.StatusNotFound,
-	mess.Conflict: http.StatusConflict, mess.NotReady: http.StatusConflict, mess.Unavailable: http.StatusServiceUnavailable,
+var codes = map[mess.ErrorCode]int{
+	mess.Unauthorized: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden, mess.NotFound: http.StatusNotFound,
+	mess.Conflict: http.StatusConflict, mess.NotYet: http.StatusConflict, mess.Unavailable: http.StatusServiceUnavailable,
 }
 
 func refuse(w http.ResponseWriter, err error) {
-	r, ok := errors.AsType[*mess.Refusal](err)
+	r, ok := errors.AsType[*mess.Error](err)
 	if !ok {
 		answer(w, http.StatusServiceUnavailable, map[string]string{"error": "the exchange cannot do this now; try again"})
 		return
 	}
-	code := codes[r.Why]
+	code := codes[r.Code]
 	if code == 0 {
 		code = http.StatusBadRequest
 	}
-	answer(w, code, map[string]any{"error": r.Text, "why": r.Why})
+	answer(w, code, map[string]any{"error": r.Text, "why": r.Code})
 }
 
 func (g *guest) fail(err error) {
-	if _, ok := errors.AsType[*mess.Refusal](err); !ok && g.r.Context().Err() == nil {
+	if _, ok := errors.AsType[*mess.Error](err); !ok && g.r.Context().Err() == nil {
 		g.log.Warn("console: request failed", "path", g.r.URL.Path, "err", err)
 	}
 	refuse(g.w, err)

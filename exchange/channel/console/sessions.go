@@ -64,7 +64,7 @@ func unseal(secret [32]byte, sealed []byte) (string, bool) {
 }
 
 func (c *Console) readSessions(ctx context.Context) error {
-	docs, err := c.x.Kept(ctx, door)
+	docs, err := c.x.ChannelState(ctx, door)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (c *Console) session(w http.ResponseWriter, r *http.Request) {
 	var err error
 	switch {
 	case !ownPage(r):
-		err = mess.Refuse(mess.Forbidden, "only a page of this exchange may sign in or out")
+		err = mess.Errorf(mess.Forbidden, "only a page of this exchange may sign in or out")
 	case r.Method == http.MethodPost:
 		err = c.signIn(w, r)
 	case r.Method == http.MethodDelete:
@@ -167,7 +167,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxSign)
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || (in.Key == "") == (in.Link == "") {
-		return mess.Refuse(mess.Invalid, "sign in with {\"key\": …} or {\"link\": …}")
+		return mess.Errorf(mess.Invalid, "sign in with {\"key\": …} or {\"link\": …}")
 	}
 	key, person := in.Key, false
 	if in.Link != "" {
@@ -218,7 +218,7 @@ func (c *Console) keep(ctx context.Context, name string, s session) error {
 	if err != nil {
 		return err
 	}
-	if err := c.x.Keep(ctx, door, name, doc); err != nil {
+	if err := c.x.SaveChannelState(ctx, door, name, doc); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -239,7 +239,7 @@ func (c *Console) keep(ctx context.Context, name string, s session) error {
 	}
 	c.mu.Unlock()
 	for _, n := range over {
-		err = errors.Join(err, c.x.Keep(ctx, door, n, nil))
+		err = errors.Join(err, c.x.SaveChannelState(ctx, door, n, nil))
 	}
 	return err
 }
@@ -253,7 +253,7 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 		delete(c.sessions, name)
 		c.mu.Unlock()
 		if was {
-			if err := c.x.Keep(r.Context(), door, name, nil); err != nil {
+			if err := c.x.SaveChannelState(r.Context(), door, name, nil); err != nil {
 				return err
 			}
 		}
@@ -293,7 +293,7 @@ func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link)
 	}
 	c.endOldest(l.by)
 	if len(c.links) >= maxLinks {
-		return "", l.ends, mess.Refuse(mess.Conflict, "there are %d links already; use them, or wait until they end", maxLinks)
+		return "", l.ends, mess.Errorf(mess.Conflict, "there are %d links already; use them, or wait until they end", maxLinks)
 	}
 	c.links[name] = l
 	return token, l.ends, nil
@@ -321,7 +321,7 @@ func (c *Console) take(ctx context.Context, token string) (key string, person bo
 	delete(c.links, name)
 	c.mu.Unlock()
 	if !ok || time.Now().After(l.ends) {
-		return "", false, mess.Refuse(mess.Unauthentic, "this link has been used, or its time is over; ask for a new one")
+		return "", false, mess.Errorf(mess.Unauthorized, "this link has been used, or its time is over; ask for a new one")
 	}
 	if l.invite == nil {
 		key, _ = unseal(secret, l.sealed)

@@ -104,7 +104,7 @@ func (c *call) upload(ref, name string) error {
 		return err
 	}
 	if c.r.Header.Get("Content-Range") != "" { // RFC 9110 section 14.5
-		return mess.Refuse(mess.Invalid, "Content-Range: a file comes whole; send all of it")
+		return mess.Errorf(mess.Invalid, "Content-Range: a file comes whole; send all of it")
 	}
 	if err := errors.Join(c.plain(), c.fits(c.cfg.MaxBody)); err != nil {
 		return err
@@ -146,7 +146,7 @@ type fitted struct {
 func (f *fitted) Read(p []byte) (int, error) {
 	if f.data == nil {
 		if f.c.cfg.Fit == nil {
-			return 0, mess.Refuse(mess.Invalid, "fit: this exchange does not make pictures smaller; leave it out")
+			return 0, mess.Errorf(mess.Invalid, "fit: this exchange does not make pictures smaller; leave it out")
 		}
 		all, err := io.ReadAll(f.from)
 		if err != nil {
@@ -154,7 +154,7 @@ func (f *fitted) Read(p []byte) (int, error) {
 		}
 		small, mimeType, err := f.c.cfg.Fit(f.c.r.Context(), all, f.size)
 		if err != nil {
-			return 0, mess.Refuse(mess.Invalid, "fit: %v", err)
+			return 0, mess.Errorf(mess.Invalid, "fit: %v", err)
 		}
 		f.data, f.mime = bytes.NewReader(small), mimeType
 	}

@@ -23,10 +23,10 @@ func (c *call) authenticate(exchangeID string) error {
 		return err
 	}
 	if exchangeID != c.x.ID() {
-		return mess.Refuse(mess.Forbidden, "this key is not for the exchange %q", exchangeID)
+		return mess.Errorf(mess.Forbidden, "this key is not for the exchange %q", exchangeID)
 	}
 	c.who, c.key = who, key
-	c.x.Seen(who)
+	c.x.MarkAlive(who)
 	c.noteModel()
 	return c.spend(who)
 }
@@ -45,7 +45,7 @@ func (c *call) caller() (exchange.Actor, string, error) {
 	}
 	scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || key == "" {
-		return exchange.Actor{}, "", mess.Refuse(mess.Unauthentic, "a key is missing; send Authorization: Bearer KEY")
+		return exchange.Actor{}, "", mess.Errorf(mess.Unauthorized, "a key is missing; send Authorization: Bearer KEY")
 	}
 	key = strings.TrimSpace(key)
 	who, err := c.keys.Authenticate(key)
@@ -145,7 +145,7 @@ func (c *call) mayRegister(id, code string) (g keys.Grant, failed func(), err er
 		return all, failed, nil
 	}
 	if code == "" {
-		return g, failed, mess.Refuse(mess.Forbidden, "registering from elsewhere needs an enrolment code, as enrol, and so does another user of this machine; messkit keys enrol at the exchange shows one")
+		return g, failed, mess.Errorf(mess.Forbidden, "registering from elsewhere needs an enrolment code, as enrol, and so does another user of this machine; messkit keys enrol at the exchange shows one")
 	}
 	c.guessing.Lock() // else many at once would have more guesses
 	defer c.guessing.Unlock()
@@ -163,9 +163,9 @@ func (c *call) mayRegister(id, code string) (g keys.Grant, failed func(), err er
 	}
 	c.guesses.Allow()
 	if here {
-		return g, failed, mess.Refuse(mess.Forbidden, "enrol: this is not an enrolment code of the exchange, or it has been used or is over; on its own machine none is needed: leave it out, if this is the exchange that was meant")
+		return g, failed, mess.Errorf(mess.Forbidden, "enrol: this is not an enrolment code of the exchange, or it has been used or is over; on its own machine none is needed: leave it out, if this is the exchange that was meant")
 	}
-	return g, failed, mess.Refuse(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
+	return g, failed, mess.Errorf(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
 }
 
 // passedOn reports whether a proxy on this machine sends this for somebody

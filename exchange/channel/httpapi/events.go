@@ -51,7 +51,7 @@ type following struct {
 func (c *call) following(q url.Values) (*following, error) {
 	for _, as := range q["as"] { // another stream than was asked for would look like one on which nothing happens
 		if as != "executor" {
-			return nil, mess.Refuse(mess.Invalid, "as: %.60q is no way to follow; write as=executor, or leave it out to follow all threads", as)
+			return nil, mess.Errorf(mess.Invalid, "as: %.60q is no way to follow; write as=executor, or leave it out to follow all threads", as)
 		}
 	}
 	f := &following{Door: c.Door, id: c.id, who: c.who, executor: q.Has("as")}
@@ -160,7 +160,7 @@ func (c *call) poll(f *following) error {
 	after := f.after
 	wait, err := time.ParseDuration(c.r.URL.Query().Get("wait"))
 	if err != nil || wait < 0 {
-		return mess.Refuse(mess.Invalid, "wait: is not a duration; write it like 20s")
+		return mess.Errorf(mess.Invalid, "wait: is not a duration; write it like 20s")
 	}
 	ctx, cancel := c.waiting()
 	defer cancel()

@@ -16,7 +16,7 @@ func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
 		switch f.Key {
 		case "executor_id", "id":
 			if f.Value != nil && f.Value != id {
-				return nil, mess.Refuse(mess.Invalid, "%s: is not %s, whom this is about; leave it out", f.Key, id)
+				return nil, mess.Errorf(mess.Invalid, "%s: is not %s, whom this is about; leave it out", f.Key, id)
 			}
 		case "enrol":
 		case "display_name":
@@ -36,7 +36,7 @@ func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
 		return nil, err
 	}
 	e := m.Items[0].(*mess.Config).Executor
-	return e, exchange.CheckProfile(*e) // before there is a key
+	return e, exchange.ValidateExecutor(*e) // before there is a key
 }
 
 // meant are the fields of a profile that mean something here, or to servers in
@@ -69,7 +69,7 @@ func noted(answer map[string]any, body mess.Object, meant []string) map[string]a
 // profile changes an executor's own entry; with {} it is a sign of life.
 func (c *call) profile(id string) error {
 	if id != c.who.ID {
-		return mess.Refuse(mess.Forbidden, "Can only update your own profile")
+		return mess.Errorf(mess.Forbidden, "Can only update your own profile")
 	}
 	body, err := c.object()
 	if err != nil {
@@ -80,9 +80,9 @@ func (c *call) profile(id string) error {
 		return err
 	}
 	says := slices.ContainsFunc(body, func(f mess.Field) bool { return f.Key != "executor_id" && f.Key != "id" })
-	switch asks := len(e.Capabilities) == 0 && !c.x.Registered(id); {
+	switch asks := len(e.Capabilities) == 0 && !c.x.IsRegistered(id); {
 	case asks && says:
-		return mess.Refuse(mess.NotReady, "%s is not registered as an executor, so nothing would be kept; send its capabilities along", id)
+		return mess.Errorf(mess.NotYet, "%s is not registered as an executor, so nothing would be kept; send its capabilities along", id)
 	case !asks: // one who only asks is alive, and is not made an executor by that
 		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (c *call) executors() error {
 func (c *call) executor(id string) error {
 	e, ok := c.x.Executor(id)
 	if !ok {
-		return mess.Refuse(mess.Unknown, "there is no executor %.60q; GET executors lists them", id)
+		return mess.Errorf(mess.NotFound, "there is no executor %.60q; GET executors lists them", id)
 	}
 	v := c.entry(e)
 	v["card"] = card(e.Executor)
@@ -137,7 +137,7 @@ func (c *call) entry(e exchange.ExecutorInfo) map[string]any {
 // forget takes an executor that is gone for good off the lists; stopping is how many
 // stops it has not confirmed, which reach it should it speak again.
 func (c *call) forget(id string) error {
-	stops, err := c.x.Forget(c.r.Context(), c.who, id)
+	stops, err := c.x.Deregister(c.r.Context(), c.who, id)
 	if err == nil {
 		c.json(http.StatusOK, map[string]any{"executor_id": id, "forgotten": true, "stopping": stops})
 	}
@@ -153,17 +153,17 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 		"id": e.ID, "display_name": e.Name, "capabilities": caps, "last_seen": stamp(e.LastSeen), "created_at": stamp(e.Created),
 		"live": e.Live,
 	}
-	if e.Stopped != nil && e.Stopped.Why != "" {
+	if e.Stopped != nil && e.Stopped.Reason != "" {
 		v["stopped"] = e.Stopped
 	}
-	if len(e.Stopping) > 0 {
-		v["stopping"] = e.Stopping
+	if len(e.UnconfirmedStops) > 0 {
+		v["stopping"] = e.UnconfirmedStops
 	}
-	if e.Held != nil && e.Held.Why != "" {
+	if e.Held != nil && e.Held.Reason != "" {
 		v["held"] = e.Held
 	}
-	if e.Hold != nil {
-		v["hold"] = e.Hold
+	if e.Drain != nil {
+		v["hold"] = e.Drain
 	}
 	if e.Resume != nil {
 		v["resume"] = e.Resume

@@ -12,7 +12,7 @@ import (
 func (c *call) hold() error {
 	ack, err := c.config("hold")
 	if err == nil {
-		c.json(http.StatusAccepted, ack.Hold)
+		c.json(http.StatusAccepted, ack.Drain)
 	}
 	return err
 }

@@ -27,13 +27,13 @@ func (c *call) export(ref string) error {
 	}
 	format := q.Get("format")
 	if format != "" && format != "v1" && format != "v2" {
-		return mess.Refuse(mess.Invalid, "format: %.20q is unknown; write v1 or v2", format)
+		return mess.Errorf(mess.Invalid, "format: %.20q is unknown; write v1 or v2", format)
 	}
 	t, err := c.x.Thread(c.r.Context(), c.who, ref)
 	if err != nil {
 		return err
 	}
-	text, err := messeaf.Print(messeaf.Thread{Envelope: t.Outward(), Messages: t.Messages})
+	text, err := messeaf.Print(messeaf.Thread{Envelope: t.MESSEAF(), Messages: t.Messages})
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *call) export(ref string) error {
 	left := c.cfg.MaxBody // what another exchange takes
 	for _, a := range t.Attachments() {
 		if left -= a.Size; left < 0 {
-			return mess.Refuse(mess.TooLarge, "%s: its attachments are too large to be sent together; fetch each by itself", t.Ref)
+			return mess.Errorf(mess.TooLarge, "%s: its attachments are too large to be sent together; fetch each by itself", t.Ref)
 		}
 		f, err := c.attached(t, a.Name)
 		if err != nil {
@@ -72,10 +72,10 @@ func (c *call) attached(t exchange.Thread, name string) (movedFile, error) {
 // thread says who has asked for it.
 func (c *call) importThread() error {
 	if !c.who.Has(exchange.Operator) {
-		return mess.Refuse(mess.Forbidden, "only an operator may import threads: they say who has asked for what")
+		return mess.Errorf(mess.Forbidden, "only an operator may import threads: they say who has asked for what")
 	}
 	if c.cfg.Import == nil {
-		return mess.Refuse(mess.Invalid, "this exchange keeps no files to import into")
+		return mess.Errorf(mess.Invalid, "this exchange keeps no files to import into")
 	}
 	data, yaml, err := c.read()
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *call) importThread() error {
 			return err
 		}
 		if _, twice := byName[f.Name]; twice {
-			return mess.Refuse(mess.Invalid, "files: %.80q is here twice; keep one", f.Name)
+			return mess.Errorf(mess.Invalid, "files: %.80q is here twice; keep one", f.Name)
 		}
 		byName[f.Name] = one
 	}
@@ -123,11 +123,11 @@ func movedFiles(data []byte, yaml bool) ([]movedFile, error) {
 	}
 	switch {
 	case v.Content != "" && len(v.Files) > 0:
-		return nil, mess.Refuse(mess.Invalid, "content and files: send one of the two")
+		return nil, mess.Errorf(mess.Invalid, "content and files: send one of the two")
 	case v.Content != "":
 		return []movedFile{{Content: v.Content}}, nil
 	case len(v.Files) == 0:
-		return nil, mess.Refuse(mess.Invalid, "content or files required")
+		return nil, mess.Errorf(mess.Invalid, "content or files required")
 	}
 	return v.Files, nil
 }
@@ -142,14 +142,14 @@ func envelopeIn(files []movedFile) (messeaf.Envelope, error) {
 		}
 		t, err := messeaf.Parse([]byte(f.Content))
 		if err != nil {
-			return messeaf.Envelope{}, mess.Refuse(mess.Invalid, "files[%d]: %v", i, err)
+			return messeaf.Envelope{}, mess.Errorf(mess.Invalid, "files[%d]: %v", i, err)
 		}
 		if !messeaf.ValidRef(t.Envelope.Ref) {
-			return messeaf.Envelope{}, mess.Refuse(mess.Invalid, "files[%d]: %.80q cannot be the ref of a thread", i, t.Envelope.Ref)
+			return messeaf.Envelope{}, mess.Errorf(mess.Invalid, "files[%d]: %.80q cannot be the ref of a thread", i, t.Envelope.Ref)
 		}
 		return t.Envelope, nil
 	}
-	return messeaf.Envelope{}, mess.Refuse(mess.Invalid, "files: none is called 000-REF%s", messeaf.Ext)
+	return messeaf.Envelope{}, mess.Errorf(mess.Invalid, "files: none is called 000-REF%s", messeaf.Ext)
 }
 
 // bytes checks the name of a file and reads it; the only text of a thread is
@@ -161,7 +161,7 @@ func (f *movedFile) bytes(ref string, only bool) ([]byte, error) {
 	}
 	_, of, ok := messeaf.ParseFileName(f.Name)
 	if !messeaf.ValidAttachment(f.Name) && (!ok || of != ref) {
-		return nil, mess.Refuse(mess.Invalid, "files: %.80q is not the name of a file of %s", f.Name, ref)
+		return nil, mess.Errorf(mess.Invalid, "files: %.80q is not the name of a file of %s", f.Name, ref)
 	}
 	switch strings.ToLower(f.Encoding) {
 	case "":
@@ -169,9 +169,9 @@ func (f *movedFile) bytes(ref string, only bool) ([]byte, error) {
 	case "base64":
 		data, err := base64.StdEncoding.DecodeString(f.Content)
 		if err != nil {
-			return nil, mess.Refuse(mess.Invalid, "files: %s: is not base64", f.Name)
+			return nil, mess.Errorf(mess.Invalid, "files: %s: is not base64", f.Name)
 		}
 		return data, nil
 	}
-	return nil, mess.Refuse(mess.Invalid, "files: %s: encoding %.20q is unknown; write base64, or leave it out for text", f.Name, f.Encoding)
+	return nil, mess.Errorf(mess.Invalid, "files: %s: encoding %.20q is unknown; write base64, or leave it out for text", f.Name, f.Encoding)
 }

@@ -15,7 +15,7 @@ const shownOnce = "Keep this key; it is shown only once."
 // operates refuses whoever is not an operator.
 func (c *call) operates() error {
 	if !c.who.Has(exchange.Operator) {
-		return mess.Refuse(mess.Forbidden, "keys are for operators alone")
+		return mess.Errorf(mess.Forbidden, "keys are for operators alone")
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (c *call) issueKey() error {
 		return err
 	}
 	if actor == "" {
-		return mess.Refuse(mess.Invalid, "actor required")
+		return mess.Errorf(mess.Invalid, "actor required")
 	}
 	roles, err := rolesOf(body)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *call) revokeKey(actor string) error {
 		return err
 	}
 	if !was {
-		return mess.Refuse(mess.Unknown, "%.60q has no key here; messkit keys list tells who has", actor)
+		return mess.Errorf(mess.NotFound, "%.60q has no key here; messkit keys list tells who has", actor)
 	}
 	c.log().Info("key revoked", "actor", actor, "by", c.who.ID)
 	c.json(http.StatusOK, map[string]any{"actor": actor, "revoked": true})
@@ -149,7 +149,7 @@ func (c *call) newCode() error {
 	if v, said := body.Get("actor"); said {
 		text, ok := v.(string)
 		if !ok || text == "" {
-			return mess.Refuse(mess.Invalid, "actor: is no name; write text, or leave it out for a code that is good for any name")
+			return mess.Errorf(mess.Invalid, "actor: is no name; write text, or leave it out for a code that is good for any name")
 		}
 		actor = text
 	}
@@ -183,12 +183,12 @@ func grantOf(body mess.Object) (g keys.Grant, err error) {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return g, mess.Refuse(mess.Invalid, "capabilities: is not a list; write the names of capabilities, or leave it out for all")
+		return g, mess.Errorf(mess.Invalid, "capabilities: is not a list; write the names of capabilities, or leave it out for all")
 	}
 	g.Capabilities = make([]string, len(list))
 	for i, one := range list {
 		if g.Capabilities[i], ok = one.(string); !ok {
-			return g, mess.Refuse(mess.Invalid, "capabilities: an entry is not text; write the names of capabilities, or leave it out for all")
+			return g, mess.Errorf(mess.Invalid, "capabilities: an entry is not text; write the names of capabilities, or leave it out for all")
 		}
 	}
 	return g, nil
@@ -199,12 +199,12 @@ func rolesOf(body mess.Object) (exchange.Role, error) {
 	v, _ := body.Get("roles")
 	list, ok := v.([]any)
 	if !ok {
-		return 0, mess.Refuse(mess.Invalid, "roles: is not a list; write some of requester, executor, observer, operator")
+		return 0, mess.Errorf(mess.Invalid, "roles: is not a list; write some of requester, executor, observer, operator")
 	}
 	names := make([]string, len(list))
 	for i, one := range list {
 		if names[i], ok = one.(string); !ok {
-			return 0, mess.Refuse(mess.Invalid, "roles: an entry is not text; write some of requester, executor, observer, operator")
+			return 0, mess.Errorf(mess.Invalid, "roles: an entry is not text; write some of requester, executor, observer, operator")
 		}
 	}
 	return keys.Roles(names)
@@ -219,7 +219,7 @@ func durationOf(body mess.Object, key string, otherwise time.Duration) (time.Dur
 	text, _ := v.(string)
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, mess.Refuse(mess.Invalid, "%s: is not a length of time; write it like 15m", key)
+		return 0, mess.Errorf(mess.Invalid, "%s: is not a length of time; write it like 15m", key)
 	}
 	return d, nil
 }

@@ -171,7 +171,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 	deliveries := []map[string]any{{"id": "x", "executor": "phone", "event_type": "thread_created", "ref": "r", "to": "https://example.com", "made": "2026-11-21T00:00:00Z", "at": "2026-11-21T00:00:00Z", "tries": 1, "state": "delivered", "code": 200}}
 	there := func(ref string, _ map[string][]byte) error {
 		if ref == "2026-01-01-002" {
-			return mess.Refuse(mess.Conflict, "it is there")
+			return mess.Errorf(mess.Conflict, "it is there")
 		}
 		return nil
 	}

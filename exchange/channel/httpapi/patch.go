@@ -80,7 +80,7 @@ func (c *call) update(t exchange.Envelope, body mess.Object) (mess.Message, erro
 	case code != "":
 		return c.withStatus(t, m, code, note), nil
 	case note != "" && len(m.Items) == 0:
-		return m, mess.Refuse(mess.Invalid, "message: says something about a status; send one beside it, or answer with mess")
+		return m, mess.Errorf(mess.Invalid, "message: says something about a status; send one beside it, or answer with mess")
 	}
 	return m, nil
 }
@@ -93,11 +93,11 @@ func statusOf(body mess.Object) (mess.Code, error) {
 	}
 	word, ok := v.(string)
 	if !ok {
-		return "", mess.Refuse(mess.Invalid, "status: is not text; write a status such as claimed")
+		return "", mess.Errorf(mess.Invalid, "status: is not text; write a status such as claimed")
 	}
 	code, err := mess.ParseCode(word)
 	if err != nil {
-		return "", mess.Refuse(mess.Invalid, "status: %v", err)
+		return "", mess.Errorf(mess.Invalid, "status: %v", err)
 	}
 	return code, nil
 }
@@ -121,7 +121,7 @@ func aim(item mess.Item, t exchange.Envelope) error {
 	case *mess.Suggestion, *mess.Other:
 		return nil
 	default:
-		return mess.Refuse(mess.Invalid, "mess: %s: does not belong in a thread; post it to mess", item.Kind())
+		return mess.Errorf(mess.Invalid, "mess: %s: does not belong in a thread; post it to mess", item.Kind())
 	}
 	var kept mess.Refs
 	for _, r := range *re {
@@ -131,7 +131,7 @@ func aim(item mess.Item, t exchange.Envelope) error {
 		case t.Suggestion(r) != "":
 			kept = append(kept, t.Suggestion(r))
 		case r != t.Ref && r != mess.Last && (r != t.ClientID || r == ""):
-			return mess.Refuse(mess.Invalid, "mess: %s.re: names %.60q, but the path names %s; leave re out", item.Kind(), r, t.Ref)
+			return mess.Errorf(mess.Invalid, "mess: %s.re: names %.60q, but the path names %s; leave re out", item.Kind(), r, t.Ref)
 		}
 	}
 	*re = kept

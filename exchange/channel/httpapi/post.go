@@ -47,7 +47,7 @@ func messageIn(data []byte, yaml bool) (mess.Message, error) {
 		return mess.Message{}, err
 	}
 	if len(all) != 1 {
-		return mess.Message{}, mess.Refuse(mess.Invalid, "there are %d documents; send one message at a time", len(all))
+		return mess.Message{}, mess.Errorf(mess.Invalid, "there are %d documents; send one message at a time", len(all))
 	}
 	return all[0], nil
 }

@@ -27,10 +27,10 @@ func (c *call) register() error {
 		return err
 	}
 	if id == "" {
-		return mess.Refuse(mess.Invalid, "executor_id required")
+		return mess.Errorf(mess.Invalid, "executor_id required")
 	}
 	if !mess.ValidID(id) {
-		return mess.Refuse(mess.Invalid, "executor_id: %.60q cannot be an id; use letters, digits and . _ : @ -", id)
+		return mess.Errorf(mess.Invalid, "executor_id: %.60q cannot be an id; use letters, digits and . _ : @ -", id)
 	}
 	code, err := textOf(body, "enrol")
 	if err != nil {
@@ -56,10 +56,10 @@ func (c *call) admit(id string, g keys.Grant, body mess.Object) error {
 	// One who has no key and is registered speaks through another door, or in
 	// this process.
 	if _, known := c.x.Executor(id); known && !c.byOperator() {
-		return mess.Refuse(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
+		return mess.Errorf(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
 	}
 	if len(e.Capabilities) > 0 && g.Roles&exchange.ExecutorRole == 0 {
-		return mess.Refuse(mess.Forbidden, "capabilities: this code lets %s ask, and be no executor; an operator makes a code for its name, or with the role executor", id)
+		return mess.Errorf(mess.Forbidden, "capabilities: this code lets %s ask, and be no executor; an operator makes a code for its name, or with the role executor", id)
 	}
 	enroll := c.keys.Enroll
 	if c.byOperator() && id != keys.OperatorID {

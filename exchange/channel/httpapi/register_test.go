@@ -195,7 +195,7 @@ func TestASignOfLifeMakesNoExecutor(t *testing.T) {
 			t.Error(r.body)
 		}
 	}
-	if h.x.Registered("asks") {
+	if h.x.IsRegistered("asks") {
 		t.Error("it has become an executor")
 	}
 	h.want(h.do("PATCH", root+"/executors/asks", asks, `{"capabilities":["x"]}`), 200, `{"executor_id":"asks","updated":true}`)

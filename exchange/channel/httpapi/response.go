@@ -28,28 +28,28 @@ func (e *httpError) Error() string { return e.text }
 var errNoPath = &httpError{http.StatusNotFound, "there is nothing at this path"}
 
 // codes are the answers to refusals.
-var codes = map[mess.Why]int{
-	mess.Invalid: http.StatusBadRequest, mess.Unauthentic: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden,
-	mess.Unknown: http.StatusNotFound, mess.Missing: http.StatusUnprocessableEntity, mess.Taken: http.StatusConflict, mess.Stale: http.StatusConflict,
-	mess.Illegal: http.StatusConflict, mess.Unconfirmed: http.StatusConflict, mess.Conflict: http.StatusConflict,
-	mess.NotReady: http.StatusConflict, mess.TooLarge: http.StatusRequestEntityTooLarge,
+var codes = map[mess.ErrorCode]int{
+	mess.Invalid: http.StatusBadRequest, mess.Unauthorized: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden,
+	mess.NotFound: http.StatusNotFound, mess.MissingReference: http.StatusUnprocessableEntity, mess.AlreadyClaimed: http.StatusConflict, mess.StaleToken: http.StatusConflict,
+	mess.IllegalTransition: http.StatusConflict, mess.Unconfirmed: http.StatusConflict, mess.Conflict: http.StatusConflict,
+	mess.NotYet: http.StatusConflict, mess.TooLarge: http.StatusRequestEntityTooLarge,
 	mess.Unavailable: http.StatusServiceUnavailable,
 }
 
 // refusal is a refusal as a client gets it.
 type refusal struct {
-	Error    string      `json:"error"`
-	Why      mess.Why    `json:"why,omitempty"`
-	Ref      string      `json:"ref,omitempty"`
-	Status   mess.Code   `json:"status,omitempty"`
-	Executor string      `json:"executor_id,omitempty"`
-	Legal    []mess.Code `json:"legal,omitempty"`
+	Error    string         `json:"error"`
+	Why      mess.ErrorCode `json:"why,omitempty"`
+	Ref      string         `json:"ref,omitempty"`
+	Status   mess.Code      `json:"status,omitempty"`
+	Executor string         `json:"executor_id,omitempty"`
+	Legal    []mess.Code    `json:"legal,omitempty"`
 }
 
 // fail answers with an error, always in JSON.
 func (c *call) fail(err error) {
-	if r, ok := errors.AsType[*mess.Refusal](err); ok {
-		code, ok := codes[r.Why]
+	if r, ok := errors.AsType[*mess.Error](err); ok {
+		code, ok := codes[r.Code]
 		if !ok {
 			code = http.StatusBadRequest
 		}
@@ -57,7 +57,7 @@ func (c *call) fail(err error) {
 			c.w.Header().Set("WWW-Authenticate", "Bearer")
 		}
 		c.note(code, r.Text)
-		c.json(code, refusal{r.Text, r.Why, r.Ref, r.Status, r.Holder, r.Legal})
+		c.json(code, refusal{r.Text, r.Code, r.Ref, r.Status, r.Holder, r.Allowed})
 		return
 	}
 	if h, ok := errors.AsType[*httpError](err); ok {
@@ -208,7 +208,7 @@ func (c *call) fits(limit int64) error {
 
 func (c *call) tooLarge(limit int64) error {
 	c.large = true
-	return mess.Refuse(mess.TooLarge, "the body is larger than %d bytes; send less", limit)
+	return mess.Errorf(mess.TooLarge, "the body is larger than %d bytes; send less", limit)
 }
 
 // object reads the body as one mapping. One that is empty is {}, as it is to
@@ -230,7 +230,7 @@ func asJSON(err error) error {
 	if err == nil || !strings.Contains(err.Error(), "not JSON") {
 		return err
 	}
-	return mess.Refuse(mess.Invalid, "%v (the body was read as JSON; if it is YAML, send Content-Type: application/yaml)", err)
+	return mess.Errorf(mess.Invalid, "%v (the body was read as JSON; if it is YAML, send Content-Type: application/yaml)", err)
 }
 
 // textOf is a field that is text, "" if it is not there.
@@ -238,7 +238,7 @@ func textOf(o mess.Object, key string) (string, error) {
 	v, _ := o.Get(key)
 	s, ok := v.(string)
 	if v != nil && !ok {
-		return "", mess.Refuse(mess.Invalid, "%s: is %s; write text", key, mess.What(v))
+		return "", mess.Errorf(mess.Invalid, "%s: is %s; write text", key, mess.What(v))
 	}
 	return s, nil
 }
@@ -248,7 +248,7 @@ func textOf(o mess.Object, key string) (string, error) {
 func only(o mess.Object, known ...string) error {
 	for _, f := range o {
 		if !slices.Contains(known, f.Key) {
-			return mess.Refuse(mess.Invalid, "%s: is not known here; known: %s", shorten(f.Key), strings.Join(known, ", "))
+			return mess.Errorf(mess.Invalid, "%s: is not known here; known: %s", shorten(f.Key), strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -237,7 +237,7 @@ func (c *call) status() error {
 		return errNoPath
 	}
 	if !c.who.Has(exchange.Operator) {
-		return mess.Refuse(mess.Forbidden, "only an operator may ask how the program stands")
+		return mess.Errorf(mess.Forbidden, "only an operator may ask how the program stands")
 	}
 	c.json(http.StatusOK, c.cfg.Status())
 	return nil

@@ -17,7 +17,7 @@ func TestAStopIsTaken(t *testing.T) {
 		``, `{}`, `{"why":"` + strings.Repeat("why? ", 30_000) + `"}`, `{"why":[{"a":5}],"id":5,"by":{},"at":true,"x_own":[]}`, `{"why":null,"executors":["phone"]}`, `{"executors":"phone"}`,
 	} {
 		r := h.do("POST", root+"/stop", h.op, body)
-		if stops++; r.code != 202 || len(r.field("why")) > 512 || r.field("by") != "operator" || len(h.x.Executors()[0].Stopping) != stops {
+		if stops++; r.code != 202 || len(r.field("why")) > 512 || r.field("by") != "operator" || len(h.x.Executors()[0].UnconfirmedStops) != stops {
 			t.Errorf("%.80s: %d %.300s", body, r.code, r.body)
 		}
 	}
@@ -28,7 +28,7 @@ func TestAStopIsTaken(t *testing.T) {
 	if r := h.do("POST", root+"/stop", h.op, "why: 5\nexecutors: phone\n", "Content-Type", "application/yaml"); r.code != 202 || r.field("why") != "5" {
 		t.Errorf("%d %s", r.code, r.body)
 	}
-	if n := len(h.x.Executors()[0].Stopping); n != stops+1 {
+	if n := len(h.x.Executors()[0].UnconfirmedStops); n != stops+1 {
 		t.Errorf("%d stops, want %d", n, stops+1)
 	}
 }

@@ -147,7 +147,7 @@ func (f *following) attend(ctx context.Context, cancel context.CancelFunc, conn 
 	}
 	s.begin(cancel)
 	defer s.end()
-	a, err := f.x.Attend(ctx, f.who, f.after, func(e exchange.Event) error { return f.send(s, e) }, cancel)
+	a, err := f.x.Subscribe(ctx, f.who, f.after, func(e exchange.Event) error { return f.send(s, e) }, cancel)
 	if err != nil {
 		return err
 	}

@@ -157,21 +157,21 @@ func filterOf(q url.Values) (exchange.Filter, error) {
 		}
 		code, err := mess.ParseCode(s)
 		if err != nil {
-			return f, mess.Refuse(mess.Invalid, "status: %v", err)
+			return f, mess.Errorf(mess.Invalid, "status: %v", err)
 		}
 		f.Status = append(f.Status, code)
 	}
 	if s := q.Get("since"); s != "" {
 		since, err := mess.Time(s).Time()
 		if err != nil {
-			return f, mess.Refuse(mess.Invalid, "since: %v", err)
+			return f, mess.Errorf(mess.Invalid, "since: %v", err)
 		}
 		f.Since = since
 	}
 	if s := q.Get("limit"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > 1000 {
-			return f, mess.Refuse(mess.Invalid, "limit: %.20q is not a number from 1 to 1000", s)
+			return f, mess.Errorf(mess.Invalid, "limit: %.20q is not a number from 1 to 1000", s)
 		}
 		f.Limit = n
 	}

@@ -25,7 +25,7 @@ func parseArgs(raw json.RawMessage) (*args, error) {
 		return &args{}, nil
 	}
 	if raw[0] != '{' {
-		return nil, mess.Refuse(mess.Invalid, "the arguments are not an object; send one")
+		return nil, mess.Errorf(mess.Invalid, "the arguments are not an object; send one")
 	}
 	o, err := mess.ParseObjectJSON(raw)
 	if err != nil {
@@ -99,7 +99,7 @@ func (a *args) number(name string, otherwise, low, high int64) int64 {
 	n, isNumber := v.(mess.Number)
 	i, err := n.Int64()
 	if !isNumber || err != nil || i < low || i > high {
-		a.problems = append(a.problems, mess.Problem{Path: name, Text: mess.Refuse(mess.Invalid, "is not a whole number from %d to %d", low, high).Text})
+		a.problems = append(a.problems, mess.Problem{Path: name, Text: mess.Errorf(mess.Invalid, "is not a whole number from %d to %d", low, high).Text})
 		return otherwise
 	}
 	return i

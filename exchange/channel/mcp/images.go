@@ -136,7 +136,7 @@ func fileOf(at place, e mess.Entry) (file, bool) {
 func (s *Server) content(ctx context.Context, uri string) (_ blob, done func(), err error) {
 	thread, message, name, err := messeaf.ParseResource(uri)
 	if err != nil {
-		return blob{}, nil, mess.Refuse(mess.Unknown, "%v", err)
+		return blob{}, nil, mess.Errorf(mess.NotFound, "%v", err)
 	}
 	select {
 	case s.busy <- struct{}{}:
@@ -170,7 +170,7 @@ func (s *Server) fetch(ctx context.Context, thread, message, name string) (blob,
 			return s.attachment(ctx, t.Ref, name)
 		}
 	}
-	return blob{}, mess.Refuse(mess.Unknown, "%s has no attachment %q", t.Ref, name)
+	return blob{}, mess.Errorf(mess.NotFound, "%s has no attachment %q", t.Ref, name)
 }
 
 // names reports whether a message names an attachment.
@@ -196,7 +196,7 @@ func (s *Server) attachment(ctx context.Context, ref, name string) (b blob, err 
 		return blob{}, err
 	}
 	if len(all) > maxBlob {
-		return blob{}, mess.Refuse(mess.TooLarge, "%s: larger than %d bytes; fetch it over HTTP", name, maxBlob)
+		return blob{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes; fetch it over HTTP", name, maxBlob)
 	}
 	return blob{mime, all}, nil
 }
@@ -212,7 +212,7 @@ func (b blob) withoutMetadata(ctx context.Context) (blob, error) {
 	case err == nil:
 		return blob{p.MIME, p.Data}, nil
 	case strings.HasPrefix(b.served(), "image/"):
-		return blob{}, mess.Refuse(mess.Invalid, "the picture cannot be read, so its metadata cannot be removed: %v; fetch it over HTTP", err)
+		return blob{}, mess.Errorf(mess.Invalid, "the picture cannot be read, so its metadata cannot be removed: %v; fetch it over HTTP", err)
 	}
 	return b, nil
 }

@@ -138,7 +138,7 @@ func (s *Server) readContent(ctx context.Context, req *sdk.ReadResourceRequest) 
 // notFound is what MCP calls a resource that is not there, or not for this
 // client.
 func notFound(uri string, err error) error {
-	if errors.Is(err, mess.Unknown) {
+	if errors.Is(err, mess.NotFound) {
 		return sdk.ResourceNotFoundError(uri)
 	}
 	return err

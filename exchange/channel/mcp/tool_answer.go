@@ -69,11 +69,11 @@ func (c *call) only(ctx context.Context, ref, word string) (mess.Object, error) 
 	q, ok := openQuestion(t)
 	switch {
 	case !ok:
-		return nil, mess.Refuse(mess.Illegal, "no question is open; it is %s", t.Status)
+		return nil, mess.Errorf(mess.IllegalTransition, "no question is open; it is %s", t.Status)
 	case q.status.Code == mess.NeedsConfirmation:
-		return nil, mess.Refuse(mess.Illegal, "a confirmation is needed, not an answer; give confirm: true or false")
+		return nil, mess.Errorf(mess.IllegalTransition, "a confirmation is needed, not an answer; give confirm: true or false")
 	case len(q.open) != 1:
-		return nil, mess.Refuse(mess.Invalid, "%d questions are open; give answers: {field: answer} for each", len(q.open))
+		return nil, mess.Errorf(mess.Invalid, "%d questions are open; give answers: {field: answer} for each", len(q.open))
 	}
 	return mess.Object{{Key: q.open[0].Key(), Value: word}}, nil
 }

@@ -22,7 +22,7 @@ func parseMessage(raw json.RawMessage) (mess.Message, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&in); err != nil || len(in.Message) == 0 || string(in.Message) == "null" {
-		return mess.Message{}, mess.Refuse(mess.Invalid, "message: is missing, or something else is there; give {\"message\": ...} alone")
+		return mess.Message{}, mess.Errorf(mess.Invalid, "message: is missing, or something else is there; give {\"message\": ...} alone")
 	}
 	text := []byte(in.Message)
 	if text[0] != '"' {
@@ -30,18 +30,18 @@ func parseMessage(raw json.RawMessage) (mess.Message, error) {
 	}
 	var s string
 	if err := json.Unmarshal(text, &s); err != nil {
-		return mess.Message{}, mess.Refuse(mess.Invalid, "message: is no text; give a message in YAML or JSON")
+		return mess.Message{}, mess.Errorf(mess.Invalid, "message: is no text; give a message in YAML or JSON")
 	}
 	text = []byte(unfenced(s))
 	if len(text) > maxText {
-		return mess.Message{}, mess.Refuse(mess.TooLarge, "message: is larger than %d bytes; send less", maxText)
+		return mess.Message{}, mess.Errorf(mess.TooLarge, "message: is larger than %d bytes; send less", maxText)
 	}
 	all, err := mess.ParseValid(text)
 	if err != nil {
 		return mess.Message{}, err
 	}
 	if len(all) != 1 {
-		return mess.Message{}, mess.Refuse(mess.Invalid, "message: there are %d documents; put the items into one list, or send one message at a time", len(all))
+		return mess.Message{}, mess.Errorf(mess.Invalid, "message: there are %d documents; put the items into one list, or send one message at a time", len(all))
 	}
 	return all[0], nil
 }

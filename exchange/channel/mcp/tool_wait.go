@@ -123,7 +123,7 @@ func (c *call) until(ctx context.Context, ref string, patience time.Duration) (_
 		case <-ctx.Done():
 			return Thread{}, false, ctx.Err()
 		case <-c.ended:
-			return Thread{}, false, mess.Refuse(mess.Unavailable, "messkit ends here; the request goes on")
+			return Thread{}, false, mess.Errorf(mess.Unavailable, "messkit ends here; the request goes on")
 		case <-end.C:
 			over = true
 		case <-beat.C:

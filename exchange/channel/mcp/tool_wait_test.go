@@ -50,7 +50,7 @@ type flaky struct {
 func (f *flaky) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
 	if f.fail.CompareAndSwap(true, false) {
 		close(f.gone)
-		return mcp.Thread{}, mess.Refuse(mess.Unavailable, "cannot be reached")
+		return mcp.Thread{}, mess.Errorf(mess.Unavailable, "cannot be reached")
 	}
 	return f.Exchange.Thread(ctx, ref)
 }

@@ -64,17 +64,17 @@ func result(v *strictyaml.Value) *sdk.CallToolResult {
 // failed is an error for the client: what is wrong, and what to do.
 func failed(err error) *sdk.CallToolResult {
 	v := object()
-	r, refused := errors.AsType[*mess.Refusal](err)
+	r, refused := errors.AsType[*mess.Error](err)
 	_, invalid := errors.AsType[mess.Problems](err)
 	v.Add("error", strictyaml.Str(err.Error()))
 	switch {
 	case refused:
-		v.Add("why", strictyaml.Str(string(r.Why)))
+		v.Add("why", strictyaml.Str(string(r.Code)))
 		addText(v, "ref", r.Ref)
 		addText(v, "status", string(r.Status))
 		addText(v, "executor", r.Holder)
-		if len(r.Legal) > 0 {
-			v.Add("legal", mess.WriteValue(r.Legal))
+		if len(r.Allowed) > 0 {
+			v.Add("legal", mess.WriteValue(r.Allowed))
 		}
 	case invalid:
 		v.Add("why", strictyaml.Str(string(mess.Invalid)))

@@ -124,7 +124,7 @@ func (a *Adapter) Run(ctx context.Context) error {
 // restore continues with the documents of an earlier run. It logs a document that it cannot
 // read, and leaves it as it is.
 func (a *Adapter) restore(ctx context.Context) error {
-	docs, err := a.x.Kept(ctx, channel)
+	docs, err := a.x.ChannelState(ctx, channel)
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (as *assignments) hearAs(ctx context.Context, p *peer, m mess.Message, item
 		var errs []error
 		for _, g := range as.givenTo(p) {
 			if g.Begun && g.Over.IsZero() {
-				errs = append(errs, as.withdraw(ctx, p, g, "stop: "+c.Stop.Why))
+				errs = append(errs, as.withdraw(ctx, p, g, "stop: "+c.Stop.Reason))
 			}
 		}
 		return errors.Join(errs...)
@@ -167,7 +167,7 @@ func (as *assignments) hearAs(ctx context.Context, p *peer, m mess.Message, item
 func (as *assignments) claim(ctx context.Context, p *peer, ref string) error {
 	answer, err := as.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}}})
 	if err != nil {
-		if errors.Is(err, mess.Taken) || errors.Is(err, mess.Illegal) {
+		if errors.Is(err, mess.AlreadyClaimed) || errors.Is(err, mess.IllegalTransition) {
 			return nil // others were faster
 		}
 		return err

@@ -272,6 +272,6 @@ func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*
 // unavailable reports whether it is the exchange that cannot, and not the message
 // that is wrong.
 func unavailable(err error) bool {
-	_, no := errors.AsType[*mess.Refusal](err)
+	_, no := errors.AsType[*mess.Error](err)
 	return !no || errors.Is(err, mess.Unavailable)
 }

@@ -118,8 +118,8 @@ func (a *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 		return
 	}
 	code := http.StatusServiceUnavailable
-	if no, ok := errors.AsType[*mess.Refusal](err); ok && no.Why != mess.Unavailable {
-		code = map[mess.Why]int{mess.Unknown: http.StatusNotFound, mess.TooLarge: http.StatusRequestEntityTooLarge}[no.Why]
+	if no, ok := errors.AsType[*mess.Error](err); ok && no.Code != mess.Unavailable {
+		code = map[mess.ErrorCode]int{mess.NotFound: http.StatusNotFound, mess.TooLarge: http.StatusRequestEntityTooLarge}[no.Code]
 		if code == 0 {
 			code = http.StatusBadRequest
 		}
@@ -133,7 +133,7 @@ func (a *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 	switch o.Do {
 	case "send", "rally":
 		if o.Send == nil {
-			return Report{}, mess.Refuse(mess.Invalid, "send: is missing")
+			return Report{}, mess.Errorf(mess.Invalid, "send: is missing")
 		}
 		// What has begun is finished, even if the client goes.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
@@ -181,11 +181,11 @@ func (a *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 		return rep, err
 	case "file":
 		if rep.Data, err = a.files.savedFile(o.ID, o.Name); err != nil {
-			return rep, mess.Refuse(mess.Unknown, "there is no file %q of %s", o.Name, o.ID)
+			return rep, mess.Errorf(mess.NotFound, "there is no file %q of %s", o.Name, o.ID)
 		}
 		return rep, nil
 	}
-	return Report{}, mess.Refuse(mess.Invalid, "do: %q is not known", o.Do)
+	return Report{}, mess.Errorf(mess.Invalid, "do: %q is not known", o.Do)
 }
 
 func (a *Adapter) status() *Status {

@@ -64,7 +64,7 @@ func (rq *requests) targets(to string) ([]string, error) {
 		case one == "all":
 			names = slices.Sorted(maps.Keys(rq.allPeers()))
 		case isGroup && rq.cfg.Groups[group] == nil:
-			return nil, mess.Refuse(mess.Unknown, "there is no group %q", group)
+			return nil, mess.Errorf(mess.NotFound, "there is no group %q", group)
 		case isGroup:
 			names = rq.cfg.Groups[group]
 		}
@@ -73,7 +73,7 @@ func (rq *requests) targets(to string) ([]string, error) {
 				continue
 			}
 			if rq.peer(name) == nil {
-				return nil, mess.Refuse(mess.Unknown, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(rq.allPeers())), ", "))
+				return nil, mess.Errorf(mess.NotFound, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(rq.allPeers())), ", "))
 			}
 			if !slices.Contains(all, name) {
 				all = append(all, name)
@@ -81,7 +81,7 @@ func (rq *requests) targets(to string) ([]string, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, mess.Refuse(mess.Invalid, "to: names no peer")
+		return nil, mess.Errorf(mess.Invalid, "to: names no peer")
 	}
 	return all, nil
 }
@@ -90,15 +90,15 @@ func (rq *requests) targets(to string) ([]string, error) {
 func (s Sending) check() error {
 	switch {
 	case !s.Type.Known():
-		return mess.Refuse(mess.Invalid, "type: %q is not known; use request, response, notification, alert or ack", s.Type)
+		return mess.Errorf(mess.Invalid, "type: %q is not known; use request, response, notification, alert or ack", s.Type)
 	case (s.Type == wire.Response || s.Type == wire.Ack) && s.Correlation == "":
-		return mess.Refuse(mess.Invalid, "correlation: is missing; a %s names the message that it is for", s.Type)
+		return mess.Errorf(mess.Invalid, "correlation: is missing; a %s names the message that it is for", s.Type)
 	case s.TTL < 0 || time.Duration(s.TTL) > wire.MaxTTL/time.Second:
-		return mess.Refuse(mess.Invalid, "ttl: %d is not from 0 to %d seconds", s.TTL, wire.MaxTTL/time.Second)
+		return mess.Errorf(mess.Invalid, "ttl: %d is not from 0 to %d seconds", s.TTL, wire.MaxTTL/time.Second)
 	case s.Priority != "" && !slices.Contains([]string{wire.High, wire.Normal, wire.Low}, s.Priority):
-		return mess.Refuse(mess.Invalid, "priority: %q is not known; use high, normal or low", s.Priority)
+		return mess.Errorf(mess.Invalid, "priority: %q is not known; use high, normal or low", s.Priority)
 	case strings.TrimSpace(s.Body) == "" && s.MESS == "":
-		return mess.Refuse(mess.Invalid, "body: is empty; say something")
+		return mess.Errorf(mess.Invalid, "body: is empty; say something")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (rq *requests) Send(ctx context.Context, s Sending) ([]Taken, error) {
 }
 
 // errLeft says that a peer went out of the registry just now.
-var errLeft = mess.Refuse(mess.Unknown, "the peer is not in the registry any more")
+var errLeft = mess.Errorf(mess.NotFound, "the peer is not in the registry any more")
 
 // sendOne sends a message to one peer.
 func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
@@ -154,7 +154,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 		return Taken{}, err
 	}
 	if s.Encrypt && p.now().seal == "" {
-		return Taken{}, mess.Refuse(mess.Invalid, "encrypt: there is no key_file for %s", p.name)
+		return Taken{}, mess.Errorf(mess.Invalid, "encrypt: there is no key_file for %s", p.name)
 	}
 	switch e.Payload.Metadata = meta; {
 	case s.MESS == "":
@@ -180,7 +180,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 	o := rq.outbox.ready(p, e, s.Encrypt)
 	o.NoRetry = s.NoRetry
 	if len(o.Text) > wire.MaxText {
-		return Taken{}, mess.Refuse(mess.TooLarge, "the message is %d bytes, more than %d; send what is long as a file", len(o.Text), wire.MaxText)
+		return Taken{}, mess.Errorf(mess.TooLarge, "the message is %d bytes, more than %d; send what is long as a file", len(o.Text), wire.MaxText)
 	}
 	back := func() error { return nil }
 	if a, q, ok := rq.questionTo(s.Correlation); ok && s.Type == wire.Response && a.To == p.name {
@@ -215,7 +215,7 @@ func objectOf(raw json.RawMessage) (wire.Object, error) {
 	}
 	o, err := wire.ParseObject(raw)
 	if err != nil {
-		return nil, mess.Refuse(mess.Invalid, "metadata: %v", err)
+		return nil, mess.Errorf(mess.Invalid, "metadata: %v", err)
 	}
 	return o, nil
 }

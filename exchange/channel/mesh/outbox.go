@@ -207,7 +207,7 @@ func (b *outbox) awaitDelivery(ctx context.Context, id, to string) (*Asked, erro
 	one := b.deliveries[outgoing{ID: id, To: to}.name()]
 	b.mu.Unlock()
 	if one == nil {
-		return nil, mess.Refuse(mess.Unknown, "%s is not known any more; messkit mesh audit --id %s shows what became of it", id, id)
+		return nil, mess.Errorf(mess.NotFound, "%s is not known any more; messkit mesh audit --id %s shows what became of it", id, id)
 	}
 	end := time.NewTimer(awaitTime)
 	defer end.Stop()

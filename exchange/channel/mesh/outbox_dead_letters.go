@@ -172,7 +172,7 @@ func (b *outbox) drop(o Order) (rep Report, _ error) {
 		}
 	}
 	if rep.Sent == 0 {
-		return rep, mess.Refuse(mess.Unknown, "there is no dead letter %q", o.ID)
+		return rep, mess.Errorf(mess.NotFound, "there is no dead letter %q", o.ID)
 	}
 	return rep, nil
 }

@@ -341,7 +341,7 @@ func (rq *requests) questionTo(id string) (a *ask, q backward, ok bool) {
 func (rq *requests) conversation(id string) (*state.Conversation, error) {
 	c, err := rq.store.Conversation(id)
 	if err != nil {
-		return nil, mess.Refuse(mess.Unknown, "there is no conversation %q", id)
+		return nil, mess.Errorf(mess.NotFound, "there is no conversation %q", id)
 	}
 	return &c, nil
 }
@@ -354,7 +354,7 @@ func (rq *requests) await(ctx context.Context, id string, seen int) (*Asked, err
 	for {
 		a, changed, ok := rq.now(id)
 		if !ok {
-			return nil, mess.Refuse(mess.Unknown, "there is no request %q of this agent, or not any more", id)
+			return nil, mess.Errorf(mess.NotFound, "there is no request %q of this agent, or not any more", id)
 		}
 		now := asksAs(a)
 		if now.Result != nil || now.Failed != "" || now.Lost() || len(now.Questions) > seen || !first {

@@ -129,7 +129,7 @@ func (d *documents) keep(ctx context.Context, name string, v any) error {
 
 // put stores a document as it is, and notes whether that is possible now.
 func (d *documents) put(ctx context.Context, name string, doc []byte) error {
-	err := d.x.Keep(ctx, channel, name, doc)
+	err := d.x.SaveChannelState(ctx, channel, name, doc)
 	if ctx.Err() == nil {
 		d.unstored.Store(err != nil)
 	}

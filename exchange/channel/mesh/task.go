@@ -209,7 +209,7 @@ func (ts *tasks) report(ctx context.Context, t *task) (again time.Duration, _ er
 		return again, nil // it is not in the configuration any more
 	}
 	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
-	if errors.Is(err, mess.Unknown) {
+	if errors.Is(err, mess.NotFound) {
 		ts.log.Error("mesh: the thread of a task is gone", "ref", t.Ref)
 		return again, nil
 	}

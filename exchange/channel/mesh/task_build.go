@@ -101,7 +101,7 @@ func (ts *tasks) nativeText(ctx context.Context, in *incoming) (string, error) {
 			err = errors.New("it is empty")
 		}
 		if err != nil {
-			return "", mess.Refuse(mess.Invalid, "%s: %v; send it again", messFile, err)
+			return "", mess.Errorf(mess.Invalid, "%s: %v; send it again", messFile, err)
 		}
 		return string(f.Data), nil
 	}
@@ -118,11 +118,11 @@ func nativeRequest(text string) (*mess.Request, error) {
 		return nil, err
 	}
 	if len(m.Items) != 1 {
-		return nil, mess.Refuse(mess.Invalid, "payload.metadata.mess: has %d items; send one request at a time", len(m.Items))
+		return nil, mess.Errorf(mess.Invalid, "payload.metadata.mess: has %d items; send one request at a time", len(m.Items))
 	}
 	req, ok := m.Items[0].(*mess.Request)
 	if !ok {
-		return nil, mess.Refuse(mess.Invalid, "payload.metadata.mess: is a %s and no request", m.Items[0].Kind())
+		return nil, mess.Errorf(mess.Invalid, "payload.metadata.mess: is a %s and no request", m.Items[0].Kind())
 	}
 	return req, nil
 }
@@ -130,10 +130,10 @@ func nativeRequest(text string) (*mess.Request, error) {
 func parseMess(text string) (mess.Message, error) {
 	all, err := mess.ParseValid([]byte(text))
 	if err != nil {
-		return mess.Message{}, mess.Refuse(mess.Invalid, "payload.metadata.mess: %v", err)
+		return mess.Message{}, mess.Errorf(mess.Invalid, "payload.metadata.mess: %v", err)
 	}
 	if len(all) != 1 {
-		return mess.Message{}, mess.Refuse(mess.Invalid, "payload.metadata.mess: has %d messages; send one", len(all))
+		return mess.Message{}, mess.Errorf(mess.Invalid, "payload.metadata.mess: has %d messages; send one", len(all))
 	}
 	return all[0], nil
 }

@@ -44,7 +44,7 @@ func openQuestion(th exchange.Thread) (q question, text string, asks bool) {
 	case mess.NeedsInput:
 		var lines []string
 		for _, one := range s.Questions {
-			if slices.ContainsFunc(th.Questions, func(o exchange.OpenItem) bool { return o.Key == one.Key() }) {
+			if slices.ContainsFunc(th.Questions, func(o exchange.OpenQuestion) bool { return o.Key == one.Key() }) {
 				q.Keys = append(q.Keys, one.Key())
 				lines = append(lines, one.Key()+": "+strings.TrimSpace(one.Question+options(one)))
 			}

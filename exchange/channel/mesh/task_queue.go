@@ -203,7 +203,7 @@ func (ts *tasks) submit(ctx context.Context, p *peer, req *mess.Request, in *inc
 		}
 	}
 	if time.Now().After(in.Expires().Add(skew)) {
-		return "", mess.Refuse(mess.NotReady, "it was over before it could begin")
+		return "", mess.Errorf(mess.NotYet, "it was over before it could begin")
 	}
 	answer, err := ts.x.Post(ctx, exchange.Inbound{Actor: p.actor(), Channel: channel, Message: mess.Message{Version: "1.1.0", Items: []mess.Item{req}}})
 	if err != nil {

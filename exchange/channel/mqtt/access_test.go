@@ -84,7 +84,7 @@ func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
 		t.Errorf("%d threads", n)
 	}
 	for _, e := range h.x.Executors() {
-		if len(e.Stopping) > 0 || e.ID == "nobody" || e.ID == "pi" && !e.Live {
+		if len(e.UnconfirmedStops) > 0 || e.ID == "nobody" || e.ID == "pi" && !e.Live {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // operators alone, and the bytes of attachments are for any user to write; the
 // exchange takes them for the holder of the claim, and uses only what a message of
 // the holder's names by its digest.
-func ACL(exchangeID, user string, holders []keys.Holder, home bool) (string, error) {
+func ACL(exchangeID, user string, holders []keys.Principal, home bool) (string, error) {
 	for _, id := range []string{exchangeID, user} {
 		if err := topic.CheckID(id); err != nil {
 			return "", err

@@ -118,7 +118,7 @@ const (
 
 // remember reads what an earlier run has kept.
 func (d *Door) remember(ctx context.Context) error {
-	docs, err := d.x.Kept(ctx, channel)
+	docs, err := d.x.ChannelState(ctx, channel)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (d *Door) greet(ctx context.Context) (greeting, error) {
 	d.mu.Unlock()
 	doc, err := json.Marshal(epoch)
 	if err == nil {
-		err = d.x.Keep(ctx, channel, keptEpoch, doc)
+		err = d.x.SaveChannelState(ctx, channel, keptEpoch, doc)
 	}
 	if err != nil {
 		d.log.Warn("the epoch of the MQTT door cannot be kept; a will of an earlier run may count as new", "err", err)

@@ -154,7 +154,7 @@ func (h *house) agent(r *relay) {
 			h.Error(err)
 		}
 	})
-	h.eventually("the executor is registered", func() bool { return h.x.Registered("bench") })
+	h.eventually("the executor is registered", func() bool { return h.x.IsRegistered("bench") })
 }
 
 // TestBenchThroughput measures how many requests a second one exchange takes, from

@@ -33,7 +33,7 @@ func (d *Door) countStrangers() {
 	d.strangers = 0
 	for id, s := range d.stands {
 		switch {
-		case d.x.Registered(id):
+		case d.x.IsRegistered(id):
 		case !s.here && d.now().Sub(s.since) > quietTime:
 			if delete(d.stands, id); s.gone {
 				d.keepGone(id, false)
@@ -60,7 +60,7 @@ func (d *Door) stood(id string, payload []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	was, known := d.stands[id]
-	stranger := !known && !d.x.Registered(id)
+	stranger := !known && !d.x.IsRegistered(id)
 	if stranger && state != "" {
 		if d.strangers >= maxStrangers {
 			if n := d.counts.dropped.Add(1); report(n) {
@@ -104,7 +104,7 @@ func (d *Door) keepGone(id string, is bool) {
 		doc = []byte("true")
 	}
 	d.start(func(ctx context.Context, _ publisher) {
-		if err := d.x.Keep(context.WithoutCancel(ctx), channel, keptGone+id, doc); err != nil {
+		if err := d.x.SaveChannelState(context.WithoutCancel(ctx), channel, keptGone+id, doc); err != nil {
 			d.log.Debug("that an executor has gone is not kept", "executor", id, "err", err)
 		}
 	})
@@ -166,7 +166,7 @@ func (d *Door) heard(id string) {
 	switch {
 	case f != nil:
 		f.last = d.now()
-	case d.stands[id].gone || d.stands[id] == standing{} && d.x.Registered(id):
+	case d.stands[id].gone || d.stands[id] == standing{} && d.x.IsRegistered(id):
 		if d.stands[id].gone {
 			delete(d.stands, id)
 			d.keepGone(id, false)

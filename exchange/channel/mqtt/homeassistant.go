@@ -49,7 +49,7 @@ func (h *home) run(ctx context.Context, to publisher) error {
 	t := time.NewTicker(tidyEvery)
 	defer t.Stop()
 	for ctx.Err() == nil {
-		news := h.d.x.ExecutorNews()
+		news := h.d.x.ExecutorsChanged()
 		if err := h.show(ctx, p); err != nil && ctx.Err() == nil {
 			h.d.log.Debug("what Home Assistant reads waits", "err", err)
 		}
@@ -97,7 +97,7 @@ func (h *home) show(ctx context.Context, p *shelf) error {
 			return err
 		}
 	}
-	for _, id := range h.d.x.Forgotten() {
+	for _, id := range h.d.x.Deregistered() {
 		if err := h.clear(ctx, p, id); err != nil {
 			return err
 		}
@@ -206,10 +206,10 @@ const (
 // stopped, or that somebody has cleared it.
 func standingOf(info exchange.ExecutorInfo) mess.Object {
 	switch {
-	case len(info.Stopping) > 0:
-		return object("state", stopping, "why", info.Stopping[0].Why, "by", info.Stopping[0].By)
-	case info.Stopped != nil && info.Stopped.Why != "":
-		return object("state", stopped, "why", info.Stopped.Why)
+	case len(info.UnconfirmedStops) > 0:
+		return object("state", stopping, "why", info.UnconfirmedStops[0].Reason, "by", info.UnconfirmedStops[0].By)
+	case info.Stopped != nil && info.Stopped.Reason != "":
+		return object("state", stopped, "why", info.Stopped.Reason)
 	}
 	return object("state", running)
 }
@@ -225,16 +225,16 @@ func (h *home) statusOf(info exchange.ExecutorInfo) []byte {
 	switch {
 	case !info.Live:
 		state = "lost"
-	case info.Stopped != nil && info.Stopped.Why != "":
+	case info.Stopped != nil && info.Stopped.Reason != "":
 		state = "stopped"
 	case disarmed != nil && disarmed != "":
 		state = "disarmed"
-	case info.OnHold != "":
+	case info.DrainReason != "":
 		state = "held"
-	case info.Holds > 0:
+	case info.Claims > 0:
 		state = "busy"
 	}
-	return []byte(jsonText(object("state", state, byExchange, exchange.Self, "queue", info.Holds)))
+	return []byte(jsonText(object("state", state, byExchange, exchange.Self, "queue", info.Claims)))
 }
 
 // stands takes how a thread stands that was not followed before.

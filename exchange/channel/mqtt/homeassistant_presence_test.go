@@ -131,7 +131,7 @@ func TestAStopWaitsForNoTap(t *testing.T) {
 				a.press("photo", "payload_press")
 			}
 			a.press("stop", "payload_press")
-			h.eventually("the stop is passed on", func() bool { return len(h.x.Executors()[0].Stopping) == 1 })
+			h.eventually("the stop is passed on", func() bool { return len(h.x.Executors()[0].UnconfirmedStops) == 1 })
 		})
 	}
 }

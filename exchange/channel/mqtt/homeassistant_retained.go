@@ -37,7 +37,7 @@ func (d *Door) keepExhibit(ctx context.Context, slug string, topics []string, en
 	is := exhibit{topics, entities}
 	doc, err := json.Marshal(is)
 	if err == nil {
-		err = d.x.Keep(ctx, channel, keptShown+slug, doc)
+		err = d.x.SaveChannelState(ctx, channel, keptShown+slug, doc)
 	}
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (d *Door) withdraw(ctx context.Context, to publisher, slug string) error {
 			return err
 		}
 	}
-	if err := d.x.Keep(ctx, channel, keptShown+slug, nil); err != nil {
+	if err := d.x.SaveChannelState(ctx, channel, keptShown+slug, nil); err != nil {
 		return err
 	}
 	d.mu.Lock()

@@ -140,7 +140,7 @@ const maxID = 128
 func (d *Door) read(in incoming) (mess.Message, error) {
 	if len(in.payload) > maxMessage {
 		d.counts.unreadable.Add(1)
-		return mess.Message{}, mess.Refuse(mess.TooLarge, "a message of %d bytes is too large; send files as attachments", len(in.payload))
+		return mess.Message{}, mess.Errorf(mess.TooLarge, "a message of %d bytes is too large; send files as attachments", len(in.payload))
 	}
 	all, err := mess.ParseValid(in.payload)
 	switch {
@@ -155,7 +155,7 @@ func (d *Door) read(in incoming) (mess.Message, error) {
 	if n := d.counts.unreadable.Add(1); report(n) {
 		d.log.Warn("a payload is no message", "topic", in.topic, "bytes", len(in.payload), "err", err, "count", n)
 	}
-	return mess.Message{ID: called(in.payload)}, mess.Refuse(mess.Invalid, "%v", err)
+	return mess.Message{ID: called(in.payload)}, mess.Errorf(mess.Invalid, "%v", err)
 }
 
 // called is the id of what is no message, so that its sender knows which one was
@@ -198,17 +198,17 @@ func named(m *mess.Message, again bool) error {
 
 // refusal is the exchange's "no", as a message.
 func refusal(err error) mess.Message {
-	r, ok := errors.AsType[*mess.Refusal](err)
+	r, ok := errors.AsType[*mess.Error](err)
 	if !ok {
-		r = mess.Refuse(mess.Unavailable, "%v", err)
+		r = mess.Errorf(mess.Unavailable, "%v", err)
 	}
-	ack := &mess.Ack{Ref: r.Ref, Status: r.Status, Extra: mess.Object{{Key: "why", Value: string(r.Why)}, {Key: "error", Value: r.Text}}}
+	ack := &mess.Ack{Ref: r.Ref, Status: r.Status, Extra: mess.Object{{Key: "why", Value: string(r.Code)}, {Key: "error", Value: r.Text}}}
 	if r.Holder != "" {
 		ack.Extra = ack.Extra.Set("executor_id", r.Holder)
 	}
-	if len(r.Legal) > 0 {
-		legal := make([]any, len(r.Legal))
-		for i, c := range r.Legal {
+	if len(r.Allowed) > 0 {
+		legal := make([]any, len(r.Allowed))
+		for i, c := range r.Allowed {
 			legal[i] = string(c)
 		}
 		ack.Extra = ack.Extra.Set("legal", legal)

@@ -22,7 +22,7 @@ const maxFound = 10_000
 // watch keeps the states of threads at the broker until ctx ends.
 func (d *Door) watch(ctx context.Context, to publisher) error {
 	who := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
-	inbox.Events(ctx, d.x, who, inbox.Nowhere, d.log, func(e exchange.Event) error {
+	inbox.Events(ctx, d.x, who, inbox.OnlyNew, d.log, func(e exchange.Event) error {
 		switch e.Kind {
 		case exchange.EventReset:
 			return d.showAll(ctx, to, who)

@@ -35,7 +35,7 @@ func (d *Door) latch(ctx context.Context, in incoming) {
 		if by != "" {
 			why = fmt.Sprintf("the stop latch at the broker, by %.64s", by)
 		}
-		if _, err := d.x.Stop(ctx, who, mess.Stop{Why: why}); err != nil {
+		if _, err := d.x.Stop(ctx, who, mess.Stop{Reason: why}); err != nil {
 			d.log.Error("the stop latch is not passed on to all", "err", err)
 			return
 		}
@@ -44,7 +44,7 @@ func (d *Door) latch(ctx context.Context, in incoming) {
 	d.latched = string(in.payload)
 	doc, _ := json.Marshal(d.latched) // cannot fail: text
 	d.mu.Unlock()
-	if err := d.x.Keep(ctx, channel, keptLatch, doc); err != nil {
+	if err := d.x.SaveChannelState(ctx, channel, keptLatch, doc); err != nil {
 		d.log.Warn("the stop latch is not kept; after a restart it stops everybody again", "err", err)
 	}
 }

@@ -19,7 +19,7 @@ const newsTitle = "messkit: news of the place"
 // to others who may see everything, if they want to be told of that priority.
 func (h *Hooks) News(p mess.Priority, text string) {
 	now := time.Now()
-	for _, ex := range h.x.Notified() {
+	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)
 		if len(addresses) == 0 || !wants(ex.Extra, p, now) {
 			continue

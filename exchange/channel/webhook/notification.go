@@ -99,13 +99,13 @@ func (h *Hooks) happened(e exchange.Event) {
 		return
 	}
 	now, thread := time.Now(), summaryOf(e.Thread)
-	for _, ex := range h.x.Notified() {
+	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)
 		if len(addresses) == 0 || exchange.IsPerson(ex.Executor) || event == created && ex.ID == e.Thread.Requestor || !wants(ex.Extra, thread.Priority, now) {
 			continue
 		}
 		who, _, ok := h.keys.Shared(ex.ID)
-		if !ok || !who.Has(exchange.ExecutorRole) || !h.x.Sees(who, e.Thread) {
+		if !ok || !who.Has(exchange.ExecutorRole) || !h.x.MaySee(who, e.Thread) {
 			continue
 		}
 		for _, a := range addresses {
@@ -118,14 +118,14 @@ func (h *Hooks) happened(e exchange.Event) {
 // task that they do. They are not told of what robots are asked first.
 func (h *Hooks) tellPeople(e exchange.Event) {
 	now, ref := time.Now(), e.Thread.Ref
-	for _, ex := range h.x.Notified() {
+	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)
 		if len(addresses) == 0 || !exchange.IsPerson(ex.Executor) || !wants(ex.Extra, summaryOf(e.Thread).Priority, now) {
 			continue
 		}
 		event := ""
 		switch {
-		case h.x.Offered(ref, ex.ID):
+		case h.x.HasOffer(ref, ex.ID):
 			if h.tellsFirst(ref, ex.ID) {
 				event = created
 			}

@@ -28,14 +28,14 @@ const (
 func (h *Hooks) Try(ctx context.Context, executor string) ([]Entry, error) {
 	e, ok := h.x.Executor(executor)
 	if !ok {
-		return nil, mess.Refuse(mess.Unknown, "%q is not registered", executor)
+		return nil, mess.Errorf(mess.NotFound, "%q is not registered", executor)
 	}
 	addresses := addressesOf(e.Extra)
 	if len(addresses) == 0 {
-		return nil, mess.Refuse(mess.NotReady, "there is no address; add one first")
+		return nil, mess.Errorf(mess.NotYet, "there is no address; add one first")
 	}
 	if !h.mayTry(executor) {
-		return nil, mess.Refuse(mess.NotReady, "a test was sent a moment ago; wait %v", tryEvery)
+		return nil, mess.Errorf(mess.NotYet, "a test was sent a moment ago; wait %v", tryEvery)
 	}
 	list := make([]Entry, 0, len(addresses))
 	for _, a := range addresses {

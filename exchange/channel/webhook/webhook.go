@@ -102,7 +102,7 @@ func (h *Hooks) Run(ctx context.Context) error {
 // follow hears what happens. It never waits for a receiver.
 func (h *Hooks) follow(ctx context.Context) error {
 	all, began := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, false
-	inbox.Events(ctx, h.x, all, inbox.Nowhere, h.log, func(e exchange.Event) error {
+	inbox.Events(ctx, h.x, all, inbox.OnlyNew, h.log, func(e exchange.Event) error {
 		if e.Kind == exchange.EventReset && began {
 			h.lost("the exchange was too busy to note what it had to tell")
 		}

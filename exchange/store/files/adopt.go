@@ -139,7 +139,7 @@ func cancels(m mess.Message, requestor string) bool {
 // cancelled is a thread that its requester has cancelled before anybody was
 // asked.
 func (s *Store) cancelled(t thread.Thread, by string) thread.Thread {
-	t.Status, t.Phase, t.Updated = mess.Cancelled, thread.After, s.cfg.Now()
+	t.Status, t.Phase, t.Updated = mess.Cancelled, thread.Finished, s.cfg.Now()
 	t.History = append(t.History, thread.HistoryEntry{Action: string(mess.Cancelled), At: t.Updated, By: t.Requestor, Ref: by})
 	return t
 }

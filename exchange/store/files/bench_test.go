@@ -203,7 +203,7 @@ func start(b *testing.B, s *files.Store) (stop func()) {
 // deaf listens to nothing: nobody else writes to these folders.
 type deaf struct{}
 
-func (deaf) Said(context.Context, string, mess.Message) error { return nil }
+func (deaf) PostExternal(context.Context, string, mess.Message) error { return nil }
 
 // settle waits for what the store writes after it has answered.
 func (g *ground) settle(b *testing.B) {
@@ -245,7 +245,7 @@ func requested(ref, id string, now time.Time) thread.Thread {
 		ID: id, Intent: "What's in the fridge? Tell me what is missing for breakfast.",
 		Requires:     []mess.Capability{{ID: "take-photo"}},
 		Context:      []mess.Entry{mess.TextEntry("There should be milk in the door, and eggs on the second shelf.")},
-		ResponseHint: []mess.Hint{{Type: "image"}, {Type: "text"}},
+		ResponseHint: []mess.ResponseHint{{Type: "image"}, {Type: "text"}},
 	}
 	return thread.Thread{
 		Envelope: thread.Envelope{
@@ -270,12 +270,12 @@ func (g *ground) claim(ctx context.Context, e thread.Envelope) (thread.Envelope,
 }
 
 func (g *ground) progress(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
-	e.Phase = thread.Acting
+	e.Phase = thread.Started
 	return g.say(ctx, e, "status", mess.InProgress, nil, &mess.Status{Code: mess.InProgress, Message: strings.Repeat("on it. ", 1024/7)})
 }
 
 func (g *ground) finish(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
-	e.Phase = thread.After
+	e.Phase = thread.Finished
 	return g.say(ctx, e, "response", mess.Completed, nil, &mess.Response{
 		Content: []mess.Entry{mess.TextEntry("There is milk, and there are four eggs. No butter.")},
 	}, &mess.Status{Code: mess.Completed})
@@ -309,7 +309,7 @@ func (g *ground) picture(ctx context.Context, e thread.Envelope) (thread.Envelop
 	if err != nil {
 		return e, err
 	}
-	e.Phase = thread.Acting
+	e.Phase = thread.Started
 	name := fmt.Sprintf("att-%03d-image-fridge.jpg", e.Serial+1)
 	media := mess.Media{File: name, MIME: "image/jpeg", Size: &staged.Size, SHA256: staged.SHA256}
 	return g.say(ctx, e, "status", mess.InProgress, []thread.Bind{{Name: name, SHA256: staged.SHA256}},

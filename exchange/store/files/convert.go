@@ -19,7 +19,7 @@ func inward(t messeaf.Thread) thread.Thread {
 			e.Serial++
 		}
 		if m.ID != "" {
-			e.Seen = append(e.Seen, thread.Seen{From: m.From, ID: m.ID, Ref: m.Ref})
+			e.Seen = append(e.Seen, thread.ProcessedMessage{From: m.From, ID: m.ID, Ref: m.Ref})
 		}
 	}
 	req := thread.Thread{Envelope: e, Messages: t.Messages}.Request()
@@ -53,9 +53,9 @@ func envelope(m messeaf.Envelope) thread.Envelope {
 	}
 	switch {
 	case e.Status.Terminal():
-		e.Phase = thread.After
+		e.Phase = thread.Finished
 	case e.Status != mess.Pending:
-		e.Phase = thread.Acting
+		e.Phase = thread.Started
 		e.Epoch = max(e.Epoch, 1)
 	}
 	return e

@@ -252,7 +252,7 @@ func (s *Store) rescued(r rescue) (thread.Thread, string) {
 	case r.certain && log.Ref != "":
 		t = log
 	case r.folder != nil && r.projected:
-		if t = *r.folder; all && sameEnvelope(log.Outward(), t.Outward()) {
+		if t = *r.folder; all && sameEnvelope(log.MESSEAF(), t.MESSEAF()) {
 			t.Envelope, how = log.Envelope, ""
 		}
 	case r.folder != nil && (log.Ref == "" || log.Updated.Before(r.folder.Updated)):
@@ -329,7 +329,7 @@ func (s *Store) endUnknown(t thread.Thread) thread.Thread {
 		}},
 	}
 	m.Ref = messeaf.MessageRef(t.Ref, t.Serial, m)
-	t.Status, t.Phase, t.Updated = mess.Failed, thread.After, now
+	t.Status, t.Phase, t.Updated = mess.Failed, thread.Finished, now
 	t.Messages = append(slices.Clip(t.Messages), m)
 	t.History = append(slices.Clip(t.History), thread.HistoryEntry{Action: string(mess.Failed), At: now, By: thread.Self, Ref: m.Ref})
 	return t

@@ -225,4 +225,4 @@ func isGone(t *testing.T, name string) {
 
 type nobody struct{}
 
-func (nobody) Said(context.Context, string, mess.Message) error { return nil }
+func (nobody) PostExternal(context.Context, string, mess.Message) error { return nil }

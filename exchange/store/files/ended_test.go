@@ -63,7 +63,7 @@ func finish(t *testing.T, s *files.Store, ref string) {
 		t.Fatal(err)
 	}
 	th.Ver++
-	th.Status, th.Phase = mess.Completed, thread.After
+	th.Status, th.Phase = mess.Completed, thread.Finished
 	m := mess.Message{From: "pi", Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Completed}}}
 	if _, err := s.Append(t.Context(), thread.Step{After: rev, Envelope: th.Envelope, Messages: []mess.Message{m}}); err != nil {
 		t.Fatal(err)

@@ -114,8 +114,8 @@ func (s *shared) follow(store *files.Store) (stop func() error) {
 	return func() error { cancel(); return <-done }
 }
 
-// Said stores what was said as a step, as an exchange does.
-func (s *shared) Said(ctx context.Context, ref string, m mess.Message) error {
+// PostExternal stores what was said as a step, as an exchange does.
+func (s *shared) PostExternal(ctx context.Context, ref string, m mess.Message) error {
 	th, _, err := s.store.Read(ctx, ref)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (s *shared) end(ref string, content ...mess.Entry) {
 	}
 	th.Ver++
 	th.Serial++
-	th.Status, th.Executor, th.Phase = mess.Completed, "pi", thread.After
+	th.Status, th.Executor, th.Phase = mess.Completed, "pi", thread.Finished
 	m := mess.Message{From: "pi", Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Completed}, &mess.Response{Content: content}}}
 	m.Ref = messeaf.MessageRef(ref, th.Serial, m)
 	th.History = append(th.History, thread.HistoryEntry{Action: "completed", At: th.Updated, By: "pi", Ref: m.Ref})
@@ -242,7 +242,7 @@ func TestAThreadGoesThroughTheFolders(t *testing.T) {
 	s.wantThreads("state=executing/2026-02-01-002-b", "state=finished/2026-02-01-001-a")
 	for range 2 { // the second time it is read from its folder alone
 		th, _, err := s.store.Read(t.Context(), ref)
-		if err != nil || th.Status != mess.Completed || len(th.Messages) != 2 || th.Phase != thread.After || th.Messages[1].Ref != ref+"/response-001" {
+		if err != nil || th.Status != mess.Completed || len(th.Messages) != 2 || th.Phase != thread.Finished || th.Messages[1].Ref != ref+"/response-001" {
 			t.Errorf("%+v, %v", th, err)
 		}
 		if all := list(t, s.store); len(all) != 2 || all[0].Intent != "look" {
@@ -266,7 +266,7 @@ func TestALateWord(t *testing.T) {
 	s.end(ref)
 	s.close()
 	s.open()
-	if err := s.Said(t.Context(), ref, mess.Message{From: "pi", Items: []mess.Item{&mess.Status{Code: mess.InProgress, Message: "late"}}}); err != nil {
+	if err := s.PostExternal(t.Context(), ref, mess.Message{From: "pi", Items: []mess.Item{&mess.Status{Code: mess.InProgress, Message: "late"}}}); err != nil {
 		t.Fatal(err)
 	}
 	s.settle()

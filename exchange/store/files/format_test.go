@@ -152,7 +152,7 @@ func TestPositionsStayGood(t *testing.T) {
 			t.Fatal(err)
 		}
 		th.Ver++
-		th.Status, th.Phase = mess.Completed, thread.After
+		th.Status, th.Phase = mess.Completed, thread.Finished
 		if _, err := s.Append(t.Context(), thread.Step{After: rev, Envelope: th.Envelope}); err != nil {
 			t.Fatalf("%d: %v", n, err)
 		}

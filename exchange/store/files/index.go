@@ -86,7 +86,7 @@ func moreKeys(s thread.Step) []thread.Key {
 func (e summary) envelope() thread.Envelope {
 	env := thread.Envelope{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
 	if e.Status.Terminal() {
-		env.Phase = thread.After
+		env.Phase = thread.Finished
 	}
 	for _, id := range e.Held {
 		env.History = append(env.History, thread.HistoryEntry{Action: string(mess.Claimed), By: id})

@@ -132,7 +132,7 @@ func TestWhatWasSaidInADroppedThread(t *testing.T) {
 		s.settle()
 		for _, ref := range []string{"cancelled", "at-once"} {
 			th, _, err := s.store.Read(t.Context(), ref)
-			if err != nil || th.Status != mess.Cancelled || th.Phase != thread.After {
+			if err != nil || th.Status != mess.Cancelled || th.Phase != thread.Finished {
 				t.Errorf("%s: %+v, %v", ref, th.Envelope, err)
 			}
 		}
@@ -159,7 +159,7 @@ func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
 	s := share(t, t.TempDir())
 	pending := fill(t, s.store, "a", 0, 0)
 	for range 2 {
-		if err := s.Said(t.Context(), pending, mess.Message{From: "agent", Items: []mess.Item{&mess.Answer{Value: "soon"}}}); err != nil {
+		if err := s.PostExternal(t.Context(), pending, mess.Message{From: "agent", Items: []mess.Item{&mess.Answer{Value: "soon"}}}); err != nil {
 			t.Fatal(err)
 		}
 		<-s.said

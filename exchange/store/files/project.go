@@ -341,7 +341,7 @@ func (p *projector) handOver(ref string, m mess.Message) bool {
 func (p *projector) take(ctx context.Context, ref string, said []mess.Message) error {
 	for _, m := range said {
 		p.s.cfg.Log.Info("another program has put a message into a thread", "ref", ref, "from", m.From)
-		if err := p.to.Said(ctx, ref, m); err != nil {
+		if err := p.to.PostExternal(ctx, ref, m); err != nil {
 			return err
 		}
 		p.mu.Lock()

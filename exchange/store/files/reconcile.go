@@ -137,7 +137,7 @@ func (s *Store) same(w whole, p messeaf.Place, t messeaf.Thread) (folder, []mess
 		}
 	}
 	f := folder{at: p.Folder, flat: p.Flat, messages: len(docs) - len(left)}
-	if sameEnvelope(w.env.Outward(), t.Envelope) {
+	if sameEnvelope(w.env.MESSEAF(), t.Envelope) {
 		f.ver = w.env.Ver
 	}
 	switch {

@@ -91,7 +91,7 @@ func endsBadly(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	th.Ver++
-	th.Status, th.Phase = mess.Completed, thread.After
+	th.Status, th.Phase = mess.Completed, thread.Finished
 	_, err = s.Append(t.Context(), thread.Step{After: revOf(th.Ver - 1), Envelope: th.Envelope})
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)

@@ -17,9 +17,9 @@ import (
 
 // Listener takes what other programs have put into the folders.
 type Listener interface {
-	// Said hands over a message that another program has put into a thread, and that
+	// PostExternal hands over a message that another program has put into a thread, and that
 	// nobody has judged.
-	Said(ctx context.Context, ref string, m mess.Message) error
+	PostExternal(ctx context.Context, ref string, m mess.Message) error
 }
 
 // Run brings the folders after the log, hands over what other programs have put

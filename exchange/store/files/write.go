@@ -100,7 +100,7 @@ func (w whole) documents(from int) ([]document, error) {
 
 // print prints the whole thread.
 func (w whole) print() (env []byte, docs []document, err error) {
-	if env, err = messeaf.PrintEnvelope(w.env.Outward()); err != nil {
+	if env, err = messeaf.PrintEnvelope(w.env.MESSEAF()); err != nil {
 		return nil, nil, err
 	}
 	docs, err = w.documents(0)
@@ -184,7 +184,7 @@ func (s *Store) replaceEnvelope(dir string, w whole, f *folder) error {
 	if len(docs) == 0 {
 		return fmt.Errorf("%s: has become empty", filepath.Join(s.dir, name))
 	}
-	env := w.env.Outward()
+	env := w.env.MESSEAF()
 	if was, err := messeaf.ParseEnvelope(docs[0]); err == nil {
 		env.Extra = was.Extra // what other programs have put there
 	}

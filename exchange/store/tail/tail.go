@@ -155,7 +155,7 @@ func (t *Tail) number(p thread.Pos) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(string(p), 10, 64)
 	if err != nil {
-		return 0, mess.Refuse(mess.Invalid, "position: %.40q is none of this store's feed; leave it out to start again", p)
+		return 0, mess.Errorf(mess.Invalid, "position: %.40q is none of this store's feed; leave it out to start again", p)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

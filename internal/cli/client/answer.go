@@ -177,8 +177,8 @@ func (k *keyboard) taken() { k.busy = false }
 
 // HintUnconfirmed adds what helps a person whose yes was refused.
 func HintUnconfirmed(a *output.Env, err error, r *mess.Reply, ref string) error {
-	refused, ok := errors.AsType[*mess.Refusal](err)
-	if r.Confirm == nil || !*r.Confirm || !ok || refused.Why != mess.Forbidden || !strings.HasPrefix(refused.Text, "confirm: ") {
+	refused, ok := errors.AsType[*mess.Error](err)
+	if r.Confirm == nil || !*r.Confirm || !ok || refused.Code != mess.Forbidden || !strings.HasPrefix(refused.Text, "confirm: ") {
 		return err
 	}
 	const link = "messkit console at a terminal of the exchange's machine shows a link to the page"

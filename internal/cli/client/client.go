@@ -64,7 +64,7 @@ func (k *Client) Unreachable(err error) error {
 		return err // it runs, and what is wrong has been said
 	case errors.Is(err, mess.Unavailable):
 		return output.Hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
-	case errors.Is(err, mess.Unauthentic):
+	case errors.Is(err, mess.Unauthorized):
 		return output.Hint(err, "%s holds another exchange's key; give --key-file", k.KeyFile)
 	}
 	return err

@@ -60,7 +60,7 @@ func WholeRef(ctx context.Context, x *remote.Client, name string) (string, error
 	}
 	_, err := x.Thread(ctx, ref)
 	switch {
-	case !errors.Is(err, mess.Unknown):
+	case !errors.Is(err, mess.NotFound):
 		return name, nil
 	case !is:
 		return "", output.Hint(err, "a ref begins with its day and something of its number, like %s-001; messkit ls lists them", time.Now().Format(time.DateOnly))

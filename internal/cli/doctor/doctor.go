@@ -186,7 +186,7 @@ func isOurs(ctx context.Context, k *client.Client, there output.CheckResult, dat
 	if err == nil {
 		err = x.Status(ctx, &daemon.Status{})
 	}
-	if _, never := os.Stat(filepath.Join(data, config.OperatorFile)); errors.Is(never, fs.ErrNotExist) || errors.Is(err, mess.Unauthentic) {
+	if _, never := os.Stat(filepath.Join(data, config.OperatorFile)); errors.Is(never, fs.ErrNotExist) || errors.Is(err, mess.Unauthorized) {
 		return output.CheckResult{What: "exchange", Says: fmt.Sprintf(
 			"%s has the address of this one, and is another messkit's, with another data folder than %s; end that one, or choose another listen:", k.URL, data)}
 	}

@@ -39,7 +39,7 @@ given meanwhile.`,
 
 func runForget(ctx context.Context, a *output.Env, x *remote.Client, id string) error {
 	stops, err := x.Forget(ctx, id)
-	if errors.Is(err, mess.Unknown) {
+	if errors.Is(err, mess.NotFound) {
 		if by := called(ctx, x, id); by != "" {
 			id = by
 			stops, err = x.Forget(ctx, id)

@@ -17,7 +17,7 @@ import (
 
 // HoldCommand returns the command messkit hold.
 func HoldCommand(a *output.Env) *cobra.Command {
-	c := drainCommand(a, "hold", "Have executors take nothing new, until messkit resume", func(h *mess.Hold) mess.Config { return mess.Config{Hold: h} })
+	c := drainCommand(a, "hold", "Have executors take nothing new, until messkit resume", func(h *mess.DrainOrder) mess.Config { return mess.Config{Drain: h} })
 	c.Long = `Hold has the executors that it names, or all of them, take nothing new. What they
 have claimed goes on to its end; what is asked for meanwhile waits. It lasts over
 restarts. To end what is under way, there is messkit stop.`
@@ -27,7 +27,7 @@ restarts. To end what is under way, there is messkit stop.`
 
 // ResumeCommand returns the command messkit resume.
 func ResumeCommand(a *output.Env) *cobra.Command {
-	c := drainCommand(a, "resume", "Have executors that are on hold take what waits", func(h *mess.Hold) mess.Config { return mess.Config{Resume: h} })
+	c := drainCommand(a, "resume", "Have executors that are on hold take what waits", func(h *mess.DrainOrder) mess.Config { return mess.Config{Resume: h} })
 	c.Long = `Resume ends the holds of the executors that it names, or of all: with an operator's
 key every hold, with another one those that it has given. They take what has
 waited meanwhile.`
@@ -36,7 +36,7 @@ waited meanwhile.`
 }
 
 // drainCommand is a command that gives an order about holds to the exchange.
-func drainCommand(a *output.Env, verb, short string, order func(*mess.Hold) mess.Config) *cobra.Command {
+func drainCommand(a *output.Env, verb, short string, order func(*mess.DrainOrder) mess.Config) *cobra.Command {
 	var k client.Client
 	var why string
 	c := &cobra.Command{
@@ -47,7 +47,7 @@ func drainCommand(a *output.Env, verb, short string, order func(*mess.Hold) mess
 			if err != nil {
 				return err
 			}
-			return sendOrder(cmd.Context(), a, x, &k, order(&mess.Hold{Why: why, Executors: names}), verb)
+			return sendOrder(cmd.Context(), a, x, &k, order(&mess.DrainOrder{Reason: why, Executors: names}), verb)
 		},
 	}
 	k.Flags(c)
@@ -62,13 +62,13 @@ func sendOrder(ctx context.Context, a *output.Env, x *remote.Client, k *client.C
 	}
 	for _, item := range answer.Items {
 		ack, ok := item.(*mess.Ack)
-		if !ok || ack.Hold == nil && ack.Resume == nil {
+		if !ok || ack.Drain == nil && ack.Resume == nil {
 			continue
 		}
 		p := output.Printer{Out: a.Out}
 		switch {
-		case ack.Hold != nil:
-			p.Printf("on hold: %s; messkit resume ends it\n", output.Printable(strings.Join(ack.Hold.Executors, ", ")))
+		case ack.Drain != nil:
+			p.Printf("on hold: %s; messkit resume ends it\n", output.Printable(strings.Join(ack.Drain.Executors, ", ")))
 		case len(ack.Resume.Executors) == 0:
 			p.Printf("no executor is on hold that this key may let go on\n")
 		default:

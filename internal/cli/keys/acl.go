@@ -26,7 +26,7 @@ of the exchange; run it again when that changes. It reads the exchange's data fo
 		Example: "  messkit exchange acl > /etc/mosquitto/messkit.acl",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			var holders []keys.Holder
+			var holders []keys.Principal
 			if _, err := os.Stat(filepath.Join(data, "keys.json")); err == nil { // they are not made for this
 				k, err := keys.Open(data, id)
 				if err != nil {

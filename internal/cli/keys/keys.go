@@ -281,7 +281,7 @@ func printRevoked(a *output.Env, actor string, err error) error {
 	if actor != client.ModelID {
 		return a.Done("revoked", actor, err)
 	}
-	if errors.Is(err, mess.Unknown) {
+	if errors.Is(err, mess.NotFound) {
 		return output.Hint(err, "messkit mcp gets one when it first asks for something; until then there is nothing to revoke")
 	}
 	if err := a.Done("revoked", actor, err); err != nil {

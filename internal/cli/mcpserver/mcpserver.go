@@ -204,7 +204,7 @@ func worded(err error) error {
 		return err
 	}
 	text := fmt.Sprintf("%v; %s", h.Unwrap(), h.Hint)
-	if r, ok := errors.AsType[*mess.Refusal](h.Unwrap()); ok {
+	if r, ok := errors.AsType[*mess.Error](h.Unwrap()); ok {
 		c := *r
 		c.Text = text
 		return &c
@@ -216,8 +216,8 @@ func (d *distant) told(err error) error {
 	switch why := d.own.refused(); {
 	case err == nil:
 		return nil
-	case errors.Is(err, mess.Unauthentic) && why != nil:
-		return mess.Refuse(mess.Unauthentic, "%v", why)
+	case errors.Is(err, mess.Unauthorized) && why != nil:
+		return mess.Errorf(mess.Unauthorized, "%v", why)
 	}
 	return worded(d.k.Unreachable(err))
 }

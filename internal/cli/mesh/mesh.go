@@ -42,7 +42,7 @@ func withAgent(k *client.Client, f func(meshAgent) error) error {
 		return err
 	}
 	err = f(meshAgent{x})
-	if errors.Is(err, mess.Unknown) && IsOff(k, err) {
+	if errors.Is(err, mess.NotFound) && IsOff(k, err) {
 		return output.Hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/how-to/mesh.md)")
 	}
 	return k.Unreachable(err)
@@ -50,8 +50,8 @@ func withAgent(k *client.Client, f func(meshAgent) error) error {
 
 // IsOff reports whether an exchange does not know of meshes.
 func IsOff(k *client.Client, err error) bool {
-	r, ok := errors.AsType[*mess.Refusal](err)
-	return ok && r.Why == mess.Unknown && r.Text == "there is nothing at this path"
+	r, ok := errors.AsType[*mess.Error](err)
+	return ok && r.Code == mess.NotFound && r.Text == "there is nothing at this path"
 }
 
 func (a meshAgent) do(ctx context.Context, o mesh.Order) (r mesh.Report, _ error) {

@@ -20,25 +20,25 @@ func ExecutorState(e remote.Executor) string {
 	}
 	switch {
 	case e.Hold != nil:
-		words = append(words, Printable(strings.TrimSuffix("ON HOLD by "+e.Hold.By+": "+e.Hold.Why, ": ")))
+		words = append(words, Printable(strings.TrimSuffix("ON HOLD by "+e.Hold.By+": "+e.Hold.Reason, ": ")))
 	case e.Held != nil:
-		words = append(words, "ON HOLD: "+Printable(e.Held.Why))
+		words = append(words, "ON HOLD: "+Printable(e.Held.Reason))
 	}
 	if len(e.Stopping) > 0 {
 		words = append(words, "has not confirmed a stop")
 	}
 	if e.Stopped != nil {
-		words = append(words, fmt.Sprintf("STOPPED: %s; %s", Printable(e.Stopped.Why), SafeDevices(*e.Stopped)))
+		words = append(words, fmt.Sprintf("STOPPED: %s; %s", Printable(e.Stopped.Reason), SafeDevices(*e.Stopped)))
 	}
 	return strings.Join(words, ", ")
 }
 
 // CountSafe is how many devices are known to be safe.
-func CountSafe(s mess.Stopped) int {
+func CountSafe(s mess.StopState) int {
 	return len(slices.DeleteFunc(slices.Clone(s.Devices), func(d mess.SafeDevice) bool { return d.State != "safe" }))
 }
 
 // SafeDevices returns how many devices of a stop are safe, in words.
-func SafeDevices(s mess.Stopped) string {
+func SafeDevices(s mess.StopState) string {
 	return fmt.Sprintf("%d of %s safe", CountSafe(s), Count(len(s.Devices), "device"))
 }

@@ -159,7 +159,7 @@ func (k *asking) request(intent string) *mess.Request {
 		r.Context = append(r.Context, mess.TextEntry(text))
 	}
 	for _, kind := range k.hints {
-		r.ResponseHint = append(r.ResponseHint, mess.Hint{Type: kind})
+		r.ResponseHint = append(r.ResponseHint, mess.ResponseHint{Type: kind})
 	}
 	if k.confirm {
 		r.ConfirmBefore = &k.confirm
@@ -167,7 +167,7 @@ func (k *asking) request(intent string) *mess.Request {
 	var t mess.Timing
 	if d := mess.Duration(k.neededBy); d != "" {
 		if _, err := d.Duration(); err == nil { // from now, by the exchange's clock
-			r.NeededBy, t.Expires = "", mess.When(d)
+			r.NeededBy, t.Expires = "", mess.TimeOrDuration(d)
 		}
 	}
 	if t.NotBefore = mess.Time(k.after); k.after != "" {

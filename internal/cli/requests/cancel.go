@@ -57,7 +57,7 @@ where no other begins so.`,
 
 // tooLate is the refusal of what is too late for a thread: how that has ended.
 func tooLate(ctx context.Context, x *remote.Client, err error) error {
-	no, ok := errors.AsType[*mess.Refusal](err)
+	no, ok := errors.AsType[*mess.Error](err)
 	if !ok || !no.Status.Terminal() {
 		return err
 	}

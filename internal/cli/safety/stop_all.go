@@ -19,7 +19,7 @@ func stopAll(ctx context.Context, a *output.Env, k *client.Client, why string) e
 	if err != nil {
 		return err
 	}
-	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Why: why}}}})
+	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Reason: why}}}})
 	if err != nil {
 		return k.Unreachable(err)
 	}

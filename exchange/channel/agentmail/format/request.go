@@ -215,7 +215,7 @@ func Assign(ref string, r mess.Request, expires time.Time) *TaskAssignment {
 }
 
 // criteria are what is asked for in the answer, in words.
-func criteria(hints []mess.Hint) []string {
+func criteria(hints []mess.ResponseHint) []string {
 	list := []string{"Say with task_completion what was done, and how that is known"}
 	for _, h := range hints {
 		list = append(list, "The answer has content of the type "+h.Type)

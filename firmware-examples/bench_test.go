@@ -89,7 +89,7 @@ func newBench(t *testing.T) *bench {
 	if b.key, err = k.Issue("agent", exchange.Requester); err != nil {
 		t.Fatal(err)
 	}
-	door := httpapi.New(b.x, k, httpapi.Config{Enrol: enrol}, log)
+	door := httpapi.New(b.x, k, httpapi.Config{EnrollmentCode: enrol}, log)
 	s := httptest.NewServer(b.wire(door.Handler()))
 	t.Cleanup(s.Close)
 	b.url = s.URL

@@ -77,7 +77,7 @@ func overHTTP(t *testing.T) way {
 	}}
 }
 
-func newDoor(t *testing.T, x *exchange.Exchange) *mqtt.Door {
+func newDoor(t *testing.T, x *exchange.Exchange) *mqtt.Adapter {
 	t.Helper()
 	d, err := mqtt.New(t.Context(), x, mqtt.Config{Version: "1", MaxAttachment: exchange.DefaultConfig().MaxAttachment}, time.Now, quiet)
 	if err != nil {
@@ -111,7 +111,7 @@ func overMosquitto(t *testing.T) way {
 	x := newExchange(t)
 	addr := mosquitto(t, "allow_anonymous true\n").addr
 	url := "mqtt://" + addr
-	o := mqtt.NewOutside(newDoor(t, x), mqtt.OutsideConfig{Address: broker.Address{URL: url}}, quiet)
+	o := mqtt.NewExternal(newDoor(t, x), mqtt.ExternalConfig{Address: broker.Address{URL: url}}, quiet)
 	runs(t, o.Run)
 	return way{x: x, as: func(t *testing.T, id string) executorsExchange {
 		cfg := remote.MQTTConfig{Address: broker.Address{URL: url}, Executor: id, Exchange: "home"}

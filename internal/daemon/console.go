@@ -26,7 +26,7 @@ type localExecutor struct {
 	own *ownExchange // has the agent
 }
 
-var _ console.Here = (*localExecutor)(nil)
+var _ console.LocalExecutor = (*localExecutor)(nil)
 
 // localState is the state of the devices of this program.
 type localState struct {
@@ -126,8 +126,8 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 // Stop stops every device of this program.
 func (p *localExecutor) Stop(by, why string) { p.o.stop.Stop(stop.Order{Reason: why, By: by}) }
 
-// Release ends the stop, as `messkit clear` does.
-func (p *localExecutor) Release(by string, anyway bool) ([]string, error) {
+// ResetStop ends the stop, as `messkit clear` does.
+func (p *localExecutor) ResetStop(by string, anyway bool) ([]string, error) {
 	dir := config.StopFolder(p.cfg.Agent.Data)
 	if unsafe := AwaitSafe(context.Background(), dir, ClearWithin); len(unsafe) > 0 && !anyway {
 		return nil, NotSafe(unsafe)

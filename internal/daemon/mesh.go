@@ -26,15 +26,15 @@ func (e *ownExchange) openMESH(ctx context.Context, cfg *config.Exchange, secure
 		base = "https://" + config.Reachable(addr)
 	}
 	return mesh.Open(ctx, e.x, cfg.MESH, mesh.Options{
-		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: output.Version, YesNo: catalog.MatchYesNo, Storage: e.storage, Notice: e.hooks.News,
+		Dir: filepath.Join(cfg.Data, "mesh"), Base: base, Version: output.Version, YesNo: catalog.MatchYesNo, Storage: e.storage, Notice: e.hooks.Broadcast,
 	}, log)
 }
 
 // visit gives the MESH door its paths.
 func visit(cfg *httpapi.Config, d *mesh.Adapter) {
-	cfg.Guests[mesh.ControlPath] = d
+	cfg.MountedHandlers[mesh.ControlPath] = d
 	cfg.Health = d.Health
-	cfg.Visitors = map[string]http.Handler{
+	cfg.PublicHandlers = map[string]http.Handler{
 		mesh.HooksPath: d, mesh.FilesPath: http.HandlerFunc(d.ServeFile), "/api/status": http.HandlerFunc(d.ServeStatus),
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // mqttDoor is the MQTT door of an exchange, ready to run.
 type mqttDoor struct {
-	door  *mqtt.Door
+	door  *mqtt.Adapter
 	own   *mqtt.Embedded // nil: the broker is elsewhere
 	run   func(context.Context) error
 	close func() error
@@ -41,7 +41,7 @@ func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *excha
 		return nil, err
 	}
 	if cfg.MQTT.Elsewhere() {
-		o := mqtt.NewOutside(d, mqtt.OutsideConfig{Address: cfg.MQTT.Expanded()}, log)
+		o := mqtt.NewExternal(d, mqtt.ExternalConfig{Address: cfg.MQTT.Expanded()}, log)
 		_, err := fmt.Fprintf(a.Out, "mqtt at the broker %s\n", cfg.MQTT.URL)
 		return &mqttDoor{door: d, run: o.Run, close: func() error { return nil }}, err
 	}

@@ -169,9 +169,9 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 type ownExchange struct {
 	x        *exchange.Exchange
 	store    *files.Store
-	door     *httpapi.Door
-	hooks    *webhook.Hooks
-	mcp      *mcp.Door         // nil: it is off
+	door     *httpapi.Server
+	hooks    *webhook.Dispatcher
+	mcp      *mcp.HTTPServer   // nil: it is off
 	mail     *maildoor.Adapter // nil: it is off
 	mesh     *mesh.Adapter     // nil: it is off
 	listener net.Listener
@@ -212,9 +212,9 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
 	e := &ownExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
-	guests := map[string]httpapi.Guest{}
-	if cfg.MCP.On {
-		e.mcp = mcp.NewDoor(x, cfg.MCP, output.Version, log)
+	guests := map[string]httpapi.MountedHandler{}
+	if cfg.MCP.Enabled {
+		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
 		guests[MCPPath] = e.mcp
 	}
 	if e.mail, err = openMail(ctx, cfg, x, log); err != nil {
@@ -227,13 +227,13 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
-	for _, path := range pages.Guests() {
+	for _, path := range pages.MountedPaths() {
 		guests[path] = pages
 	}
 	door := httpapi.Config{
-		Pages: pages.Pages(), Session: pages.Key, Person: pages.Person, Models: []string{MCPPath}, Model: e.modelSeen, Uncounted: []string{console.StopPath},
-		Enrol: cfg.Enrol, EnrolCapabilities: cfg.EnrolCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, Guests: guests,
-		Webhooks: func(who exchange.Actor) any { return hooks.Log(who) }, Import: Importer(cfg.Data), Health: e.health, Fit: imageFitter(),
+		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
+		EnrollmentCode: cfg.Enrol, EnrollmentCapabilities: cfg.EnrolCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: guests,
+		Webhooks: func(who exchange.Actor) any { return hooks.Deliveries(who) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(),
 	}
 	if cfg.MESH.On {
 		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {
@@ -258,14 +258,14 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 // console makes the console of the exchange.
 func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) (*console.Console, error) {
 	c := console.Config{
-		Status: e.status, Refused: func() any { return e.door.Refused() },
+		Status: e.status, DeniedRequests: func() any { return e.door.DeniedRequests() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
-		Notices:   notices{e.hooks},
+		Notifier:  notices{e.hooks},
 		Secure:    secure,
 	}
 	if here != nil {
 		here.own = e
-		c.Here = here
+		c.LocalExecutor = here
 	}
 	return console.Open(ctx, e.x, k, c, log)
 }

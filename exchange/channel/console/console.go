@@ -26,34 +26,34 @@ const door = "console"
 type Config struct {
 	// Status is how the program stands, for operators; it becomes JSON.
 	Status func() any
-	// Refused lists what the HTTP door has refused, the last first; it becomes
+	// DeniedRequests lists what the HTTP door has refused, the last first; it becomes
 	// JSON.
-	Refused func() any
-	// Here is the executor in the same process; nil: there is none.
-	Here Here
+	DeniedRequests func() any
+	// LocalExecutor is the executor in the same process; nil: there is none.
+	LocalExecutor LocalExecutor
 	// Addresses are the addresses under which phones may reach the door, the best
 	// first: https://192.168.1.7:8420.
 	Addresses func() []string
 	// Secure says that the door speaks TLS.
 	Secure bool
-	// Notices tell people what is theirs while no page is open; nil: nothing does.
-	Notices Notices
-	// Rate is how often somebody may try to sign in; 0: one in two seconds.
-	Rate rate.Limit
+	// Notifier tell people what is theirs while no page is open; nil: nothing does.
+	Notifier Notifier
+	// SignInRate is how often somebody may try to sign in; 0: one in two seconds.
+	SignInRate rate.Limit
 }
 
-// Notices are what people are told by, at addresses that they have registered.
-type Notices interface {
+// Notifier are what people are told by, at addresses that they have registered.
+type Notifier interface {
 	// Log is what became of the last few notices to an actor, the newest first; it
 	// becomes JSON.
 	Log(who exchange.Actor) any
-	// Try sends a notice to each address of an executor now, and tells what became
+	// SendTest sends a notice to each address of an executor now, and tells what became
 	// of each; it becomes JSON. Where that is too often, it is a refusal.
-	Try(ctx context.Context, executor string) (any, error)
+	SendTest(ctx context.Context, executor string) (any, error)
 }
 
-// Here is the executor in the same process as the exchange.
-type Here interface {
+// LocalExecutor is the executor in the same process as the exchange.
+type LocalExecutor interface {
 	// State is how its devices stand; it becomes JSON, for operators.
 	State() any
 	// Plan tells what a request would do, after the answers to the questions about
@@ -61,10 +61,10 @@ type Here interface {
 	Plan(intent string, requires []string, answers []mess.Object) any
 	// Stop stops everything at once, and needs neither the exchange nor a disk.
 	Stop(by, why string)
-	// Release ends the stop. Whoever calls it has made sure that by is at the
+	// ResetStop ends the stop. Whoever calls it has made sure that by is at the
 	// place. Devices that are not known to be safe are an error that names them, unless
 	// they do not matter.
-	Release(by string, anyway bool) (cleared []string, err error)
+	ResetStop(by string, anyway bool) (cleared []string, err error)
 	// Arm lets a risk class or a device act again ("": everything), and Disarm
 	// keeps one from acting.
 	Arm(what string) error
@@ -96,11 +96,11 @@ const (
 
 // Open makes a console and reads who is signed in.
 func Open(ctx context.Context, x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) (*Console, error) {
-	if cfg.Rate == 0 {
-		cfg.Rate = rate.Every(tryEvery)
+	if cfg.SignInRate == 0 {
+		cfg.SignInRate = rate.Every(tryEvery)
 	}
 	c := &Console{
-		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.Rate, tryBurst),
+		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
 		sessions: map[string]session{}, links: map[string]link{},
 	}
 	return c, c.readSessions(ctx)
@@ -122,8 +122,8 @@ const (
 	pathCode     = "/console/code"
 )
 
-// Guests are the paths that need a key, for the HTTP door.
-func (c *Console) Guests() []string {
+// MountedPaths are the paths that need a key, for the HTTP door.
+func (c *Console) MountedPaths() []string {
 	return []string{pathWho, pathEvents, pathPlan, pathStop, pathRelease, pathArm, pathRefused, pathPictures, pathInvite, pathNotices, pathLink, pathCode}
 }
 

@@ -32,7 +32,7 @@ func (h *here) Plan(_ string, _ []string, answers []mess.Object) any {
 	return map[string]any{"plan": "none", "answers": len(answers)}
 }
 func (h *here) Stop(by, why string) { h.did = append(h.did, "stop by "+by+": "+why) }
-func (h *here) Release(by string, anyway bool) ([]string, error) {
+func (h *here) ResetStop(by string, anyway bool) ([]string, error) {
 	if h.unsafe && !anyway {
 		return nil, errors.New("not known to be safe: lamp (no answer)")
 	}
@@ -76,8 +76,8 @@ func open(t *testing.T) *house {
 			p.ServeHTTP(w, r)
 			return
 		}
-		who, err := h.k.Authenticate(h.c.Key(r))
-		if err != nil || !slices.Contains(h.c.Guests(), r.URL.Path) {
+		who, err := h.k.Authenticate(h.c.SessionKey(r))
+		if err != nil || !slices.Contains(h.c.MountedPaths(), r.URL.Path) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
@@ -91,7 +91,7 @@ func open(t *testing.T) *house {
 func (h *house) start() {
 	h.Helper()
 	var err error
-	if h.c, err = console.Open(h.Context(), h.x, h.k, console.Config{Here: &h.here, Rate: 1000, Secure: h.tls}, slog.New(slog.DiscardHandler)); err != nil {
+	if h.c, err = console.Open(h.Context(), h.x, h.k, console.Config{LocalExecutor: &h.here, SignInRate: 1000, Secure: h.tls}, slog.New(slog.DiscardHandler)); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -375,7 +375,7 @@ func TestEvents(t *testing.T) {
 func FuzzDots(f *testing.F) {
 	f.Add("https://192.168.1.7:8420/me#AAAAAAAAAAAAAAAAAAAAAAAAAA")
 	f.Fuzz(func(t *testing.T, text string) {
-		rows, err := console.Dots(text)
+		rows, err := console.QRCode(text)
 		if (err == nil) != (len(rows) > 0) {
 			t.Errorf("%d rows, %v", len(rows), err)
 		}
@@ -394,7 +394,7 @@ func TestWrongSignIns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.c, err = console.Open(t.Context(), h.x, h.k, console.Config{Here: &h.here, Rate: 1e-6}, slog.New(slog.DiscardHandler)); err != nil {
+	if h.c, err = console.Open(t.Context(), h.x, h.k, console.Config{LocalExecutor: &h.here, SignInRate: 1e-6}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	for _, body := range []string{`{"key":"mess_home_wrong"}`, `{"link":"WRONG"}`} {

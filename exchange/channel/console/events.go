@@ -69,8 +69,8 @@ func (g *guest) state() state {
 		if g.cfg.Status != nil {
 			s.Status = g.cfg.Status()
 		}
-		if g.cfg.Here != nil {
-			s.Here = g.cfg.Here.State()
+		if g.cfg.LocalExecutor != nil {
+			s.Here = g.cfg.LocalExecutor.State()
 		}
 	}
 	return s

@@ -95,7 +95,7 @@ func TestTheStopWhereEverythingHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	place := &stops{taken: make(chan string, 8)}
-	c, err := console.Open(t.Context(), x, k, console.Config{Here: place}, log)
+	c, err := console.Open(t.Context(), x, k, console.Config{LocalExecutor: place}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +103,11 @@ func TestTheStopWhereEverythingHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guests := map[string]httpapi.Guest{}
-	for _, path := range c.Guests() {
+	guests := map[string]httpapi.MountedHandler{}
+	for _, path := range c.MountedPaths() {
 		guests[path] = c
 	}
-	door := httpapi.New(x, k, httpapi.Config{Pages: c.Pages(), Session: c.Key, Uncounted: []string{console.StopPath}, Guests: guests}, log)
+	door := httpapi.New(x, k, httpapi.Config{Pages: c.Pages(), SessionKey: c.SessionKey, Unlimited: []string{console.StopPath}, MountedHandlers: guests}, log)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

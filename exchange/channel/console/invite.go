@@ -98,8 +98,8 @@ func (c *Console) accept(ctx context.Context, i invite) (key string, err error) 
 	return key, nil
 }
 
-// Dots is a QR code as rows of dots: # is a dark one.
-func Dots(text string) ([]string, error) {
+// QRCode is a QR code as rows of dots: # is a dark one.
+func QRCode(text string) ([]string, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
 		return nil, err

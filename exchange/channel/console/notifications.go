@@ -42,10 +42,10 @@ func (g *guest) notices() error {
 	case "remove":
 		return g.removeNotices(in.URL)
 	case "try":
-		if g.cfg.Notices == nil {
+		if g.cfg.Notifier == nil {
 			return mess.Errorf(mess.NotYet, "nothing sends notices here")
 		}
-		tried, err := g.cfg.Notices.Try(g.r.Context(), g.who.ID)
+		tried, err := g.cfg.Notifier.SendTest(g.r.Context(), g.who.ID)
 		if err != nil {
 			return err
 		}
@@ -88,8 +88,8 @@ func (g *guest) showNotices(tried any) error {
 		out.Notices = append(out.Notices, one)
 	}
 	out.Preferences, _ = e.Extra.Get(prefsKey)
-	if g.cfg.Notices != nil {
-		out.Log = g.cfg.Notices.Log(exchange.Actor{ID: g.who.ID, Roles: exchange.ExecutorRole}) // its own alone
+	if g.cfg.Notifier != nil {
+		out.Log = g.cfg.Notifier.Log(exchange.Actor{ID: g.who.ID, Roles: exchange.ExecutorRole}) // its own alone
 	}
 	answer(g.w, http.StatusOK, out)
 	return nil

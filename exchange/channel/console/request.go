@@ -90,7 +90,7 @@ func whoOf(exchangeID string, a exchange.Actor) who {
 
 func (g *guest) whoAmI() error {
 	w := whoOf(g.x.ID(), g.who)
-	w.Here, w.AtPlace = g.cfg.Here != nil, atPlace(g.r)
+	w.Here, w.AtPlace = g.cfg.LocalExecutor != nil, atPlace(g.r)
 	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.byPerson()
 	answer(g.w, http.StatusOK, w)
 	return nil
@@ -161,14 +161,14 @@ func (g *guest) plan() error {
 		return err
 	}
 	switch {
-	case g.cfg.Here == nil:
+	case g.cfg.LocalExecutor == nil:
 		return errNoneHere
 	case len(in.Answers) > maxAnswers:
 		return mess.Errorf(mess.Invalid, "answers: %d are too many; send %d at most", len(in.Answers), maxAnswers)
 	case strings.TrimSpace(in.Intent) == "" || len(in.Intent) > maxIntent:
 		return mess.Errorf(mess.Invalid, "intent: say what is wanted, in %d bytes at most", maxIntent)
 	}
-	answer(g.w, http.StatusOK, g.cfg.Here.Plan(in.Intent, in.Requires, in.Answers))
+	answer(g.w, http.StatusOK, g.cfg.LocalExecutor.Plan(in.Intent, in.Requires, in.Answers))
 	return nil
 }
 
@@ -205,12 +205,12 @@ func (g *guest) stop() error {
 		text += fmt.Sprintf(" %d of the requests that waited are still ending; none of them can begin.", n)
 	}
 	if t.err != nil {
-		if g.cfg.Here != nil { // before anything is written: what takes the log may hang as well
-			g.cfg.Here.Stop(g.who.ID, why)
+		if g.cfg.LocalExecutor != nil { // before anything is written: what takes the log may hang as well
+			g.cfg.LocalExecutor.Stop(g.who.ID, why)
 		}
 		g.log.Error("a stop was not taken by the exchange", "actor", g.who.ID, "err", t.err)
 		text = "The exchange could not pass the stop on (" + t.err.Error() + ")."
-		if g.cfg.Here == nil {
+		if g.cfg.LocalExecutor == nil {
 			return mess.Errorf(mess.Unavailable, "%s Stop each executor at its place: messkit stop", text)
 		}
 		text += " The executor here is stopped; stop others at their places: messkit stop."
@@ -253,7 +253,7 @@ func plainly(w http.ResponseWriter, text string) {
 // notAtPlace is the answer to what only a person at the place may do.
 func (g *guest) notAtPlace(command string) error {
 	switch {
-	case g.cfg.Here == nil:
+	case g.cfg.LocalExecutor == nil:
 		return errNoneHere
 	case !atPlace(g.r):
 		return mess.Errorf(mess.Forbidden, "only at the place, after you have looked: %s on the executor's own machine, or this page in a browser there", command)
@@ -276,7 +276,7 @@ func (g *guest) release() error {
 	}
 	var cleared []string
 	if err := g.actAgain(in.Code, func() (err error) {
-		cleared, err = g.cfg.Here.Release(g.who.ID+" at the place", in.Anyway)
+		cleared, err = g.cfg.LocalExecutor.ResetStop(g.who.ID+" at the place", in.Anyway)
 		return err
 	}); err != nil {
 		return err
@@ -305,7 +305,7 @@ func (g *guest) arm() error {
 	if err := g.body(&in); err != nil {
 		return err
 	}
-	if g.cfg.Here == nil {
+	if g.cfg.LocalExecutor == nil {
 		return errNoneHere
 	}
 	if len(in.Why) > 200 {
@@ -319,13 +319,13 @@ func (g *guest) arm() error {
 	var err error
 	switch in.Do {
 	case "arm":
-		err = g.actAgain(in.Code, func() error { return g.cfg.Here.Arm(in.What) })
+		err = g.actAgain(in.Code, func() error { return g.cfg.LocalExecutor.Arm(in.What) })
 	case "disarm":
-		err = inConflict(g.cfg.Here.Disarm(in.What, in.Why))
+		err = inConflict(g.cfg.LocalExecutor.Disarm(in.What, in.Why))
 	case "lock":
-		err = inConflict(g.cfg.Here.Lock(in.What, in.Why))
+		err = inConflict(g.cfg.LocalExecutor.Lock(in.What, in.Why))
 	case "unlock":
-		err = g.actAgain(in.Code, func() error { return g.cfg.Here.Unlock(in.What) })
+		err = g.actAgain(in.Code, func() error { return g.cfg.LocalExecutor.Unlock(in.What) })
 	default:
 		return mess.Errorf(mess.Invalid, "do: %.20q is not known; write arm, disarm, lock or unlock", in.Do)
 	}
@@ -339,8 +339,8 @@ func (g *guest) arm() error {
 
 func (g *guest) refused() error {
 	list := any([]string{})
-	if g.cfg.Refused != nil {
-		list = g.cfg.Refused()
+	if g.cfg.DeniedRequests != nil {
+		list = g.cfg.DeniedRequests()
 	}
 	answer(g.w, http.StatusOK, map[string]any{"refused": list})
 	return nil
@@ -369,7 +369,7 @@ func (g *guest) link() error {
 	if err := g.body(&in); err != nil {
 		return err
 	}
-	key := cmp.Or(in.Key, g.Key(g.r))
+	key := cmp.Or(in.Key, g.SessionKey(g.r))
 	if who, err := g.keys.Authenticate(key); err != nil || who.ID != g.who.ID {
 		return mess.Errorf(mess.Forbidden, "a link is made for whoever is signed in; send your own key, as key")
 	}
@@ -397,7 +397,7 @@ func (g *guest) linked(path, at string, ends time.Time) error {
 	}
 	v := map[string]any{"path": path, "links": links, "until": ends.UTC().Format(time.RFC3339)}
 	if len(links) > 0 {
-		dots, err := Dots(links[0])
+		dots, err := QRCode(links[0])
 		if err != nil {
 			return mess.Errorf(mess.Invalid, "at: %v", err)
 		}

@@ -79,8 +79,8 @@ func (c *Console) readSessions(ctx context.Context) error {
 	return nil
 }
 
-// Key is the key with which a browser has signed in, "" if it has not.
-func (c *Console) Key(r *http.Request) string {
+// SessionKey is the key with which a browser has signed in, "" if it has not.
+func (c *Console) SessionKey(r *http.Request) string {
 	s, secret, ok := c.of(r)
 	if !ok {
 		return ""
@@ -89,10 +89,10 @@ func (c *Console) Key(r *http.Request) string {
 	return key
 }
 
-// Person reports whether a person signed a browser in: with a link that was made at
+// SignedInByPerson reports whether a person signed a browser in: with a link that was made at
 // a terminal, or on the page of one who was. A program that holds a key alone has
 // no such link.
-func (c *Console) Person(r *http.Request) bool {
+func (c *Console) SignedInByPerson(r *http.Request) bool {
 	s, _, ok := c.of(r)
 	return ok && s.Person
 }

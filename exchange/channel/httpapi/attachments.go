@@ -145,14 +145,14 @@ type fitted struct {
 
 func (f *fitted) Read(p []byte) (int, error) {
 	if f.data == nil {
-		if f.c.cfg.Fit == nil {
+		if f.c.cfg.FitImage == nil {
 			return 0, mess.Errorf(mess.Invalid, "fit: this exchange does not make pictures smaller; leave it out")
 		}
 		all, err := io.ReadAll(f.from)
 		if err != nil {
 			return 0, err
 		}
-		small, mimeType, err := f.c.cfg.Fit(f.c.r.Context(), all, f.size)
+		small, mimeType, err := f.c.cfg.FitImage(f.c.r.Context(), all, f.size)
 		if err != nil {
 			return 0, mess.Errorf(mess.Invalid, "fit: %v", err)
 		}

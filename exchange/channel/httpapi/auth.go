@@ -33,8 +33,8 @@ func (c *call) authenticate(exchangeID string) error {
 
 // caller is who holds the key that came along.
 func (c *call) caller() (exchange.Actor, string, error) {
-	if c.cfg.Session != nil && c.r.Header.Get("Authorization") == "" {
-		if key := c.cfg.Session(c.r); key != "" {
+	if c.cfg.SessionKey != nil && c.r.Header.Get("Authorization") == "" {
+		if key := c.cfg.SessionKey(c.r); key != "" {
 			if err := c.byOwnPage(); err != nil {
 				return exchange.Actor{}, "", err
 			}
@@ -152,9 +152,9 @@ func (c *call) mayRegister(id, code string) (g keys.Grant, failed func(), err er
 	if c.guesses.Tokens() < 1 {
 		return g, failed, c.tooMany(guessEvery, "too many wrong enrolment codes")
 	}
-	if c.cfg.Enrol != "" && subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.Enrol)) == 1 {
-		if len(c.cfg.EnrolCapabilities) > 0 {
-			all.Capabilities = c.cfg.EnrolCapabilities
+	if c.cfg.EnrollmentCode != "" && subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.EnrollmentCode)) == 1 {
+		if len(c.cfg.EnrollmentCapabilities) > 0 {
+			all.Capabilities = c.cfg.EnrollmentCapabilities
 		}
 		return all, failed, nil
 	}

@@ -99,7 +99,7 @@ func newConnections(r Rate) *connections {
 }
 
 // Connections returns the use of each limit of connections from other machines.
-func (d *Door) Connections() []resources.Use {
+func (d *Server) Connections() []resources.Use {
 	d.conns.mu.Lock()
 	defer d.conns.mu.Unlock()
 	return append(d.conns.busy.use("connections", "connections"), d.conns.wait.use("connections that wait for events", "waiting")...)

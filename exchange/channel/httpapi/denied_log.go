@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Refused is something that the door has refused: whom it does not know, what
+// DeniedRequest is something that the door has refused: whom it does not know, what
 // one may not do, and what is too much. What is alike is one of them: the same
 // caller, refused for the same reason.
-type Refused struct {
+type DeniedRequest struct {
 	First   time.Time `json:"first"`
 	At      time.Time `json:"at"`    // the last time
 	Count   int       `json:"count"` // how often
@@ -28,7 +28,7 @@ type Refused struct {
 // refusals are the last of them, the oldest first.
 type refusals struct {
 	mu   sync.Mutex
-	list []Refused
+	list []DeniedRequest
 }
 
 const (
@@ -52,17 +52,17 @@ func (c *call) remember(code int, text string) {
 		from = ""
 	}
 	path, now := c.r.URL.EscapedPath(), time.Now().UTC()
-	c.refused.add(Refused{
+	c.refused.add(DeniedRequest{
 		First: now, At: now, Count: 1, Code: code, Method: c.r.Method[:min(len(c.r.Method), 16)], Path: path[:min(len(path), keptPath)],
 		Actor: c.who.ID, From: from, Error: text,
 	})
 }
 
 // add notes a refusal. Who tries again and again leaves the others there.
-func (r *refusals) add(one Refused) {
+func (r *refusals) add(one DeniedRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.list, func(o Refused) bool { return o.alike(one) })
+	i := slices.IndexFunc(r.list, func(o DeniedRequest) bool { return o.alike(one) })
 	switch {
 	case i >= 0:
 		old := r.list[i]
@@ -77,7 +77,7 @@ func (r *refusals) add(one Refused) {
 
 // alike reports whether two are the same caller's, for the same reason. How long
 // he has to wait is none.
-func (r Refused) alike(o Refused) bool {
+func (r DeniedRequest) alike(o DeniedRequest) bool {
 	return r.Code == o.Code && r.Actor == o.Actor && r.From == o.From && uncounted(r.Error) == uncounted(o.Error)
 }
 
@@ -91,12 +91,12 @@ func uncounted(text string) string {
 	}, text)
 }
 
-// Refused lists the last refusals, the newest first. It holds no secret: neither
+// DeniedRequests lists the last refusals, the newest first. It holds no secret: neither
 // keys nor what stands behind a path's ?.
-func (d *Door) Refused() []Refused {
+func (d *Server) DeniedRequests() []DeniedRequest {
 	d.refused.mu.Lock()
 	defer d.refused.mu.Unlock()
-	list := append([]Refused{}, d.refused.list...)
+	list := append([]DeniedRequest{}, d.refused.list...)
 	slices.Reverse(list)
 	return list
 }

@@ -41,7 +41,7 @@ type happened struct {
 
 // following is somebody who follows what happens, and how.
 type following struct {
-	*Door
+	*Server
 	id       string // of the request, for the log
 	who      exchange.Actor
 	executor bool   // what is addressed to the executor, as messages
@@ -54,7 +54,7 @@ func (c *call) following(q url.Values) (*following, error) {
 			return nil, mess.Errorf(mess.Invalid, "as: %.60q is no way to follow; write as=executor, or leave it out to follow all threads", as)
 		}
 	}
-	f := &following{Door: c.Door, id: c.id, who: c.who, executor: q.Has("as")}
+	f := &following{Server: c.Server, id: c.id, who: c.who, executor: q.Has("as")}
 	if f.after = c.r.Header.Get("Last-Event-ID"); f.after == "" {
 		f.after = q.Get("after")
 	}

@@ -13,4 +13,4 @@ func Routes() []string {
 }
 
 // NoStreams waits until no connection that was taken over is left.
-func (d *Door) NoStreams() { d.streams.Wait() }
+func (d *Server) NoStreams() { d.streams.Wait() }

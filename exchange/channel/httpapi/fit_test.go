@@ -37,7 +37,7 @@ func noise(t *testing.T) string {
 func TestPicturesFitOnRequest(t *testing.T) {
 	const most = 40 << 10
 	made := 0
-	h := open(t, httpapi.Config{Fit: func(ctx context.Context, data []byte, size string) ([]byte, string, error) {
+	h := open(t, httpapi.Config{FitImage: func(ctx context.Context, data []byte, size string) ([]byte, string, error) {
 		if size != "40KB" {
 			return nil, "", errors.New("is no size")
 		}

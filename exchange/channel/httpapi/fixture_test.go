@@ -28,7 +28,7 @@ import (
 type house struct {
 	dir string // of the keys
 	testing.TB
-	door *httpapi.Door
+	door *httpapi.Server
 	x    *exchange.Exchange
 	keys *keys.Keys
 	url  string

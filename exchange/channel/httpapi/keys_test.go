@@ -166,7 +166,7 @@ func TestEnrollingFromElsewhere(t *testing.T) {
 
 // Who guesses with many at once has no more guesses.
 func TestGuessesAtOnce(t *testing.T) {
-	h := open(t, httpapi.Config{Enrol: "standing-code"})
+	h := open(t, httpapi.Config{EnrollmentCode: "standing-code"})
 	codes := make(chan int, 64)
 	for i := range cap(codes) {
 		go func() {

@@ -78,7 +78,7 @@ func (l *limits) spend(actor string) (wait time.Duration) {
 
 // spend counts this request. The operator on this machine is never kept out.
 func (c *call) spend(who exchange.Actor) error {
-	if who.Has(exchange.Operator) && loopback(c.r.RemoteAddr) && !c.passedOn() || slices.Contains(c.cfg.Uncounted, c.r.URL.EscapedPath()) {
+	if who.Has(exchange.Operator) && loopback(c.r.RemoteAddr) && !c.passedOn() || slices.Contains(c.cfg.Unlimited, c.r.URL.EscapedPath()) {
 		return nil
 	}
 	wait := c.limits.spend(who.ID)

@@ -35,7 +35,7 @@ func (w *written) String() string {
 func TestTheLog(t *testing.T) {
 	h := made(t, httpapi.Config{})
 	log := &written{}
-	h.door = httpapi.New(h.x, h.keys, httpapi.Config{Enrol: "standing-code"}, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	h.door = httpapi.New(h.x, h.keys, httpapi.Config{EnrollmentCode: "standing-code"}, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	s := httptest.NewServer(h.door.Handler())
 	t.Cleanup(s.Close)
 	h.url = s.URL
@@ -82,7 +82,7 @@ func TestTheLog(t *testing.T) {
 			t.Errorf("%q is in the log:\n%s", secret, log)
 		}
 	}
-	for _, refused := range h.door.Refused() {
+	for _, refused := range h.door.DeniedRequests() {
 		for _, secret := range secrets {
 			if strings.Contains(refused.Path+refused.Error, secret) {
 				t.Errorf("%q is told: %+v", secret, refused)

@@ -11,21 +11,21 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// Guest is another door on the same port. Who calls it has shown a key, and is
+// MountedHandler is another door on the same port. Who calls it has shown a key, and is
 // counted as everybody is; the key itself does not go on to it.
-type Guest interface {
+type MountedHandler interface {
 	Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
 }
 
-// Explainer is a Guest that says why it has refused a request with this code,
+// RejectionExplainer is a Guest that says why it has refused a request with this code,
 // where the people who run the place should know of it; "" where they need not.
-type Explainer interface {
-	Refusal(r *http.Request, code int) string
+type RejectionExplainer interface {
+	RejectionReason(r *http.Request, code int) string
 }
 
 // pass lets a guest answer. What it does ends when the key does, or when this
 // door closes; how long it takes is its own affair.
-func (c *call) pass(g Guest) error {
+func (c *call) pass(g MountedHandler) error {
 	if err := c.checkOrigin(); err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func (c *call) pass(g Guest) error {
 	w := &worded{unhurried: unhurried{c.w, rc}}
 	g.Serve(c.who, w, r)
 	w.finish(c)
-	if e, ok := g.(Explainer); ok && w.status >= http.StatusBadRequest {
-		if why := e.Refusal(r, w.status); why != "" {
+	if e, ok := g.(RejectionExplainer); ok && w.status >= http.StatusBadRequest {
+		if why := e.RejectionReason(r, w.status); why != "" {
 			c.remember(w.status, why)
 		}
 	}
@@ -120,7 +120,7 @@ func (w *worded) finish(c *call) {
 
 // visitor is the door that a path is that of, nil for none.
 func (c *call) visitor() http.Handler {
-	for prefix, v := range c.cfg.Visitors {
+	for prefix, v := range c.cfg.PublicHandlers {
 		if strings.HasPrefix(c.r.URL.EscapedPath(), prefix) {
 			return v
 		}

@@ -35,7 +35,7 @@ func (v *visit) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request
 // does not come so far.
 func TestAGuest(t *testing.T) {
 	v := &visit{}
-	h := open(t, httpapi.Config{Guests: map[string]httpapi.Guest{"/tea": v}, MaxBody: 1000, Rate: httpapi.Rate{Requests: 0.1, Burst: 3, Connections: 64}})
+	h := open(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}, MaxBody: 1000, Rate: httpapi.Rate{Requests: 0.1, Burst: 3, Connections: 64}})
 	key := h.register("phone", `"take-photo"`)
 	if r := h.do("POST", "/tea", key, "hello", "X-Other", "1"); r.code != http.StatusTeapot || r.head.Get("X-Request-Id") == "" || r.head.Get("Cache-Control") != "no-store" || r.field("error") != "i'm a teapot" {
 		t.Errorf("%d %v", r.code, r.head)
@@ -63,7 +63,7 @@ func TestAGuest(t *testing.T) {
 // What a guest refuses in plain text is refused in JSON.
 func TestAGuestsErrors(t *testing.T) {
 	v := &visit{says: "malformed \xffpayload\n"}
-	h := open(t, httpapi.Config{Guests: map[string]httpapi.Guest{"/tea": v}})
+	h := open(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}})
 	for _, says := range []string{v.says, strings.Repeat("x", 5000)} {
 		v.says = says
 		r := h.do("POST", "/tea", h.op, "hello")

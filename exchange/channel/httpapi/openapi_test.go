@@ -175,7 +175,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 		}
 		return nil
 	}
-	d := describe(t, httpapi.Config{Import: there, Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, Enrol: "standing-code"})
+	d := describe(t, httpapi.Config{Import: there, Webhooks: func(exchange.Actor) any { return deliveries }, Status: func() any { return map[string]any{"threads": 0} }, MaxBody: 8 << 10, EnrollmentCode: "standing-code"})
 	agent, phone, tablet := d.register("agent", ""), d.register("phone", `"x"`), d.register("tablet", `"x"`)
 	observer, err := d.keys.Issue("observer", exchange.Observer)
 	if err != nil {

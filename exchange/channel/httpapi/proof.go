@@ -21,7 +21,7 @@ const modelHeader = "Messkit-Model"
 func (c *call) proof() exchange.Proof {
 	switch {
 	case c.session:
-		if c.cfg.Person != nil && c.cfg.Person(c.r) {
+		if c.cfg.SignedInByPerson != nil && c.cfg.SignedInByPerson(c.r) {
 			return exchange.OnPage
 		}
 	case c.r.Header.Get(terminalHeader) != "":
@@ -69,11 +69,11 @@ const noteEvery = time.Minute
 // noteModel tells the program that a process of the exchange's own user serves a
 // model: what runs there can read the operator's key.
 func (c *call) noteModel() {
-	if c.cfg.Model == nil || c.r.Header.Get(modelHeader) == "" && !slices.Contains(c.cfg.Models, c.r.URL.EscapedPath()) {
+	if c.cfg.ModelSeen == nil || c.r.Header.Get(modelHeader) == "" && !slices.Contains(c.cfg.ModelPaths, c.r.URL.EscapedPath()) {
 		return
 	}
 	if now := time.Now().UnixNano(); now-c.noted.Load() >= int64(noteEvery) && c.fromHere() {
 		c.noted.Store(now)
-		c.cfg.Model()
+		c.cfg.ModelSeen()
 	}
 }

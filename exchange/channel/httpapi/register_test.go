@@ -16,7 +16,7 @@ import (
 var away = []string{"Origin", "https://elsewhere.example"}
 
 func TestEnrolmentCode(t *testing.T) {
-	h := open(t, httpapi.Config{Enrol: "abc-123"})
+	h := open(t, httpapi.Config{EnrollmentCode: "abc-123"})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":"abc-123"}`, away...), 201, "")
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b"}`), 201, "") // here, none is needed
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"c","enrol":"abc-123"}`, "X-Forwarded-For", "192.0.2.1"), 201, "")

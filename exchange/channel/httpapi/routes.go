@@ -83,7 +83,7 @@ func (c *call) serve() error {
 		p.ServeHTTP(c.w, c.r)
 		return nil
 	}
-	if g := c.cfg.Guests[c.r.URL.EscapedPath()]; g != nil {
+	if g := c.cfg.MountedHandlers[c.r.URL.EscapedPath()]; g != nil {
 		return c.pass(g)
 	}
 	if v := c.visitor(); v != nil {

@@ -32,7 +32,7 @@ type closing struct{}
 
 // Run serves until ctx ends; then streams and polls end at once, and what is
 // under way is finished within some seconds.
-func (d *Door) Run(ctx context.Context, l net.Listener) error {
+func (d *Server) Run(ctx context.Context, l net.Listener) error {
 	g, gctx := errgroup.WithContext(ctx)
 	base := context.WithValue(context.WithoutCancel(ctx), closing{}, gctx)
 	s := &http.Server{

@@ -26,11 +26,11 @@ import (
 
 // Config of a door.
 type Config struct {
-	Enrol   string   // code with which others register; "": only this user of this machine
-	Hosts   []string // names by which the door may be called, beside addresses and localhost
-	Origins []string // of pages elsewhere that may read the answers (CORS); "*": all
-	// EnrolCapabilities are those that executors may register with that code; none: all.
-	EnrolCapabilities []string
+	EnrollmentCode string   // code with which others register; "": only this user of this machine
+	Hosts          []string // names by which the door may be called, beside addresses and localhost
+	Origins        []string // of pages elsewhere that may read the answers (CORS); "*": all
+	// EnrollmentCapabilities are those that executors may register with that code; none: all.
+	EnrollmentCapabilities []string
 
 	MaxBody int64  // bytes of one request's body; 0: 10 MB
 	Rate    Rate   // what one client may; zero: DefaultRate
@@ -40,26 +40,26 @@ type Config struct {
 	// there.
 	TLS *tls.Config
 
-	// Guests are other doors on the same port, by their path.
-	Guests map[string]Guest
+	// MountedHandlers are other doors on the same port, by their path.
+	MountedHandlers map[string]MountedHandler
 
 	// Pages are shown without a key, by their path.
 	Pages map[string]http.Handler
-	// Session is the key with which a browser has signed in, "" if it has not; nil:
+	// SessionKey is the key with which a browser has signed in, "" if it has not; nil:
 	// none does.
-	Session func(*http.Request) string
-	// Person reports whether it was a person who signed that browser in, and not a
+	SessionKey func(*http.Request) string
+	// SignedInByPerson reports whether it was a person who signed that browser in, and not a
 	// program that holds the key; nil: it is not known.
-	Person func(*http.Request) bool
-	// Models are paths of guests that models use, and Model is called, once a minute
+	SignedInByPerson func(*http.Request) bool
+	// ModelPaths are paths of guests that models use, and Model is called, once a minute
 	// at most, when a process of the exchange's own user uses one; nil: nothing is.
-	Models []string
-	Model  func()
-	// Uncounted are paths of guests that no limit keeps anybody from: a stop.
-	Uncounted []string
-	// Visitors are other doors on the same port that let in whom they know
+	ModelPaths []string
+	ModelSeen  func()
+	// Unlimited are paths of guests that no limit keeps anybody from: a stop.
+	Unlimited []string
+	// PublicHandlers are other doors on the same port that let in whom they know
 	// themselves, by the path that theirs begin with.
-	Visitors map[string]http.Handler
+	PublicHandlers map[string]http.Handler
 	// Health is what /health says beside the usual; nil: nothing.
 	Health func() map[string]any
 
@@ -73,9 +73,9 @@ type Config struct {
 	// those of a folder, or {ref}.messe-af.yaml alone. nil: there is nowhere to put
 	// it.
 	Import func(ref string, files map[string][]byte) error
-	// Fit makes a picture as small as a size such as 500KB says, and tells its media
+	// FitImage makes a picture as small as a size such as 500KB says, and tells its media
 	// type; nil: pictures stay as they are.
-	Fit func(ctx context.Context, picture []byte, size string) (data []byte, mimeType string, err error)
+	FitImage func(ctx context.Context, picture []byte, size string) (data []byte, mimeType string, err error)
 }
 
 // channel is the name of this door in threads.
@@ -84,8 +84,8 @@ const channel = "http"
 // defaultMaxBody is the limit that clients in the field know.
 const defaultMaxBody = 10 << 20
 
-// Door serves an exchange over HTTP.
-type Door struct {
+// Server serves an exchange over HTTP.
+type Server struct {
 	x    *exchange.Exchange
 	keys *keys.Keys
 	cfg  Config
@@ -101,7 +101,7 @@ type Door struct {
 }
 
 // New makes a door.
-func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Door {
+func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Server {
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = defaultMaxBody
 	}
@@ -109,14 +109,14 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Door
 		cfg.Rate = DefaultRate()
 	}
 	cfg.Rate = cfg.Rate.Filled(resources.Of())
-	return &Door{
+	return &Server{
 		x: x, keys: k, cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
 		limits: &limits{rate: cfg.Rate, of: map[string]*rate.Limiter{}}, conns: newConnections(cfg.Rate),
 	}
 }
 
 // Handler is the door as one handler.
-func (d *Door) Handler() http.Handler {
+func (d *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handled(r.Context())
 		rc := http.NewResponseController(w)
@@ -166,7 +166,7 @@ func (c *call) recovered() {
 
 // call is one request and its answer.
 type call struct {
-	*Door
+	*Server
 	w   http.ResponseWriter
 	r   *http.Request
 	id  string // that the answer and the log have
@@ -182,16 +182,16 @@ type call struct {
 // requestID is the header of the answer under which the log has a request.
 const requestID = "X-Request-Id"
 
-func (d *Door) call(w http.ResponseWriter, r *http.Request) *call {
+func (d *Server) call(w http.ResponseWriter, r *http.Request) *call {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	id := hex.EncodeToString(random[:])
 	w.Header().Set(requestID, id)
-	return &call{Door: d, w: w, r: r, id: id}
+	return &call{Server: d, w: w, r: r, id: id}
 }
 
 // log is the door's, with the request's id.
-func (c *call) log() *slog.Logger { return c.Door.log.With("request", c.id) }
+func (c *call) log() *slog.Logger { return c.Server.log.With("request", c.id) }
 
 // everywhere is what every answer has. Who adds to a header copies these lists.
 var everywhere = [...]struct {

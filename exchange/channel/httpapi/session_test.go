@@ -31,7 +31,7 @@ func TestOnlyOwnPagesUseASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httpapi.New(x, k, httpapi.Config{Session: func(r *http.Request) string {
+	door := httpapi.New(x, k, httpapi.Config{SessionKey: func(r *http.Request) string {
 		if _, err := r.Cookie("in"); err != nil {
 			return ""
 		}
@@ -70,13 +70,13 @@ func TestOnlyOwnPagesUseASession(t *testing.T) {
 			t.Errorf("%s %q: %d %s, want %d", c.method, c.heads, w.Code, text, c.want)
 		}
 	}
-	list := door.Refused()
+	list := door.DeniedRequests()
 	if len(list) > 8 || total(list) != 8 || list[0].Code != 401 || list[len(list)-1].Code != 403 || strings.Contains(list[0].Error, "wrong") {
 		t.Errorf("refused: %+v", list)
 	}
 }
 
-func total(list []httpapi.Refused) (n int) {
+func total(list []httpapi.DeniedRequest) (n int) {
 	for _, r := range list {
 		n += r.Count
 	}
@@ -93,7 +93,7 @@ func TestRefusalsThatAreAlike(t *testing.T) {
 		h.do("GET", fmt.Sprintf("%s/requests/%d", root, n), "mess_home_wrong", "")
 	}
 	h.do("POST", root+"/stop", "", "")
-	list := h.door.Refused()
+	list := h.door.DeniedRequests()
 	if len(list) != 3 {
 		t.Fatalf("%d refusals: %+v", len(list), list)
 	}
@@ -116,7 +116,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 		r.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", n/200, n%200)
 		h.door.Handler().ServeHTTP(httptest.NewRecorder(), r)
 	}
-	if list := h.door.Refused(); len(list) != 100 || list[0].From != "10.0.1.99" || list[99].From != "10.0.1.0" {
+	if list := h.door.DeniedRequests(); len(list) != 100 || list[0].From != "10.0.1.99" || list[99].From != "10.0.1.0" {
 		t.Errorf("%d, from %s to %s", len(list), list[0].From, list[len(list)-1].From)
 	}
 }

@@ -37,7 +37,7 @@ func TestAConfirmationIsShownOnThePageAlone(t *testing.T) {
 		g := &guest{house: h}
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
-		s := mcp.New(paged{mcp.Local(h.x, model)}, "1", slog.New(slog.DiscardHandler))
+		s := mcp.New(paged{mcp.LocalExchange(h.x, model)}, "1", slog.New(slog.DiscardHandler))
 		g.ended.Go(func() {
 			if err := s.Serve(context.Background(), in, out); err != nil {
 				t.Errorf("Serve: %v", err)
@@ -94,7 +94,7 @@ func TestAModelReadsHowItIsConfirmed(t *testing.T) {
 		"":                       "waits for an operator",
 	} {
 		h := inHouse(t)
-		g := h.over(setting{mcp.Local(h.x, model), by})
+		g := h.over(setting{mcp.LocalExchange(h.x, model), by})
 		next := g.ok("mess_wait", map[string]any{"ref": g.ask("operator")}).field("next")
 		if !strings.Contains(next, want) || strings.Contains(next, "code") != (by == exchange.ConfirmCode) {
 			t.Errorf("%q: %s", by, next)

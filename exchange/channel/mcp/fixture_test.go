@@ -206,7 +206,7 @@ func (g *guest) until(ready func() bool) {
 // overStdio is a client at the other end of two pipes.
 func (h *house) overStdio(who exchange.Actor) *guest {
 	h.Helper()
-	return h.over(mcp.Local(h.x, who))
+	return h.over(mcp.LocalExchange(h.x, who))
 }
 
 func (h *house) over(x mcp.Exchange) *guest {
@@ -233,7 +233,7 @@ func (h *house) over(x mcp.Exchange) *guest {
 type web struct {
 	*house
 	keys *keys.Keys
-	door *httpapi.Door
+	door *httpapi.Server
 	url  string
 	line *http.Transport
 	stop func() // and wait
@@ -246,8 +246,8 @@ func (h *house) overHTTP(cfg httpapi.Config, mc mcp.Config) *web {
 		h.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	d := mcp.NewDoor(h.x, mc, "1.2.3", log)
-	cfg.Guests = map[string]httpapi.Guest{"/mcp": d}
+	d := mcp.NewHTTPServer(h.x, mc, "1.2.3", log)
+	cfg.MountedHandlers = map[string]httpapi.MountedHandler{"/mcp": d}
 	w := &web{house: h, keys: k, door: httpapi.New(h.x, k, cfg, log), line: &http.Transport{}}
 	s := httptest.NewServer(w.door.Handler())
 	w.url = s.URL

@@ -19,7 +19,7 @@ import (
 
 // Config of the door over HTTP.
 type Config struct {
-	On       bool          `yaml:"on"`       // it is served
+	Enabled  bool          `yaml:"on"`       // it is served
 	Sessions int           `yaml:"sessions"` // of one key at a time
 	Idle     time.Duration `yaml:"idle"`     // after which a session ends
 }
@@ -41,10 +41,10 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Door serves an exchange over streamable HTTP. Whoever calls has been
+// HTTPServer serves an exchange over streamable HTTP. Whoever calls has been
 // authenticated: a session belongs to one actor in one set of roles, and to all
 // others it does not exist.
-type Door struct {
+type HTTPServer struct {
 	x       *exchange.Exchange
 	cfg     Config
 	version string
@@ -57,13 +57,13 @@ type Door struct {
 	came   chan struct{} // there are fresh ones
 }
 
-// NewDoor makes a door. It serves while its Run runs.
-func NewDoor(x *exchange.Exchange, cfg Config, version string, log *slog.Logger) *Door {
-	return &Door{x: x, cfg: cfg, version: version, log: log, guests: map[exchange.Actor]*guest{}, came: make(chan struct{}, 1)}
+// NewHTTPServer makes a door. It serves while its Run runs.
+func NewHTTPServer(x *exchange.Exchange, cfg Config, version string, log *slog.Logger) *HTTPServer {
+	return &HTTPServer{x: x, cfg: cfg, version: version, log: log, guests: map[exchange.Actor]*guest{}, came: make(chan struct{}, 1)}
 }
 
 // Run tells clients what changes, until ctx ends.
-func (d *Door) Run(ctx context.Context) error {
+func (d *HTTPServer) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	sweep := time.NewTicker(d.cfg.Idle)
 	defer sweep.Stop()
@@ -92,7 +92,7 @@ func (d *Door) Run(ctx context.Context) error {
 }
 
 // newcomers takes the guests whose news nobody follows yet.
-func (d *Door) newcomers() []*guest {
+func (d *HTTPServer) newcomers() []*guest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	list := d.fresh
@@ -101,7 +101,7 @@ func (d *Door) newcomers() []*guest {
 }
 
 // close ends all sessions.
-func (d *Door) close() {
+func (d *HTTPServer) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
@@ -116,7 +116,7 @@ func (d *Door) close() {
 }
 
 // gone takes out the guests that have no session, and have not come for long.
-func (d *Door) gone(now time.Time) []*guest {
+func (d *HTTPServer) gone(now time.Time) []*guest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []*guest
@@ -130,7 +130,7 @@ func (d *Door) gone(now time.Time) []*guest {
 }
 
 // Serve serves one request of an actor.
-func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+func (d *HTTPServer) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	one := d.guest(who)
 	if one == nil {
 		refuse(w, http.StatusServiceUnavailable, "the exchange ends; come back when it runs again")
@@ -147,7 +147,7 @@ func (d *Door) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
 }
 
 // guest finds or makes the server of an actor; nil when the door is closed.
-func (d *Door) guest(who exchange.Actor) *guest {
+func (d *HTTPServer) guest(who exchange.Actor) *guest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -157,7 +157,7 @@ func (d *Door) guest(who exchange.Actor) *guest {
 		one.seen()
 		return one
 	}
-	one := &guest{Server: New(Local(d.x, who), d.version, d.log), most: d.cfg.Sessions, last: time.Now(), use: map[string]*use{}}
+	one := &guest{Server: New(LocalExchange(d.x, who), d.version, d.log), most: d.cfg.Sessions, last: time.Now(), use: map[string]*use{}}
 	one.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return one.mcp }, &sdk.StreamableHTTPOptions{
 		SessionTimeout: d.cfg.Idle, Logger: slog.New(slog.DiscardHandler),
 		MaxRequestBodyBytes:        -1,   // the HTTP door has read it within its limit
@@ -179,8 +179,8 @@ func NewestOverStdio() string { return sdk.SupportedProtocolVersions()[0] }
 // revisionHeader names the MCP revision of a request.
 const revisionHeader = "Mcp-Protocol-Version"
 
-// Refusal says why a client of a newer revision was refused.
-func (d *Door) Refusal(r *http.Request, code int) string {
+// RejectionReason says why a client of a newer revision was refused.
+func (d *HTTPServer) RejectionReason(r *http.Request, code int) string {
 	asked, err := time.Parse(time.DateOnly, r.Header.Get(revisionHeader))
 	if revision := asked.Format(time.DateOnly); code == http.StatusBadRequest && err == nil && revision > NewestOverHTTP {
 		return fmt.Sprintf("MCP revision %s is not served over HTTP; have the client use %s or older, or start messkit mcp, which serves %s over stdio", revision, NewestOverHTTP, NewestOverStdio())

@@ -104,7 +104,7 @@ func TestSessionsBelongToTheirKeys(t *testing.T) {
 }
 
 func TestSessionsAreFew(t *testing.T) {
-	w := inHouse(t).overHTTP(anyHTTP, mcp.Config{On: true, Sessions: 2, Idle: time.Minute})
+	w := inHouse(t).overHTTP(anyHTTP, mcp.Config{Enabled: true, Sessions: 2, Idle: time.Minute})
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
 	id := w.want(200, "", "POST", initialize, auth...).Get("Mcp-Session-Id")
 	w.want(200, "", "POST", initialize, auth...)
@@ -175,7 +175,7 @@ func TestARevokedKeyEndsWhatGoesOn(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	if err := mcp.DefaultConfig().Validate(); err != nil || mcp.DefaultConfig().On {
+	if err := mcp.DefaultConfig().Validate(); err != nil || mcp.DefaultConfig().Enabled {
 		t.Errorf("%v", err)
 	}
 	for _, c := range []mcp.Config{{Sessions: 0, Idle: time.Hour}, {Sessions: 1001, Idle: time.Hour}, {Sessions: 1, Idle: time.Second}} {

@@ -17,7 +17,7 @@ import (
 func TestIdleSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := alone(t)
-		d := mcp.NewDoor(h.x, mcp.Config{On: true, Sessions: 1, Idle: time.Hour}, "1.2.3", slog.New(slog.DiscardHandler))
+		d := mcp.NewHTTPServer(h.x, mcp.Config{Enabled: true, Sessions: 1, Idle: time.Hour}, "1.2.3", slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() { done <- d.Run(ctx) }()

@@ -16,25 +16,25 @@ const channel = "mcp"
 // sendTime is what the exchange may take for one message.
 const sendTime = 30 * time.Second
 
-// Local is an exchange in this process as one actor sees it.
-func Local(x *exchange.Exchange, who exchange.Actor) Exchange { return &local{x, who} }
+// LocalExchange is an exchange in this process as one actor sees it.
+func LocalExchange(x *exchange.Exchange, who exchange.Actor) Exchange { return &localExchange{x, who} }
 
-type local struct {
+type localExchange struct {
 	x   *exchange.Exchange
 	who exchange.Actor
 }
 
 // Send finishes what it has begun, even if the client goes: the message may have
 // been stored already.
-func (l *local) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+func (l *localExchange) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
 	return l.x.Post(ctx, exchange.Inbound{Actor: l.who, Channel: channel, Message: m})
 }
 
-func (l *local) ConfirmBy(context.Context) exchange.ConfirmBy { return l.x.ConfirmBy() }
+func (l *localExchange) ConfirmBy(context.Context) exchange.ConfirmBy { return l.x.ConfirmBy() }
 
-func (l *local) Thread(ctx context.Context, ref string) (Thread, error) {
+func (l *localExchange) Thread(ctx context.Context, ref string) (Thread, error) {
 	t, err := l.x.Thread(ctx, l.who, ref)
 	if err != nil {
 		return Thread{}, err
@@ -51,7 +51,7 @@ func threadOf(e exchange.Envelope) Thread {
 	}
 }
 
-func (l *local) List(ctx context.Context, n int) ([]Thread, error) {
+func (l *localExchange) List(ctx context.Context, n int) ([]Thread, error) {
 	page, err := l.x.List(ctx, l.who, exchange.Filter{Limit: n})
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (l *local) List(ctx context.Context, n int) ([]Thread, error) {
 const start = "start"
 
 // Follow goes on where it was cut off.
-func (l *local) Follow(ctx context.Context, handle func(Event)) error {
+func (l *localExchange) Follow(ctx context.Context, handle func(Event)) error {
 	after := start
 	for {
 		err := l.x.Follow(ctx, l.who, after, func(e exchange.Event) error {
@@ -89,7 +89,7 @@ func (l *local) Follow(ctx context.Context, handle func(Event)) error {
 	}
 }
 
-func (l *local) Attachment(ctx context.Context, ref, name string) (io.ReadCloser, string, error) {
+func (l *localExchange) Attachment(ctx context.Context, ref, name string) (io.ReadCloser, string, error) {
 	data, a, err := l.x.Attachment(ctx, l.who, ref, name)
 	return data, a.MIME, err
 }

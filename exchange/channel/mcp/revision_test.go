@@ -38,7 +38,7 @@ func TestARefusedRevisionIsSeen(t *testing.T) {
 	if code, text := post(mcp.NewestOverHTTP); code != http.StatusOK || !strings.Contains(text, `"protocolVersion":"`+mcp.NewestOverHTTP+`"`) {
 		t.Errorf("%d %s", code, text)
 	}
-	if list := w.door.Refused(); len(list) != 0 {
+	if list := w.door.DeniedRequests(); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 	for range 2 {
@@ -46,7 +46,7 @@ func TestARefusedRevisionIsSeen(t *testing.T) {
 			t.Errorf("%d %s", code, text)
 		}
 	}
-	list := w.door.Refused()
+	list := w.door.DeniedRequests()
 	if len(list) != 1 || list[0].Count != 2 || list[0].Actor != model.ID || !strings.Contains(list[0].Error, mcp.NewestOverStdio()) || !strings.Contains(list[0].Error, mcp.NewestOverHTTP) {
 		t.Errorf("%+v", list)
 	}

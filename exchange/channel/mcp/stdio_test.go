@@ -37,7 +37,7 @@ func TestAllIsAnsweredAtTheEnd(t *testing.T) {
 	var out bytes.Buffer
 	ended := make(chan error, 1)
 	go func() {
-		s := mcp.New(mcp.Local(h.x, model), "1.2.3", slog.New(slog.DiscardHandler))
+		s := mcp.New(mcp.LocalExchange(h.x, model), "1.2.3", slog.New(slog.DiscardHandler))
 		ended <- s.Serve(context.Background(), io.NopCloser(strings.NewReader(in.String())), nobodyCloses{&out})
 	}()
 	select {

@@ -58,7 +58,7 @@ func (f *flaky) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
 // An exchange that is away for a moment does not end a wait.
 func TestAWaitOutlastsAnOutage(t *testing.T) {
 	h := inHouse(t)
-	x := &flaky{Exchange: mcp.Local(h.x, model), gone: make(chan struct{})}
+	x := &flaky{Exchange: mcp.LocalExchange(h.x, model), gone: make(chan struct{})}
 	g := h.over(x)
 	ref := g.ask("hang")
 	p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": ref}}

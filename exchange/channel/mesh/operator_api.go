@@ -94,7 +94,7 @@ type PeerStatus struct {
 // maxOrder is the largest order, in bytes: files go with it.
 const maxOrder = 64 << 20
 
-// Serve serves an operator (httpapi.Guest).
+// Serve serves an operator (httpapi.MountedHandler).
 func (a *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)

@@ -36,8 +36,8 @@ const channel = "mqtt"
 // ended.
 const defaultKeep = 10 * time.Minute
 
-// Door serves an exchange over MQTT. Give it to a broker: Embedded or Outside.
-type Door struct {
+// Adapter serves an exchange over MQTT. Give it to a broker: Embedded or Outside.
+type Adapter struct {
 	x    *exchange.Exchange
 	root topic.Root
 	cfg  Config
@@ -85,14 +85,14 @@ type outgoing struct {
 }
 
 // New makes a door. It reads what an earlier run has kept.
-func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.Time, log *slog.Logger) (*Door, error) {
+func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.Time, log *slog.Logger) (*Adapter, error) {
 	if err := topic.CheckID(x.ID()); err != nil {
 		return nil, fmt.Errorf("exchange: id: %w", err)
 	}
 	if cfg.Keep == 0 {
 		cfg.Keep = defaultKeep
 	}
-	d := &Door{
+	d := &Adapter{
 		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now,
 		stands: map[string]standing{}, feeds: map[string]*feed{}, states: map[string]*retained{},
 		exhibits: map[string]exhibit{}, instance: rand.Text()[:12],
@@ -117,7 +117,7 @@ const (
 )
 
 // remember reads what an earlier run has kept.
-func (d *Door) remember(ctx context.Context) error {
+func (d *Adapter) remember(ctx context.Context) error {
 	docs, err := d.x.ChannelState(ctx, channel)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ type greeting struct {
 }
 
 // greet begins a new epoch.
-func (d *Door) greet(ctx context.Context) (greeting, error) {
+func (d *Adapter) greet(ctx context.Context) (greeting, error) {
 	d.mu.Lock()
 	d.epoch++
 	epoch := d.epoch
@@ -175,7 +175,7 @@ func (d *Door) greet(ctx context.Context) (greeting, error) {
 
 // session works as long as ctx, which is as long as there is a broker. It calls
 // begun when messages can be taken and answered.
-func (d *Door) session(ctx context.Context, to publisher, begun func()) error {
+func (d *Adapter) session(ctx context.Context, to publisher, begun func()) error {
 	g, ctx := errgroup.WithContext(ctx)
 	d.mu.Lock()
 	d.live = &live{ctx: ctx, group: g, to: to}
@@ -213,7 +213,7 @@ func (d *Door) session(ctx context.Context, to publisher, begun func()) error {
 }
 
 // start runs f in the session, if there is one. d.mu is held.
-func (d *Door) start(f func(ctx context.Context, to publisher)) {
+func (d *Adapter) start(f func(ctx context.Context, to publisher)) {
 	if l := d.live; l != nil {
 		l.group.Go(func() error { f(l.ctx, l.to); return nil })
 	}
@@ -224,7 +224,7 @@ const tidyEvery = 5 * time.Second
 
 // tidy clears states that have had their time, and lets go of executors that have been
 // silent.
-func (d *Door) tidy(ctx context.Context, to publisher) error {
+func (d *Adapter) tidy(ctx context.Context, to publisher) error {
 	t := time.NewTicker(tidyEvery)
 	defer t.Stop()
 	for {

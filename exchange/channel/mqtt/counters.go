@@ -20,7 +20,7 @@ type Counts struct {
 }
 
 // Counts returns them.
-func (d *Door) Counts() Counts {
+func (d *Adapter) Counts() Counts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return Counts{

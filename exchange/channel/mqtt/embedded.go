@@ -31,7 +31,7 @@ type EmbeddedConfig struct {
 // what. It keeps nothing on the disk: what must not be lost is with the exchange,
 // and is told again.
 type Embedded struct {
-	door   *Door
+	door   *Adapter
 	keys   *keys.Keys
 	cfg    EmbeddedConfig
 	log    *slog.Logger
@@ -80,7 +80,7 @@ func (e *Embedded) Use() resources.Use {
 }
 
 // NewEmbedded makes a broker for a door.
-func NewEmbedded(d *Door, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger) *Embedded {
+func NewEmbedded(d *Adapter, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger) *Embedded {
 	if cfg.Clients == 0 {
 		cfg.Clients = resources.Of().Share(clientCost, clientPart, 64, 131072)
 	}

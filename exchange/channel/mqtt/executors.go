@@ -27,7 +27,7 @@ const maxStrangers = 10_000
 
 // countStrangers counts the executors that have a status and are not registered. It forgets
 // those that are gone, or have been lost for long.
-func (d *Door) countStrangers() {
+func (d *Adapter) countStrangers() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.strangers = 0
@@ -45,7 +45,7 @@ func (d *Door) countStrangers() {
 }
 
 // stood takes an executor's status.
-func (d *Door) stood(id string, payload []byte) {
+func (d *Adapter) stood(id string, payload []byte) {
 	state, epoch, err := readStatus(payload)
 	if errors.Is(err, errOwn) {
 		d.disown(context.Background(), id)
@@ -98,7 +98,7 @@ func (d *Door) stood(id string, payload []byte) {
 
 // keepGone keeps that an executor has gone for good, or has come back. d.mu is
 // held.
-func (d *Door) keepGone(id string, is bool) {
+func (d *Adapter) keepGone(id string, is bool) {
 	var doc []byte
 	if is {
 		doc = []byte("true")
@@ -159,7 +159,7 @@ type feed struct {
 const quietTime = time.Hour
 
 // heard notes that an executor has spoken. d.mu is not held.
-func (d *Door) heard(id string) {
+func (d *Adapter) heard(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f := d.feeds[id]
@@ -179,7 +179,7 @@ func (d *Door) heard(id string) {
 }
 
 // dismiss lets go of the quiet who have been silent for long.
-func (d *Door) dismiss() {
+func (d *Adapter) dismiss() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, f := range d.feeds {
@@ -191,7 +191,7 @@ func (d *Door) dismiss() {
 
 // follow begins to pass events on to an executor: first what stands open for it,
 // which is the difference to what it knows. d.mu is held.
-func (d *Door) follow(id string, epoch uint64) {
+func (d *Adapter) follow(id string, epoch uint64) {
 	d.unfollow(id)
 	if d.live == nil {
 		return
@@ -202,7 +202,7 @@ func (d *Door) follow(id string, epoch uint64) {
 }
 
 // unfollow ends that. d.mu is held.
-func (d *Door) unfollow(id string) {
+func (d *Adapter) unfollow(id string) {
 	if f := d.feeds[id]; f != nil {
 		f.cancel()
 		delete(d.feeds, id)
@@ -210,7 +210,7 @@ func (d *Door) unfollow(id string) {
 }
 
 // feed passes events on until ctx ends.
-func (d *Door) feed(ctx context.Context, to publisher, id string) {
+func (d *Adapter) feed(ctx context.Context, to publisher, id string) {
 	inbox.Events(ctx, d.x, exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "", d.log, func(e exchange.Event) error {
 		if m, ok := e.Delivery(id); ok {
 			return d.deliver(ctx, to, d.leafOf(id, e), m)
@@ -221,7 +221,7 @@ func (d *Door) feed(ctx context.Context, to publisher, id string) {
 
 // leafOf is where an event goes: a stop is never behind anything, and neither is a
 // hold.
-func (d *Door) leafOf(id string, e exchange.Event) string {
+func (d *Adapter) leafOf(id string, e exchange.Event) string {
 	if e.Kind == exchange.EventStop || e.Kind == exchange.EventHold {
 		return d.root.Executor(id, topic.Now)
 	}
@@ -229,7 +229,7 @@ func (d *Door) leafOf(id string, e exchange.Event) string {
 }
 
 // deliver publishes a message, and returns when the broker has it.
-func (d *Door) deliver(ctx context.Context, to publisher, where string, m mess.Message) error {
+func (d *Adapter) deliver(ctx context.Context, to publisher, where string, m mess.Message) error {
 	defer mistake.Caught(d.log, "topic", where)
 	text, err := m.JSON()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// OutsideConfig of a broker elsewhere.
-type OutsideConfig struct {
+// ExternalConfig of a broker elsewhere.
+type ExternalConfig struct {
 	broker.Address
 	Client string                                      // its id there; "": messkit-{exchange}
 	Dial   func(ctx context.Context) (net.Conn, error) // nil: over the network
@@ -20,19 +20,19 @@ type OutsideConfig struct {
 	Jitter func(limit time.Duration) time.Duration
 }
 
-// Outside is a broker elsewhere. Its access rules are its own; rules for mosquitto
+// External is a broker elsewhere. Its access rules are its own; rules for mosquitto
 // ACL prints.
-type Outside struct {
-	door *Door
+type External struct {
+	door *Adapter
 	link *broker.Link
 	log  *slog.Logger
 
 	incomings *incomings // open during a session, in which they can be answered
 }
 
-// NewOutside makes the connection of a door to a broker elsewhere.
-func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
-	o := &Outside{door: d, log: log, incomings: &incomings{}}
+// NewExternal makes the connection of a door to a broker elsewhere.
+func NewExternal(d *Adapter, cfg ExternalConfig, log *slog.Logger) *External {
+	o := &External{door: d, log: log, incomings: &incomings{}}
 	if cfg.Client == "" {
 		cfg.Client = "messkit-" + d.x.ID()
 	}
@@ -55,12 +55,12 @@ func NewOutside(d *Door, cfg OutsideConfig, log *slog.Logger) *Outside {
 }
 
 // Run serves until ctx ends.
-func (o *Outside) Run(ctx context.Context) error {
+func (o *External) Run(ctx context.Context) error {
 	defer o.incomings.Runner.Wait()
 	return o.link.Run(ctx)
 }
 
-func (o *Outside) greet() (broker.Session, error) {
+func (o *External) greet() (broker.Session, error) {
 	says, err := o.door.greet(context.Background())
 	to := func(m outgoing) broker.Message {
 		return broker.Message{Topic: m.topic, Payload: m.payload, Retain: m.retain}
@@ -69,20 +69,20 @@ func (o *Outside) greet() (broker.Session, error) {
 }
 
 // up is a session. What has come before it began is taken now.
-func (o *Outside) up(ctx context.Context) error {
+func (o *External) up(ctx context.Context) error {
 	defer o.incomings.Runner.Close()
 	return o.door.session(ctx, o, o.incomings.open)
 }
 
 // publish hands a message to the broker, and returns when that has it.
-func (o *Outside) publish(ctx context.Context, m outgoing) error {
+func (o *External) publish(ctx context.Context, m outgoing) error {
 	return o.link.Publish(ctx, broker.Message{Topic: m.topic, Payload: m.payload, Retain: m.retain})
 }
 
 // handle has a message taken: what one sender says is taken in order, and nobody waits for
 // another. The broker keeps what has a QoS until it
 // is taken.
-func (o *Outside) handle(m broker.Message) {
+func (o *External) handle(m broker.Message) {
 	in := incoming{topic: m.Topic, payload: m.Payload, retain: m.Retain, again: m.QoS > 0}
 	t, ok := o.door.root.Parse(m.Topic)
 	if m.Topic == haBirth {

@@ -34,7 +34,7 @@ const patience = time.Minute
 type house struct {
 	*testing.T
 	x     *exchange.Exchange
-	door  *mqtt.Door
+	door  *mqtt.Adapter
 	keys  *keys.Keys
 	dir   string
 	addr  string
@@ -412,7 +412,7 @@ func (m *mosquitto) stop() {
 func (m *mosquitto) enter(a broker.Address) {
 	m.Helper()
 	a.URL = "mqtt://" + m.addr
-	o := mqtt.NewOutside(m.opened(), mqtt.OutsideConfig{Address: a, Dial: m.dial}, slog.New(slog.NewTextHandler(m.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	o := mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: a, Dial: m.dial}, slog.New(slog.NewTextHandler(m.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	m.close = runs(m.T, o.Run)
 }
 
@@ -427,7 +427,7 @@ func (m *mosquitto) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", m.addr)
 }
 
-func (m *mosquitto) opened() *mqtt.Door {
+func (m *mosquitto) opened() *mqtt.Adapter {
 	m.newDoor()
 	return m.door
 }

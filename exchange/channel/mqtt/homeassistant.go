@@ -20,7 +20,7 @@ import (
 // and gives no orders: what Home Assistant wants done comes in as the requests of
 // a requester.
 type home struct {
-	d    *Door
+	d    *Adapter
 	news chan struct{} // something of a thread has changed
 	born chan struct{} // Home Assistant has started
 
@@ -28,7 +28,7 @@ type home struct {
 	doings map[string]*doing // what executors are at
 }
 
-func newHome(d *Door) *home {
+func newHome(d *Adapter) *home {
 	return &home{d: d, news: make(chan struct{}, 1), born: make(chan struct{}, 1), doings: map[string]*doing{}}
 }
 
@@ -353,7 +353,7 @@ func (h *home) picture(ctx context.Context, to publisher, ref, file, name string
 
 // speaks reports whether an executor says itself how it stands. One that was lost
 // here and has been heard of since is elsewhere now.
-func (d *Door) speaks(info exchange.ExecutorInfo) bool {
+func (d *Adapter) speaks(info exchange.ExecutorInfo) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, known := d.stands[info.ID]
@@ -362,7 +362,7 @@ func (d *Door) speaks(info exchange.ExecutorInfo) bool {
 
 // cleared reports whether an executor has taken back its status: it is gone for
 // good.
-func (d *Door) cleared(id string) bool {
+func (d *Adapter) cleared(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.stands[id].gone

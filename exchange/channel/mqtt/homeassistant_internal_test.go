@@ -11,7 +11,7 @@ import (
 // Whoever writes the name of an executor that there is not is not remembered when
 // his request has ended; one that there is keeps how its last task has ended.
 func TestNamesThatNobodyBears(t *testing.T) {
-	d := &Door{exhibits: map[string]exhibit{"pi": {}}}
+	d := &Adapter{exhibits: map[string]exhibit{"pi": {}}}
 	h := newHome(d)
 	heard := func(i int, to string, status mess.Code) {
 		h.heard(nil, exchange.Envelope{

@@ -15,7 +15,7 @@ type exhibit struct {
 }
 
 // rememberExhibit reads one that an earlier run has kept.
-func (d *Door) rememberExhibit(slug string, doc []byte) error {
+func (d *Adapter) rememberExhibit(slug string, doc []byte) error {
 	var e exhibit
 	if err := json.Unmarshal(doc, &e); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (d *Door) rememberExhibit(slug string, doc []byte) error {
 
 // keepExhibit notes what is going to lie at the broker, before it does. Topics that
 // lie there already stay noted.
-func (d *Door) keepExhibit(ctx context.Context, slug string, topics []string, entities map[string]string) error {
+func (d *Adapter) keepExhibit(ctx context.Context, slug string, topics []string, entities map[string]string) error {
 	d.mu.Lock()
 	was := d.exhibits[slug]
 	d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *Door) keepExhibit(ctx context.Context, slug string, topics []string, en
 }
 
 // withdraw takes away what lies at the broker of one executor.
-func (d *Door) withdraw(ctx context.Context, to publisher, slug string) error {
+func (d *Adapter) withdraw(ctx context.Context, to publisher, slug string) error {
 	d.mu.Lock()
 	e, is := d.exhibits[slug]
 	d.mu.Unlock()
@@ -72,7 +72,7 @@ func (d *Door) withdraw(ctx context.Context, to publisher, slug string) error {
 
 // withdrawAll takes away what an earlier run has shown to Home Assistant, where
 // nothing is shown any more. What fails is tried again in the next session.
-func (d *Door) withdrawAll(ctx context.Context, to publisher) {
+func (d *Adapter) withdrawAll(ctx context.Context, to publisher) {
 	d.mu.Lock()
 	slugs := slices.Sorted(maps.Keys(d.exhibits))
 	d.mu.Unlock()
@@ -86,7 +86,7 @@ func (d *Door) withdrawAll(ctx context.Context, to publisher) {
 
 // disown clears a status that the exchange has published for an executor, when it
 // says it no more.
-func (d *Door) disown(ctx context.Context, id string) {
+func (d *Adapter) disown(ctx context.Context, id string) {
 	if d.home == nil {
 		d.send(ctx, outgoing{topic: statusTopic(d.root, id), retain: true})
 	}
@@ -118,7 +118,7 @@ func (h *home) known(id string) bool {
 }
 
 // entitiesOf are the platforms of what Home Assistant knows of an executor, by key.
-func (d *Door) entitiesOf(slug string) map[string]string {
+func (d *Adapter) entitiesOf(slug string) map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.exhibits[slug].Entities

@@ -34,7 +34,7 @@ const workTime = 30 * time.Second
 const maxMessage = 10 << 20
 
 // take takes one message. It returns when the exchange has it, or has refused it.
-func (d *Door) take(ctx context.Context, in incoming) {
+func (d *Adapter) take(ctx context.Context, in incoming) {
 	defer mistake.Caught(d.log, "topic", in.topic, "bytes", len(in.payload))
 	t, ok := d.root.Parse(in.topic)
 	switch {
@@ -79,7 +79,7 @@ func asking(id string, who *exchange.Actor) exchange.Actor {
 
 // discard throws away a command that the broker has kept, or was to keep: it is
 // not what somebody wants now. The broker is told to forget it.
-func (d *Door) discard(ctx context.Context, in incoming) {
+func (d *Adapter) discard(ctx context.Context, in incoming) {
 	if len(in.payload) == 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (d *Door) discard(ctx context.Context, in incoming) {
 }
 
 // post hands a message to the exchange, and its answer back.
-func (d *Door) post(ctx context.Context, who exchange.Actor, in incoming, back string) {
+func (d *Adapter) post(ctx context.Context, who exchange.Actor, in incoming, back string) {
 	m, err := d.read(in)
 	if err != nil {
 		d.answer(ctx, back, m.ID, refusal(err))
@@ -112,7 +112,7 @@ func (d *Door) post(ctx context.Context, who exchange.Actor, in incoming, back s
 
 // asked notes that a requester has spoken about threads: from then on it is told what becomes
 // of them.
-func (d *Door) asked(ctx context.Context, id string, before thread.Pos, answer mess.Message) {
+func (d *Adapter) asked(ctx context.Context, id string, before thread.Pos, answer mess.Message) {
 	var refs []string
 	for _, item := range answer.Items {
 		if ack, ok := item.(*mess.Ack); ok && ack.Ref != "" {
@@ -137,7 +137,7 @@ const maxID = 128
 
 // read reads a payload. What may come twice and would begin something needs an
 // id by which it is known again.
-func (d *Door) read(in incoming) (mess.Message, error) {
+func (d *Adapter) read(in incoming) (mess.Message, error) {
 	if len(in.payload) > maxMessage {
 		d.counts.unreadable.Add(1)
 		return mess.Message{}, mess.Errorf(mess.TooLarge, "a message of %d bytes is too large; send files as attachments", len(in.payload))
@@ -218,7 +218,7 @@ func refusal(err error) mess.Message {
 
 // answer sends what the exchange says to a message at once. It names the message
 // that it answers.
-func (d *Door) answer(ctx context.Context, to, re string, m mess.Message) {
+func (d *Adapter) answer(ctx context.Context, to, re string, m mess.Message) {
 	if re != "" {
 		m.Re = mess.Refs{re}
 	}
@@ -231,7 +231,7 @@ func (d *Door) answer(ctx context.Context, to, re string, m mess.Message) {
 }
 
 // send publishes what nobody misses for long: its receiver asks again.
-func (d *Door) send(ctx context.Context, m outgoing) {
+func (d *Adapter) send(ctx context.Context, m outgoing) {
 	d.mu.Lock()
 	l := d.live
 	d.mu.Unlock()
@@ -247,7 +247,7 @@ func (d *Door) send(ctx context.Context, m outgoing) {
 // attach takes the bytes of an attachment. Who has sent them, a broker elsewhere
 // does not tell; they count for the holder of the claim, and nothing comes of
 // them unless a message of the holder's names their digest.
-func (d *Door) attach(ctx context.Context, t topic.Topic, in incoming) {
+func (d *Adapter) attach(ctx context.Context, t topic.Topic, in incoming) {
 	th, err := d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, t.ID)
 	holder := th.Executor
 	if in.who != nil {

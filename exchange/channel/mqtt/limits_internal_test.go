@@ -20,7 +20,7 @@ func (b *taker) publish(_ context.Context, m outgoing) error {
 	return nil
 }
 
-func bounded(t *testing.T, now func() time.Time) *Door {
+func bounded(t *testing.T, now func() time.Time) *Adapter {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), now, quiet)

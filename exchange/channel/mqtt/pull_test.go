@@ -183,7 +183,7 @@ func pull(t *testing.T, way string, seed uint64, pulls int) {
 		ofExchange = ofExecutor
 	}
 	if m != nil {
-		o := mqtt.NewOutside(m.opened(), mqtt.OutsideConfig{Address: broker.Address{URL: "mqtt://" + ofExchange}, Jitter: soon}, quiet)
+		o := mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: broker.Address{URL: "mqtt://" + ofExchange}, Jitter: soon}, quiet)
 		runs(t, o.Run)
 	}
 	x, err := remote.NewMQTT(remote.MQTTConfig{

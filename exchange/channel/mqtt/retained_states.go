@@ -20,7 +20,7 @@ type retained struct {
 const maxFound = 10_000
 
 // watch keeps the states of threads at the broker until ctx ends.
-func (d *Door) watch(ctx context.Context, to publisher) error {
+func (d *Adapter) watch(ctx context.Context, to publisher) error {
 	who := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
 	inbox.Events(ctx, d.x, who, inbox.OnlyNew, d.log, func(e exchange.Event) error {
 		switch e.Kind {
@@ -40,7 +40,7 @@ func (d *Door) watch(ctx context.Context, to publisher) error {
 }
 
 // showAll shows what is open, the newest first, and what has ended lately.
-func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) error {
+func (d *Adapter) showAll(ctx context.Context, to publisher, who exchange.Actor) error {
 	f := exchange.Filter{Status: exchange.OpenCodes(), Limit: 1000}
 	for {
 		page, err := d.x.List(ctx, who, f)
@@ -81,7 +81,7 @@ func (d *Door) showAll(ctx context.Context, to publisher, who exchange.Actor) er
 }
 
 // show publishes how a thread stands.
-func (d *Door) show(ctx context.Context, to publisher, e exchange.Envelope) error {
+func (d *Adapter) show(ctx context.Context, to publisher, e exchange.Envelope) error {
 	d.note(e)
 	text, err := envelope(e).MarshalJSON()
 	if err != nil {
@@ -91,7 +91,7 @@ func (d *Door) show(ctx context.Context, to publisher, e exchange.Envelope) erro
 }
 
 // note remembers whose thread it is, and when its state is cleared.
-func (d *Door) note(e exchange.Envelope) {
+func (d *Adapter) note(e exchange.Envelope) {
 	r := &retained{requestor: e.Requestor}
 	if e.Status.Terminal() {
 		r.clear = e.Updated.Add(d.cfg.Keep)
@@ -124,7 +124,7 @@ func envelope(e exchange.Envelope) mess.Object {
 
 // found takes a state that an earlier run of the exchange has left at a broker
 // elsewhere, and has it cleared if it has had its time.
-func (d *Door) found(ctx context.Context, ref string, in incoming) {
+func (d *Adapter) found(ctx context.Context, ref string, in incoming) {
 	if !in.retain || len(in.payload) == 0 {
 		return // our own word
 	}
@@ -145,7 +145,7 @@ func (d *Door) found(ctx context.Context, ref string, in incoming) {
 }
 
 // clearStates clears the states that have had their time.
-func (d *Door) clearStates(ctx context.Context, to publisher) {
+func (d *Adapter) clearStates(ctx context.Context, to publisher) {
 	var over []string
 	d.mu.Lock()
 	now := d.now()
@@ -169,7 +169,7 @@ func (d *Door) clearStates(ctx context.Context, to publisher) {
 }
 
 // requestor is who has requested a thread; "" if there is none.
-func (d *Door) requestor(ref string) string {
+func (d *Adapter) requestor(ref string) string {
 	d.mu.Lock()
 	r := d.states[ref]
 	d.mu.Unlock()
@@ -180,7 +180,7 @@ func (d *Door) requestor(ref string) string {
 }
 
 // look reads the envelope of a thread.
-func (d *Door) look(ref string) exchange.Envelope {
+func (d *Adapter) look(ref string) exchange.Envelope {
 	ctx, cancel := context.WithTimeout(context.Background(), workTime)
 	defer cancel()
 	t, err := d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref)

@@ -13,7 +13,7 @@ import (
 // acts: whoever has connected to it hears it again, and it only makes things
 // safer. The same one again is obeyed once, so that who has been cleared at his
 // place is not stopped anew when the connection comes back.
-func (d *Door) latch(ctx context.Context, in incoming) {
+func (d *Adapter) latch(ctx context.Context, in incoming) {
 	on, by, err := readLatch(in.payload)
 	if err != nil {
 		d.counts.unreadable.Add(1)

@@ -136,7 +136,7 @@ func TestTLSToABrokerElsewhere(t *testing.T) {
 		}
 	}
 	logger := slog.New(slog.NewTextHandler(h.log, nil))
-	runs(t, mqtt.NewOutside(m.opened(), mqtt.OutsideConfig{Address: at("exchange"), Client: "messkit-home"}, logger).Run)
+	runs(t, mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: at("exchange"), Client: "messkit-home"}, logger).Run)
 	pi, err := remote.NewMQTT(remote.MQTTConfig{Address: at("pi"), Executor: "kitchen-pi"}, quiet)
 	if err != nil {
 		t.Fatal(err)

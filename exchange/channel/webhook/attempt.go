@@ -58,7 +58,7 @@ const maxMessages = 256 << 10
 
 // send sends a notice once. The executor must have the address still, and its
 // key.
-func (h *Hooks) send(ctx context.Context, n notice) result {
+func (h *Dispatcher) send(ctx context.Context, n notice) result {
 	_, secret, ok := h.keys.Shared(n.Executor)
 	a, still := h.address(n)
 	if !ok || !still {
@@ -137,7 +137,7 @@ func judged(code int) result {
 }
 
 // address is what the executor has registered for the notice's URL now.
-func (h *Hooks) address(n notice) (address, bool) {
+func (h *Dispatcher) address(n notice) (address, bool) {
 	e, _ := h.x.Executor(n.Executor)
 	for _, a := range addressesOf(e.Extra) {
 		if a.url == n.URL {
@@ -156,7 +156,7 @@ type said struct {
 
 // body is a notice as servers in the field word it. How the thread stands is as
 // it was; the messages are there where the executor may read them now.
-func (h *Hooks) body(ctx context.Context, n notice) ([]byte, error) {
+func (h *Dispatcher) body(ctx context.Context, n notice) ([]byte, error) {
 	v := struct {
 		Title  string `json:"title"`
 		Body   string `json:"body"`
@@ -183,7 +183,7 @@ func (h *Hooks) body(ctx context.Context, n notice) ([]byte, error) {
 	return cleantext.EscapeJSON(bytes.TrimRight(b.Bytes(), "\n")), err
 }
 
-func (h *Hooks) messages(ctx context.Context, n notice) (list []said) {
+func (h *Dispatcher) messages(ctx context.Context, n notice) (list []said) {
 	who, _, _ := h.keys.Shared(n.Executor)
 	t, err := h.x.Thread(ctx, who, n.Thread.Ref)
 	if err != nil {

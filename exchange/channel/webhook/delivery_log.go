@@ -25,7 +25,7 @@ type State string
 const (
 	Waiting   State = "waiting"   // it is to be sent, or sent again
 	Delivered State = "delivered" // the receiver has said yes
-	Refused   State = "refused"   // it may not be sent there, or the receiver does not want it
+	Rejected  State = "refused"   // it may not be sent there, or the receiver does not want it
 	GivenUp   State = "given_up"  // it was tried for long enough
 	Lost      State = "lost"      // it was not sent, and is not going to be
 )
@@ -61,21 +61,21 @@ const (
 
 // Open reads what an earlier run has left to be sent from a folder. A file that
 // cannot be read is set aside: what it had to tell is said to be lost.
-func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Hooks, error) {
+func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Dispatcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
 	}
-	h := &Hooks{
+	h := &Dispatcher{
 		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), places: make(chan struct{}, maxOut),
 		dirty: make(chan struct{}, 1), queues: map[string][]notice{}, status: statuses{},
 	}
 	return h, h.read()
 }
 
-func (h *Hooks) read() error {
+func (h *Dispatcher) read() error {
 	data, err := os.ReadFile(h.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -108,7 +108,7 @@ func (h *Hooks) read() error {
 }
 
 // lost notes that something may not have been told.
-func (h *Hooks) lost(why string) {
+func (h *Dispatcher) lost(why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -116,7 +116,7 @@ func (h *Hooks) lost(why string) {
 }
 
 // note writes into the log how a notice stands. h.mu is held.
-func (h *Hooks) note(n notice, s State, r result) {
+func (h *Dispatcher) note(n notice, s State, r result) {
 	e := Entry{ID: n.ID, Executor: n.Executor, Event: n.Event, Ref: n.Thread.Ref, To: host(n.URL), Made: n.Made, At: time.Now(), Tries: n.Tries, State: s, Code: r.code}
 	if r.err != nil {
 		e.Err = r.err.Error()
@@ -131,7 +131,7 @@ func (h *Hooks) note(n notice, s State, r result) {
 }
 
 // add appends to the log. h.mu is held.
-func (h *Hooks) add(e Entry) {
+func (h *Dispatcher) add(e Entry) {
 	h.used = true
 	if h.recent = append(h.recent, e); len(h.recent) > maxLog {
 		h.recent = slices.Clone(h.recent[len(h.recent)-maxLog:])
@@ -148,9 +148,9 @@ func host(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Log is what an actor may know of what was sent, the newest first: an operator
+// Deliveries is what an actor may know of what was sent, the newest first: an operator
 // all, an executor its own.
-func (h *Hooks) Log(who exchange.Actor) []Entry {
+func (h *Dispatcher) Deliveries(who exchange.Actor) []Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := []Entry{}
@@ -163,7 +163,7 @@ func (h *Hooks) Log(who exchange.Actor) []Entry {
 }
 
 // write writes down what is to be sent when that has changed.
-func (h *Hooks) write(ctx context.Context) error {
+func (h *Dispatcher) write(ctx context.Context) error {
 	h.save(false) // from now on the end is not in order until it is
 	for {
 		select {
@@ -180,7 +180,7 @@ func (h *Hooks) write(ctx context.Context) error {
 
 // save writes what waits, and the log. A disk that does not take it keeps
 // nothing from being sent.
-func (h *Hooks) save(ended bool) {
+func (h *Dispatcher) save(ended bool) {
 	h.mu.Lock()
 	if !h.used { // where nobody has a webhook, nothing is written
 		h.mu.Unlock()

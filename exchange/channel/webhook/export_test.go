@@ -9,7 +9,7 @@ import (
 )
 
 // Through has notices go out in another way.
-func Through(h *Hooks, way http.RoundTripper) { h.client.Transport = way }
+func Through(h *Dispatcher, way http.RoundTripper) { h.client.Transport = way }
 
 // Check tells why no connection may be made to an address.
 func (c Config) Check(ip netip.Addr) error { return c.check(ip) }

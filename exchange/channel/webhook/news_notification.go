@@ -15,9 +15,9 @@ const news = "news"
 // newsTitle stands above news where the receiver shows a title.
 const newsTitle = "messkit: news of the place"
 
-// News tells something that is about no thread: an incident, say. It goes to people, and
+// Broadcast tells something that is about no thread: an incident, say. It goes to people, and
 // to others who may see everything, if they want to be told of that priority.
-func (h *Hooks) News(p mess.Priority, text string) {
+func (h *Dispatcher) Broadcast(p mess.Priority, text string) {
 	now := time.Now()
 	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)

@@ -17,8 +17,8 @@ func TestNews(t *testing.T) {
 		defer h.stop()
 		h.post("pi", `{"config":{"executor":{"id":"pi","capabilities":["look"],"notifications":[{"type":"webhook","url":"https://pi.example/hook"}]}}}`)
 		h.post("own", `{"config":{"executor":{"id":"own","kind":"person","capabilities":["look"],"notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"},{"type":"webhook","url":"https://own.example/hook"}]}}}`)
-		h.hooks.News(mess.Elevated, "[new] lan\nhub-3 is down")
-		h.hooks.News(mess.Background, "nothing that matters")
+		h.hooks.Broadcast(mess.Elevated, "[new] lan\nhub-3 is down")
+		h.hooks.Broadcast(mess.Background, "nothing that matters")
 		h.settle(time.Second)
 		told := h.all("ntfy.example")
 		if len(told) != 1 || string(told[0].body) != "[new] lan\nhub-3 is down" || told[0].head.Get("Title") != "messkit: news of the place" {

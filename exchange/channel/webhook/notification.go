@@ -84,7 +84,7 @@ func (s statuses) event(e exchange.Event) string {
 
 // happened queues what has happened for those who want to know. Only
 // who may see the thread is told of it.
-func (h *Hooks) happened(e exchange.Event) {
+func (h *Dispatcher) happened(e exchange.Event) {
 	h.mu.Lock()
 	event, more := h.status.event(e), e.Message.From == exchange.Self && e.Thread.Ref == h.ended
 	if h.ended = ""; e.Thread.Status.Terminal() {
@@ -116,7 +116,7 @@ func (h *Hooks) happened(e exchange.Event) {
 
 // tellPeople tells people what is theirs: an offer, once, and what others say to a
 // task that they do. They are not told of what robots are asked first.
-func (h *Hooks) tellPeople(e exchange.Event) {
+func (h *Dispatcher) tellPeople(e exchange.Event) {
 	now, ref := time.Now(), e.Thread.Ref
 	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)
@@ -146,7 +146,7 @@ func (h *Hooks) tellPeople(e exchange.Event) {
 }
 
 // tellsFirst notes that a person is told of an offer; false if she was before.
-func (h *Hooks) tellsFirst(ref, id string) bool {
+func (h *Dispatcher) tellsFirst(ref, id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.told == nil || len(h.told) >= maxStatuses {
@@ -161,7 +161,7 @@ func (h *Hooks) tellsFirst(ref, id string) bool {
 
 // enqueue has a notice sent. Where too much waits, the oldest gives
 // way.
-func (h *Hooks) enqueue(n notice) {
+func (h *Dispatcher) enqueue(n notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	queue := h.queues[n.Executor]

@@ -22,10 +22,10 @@ const (
 	tryTitle  = "messkit: a test"
 )
 
-// Try sends a test notice to each address of an executor now, once, and tells what
+// SendTest sends a test notice to each address of an executor now, once, and tells what
 // became of each. Where that is too often, or there is no address, it is a
 // refusal.
-func (h *Hooks) Try(ctx context.Context, executor string) ([]Entry, error) {
+func (h *Dispatcher) SendTest(ctx context.Context, executor string) ([]Entry, error) {
 	e, ok := h.x.Executor(executor)
 	if !ok {
 		return nil, mess.Errorf(mess.NotFound, "%q is not registered", executor)
@@ -48,7 +48,7 @@ func (h *Hooks) Try(ctx context.Context, executor string) ([]Entry, error) {
 }
 
 // mayTry notes that an executor tries; false if that is too soon.
-func (h *Hooks) mayTry(executor string) bool {
+func (h *Dispatcher) mayTry(executor string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -68,11 +68,11 @@ func (h *Hooks) mayTry(executor string) bool {
 }
 
 // tell notes what became of a test.
-func (h *Hooks) tell(n notice, r result) Entry {
+func (h *Dispatcher) tell(n notice, r result) Entry {
 	state := Delivered
 	switch {
 	case r.final:
-		state = Refused
+		state = Rejected
 	case r.err != nil:
 		state = GivenUp
 	}

@@ -54,9 +54,9 @@ type Keys interface {
 	Shared(actor string) (who exchange.Actor, secret []byte, ok bool)
 }
 
-// Hooks are the webhooks of one exchange. Make them with Open and keep Run
+// Dispatcher are the webhooks of one exchange. Make them with Open and keep Run
 // running.
-type Hooks struct {
+type Dispatcher struct {
 	x      *exchange.Exchange
 	keys   Keys
 	cfg    Config
@@ -89,7 +89,7 @@ const (
 
 // Run sends notices until ctx ends. What is not sent by then is kept for the
 // next start.
-func (h *Hooks) Run(ctx context.Context) error {
+func (h *Dispatcher) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.follow(gctx) })
 	g.Go(func() error { h.runner.Run(gctx, h.sendFirst); return nil })
@@ -100,7 +100,7 @@ func (h *Hooks) Run(ctx context.Context) error {
 }
 
 // follow hears what happens. It never waits for a receiver.
-func (h *Hooks) follow(ctx context.Context) error {
+func (h *Dispatcher) follow(ctx context.Context) error {
 	all, began := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, false
 	inbox.Events(ctx, h.x, all, inbox.OnlyNew, h.log, func(e exchange.Event) error {
 		if e.Kind == exchange.EventReset && began {
@@ -116,7 +116,7 @@ func (h *Hooks) follow(ctx context.Context) error {
 }
 
 // sendFirst sends the first notice for an executor, or returns when it is due.
-func (h *Hooks) sendFirst(ctx context.Context, id string) (again time.Duration) {
+func (h *Dispatcher) sendFirst(ctx context.Context, id string) (again time.Duration) {
 	n, ok := h.first(id)
 	if !ok {
 		return keyed.Idle
@@ -128,7 +128,7 @@ func (h *Hooks) sendFirst(ctx context.Context, id string) (again time.Duration) 
 	return 0
 }
 
-func (h *Hooks) first(id string) (notice, bool) {
+func (h *Dispatcher) first(id string) (notice, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.queues[id]) == 0 {
@@ -139,7 +139,7 @@ func (h *Hooks) first(id string) (notice, bool) {
 }
 
 // attempt sends a notice once, when there is a place for it.
-func (h *Hooks) attempt(ctx context.Context, n notice) result {
+func (h *Dispatcher) attempt(ctx context.Context, n notice) result {
 	select {
 	case <-ctx.Done():
 		return result{err: ctx.Err()}
@@ -151,7 +151,7 @@ func (h *Hooks) attempt(ctx context.Context, n notice) result {
 
 // outcome notes what came of an attempt: the notice is done with, or waits for
 // the next one.
-func (h *Hooks) outcome(ctx context.Context, n notice, r result) {
+func (h *Dispatcher) outcome(ctx context.Context, n notice, r result) {
 	if ctx.Err() != nil && r.err != nil {
 		return // it is sent by the next run
 	}
@@ -169,7 +169,7 @@ func (h *Hooks) outcome(ctx context.Context, n notice, r result) {
 	switch {
 	case r.err == nil:
 	case r.final:
-		state = Refused
+		state = Rejected
 	case n.Tries >= maxTries || time.Since(n.Made) > maxAge:
 		state = GivenUp
 	default:

@@ -35,7 +35,7 @@ type house struct {
 	log  bytes.Buffer
 	keys keyring
 
-	hooks *webhook.Hooks
+	hooks *webhook.Dispatcher
 	stop  func()
 
 	mu       sync.Mutex
@@ -201,15 +201,15 @@ func TestNotices(t *testing.T) {
 		if n := len(h.all("agent.example")); n != 1 {
 			t.Errorf("told of no change: %d", n)
 		}
-		for _, e := range h.hooks.Log(exchange.Actor{ID: "operator", Roles: exchange.Operator}) {
+		for _, e := range h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator}) {
 			if e.State != webhook.Delivered || e.Tries != 1 || e.Code != 200 || e.Ref != ref {
 				t.Errorf("log: %+v", e)
 			}
 		}
-		if n := len(h.hooks.Log(exchange.Actor{ID: "pi"})); n != 2 {
+		if n := len(h.hooks.Deliveries(exchange.Actor{ID: "pi"})); n != 2 {
 			t.Errorf("pi sees %d lines", n)
 		}
-		all, _ := json.Marshal(h.hooks.Log(exchange.Actor{ID: "operator", Roles: exchange.Operator}))
+		all, _ := json.Marshal(h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator}))
 		if hay := string(all) + h.log.String(); strings.Contains(hay, "sesame") || strings.Contains(hay, "of its own") {
 			t.Errorf("a secret is told: %s", hay)
 		}
@@ -233,8 +233,8 @@ func TestReceivers(t *testing.T) {
 		}, webhook.Delivered, 4, time.Minute},
 		"cannot be reached":       {func(context.Context, int) (*http.Response, error) { return nil, errors.New("connection refused") }, webhook.GivenUp, 8, time.Hour},
 		"is at its limit":         {always(429), webhook.GivenUp, 8, time.Hour},
-		"does not want it":        {always(404), webhook.Refused, 1, time.Second},
-		"points elsewhere":        {always(302), webhook.Refused, 1, time.Second},
+		"does not want it":        {always(404), webhook.Rejected, 1, time.Second},
+		"points elsewhere":        {always(302), webhook.Rejected, 1, time.Second},
 		"never answers":           {after(time.Hour), webhook.GivenUp, 8, time.Hour},
 		"is not there, at length": {func(context.Context, int) (*http.Response, error) { return nil, context.DeadlineExceeded }, webhook.GivenUp, 8, time.Hour},
 	} {
@@ -254,7 +254,7 @@ func TestReceivers(t *testing.T) {
 					t.Error("another receiver waits")
 				}
 				h.settle(c.within)
-				e := h.hooks.Log(exchange.Actor{ID: "pi"})[0]
+				e := h.hooks.Deliveries(exchange.Actor{ID: "pi"})[0]
 				if e.State != c.state || e.Tries != c.tries || (e.Err == "") != (c.state == webhook.Delivered) || strings.Contains(e.Err, "sesame") {
 					t.Errorf("%+v", e)
 				}
@@ -357,13 +357,13 @@ func TestNoWayToThisMachine(t *testing.T) {
 		h.post("agent", `{"request":{"intent":"look","requires":["look"]}}`) // the first may come before the webhooks follow
 		states := map[string]webhook.State{}
 		for id := range names {
-			if l := hooks.Log(exchange.Actor{ID: id}); len(l) > 0 {
+			if l := hooks.Deliveries(exchange.Actor{ID: id}); len(l) > 0 {
 				states[id] = l[len(l)-1].State
 			}
 		}
 		done := 0
 		for _, id := range slices.Sorted(maps.Keys(names)) {
-			if states[id] == webhook.Refused || states[id] == webhook.Waiting && (id == "e" || id == "f") { // no names here
+			if states[id] == webhook.Rejected || states[id] == webhook.Waiting && (id == "e" || id == "f") { // no names here
 				done++
 			}
 		}
@@ -404,9 +404,9 @@ func TestRestart(t *testing.T) {
 		h.keys["gone"] = true // its key was revoked meanwhile
 		h.start(webhook.Config{})
 		h.settle(10 * time.Minute)
-		all := h.hooks.Log(exchange.Actor{ID: "operator", Roles: exchange.Operator})
+		all := h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator})
 		for _, e := range all {
-			if e.Executor == "pi" && e.State != webhook.Delivered || e.Executor == "gone" && e.State != webhook.Refused || e.State == webhook.Lost {
+			if e.Executor == "pi" && e.State != webhook.Delivered || e.Executor == "gone" && e.State != webhook.Rejected || e.State == webhook.Lost {
 				t.Errorf("%+v", e)
 			}
 		}
@@ -422,7 +422,7 @@ func TestRestart(t *testing.T) {
 			h.start(webhook.Config{})
 			h.settle(time.Minute)
 			h.stop()
-			lost := h.hooks.Log(exchange.Actor{ID: "operator", Roles: exchange.Operator})
+			lost := h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator})
 			if !slices.ContainsFunc(lost, func(e webhook.Entry) bool { return e.State == webhook.Lost && e.Err != "" }) {
 				t.Errorf("%s: nothing is said to be lost: %+v", what, lost)
 			}
@@ -442,7 +442,7 @@ func TestAFullQueue(t *testing.T) {
 			synctest.Wait()
 		}
 		count := map[webhook.State]int{}
-		for _, e := range h.hooks.Log(exchange.Actor{ID: "pi"}) {
+		for _, e := range h.hooks.Deliveries(exchange.Actor{ID: "pi"}) {
 			count[e.State]++
 		}
 		if count[webhook.Waiting] != 256 || count[webhook.Lost] != 44 {
@@ -499,11 +499,11 @@ func TestATestNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
 		defer h.stop()
-		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "not registered") {
+		if _, err := h.hooks.SendTest(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "not registered") {
 			t.Errorf("nobody: %v", err)
 		}
 		h.post("ana", `{"config":{"executor":{"id":"ana","kind":"person","capabilities":["look"]}}}`)
-		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "no address") {
+		if _, err := h.hooks.SendTest(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "no address") {
 			t.Errorf("no address: %v", err)
 		}
 		h.post("ana", `{"config":{"executor":{"id":"ana","notifications":[{"type":"ntfy","url":"https://ntfy.example/topic"},{"type":"webhook","url":"https://own.example/hook?token=sesame","secret":"s"},{"type":"webhook","url":"https://gone.example/"},{"type":"webhook","url":"https://not.example/"}]}}}`)
@@ -513,7 +513,7 @@ func TestATestNotice(t *testing.T) {
 		}
 		h.receiver["gone.example"] = func(context.Context, int) (*http.Response, error) { return nil, errors.New("no route to host") }
 		h.mu.Unlock()
-		list, err := h.hooks.Try(t.Context(), "ana")
+		list, err := h.hooks.SendTest(t.Context(), "ana")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -524,7 +524,7 @@ func TestATestNotice(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 		}
-		if want := []webhook.State{webhook.Delivered, webhook.Delivered, webhook.GivenUp, webhook.Refused}; !slices.Equal(states, want) {
+		if want := []webhook.State{webhook.Delivered, webhook.Delivered, webhook.GivenUp, webhook.Rejected}; !slices.Equal(states, want) {
 			t.Errorf("%v, want %v", states, want)
 		}
 		if got := h.all("ntfy.example"); len(got) != 1 || got[0].head.Get("Title") != "messkit: a test" || !strings.HasPrefix(string(got[0].body), "This is a test") {
@@ -535,14 +535,14 @@ func TestATestNotice(t *testing.T) {
 			own[0].head.Get("X-Mess-Signature") != webhook.Sign([]byte("s"), own[0].head.Get("X-Mess-Timestamp"), own[0].head.Get("X-Mess-Delivery"), own[0].body) {
 			t.Errorf("webhook: %+v", own)
 		}
-		if n := len(h.hooks.Log(exchange.Actor{ID: "ana"})); n != 4 {
+		if n := len(h.hooks.Deliveries(exchange.Actor{ID: "ana"})); n != 4 {
 			t.Errorf("%d in the log", n)
 		}
-		if _, err := h.hooks.Try(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "a moment ago") {
+		if _, err := h.hooks.SendTest(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "a moment ago") {
 			t.Errorf("at once again: %v", err)
 		}
 		h.settle(6 * time.Second)
-		if _, err := h.hooks.Try(t.Context(), "ana"); err != nil {
+		if _, err := h.hooks.SendTest(t.Context(), "ana"); err != nil {
 			t.Error(err)
 		}
 	})

@@ -2,6 +2,7 @@ package mqtt
 
 import (
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -25,7 +26,7 @@ type rules struct {
 
 // mayWrite reports whether s may publish to a topic.
 func (r rules) mayWrite(s subject, name string) bool {
-	if name == haBirth {
+	if name == homeassistant.BirthTopic {
 		return r.isHome(s)
 	}
 	t, ok := r.root.Parse(name)
@@ -52,7 +53,7 @@ func (r rules) mayRead(s subject, filter string) bool {
 		return true
 	}
 	sees := !s.anonymous && s.Roles&(exchange.Observer|exchange.Operator) != 0
-	if ofHome(filter) {
+	if homeassistant.OwnsTopic(filter) {
 		return r.isHome(s) || r.home && sees
 	}
 	t, ok := r.root.ParseFilter(filter)
@@ -81,7 +82,7 @@ func (r rules) mayRead(s subject, filter string) bool {
 
 // isHome reports whether s is Home Assistant.
 func (r rules) isHome(s subject) bool {
-	return r.home && r.is(s, HomeAssistant, exchange.Requester)
+	return r.home && r.is(s, homeassistant.Actor, exchange.Requester)
 }
 
 // is reports whether s is the actor id in a role.

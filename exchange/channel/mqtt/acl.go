@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -42,15 +43,15 @@ func ACL(exchangeID, user string, holders []keys.Principal, home bool) (string, 
 	own("write", r.Attachment(topic.Wild, topic.Wild))
 	fmt.Fprintf(b, "\n# The exchange.\nuser %s\ntopic readwrite %s#\n", user, string(r))
 	if home {
-		fmt.Fprintf(b, "topic write %s\ntopic read %s\n", discovery(topic.Wild), haBirth)
-		fmt.Fprintf(b, "\n# Home Assistant.\nuser %s\ntopic read %s\ntopic write %s\n", HomeAssistant, discovery(topic.Wild), haBirth)
+		fmt.Fprintf(b, "topic write %s\ntopic read %s\n", homeassistant.DiscoveryTopic(topic.Wild), homeassistant.BirthTopic)
+		fmt.Fprintf(b, "\n# Home Assistant.\nuser %s\ntopic read %s\ntopic write %s\n", homeassistant.Actor, homeassistant.DiscoveryTopic(topic.Wild), homeassistant.BirthTopic)
 		for _, t := range []string{r.Executor(topic.Wild, topic.Status), r.Home(topic.Wild, topic.Wild)} {
 			fmt.Fprintf(b, "topic read %s\n", t)
 		}
 	}
 	for _, h := range holders {
 		roles, err := keys.Roles(h.Roles)
-		if err != nil || !topic.ValidID(h.Actor) || h.Actor == user || home && h.Actor == HomeAssistant || roles&(exchange.Observer|exchange.Operator) == 0 {
+		if err != nil || !topic.ValidID(h.Actor) || h.Actor == user || home && h.Actor == homeassistant.Actor || roles&(exchange.Observer|exchange.Operator) == 0 {
 			continue
 		}
 		fmt.Fprintf(b, "\n# %s.\nuser %s\n", strings.Join(h.Roles, ", "), h.Actor)

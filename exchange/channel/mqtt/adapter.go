@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
@@ -46,8 +47,8 @@ type Adapter struct {
 
 	instance string // of this process: no other exchange publishes the same status
 
-	inbox *inbox.Inbox // of the requesters that have spoken here
-	home  *home        // nil: nothing is shown to Home Assistant
+	inbox    *inbox.Inbox // of the requesters that have spoken here
+	observer observer
 
 	counts counts
 
@@ -59,8 +60,6 @@ type Adapter struct {
 	states    map[string]*retained // threads whose state is at the broker
 	epoch     uint64               // of the session
 	latched   string               // the latch that was obeyed last, as it was written
-
-	exhibits map[string]exhibit // what lies at the broker for Home Assistant, by the slug of an executor
 }
 
 // live is a session with the broker.
@@ -95,25 +94,61 @@ func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.
 	d := &Adapter{
 		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now,
 		stands: map[string]standing{}, feeds: map[string]*feed{}, states: map[string]*retained{},
-		exhibits: map[string]exhibit{}, instance: rand.Text()[:12],
-	}
-	if cfg.HomeAssistant {
-		d.home = newHome(d)
+		instance: rand.Text()[:12],
 	}
 	if err := d.remember(ctx); err != nil {
 		return nil, err
 	}
 	var err error
+	if d.observer, err = d.newObserver(ctx); err != nil {
+		return nil, err
+	}
 	d.inbox, err = inbox.Open(ctx, x, channel, now, log)
 	return d, err
+}
+
+// observer follows what happens to executors and threads, and publishes it for one kind of
+// client. It is Home Assistant's publisher, or what takes away an earlier one's messages.
+type observer interface {
+	// Run publishes in one session with the broker, until ctx ends.
+	Run(ctx context.Context, to homeassistant.Broker)
+	// Birth takes what the client says of itself.
+	Birth(payload []byte)
+	// Thread takes how a thread stands that was not followed before.
+	Thread(ctx context.Context, e exchange.Envelope)
+	// Message takes what was said in a thread: now, or before the session.
+	Message(e exchange.Envelope, m mess.Message, now bool)
+	// PresenceChanged says that an executor has come or gone.
+	PresenceChanged()
+}
+
+func (d *Adapter) newObserver(ctx context.Context) (observer, error) {
+	if !d.cfg.HomeAssistant {
+		return homeassistant.NewWithdrawal(ctx, d.x, channel, d.log)
+	}
+	return homeassistant.New(ctx, homeassistant.Config{
+		Exchange: d.x, Channel: channel, Root: d.root, Version: d.cfg.Version, Presence: d, Now: d.now, Log: d.log,
+		Start: func(f func(context.Context, homeassistant.Broker)) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.start(func(ctx context.Context, to publisher) { f(ctx, observed{to}) })
+		},
+	})
+}
+
+// observed is a broker for an observer.
+type observed struct{ publisher }
+
+// Publish returns when the broker has the message, or will not have it.
+func (o observed) Publish(ctx context.Context, topic string, payload []byte, retain bool) error {
+	return o.publish(ctx, outgoing{topic: topic, payload: payload, retain: retain})
 }
 
 // Names under which the door keeps documents.
 const (
 	keptEpoch = "epoch"
 	keptLatch = "latch"
-	keptGone  = "gone."  // and the executor
-	keptShown = "shown." // and the slug of an executor
+	keptGone  = "gone." // and the executor
 )
 
 // remember reads what an earlier run has kept.
@@ -129,8 +164,6 @@ func (d *Adapter) remember(ctx context.Context) error {
 			err = json.Unmarshal(doc, &d.epoch)
 		case name == keptLatch:
 			err = json.Unmarshal(doc, &d.latched)
-		case strings.HasPrefix(name, keptShown):
-			err = d.rememberExhibit(strings.TrimPrefix(name, keptShown), doc)
 		case strings.HasPrefix(name, keptGone):
 			d.stands[strings.TrimPrefix(name, keptGone)] = standing{gone: true}
 		}
@@ -203,10 +236,7 @@ func (d *Adapter) session(ctx context.Context, to publisher, begun func()) error
 	g.Go(func() error { return d.watch(ctx, to) })
 	g.Go(func() error { return d.tidy(ctx, to) })
 	g.Go(func() error {
-		if d.home != nil {
-			return d.home.run(ctx, to)
-		}
-		d.withdrawAll(ctx, to)
+		d.observer.Run(ctx, observed{to})
 		return nil
 	})
 	return g.Wait()

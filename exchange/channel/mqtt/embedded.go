@@ -88,7 +88,7 @@ func NewEmbedded(d *Adapter, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger)
 		door: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
 		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{}, incomings: &incomings{},
 	}
-	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor, home: d.home != nil}
+	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor, home: d.cfg.HomeAssistant}
 	c := broker.NewDefaultServerCapabilities()
 	c.MaximumClientWritesPending = maxWrites
 	c.MaximumMessageExpiryInterval = 0 // a status holds until the next one

@@ -9,6 +9,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/internal/broker/port"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/peer"
@@ -82,7 +83,7 @@ func (h *hook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet) bool 
 // client, and gives no orders.
 func (r rules) mayWill(s subject, name string) bool {
 	t, ok := r.root.Parse(name)
-	return (ok && t.Kind == topic.ExecutorStatus || name == haBirth) && r.mayWrite(s, name)
+	return (ok && t.Kind == topic.ExecutorStatus || name == homeassistant.BirthTopic) && r.mayWrite(s, name)
 }
 
 // fromHere reports whether a client is a process of the exchange's own user on this
@@ -300,7 +301,7 @@ func (h *hook) published(cl *broker.Client, pk packets.Packet) (packets.Packet, 
 	}
 	t, ok := e.door.root.Parse(pk.TopicName)
 	s, known := e.who(cl)
-	if pk.TopicName == haBirth && known {
+	if pk.TopicName == homeassistant.BirthTopic && known {
 		e.door.take(e.ctx, incoming{topic: pk.TopicName, payload: pk.Payload})
 		return pk, packets.CodeSuccessIgnore
 	}

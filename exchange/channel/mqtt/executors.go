@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/internal/mistake"
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -108,9 +108,7 @@ func (d *Adapter) keepGone(id string, is bool) {
 			d.log.Debug("that an executor has gone is not kept", "executor", id, "err", err)
 		}
 	})
-	if d.home != nil {
-		wait.Notify(d.home.news)
-	}
+	d.observer.PresenceChanged()
 }
 
 // errOwn is a status that the exchange itself has published for an executor that
@@ -132,7 +130,7 @@ func readStatus(payload []byte) (state string, epoch uint64, err error) {
 	if !ok || state == "" {
 		return "", 0, errors.New("state: is missing; write ready, busy or lost")
 	}
-	if v, _ := o.Get(byExchange); v == exchange.Self {
+	if v, _ := o.Get(homeassistant.StatusBy); v == exchange.Self {
 		return "", 0, errOwn
 	}
 	if v, is := o.Get("epoch"); is {
@@ -237,4 +235,29 @@ func (d *Adapter) deliver(ctx context.Context, to publisher, where string, m mes
 		return nil // nor next time
 	}
 	return to.publish(ctx, outgoing{topic: where, payload: text})
+}
+
+// ReportsStatus reports whether an executor says itself how it stands. One that was lost
+// here and has been heard of since is elsewhere now.
+func (d *Adapter) ReportsStatus(info exchange.ExecutorInfo) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, known := d.stands[info.ID]
+	return known && (s.here || s.gone || !info.Live || !info.LastSeen.After(s.since.Add(time.Second)))
+}
+
+// HasLeft reports whether an executor has taken back its status: it is gone for
+// good.
+func (d *Adapter) HasLeft(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stands[id].gone
+}
+
+// disown clears a status that the exchange has published for an executor, when it
+// says it no more.
+func (d *Adapter) disown(ctx context.Context, id string) {
+	if !d.cfg.HomeAssistant {
+		d.send(ctx, outgoing{topic: d.root.Executor(id, topic.Status), retain: true})
+	}
 }

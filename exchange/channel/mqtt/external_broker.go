@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -38,8 +39,8 @@ func NewExternal(d *Adapter, cfg ExternalConfig, log *slog.Logger) *External {
 	}
 	r := d.root
 	var birth []string
-	if d.home != nil {
-		birth = []string{haBirth}
+	if d.cfg.HomeAssistant {
+		birth = []string{homeassistant.BirthTopic}
 	}
 	o.link = broker.New(broker.Config{
 		Address: cfg.Address, ID: cfg.Client, Manual: true, Dial: cfg.Dial, Jitter: cfg.Jitter,
@@ -85,7 +86,7 @@ func (o *External) publish(ctx context.Context, m outgoing) error {
 func (o *External) handle(m broker.Message) {
 	in := incoming{topic: m.Topic, payload: m.Payload, retain: m.Retain, again: m.QoS > 0}
 	t, ok := o.door.root.Parse(m.Topic)
-	if m.Topic == haBirth {
+	if m.Topic == homeassistant.BirthTopic {
 		o.door.take(context.Background(), in)
 	}
 	if !ok || t.Kind == topic.ThreadState && !m.Retain {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
@@ -38,8 +39,8 @@ func (d *Adapter) take(ctx context.Context, in incoming) {
 	defer mistake.Caught(d.log, "topic", in.topic, "bytes", len(in.payload))
 	t, ok := d.root.Parse(in.topic)
 	switch {
-	case in.topic == haBirth && d.home != nil:
-		d.home.birth(in.payload)
+	case in.topic == homeassistant.BirthTopic:
+		d.observer.Birth(in.payload)
 		return
 	case !ok:
 		return

@@ -30,9 +30,7 @@ func (d *Adapter) watch(ctx context.Context, to publisher) error {
 			if err := d.show(ctx, to, e.Thread); err != nil {
 				return err
 			}
-			if d.home != nil {
-				d.home.heard(to, e.Thread, e.Message)
-			}
+			d.observer.Message(e.Thread, e.Message, true)
 		}
 		return nil
 	})
@@ -51,9 +49,7 @@ func (d *Adapter) showAll(ctx context.Context, to publisher, who exchange.Actor)
 			if err := d.show(ctx, to, e); err != nil {
 				return err
 			}
-			if d.home != nil {
-				d.home.stands(ctx, e)
-			}
+			d.observer.Thread(ctx, e)
 		}
 		if f.Cursor = page.Cursor; f.Cursor == "" {
 			break
@@ -72,9 +68,7 @@ func (d *Adapter) showAll(ctx context.Context, to publisher, who exchange.Actor)
 			if err := d.show(ctx, to, t.Envelope); err != nil {
 				return err
 			}
-			if d.home != nil {
-				d.home.heard(nil, t.Envelope, t.Messages[len(t.Messages)-1])
-			}
+			d.observer.Message(t.Envelope, t.Messages[len(t.Messages)-1], false)
 		}
 	}
 	return nil

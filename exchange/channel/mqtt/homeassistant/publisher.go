@@ -1,8 +1,11 @@
-package mqtt
+// Package homeassistant shows the executors of an exchange to Home Assistant by MQTT discovery.
+// It publishes what the exchange knows; orders come in as requests of the actor homeassistant.
+package homeassistant
 
 import (
 	"context"
 	"io"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -14,44 +17,77 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
+	"github.com/messkit/messkit/mess/topic"
 )
 
-// home shows the executors to Home Assistant. It reads what the exchange knows,
+// Broker is where the publisher publishes.
+type Broker interface {
+	// Publish returns when the broker has the message, or will not have it.
+	Publish(ctx context.Context, topic string, payload []byte, retain bool) error
+}
+
+// Presence is what the MQTT adapter knows of the executors that speak MQTT.
+type Presence interface {
+	// ReportsStatus reports whether an executor publishes its own status.
+	ReportsStatus(info exchange.ExecutorInfo) bool
+	// HasLeft reports whether an executor has cleared its status: it is gone for good.
+	HasLeft(id string) bool
+}
+
+// Config of a publisher.
+type Config struct {
+	Exchange *exchange.Exchange
+	Channel  string // that names the documents of the publisher in the store
+	Root     topic.Root
+	Version  string // of the program
+	Presence Presence
+	Start    func(func(context.Context, Broker)) // runs a function in the session with the broker, if there is one
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Publisher shows the executors to Home Assistant. It reads what the exchange knows,
 // and gives no orders: what Home Assistant wants done comes in as the requests of
 // a requester.
-type home struct {
-	d    *Adapter
-	news chan struct{} // something of a thread has changed
-	born chan struct{} // Home Assistant has started
+type Publisher struct {
+	cfg      Config
+	exhibits *exhibits
+	news     chan struct{} // something of a thread has changed
+	born     chan struct{} // Home Assistant has started
 
 	mu     sync.Mutex
 	doings map[string]*doing // what executors are at
 }
 
-func newHome(d *Adapter) *home {
-	return &home{d: d, news: make(chan struct{}, 1), born: make(chan struct{}, 1), doings: map[string]*doing{}}
+// New makes a publisher. It reads what an earlier run has published.
+func New(ctx context.Context, cfg Config) (*Publisher, error) {
+	shown, err := readExhibits(ctx, cfg.Exchange, cfg.Channel, cfg.Log)
+	return &Publisher{cfg: cfg, exhibits: shown, news: make(chan struct{}, 1), born: make(chan struct{}, 1), doings: map[string]*doing{}}, err
 }
+
+// PresenceChanged says that an executor has come or gone.
+func (h *Publisher) PresenceChanged() { wait.Notify(h.news) }
 
 // bornWithin spreads what is published when Home Assistant has started: others
 // publish then as well.
 const bornWithin = 2 * time.Second
 
-// birth takes what Home Assistant says of itself.
-func (h *home) birth(payload []byte) {
+// Birth takes what Home Assistant says of itself.
+func (h *Publisher) Birth(payload []byte) {
 	if string(payload) == "online" {
 		wait.Notify(h.born)
 	}
 }
 
-// run keeps what Home Assistant reads at the broker up to date until ctx ends.
-func (h *home) run(ctx context.Context, to publisher) error {
+// Run keeps what Home Assistant reads at the broker up to date until ctx ends.
+func (h *Publisher) Run(ctx context.Context, to Broker) {
 	p := &shelf{to: to, has: map[string]string{}}
-	t := time.NewTicker(tidyEvery)
+	t := time.NewTicker(lookEvery)
 	defer t.Stop()
 	for ctx.Err() == nil {
-		news := h.d.x.ExecutorsChanged()
+		news := h.cfg.Exchange.ExecutorsChanged()
 		if err := h.show(ctx, p); err != nil && ctx.Err() == nil {
-			h.d.log.Debug("what Home Assistant reads waits", "err", err)
+			h.cfg.Log.Debug("what Home Assistant reads waits", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -63,12 +99,14 @@ func (h *home) run(ctx context.Context, to publisher) error {
 			clear(p.has)
 		}
 	}
-	return nil
 }
+
+// lookEvery is how often is looked whether an executor is still there.
+const lookEvery = 5 * time.Second
 
 // shelf is what lies at the broker.
 type shelf struct {
-	to  publisher
+	to  Broker
 	has map[string]string // by topic
 }
 
@@ -77,7 +115,7 @@ func (p *shelf) put(ctx context.Context, name string, payload []byte) error {
 	if was, is := p.has[name]; is && was == string(payload) {
 		return nil
 	}
-	if err := p.to.publish(ctx, outgoing{topic: name, payload: payload, retain: true}); err != nil {
+	if err := p.to.Publish(ctx, name, payload, true); err != nil {
 		return err
 	}
 	p.has[name] = string(payload)
@@ -85,9 +123,9 @@ func (p *shelf) put(ctx context.Context, name string, payload []byte) error {
 }
 
 // show shows every executor.
-func (h *home) show(ctx context.Context, p *shelf) error {
-	for _, info := range h.d.x.Executors() {
-		if h.d.cleared(info.ID) {
+func (h *Publisher) show(ctx context.Context, p *shelf) error {
+	for _, info := range h.cfg.Exchange.Executors() {
+		if h.cfg.Presence.HasLeft(info.ID) {
 			if err := h.clear(ctx, p, info.ID); err != nil {
 				return err
 			}
@@ -97,7 +135,7 @@ func (h *home) show(ctx context.Context, p *shelf) error {
 			return err
 		}
 	}
-	for _, id := range h.d.x.Deregistered() {
+	for _, id := range h.cfg.Exchange.Deregistered() {
 		if err := h.clear(ctx, p, id); err != nil {
 			return err
 		}
@@ -106,13 +144,13 @@ func (h *home) show(ctx context.Context, p *shelf) error {
 }
 
 // clear takes away what is shown of an executor that has gone for good.
-func (h *home) clear(ctx context.Context, p *shelf, id string) error {
+func (h *Publisher) clear(ctx context.Context, p *shelf, id string) error {
 	slug := slugOf(id)
-	if err := h.d.withdraw(ctx, p.to, slug); err != nil {
+	if err := h.exhibits.withdraw(ctx, p.to, slug); err != nil {
 		return err
 	}
 	maps.DeleteFunc(p.has, func(name, _ string) bool {
-		return name == discovery(slug) || strings.HasPrefix(name, h.d.root.Home(slug, ""))
+		return name == DiscoveryTopic(slug) || strings.HasPrefix(name, h.cfg.Root.Home(slug, ""))
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,39 +160,39 @@ func (h *home) clear(ctx context.Context, p *shelf, id string) error {
 
 // showOne shows one executor: first that it is there, then what there is of it,
 // then how that is.
-func (h *home) showOne(ctx context.Context, p *shelf, info exchange.ExecutorInfo) error {
-	a := about{exchange: h.d.x.ID(), root: h.d.root, version: h.d.cfg.Version, info: info, at: h.d.now()}
+func (h *Publisher) showOne(ctx context.Context, p *shelf, info exchange.ExecutorInfo) error {
+	a := about{exchange: h.cfg.Exchange.ID(), root: h.cfg.Root, version: h.cfg.Version, info: info, at: h.cfg.Now()}
 	h.mu.Lock()
 	if now := h.doings[info.ID]; now != nil {
 		a.now = doing{open: slices.Clone(now.open), last: now.last}
 	}
 	h.mu.Unlock()
-	was := h.d.entitiesOf(a.slug())
+	was := h.exhibits.entitiesOf(a.slug())
 	is := map[string]string{}
 	for _, e := range a.entities() {
 		is[e.key] = e.platform
 	}
 	a.gone = was
-	if err := h.d.keepExhibit(ctx, a.slug(), a.topics(), joined(was, is)); err != nil {
+	if err := h.exhibits.keep(ctx, a.slug(), a.topics(), joined(was, is)); err != nil {
 		return err
 	}
 	status := statusTopic(a.root, info.ID)
-	if !h.d.speaks(info) {
+	if !h.cfg.Presence.ReportsStatus(info) {
 		if err := p.put(ctx, status, h.statusOf(info)); err != nil {
 			return err
 		}
 	} else {
 		delete(p.has, status)
 	}
-	if err := p.put(ctx, discovery(a.slug()), a.payload()); err != nil {
+	if err := p.put(ctx, DiscoveryTopic(a.slug()), a.payload()); err != nil {
 		return err
 	}
 	if !maps.Equal(was, is) { // what was taken out is left out from now on
 		a.gone = nil
-		if err := p.put(ctx, discovery(a.slug()), a.payload()); err != nil {
+		if err := p.put(ctx, DiscoveryTopic(a.slug()), a.payload()); err != nil {
 			return err
 		}
-		if err := h.d.keepExhibit(ctx, a.slug(), a.topics(), is); err != nil {
+		if err := h.exhibits.keep(ctx, a.slug(), a.topics(), is); err != nil {
 			return err
 		}
 	}
@@ -162,7 +200,7 @@ func (h *home) showOne(ctx context.Context, p *shelf, info exchange.ExecutorInfo
 }
 
 // showStates shows how everything is. What nobody knows is shown as that.
-func (h *home) showStates(ctx context.Context, p *shelf, a about) error {
+func (h *Publisher) showStates(ctx context.Context, p *shelf, a about) error {
 	put := func(name string, payload string) error { return p.put(ctx, a.topic(name), []byte(payload)) }
 	for _, e := range a.entities() {
 		if text, is := a.stateText(e); is {
@@ -214,12 +252,12 @@ func standingOf(info exchange.ExecutorInfo) mess.Object {
 	return object("state", running)
 }
 
-// byExchange marks the status of an executor that speaks over another channel:
+// StatusBy marks the status of an executor that speaks over another channel:
 // the exchange says it for it.
-const byExchange = "by"
+const StatusBy = "by"
 
 // statusOf is the status of such an executor.
-func (h *home) statusOf(info exchange.ExecutorInfo) []byte {
+func (h *Publisher) statusOf(info exchange.ExecutorInfo) []byte {
 	state := "ready"
 	disarmed, _ := info.Extra.Get("disarmed")
 	switch {
@@ -234,26 +272,27 @@ func (h *home) statusOf(info exchange.ExecutorInfo) []byte {
 	case info.Claims > 0:
 		state = "busy"
 	}
-	return []byte(jsonText(object("state", state, byExchange, exchange.Self, "queue", info.Claims)))
+	return []byte(jsonText(object("state", state, StatusBy, exchange.Self, "queue", info.Claims)))
 }
 
-// stands takes how a thread stands that was not followed before.
-func (h *home) stands(ctx context.Context, e exchange.Envelope) {
+// Thread takes how a thread stands that was not followed before.
+func (h *Publisher) Thread(ctx context.Context, e exchange.Envelope) {
 	if e.Status != mess.NeedsConfirmation && e.Status != mess.NeedsInput {
-		h.heard(nil, e, mess.Message{})
+		h.Message(e, mess.Message{}, false)
 		return
 	}
-	t, err := h.d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, e.Ref)
+	t, err := h.cfg.Exchange.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, e.Ref)
 	if err != nil {
 		return // it is gone, or the next word brings it back
 	}
 	for _, m := range t.Messages {
-		h.heard(nil, t.Envelope, m)
+		h.Message(t.Envelope, m, false)
 	}
 }
 
-// heard takes what was said in a thread.
-func (h *home) heard(to publisher, e exchange.Envelope, m mess.Message) {
+// Message takes what was said in a thread. Pictures are shown of what is said now, and not of
+// what was said before the session.
+func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
 	defer wait.Notify(h.news)
 	id := asksOf(e)
 	h.mu.Lock()
@@ -271,7 +310,7 @@ func (h *home) heard(to publisher, e exchange.Envelope, m mess.Message) {
 		h.prune(id)
 	}
 	h.mu.Unlock()
-	if to != nil && e.Requestor == HomeAssistant {
+	if now && e.Requestor == Actor {
 		h.pictures(id, e, m)
 	}
 }
@@ -282,7 +321,7 @@ const maxNames = 1000
 
 // prune forgets a name that somebody has written, and nobody bears, when nothing is
 // open for it. h.mu is held.
-func (h *home) prune(id string) {
+func (h *Publisher) prune(id string) {
 	if d := h.doings[id]; d != nil && len(d.open) == 0 && !h.known(id) {
 		delete(h.doings, id)
 	}
@@ -315,7 +354,7 @@ func (d *doing) heard(e exchange.Envelope, m mess.Message) {
 
 // pictures shows the pictures that Home Assistant has asked for, and no others:
 // what somebody else has asked for is for him. They are not kept at the broker.
-func (h *home) pictures(executor string, e exchange.Envelope, m mess.Message) {
+func (h *Publisher) pictures(executor string, e exchange.Envelope, m mess.Message) {
 	capability, device := deviceOf(e)
 	if capability != "take-photo" || executor == "" {
 		return
@@ -326,50 +365,34 @@ func (h *home) pictures(executor string, e exchange.Envelope, m mess.Message) {
 			if !ok || entry.Type != "image" || media.File == "" {
 				continue
 			}
-			name := h.d.root.Home(slugOf(executor), keyOf("image", device))
-			h.d.mu.Lock()
-			h.d.start(func(ctx context.Context, to publisher) { h.picture(ctx, to, e.Ref, media.File, name) })
-			h.d.mu.Unlock()
+			name := h.cfg.Root.Home(slugOf(executor), keyOf("image", device))
+			h.cfg.Start(func(ctx context.Context, to Broker) { h.picture(ctx, to, e.Ref, media.File, name) })
 		}
 	}
 }
 
 // picture publishes one.
-func (h *home) picture(ctx context.Context, to publisher, ref, file, name string) {
-	r, _, err := h.d.x.Attachment(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref, file)
+func (h *Publisher) picture(ctx context.Context, to Broker, ref, file, name string) {
+	r, _, err := h.cfg.Exchange.Attachment(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref, file)
 	if err != nil {
-		h.d.log.Debug("a picture is not shown", "ref", ref, "err", err)
+		h.cfg.Log.Debug("a picture is not shown", "ref", ref, "err", err)
 		return
 	}
 	data, err := io.ReadAll(r)
 	_ = r.Close() // it was only read
 	if err == nil {
-		err = to.publish(ctx, outgoing{topic: name, payload: data})
+		err = to.Publish(ctx, name, data, false)
 	}
 	if err != nil {
-		h.d.log.Debug("a picture is not shown", "ref", ref, "err", err)
+		h.cfg.Log.Debug("a picture is not shown", "ref", ref, "err", err)
 	}
 }
 
-// speaks reports whether an executor says itself how it stands. One that was lost
-// here and has been heard of since is elsewhere now.
-func (d *Adapter) speaks(info exchange.ExecutorInfo) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s, known := d.stands[info.ID]
-	return known && (s.here || s.gone || !info.Live || !info.LastSeen.After(s.since.Add(time.Second)))
-}
-
-// cleared reports whether an executor has taken back its status: it is gone for
-// good.
-func (d *Adapter) cleared(id string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stands[id].gone
-}
+// known reports whether Home Assistant is shown an executor.
+func (h *Publisher) known(id string) bool { return h.exhibits.has(slugOf(id)) }
 
 // sortedKeys are the keys of a map, in order.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// ofHome reports whether a topic or filter is one of Home Assistant's own.
-func ofHome(name string) bool { return strings.HasPrefix(name, haPrefix) }
+// OwnsTopic reports whether a topic or filter is one of Home Assistant's own.
+func OwnsTopic(name string) bool { return strings.HasPrefix(name, prefix) }

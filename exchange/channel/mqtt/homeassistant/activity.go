@@ -1,4 +1,4 @@
-package mqtt
+package homeassistant
 
 import (
 	"slices"
@@ -44,7 +44,7 @@ func (d doing) first() *work {
 func (d doing) question() *work {
 	i := slices.IndexFunc(d.open, func(w *work) bool {
 		c := w.env.Confirm
-		return w.env.Status == mess.NeedsConfirmation && w.env.Requestor == HomeAssistant && c != nil && c.Given == nil && c.By == ""
+		return w.env.Status == mess.NeedsConfirmation && w.env.Requestor == Actor && c != nil && c.Given == nil && c.By == ""
 	})
 	if i < 0 {
 		return nil
@@ -57,7 +57,7 @@ func (d doing) question() *work {
 func (d doing) input() *work {
 	i := slices.IndexFunc(d.open, func(w *work) bool {
 		q := w.env.Questions
-		return w.env.Status == mess.NeedsInput && w.env.Requestor == HomeAssistant && len(q) == 1 && q[0].Message == w.of
+		return w.env.Status == mess.NeedsInput && w.env.Requestor == Actor && len(q) == 1 && q[0].Message == w.of
 	})
 	if i < 0 {
 		return nil
@@ -95,7 +95,7 @@ func (d doing) own(now time.Time) *work {
 // cancellable reports whether Home Assistant may take a thread back, and it is
 // worth showing.
 func (w *work) cancellable(now time.Time) bool {
-	return w.env.Requestor == HomeAssistant && w.env.CancelBy == "" && now.Sub(w.env.Created) > longer
+	return w.env.Requestor == Actor && w.env.CancelBy == "" && now.Sub(w.env.Created) > longer
 }
 
 // state is what the sensor shows: the status of the gravest thread, or idle.

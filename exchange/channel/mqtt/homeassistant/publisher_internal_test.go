@@ -1,4 +1,4 @@
-package mqtt
+package homeassistant
 
 import (
 	"fmt"
@@ -11,13 +11,12 @@ import (
 // Whoever writes the name of an executor that there is not is not remembered when
 // his request has ended; one that there is keeps how its last task has ended.
 func TestNamesThatNobodyBears(t *testing.T) {
-	d := &Adapter{exhibits: map[string]exhibit{"pi": {}}}
-	h := newHome(d)
+	h := &Publisher{exhibits: &exhibits{of: map[string]exhibit{"pi": {}}}, news: make(chan struct{}, 1), doings: map[string]*doing{}}
 	heard := func(i int, to string, status mess.Code) {
-		h.heard(nil, exchange.Envelope{
+		h.Message(exchange.Envelope{
 			Ref: fmt.Sprintf("2026-01-01-%d", i), Requestor: "me", Status: status,
 			Needs: exchange.Needs{Requires: []mess.Capability{{ID: "look", Meta: mess.Object{{Key: "executor", Value: to}}}}},
-		}, mess.Message{})
+		}, mess.Message{}, false)
 	}
 	const many = 2 * maxNames
 	for i := range many {

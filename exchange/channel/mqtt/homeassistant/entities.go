@@ -1,4 +1,4 @@
-package mqtt
+package homeassistant
 
 import (
 	"cmp"
@@ -16,13 +16,13 @@ import (
 // Home Assistant's own topics (its MQTT integration, "MQTT discovery" and "Birth
 // and last will messages"), with the prefix that it has unless told otherwise.
 const (
-	haPrefix = "homeassistant/"
-	haBirth  = haPrefix + "status"
+	prefix     = "homeassistant/"
+	BirthTopic = prefix + "status"
 )
 
-// HomeAssistant is the actor as which Home Assistant asks: a requester like any
+// Actor is the actor as which Home Assistant asks: a requester like any
 // other.
-const HomeAssistant = "homeassistant"
+const Actor = "homeassistant"
 
 // How long a tap may wait for its executor until it is dropped: who has pressed
 // a button does not want it obeyed an hour later.
@@ -31,8 +31,8 @@ const (
 	cleanTime = "PT5M"
 )
 
-// discovery is the topic of an executor's device payload.
-func discovery(slug string) string { return haPrefix + "device/" + slug + "/config" }
+// DiscoveryTopic is the topic of an executor's device payload.
+func DiscoveryTopic(slug string) string { return prefix + "device/" + slug + "/config" }
 
 // slugOf is an id with nothing in it but what the ids of Home Assistant's topics
 // may have: letters, digits, _ and -. Two ids never have the same one.
@@ -163,7 +163,7 @@ func both(a, b []string) []string {
 // command adds to an entity where its commands go: to the one entrance that every
 // requester has. They are sent once, and never kept.
 func (a about) command(o mess.Object) mess.Object {
-	return append(o, object("command_topic", a.root.Agent(HomeAssistant, topic.Out), "qos", 0, "retain", false)...)
+	return append(o, object("command_topic", a.root.Agent(Actor, topic.Out), "qos", 0, "retain", false)...)
 }
 
 func (a about) relay(d string) entity {

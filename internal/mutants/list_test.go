@@ -323,7 +323,7 @@ var mutants = []mutant{
 		{"internal/peer/peer_linux.go", "|| inode == 0 {", "|| inode == 1<<63 {"},
 	}, "./internal/peer TestTheOtherEndIsRead"},
 	{"another user of the machine registers", []edit{{
-		"exchange/channel/httpapi/proof.go", "return !c.fromPage() && !c.passedOn() && peer.Same(c.localAddr(), c.r.RemoteAddr)", "return !c.fromPage() && !c.passedOn() && (loopback(c.r.RemoteAddr) || peer.Same(c.localAddr(), c.r.RemoteAddr))",
+		"exchange/channel/httpapi/proof.go", "return !c.isForeignPage() && !c.isProxied() && peer.Same(c.localAddr(), c.r.RemoteAddr)", "return !c.isForeignPage() && !c.isProxied() && (loopback(c.r.RemoteAddr) || peer.Same(c.localAddr(), c.r.RemoteAddr))",
 	}}, "./exchange/channel/httpapi TestAnotherUserOfThisMachineIsAStranger"},
 	{"another user of the machine at the broker", []edit{{
 		"exchange/channel/mqtt/embedded_hooks.go", "return cl.Net.Conn != nil && peer.Same(", "return cl.Net.Conn != nil || peer.Same(",
@@ -414,7 +414,7 @@ var mutants = []mutant{
 		"exchange/outside.go", "if !ok || len(data) <= most {", "if true {",
 	}}, "./exchange/channel/httpapi TestPicturesHaveOneForm"},
 	{"an executor's card shows its webhooks", []edit{{
-		"exchange/channel/httpapi/executors.go", "return !slices.Contains(onCard, f.Key) })", "return false })",
+		"exchange/channel/httpapi/executors.go", "return !slices.Contains(cardFields, f.Key) })", "return false })",
 	}}, "./exchange/channel/httpapi TestOneExecutor"},
 	{"acknowledged before it is synced", []edit{{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
@@ -552,8 +552,8 @@ var mutants = []mutant{
 		"exchange/exchange.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
 	}}, "./exchange TestARequestThatComesBeforeItsDependency"},
 	{"data reach the result of a tool", []edit{
-		{"exchange/channel/mcp/content.go", "v.Text = p.linked(v.Text)", "_ = p.linked(v.Text)"},
-		{"exchange/channel/mcp/content.go", "return dataURI.ReplaceAllLiteralString(s, leftOut)", "return s"},
+		{"exchange/channel/mcp/content.go", "v.Text = p.replaceData(v.Text)", "_ = p.replaceData(v.Text)"},
+		{"exchange/channel/mcp/content.go", "return dataURI.ReplaceAllLiteralString(s, omittedData)", "return s"},
 	}, "./exchange/channel/mcp TestInlineDataBecomeResources"},
 	{"a question stands without its origin", []edit{{
 		"exchange/channel/mcp/report.go", "addText(needs, originKey, questionOrigin(t, q))", "_ = questionOrigin",
@@ -562,7 +562,7 @@ var mutants = []mutant{
 		"exchange/channel/mcp/resources.go", "if b, err = b.withoutMetadata(ctx); err != nil {", "if _, err = b.withoutMetadata(ctx); err != nil {",
 	}}, "./exchange/channel/mcp TestResourcesHaveNoMetadata"},
 	{"a refused revision is not remembered", []edit{{
-		"exchange/channel/httpapi/mounted_handlers.go", "c.remember(w.status, why)", "_ = why",
+		"exchange/channel/httpapi/mounted_handlers.go", "c.addDenied(w.status, why)", "_ = why",
 	}}, "./exchange/channel/mcp TestARefusedRevisionIsSeen"},
 	{"a plan is of the simulated home while another one runs", []edit{{
 		"internal/cli/requests/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
@@ -648,9 +648,9 @@ var mutants = []mutant{
 		"capabilities/interpret/numbered_names.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",
 	}}, "./capabilities/interpret TestNumberAfterNameBelongsToName"},
 	{"what waits for events takes the places of requests", []edit{{
-		"exchange/channel/httpapi/connections.go", "to = &c.all.wait", "_ = c.all.wait",
+		"exchange/channel/httpapi/connections.go", "to = &c.all.waiting", "_ = c.all.waiting",
 	}}, "./exchange/channel/httpapi TestWhatWaitsKeepsNoRequestOut"},
 	{"one address takes all connections", []edit{{
-		"exchange/channel/httpapi/connections.go", "case p.of[from] >= p.each:", "case false:",
+		"exchange/channel/httpapi/connections.go", "case p.byNetwork[from] >= p.each:", "case false:",
 	}}, "./exchange/channel/httpapi TestSlowClientsKeepNobodyOut"},
 }

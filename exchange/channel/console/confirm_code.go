@@ -7,11 +7,11 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// code shows the code that confirms the question of a thread: {ref}. Without ref it is
+// confirmCode shows the code that confirms the question of a thread: {ref}. Without ref it is
 // the one that releases a stop, arms or unlocks.
-func (g *guest) code() error {
+func (g *request) confirmCode() error {
 	var in struct{ Ref string }
-	if err := g.body(&in); err != nil {
+	if err := g.readBody(&in); err != nil {
 		return err
 	}
 	text, ends, err := g.x.ConfirmCode(g.who, exchange.ProofIn(g.r.Context()), in.Ref)
@@ -19,9 +19,9 @@ func (g *guest) code() error {
 		return err
 	}
 	g.log.Info("confirmation code shown", "actor", g.who.ID, "ref", in.Ref)
-	answer(g.w, http.StatusCreated, map[string]string{"code": text, "until": ends.UTC().Format(time.RFC3339)})
+	writeJSON(g.w, http.StatusCreated, map[string]string{"code": text, "until": ends.UTC().Format(time.RFC3339)})
 	return nil
 }
 
-// byPerson reports whether a person calls: at a terminal, or on the page.
-func (g *guest) byPerson() bool { return exchange.ProofIn(g.r.Context()) != exchange.ByKey }
+// isByPerson reports whether a person calls: at a terminal, or on the page.
+func (g *request) isByPerson() bool { return exchange.ProofIn(g.r.Context()) != exchange.ByKey }

@@ -19,8 +19,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// door is the name under which the console keeps what it must know again.
-const door = "console"
+// channel is the name under which the console keeps what it must know again.
+const channel = "console"
 
 // Config of a console.
 type Config struct {
@@ -108,23 +108,23 @@ func Open(ctx context.Context, x *exchange.Exchange, k *keys.Keys, cfg Config, l
 
 // Paths of what needs a key or a signed-in browser.
 const (
-	pathWho      = "/console/who"
-	pathEvents   = "/console/events"
-	pathPlan     = "/console/plan"
-	pathStop     = "/console/stop"
-	pathRelease  = "/console/release"
-	pathArm      = "/console/arm"
-	pathRefused  = "/console/refused"
-	pathPictures = "/console/pictures"
-	pathInvite   = "/console/invite"
-	pathNotices  = "/console/notices"
-	pathLink     = "/console/link"
-	pathCode     = "/console/code"
+	pathIdentity      = "/console/who"
+	pathEvents        = "/console/events"
+	pathPlan          = "/console/plan"
+	pathStop          = "/console/stop"
+	pathResetStop     = "/console/release"
+	pathArm           = "/console/arm"
+	pathDenied        = "/console/refused"
+	pathImages        = "/console/pictures"
+	pathInvite        = "/console/invite"
+	pathNotifications = "/console/notices"
+	pathLink          = "/console/link"
+	pathCode          = "/console/code"
 )
 
 // MountedPaths are the paths that need a key, for the HTTP door.
 func (c *Console) MountedPaths() []string {
-	return []string{pathWho, pathEvents, pathPlan, pathStop, pathRelease, pathArm, pathRefused, pathPictures, pathInvite, pathNotices, pathLink, pathCode}
+	return []string{pathIdentity, pathEvents, pathPlan, pathStop, pathResetStop, pathArm, pathDenied, pathImages, pathInvite, pathNotifications, pathLink, pathCode}
 }
 
 // StopPath is the path that is never counted against a limit.
@@ -132,8 +132,8 @@ const StopPath = pathStop
 
 // Serve answers whoever has shown a key.
 func (c *Console) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
-	g := &guest{Console: c, who: who, w: w, r: r}
+	g := &request{Console: c, who: who, w: w, r: r}
 	if err := g.serve(); err != nil {
-		g.fail(err)
+		g.writeError(err)
 	}
 }

@@ -44,7 +44,7 @@ type state struct {
 	Here      any        `json:"here,omitempty"`   // for operators
 }
 
-func (g *guest) state() state {
+func (g *request) state() state {
 	s := state{Executors: []executor{}}
 	for _, e := range g.x.Executors() {
 		one := executor{
@@ -90,14 +90,14 @@ type thread struct {
 }
 
 const (
-	lookEvery = 500 * time.Millisecond // whether an executor or a device stands otherwise
-	tellAfter = 15 * time.Second       // then at least a sign of life
+	pollEvery   = 500 * time.Millisecond // whether an executor or a device stands otherwise
+	resendAfter = 15 * time.Second       // then at least a sign of life
 )
 
-// events streams what changes: state (executors, devices, stops), thread, offer
+// streamEvents streams what changes: state (executors, devices, stops), thread, offer
 // and withdrawn (the ref), and reset, after which a page reads everything anew.
 // What is only counted or timed is told with the sign of life.
-func (g *guest) events() error {
+func (g *request) streamEvents() error {
 	h := g.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("X-Accel-Buffering", "no")
@@ -107,7 +107,7 @@ func (g *guest) events() error {
 		if err := s.send("", "hello", map[string]string{"exchange": g.x.ID()}); err != nil {
 			return err
 		}
-		group.Go(func() error { return g.tellStates(ctx, s) })
+		group.Go(func() error { return g.sendStates(ctx, s) })
 		return nil
 	}
 	group.Go(func() error {
@@ -119,9 +119,9 @@ func (g *guest) events() error {
 	return nil
 }
 
-// tellStates tells how things stand, and again when that has changed.
-func (g *guest) tellStates(ctx context.Context, s *stream) error {
-	look := time.NewTicker(lookEvery)
+// sendStates tells how things stand, and again when that has changed.
+func (g *request) sendStates(ctx context.Context, s *stream) error {
+	look := time.NewTicker(pollEvery)
 	defer look.Stop()
 	var told []byte
 	last := time.Now()
@@ -130,7 +130,7 @@ func (g *guest) tellStates(ctx context.Context, s *stream) error {
 		if err != nil {
 			return err
 		}
-		if plain := steady(now); !bytes.Equal(plain, told) || time.Since(last) > tellAfter {
+		if plain := withoutCounters(now); !bytes.Equal(plain, told) || time.Since(last) > resendAfter {
 			told, last = plain, time.Now()
 			if err := s.send("", "state", json.RawMessage(now)); err != nil {
 				return err
@@ -147,13 +147,13 @@ func (g *guest) tellStates(ctx context.Context, s *stream) error {
 // counters are what changes all the time, and nobody waits for.
 var counters = []string{"uptime_s", "log", "journal", "mqtt", "last_seen", "as_of"}
 
-// steady is a state without what only counts.
-func steady(state []byte) []byte {
+// withoutCounters is a state without what only counts.
+func withoutCounters(state []byte) []byte {
 	var v any
 	if json.Unmarshal(state, &v) != nil {
 		return state
 	}
-	strip(v)
+	removeCounters(v)
 	plain, err := json.Marshal(v)
 	if err != nil {
 		return state
@@ -161,18 +161,18 @@ func steady(state []byte) []byte {
 	return plain
 }
 
-func strip(v any) {
+func removeCounters(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range counters {
 			delete(v, name)
 		}
 		for _, one := range v {
-			strip(one)
+			removeCounters(one)
 		}
 	case []any:
 		for _, one := range v {
-			strip(one)
+			removeCounters(one)
 		}
 	}
 }
@@ -223,11 +223,11 @@ func (s *stream) event(e exchange.Event) error {
 	return nil // stops are part of the state
 }
 
-// lately is in how many threads the last pictures are looked for.
-const lately = 60
+// imageThreads is in how many threads the last pictures are looked for.
+const imageThreads = 60
 
-// shot is the last picture of a device.
-type shot struct {
+// lastImage is the last picture of a device.
+type lastImage struct {
 	Device   string    `json:"device"`
 	Executor string    `json:"executor"`
 	Ref      string    `json:"ref"`
@@ -235,14 +235,14 @@ type shot struct {
 	At       time.Time `json:"at"`
 }
 
-// pictures lists the last picture of each device, as far as the caller may see
+// lastImages lists the last picture of each device, as far as the caller may see
 // its thread.
-func (g *guest) pictures() error {
-	page, err := g.x.List(g.r.Context(), g.who, exchange.Filter{Status: []mess.Code{mess.Completed, mess.Partial, mess.Failed, mess.InProgress}, Limit: lately})
+func (g *request) lastImages() error {
+	page, err := g.x.List(g.r.Context(), g.who, exchange.Filter{Status: []mess.Code{mess.Completed, mess.Partial, mess.Failed, mess.InProgress}, Limit: imageThreads})
 	if err != nil {
 		return err
 	}
-	list, seen := []shot{}, map[string]bool{}
+	list, seen := []lastImage{}, map[string]bool{}
 	for _, e := range page.Threads {
 		t, err := g.x.Thread(g.r.Context(), g.who, e.Ref)
 		if err != nil {
@@ -254,10 +254,10 @@ func (g *guest) pictures() error {
 				continue
 			}
 			seen[e.Executor+"/"+device] = true
-			list = append(list, shot{device, e.Executor, e.Ref, a.Name, e.Updated})
+			list = append(list, lastImage{device, e.Executor, e.Ref, a.Name, e.Updated})
 		}
 	}
-	answer(g.w, http.StatusOK, map[string]any{"pictures": list})
+	writeJSON(g.w, http.StatusOK, map[string]any{"pictures": list})
 	return nil
 }
 

@@ -67,9 +67,9 @@ func (c *Console) mayInvite(actor string) error {
 	return nil
 }
 
-// accept gives the person a key. Her earlier phone is signed out; what she can do
+// acceptInvite gives the person a key. Her earlier phone is signed out; what she can do
 // and when stays as it was.
-func (c *Console) accept(ctx context.Context, i invite) (key string, err error) {
+func (c *Console) acceptInvite(ctx context.Context, i invite) (key string, err error) {
 	if err := c.mayInvite(i.actor); err != nil {
 		return "", err
 	}
@@ -85,7 +85,7 @@ func (c *Console) accept(ctx context.Context, i invite) (key string, err error) 
 		Extra: mess.Object{{Key: exchange.KindKey, Value: exchange.Person}},
 	}
 	_, err = c.x.Post(ctx, exchange.Inbound{
-		Actor: exchange.Actor{ID: i.actor, Roles: roles}, Channel: door, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}},
+		Actor: exchange.Actor{ID: i.actor, Roles: roles}, Channel: channel, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}},
 	})
 	if err != nil {
 		_, revoked := c.keys.Revoke(i.actor)

@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	noticesKey = "notifications" // the field of config.executor, as clients in the field have it
-	prefsKey   = "preferences"
-	maxNotices = 4    // addresses of one executor that count
-	maxAddress = 1000 // bytes
+	notificationsKey = "notifications" // the field of config.executor, as clients in the field have it
+	prefsKey         = "preferences"
+	maxAddresses     = 4    // addresses of one executor that count
+	maxAddress       = 1000 // bytes
 
 )
 
-// noticesJSON is where somebody is told what is his, as his own page shows it.
-type noticesJSON struct {
+// notificationsJSON is where somebody is told what is his, as his own page shows it.
+type notificationsJSON struct {
 	Notices     []any `json:"notices"`               // [{type, url}], as they are registered, but for secrets
 	Preferences any   `json:"preferences,omitempty"` // when notices are kept back
 	Log         any   `json:"log,omitempty"`         // what became of the last
 	Tried       any   `json:"tried,omitempty"`       // what became of a test
 }
 
-// notices shows where the caller is told what is his, and what became of the last
+// notifications shows where the caller is told what is his, and what became of the last
 // notices. It takes {do: add, type, url}, {do: remove, url} and {do: try}. What is
 // registered beside it stays as it is.
-func (g *guest) notices() error {
+func (g *request) notifications() error {
 	if g.r.Method == http.MethodGet {
-		return g.showNotices(nil)
+		return g.showNotifications(nil)
 	}
 	var in struct{ Do, Type, URL string }
-	if err := g.body(&in); err != nil {
+	if err := g.readBody(&in); err != nil {
 		return err
 	}
 	switch in.Do {
 	case "add":
-		return g.addNotices(in.Type, in.URL)
+		return g.addAddress(in.Type, in.URL)
 	case "remove":
-		return g.removeNotices(in.URL)
+		return g.removeAddress(in.URL)
 	case "try":
 		if g.cfg.Notifier == nil {
 			return mess.Errorf(mess.NotYet, "nothing sends notices here")
@@ -49,39 +49,39 @@ func (g *guest) notices() error {
 		if err != nil {
 			return err
 		}
-		return g.showNotices(tried)
+		return g.showNotifications(tried)
 	}
 	return mess.Errorf(mess.Invalid, "do: %.20q is not known; write add, remove or try", in.Do)
 }
 
 // profile is the caller's own entry.
-func (g *guest) profile() (exchange.ExecutorInfo, error) {
+func (g *request) profile() (exchange.ExecutorInfo, error) {
 	if e, ok := g.x.Executor(g.who.ID); ok {
 		return e, nil
 	}
 	return exchange.ExecutorInfo{}, mess.Errorf(mess.NotYet, "%q is not registered as an executor", g.who.ID)
 }
 
-func addresses(e exchange.ExecutorInfo) []any {
-	v, _ := e.Extra.Get(noticesKey)
+func addressesIn(e exchange.ExecutorInfo) []any {
+	v, _ := e.Extra.Get(notificationsKey)
 	list, _ := v.([]any)
 	return list
 }
 
-func addressOf(one any) string {
+func addressURL(one any) string {
 	o, _ := one.(mess.Object)
 	v, _ := o.Get("url")
 	s, _ := v.(string)
 	return s
 }
 
-func (g *guest) showNotices(tried any) error {
+func (g *request) showNotifications(tried any) error {
 	e, err := g.profile()
 	if err != nil {
 		return err
 	}
-	out := noticesJSON{Notices: []any{}, Tried: tried}
-	for _, one := range addresses(e) {
+	out := notificationsJSON{Notices: []any{}, Tried: tried}
+	for _, one := range addressesIn(e) {
 		if o, ok := one.(mess.Object); ok {
 			one = slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key != "type" && f.Key != "url" })
 		}
@@ -91,48 +91,48 @@ func (g *guest) showNotices(tried any) error {
 	if g.cfg.Notifier != nil {
 		out.Log = g.cfg.Notifier.Log(exchange.Actor{ID: g.who.ID, Roles: exchange.ExecutorRole}) // its own alone
 	}
-	answer(g.w, http.StatusOK, out)
+	writeJSON(g.w, http.StatusOK, out)
 	return nil
 }
 
-func (g *guest) addNotices(kind, address string) error {
+func (g *request) addAddress(kind, address string) error {
 	e, err := g.profile()
 	if err != nil {
 		return err
 	}
-	list := addresses(e)
+	list := addressesIn(e)
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(address) > maxAddress:
 		return mess.Errorf(mess.Invalid, "url: %.100q is no address of a receiver; write it like https://ntfy.sh/my-topic", address)
 	case kind != "ntfy" && kind != "webhook":
 		return mess.Errorf(mess.Invalid, "type: %.20q is not known; write ntfy or webhook", kind)
-	case slices.ContainsFunc(list, func(one any) bool { return addressOf(one) == address }):
+	case slices.ContainsFunc(list, func(one any) bool { return addressURL(one) == address }):
 		return mess.Errorf(mess.Conflict, "this address is registered already")
-	case len(list) >= maxNotices:
+	case len(list) >= maxAddresses:
 		return mess.Errorf(mess.Conflict, "%d addresses are registered already; remove one first", len(list))
 	}
-	return g.keepNotices(append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}}))
+	return g.saveAddresses(append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}}))
 }
 
-func (g *guest) removeNotices(address string) error {
+func (g *request) removeAddress(address string) error {
 	e, err := g.profile()
 	if err != nil {
 		return err
 	}
-	list := addresses(e)
-	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool { return addressOf(one) == address })
+	list := addressesIn(e)
+	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool { return addressURL(one) == address })
 	if address == "" || len(rest) == len(list) {
 		return mess.Errorf(mess.NotFound, "url: this address is not registered")
 	}
-	return g.keepNotices(rest)
+	return g.saveAddresses(rest)
 }
 
-func (g *guest) keepNotices(list []any) error {
-	e := mess.Executor{ID: g.who.ID, Extra: mess.Object{{Key: noticesKey, Value: list}}}
-	_, err := g.x.Post(g.r.Context(), exchange.Inbound{Actor: g.who, Channel: door, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}})
+func (g *request) saveAddresses(list []any) error {
+	e := mess.Executor{ID: g.who.ID, Extra: mess.Object{{Key: notificationsKey, Value: list}}}
+	_, err := g.x.Post(g.r.Context(), exchange.Inbound{Actor: g.who, Channel: channel, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}})
 	if err != nil {
 		return err
 	}
-	return g.showNotices(nil)
+	return g.showNotifications(nil)
 }

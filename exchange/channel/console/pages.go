@@ -22,37 +22,37 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types messkit"
 
-// kinds are the media types of the files there are.
-var kinds = map[string]string{
+// mediaTypes are the media types of the files there are.
+var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".webmanifest": "application/manifest+json", ".png": "image/png",
 }
 
-// places are the files that have a path of their own; all others are below
+// pagePaths are the files that have a path of their own; all others are below
 // /console/.
-var places = map[string]string{"index.html": "/", "me.html": "/me", "sw.js": "/sw.js", "me.webmanifest": "/me.webmanifest"}
+var pagePaths = map[string]string{"index.html": "/", "me.html": "/me", "sw.js": "/sw.js", "me.webmanifest": "/me.webmanifest"}
 
 // Pages are the paths that everybody may see, and signing in.
 func (c *Console) Pages() map[string]http.Handler {
-	pages := map[string]http.Handler{pathSession: http.HandlerFunc(c.session)}
+	pages := map[string]http.Handler{pathSession: http.HandlerFunc(c.serveSession)}
 	// The walk of an embedded folder cannot fail.
 	_ = fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		rest := strings.TrimPrefix(name, "page/")
-		at, ok := places[rest]
+		at, ok := pagePaths[rest]
 		if !ok {
 			at = "/console/" + rest
 		}
-		pages[at] = &file{name: name}
+		pages[at] = &pageFile{name: name}
 		return nil
 	})
 	return pages
 }
 
-// file is a file of the pages. It is packed when it is first asked for.
-type file struct {
+// pageFile is a file of the pages. It is packed when it is first asked for.
+type pageFile struct {
 	name string
 
 	once   sync.Once
@@ -61,7 +61,7 @@ type file struct {
 	tag    string
 }
 
-func (f *file) read() {
+func (f *pageFile) read() {
 	f.data, _ = files.ReadFile(f.name) // it is there: the paths come from there
 	sum := sha256.Sum256(f.data)
 	f.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
@@ -74,11 +74,11 @@ func (f *file) read() {
 
 // ServeHTTP serves the file. Browsers ask each time whether it has changed, so
 // that a new program has its own pages.
-func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *pageFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
-		answer(w, http.StatusMethodNotAllowed, map[string]string{"error": "this is a page; use GET"})
+		writeJSON(w, http.StatusMethodNotAllowed, map[string]string{"error": "this is a page; use GET"})
 		return
 	}
 	f.once.Do(f.read)
@@ -91,7 +91,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("ETag", f.tag)
-	h.Set("Content-Type", kinds[path.Ext(f.name)])
+	h.Set("Content-Type", mediaTypes[path.Ext(f.name)])
 	if r.Header.Get("If-None-Match") == f.tag {
 		w.WriteHeader(http.StatusNotModified)
 		return

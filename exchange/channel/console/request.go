@@ -21,8 +21,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// guest is one request of somebody who has shown a key.
-type guest struct {
+// request is one request of somebody who has shown a key.
+type request struct {
 	*Console
 	who exchange.Actor
 	w   http.ResponseWriter
@@ -30,41 +30,41 @@ type guest struct {
 }
 
 // calls are what a guest may do: the method, and who may.
-func (g *guest) serve() error {
+func (g *request) serve() error {
 	reads := g.r.Method == http.MethodGet
 	posts := g.r.Method == http.MethodPost
 	switch g.r.URL.EscapedPath() {
-	case pathWho:
-		return g.do(reads, 0, g.whoAmI)
+	case pathIdentity:
+		return g.allow(reads, 0, g.writeIdentity)
 	case pathEvents:
-		return g.do(reads, 0, g.events)
-	case pathPictures:
-		return g.do(reads, 0, g.pictures)
-	case pathRefused:
-		return g.do(reads, exchange.Operator, g.refused)
+		return g.allow(reads, 0, g.streamEvents)
+	case pathImages:
+		return g.allow(reads, 0, g.lastImages)
+	case pathDenied:
+		return g.allow(reads, exchange.Operator, g.deniedRequests)
 	case pathPlan:
-		return g.do(posts, exchange.Requester, g.plan)
+		return g.allow(posts, exchange.Requester, g.plan)
 	case pathStop:
-		return g.do(posts, 0, g.stop)
-	case pathRelease:
-		return g.do(posts, exchange.Operator, g.release)
+		return g.allow(posts, 0, g.stop)
+	case pathResetStop:
+		return g.allow(posts, exchange.Operator, g.resetStop)
 	case pathArm:
-		return g.do(posts, exchange.Operator, g.arm)
+		return g.allow(posts, exchange.Operator, g.arm)
 	case pathInvite:
-		return g.do(posts, exchange.Operator, g.invite)
-	case pathNotices:
-		return g.do(reads || posts, exchange.ExecutorRole, g.notices)
+		return g.allow(posts, exchange.Operator, g.createInvite)
+	case pathNotifications:
+		return g.allow(reads || posts, exchange.ExecutorRole, g.notifications)
 	case pathLink:
-		return g.do(posts, 0, g.link)
+		return g.allow(posts, 0, g.createLink)
 	case pathCode:
-		return g.do(posts, exchange.Operator, g.code)
+		return g.allow(posts, exchange.Operator, g.confirmCode)
 	}
 	return mess.Errorf(mess.NotFound, "there is nothing at this path")
 }
 
-func (g *guest) do(method bool, role exchange.Role, serve func() error) error {
+func (g *request) allow(method bool, role exchange.Role, serve func() error) error {
 	if !method {
-		answer(g.w, http.StatusMethodNotAllowed, map[string]string{"error": "this path has no " + g.r.Method})
+		writeJSON(g.w, http.StatusMethodNotAllowed, map[string]string{"error": "this path has no " + g.r.Method})
 		return nil
 	}
 	if !g.who.Has(role) {
@@ -73,8 +73,8 @@ func (g *guest) do(method bool, role exchange.Role, serve func() error) error {
 	return serve()
 }
 
-// who is who is signed in, as the page learns it.
-type who struct {
+// identity is who is signed in, as the page learns it.
+type identity struct {
 	Actor    string   `json:"actor"`
 	Roles    []string `json:"roles"`
 	Exchange string   `json:"exchange"`
@@ -84,28 +84,28 @@ type who struct {
 	Person   bool     `json:"person"`   // a person signed this browser in
 }
 
-func whoOf(exchangeID string, a exchange.Actor) who {
-	return who{Actor: a.ID, Roles: keys.Names(a.Roles), Exchange: exchangeID}
+func identityOf(exchangeID string, a exchange.Actor) identity {
+	return identity{Actor: a.ID, Roles: keys.Names(a.Roles), Exchange: exchangeID}
 }
 
-func (g *guest) whoAmI() error {
-	w := whoOf(g.x.ID(), g.who)
-	w.Here, w.AtPlace = g.cfg.LocalExecutor != nil, atPlace(g.r)
-	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.byPerson()
-	answer(g.w, http.StatusOK, w)
+func (g *request) writeIdentity() error {
+	w := identityOf(g.x.ID(), g.who)
+	w.Here, w.AtPlace = g.cfg.LocalExecutor != nil, isLocal(g.r)
+	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.isByPerson()
+	writeJSON(g.w, http.StatusOK, w)
 	return nil
 }
 
-// atPlace reports whether a browser is on this machine: it has come over
+// isLocal reports whether a browser is on this machine: it has come over
 // loopback, to an address of this machine alone, and no proxy has passed it on.
-func atPlace(r *http.Request) bool {
+func isLocal(r *http.Request) bool {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && a.Addr().Unmap().IsLoopback() && callsHere(r.Host) && !passedOn(r)
+	return err == nil && a.Addr().Unmap().IsLoopback() && isLocalHost(r.Host) && !isProxied(r)
 }
 
-// callsHere reports whether a host names this machine to itself alone: a proxy may
+// isLocalHost reports whether a host names this machine to itself alone: a proxy may
 // pass on the name by which it was called.
-func callsHere(host string) bool {
+func isLocalHost(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
@@ -113,8 +113,8 @@ func callsHere(host string) bool {
 	return err == nil && a.Unmap().IsLoopback() || strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 }
 
-// passedOn reports whether a proxy says that it has passed a request on.
-func passedOn(r *http.Request) bool {
+// isProxied reports whether a proxy says that it has passed a request on.
+func isProxied(r *http.Request) bool {
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
 			return true
@@ -123,8 +123,8 @@ func passedOn(r *http.Request) bool {
 	return false
 }
 
-// body reads what the page sends.
-func (g *guest) body(v any) error {
+// readBody reads what the page sends.
+func (g *request) readBody(v any) error {
 	data, err := io.ReadAll(g.r.Body)
 	if err != nil {
 		return mess.Errorf(mess.Invalid, "the body ends too early")
@@ -142,7 +142,7 @@ func (g *guest) body(v any) error {
 	return nil
 }
 
-var errNoneHere = mess.Errorf(mess.NotYet, "no executor runs in this program; each has to be looked after at its own place")
+var errNoLocalExecutor = mess.Errorf(mess.NotYet, "no executor runs in this program; each has to be looked after at its own place")
 
 // maxIntent is how long a text is that is planned, in bytes.
 const maxIntent = 4 << 10
@@ -151,24 +151,24 @@ const maxIntent = 4 << 10
 const maxAnswers = 16
 
 // plan tells what {intent, requires, answers} would do, and does nothing.
-func (g *guest) plan() error {
+func (g *request) plan() error {
 	var in struct {
 		Intent   string        `json:"intent"`
 		Requires []string      `json:"requires"`
 		Answers  []mess.Object `json:"answers"`
 	}
-	if err := g.body(&in); err != nil {
+	if err := g.readBody(&in); err != nil {
 		return err
 	}
 	switch {
 	case g.cfg.LocalExecutor == nil:
-		return errNoneHere
+		return errNoLocalExecutor
 	case len(in.Answers) > maxAnswers:
 		return mess.Errorf(mess.Invalid, "answers: %d are too many; send %d at most", len(in.Answers), maxAnswers)
 	case strings.TrimSpace(in.Intent) == "" || len(in.Intent) > maxIntent:
 		return mess.Errorf(mess.Invalid, "intent: say what is wanted, in %d bytes at most", maxIntent)
 	}
-	answer(g.w, http.StatusOK, g.cfg.LocalExecutor.Plan(in.Intent, in.Requires, in.Answers))
+	writeJSON(g.w, http.StatusOK, g.cfg.LocalExecutor.Plan(in.Intent, in.Requires, in.Answers))
 	return nil
 }
 
@@ -179,10 +179,10 @@ const exchangeTime = 300 * time.Millisecond
 // stop stops everything: {why}, or the form of the page. Whoever may see the page
 // may press its button, whatever else the key allows. Where the exchange hangs, the
 // executor here is stopped all the same.
-func (g *guest) stop() error {
+func (g *request) stop() error {
 	by := g.who
 	by.Roles |= exchange.Requester
-	why, form := g.why()
+	why, form := g.readReason()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.r.Context()), 30*time.Second)
 	type taken struct {
 		stop mess.Stop
@@ -216,16 +216,16 @@ func (g *guest) stop() error {
 		text += " The executor here is stopped; stop others at their places: messkit stop."
 	}
 	if form {
-		plainly(g.w, text)
+		writeText(g.w, text)
 		return nil
 	}
-	answer(g.w, http.StatusAccepted, map[string]any{"stop": t.stop, "text": text, "passed": t.err == nil})
+	writeJSON(g.w, http.StatusAccepted, map[string]any{"stop": t.stop, "text": text, "passed": t.err == nil})
 	return nil
 }
 
-// why reads the reason of a stop, which is never refused for its words, and
+// readReason reads the reason of a stop, which is never refused for its words, and
 // whether a form has sent it.
-func (g *guest) why() (why string, form bool) {
+func (g *request) readReason() (why string, form bool) {
 	data, err := io.ReadAll(g.r.Body)
 	if err != nil {
 		return "", false
@@ -242,56 +242,56 @@ func (g *guest) why() (why string, form bool) {
 	return in.Why, false
 }
 
-// plainly answers a form where no script runs.
-func plainly(w http.ResponseWriter, text string) {
+// writeText answers a form where no script runs.
+func writeText(w http.ResponseWriter, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	_, _ = io.WriteString(w, text+"\nGo back to see how the devices stand.\n") // the browser is gone if it fails
 }
 
-// notAtPlace is the answer to what only a person at the place may do.
-func (g *guest) notAtPlace(command string) error {
+// requireLocal is the answer to what only a person at the place may do.
+func (g *request) requireLocal(command string) error {
 	switch {
 	case g.cfg.LocalExecutor == nil:
-		return errNoneHere
-	case !atPlace(g.r):
+		return errNoLocalExecutor
+	case !isLocal(g.r):
 		return mess.Errorf(mess.Forbidden, "only at the place, after you have looked: %s on the executor's own machine, or this page in a browser there", command)
 	}
 	return nil
 }
 
-// release ends a stop, at the place, for a person: {code, anyway}. Without anyway it
+// resetStop ends a stop, at the place, for a person: {code, anyway}. Without anyway it
 // names devices that are not known to be safe, and ends nothing.
-func (g *guest) release() error {
-	if err := g.notAtPlace("messkit clear"); err != nil {
+func (g *request) resetStop() error {
+	if err := g.requireLocal("messkit clear"); err != nil {
 		return err
 	}
 	var in struct {
 		Code   string
 		Anyway bool
 	}
-	if err := g.body(&in); err != nil {
+	if err := g.readBody(&in); err != nil {
 		return err
 	}
 	var cleared []string
-	if err := g.actAgain(in.Code, func() (err error) {
+	if err := g.permitActing(in.Code, func() (err error) {
 		cleared, err = g.cfg.LocalExecutor.ResetStop(g.who.ID+" at the place", in.Anyway)
 		return err
 	}); err != nil {
 		return err
 	}
 	g.log.Warn("stop released", "actor", g.who.ID)
-	answer(g.w, http.StatusOK, map[string]any{"cleared": cleared})
+	writeJSON(g.w, http.StatusOK, map[string]any{"cleared": cleared})
 	return nil
 }
 
-// actAgain lets something act, where a person stands behind it.
-func (g *guest) actAgain(code string, act func() error) error {
-	return g.x.Release(exchange.ProofIn(g.r.Context()), code, func() error { return inConflict(act()) })
+// permitActing lets something act, where a person stands behind it.
+func (g *request) permitActing(code string, act func() error) error {
+	return g.x.Release(exchange.ProofIn(g.r.Context()), code, func() error { return asConflict(act()) })
 }
 
-func inConflict(err error) error {
+func asConflict(err error) error {
 	if err != nil {
 		return mess.Errorf(mess.Conflict, "%v", err)
 	}
@@ -300,32 +300,32 @@ func inConflict(err error) error {
 
 // arm takes {do: arm, disarm, lock or unlock, what, why, code}. What lets something
 // act needs a person at the place.
-func (g *guest) arm() error {
+func (g *request) arm() error {
 	var in struct{ Do, What, Why, Code string }
-	if err := g.body(&in); err != nil {
+	if err := g.readBody(&in); err != nil {
 		return err
 	}
 	if g.cfg.LocalExecutor == nil {
-		return errNoneHere
+		return errNoLocalExecutor
 	}
 	if len(in.Why) > 200 {
 		return mess.Errorf(mess.Invalid, "why: %d bytes are too much; write 200 at most", len(in.Why))
 	}
 	if in.Do == "arm" || in.Do == "unlock" {
-		if err := g.notAtPlace("messkit " + in.Do); err != nil {
+		if err := g.requireLocal("messkit " + in.Do); err != nil {
 			return err
 		}
 	}
 	var err error
 	switch in.Do {
 	case "arm":
-		err = g.actAgain(in.Code, func() error { return g.cfg.LocalExecutor.Arm(in.What) })
+		err = g.permitActing(in.Code, func() error { return g.cfg.LocalExecutor.Arm(in.What) })
 	case "disarm":
-		err = inConflict(g.cfg.LocalExecutor.Disarm(in.What, in.Why))
+		err = asConflict(g.cfg.LocalExecutor.Disarm(in.What, in.Why))
 	case "lock":
-		err = inConflict(g.cfg.LocalExecutor.Lock(in.What, in.Why))
+		err = asConflict(g.cfg.LocalExecutor.Lock(in.What, in.Why))
 	case "unlock":
-		err = g.actAgain(in.Code, func() error { return g.cfg.LocalExecutor.Unlock(in.What) })
+		err = g.permitActing(in.Code, func() error { return g.cfg.LocalExecutor.Unlock(in.What) })
 	default:
 		return mess.Errorf(mess.Invalid, "do: %.20q is not known; write arm, disarm, lock or unlock", in.Do)
 	}
@@ -333,24 +333,24 @@ func (g *guest) arm() error {
 		return err
 	}
 	g.log.Warn(in.Do, "actor", g.who.ID, "device", in.What)
-	answer(g.w, http.StatusOK, map[string]bool{"done": true})
+	writeJSON(g.w, http.StatusOK, map[string]bool{"done": true})
 	return nil
 }
 
-func (g *guest) refused() error {
+func (g *request) deniedRequests() error {
 	list := any([]string{})
 	if g.cfg.DeniedRequests != nil {
 		list = g.cfg.DeniedRequests()
 	}
-	answer(g.w, http.StatusOK, map[string]any{"refused": list})
+	writeJSON(g.w, http.StatusOK, map[string]any{"refused": list})
 	return nil
 }
 
-// invite invites a person: {name, actor, at}. at is the address under which the
+// createInvite invites a person: {name, actor, at}. at is the address under which the
 // phone reaches the door, where it is not one of ours.
-func (g *guest) invite() error {
+func (g *request) createInvite() error {
 	var in struct{ Name, Actor, At string }
-	if err := g.body(&in); err != nil {
+	if err := g.readBody(&in); err != nil {
 		return err
 	}
 	token, ends, err := g.newInvite(in.Actor, strings.TrimSpace(in.Name))
@@ -358,31 +358,33 @@ func (g *guest) invite() error {
 		return err
 	}
 	g.log.Info("person invited", "actor", g.who.ID, "name", in.Name)
-	return g.linked("/me#"+token, in.At, ends)
+	return g.writeLinks("/me#"+token, in.At, ends)
 }
 
-// link makes a link with which another browser signs in as the same actor: {at,
+// createLink makes a link with which another browser signs in as the same actor: {at,
 // key}, where the key is that of the caller, which a signed-in browser leaves
 // out.
-func (g *guest) link() error {
+func (g *request) createLink() error {
 	var in struct{ At, Key string }
-	if err := g.body(&in); err != nil {
+	if err := g.readBody(&in); err != nil {
 		return err
 	}
 	key := cmp.Or(in.Key, g.SessionKey(g.r))
 	if who, err := g.keys.Authenticate(key); err != nil || who.ID != g.who.ID {
 		return mess.Errorf(mess.Forbidden, "a link is made for whoever is signed in; send your own key, as key")
 	}
-	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link { return link{by: g.who.ID, sealed: seal(secret, key), person: g.byPerson()} })
+	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link {
+		return link{by: g.who.ID, sealed: seal(secret, key), person: g.isByPerson()}
+	})
 	if err != nil {
 		return err
 	}
-	return g.linked("/#"+token, in.At, ends)
+	return g.writeLinks("/#"+token, in.At, ends)
 }
 
-// linked answers with a link, at each address that a phone may try, and as dots to
+// writeLinks answers with a link, at each address that a phone may try, and as dots to
 // be scanned.
-func (g *guest) linked(path, at string, ends time.Time) error {
+func (g *request) writeLinks(path, at string, ends time.Time) error {
 	links := []string{}
 	if at != "" {
 		u, err := url.Parse(at)
@@ -403,6 +405,6 @@ func (g *guest) linked(path, at string, ends time.Time) error {
 		}
 		v["dots"] = dots
 	}
-	answer(g.w, http.StatusCreated, v)
+	writeJSON(g.w, http.StatusCreated, v)
 	return nil
 }

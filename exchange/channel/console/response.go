@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// answer answers with JSON.
-func answer(w http.ResponseWriter, code int, v any) {
+// writeJSON answers with JSON.
+func writeJSON(w http.ResponseWriter, code int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		code, data = http.StatusInternalServerError, []byte(`{"error":"a mistake in the exchange; its log says more"}`)
@@ -26,22 +26,22 @@ var codes = map[mess.ErrorCode]int{
 	mess.Conflict: http.StatusConflict, mess.NotYet: http.StatusConflict, mess.Unavailable: http.StatusServiceUnavailable,
 }
 
-func refuse(w http.ResponseWriter, err error) {
+func writeRejection(w http.ResponseWriter, err error) {
 	r, ok := errors.AsType[*mess.Error](err)
 	if !ok {
-		answer(w, http.StatusServiceUnavailable, map[string]string{"error": "the exchange cannot do this now; try again"})
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"error": "the exchange cannot do this now; try again"})
 		return
 	}
 	code := codes[r.Code]
 	if code == 0 {
 		code = http.StatusBadRequest
 	}
-	answer(w, code, map[string]any{"error": r.Text, "why": r.Code})
+	writeJSON(w, code, map[string]any{"error": r.Text, "why": r.Code})
 }
 
-func (g *guest) fail(err error) {
+func (g *request) writeError(err error) {
 	if _, ok := errors.AsType[*mess.Error](err); !ok && g.r.Context().Err() == nil {
 		g.log.Warn("console: request failed", "path", g.r.URL.Path, "err", err)
 	}
-	refuse(g.w, err)
+	writeRejection(g.w, err)
 }

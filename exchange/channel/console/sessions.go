@@ -37,8 +37,8 @@ const (
 	maxSessions = 16 // of one actor: then the oldest ends
 )
 
-// opened returns what an id stands for: where it is kept, and what unseals it.
-func opened(id string) (name string, secret [32]byte) {
+// deriveSecret returns what an id stands for: where it is kept, and what unseals it.
+func deriveSecret(id string) (name string, secret [32]byte) {
 	secret = sha256.Sum256([]byte("messkit console secret " + id))
 	sum := sha256.Sum256([]byte("messkit console name " + id))
 	return hex.EncodeToString(sum[:]), secret
@@ -64,7 +64,7 @@ func unseal(secret [32]byte, sealed []byte) (string, bool) {
 }
 
 func (c *Console) readSessions(ctx context.Context) error {
-	docs, err := c.x.ChannelState(ctx, door)
+	docs, err := c.x.ChannelState(ctx, channel)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (c *Console) readSessions(ctx context.Context) error {
 
 // SessionKey is the key with which a browser has signed in, "" if it has not.
 func (c *Console) SessionKey(r *http.Request) string {
-	s, secret, ok := c.of(r)
+	s, secret, ok := c.sessionOf(r)
 	if !ok {
 		return ""
 	}
@@ -93,17 +93,17 @@ func (c *Console) SessionKey(r *http.Request) string {
 // a terminal, or on the page of one who was. A program that holds a key alone has
 // no such link.
 func (c *Console) SignedInByPerson(r *http.Request) bool {
-	s, _, ok := c.of(r)
+	s, _, ok := c.sessionOf(r)
 	return ok && s.Person
 }
 
-// of is the session of a browser, with what unseals its key.
-func (c *Console) of(r *http.Request) (s session, secret [32]byte, ok bool) {
+// sessionOf is the session of a browser, with what unseals its key.
+func (c *Console) sessionOf(r *http.Request) (s session, secret [32]byte, ok bool) {
 	cookie, err := r.Cookie(cookieName(r))
 	if err != nil || len(cookie.Value) > 64 {
 		return s, secret, false
 	}
-	name, secret := opened(cookie.Value)
+	name, secret := deriveSecret(cookie.Value)
 	c.mu.Lock()
 	s, ok = c.sessions[name]
 	c.mu.Unlock()
@@ -114,21 +114,21 @@ func (c *Console) of(r *http.Request) (s session, secret [32]byte, ok bool) {
 // its ports, and two exchanges of one host must not take each other's.
 func cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
-	if err != nil || !digits(port) {
+	if err != nil || !isDigits(port) {
 		port = "web"
 	}
 	return "messkit-" + port
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && !slices.ContainsFunc([]byte(s), func(b byte) bool { return b < '0' || b > '9' })
 }
 
-// session signs a browser in or out.
-func (c *Console) session(w http.ResponseWriter, r *http.Request) {
+// serveSession signs a browser in or out.
+func (c *Console) serveSession(w http.ResponseWriter, r *http.Request) {
 	var err error
 	switch {
-	case !ownPage(r):
+	case !isOwnPage(r):
 		err = mess.Errorf(mess.Forbidden, "only a page of this exchange may sign in or out")
 	case r.Method == http.MethodPost:
 		err = c.signIn(w, r)
@@ -136,16 +136,16 @@ func (c *Console) session(w http.ResponseWriter, r *http.Request) {
 		err = c.signOut(w, r)
 	default:
 		w.Header().Set("Allow", "POST, DELETE")
-		answer(w, http.StatusMethodNotAllowed, map[string]string{"error": "sign in with POST, out with DELETE"})
+		writeJSON(w, http.StatusMethodNotAllowed, map[string]string{"error": "sign in with POST, out with DELETE"})
 	}
 	if err != nil {
-		refuse(w, err)
+		writeRejection(w, err)
 	}
 }
 
-// ownPage reports whether a browser sends this for a page of ours. A page of
+// isOwnPage reports whether a browser sends this for a page of ours. A page of
 // somebody else could sign a person in as itself.
-func ownPage(r *http.Request) bool {
+func isOwnPage(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin":
 		return true
@@ -156,8 +156,8 @@ func ownPage(r *http.Request) bool {
 	return false
 }
 
-// maxSign is the largest body with which one signs in, in bytes.
-const maxSign = 16 << 10
+// maxSignIn is the largest body with which one signs in, in bytes.
+const maxSignIn = 16 << 10
 
 // signIn takes {key}, or {link} of one who is invited or signed in elsewhere.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
@@ -165,24 +165,24 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 		Key  string `json:"key"`
 		Link string `json:"link"`
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxSign)
+	r.Body = http.MaxBytesReader(w, r.Body, maxSignIn)
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || (in.Key == "") == (in.Link == "") {
 		return mess.Errorf(mess.Invalid, "sign in with {\"key\": …} or {\"link\": …}")
 	}
 	key, person := in.Key, false
 	if in.Link != "" {
 		var err error
-		if key, person, err = c.take(r.Context(), in.Link); err != nil {
-			return c.wrong(w, err)
+		if key, person, err = c.redeemLink(r.Context(), in.Link); err != nil {
+			return c.countFailure(w, err)
 		}
 	}
 	who, err := c.keys.Authenticate(key)
 	if err != nil {
-		return c.wrong(w, err)
+		return c.countFailure(w, err)
 	}
 	id := rand.Text()
-	name, secret := opened(id)
-	if err := c.keep(r.Context(), name, session{who.ID, seal(secret, key), time.Now().UTC(), person}); err != nil {
+	name, secret := deriveSecret(id)
+	if err := c.storeSession(r.Context(), name, session{who.ID, seal(secret, key), time.Now().UTC(), person}); err != nil {
 		return err
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -190,7 +190,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 		SameSite: http.SameSiteStrictMode, Secure: c.secure(r),
 	})
 	c.log.Info("browser signed in", "actor", who.ID)
-	answer(w, http.StatusOK, whoOf(c.x.ID(), who))
+	writeJSON(w, http.StatusOK, identityOf(c.x.ID(), who))
 	return nil
 }
 
@@ -200,25 +200,25 @@ func (c *Console) secure(r *http.Request) bool {
 	return c.cfg.Secure || r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
-// wrong counts who could not sign in. Whoever is right gets in meanwhile: keys and
+// countFailure counts who could not sign in. Whoever is right gets in meanwhile: keys and
 // links are too long to be guessed, and nobody must keep out others by trying.
-func (c *Console) wrong(w http.ResponseWriter, err error) error {
+func (c *Console) countFailure(w http.ResponseWriter, err error) error {
 	if c.tries.Allow() {
 		return err
 	}
 	w.Header().Set("Retry-After", "2")
-	answer(w, http.StatusTooManyRequests, map[string]string{"error": "too many have tried to sign in; try again in 2 s"})
+	writeJSON(w, http.StatusTooManyRequests, map[string]string{"error": "too many have tried to sign in; try again in 2 s"})
 	return nil
 }
 
-// keep stores a session, and ends those of the same actor that are too many,
+// storeSession stores a session, and ends those of the same actor that are too many,
 // and those whose time is over.
-func (c *Console) keep(ctx context.Context, name string, s session) error {
+func (c *Console) storeSession(ctx context.Context, name string, s session) error {
 	doc, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	if err := c.x.SaveChannelState(ctx, door, name, doc); err != nil {
+	if err := c.x.SaveChannelState(ctx, channel, name, doc); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -239,7 +239,7 @@ func (c *Console) keep(ctx context.Context, name string, s session) error {
 	}
 	c.mu.Unlock()
 	for _, n := range over {
-		err = errors.Join(err, c.x.SaveChannelState(ctx, door, n, nil))
+		err = errors.Join(err, c.x.SaveChannelState(ctx, channel, n, nil))
 	}
 	return err
 }
@@ -247,19 +247,19 @@ func (c *Console) keep(ctx context.Context, name string, s session) error {
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 	cookie, err := r.Cookie(cookieName(r))
 	if err == nil {
-		name, _ := opened(cookie.Value)
+		name, _ := deriveSecret(cookie.Value)
 		c.mu.Lock()
 		_, was := c.sessions[name]
 		delete(c.sessions, name)
 		c.mu.Unlock()
 		if was {
-			if err := c.x.SaveChannelState(r.Context(), door, name, nil); err != nil {
+			if err := c.x.SaveChannelState(r.Context(), channel, name, nil); err != nil {
 				return err
 			}
 		}
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.secure(r)})
-	answer(w, http.StatusOK, map[string]bool{"signed_out": true})
+	writeJSON(w, http.StatusOK, map[string]bool{"signed_out": true})
 	return nil
 }
 
@@ -281,7 +281,7 @@ const (
 // newLink keeps a link and returns its token.
 func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link) (token string, ends time.Time, err error) {
 	token = rand.Text()
-	name, secret := opened(token)
+	name, secret := deriveSecret(token)
 	l := make(secret)
 	l.ends = time.Now().Add(within)
 	c.mu.Lock()
@@ -291,7 +291,7 @@ func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link)
 			delete(c.links, n)
 		}
 	}
-	c.endOldest(l.by)
+	c.removeOldestLink(l.by)
 	if len(c.links) >= maxLinks {
 		return "", l.ends, mess.Errorf(mess.Conflict, "there are %d links already; use them, or wait until they end", maxLinks)
 	}
@@ -299,8 +299,8 @@ func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link)
 	return token, l.ends, nil
 }
 
-// endOldest makes room for a sign-in of an actor. c.mu is held.
-func (c *Console) endOldest(by string) {
+// removeOldestLink makes room for a sign-in of an actor. c.mu is held.
+func (c *Console) removeOldestLink(by string) {
 	var own []string
 	for n, l := range c.links {
 		if by != "" && l.by == by {
@@ -312,10 +312,10 @@ func (c *Console) endOldest(by string) {
 	}
 }
 
-// take uses up a link and returns the key of whom it is for, and whether a person
+// redeemLink uses up a link and returns the key of whom it is for, and whether a person
 // made the link.
-func (c *Console) take(ctx context.Context, token string) (key string, person bool, err error) {
-	name, secret := opened(token)
+func (c *Console) redeemLink(ctx context.Context, token string) (key string, person bool, err error) {
+	name, secret := deriveSecret(token)
 	c.mu.Lock()
 	l, ok := c.links[name]
 	delete(c.links, name)
@@ -327,7 +327,7 @@ func (c *Console) take(ctx context.Context, token string) (key string, person bo
 		key, _ = unseal(secret, l.sealed)
 		return cmp.Or(key, "-"), l.person, nil
 	}
-	if key, err = c.accept(ctx, *l.invite); err != nil {
+	if key, err = c.acceptInvite(ctx, *l.invite); err != nil {
 		c.mu.Lock()
 		c.links[name] = l // it has not been of use yet
 		c.mu.Unlock()

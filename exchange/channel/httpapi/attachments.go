@@ -19,9 +19,9 @@ import (
 // unknownType is the media type of bytes of which nothing is known.
 const unknownType = "application/octet-stream"
 
-// shown are types that a browser may show in place; it never runs what they
+// inlineTypes are types that a browser may show in place; it never runs what they
 // hold. All others are saved.
-var shown = []string{
+var inlineTypes = []string{
 	"image/jpeg", "image/png", "image/gif", "image/webp", "image/avif",
 	"audio/mpeg", "audio/ogg", "audio/wav", "audio/mp4", "audio/webm", "video/mp4", "video/webm", "video/ogg", "text/plain",
 }
@@ -32,34 +32,34 @@ func (c *call) download(ref, name string) error {
 		return err
 	}
 	defer data.Close()
-	q, err := c.query()
+	q, err := c.readQuery()
 	if err != nil {
 		return err
 	}
 	if size := q.Get("fit"); size != "" {
-		f := fitted{c: c, from: data, size: size}
+		f := fittedImage{c: c, from: data, size: size}
 		small, err := io.ReadAll(&f)
 		if err == nil {
-			c.body(http.StatusOK, f.mime, small)
+			c.writeBody(http.StatusOK, f.mime, small)
 		}
 		return err
 	}
 	h := c.w.Header()
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("ETag", `"`+a.SHA256+`"`)
-	kind, header := served(a.MIME, name)
+	kind, header := servedType(a.MIME, name)
 	h.Set("Content-Type", header)
-	if !slices.Contains(shown, kind) {
+	if !slices.Contains(inlineTypes, kind) {
 		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	}
-	http.ServeContent(&inJSON{ResponseWriter: c.w, c: c}, c.r, "", time.Time{}, data)
+	http.ServeContent(&jsonErrorWriter{ResponseWriter: c.w, c: c}, c.r, "", time.Time{}, data)
 	return nil
 }
 
-// served is the media type under which a file goes out, alone and as a header.
+// servedType is the media type under which a file goes out, alone and as a header.
 // What its sender has called it is not to be trusted: pages, drawings that run
 // scripts, and scripts and styles that a page of ours might load go out as bytes.
-func served(said, name string) (kind, header string) {
+func servedType(said, name string) (kind, header string) {
 	kind, params, err := mime.ParseMediaType(cmp.Or(said, mime.TypeByExtension(path.Ext(name))))
 	active := func(part string) bool { return strings.Contains(kind, part) }
 	if err != nil || slices.ContainsFunc([]string{"html", "xml", "script", "css", "multipart/"}, active) {
@@ -68,29 +68,29 @@ func served(said, name string) (kind, header string) {
 	return kind, cmp.Or(mime.FormatMediaType(kind, params), kind)
 }
 
-// inJSON words the errors of http.ServeContent as all others.
-type inJSON struct {
+// jsonErrorWriter words the errors of http.ServeContent as all others.
+type jsonErrorWriter struct {
 	http.ResponseWriter
 	c      *call
 	failed bool
 }
 
-func (w *inJSON) WriteHeader(code int) {
+func (w *jsonErrorWriter) WriteHeader(code int) {
 	if code < http.StatusBadRequest {
 		w.ResponseWriter.WriteHeader(code)
 		return
 	}
 	w.failed = true
-	w.c.head() // ServeContent takes some of it away
+	w.c.setCommonHeaders() // ServeContent takes some of it away
 	w.Header().Del("Content-Disposition")
 	text := strings.ToLower(http.StatusText(code))
 	if code == http.StatusRequestedRangeNotSatisfiable {
 		text = "the range lies outside the file; Content-Range says how large that is"
 	}
-	w.c.json(code, refusal{Error: text})
+	w.c.writeJSON(code, errorBody{Error: text})
 }
 
-func (w *inJSON) Write(p []byte) (int, error) {
+func (w *jsonErrorWriter) Write(p []byte) (int, error) {
 	if w.failed {
 		return len(p), nil
 	}
@@ -99,22 +99,22 @@ func (w *inJSON) Write(p []byte) (int, error) {
 
 // upload stages a file; it becomes part of the thread when a message names it.
 func (c *call) upload(ref, name string) error {
-	kind, err := c.sent()
+	kind, err := c.uploadType()
 	if err != nil {
 		return err
 	}
 	if c.r.Header.Get("Content-Range") != "" { // RFC 9110 section 14.5
 		return mess.Errorf(mess.Invalid, "Content-Range: a file comes whole; send all of it")
 	}
-	if err := errors.Join(c.plain(), c.fits(c.cfg.MaxBody)); err != nil {
+	if err := errors.Join(c.checkEncoding(), c.checkLength(c.cfg.MaxBody)); err != nil {
 		return err
 	}
-	q, err := c.query()
+	q, err := c.readQuery()
 	if err != nil {
 		return err
 	}
-	body := &body{r: c.r.Body}
-	f := fitted{c: c, from: body, size: q.Get("fit")}
+	body := &uploadBody{r: c.r.Body}
+	f := fittedImage{c: c, from: body, size: q.Get("fit")}
 	var data io.Reader = body
 	if f.size != "" {
 		data = &f
@@ -124,18 +124,18 @@ func (c *call) upload(ref, name string) error {
 		media.MIME, media.File = f.mime, strings.TrimSuffix(media.File, path.Ext(media.File))+messeaf.Extension(f.mime)
 	}
 	if body.err != nil && (err != nil || errors.As(body.err, new(*http.MaxBytesError))) {
-		return c.unread(body.err)
+		return c.bodyError(body.err)
 	}
 	if err != nil {
 		return err
 	}
-	c.json(http.StatusOK, media)
+	c.writeJSON(http.StatusOK, media)
 	return nil
 }
 
-// fitted makes a picture smaller when somebody reads it. So a caller who may not have
+// fittedImage makes a picture smaller when somebody reads it. So a caller who may not have
 // it costs nothing.
-type fitted struct {
+type fittedImage struct {
 	c    *call
 	from io.Reader
 	size string        // as the query says it
@@ -143,7 +143,7 @@ type fitted struct {
 	data *bytes.Reader // nil before the first Read
 }
 
-func (f *fitted) Read(p []byte) (int, error) {
+func (f *fittedImage) Read(p []byte) (int, error) {
 	if f.data == nil {
 		if f.c.cfg.FitImage == nil {
 			return 0, mess.Errorf(mess.Invalid, "fit: this exchange does not make pictures smaller; leave it out")
@@ -161,9 +161,9 @@ func (f *fitted) Read(p []byte) (int, error) {
 	return f.data.Read(p)
 }
 
-// sent is the media type of a file that comes in; "" leaves it to its name.
+// uploadType is the media type of a file that comes in; "" leaves it to its name.
 // What forms are sent as says nothing about a file.
-func (c *call) sent() (string, error) {
+func (c *call) uploadType() (string, error) {
 	header := c.r.Header.Get("Content-Type")
 	if header == "" {
 		return "", nil
@@ -178,14 +178,14 @@ func (c *call) sent() (string, error) {
 	return kind, nil
 }
 
-// body remembers what went wrong on the line, which whoever reads may word in
+// uploadBody remembers what went wrong on the line, which whoever reads may word in
 // another way.
-type body struct {
+type uploadBody struct {
 	r   io.Reader
 	err error
 }
 
-func (b *body) Read(p []byte) (int, error) {
+func (b *uploadBody) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if err != nil && err != io.EOF {
 		b.err = err

@@ -28,14 +28,14 @@ func (c *call) authenticate(exchangeID string) error {
 	c.who, c.key = who, key
 	c.x.MarkAlive(who)
 	c.noteModel()
-	return c.spend(who)
+	return c.spendRate(who)
 }
 
 // caller is who holds the key that came along.
 func (c *call) caller() (exchange.Actor, string, error) {
 	if c.cfg.SessionKey != nil && c.r.Header.Get("Authorization") == "" {
 		if key := c.cfg.SessionKey(c.r); key != "" {
-			if err := c.byOwnPage(); err != nil {
+			if err := c.checkOwnPage(); err != nil {
 				return exchange.Actor{}, "", err
 			}
 			who, err := c.keys.Authenticate(key)
@@ -52,9 +52,9 @@ func (c *call) caller() (exchange.Actor, string, error) {
 	return who, key, err
 }
 
-// byOwnPage refuses what a page of somebody else has a signed-in browser send,
+// checkOwnPage refuses what a page of somebody else has a signed-in browser send,
 // also one on another port of the same host, to which the cookie goes as well.
-func (c *call) byOwnPage() error {
+func (c *call) checkOwnPage() error {
 	reads := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead
 	switch c.r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin":
@@ -64,14 +64,14 @@ func (c *call) byOwnPage() error {
 			return nil
 		}
 	case "": // a browser that does not say, or an address in plain text
-		if reads || c.r.Header.Get("Origin") != "" && !c.fromPage() {
+		if reads || c.r.Header.Get("Origin") != "" && !c.isForeignPage() {
 			return nil
 		}
 	}
 	return &httpError{http.StatusForbidden, "only a page of this exchange may use that a browser is signed in here; send a key instead"}
 }
 
-func (c *call) byOperator() bool {
+func (c *call) isCallerOperator() bool {
 	who, _, err := c.caller()
 	return err == nil && who.Has(exchange.Operator)
 }
@@ -81,10 +81,10 @@ func (c *call) byOperator() bool {
 func (c *call) checkHost() error {
 	host, ok := hostOf(c.r.Host)
 	if !ok {
-		return &httpError{http.StatusBadRequest, "Host: " + shorten(c.r.Host) + " is not a name and a port"}
+		return &httpError{http.StatusBadRequest, "Host: " + truncate(c.r.Host) + " is not a name and a port"}
 	}
 	named := func(name string) bool { return strings.EqualFold(name, host) }
-	if known(host) || slices.ContainsFunc(c.cfg.Hosts, named) || !loopback(c.localAddr()) {
+	if isAddressOrLocalhost(host) || slices.ContainsFunc(c.cfg.Hosts, named) || !loopback(c.localAddr()) {
 		return nil
 	}
 	return &httpError{http.StatusForbidden, "the name " + host + " is not known here; use the address, or configure the name"}
@@ -107,8 +107,8 @@ func hostOf(header string) (host string, ok bool) {
 	return strings.ToLower(strings.TrimSuffix(host, ".")), true
 }
 
-// known reports whether a host is an address or localhost.
-func known(host string) bool {
+// isAddressOrLocalhost reports whether a host is an address or localhost.
+func isAddressOrLocalhost(host string) bool {
 	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil || host == "localhost"
 }
@@ -132,16 +132,16 @@ const (
 	guessBurst = 5
 )
 
-// mayRegister lets in a process of the exchange's own user on this machine and root,
+// authorizeRegistration lets in a process of the exchange's own user on this machine and root,
 // but no web page, whoever has an operator's key, and who has an enrollment code, with
 // what the code grants. A code that is not good is told there too: who sends one means
 // another exchange, or an earlier day. failed is called if the registration comes to
 // nothing: then a code that is good once stays good.
-func (c *call) mayRegister(id, code string) (g keys.Grant, failed func(), err error) {
+func (c *call) authorizeRegistration(id, code string) (g keys.Grant, failed func(), err error) {
 	failed = func() {}
 	all := keys.Grant{Roles: exchange.Requester | exchange.ExecutorRole}
-	here := c.fromHere()
-	if code == "" && (here || c.byOperator()) {
+	here := c.isLocalUser()
+	if code == "" && (here || c.isCallerOperator()) {
 		return all, failed, nil
 	}
 	if code == "" {
@@ -168,9 +168,9 @@ func (c *call) mayRegister(id, code string) (g keys.Grant, failed func(), err er
 	return g, failed, mess.Errorf(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
 }
 
-// passedOn reports whether a proxy on this machine sends this for somebody
+// isProxied reports whether a proxy on this machine sends this for somebody
 // else.
-func (c *call) passedOn() bool {
+func (c *call) isProxied() bool {
 	for name := range c.r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
 			return true
@@ -179,9 +179,9 @@ func (c *call) passedOn() bool {
 	return false
 }
 
-// fromPage reports whether a browser sends this for a page of somebody else: it says
+// isForeignPage reports whether a browser sends this for a page of somebody else: it says
 // so, or the origin is not exactly one of this door.
-func (c *call) fromPage() bool {
+func (c *call) isForeignPage() bool {
 	switch c.r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 	default:

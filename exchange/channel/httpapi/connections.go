@@ -44,42 +44,42 @@ func (r Rate) Filled(of resources.Limits) Rate {
 type pool struct {
 	each, all int // limits
 
-	of             map[netip.Prefix]int
-	now            int
-	ofOne, ofAll   int64 // connections that a limit of one address, or of all, has refused
-	oneAt, ofAllAt time.Time
+	byNetwork                      map[netip.Prefix]int
+	count                          int
+	refusedOfOne, refusedOfAll     int64 // connections that a limit of one address, or of all, has refused
+	refusedOfOneAt, refusedOfAllAt time.Time
 }
 
 // enter counts a connection, or reports false where a limit binds.
 func (p *pool) enter(from netip.Prefix) bool {
 	switch {
-	case p.of[from] >= p.each:
-		p.ofOne, p.oneAt = p.ofOne+1, time.Now()
+	case p.byNetwork[from] >= p.each:
+		p.refusedOfOne, p.refusedOfOneAt = p.refusedOfOne+1, time.Now()
 		return false
-	case p.now >= p.all:
-		p.ofAll, p.ofAllAt = p.ofAll+1, time.Now()
+	case p.count >= p.all:
+		p.refusedOfAll, p.refusedOfAllAt = p.refusedOfAll+1, time.Now()
 		return false
 	}
-	p.of[from]++
-	p.now++
+	p.byNetwork[from]++
+	p.count++
 	return true
 }
 
 func (p *pool) leave(from netip.Prefix) {
-	p.now--
-	if p.of[from]--; p.of[from] == 0 {
-		delete(p.of, from)
+	p.count--
+	if p.byNetwork[from]--; p.byNetwork[from] == 0 {
+		delete(p.byNetwork, from)
 	}
 }
 
 func (p *pool) use(what, setting string) []resources.Use {
 	fullest := 0
-	for _, n := range p.of {
+	for _, n := range p.byNetwork {
 		fullest = max(fullest, n)
 	}
 	return []resources.Use{
-		{What: what, Setting: "exchange: rate: all_" + setting, Now: p.now, Limit: p.all, Refused: p.ofAll, Last: p.ofAllAt},
-		{What: what + " of one address", Setting: "exchange: rate: " + setting, Now: fullest, Limit: p.each, Refused: p.ofOne, Last: p.oneAt},
+		{What: what, Setting: "exchange: rate: all_" + setting, Now: p.count, Limit: p.all, Refused: p.refusedOfAll, Last: p.refusedOfAllAt},
+		{What: what + " of one address", Setting: "exchange: rate: " + setting, Now: fullest, Limit: p.each, Refused: p.refusedOfOne, Last: p.refusedOfOneAt},
 	}
 }
 
@@ -87,14 +87,14 @@ func (p *pool) use(what, setting string) []resources.Use {
 // wait for events, and all others. Neither pool takes places of the other. Clients
 // on this machine have no limit.
 type connections struct {
-	mu         sync.Mutex
-	busy, wait pool
+	mu            sync.Mutex
+	busy, waiting pool
 }
 
 func newConnections(r Rate) *connections {
 	return &connections{
-		busy: pool{each: r.Connections, all: r.AllConnections, of: map[netip.Prefix]int{}},
-		wait: pool{each: r.Waiting, all: r.AllWaiting, of: map[netip.Prefix]int{}},
+		busy:    pool{each: r.Connections, all: r.AllConnections, byNetwork: map[netip.Prefix]int{}},
+		waiting: pool{each: r.Waiting, all: r.AllWaiting, byNetwork: map[netip.Prefix]int{}},
 	}
 }
 
@@ -102,40 +102,40 @@ func newConnections(r Rate) *connections {
 func (d *Server) Connections() []resources.Use {
 	d.conns.mu.Lock()
 	defer d.conns.mu.Unlock()
-	return append(d.conns.busy.use("connections", "connections"), d.conns.wait.use("connections that wait for events", "waiting")...)
+	return append(d.conns.busy.use("connections", "connections"), d.conns.waiting.use("connections that wait for events", "waiting")...)
 }
 
-// gate is a listener that closes a connection beyond the limit of its address, or
+// limitedListener is a listener that closes a connection beyond the limit of its address, or
 // of all addresses.
-type gate struct {
+type limitedListener struct {
 	net.Listener
 	*connections
 }
 
 // Accept waits for a connection within the limits.
-func (g *gate) Accept() (net.Conn, error) {
+func (g *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		from, ok := origin(conn.RemoteAddr())
+		from, ok := clientNetwork(conn.RemoteAddr())
 		if !ok {
-			return &translated{Conn: conn}, nil
+			return &translatedConn{Conn: conn}, nil
 		}
 		g.mu.Lock()
 		ok = g.busy.enter(from)
 		g.mu.Unlock()
 		if ok {
-			return &counted{translated: translated{Conn: conn}, all: g.connections, from: from, in: &g.busy}, nil
+			return &countedConn{translatedConn: translatedConn{Conn: conn}, all: g.connections, from: from, pool: &g.busy}, nil
 		}
 		_ = conn.Close() // nothing was written
 	}
 }
 
-// origin returns the address of a client, or for IPv6 its /64 network: one
+// clientNetwork returns the address of a client, or for IPv6 its /64 network: one
 // household has a whole network. ok is false for a client on this machine.
-func origin(addr net.Addr) (from netip.Prefix, ok bool) {
+func clientNetwork(addr net.Addr) (from netip.Prefix, ok bool) {
 	a, err := netip.ParseAddrPort(addr.String())
 	if err != nil || a.Addr().Unmap().IsLoopback() {
 		return from, false
@@ -148,20 +148,20 @@ func origin(addr net.Addr) (from netip.Prefix, ok bool) {
 	return from, err == nil
 }
 
-// counted is a connection that a pool counts until it closes.
-type counted struct {
-	translated
+// countedConn is a connection that a pool counts until it closes.
+type countedConn struct {
+	translatedConn
 	all  *connections
 	from netip.Prefix
-	in   *pool // nil: it is closed
+	pool *pool // nil: it is closed
 }
 
 // Close closes the connection and frees its place.
-func (c *counted) Close() error {
+func (c *countedConn) Close() error {
 	c.all.mu.Lock()
-	if c.in != nil {
-		c.in.leave(c.from)
-		c.in = nil
+	if c.pool != nil {
+		c.pool.leave(c.from)
+		c.pool = nil
 	}
 	c.all.mu.Unlock()
 	return c.Conn.Close()
@@ -169,26 +169,26 @@ func (c *counted) Close() error {
 
 // becomes moves the connection to the pool of those that wait, or of the others.
 // It reports false, and changes nothing, if a limit of that pool binds.
-func (c *counted) becomes(waiting bool) bool {
+func (c *countedConn) becomes(waiting bool) bool {
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
 	to := &c.all.busy
 	if waiting {
-		to = &c.all.wait
+		to = &c.all.waiting
 	}
-	if c.in == nil || c.in == to {
+	if c.pool == nil || c.pool == to {
 		return true
 	}
 	if !to.enter(c.from) {
 		return false
 	}
-	c.in.leave(c.from)
-	c.in = to
+	c.pool.leave(c.from)
+	c.pool = to
 	return true
 }
 
 // becomes moves the connection below TLS.
-func (s *sealedConn) becomes(waiting bool) bool {
+func (s *tlsConn) becomes(waiting bool) bool {
 	below, ok := s.under.(interface{ becomes(bool) bool })
 	return !ok || below.becomes(waiting)
 }
@@ -196,10 +196,10 @@ func (s *sealedConn) becomes(waiting bool) bool {
 // retryConnection is the Retry-After of a refusal by these limits, in seconds.
 const retryConnection = "5"
 
-// becomes moves the connection of this request to another pool. Between two polls
+// moveToPool moves the connection of this request to another pool. Between two polls
 // a connection stays in the pool of those that wait.
-func (c *call) becomes(waiting bool) error {
-	conn, ok := c.r.Context().Value(line{}).(interface{ becomes(bool) bool })
+func (c *call) moveToPool(waiting bool) error {
+	conn, ok := c.r.Context().Value(connKey{}).(interface{ becomes(bool) bool })
 	if !ok || conn.becomes(waiting) { // no pool counts connections of this machine
 		return nil
 	}
@@ -210,12 +210,12 @@ func (c *call) becomes(waiting bool) error {
 	return &httpError{http.StatusServiceUnavailable, "too many requests are under way; try again in " + retryConnection + " s"}
 }
 
-// enters moves the connection back from the pool of those that wait, unless the
+// leaveWaitingPool moves the connection back from the pool of those that wait, unless the
 // request asks for events again. These limits never refuse a stop.
-func (c *call) enters() error {
+func (c *call) leaveWaitingPool() error {
 	path := c.r.URL.Path
 	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stop") {
 		return nil
 	}
-	return c.becomes(false)
+	return c.moveToPool(false)
 }

@@ -18,9 +18,9 @@ func CheckOrigin(origin string) error {
 	return nil
 }
 
-// share lets pages from the configured origins read the answers. All others are
+// setCORSHeaders lets pages from the configured origins read the answers. All others are
 // kept from that by their browsers.
-func (c *call) share() {
+func (c *call) setCORSHeaders() {
 	origin := c.r.Header.Get("Origin")
 	switch {
 	case origin == "":

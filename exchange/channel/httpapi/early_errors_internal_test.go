@@ -19,7 +19,7 @@ func FuzzRefusalFor(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, p []byte) {
-		ours, ok := refusalFor(p)
+		ours, ok := errorFor(p)
 		if !ok {
 			if ours != nil {
 				t.Errorf("%q for nothing", ours)

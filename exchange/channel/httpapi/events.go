@@ -32,15 +32,15 @@ type event struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// happened is the data of an event for those who follow.
-type happened struct {
+// eventData is the data of an event for those who follow.
+type eventData struct {
 	Kind    exchange.EventKind `json:"kind"`
 	Thread  *summary           `json:"thread,omitempty"`
 	Message *mess.Message      `json:"message,omitempty"`
 }
 
-// following is somebody who follows what happens, and how.
-type following struct {
+// subscription is somebody who follows what happens, and how.
+type subscription struct {
 	*Server
 	id       string // of the request, for the log
 	who      exchange.Actor
@@ -48,13 +48,13 @@ type following struct {
 	after    string // the event to go on after
 }
 
-func (c *call) following(q url.Values) (*following, error) {
+func (c *call) newSubscription(q url.Values) (*subscription, error) {
 	for _, as := range q["as"] { // another stream than was asked for would look like one on which nothing happens
 		if as != "executor" {
 			return nil, mess.Errorf(mess.Invalid, "as: %.60q is no way to follow; write as=executor, or leave it out to follow all threads", as)
 		}
 	}
-	f := &following{Server: c.Server, id: c.id, who: c.who, executor: q.Has("as")}
+	f := &subscription{Server: c.Server, id: c.id, who: c.who, executor: q.Has("as")}
 	if f.after = c.r.Header.Get("Last-Event-ID"); f.after == "" {
 		f.after = q.Get("after")
 	}
@@ -62,8 +62,8 @@ func (c *call) following(q url.Values) (*following, error) {
 	return f, nil
 }
 
-// outgoing turns an event into what this client gets, if it gets anything.
-func (f *following) outgoing(e exchange.Event) (event, bool, error) {
+// render turns an event into what this client gets, if it gets anything.
+func (f *subscription) render(e exchange.Event) (event, bool, error) {
 	out := event{ID: e.ID, Name: string(e.Kind)}
 	var v any = struct{}{}
 	switch {
@@ -79,7 +79,7 @@ func (f *following) outgoing(e exchange.Event) (event, bool, error) {
 	default:
 		s := summaryOf(e.Thread)
 		m := messeaf.Named(e.Thread.Ref, e.Message)
-		v = happened{e.Kind, &s, &m}
+		v = eventData{e.Kind, &s, &m}
 	}
 	var err error
 	out.Data, err = json.Marshal(v)
@@ -88,15 +88,15 @@ func (f *following) outgoing(e exchange.Event) (event, bool, error) {
 
 // events streams what happens, or answers a poll.
 func (c *call) events() error {
-	q, err := c.query()
+	q, err := c.readQuery()
 	if err != nil {
 		return err
 	}
-	f, err := c.following(q)
+	f, err := c.newSubscription(q)
 	if err != nil {
 		return err
 	}
-	if err := c.becomes(true); err != nil {
+	if err := c.moveToPool(true); err != nil {
 		return err
 	}
 	if q.Has("wait") {
@@ -105,28 +105,28 @@ func (c *call) events() error {
 	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies hold streams back
 	f.streams.Add(1)                            // before net/http forgets the connection: the door waits for either
-	if conn, ok := c.takeOver(); ok {
-		ctx, cancel := c.until(context.Background())
+	if conn, ok := c.hijack(); ok {
+		ctx, cancel := c.untilRevoked(context.Background())
 		go func() {
 			defer f.streams.Done()
 			defer cancel()
 			defer mistake.Caught(f.log, "request", f.id)
-			f.carry(ctx, cancel, conn)
+			f.serveHijacked(ctx, cancel, conn)
 		}()
 		return nil
 	}
 	f.streams.Done()
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is
-	ctx, cancel := c.waiting()
+	ctx, cancel := c.waitContext()
 	defer cancel()
-	_ = f.run(ctx, cancel, answering{c.w, rc})
+	_ = f.run(ctx, cancel, handlerResponse{c.w, rc})
 	return nil
 }
 
 // run streams until ctx ends. The error is why it has ended before: then the
 // client comes back with Last-Event-ID.
-func (f *following) run(ctx context.Context, broken func(), out pipe) error {
+func (f *subscription) run(ctx context.Context, broken func(), out eventWriter) error {
 	s := &stream{out: out}
 	if err := s.write([]byte(": hello\n\n")); err != nil {
 		return err // the client is gone
@@ -140,8 +140,8 @@ func (f *following) run(ctx context.Context, broken func(), out pipe) error {
 	return err
 }
 
-func (f *following) send(s *stream, e exchange.Event) error {
-	out, ok, err := f.outgoing(e)
+func (f *subscription) send(s *stream, e exchange.Event) error {
+	out, ok, err := f.render(e)
 	if err != nil || !ok {
 		return err
 	}
@@ -156,62 +156,62 @@ func (f *following) send(s *stream, e exchange.Event) error {
 var errFull = errors.New("enough for one answer")
 
 // poll answers as soon as something has happened, or after the wait.
-func (c *call) poll(f *following) error {
+func (c *call) poll(f *subscription) error {
 	after := f.after
 	wait, err := time.ParseDuration(c.r.URL.Query().Get("wait"))
 	if err != nil || wait < 0 {
 		return mess.Errorf(mess.Invalid, "wait: is not a duration; write it like 20s")
 	}
-	ctx, cancel := c.waiting()
+	ctx, cancel := c.waitContext()
 	defer cancel()
 	ctx, expire := context.WithTimeout(ctx, max(min(wait, maxWait), pollGather))
 	defer expire()
-	p := &polled{following: f, list: []event{}, last: after, full: expire}
+	p := &pollCollector{subscription: f, list: []event{}, last: after, end: expire}
 	if after == "" && !f.executor {
-		after, p.skip = now, true
+		after, p.skipReset = fromNow, true
 	}
-	err = c.x.Follow(ctx, c.who, after, p.take)
+	err = c.x.Follow(ctx, c.who, after, p.add)
 	if err != nil && !errors.Is(err, errFull) && !errors.Is(err, exchange.ErrSlow) {
 		return err
 	}
-	c.json(http.StatusOK, map[string]any{"events": p.list, "last": p.last})
+	c.writeJSON(http.StatusOK, map[string]any{"events": p.list, "last": p.last})
 	return nil
 }
 
-// now is an event that never was: who resumes after it is first told where the
+// fromNow is an event that never was: who resumes after it is first told where the
 // exchange stands. Without that, what happens between two polls of one who has
 // heard nothing yet would be lost.
-const now = "now"
+const fromNow = "now"
 
-// polled gathers the answer to a poll.
-type polled struct {
-	*following
-	list []event
-	last string // where to go on
-	amid bool   // there is no place to go on after the event before
-	skip bool   // the reset that comes first is not asked for
-	full func() // ends the poll
+// pollCollector gathers the answer to a poll.
+type pollCollector struct {
+	*subscription
+	list      []event
+	last      string // where to go on
+	midGroup  bool   // there is no place to go on after the event before
+	skipReset bool   // the reset that comes first is not asked for
+	end       func() // ends the poll
 }
 
-func (p *polled) take(e exchange.Event) error {
+func (p *pollCollector) add(e exchange.Event) error {
 	// Of what stands open only the last has an id; it is not cut in two.
-	if len(p.list) >= maxPolled && !p.amid {
+	if len(p.list) >= maxPolled && !p.midGroup {
 		return errFull
 	}
-	p.amid = e.ID == ""
-	if !p.amid {
+	p.midGroup = e.ID == ""
+	if !p.midGroup {
 		p.last = e.ID
 	}
-	if p.skip && e.Kind == exchange.EventReset {
-		p.skip = false
+	if p.skipReset && e.Kind == exchange.EventReset {
+		p.skipReset = false
 		return nil
 	}
-	out, ok, err := p.outgoing(e)
+	out, ok, err := p.render(e)
 	if err != nil || !ok {
 		return err
 	}
 	if p.list = append(p.list, out); len(p.list) == 1 {
-		time.AfterFunc(pollGather, p.full) // what comes together goes together
+		time.AfterFunc(pollGather, p.end) // what comes together goes together
 	}
 	return nil
 }

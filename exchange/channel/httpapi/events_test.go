@@ -134,8 +134,8 @@ func TestDeliveriesAreMessages(t *testing.T) {
 	}
 }
 
-// polled is the answer to a poll.
-type polled struct {
+// pollCollector is the answer to a poll.
+type pollCollector struct {
 	Events []struct {
 		ID, Event string
 		Data      struct {
@@ -146,9 +146,9 @@ type polled struct {
 	Last string
 }
 
-func (h *house) poll(key, query string) polled {
+func (h *house) poll(key, query string) pollCollector {
 	h.Helper()
-	var p polled
+	var p pollCollector
 	r := h.do("GET", root+"/events?"+query, key, "")
 	if err := json.Unmarshal([]byte(r.body), &p); err != nil || r.code != 200 {
 		h.Fatalf("%d %s: %v", r.code, r.body, err)
@@ -182,7 +182,7 @@ func TestPolling(t *testing.T) {
 	if len(refs) != 130 {
 		t.Errorf("%d threads", len(refs))
 	}
-	got := make(chan polled, 1)
+	got := make(chan pollCollector, 1)
 	go func() {
 		defer close(got) // also if it fails
 		got <- h.poll(agent, "wait=50s&after="+q.Last)
@@ -213,24 +213,24 @@ func TestPollingForWhatIsOpen(t *testing.T) {
 	}
 }
 
-// line is a client that only listens: it keeps what was written.
-type line struct {
+// connKey is a client that only listens: it keeps what was written.
+type connKey struct {
 	mu   sync.Mutex
 	head http.Header
 	text strings.Builder
 }
 
-func (l *line) Header() http.Header { return l.head }
-func (l *line) WriteHeader(int)     {}
-func (l *line) Flush()              {}
+func (l *connKey) Header() http.Header { return l.head }
+func (l *connKey) WriteHeader(int)     {}
+func (l *connKey) Flush()              {}
 
-func (l *line) Write(p []byte) (int, error) {
+func (l *connKey) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *line) read() string {
+func (l *connKey) read() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -243,7 +243,7 @@ func TestTheStreamBeats(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		req := httptest.NewRequestWithContext(ctx, "GET", root+"/events", nil)
 		req.Header.Set("Authorization", "Bearer "+h.op)
-		l := &line{head: http.Header{}}
+		l := &connKey{head: http.Header{}}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// executorOf reads a profile as clients in the field send it. What is not MESS
+// parseProfile reads a profile as clients in the field send it. What is not MESS
 // (notifications, hooks, preferences) is kept.
-func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
+func (c *call) parseProfile(id string, body mess.Object) (*mess.Executor, error) {
 	profile := mess.Object{{Key: "id", Value: id}}
 	for _, f := range body {
 		switch f.Key {
@@ -25,13 +25,13 @@ func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
 			profile = profile.Set(f.Key, f.Value)
 		}
 	}
-	m, err := c.items([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: "executor", Value: profile}}}}})
+	m, err := c.messageOfItems([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: "executor", Value: profile}}}}})
 	if err == nil {
 		err = m.Validate()
 	}
 	if err != nil {
 		if _, field := body.Get("display_name"); field {
-			err = called(err, "[0].config.executor.name", "display_name")
+			err = renamePath(err, "[0].config.executor.name", "display_name")
 		}
 		return nil, err
 	}
@@ -39,43 +39,43 @@ func (c *call) executorOf(id string, body mess.Object) (*mess.Executor, error) {
 	return e, exchange.ValidateExecutor(*e) // before there is a key
 }
 
-// meant are the fields of a profile that mean something here, or to servers in
+// profileFields are the fields of a profile that mean something here, or to servers in
 // the field.
-var meant = []string{
+var profileFields = []string{
 	"executor_id", "id", "enrol", "display_name", "name", "capabilities", "availability", "schedule", "versions", "holding", "instance", "stopped", "held", "states",
 	"receipt_key", "disarmed", mess.FailingField, "areas", "access", "location", "latency", "precision", "notifications", "hooks", "preferences",
 }
 
-// unmeant are the fields of a body that nobody here knows. They are told: one of
+// unknownFields are the fields of a body that nobody here knows. They are told: one of
 // them may be a slip.
-func unmeant(body mess.Object, meant []string) []string {
+func unknownFields(body mess.Object, meant []string) []string {
 	var list []string
 	for _, f := range body {
 		if !slices.Contains(meant, f.Key) {
-			list = append(list, shorten(f.Key))
+			list = append(list, truncate(f.Key))
 		}
 	}
 	return list
 }
 
-// noted adds to an answer what was not understood of a body.
-func noted(answer map[string]any, body mess.Object, meant []string) map[string]any {
-	if list := unmeant(body, meant); list != nil {
+// withUnknown adds to an answer what was not understood of a body.
+func withUnknown(answer map[string]any, body mess.Object, meant []string) map[string]any {
+	if list := unknownFields(body, meant); list != nil {
 		answer["unknown"] = list
 	}
 	return answer
 }
 
-// profile changes an executor's own entry; with {} it is a sign of life.
-func (c *call) profile(id string) error {
+// updateProfile changes an executor's own entry; with {} it is a sign of life.
+func (c *call) updateProfile(id string) error {
 	if id != c.who.ID {
 		return mess.Errorf(mess.Forbidden, "Can only update your own profile")
 	}
-	body, err := c.object()
+	body, err := c.readObject()
 	if err != nil {
 		return err
 	}
-	e, err := c.executorOf(id, body)
+	e, err := c.parseProfile(id, body)
 	if err != nil {
 		return err
 	}
@@ -88,16 +88,16 @@ func (c *call) profile(id string) error {
 			return err
 		}
 	}
-	c.json(http.StatusOK, noted(map[string]any{"executor_id": id, "updated": true}, body, meant))
+	c.writeJSON(http.StatusOK, withUnknown(map[string]any{"executor_id": id, "updated": true}, body, profileFields))
 	return nil
 }
 
 func (c *call) executors() error {
 	list := []map[string]any{}
 	for _, e := range c.x.Executors() {
-		list = append(list, c.entry(e))
+		list = append(list, c.executorEntry(e))
 	}
-	c.json(http.StatusOK, map[string]any{"executors": list})
+	c.writeJSON(http.StatusOK, map[string]any{"executors": list})
 	return nil
 }
 
@@ -107,26 +107,26 @@ func (c *call) executor(id string) error {
 	if !ok {
 		return mess.Errorf(mess.NotFound, "there is no executor %.60q; GET executors lists them", id)
 	}
-	v := c.entry(e)
-	v["card"] = card(e.Executor)
-	c.json(http.StatusOK, v)
+	v := c.executorEntry(e)
+	v["card"] = executorCard(e.Executor)
+	c.writeJSON(http.StatusOK, v)
 	return nil
 }
 
-// onCard are the fields of an executor beside those of MESS that its card shows. The
+// cardFields are the fields of an executor beside those of MESS that its card shows. The
 // others may hold secrets, such as the addresses of its webhooks.
-var onCard = []string{"receipt_key", "disarmed", "areas", "access", "location", "latency", "precision"}
+var cardFields = []string{"receipt_key", "disarmed", "areas", "access", "location", "latency", "precision"}
 
-// card returns what an executor says of itself. It leaves out what the executor does
+// executorCard returns what an executor says of itself. It leaves out what the executor does
 // now.
-func card(e mess.Executor) mess.Executor {
+func executorCard(e mess.Executor) mess.Executor {
 	e.Holding, e.Instance, e.Stopped, e.Held, e.States = nil, "", nil, nil, nil
-	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return !slices.Contains(onCard, f.Key) })
+	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return !slices.Contains(cardFields, f.Key) })
 	return e
 }
 
-// entry is an executor as the caller may see it.
-func (c *call) entry(e exchange.ExecutorInfo) map[string]any {
+// executorEntry is an executor as the caller may see it.
+func (c *call) executorEntry(e exchange.ExecutorInfo) map[string]any {
 	v := executorJSON(e)
 	if failing := e.FailingDevices(); failing != nil && c.who.Has(exchange.Operator) {
 		v[mess.FailingField] = failing
@@ -134,12 +134,12 @@ func (c *call) entry(e exchange.ExecutorInfo) map[string]any {
 	return v
 }
 
-// forget takes an executor that is gone for good off the lists; stopping is how many
+// deregister takes an executor that is gone for good off the lists; stopping is how many
 // stops it has not confirmed, which reach it should it speak again.
-func (c *call) forget(id string) error {
+func (c *call) deregister(id string) error {
 	stops, err := c.x.Deregister(c.r.Context(), c.who, id)
 	if err == nil {
-		c.json(http.StatusOK, map[string]any{"executor_id": id, "forgotten": true, "stopping": stops})
+		c.writeJSON(http.StatusOK, map[string]any{"executor_id": id, "forgotten": true, "stopping": stops})
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 		caps = []mess.Capability{}
 	}
 	v := map[string]any{
-		"id": e.ID, "display_name": e.Name, "capabilities": caps, "last_seen": stamp(e.LastSeen), "created_at": stamp(e.Created),
+		"id": e.ID, "display_name": e.Name, "capabilities": caps, "last_seen": formatTime(e.LastSeen), "created_at": formatTime(e.Created),
 		"live": e.Live,
 	}
 	if e.Stopped != nil && e.Stopped.Reason != "" {
@@ -181,7 +181,7 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 }
 
 func (c *call) capabilities() error {
-	q, err := c.query()
+	q, err := c.readQuery()
 	if err != nil {
 		return err
 	}
@@ -193,6 +193,6 @@ func (c *call) capabilities() error {
 		}
 		list = append(list, map[string]any{"id": d.ID, "description": d.Description, "tags": tags})
 	}
-	c.json(http.StatusOK, map[string]any{"capabilities": list})
+	c.writeJSON(http.StatusOK, map[string]any{"capabilities": list})
 	return nil
 }

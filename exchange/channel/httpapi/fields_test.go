@@ -54,8 +54,8 @@ var values = []struct {
 	{strings.Repeat("[", 40) + strings.Repeat("]", 40), excess},
 }
 
-// body is what a request has: VALUE stands for the value of the field.
-type body struct {
+// uploadBody is what a request has: VALUE stands for the value of the field.
+type uploadBody struct {
 	method, path string
 	by           string // whose key
 	fields       []field
@@ -68,7 +68,7 @@ type field struct {
 }
 
 // bodies are those of the contract's matrix and of our additions to it.
-func bodies() []body {
+func bodies() []uploadBody {
 	request := func(name string, kinds int) field {
 		return field{name: name, kinds: kinds, in: `{"intent":"look",` + nest(name) + `}`}
 	}
@@ -98,7 +98,7 @@ func bodies() []body {
 		return field{name: name, kinds: kinds, in: `{"intent":"look","context":[{"image":{"` + name + `":VALUE,"uri":"https://example.com/a.png"}}]}`}
 	}
 	rules = append(rules, media("mime", text), media("name", text), media("size", number), media("sha256", text), media("file", text))
-	return []body{
+	return []uploadBody{
 		{"POST", "/requests", "op", rules},
 		{"PATCH", "/requests/REF", "phone", []field{
 			{name: "status", kinds: text},
@@ -283,7 +283,7 @@ func (h *house) threads(phone string) *strings.Replacer {
 }
 
 // undo makes room for the next value: what was taken once is another thing then.
-func (h *house) undo(b body, at *strings.Replacer, phone string) *strings.Replacer {
+func (h *house) undo(b uploadBody, at *strings.Replacer, phone string) *strings.Replacer {
 	h.Helper()
 	switch b.path {
 	case "/requests/REF", "/requests/MINE":

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// movedFile is a file of a thread in transit.
-type movedFile struct {
+// transferFile is a file of a thread in transit.
+type transferFile struct {
 	Name     string `json:"name" mess:"name"`
 	Content  string `json:"content" mess:"content"`
 	Encoding string `json:"encoding,omitempty" mess:"encoding"` // base64, of attachments; "" is text
@@ -21,7 +21,7 @@ type movedFile struct {
 // export gives a thread away as MESSE-AF has it: ?format=v2 as files with its
 // attachments, v1 as one text.
 func (c *call) export(ref string) error {
-	q, err := c.query()
+	q, err := c.readQuery()
 	if err != nil {
 		return err
 	}
@@ -38,33 +38,33 @@ func (c *call) export(ref string) error {
 		return err
 	}
 	if format == "v1" {
-		c.json(http.StatusOK, map[string]any{"ref": t.Ref, "format": "v1", "content": string(text)})
+		c.writeJSON(http.StatusOK, map[string]any{"ref": t.Ref, "format": "v1", "content": string(text)})
 		return nil
 	}
-	list := []movedFile{{Name: messeaf.FileName(0, t.Ref), Content: string(text)}}
+	list := []transferFile{{Name: messeaf.FileName(0, t.Ref), Content: string(text)}}
 	left := c.cfg.MaxBody // what another exchange takes
 	for _, a := range t.Attachments() {
 		if left -= a.Size; left < 0 {
 			return mess.Errorf(mess.TooLarge, "%s: its attachments are too large to be sent together; fetch each by itself", t.Ref)
 		}
-		f, err := c.attached(t, a.Name)
+		f, err := c.exportAttachment(t, a.Name)
 		if err != nil {
 			return err
 		}
 		list = append(list, f)
 	}
-	c.json(http.StatusOK, map[string]any{"ref": t.Ref, "format": "v2", "files": list})
+	c.writeJSON(http.StatusOK, map[string]any{"ref": t.Ref, "format": "v2", "files": list})
 	return nil
 }
 
-func (c *call) attached(t exchange.Thread, name string) (movedFile, error) {
+func (c *call) exportAttachment(t exchange.Thread, name string) (transferFile, error) {
 	data, _, err := c.x.Attachment(c.r.Context(), c.who, t.Ref, name)
 	if err != nil {
-		return movedFile{}, err
+		return transferFile{}, err
 	}
 	defer data.Close()
 	all, err := io.ReadAll(data)
-	return movedFile{name, base64.StdEncoding.EncodeToString(all), "base64"}, err
+	return transferFile{name, base64.StdEncoding.EncodeToString(all), "base64"}, err
 }
 
 // importThread takes a thread in that was written elsewhere: YAML, or {content}
@@ -77,21 +77,21 @@ func (c *call) importThread() error {
 	if c.cfg.Import == nil {
 		return mess.Errorf(mess.Invalid, "this exchange keeps no files to import into")
 	}
-	data, yaml, err := c.read()
+	data, yaml, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	files, err := movedFiles(data, yaml)
+	files, err := parseFiles(data, yaml)
 	if err != nil {
 		return err
 	}
-	e, err := envelopeIn(files)
+	e, err := findEnvelope(files)
 	if err != nil {
 		return err
 	}
 	byName := map[string][]byte{}
 	for _, f := range files {
-		one, err := f.bytes(e.Ref, len(files) == 1)
+		one, err := f.decode(e.Ref, len(files) == 1)
 		if err != nil {
 			return err
 		}
@@ -105,36 +105,36 @@ func (c *call) importThread() error {
 	}
 	c.log().Info("imported", "ref", e.Ref, "by", c.who.ID)
 	thread := map[string]any{"ref": e.Ref, "status": e.Status}
-	c.json(http.StatusCreated, map[string]any{"imported": 1, "threads": []any{thread}})
+	c.writeJSON(http.StatusCreated, map[string]any{"imported": 1, "threads": []any{thread}})
 	return nil
 }
 
-// movedFiles reads a body. What is one text has no name yet.
-func movedFiles(data []byte, yaml bool) ([]movedFile, error) {
+// parseFiles reads a body. What is one text has no name yet.
+func parseFiles(data []byte, yaml bool) ([]transferFile, error) {
 	if yaml {
-		return []movedFile{{Content: string(data)}}, nil
+		return []transferFile{{Content: string(data)}}, nil
 	}
 	var v struct {
-		Content string      `mess:"content"`
-		Files   []movedFile `mess:"files"`
+		Content string         `mess:"content"`
+		Files   []transferFile `mess:"files"`
 	}
 	if err := mess.ReadJSON(data, &v); err != nil {
-		return nil, asJSON(err)
+		return nil, hintYAML(err)
 	}
 	switch {
 	case v.Content != "" && len(v.Files) > 0:
 		return nil, mess.Errorf(mess.Invalid, "content and files: send one of the two")
 	case v.Content != "":
-		return []movedFile{{Content: v.Content}}, nil
+		return []transferFile{{Content: v.Content}}, nil
 	case len(v.Files) == 0:
 		return nil, mess.Errorf(mess.Invalid, "content or files required")
 	}
 	return v.Files, nil
 }
 
-// envelopeIn finds the envelope among the files of a thread: it is in the first
+// findEnvelope finds the envelope among the files of a thread: it is in the first
 // one.
-func envelopeIn(files []movedFile) (messeaf.Envelope, error) {
+func findEnvelope(files []transferFile) (messeaf.Envelope, error) {
 	for i, f := range files {
 		n, _, ok := messeaf.ParseFileName(f.Name)
 		if f.Name != "" && (!ok || n != 0) {
@@ -152,9 +152,9 @@ func envelopeIn(files []movedFile) (messeaf.Envelope, error) {
 	return messeaf.Envelope{}, mess.Errorf(mess.Invalid, "files: none is called 000-REF%s", messeaf.Ext)
 }
 
-// bytes checks the name of a file and reads it; the only text of a thread is
+// decode checks the name of a file and reads it; the only text of a thread is
 // called after that.
-func (f *movedFile) bytes(ref string, only bool) ([]byte, error) {
+func (f *transferFile) decode(ref string, only bool) ([]byte, error) {
 	if f.Name == "" && only {
 		f.Name = ref + messeaf.Ext
 		return []byte(f.Content), nil

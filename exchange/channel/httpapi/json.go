@@ -8,27 +8,27 @@ import (
 // jsonType is what all our JSON is called.
 const jsonType = "application/json; charset=utf-8"
 
-// printer prints JSON, piece by piece where that is cheaper.
-type printer struct {
+// jsonWriter prints JSON, piece by piece where that is cheaper.
+type jsonWriter struct {
 	bytes.Buffer
 	*json.Encoder
 }
 
-func newPrinter() *printer {
-	p := &printer{}
+func newJSONWriter() *jsonWriter {
+	p := &jsonWriter{}
 	p.Encoder = json.NewEncoder(&p.Buffer)
 	p.SetEscapeHTML(false)
 	return p
 }
 
 // value prints what can always be printed.
-func (p *printer) value(v any) {
+func (p *jsonWriter) value(v any) {
 	_ = p.Encode(v)
 	p.Truncate(p.Len() - 1) // its newline
 }
 
 // begin prints a struct that is never empty, without its end.
-func (p *printer) begin(v any) {
+func (p *jsonWriter) begin(v any) {
 	p.value(v)
 	p.Truncate(p.Len() - 1)
 }

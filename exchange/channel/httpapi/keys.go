@@ -12,8 +12,8 @@ import (
 // shownOnce goes with every new key.
 const shownOnce = "Keep this key; it is shown only once."
 
-// operates refuses whoever is not an operator.
-func (c *call) operates() error {
+// requireOperator refuses whoever is not an operator.
+func (c *call) requireOperator() error {
 	if !c.who.Has(exchange.Operator) {
 		return mess.Errorf(mess.Forbidden, "keys are for operators alone")
 	}
@@ -21,44 +21,44 @@ func (c *call) operates() error {
 }
 
 func (c *call) listKeys() error {
-	if err := c.operates(); err != nil {
+	if err := c.requireOperator(); err != nil {
 		return err
 	}
-	c.json(http.StatusOK, map[string]any{"keys": c.keys.List()})
+	c.writeJSON(http.StatusOK, map[string]any{"keys": c.keys.List()})
 	return nil
 }
 
-// order is the body of an operator's order, {} if there is none.
-func (c *call) order(known ...string) (mess.Object, error) {
-	if err := c.operates(); err != nil {
+// readOperatorOrder is the body of an operator's order, {} if there is none.
+func (c *call) readOperatorOrder(known ...string) (mess.Object, error) {
+	if err := c.requireOperator(); err != nil {
 		return nil, err
 	}
-	body, err := c.object()
+	body, err := c.readObject()
 	if err != nil {
 		return nil, err
 	}
-	return body, only(body, known...)
+	return body, checkKnown(body, known...)
 }
 
 // issueKey makes a key: {actor, roles}.
 func (c *call) issueKey() error {
-	body, err := c.order("actor", "roles")
+	body, err := c.readOperatorOrder("actor", "roles")
 	if err != nil {
 		return err
 	}
-	actor, err := textOf(body, "actor")
+	actor, err := textField(body, "actor")
 	if err != nil {
 		return err
 	}
 	if actor == "" {
 		return mess.Errorf(mess.Invalid, "actor required")
 	}
-	roles, err := rolesOf(body)
+	roles, err := parseRoles(body)
 	if err != nil {
 		return err
 	}
 	if roles&exchange.Operator != 0 {
-		if err := c.atTerminal(); err != nil {
+		if err := c.requireTerminal(); err != nil {
 			return err
 		}
 	}
@@ -67,22 +67,22 @@ func (c *call) issueKey() error {
 		return err
 	}
 	c.log().Info("key issued", "actor", actor, "by", c.who.ID)
-	c.json(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
+	c.writeJSON(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
 	return nil
 }
 
 // rotateKey makes a new key: {overlap: how long the old one goes on}.
 func (c *call) rotateKey(actor string) error {
-	body, err := c.order("overlap")
+	body, err := c.readOperatorOrder("overlap")
 	if err != nil {
 		return err
 	}
-	overlap, err := durationOf(body, "overlap", 0)
+	overlap, err := parseDuration(body, "overlap", 0)
 	if err != nil {
 		return err
 	}
 	if c.isOperator(actor) {
-		if err := c.atTerminal(); err != nil {
+		if err := c.requireTerminal(); err != nil {
 			return err
 		}
 	}
@@ -91,22 +91,22 @@ func (c *call) rotateKey(actor string) error {
 		return err
 	}
 	c.log().Info("key rotated", "actor", actor, "by", c.who.ID, "overlap", overlap)
-	c.json(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
+	c.writeJSON(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
 	return nil
 }
 
 // setRoles gives an actor other roles: {roles}.
 func (c *call) setRoles(actor string) error {
-	body, err := c.order("roles")
+	body, err := c.readOperatorOrder("roles")
 	if err != nil {
 		return err
 	}
-	roles, err := rolesOf(body)
+	roles, err := parseRoles(body)
 	if err != nil {
 		return err
 	}
 	if roles&exchange.Operator != 0 && !c.isOperator(actor) {
-		if err := c.atTerminal(); err != nil {
+		if err := c.requireTerminal(); err != nil {
 			return err
 		}
 	}
@@ -114,12 +114,12 @@ func (c *call) setRoles(actor string) error {
 		return err
 	}
 	c.log().Info("roles changed", "actor", actor, "by", c.who.ID, "roles", keys.Names(roles))
-	c.json(http.StatusOK, map[string]any{"actor": actor, "updated": true})
+	c.writeJSON(http.StatusOK, map[string]any{"actor": actor, "updated": true})
 	return nil
 }
 
 func (c *call) revokeKey(actor string) error {
-	if err := c.operates(); err != nil {
+	if err := c.requireOperator(); err != nil {
 		return err
 	}
 	was, err := c.keys.Revoke(actor)
@@ -130,18 +130,18 @@ func (c *call) revokeKey(actor string) error {
 		return mess.Errorf(mess.NotFound, "%.60q has no key here; messkit keys list tells who has", actor)
 	}
 	c.log().Info("key revoked", "actor", actor, "by", c.who.ID)
-	c.json(http.StatusOK, map[string]any{"actor": actor, "revoked": true})
+	c.writeJSON(http.StatusOK, map[string]any{"actor": actor, "revoked": true})
 	return nil
 }
 
-// newCode makes an enrolment code: {actor, within, roles, capabilities}, all of which
+// newEnrollmentCode makes an enrolment code: {actor, within, roles, capabilities}, all of which
 // may be left out. The answer states what it grants.
-func (c *call) newCode() error {
-	body, err := c.order("actor", "within", "roles", "capabilities")
+func (c *call) newEnrollmentCode() error {
+	body, err := c.readOperatorOrder("actor", "within", "roles", "capabilities")
 	if err != nil {
 		return err
 	}
-	within, err := durationOf(body, "within", 15*time.Minute)
+	within, err := parseDuration(body, "within", 15*time.Minute)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (c *call) newCode() error {
 		}
 		actor = text
 	}
-	g, err := grantOf(body)
+	g, err := parseGrant(body)
 	if err != nil {
 		return err
 	}
@@ -162,18 +162,18 @@ func (c *call) newCode() error {
 		return err
 	}
 	c.log().Info("enrolment code made", "actor", actor, "by", c.who.ID, "until", ends, "roles", keys.Names(g.Roles), "capabilities", g.Capabilities)
-	v := map[string]any{"enrol": code, "until": stamp(ends), "roles": keys.Names(g.Roles)}
+	v := map[string]any{"enrol": code, "until": formatTime(ends), "roles": keys.Names(g.Roles)}
 	if g.Capabilities != nil {
 		v["capabilities"] = g.Capabilities
 	}
-	c.json(http.StatusCreated, v)
+	c.writeJSON(http.StatusCreated, v)
 	return nil
 }
 
-// grantOf reads what a code is to grant.
-func grantOf(body mess.Object) (g keys.Grant, err error) {
+// parseGrant reads what a code is to grant.
+func parseGrant(body mess.Object) (g keys.Grant, err error) {
 	if _, said := body.Get("roles"); said {
-		if g.Roles, err = rolesOf(body); err != nil {
+		if g.Roles, err = parseRoles(body); err != nil {
 			return g, err
 		}
 	}
@@ -194,8 +194,8 @@ func grantOf(body mess.Object) (g keys.Grant, err error) {
 	return g, nil
 }
 
-// rolesOf reads the roles in a body.
-func rolesOf(body mess.Object) (exchange.Role, error) {
+// parseRoles reads the roles in a body.
+func parseRoles(body mess.Object) (exchange.Role, error) {
 	v, _ := body.Get("roles")
 	list, ok := v.([]any)
 	if !ok {
@@ -210,8 +210,8 @@ func rolesOf(body mess.Object) (exchange.Role, error) {
 	return keys.Roles(names)
 }
 
-// durationOf reads a length of time such as 15m.
-func durationOf(body mess.Object, key string, otherwise time.Duration) (time.Duration, error) {
+// parseDuration reads a length of time such as 15m.
+func parseDuration(body mess.Object, key string, otherwise time.Duration) (time.Duration, error) {
 	v, _ := body.Get(key)
 	if v == nil {
 		return otherwise, nil

@@ -57,18 +57,18 @@ func (r Rate) Validate() error {
 type limits struct {
 	rate Rate
 
-	mu sync.Mutex
-	of map[string]*rate.Limiter // by actor: one for each that has a key and has come
+	mu       sync.Mutex
+	limiters map[string]*rate.Limiter // by actor: one for each that has a key and has come
 }
 
 // spend counts a request, or tells after what time there may be another one.
 func (l *limits) spend(actor string) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.of[actor]
+	one := l.limiters[actor]
 	if one == nil {
 		one = rate.NewLimiter(rate.Limit(l.rate.Requests), l.rate.Burst)
-		l.of[actor] = one
+		l.limiters[actor] = one
 	}
 	if one.Allow() {
 		return 0
@@ -76,9 +76,9 @@ func (l *limits) spend(actor string) (wait time.Duration) {
 	return time.Duration((1 - one.Tokens()) / l.rate.Requests * float64(time.Second))
 }
 
-// spend counts this request. The operator on this machine is never kept out.
-func (c *call) spend(who exchange.Actor) error {
-	if who.Has(exchange.Operator) && loopback(c.r.RemoteAddr) && !c.passedOn() || slices.Contains(c.cfg.Unlimited, c.r.URL.EscapedPath()) {
+// spendRate counts this request. The operator on this machine is never kept out.
+func (c *call) spendRate(who exchange.Actor) error {
+	if who.Has(exchange.Operator) && loopback(c.r.RemoteAddr) && !c.isProxied() || slices.Contains(c.cfg.Unlimited, c.r.URL.EscapedPath()) {
 		return nil
 	}
 	wait := c.limits.spend(who.ID)
@@ -98,14 +98,14 @@ func (c *call) tooMany(wait time.Duration, what string) error {
 // bodyGap is how long nothing may come of a body.
 const bodyGap = 15 * time.Second
 
-// steady is a body that has to keep coming.
-type steady struct {
+// steadyBody is a body that has to keep coming.
+type steadyBody struct {
 	io.ReadCloser
 	rc  *http.ResponseController
 	end time.Time // it has to be here by then
 }
 
-func (s *steady) Read(p []byte) (int, error) {
+func (s *steadyBody) Read(p []byte) (int, error) {
 	next := time.Now().Add(bodyGap)
 	if next.After(s.end) {
 		next = s.end

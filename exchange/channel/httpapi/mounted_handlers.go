@@ -23,9 +23,9 @@ type RejectionExplainer interface {
 	RejectionReason(r *http.Request, code int) string
 }
 
-// pass lets a guest answer. What it does ends when the key does, or when this
+// serveMounted lets a guest answer. What it does ends when the key does, or when this
 // door closes; how long it takes is its own affair.
-func (c *call) pass(g MountedHandler) error {
+func (c *call) serveMounted(g MountedHandler) error {
 	if err := c.checkOrigin(); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (c *call) pass(g MountedHandler) error {
 		return err
 	}
 	if c.r.Method == http.MethodGet && strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
-		if err := c.becomes(true); err != nil {
+		if err := c.moveToPool(true); err != nil {
 			return err
 		}
 	}
@@ -42,31 +42,31 @@ func (c *call) pass(g MountedHandler) error {
 	}
 	data, err := io.ReadAll(c.r.Body)
 	if err != nil {
-		return c.unread(err)
+		return c.bodyError(err)
 	}
 	rc := http.NewResponseController(c.w)
 	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is; a test's writer has none
-	ctx, cancel := c.waiting()
+	ctx, cancel := c.waitContext()
 	defer cancel()
 	r := c.r.Clone(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Del("Authorization")
 	r = r.WithContext(exchange.WithProof(r.Context(), c.proof()))
-	w := &worded{unhurried: unhurried{c.w, rc}}
+	w := &errorWriter{streamWriter: streamWriter{c.w, rc}}
 	g.Serve(c.who, w, r)
 	w.finish(c)
 	if e, ok := g.(RejectionExplainer); ok && w.status >= http.StatusBadRequest {
 		if why := e.RejectionReason(r, w.status); why != "" {
-			c.remember(w.status, why)
+			c.addDenied(w.status, why)
 		}
 	}
 	return nil
 }
 
-// worded says the errors of a guest as all others, in JSON, where it has them in
+// errorWriter says the errors of a guest as all others, in JSON, where it has them in
 // plain text.
-type worded struct {
-	unhurried
+type errorWriter struct {
+	streamWriter
 	status int    // of the answer, 0 until it begins
 	code   int    // of an error in plain text, 0 for none
 	text   []byte // of it
@@ -76,7 +76,7 @@ type worded struct {
 const maxWorded = 1000
 
 // WriteHeader keeps an error that is plain text, or nothing.
-func (w *worded) WriteHeader(code int) {
+func (w *errorWriter) WriteHeader(code int) {
 	if w.status == 0 {
 		w.status = code
 	}
@@ -85,28 +85,28 @@ func (w *worded) WriteHeader(code int) {
 		w.code = code
 		return
 	}
-	w.unhurried.WriteHeader(code)
+	w.streamWriter.WriteHeader(code)
 }
 
-func (w *worded) Write(p []byte) (int, error) {
+func (w *errorWriter) Write(p []byte) (int, error) {
 	if w.code == 0 {
-		return w.unhurried.Write(p)
+		return w.streamWriter.Write(p)
 	}
 	w.text = append(w.text, p[:min(len(p), maxWorded-len(w.text))]...)
 	return len(p), nil
 }
 
 // Flush sends what is written, but for an error that has no words yet.
-func (w *worded) Flush() {
+func (w *errorWriter) Flush() {
 	if w.code == 0 {
-		w.unhurried.Flush()
+		w.streamWriter.Flush()
 	}
 }
 
 // Unwrap is for http.ResponseController.
-func (w *worded) Unwrap() http.ResponseWriter { return &w.unhurried }
+func (w *errorWriter) Unwrap() http.ResponseWriter { return &w.streamWriter }
 
-func (w *worded) finish(c *call) {
+func (w *errorWriter) finish(c *call) {
 	if w.code == 0 {
 		return
 	}
@@ -115,11 +115,11 @@ func (w *worded) finish(c *call) {
 		text = strings.ToLower(http.StatusText(w.code))
 	}
 	w.Header().Del("Content-Length")
-	c.fail(&httpError{w.code, text})
+	c.writeError(&httpError{w.code, text})
 }
 
-// visitor is the door that a path is that of, nil for none.
-func (c *call) visitor() http.Handler {
+// publicHandler is the door that a path is that of, nil for none.
+func (c *call) publicHandler() http.Handler {
 	for prefix, v := range c.cfg.PublicHandlers {
 		if strings.HasPrefix(c.r.URL.EscapedPath(), prefix) {
 			return v
@@ -128,8 +128,8 @@ func (c *call) visitor() http.Handler {
 	return nil
 }
 
-// welcome lets a visitor answer, within the time that all answers have.
-func (c *call) welcome(v http.Handler) error {
+// servePublic lets a visitor answer, within the time that all answers have.
+func (c *call) servePublic(v http.Handler) error {
 	if err := c.checkOrigin(); err != nil {
 		return err
 	}
@@ -141,36 +141,36 @@ func (c *call) welcome(v http.Handler) error {
 // it likes.
 func (c *call) checkOrigin() error {
 	origin := c.r.Header.Get("Origin")
-	if !c.fromPage() || slices.Contains(c.cfg.Origins, origin) || slices.Contains(c.cfg.Origins, "*") {
+	if !c.isForeignPage() || slices.Contains(c.cfg.Origins, origin) || slices.Contains(c.cfg.Origins, "*") {
 		return nil
 	}
-	return &httpError{http.StatusForbidden, "pages from " + shorten(origin) + " may not use this; configure cors"}
+	return &httpError{http.StatusForbidden, "pages from " + truncate(origin) + " may not use this; configure cors"}
 }
 
 // maxShown is how much of a header an error repeats, in bytes.
 const maxShown = 100
 
-func shorten(s string) string { return s[:min(len(s), maxShown)] }
+func truncate(s string) string { return s[:min(len(s), maxShown)] }
 
-// unhurried is an answer of which each piece has a time limit, and the whole has
+// streamWriter is an answer of which each piece has a time limit, and the whole has
 // none.
-type unhurried struct {
+type streamWriter struct {
 	http.ResponseWriter
 	rc *http.ResponseController
 }
 
 // Unwrap is for http.ResponseController.
-func (u *unhurried) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+func (u *streamWriter) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
-func (u *unhurried) Write(p []byte) (int, error) {
-	u.moves()
+func (u *streamWriter) Write(p []byte) (int, error) {
+	u.extendDeadline()
 	return u.ResponseWriter.Write(p)
 }
 
 // Flush sends what is written.
-func (u *unhurried) Flush() {
-	u.moves()
+func (u *streamWriter) Flush() {
+	u.extendDeadline()
 	_ = u.rc.Flush() // the client is gone if it fails
 }
 
-func (u *unhurried) moves() { _ = u.rc.SetWriteDeadline(time.Now().Add(writeTime)) }
+func (u *streamWriter) extendDeadline() { _ = u.rc.SetWriteDeadline(time.Now().Add(writeTime)) }

@@ -23,6 +23,6 @@ func (c *call) openAPI() error {
 	if err != nil {
 		return err
 	}
-	c.body(http.StatusOK, "application/json; charset=utf-8", data)
+	c.writeBody(http.StatusOK, "application/json; charset=utf-8", data)
 	return nil
 }

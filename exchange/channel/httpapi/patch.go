@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// patch adds to a thread, as clients in the field do: a status, a note, and
+// patchThread adds to a thread, as clients in the field do: a status, a note, and
 // items. Nothing at all tells the status.
-func (c *call) patch(ref string) error {
-	body, err := c.object()
+func (c *call) patchThread(ref string) error {
+	body, err := c.readObject()
 	if err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (c *call) patch(ref string) error {
 	if unseen != nil {
 		t.Ref = ref // one who may not see it (any more) still hears that it is taken
 	}
-	m, err := c.update(t, body)
+	m, err := c.messageOfPatch(t, body)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (c *call) patch(ref string) error {
 		if unseen != nil {
 			return unseen
 		}
-		c.json(http.StatusOK, noted(map[string]any{"ref": t.Ref, "status": t.Status}, body, said))
+		c.writeJSON(http.StatusOK, withUnknown(map[string]any{"ref": t.Ref, "status": t.Status}, body, patchFields))
 		return nil
 	}
 	m.Re = mess.Refs{t.Ref}
@@ -39,44 +39,44 @@ func (c *call) patch(ref string) error {
 	if err != nil {
 		return err
 	}
-	v := noted(map[string]any{"ref": t.Ref, "status": firstAck(answer).Status}, body, said)
+	v := withUnknown(map[string]any{"ref": t.Ref, "status": firstAck(answer).Status}, body, patchFields)
 	for _, item := range m.Items {
 		if o, ok := item.(*mess.Other); ok { // it is kept, and nothing is done by it
 			list, _ := v["unknown"].([]string)
-			v["unknown"] = append(list, "mess."+shorten(string(o.Type)))
+			v["unknown"] = append(list, "mess."+truncate(string(o.Type)))
 		}
 	}
-	c.json(http.StatusOK, v)
+	c.writeJSON(http.StatusOK, v)
 	return nil
 }
 
-// said are the fields of a PATCH to a thread.
-var said = []string{"status", "message", "mess"}
+// patchFields are the fields of a PATCH to a thread.
+var patchFields = []string{"status", "message", "mess"}
 
-// update is the message that a PATCH means.
-func (c *call) update(t exchange.Envelope, body mess.Object) (mess.Message, error) {
+// messageOfPatch is the message that a PATCH means.
+func (c *call) messageOfPatch(t exchange.Envelope, body mess.Object) (mess.Message, error) {
 	var m mess.Message
 	if v, ok := body.Get("mess"); ok && v != nil {
 		var err error
-		if m, err = c.items(v); err != nil {
+		if m, err = c.messageOfItems(v); err != nil {
 			return m, err
 		}
 		for _, item := range m.Items {
-			if err := aim(item, t); err != nil {
+			if err := pointAtThread(item, t); err != nil {
 				return m, err
 			}
 		}
 	}
-	note, err := textOf(body, "message")
+	note, err := textField(body, "message")
 	if err != nil {
 		return m, err
 	}
-	code, err := statusOf(body)
+	code, err := parseStatus(body)
 	switch {
 	case err != nil:
 		return m, err
-	case len(body) > 0 && len(unmeant(body, said)) == len(body):
-		return m, only(body, said...)
+	case len(body) > 0 && len(unknownFields(body, patchFields)) == len(body):
+		return m, checkKnown(body, patchFields...)
 	case code != "":
 		return c.withStatus(t, m, code, note), nil
 	case note != "" && len(m.Items) == 0:
@@ -85,8 +85,8 @@ func (c *call) update(t exchange.Envelope, body mess.Object) (mess.Message, erro
 	return m, nil
 }
 
-// statusOf is the status of a body, "" if it has none.
-func statusOf(body mess.Object) (mess.Code, error) {
+// parseStatus is the status of a body, "" if it has none.
+func parseStatus(body mess.Object) (mess.Code, error) {
 	v, _ := body.Get("status")
 	if v == nil {
 		return "", nil
@@ -102,10 +102,10 @@ func statusOf(body mess.Object) (mess.Code, error) {
 	return code, nil
 }
 
-// aim makes sure that an item is said to the thread of the path. What clients
+// pointAtThread makes sure that an item is said to the thread of the path. What clients
 // in the field write into its re is that thread by one name or another; only
 // the ref of one of its messages says more. Suggestions name whom they like.
-func aim(item mess.Item, t exchange.Envelope) error {
+func pointAtThread(item mess.Item, t exchange.Envelope) error {
 	var re *mess.Refs
 	switch i := item.(type) {
 	case *mess.Status:
@@ -141,8 +141,8 @@ func aim(item mess.Item, t exchange.Envelope) error {
 // withStatus makes sure that the message says the status. Whoever made the
 // request takes it back with a cancel, however it is written.
 func (c *call) withStatus(t exchange.Envelope, m mess.Message, code mess.Code, note string) mess.Message {
-	if code == mess.Cancelled && c.cancels(t) {
-		return cancelled(m, note)
+	if code == mess.Cancelled && c.isRequestCancel(t) {
+		return withCancel(m, note)
 	}
 	for _, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok && s.Code == code {
@@ -152,18 +152,18 @@ func (c *call) withStatus(t exchange.Envelope, m mess.Message, code mess.Code, n
 			return m
 		}
 	}
-	m.Items = slices.Insert(m.Items, 0, mess.Item(status(code, note)))
+	m.Items = slices.Insert(m.Items, 0, mess.Item(statusWithNote(code, note)))
 	return m
 }
 
-// cancels reports whether the caller's cancelled takes the request back. That of
+// isRequestCancel reports whether the caller's cancelled takes the request back. That of
 // the holder reports that the work has stopped.
-func (c *call) cancels(t exchange.Envelope) bool {
+func (c *call) isRequestCancel(t exchange.Envelope) bool {
 	return c.who.ID != t.Executor || c.who.ID == t.Requestor && t.CancelBy == ""
 }
 
-// cancelled is m with one cancel, and no status that says the same.
-func cancelled(m mess.Message, note string) mess.Message {
+// withCancel is m with one cancel, and no status that says the same.
+func withCancel(m mess.Message, note string) mess.Message {
 	m.Items = slices.DeleteFunc(m.Items, func(i mess.Item) bool {
 		s, ok := i.(*mess.Status)
 		return ok && s.Code == mess.Cancelled
@@ -174,9 +174,9 @@ func cancelled(m mess.Message, note string) mess.Message {
 	return m
 }
 
-// status is a status that has nothing but a note, which then is what the code
+// statusWithNote is a status that has nothing but a note, which then is what the code
 // must have (MESS 1.0 section 4.2).
-func status(code mess.Code, note string) *mess.Status {
+func statusWithNote(code mess.Code, note string) *mess.Status {
 	s := &mess.Status{Code: code, Message: note}
 	if note == "" {
 		return s

@@ -10,14 +10,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// mess is the full entrance: a message in, acks and answers out, in the format
+// postMessage is the full entrance: a message in, acks and answers out, in the format
 // that was sent.
-func (c *call) mess() error {
-	data, yaml, err := c.read()
+func (c *call) postMessage() error {
+	data, yaml, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	m, err := messageIn(data, yaml)
+	m, err := parseMessage(data, yaml)
 	if err != nil {
 		return err
 	}
@@ -26,21 +26,21 @@ func (c *call) mess() error {
 		return err
 	}
 	if !yaml {
-		c.json(http.StatusOK, answer)
+		c.writeJSON(http.StatusOK, answer)
 		return nil
 	}
 	text, err := answer.YAML()
 	if err != nil {
 		return err
 	}
-	c.body(http.StatusOK, "application/yaml; charset=utf-8", text)
+	c.writeBody(http.StatusOK, "application/yaml; charset=utf-8", text)
 	return nil
 }
 
-func messageIn(data []byte, yaml bool) (mess.Message, error) {
+func parseMessage(data []byte, yaml bool) (mess.Message, error) {
 	if !yaml && len(bytes.TrimSpace(data)) > 0 {
 		m, err := mess.ParseValidJSON(data)
-		return m, asJSON(err)
+		return m, hintYAML(err)
 	}
 	all, err := mess.ParseValid(data)
 	if err != nil {
@@ -52,8 +52,8 @@ func messageIn(data []byte, yaml bool) (mess.Message, error) {
 	return all[0], nil
 }
 
-// items makes a message of items that stand in the body.
-func (c *call) items(value any) (mess.Message, error) {
+// messageOfItems makes a message of items that stand in the body.
+func (c *call) messageOfItems(value any) (mess.Message, error) {
 	text, err := json.Marshal(mess.Object{{Key: "MESS", Value: value}})
 	if err != nil {
 		return mess.Message{}, err
@@ -63,12 +63,12 @@ func (c *call) items(value any) (mess.Message, error) {
 		parse = mess.Parse // there, a number may be text that has no quotes
 	}
 	m, err := parse(text)
-	return m, called(err, "MESS", "mess")
+	return m, renamePath(err, "MESS", "mess")
 }
 
-// called has problems of a text that nobody has seen by the name that a field has
+// renamePath has problems of a text that nobody has seen by the name that a field has
 // in the body.
-func called(err error, here, there string) error {
+func renamePath(err error, here, there string) error {
 	ps, ok := errors.AsType[mess.Problems](err)
 	if !ok {
 		return err
@@ -84,11 +84,11 @@ func called(err error, here, there string) error {
 
 // create takes a request as clients in the field send it: its fields alone.
 func (c *call) create() error {
-	body, err := c.object()
+	body, err := c.readObject()
 	if err != nil {
 		return err
 	}
-	m, err := c.items([]any{mess.Object{{Key: "request", Value: body}}})
+	m, err := c.messageOfItems([]any{mess.Object{{Key: "request", Value: body}}})
 	if err != nil {
 		return err
 	}
@@ -101,16 +101,16 @@ func (c *call) create() error {
 	if ack.QueuePosition != nil {
 		v["queue_position"] = *ack.QueuePosition
 	}
-	if list := unheeded(m.Items[0]); list != nil {
+	if list := unusedFields(m.Items[0]); list != nil {
 		v["unknown"] = list
 	}
-	c.json(http.StatusCreated, v)
+	c.writeJSON(http.StatusCreated, v)
 	return nil
 }
 
-// unheeded are the fields of a request that are kept, and by which nothing is done:
+// unusedFields are the fields of a request that are kept, and by which nothing is done:
 // one of them may be a slip.
-func unheeded(item mess.Item) (list []string) {
+func unusedFields(item mess.Item) (list []string) {
 	r, ok := item.(*mess.Request)
 	if !ok {
 		return nil
@@ -118,7 +118,7 @@ func unheeded(item mess.Item) (list []string) {
 	of := func(path string, extra mess.Object) {
 		for _, f := range extra {
 			if path != "" || f.Key != "attachments" { // as writers in the field put files
-				list = append(list, path+shorten(f.Key))
+				list = append(list, path+truncate(f.Key))
 			}
 		}
 	}

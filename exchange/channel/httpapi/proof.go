@@ -25,7 +25,7 @@ func (c *call) proof() exchange.Proof {
 			return exchange.OnPage
 		}
 	case c.r.Header.Get(terminalHeader) != "":
-		err := c.terminal()
+		err := c.checkTerminal()
 		if err == nil {
 			return exchange.AtTerminal
 		}
@@ -34,23 +34,23 @@ func (c *call) proof() exchange.Proof {
 	return exchange.ByKey
 }
 
-// terminal looks at the terminal of a client.
-func (c *call) terminal() error {
+// checkTerminal looks at the terminal of a client.
+func (c *call) checkTerminal() error {
 	pid, err := strconv.Atoi(c.r.Header.Get(terminalHeader))
-	if err != nil || pid <= 0 || c.passedOn() || c.fromPage() {
+	if err != nil || pid <= 0 || c.isProxied() || c.isForeignPage() {
 		return peer.ErrUnknown
 	}
 	return peer.Terminal(pid, c.localAddr(), c.r.RemoteAddr)
 }
 
-// fromHere reports whether a process of the exchange's own user, or of root, calls:
+// isLocalUser reports whether a process of the exchange's own user, or of root, calls:
 // no other user of this machine, no proxy and no page of somebody else.
-func (c *call) fromHere() bool {
-	return !c.fromPage() && !c.passedOn() && peer.Same(c.localAddr(), c.r.RemoteAddr)
+func (c *call) isLocalUser() bool {
+	return !c.isForeignPage() && !c.isProxied() && peer.Same(c.localAddr(), c.r.RemoteAddr)
 }
 
-// atTerminal refuses a new key with the role operator to whoever is at no terminal.
-func (c *call) atTerminal() error {
+// requireTerminal refuses a new key with the role operator to whoever is at no terminal.
+func (c *call) requireTerminal() error {
 	if p := c.proof(); p == exchange.AtTerminal {
 		return nil
 	}
@@ -72,8 +72,8 @@ func (c *call) noteModel() {
 	if c.cfg.ModelSeen == nil || c.r.Header.Get(modelHeader) == "" && !slices.Contains(c.cfg.ModelPaths, c.r.URL.EscapedPath()) {
 		return
 	}
-	if now := time.Now().UnixNano(); now-c.noted.Load() >= int64(noteEvery) && c.fromHere() {
-		c.noted.Store(now)
+	if now := time.Now().UnixNano(); now-c.modelNoted.Load() >= int64(noteEvery) && c.isLocalUser() {
+		c.modelNoted.Store(now)
 		c.cfg.ModelSeen()
 	}
 }

@@ -14,15 +14,15 @@ const maxProfile = 64 << 10
 
 // register gives an executor or an agent its key.
 func (c *call) register() error {
-	if err := c.fits(maxProfile); err != nil {
+	if err := c.checkLength(maxProfile); err != nil {
 		return err
 	}
 	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, maxProfile) // nobody knows yet who sends it
-	body, err := c.object()
+	body, err := c.readObject()
 	if err != nil {
 		return err
 	}
-	id, err := textOf(body, "executor_id")
+	id, err := textField(body, "executor_id")
 	if err != nil {
 		return err
 	}
@@ -32,37 +32,37 @@ func (c *call) register() error {
 	if !mess.ValidID(id) {
 		return mess.Errorf(mess.Invalid, "executor_id: %.60q cannot be an id; use letters, digits and . _ : @ -", id)
 	}
-	code, err := textOf(body, "enrol")
+	code, err := textField(body, "enrol")
 	if err != nil {
 		return err
 	}
-	g, failed, err := c.mayRegister(id, code)
+	g, failed, err := c.authorizeRegistration(id, code)
 	if err != nil {
 		return err
 	}
-	if err := c.admit(id, g, body); err != nil {
+	if err := c.registerActor(id, g, body); err != nil {
 		failed()
 		return err
 	}
 	return nil
 }
 
-// admit registers who may, with what is granted.
-func (c *call) admit(id string, g keys.Grant, body mess.Object) error {
-	e, err := c.executorOf(id, body)
+// registerActor registers who may, with what is granted.
+func (c *call) registerActor(id string, g keys.Grant, body mess.Object) error {
+	e, err := c.parseProfile(id, body)
 	if err != nil {
 		return err
 	}
 	// One who has no key and is registered speaks through another door, or in
 	// this process.
-	if _, known := c.x.Executor(id); known && !c.byOperator() {
+	if _, known := c.x.Executor(id); known && !c.isCallerOperator() {
 		return mess.Errorf(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
 	}
 	if len(e.Capabilities) > 0 && g.Roles&exchange.ExecutorRole == 0 {
 		return mess.Errorf(mess.Forbidden, "capabilities: this code lets %s ask, and be no executor; an operator makes a code for its name, or with the role executor", id)
 	}
 	enroll := c.keys.Enroll
-	if c.byOperator() && id != keys.OperatorID {
+	if c.isCallerOperator() && id != keys.OperatorID {
 		enroll = func(id string, g keys.Grant) (string, error) { return c.keys.Rotate(id, g.Roles) } // the old key, lost or not, ends
 	}
 	key, err := enroll(id, g)
@@ -77,6 +77,6 @@ func (c *call) admit(id string, g keys.Grant, body mess.Object) error {
 		}
 	}
 	c.log().Info("registered", "actor", id)
-	c.json(http.StatusCreated, noted(map[string]any{"executor_id": id, "api_key": key, "message": shownOnce}, body, meant))
+	c.writeJSON(http.StatusCreated, withUnknown(map[string]any{"executor_id": id, "api_key": key, "message": shownOnce}, body, profileFields))
 	return nil
 }

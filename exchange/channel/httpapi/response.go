@@ -36,8 +36,8 @@ var codes = map[mess.ErrorCode]int{
 	mess.Unavailable: http.StatusServiceUnavailable,
 }
 
-// refusal is a refusal as a client gets it.
-type refusal struct {
+// errorBody is a refusal as a client gets it.
+type errorBody struct {
 	Error    string         `json:"error"`
 	Why      mess.ErrorCode `json:"why,omitempty"`
 	Ref      string         `json:"ref,omitempty"`
@@ -46,8 +46,8 @@ type refusal struct {
 	Legal    []mess.Code    `json:"legal,omitempty"`
 }
 
-// fail answers with an error, always in JSON.
-func (c *call) fail(err error) {
+// writeError answers with an error, always in JSON.
+func (c *call) writeError(err error) {
 	if r, ok := errors.AsType[*mess.Error](err); ok {
 		code, ok := codes[r.Code]
 		if !ok {
@@ -56,50 +56,50 @@ func (c *call) fail(err error) {
 		if code == http.StatusUnauthorized {
 			c.w.Header().Set("WWW-Authenticate", "Bearer")
 		}
-		c.note(code, r.Text)
-		c.json(code, refusal{r.Text, r.Code, r.Ref, r.Status, r.Holder, r.Allowed})
+		c.logDenied(code, r.Text)
+		c.writeJSON(code, errorBody{r.Text, r.Code, r.Ref, r.Status, r.Holder, r.Allowed})
 		return
 	}
 	if h, ok := errors.AsType[*httpError](err); ok {
-		c.note(h.code, h.text)
-		c.json(h.code, refusal{Error: h.text})
+		c.logDenied(h.code, h.text)
+		c.writeJSON(h.code, errorBody{Error: h.text})
 		return
 	}
 	if _, ok := errors.AsType[mess.Problems](err); ok {
-		c.json(http.StatusBadRequest, refusal{Error: err.Error(), Why: mess.Invalid})
+		c.writeJSON(http.StatusBadRequest, errorBody{Error: err.Error(), Why: mess.Invalid})
 		return
 	}
 	if c.r.Context().Err() == nil { // else the client has gone
 		c.log().Warn("request failed", "path", c.r.URL.Path, "err", err)
 	}
-	c.json(http.StatusServiceUnavailable, refusal{Error: "the exchange cannot do this now; try again", Why: mess.Unavailable})
+	c.writeJSON(http.StatusServiceUnavailable, errorBody{Error: "the exchange cannot do this now; try again", Why: mess.Unavailable})
 }
 
-// json answers with a value.
-func (c *call) json(code int, v any) {
-	p := newPrinter()
+// writeJSON answers with a value.
+func (c *call) writeJSON(code int, v any) {
+	p := newJSONWriter()
 	if err := p.Encode(v); err != nil {
 		c.log().Error("answer cannot be encoded", "path", c.r.URL.Path, "err", err)
 		code = http.StatusInternalServerError
 		p.Reset()
 		p.WriteString(`{"error":"a mistake in the exchange; its log says more"}`)
 	}
-	c.body(code, jsonType, p.Bytes())
+	c.writeBody(code, jsonType, p.Bytes())
 }
 
 // gzipFrom is the size from which compression pays.
 const gzipFrom = 1 << 10
 
-// body answers with bytes: nothing where the client has them, compressed where
+// writeBody answers with bytes: nothing where the client has them, compressed where
 // it asks for that.
-func (c *call) body(code int, mimeType string, data []byte) {
+func (c *call) writeBody(code int, mimeType string, data []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = []string{mimeType}
 	if code == http.StatusOK && (c.r.Method == http.MethodGet || c.r.Method == http.MethodHead) {
 		sum := sha256.Sum256(data)
 		tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
 		h.Set("ETag", tag)
-		if matches(c.r.Header.Get("If-None-Match"), tag) {
+		if matchesETag(c.r.Header.Get("If-None-Match"), tag) {
 			c.w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -133,9 +133,9 @@ func acceptsGzip(header string) bool {
 	return false
 }
 
-// matches reports whether If-None-Match names the tag (weakly, RFC 9110 section
+// matchesETag reports whether If-None-Match names the tag (weakly, RFC 9110 section
 // 13.1.2).
-func matches(header, tag string) bool {
+func matchesETag(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		one = strings.TrimSpace(one)
 		if one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(tag, "W/") {
@@ -145,12 +145,12 @@ func matches(header, tag string) bool {
 	return false
 }
 
-// curls is what curl -d calls everything. No form is meant for this door.
-const curls = "application/x-www-form-urlencoded"
+// formType is what curl -d calls everything. No form is meant for this door.
+const formType = "application/x-www-form-urlencoded"
 
-// read returns the body, if it is in a form that we read: JSON, which is also
+// readBody returns the body, if it is in a form that we read: JSON, which is also
 // meant where nothing is said, or YAML.
-func (c *call) read() (data []byte, yaml bool, err error) {
+func (c *call) readBody() (data []byte, yaml bool, err error) {
 	defer func() { c.yaml = yaml }()
 	if header := c.r.Header.Get("Content-Type"); header != "" {
 		t, _, err := mime.ParseMediaType(header)
@@ -159,25 +159,25 @@ func (c *call) read() (data []byte, yaml bool, err error) {
 			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type cannot be read; send application/json or application/yaml"}
 		case t == "application/yaml" || t == "application/x-yaml" || t == "text/yaml" || t == "text/x-yaml":
 			yaml = true
-		case t != "application/json" && t != "text/json" && t != curls:
+		case t != "application/json" && t != "text/json" && t != formType:
 			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type " + t + " is not understood; send application/json or application/yaml"}
 		}
 	}
-	if err := c.plain(); err != nil {
+	if err := c.checkEncoding(); err != nil {
 		return nil, false, err
 	}
-	if err := c.fits(c.cfg.MaxBody); err != nil {
+	if err := c.checkLength(c.cfg.MaxBody); err != nil {
 		return nil, false, err
 	}
 	data, err = io.ReadAll(c.r.Body)
 	if err != nil {
-		return nil, false, c.unread(err)
+		return nil, false, c.bodyError(err)
 	}
 	return data, yaml, nil
 }
 
-// plain refuses a body that is packed.
-func (c *call) plain() error {
+// checkEncoding refuses a body that is packed.
+func (c *call) checkEncoding() error {
 	packed := strings.TrimSpace(c.r.Header.Get("Content-Encoding"))
 	if packed == "" || strings.EqualFold(packed, "identity") {
 		return nil
@@ -185,8 +185,8 @@ func (c *call) plain() error {
 	return &httpError{http.StatusUnsupportedMediaType, "the content encoding " + packed + " is not understood; send the body as it is"}
 }
 
-// unread words why a body could not be read.
-func (c *call) unread(err error) error {
+// bodyError words why a body could not be read.
+func (c *call) bodyError(err error) error {
 	if m, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return c.tooLarge(m.Limit)
 	}
@@ -196,9 +196,9 @@ func (c *call) unread(err error) error {
 	return &httpError{http.StatusBadRequest, "the body ends too early"}
 }
 
-// fits refuses a body that says that it is larger than limit. None of it is read
+// checkLength refuses a body that says that it is larger than limit. None of it is read
 // before the answer, and the connection ends with that.
-func (c *call) fits(limit int64) error {
+func (c *call) checkLength(limit int64) error {
 	if c.r.ContentLength <= limit {
 		return nil
 	}
@@ -211,10 +211,10 @@ func (c *call) tooLarge(limit int64) error {
 	return mess.Errorf(mess.TooLarge, "the body is larger than %d bytes; send less", limit)
 }
 
-// object reads the body as one mapping. One that is empty is {}, as it is to
+// readObject reads the body as one mapping. One that is empty is {}, as it is to
 // servers in the field.
-func (c *call) object() (mess.Object, error) {
-	data, yaml, err := c.read()
+func (c *call) readObject() (mess.Object, error) {
+	data, yaml, err := c.readBody()
 	switch {
 	case err != nil || len(bytes.TrimSpace(data)) == 0:
 		return mess.Object{}, err
@@ -222,19 +222,19 @@ func (c *call) object() (mess.Object, error) {
 		return mess.ParseObject(data)
 	}
 	o, err := mess.ParseObjectJSON(data)
-	return o, asJSON(err)
+	return o, hintYAML(err)
 }
 
-// asJSON says of what is no JSON how to send what else it may be.
-func asJSON(err error) error {
+// hintYAML says of what is no JSON how to send what else it may be.
+func hintYAML(err error) error {
 	if err == nil || !strings.Contains(err.Error(), "not JSON") {
 		return err
 	}
 	return mess.Errorf(mess.Invalid, "%v (the body was read as JSON; if it is YAML, send Content-Type: application/yaml)", err)
 }
 
-// textOf is a field that is text, "" if it is not there.
-func textOf(o mess.Object, key string) (string, error) {
+// textField is a field that is text, "" if it is not there.
+func textField(o mess.Object, key string) (string, error) {
 	v, _ := o.Get(key)
 	s, ok := v.(string)
 	if v != nil && !ok {
@@ -243,12 +243,12 @@ func textOf(o mess.Object, key string) (string, error) {
 	return s, nil
 }
 
-// only refuses a body with other fields than these: one of them may be a slip,
+// checkKnown refuses a body with other fields than these: one of them may be a slip,
 // and what is done without it would be more than was meant.
-func only(o mess.Object, known ...string) error {
+func checkKnown(o mess.Object, known ...string) error {
 	for _, f := range o {
 		if !slices.Contains(known, f.Key) {
-			return mess.Errorf(mess.Invalid, "%s: is not known here; known: %s", shorten(f.Key), strings.Join(known, ", "))
+			return mess.Errorf(mess.Invalid, "%s: is not known here; known: %s", truncate(f.Key), strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -19,54 +19,54 @@ type route struct {
 	serve  func(c *call, names []string) error
 }
 
-func plain(serve func(*call) error) func(*call, []string) error {
+func withoutNames(serve func(*call) error) func(*call, []string) error {
 	return func(c *call, _ []string) error { return serve(c) }
 }
 
-func named(serve func(*call, string) error) func(*call, []string) error {
+func withOne(serve func(*call, string) error) func(*call, []string) error {
 	return func(c *call, names []string) error { return serve(c, names[0]) }
 }
 
-func twice(serve func(*call, string, string) error) func(*call, []string) error {
+func withTwo(serve func(*call, string, string) error) func(*call, []string) error {
 	return func(c *call, names []string) error { return serve(c, names[0], names[1]) }
 }
 
 // routes are those that need a key.
 var routes = []route{
-	{http.MethodGet, "requests", plain((*call).list)},
-	{http.MethodPost, "requests", plain((*call).create)},
-	{http.MethodGet, "requests/{ref}", named((*call).thread)},
-	{http.MethodPatch, "requests/{ref}", named((*call).patch)},
-	{http.MethodGet, "requests/{ref}/thread", named((*call).text)},
-	{http.MethodGet, "requests/{ref}/attachments/{name}", twice((*call).download)},
-	{http.MethodPut, "requests/{ref}/attachments/{name}", twice((*call).upload)},
-	{http.MethodPost, "mess", plain((*call).mess)},
-	{http.MethodPost, "import", plain((*call).importThread)},
-	{http.MethodGet, "export/{ref}", named((*call).export)},
-	{http.MethodGet, "events", plain((*call).events)},
-	{http.MethodGet, "executors", plain((*call).executors)},
-	{http.MethodGet, "executors/{id}", named((*call).executor)},
-	{http.MethodPatch, "executors/{id}", named((*call).profile)},
-	{http.MethodDelete, "executors/{id}", named((*call).forget)},
-	{http.MethodGet, "capabilities", plain((*call).capabilities)},
-	{http.MethodPost, "stop", plain((*call).stop)},
-	{http.MethodPost, "hold", plain((*call).hold)},
-	{http.MethodPost, "resume", plain((*call).resume)},
-	{http.MethodGet, "status", plain((*call).status)},
-	{http.MethodGet, "webhooks", plain((*call).webhooks)},
-	{http.MethodGet, "keys", plain((*call).listKeys)},
-	{http.MethodPost, "keys", plain((*call).issueKey)},
-	{http.MethodPatch, "keys/{actor}", named((*call).setRoles)},
-	{http.MethodDelete, "keys/{actor}", named((*call).revokeKey)},
-	{http.MethodPost, "keys/{actor}/rotate", named((*call).rotateKey)},
-	{http.MethodPost, "codes", plain((*call).newCode)},
+	{http.MethodGet, "requests", withoutNames((*call).listThreads)},
+	{http.MethodPost, "requests", withoutNames((*call).create)},
+	{http.MethodGet, "requests/{ref}", withOne((*call).thread)},
+	{http.MethodPatch, "requests/{ref}", withOne((*call).patchThread)},
+	{http.MethodGet, "requests/{ref}/thread", withOne((*call).threadYAML)},
+	{http.MethodGet, "requests/{ref}/attachments/{name}", withTwo((*call).download)},
+	{http.MethodPut, "requests/{ref}/attachments/{name}", withTwo((*call).upload)},
+	{http.MethodPost, "mess", withoutNames((*call).postMessage)},
+	{http.MethodPost, "import", withoutNames((*call).importThread)},
+	{http.MethodGet, "export/{ref}", withOne((*call).export)},
+	{http.MethodGet, "events", withoutNames((*call).events)},
+	{http.MethodGet, "executors", withoutNames((*call).executors)},
+	{http.MethodGet, "executors/{id}", withOne((*call).executor)},
+	{http.MethodPatch, "executors/{id}", withOne((*call).updateProfile)},
+	{http.MethodDelete, "executors/{id}", withOne((*call).deregister)},
+	{http.MethodGet, "capabilities", withoutNames((*call).capabilities)},
+	{http.MethodPost, "stop", withoutNames((*call).stop)},
+	{http.MethodPost, "hold", withoutNames((*call).drain)},
+	{http.MethodPost, "resume", withoutNames((*call).resume)},
+	{http.MethodGet, "status", withoutNames((*call).status)},
+	{http.MethodGet, "webhooks", withoutNames((*call).webhooks)},
+	{http.MethodGet, "keys", withoutNames((*call).listKeys)},
+	{http.MethodPost, "keys", withoutNames((*call).issueKey)},
+	{http.MethodPatch, "keys/{actor}", withOne((*call).setRoles)},
+	{http.MethodDelete, "keys/{actor}", withOne((*call).revokeKey)},
+	{http.MethodPost, "keys/{actor}/rotate", withOne((*call).rotateKey)},
+	{http.MethodPost, "codes", withoutNames((*call).newEnrollmentCode)},
 }
 
 // openRoutes are those that need none.
 var openRoutes = []route{
-	{http.MethodGet, "/health", plain((*call).health)},
-	{http.MethodGet, "/api/openapi.json", plain((*call).openAPI)},
-	{http.MethodPost, base + "{exchange}/register", plain((*call).register)},
+	{http.MethodGet, "/health", withoutNames((*call).health)},
+	{http.MethodGet, "/api/openapi.json", withoutNames((*call).openAPI)},
+	{http.MethodPost, base + "{exchange}/register", withoutNames((*call).register)},
 }
 
 // serve finds what the path means. Paths are taken as they are: nothing is
@@ -84,17 +84,17 @@ func (c *call) serve() error {
 		return nil
 	}
 	if g := c.cfg.MountedHandlers[c.r.URL.EscapedPath()]; g != nil {
-		return c.pass(g)
+		return c.serveMounted(g)
 	}
-	if v := c.visitor(); v != nil {
-		return c.welcome(v)
+	if v := c.publicHandler(); v != nil {
+		return c.servePublic(v)
 	}
 	p, ok := segments(c.r.URL.EscapedPath())
 	if !ok {
 		return errNoPath
 	}
 	if len(p) != 6 || p[5] != "register" || p[4] == c.x.ID() { // of others, nothing is told
-		if err := c.find(openRoutes, p); err != errNoPath {
+		if err := c.dispatch(openRoutes, p); err != errNoPath {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (c *call) serve() error {
 	if err := c.authenticate(p[4]); err != nil {
 		return err
 	}
-	return c.find(routes, p[5:])
+	return c.dispatch(routes, p[5:])
 }
 
 // segments splits a path. A slash that is escaped belongs to its name, as in the
@@ -120,9 +120,9 @@ func segments(path string) ([]string, bool) {
 	return p, true
 }
 
-// query is the query. What cannot be read of it would be left out, and a list
+// readQuery is the query. What cannot be read of it would be left out, and a list
 // then be of everything.
-func (c *call) query() (url.Values, error) {
+func (c *call) readQuery() (url.Values, error) {
 	q, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
 		return nil, mess.Errorf(mess.Invalid, "the query cannot be read; in a value write %% as %%25, ; as %%3B and & as %%26")
@@ -130,11 +130,11 @@ func (c *call) query() (url.Values, error) {
 	return q, nil
 }
 
-// find serves a path by what is in a table.
-func (c *call) find(table []route, p []string) error {
+// dispatch serves a path by what is in a table.
+func (c *call) dispatch(table []route, p []string) error {
 	var methods []string
 	for _, r := range table {
-		names, ok := match(r.path, p)
+		names, ok := matchPath(r.path, p)
 		if !ok {
 			continue
 		}
@@ -158,8 +158,8 @@ func (r route) head() bool { return r.method == http.MethodGet && r.path != "eve
 // maxName is longer than any ref, id or name of a file, in bytes.
 const maxName = 512
 
-// match returns what stands in a path for the {names} of a route.
-func match(pattern string, p []string) (names []string, ok bool) {
+// matchPath returns what stands in a path for the {names} of a route.
+func matchPath(pattern string, p []string) (names []string, ok bool) {
 	if strings.Count(pattern, "/")+1 != len(p) {
 		return nil, false
 	}

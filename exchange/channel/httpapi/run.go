@@ -26,27 +26,29 @@ const (
 	maxHeader   = 16 << 10
 )
 
-// closing is the key under which a request finds the context that ends when
+// serverContextKey is the key under which a request finds the context that ends when
 // the door closes.
-type closing struct{}
+type serverContextKey struct{}
 
 // Run serves until ctx ends; then streams and polls end at once, and what is
 // under way is finished within some seconds.
 func (d *Server) Run(ctx context.Context, l net.Listener) error {
 	g, gctx := errgroup.WithContext(ctx)
-	base := context.WithValue(context.WithoutCancel(ctx), closing{}, gctx)
+	base := context.WithValue(context.WithoutCancel(ctx), serverContextKey{}, gctx)
 	s := &http.Server{
 		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
-		ConnContext: func(ctx context.Context, conn net.Conn) context.Context { return context.WithValue(ctx, line{}, conn) },
-		ConnState:   between,
-		ErrorLog:    slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
-		Protocols:   new(http.Protocols),
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, conn)
+		},
+		ConnState: markIdle,
+		ErrorLog:  slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+		Protocols: new(http.Protocols),
 	}
 	s.Protocols.SetHTTP1(true) // its limits are by connection; of HTTP/2 one has many streams
-	var port net.Listener = &gate{l, d.conns}
+	var port net.Listener = &limitedListener{l, d.conns}
 	if d.cfg.TLS != nil {
-		port = &sealed{port, d.cfg.TLS}
+		port = &tlsListener{port, d.cfg.TLS}
 	}
 	g.Go(func() error {
 		if err := s.Serve(port); !errors.Is(err, http.ErrServerClosed) {
@@ -68,16 +70,18 @@ func (d *Server) Run(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// waiting is the context of what waits for news: it ends when the client goes,
+// waitContext is the context of what waits for news: it ends when the client goes,
 // its key ends or the door closes.
-func (c *call) waiting() (context.Context, context.CancelFunc) { return c.until(c.r.Context()) }
+func (c *call) waitContext() (context.Context, context.CancelFunc) {
+	return c.untilRevoked(c.r.Context())
+}
 
-// until is that for what outlives its request: nothing of which must be kept.
-func (c *call) until(ctx context.Context) (context.Context, context.CancelFunc) {
+// untilRevoked is that for what outlives its request: nothing of which must be kept.
+func (c *call) untilRevoked(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	unwatch := c.keys.Watch(c.key, c.who, cancel)
 	closes := func() bool { return true }
-	if door, ok := c.r.Context().Value(closing{}).(context.Context); ok {
+	if door, ok := c.r.Context().Value(serverContextKey{}).(context.Context); ok {
 		closes = context.AfterFunc(door, cancel)
 	}
 	return ctx, func() { closes(); unwatch(); cancel() }

@@ -91,13 +91,13 @@ type Server struct {
 	cfg  Config
 	log  *slog.Logger
 
-	guessing sync.Mutex    // of the enrolment code, by one at a time
-	guesses  *rate.Limiter // that were wrong
-	limits   *limits
-	conns    *connections
-	streams  sync.WaitGroup // on connections that were taken over
-	refused  refusals
-	noted    atomic.Int64 // when a model of this user was noted last, in ns
+	guessing   sync.Mutex    // of the enrolment code, by one at a time
+	guesses    *rate.Limiter // that were wrong
+	limits     *limits
+	conns      *connections
+	streams    sync.WaitGroup // on connections that were taken over
+	denied     deniedLog
+	modelNoted atomic.Int64 // when a model of this user was noted last, in ns
 }
 
 // New makes a door.
@@ -111,14 +111,14 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Serv
 	cfg.Rate = cfg.Rate.Filled(resources.Of())
 	return &Server{
 		x: x, keys: k, cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
-		limits: &limits{rate: cfg.Rate, of: map[string]*rate.Limiter{}}, conns: newConnections(cfg.Rate),
+		limits: &limits{rate: cfg.Rate, limiters: map[string]*rate.Limiter{}}, conns: newConnections(cfg.Rate),
 	}
 }
 
 // Handler is the door as one handler.
 func (d *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handled(r.Context())
+		markHandled(r.Context())
 		rc := http.NewResponseController(w)
 		now := time.Now()
 		end := now.Add(answerTime)
@@ -127,7 +127,7 @@ func (d *Server) Handler() http.Handler {
 		if r.ContentLength != 0 {
 			first = now.Add(bodyGap)       // what is refused unread is not waited for either
 			r = r.WithContext(r.Context()) // net/http looks at the body that it has made, to tell how much of it is left
-			r.Body = http.MaxBytesReader(w, &steady{r.Body, rc, end}, d.cfg.MaxBody)
+			r.Body = http.MaxBytesReader(w, &steadyBody{r.Body, rc, end}, d.cfg.MaxBody)
 		}
 		_ = errors.Join(rc.SetReadDeadline(first), rc.SetWriteDeadline(end.Add(refusalTime))) // a test's writer has none
 		if len(r.TransferEncoding) > 0 {
@@ -135,15 +135,15 @@ func (d *Server) Handler() http.Handler {
 			// one before it may have gone by (RFC 9112 section 6.1).
 			w.Header().Set("Connection", "close")
 		}
-		c := d.call(w, r)
-		defer c.recovered()
-		c.head()
-		err := c.enters()
+		c := d.newCall(w, r)
+		defer c.recoverPanic()
+		c.setCommonHeaders()
+		err := c.leaveWaitingPool()
 		if err == nil {
 			err = c.serve()
 		}
 		if err != nil {
-			c.fail(err)
+			c.writeError(err)
 		}
 		if c.large && r.Header.Get("Expect") == "" { // else it waits to hear whether it may send
 			linger(rc, sent)
@@ -151,8 +151,8 @@ func (d *Server) Handler() http.Handler {
 	})
 }
 
-// recovered makes an answer of a mistake of ours, and a line in the log.
-func (c *call) recovered() {
+// recoverPanic makes an answer of a mistake of ours, and a line in the log.
+func (c *call) recoverPanic() {
 	p := recover()
 	switch {
 	case p == nil:
@@ -161,7 +161,7 @@ func (c *call) recovered() {
 		panic(p) // the server ends the connection
 	}
 	c.log().Error("request crashed", "method", c.r.Method, "path", c.r.URL.Path, "err", p, "stack", string(debug.Stack()))
-	c.json(http.StatusInternalServerError, refusal{Error: "a mistake in the exchange; its log says more"})
+	c.writeJSON(http.StatusInternalServerError, errorBody{Error: "a mistake in the exchange; its log says more"})
 }
 
 // call is one request and its answer.
@@ -182,7 +182,7 @@ type call struct {
 // requestID is the header of the answer under which the log has a request.
 const requestID = "X-Request-Id"
 
-func (d *Server) call(w http.ResponseWriter, r *http.Request) *call {
+func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	id := hex.EncodeToString(random[:])
@@ -193,8 +193,8 @@ func (d *Server) call(w http.ResponseWriter, r *http.Request) *call {
 // log is the door's, with the request's id.
 func (c *call) log() *slog.Logger { return c.Server.log.With("request", c.id) }
 
-// everywhere is what every answer has. Who adds to a header copies these lists.
-var everywhere = [...]struct {
+// commonHeaders is what every answer has. Who adds to a header copies these lists.
+var commonHeaders = [...]struct {
 	name   string
 	values []string
 }{
@@ -203,11 +203,11 @@ var everywhere = [...]struct {
 	{"X-Content-Type-Options", []string{"nosniff"}},
 }
 
-// head sets what every answer has.
-func (c *call) head() {
+// setCommonHeaders sets what every answer has.
+func (c *call) setCommonHeaders() {
 	h := c.w.Header()
-	c.share()
-	for _, one := range everywhere {
+	c.setCORSHeaders()
+	for _, one := range commonHeaders {
 		h[one.name] = one.values
 	}
 }
@@ -218,7 +218,7 @@ func (c *call) health() error {
 		h = c.cfg.Health()
 	}
 	h["service"], h["version"], h["exchange_id"] = "mess-exchange", c.cfg.Version, c.x.ID()
-	c.json(http.StatusOK, h)
+	c.writeJSON(http.StatusOK, h)
 	return nil
 }
 
@@ -227,7 +227,7 @@ func (c *call) webhooks() error {
 	if c.cfg.Webhooks == nil {
 		return errNoPath
 	}
-	c.json(http.StatusOK, map[string]any{"deliveries": c.cfg.Webhooks(c.who)})
+	c.writeJSON(http.StatusOK, map[string]any{"deliveries": c.cfg.Webhooks(c.who)})
 	return nil
 }
 
@@ -239,6 +239,6 @@ func (c *call) status() error {
 	if !c.who.Has(exchange.Operator) {
 		return mess.Errorf(mess.Forbidden, "only an operator may ask how the program stands")
 	}
-	c.json(http.StatusOK, c.cfg.Status())
+	c.writeJSON(http.StatusOK, c.cfg.Status())
 	return nil
 }

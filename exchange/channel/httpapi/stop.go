@@ -11,31 +11,31 @@ import (
 // taken when it is on the disk; who has confirmed it, GET executors tells. There
 // is no call that ends a stop.
 func (c *call) stop() error {
-	s, err := c.stopIn()
+	s, err := c.readStop()
 	if err != nil {
 		return err
 	}
 	answer, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Stop: &s}}})
 	if err == nil {
-		c.json(http.StatusAccepted, firstAck(answer).Stops[0])
+		c.writeJSON(http.StatusAccepted, firstAck(answer).Stops[0])
 	}
 	return err
 }
 
-// stopIn reads a stop. However long its reason is, that is no reason not to stop.
-func (c *call) stopIn() (s mess.Stop, err error) {
-	data, yaml, err := c.read()
+// readStop reads a stop. However long its reason is, that is no reason not to stop.
+func (c *call) readStop() (s mess.Stop, err error) {
+	data, yaml, err := c.readBody()
 	switch {
 	case err != nil || len(bytes.TrimSpace(data)) == 0:
 		return s, err
 	case !yaml:
-		return s, asJSON(mess.ReadJSON(data, &s))
+		return s, hintYAML(mess.ReadJSON(data, &s))
 	}
 	body, err := mess.ParseObject(data)
 	if err != nil {
 		return s, err
 	}
-	m, err := c.items([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: "stop", Value: body}}}}})
+	m, err := c.messageOfItems([]any{mess.Object{{Key: "config", Value: mess.Object{{Key: "stop", Value: body}}}}})
 	if err != nil {
 		return s, err
 	}

@@ -16,15 +16,15 @@ import (
 // stream writes events, and comments in between, one at a time. It has no
 // goroutine of its own: there may be thousands that are idle.
 type stream struct {
-	out pipe
+	out eventWriter
 
 	mu    sync.Mutex
 	beat  *time.Timer
 	ended bool // out must not be used any more
 }
 
-// pipe is a connection on its way to the client.
-type pipe interface {
+// eventWriter is a connection on its way to the client.
+type eventWriter interface {
 	// send sends p as it is, within writeTime.
 	send(p []byte) error
 }
@@ -64,13 +64,13 @@ func (s *stream) end() {
 
 var errEnded = errors.New("the stream has ended")
 
-// answering is a stream in the answer that net/http writes.
-type answering struct {
+// handlerResponse is a stream in the answer that net/http writes.
+type handlerResponse struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 }
 
-func (a answering) send(p []byte) error {
+func (a handlerResponse) send(p []byte) error {
 	_ = a.rc.SetWriteDeadline(time.Now().Add(writeTime)) // a test's writer has none
 	if _, err := a.w.Write(p); err != nil {
 		return err
@@ -78,12 +78,12 @@ func (a answering) send(p []byte) error {
 	return a.rc.Flush()
 }
 
-// taken is a connection that was taken over from net/http: of what that keeps for
+// hijackedConn is a connection that was taken over from net/http: of what that keeps for
 // each connection, an idle stream needs nothing.
-type taken struct{ net.Conn }
+type hijackedConn struct{ net.Conn }
 
 // send writes one chunk (RFC 9112 section 7.1).
-func (t taken) send(p []byte) error {
+func (t hijackedConn) send(p []byte) error {
 	_ = t.SetWriteDeadline(time.Now().Add(writeTime)) // it fails as Write does
 	_, err := t.Write(fmt.Appendf(nil, "%x\r\n%s\r\n", len(p), p))
 	return err
@@ -92,8 +92,8 @@ func (t taken) send(p []byte) error {
 // maxIgnored is how much a client may send on a stream, in bytes: nobody reads it.
 const maxIgnored = 16 << 10
 
-// listen returns when the client is gone, or says too much.
-func (t taken) listen() {
+// waitForClose returns when the client is gone, or says too much.
+func (t hijackedConn) waitForClose() {
 	b := make([]byte, 64)
 	for n := 0; n < maxIgnored; {
 		m, err := t.Read(b)
@@ -104,15 +104,15 @@ func (t taken) listen() {
 	}
 }
 
-// takeOver takes the connection over, with the answer begun. It returns false
+// hijack takes the connection over, with the answer begun. It returns false
 // where that cannot be: for HTTP/1.0 and /2, with a body, in a test's writer.
-func (c *call) takeOver() (taken, bool) {
+func (c *call) hijack() (hijackedConn, bool) {
 	if c.r.ProtoMajor != 1 || c.r.ProtoMinor != 1 || c.r.ContentLength != 0 {
-		return taken{}, false
+		return hijackedConn{}, false
 	}
 	conn, _, err := http.NewResponseController(c.w).Hijack()
 	if err != nil {
-		return taken{}, false
+		return hijackedConn{}, false
 	}
 	var b strings.Builder
 	b.WriteString("HTTP/1.1 200 OK\r\nDate: " + time.Now().UTC().Format(http.TimeFormat) + "\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n")
@@ -120,27 +120,27 @@ func (c *call) takeOver() (taken, bool) {
 	b.WriteString("\r\n")
 	_ = errors.Join(conn.SetDeadline(time.Time{}), conn.SetWriteDeadline(time.Now().Add(writeTime))) // as above
 	_, _ = conn.Write([]byte(b.String()))                                                            // who is gone is missed by what follows
-	return taken{conn}, true
+	return hijackedConn{conn}, true
 }
 
-// last is the chunk that ends a body in order.
-const last = "0\r\n\r\n"
+// lastChunk is the chunk that ends a body in order.
+const lastChunk = "0\r\n\r\n"
 
-// carry follows on a connection that was taken over until that, the key or the
+// serveHijacked follows on a connection that was taken over until that, the key or the
 // door ends. The goroutine that calls it is the only one of an idle stream.
-func (f *following) carry(ctx context.Context, cancel context.CancelFunc, conn taken) {
+func (f *subscription) serveHijacked(ctx context.Context, cancel context.CancelFunc, conn hijackedConn) {
 	defer conn.Close()
 	if err := f.attend(ctx, cancel, conn); err != nil {
 		f.log.Debug("event stream ended", "request", f.id, "actor", f.who.ID, "err", err)
 		return
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // nobody waits for who does not read
-	_, _ = conn.Write([]byte(last))
+	_, _ = conn.Write([]byte(lastChunk))
 }
 
 // attend streams until ctx or the connection ends. The error is why it has ended before:
 // then the client comes back with Last-Event-ID.
-func (f *following) attend(ctx context.Context, cancel context.CancelFunc, conn taken) error {
+func (f *subscription) attend(ctx context.Context, cancel context.CancelFunc, conn hijackedConn) error {
 	s := &stream{out: conn}
 	if err := s.write([]byte(": hello\n\n")); err != nil {
 		return err // the client is gone
@@ -152,7 +152,7 @@ func (f *following) attend(ctx context.Context, cancel context.CancelFunc, conn 
 		return err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // then listen returns
-	conn.listen()
+	conn.waitForClose()
 	stop()
 	cancel()
 	return a.Close()

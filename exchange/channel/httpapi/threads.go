@@ -11,16 +11,16 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// stamp prints a time as the field does: UTC with milliseconds.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+// formatTime prints a time as the field does: UTC with milliseconds.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// stampOf is a message's time in the same form, so that the two compare as text.
-func stampOf(t mess.Time) string {
+// formatMessageTime is a message's time in the same form, so that the two compare as text.
+func formatMessageTime(t mess.Time) string {
 	at, err := t.Time()
 	if err != nil {
 		return string(t)
 	}
-	return stamp(at)
+	return formatTime(at)
 }
 
 // summary is a thread in lists and events.
@@ -38,7 +38,7 @@ type summary struct {
 func summaryOf(e exchange.Envelope) summary {
 	s := summary{
 		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requestor: e.Requestor, Priority: e.Priority,
-		Created: stamp(e.Created), Updated: stamp(e.Updated),
+		Created: formatTime(e.Created), Updated: formatTime(e.Updated),
 	}
 	if e.Executor != "" {
 		s.Executor = &e.Executor
@@ -71,14 +71,14 @@ func (c *call) thread(ref string) error {
 	if err != nil {
 		return err
 	}
-	c.body(http.StatusOK, jsonType, threadJSON(t))
+	c.writeBody(http.StatusOK, jsonType, threadJSON(t))
 	return nil
 }
 
 // threadJSON is a thread with its messages. What they say is JSON already, all
 // of which encoding/json would look through again.
 func threadJSON(t exchange.Thread) []byte {
-	p := newPrinter()
+	p := newJSONWriter()
 	p.Grow(1 << 10)
 	p.WriteString(`{"thread":`)
 	p.begin(summaryOf(t.Envelope))
@@ -87,7 +87,7 @@ func threadJSON(t exchange.Thread) []byte {
 		if i > 0 {
 			p.WriteByte(',')
 		}
-		p.begin(message{From: m.From, TS: stampOf(m.Received), Ref: m.Ref, Re: m.Re, Epoch: m.Epoch})
+		p.begin(message{From: m.From, TS: formatMessageTime(m.Received), Ref: m.Ref, Re: m.Re, Epoch: m.Epoch})
 		p.WriteString(`,"mess":`)
 		p.Write(messeaf.Named(t.Ref, m).ListJSON())
 		p.WriteByte('}')
@@ -109,8 +109,8 @@ func attachmentsOf(list []exchange.Attachment) []attachment {
 	return all
 }
 
-// text is the thread's messages as YAML.
-func (c *call) text(ref string) error {
+// threadYAML is the thread's messages as YAML.
+func (c *call) threadYAML(ref string) error {
 	t, err := c.x.Thread(c.r.Context(), c.who, ref)
 	if err != nil {
 		return err
@@ -119,16 +119,16 @@ func (c *call) text(ref string) error {
 	if err != nil {
 		return err
 	}
-	c.body(http.StatusOK, "application/yaml; charset=utf-8", text)
+	c.writeBody(http.StatusOK, "application/yaml; charset=utf-8", text)
 	return nil
 }
 
-func (c *call) list() error {
-	q, err := c.query()
+func (c *call) listThreads() error {
+	q, err := c.readQuery()
 	if err != nil {
 		return err
 	}
-	f, err := filterOf(q)
+	f, err := parseFilter(q)
 	if err != nil {
 		return err
 	}
@@ -144,12 +144,12 @@ func (c *call) list() error {
 	if page.Cursor != "" {
 		v["cursor"] = page.Cursor
 	}
-	c.json(http.StatusOK, v)
+	c.writeJSON(http.StatusOK, v)
 	return nil
 }
 
-// filterOf reads what a list is to hold.
-func filterOf(q url.Values) (exchange.Filter, error) {
+// parseFilter reads what a list is to hold.
+func parseFilter(q url.Values) (exchange.Filter, error) {
 	f := exchange.Filter{Executor: q.Get("executor"), Requestor: q.Get("requestor"), Cursor: q.Get("cursor")}
 	for _, s := range q["status"] {
 		if s == "" {

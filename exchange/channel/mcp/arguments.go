@@ -10,36 +10,36 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// args are the arguments of a call. Reading one takes it out; what is left over
+// arguments are the arguments of a call. Reading one takes it out; what is left over
 // at the end is a mistake of the caller.
-type args struct {
+type arguments struct {
 	left     mess.Object
 	problems mess.Problems
 }
 
-// parseArgs reads the arguments of a call. They are strict JSON: a name that
+// parseArguments reads the arguments of a call. They are strict JSON: a name that
 // stands twice could be a yes and a no.
-func parseArgs(raw json.RawMessage) (*args, error) {
+func parseArguments(raw json.RawMessage) (*arguments, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
-		return &args{}, nil
+		return &arguments{}, nil
 	}
 	if raw[0] != '{' {
 		return nil, mess.Errorf(mess.Invalid, "the arguments are not an object; send one")
 	}
 	o, err := mess.ParseObjectJSON(raw)
 	if err != nil {
-		return nil, inArguments(err)
+		return nil, argumentPaths(err)
 	}
-	return &args{left: o}, nil
+	return &arguments{left: o}, nil
 }
 
-func (a *args) fail(name, text string) {
+func (a *arguments) fail(name, text string) {
 	a.problems = append(a.problems, mess.Problem{Path: name, Text: text})
 }
 
-// done tells all that is wrong with the arguments.
-func (a *args) done() error {
+// finish tells all that is wrong with the arguments.
+func (a *arguments) finish() error {
 	for _, f := range a.left {
 		a.fail(f.Key, "is not an argument of this tool; leave it out")
 	}
@@ -47,7 +47,7 @@ func (a *args) done() error {
 }
 
 // take takes an argument out. One that is null is not there.
-func (a *args) take(name string) (any, bool) {
+func (a *arguments) take(name string) (any, bool) {
 	i := slices.IndexFunc(a.left, func(f mess.Field) bool { return f.Key == name })
 	if i < 0 {
 		return nil, false
@@ -58,7 +58,7 @@ func (a *args) take(name string) (any, bool) {
 }
 
 // text is an argument that is text, "" if it is not there.
-func (a *args) text(name string) string {
+func (a *arguments) text(name string) string {
 	v, ok := a.take(name)
 	s, isText := v.(string)
 	if ok && !isText {
@@ -68,7 +68,7 @@ func (a *args) text(name string) string {
 }
 
 // ref is the thread or message that is meant. It has to be there.
-func (a *args) ref() string {
+func (a *arguments) ref() string {
 	s := strings.TrimSpace(a.text("ref"))
 	if s == "" && len(a.problems) == 0 {
 		a.fail("ref", "is missing; give the ref that mess_request has returned")
@@ -76,8 +76,8 @@ func (a *args) ref() string {
 	return s
 }
 
-// yes is an argument that is true or false, nil if it is not there.
-func (a *args) yes(name string) *bool {
+// boolean is an argument that is true or false, nil if it is not there.
+func (a *arguments) boolean(name string) *bool {
 	v, ok := a.take(name)
 	if !ok {
 		return nil
@@ -91,7 +91,7 @@ func (a *args) yes(name string) *bool {
 }
 
 // number is a whole number within bounds, or what it is if it is not there.
-func (a *args) number(name string, otherwise, low, high int64) int64 {
+func (a *arguments) number(name string, otherwise, low, high int64) int64 {
 	v, ok := a.take(name)
 	if !ok {
 		return otherwise
@@ -106,12 +106,12 @@ func (a *args) number(name string, otherwise, low, high int64) int64 {
 }
 
 // seconds is a length of time.
-func (a *args) seconds(name string, otherwise, low, high time.Duration) time.Duration {
+func (a *arguments) seconds(name string, otherwise, low, high time.Duration) time.Duration {
 	return time.Duration(a.number(name, int64(otherwise/time.Second), int64(low/time.Second), int64(high/time.Second))) * time.Second
 }
 
 // object is an argument that is an object, nil if it is not there.
-func (a *args) object(name string) mess.Object {
+func (a *arguments) object(name string) mess.Object {
 	v, ok := a.take(name)
 	o, isObject := v.(mess.Object)
 	if ok && !isObject {

@@ -15,15 +15,15 @@ import (
 // dataURI finds data URIs (RFC 2397), alone or in the midst of other text.
 var dataURI = regexp.MustCompile(`(?i)data:(?:[\w!#$&^.+-]+/[\w!#$&^.+*-]+)?(?:;[\w!#$&^.+%=*'/-]+)*,[^\s"'<>()\\]*`)
 
-// leftOut stands where data were that nobody can fetch.
-const leftOut = "(data left out)"
+// omittedData stands where data were that nobody can fetch.
+const omittedData = "(data left out)"
 
 // withoutData is text without data URIs.
 func withoutData(s string) string {
 	if !strings.Contains(s, ",") {
 		return s
 	}
-	return dataURI.ReplaceAllLiteralString(s, leftOut)
+	return dataURI.ReplaceAllLiteralString(s, omittedData)
 }
 
 // blob are bytes with their media type.
@@ -32,9 +32,9 @@ type blob struct {
 	data []byte
 }
 
-// line is text of others as one line for a client: without data, and without what
+// cleanLine is text of others as one line for a client: without data, and without what
 // nobody sees.
-func line(s string) string { return cleantext.Line(withoutData(s)) }
+func cleanLine(s string) string { return cleantext.Line(withoutData(s)) }
 
 // cleanAll takes out of all text what nobody sees.
 func cleanAll(v *strictyaml.Value) {
@@ -83,8 +83,8 @@ func (b blob) name(serial int) string {
 	return messeaf.InlineName(serial, b.mime, b.data)
 }
 
-// place is where a message stands: its thread, and its own name there.
-type place struct {
+// messagePlace is where a message stands: its thread, and its own name there.
+type messagePlace struct {
 	thread, message string
 	serial          int
 }
@@ -92,8 +92,8 @@ type place struct {
 // firstMessage is the name of messages that have no ref: the request.
 const firstMessage = "request"
 
-func placeOf(thread string, m mess.Message) place {
-	p := place{thread: thread, message: firstMessage, serial: messeaf.Serial(m.Ref)}
+func placeOf(thread string, m mess.Message) messagePlace {
+	p := messagePlace{thread: thread, message: firstMessage, serial: messeaf.Serial(m.Ref)}
 	if _, own, ok := strings.Cut(m.Ref, "/"); ok {
 		p.message = own
 	}
@@ -101,7 +101,7 @@ func placeOf(thread string, m mess.Message) place {
 }
 
 // uri is the name of data in this message.
-func (p place) uri(name string) string {
+func (p messagePlace) uri(name string) string {
 	return messeaf.Resource(p.thread, p.message+"/"+name)
 }
 
@@ -114,10 +114,10 @@ func document(thread string, m mess.Message) *strictyaml.Value {
 }
 
 // rewrite puts references for files and data.
-func (p place) rewrite(v *strictyaml.Value) {
+func (p messagePlace) rewrite(v *strictyaml.Value) {
 	switch v.Kind {
 	case strictyaml.String:
-		v.Text = p.linked(v.Text)
+		v.Text = p.replaceData(v.Text)
 	case strictyaml.List:
 		for _, one := range v.List {
 			p.rewrite(one)
@@ -134,22 +134,22 @@ func (p place) rewrite(v *strictyaml.Value) {
 	}
 }
 
-// linked is text with references for the data in it.
-func (p place) linked(s string) string {
+// replaceData is text with references for the data in it.
+func (p messagePlace) replaceData(s string) string {
 	if !strings.Contains(s, ",") {
 		return s
 	}
 	return withoutData(dataURI.ReplaceAllStringFunc(s, func(uri string) string {
 		b, ok := parseData(uri)
 		if !ok {
-			return leftOut
+			return omittedData
 		}
 		return p.uri(b.name(p.serial))
 	}))
 }
 
-// inline finds the data of a name in a message.
-func (p place) inline(v *strictyaml.Value, name string) (found blob, ok bool) {
+// findInline finds the data of a name in a message.
+func (p messagePlace) findInline(v *strictyaml.Value, name string) (found blob, ok bool) {
 	switch v.Kind {
 	case strictyaml.String:
 		for _, uri := range dataURI.FindAllString(v.Text, -1) {
@@ -159,13 +159,13 @@ func (p place) inline(v *strictyaml.Value, name string) (found blob, ok bool) {
 		}
 	case strictyaml.List:
 		for _, one := range v.List {
-			if found, ok = p.inline(one, name); ok {
+			if found, ok = p.findInline(one, name); ok {
 				return found, true
 			}
 		}
 	case strictyaml.Map:
 		for _, one := range v.Pairs {
-			if found, ok = p.inline(one.Value, name); ok {
+			if found, ok = p.findInline(one.Value, name); ok {
 				return found, true
 			}
 		}

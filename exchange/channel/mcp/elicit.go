@@ -9,23 +9,23 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// paged is an exchange whose page a person can open.
-type paged interface {
+// pageProvider is an exchange whose page a person can open.
+type pageProvider interface {
 	// Page is the address at which its page shows a thread.
 	Page(ref string) string
 }
 
-// confirms is an exchange that says how a person confirms a plan with risk.
-type confirms interface {
+// confirmationProvider is an exchange that says how a person confirms a plan with risk.
+type confirmationProvider interface {
 	// ConfirmBy is its setting; "" while it is not known.
 	ConfirmBy(ctx context.Context) exchange.ConfirmBy
 }
 
-// confirmed is where a person confirms a plan with risk, in words for a model; they say
+// confirmationHint is where a person confirms a plan with risk, in words for a model; they say
 // only what holds under the setting of the exchange.
-func (s *Server) confirmed(ctx context.Context) string {
+func (s *Server) confirmationHint(ctx context.Context) string {
 	by := exchange.ConfirmBy("")
-	if x, says := s.x.(confirms); says {
+	if x, says := s.x.(confirmationProvider); says {
 		by = x.ConfirmBy(ctx)
 	}
 	switch by {
@@ -48,7 +48,7 @@ const elicitTime = 10 * time.Minute
 // fill it in.
 func (c *call) showPage(t Thread) {
 	q, asks := openQuestion(t)
-	x, has := c.x.(paged)
+	x, has := c.x.(pageProvider)
 	if !asks || q.status.ConfirmBy == "" || !has || c.req == nil || c.req.Session == nil {
 		return
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// paged is an exchange with a page.
-type paged struct{ mcp.Exchange }
+// pageProvider is an exchange with a page.
+type pageProvider struct{ mcp.Exchange }
 
-func (paged) Page(ref string) string { return "http://127.0.0.1:8420/#task/" + ref }
+func (pageProvider) Page(ref string) string { return "http://127.0.0.1:8420/#task/" + ref }
 
 // A client is asked to show the page, where a person confirms. That it accepts is no
 // confirmation, and no form is ever sent.
@@ -34,10 +34,10 @@ func TestAConfirmationIsShownOnThePageAlone(t *testing.T) {
 				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}, nil
 			},
 		})
-		g := &guest{house: h}
+		g := &actorServer{house: h}
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
-		s := mcp.New(paged{mcp.LocalExchange(h.x, model)}, "1", slog.New(slog.DiscardHandler))
+		s := mcp.New(pageProvider{mcp.LocalExchange(h.x, model)}, "1", slog.New(slog.DiscardHandler))
 		g.ended.Go(func() {
 			if err := s.Serve(context.Background(), in, out); err != nil {
 				t.Errorf("Serve: %v", err)
@@ -54,7 +54,7 @@ func TestAConfirmationIsShownOnThePageAlone(t *testing.T) {
 		waited := g.ok("mess_wait", map[string]any{"ref": ref}).text
 		if name == "url" {
 			p := <-shown
-			if p.Mode != "url" || p.URL != (paged{}).Page(ref) || p.RequestedSchema != nil {
+			if p.Mode != "url" || p.URL != (pageProvider{}).Page(ref) || p.RequestedSchema != nil {
 				t.Errorf("it is shown %+v", p)
 			}
 		}

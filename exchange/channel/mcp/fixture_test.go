@@ -160,8 +160,8 @@ func picture(w, ht int) []byte {
 	return b.Bytes()
 }
 
-// guest is a client of MCP, and what it was told.
-type guest struct {
+// actorServer is a client of MCP, and what it was told.
+type actorServer struct {
 	*house
 	*sdk.ClientSession
 	mu      sync.Mutex
@@ -174,8 +174,8 @@ type guest struct {
 	toServer io.Closer
 }
 
-func (h *house) client() (*guest, *sdk.Client) {
-	g := &guest{house: h}
+func (h *house) client() (*actorServer, *sdk.Client) {
+	g := &actorServer{house: h}
 	g.told = sync.NewCond(&g.mu)
 	note := func(do func()) {
 		g.mu.Lock()
@@ -195,7 +195,7 @@ func (h *house) client() (*guest, *sdk.Client) {
 }
 
 // until waits for what the server tells.
-func (g *guest) until(ready func() bool) {
+func (g *actorServer) until(ready func() bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for !ready() {
@@ -204,12 +204,12 @@ func (g *guest) until(ready func() bool) {
 }
 
 // overStdio is a client at the other end of two pipes.
-func (h *house) overStdio(who exchange.Actor) *guest {
+func (h *house) overStdio(who exchange.Actor) *actorServer {
 	h.Helper()
 	return h.over(mcp.LocalExchange(h.x, who))
 }
 
-func (h *house) over(x mcp.Exchange) *guest {
+func (h *house) over(x mcp.Exchange) *actorServer {
 	h.Helper()
 	g, c := h.client()
 	in, toServer := io.Pipe()
@@ -288,7 +288,7 @@ func (w *web) transport(key string) *sdk.StreamableClientTransport {
 	return &sdk.StreamableClientTransport{Endpoint: w.url + "/mcp", HTTPClient: &http.Client{Transport: bearer{key, w.line}}, MaxRetries: -1}
 }
 
-func (w *web) connect(key string) *guest {
+func (w *web) connect(key string) *actorServer {
 	w.Helper()
 	g, c := w.client()
 	var err error
@@ -306,7 +306,7 @@ type outcome struct {
 	v    map[string]any
 }
 
-func (g *guest) call(name string, arguments any) outcome {
+func (g *actorServer) call(name string, arguments any) outcome {
 	g.Helper()
 	res, err := g.CallTool(g.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
 	if err != nil {
@@ -323,14 +323,14 @@ func (g *guest) call(name string, arguments any) outcome {
 	if err != nil || o.v == nil {
 		g.Fatalf("%s: %v, %s", name, err, all)
 	}
-	if isData.Match(all) {
+	if dataNotice.Match(all) {
 		g.Errorf("%s: a data URI reached the result: %.500s", name, all)
 	}
 	return o
 }
 
 // ok calls a tool that must not fail.
-func (g *guest) ok(name string, arguments any) outcome {
+func (g *actorServer) ok(name string, arguments any) outcome {
 	g.Helper()
 	o := g.call(name, arguments)
 	if o.IsError {
@@ -340,7 +340,7 @@ func (g *guest) ok(name string, arguments any) outcome {
 }
 
 // fails calls a tool that must fail, with words that say why.
-func (g *guest) fails(name string, arguments any, words ...string) {
+func (g *actorServer) fails(name string, arguments any, words ...string) {
 	g.Helper()
 	o := g.call(name, arguments)
 	for _, w := range words {
@@ -356,13 +356,13 @@ func (o outcome) field(name string) string {
 }
 
 // ask makes a request and returns its ref.
-func (g *guest) ask(intent string) string {
+func (g *actorServer) ask(intent string) string {
 	g.Helper()
 	return g.ok("mess_request", map[string]any{"intent": intent}).field("ref")
 }
 
 // ends waits for the end of a request.
-func (g *guest) ends(ref string, status mess.Code) outcome {
+func (g *actorServer) ends(ref string, status mess.Code) outcome {
 	g.Helper()
 	o := g.ok("mess_wait", map[string]any{"ref": ref})
 	if o.field("status") != string(status) {
@@ -377,4 +377,4 @@ var kitchenless = exchange.Actor{ID: "stranger", Roles: exchange.Requester}
 // anyHTTP is an HTTP door with nothing special.
 var anyHTTP = httpapi.Config{}
 
-func (w *web) withKey(who exchange.Actor) *guest { return w.connect(w.key(who)) }
+func (w *web) withKey(who exchange.Actor) *actorServer { return w.connect(w.key(who)) }

@@ -22,9 +22,9 @@ func FuzzData(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	at := place{thread: "2026-11-21-001", message: "response-002", serial: 2}
+	at := messagePlace{thread: "2026-11-21-001", message: "response-002", serial: 2}
 	f.Fuzz(func(t *testing.T, s string) {
-		clean, linked := withoutData(s), at.linked(s)
+		clean, linked := withoutData(s), at.replaceData(s)
 		for _, out := range []string{clean, linked} {
 			if dataURI.MatchString(out) || strings.Contains(strings.ToLower(out), ";base64,") && !strings.Contains(strings.ToLower(s), ";base64,") {
 				t.Errorf("%q becomes %q", s, out)
@@ -46,7 +46,7 @@ func FuzzData(f *testing.F) {
 		if _, _, name, err := messeaf.ParseResource(linked); err != nil || name != b.name(2) {
 			t.Errorf("%q: %v", linked, err)
 		}
-		found, ok := at.inline(mess.Message{Items: []mess.Item{&mess.Response{Notes: "see " + s}}}.Document(), b.name(2))
+		found, ok := at.findInline(mess.Message{Items: []mess.Item{&mess.Response{Notes: "see " + s}}}.Document(), b.name(2))
 		if !ok || !bytes.Equal(found.data, b.data) {
 			t.Errorf("%q is not found again", s)
 		}
@@ -87,7 +87,7 @@ func FuzzArguments(f *testing.F) {
 		if m, err := parseMessage(json.RawMessage(raw)); err != nil && m.Items != nil || err == nil && m.Validate() != nil {
 			t.Errorf("message: %v, %v", m, err)
 		}
-		a, err := parseArgs(json.RawMessage(raw))
+		a, err := parseArguments(json.RawMessage(raw))
 		if err != nil {
 			if a != nil {
 				t.Errorf("arguments: %v, %v", a, err)
@@ -95,8 +95,8 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		n := len(a.left)
-		show, r, word := a.show(), (*mess.Reply)(nil), ""
-		if r, word = replyOf(a); r.Confirm != nil && word != "" && a.done() == nil {
+		show, r, word := a.imageOptions(), (*mess.Reply)(nil), ""
+		if r, word = replyOf(a); r.Confirm != nil && word != "" && a.finish() == nil {
 			t.Errorf("%s is a yes and a word", raw)
 		}
 		if patience := a.seconds("timeout_seconds", waitTime, 1e9, maxWaitTime); patience < 1e9 || patience > maxWaitTime {
@@ -105,7 +105,7 @@ func FuzzArguments(f *testing.F) {
 		if show.limits.MaxBytes < 0 || show.limits.MaxPx < 0 {
 			t.Errorf("%s shows %v", raw, show)
 		}
-		if len(a.left) > n || len(a.left) > 0 && a.done() == nil {
+		if len(a.left) > n || len(a.left) > 0 && a.finish() == nil {
 			t.Errorf("%s: %v is not told", raw, a.left)
 		}
 	})

@@ -50,16 +50,16 @@ type HTTPServer struct {
 	version string
 	log     *slog.Logger
 
-	mu     sync.Mutex
-	guests map[exchange.Actor]*guest
-	fresh  []*guest // whose news nobody follows yet
-	closed bool
-	came   chan struct{} // there are fresh ones
+	mu         sync.Mutex
+	actors     map[exchange.Actor]*actorServer
+	unfollowed []*actorServer // whose news nobody follows yet
+	closed     bool
+	added      chan struct{} // there are fresh ones
 }
 
 // NewHTTPServer makes a door. It serves while its Run runs.
 func NewHTTPServer(x *exchange.Exchange, cfg Config, version string, log *slog.Logger) *HTTPServer {
-	return &HTTPServer{x: x, cfg: cfg, version: version, log: log, guests: map[exchange.Actor]*guest{}, came: make(chan struct{}, 1)}
+	return &HTTPServer{x: x, cfg: cfg, version: version, log: log, actors: map[exchange.Actor]*actorServer{}, added: make(chan struct{}, 1)}
 }
 
 // Run tells clients what changes, until ctx ends.
@@ -67,11 +67,11 @@ func (d *HTTPServer) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	sweep := time.NewTicker(d.cfg.Idle)
 	defer sweep.Stop()
-	ends := map[*guest]context.CancelFunc{}
+	ends := map[*actorServer]context.CancelFunc{}
 	for {
 		select {
-		case <-d.came:
-			for _, one := range d.newcomers() {
+		case <-d.added:
+			for _, one := range d.takeNew() {
 				follow, end := context.WithCancel(ctx)
 				ends[one] = end
 				g.Go(func() error {
@@ -80,7 +80,7 @@ func (d *HTTPServer) Run(ctx context.Context) error {
 				})
 			}
 		case now := <-sweep.C:
-			for _, one := range d.gone(now) {
+			for _, one := range d.takeIdle(now) {
 				ends[one]()
 				delete(ends, one)
 			}
@@ -91,12 +91,12 @@ func (d *HTTPServer) Run(ctx context.Context) error {
 	}
 }
 
-// newcomers takes the guests whose news nobody follows yet.
-func (d *HTTPServer) newcomers() []*guest {
+// takeNew takes the guests whose news nobody follows yet.
+func (d *HTTPServer) takeNew() []*actorServer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	list := d.fresh
-	d.fresh = nil
+	list := d.unfollowed
+	d.unfollowed = nil
 	return list
 }
 
@@ -105,8 +105,8 @@ func (d *HTTPServer) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
-	for _, one := range d.guests {
-		one.end()
+	for _, one := range d.actors {
+		one.stopWaiting()
 		for s := range one.mcp.Sessions() {
 			if err := s.Close(); err != nil {
 				d.log.Debug("session ended", "err", err)
@@ -115,14 +115,14 @@ func (d *HTTPServer) close() {
 	}
 }
 
-// gone takes out the guests that have no session, and have not come for long.
-func (d *HTTPServer) gone(now time.Time) []*guest {
+// takeIdle takes out the guests that have no session, and have not come for long.
+func (d *HTTPServer) takeIdle(now time.Time) []*actorServer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var list []*guest
-	for who, one := range d.guests {
-		if one.idle(now.Add(-d.cfg.Idle)) {
-			delete(d.guests, who)
+	var list []*actorServer
+	for who, one := range d.actors {
+		if one.isIdle(now.Add(-d.cfg.Idle)) {
+			delete(d.actors, who)
 			list = append(list, one)
 		}
 	}
@@ -131,41 +131,41 @@ func (d *HTTPServer) gone(now time.Time) []*guest {
 
 // Serve serves one request of an actor.
 func (d *HTTPServer) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
-	one := d.guest(who)
+	one := d.serverOf(who)
 	if one == nil {
-		refuse(w, http.StatusServiceUnavailable, "the exchange ends; come back when it runs again")
+		writeRejection(w, http.StatusServiceUnavailable, "the exchange ends; come back when it runs again")
 		return
 	}
-	leave, ok := one.enter(r)
+	leave, ok := one.begin(r)
 	if !ok {
 		w.Header().Set("Retry-After", "60")
-		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("%d sessions are in use with this key; end one with DELETE", one.most))
+		writeRejection(w, http.StatusTooManyRequests, fmt.Sprintf("%d sessions are in use with this key; end one with DELETE", one.maxSessions))
 		return
 	}
 	defer leave()
 	one.http.ServeHTTP(w, r)
 }
 
-// guest finds or makes the server of an actor; nil when the door is closed.
-func (d *HTTPServer) guest(who exchange.Actor) *guest {
+// serverOf finds or makes the server of an actor; nil when the door is closed.
+func (d *HTTPServer) serverOf(who exchange.Actor) *actorServer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil
 	}
-	if one := d.guests[who]; one != nil {
-		one.seen()
+	if one := d.actors[who]; one != nil {
+		one.touch()
 		return one
 	}
-	one := &guest{Server: New(LocalExchange(d.x, who), d.version, d.log), most: d.cfg.Sessions, last: time.Now(), use: map[string]*use{}}
+	one := &actorServer{Server: New(LocalExchange(d.x, who), d.version, d.log), maxSessions: d.cfg.Sessions, last: time.Now(), use: map[string]*sessionUse{}}
 	one.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return one.mcp }, &sdk.StreamableHTTPOptions{
 		SessionTimeout: d.cfg.Idle, Logger: slog.New(slog.DiscardHandler),
 		MaxRequestBodyBytes:        -1,   // the HTTP door has read it within its limit
 		DisableLocalhostProtection: true, // the HTTP door knows more names than localhost, and has looked
 	})
-	d.guests[who] = one
-	d.fresh = append(d.fresh, one)
-	wait.Notify(d.came)
+	d.actors[who] = one
+	d.unfollowed = append(d.unfollowed, one)
+	wait.Notify(d.added)
 	return one
 }
 
@@ -188,8 +188,8 @@ func (d *HTTPServer) RejectionReason(r *http.Request, code int) string {
 	return ""
 }
 
-// refuse answers as the HTTP door does.
-func refuse(w http.ResponseWriter, code int, text string) {
+// writeRejection answers as the HTTP door does.
+func writeRejection(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(map[string]string{"error": text}) // the client is gone if it fails

@@ -26,24 +26,24 @@ const (
 	maxShown = 4
 )
 
-// show is how a client wants pictures: as links alone, or shown as well.
-type show struct {
+// imageOptions is how a client wants pictures: as links alone, or shown as well.
+type imageOptions struct {
 	pictures bool
 	limits   picture.Limits
 }
 
-// show reads how pictures are wanted.
-func (a *args) show() show {
+// imageOptions reads how pictures are wanted.
+func (a *arguments) imageOptions() imageOptions {
 	bytes := a.number("image_max_bytes", 0, picture.MinBytes, picture.Ceiling)
 	px := a.number("image_max_px", 0, picture.MinPx, 1<<16)
-	return show{bytes > 0 || px > 0, picture.Limits{MaxBytes: int(bytes), MaxPx: int(px)}}
+	return imageOptions{bytes > 0 || px > 0, picture.Limits{MaxBytes: int(bytes), MaxPx: int(px)}}
 }
 
-// told is a report with links to what the executor has sent, and with its
+// resultWithFiles is a report with links to what the executor has sent, and with its
 // pictures where they are wanted.
-func (c *call) told(ctx context.Context, t Thread, how show, v *strictyaml.Value) *sdk.CallToolResult {
+func (c *call) resultWithFiles(ctx context.Context, t Thread, how imageOptions, v *strictyaml.Value) *sdk.CallToolResult {
 	res := result(v)
-	files := sent(t)
+	files := responseFiles(t)
 	shown := 0
 	for _, f := range files {
 		res.Content = append(res.Content, f.link())
@@ -51,22 +51,22 @@ func (c *call) told(ctx context.Context, t Thread, how show, v *strictyaml.Value
 			continue
 		}
 		shown++
-		res.Content = append(res.Content, c.shown(ctx, f, how.limits))
+		res.Content = append(res.Content, c.imageContent(ctx, f, how.limits))
 	}
 	return res
 }
 
-// shown is a picture that fits, or why there is none.
-func (c *call) shown(ctx context.Context, f file, lim picture.Limits) sdk.Content {
-	p, err := c.fitted(ctx, f, lim)
+// imageContent is a picture that fits, or why there is none.
+func (c *call) imageContent(ctx context.Context, f file, lim picture.Limits) sdk.Content {
+	p, err := c.fitImage(ctx, f, lim)
 	if err != nil {
-		return &sdk.TextContent{Text: line(fmt.Sprintf("%s cannot be shown: %v; read it as a resource", f.uri, err))}
+		return &sdk.TextContent{Text: cleanLine(fmt.Sprintf("%s cannot be shown: %v; read it as a resource", f.uri, err))}
 	}
 	return &sdk.ImageContent{Data: p.Data, MIMEType: p.MIME}
 }
 
-func (c *call) fitted(ctx context.Context, f file, lim picture.Limits) (picture.Picture, error) {
-	b, done, err := c.content(ctx, f.uri)
+func (c *call) fitImage(ctx context.Context, f file, lim picture.Limits) (picture.Picture, error) {
+	b, done, err := c.readFile(ctx, f.uri)
 	if err != nil {
 		return picture.Picture{}, err
 	}
@@ -91,8 +91,8 @@ func (f file) link() *sdk.ResourceLink {
 	return l
 }
 
-// sent are the files of the responses of a thread, the newest first.
-func sent(t Thread) []file {
+// responseFiles are the files of the responses of a thread, the newest first.
+func responseFiles(t Thread) []file {
 	var files []file
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
@@ -111,15 +111,15 @@ func sent(t Thread) []file {
 }
 
 // fileOf is a piece of content that can be fetched.
-func fileOf(at place, e mess.Entry) (file, bool) {
+func fileOf(at messagePlace, e mess.Entry) (file, bool) {
 	media, ok := e.Media()
 	if !ok {
 		return file{}, false
 	}
-	f := file{kind: e.Type, mime: line(media.MIME), taken: line(string(media.CapturedAt)), size: -1}
+	f := file{kind: e.Type, mime: cleanLine(media.MIME), taken: cleanLine(string(media.CapturedAt)), size: -1}
 	if b, ok := parseData(media.URI); ok {
 		f.name, f.size = b.name(at.serial), int64(len(b.data))
-		f.uri, f.mime = at.uri(f.name), line(b.mime)
+		f.uri, f.mime = at.uri(f.name), cleanLine(b.mime)
 		return f, true
 	}
 	if !messeaf.ValidAttachment(media.File) {
@@ -132,19 +132,19 @@ func fileOf(at place, e mess.Entry) (file, bool) {
 	return f, true
 }
 
-// content reads a file by its content:// URI. done frees its place in memory.
-func (s *Server) content(ctx context.Context, uri string) (_ blob, done func(), err error) {
+// readFile reads a file by its content:// URI. done frees its place in memory.
+func (s *Server) readFile(ctx context.Context, uri string) (_ blob, done func(), err error) {
 	thread, message, name, err := messeaf.ParseResource(uri)
 	if err != nil {
 		return blob{}, nil, mess.Errorf(mess.NotFound, "%v", err)
 	}
 	select {
-	case s.busy <- struct{}{}:
+	case s.fileSlots <- struct{}{}:
 	case <-ctx.Done():
 		return blob{}, nil, ctx.Err()
 	}
-	done = func() { <-s.busy }
-	b, err := s.fetch(ctx, thread, message, name)
+	done = func() { <-s.fileSlots }
+	b, err := s.findFile(ctx, thread, message, name)
 	if err != nil {
 		done()
 		return blob{}, nil, err
@@ -152,8 +152,8 @@ func (s *Server) content(ctx context.Context, uri string) (_ blob, done func(), 
 	return b, done, nil
 }
 
-// fetch finds a file among those that the messages of a thread name or hold.
-func (s *Server) fetch(ctx context.Context, thread, message, name string) (blob, error) {
+// findFile finds a file among those that the messages of a thread name or hold.
+func (s *Server) findFile(ctx context.Context, thread, message, name string) (blob, error) {
 	t, err := s.x.Thread(ctx, thread)
 	if err != nil {
 		return blob{}, err
@@ -163,18 +163,18 @@ func (s *Server) fetch(ctx context.Context, thread, message, name string) (blob,
 		if message != "" && message != t.Ref+"/"+at.message {
 			continue
 		}
-		if b, ok := at.inline(m.Document(), name); ok {
+		if b, ok := at.findInline(m.Document(), name); ok {
 			return b, nil
 		}
-		if names(m, name) {
+		if namesAttachment(m, name) {
 			return s.attachment(ctx, t.Ref, name)
 		}
 	}
 	return blob{}, mess.Errorf(mess.NotFound, "%s has no attachment %q", t.Ref, name)
 }
 
-// names reports whether a message names an attachment.
-func names(m mess.Message, name string) bool {
+// namesAttachment reports whether a message names an attachment.
+func namesAttachment(m mess.Message, name string) bool {
 	for _, item := range m.Items {
 		for _, e := range messeaf.Content(item) {
 			if media, ok := e.Media(); ok && media.File == name {
@@ -211,7 +211,7 @@ func (b blob) withoutMetadata(ctx context.Context) (blob, error) {
 		return blob{}, ctx.Err()
 	case err == nil:
 		return blob{p.MIME, p.Data}, nil
-	case strings.HasPrefix(b.served(), "image/"):
+	case strings.HasPrefix(b.servedType(), "image/"):
 		return blob{}, mess.Errorf(mess.Invalid, "the picture cannot be read, so its metadata cannot be removed: %v; fetch it over HTTP", err)
 	}
 	return b, nil
@@ -220,11 +220,11 @@ func (b blob) withoutMetadata(ctx context.Context) (blob, error) {
 // unknownType is the media type of bytes of which nothing is known.
 const unknownType = "application/octet-stream"
 
-// served is the media type under which bytes go out: what runs scripts is bytes.
-func (b blob) served() string {
+// servedType is the media type under which bytes go out: what runs scripts is bytes.
+func (b blob) servedType() string {
 	kind := strings.ToLower(b.mime)
 	if kind == "" || strings.Contains(kind, "html") || strings.Contains(kind, "xml") || strings.HasPrefix(kind, "multipart/") || strings.Contains(kind, "script") {
 		return unknownType
 	}
-	return line(b.mime)
+	return cleanLine(b.mime)
 }

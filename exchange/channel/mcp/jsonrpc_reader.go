@@ -21,9 +21,9 @@ const (
 	invalidRequest = -32600
 )
 
-// lines hands on the lines of a client that are messages, and answers the others:
+// messageReader hands on the lines of a client that are messages, and answers the others:
 // one of them is no reason to end. It reads like the input that it is made of.
-type lines struct {
+type messageReader struct {
 	in   io.ReadCloser
 	from *bufio.Reader
 	out  io.Writer
@@ -31,14 +31,14 @@ type lines struct {
 	err  error
 }
 
-func newLines(in io.ReadCloser, out io.Writer) *lines {
-	return &lines{in: in, from: bufio.NewReaderSize(in, 64<<10), out: out}
+func newMessageReader(in io.ReadCloser, out io.Writer) *messageReader {
+	return &messageReader{in: in, from: bufio.NewReaderSize(in, 64<<10), out: out}
 }
 
 // Close closes the input.
-func (l *lines) Close() error { return l.in.Close() }
+func (l *messageReader) Close() error { return l.in.Close() }
 
-func (l *lines) Read(p []byte) (int, error) {
+func (l *messageReader) Read(p []byte) (int, error) {
 	for len(l.left) == 0 {
 		if l.err != nil {
 			return 0, l.err
@@ -51,14 +51,14 @@ func (l *lines) Read(p []byte) (int, error) {
 }
 
 // next reads lines until one is a message, or there are no more.
-func (l *lines) next() {
-	line, long, err := l.line()
+func (l *messageReader) next() {
+	line, long, err := l.readLine()
 	l.err = err
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 && !long {
 		return
 	}
-	code, text := wrong(line)
+	code, text := lineProblem(line)
 	if long {
 		code, text = invalidRequest, fmt.Sprintf("the message is longer than %d bytes", maxLine)
 	}
@@ -72,8 +72,8 @@ func (l *lines) next() {
 	}
 }
 
-// line reads a line; of one that is too long, long is all that is known.
-func (l *lines) line() (line []byte, long bool, err error) {
+// readLine reads a line; of one that is too long, long is all that is known.
+func (l *messageReader) readLine() (line []byte, long bool, err error) {
 	for {
 		piece, err := l.from.ReadSlice('\n')
 		if len(line)+len(piece) > maxLine {
@@ -88,8 +88,8 @@ func (l *lines) line() (line []byte, long bool, err error) {
 	}
 }
 
-// wrong says why a line is no message, with the code for it; 0 if it is one.
-func wrong(line []byte) (code int, text string) {
+// lineProblem says why a line is no message, with the code for it; 0 if it is one.
+func lineProblem(line []byte) (code int, text string) {
 	if !json.Valid(line) {
 		return parseError, "the line is not JSON; write one JSON-RPC message in each line"
 	}
@@ -102,13 +102,13 @@ func wrong(line []byte) (code int, text string) {
 	return 0, ""
 }
 
-// shared is an output that several write to, whole messages each.
-type shared struct {
+// syncWriter is an output that several write to, whole messages each.
+type syncWriter struct {
 	mu sync.Mutex
 	io.WriteCloser
 }
 
-func (s *shared) Write(p []byte) (int, error) {
+func (s *syncWriter) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.WriteCloser.Write(p)

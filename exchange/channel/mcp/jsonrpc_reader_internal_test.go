@@ -15,13 +15,13 @@ func FuzzLines(f *testing.F) {
 	f.Add("\xff\n{")
 	f.Fuzz(func(t *testing.T, text string) {
 		var out bytes.Buffer
-		got, err := io.ReadAll(newLines(io.NopCloser(strings.NewReader(text)), &out))
+		got, err := io.ReadAll(newMessageReader(io.NopCloser(strings.NewReader(text)), &out))
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := 0
 		for line := range bytes.Lines(got) {
-			if code, _ := wrong(bytes.TrimSpace(line)); code != 0 {
+			if code, _ := lineProblem(bytes.TrimSpace(line)); code != 0 {
 				t.Errorf("%q came through", line)
 			}
 			n++
@@ -50,7 +50,7 @@ func FuzzLines(f *testing.F) {
 func TestALineThatIsTooLong(t *testing.T) {
 	var out bytes.Buffer
 	text := `"` + strings.Repeat("x", maxLine) + "\"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
-	got, err := io.ReadAll(newLines(io.NopCloser(strings.NewReader(text)), &out))
+	got, err := io.ReadAll(newMessageReader(io.NopCloser(strings.NewReader(text)), &out))
 	if err != nil || !strings.Contains(string(got), "ping") || !strings.Contains(out.String(), "longer than") {
 		t.Errorf("%q %q %v", got, out.String(), err)
 	}

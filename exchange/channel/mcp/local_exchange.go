@@ -63,13 +63,13 @@ func (l *localExchange) List(ctx context.Context, n int) ([]Thread, error) {
 	return list, nil
 }
 
-// start is an event that never was: who resumes after it is first told that
+// startEvent is an event that never was: who resumes after it is first told that
 // nothing is known of what came before.
-const start = "start"
+const startEvent = "start"
 
 // Follow goes on where it was cut off.
 func (l *localExchange) Follow(ctx context.Context, handle func(Event)) error {
-	after := start
+	after := startEvent
 	for {
 		err := l.x.Follow(ctx, l.who, after, func(e exchange.Event) error {
 			if e.ID != "" {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,21 +22,21 @@ func (s *Server) report(ctx context.Context, t Thread) *strictyaml.Value {
 	next := "not done yet: call mess_wait with this ref"
 	if q, ok := openQuestion(t); ok {
 		var needs *strictyaml.Value
-		needs, next = q.needs(s.confirmed(ctx))
+		needs, next = q.needs(s.confirmationHint(ctx))
 		addText(needs, originKey, questionOrigin(t, q))
 		v.Add("needs", needs)
 	} else if t.Status.Terminal() {
-		next = ended(t)
+		next = outcomeText(t)
 	}
 	v.Add("next", strictyaml.Str(next))
-	said := said(t)
+	said := reportedMessages(t)
 	if n := len(said) - maxMessages; n > 0 {
 		v.Add("earlier", strictyaml.Str(fmt.Sprintf("%d messages, in the resource %s", n, threadURI(t.Ref))))
 		said = said[n:]
 	}
 	list := &strictyaml.Value{Kind: strictyaml.List}
 	for _, m := range said {
-		list.List = append(list.List, brief(t.Ref, m))
+		list.List = append(list.List, briefMessage(t.Ref, m))
 	}
 	v.Add("messages", list)
 	return v
@@ -53,9 +54,9 @@ func summary(t Thread) *strictyaml.Value {
 	return v
 }
 
-// said are the messages of a thread but for its request and acks, and of several
+// reportedMessages are the messages of a thread but for its request and acks, and of several
 // reports of progress in a row the last.
-func said(t Thread) []mess.Message {
+func reportedMessages(t Thread) []mess.Message {
 	var list []mess.Message
 	for _, m := range t.Messages {
 		switch {
@@ -77,11 +78,11 @@ func isProgress(m mess.Message) bool {
 	return ok && s.Code == mess.InProgress
 }
 
-// forProof are fields that prove things to machines; the resource has them.
-var forProof = []string{"receipt", "instance", "epoch", "sha256"}
+// proofKeys are fields that prove things to machines; the resource has them.
+var proofKeys = []string{"receipt", "instance", "epoch", "sha256"}
 
-// brief is a message with what a model needs of it.
-func brief(thread string, m mess.Message) *strictyaml.Value {
+// briefMessage is a message with what a model needs of it.
+func briefMessage(thread string, m mess.Message) *strictyaml.Value {
 	doc, v := document(thread, m), object()
 	for _, key := range []string{"ref", "from", "received"} {
 		if one := doc.Get(key); one != nil {
@@ -89,38 +90,29 @@ func brief(thread string, m mess.Message) *strictyaml.Value {
 		}
 	}
 	items := doc.Get("MESS")
-	without(items, forProof)
+	removeKeys(items, proofKeys)
 	addText(v, originKey, messageOrigin(m))
 	v.Add("mess", items)
 	return v
 }
 
-// without removes keys at any depth.
-func without(v *strictyaml.Value, keys []string) {
+// removeKeys removes keys at any depth.
+func removeKeys(v *strictyaml.Value, keys []string) {
 	for _, one := range v.List {
-		without(one, keys)
+		removeKeys(one, keys)
 	}
 	kept := v.Pairs[:0:0]
 	for _, p := range v.Pairs {
-		if !isOneOf(p.Key, keys) {
-			without(p.Value, keys)
+		if !slices.Contains(keys, p.Key) {
+			removeKeys(p.Value, keys)
 			kept = append(kept, p)
 		}
 	}
 	v.Pairs = kept
 }
 
-func isOneOf(key string, keys []string) bool {
-	for _, k := range keys {
-		if k == key {
-			return true
-		}
-	}
-	return false
-}
-
-// ended says how to take the end of a thread.
-func ended(t Thread) string {
+// outcomeText says how to take the end of a thread.
+func outcomeText(t Thread) string {
 	s := lastStatus(t)
 	unknown := s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
 	switch {
@@ -162,9 +154,9 @@ func oneLine(m mess.Message) string {
 			if i.Message+i.Action != "" {
 				words = append(words, "("+m.From+" says:", strings.TrimSpace(i.Message+" "+i.Action)+")")
 			}
-			return line(strings.Join(words, " "))
+			return cleanLine(strings.Join(words, " "))
 		case *mess.Response:
-			return line("response from " + m.From)
+			return cleanLine("response from " + m.From)
 		}
 	}
 	return ""

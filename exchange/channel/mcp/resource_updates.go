@@ -15,15 +15,15 @@ import (
 // new, or changed last. All others can be read by their ref.
 const maxListed = 50
 
-// news passes on what changes.
-type news struct {
+// threadUpdates passes on what changes.
+type threadUpdates struct {
 	mu      sync.Mutex
 	waiting map[chan struct{}]string // to the ref of a thread
 	listed  []string                 // refs, the newest last
 }
 
-// await wakes whoever waits for news of a thread.
-func (n *news) await(ref string) (woken <-chan struct{}, leave func()) {
+// subscribe wakes whoever waits for news of a thread.
+func (n *threadUpdates) subscribe(ref string) (woken <-chan struct{}, leave func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	c := make(chan struct{}, 1)
@@ -38,8 +38,8 @@ func (n *news) await(ref string) (woken <-chan struct{}, leave func()) {
 	}
 }
 
-// wake wakes those who wait for a thread, with "" all.
-func (n *news) wake(ref string) {
+// notify wakes those who wait for a thread, with "" all.
+func (n *threadUpdates) notify(ref string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for c, one := range n.waiting {
@@ -49,9 +49,9 @@ func (n *news) wake(ref string) {
 	}
 }
 
-// list adds a thread to those that are listed. fresh is false if it was there;
+// add adds a thread to those that are listed. fresh is false if it was there;
 // gone is the ref that had to make room.
-func (n *news) list(ref string) (fresh bool, gone string) {
+func (n *threadUpdates) add(ref string) (fresh bool, gone string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if slices.Contains(n.listed, ref) {
@@ -71,23 +71,23 @@ func (s *Server) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.x.Follow(ctx, func(e Event) {
 			pause.Reset(0)
-			s.happened(ctx, e)
+			s.applyEvent(ctx, e)
 		})
 		s.log.Debug("events interrupted", "err", err)
 		wait.For(ctx, pause.Next())
 	}
 }
 
-// happened passes on one change.
-func (s *Server) happened(ctx context.Context, e Event) {
+// applyEvent passes on one change.
+func (s *Server) applyEvent(ctx context.Context, e Event) {
 	if e.Reset {
-		s.refresh(ctx)
-		s.news.wake("")
+		s.listRecent(ctx)
+		s.updates.notify("")
 		return
 	}
 	s.listThread(e.Thread)
-	s.news.wake(e.Thread.Ref)
-	for _, part := range []string{"", "/" + envelopeOf, "/" + latestOf} {
+	s.updates.notify(e.Thread.Ref)
+	for _, part := range []string{"", "/" + envelopePart, "/" + latestPart} {
 		uri := threadURI(e.Thread.Ref) + part
 		if err := s.mcp.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
 			s.log.Debug("a client was not told", "ref", e.Thread.Ref, "err", err)
@@ -95,8 +95,8 @@ func (s *Server) happened(ctx context.Context, e Event) {
 	}
 }
 
-// refresh reads which threads there are.
-func (s *Server) refresh(ctx context.Context) {
+// listRecent reads which threads there are.
+func (s *Server) listRecent(ctx context.Context) {
 	threads, err := s.x.List(ctx, maxListed)
 	if err != nil {
 		s.log.Debug("threads cannot be listed", "err", err)
@@ -109,7 +109,7 @@ func (s *Server) refresh(ctx context.Context) {
 
 // listThread puts a thread into the list of resources.
 func (s *Server) listThread(t Thread) {
-	fresh, gone := s.news.list(t.Ref)
+	fresh, gone := s.updates.add(t.Ref)
 	if gone != "" {
 		s.mcp.RemoveResources(threadURI(gone))
 	}
@@ -125,7 +125,7 @@ func (s *Server) listThread(t Thread) {
 const maxTitle = 80
 
 func title(intent string) string {
-	intent = line(intent)
+	intent = cleanLine(intent)
 	if r := []rune(intent); len(r) > maxTitle {
 		return string(r[:maxTitle-1]) + "…"
 	}

@@ -42,25 +42,25 @@ func (s *Server) addResources() {
 }
 
 func (s *Server) readHelp(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	return text(req.Params.URI, "text/markdown", []byte(help)), nil
+	return textResource(req.Params.URI, "text/markdown", []byte(help)), nil
 }
 
-func text(uri, mime string, data []byte) *sdk.ReadResourceResult {
+func textResource(uri, mime string, data []byte) *sdk.ReadResourceResult {
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: cleantext.Text(withoutData(string(data)))}}}
 }
 
 // parts of a thread that are resources.
 const (
-	wholeThread = ""
-	envelopeOf  = "envelope"
-	latestOf    = "latest"
+	wholeThread  = ""
+	envelopePart = "envelope"
+	latestPart   = "latest"
 )
 
 // parseThread takes a thread:// URI apart.
 func parseThread(uri string) (ref, part string, ok bool) {
 	rest, ok := strings.CutPrefix(uri, threadScheme)
 	ref, part, more := strings.Cut(rest, "/")
-	return ref, part, ok && messeaf.ValidRef(ref) && (!more || part == envelopeOf || part == latestOf)
+	return ref, part, ok && messeaf.ValidRef(ref) && (!more || part == envelopePart || part == latestPart)
 }
 
 func (s *Server) readThread(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -73,19 +73,19 @@ func (s *Server) readThread(ctx context.Context, req *sdk.ReadResourceRequest) (
 	if err != nil {
 		return nil, notFound(uri, err)
 	}
-	data, err := printed(t, part)
+	data, err := printThread(t, part)
 	if err != nil {
 		return nil, err
 	}
-	return text(uri, yamlType, append([]byte(documentOrigin(t)), data...)), nil
+	return textResource(uri, yamlType, append([]byte(documentOrigin(t)), data...)), nil
 }
 
-// printed is a thread or a part of it as MESSE-AF has it.
-func printed(t Thread, part string) ([]byte, error) {
-	if part == envelopeOf {
-		return messeaf.PrintEnvelope(envelope(t))
+// printThread is a thread or a part of it as MESSE-AF has it.
+func printThread(t Thread, part string) ([]byte, error) {
+	if part == envelopePart {
+		return messeaf.PrintEnvelope(envelopeOfThread(t))
 	}
-	docs := []*strictyaml.Value{mess.WriteValue(envelope(t))}
+	docs := []*strictyaml.Value{mess.WriteValue(envelopeOfThread(t))}
 	var latest *strictyaml.Value
 	for _, m := range t.Messages {
 		docs = append(docs, document(t.Ref, m))
@@ -93,15 +93,15 @@ func printed(t Thread, part string) ([]byte, error) {
 			latest = docs[len(docs)-1]
 		}
 	}
-	if part == latestOf && latest != nil {
+	if part == latestPart && latest != nil {
 		docs = []*strictyaml.Value{latest}
 	}
 	return strictyaml.YAML(docs...)
 }
 
-// envelope is the first document of a thread (MESSE-AF 2.1, "Envelope Fields").
+// envelopeOfThread is the first document of a thread (MESSE-AF 2.1, "Envelope Fields").
 // What has happened to it is read from its messages.
-func envelope(t Thread) messeaf.Envelope {
+func envelopeOfThread(t Thread) messeaf.Envelope {
 	e := messeaf.Envelope{
 		Ref: t.Ref, Requestor: t.Requestor, Executor: t.Executor, Status: t.Status, Intent: t.Intent, Priority: t.Priority,
 		Created: mess.TimeOf(t.Created), Updated: mess.TimeOf(t.Updated),
@@ -124,7 +124,7 @@ func envelope(t Thread) messeaf.Envelope {
 
 func (s *Server) readContent(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	uri := req.Params.URI
-	b, done, err := s.content(ctx, uri)
+	b, done, err := s.readFile(ctx, uri)
 	if err != nil {
 		return nil, notFound(uri, err)
 	}
@@ -132,7 +132,7 @@ func (s *Server) readContent(ctx context.Context, req *sdk.ReadResourceRequest) 
 	if b, err = b.withoutMetadata(ctx); err != nil {
 		return nil, err
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: b.served(), Blob: b.data}}}, nil
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: b.servedType(), Blob: b.data}}}, nil
 }
 
 // notFound is what MCP calls a resource that is not there, or not for this

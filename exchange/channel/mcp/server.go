@@ -56,11 +56,11 @@ type Event struct {
 
 // Server serves one actor's view of an exchange to MCP clients.
 type Server struct {
-	x    Exchange
-	log  *slog.Logger
-	mcp  *sdk.Server
-	news news
-	busy chan struct{} // holds one for each file that is in memory
+	x         Exchange
+	log       *slog.Logger
+	mcp       *sdk.Server
+	updates   threadUpdates
+	fileSlots chan struct{} // holds one for each file that is in memory
 
 	questions seenQuestions
 
@@ -91,7 +91,7 @@ const instructions = `These tools ask for things in the physical world: pictures
 
 // New makes a server. version is that of the program.
 func New(x Exchange, version string, log *slog.Logger) *Server {
-	s := &Server{x: x, log: log, busy: make(chan struct{}, maxBusy), ended: make(chan struct{})}
+	s := &Server{x: x, log: log, fileSlots: make(chan struct{}, maxBusy), ended: make(chan struct{})}
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "messkit", Title: "messkit", Version: cmp.Or(version, "dev")}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: slog.New(slog.DiscardHandler),
 		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
@@ -109,5 +109,5 @@ func New(x Exchange, version string, log *slog.Logger) *Server {
 	return s
 }
 
-// end ends what waits: a session waits for its calls when it is closed.
-func (s *Server) end() { s.once.Do(func() { close(s.ended) }) }
+// stopWaiting ends what waits: a session waits for its calls when it is closed.
+func (s *Server) stopWaiting() { s.once.Do(func() { close(s.ended) }) }

@@ -8,20 +8,20 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// guest is an actor with its sessions.
-type guest struct {
+// actorServer is an actor with its sessions.
+type actorServer struct {
 	*Server
-	http http.Handler
-	most int
+	http        http.Handler
+	maxSessions int
 
 	mu      sync.Mutex
-	opening int             // requests under way that may open a session
-	last    time.Time       // when there was a request
-	use     map[string]*use // by session
+	opening int                    // requests under way that may open a session
+	last    time.Time              // when there was a request
+	use     map[string]*sessionUse // by session
 }
 
-// use is how a session is used.
-type use struct {
+// sessionUse is how a session is used.
+type sessionUse struct {
 	busy int       // requests and streams under way
 	last time.Time // when the last of them ended
 }
@@ -33,18 +33,18 @@ const sessionHeader = "Mcp-Session-Id"
 // another: a client that has vanished has neither a request nor a stream.
 const leftAlone = time.Minute
 
-// enter counts a request; ok is false if it would open a session too many.
-func (g *guest) enter(r *http.Request) (leave func(), ok bool) {
+// begin counts a request; ok is false if it would open a session too many.
+func (g *actorServer) begin(r *http.Request) (leave func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	id := r.Header.Get(sessionHeader)
 	if id != "" {
-		return g.uses(id), true
+		return g.markUsed(id), true
 	}
 	if r.Method != http.MethodPost {
 		return func() {}, true // which opens none
 	}
-	if g.opening+len(g.open()) >= g.most && !g.makeRoom(time.Now()) {
+	if g.opening+len(g.openSessions()) >= g.maxSessions && !g.closeIdlest(time.Now()) {
 		return nil, false
 	}
 	g.opening++
@@ -55,15 +55,15 @@ func (g *guest) enter(r *http.Request) (leave func(), ok bool) {
 	}, true
 }
 
-// uses notes that a session is used. One that is not there is not counted. g.mu
+// markUsed notes that a session is used. One that is not there is not counted. g.mu
 // is held.
-func (g *guest) uses(id string) (leave func()) {
-	if g.open()[id] == nil {
+func (g *actorServer) markUsed(id string) (leave func()) {
+	if g.openSessions()[id] == nil {
 		return func() {}
 	}
 	u := g.use[id]
 	if u == nil {
-		u = &use{}
+		u = &sessionUse{}
 		g.use[id] = u
 	}
 	u.busy++
@@ -75,8 +75,8 @@ func (g *guest) uses(id string) (leave func()) {
 	}
 }
 
-// open are the sessions by their ids.
-func (g *guest) open() map[string]*sdk.ServerSession {
+// openSessions are the sessions by their ids.
+func (g *actorServer) openSessions() map[string]*sdk.ServerSession {
 	all := map[string]*sdk.ServerSession{}
 	for s := range g.mcp.Sessions() {
 		all[s.ID()] = s
@@ -84,10 +84,10 @@ func (g *guest) open() map[string]*sdk.ServerSession {
 	return all
 }
 
-// makeRoom ends the session that was left alone for longest, and reports whether
+// closeIdlest ends the session that was left alone for longest, and reports whether
 // there was one. g.mu is held.
-func (g *guest) makeRoom(now time.Time) bool {
-	all := g.open()
+func (g *actorServer) closeIdlest(now time.Time) bool {
+	all := g.openSessions()
 	for id := range g.use {
 		if all[id] == nil {
 			delete(g.use, id)
@@ -97,7 +97,7 @@ func (g *guest) makeRoom(now time.Time) bool {
 	for id := range all {
 		u := g.use[id]
 		if u == nil { // it was opened, and not used yet
-			g.use[id] = &use{last: now}
+			g.use[id] = &sessionUse{last: now}
 			continue
 		}
 		if u.busy == 0 && now.Sub(u.last) >= leftAlone && (oldest == "" || u.last.Before(g.use[oldest].last)) {
@@ -114,15 +114,15 @@ func (g *guest) makeRoom(now time.Time) bool {
 	return true
 }
 
-func (g *guest) seen() {
+func (g *actorServer) touch() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.last = time.Now()
 }
 
-// idle reports whether there was nobody since then.
-func (g *guest) idle(since time.Time) bool {
+// isIdle reports whether there was nobody since then.
+func (g *actorServer) isIdle(since time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.opening == 0 && len(g.open()) == 0 && g.last.Before(since)
+	return g.opening == 0 && len(g.openSessions()) == 0 && g.last.Before(since)
 }

@@ -24,8 +24,8 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		s.follow(ctx)
 		return nil
 	})
-	to := &shared{WriteCloser: out}
-	err := s.mcp.Run(ctx, &answering{sdk.IOTransport{Reader: newLines(&ending{in, s.end}, to), Writer: to, MaxLineLength: -1}}) // lines have their limit
+	to := &syncWriter{WriteCloser: out}
+	err := s.mcp.Run(ctx, &drainingTransport{sdk.IOTransport{Reader: newMessageReader(&endNotifyingInput{in, s.stopWaiting}, to), Writer: to, MaxLineLength: -1}}) // lines have their limit
 	ended := ctx.Err() != nil
 	cancel()
 	_ = g.Wait() // it has no error
@@ -35,13 +35,13 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	return err
 }
 
-// ending is an input at whose end nothing is waited for any more.
-type ending struct {
+// endNotifyingInput is an input at whose end nothing is waited for any more.
+type endNotifyingInput struct {
 	io.ReadCloser
 	end func()
 }
 
-func (e *ending) Read(p []byte) (int, error) {
+func (e *endNotifyingInput) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p)
 	if err != nil {
 		e.end()
@@ -49,21 +49,21 @@ func (e *ending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answering is a transport whose input ends when all that it has brought is
+// drainingTransport is a transport whose input ends when all that it has brought is
 // answered.
-type answering struct{ sdk.IOTransport }
+type drainingTransport struct{ sdk.IOTransport }
 
 // Connect connects the streams.
-func (a *answering) Connect(ctx context.Context) (sdk.Connection, error) {
+func (a *drainingTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := a.IOTransport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &conversation{Connection: c, asked: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	return &pendingCalls{Connection: c, asked: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
-// conversation counts what was asked and not answered.
-type conversation struct {
+// pendingCalls counts what was asked and not answered.
+type pendingCalls struct {
 	sdk.Connection
 	mu       sync.Mutex
 	asked    map[jsonrpc.ID]int
@@ -73,14 +73,14 @@ type conversation struct {
 }
 
 // Read reads a message. The end comes when all are answered.
-func (c *conversation) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *pendingCalls) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if err != nil {
-		c.rest(ctx)
+		c.waitAnswered(ctx)
 		return nil, err
 	}
 	if r, ok := m.(*jsonrpc.Request); ok {
-		c.note(r)
+		c.track(r)
 	}
 	return m, nil
 }
@@ -92,8 +92,8 @@ const cancelled = "notifications/cancelled"
 // listen is a request that is answered when the session ends (MCP 2026-07-28, SEP-2575).
 const listen = "subscriptions/listen"
 
-// note notes what is asked, or taken back.
-func (c *conversation) note(r *jsonrpc.Request) {
+// track notes what is asked, or taken back.
+func (c *pendingCalls) track(r *jsonrpc.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -112,9 +112,9 @@ func (c *conversation) note(r *jsonrpc.Request) {
 	}
 }
 
-// rest waits until all is answered, or nobody hears it.
-func (c *conversation) rest(ctx context.Context) {
-	for !c.quit() {
+// waitAnswered waits until all is answered, or nobody hears it.
+func (c *pendingCalls) waitAnswered(ctx context.Context) {
+	for !c.allAnswered() {
 		select {
 		case <-c.answered:
 		case <-c.closed:
@@ -125,14 +125,14 @@ func (c *conversation) rest(ctx context.Context) {
 	}
 }
 
-func (c *conversation) quit() bool {
+func (c *pendingCalls) allAnswered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.asked) == 0
 }
 
 // Write writes a message.
-func (c *conversation) Write(ctx context.Context, m jsonrpc.Message) error {
+func (c *pendingCalls) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
 	if r, ok := m.(*jsonrpc.Response); ok {
 		c.mu.Lock()
@@ -145,15 +145,15 @@ func (c *conversation) Write(ctx context.Context, m jsonrpc.Message) error {
 		wait.Notify(c.answered)
 	}
 	if err != nil {
-		c.hangUp()
+		c.markClosed()
 	}
 	return err
 }
 
 // Close closes the streams.
-func (c *conversation) Close() error {
-	c.hangUp()
+func (c *pendingCalls) Close() error {
+	c.markClosed()
 	return c.Connection.Close()
 }
 
-func (c *conversation) hangUp() { c.once.Do(func() { close(c.closed) }) }
+func (c *pendingCalls) markClosed() { c.once.Do(func() { close(c.closed) }) }

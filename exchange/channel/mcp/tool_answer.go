@@ -13,16 +13,16 @@ import (
 
 // answer answers a question, or says yes or no.
 func (c *call) answer(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
-	a, err := parseArgs(raw)
+	a, err := parseArguments(raw)
 	if err != nil {
 		return nil, err
 	}
 	r, word := replyOf(a)
-	if err := a.done(); err != nil {
+	if err := a.finish(); err != nil {
 		return nil, err
 	}
 	if word != "" {
-		if r.Answers, err = c.only(ctx, r.Re[0], word); err != nil {
+		if r.Answers, err = c.onlyAnswer(ctx, r.Re[0], word); err != nil {
 			return nil, err
 		}
 	}
@@ -39,9 +39,9 @@ func (c *call) answer(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 
 // replyOf reads the arguments: one of answers, confirm and accept, or a word for
 // the only question that is open.
-func replyOf(a *args) (r *mess.Reply, word string) {
+func replyOf(a *arguments) (r *mess.Reply, word string) {
 	r = &mess.Reply{
-		Re: mess.Refs{a.ref()}, Answers: a.object("answers"), Confirm: a.yes("confirm"), Accept: a.yes("accept"),
+		Re: mess.Refs{a.ref()}, Answers: a.object("answers"), Confirm: a.boolean("confirm"), Accept: a.boolean("accept"),
 		Reason: a.text("reason"), ActionHash: a.text("action_hash"), Code: a.text("code"),
 	}
 	if r.Code != "" && r.Confirm == nil {
@@ -60,8 +60,8 @@ func replyOf(a *args) (r *mess.Reply, word string) {
 	return r, word
 }
 
-// only is a word as the answer to the one question that is open.
-func (c *call) only(ctx context.Context, ref, word string) (mess.Object, error) {
+// onlyAnswer is a word as the answer to the one question that is open.
+func (c *call) onlyAnswer(ctx context.Context, ref, word string) (mess.Object, error) {
 	t, err := c.x.Thread(ctx, messeaf.ThreadRef(ref))
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func openQuestion(t Thread) (question, bool) {
 					q = question{m.Ref, i, i.Questions}
 				}
 			case *mess.Reply:
-				q.answered(i)
+				q.removeAnswered(i)
 			case *mess.Answer: // of one question, or of all
 				q = question{}
 			}
@@ -109,8 +109,8 @@ func openQuestion(t Thread) (question, bool) {
 	return q, q.status != nil
 }
 
-// answered takes away what a reply answers.
-func (q *question) answered(r *mess.Reply) {
+// removeAnswered takes away what a reply answers.
+func (q *question) removeAnswered(r *mess.Reply) {
 	if r.Confirm != nil {
 		*q = question{}
 		return

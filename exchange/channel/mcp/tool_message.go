@@ -32,7 +32,7 @@ func parseMessage(raw json.RawMessage) (mess.Message, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return mess.Message{}, mess.Errorf(mess.Invalid, "message: is no text; give a message in YAML or JSON")
 	}
-	text = []byte(unfenced(s))
+	text = []byte(withoutFence(s))
 	if len(text) > maxText {
 		return mess.Message{}, mess.Errorf(mess.TooLarge, "message: is larger than %d bytes; send less", maxText)
 	}
@@ -46,8 +46,8 @@ func parseMessage(raw json.RawMessage) (mess.Message, error) {
 	return all[0], nil
 }
 
-// unfenced takes the fence off that models put around YAML and JSON.
-func unfenced(s string) string {
+// withoutFence takes the fence off that models put around YAML and JSON.
+func withoutFence(s string) string {
 	s = strings.TrimSpace(s)
 	body, ok := strings.CutPrefix(s, "```")
 	if !ok {
@@ -72,13 +72,13 @@ func requestOf(fields mess.Object) (mess.Message, error) {
 	}
 	m, err := mess.ParseValidJSON(text)
 	if err != nil {
-		return mess.Message{}, inArguments(err)
+		return mess.Message{}, argumentPaths(err)
 	}
 	return m, nil
 }
 
-// inArguments words problems of a text that nobody has seen as such.
-func inArguments(err error) error {
+// argumentPaths words problems of a text that nobody has seen as such.
+func argumentPaths(err error) error {
 	ps, ok := errors.AsType[mess.Problems](err)
 	if !ok {
 		return err

@@ -24,31 +24,31 @@ const (
 
 // status tells how a thread stands, or which are open.
 func (c *call) status(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
-	a, err := parseArgs(raw)
+	a, err := parseArguments(raw)
 	if err != nil {
 		return nil, err
 	}
-	show := a.show()
+	show := a.imageOptions()
 	ref := strings.TrimSpace(a.text("ref"))
-	if err := a.done(); err != nil {
+	if err := a.finish(); err != nil {
 		return nil, err
 	}
 	if ref == "" {
-		return c.open(ctx)
+		return c.listOpen(ctx)
 	}
 	t, err := c.x.Thread(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	c.questions.markSeen(c.session(), t)
-	return c.told(ctx, t, show, c.report(ctx, t)), nil
+	return c.resultWithFiles(ctx, t, show, c.report(ctx, t)), nil
 }
 
 // maxOpen is how many open requests a result has: more would bury a model.
 const maxOpen = 50
 
-// open lists the requests that have not ended.
-func (c *call) open(ctx context.Context) (*sdk.CallToolResult, error) {
+// listOpen lists the requests that have not ended.
+func (c *call) listOpen(ctx context.Context) (*sdk.CallToolResult, error) {
 	v, err := c.query(ctx, &mess.Query{Type: "status"})
 	if err != nil {
 		return nil, err
@@ -65,21 +65,21 @@ func (c *call) open(ctx context.Context) (*sdk.CallToolResult, error) {
 // session has not seen. A question that it has seen does not end a wait: a client
 // that calls again while a person decides would call without a pause.
 func (c *call) wait(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
-	a, err := parseArgs(raw)
+	a, err := parseArguments(raw)
 	if err != nil {
 		return nil, err
 	}
-	show := a.show()
+	show := a.imageOptions()
 	ref := a.ref()
 	patience := a.seconds("timeout_seconds", waitTime, time.Second, maxWaitTime)
-	if err := a.done(); err != nil {
+	if err := a.finish(); err != nil {
 		return nil, err
 	}
 	t, err := c.x.Thread(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	t, over, err := c.until(ctx, t.Ref, patience)
+	t, over, err := c.waitUntilDone(ctx, t.Ref, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -88,19 +88,19 @@ func (c *call) wait(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResu
 	if over {
 		v.Add("timed_out", strictyaml.Truth(true))
 	}
-	return c.told(ctx, t, show, v), nil
+	return c.resultWithFiles(ctx, t, show, v), nil
 }
 
-// until reads a thread anew whenever something was said in it. over is true if
+// waitUntilDone reads a thread anew whenever something was said in it. over is true if
 // the time was over before there was anything for the caller to do.
-func (c *call) until(ctx context.Context, ref string, patience time.Duration) (_ Thread, over bool, _ error) {
-	woken, leave := c.news.await(ref)
+func (c *call) waitUntilDone(ctx context.Context, ref string, patience time.Duration) (_ Thread, over bool, _ error) {
+	woken, leave := c.updates.subscribe(ref)
 	defer leave()
 	end := time.NewTimer(patience)
 	defer end.Stop()
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	p := progress{call: c}
+	p := progressNotifier{call: c}
 	var t Thread
 	for {
 		now, err := c.x.Thread(ctx, ref)
@@ -110,7 +110,7 @@ func (c *call) until(ctx context.Context, ref string, patience time.Duration) (_
 			return Thread{}, false, err
 		default:
 			t = now
-			p.tell(ctx, t)
+			p.report(ctx, t)
 			asked := !t.Status.Terminal() && c.questions.isNew(c.session(), t)
 			if asked {
 				c.showPage(t)
@@ -133,15 +133,15 @@ func (c *call) until(ctx context.Context, ref string, patience time.Duration) (_
 	}
 }
 
-// progress tells a client what is said in a thread.
-type progress struct {
+// progressNotifier tells a client what is said in a thread.
+type progressNotifier struct {
 	*call
 	n    float64 // notifications so far: they must grow
 	seen int     // messages that were told, or were there before
 }
 
-// tell tells what is new; of what was there before, the last.
-func (p *progress) tell(ctx context.Context, t Thread) {
+// report tells what is new; of what was there before, the last.
+func (p *progressNotifier) report(ctx context.Context, t Thread) {
 	first := ""
 	for _, m := range t.Messages[min(p.seen, len(t.Messages)):] {
 		line := oneLine(m)
@@ -159,11 +159,11 @@ func (p *progress) tell(ctx context.Context, t Thread) {
 	p.seen = max(p.seen, len(t.Messages))
 }
 
-func (p *progress) beat(ctx context.Context, t Thread) {
+func (p *progressNotifier) beat(ctx context.Context, t Thread) {
 	p.notify(ctx, "still "+strings.ReplaceAll(string(t.Status), "_", " "))
 }
 
-func (p *progress) notify(ctx context.Context, line string) {
+func (p *progressNotifier) notify(ctx context.Context, line string) {
 	token := p.req.Params.GetProgressToken()
 	if token == nil {
 		return

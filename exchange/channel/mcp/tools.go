@@ -21,7 +21,7 @@ type call struct {
 
 // tools are what the tools do, by their names in tools.json.
 var tools = map[string]func(*call, context.Context, json.RawMessage) (*sdk.CallToolResult, error){
-	"mess":              (*call).mess,
+	"mess":              (*call).postMessage,
 	"mess_request":      (*call).request,
 	"mess_answer":       (*call).answer,
 	"mess_status":       (*call).status,
@@ -40,7 +40,7 @@ func (s *Server) handler(name string) sdk.ToolHandler {
 		defer func() {
 			if p := recover(); p != nil {
 				s.log.Error("tool crashed", "tool", name, "err", p, "stack", string(debug.Stack()))
-				res, err = failed(errors.New("a mistake in messkit; its log says more")), nil
+				res, err = errorResult(errors.New("a mistake in messkit; its log says more")), nil
 			}
 		}()
 		res, err = run(&call{s, req}, ctx, req.Params.Arguments)
@@ -48,7 +48,7 @@ func (s *Server) handler(name string) sdk.ToolHandler {
 			return nil, ctx.Err() // the client has cancelled it, or has gone
 		}
 		if err != nil {
-			return failed(err), nil
+			return errorResult(err), nil
 		}
 		return res, nil
 	}
@@ -61,8 +61,8 @@ func result(v *strictyaml.Value) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(text)}
 }
 
-// failed is an error for the client: what is wrong, and what to do.
-func failed(err error) *sdk.CallToolResult {
+// errorResult is an error for the client: what is wrong, and what to do.
+func errorResult(err error) *sdk.CallToolResult {
 	v := object()
 	r, refused := errors.AsType[*mess.Error](err)
 	_, invalid := errors.AsType[mess.Problems](err)
@@ -93,8 +93,8 @@ func addText(v *strictyaml.Value, key, text string) {
 	}
 }
 
-// mess takes any message, and gives what the exchange answers.
-func (c *call) mess(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
+// postMessage takes any message, and gives what the exchange answers.
+func (c *call) postMessage(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	m, err := parseMessage(raw)
 	if err != nil {
 		return nil, err
@@ -104,13 +104,13 @@ func (c *call) mess(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResu
 		return nil, err
 	}
 	v := document("", answer)
-	addText(v, originKey, "written by the exchange, with words of requesters and executors: "+isData)
+	addText(v, originKey, "written by the exchange, with words of requesters and executors: "+dataNotice)
 	return result(v), nil
 }
 
 // request asks for something.
 func (c *call) request(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
-	a, err := parseArgs(raw)
+	a, err := parseArguments(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +147,12 @@ func firstAck(m mess.Message) mess.Ack {
 
 // cancel takes a request back.
 func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
-	a, err := parseArgs(raw)
+	a, err := parseArguments(raw)
 	if err != nil {
 		return nil, err
 	}
 	item := &mess.Cancel{Re: mess.Refs{a.ref()}, Reason: a.text("reason")}
-	if err := a.done(); err != nil {
+	if err := a.finish(); err != nil {
 		return nil, err
 	}
 	answer, err := c.x.Send(ctx, mess.Message{Items: []mess.Item{item}})
@@ -183,7 +183,7 @@ func mayHaveBegun(t Thread) bool {
 
 // capabilities tells what can be asked for, and who is there to do it.
 func (c *call) capabilities(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
-	a, err := parseArgs(raw)
+	a, err := parseArguments(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -191,14 +191,14 @@ func (c *call) capabilities(ctx context.Context, raw json.RawMessage) (*sdk.Call
 	if tag := a.text("tag"); tag != "" {
 		filter.Tags = []string{tag}
 	}
-	if err := a.done(); err != nil {
+	if err := a.finish(); err != nil {
 		return nil, err
 	}
 	v, err := c.query(ctx, &mess.Query{Type: "capabilities", Filter: filter}, &mess.Query{Type: "executors"})
 	if err != nil {
 		return nil, err
 	}
-	addText(v, originKey, "names and descriptions are written by the executors that have these ids: "+isData)
+	addText(v, originKey, "names and descriptions are written by the executors that have these ids: "+dataNotice)
 	return result(v), nil
 }
 

@@ -58,9 +58,9 @@ const maxMessages = 256 << 10
 
 // send sends a notice once. The executor must have the address still, and its
 // key.
-func (h *Dispatcher) send(ctx context.Context, n notice) result {
+func (h *Dispatcher) send(ctx context.Context, n notification) result {
 	_, secret, ok := h.keys.Shared(n.Executor)
-	a, still := h.address(n)
+	a, still := h.currentAddress(n)
 	if !ok || !still {
 		return result{err: errGone, final: true}
 	}
@@ -93,20 +93,20 @@ func (h *Dispatcher) send(ctx context.Context, n notice) result {
 	}
 	if a.ntfy { // it shows the body; https://docs.ntfy.sh/publish/
 		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
-		req.Header.Set("Title", map[string]string{created: "messkit: a task for you", changed: "messkit: news of your task", tried: tryTitle, news: newsTitle}[n.Event])
+		req.Header.Set("Title", map[string]string{createdEvent: "messkit: a task for you", changedEvent: "messkit: news of your task", testEvent: testTitle, newsEvent: newsTitle}[n.Event])
 	}
 	res, err := h.client.Do(req)
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the connection can be used again
-	return judged(res.StatusCode)
+	return resultOf(res.StatusCode)
 }
 
-// failed words why there was no answer, without the address, which may hold a
+// failure words why there was no answer, without the address, which may hold a
 // secret.
-func failed(err error) result {
+func failure(err error) result {
 	if no, ok := errors.AsType[*forbidden](err); ok {
 		return result{err: no, final: true}
 	}
@@ -118,9 +118,9 @@ func failed(err error) result {
 	return result{err: err}
 }
 
-// judged is what an answer means. A receiver that says that the notice is wrong
+// resultOf is what an answer means. A receiver that says that the notice is wrong
 // says so again.
-func judged(code int) result {
+func resultOf(code int) result {
 	r := result{code: code}
 	switch {
 	case code/100 == 2:
@@ -136,8 +136,8 @@ func judged(code int) result {
 	return r
 }
 
-// address is what the executor has registered for the notice's URL now.
-func (h *Dispatcher) address(n notice) (address, bool) {
+// currentAddress is what the executor has registered for the notice's URL now.
+func (h *Dispatcher) currentAddress(n notification) (address, bool) {
 	e, _ := h.x.Executor(n.Executor)
 	for _, a := range addressesOf(e.Extra) {
 		if a.url == n.URL {
@@ -147,8 +147,8 @@ func (h *Dispatcher) address(n notice) (address, bool) {
 	return address{}, false
 }
 
-// said is a message in a notice.
-type said struct {
+// sentMessage is a message in a notice.
+type sentMessage struct {
 	From string          `json:"from"`
 	TS   string          `json:"ts"`
 	MESS json.RawMessage `json:"mess"`
@@ -156,23 +156,23 @@ type said struct {
 
 // body is a notice as servers in the field word it. How the thread stands is as
 // it was; the messages are there where the executor may read them now.
-func (h *Dispatcher) body(ctx context.Context, n notice) ([]byte, error) {
+func (h *Dispatcher) body(ctx context.Context, n notification) ([]byte, error) {
 	v := struct {
 		Title  string `json:"title"`
 		Body   string `json:"body"`
 		Thread struct {
 			summary
-			Messages []said `json:"messages,omitempty"`
+			Messages []sentMessage `json:"messages,omitempty"`
 		} `json:"thread"`
 		Event string `json:"event_type"`
 	}{Title: "🆕 New MESS Request", Body: fmt.Sprintf("%s\n\nRef: %s\nPriority: %s", n.Thread.Intent, n.Thread.Ref, n.Thread.Priority), Event: n.Event}
 	v.Thread.summary = n.Thread
 	switch n.Event {
-	case tried:
-		v.Title, v.Body = tryTitle, n.Thread.Intent
-	case news:
+	case testEvent:
+		v.Title, v.Body = testTitle, n.Thread.Intent
+	case newsEvent:
 		v.Title, v.Body = newsTitle, n.Thread.Intent
-	case changed:
+	case changedEvent:
 		v.Title = "📬 MESS Update: " + string(n.Thread.Status)
 		v.Thread.Messages = h.messages(ctx, n)
 	}
@@ -183,7 +183,7 @@ func (h *Dispatcher) body(ctx context.Context, n notice) ([]byte, error) {
 	return cleantext.EscapeJSON(bytes.TrimRight(b.Bytes(), "\n")), err
 }
 
-func (h *Dispatcher) messages(ctx context.Context, n notice) (list []said) {
+func (h *Dispatcher) messages(ctx context.Context, n notification) (list []sentMessage) {
 	who, _, _ := h.keys.Shared(n.Executor)
 	t, err := h.x.Thread(ctx, who, n.Thread.Ref)
 	if err != nil {
@@ -196,7 +196,7 @@ func (h *Dispatcher) messages(ctx context.Context, n notice) (list []said) {
 			return nil
 		}
 		at, _ := m.Received.Time()
-		list = append(list, said{m.From, stamp(at), text})
+		list = append(list, sentMessage{m.From, formatTime(at), text})
 	}
 	return list
 }

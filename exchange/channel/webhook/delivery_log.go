@@ -46,11 +46,11 @@ type Entry struct {
 	Err      string    `json:"error,omitempty"` // of the last attempt
 }
 
-// kept is the file of an exchange's webhooks.
-type kept struct {
-	Ended bool     `json:"ended"` // in order, with all that there was to tell
-	Queue []notice `json:"queue"`
-	Log   []Entry  `json:"log"`
+// storedState is the file of an exchange's webhooks.
+type storedState struct {
+	Ended bool           `json:"ended"` // in order, with all that there was to tell
+	Queue []notification `json:"queue"`
+	Log   []Entry        `json:"log"`
 }
 
 const (
@@ -69,13 +69,13 @@ func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger
 		cfg.Timeout = defaultTimeout
 	}
 	h := &Dispatcher{
-		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), places: make(chan struct{}, maxOut),
-		dirty: make(chan struct{}, 1), queues: map[string][]notice{}, status: statuses{},
+		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), slots: make(chan struct{}, maxOut),
+		dirty: make(chan struct{}, 1), queues: map[string][]notification{}, status: statuses{},
 	}
-	return h, h.read()
+	return h, h.load()
 }
 
-func (h *Dispatcher) read() error {
+func (h *Dispatcher) load() error {
 	data, err := os.ReadFile(h.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -84,14 +84,14 @@ func (h *Dispatcher) read() error {
 		return err
 	}
 	h.used = true
-	var was kept
+	var was storedState
 	if err := json.Unmarshal(data, &was); err != nil {
 		aside := h.file + ".unreadable"
 		h.log.Error("webhooks: what was to be sent cannot be read, and is set aside", "err", err)
 		if err := os.Rename(h.file, aside); err != nil {
 			return err
 		}
-		h.lost(fmt.Sprintf("what was to be sent could not be read; it is in %s", filepath.Base(aside)))
+		h.logLost(fmt.Sprintf("what was to be sent could not be read; it is in %s", filepath.Base(aside)))
 		return nil
 	}
 	h.recent = was.Log[max(0, len(was.Log)-maxLog):]
@@ -102,22 +102,22 @@ func (h *Dispatcher) read() error {
 		}
 	}
 	if !was.Ended {
-		h.lost("the exchange was not ended in order: what happened in its last moments may not have been told")
+		h.logLost("the exchange was not ended in order: what happened in its last moments may not have been told")
 	}
 	return nil
 }
 
-// lost notes that something may not have been told.
-func (h *Dispatcher) lost(why string) {
+// logLost notes that something may not have been told.
+func (h *Dispatcher) logLost(why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	h.add(Entry{Made: now, At: now, State: Lost, Err: why})
+	h.appendLog(Entry{Made: now, At: now, State: Lost, Err: why})
 }
 
-// note writes into the log how a notice stands. h.mu is held.
-func (h *Dispatcher) note(n notice, s State, r result) {
-	e := Entry{ID: n.ID, Executor: n.Executor, Event: n.Event, Ref: n.Thread.Ref, To: host(n.URL), Made: n.Made, At: time.Now(), Tries: n.Tries, State: s, Code: r.code}
+// logState writes into the log how a notice stands. h.mu is held.
+func (h *Dispatcher) logState(n notification, s State, r result) {
+	e := Entry{ID: n.ID, Executor: n.Executor, Event: n.Event, Ref: n.Thread.Ref, To: originOf(n.URL), Made: n.Made, At: time.Now(), Tries: n.Tries, State: s, Code: r.code}
 	if r.err != nil {
 		e.Err = r.err.Error()
 		h.log.Debug("webhook not delivered", "executor", n.Executor, "ref", n.Thread.Ref, "state", s, "err", e.Err)
@@ -127,11 +127,11 @@ func (h *Dispatcher) note(n notice, s State, r result) {
 		wait.Notify(h.dirty)
 		return
 	}
-	h.add(e)
+	h.appendLog(e)
 }
 
-// add appends to the log. h.mu is held.
-func (h *Dispatcher) add(e Entry) {
+// appendLog appends to the log. h.mu is held.
+func (h *Dispatcher) appendLog(e Entry) {
 	h.used = true
 	if h.recent = append(h.recent, e); len(h.recent) > maxLog {
 		h.recent = slices.Clone(h.recent[len(h.recent)-maxLog:])
@@ -139,8 +139,8 @@ func (h *Dispatcher) add(e Entry) {
 	wait.Notify(h.dirty)
 }
 
-// host is an address without what may be secret in it.
-func host(address string) string {
+// originOf is an address without what may be secret in it.
+func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return ""
@@ -162,8 +162,8 @@ func (h *Dispatcher) Deliveries(who exchange.Actor) []Entry {
 	return list
 }
 
-// write writes down what is to be sent when that has changed.
-func (h *Dispatcher) write(ctx context.Context) error {
+// saveChanges writes down what is to be sent when that has changed.
+func (h *Dispatcher) saveChanges(ctx context.Context) error {
 	h.save(false) // from now on the end is not in order until it is
 	for {
 		select {
@@ -186,7 +186,7 @@ func (h *Dispatcher) save(ended bool) {
 		h.mu.Unlock()
 		return
 	}
-	k := kept{Ended: ended, Queue: []notice{}, Log: h.recent}
+	k := storedState{Ended: ended, Queue: []notification{}, Log: h.recent}
 	for _, queue := range h.queues {
 		k.Queue = append(k.Queue, queue...)
 	}

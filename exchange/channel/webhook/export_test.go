@@ -15,4 +15,6 @@ func Through(h *Dispatcher, way http.RoundTripper) { h.client.Transport = way }
 func (c Config) Check(ip netip.Addr) error { return c.check(ip) }
 
 // Wants reports whether an executor wants to be told.
-func Wants(profile mess.Object, p mess.Priority, now time.Time) bool { return wants(profile, p, now) }
+func Wants(profile mess.Object, p mess.Priority, now time.Time) bool {
+	return wantsNow(profile, p, now)
+}

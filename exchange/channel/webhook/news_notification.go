@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// news is the event of a notice that is about no thread.
-const news = "news"
+// newsEvent is the event of a notice that is about no thread.
+const newsEvent = "news"
 
 // newsTitle stands above news where the receiver shows a title.
 const newsTitle = "messkit: news of the place"
@@ -21,7 +21,7 @@ func (h *Dispatcher) Broadcast(p mess.Priority, text string) {
 	now := time.Now()
 	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)
-		if len(addresses) == 0 || !wants(ex.Extra, p, now) {
+		if len(addresses) == 0 || !wantsNow(ex.Extra, p, now) {
 			continue
 		}
 		who, _, ok := h.keys.Shared(ex.ID)
@@ -29,9 +29,9 @@ func (h *Dispatcher) Broadcast(p mess.Priority, text string) {
 			continue
 		}
 		for _, a := range addresses {
-			h.enqueue(notice{
-				ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: news, Made: now, Due: now,
-				Thread: summary{Intent: text, Priority: p, Created: stamp(now), Updated: stamp(now)},
+			h.enqueue(notification{
+				ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: newsEvent, Made: now, Due: now,
+				Thread: summary{Intent: text, Priority: p, Created: formatTime(now), Updated: formatTime(now)},
 			})
 		}
 	}

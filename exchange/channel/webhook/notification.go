@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// notice is one thing that one executor is told at one address. What is said is
+// notification is one thing that one executor is told at one address. What is said is
 // put together when it is sent.
-type notice struct {
+type notification struct {
 	ID       string    `json:"id"`
 	Executor string    `json:"executor"`
 	URL      string    `json:"url"`
@@ -26,8 +26,8 @@ type notice struct {
 
 // The events, as servers in the field call them.
 const (
-	created = "thread_created"
-	changed = "status_changed"
+	createdEvent = "thread_created"
+	changedEvent = "status_changed"
 )
 
 // summary is a thread when it happened.
@@ -42,13 +42,13 @@ type summary struct {
 	Updated   string        `json:"updated_at"`
 }
 
-// stamp prints a time as the field does: UTC with milliseconds.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+// formatTime prints a time as the field does: UTC with milliseconds.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 func summaryOf(e exchange.Envelope) summary {
 	s := summary{
 		Ref: e.Ref, Intent: e.Intent, Priority: e.Priority, Status: e.Status, Requestor: e.Requestor, Executor: e.Executor,
-		Created: stamp(e.Created), Updated: stamp(e.Updated),
+		Created: formatTime(e.Created), Updated: formatTime(e.Updated),
 	}
 	if s.Priority == "" {
 		s.Priority = mess.Normal
@@ -63,9 +63,9 @@ type statuses map[string]mess.Code
 // tells.
 const maxStatuses = 100_000
 
-// event is what an event means for those who are told, "" if nothing: an answer
+// eventType is what an event means for those who are told, "" if nothing: an answer
 // that changes nothing is no news.
-func (s statuses) event(e exchange.Event) string {
+func (s statuses) eventType(e exchange.Event) string {
 	was, known := s[e.Thread.Ref]
 	if delete(s, e.Thread.Ref); !e.Thread.Status.Terminal() && len(s) < maxStatuses {
 		s[e.Thread.Ref] = e.Thread.Status
@@ -75,18 +75,18 @@ func (s statuses) event(e exchange.Event) string {
 	}
 	switch {
 	case !known && has(mess.KindRequest) && e.Message.From == e.Thread.Requestor:
-		return created
+		return createdEvent
 	case known && was != e.Thread.Status, !known && has(mess.KindStatus):
-		return changed
+		return changedEvent
 	}
 	return ""
 }
 
-// happened queues what has happened for those who want to know. Only
+// queueEvent queues what has happened for those who want to know. Only
 // who may see the thread is told of it.
-func (h *Dispatcher) happened(e exchange.Event) {
+func (h *Dispatcher) queueEvent(e exchange.Event) {
 	h.mu.Lock()
-	event, more := h.status.event(e), e.Message.From == exchange.Self && e.Thread.Ref == h.ended
+	event, more := h.status.eventType(e), e.Message.From == exchange.Self && e.Thread.Ref == h.ended
 	if h.ended = ""; e.Thread.Status.Terminal() {
 		h.ended = e.Thread.Ref
 	}
@@ -94,14 +94,14 @@ func (h *Dispatcher) happened(e exchange.Event) {
 	if more { // the exchange adds to the end that was told just now
 		return
 	}
-	h.tellPeople(e)
+	h.queueForPeople(e)
 	if event == "" {
 		return
 	}
 	now, thread := time.Now(), summaryOf(e.Thread)
 	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)
-		if len(addresses) == 0 || exchange.IsPerson(ex.Executor) || event == created && ex.ID == e.Thread.Requestor || !wants(ex.Extra, thread.Priority, now) {
+		if len(addresses) == 0 || exchange.IsPerson(ex.Executor) || event == createdEvent && ex.ID == e.Thread.Requestor || !wantsNow(ex.Extra, thread.Priority, now) {
 			continue
 		}
 		who, _, ok := h.keys.Shared(ex.ID)
@@ -109,68 +109,68 @@ func (h *Dispatcher) happened(e exchange.Event) {
 			continue
 		}
 		for _, a := range addresses {
-			h.enqueue(notice{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: thread, Made: now, Due: now})
+			h.enqueue(notification{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: thread, Made: now, Due: now})
 		}
 	}
 }
 
-// tellPeople tells people what is theirs: an offer, once, and what others say to a
+// queueForPeople tells people what is theirs: an offer, once, and what others say to a
 // task that they do. They are not told of what robots are asked first.
-func (h *Dispatcher) tellPeople(e exchange.Event) {
+func (h *Dispatcher) queueForPeople(e exchange.Event) {
 	now, ref := time.Now(), e.Thread.Ref
 	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)
-		if len(addresses) == 0 || !exchange.IsPerson(ex.Executor) || !wants(ex.Extra, summaryOf(e.Thread).Priority, now) {
+		if len(addresses) == 0 || !exchange.IsPerson(ex.Executor) || !wantsNow(ex.Extra, summaryOf(e.Thread).Priority, now) {
 			continue
 		}
 		event := ""
 		switch {
 		case h.x.HasOffer(ref, ex.ID):
-			if h.tellsFirst(ref, ex.ID) {
-				event = created
+			if h.markTold(ref, ex.ID) {
+				event = createdEvent
 			}
 		case e.Thread.Executor == ex.ID && e.Message.From != ex.ID:
-			event = changed
+			event = changedEvent
 		}
 		for _, a := range addresses {
 			if event != "" {
-				h.enqueue(notice{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: summaryOf(e.Thread), Made: now, Due: now})
+				h.enqueue(notification{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: summaryOf(e.Thread), Made: now, Due: now})
 			}
 		}
 	}
 	if e.Thread.Status.Terminal() {
 		h.mu.Lock()
-		delete(h.told, ref)
+		delete(h.toldPeople, ref)
 		h.mu.Unlock()
 	}
 }
 
-// tellsFirst notes that a person is told of an offer; false if she was before.
-func (h *Dispatcher) tellsFirst(ref, id string) bool {
+// markTold notes that a person is told of an offer; false if she was before.
+func (h *Dispatcher) markTold(ref, id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.told == nil || len(h.told) >= maxStatuses {
-		h.told = map[string][]string{}
+	if h.toldPeople == nil || len(h.toldPeople) >= maxStatuses {
+		h.toldPeople = map[string][]string{}
 	}
-	if slices.Contains(h.told[ref], id) {
+	if slices.Contains(h.toldPeople[ref], id) {
 		return false
 	}
-	h.told[ref] = append(h.told[ref], id)
+	h.toldPeople[ref] = append(h.toldPeople[ref], id)
 	return true
 }
 
 // enqueue has a notice sent. Where too much waits, the oldest gives
 // way.
-func (h *Dispatcher) enqueue(n notice) {
+func (h *Dispatcher) enqueue(n notification) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	queue := h.queues[n.Executor]
 	if len(queue) >= maxWaiting {
-		h.note(queue[0], Lost, result{err: errTooMany})
+		h.logState(queue[0], Lost, result{err: errTooMany})
 		queue = slices.Clone(queue[1:])
 	}
 	h.queues[n.Executor] = append(queue, n)
-	h.note(n, Waiting, result{})
+	h.logState(n, Waiting, result{})
 	h.runner.Wake(n.Executor)
 }
 
@@ -211,11 +211,11 @@ func textOf(o mess.Object, key string) string {
 
 var priorities = []mess.Priority{mess.Background, mess.Normal, mess.Elevated, mess.Urgent}
 
-// wants reports whether an executor wants to be told of a thread of that
+// wantsNow reports whether an executor wants to be told of a thread of that
 // priority now: preferences: {min_priority: normal, quiet_hours: {enabled,
 // start: "22:00", end: "07:00"}}, by the hour of this machine. What is urgent is
 // never kept quiet.
-func wants(profile mess.Object, p mess.Priority, now time.Time) bool {
+func wantsNow(profile mess.Object, p mess.Priority, now time.Time) bool {
 	v, _ := profile.Get("preferences")
 	prefs, _ := v.(mess.Object)
 	least := slices.Index(priorities, mess.Priority(textOf(prefs, "min_priority")))
@@ -225,14 +225,14 @@ func wants(profile mess.Object, p mess.Priority, now time.Time) bool {
 	v, _ = prefs.Get("quiet_hours")
 	quiet, _ := v.(mess.Object)
 	on, _ := quiet.Get("enabled")
-	if on == true && p != mess.Urgent && within(now.Hour(), hour(quiet, "start", 22), hour(quiet, "end", 7)) {
+	if on == true && p != mess.Urgent && isWithin(now.Hour(), hourOf(quiet, "start", 22), hourOf(quiet, "end", 7)) {
 		return false
 	}
 	return slices.Index(priorities, p) >= least
 }
 
-// hour is the hour of a time such as 22:30.
-func hour(o mess.Object, key string, otherwise int) int {
+// hourOf is the hour of a time such as 22:30.
+func hourOf(o mess.Object, key string, otherwise int) int {
 	text, _, _ := strings.Cut(textOf(o, key), ":")
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 24 {
 		return n % 24
@@ -240,9 +240,9 @@ func hour(o mess.Object, key string, otherwise int) int {
 	return otherwise
 }
 
-// within reports whether an hour lies from start to before end, over midnight
+// isWithin reports whether an hour lies from start to before end, over midnight
 // where end is earlier.
-func within(hour, start, end int) bool {
+func isWithin(hour, start, end int) bool {
 	if start > end {
 		return hour >= start || hour < end
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// tried is the event of a notice that somebody has asked for, to see whether it
+// testEvent is the event of a notice that somebody has asked for, to see whether it
 // arrives.
-const tried = "test"
+const testEvent = "test"
 
-// tryEvery is how long an executor waits before it may try again: an address may
+// testEvery is how long an executor waits before it may try again: an address may
 // be somebody else's.
-const tryEvery = 5 * time.Second
+const testEvery = 5 * time.Second
 
 const (
-	tryIntent = "This is a test: what is offered to you is told here."
-	tryTitle  = "messkit: a test"
+	testIntent = "This is a test: what is offered to you is told here."
+	testTitle  = "messkit: a test"
 )
 
 // SendTest sends a test notice to each address of an executor now, once, and tells what
@@ -35,14 +35,14 @@ func (h *Dispatcher) SendTest(ctx context.Context, executor string) ([]Entry, er
 		return nil, mess.Errorf(mess.NotYet, "there is no address; add one first")
 	}
 	if !h.mayTry(executor) {
-		return nil, mess.Errorf(mess.NotYet, "a test was sent a moment ago; wait %v", tryEvery)
+		return nil, mess.Errorf(mess.NotYet, "a test was sent a moment ago; wait %v", testEvery)
 	}
 	list := make([]Entry, 0, len(addresses))
 	for _, a := range addresses {
 		now := time.Now()
-		n := notice{ID: strings.ToLower(rand.Text()), Executor: executor, URL: a.url, Event: tried, Made: now, Due: now, Tries: 1}
-		n.Thread = summary{Intent: tryIntent, Priority: mess.Normal, Created: stamp(now), Updated: stamp(now)}
-		list = append(list, h.tell(n, h.attempt(ctx, n)))
+		n := notification{ID: strings.ToLower(rand.Text()), Executor: executor, URL: a.url, Event: testEvent, Made: now, Due: now, Tries: 1}
+		n.Thread = summary{Intent: testIntent, Priority: mess.Normal, Created: formatTime(now), Updated: formatTime(now)}
+		list = append(list, h.logTest(n, h.attempt(ctx, n)))
 	}
 	return list, nil
 }
@@ -52,14 +52,14 @@ func (h *Dispatcher) mayTry(executor string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	if last, ok := h.tries[executor]; ok && now.Sub(last) < tryEvery {
+	if last, ok := h.tries[executor]; ok && now.Sub(last) < testEvery {
 		return false
 	}
 	if h.tries == nil {
 		h.tries = map[string]time.Time{}
 	}
 	for id, last := range h.tries {
-		if now.Sub(last) >= tryEvery {
+		if now.Sub(last) >= testEvery {
 			delete(h.tries, id)
 		}
 	}
@@ -67,8 +67,8 @@ func (h *Dispatcher) mayTry(executor string) bool {
 	return true
 }
 
-// tell notes what became of a test.
-func (h *Dispatcher) tell(n notice, r result) Entry {
+// logTest notes what became of a test.
+func (h *Dispatcher) logTest(n notification, r result) Entry {
 	state := Delivered
 	switch {
 	case r.final:
@@ -78,6 +78,6 @@ func (h *Dispatcher) tell(n notice, r result) Entry {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.note(n, state, r)
+	h.logState(n, state, r)
 	return h.recent[len(h.recent)-1] // a new one is the last
 }

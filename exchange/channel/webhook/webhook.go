@@ -63,19 +63,19 @@ type Dispatcher struct {
 	file   string
 	log    *slog.Logger
 	client *http.Client
-	places chan struct{} // for notices that are on their way
+	slots  chan struct{} // for notices that are on their way
 
 	runner keyed.Runner  // by executor
 	dirty  chan struct{} // there is something to write down
 
-	mu     sync.Mutex
-	queues map[string][]notice // by executor, oldest first
-	recent []Entry             // the log, oldest first
-	status statuses
-	ended  string               // the ref of the thread whose end was the last thing that happened
-	told   map[string][]string  // ref to the people who were told of the offer
-	tries  map[string]time.Time // when an executor has asked for a test, lately
-	used   bool                 // there is something to write down, or was once
+	mu         sync.Mutex
+	queues     map[string][]notification // by executor, oldest first
+	recent     []Entry                   // the log, oldest first
+	status     statuses
+	ended      string               // the ref of the thread whose end was the last thing that happened
+	toldPeople map[string][]string  // ref to the people who were told of the offer
+	tries      map[string]time.Time // when an executor has asked for a test, lately
+	used       bool                 // there is something to write down, or was once
 }
 
 const (
@@ -93,7 +93,7 @@ func (h *Dispatcher) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.follow(gctx) })
 	g.Go(func() error { h.runner.Run(gctx, h.sendFirst); return nil })
-	g.Go(func() error { return h.write(gctx) })
+	g.Go(func() error { return h.saveChanges(gctx) })
 	err := g.Wait()
 	h.save(true)
 	return err
@@ -104,11 +104,11 @@ func (h *Dispatcher) follow(ctx context.Context) error {
 	all, began := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, false
 	inbox.Events(ctx, h.x, all, inbox.OnlyNew, h.log, func(e exchange.Event) error {
 		if e.Kind == exchange.EventReset && began {
-			h.lost("the exchange was too busy to note what it had to tell")
+			h.logLost("the exchange was too busy to note what it had to tell")
 		}
 		began = true
 		if e.Kind == exchange.EventMessage {
-			h.happened(e)
+			h.queueEvent(e)
 		}
 		return nil
 	})
@@ -117,41 +117,41 @@ func (h *Dispatcher) follow(ctx context.Context) error {
 
 // sendFirst sends the first notice for an executor, or returns when it is due.
 func (h *Dispatcher) sendFirst(ctx context.Context, id string) (again time.Duration) {
-	n, ok := h.first(id)
+	n, ok := h.firstOf(id)
 	if !ok {
 		return keyed.Idle
 	}
 	if left := time.Until(n.Due); left > 0 {
 		return left
 	}
-	h.outcome(ctx, n, h.attempt(ctx, n))
+	h.finish(ctx, n, h.attempt(ctx, n))
 	return 0
 }
 
-func (h *Dispatcher) first(id string) (notice, bool) {
+func (h *Dispatcher) firstOf(id string) (notification, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.queues[id]) == 0 {
 		delete(h.queues, id)
-		return notice{}, false
+		return notification{}, false
 	}
 	return h.queues[id][0], true
 }
 
 // attempt sends a notice once, when there is a place for it.
-func (h *Dispatcher) attempt(ctx context.Context, n notice) result {
+func (h *Dispatcher) attempt(ctx context.Context, n notification) result {
 	select {
 	case <-ctx.Done():
 		return result{err: ctx.Err()}
-	case h.places <- struct{}{}:
+	case h.slots <- struct{}{}:
 	}
-	defer func() { <-h.places }()
+	defer func() { <-h.slots }()
 	return h.send(ctx, n)
 }
 
-// outcome notes what came of an attempt: the notice is done with, or waits for
+// finish notes what came of an attempt: the notice is done with, or waits for
 // the next one.
-func (h *Dispatcher) outcome(ctx context.Context, n notice, r result) {
+func (h *Dispatcher) finish(ctx context.Context, n notification, r result) {
 	if ctx.Err() != nil && r.err != nil {
 		return // it is sent by the next run
 	}
@@ -160,7 +160,7 @@ func (h *Dispatcher) outcome(ctx context.Context, n notice, r result) {
 	queue := h.queues[n.Executor]
 	if len(queue) == 0 || queue[0].ID != n.ID {
 		if r.err == nil { // it had to give way, and has arrived all the same
-			h.note(n, Delivered, r)
+			h.logState(n, Delivered, r)
 		}
 		return
 	}
@@ -179,5 +179,5 @@ func (h *Dispatcher) outcome(ctx context.Context, n notice, r result) {
 	if queue[0] = n; state != Waiting {
 		h.queues[n.Executor] = queue[1:]
 	}
-	h.note(n, state, r)
+	h.logState(n, state, r)
 }

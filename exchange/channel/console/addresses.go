@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Addresses are those of this machine under which an address that listens is
-// reached from elsewhere: http://192.168.1.7:8420.
+// Addresses returns the URLs under which other machines reach a listener at l, such as
+// http://192.168.1.7:8420. It returns nil for a listener on loopback.
 func Addresses(l net.Addr, secure bool) []string {
 	scheme := "http://"
 	if secure {
@@ -23,7 +23,7 @@ func Addresses(l net.Addr, secure bool) []string {
 		return []string{scheme + a.String()}
 	}
 	var list []string
-	all, _ := net.InterfaceAddrs() // without them there is nothing to show
+	all, _ := net.InterfaceAddrs() // the list stays empty if the system reports no interfaces
 	for _, one := range all {
 		p, err := netip.ParsePrefix(one.String())
 		if err == nil && !p.Addr().IsLoopback() && !p.Addr().IsLinkLocalUnicast() && p.Addr().Unmap().Is4() {

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// confirmCode shows the code that confirms the question of a thread: {ref}. Without ref it is
-// the one that releases a stop, arms or unlocks.
+// confirmCode sends the code that confirms the question of a thread: {ref}. Without ref, the
+// code resets a stop, arms or releases a lockout.
 func (g *request) confirmCode() error {
 	var in struct{ Ref string }
 	if err := g.readBody(&in); err != nil {
@@ -23,5 +23,5 @@ func (g *request) confirmCode() error {
 	return nil
 }
 
-// isByPerson reports whether a person calls: at a terminal, or on the page.
+// isByPerson reports whether a person makes the call, at a terminal or on the page.
 func (g *request) isByPerson() bool { return exchange.ProofIn(g.r.Context()) != exchange.ByKey }

@@ -1,8 +1,6 @@
-// Package console is what people see of an exchange in a browser: a page for
-// those who run the place, and one for those who do what robots cannot. It
-// serves the pages, signs browsers in, tells them what changes, and passes
-// on what only the program itself can do. Threads are read and written through
-// the HTTP door as by any other client.
+// Package console serves the pages of an exchange: one for its operators, and one for human
+// executors. It signs browsers in, streams changes to them, and passes on orders for the local
+// executor. The pages read and write threads through the HTTP API, like any other client.
 package console
 
 import (
@@ -19,82 +17,79 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// channel is the name under which the console keeps what it must know again.
+// channel is the name under which the console stores its documents.
 const channel = "console"
 
-// Config of a console.
+// Config is the settings of a console.
 type Config struct {
-	// Status is how the program stands, for operators; it becomes JSON.
+	// Status returns the status of the program for operators, as a value for JSON.
 	Status func() any
-	// DeniedRequests lists what the HTTP door has refused, the last first; it becomes
-	// JSON.
+	// DeniedRequests returns the requests that the HTTP API has rejected, the newest first, as
+	// a value for JSON.
 	DeniedRequests func() any
-	// LocalExecutor is the executor in the same process; nil: there is none.
+	// LocalExecutor is the executor in the same process, or nil.
 	LocalExecutor LocalExecutor
-	// Addresses are the addresses under which phones may reach the door, the best
-	// first: https://192.168.1.7:8420.
+	// Addresses returns the URLs under which phones may reach the exchange, the best first.
 	Addresses func() []string
-	// Secure says that the door speaks TLS.
+	// Secure reports that the exchange speaks TLS.
 	Secure bool
-	// Notifier tell people what is theirs while no page is open; nil: nothing does.
+	// Notifier sends notifications to human executors, or is nil.
 	Notifier Notifier
-	// SignInRate is how often somebody may try to sign in; 0: one in two seconds.
+	// SignInRate limits failed attempts to sign in. 0 means one in two seconds.
 	SignInRate rate.Limit
 }
 
-// Notifier are what people are told by, at addresses that they have registered.
+// Notifier sends notifications to the addresses that human executors have registered.
 type Notifier interface {
-	// Log is what became of the last few notices to an actor, the newest first; it
-	// becomes JSON.
+	// Log returns the results of the last notifications to an actor, the newest first, as a
+	// value for JSON.
 	Log(who exchange.Actor) any
-	// SendTest sends a notice to each address of an executor now, and tells what became
-	// of each; it becomes JSON. Where that is too often, it is a refusal.
+	// SendTest sends a test notification to each address of an executor now. It returns the
+	// results as a value for JSON, and a *mess.Error if the last test is too recent.
 	SendTest(ctx context.Context, executor string) (any, error)
 }
 
 // LocalExecutor is the executor in the same process as the exchange.
 type LocalExecutor interface {
-	// State is how its devices stand; it becomes JSON, for operators.
+	// State returns the state of its devices for operators, as a value for JSON.
 	State() any
-	// Plan tells what a request would do, after the answers to the questions about
-	// it, in their order, each by field; it becomes JSON. Nothing is done.
+	// Plan returns what a request would do, as a value for JSON, and does nothing. answers
+	// holds the answers to its questions in order, each by field.
 	Plan(intent string, requires []string, answers []mess.Object) any
-	// Stop stops everything at once, and needs neither the exchange nor a disk.
+	// Stop stops everything at once. It needs neither the exchange nor a disk.
 	Stop(by, why string)
-	// ResetStop ends the stop. Whoever calls it has made sure that by is at the
-	// place. Devices that are not known to be safe are an error that names them, unless
-	// they do not matter.
+	// ResetStop resets the stop. The caller has checked that by is on the host. If some devices
+	// are not known to be safe and anyway is false, it returns an error that names them.
 	ResetStop(by string, anyway bool) (cleared []string, err error)
-	// Arm lets a risk class or a device act again ("": everything), and Disarm
-	// keeps one from acting.
+	// Arm enables a risk class or a device ("" means everything). Disarm disables it.
 	Arm(what string) error
 	Disarm(what, why string) error
-	// Lock keeps a device from acting, and Unlock lets it act again.
+	// Lock sets a lockout on a device, and Unlock releases it.
 	Lock(device, why string) error
 	Unlock(device string) error
 }
 
-// Console serves the pages of one exchange.
+// Console serves the pages of one exchange. It is safe for concurrent use.
 type Console struct {
 	x    *exchange.Exchange
 	keys *keys.Keys
 	cfg  Config
 	log  *slog.Logger
 
-	tries *rate.Limiter // to sign in, by all who fail
+	tries *rate.Limiter // limits failed attempts to sign in, of all browsers together
 
 	mu       sync.Mutex
 	sessions map[string]session // by the hash of the cookie
 	links    map[string]link    // by the hash of the token
 }
 
-// How often somebody may be wrong when he signs in, for all of them together.
+// Limits of failed attempts to sign in, for all browsers together.
 const (
 	tryEvery = 2 * time.Second
 	tryBurst = 20
 )
 
-// Open makes a console and reads who is signed in.
+// Open makes a console and reads the stored sessions.
 func Open(ctx context.Context, x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) (*Console, error) {
 	if cfg.SignInRate == 0 {
 		cfg.SignInRate = rate.Every(tryEvery)
@@ -106,7 +101,7 @@ func Open(ctx context.Context, x *exchange.Exchange, k *keys.Keys, cfg Config, l
 	return c, c.readSessions(ctx)
 }
 
-// Paths of what needs a key or a signed-in browser.
+// Paths that need a key or a session.
 const (
 	pathIdentity      = "/console/who"
 	pathEvents        = "/console/events"
@@ -122,15 +117,15 @@ const (
 	pathCode          = "/console/code"
 )
 
-// MountedPaths are the paths that need a key, for the HTTP door.
+// MountedPaths returns the paths that need a key, for the HTTP API.
 func (c *Console) MountedPaths() []string {
 	return []string{pathIdentity, pathEvents, pathPlan, pathStop, pathResetStop, pathArm, pathDenied, pathImages, pathInvite, pathNotifications, pathLink, pathCode}
 }
 
-// StopPath is the path that is never counted against a limit.
+// StopPath is the path that no rate limit applies to.
 const StopPath = pathStop
 
-// Serve answers whoever has shown a key.
+// Serve answers a request of an authenticated actor.
 func (c *Console) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	g := &request{Console: c, who: who, w: w, r: r}
 	if err := g.serve(); err != nil {

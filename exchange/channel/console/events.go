@@ -32,12 +32,12 @@ type executor struct {
 	Stopping     int               `json:"stopping,omitempty"`   // stops that it has not confirmed
 	StopOrder    *mess.Stop        `json:"stop_order,omitempty"` // the last of them
 	OnHold       string            `json:"on_hold,omitempty"`
-	Hold         *mess.DrainOrder  `json:"hold,omitempty"` // the order behind on_hold, where there is one: who, when and why
+	Hold         *mess.DrainOrder  `json:"hold,omitempty"` // the order behind on_hold, if there is one: who, when and why
 	Disarmed     any               `json:"disarmed,omitempty"`
 	Failing      []mess.Failing    `json:"failing,omitempty"` // for operators
 }
 
-// state is how everything stands that is not a thread.
+// state is the status of everything but threads.
 type state struct {
 	Executors []executor `json:"executors"`
 	Status    any        `json:"status,omitempty"` // for operators
@@ -86,17 +86,17 @@ type thread struct {
 	Priority  mess.Priority `json:"priority,omitempty"`
 	Created   time.Time     `json:"created_at"`
 	Updated   time.Time     `json:"updated_at"`
-	By        string        `json:"by,omitempty"` // who has said something
+	By        string        `json:"by,omitempty"` // the author of the message
 }
 
 const (
-	pollEvery   = 500 * time.Millisecond // whether an executor or a device stands otherwise
-	resendAfter = 15 * time.Second       // then at least a sign of life
+	pollEvery   = 500 * time.Millisecond // between two looks for a change of the state
+	resendAfter = 15 * time.Second       // the stream sends the state again after this time, as a heartbeat
 )
 
-// streamEvents streams what changes: state (executors, devices, stops), thread, offer
-// and withdrawn (the ref), and reset, after which a page reads everything anew.
-// What is only counted or timed is told with the sign of life.
+// streamEvents streams changes: state (executors, devices, stops), thread, offer and withdrawn
+// (the ref), and reset, after which a page reads everything again. Changes of counters and
+// times alone wait for the next heartbeat.
 func (g *request) streamEvents() error {
 	h := g.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -114,12 +114,12 @@ func (g *request) streamEvents() error {
 		return g.x.FollowFrom(ctx, g.who, g.r.Header.Get("Last-Event-ID"), hello, s.event)
 	})
 	if err := group.Wait(); err != nil && g.r.Context().Err() == nil && !errors.Is(err, errGone) {
-		g.log.Debug("console: events ended", "actor", g.who.ID, "err", err) // the browser comes back
+		g.log.Debug("console: events ended", "actor", g.who.ID, "err", err) // the browser connects again
 	}
 	return nil
 }
 
-// sendStates tells how things stand, and again when that has changed.
+// sendStates sends the state, and sends it again when it has changed.
 func (g *request) sendStates(ctx context.Context, s *stream) error {
 	look := time.NewTicker(pollEvery)
 	defer look.Stop()
@@ -144,10 +144,10 @@ func (g *request) sendStates(ctx context.Context, s *stream) error {
 	}
 }
 
-// counters are what changes all the time, and nobody waits for.
+// counters are the fields that change all the time.
 var counters = []string{"uptime_s", "log", "journal", "mqtt", "last_seen", "as_of"}
 
-// withoutCounters is a state without what only counts.
+// withoutCounters removes the counters from a state.
 func withoutCounters(state []byte) []byte {
 	var v any
 	if json.Unmarshal(state, &v) != nil {
@@ -179,7 +179,7 @@ func removeCounters(v any) {
 
 var errGone = errors.New("the browser is gone")
 
-// stream writes events, one at a time.
+// stream writes events, one at a time. It is safe for concurrent use.
 type stream struct {
 	mu sync.Mutex
 	w  http.ResponseWriter
@@ -206,7 +206,7 @@ func (s *stream) send(id, name string, v any) error {
 	return nil
 }
 
-// event tells of one event of the exchange.
+// event writes one event of the exchange.
 func (s *stream) event(e exchange.Event) error {
 	t := thread{
 		Ref: e.Thread.Ref, Status: e.Thread.Status, Intent: e.Thread.Intent, Requestor: e.Thread.Requestor, Executor: e.Thread.Executor,
@@ -220,13 +220,13 @@ func (s *stream) event(e exchange.Event) error {
 	case exchange.EventReset:
 		return s.send(e.ID, "reset", struct{}{})
 	}
-	return nil // stops are part of the state
+	return nil // the state contains stops
 }
 
-// imageThreads is in how many threads the last pictures are looked for.
+// imageThreads is how many threads lastImages searches.
 const imageThreads = 60
 
-// lastImage is the last picture of a device.
+// lastImage is the last image of a device.
 type lastImage struct {
 	Device   string    `json:"device"`
 	Executor string    `json:"executor"`
@@ -235,8 +235,7 @@ type lastImage struct {
 	At       time.Time `json:"at"`
 }
 
-// lastImages lists the last picture of each device, as far as the caller may see
-// its thread.
+// lastImages lists the last image of each device, from the threads that the caller may see.
 func (g *request) lastImages() error {
 	page, err := g.x.List(g.r.Context(), g.who, exchange.Filter{Status: []mess.Code{mess.Completed, mess.Partial, mess.Failed, mess.InProgress}, Limit: imageThreads})
 	if err != nil {
@@ -246,7 +245,7 @@ func (g *request) lastImages() error {
 	for _, e := range page.Threads {
 		t, err := g.x.Thread(g.r.Context(), g.who, e.Ref)
 		if err != nil {
-			continue // it has gone meanwhile
+			continue // somebody has deleted the thread in the meantime
 		}
 		for _, a := range t.Attachments() {
 			device := deviceOf(a.Name)
@@ -261,7 +260,7 @@ func (g *request) lastImages() error {
 	return nil
 }
 
-// deviceOf is the device in the name of an attachment:
+// deviceOf returns the device in the name of an attachment, such as fridge-camera in
 // att-003-image-fridge-camera.jpg.
 func deviceOf(name string) string {
 	parts := strings.SplitN(strings.TrimSuffix(name, path.Ext(name)), "-", 4)

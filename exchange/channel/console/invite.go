@@ -11,10 +11,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// invite is a person who may come in once, by the name that she has here.
+// invite lets a person register once under an id.
 type invite struct {
 	actor string
-	name  string // as people call her
+	name  string // the name that people call this person
 }
 
 const (
@@ -22,8 +22,8 @@ const (
 	linkTime   = 10 * time.Minute
 )
 
-// newInvite invites a person. A name that a robot or an agent has is not given
-// away.
+// newInvite makes an invitation. It rejects the id of an executor that is no person, and of any
+// other actor with a key.
 func (c *Console) newInvite(actor, name string) (token string, ends time.Time, err error) {
 	if actor == "" {
 		if actor = idOf(name); actor == "" {
@@ -45,10 +45,10 @@ func (c *Console) newInvite(actor, name string) (token string, ends time.Time, e
 	return c.newLink(inviteTime, func([32]byte) link { return link{invite: &invite{actor, name}} })
 }
 
-// maxName is how long the name of a person may be, in bytes.
+// maxName is the limit of a person's name, in bytes.
 const maxName = 100
 
-// idOf makes an id of a name: Ana Maria is ana-maria.
+// idOf makes an id from a name: Ana Maria becomes ana-maria.
 func idOf(name string) string {
 	fields := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789", r) })
 	return strings.Join(fields, "-")
@@ -67,8 +67,8 @@ func (c *Console) mayInvite(actor string) error {
 	return nil
 }
 
-// acceptInvite gives the person a key. Her earlier phone is signed out; what she can do
-// and when stays as it was.
+// acceptInvite gives the person a new key, which signs out the earlier phone. The capabilities
+// and the availability stay as they are.
 func (c *Console) acceptInvite(ctx context.Context, i invite) (key string, err error) {
 	if err := c.mayInvite(i.actor); err != nil {
 		return "", err
@@ -98,7 +98,7 @@ func (c *Console) acceptInvite(ctx context.Context, i invite) (key string, err e
 	return key, nil
 }
 
-// QRCode is a QR code as rows of dots: # is a dark one.
+// QRCode returns a QR code as rows of text, with # for each dark module.
 func QRCode(text string) ([]string, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	notificationsKey = "notifications" // the field of config.executor, as clients in the field have it
+	notificationsKey = "notifications" // the field of config.executor that existing clients use
 	prefsKey         = "preferences"
-	maxAddresses     = 4    // addresses of one executor that count
-	maxAddress       = 1000 // bytes
+	maxAddresses     = 4    // per executor; later ones have no effect
+	maxAddress       = 1000 // in bytes
 
 )
 
-// notificationsJSON is where somebody is told what is his, as his own page shows it.
+// notificationsJSON is the notification settings of a human executor, as the page shows them.
 type notificationsJSON struct {
-	Notices     []any `json:"notices"`               // [{type, url}], as they are registered, but for secrets
-	Preferences any   `json:"preferences,omitempty"` // when notices are kept back
-	Log         any   `json:"log,omitempty"`         // what became of the last
-	Tried       any   `json:"tried,omitempty"`       // what became of a test
+	Notices     []any `json:"notices"`               // [{type, url}] as registered, without secrets
+	Preferences any   `json:"preferences,omitempty"` // when the exchange holds notifications back
+	Log         any   `json:"log,omitempty"`         // results of the last notifications
+	Tried       any   `json:"tried,omitempty"`       // results of a test
 }
 
-// notifications shows where the caller is told what is his, and what became of the last
-// notices. It takes {do: add, type, url}, {do: remove, url} and {do: try}. What is
-// registered beside it stays as it is.
+// notifications shows the notification addresses of the caller and the last results. It takes
+// {do: add, type, url}, {do: remove, url} and {do: try}. All other fields of the profile stay
+// as they are.
 func (g *request) notifications() error {
 	if g.r.Method == http.MethodGet {
 		return g.showNotifications(nil)
@@ -54,7 +54,7 @@ func (g *request) notifications() error {
 	return mess.Errorf(mess.Invalid, "do: %.20q is not known; write add, remove or try", in.Do)
 }
 
-// profile is the caller's own entry.
+// profile returns the caller's own registration.
 func (g *request) profile() (exchange.ExecutorInfo, error) {
 	if e, ok := g.x.Executor(g.who.ID); ok {
 		return e, nil
@@ -89,7 +89,7 @@ func (g *request) showNotifications(tried any) error {
 	}
 	out.Preferences, _ = e.Extra.Get(prefsKey)
 	if g.cfg.Notifier != nil {
-		out.Log = g.cfg.Notifier.Log(exchange.Actor{ID: g.who.ID, Roles: exchange.ExecutorRole}) // its own alone
+		out.Log = g.cfg.Notifier.Log(exchange.Actor{ID: g.who.ID, Roles: exchange.ExecutorRole}) // its own entries only
 	}
 	writeJSON(g.w, http.StatusOK, out)
 	return nil

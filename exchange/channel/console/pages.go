@@ -16,26 +16,25 @@ import (
 //go:embed page
 var files embed.FS
 
-// policy is what the pages may load and run: only what comes from here. No
-// script stands in a page, and none is made of text.
+// policy limits what the pages load and run to files of this exchange. The pages have no inline
+// script and make none from text.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; " +
 	"connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types messkit"
 
-// mediaTypes are the media types of the files there are.
+// mediaTypes maps the endings of the embedded files to media types.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".webmanifest": "application/manifest+json", ".png": "image/png",
 }
 
-// pagePaths are the files that have a path of their own; all others are below
-// /console/.
+// pagePaths maps some files to paths of their own. All others are below /console/.
 var pagePaths = map[string]string{"index.html": "/", "me.html": "/me", "sw.js": "/sw.js", "me.webmanifest": "/me.webmanifest"}
 
-// Pages are the paths that everybody may see, and signing in.
+// Pages returns the handlers of the paths that need no key, which include signing in.
 func (c *Console) Pages() map[string]http.Handler {
 	pages := map[string]http.Handler{pathSession: http.HandlerFunc(c.serveSession)}
-	// The walk of an embedded folder cannot fail.
+	// WalkDir cannot fail for an embedded folder.
 	_ = fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -51,7 +50,7 @@ func (c *Console) Pages() map[string]http.Handler {
 	return pages
 }
 
-// pageFile is a file of the pages. It is packed when it is first asked for.
+// pageFile is an embedded file. It compresses itself at the first request.
 type pageFile struct {
 	name string
 
@@ -62,18 +61,18 @@ type pageFile struct {
 }
 
 func (f *pageFile) read() {
-	f.data, _ = files.ReadFile(f.name) // it is there: the paths come from there
+	f.data, _ = files.ReadFile(f.name) // the file exists: the path comes from the walk
 	sum := sha256.Sum256(f.data)
 	f.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
-	_, _ = z.Write(f.data)                                // a buffer takes all
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = z.Write(f.data)                                // a buffer takes all bytes
 	_ = z.Close()
 	f.packed = b.Bytes()
 }
 
-// ServeHTTP serves the file. Browsers ask each time whether it has changed, so
-// that a new program has its own pages.
+// ServeHTTP serves the file. The header no-cache makes browsers ask each time, so a new program
+// has its own pages.
 func (f *pageFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -102,6 +101,6 @@ func (f *pageFile) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		data = f.packed
 	}
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(data) // the browser is gone if it fails
+		_, _ = w.Write(data) // the browser has gone if it fails
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// request is one request of somebody who has shown a key.
+// request is one request of an authenticated actor.
 type request struct {
 	*Console
 	who exchange.Actor
@@ -29,7 +29,7 @@ type request struct {
 	r   *http.Request
 }
 
-// calls are what a guest may do: the method, and who may.
+// serve calls the handler of the path, after it has checked the method and the role.
 func (g *request) serve() error {
 	reads := g.r.Method == http.MethodGet
 	posts := g.r.Method == http.MethodPost
@@ -73,14 +73,14 @@ func (g *request) allow(method bool, role exchange.Role, serve func() error) err
 	return serve()
 }
 
-// identity is who is signed in, as the page learns it.
+// identity tells the page who is signed in.
 type identity struct {
 	Actor    string   `json:"actor"`
 	Roles    []string `json:"roles"`
 	Exchange string   `json:"exchange"`
 	Here     bool     `json:"here"`     // an executor runs in this program
 	AtPlace  bool     `json:"at_place"` // the browser is on the exchange's own machine
-	Confirm  string   `json:"confirm"`  // how a plan with risk is confirmed
+	Confirm  string   `json:"confirm"`  // how people confirm a plan with risk
 	Person   bool     `json:"person"`   // a person signed this browser in
 }
 
@@ -96,15 +96,15 @@ func (g *request) writeIdentity() error {
 	return nil
 }
 
-// isLocal reports whether a browser is on this machine: it has come over
-// loopback, to an address of this machine alone, and no proxy has passed it on.
+// isLocal reports whether a browser is on this machine: the connection comes over loopback to
+// an address that only this machine has, and no proxy has forwarded it.
 func isLocal(r *http.Request) bool {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && a.Addr().Unmap().IsLoopback() && isLocalHost(r.Host) && !isProxied(r)
 }
 
-// isLocalHost reports whether a host names this machine to itself alone: a proxy may
-// pass on the name by which it was called.
+// isLocalHost reports whether a Host header names this machine by a name that no other machine
+// can use. A proxy may forward the name that its client has used.
 func isLocalHost(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -113,7 +113,7 @@ func isLocalHost(host string) bool {
 	return err == nil && a.Unmap().IsLoopback() || strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 }
 
-// isProxied reports whether a proxy says that it has passed a request on.
+// isProxied reports whether the headers of a request name a proxy.
 func isProxied(r *http.Request) bool {
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
@@ -123,7 +123,7 @@ func isProxied(r *http.Request) bool {
 	return false
 }
 
-// readBody reads what the page sends.
+// readBody reads a body in JSON. An empty body changes nothing.
 func (g *request) readBody(v any) error {
 	data, err := io.ReadAll(g.r.Body)
 	if err != nil {
@@ -144,13 +144,13 @@ func (g *request) readBody(v any) error {
 
 var errNoLocalExecutor = mess.Errorf(mess.NotYet, "no executor runs in this program; each has to be looked after at its own place")
 
-// maxIntent is how long a text is that is planned, in bytes.
+// maxIntent is the limit of an intent to plan, in bytes.
 const maxIntent = 4 << 10
 
-// maxAnswers is how many answers to questions a plan may take in.
+// maxAnswers is the limit of the answers to plan with.
 const maxAnswers = 16
 
-// plan tells what {intent, requires, answers} would do, and does nothing.
+// plan answers what {intent, requires, answers} would do. It does nothing.
 func (g *request) plan() error {
 	var in struct {
 		Intent   string        `json:"intent"`
@@ -172,13 +172,13 @@ func (g *request) plan() error {
 	return nil
 }
 
-// exchangeTime is how long a stop waits for the exchange before the executor here
-// is stopped without it.
+// exchangeTime is how long a stop waits for the exchange before it stops the local executor
+// directly.
 const exchangeTime = 300 * time.Millisecond
 
-// stop stops everything: {why}, or the form of the page. Whoever may see the page
-// may press its button, whatever else the key allows. Where the exchange hangs, the
-// executor here is stopped all the same.
+// stop stops everything: {why}, or the form of the page. Every actor who sees the page may
+// stop, whatever else the key allows. If the exchange hangs, stop still stops the local
+// executor.
 func (g *request) stop() error {
 	by := g.who
 	by.Roles |= exchange.Requester
@@ -189,7 +189,7 @@ func (g *request) stop() error {
 		err  error
 	}
 	done := make(chan taken, 1)
-	go func() { // it may have to be left behind
+	go func() { // the goroutine may outlive this call
 		defer cancel()
 		s, err := g.x.Stop(ctx, by, mess.Stop{Reason: why})
 		done <- taken{s, err}
@@ -205,7 +205,7 @@ func (g *request) stop() error {
 		text += fmt.Sprintf(" %d of the requests that waited are still ending; none of them can begin.", n)
 	}
 	if t.err != nil {
-		if g.cfg.LocalExecutor != nil { // before anything is written: what takes the log may hang as well
+		if g.cfg.LocalExecutor != nil { // before the log call, which may hang as well
 			g.cfg.LocalExecutor.Stop(g.who.ID, why)
 		}
 		g.log.Error("a stop was not taken by the exchange", "actor", g.who.ID, "err", t.err)
@@ -223,8 +223,7 @@ func (g *request) stop() error {
 	return nil
 }
 
-// readReason reads the reason of a stop, which is never refused for its words, and
-// whether a form has sent it.
+// readReason reads the reason of a stop, and whether a form has sent it. No reason is invalid.
 func (g *request) readReason() (why string, form bool) {
 	data, err := io.ReadAll(g.r.Body)
 	if err != nil {
@@ -242,15 +241,15 @@ func (g *request) readReason() (why string, form bool) {
 	return in.Why, false
 }
 
-// writeText answers a form where no script runs.
+// writeText answers a form, where no script runs.
 func writeText(w http.ResponseWriter, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	_, _ = io.WriteString(w, text+"\nGo back to see how the devices stand.\n") // the browser is gone if it fails
+	_, _ = io.WriteString(w, text+"\nGo back to see how the devices stand.\n") // the browser has gone if it fails
 }
 
-// requireLocal is the answer to what only a person at the place may do.
+// requireLocal rejects callers that are not on the host, with the command to run there.
 func (g *request) requireLocal(command string) error {
 	switch {
 	case g.cfg.LocalExecutor == nil:
@@ -261,8 +260,8 @@ func (g *request) requireLocal(command string) error {
 	return nil
 }
 
-// resetStop ends a stop, at the place, for a person: {code, anyway}. Without anyway it
-// names devices that are not known to be safe, and ends nothing.
+// resetStop resets a stop for a person on the host: {code, anyway}. If some devices are not
+// known to be safe and anyway is false, it names them and resets nothing.
 func (g *request) resetStop() error {
 	if err := g.requireLocal("messkit clear"); err != nil {
 		return err
@@ -286,7 +285,7 @@ func (g *request) resetStop() error {
 	return nil
 }
 
-// permitActing lets something act, where a person stands behind it.
+// permitActing calls act if the exchange has proof of a person behind the request.
 func (g *request) permitActing(code string, act func() error) error {
 	return g.x.Release(exchange.ProofIn(g.r.Context()), code, func() error { return asConflict(act()) })
 }
@@ -298,8 +297,8 @@ func asConflict(err error) error {
 	return nil
 }
 
-// arm takes {do: arm, disarm, lock or unlock, what, why, code}. What lets something
-// act needs a person at the place.
+// arm takes {do: arm, disarm, lock or unlock, what, why, code}. arm and unlock need a person on
+// the host.
 func (g *request) arm() error {
 	var in struct{ Do, What, Why, Code string }
 	if err := g.readBody(&in); err != nil {
@@ -346,8 +345,8 @@ func (g *request) deniedRequests() error {
 	return nil
 }
 
-// createInvite invites a person: {name, actor, at}. at is the address under which the
-// phone reaches the door, where it is not one of ours.
+// createInvite invites a person: {name, actor, at}. at is the address under which the phone
+// reaches the exchange, if it is not one of Addresses.
 func (g *request) createInvite() error {
 	var in struct{ Name, Actor, At string }
 	if err := g.readBody(&in); err != nil {
@@ -361,9 +360,8 @@ func (g *request) createInvite() error {
 	return g.writeLinks("/me#"+token, in.At, ends)
 }
 
-// createLink makes a link with which another browser signs in as the same actor: {at,
-// key}, where the key is that of the caller, which a signed-in browser leaves
-// out.
+// createLink makes a link that signs in another browser as the same actor: {at, key}. key is
+// the key of the caller, which a signed-in browser leaves out.
 func (g *request) createLink() error {
 	var in struct{ At, Key string }
 	if err := g.readBody(&in); err != nil {
@@ -382,8 +380,7 @@ func (g *request) createLink() error {
 	return g.writeLinks("/#"+token, in.At, ends)
 }
 
-// writeLinks answers with a link, at each address that a phone may try, and as dots to
-// be scanned.
+// writeLinks answers with a link for each address that a phone may try, and with a QR code.
 func (g *request) writeLinks(path, at string, ends time.Time) error {
 	links := []string{}
 	if at != "" {

@@ -17,10 +17,10 @@ func writeJSON(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_, _ = w.Write(data) // the browser is gone if it fails
+	_, _ = w.Write(data) // the browser has gone if it fails
 }
 
-// codes are the answers to refusals; all others are 400.
+// codes maps reasons to HTTP statuses. All others are 400.
 var codes = map[mess.ErrorCode]int{
 	mess.Unauthorized: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden, mess.NotFound: http.StatusNotFound,
 	mess.Conflict: http.StatusConflict, mess.NotYet: http.StatusConflict, mess.Unavailable: http.StatusServiceUnavailable,

@@ -19,25 +19,25 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// pathSession is where a browser signs in (POST) and out (DELETE).
+// pathSession is the path that signs a browser in (POST) and out (DELETE).
 const pathSession = "/console/session"
 
-// session is a browser that is signed in, as it is stored: the key with which
-// it has signed in, sealed with what only its cookie knows. It ends when the key
-// does.
+// session is a signed-in browser as the exchange stores it. Its key is encrypted with a secret
+// that only the cookie gives. The session ends with the key.
 type session struct {
 	Actor   string    `json:"actor"`
 	Sealed  []byte    `json:"sealed"`
 	Created time.Time `json:"created"`
-	Person  bool      `json:"person,omitempty"` // a person signed it in: from a terminal, or from such a page
+	Person  bool      `json:"person,omitempty"` // a person signed it in: from a terminal, or from a page with this mark
 }
 
 const (
 	sessionTime = 180 * 24 * time.Hour
-	maxSessions = 16 // of one actor: then the oldest ends
+	maxSessions = 16 // per actor: a new session ends the oldest
 )
 
-// deriveSecret returns what an id stands for: where it is kept, and what unseals it.
+// deriveSecret returns the name under which the exchange stores an id, and the secret of the
+// id.
 func deriveSecret(id string) (name string, secret [32]byte) {
 	secret = sha256.Sum256([]byte("messkit console secret " + id))
 	sum := sha256.Sum256([]byte("messkit console name " + id))
@@ -47,7 +47,7 @@ func deriveSecret(id string) (name string, secret [32]byte) {
 func sealer(secret [32]byte) cipher.AEAD {
 	block, err := aes.NewCipher(secret[:])
 	if err != nil {
-		panic(err) // 32 bytes are a key
+		panic(err) // 32 bytes are a valid key
 	}
 	seal, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Console) readSessions(ctx context.Context) error {
 	return nil
 }
 
-// SessionKey is the key with which a browser has signed in, "" if it has not.
+// SessionKey returns the key with which a browser has signed in, or "".
 func (c *Console) SessionKey(r *http.Request) string {
 	s, secret, ok := c.sessionOf(r)
 	if !ok {
@@ -89,15 +89,14 @@ func (c *Console) SessionKey(r *http.Request) string {
 	return key
 }
 
-// SignedInByPerson reports whether a person signed a browser in: with a link that was made at
-// a terminal, or on the page of one who was. A program that holds a key alone has
-// no such link.
+// SignedInByPerson reports whether a person signed a browser in, with a link from a terminal or
+// from the page of a person. A program that only holds a key has no such link.
 func (c *Console) SignedInByPerson(r *http.Request) bool {
 	s, _, ok := c.sessionOf(r)
 	return ok && s.Person
 }
 
-// sessionOf is the session of a browser, with what unseals its key.
+// sessionOf returns the session of a browser and the secret that decrypts its key.
 func (c *Console) sessionOf(r *http.Request) (s session, secret [32]byte, ok bool) {
 	cookie, err := r.Cookie(cookieName(r))
 	if err != nil || len(cookie.Value) > 64 {
@@ -110,8 +109,8 @@ func (c *Console) sessionOf(r *http.Request) (s session, secret [32]byte, ok boo
 	return s, secret, ok && time.Since(s.Created) <= sessionTime
 }
 
-// cookieName has the port in it: browsers send the cookies of a host to all of
-// its ports, and two exchanges of one host must not take each other's.
+// cookieName contains the port, because browsers send the cookies of a host to all of its
+// ports. So two exchanges on one host do not take each other's cookies.
 func cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
 	if err != nil || !isDigits(port) {
@@ -143,8 +142,8 @@ func (c *Console) serveSession(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isOwnPage reports whether a browser sends this for a page of ours. A page of
-// somebody else could sign a person in as itself.
+// isOwnPage reports whether a page of this exchange has sent the request. Another page could
+// sign a person in as somebody else.
 func isOwnPage(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin":
@@ -156,10 +155,10 @@ func isOwnPage(r *http.Request) bool {
 	return false
 }
 
-// maxSignIn is the largest body with which one signs in, in bytes.
+// maxSignIn is the limit of the body of a sign-in, in bytes.
 const maxSignIn = 16 << 10
 
-// signIn takes {key}, or {link} of one who is invited or signed in elsewhere.
+// signIn takes {key}, or {link} of an invitation or of another browser.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	var in struct {
 		Key  string `json:"key"`
@@ -194,14 +193,15 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// secure reports whether the browser speaks TLS, with the exchange or with a proxy
-// before it: then its cookie must not go over a network in plain text.
+// secure reports whether the browser speaks TLS with the exchange or with a proxy. If so, the
+// cookie must never travel in plain text.
 func (c *Console) secure(r *http.Request) bool {
 	return c.cfg.Secure || r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
-// countFailure counts who could not sign in. Whoever is right gets in meanwhile: keys and
-// links are too long to be guessed, and nobody must keep out others by trying.
+// countFailure answers a failed sign-in and limits the rate of such answers. A valid key or
+// link always gets in: keys and links are too long to guess, and nobody can lock out others
+// with failed attempts.
 func (c *Console) countFailure(w http.ResponseWriter, err error) error {
 	if c.tries.Allow() {
 		return err
@@ -211,8 +211,8 @@ func (c *Console) countFailure(w http.ResponseWriter, err error) error {
 	return nil
 }
 
-// storeSession stores a session, and ends those of the same actor that are too many,
-// and those whose time is over.
+// storeSession stores a session. It ends the oldest sessions of the same actor beyond the
+// limit, and all expired ones.
 func (c *Console) storeSession(ctx context.Context, name string, s session) error {
 	doc, err := json.Marshal(s)
 	if err != nil {
@@ -263,22 +263,22 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// link is a token that is good once: it invites a person, or signs a browser
-// in as somebody who is signed in elsewhere.
+// link is a token that works once. It invites a person, or signs in another browser of an
+// actor.
 type link struct {
 	ends   time.Time
-	by     string  // whose sign-in it is; "" for an invitation
-	sealed []byte  // the key of whoever is signed in; nil for an invitation
+	by     string  // the actor of a sign-in; "" for an invitation
+	sealed []byte  // the encrypted key of the actor; nil for an invitation
 	person bool    // a person made it: at a terminal, or on the page
 	invite *invite // nil for a sign-in
 }
 
 const (
-	maxLinks = 100 // there may be at a time
-	maxOwn   = 8   // sign-ins of one actor: then the oldest ends
+	maxLinks = 100 // at a time
+	maxOwn   = 8   // sign-ins of one actor: a new one ends the oldest
 )
 
-// newLink keeps a link and returns its token.
+// newLink stores a link and returns its token.
 func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link) (token string, ends time.Time, err error) {
 	token = rand.Text()
 	name, secret := deriveSecret(token)
@@ -299,7 +299,7 @@ func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link)
 	return token, l.ends, nil
 }
 
-// removeOldestLink makes room for a sign-in of an actor. c.mu is held.
+// removeOldestLink removes the oldest sign-in of an actor at the limit. The caller holds c.mu.
 func (c *Console) removeOldestLink(by string) {
 	var own []string
 	for n, l := range c.links {
@@ -312,8 +312,8 @@ func (c *Console) removeOldestLink(by string) {
 	}
 }
 
-// redeemLink uses up a link and returns the key of whom it is for, and whether a person
-// made the link.
+// redeemLink uses up a link. It returns the key of the link's actor, and whether a person made
+// the link.
 func (c *Console) redeemLink(ctx context.Context, token string) (key string, person bool, err error) {
 	name, secret := deriveSecret(token)
 	c.mu.Lock()
@@ -329,7 +329,7 @@ func (c *Console) redeemLink(ctx context.Context, token string) (key string, per
 	}
 	if key, err = c.acceptInvite(ctx, *l.invite); err != nil {
 		c.mu.Lock()
-		c.links[name] = l // it has not been of use yet
+		c.links[name] = l // nobody has used it yet
 		c.mu.Unlock()
 	}
 	return key, l.person, err

@@ -22,17 +22,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// The headers of a notice. Who checks it takes the HMAC-SHA256 of the timestamp,
-// a point, the delivery's id, a point, and the body; drops what is older than
-// some minutes; and knows by its id what has come twice.
+// The headers of a notification. A receiver checks the HMAC-SHA256 of timestamp, ".", delivery
+// id, "." and body, drops notifications older than some minutes, and finds duplicates by the
+// delivery id.
 const (
 	headerEvent     = "X-Mess-Event"
 	headerDelivery  = "X-Mess-Delivery"
-	headerTimestamp = "X-Mess-Timestamp" // Unix seconds, of this attempt
-	headerSignature = "X-Mess-Signature" // sha256= and 64 digits
+	headerTimestamp = "X-Mess-Timestamp" // Unix seconds of this attempt
+	headerSignature = "X-Mess-Signature" // sha256= and 64 hexadecimal digits
 )
 
-// Sign is the signature of a notice.
+// Sign returns the signature of a notification.
 func Sign(secret []byte, timestamp, delivery string, body []byte) string {
 	m := hmac.New(sha256.New, secret)
 	fmt.Fprintf(m, "%s.%s.", timestamp, delivery) // a hash never fails
@@ -40,11 +40,11 @@ func Sign(secret []byte, timestamp, delivery string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(m.Sum(nil))
 }
 
-// result is what came of an attempt.
+// result is the result of an attempt.
 type result struct {
-	code  int // of the answer, 0 if there was none
+	code  int // HTTP status, or 0 without an answer
 	err   error
-	final bool // another attempt would end the same way
+	final bool // another attempt would give the same result
 }
 
 var (
@@ -52,12 +52,11 @@ var (
 	errGone    = errors.New("it is not registered any more")
 )
 
-// maxMessages is how large the messages of a thread may be in a notice, in
-// bytes; larger ones are left out.
+// maxMessages is the limit of a thread's messages in a notification, in bytes. Above it the
+// notification has no messages.
 const maxMessages = 256 << 10
 
-// send sends a notice once. The executor must have the address still, and its
-// key.
+// send sends a notification once, if the executor still has the address and a key.
 func (h *Dispatcher) send(ctx context.Context, n notification) result {
 	_, secret, ok := h.keys.Shared(n.Executor)
 	a, still := h.currentAddress(n)
@@ -91,7 +90,7 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 	} {
 		req.Header.Set(k, v)
 	}
-	if a.ntfy { // it shows the body; https://docs.ntfy.sh/publish/
+	if a.ntfy { // ntfy shows the body; https://docs.ntfy.sh/publish/
 		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 		req.Header.Set("Title", map[string]string{createdEvent: "messkit: a task for you", changedEvent: "messkit: news of your task", testEvent: testTitle, newsEvent: newsTitle}[n.Event])
 	}
@@ -100,12 +99,12 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 		return failure(err)
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the client can use the connection again
 	return resultOf(res.StatusCode)
 }
 
-// failure words why there was no answer, without the address, which may hold a
-// secret.
+// failure returns the error of an attempt without an answer. It omits the address, which may
+// contain a secret.
 func failure(err error) result {
 	if no, ok := errors.AsType[*forbidden](err); ok {
 		return result{err: no, final: true}
@@ -118,8 +117,8 @@ func failure(err error) result {
 	return result{err: err}
 }
 
-// resultOf is what an answer means. A receiver that says that the notice is wrong
-// says so again.
+// resultOf returns what an HTTP status means. The sender does not repeat a notification that
+// the receiver calls wrong.
 func resultOf(code int) result {
 	r := result{code: code}
 	switch {
@@ -136,7 +135,8 @@ func resultOf(code int) result {
 	return r
 }
 
-// currentAddress is what the executor has registered for the notice's URL now.
+// currentAddress returns the address that the executor has registered now for the URL of a
+// notification.
 func (h *Dispatcher) currentAddress(n notification) (address, bool) {
 	e, _ := h.x.Executor(n.Executor)
 	for _, a := range addressesOf(e.Extra) {
@@ -147,15 +147,15 @@ func (h *Dispatcher) currentAddress(n notification) (address, bool) {
 	return address{}, false
 }
 
-// sentMessage is a message in a notice.
+// sentMessage is a message in a notification.
 type sentMessage struct {
 	From string          `json:"from"`
 	TS   string          `json:"ts"`
 	MESS json.RawMessage `json:"mess"`
 }
 
-// body is a notice as servers in the field word it. How the thread stands is as
-// it was; the messages are there where the executor may read them now.
+// body returns a notification in the form of the MESS reference servers. The summary has the
+// status at the time of the event. The messages are those that the executor may read now.
 func (h *Dispatcher) body(ctx context.Context, n notification) ([]byte, error) {
 	v := struct {
 		Title  string `json:"title"`
@@ -187,7 +187,7 @@ func (h *Dispatcher) messages(ctx context.Context, n notification) (list []sentM
 	who, _, _ := h.keys.Shared(n.Executor)
 	t, err := h.x.Thread(ctx, who, n.Thread.Ref)
 	if err != nil {
-		return nil // it is not for the executor any more
+		return nil // the executor may not see the thread any more
 	}
 	size := 0
 	for _, m := range t.Messages {
@@ -201,19 +201,19 @@ func (h *Dispatcher) messages(ctx context.Context, n notification) (list []sentM
 	return list
 }
 
-// forbidden is an address that a notice may not be sent to.
+// forbidden is the error for an address that the exchange may not connect to.
 type forbidden struct{ ip netip.Addr }
 
 func (f *forbidden) Error() string {
 	return fmt.Sprintf("%s is not on the public internet; exchange: webhooks: allow: [%s] would let it", f.ip, netip.PrefixFrom(f.ip, f.ip.BitLen()))
 }
 
-// newClient connects to the public internet and what is allowed beside it.
+// newClient returns a client that connects to the public internet and to the allowed networks.
 func newClient(cfg Config) *http.Client {
 	return guarded.Client(guarded.Config{Check: cfg.check, Connect: cfg.Timeout})
 }
 
-// check tells why no connection may be made to an address.
+// check returns the reason why no connection to an address may be made, or nil.
 func (c Config) check(ip netip.Addr) error {
 	if guarded.In(ip, c.Allow) || guarded.Public(ip) {
 		return nil

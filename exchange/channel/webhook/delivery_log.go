@@ -18,37 +18,37 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// State is what came of a notice.
+// State is the state of a notification.
 type State string
 
-// The states.
+// States of a notification.
 const (
-	Waiting   State = "waiting"   // it is to be sent, or sent again
-	Delivered State = "delivered" // the receiver has said yes
-	Rejected  State = "refused"   // it may not be sent there, or the receiver does not want it
-	GivenUp   State = "given_up"  // it was tried for long enough
-	Lost      State = "lost"      // it was not sent, and is not going to be
+	Waiting   State = "waiting"   // the exchange will send it, for the first time or again
+	Delivered State = "delivered" // the receiver has accepted it
+	Rejected  State = "refused"   // the exchange may not send it there, or the receiver has rejected it
+	GivenUp   State = "given_up"  // too many attempts have failed
+	Lost      State = "lost"      // the exchange has not sent it and will not
 )
 
-// Entry is a line of the delivery log. It never has a secret, nor more of an
-// address than its host.
+// Entry is an entry of the delivery log. It contains no secret, and only the host of an
+// address.
 type Entry struct {
 	ID       string    `json:"id,omitempty"`
-	Executor string    `json:"executor,omitempty"` // "": whoever has a webhook
+	Executor string    `json:"executor,omitempty"` // "": every executor with a webhook
 	Event    string    `json:"event_type,omitempty"`
 	Ref      string    `json:"ref,omitempty"`
 	To       string    `json:"to,omitempty"` // https://example.com
 	Made     time.Time `json:"made"`
-	At       time.Time `json:"at"` // of the last change
+	At       time.Time `json:"at"` // time of the last change
 	Tries    int       `json:"tries"`
 	State    State     `json:"state"`
-	Code     int       `json:"code,omitempty"`  // of the last answer
+	Code     int       `json:"code,omitempty"`  // HTTP status of the last answer
 	Err      string    `json:"error,omitempty"` // of the last attempt
 }
 
-// storedState is the file of an exchange's webhooks.
+// storedState is the content of the file.
 type storedState struct {
-	Ended bool           `json:"ended"` // in order, with all that there was to tell
+	Ended bool           `json:"ended"` // the last run ended with a graceful shutdown and an up-to-date file
 	Queue []notification `json:"queue"`
 	Log   []Entry        `json:"log"`
 }
@@ -56,11 +56,11 @@ type storedState struct {
 const (
 	fileName = "webhooks.json"
 	maxLog   = 500
-	saveGap  = 200 * time.Millisecond // a burst is written once
+	saveGap  = 200 * time.Millisecond // a burst of changes is one write
 )
 
-// Open reads what an earlier run has left to be sent from a folder. A file that
-// cannot be read is set aside: what it had to tell is said to be lost.
+// Open reads the notifications that an earlier run has left in a folder. It renames an
+// unreadable file, and logs that its notifications are lost.
 func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Dispatcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (h *Dispatcher) load() error {
 	return nil
 }
 
-// logLost notes that something may not have been told.
+// logLost records that notifications may be lost.
 func (h *Dispatcher) logLost(why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +115,7 @@ func (h *Dispatcher) logLost(why string) {
 	h.appendLog(Entry{Made: now, At: now, State: Lost, Err: why})
 }
 
-// logState writes into the log how a notice stands. h.mu is held.
+// logState records the state of a notification. The caller holds h.mu.
 func (h *Dispatcher) logState(n notification, s State, r result) {
 	e := Entry{ID: n.ID, Executor: n.Executor, Event: n.Event, Ref: n.Thread.Ref, To: originOf(n.URL), Made: n.Made, At: time.Now(), Tries: n.Tries, State: s, Code: r.code}
 	if r.err != nil {
@@ -130,7 +130,7 @@ func (h *Dispatcher) logState(n notification, s State, r result) {
 	h.appendLog(e)
 }
 
-// appendLog appends to the log. h.mu is held.
+// appendLog appends an entry. The caller holds h.mu.
 func (h *Dispatcher) appendLog(e Entry) {
 	h.used = true
 	if h.recent = append(h.recent, e); len(h.recent) > maxLog {
@@ -139,7 +139,7 @@ func (h *Dispatcher) appendLog(e Entry) {
 	wait.Notify(h.dirty)
 }
 
-// originOf is an address without what may be secret in it.
+// originOf returns the scheme and host of an address: the rest may contain a secret.
 func originOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -148,8 +148,8 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Deliveries is what an actor may know of what was sent, the newest first: an operator
-// all, an executor its own.
+// Deliveries returns the entries that an actor may see, the newest first: all for an operator,
+// its own for an executor.
 func (h *Dispatcher) Deliveries(who exchange.Actor) []Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,9 +162,9 @@ func (h *Dispatcher) Deliveries(who exchange.Actor) []Entry {
 	return list
 }
 
-// saveChanges writes down what is to be sent when that has changed.
+// saveChanges writes the file after each change, until ctx ends.
 func (h *Dispatcher) saveChanges(ctx context.Context) error {
-	h.save(false) // from now on the end is not in order until it is
+	h.save(false) // until the shutdown, the file says that this run has not ended gracefully
 	for {
 		select {
 		case <-ctx.Done():
@@ -178,11 +178,11 @@ func (h *Dispatcher) saveChanges(ctx context.Context) error {
 	}
 }
 
-// save writes what waits, and the log. A disk that does not take it keeps
-// nothing from being sent.
+// save writes the queues and the log. If the disk fails, the exchange sends notifications all
+// the same.
 func (h *Dispatcher) save(ended bool) {
 	h.mu.Lock()
-	if !h.used { // where nobody has a webhook, nothing is written
+	if !h.used { // without any webhook there is no file
 		h.mu.Unlock()
 		return
 	}

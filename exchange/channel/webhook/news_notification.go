@@ -9,14 +9,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// newsEvent is the event of a notice that is about no thread.
+// newsEvent is the event of a notification that belongs to no thread.
 const newsEvent = "news"
 
-// newsTitle stands above news where the receiver shows a title.
+// newsTitle is the title of such a notification.
 const newsTitle = "messkit: news of the place"
 
-// Broadcast tells something that is about no thread: an incident, say. It goes to people, and
-// to others who may see everything, if they want to be told of that priority.
+// Broadcast sends a text that belongs to no thread, such as an incident. It goes to people,
+// observers and operators who want notifications of that priority.
 func (h *Dispatcher) Broadcast(p mess.Priority, text string) {
 	now := time.Now()
 	for _, ex := range h.x.NotifiableExecutors() {

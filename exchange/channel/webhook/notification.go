@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// notification is one thing that one executor is told at one address. What is said is
-// put together when it is sent.
+// notification is one event for one executor at one address. The sender composes its text when
+// it sends it.
 type notification struct {
 	ID       string    `json:"id"`
 	Executor string    `json:"executor"`
@@ -20,17 +20,17 @@ type notification struct {
 	Event    string    `json:"event"` // thread_created, status_changed, news or test
 	Thread   summary   `json:"thread"`
 	Made     time.Time `json:"made"`
-	Due      time.Time `json:"due"` // not before then
+	Due      time.Time `json:"due"` // the next attempt is not before this time
 	Tries    int       `json:"tries"`
 }
 
-// The events, as servers in the field call them.
+// Events, with the names of the MESS reference servers.
 const (
 	createdEvent = "thread_created"
 	changedEvent = "status_changed"
 )
 
-// summary is a thread when it happened.
+// summary is a thread at the time of the event.
 type summary struct {
 	Ref       string        `json:"ref"`
 	Intent    string        `json:"intent"`
@@ -42,7 +42,7 @@ type summary struct {
 	Updated   string        `json:"updated_at"`
 }
 
-// formatTime prints a time as the field does: UTC with milliseconds.
+// formatTime prints a time like the MESS reference servers: UTC with milliseconds.
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 func summaryOf(e exchange.Envelope) summary {
@@ -56,15 +56,14 @@ func summaryOf(e exchange.Envelope) summary {
 	return s
 }
 
-// statuses remembers how threads stood, as far as they are open.
+// statuses holds the last status of each open thread.
 type statuses map[string]mess.Code
 
-// maxStatuses bounds what is remembered; of others, a status in the message
-// tells.
+// maxStatuses bounds statuses. For threads beyond it, a status in the message counts as a
+// change.
 const maxStatuses = 100_000
 
-// eventType is what an event means for those who are told, "" if nothing: an answer
-// that changes nothing is no news.
+// eventType returns the notification for an event, or "" if nothing has changed.
 func (s statuses) eventType(e exchange.Event) string {
 	was, known := s[e.Thread.Ref]
 	if delete(s, e.Thread.Ref); !e.Thread.Status.Terminal() && len(s) < maxStatuses {
@@ -82,8 +81,8 @@ func (s statuses) eventType(e exchange.Event) string {
 	return ""
 }
 
-// queueEvent queues what has happened for those who want to know. Only
-// who may see the thread is told of it.
+// queueEvent queues notifications of an event for the executors that may see the thread and
+// want them.
 func (h *Dispatcher) queueEvent(e exchange.Event) {
 	h.mu.Lock()
 	event, more := h.status.eventType(e), e.Message.From == exchange.Self && e.Thread.Ref == h.ended
@@ -91,7 +90,7 @@ func (h *Dispatcher) queueEvent(e exchange.Event) {
 		h.ended = e.Thread.Ref
 	}
 	h.mu.Unlock()
-	if more { // the exchange adds to the end that was told just now
+	if more { // the exchange adds to the terminal status that the last event has reported
 		return
 	}
 	h.queueForPeople(e)
@@ -114,8 +113,8 @@ func (h *Dispatcher) queueEvent(e exchange.Event) {
 	}
 }
 
-// queueForPeople tells people what is theirs: an offer, once, and what others say to a
-// task that they do. They are not told of what robots are asked first.
+// queueForPeople queues what concerns human executors: a new offer, once, and messages of
+// others in their own tasks. They get nothing about offers to robots.
 func (h *Dispatcher) queueForPeople(e exchange.Event) {
 	now, ref := time.Now(), e.Thread.Ref
 	for _, ex := range h.x.NotifiableExecutors() {
@@ -145,7 +144,8 @@ func (h *Dispatcher) queueForPeople(e exchange.Event) {
 	}
 }
 
-// markTold notes that a person is told of an offer; false if she was before.
+// markTold records that a person gets the notification of an offer. It returns false if the
+// person has had it.
 func (h *Dispatcher) markTold(ref, id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,8 +159,7 @@ func (h *Dispatcher) markTold(ref, id string) bool {
 	return true
 }
 
-// enqueue has a notice sent. Where too much waits, the oldest gives
-// way.
+// enqueue adds a notification to its queue. A full queue drops its oldest entry.
 func (h *Dispatcher) enqueue(n notification) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -174,18 +173,18 @@ func (h *Dispatcher) enqueue(n notification) {
 	h.runner.Wake(n.Executor)
 }
 
-// address is where an executor wants to be told.
+// address is a notification address of an executor.
 type address struct {
-	ntfy   bool // it is a topic of ntfy, which takes text
+	ntfy   bool // it is a topic of ntfy, which takes plain text
 	url    string
-	secret string // "": the one that both have from its key
+	secret string // "": the secret that comes from the executor's key
 }
 
-// maxAddresses is how many of one executor count.
+// maxAddresses is the limit for one executor. Later addresses have no effect.
 const maxAddresses = 4
 
-// addressesOf reads notifications: [{type: webhook, url, secret}], and {type: ntfy,
-// url} of a topic.
+// addressesOf reads notifications: [{type: webhook, url, secret}], and {type: ntfy, url} of a
+// topic.
 func addressesOf(profile mess.Object) []address {
 	v, _ := profile.Get("notifications")
 	list, _ := v.([]any)
@@ -211,10 +210,9 @@ func textOf(o mess.Object, key string) string {
 
 var priorities = []mess.Priority{mess.Background, mess.Normal, mess.Elevated, mess.Urgent}
 
-// wantsNow reports whether an executor wants to be told of a thread of that
-// priority now: preferences: {min_priority: normal, quiet_hours: {enabled,
-// start: "22:00", end: "07:00"}}, by the hour of this machine. What is urgent is
-// never kept quiet.
+// wantsNow reports whether an executor wants notifications of a priority at this time, by
+// preferences: {min_priority: normal, quiet_hours: {enabled, start: "22:00", end: "07:00"}} in
+// local time. Quiet hours never hold urgent ones back.
 func wantsNow(profile mess.Object, p mess.Priority, now time.Time) bool {
 	v, _ := profile.Get("preferences")
 	prefs, _ := v.(mess.Object)
@@ -231,7 +229,7 @@ func wantsNow(profile mess.Object, p mess.Priority, now time.Time) bool {
 	return slices.Index(priorities, p) >= least
 }
 
-// hourOf is the hour of a time such as 22:30.
+// hourOf returns the hour of a time such as 22:30.
 func hourOf(o mess.Object, key string, otherwise int) int {
 	text, _, _ := strings.Cut(textOf(o, key), ":")
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 24 {
@@ -240,8 +238,8 @@ func hourOf(o mess.Object, key string, otherwise int) int {
 	return otherwise
 }
 
-// isWithin reports whether an hour lies from start to before end, over midnight
-// where end is earlier.
+// isWithin reports whether an hour lies from start to before end. If end is earlier, the range
+// contains midnight.
 func isWithin(hour, start, end int) bool {
 	if start > end {
 		return hour >= start || hour < end

@@ -9,12 +9,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// testEvent is the event of a notice that somebody has asked for, to see whether it
-// arrives.
+// testEvent is the event of a test notification.
 const testEvent = "test"
 
-// testEvery is how long an executor waits before it may try again: an address may
-// be somebody else's.
+// testEvery is the least time between two tests of an executor: the address may belong to
+// somebody else.
 const testEvery = 5 * time.Second
 
 const (
@@ -22,9 +21,9 @@ const (
 	testTitle  = "messkit: a test"
 )
 
-// SendTest sends a test notice to each address of an executor now, once, and tells what
-// became of each. Where that is too often, or there is no address, it is a
-// refusal.
+// SendTest sends a test notification once to each address of an executor, and returns the
+// results. If the last test is too recent, or the executor has no address, it returns a
+// *mess.Error.
 func (h *Dispatcher) SendTest(ctx context.Context, executor string) ([]Entry, error) {
 	e, ok := h.x.Executor(executor)
 	if !ok {
@@ -47,7 +46,7 @@ func (h *Dispatcher) SendTest(ctx context.Context, executor string) ([]Entry, er
 	return list, nil
 }
 
-// mayTry notes that an executor tries; false if that is too soon.
+// mayTry records a test. It returns false if the last one is too recent.
 func (h *Dispatcher) mayTry(executor string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +66,7 @@ func (h *Dispatcher) mayTry(executor string) bool {
 	return true
 }
 
-// logTest notes what became of a test.
+// logTest records the result of a test.
 func (h *Dispatcher) logTest(n notification, r result) Entry {
 	state := Delivered
 	switch {
@@ -79,5 +78,5 @@ func (h *Dispatcher) logTest(n notification, r result) Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.logState(n, state, r)
-	return h.recent[len(h.recent)-1] // a new one is the last
+	return h.recent[len(h.recent)-1] // a new entry is the last
 }

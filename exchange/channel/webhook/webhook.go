@@ -1,8 +1,7 @@
-// Package webhook tells executors by HTTP what happens to threads: those that
-// have registered an address get a notice in the form that servers in the field
-// send. Notices are sent in the background, each executor's in their order; a
-// slow or absent receiver keeps nobody waiting but itself. It knows nothing of
-// doors.
+// Package webhook sends notifications over HTTP to executors that have registered an address,
+// in the form of the MESS reference servers. It sends in the background, in order for each
+// executor. A slow or absent receiver delays only its own notifications. The package knows no
+// other channel.
 package webhook
 
 import (
@@ -23,18 +22,18 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Config of webhooks.
+// Config is the settings of webhooks.
 type Config struct {
-	// Allow are networks that addresses may lead to beside the public internet:
+	// Allow lists networks that addresses may lead to, in addition to the public internet:
 	// 192.168.1.0/24, 127.0.0.1/32.
 	Allow []netip.Prefix `yaml:"allow"`
-	// Timeout is how long one notice may take; 0: 10 s.
+	// Timeout is the limit of one attempt. 0 means 10 s.
 	Timeout time.Duration `yaml:"timeout"`
 }
 
 const defaultTimeout = 10 * time.Second
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for every invalid setting.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Timeout != 0 && (c.Timeout < 100*time.Millisecond || c.Timeout > time.Minute) {
@@ -48,14 +47,14 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Keys tells who an actor is now, and a secret that it and the exchange have in
-// common; false if it has no key any more.
+// Keys returns the roles of an actor and the secret that it shares with the exchange. ok is
+// false if the actor has no key.
 type Keys interface {
 	Shared(actor string) (who exchange.Actor, secret []byte, ok bool)
 }
 
-// Dispatcher are the webhooks of one exchange. Make them with Open and keep Run
-// running.
+// Dispatcher sends the notifications of one exchange. Make it with Open and keep Run running.
+// It is safe for concurrent use.
 type Dispatcher struct {
 	x      *exchange.Exchange
 	keys   Keys
@@ -63,32 +62,31 @@ type Dispatcher struct {
 	file   string
 	log    *slog.Logger
 	client *http.Client
-	slots  chan struct{} // for notices that are on their way
+	slots  chan struct{} // limits attempts at the same time
 
 	runner keyed.Runner  // by executor
-	dirty  chan struct{} // there is something to write down
+	dirty  chan struct{} // signals that the file is out of date
 
 	mu         sync.Mutex
 	queues     map[string][]notification // by executor, oldest first
 	recent     []Entry                   // the log, oldest first
 	status     statuses
-	ended      string               // the ref of the thread whose end was the last thing that happened
-	toldPeople map[string][]string  // ref to the people who were told of the offer
-	tries      map[string]time.Time // when an executor has asked for a test, lately
-	used       bool                 // there is something to write down, or was once
+	ended      string               // the ref of the thread whose terminal status was the last event
+	toldPeople map[string][]string  // by ref: the people who have had the notification of the offer
+	tries      map[string]time.Time // by executor: time of the last test
+	used       bool                 // there is or was something to store
 }
 
 const (
-	maxWaiting = 256 // notices for one executor
-	maxOut     = 32  // notices on their way at the same time
+	maxWaiting = 256 // notifications for one executor
+	maxOut     = 32  // attempts at the same time
 	maxTries   = 8
-	maxAge     = time.Hour // then a notice is no news any more
+	maxAge     = time.Hour // the sender gives up older notifications
 	firstWait  = time.Second
 	longestOff = 5 * time.Minute
 )
 
-// Run sends notices until ctx ends. What is not sent by then is kept for the
-// next start.
+// Run sends notifications until ctx ends. The file keeps the others for the next start.
 func (h *Dispatcher) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.follow(gctx) })
@@ -99,7 +97,7 @@ func (h *Dispatcher) Run(ctx context.Context) error {
 	return err
 }
 
-// follow hears what happens. It never waits for a receiver.
+// follow queues notifications of events. It never waits for a receiver.
 func (h *Dispatcher) follow(ctx context.Context) error {
 	all, began := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, false
 	inbox.Events(ctx, h.x, all, inbox.OnlyNew, h.log, func(e exchange.Event) error {
@@ -115,7 +113,8 @@ func (h *Dispatcher) follow(ctx context.Context) error {
 	return nil
 }
 
-// sendFirst sends the first notice for an executor, or returns when it is due.
+// sendFirst sends the first notification of an executor. Otherwise it returns the time until
+// that is due.
 func (h *Dispatcher) sendFirst(ctx context.Context, id string) (again time.Duration) {
 	n, ok := h.firstOf(id)
 	if !ok {
@@ -138,7 +137,7 @@ func (h *Dispatcher) firstOf(id string) (notification, bool) {
 	return h.queues[id][0], true
 }
 
-// attempt sends a notice once, when there is a place for it.
+// attempt sends a notification once, when a slot is free.
 func (h *Dispatcher) attempt(ctx context.Context, n notification) result {
 	select {
 	case <-ctx.Done():
@@ -149,17 +148,17 @@ func (h *Dispatcher) attempt(ctx context.Context, n notification) result {
 	return h.send(ctx, n)
 }
 
-// finish notes what came of an attempt: the notice is done with, or waits for
-// the next one.
+// finish records the result of an attempt. It removes the notification from its queue or sets
+// the time of the next attempt.
 func (h *Dispatcher) finish(ctx context.Context, n notification, r result) {
 	if ctx.Err() != nil && r.err != nil {
-		return // it is sent by the next run
+		return // the next run sends it
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	queue := h.queues[n.Executor]
 	if len(queue) == 0 || queue[0].ID != n.ID {
-		if r.err == nil { // it had to give way, and has arrived all the same
+		if r.err == nil { // it lost its place in the queue, and has arrived all the same
 			h.logState(n, Delivered, r)
 		}
 		return

@@ -14,18 +14,18 @@ type subject struct {
 	anonymous bool
 }
 
-// rules are who may read and write what (the binding's rule 7). What is not
+// accessRules are who may read and write what (the binding's rule 7). What is not
 // allowed is forbidden.
-type rules struct {
-	root  topic.Root
-	owned func(id string) bool // an actor that nobody may be without its key
-	// asked is who has requested a thread; "" if there is no such thread.
-	asked func(ref string) string
-	home  bool // what there is is shown to Home Assistant
+type accessRules struct {
+	root   topic.Root
+	hasKey func(id string) bool // an actor that nobody may be without its key
+	// requestorOf is who has requested a thread; "" if there is no such thread.
+	requestorOf   func(ref string) string
+	homeAssistant bool // what there is is shown to Home Assistant
 }
 
 // mayWrite reports whether s may publish to a topic.
-func (r rules) mayWrite(s subject, name string) bool {
+func (r accessRules) mayWrite(s subject, name string) bool {
 	if name == homeassistant.BirthTopic {
 		return r.isHome(s)
 	}
@@ -48,13 +48,13 @@ func (r rules) mayWrite(s subject, name string) bool {
 
 // mayRead reports whether s may subscribe to a filter, and whether it is given
 // what comes on a topic: both are asked.
-func (r rules) mayRead(s subject, filter string) bool {
+func (r accessRules) mayRead(s subject, filter string) bool {
 	if filter == topic.Anywhere {
 		return true
 	}
 	sees := !s.anonymous && s.Roles&(exchange.Observer|exchange.Operator) != 0
 	if homeassistant.OwnsTopic(filter) {
-		return r.isHome(s) || r.home && sees
+		return r.isHome(s) || r.homeAssistant && sees
 	}
 	t, ok := r.root.ParseFilter(filter)
 	if !ok {
@@ -66,7 +66,7 @@ func (r rules) mayRead(s subject, filter string) bool {
 	case topic.ExecutorStatus, topic.ExecutorCard:
 		return sees || r.isHome(s) || r.is(s, t.ID, exchange.ExecutorRole)
 	case topic.HomeState:
-		return r.isHome(s) || r.home && sees
+		return r.isHome(s) || r.homeAssistant && sees
 	case topic.ExecutorIn, topic.ExecutorNow:
 		return r.is(s, t.ID, exchange.ExecutorRole)
 	case topic.AgentIn:
@@ -75,20 +75,20 @@ func (r rules) mayRead(s subject, filter string) bool {
 		if sees || t.ID == topic.Wild && !s.anonymous && s.Has(exchange.Requester) { // each state is looked at by itself
 			return true
 		}
-		return !s.anonymous && s.Has(exchange.Requester) && s.ID == r.asked(t.ID)
+		return !s.anonymous && s.Has(exchange.Requester) && s.ID == r.requestorOf(t.ID)
 	}
 	return false
 }
 
 // isHome reports whether s is Home Assistant.
-func (r rules) isHome(s subject) bool {
-	return r.home && r.is(s, homeassistant.Actor, exchange.Requester)
+func (r accessRules) isHome(s subject) bool {
+	return r.homeAssistant && r.is(s, homeassistant.Actor, exchange.Requester)
 }
 
 // is reports whether s is the actor id in a role.
-func (r rules) is(s subject, id string, role exchange.Role) bool {
+func (r accessRules) is(s subject, id string, role exchange.Role) bool {
 	if s.anonymous {
-		return topic.ValidID(id) && id != exchange.Self && !r.owned(id)
+		return topic.ValidID(id) && id != exchange.Self && !r.hasKey(id)
 	}
 	return s.ID == id && s.Has(role)
 }

@@ -50,23 +50,23 @@ type Adapter struct {
 	inbox    *inbox.Inbox // of the requesters that have spoken here
 	observer observer
 
-	counts counts
+	counters counters
 
 	mu        sync.Mutex
-	live      *live                // the session with the broker; nil: there is none
-	stands    map[string]standing  // executors by their own word
-	strangers int                  // of them that are not registered
-	feeds     map[string]*feed     // executors that are followed in this session
-	states    map[string]*retained // threads whose state is at the broker
-	epoch     uint64               // of the session
-	latched   string               // the latch that was obeyed last, as it was written
+	session   *session                  // the session with the broker; nil: there is none
+	presences map[string]presence       // executors by their own word
+	strangers int                       // of them that are not registered
+	feeds     map[string]*executorFeed  // executors that are followed in this session
+	states    map[string]*retainedState // threads whose state is at the broker
+	epoch     uint64                    // of the session
+	lastLatch string                    // the latch that was obeyed last, as it was written
 }
 
-// live is a session with the broker.
-type live struct {
-	ctx   context.Context // ends with it
-	group *errgroup.Group
-	to    publisher
+// session is a session with the broker.
+type session struct {
+	ctx    context.Context // ends with it
+	group  *errgroup.Group
+	broker publisher
 }
 
 // publisher is a broker, as the door sees it.
@@ -77,10 +77,10 @@ type publisher interface {
 
 // outgoing is a message on its way to the broker.
 type outgoing struct {
-	topic   string
-	payload []byte
-	retain  bool
-	atOnce  bool // it does not wait for its reader; who misses it asks again
+	topic      string
+	payload    []byte
+	retain     bool
+	dropIfSlow bool // it does not wait for its reader; who misses it asks again
 }
 
 // New makes a door. It reads what an earlier run has kept.
@@ -93,10 +93,10 @@ func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.
 	}
 	d := &Adapter{
 		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now,
-		stands: map[string]standing{}, feeds: map[string]*feed{}, states: map[string]*retained{},
+		presences: map[string]presence{}, feeds: map[string]*executorFeed{}, states: map[string]*retainedState{},
 		instance: rand.Text()[:12],
 	}
-	if err := d.remember(ctx); err != nil {
+	if err := d.restore(ctx); err != nil {
 		return nil, err
 	}
 	var err error
@@ -146,13 +146,13 @@ func (o observed) Publish(ctx context.Context, topic string, payload []byte, ret
 
 // Names under which the door keeps documents.
 const (
-	keptEpoch = "epoch"
-	keptLatch = "latch"
-	keptGone  = "gone." // and the executor
+	epochDocument = "epoch"
+	latchDocument = "latch"
+	leftDocument  = "gone." // and the executor
 )
 
-// remember reads what an earlier run has kept.
-func (d *Adapter) remember(ctx context.Context) error {
+// restore reads what an earlier run has kept.
+func (d *Adapter) restore(ctx context.Context) error {
 	docs, err := d.x.ChannelState(ctx, channel)
 	if err != nil {
 		return err
@@ -160,12 +160,12 @@ func (d *Adapter) remember(ctx context.Context) error {
 	for name, doc := range docs {
 		var err error
 		switch {
-		case name == keptEpoch:
+		case name == epochDocument:
 			err = json.Unmarshal(doc, &d.epoch)
-		case name == keptLatch:
-			err = json.Unmarshal(doc, &d.latched)
-		case strings.HasPrefix(name, keptGone):
-			d.stands[strings.TrimPrefix(name, keptGone)] = standing{gone: true}
+		case name == latchDocument:
+			err = json.Unmarshal(doc, &d.lastLatch)
+		case strings.HasPrefix(name, leftDocument):
+			d.presences[strings.TrimPrefix(name, leftDocument)] = presence{left: true}
 		}
 		if err != nil {
 			d.log.Warn("what the MQTT door has kept cannot be read; it begins anew", "name", name, "err", err)
@@ -174,20 +174,20 @@ func (d *Adapter) remember(ctx context.Context) error {
 	return nil
 }
 
-// greeting is what the exchange says of itself in one session.
-type greeting struct {
+// statusMessages is what the exchange says of itself in one session.
+type statusMessages struct {
 	ready, lost outgoing
 }
 
-// greet begins a new epoch.
-func (d *Adapter) greet(ctx context.Context) (greeting, error) {
+// newEpoch begins a new epoch.
+func (d *Adapter) newEpoch(ctx context.Context) (statusMessages, error) {
 	d.mu.Lock()
 	d.epoch++
 	epoch := d.epoch
 	d.mu.Unlock()
 	doc, err := json.Marshal(epoch)
 	if err == nil {
-		err = d.x.SaveChannelState(ctx, channel, keptEpoch, doc)
+		err = d.x.SaveChannelState(ctx, channel, epochDocument, doc)
 	}
 	if err != nil {
 		d.log.Warn("the epoch of the MQTT door cannot be kept; a will of an earlier run may count as new", "err", err)
@@ -203,25 +203,25 @@ func (d *Adapter) greet(ctx context.Context) (greeting, error) {
 		text, _ := o.MarshalJSON() // cannot fail: plain values
 		return outgoing{topic: d.root.Exchange(), payload: text, retain: true}
 	}
-	return greeting{ready: status("ready"), lost: status("lost")}, nil
+	return statusMessages{ready: status("ready"), lost: status("lost")}, nil
 }
 
-// session works as long as ctx, which is as long as there is a broker. It calls
+// runSession works as long as ctx, which is as long as there is a broker. It calls
 // begun when messages can be taken and answered.
-func (d *Adapter) session(ctx context.Context, to publisher, begun func()) error {
+func (d *Adapter) runSession(ctx context.Context, to publisher, begun func()) error {
 	g, ctx := errgroup.WithContext(ctx)
 	d.mu.Lock()
-	d.live = &live{ctx: ctx, group: g, to: to}
+	d.session = &session{ctx: ctx, group: g, broker: to}
 	clear(d.feeds)
 	g.Go(func() error { // the first to start: nothing is started when it has ended
 		<-ctx.Done()
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.live = nil
+		d.session = nil
 		return nil
 	})
-	for id, s := range d.stands {
-		if s.here {
+	for id, s := range d.presences {
+		if s.present {
 			d.follow(id, s.epoch)
 		}
 	}
@@ -233,7 +233,7 @@ func (d *Adapter) session(ctx context.Context, to publisher, begun func()) error
 		})
 		return nil
 	})
-	g.Go(func() error { return d.watch(ctx, to) })
+	g.Go(func() error { return d.publishStates(ctx, to) })
 	g.Go(func() error { return d.tidy(ctx, to) })
 	g.Go(func() error {
 		d.observer.Run(ctx, observed{to})
@@ -244,8 +244,8 @@ func (d *Adapter) session(ctx context.Context, to publisher, begun func()) error
 
 // start runs f in the session, if there is one. d.mu is held.
 func (d *Adapter) start(f func(ctx context.Context, to publisher)) {
-	if l := d.live; l != nil {
-		l.group.Go(func() error { f(l.ctx, l.to); return nil })
+	if l := d.session; l != nil {
+		l.group.Go(func() error { f(l.ctx, l.broker); return nil })
 	}
 }
 
@@ -264,7 +264,7 @@ func (d *Adapter) tidy(ctx context.Context, to publisher) error {
 		case <-t.C:
 		}
 		d.clearStates(ctx, to)
-		d.dismiss()
+		d.unfollowSilent()
 		d.countStrangers()
 	}
 }

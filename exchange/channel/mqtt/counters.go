@@ -2,8 +2,8 @@ package mqtt
 
 import "sync/atomic"
 
-// counts are what has gone wrong since the start.
-type counts struct {
+// counters are what has gone wrong since the start.
+type counters struct {
 	taken, retained, unreadable, stale, refused, dropped atomic.Int64
 }
 
@@ -24,11 +24,11 @@ func (d *Adapter) Counts() Counts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return Counts{
-		Taken: d.counts.taken.Load(), Retained: d.counts.retained.Load(), Unreadable: d.counts.unreadable.Load(), Stale: d.counts.stale.Load(),
-		Refused: d.counts.refused.Load(), Dropped: d.counts.dropped.Load(), Executors: len(d.feeds), Requesters: d.inbox.Requesters(),
+		Taken: d.counters.taken.Load(), Retained: d.counters.retained.Load(), Unreadable: d.counters.unreadable.Load(), Stale: d.counters.stale.Load(),
+		Refused: d.counters.refused.Load(), Dropped: d.counters.dropped.Load(), Executors: len(d.feeds), Requesters: d.inbox.Requesters(),
 	}
 }
 
-// report reports whether the nth mishap of a kind is one for the log: the first
+// isLogged reports whether the nth mishap of a kind is one for the log: the first
 // ones, and then fewer and fewer.
-func report(n int64) bool { return n <= 10 || n&(n-1) == 0 }
+func isLogged(n int64) bool { return n <= 10 || n&(n-1) == 0 }

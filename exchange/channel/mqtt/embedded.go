@@ -31,23 +31,23 @@ type EmbeddedConfig struct {
 // what. It keeps nothing on the disk: what must not be lost is with the exchange,
 // and is told again.
 type Embedded struct {
-	door   *Adapter
-	keys   *keys.Keys
-	cfg    EmbeddedConfig
-	log    *slog.Logger
-	rules  rules
-	server *broker.Server
+	adapter *Adapter
+	keys    *keys.Keys
+	cfg     EmbeddedConfig
+	log     *slog.Logger
+	rules   accessRules
+	server  *broker.Server
 
-	mu      sync.Mutex
-	ctx     context.Context // of Run
-	clients map[string]*client
-	pending map[receipt]chan bool    // sent; true when it is acknowledged, false when its connection is gone
-	waiting map[string]chan struct{} // by topic: closed when somebody may read it now
-	sending *sending
+	mu       sync.Mutex
+	ctx      context.Context // of Run
+	clients  map[string]*client
+	pending  map[packetKey]chan bool  // sent; true when it is acknowledged, false when its connection is gone
+	waiting  map[string]chan struct{} // by topic: closed when somebody may read it now
+	delivery *delivery
 
 	publishing sync.Mutex // one message of the door at a time
 
-	incomings *incomings // that requesters send once
+	queues *senderQueues // that requesters send once
 
 	port atomic.Pointer[port.Port] // nil: Run has not begun
 }
@@ -85,10 +85,10 @@ func NewEmbedded(d *Adapter, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger)
 		cfg.Clients = resources.Of().Share(clientCost, clientPart, 64, 131072)
 	}
 	e := &Embedded{
-		door: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
-		pending: map[receipt]chan bool{}, waiting: map[string]chan struct{}{}, incomings: &incomings{},
+		adapter: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
+		pending: map[packetKey]chan bool{}, waiting: map[string]chan struct{}{}, queues: &senderQueues{},
 	}
-	e.rules = rules{root: d.root, owned: e.owned, asked: d.requestor, home: d.cfg.HomeAssistant}
+	e.rules = accessRules{root: d.root, hasKey: e.hasKey, requestorOf: d.requestor, homeAssistant: d.cfg.HomeAssistant}
 	c := broker.NewDefaultServerCapabilities()
 	c.MaximumClientWritesPending = maxWrites
 	c.MaximumMessageExpiryInterval = 0 // a status holds until the next one
@@ -102,8 +102,8 @@ func NewEmbedded(d *Adapter, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger)
 	return e
 }
 
-// owned reports whether an actor is one that nobody may be without its key.
-func (e *Embedded) owned(id string) bool {
+// hasKey reports whether an actor is one that nobody may be without its key.
+func (e *Embedded) hasKey(id string) bool {
 	return id == keys.OperatorID || slices.Contains(e.cfg.Reserved, id) || e.keys.Has(id)
 }
 
@@ -111,23 +111,23 @@ func (e *Embedded) owned(id string) bool {
 func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	e.ctx = ctx
-	e.incomings.open()
-	defer e.incomings.Runner.Wait()
+	e.queues.open()
+	defer e.queues.Runner.Wait()
 	p := port.New(e.server, l, e.cfg.TLS)
 	p.Limit(e.cfg.Clients)
 	e.port.Store(p)
 	if err := errors.Join(
 		e.server.AddListener(p),
-		e.server.AddHook(&hook{e: e}, nil), e.server.AddHook(port.NewRetained(e.server), nil),
+		e.server.AddHook(&brokerHook{e: e}, nil), e.server.AddHook(port.NewRetained(e.server), nil),
 	); err != nil {
 		return err
 	}
-	says, err := e.door.greet(ctx)
+	says, err := e.adapter.newEpoch(ctx)
 	if err != nil {
 		return err
 	}
 	begun := make(chan struct{})
-	g.Go(func() error { return e.door.session(ctx, e, func() { close(begun) }) })
+	g.Go(func() error { return e.adapter.runSession(ctx, e, func() { close(begun) }) })
 	<-begun
 	if err := e.server.Serve(); err != nil {
 		return err
@@ -145,34 +145,34 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 
 // send hands a message to the broker, and does not wait for whoever reads it.
 func (e *Embedded) send(m outgoing) error {
-	_, err := e.sendNoting(m)
+	_, err := e.sendAwaited(m)
 	return err
 }
 
-// sending is the message that is being handed to the broker, and to whom it went.
-type sending struct {
+// delivery is the message that is being handed to the broker, and to whom it went.
+type delivery struct {
 	topic string
-	to    map[receipt]chan bool
+	to    map[packetKey]chan bool
 }
 
-// receipt names a message that a client is to acknowledge.
-type receipt struct {
+// packetKey names a message that a client is to acknowledge.
+type packetKey struct {
 	client string
 	packet uint16
 }
 
-// sendNoting does so, and returns by whom it is to be acknowledged.
-func (e *Embedded) sendNoting(m outgoing) (map[receipt]chan bool, error) {
+// sendAwaited does so, and returns by whom it is to be acknowledged.
+func (e *Embedded) sendAwaited(m outgoing) (map[packetKey]chan bool, error) {
 	e.publishing.Lock()
 	defer e.publishing.Unlock()
-	s := &sending{topic: m.topic, to: map[receipt]chan bool{}}
+	s := &delivery{topic: m.topic, to: map[packetKey]chan bool{}}
 	e.mu.Lock()
-	e.sending = s
+	e.delivery = s
 	e.mu.Unlock()
 	err := e.server.Publish(m.topic, m.payload, m.retain, 1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.sending = nil
+	e.delivery = nil
 	return s.to, err
 }
 
@@ -180,18 +180,18 @@ func (e *Embedded) sendNoting(m outgoing) (map[receipt]chan bool, error) {
 // that has acknowledged it, and waits while nobody reads it: so it arrives later,
 // in order, and once.
 func (e *Embedded) publish(ctx context.Context, m outgoing) error {
-	t, ok := e.door.root.Parse(m.topic)
-	if m.atOnce || !ok || t.Kind != topic.ExecutorIn && t.Kind != topic.ExecutorNow && t.Kind != topic.AgentIn {
+	t, ok := e.adapter.root.Parse(m.topic)
+	if m.dropIfSlow || !ok || t.Kind != topic.ExecutorIn && t.Kind != topic.ExecutorNow && t.Kind != topic.AgentIn {
 		return e.send(m)
 	}
 	for ctx.Err() == nil {
-		come, look := e.comes(m.topic), (<-chan time.Time)(nil)
-		if e.read(m.topic, false) {
-			acks, err := e.sendNoting(m)
+		come, look := e.waitForReader(m.topic), (<-chan time.Time)(nil)
+		if e.hasReader(m.topic, false) {
+			acks, err := e.sendAwaited(m)
 			switch {
 			case err != nil:
 				return err
-			case e.acknowledged(ctx, acks), len(acks) == 0 && e.read(m.topic, true):
+			case e.acknowledged(ctx, acks), len(acks) == 0 && e.hasReader(m.topic, true):
 				return nil
 			case len(acks) > 0:
 				continue
@@ -207,8 +207,8 @@ func (e *Embedded) publish(ctx context.Context, m outgoing) error {
 	return ctx.Err()
 }
 
-// comes is closed when somebody may have begun to read a topic.
-func (e *Embedded) comes(topic string) <-chan struct{} {
+// waitForReader is closed when somebody may have begun to read a topic.
+func (e *Embedded) waitForReader(topic string) <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.waiting[topic]
@@ -219,8 +219,8 @@ func (e *Embedded) comes(topic string) <-chan struct{} {
 	return c
 }
 
-// came wakes those who wait for readers of topics.
-func (e *Embedded) came(topics ...string) {
+// notifyReaders wakes those who wait for readers of topics.
+func (e *Embedded) notifyReaders(topics ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, t := range topics {
@@ -231,9 +231,9 @@ func (e *Embedded) came(topics ...string) {
 	}
 }
 
-// read reports whether somebody who is connected reads a topic, or does so without
+// hasReader reports whether somebody who is connected reads a topic, or does so without
 // acknowledging what he gets.
-func (e *Embedded) read(topic string, silently bool) bool {
+func (e *Embedded) hasReader(topic string, silently bool) bool {
 	for id, s := range e.server.Topics.Subscribers(topic).Subscriptions {
 		if cl, ok := e.server.Clients.Get(id); ok && !cl.Closed() && !(silently && s.Qos > 0) {
 			return true
@@ -244,7 +244,7 @@ func (e *Embedded) read(topic string, silently bool) bool {
 
 // acknowledged waits until one of the receivers has acknowledged a message, and
 // reports false if none has: they have gone.
-func (e *Embedded) acknowledged(ctx context.Context, acks map[receipt]chan bool) bool {
+func (e *Embedded) acknowledged(ctx context.Context, acks map[packetKey]chan bool) bool {
 	t := time.NewTimer(ackTime)
 	defer t.Stop()
 	defer e.forget(acks)
@@ -267,7 +267,7 @@ func (e *Embedded) acknowledged(ctx context.Context, acks map[receipt]chan bool)
 	return false
 }
 
-func (e *Embedded) forget(acks map[receipt]chan bool) {
+func (e *Embedded) forget(acks map[packetKey]chan bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for r := range acks {

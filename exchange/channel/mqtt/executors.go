@@ -13,12 +13,12 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// standing is an executor by its own word, or by its will.
-type standing struct {
-	epoch uint64
-	here  bool
-	gone  bool      // it has taken back its status
-	since time.Time // it is lost
+// presence is an executor by its own word, or by its will.
+type presence struct {
+	epoch     uint64
+	present   bool
+	left      bool      // it has taken back its status
+	lostSince time.Time // it is lost
 }
 
 // maxStrangers bounds how many ids count as executors that are not registered: whoever can
@@ -31,12 +31,12 @@ func (d *Adapter) countStrangers() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.strangers = 0
-	for id, s := range d.stands {
+	for id, s := range d.presences {
 		switch {
 		case d.x.IsRegistered(id):
-		case !s.here && d.now().Sub(s.since) > quietTime:
-			if delete(d.stands, id); s.gone {
-				d.keepGone(id, false)
+		case !s.present && d.now().Sub(s.lostSince) > quietTime:
+			if delete(d.presences, id); s.left {
+				d.storeLeft(id, false)
 			}
 		default:
 			d.strangers++
@@ -44,26 +44,26 @@ func (d *Adapter) countStrangers() {
 	}
 }
 
-// stood takes an executor's status.
-func (d *Adapter) stood(id string, payload []byte) {
+// applyStatus takes an executor's status.
+func (d *Adapter) applyStatus(id string, payload []byte) {
 	state, epoch, err := readStatus(payload)
-	if errors.Is(err, errOwn) {
-		d.disown(context.Background(), id)
+	if errors.Is(err, errOwnStatus) {
+		d.clearOwnStatus(context.Background(), id)
 		return
 	}
 	if err != nil {
-		if n := d.counts.unreadable.Add(1); report(n) {
+		if n := d.counters.unreadable.Add(1); isLogged(n) {
 			d.log.Warn("a status cannot be read", "executor", id, "err", err, "count", n)
 		}
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	was, known := d.stands[id]
+	was, known := d.presences[id]
 	stranger := !known && !d.x.IsRegistered(id)
 	if stranger && state != "" {
 		if d.strangers >= maxStrangers {
-			if n := d.counts.dropped.Add(1); report(n) {
+			if n := d.counters.dropped.Add(1); isLogged(n) {
 				d.log.Warn("too many executors that are not registered have a status; an executor gets tasks once it registers", "executor", id, "count", n)
 			}
 			return
@@ -73,47 +73,47 @@ func (d *Adapter) stood(id string, payload []byte) {
 	switch {
 	case state == "": // it has been cleared: it is gone for good
 		if known {
-			d.stands[id] = standing{gone: true}
-			d.keepGone(id, true)
+			d.presences[id] = presence{left: true}
+			d.storeLeft(id, true)
 		}
 		d.unfollow(id)
 	case state == "lost" || state == "disconnected":
 		if epoch < was.epoch {
-			d.counts.stale.Add(1)
+			d.counters.stale.Add(1)
 			d.log.Info("the will of an earlier session is ignored", "executor", id, "epoch", epoch, "now", was.epoch)
 			return
 		}
-		d.stands[id] = standing{epoch: epoch, since: d.now()}
+		d.presences[id] = presence{epoch: epoch, lostSince: d.now()}
 		d.unfollow(id)
 	default:
-		if was.gone {
-			d.keepGone(id, false)
+		if was.left {
+			d.storeLeft(id, false)
 		}
-		d.stands[id] = standing{epoch: epoch, here: true}
+		d.presences[id] = presence{epoch: epoch, present: true}
 		if f := d.feeds[id]; f == nil || f.epoch != epoch {
 			d.follow(id, epoch)
 		}
 	}
 }
 
-// keepGone keeps that an executor has gone for good, or has come back. d.mu is
+// storeLeft keeps that an executor has gone for good, or has come back. d.mu is
 // held.
-func (d *Adapter) keepGone(id string, is bool) {
+func (d *Adapter) storeLeft(id string, is bool) {
 	var doc []byte
 	if is {
 		doc = []byte("true")
 	}
 	d.start(func(ctx context.Context, _ publisher) {
-		if err := d.x.SaveChannelState(context.WithoutCancel(ctx), channel, keptGone+id, doc); err != nil {
+		if err := d.x.SaveChannelState(context.WithoutCancel(ctx), channel, leftDocument+id, doc); err != nil {
 			d.log.Debug("that an executor has gone is not kept", "executor", id, "err", err)
 		}
 	})
 	d.observer.PresenceChanged()
 }
 
-// errOwn is a status that the exchange itself has published for an executor that
+// errOwnStatus is a status that the exchange itself has published for an executor that
 // speaks over another channel.
-var errOwn = errors.New("the exchange's own word")
+var errOwnStatus = errors.New("the exchange's own word")
 
 // readStatus reads a status: its state, "" for an empty payload, and the epoch of
 // the session that it belongs to.
@@ -131,7 +131,7 @@ func readStatus(payload []byte) (state string, epoch uint64, err error) {
 		return "", 0, errors.New("state: is missing; write ready, busy or lost")
 	}
 	if v, _ := o.Get(homeassistant.StatusBy); v == exchange.Self {
-		return "", 0, errOwn
+		return "", 0, errOwnStatus
 	}
 	if v, is := o.Get("epoch"); is {
 		n, ok := v.(mess.Number)
@@ -144,44 +144,44 @@ func readStatus(payload []byte) (state string, epoch uint64, err error) {
 	return state, epoch, nil
 }
 
-// feed is the events that go to one executor.
-type feed struct {
-	epoch  uint64
-	cancel context.CancelFunc
-	quiet  bool      // it says nothing of itself, so that it counts as there for a while
-	last   time.Time // it has said something
+// executorFeed is the events that go to one executor.
+type executorFeed struct {
+	epoch         uint64
+	cancel        context.CancelFunc
+	withoutStatus bool      // it says nothing of itself, so that it counts as there for a while
+	lastMessage   time.Time // it has said something
 }
 
 // quietTime is how long an executor without a status counts as there after it has
 // spoken: a person with a terminal, or a simple board.
 const quietTime = time.Hour
 
-// heard notes that an executor has spoken. d.mu is not held.
-func (d *Adapter) heard(id string) {
+// markActive notes that an executor has spoken. d.mu is not held.
+func (d *Adapter) markActive(id string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f := d.feeds[id]
 	switch {
 	case f != nil:
-		f.last = d.now()
-	case d.stands[id].gone || d.stands[id] == standing{} && d.x.IsRegistered(id):
-		if d.stands[id].gone {
-			delete(d.stands, id)
-			d.keepGone(id, false)
+		f.lastMessage = d.now()
+	case d.presences[id].left || d.presences[id] == presence{} && d.x.IsRegistered(id):
+		if d.presences[id].left {
+			delete(d.presences, id)
+			d.storeLeft(id, false)
 		}
 		d.follow(id, 0)
 		if f := d.feeds[id]; f != nil {
-			f.quiet = true
+			f.withoutStatus = true
 		}
 	}
 }
 
-// dismiss lets go of the quiet who have been silent for long.
-func (d *Adapter) dismiss() {
+// unfollowSilent lets go of the quiet who have been silent for long.
+func (d *Adapter) unfollowSilent() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id, f := range d.feeds {
-		if f.quiet && d.now().Sub(f.last) > quietTime {
+		if f.withoutStatus && d.now().Sub(f.lastMessage) > quietTime {
 			d.unfollow(id)
 		}
 	}
@@ -191,12 +191,12 @@ func (d *Adapter) dismiss() {
 // which is the difference to what it knows. d.mu is held.
 func (d *Adapter) follow(id string, epoch uint64) {
 	d.unfollow(id)
-	if d.live == nil {
+	if d.session == nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(d.live.ctx)
-	d.feeds[id] = &feed{epoch: epoch, cancel: cancel, last: d.now()}
-	d.start(func(_ context.Context, to publisher) { d.feed(ctx, to, id) })
+	ctx, cancel := context.WithCancel(d.session.ctx)
+	d.feeds[id] = &executorFeed{epoch: epoch, cancel: cancel, lastMessage: d.now()}
+	d.start(func(_ context.Context, to publisher) { d.runFeed(ctx, to, id) })
 }
 
 // unfollow ends that. d.mu is held.
@@ -207,8 +207,8 @@ func (d *Adapter) unfollow(id string) {
 	}
 }
 
-// feed passes events on until ctx ends.
-func (d *Adapter) feed(ctx context.Context, to publisher, id string) {
+// runFeed passes events on until ctx ends.
+func (d *Adapter) runFeed(ctx context.Context, to publisher, id string) {
 	inbox.Events(ctx, d.x, exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "", d.log, func(e exchange.Event) error {
 		if m, ok := e.Delivery(id); ok {
 			return d.deliver(ctx, to, d.leafOf(id, e), m)
@@ -242,8 +242,8 @@ func (d *Adapter) deliver(ctx context.Context, to publisher, where string, m mes
 func (d *Adapter) ReportsStatus(info exchange.ExecutorInfo) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s, known := d.stands[info.ID]
-	return known && (s.here || s.gone || !info.Live || !info.LastSeen.After(s.since.Add(time.Second)))
+	s, known := d.presences[info.ID]
+	return known && (s.present || s.left || !info.Live || !info.LastSeen.After(s.lostSince.Add(time.Second)))
 }
 
 // HasLeft reports whether an executor has taken back its status: it is gone for
@@ -251,12 +251,12 @@ func (d *Adapter) ReportsStatus(info exchange.ExecutorInfo) bool {
 func (d *Adapter) HasLeft(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.stands[id].gone
+	return d.presences[id].left
 }
 
-// disown clears a status that the exchange has published for an executor, when it
+// clearOwnStatus clears a status that the exchange has published for an executor, when it
 // says it no more.
-func (d *Adapter) disown(ctx context.Context, id string) {
+func (d *Adapter) clearOwnStatus(ctx context.Context, id string) {
 	if !d.cfg.HomeAssistant {
 		d.send(ctx, outgoing{topic: d.root.Executor(id, topic.Status), retain: true})
 	}

@@ -24,16 +24,16 @@ type ExternalConfig struct {
 // External is a broker elsewhere. Its access rules are its own; rules for mosquitto
 // ACL prints.
 type External struct {
-	door *Adapter
-	link *broker.Link
-	log  *slog.Logger
+	adapter *Adapter
+	link    *broker.Link
+	log     *slog.Logger
 
-	incomings *incomings // open during a session, in which they can be answered
+	queues *senderQueues // open during a session, in which they can be answered
 }
 
 // NewExternal makes the connection of a door to a broker elsewhere.
 func NewExternal(d *Adapter, cfg ExternalConfig, log *slog.Logger) *External {
-	o := &External{door: d, log: log, incomings: &incomings{}}
+	o := &External{adapter: d, log: log, queues: &senderQueues{}}
 	if cfg.Client == "" {
 		cfg.Client = "messkit-" + d.x.ID()
 	}
@@ -48,7 +48,7 @@ func NewExternal(d *Adapter, cfg ExternalConfig, log *slog.Logger) *External {
 			r.Stop(), r.Executor(topic.Wild, topic.Status), r.Executor(topic.Wild, topic.Out), r.Agent(topic.Wild, topic.Out),
 			r.Attachment(topic.Wild, topic.Wild), r.State(topic.Wild),
 		),
-		Begin:  o.greet,
+		Begin:  o.session,
 		Handle: o.handle,
 		Up:     o.up,
 	}, log)
@@ -57,12 +57,12 @@ func NewExternal(d *Adapter, cfg ExternalConfig, log *slog.Logger) *External {
 
 // Run serves until ctx ends.
 func (o *External) Run(ctx context.Context) error {
-	defer o.incomings.Runner.Wait()
+	defer o.queues.Runner.Wait()
 	return o.link.Run(ctx)
 }
 
-func (o *External) greet() (broker.Session, error) {
-	says, err := o.door.greet(context.Background())
+func (o *External) session() (broker.Session, error) {
+	says, err := o.adapter.newEpoch(context.Background())
 	to := func(m outgoing) broker.Message {
 		return broker.Message{Topic: m.topic, Payload: m.payload, Retain: m.retain}
 	}
@@ -71,8 +71,8 @@ func (o *External) greet() (broker.Session, error) {
 
 // up is a session. What has come before it began is taken now.
 func (o *External) up(ctx context.Context) error {
-	defer o.incomings.Runner.Close()
-	return o.door.session(ctx, o, o.incomings.open)
+	defer o.queues.Runner.Close()
+	return o.adapter.runSession(ctx, o, o.queues.open)
 }
 
 // publish hands a message to the broker, and returns when that has it.
@@ -84,21 +84,21 @@ func (o *External) publish(ctx context.Context, m outgoing) error {
 // another. The broker keeps what has a QoS until it
 // is taken.
 func (o *External) handle(m broker.Message) {
-	in := incoming{topic: m.Topic, payload: m.Payload, retain: m.Retain, again: m.QoS > 0}
-	t, ok := o.door.root.Parse(m.Topic)
+	in := inbound{topic: m.Topic, payload: m.Payload, retain: m.Retain, mayRepeat: m.QoS > 0}
+	t, ok := o.adapter.root.Parse(m.Topic)
 	if m.Topic == homeassistant.BirthTopic {
-		o.door.take(context.Background(), in)
+		o.adapter.receive(context.Background(), in)
 	}
 	if !ok || t.Kind == topic.ThreadState && !m.Retain {
 		m.Done()
 		return
 	}
-	taken := o.incomings.put(senderOf(t, m.Payload), m.QoS > 0, func() {
-		o.door.take(context.Background(), in)
+	taken := o.queues.put(senderOf(t, m.Payload), m.QoS > 0, func() {
+		o.adapter.receive(context.Background(), in)
 		m.Done()
 	})
 	if !taken {
-		if n := o.door.counts.dropped.Add(1); report(n) {
+		if n := o.adapter.counters.dropped.Add(1); isLogged(n) {
 			o.log.Warn("too much at once with QoS 0; messages are dropped", "count", n)
 		}
 	}

@@ -44,11 +44,11 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 * maxStrangers {
-		d.stood(fmt.Sprint("stranger", i), []byte(`{"state":"lost"}`))
+		d.applyStatus(fmt.Sprint("stranger", i), []byte(`{"state":"lost"}`))
 	}
-	d.stood("pi", []byte(`{"state":"ready"}`))
-	if len(d.stands) != maxStrangers+1 || !d.stands["pi"].here {
-		t.Errorf("%d executors; pi %v", len(d.stands), d.stands["pi"])
+	d.applyStatus("pi", []byte(`{"state":"ready"}`))
+	if len(d.presences) != maxStrangers+1 || !d.presences["pi"].present {
+		t.Errorf("%d executors; pi %v", len(d.presences), d.presences["pi"])
 	}
 	d.countStrangers()
 	if d.strangers != maxStrangers {
@@ -56,9 +56,9 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	}
 	now = now.Add(2 * quietTime)
 	d.countStrangers()
-	d.stood("new", []byte(`{"state":"ready"}`))
-	if len(d.stands) != 2 || !d.stands["new"].here {
-		t.Errorf("after a while: %v", d.stands)
+	d.applyStatus("new", []byte(`{"state":"ready"}`))
+	if len(d.presences) != 2 || !d.presences["new"].present {
+		t.Errorf("after a while: %v", d.presences)
 	}
 }
 
@@ -69,11 +69,11 @@ func TestStatesOfManyThreads(t *testing.T) {
 	const threads = 25_000
 	for i := range threads {
 		e := exchange.Envelope{Ref: fmt.Sprintf("2026-02-01-%03d", i+1), Requestor: "me", Status: mess.Pending, Updated: time.Now()}
-		if err := d.show(t.Context(), b, e); err != nil {
+		if err := d.publishState(t.Context(), b, e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(b.states) != threads || d.counts.dropped.Load() != 0 {
-		t.Errorf("%d states, %d dropped", len(b.states), d.counts.dropped.Load())
+	if len(b.states) != threads || d.counters.dropped.Load() != 0 {
+		t.Errorf("%d states, %d dropped", len(b.states), d.counters.dropped.Load())
 	}
 }

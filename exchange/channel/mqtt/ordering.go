@@ -12,12 +12,12 @@ import (
 // maxWaiting is how many messages may wait that the broker does not keep for us.
 const maxWaiting = 4096
 
-// incomings are messages that are to be taken, by sender: those of one sender in order, so
+// senderQueues are messages that are to be taken, by sender: those of one sender in order, so
 // that nobody waits for another.
-type incomings struct{ keyed.Queues[func()] }
+type senderQueues struct{ keyed.Queues[func()] }
 
 // open begins to take messages.
-func (l *incomings) open() {
+func (l *senderQueues) open() {
 	l.Runner.Open(func(sender string) time.Duration {
 		return l.Work(sender, func(take func()) time.Duration { take(); return keyed.Idle })
 	})
@@ -25,7 +25,7 @@ func (l *incomings) open() {
 
 // put adds a message of a sender. It reports false where too many wait, unless the message
 // must be taken.
-func (l *incomings) put(sender string, must bool, take func()) bool {
+func (l *senderQueues) put(sender string, must bool, take func()) bool {
 	if !must && l.Waiting() >= maxWaiting {
 		return false
 	}
@@ -33,8 +33,8 @@ func (l *incomings) put(sender string, must bool, take func()) bool {
 	return true
 }
 
-// after takes a message after those of its sender that wait, and returns when it is taken.
-func (l *incomings) after(sender string, take func()) {
+// runAfter takes a message after those of its sender that wait, and returns when it is taken.
+func (l *senderQueues) runAfter(sender string, take func()) {
 	if !l.Runner.Busy(sender) { // whoever else adds something comes by the same connection
 		take()
 		return
@@ -48,7 +48,7 @@ func (l *incomings) after(sender string, take func()) {
 // until the store has taken the earlier messages.
 func senderOf(t topic.Topic, payload []byte) string {
 	sender := string(t.Kind[:1]) + "/" + t.ID
-	if t.Kind == topic.AgentOut && stops(payload) {
+	if t.Kind == topic.AgentOut && isStopOnly(payload) {
 		return sender + "/stop"
 	}
 	return sender
@@ -57,8 +57,8 @@ func senderOf(t topic.Topic, payload []byte) string {
 // maxStop is how long a message may be that is nothing but a stop, in bytes.
 const maxStop = 4096
 
-// stops reports whether a message is a stop and nothing else.
-func stops(payload []byte) bool {
+// isStopOnly reports whether a message is a stop and nothing else.
+func isStopOnly(payload []byte) bool {
 	if len(payload) > maxStop || !bytes.Contains(payload, []byte("stop")) {
 		return false
 	}

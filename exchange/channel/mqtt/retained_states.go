@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// retained is a thread whose state is at the broker.
-type retained struct {
+// retainedState is a thread whose state is at the broker.
+type retainedState struct {
 	requestor string
 	clear     time.Time // when it is cleared; zero while it has not ended
 }
@@ -19,15 +19,15 @@ type retained struct {
 // broker for a while.
 const maxFound = 10_000
 
-// watch keeps the states of threads at the broker until ctx ends.
-func (d *Adapter) watch(ctx context.Context, to publisher) error {
+// publishStates keeps the states of threads at the broker until ctx ends.
+func (d *Adapter) publishStates(ctx context.Context, to publisher) error {
 	who := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
 	inbox.Events(ctx, d.x, who, inbox.OnlyNew, d.log, func(e exchange.Event) error {
 		switch e.Kind {
 		case exchange.EventReset:
-			return d.showAll(ctx, to, who)
+			return d.publishAllStates(ctx, to, who)
 		case exchange.EventMessage:
-			if err := d.show(ctx, to, e.Thread); err != nil {
+			if err := d.publishState(ctx, to, e.Thread); err != nil {
 				return err
 			}
 			d.observer.Message(e.Thread, e.Message, true)
@@ -37,8 +37,8 @@ func (d *Adapter) watch(ctx context.Context, to publisher) error {
 	return nil
 }
 
-// showAll shows what is open, the newest first, and what has ended lately.
-func (d *Adapter) showAll(ctx context.Context, to publisher, who exchange.Actor) error {
+// publishAllStates shows what is open, the newest first, and what has ended lately.
+func (d *Adapter) publishAllStates(ctx context.Context, to publisher, who exchange.Actor) error {
 	f := exchange.Filter{Status: exchange.OpenCodes(), Limit: 1000}
 	for {
 		page, err := d.x.List(ctx, who, f)
@@ -46,7 +46,7 @@ func (d *Adapter) showAll(ctx context.Context, to publisher, who exchange.Actor)
 			return err
 		}
 		for _, e := range page.Threads {
-			if err := d.show(ctx, to, e); err != nil {
+			if err := d.publishState(ctx, to, e); err != nil {
 				return err
 			}
 			d.observer.Thread(ctx, e)
@@ -65,7 +65,7 @@ func (d *Adapter) showAll(ctx context.Context, to publisher, who exchange.Actor)
 	d.mu.Unlock()
 	for _, ref := range open { // one may have ended while nobody looked
 		if t, err := d.x.Thread(ctx, who, ref); err == nil && t.Status.Terminal() {
-			if err := d.show(ctx, to, t.Envelope); err != nil {
+			if err := d.publishState(ctx, to, t.Envelope); err != nil {
 				return err
 			}
 			d.observer.Message(t.Envelope, t.Messages[len(t.Messages)-1], false)
@@ -74,19 +74,19 @@ func (d *Adapter) showAll(ctx context.Context, to publisher, who exchange.Actor)
 	return nil
 }
 
-// show publishes how a thread stands.
-func (d *Adapter) show(ctx context.Context, to publisher, e exchange.Envelope) error {
-	d.note(e)
-	text, err := envelope(e).MarshalJSON()
+// publishState publishes how a thread stands.
+func (d *Adapter) publishState(ctx context.Context, to publisher, e exchange.Envelope) error {
+	d.recordState(e)
+	text, err := envelopeObject(e).MarshalJSON()
 	if err != nil {
 		return err
 	}
 	return to.publish(ctx, outgoing{topic: d.root.State(e.Ref), payload: text, retain: true})
 }
 
-// note remembers whose thread it is, and when its state is cleared.
-func (d *Adapter) note(e exchange.Envelope) {
-	r := &retained{requestor: e.Requestor}
+// recordState remembers whose thread it is, and when its state is cleared.
+func (d *Adapter) recordState(e exchange.Envelope) {
+	r := &retainedState{requestor: e.Requestor}
 	if e.Status.Terminal() {
 		r.clear = e.Updated.Add(d.cfg.Keep)
 	}
@@ -95,9 +95,9 @@ func (d *Adapter) note(e exchange.Envelope) {
 	d.states[e.Ref] = r
 }
 
-// envelope is the envelope of a thread, with the words of MESSE-AF 2.1 ("Envelope
+// envelopeObject is the envelope of a thread, with the words of MESSE-AF 2.1 ("Envelope
 // Fields").
-func envelope(e exchange.Envelope) mess.Object {
+func envelopeObject(e exchange.Envelope) mess.Object {
 	o := mess.Object{{Key: "ref", Value: e.Ref}}
 	add := func(key, value string) {
 		if value != "" {
@@ -116,9 +116,9 @@ func envelope(e exchange.Envelope) mess.Object {
 	return append(o, mess.Field{Key: "ver", Value: e.Ver})
 }
 
-// found takes a state that an earlier run of the exchange has left at a broker
+// adoptState takes a state that an earlier run of the exchange has left at a broker
 // elsewhere, and has it cleared if it has had its time.
-func (d *Adapter) found(ctx context.Context, ref string, in incoming) {
+func (d *Adapter) adoptState(ctx context.Context, ref string, in inbound) {
 	if !in.retain || len(in.payload) == 0 {
 		return // our own word
 	}
@@ -127,11 +127,11 @@ func (d *Adapter) found(ctx context.Context, ref string, in incoming) {
 	d.mu.Unlock()
 	switch {
 	case known:
-	case room || d.look(ref).Ref != "":
+	case room || d.envelope(ref).Ref != "":
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.states[ref] == nil {
-			d.states[ref] = &retained{clear: d.now().Add(d.cfg.Keep)} // one that is open is shown, and stays
+			d.states[ref] = &retainedState{clear: d.now().Add(d.cfg.Keep)} // one that is open is shown, and stays
 		}
 	default:
 		d.send(ctx, outgoing{topic: in.topic, retain: true})
@@ -170,11 +170,11 @@ func (d *Adapter) requestor(ref string) string {
 	if r != nil && r.requestor != "" {
 		return r.requestor
 	}
-	return d.look(ref).Requestor
+	return d.envelope(ref).Requestor
 }
 
-// look reads the envelope of a thread.
-func (d *Adapter) look(ref string) exchange.Envelope {
+// envelope reads the envelope of a thread.
+func (d *Adapter) envelope(ref string) exchange.Envelope {
 	ctx, cancel := context.WithTimeout(context.Background(), workTime)
 	defer cancel()
 	t, err := d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref)

@@ -9,27 +9,27 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// latch takes the latch that stops everybody. It is the one retained thing that
+// applyLatch takes the latch that stops everybody. It is the one retained thing that
 // acts: whoever has connected to it hears it again, and it only makes things
 // safer. The same one again is obeyed once, so that who has been cleared at his
 // place is not stopped anew when the connection comes back.
-func (d *Adapter) latch(ctx context.Context, in incoming) {
+func (d *Adapter) applyLatch(ctx context.Context, in inbound) {
 	on, by, err := readLatch(in.payload)
 	if err != nil {
-		d.counts.unreadable.Add(1)
+		d.counters.unreadable.Add(1)
 		d.log.Error("the stop latch cannot be read, and counts as a stop", "err", err)
 		on = true
 	}
 	d.mu.Lock()
-	same := d.latched == string(in.payload)
+	same := d.lastLatch == string(in.payload)
 	d.mu.Unlock()
 	if same && (in.retain || !on) {
 		return
 	}
 	if on {
 		who := exchange.Actor{ID: "operator", Roles: exchange.Operator}
-		if in.who != nil {
-			who = *in.who
+		if in.sender != nil {
+			who = *in.sender
 		}
 		why := "the stop latch at the broker"
 		if by != "" {
@@ -41,10 +41,10 @@ func (d *Adapter) latch(ctx context.Context, in incoming) {
 		}
 	}
 	d.mu.Lock()
-	d.latched = string(in.payload)
-	doc, _ := json.Marshal(d.latched) // cannot fail: text
+	d.lastLatch = string(in.payload)
+	doc, _ := json.Marshal(d.lastLatch) // cannot fail: text
 	d.mu.Unlock()
-	if err := d.x.SaveChannelState(ctx, channel, keptLatch, doc); err != nil {
+	if err := d.x.SaveChannelState(ctx, channel, latchDocument, doc); err != nil {
 		d.log.Warn("the stop latch is not kept; after a restart it stops everybody again", "err", err)
 	}
 }

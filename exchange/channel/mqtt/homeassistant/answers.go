@@ -7,15 +7,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// yes answers the question that waits, and no other: it names the plan.
-func (a about) yes() entity { return a.answer("yes", "Yes, do it", "mdi:check", true) }
+// acceptButton answers the question that waits, and no other: it names the plan.
+func (a executorView) acceptButton() entity {
+	return a.confirmButton("yes", "Yes, do it", "mdi:check", true)
+}
 
-func (a about) no() entity { return a.answer("no", "No, do nothing", "mdi:close", false) }
+func (a executorView) rejectButton() entity {
+	return a.confirmButton("no", "No, do nothing", "mdi:close", false)
+}
 
-func (a about) answer(key, name, icon string, yes bool) entity {
+func (a executorView) confirmButton(key, name, icon string, yes bool) entity {
 	press := ""
-	if q := a.now.question(); q != nil {
-		c := q.env.Confirm
+	if q := a.activity.openConfirmation(); q != nil {
+		c := q.envelope.Confirm
 		reply := object("re", c.Message, "confirm", yes)
 		if c.ActionHash != "" {
 			reply = reply.Set("action_hash", c.ActionHash)
@@ -25,18 +29,18 @@ func (a about) answer(key, name, icon string, yes bool) entity {
 	return entity{key, "button", "", a.button(name, icon, "asks", press)}
 }
 
-// choose answers a question with one of its options.
-func (a about) choose() entity {
+// chooseSelect answers a question with one of its options.
+func (a executorView) chooseSelect() entity {
 	options := []any{}
-	if q := a.now.input(); q != nil {
+	if q := a.activity.openQuestion(); q != nil {
 		options = optionsOf(q)
 	}
-	return entity{"choose", "select", "", a.says("Answer", "mdi:help-circle", "chooses", "{{ none }}").Set("options", options)}
+	return entity{"choose", "select", "", a.answerConfig("Answer", "mdi:help-circle", "chooses", "{{ none }}").Set("options", options)}
 }
 
-// write answers a question in words.
-func (a about) write() entity {
-	return entity{"write", "text", "", a.says("Answer in words", "mdi:comment-question", "writes", "{{ '' }}").Set("max", maxState)}
+// writeText answers a question in words.
+func (a executorView) writeText() entity {
+	return entity{"write", "text", "", a.answerConfig("Answer in words", "mdi:comment-question", "writes", "{{ '' }}").Set("max", maxState)}
 }
 
 // maxState is how many signs a state of Home Assistant's has at most, and with it
@@ -45,7 +49,7 @@ const maxState = 255
 
 // optionsOf are the options of a question that can be chosen: none, if one of
 // them cannot.
-func optionsOf(q *work) []any {
+func optionsOf(q *openTask) []any {
 	list, seen := []any{}, map[string]bool{}
 	for _, o := range q.options {
 		if o == "" || len([]rune(o)) > maxState || strings.EqualFold(o, unknown) {
@@ -59,38 +63,38 @@ func optionsOf(q *work) []any {
 	return list
 }
 
-// says is what an entity has that answers the question that waits. It shows no
+// answerConfig is what an entity has that answers the question that waits. It shows no
 // answer: what was said stands in the thread.
-func (a about) says(name, icon, while, shows string) mess.Object {
+func (a executorView) answerConfig(name, icon, while, shows string) mess.Object {
 	return a.command(object(
-		"name", name, "icon", icon, "command_template", a.replying(), "state_topic", a.topic("answer"), "value_template", shows,
+		"name", name, "icon", icon, "command_template", a.replyTemplate(), "state_topic", a.topic("answer"), "value_template", shows,
 		"json_attributes_topic", a.topic("answer"),
-		"availability", []any{a.exchangeUp(), object("topic", a.topic(while))}, "availability_mode", "all",
+		"availability", []any{a.exchangeAvailability(), object("topic", a.topic(while))}, "availability_mode", "all",
 	))
 }
 
-// replying is the answer to the question that waits, as a template of Home
+// replyTemplate is the answer to the question that waits, as a template of Home
 // Assistant's in which value is what somebody says. It names the question.
-func (a about) replying() string {
-	q := a.now.input()
+func (a executorView) replyTemplate() string {
+	q := a.activity.openQuestion()
 	if q == nil {
 		return ""
 	}
-	return `{"MESS":[{"reply":{"re":` + plain(q.of) + `,"answers":{` + plain(q.env.Questions[0].Key) + `:{{ value | to_json }} }}}]}`
+	return `{"MESS":[{"reply":{"re":` + escapeTemplate(q.question) + `,"answers":{` + escapeTemplate(q.envelope.Questions[0].Key) + `:{{ value | to_json }} }}}]}`
 }
 
-// plain is a text in JSON in which no template begins or ends: it is of others,
+// escapeTemplate is a text in JSON in which no template begins or ends: it is of others,
 // and Home Assistant would carry it out.
-func plain(s string) string {
+func escapeTemplate(s string) string {
 	text, _ := json.Marshal(s) // cannot fail: a string
 	return strings.NewReplacer("{", `\u007b`, "}", `\u007d`).Replace(string(text))
 }
 
-// asking is the question that waits, for those who read it beside the answer.
-func (a about) asking() mess.Object {
-	q := a.now.input()
+// questionState is the question that waits, for those who read it beside the answer.
+func (a executorView) questionState() mess.Object {
+	q := a.activity.openQuestion()
 	if q == nil {
 		return object("question", nil)
 	}
-	return object("question", q.asked, "ref", q.env.Ref)
+	return object("question", q.asked, "ref", q.envelope.Ref)
 }

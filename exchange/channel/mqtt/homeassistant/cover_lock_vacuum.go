@@ -21,8 +21,8 @@ func relayState(s string) string {
 	return unknown
 }
 
-// wordOf is a state that is one of words, which the payload has told.
-func wordOf(s string, words ...string) string {
+// oneOf is a state that is one of words, which the payload has told.
+func oneOf(s string, words ...string) string {
 	for _, w := range words {
 		if s == w {
 			return s
@@ -40,12 +40,12 @@ func vacuumState(s string) any {
 	return nil
 }
 
-func coverState(s string) string { return wordOf(s, "open", "closed", "opening", "closing") }
+func coverState(s string) string { return oneOf(s, "open", "closed", "opening", "closing") }
 
-func lockState(s string) string { return wordOf(s, "locked", "unlocked", "locking", "unlocking") }
+func lockState(s string) string { return oneOf(s, "locked", "unlocked", "locking", "unlocking") }
 
-// stateOf is how a device is by its own word; "" if it has not said.
-func (a about) stateOf(device string) string {
+// deviceState is how a device is by its own word; "" if it has not said.
+func (a executorView) deviceState(device string) string {
 	for _, s := range a.info.States {
 		if s.Device == device {
 			return s.State
@@ -54,24 +54,24 @@ func (a about) stateOf(device string) string {
 	return ""
 }
 
-// theOne is a device as one speaks of it.
-func theOne(device, otherwise string) string {
+// deviceOr is a device as one speaks of it.
+func deviceOr(device, otherwise string) string {
 	if device == "" {
 		return otherwise
 	}
-	return words(device)
+	return spokenName(device)
 }
 
-// vacuum goes on where it is paused, and starts otherwise.
-func (a about) vacuum(d string) entity {
+// vacuumEntity goes on where it is paused, and starts otherwise.
+func (a executorView) vacuumEntity(d string) entity {
 	key := keyOf("vacuum", d)
-	it := theOne(d, "the vacuum")
+	it := deviceOr(d, "the vacuum")
 	features := []any{"start", "status"}
-	start := a.request("vacuum the floor", "vacuum-floor", d, cleanTime)
+	start := a.requestPayload("vacuum the floor", "vacuum-floor", d, cleanTime)
 	if d != "" {
-		start = a.request("start "+it, "vacuum-floor", d, cleanTime)
+		start = a.requestPayload("start "+it, "vacuum-floor", d, cleanTime)
 	}
-	if on, can := a.order("resume "+it, "resume-vacuum", d, tapTime).(string); can && a.stateOf(d) == "paused" {
+	if on, can := a.requestIfCapable("resume "+it, "resume-vacuum", d, tapTime).(string); can && a.deviceState(d) == "paused" {
 		start = on
 	}
 	config := object("name", label(d, "Vacuum"), "state_topic", a.topic(key), "payload_start", start)
@@ -81,7 +81,7 @@ func (a about) vacuum(d string) entity {
 		{"clean_spot", "payload_clean_spot", "spot clean with " + it, "spot-vacuum", cleanTime},
 		{"return_home", "payload_return_to_base", "send " + it + " home", "dock-vacuum", cleanTime},
 	} {
-		if order := a.order(more.intent, more.capability, d, more.within); order != nil {
+		if order := a.requestIfCapable(more.intent, more.capability, d, more.within); order != nil {
 			features = append(features, more.feature)
 			config = config.Set(more.payload, order)
 		}
@@ -89,33 +89,33 @@ func (a about) vacuum(d string) entity {
 	return entity{key, "vacuum", d, a.command(config.Set("supported_features", features))}
 }
 
-// lock is one that can be locked and unlocked: Home Assistant knows no other.
-func (a about) lock(d string) entity {
+// lockEntity is one that can be locked and unlocked: Home Assistant knows no other.
+func (a executorView) lockEntity(d string) entity {
 	key := keyOf("lock", d)
-	it := theOne(d, "the lock")
+	it := deviceOr(d, "the lock")
 	return entity{key, "lock", d, a.command(object(
 		"name", label(d, "Lock"), "state_topic", a.topic(key), "payload_reset", unknown,
 		"state_locked", "locked", "state_unlocked", "unlocked", "state_locking", "locking", "state_unlocking", "unlocking",
-		"payload_lock", a.request("lock "+it, "lock", d, tapTime), "payload_unlock", a.request("unlock "+it, "unlock", d, tapTime),
+		"payload_lock", a.requestPayload("lock "+it, "lock", d, tapTime), "payload_unlock", a.requestPayload("unlock "+it, "unlock", d, tapTime),
 	))}
 }
 
 // coverClasses are Home Assistant's device classes of covers, by what a device is.
 var coverClasses = map[string]string{"blind": "blind", "door": "door", "garage-door": "garage", "gate": "gate", "window": "window"}
 
-// cover is a door, a blind or a valve. What Home Assistant has set moving it can
+// coverEntity is a door, a blind or a valve. What Home Assistant has set moving it can
 // stop; what somebody else has, only with the stop of everything.
-func (a about) cover(d string) entity {
+func (a executorView) coverEntity(d string) entity {
 	key := keyOf("cover", d)
-	it := theOne(d, "the cover")
+	it := deviceOr(d, "the cover")
 	var stop any
-	if w := a.now.moving(d, a.at); w != nil {
+	if w := a.activity.coverMovement(d, a.at); w != nil {
 		stop = cancelling(w)
 	}
 	config := object(
 		"name", label(d, "Cover"), "state_topic", a.topic(key),
 		"state_open", "open", "state_closed", "closed", "state_opening", "opening", "state_closing", "closing",
-		"payload_open", a.order("open "+it, "open", d, tapTime), "payload_close", a.order("close "+it, "close", d, tapTime), "payload_stop", stop,
+		"payload_open", a.requestIfCapable("open "+it, "open", d, tapTime), "payload_close", a.requestIfCapable("close "+it, "close", d, tapTime), "payload_stop", stop,
 	)
 	if class := coverClasses[cmp.Or(classOf(a.info, "open", d), classOf(a.info, "close", d))]; class != "" {
 		config = config.Set("device_class", class)
@@ -124,13 +124,13 @@ func (a about) cover(d string) entity {
 }
 
 // cancelling takes a request back.
-func cancelling(w *work) string {
-	return jsonText(object("MESS", []any{object("cancel", object("re", w.env.Ref))}))
+func cancelling(w *openTask) string {
+	return jsonText(object("MESS", []any{object("cancel", object("re", w.envelope.Ref))}))
 }
 
 // stateText is how an entity is, as it is published; false for one that has none.
-func (a about) stateText(e entity) (string, bool) {
-	switch s := a.stateOf(e.device); e.platform {
+func (a executorView) stateText(e entity) (string, bool) {
+	switch s := a.deviceState(e.device); e.platform {
 	case "switch":
 		return relayState(s), true
 	case "cover":

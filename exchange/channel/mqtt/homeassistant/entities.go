@@ -59,21 +59,21 @@ type entity struct {
 	config   mess.Object
 }
 
-// about is what is shown of one executor.
-type about struct {
+// executorView is what is shown of one executor.
+type executorView struct {
 	exchange string
 	root     topic.Root
 	version  string
 	info     exchange.ExecutorInfo
-	now      doing // its threads
+	activity activity // its threads
 	at       time.Time
-	gone     map[string]string // entities that are there no more, with their platforms
+	removed  map[string]string // entities that are there no more, with their platforms
 }
 
-func (a about) slug() string { return slugOf(a.info.ID) }
+func (a executorView) slug() string { return slugOf(a.info.ID) }
 
 // topic is where one state of the executor is.
-func (a about) topic(name string) string { return a.root.Home(a.slug(), name) }
+func (a executorView) topic(name string) string { return a.root.Home(a.slug(), name) }
 
 // statusTopic is where an executor's status is. One whose id cannot stand in a
 // topic has it among the states.
@@ -85,7 +85,7 @@ func statusTopic(r topic.Root, id string) string {
 }
 
 // payload is the device payload (Home Assistant, "Device discovery payload").
-func (a about) payload() []byte {
+func (a executorView) payload() []byte {
 	id := "messkit_" + a.exchange + "_" + a.slug()
 	o := func(fields ...any) mess.Object { return object(fields...) }
 	cmps := mess.Object{}
@@ -93,15 +93,15 @@ func (a about) payload() []byte {
 		c := o("p", e.platform, "unique_id", id+"_"+e.key)
 		cmps = append(cmps, mess.Field{Key: e.key, Value: append(c, e.config...)})
 	}
-	for _, key := range sortedKeys(a.gone) { // only its platform: Home Assistant removes it
+	for _, key := range sortedKeys(a.removed) { // only its platform: Home Assistant removes it
 		if _, is := cmps.Get(key); !is {
-			cmps = append(cmps, mess.Field{Key: key, Value: o("p", a.gone[key])})
+			cmps = append(cmps, mess.Field{Key: key, Value: o("p", a.removed[key])})
 		}
 	}
 	all := o(
-		"dev", o("identifiers", []any{id}, "name", cmp.Or(a.info.Name, spoken(a.info.ID)), "manufacturer", "messkit", "model", "MESS executor", "sw_version", a.version),
+		"dev", o("identifiers", []any{id}, "name", cmp.Or(a.info.Name, titleName(a.info.ID)), "manufacturer", "messkit", "model", "MESS executor", "sw_version", a.version),
 		"o", o("name", "messkit", "sw_version", a.version),
-		"availability", []any{a.exchangeUp(), a.executorUp()},
+		"availability", []any{a.exchangeAvailability(), a.executorAvailability()},
 		"availability_mode", "all",
 		"cmps", cmps,
 	)
@@ -116,131 +116,131 @@ const (
 	stateIs    = "{{ value_json.state }}"
 )
 
-func (a about) exchangeUp() mess.Object {
+func (a executorView) exchangeAvailability() mess.Object {
 	return object("topic", a.root.Exchange(), "value_template", exchangeIs)
 }
 
-func (a about) executorUp() mess.Object {
+func (a executorView) executorAvailability() mess.Object {
 	return object("topic", statusTopic(a.root, a.info.ID), "value_template", executorIs)
 }
 
 // entities are what there is to show, the executor's own last.
-func (a about) entities() []entity {
+func (a executorView) entities() []entity {
 	var list []entity
 	can := func(capability string) []string { return devicesOf(a.info, capability) }
 	for _, d := range can("switch-on") {
 		if slices.Contains(can("switch-off"), d) {
-			list = append(list, a.relay(d))
+			list = append(list, a.switchEntity(d))
 		}
 	}
 	for _, d := range can("take-photo") {
-		list = append(list, a.image(d), a.shutter(d))
+		list = append(list, a.imageEntity(d), a.photoButton(d))
 	}
 	for _, d := range can("vacuum-floor") {
-		list = append(list, a.vacuum(d))
+		list = append(list, a.vacuumEntity(d))
 	}
 	for _, d := range can("lock") {
 		if a.can("unlock", d) {
-			list = append(list, a.lock(d))
+			list = append(list, a.lockEntity(d))
 		}
 	}
-	for _, d := range both(can("open"), can("close")) {
-		list = append(list, a.cover(d))
+	for _, d := range eitherDevices(can("open"), can("close")) {
+		list = append(list, a.coverEntity(d))
 	}
-	return append(list, a.task(), a.standing(), a.stop(), a.yes(), a.no(), a.choose(), a.write(), a.cancel())
+	return append(list, a.taskSensor(), a.stopSensor(), a.stopButton(), a.acceptButton(), a.rejectButton(), a.chooseSelect(), a.writeText(), a.cancelButton())
 }
 
 // can reports whether the executor has a capability for a device.
-func (a about) can(capability, device string) bool {
+func (a executorView) can(capability, device string) bool {
 	return slices.Contains(devicesOf(a.info, capability), device)
 }
 
-// both are the devices of two lists, each once.
-func both(a, b []string) []string {
+// eitherDevices are the devices of two lists, each once.
+func eitherDevices(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 // command adds to an entity where its commands go: to the one entrance that every
 // requester has. They are sent once, and never kept.
-func (a about) command(o mess.Object) mess.Object {
+func (a executorView) command(o mess.Object) mess.Object {
 	return append(o, object("command_topic", a.root.Agent(Actor, topic.Out), "qos", 0, "retain", false)...)
 }
 
-func (a about) relay(d string) entity {
+func (a executorView) switchEntity(d string) entity {
 	key := keyOf("switch", d)
 	return entity{key, "switch", d, a.command(object(
 		"name", label(d, "Switch"), "state_topic", a.topic(key), "state_on", "ON", "state_off", "OFF",
-		"payload_on", a.request("turn on "+words(d), "switch-on", d, tapTime),
-		"payload_off", a.request("turn off "+words(d), "switch-off", d, tapTime),
+		"payload_on", a.requestPayload("turn on "+spokenName(d), "switch-on", d, tapTime),
+		"payload_off", a.requestPayload("turn off "+spokenName(d), "switch-off", d, tapTime),
 	))}
 }
 
-func (a about) image(d string) entity {
+func (a executorView) imageEntity(d string) entity {
 	key := keyOf("image", d)
 	return entity{key, "image", d, object("name", label(d, "Picture"), "image_topic", a.topic(key), "content_type", "image/jpeg")}
 }
 
-func (a about) shutter(d string) entity {
+func (a executorView) photoButton(d string) entity {
 	text := "take a picture"
 	if d != "" {
-		text += " with " + words(d)
+		text += " with " + spokenName(d)
 	}
 	return entity{keyOf("photo", d), "button", d, a.command(object(
-		"name", strings.TrimSpace(label(d, "")+" take a picture"), "icon", "mdi:camera", "payload_press", a.request(text, "take-photo", d, tapTime),
+		"name", strings.TrimSpace(label(d, "")+" take a picture"), "icon", "mdi:camera", "payload_press", a.requestPayload(text, "take-photo", d, tapTime),
 	))}
 }
 
-// task shows what the executor is at, and what it waits for.
-func (a about) task() entity {
+// taskSensor shows what the executor is at, and what it waits for.
+func (a executorView) taskSensor() entity {
 	return entity{"task", "sensor", "", object(
 		"name", "Task", "icon", "mdi:clipboard-text", "state_topic", a.topic("task"), "value_template", stateIs, "json_attributes_topic", a.topic("task"),
 	)}
 }
 
-// standing shows whether the executor is stopped.
-func (a about) standing() entity {
+// stopSensor shows whether the executor is stopped.
+func (a executorView) stopSensor() entity {
 	return entity{"standing", "sensor", "", object(
 		"name", "Stop", "icon", "mdi:octagon-outline", "device_class", "enum", "options", []any{running, stopping, stopped},
 		"state_topic", a.topic("standing"), "value_template", stateIs, "json_attributes_topic", a.topic("standing"),
-		"availability", []any{a.exchangeUp()}, "availability_mode", "all",
+		"availability", []any{a.exchangeAvailability()}, "availability_mode", "all",
 	)}
 }
 
-// stop is there whether or not the executor is: who is away hears it when he
+// stopButton is there whether or not the executor is: who is away hears it when he
 // comes back.
-func (a about) stop() entity {
+func (a executorView) stopButton() entity {
 	order := object("MESS", []any{object("config", object("stop", object("why", "the stop button in Home Assistant", "executors", []any{a.info.ID})))})
 	return entity{"stop", "button", "", a.command(object(
-		"name", "Stop everything", "icon", "mdi:stop-circle", "payload_press", jsonText(order), "availability", []any{a.exchangeUp()}, "availability_mode", "all",
+		"name", "Stop everything", "icon", "mdi:stop-circle", "payload_press", jsonText(order), "availability", []any{a.exchangeAvailability()}, "availability_mode", "all",
 	))}
 }
 
-// cancel takes back what Home Assistant has asked for last.
-func (a about) cancel() entity {
+// cancelButton takes back what Home Assistant has asked for last.
+func (a executorView) cancelButton() entity {
 	press := ""
-	if t := a.now.own(a.at); t != nil {
+	if t := a.activity.ownTask(a.at); t != nil {
 		press = cancelling(t)
 	}
 	return entity{"cancel", "button", "", a.button("Cancel the task", "mdi:cancel", "works", press)}
 }
 
 // button is one that can be pressed only while a topic says so.
-func (a about) button(name, icon, while, press string) mess.Object {
+func (a executorView) button(name, icon, while, press string) mess.Object {
 	return a.command(object("name", name, "icon", icon, "payload_press", press,
-		"availability", []any{a.exchangeUp(), object("topic", a.topic(while))}, "availability_mode", "all"))
+		"availability", []any{a.exchangeAvailability(), object("topic", a.topic(while))}, "availability_mode", "all"))
 }
 
-// order is a request for one thing of this executor, as a payload; nil if it
+// requestIfCapable is a request for one thing of this executor, as a payload; nil if it
 // cannot do that.
-func (a about) order(intent, capability, device, within string) any {
+func (a executorView) requestIfCapable(intent, capability, device, within string) any {
 	if !a.can(capability, device) {
 		return nil
 	}
-	return a.request(intent, capability, device, within)
+	return a.requestPayload(intent, capability, device, within)
 }
 
-// request is a request for one thing of this executor, as a payload.
-func (a about) request(intent, capability, device, within string) string {
+// requestPayload is a request for one thing of this executor, as a payload.
+func (a executorView) requestPayload(intent, capability, device, within string) string {
 	meta := object("executor", a.info.ID)
 	if device != "" {
 		meta = meta.Set("devices", []any{device})
@@ -296,21 +296,21 @@ func keyOf(kind, device string) string {
 	return kind + "-" + slugOf(device)
 }
 
-// words is a device's name as one says it.
-func words(device string) string {
+// spokenName is a device's name as one says it.
+func spokenName(device string) string {
 	if device == "" {
 		return "it"
 	}
 	return "the " + strings.Join(strings.FieldsFunc(device, func(r rune) bool { return r == '-' || r == '_' }), " ")
 }
 
-// spoken is a name as one writes it.
-func spoken(name string) string {
+// titleName is a name as one writes it.
+func titleName(name string) string {
 	s := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' }), " ")
 	return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):]
 }
 
-func label(device, otherwise string) string { return cmp.Or(spoken(device), otherwise) }
+func label(device, otherwise string) string { return cmp.Or(titleName(device), otherwise) }
 
 // object makes an object of keys and values in turn.
 func object(fields ...any) mess.Object {

@@ -50,53 +50,53 @@ type Config struct {
 // and gives no orders: what Home Assistant wants done comes in as the requests of
 // a requester.
 type Publisher struct {
-	cfg      Config
-	exhibits *exhibits
-	news     chan struct{} // something of a thread has changed
-	born     chan struct{} // Home Assistant has started
+	cfg          Config
+	publications *publications
+	changed      chan struct{} // something of a thread has changed
+	started      chan struct{} // Home Assistant has started
 
-	mu     sync.Mutex
-	doings map[string]*doing // what executors are at
+	mu         sync.Mutex
+	activities map[string]*activity // what executors are at
 }
 
 // New makes a publisher. It reads what an earlier run has published.
 func New(ctx context.Context, cfg Config) (*Publisher, error) {
-	shown, err := readExhibits(ctx, cfg.Exchange, cfg.Channel, cfg.Log)
-	return &Publisher{cfg: cfg, exhibits: shown, news: make(chan struct{}, 1), born: make(chan struct{}, 1), doings: map[string]*doing{}}, err
+	shown, err := readPublications(ctx, cfg.Exchange, cfg.Channel, cfg.Log)
+	return &Publisher{cfg: cfg, publications: shown, changed: make(chan struct{}, 1), started: make(chan struct{}, 1), activities: map[string]*activity{}}, err
 }
 
 // PresenceChanged says that an executor has come or gone.
-func (h *Publisher) PresenceChanged() { wait.Notify(h.news) }
+func (h *Publisher) PresenceChanged() { wait.Notify(h.changed) }
 
-// bornWithin spreads what is published when Home Assistant has started: others
+// birthSpread spreads what is published when Home Assistant has started: others
 // publish then as well.
-const bornWithin = 2 * time.Second
+const birthSpread = 2 * time.Second
 
 // Birth takes what Home Assistant says of itself.
 func (h *Publisher) Birth(payload []byte) {
 	if string(payload) == "online" {
-		wait.Notify(h.born)
+		wait.Notify(h.started)
 	}
 }
 
 // Run keeps what Home Assistant reads at the broker up to date until ctx ends.
 func (h *Publisher) Run(ctx context.Context, to Broker) {
-	p := &shelf{to: to, has: map[string]string{}}
+	p := &retainedTopics{to: to, payloads: map[string]string{}}
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
 	for ctx.Err() == nil {
 		news := h.cfg.Exchange.ExecutorsChanged()
-		if err := h.show(ctx, p); err != nil && ctx.Err() == nil {
+		if err := h.publishAll(ctx, p); err != nil && ctx.Err() == nil {
 			h.cfg.Log.Debug("what Home Assistant reads waits", "err", err)
 		}
 		select {
 		case <-ctx.Done():
 		case <-news:
-		case <-h.news:
+		case <-h.changed:
 		case <-t.C: // who is not heard of any more makes no news
-		case <-h.born:
-			wait.For(ctx, rand.N(bornWithin))
-			clear(p.has)
+		case <-h.started:
+			wait.For(ctx, rand.N(birthSpread))
+			clear(p.payloads)
 		}
 	}
 }
@@ -104,103 +104,103 @@ func (h *Publisher) Run(ctx context.Context, to Broker) {
 // lookEvery is how often is looked whether an executor is still there.
 const lookEvery = 5 * time.Second
 
-// shelf is what lies at the broker.
-type shelf struct {
-	to  Broker
-	has map[string]string // by topic
+// retainedTopics is what lies at the broker.
+type retainedTopics struct {
+	to       Broker
+	payloads map[string]string // by topic
 }
 
 // put lays something there, unless it is there already.
-func (p *shelf) put(ctx context.Context, name string, payload []byte) error {
-	if was, is := p.has[name]; is && was == string(payload) {
+func (p *retainedTopics) put(ctx context.Context, name string, payload []byte) error {
+	if was, is := p.payloads[name]; is && was == string(payload) {
 		return nil
 	}
 	if err := p.to.Publish(ctx, name, payload, true); err != nil {
 		return err
 	}
-	p.has[name] = string(payload)
+	p.payloads[name] = string(payload)
 	return nil
 }
 
-// show shows every executor.
-func (h *Publisher) show(ctx context.Context, p *shelf) error {
+// publishAll shows every executor.
+func (h *Publisher) publishAll(ctx context.Context, p *retainedTopics) error {
 	for _, info := range h.cfg.Exchange.Executors() {
 		if h.cfg.Presence.HasLeft(info.ID) {
-			if err := h.clear(ctx, p, info.ID); err != nil {
+			if err := h.withdrawExecutor(ctx, p, info.ID); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := h.showOne(ctx, p, info); err != nil {
+		if err := h.publishExecutor(ctx, p, info); err != nil {
 			return err
 		}
 	}
 	for _, id := range h.cfg.Exchange.Deregistered() {
-		if err := h.clear(ctx, p, id); err != nil {
+		if err := h.withdrawExecutor(ctx, p, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// clear takes away what is shown of an executor that has gone for good.
-func (h *Publisher) clear(ctx context.Context, p *shelf, id string) error {
+// withdrawExecutor takes away what is shown of an executor that has gone for good.
+func (h *Publisher) withdrawExecutor(ctx context.Context, p *retainedTopics, id string) error {
 	slug := slugOf(id)
-	if err := h.exhibits.withdraw(ctx, p.to, slug); err != nil {
+	if err := h.publications.withdraw(ctx, p.to, slug); err != nil {
 		return err
 	}
-	maps.DeleteFunc(p.has, func(name, _ string) bool {
+	maps.DeleteFunc(p.payloads, func(name, _ string) bool {
 		return name == DiscoveryTopic(slug) || strings.HasPrefix(name, h.cfg.Root.Home(slug, ""))
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.doings, id)
+	delete(h.activities, id)
 	return nil
 }
 
-// showOne shows one executor: first that it is there, then what there is of it,
+// publishExecutor shows one executor: first that it is there, then what there is of it,
 // then how that is.
-func (h *Publisher) showOne(ctx context.Context, p *shelf, info exchange.ExecutorInfo) error {
-	a := about{exchange: h.cfg.Exchange.ID(), root: h.cfg.Root, version: h.cfg.Version, info: info, at: h.cfg.Now()}
+func (h *Publisher) publishExecutor(ctx context.Context, p *retainedTopics, info exchange.ExecutorInfo) error {
+	a := executorView{exchange: h.cfg.Exchange.ID(), root: h.cfg.Root, version: h.cfg.Version, info: info, at: h.cfg.Now()}
 	h.mu.Lock()
-	if now := h.doings[info.ID]; now != nil {
-		a.now = doing{open: slices.Clone(now.open), last: now.last}
+	if now := h.activities[info.ID]; now != nil {
+		a.activity = activity{open: slices.Clone(now.open), last: now.last}
 	}
 	h.mu.Unlock()
-	was := h.exhibits.entitiesOf(a.slug())
+	was := h.publications.entitiesOf(a.slug())
 	is := map[string]string{}
 	for _, e := range a.entities() {
 		is[e.key] = e.platform
 	}
-	a.gone = was
-	if err := h.exhibits.keep(ctx, a.slug(), a.topics(), joined(was, is)); err != nil {
+	a.removed = was
+	if err := h.publications.keep(ctx, a.slug(), a.topics(), union(was, is)); err != nil {
 		return err
 	}
 	status := statusTopic(a.root, info.ID)
 	if !h.cfg.Presence.ReportsStatus(info) {
-		if err := p.put(ctx, status, h.statusOf(info)); err != nil {
+		if err := p.put(ctx, status, h.statusPayload(info)); err != nil {
 			return err
 		}
 	} else {
-		delete(p.has, status)
+		delete(p.payloads, status)
 	}
 	if err := p.put(ctx, DiscoveryTopic(a.slug()), a.payload()); err != nil {
 		return err
 	}
 	if !maps.Equal(was, is) { // what was taken out is left out from now on
-		a.gone = nil
+		a.removed = nil
 		if err := p.put(ctx, DiscoveryTopic(a.slug()), a.payload()); err != nil {
 			return err
 		}
-		if err := h.exhibits.keep(ctx, a.slug(), a.topics(), is); err != nil {
+		if err := h.publications.keep(ctx, a.slug(), a.topics(), is); err != nil {
 			return err
 		}
 	}
-	return h.showStates(ctx, p, a)
+	return h.publishStates(ctx, p, a)
 }
 
-// showStates shows how everything is. What nobody knows is shown as that.
-func (h *Publisher) showStates(ctx context.Context, p *shelf, a about) error {
+// publishStates shows how everything is. What nobody knows is shown as that.
+func (h *Publisher) publishStates(ctx context.Context, p *retainedTopics, a executorView) error {
 	put := func(name string, payload string) error { return p.put(ctx, a.topic(name), []byte(payload)) }
 	for _, e := range a.entities() {
 		if text, is := a.stateText(e); is {
@@ -209,15 +209,15 @@ func (h *Publisher) showStates(ctx context.Context, p *shelf, a about) error {
 			}
 		}
 	}
-	input := a.now.input()
+	input := a.activity.openQuestion()
 	for _, one := range []struct{ name, payload string }{
-		{"task", jsonText(a.now.state())},
-		{"standing", jsonText(standingOf(a.info))},
-		{"asks", online(a.now.question() != nil)},
-		{"works", online(a.now.own(a.at) != nil)},
-		{"answer", jsonText(a.asking())},
-		{"writes", online(input != nil)},
-		{"chooses", online(input != nil && len(optionsOf(input)) > 0)},
+		{"task", jsonText(a.activity.taskState())},
+		{"standing", jsonText(stopState(a.info))},
+		{"asks", availability(a.activity.openConfirmation() != nil)},
+		{"works", availability(a.activity.ownTask(a.at) != nil)},
+		{"answer", jsonText(a.questionState())},
+		{"writes", availability(input != nil)},
+		{"chooses", availability(input != nil && len(optionsOf(input)) > 0)},
 	} {
 		if err := put(one.name, one.payload); err != nil {
 			return err
@@ -226,7 +226,7 @@ func (h *Publisher) showStates(ctx context.Context, p *shelf, a about) error {
 	return nil
 }
 
-func online(is bool) string {
+func availability(is bool) string {
 	if is {
 		return "online"
 	}
@@ -240,9 +240,9 @@ const (
 	stopped  = "stopped"
 )
 
-// standingOf is how an executor stands: only its own word says that it has
+// stopState is how an executor stands: only its own word says that it has
 // stopped, or that somebody has cleared it.
-func standingOf(info exchange.ExecutorInfo) mess.Object {
+func stopState(info exchange.ExecutorInfo) mess.Object {
 	switch {
 	case len(info.UnconfirmedStops) > 0:
 		return object("state", stopping, "why", info.UnconfirmedStops[0].Reason, "by", info.UnconfirmedStops[0].By)
@@ -256,8 +256,8 @@ func standingOf(info exchange.ExecutorInfo) mess.Object {
 // the exchange says it for it.
 const StatusBy = "by"
 
-// statusOf is the status of such an executor.
-func (h *Publisher) statusOf(info exchange.ExecutorInfo) []byte {
+// statusPayload is the status of such an executor.
+func (h *Publisher) statusPayload(info exchange.ExecutorInfo) []byte {
 	state := "ready"
 	disarmed, _ := info.Extra.Get("disarmed")
 	switch {
@@ -293,25 +293,25 @@ func (h *Publisher) Thread(ctx context.Context, e exchange.Envelope) {
 // Message takes what was said in a thread. Pictures are shown of what is said now, and not of
 // what was said before the session.
 func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
-	defer wait.Notify(h.news)
-	id := asksOf(e)
+	defer wait.Notify(h.changed)
+	id := executorOf(e)
 	h.mu.Lock()
-	for other, d := range h.doings { // it may have been with another before
-		if i := d.find(e.Ref); i >= 0 && (other != id || e.Status.Terminal()) {
+	for other, d := range h.activities { // it may have been with another before
+		if i := d.index(e.Ref); i >= 0 && (other != id || e.Status.Terminal()) {
 			d.open = slices.Delete(d.open, i, i+1)
 			h.prune(other)
 		}
 	}
-	if id != "" && (h.doings[id] != nil || len(h.doings) < maxNames || h.known(id)) {
-		if h.doings[id] == nil {
-			h.doings[id] = &doing{}
+	if id != "" && (h.activities[id] != nil || len(h.activities) < maxNames || h.isShown(id)) {
+		if h.activities[id] == nil {
+			h.activities[id] = &activity{}
 		}
-		h.doings[id].heard(e, m)
+		h.activities[id].apply(e, m)
 		h.prune(id)
 	}
 	h.mu.Unlock()
 	if now && e.Requestor == Actor {
-		h.pictures(id, e, m)
+		h.publishImages(id, e, m)
 	}
 }
 
@@ -322,29 +322,29 @@ const maxNames = 1000
 // prune forgets a name that somebody has written, and nobody bears, when nothing is
 // open for it. h.mu is held.
 func (h *Publisher) prune(id string) {
-	if d := h.doings[id]; d != nil && len(d.open) == 0 && !h.known(id) {
-		delete(h.doings, id)
+	if d := h.activities[id]; d != nil && len(d.open) == 0 && !h.isShown(id) {
+		delete(h.activities, id)
 	}
 }
 
-func (d *doing) find(ref string) int {
-	return slices.IndexFunc(d.open, func(w *work) bool { return w.env.Ref == ref })
+func (d *activity) index(ref string) int {
+	return slices.IndexFunc(d.open, func(w *openTask) bool { return w.envelope.Ref == ref })
 }
 
-// heard takes a message of a thread that is with the executor. What it is made of
+// apply takes a message of a thread that is with the executor. What it is made of
 // is not changed but replaced: others may read it.
-func (d *doing) heard(e exchange.Envelope, m mess.Message) {
+func (d *activity) apply(e exchange.Envelope, m mess.Message) {
 	if e.Status.Terminal() {
-		d.last = ended(e, m)
+		d.last = endSummary(e, m)
 		return
 	}
-	w := work{}
-	i := d.find(e.Ref)
+	w := openTask{}
+	i := d.index(e.Ref)
 	if i >= 0 {
 		w = *d.open[i]
 	}
-	w.env = e
-	w.take(m)
+	w.envelope = e
+	w.apply(m)
 	if i >= 0 {
 		d.open[i] = &w
 	} else {
@@ -352,9 +352,9 @@ func (d *doing) heard(e exchange.Envelope, m mess.Message) {
 	}
 }
 
-// pictures shows the pictures that Home Assistant has asked for, and no others:
+// publishImages shows the pictures that Home Assistant has asked for, and no others:
 // what somebody else has asked for is for him. They are not kept at the broker.
-func (h *Publisher) pictures(executor string, e exchange.Envelope, m mess.Message) {
+func (h *Publisher) publishImages(executor string, e exchange.Envelope, m mess.Message) {
 	capability, device := deviceOf(e)
 	if capability != "take-photo" || executor == "" {
 		return
@@ -366,13 +366,13 @@ func (h *Publisher) pictures(executor string, e exchange.Envelope, m mess.Messag
 				continue
 			}
 			name := h.cfg.Root.Home(slugOf(executor), keyOf("image", device))
-			h.cfg.Start(func(ctx context.Context, to Broker) { h.picture(ctx, to, e.Ref, media.File, name) })
+			h.cfg.Start(func(ctx context.Context, to Broker) { h.publishImage(ctx, to, e.Ref, media.File, name) })
 		}
 	}
 }
 
-// picture publishes one.
-func (h *Publisher) picture(ctx context.Context, to Broker, ref, file, name string) {
+// publishImage publishes one.
+func (h *Publisher) publishImage(ctx context.Context, to Broker, ref, file, name string) {
 	r, _, err := h.cfg.Exchange.Attachment(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref, file)
 	if err != nil {
 		h.cfg.Log.Debug("a picture is not shown", "ref", ref, "err", err)
@@ -388,8 +388,8 @@ func (h *Publisher) picture(ctx context.Context, to Broker, ref, file, name stri
 	}
 }
 
-// known reports whether Home Assistant is shown an executor.
-func (h *Publisher) known(id string) bool { return h.exhibits.has(slugOf(id)) }
+// isShown reports whether Home Assistant is shown an executor.
+func (h *Publisher) isShown(id string) bool { return h.publications.has(slugOf(id)) }
 
 // sortedKeys are the keys of a map, in order.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

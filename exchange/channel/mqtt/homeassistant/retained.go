@@ -13,58 +13,58 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// exhibit is what lies at the broker of one executor. It is kept, so that it can be
+// publication is what lies at the broker of one executor. It is kept, so that it can be
 // taken away by a run that does not show it any more.
-type exhibit struct {
+type publication struct {
 	Topics   []string          `json:"topics"`
 	Entities map[string]string `json:"entities"` // the platforms of what Home Assistant knows, by key
 }
 
-// exhibits are what lies at the broker, by the slug of an executor. It is safe for concurrent use.
-type exhibits struct {
+// publications are what lies at the broker, by the slug of an executor. It is safe for concurrent use.
+type publications struct {
 	x       *exchange.Exchange
 	channel string
 
-	mu sync.Mutex
-	of map[string]exhibit
+	mu     sync.Mutex
+	bySlug map[string]publication
 }
 
 // documentPrefix and the slug of an executor name a document of the channel.
 const documentPrefix = "shown."
 
-// readExhibits reads what an earlier run has kept.
-func readExhibits(ctx context.Context, x *exchange.Exchange, channel string, log *slog.Logger) (*exhibits, error) {
+// readPublications reads what an earlier run has kept.
+func readPublications(ctx context.Context, x *exchange.Exchange, channel string, log *slog.Logger) (*publications, error) {
 	docs, err := x.ChannelState(ctx, channel)
 	if err != nil {
 		return nil, err
 	}
-	r := &exhibits{x: x, channel: channel, of: map[string]exhibit{}}
+	r := &publications{x: x, channel: channel, bySlug: map[string]publication{}}
 	for name, doc := range docs {
 		slug, ok := strings.CutPrefix(name, documentPrefix)
 		if !ok {
 			continue
 		}
-		var e exhibit
+		var e publication
 		if err := json.Unmarshal(doc, &e); err != nil {
 			log.Warn("what the MQTT door has kept cannot be read; it begins anew", "name", name, "err", err)
 			continue
 		}
-		r.of[slug] = e
+		r.bySlug[slug] = e
 	}
 	return r, nil
 }
 
 // keep notes what is going to lie at the broker, before it does. Topics that
 // lie there already stay noted.
-func (r *exhibits) keep(ctx context.Context, slug string, topics []string, entities map[string]string) error {
+func (r *publications) keep(ctx context.Context, slug string, topics []string, entities map[string]string) error {
 	r.mu.Lock()
-	was := r.of[slug]
+	was := r.bySlug[slug]
 	r.mu.Unlock()
 	topics = slices.Compact(slices.Sorted(slices.Values(slices.Concat(was.Topics, topics))))
 	if slices.Equal(topics, was.Topics) && maps.Equal(entities, was.Entities) {
 		return nil
 	}
-	is := exhibit{topics, entities}
+	is := publication{topics, entities}
 	doc, err := json.Marshal(is)
 	if err == nil {
 		err = r.x.SaveChannelState(ctx, r.channel, documentPrefix+slug, doc)
@@ -74,14 +74,14 @@ func (r *exhibits) keep(ctx context.Context, slug string, topics []string, entit
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.of[slug] = is
+	r.bySlug[slug] = is
 	return nil
 }
 
 // withdraw takes away what lies at the broker of one executor.
-func (r *exhibits) withdraw(ctx context.Context, to Broker, slug string) error {
+func (r *publications) withdraw(ctx context.Context, to Broker, slug string) error {
 	r.mu.Lock()
-	e, is := r.of[slug]
+	e, is := r.bySlug[slug]
 	r.mu.Unlock()
 	if !is {
 		return nil
@@ -96,42 +96,42 @@ func (r *exhibits) withdraw(ctx context.Context, to Broker, slug string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.of, slug)
+	delete(r.bySlug, slug)
 	return nil
 }
 
 // slugs lists the executors of which something lies at the broker.
-func (r *exhibits) slugs() []string {
+func (r *publications) slugs() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.of))
+	return slices.Sorted(maps.Keys(r.bySlug))
 }
 
 // entitiesOf are the platforms of what Home Assistant knows of an executor, by key.
-func (r *exhibits) entitiesOf(slug string) map[string]string {
+func (r *publications) entitiesOf(slug string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.of[slug].Entities
+	return r.bySlug[slug].Entities
 }
 
 // has reports whether something lies at the broker of an executor.
-func (r *exhibits) has(slug string) bool {
+func (r *publications) has(slug string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, is := r.of[slug]
+	_, is := r.bySlug[slug]
 	return is
 }
 
 // Withdrawal takes away what an earlier run has shown to Home Assistant, where
 // nothing is shown any more.
 type Withdrawal struct {
-	exhibits *exhibits
+	exhibits *publications
 	log      *slog.Logger
 }
 
 // NewWithdrawal reads what an earlier run has shown. channel names its documents.
 func NewWithdrawal(ctx context.Context, x *exchange.Exchange, channel string, log *slog.Logger) (*Withdrawal, error) {
-	r, err := readExhibits(ctx, x, channel, log)
+	r, err := readPublications(ctx, x, channel, log)
 	return &Withdrawal{exhibits: r, log: log}, err
 }
 
@@ -158,7 +158,7 @@ func (*Withdrawal) Thread(context.Context, exchange.Envelope) {}
 func (*Withdrawal) PresenceChanged() {}
 
 // topics are where something lies of an executor, beside what it says itself.
-func (a about) topics() []string {
+func (a executorView) topics() []string {
 	list := []string{DiscoveryTopic(a.slug())}
 	for _, name := range []string{"task", "standing", "asks", "works", "answer", "writes", "chooses"} {
 		list = append(list, a.topic(name))
@@ -174,8 +174,8 @@ func (a about) topics() []string {
 	return list
 }
 
-// joined are the entries of both.
-func joined(a, b map[string]string) map[string]string {
+// union are the entries of both.
+func union(a, b map[string]string) map[string]string {
 	all := maps.Clone(b)
 	for k, v := range a {
 		if _, is := all[k]; !is {

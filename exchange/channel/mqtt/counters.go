@@ -21,11 +21,9 @@ type Counts struct {
 
 // Counts returns them.
 func (d *Adapter) Counts() Counts {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	return Counts{
 		Taken: d.counters.taken.Load(), Retained: d.counters.retained.Load(), Unreadable: d.counters.unreadable.Load(), Stale: d.counters.stale.Load(),
-		Refused: d.counters.refused.Load(), Dropped: d.counters.dropped.Load(), Executors: len(d.feeds), Requesters: d.inbox.Requesters(),
+		Refused: d.counters.refused.Load(), Dropped: d.counters.dropped.Load(), Executors: d.executors.followed(), Requesters: d.inbox.Requesters(),
 	}
 }
 

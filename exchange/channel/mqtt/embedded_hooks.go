@@ -317,7 +317,7 @@ func (h *brokerHook) receive(cl *broker.Client, pk packets.Packet) (packets.Pack
 		e.receiveFromRequester(t, in)
 		return pk, packets.CodeSuccessIgnore
 	case topic.ExecutorOut, topic.ThreadFile:
-		if s.anonymous && t.Kind == topic.ThreadFile && e.hasKey(e.adapter.envelope(t.ID).Executor) {
+		if s.anonymous && t.Kind == topic.ThreadFile && e.hasKey(e.adapter.states.envelope(t.ID).Executor) {
 			e.adapter.counters.refused.Add(1)
 			return pk, packets.CodeSuccessIgnore
 		}

@@ -3,12 +3,14 @@ package mqtt
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mqtt/homeassistant"
 	"github.com/messkit/messkit/exchange/inbox"
-	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/topic"
 )
@@ -21,94 +23,139 @@ type presence struct {
 	lostSince time.Time // it is lost
 }
 
+// executors knows which executors are present over MQTT, and publishes their messages to
+// them. It is safe for concurrent use.
+type executors struct {
+	x          *exchange.Exchange
+	root       topic.Root
+	log        *slog.Logger
+	now        func() time.Time
+	connection *connection
+	counters   *counters
+	clearsOwn  bool   // remove a status that the exchange has published for another channel
+	changed    func() // reports that an executor has come or left; it must not block
+
+	mu        sync.Mutex
+	presences map[string]presence      // by id, as the executors report it
+	strangers int                      // presences of executors that are not registered
+	feeds     map[string]*executorFeed // by id, of the session
+}
+
+// leftDocument and the id of an executor name the document of one that has left.
+const leftDocument = "gone."
+
+// restore reads which executors have left before.
+func (e *executors) restore(docs map[string][]byte) {
+	for name := range docs {
+		if id, ok := strings.CutPrefix(name, leftDocument); ok {
+			e.presences[id] = presence{left: true}
+		}
+	}
+}
+
+// resume calls begin, which begins a session, and follows the executors that are present.
+func (e *executors) resume(begin func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	begin()
+	clear(e.feeds)
+	for id, s := range e.presences {
+		if s.present {
+			e.follow(id, s.epoch)
+		}
+	}
+}
+
 // maxStrangers bounds how many ids count as executors that are not registered: whoever can
 // write a status is not yet somebody. Registered executors have no bound here.
 const maxStrangers = 10_000
 
 // countStrangers counts the executors that have a status and are not registered. It forgets
 // those that are gone, or have been lost for long.
-func (d *Adapter) countStrangers() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.strangers = 0
-	for id, s := range d.presences {
+func (e *executors) countStrangers() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.strangers = 0
+	for id, s := range e.presences {
 		switch {
-		case d.x.IsRegistered(id):
-		case !s.present && d.now().Sub(s.lostSince) > quietTime:
-			if delete(d.presences, id); s.left {
-				d.storeLeft(id, false)
+		case e.x.IsRegistered(id):
+		case !s.present && e.now().Sub(s.lostSince) > quietTime:
+			if delete(e.presences, id); s.left {
+				e.storeLeft(id, false)
 			}
 		default:
-			d.strangers++
+			e.strangers++
 		}
 	}
 }
 
 // applyStatus takes an executor's status.
-func (d *Adapter) applyStatus(id string, payload []byte) {
+func (e *executors) applyStatus(id string, payload []byte) {
 	state, epoch, err := readStatus(payload)
 	if errors.Is(err, errOwnStatus) {
-		d.clearOwnStatus(context.Background(), id)
+		if e.clearsOwn {
+			e.connection.send(context.Background(), outgoing{topic: e.root.Executor(id, topic.Status), retain: true})
+		}
 		return
 	}
 	if err != nil {
-		if n := d.counters.unreadable.Add(1); isLogged(n) {
-			d.log.Warn("a status cannot be read", "executor", id, "err", err, "count", n)
+		if n := e.counters.unreadable.Add(1); isLogged(n) {
+			e.log.Warn("a status cannot be read", "executor", id, "err", err, "count", n)
 		}
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	was, known := d.presences[id]
-	stranger := !known && !d.x.IsRegistered(id)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	was, known := e.presences[id]
+	stranger := !known && !e.x.IsRegistered(id)
 	if stranger && state != "" {
-		if d.strangers >= maxStrangers {
-			if n := d.counters.dropped.Add(1); isLogged(n) {
-				d.log.Warn("too many executors that are not registered have a status; an executor gets tasks once it registers", "executor", id, "count", n)
+		if e.strangers >= maxStrangers {
+			if n := e.counters.dropped.Add(1); isLogged(n) {
+				e.log.Warn("too many executors that are not registered have a status; an executor gets tasks once it registers", "executor", id, "count", n)
 			}
 			return
 		}
-		d.strangers++
+		e.strangers++
 	}
 	switch {
 	case state == "": // it has been cleared: it is gone for good
 		if known {
-			d.presences[id] = presence{left: true}
-			d.storeLeft(id, true)
+			e.presences[id] = presence{left: true}
+			e.storeLeft(id, true)
 		}
-		d.unfollow(id)
+		e.unfollow(id)
 	case state == "lost" || state == "disconnected":
 		if epoch < was.epoch {
-			d.counters.stale.Add(1)
-			d.log.Info("the will of an earlier session is ignored", "executor", id, "epoch", epoch, "now", was.epoch)
+			e.counters.stale.Add(1)
+			e.log.Info("the will of an earlier session is ignored", "executor", id, "epoch", epoch, "now", was.epoch)
 			return
 		}
-		d.presences[id] = presence{epoch: epoch, lostSince: d.now()}
-		d.unfollow(id)
+		e.presences[id] = presence{epoch: epoch, lostSince: e.now()}
+		e.unfollow(id)
 	default:
 		if was.left {
-			d.storeLeft(id, false)
+			e.storeLeft(id, false)
 		}
-		d.presences[id] = presence{epoch: epoch, present: true}
-		if f := d.feeds[id]; f == nil || f.epoch != epoch {
-			d.follow(id, epoch)
+		e.presences[id] = presence{epoch: epoch, present: true}
+		if f := e.feeds[id]; f == nil || f.epoch != epoch {
+			e.follow(id, epoch)
 		}
 	}
 }
 
-// storeLeft keeps that an executor has gone for good, or has come back. d.mu is
+// storeLeft keeps that an executor has gone for good, or has come back. e.mu is
 // held.
-func (d *Adapter) storeLeft(id string, is bool) {
+func (e *executors) storeLeft(id string, is bool) {
 	var doc []byte
 	if is {
 		doc = []byte("true")
 	}
-	d.start(func(ctx context.Context, _ publisher) {
-		if err := d.x.SaveChannelState(context.WithoutCancel(ctx), channel, leftDocument+id, doc); err != nil {
-			d.log.Debug("that an executor has gone is not kept", "executor", id, "err", err)
+	e.connection.start(func(ctx context.Context, _ publisher) {
+		if err := e.x.SaveChannelState(context.WithoutCancel(ctx), channel, leftDocument+id, doc); err != nil {
+			e.log.Debug("that an executor has gone is not kept", "executor", id, "err", err)
 		}
 	})
-	d.observer.PresenceChanged()
+	e.changed()
 }
 
 // errOwnStatus is a status that the exchange itself has published for an executor that
@@ -152,112 +199,98 @@ type executorFeed struct {
 	lastMessage   time.Time // it has said something
 }
 
+// followed returns how many executors get their messages over MQTT now.
+func (e *executors) followed() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.feeds)
+}
+
 // quietTime is how long an executor without a status counts as there after it has
 // spoken: a person with a terminal, or a simple board.
 const quietTime = time.Hour
 
-// markActive notes that an executor has spoken. d.mu is not held.
-func (d *Adapter) markActive(id string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f := d.feeds[id]
+// markActive notes that an executor has spoken. e.mu is not held.
+func (e *executors) markActive(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f := e.feeds[id]
 	switch {
 	case f != nil:
-		f.lastMessage = d.now()
-	case d.presences[id].left || d.presences[id] == presence{} && d.x.IsRegistered(id):
-		if d.presences[id].left {
-			delete(d.presences, id)
-			d.storeLeft(id, false)
+		f.lastMessage = e.now()
+	case e.presences[id].left || e.presences[id] == presence{} && e.x.IsRegistered(id):
+		if e.presences[id].left {
+			delete(e.presences, id)
+			e.storeLeft(id, false)
 		}
-		d.follow(id, 0)
-		if f := d.feeds[id]; f != nil {
+		e.follow(id, 0)
+		if f := e.feeds[id]; f != nil {
 			f.withoutStatus = true
 		}
 	}
 }
 
 // unfollowSilent lets go of the quiet who have been silent for long.
-func (d *Adapter) unfollowSilent() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for id, f := range d.feeds {
-		if f.withoutStatus && d.now().Sub(f.lastMessage) > quietTime {
-			d.unfollow(id)
+func (e *executors) unfollowSilent() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id, f := range e.feeds {
+		if f.withoutStatus && e.now().Sub(f.lastMessage) > quietTime {
+			e.unfollow(id)
 		}
 	}
 }
 
 // follow begins to pass events on to an executor: first what stands open for it,
-// which is the difference to what it knows. d.mu is held.
-func (d *Adapter) follow(id string, epoch uint64) {
-	d.unfollow(id)
-	if d.session == nil {
-		return
+// which is the difference to what it knows. e.mu is held.
+func (e *executors) follow(id string, epoch uint64) {
+	e.unfollow(id)
+	cancel, ok := e.connection.start(func(ctx context.Context, to publisher) { e.runFeed(ctx, to, id) })
+	if ok {
+		e.feeds[id] = &executorFeed{epoch: epoch, cancel: cancel, lastMessage: e.now()}
 	}
-	ctx, cancel := context.WithCancel(d.session.ctx)
-	d.feeds[id] = &executorFeed{epoch: epoch, cancel: cancel, lastMessage: d.now()}
-	d.start(func(_ context.Context, to publisher) { d.runFeed(ctx, to, id) })
 }
 
-// unfollow ends that. d.mu is held.
-func (d *Adapter) unfollow(id string) {
-	if f := d.feeds[id]; f != nil {
+// unfollow ends that. e.mu is held.
+func (e *executors) unfollow(id string) {
+	if f := e.feeds[id]; f != nil {
 		f.cancel()
-		delete(d.feeds, id)
+		delete(e.feeds, id)
 	}
 }
 
 // runFeed passes events on until ctx ends.
-func (d *Adapter) runFeed(ctx context.Context, to publisher, id string) {
-	inbox.Events(ctx, d.x, exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "", d.log, func(e exchange.Event) error {
-		if m, ok := e.Delivery(id); ok {
-			return d.deliver(ctx, to, d.leafOf(id, e), m)
+func (e *executors) runFeed(ctx context.Context, to publisher, id string) {
+	inbox.Events(ctx, e.x, exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "", e.log, func(ev exchange.Event) error {
+		if m, ok := ev.Delivery(id); ok {
+			return deliver(ctx, e.log, to, e.topicOf(id, ev), m)
 		}
 		return nil
 	})
 }
 
-// leafOf is where an event goes: a stop is never behind anything, and neither is a
-// hold.
-func (d *Adapter) leafOf(id string, e exchange.Event) string {
-	if e.Kind == exchange.EventStop || e.Kind == exchange.EventHold {
-		return d.root.Executor(id, topic.Now)
+// topicOf returns the topic of an event. A stop or a drain has its own, so no other message
+// delays it.
+func (e *executors) topicOf(id string, ev exchange.Event) string {
+	if ev.Kind == exchange.EventStop || ev.Kind == exchange.EventHold {
+		return e.root.Executor(id, topic.Now)
 	}
-	return d.root.Executor(id, topic.In)
-}
-
-// deliver publishes a message, and returns when the broker has it.
-func (d *Adapter) deliver(ctx context.Context, to publisher, where string, m mess.Message) error {
-	defer mistake.Caught(d.log, "topic", where)
-	text, err := m.JSON()
-	if err != nil {
-		d.log.Error("a message cannot be written", "topic", where, "err", err)
-		return nil // nor next time
-	}
-	return to.publish(ctx, outgoing{topic: where, payload: text})
+	return e.root.Executor(id, topic.In)
 }
 
 // ReportsStatus reports whether an executor says itself how it stands. One that was lost
 // here and has been heard of since is elsewhere now.
-func (d *Adapter) ReportsStatus(info exchange.ExecutorInfo) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s, known := d.presences[info.ID]
+func (e *executors) ReportsStatus(info exchange.ExecutorInfo) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s, known := e.presences[info.ID]
 	return known && (s.present || s.left || !info.Live || !info.LastSeen.After(s.lostSince.Add(time.Second)))
 }
 
 // HasLeft reports whether an executor has taken back its status: it is gone for
 // good.
-func (d *Adapter) HasLeft(id string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.presences[id].left
-}
-
-// clearOwnStatus clears a status that the exchange has published for an executor, when it
-// says it no more.
-func (d *Adapter) clearOwnStatus(ctx context.Context, id string) {
-	if !d.cfg.HomeAssistant {
-		d.send(ctx, outgoing{topic: d.root.Executor(id, topic.Status), retain: true})
-	}
+func (e *executors) HasLeft(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.presences[id].left
 }

@@ -55,17 +55,17 @@ func (d *Adapter) receive(ctx context.Context, in inbound) {
 	switch t.Kind {
 	case topic.ExecutorOut:
 		d.post(ctx, exchange.Actor{ID: t.ID, Roles: exchange.ExecutorRole}, in, d.root.Executor(t.ID, topic.In))
-		d.markActive(t.ID)
+		d.executors.markActive(t.ID)
 	case topic.AgentOut:
 		d.post(ctx, requesterActor(t.ID, in.sender), in, d.root.Agent(t.ID, topic.In))
 	case topic.ExecutorStatus:
-		d.applyStatus(t.ID, in.payload)
+		d.executors.applyStatus(t.ID, in.payload)
 	case topic.ThreadFile:
 		d.attach(ctx, t, in)
 	case topic.StopLatch:
 		d.applyLatch(ctx, in)
 	case topic.ThreadState:
-		d.adoptState(ctx, t.ID, in)
+		d.states.adopt(ctx, t.ID, in)
 	}
 }
 
@@ -87,7 +87,7 @@ func (d *Adapter) discard(ctx context.Context, in inbound) {
 	if n := d.counters.retained.Add(1); isLogged(n) {
 		d.log.Warn("a retained command is discarded; commands are published without the flag retain", "topic", in.topic, "count", n)
 	}
-	d.send(ctx, outgoing{topic: in.topic, retain: true})
+	d.connection.send(ctx, outgoing{topic: in.topic, retain: true})
 }
 
 // post hands a message to the exchange, and its answer back.
@@ -228,21 +228,7 @@ func (d *Adapter) reply(ctx context.Context, to, re string, m mess.Message) {
 		d.log.Error("an answer cannot be written", "err", err)
 		return
 	}
-	d.send(ctx, outgoing{topic: to, payload: text})
-}
-
-// send publishes what nobody misses for long: its receiver asks again.
-func (d *Adapter) send(ctx context.Context, m outgoing) {
-	d.mu.Lock()
-	l := d.session
-	d.mu.Unlock()
-	if l == nil {
-		return
-	}
-	m.dropIfSlow = true
-	if err := l.broker.publish(ctx, m); err != nil {
-		d.log.Debug("not published", "topic", m.topic, "err", err)
-	}
+	d.connection.send(ctx, outgoing{topic: to, payload: text})
 }
 
 // attach takes the bytes of an attachment. Who has sent them, a broker elsewhere

@@ -44,21 +44,21 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 2 * maxStrangers {
-		d.applyStatus(fmt.Sprint("stranger", i), []byte(`{"state":"lost"}`))
+		d.executors.applyStatus(fmt.Sprint("stranger", i), []byte(`{"state":"lost"}`))
 	}
-	d.applyStatus("pi", []byte(`{"state":"ready"}`))
-	if len(d.presences) != maxStrangers+1 || !d.presences["pi"].present {
-		t.Errorf("%d executors; pi %v", len(d.presences), d.presences["pi"])
+	d.executors.applyStatus("pi", []byte(`{"state":"ready"}`))
+	if len(d.executors.presences) != maxStrangers+1 || !d.executors.presences["pi"].present {
+		t.Errorf("%d executors; pi %v", len(d.executors.presences), d.executors.presences["pi"])
 	}
-	d.countStrangers()
-	if d.strangers != maxStrangers {
-		t.Errorf("%d strangers", d.strangers)
+	d.executors.countStrangers()
+	if d.executors.strangers != maxStrangers {
+		t.Errorf("%d strangers", d.executors.strangers)
 	}
 	now = now.Add(2 * quietTime)
-	d.countStrangers()
-	d.applyStatus("new", []byte(`{"state":"ready"}`))
-	if len(d.presences) != 2 || !d.presences["new"].present {
-		t.Errorf("after a while: %v", d.presences)
+	d.executors.countStrangers()
+	d.executors.applyStatus("new", []byte(`{"state":"ready"}`))
+	if len(d.executors.presences) != 2 || !d.executors.presences["new"].present {
+		t.Errorf("after a while: %v", d.executors.presences)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestStatesOfManyThreads(t *testing.T) {
 	const threads = 25_000
 	for i := range threads {
 		e := exchange.Envelope{Ref: fmt.Sprintf("2026-02-01-%03d", i+1), Requestor: "me", Status: mess.Pending, Updated: time.Now()}
-		if err := d.publishState(t.Context(), b, e); err != nil {
+		if err := d.states.publish(t.Context(), b, e); err != nil {
 			t.Fatal(err)
 		}
 	}

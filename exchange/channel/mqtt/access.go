@@ -6,22 +6,22 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// subject is who wants to read or write at the broker.
+// subject is a client that wants to read or write at the broker.
 type subject struct {
 	exchange.Actor
-	// anonymous is a client of this machine without a key: it is whoever the topic
-	// names, unless that is somebody with a key of his own.
+	// anonymous is true for a client on this machine without a key. It is the actor that the
+	// topic names, unless that actor has a key.
 	anonymous bool
 }
 
-// accessRules are who may read and write what (the binding's rule 7). What is not
-// allowed is forbidden.
+// accessRules decide who may read and write which topic (rule 7 of the binding). They deny
+// everything else.
 type accessRules struct {
 	root   topic.Root
-	hasKey func(id string) bool // an actor that nobody may be without its key
-	// requestorOf is who has requested a thread; "" if there is no such thread.
+	hasKey func(id string) bool // the actor needs a key
+	// requestorOf returns the requester of a thread, or "".
 	requestorOf   func(ref string) string
-	homeAssistant bool // what there is is shown to Home Assistant
+	homeAssistant bool // Home Assistant is configured
 }
 
 // mayWrite reports whether s may publish to a topic.
@@ -39,15 +39,15 @@ func (r accessRules) mayWrite(s subject, name string) bool {
 	case topic.AgentOut:
 		return r.is(s, t.ID, exchange.Requester) || r.is(s, t.ID, exchange.Operator)
 	case topic.ThreadFile:
-		return s.anonymous || s.Has(exchange.ExecutorRole) // whose thread it is, the exchange looks at, and says
+		return s.anonymous || s.Has(exchange.ExecutorRole) // the exchange checks who holds the thread, and rejects others
 	case topic.ExecutorNow, topic.StopLatch:
 		return !s.anonymous && s.Has(exchange.Operator)
 	}
 	return false
 }
 
-// mayRead reports whether s may subscribe to a filter, and whether it is given
-// what comes on a topic: both are asked.
+// mayRead reports whether s may subscribe to a filter, or get a message on a topic. The broker
+// asks for both.
 func (r accessRules) mayRead(s subject, filter string) bool {
 	if filter == topic.Anywhere {
 		return true
@@ -72,7 +72,7 @@ func (r accessRules) mayRead(s subject, filter string) bool {
 	case topic.AgentIn:
 		return r.is(s, t.ID, exchange.Requester) || r.is(s, t.ID, exchange.Operator)
 	case topic.ThreadState:
-		if sees || t.ID == topic.Wild && !s.anonymous && s.Has(exchange.Requester) { // each state is looked at by itself
+		if sees || t.ID == topic.Wild && !s.anonymous && s.Has(exchange.Requester) { // the broker asks again for each state
 			return true
 		}
 		return !s.anonymous && s.Has(exchange.Requester) && s.ID == r.requestorOf(t.ID)

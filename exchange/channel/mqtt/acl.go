@@ -10,15 +10,13 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// ACL prints the rules of who may read and write what as a file for mosquitto:
-// acl_file. There an actor's user is its id. user is the exchange's own user;
-// holders are the actors that have more than an executor's or requester's rights. home is
-// whether the exchange is shown to Home Assistant.
+// ACL prints the access rules as an acl_file for mosquitto, where the user of an actor is its
+// id. user is the user of the exchange. holders are the actors with more rights than an
+// executor or a requester. home adds the rights of Home Assistant.
 //
-// Whose thread it is, such a file cannot say: states are for observers and
-// operators alone, and the bytes of attachments are for any user to write; the
-// exchange takes them for the holder of the claim, and uses only what a message of
-// the holder's names by its digest.
+// Such a file cannot check who owns a thread. So only observers and operators read states, and
+// every user may write attachments. The exchange counts attachments for the holder of the
+// claim, and uses only those that a message of the holder names by digest.
 func ACL(exchangeID, user string, holders []keys.Principal, home bool) (string, error) {
 	for _, id := range []string{exchangeID, user} {
 		if err := topic.CheckID(id); err != nil {

@@ -2,24 +2,25 @@ package mqtt
 
 import "sync/atomic"
 
-// counters are what has gone wrong since the start.
+// counters count messages since the start.
 type counters struct {
 	taken, retained, unreadable, stale, refused, dropped atomic.Int64
 }
 
-// Counts tell what the door has taken, and what it has not.
+// Counts are the messages that the adapter has taken or not taken since the start, and its
+// current users.
 type Counts struct {
 	Taken      int64 `json:"taken"`      // messages for the exchange
-	Retained   int64 `json:"retained"`   // retained messages on topics of commands, discarded
+	Retained   int64 `json:"retained"`   // discarded: retained messages on command topics
 	Unreadable int64 `json:"unreadable"` // payloads that are no message
-	Stale      int64 `json:"stale"`      // wills of sessions that were over
-	Refused    int64 `json:"refused"`    // messages that the exchange or the access rules refused
-	Dropped    int64 `json:"dropped"`    // messages that were too many at once
-	Executors  int   `json:"executors"`  // that are followed now
-	Requesters int   `json:"requesters"` // that have spoken here
+	Stale      int64 `json:"stale"`      // wills of earlier sessions
+	Refused    int64 `json:"refused"`    // messages that the exchange or the access rules have rejected
+	Dropped    int64 `json:"dropped"`    // messages beyond the limits
+	Executors  int   `json:"executors"`  // followed now
+	Requesters int   `json:"requesters"` // with an inbox
 }
 
-// Counts returns them.
+// Counts returns the counts.
 func (d *Adapter) Counts() Counts {
 	return Counts{
 		Taken: d.counters.taken.Load(), Retained: d.counters.retained.Load(), Unreadable: d.counters.unreadable.Load(), Stale: d.counters.stale.Load(),
@@ -27,6 +28,6 @@ func (d *Adapter) Counts() Counts {
 	}
 }
 
-// isLogged reports whether the nth mishap of a kind is one for the log: the first
-// ones, and then fewer and fewer.
+// isLogged reports whether to log the nth event of a kind: the first ten, and then at powers of
+// two.
 func isLogged(n int64) bool { return n <= 10 || n&(n-1) == 0 }

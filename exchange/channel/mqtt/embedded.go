@@ -20,16 +20,15 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// EmbeddedConfig of a broker of our own.
+// EmbeddedConfig is the settings of the exchange's own broker.
 type EmbeddedConfig struct {
-	TLS      *tls.Config // nil: in plain text
-	Reserved []string    // actors that speak in this process, and over no broker
-	Clients  int         // limit of connected clients; 0: derived from memory and open files
+	TLS      *tls.Config // nil: plain text
+	Reserved []string    // actors of this process that use no broker
+	Clients  int         // limit of connected clients; 0 derives it from memory and open files
 }
 
-// Embedded is a broker in this process, with the rules of who may read and write
-// what. It keeps nothing on the disk: what must not be lost is with the exchange,
-// and is told again.
+// Embedded is a broker in this process that enforces the access rules. It stores nothing: the
+// exchange has everything and publishes it again.
 type Embedded struct {
 	adapter *Adapter
 	keys    *keys.Keys
@@ -41,35 +40,35 @@ type Embedded struct {
 	mu       sync.Mutex
 	ctx      context.Context // of Run
 	clients  map[string]*client
-	pending  map[packetKey]chan bool  // sent; true when it is acknowledged, false when its connection is gone
-	waiting  map[string]chan struct{} // by topic: closed when somebody may read it now
+	pending  map[packetKey]chan bool  // true when the client has acknowledged, false when it has disconnected
+	waiting  map[string]chan struct{} // by topic: closed when a reader may have come
 	delivery *delivery
 
-	publishing sync.Mutex // one message of the door at a time
+	publishing sync.Mutex // held while one message of the adapter goes to the broker
 
-	queues *senderQueues // that requesters send once
+	queues *senderQueues // of requesters, for messages with QoS 0
 
-	port atomic.Pointer[port.Port] // nil: Run has not begun
+	port atomic.Pointer[port.Port] // nil before Run
 }
 
 // Limits of the broker.
 const (
-	sessionTime = time.Hour        // a session outlives its connection so long
-	maxWrites   = 1024             // messages that wait for one client
-	ackTime     = 30 * time.Second // for a PUBACK; a client that gives none is no longer believed to be there
-	lookTime    = time.Second      // until it is looked again for a reader who has just gone
-	packetMore  = 64 << 10         // bytes of a packet beside the largest attachment
-	sysEvery    = 24 * 60 * 60     // seconds between the broker's words about itself, which nobody reads
+	sessionTime = time.Hour        // how long a session outlives its connection
+	maxWrites   = 1024             // waiting messages for one client
+	ackTime     = 30 * time.Second // for a PUBACK; after it, the broker closes the connection
+	lookTime    = time.Second      // until the broker looks again for a reader that has just gone
+	packetMore  = 64 << 10         // bytes of a packet in addition to the largest attachment
+	sysEvery    = 24 * 60 * 60     // seconds between the broker's own statistics, which have no reader
 )
 
-// Bytes of memory that NewEmbedded counts for one client, and the part of the open
-// files that clients may take.
+// clientCost is the memory that NewEmbedded counts for one client, in bytes. Clients may take
+// one of clientPart parts of the open files.
 const (
 	clientCost = 32 << 10
 	clientPart = 4
 )
 
-// Use returns how many clients are connected, and their limit.
+// Use returns the number of connected clients and their limit.
 func (e *Embedded) Use() resources.Use {
 	u := resources.Use{What: "MQTT clients", Limit: e.cfg.Clients}
 	if p := e.port.Load(); p != nil {
@@ -79,7 +78,7 @@ func (e *Embedded) Use() resources.Use {
 	return u
 }
 
-// NewEmbedded makes a broker for a door.
+// NewEmbedded makes a broker for an adapter.
 func NewEmbedded(d *Adapter, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger) *Embedded {
 	if cfg.Clients == 0 {
 		cfg.Clients = resources.Of().Share(clientCost, clientPart, 64, 131072)
@@ -91,18 +90,18 @@ func NewEmbedded(d *Adapter, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger)
 	e.rules = accessRules{root: d.root, hasKey: e.hasKey, requestorOf: d.states.requestorOf, homeAssistant: d.cfg.HomeAssistant}
 	c := broker.NewDefaultServerCapabilities()
 	c.MaximumClientWritesPending = maxWrites
-	c.MaximumMessageExpiryInterval = 0 // a status holds until the next one
+	c.MaximumMessageExpiryInterval = 0 // a status never expires
 	c.MaximumSessionExpiryInterval = uint32(sessionTime.Seconds())
 	c.MaximumPacketSize = uint32(max(d.cfg.MaxAttachment, maxMessage) + packetMore)
-	c.SharedSubAvailable = 0 // the exchange alone decides who gets what (rule 8)
+	c.SharedSubAvailable = 0 // only the exchange decides which executor gets a message (rule 8)
 	e.server = broker.New(&broker.Options{
 		Capabilities: c, InlineClient: true, SysTopicResendInterval: sysEvery,
-		Logger: slog.New(slog.DiscardHandler), // it would log what is in packets
+		Logger: slog.New(slog.DiscardHandler), // it would log the content of packets
 	})
 	return e
 }
 
-// hasKey reports whether an actor is one that nobody may be without its key.
+// hasKey reports whether an actor needs its key to connect.
 func (e *Embedded) hasKey(id string) bool {
 	return id == keys.OperatorID || slices.Contains(e.cfg.Reserved, id) || e.keys.Has(id)
 }
@@ -143,25 +142,25 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	return g.Wait()
 }
 
-// send hands a message to the broker, and does not wait for whoever reads it.
+// send passes a message to the broker. It does not wait for readers.
 func (e *Embedded) send(m outgoing) error {
 	_, err := e.sendAwaited(m)
 	return err
 }
 
-// delivery is the message that is being handed to the broker, and to whom it went.
+// delivery is the message on its way to the broker, and its receivers.
 type delivery struct {
 	topic string
 	to    map[packetKey]chan bool
 }
 
-// packetKey names a message that a client is to acknowledge.
+// packetKey identifies a message that a client has to acknowledge.
 type packetKey struct {
 	client string
 	packet uint16
 }
 
-// sendAwaited does so, and returns by whom it is to be acknowledged.
+// sendAwaited is send. It returns the acknowledgments to wait for.
 func (e *Embedded) sendAwaited(m outgoing) (map[packetKey]chan bool, error) {
 	e.publishing.Lock()
 	defer e.publishing.Unlock()
@@ -176,9 +175,8 @@ func (e *Embedded) sendAwaited(m outgoing) (map[packetKey]chan bool, error) {
 	return s.to, err
 }
 
-// publish hands a message to the broker. What is for one actor is delivered when
-// that has acknowledged it, and waits while nobody reads it: so it arrives later,
-// in order, and once.
+// publish passes a message to the broker. A message to one actor waits until the actor reads
+// its topic and acknowledges it. So it arrives in order and once.
 func (e *Embedded) publish(ctx context.Context, m outgoing) error {
 	t, ok := e.adapter.root.Parse(m.topic)
 	if m.dropIfSlow || !ok || t.Kind != topic.ExecutorIn && t.Kind != topic.ExecutorNow && t.Kind != topic.AgentIn {
@@ -196,7 +194,7 @@ func (e *Embedded) publish(ctx context.Context, m outgoing) error {
 			case len(acks) > 0:
 				continue
 			}
-			look = time.After(lookTime) // who reads it has gone just then, and got nothing
+			look = time.After(lookTime) // the reader has just gone and got nothing
 		}
 		select {
 		case <-come:
@@ -207,7 +205,7 @@ func (e *Embedded) publish(ctx context.Context, m outgoing) error {
 	return ctx.Err()
 }
 
-// waitForReader is closed when somebody may have begun to read a topic.
+// waitForReader returns a channel that closes when a client may have begun to read a topic.
 func (e *Embedded) waitForReader(topic string) <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -219,7 +217,7 @@ func (e *Embedded) waitForReader(topic string) <-chan struct{} {
 	return c
 }
 
-// notifyReaders wakes those who wait for readers of topics.
+// notifyReaders wakes publishers that wait for readers of topics.
 func (e *Embedded) notifyReaders(topics ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -231,8 +229,8 @@ func (e *Embedded) notifyReaders(topics ...string) {
 	}
 }
 
-// hasReader reports whether somebody who is connected reads a topic, or does so without
-// acknowledging what he gets.
+// hasReader reports whether a connected client reads a topic, or with silently, does so without
+// acknowledging.
 func (e *Embedded) hasReader(topic string, silently bool) bool {
 	for id, s := range e.server.Topics.Subscribers(topic).Subscriptions {
 		if cl, ok := e.server.Clients.Get(id); ok && !cl.Closed() && !(silently && s.Qos > 0) {
@@ -242,8 +240,8 @@ func (e *Embedded) hasReader(topic string, silently bool) bool {
 	return false
 }
 
-// acknowledged waits until one of the receivers has acknowledged a message, and
-// reports false if none has: they have gone.
+// acknowledged waits until one receiver has acknowledged a message. It returns false if all
+// have disconnected.
 func (e *Embedded) acknowledged(ctx context.Context, acks map[packetKey]chan bool) bool {
 	t := time.NewTimer(ackTime)
 	defer t.Stop()

@@ -16,25 +16,25 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// client is a session at the broker of our own, connected or not.
+// client is a session at the broker, connected or not.
 type client struct {
 	subject
 	conn     *broker.Client
 	unwatch  func()
-	ended    bool   // its key has ended
-	packetID uint16 // of its subscription or the end of one, while that is dealt with
+	ended    bool   // its key is not valid any more
+	packetID uint16 // of a subscribe or unsubscribe packet without an answer
 }
 
-// brokerHook is what the broker asks and tells.
+// brokerHook implements the hooks of the broker.
 type brokerHook struct {
 	broker.HookBase
 	e *Embedded
 }
 
-// ID names the hook.
+// ID returns the name of the hook.
 func (*brokerHook) ID() string { return "messkit" }
 
-// Provides tells which of the broker's questions have an answer here.
+// Provides reports which hooks are implemented.
 func (*brokerHook) Provides(b byte) bool {
 	return slices.Contains([]byte{
 		broker.OnConnectAuthenticate, broker.OnACLCheck, broker.OnSessionEstablish, broker.OnSessionEstablished, broker.OnSubscribed, broker.OnDisconnect,
@@ -42,16 +42,16 @@ func (*brokerHook) Provides(b byte) bool {
 	}, b)
 }
 
-// actorOf is the actor that a client's id stands for: an actor may have several
-// connections, as me and me:anything.
+// actorOf returns the actor of a client id. An actor may have several connections, such as me
+// and me:anything.
 func actorOf(clientID string) string {
 	id, _, _ := strings.Cut(clientID, ":")
 	return id
 }
 
-// OnConnectAuthenticate lets in who has a key, under the name of its actor alone,
-// and from this machine those without one who claim to be nobody that has. A will
-// is looked at as what it is: something that is published.
+// OnConnectAuthenticate admits clients with a key under the name of its actor, and clients of
+// this machine without a key under a name that has none. It checks a will like a message to
+// publish.
 func (h *brokerHook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet) bool {
 	e := h.e
 	c := &client{conn: cl, unwatch: func() {}}
@@ -79,15 +79,15 @@ func (h *brokerHook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet)
 	return true
 }
 
-// mayWill reports whether a will may go to a topic: a will speaks for a dead
-// client, and gives no orders.
+// mayWill reports whether a client may have a will on a topic. A will speaks for a dead client,
+// so it may not give orders.
 func (r accessRules) mayWill(s subject, name string) bool {
 	t, ok := r.root.Parse(name)
 	return (ok && t.Kind == topic.ExecutorStatus || name == homeassistant.BirthTopic) && r.mayWrite(s, name)
 }
 
-// isLocalUser reports whether a client is a process of the exchange's own user on this
-// machine, or of root.
+// isLocalUser reports whether a client is a process on this machine of the exchange's own user
+// or of root.
 func isLocalUser(cl *broker.Client) bool {
 	return cl.Net.Conn != nil && peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())
 }
@@ -98,7 +98,7 @@ func (e *Embedded) logRefused(cl *broker.Client, why string) {
 	}
 }
 
-// printable is an id as a stranger has sent it, for the log.
+// printable returns an untrusted id for the log.
 func printable(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -108,7 +108,7 @@ func printable(id string) string {
 	}, id[:min(len(id), 80)])
 }
 
-// addClient notes who is behind a client's id. What goes on under a key ends with it.
+// addClient records the subject of a client id. The connection ends with the key.
 func (e *Embedded) addClient(id string, c *client, key string) {
 	e.mu.Lock()
 	was := e.clients[id]
@@ -134,7 +134,7 @@ func (e *Embedded) addClient(id string, c *client, key string) {
 	e.mu.Unlock()
 }
 
-// subjectOf is the subject behind a client.
+// subjectOf returns the subject of a client.
 func (e *Embedded) subjectOf(cl *broker.Client) (subject, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -145,8 +145,8 @@ func (e *Embedded) subjectOf(cl *broker.Client) (subject, bool) {
 	return c.subject, true
 }
 
-// OnACLCheck asks the rules: for what is published, for each subscription, and
-// again for each message that a subscription is to get.
+// OnACLCheck applies the access rules to each message, each subscription, and again to each
+// message of a subscription.
 func (h *brokerHook) OnACLCheck(cl *broker.Client, name string, write bool) bool {
 	s, ok := h.e.subjectOf(cl)
 	if !ok {
@@ -165,23 +165,22 @@ func (h *brokerHook) OnACLCheck(cl *broker.Client, name string, write bool) bool
 	return ok
 }
 
-// OnSessionEstablish empties what is taken over from an earlier session. What has
-// not been acknowledged comes again from the exchange, in order, and so not from
-// the broker.
+// OnSessionEstablish clears the unacknowledged messages of an earlier session. The exchange
+// publishes them again in order, so the broker must not.
 func (h *brokerHook) OnSessionEstablish(cl *broker.Client, _ packets.Packet) {
-	cl.State.Inflight.ResetSendQuota(0) // one message at a time is on its way anyway
+	cl.State.Inflight.ResetSendQuota(0) // only one message at a time is on its way
 	if old, ok := h.e.server.Clients.Get(cl.ID); ok {
 		old.ClearInflights()
 		h.e.dropPending(cl.ID)
 	}
 }
 
-// OnSessionEstablished wakes what waits for the client.
+// OnSessionEstablished wakes publishers that wait for the client.
 func (h *brokerHook) OnSessionEstablished(cl *broker.Client, _ packets.Packet) {
 	h.e.notifyReaders(filters(cl)...)
 }
 
-// OnSubscribed does so as well.
+// OnSubscribed wakes publishers that wait for the client.
 func (h *brokerHook) OnSubscribed(cl *broker.Client, _ packets.Packet, _ []byte) {
 	h.e.notifyReaders(filters(cl)...)
 }
@@ -194,7 +193,7 @@ func filters(cl *broker.Client) []string {
 	return list
 }
 
-// OnDisconnect gives up what a client has not acknowledged.
+// OnDisconnect gives up the messages that a client has not acknowledged.
 func (h *brokerHook) OnDisconnect(cl *broker.Client, _ error, expire bool) {
 	if cl.IsTakenOver() {
 		return
@@ -205,7 +204,7 @@ func (h *brokerHook) OnDisconnect(cl *broker.Client, _ error, expire bool) {
 	}
 }
 
-// OnClientExpired forgets a session that has had its time.
+// OnClientExpired forgets an expired session.
 func (h *brokerHook) OnClientExpired(cl *broker.Client) { h.e.removeClient(cl) }
 
 func (e *Embedded) removeClient(cl *broker.Client) {
@@ -220,7 +219,7 @@ func (e *Embedded) removeClient(cl *broker.Client) {
 	c.unwatch()
 }
 
-// dropPending gives up what is on its way to a client.
+// dropPending gives up the messages on their way to a client.
 func (e *Embedded) dropPending(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -232,7 +231,7 @@ func (e *Embedded) dropPending(id string) {
 	}
 }
 
-// OnQosPublish notes by whom a message of the door is to be acknowledged.
+// OnQosPublish records which clients have to acknowledge a message of the adapter.
 func (h *brokerHook) OnQosPublish(cl *broker.Client, pk packets.Packet, _ int64, _ int) {
 	e := h.e
 	e.mu.Lock()
@@ -245,14 +244,14 @@ func (h *brokerHook) OnQosPublish(cl *broker.Client, pk packets.Packet, _ int64,
 	e.delivery.to[r], e.pending[r] = done, done
 }
 
-// reservedPacketID is the number under which the broker sees a subscription: the last that a
-// message on its way to a client may get.
+// reservedPacketID replaces the packet id of a subscription at the broker. Messages to a client
+// get it last.
 const reservedPacketID = math.MaxUint16
 
-// OnPacketRead sees a client's acknowledgement. The broker's own word of it cannot
-// be used: it mixes up the numbers of what a client sends with those of what it
-// gets. For the same reason it would refuse a subscription that has the number of
-// a message on its way to the client, so that it is given another.
+// OnPacketRead sees the acknowledgment of a client. The broker's own hook for this is unusable:
+// it mixes up the packet ids of the two directions. For the same reason the broker would reject
+// a subscription with the packet id of a message on its way, so the subscription gets another
+// one.
 func (h *brokerHook) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
 	e := h.e
 	switch pk.FixedHeader.Type {
@@ -275,7 +274,7 @@ func (h *brokerHook) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets
 	return pk, nil
 }
 
-// OnPacketEncode gives the answer to a subscription the client's own number.
+// OnPacketEncode restores the client's own packet id in the answer to a subscription.
 func (h *brokerHook) OnPacketEncode(cl *broker.Client, pk packets.Packet) packets.Packet {
 	if t := pk.FixedHeader.Type; t == packets.Suback || t == packets.Unsuback {
 		h.e.mu.Lock()
@@ -287,9 +286,9 @@ func (h *brokerHook) OnPacketEncode(cl *broker.Client, pk packets.Packet) packet
 	return pk
 }
 
-// OnPublish takes what is for the exchange. Nobody else gets it.
+// OnPublish takes messages for the exchange. No other client gets them.
 func (h *brokerHook) OnPublish(cl *broker.Client, pk packets.Packet) (_ packets.Packet, err error) {
-	err = packets.CodeSuccessIgnore // of a message that is dropped
+	err = packets.CodeSuccessIgnore // the broker drops the message
 	defer mistake.Caught(h.e.log, "client", printable(cl.ID), "topic", printable(pk.TopicName))
 	return h.receive(cl, pk)
 }
@@ -325,18 +324,19 @@ func (h *brokerHook) receive(cl *broker.Client, pk packets.Packet) (packets.Pack
 		return pk, packets.CodeSuccessIgnore
 	case topic.ExecutorNow:
 		if in.retain {
-			e.adapter.receive(e.ctx, in) // which discards it
+			e.adapter.receive(e.ctx, in) // receive discards it
 			return pk, packets.CodeSuccessIgnore
 		}
 	case topic.ExecutorStatus, topic.ExecutorCard, topic.StopLatch:
-		in.retain = false // it is said now
+		in.retain = false // it is new
 		e.adapter.receive(e.ctx, in)
 	}
 	return pk, nil
 }
 
-// receiveFromRequester takes what a requester says. What is sent once need not be acknowledged, so
-// that the next packet is read meanwhile; a stop is, so that it waits for nothing.
+// receiveFromRequester takes a message of a requester. One with QoS 0 needs no acknowledgment,
+// so the broker reads the next packet in the meantime. A stop has its own queue, so it waits
+// for nothing.
 func (e *Embedded) receiveFromRequester(t topic.Topic, in inbound) {
 	take := func() { e.adapter.receive(e.ctx, in) }
 	sender := senderOf(t, in.payload)
@@ -349,7 +349,7 @@ func (e *Embedded) receiveFromRequester(t topic.Topic, in inbound) {
 	}
 }
 
-// OnWillSent takes the last word of a client that is gone.
+// OnWillSent takes the will of a client that is gone.
 func (h *brokerHook) OnWillSent(_ *broker.Client, pk packets.Packet) {
 	h.e.adapter.receive(h.e.ctx, inbound{topic: pk.TopicName, payload: pk.Payload})
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// presence is an executor by its own word, or by its will.
+// presence is the status of an executor, from its own message or its will.
 type presence struct {
 	epoch     uint64
 	present   bool
-	left      bool      // it has taken back its status
-	lostSince time.Time // it is lost
+	left      bool      // it has cleared its status
+	lostSince time.Time // time of the status lost
 }
 
 // executors knows which executors are present over MQTT, and publishes their messages to
@@ -66,12 +66,12 @@ func (e *executors) resume(begin func()) {
 	}
 }
 
-// maxStrangers bounds how many ids count as executors that are not registered: whoever can
-// write a status is not yet somebody. Registered executors have no bound here.
+// maxStrangers bounds the presences of executors that are not registered, because every client
+// can write a status. Registered executors have no bound here.
 const maxStrangers = 10_000
 
-// countStrangers counts the executors that have a status and are not registered. It forgets
-// those that are gone, or have been lost for long.
+// countStrangers counts the presences of executors that are not registered. It forgets those
+// that have left or have been lost for long.
 func (e *executors) countStrangers() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,7 +89,7 @@ func (e *executors) countStrangers() {
 	}
 }
 
-// applyStatus takes an executor's status.
+// applyStatus takes the status of an executor.
 func (e *executors) applyStatus(id string, payload []byte) {
 	state, epoch, err := readStatus(payload)
 	if errors.Is(err, errOwnStatus) {
@@ -118,7 +118,7 @@ func (e *executors) applyStatus(id string, payload []byte) {
 		e.strangers++
 	}
 	switch {
-	case state == "": // it has been cleared: it is gone for good
+	case state == "": // the executor has cleared it and left for good
 		if known {
 			e.presences[id] = presence{left: true}
 			e.storeLeft(id, true)
@@ -143,8 +143,7 @@ func (e *executors) applyStatus(id string, payload []byte) {
 	}
 }
 
-// storeLeft keeps that an executor has gone for good, or has come back. e.mu is
-// held.
+// storeLeft stores that an executor has left for good, or has come back. The caller holds e.mu.
 func (e *executors) storeLeft(id string, is bool) {
 	var doc []byte
 	if is {
@@ -158,12 +157,12 @@ func (e *executors) storeLeft(id string, is bool) {
 	e.changed()
 }
 
-// errOwnStatus is a status that the exchange itself has published for an executor that
-// speaks over another channel.
+// errOwnStatus is the error for a status that the exchange itself has published, for an
+// executor on another channel.
 var errOwnStatus = errors.New("the exchange's own word")
 
-// readStatus reads a status: its state, "" for an empty payload, and the epoch of
-// the session that it belongs to.
+// readStatus reads a status: its state, which is "" for an empty payload, and the epoch of its
+// session.
 func readStatus(payload []byte) (state string, epoch uint64, err error) {
 	if len(payload) == 0 {
 		return "", 0, nil
@@ -191,12 +190,12 @@ func readStatus(payload []byte) (state string, epoch uint64, err error) {
 	return state, epoch, nil
 }
 
-// executorFeed is the events that go to one executor.
+// executorFeed is the stream of events to one executor.
 type executorFeed struct {
 	epoch         uint64
 	cancel        context.CancelFunc
-	withoutStatus bool      // it says nothing of itself, so that it counts as there for a while
-	lastMessage   time.Time // it has said something
+	withoutStatus bool      // the executor publishes no status and counts as present for a while
+	lastMessage   time.Time // time of its last message
 }
 
 // followed returns how many executors get their messages over MQTT now.
@@ -206,11 +205,11 @@ func (e *executors) followed() int {
 	return len(e.feeds)
 }
 
-// quietTime is how long an executor without a status counts as there after it has
-// spoken: a person with a terminal, or a simple board.
+// quietTime is how long an executor without a status counts as present after a message: a
+// person with a terminal, or a simple board.
 const quietTime = time.Hour
 
-// markActive notes that an executor has spoken. e.mu is not held.
+// markActive records a message of an executor. The caller does not hold e.mu.
 func (e *executors) markActive(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -230,7 +229,7 @@ func (e *executors) markActive(id string) {
 	}
 }
 
-// unfollowSilent lets go of the quiet who have been silent for long.
+// unfollowSilent ends the feeds of executors without a status that have been silent for long.
 func (e *executors) unfollowSilent() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -241,8 +240,8 @@ func (e *executors) unfollowSilent() {
 	}
 }
 
-// follow begins to pass events on to an executor: first what stands open for it,
-// which is the difference to what it knows. e.mu is held.
+// follow starts the feed of an executor, which begins with the open threads. The caller holds
+// e.mu.
 func (e *executors) follow(id string, epoch uint64) {
 	e.unfollow(id)
 	cancel, ok := e.connection.start(func(ctx context.Context, to publisher) { e.runFeed(ctx, to, id) })
@@ -251,7 +250,7 @@ func (e *executors) follow(id string, epoch uint64) {
 	}
 }
 
-// unfollow ends that. e.mu is held.
+// unfollow ends the feed of an executor. The caller holds e.mu.
 func (e *executors) unfollow(id string) {
 	if f := e.feeds[id]; f != nil {
 		f.cancel()
@@ -259,7 +258,7 @@ func (e *executors) unfollow(id string) {
 	}
 }
 
-// runFeed passes events on until ctx ends.
+// runFeed publishes the events of an executor until ctx ends.
 func (e *executors) runFeed(ctx context.Context, to publisher, id string) {
 	inbox.Events(ctx, e.x, exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "", e.log, func(ev exchange.Event) error {
 		if m, ok := ev.Delivery(id); ok {
@@ -278,8 +277,8 @@ func (e *executors) topicOf(id string, ev exchange.Event) string {
 	return e.root.Executor(id, topic.In)
 }
 
-// ReportsStatus reports whether an executor says itself how it stands. One that was lost
-// here and has been heard of since is elsewhere now.
+// ReportsStatus reports whether an executor publishes its own status. An executor that was lost
+// here and has been live since then uses another channel.
 func (e *executors) ReportsStatus(info exchange.ExecutorInfo) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -287,8 +286,7 @@ func (e *executors) ReportsStatus(info exchange.ExecutorInfo) bool {
 	return known && (s.present || s.left || !info.Live || !info.LastSeen.After(s.lostSince.Add(time.Second)))
 }
 
-// HasLeft reports whether an executor has taken back its status: it is gone for
-// good.
+// HasLeft reports whether an executor has cleared its status and left for good.
 func (e *executors) HasLeft(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

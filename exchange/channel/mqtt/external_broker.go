@@ -11,27 +11,27 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// ExternalConfig of a broker elsewhere.
+// ExternalConfig is the settings of an external broker.
 type ExternalConfig struct {
 	broker.Address
-	Client string                                      // its id there; "": messkit-{exchange}
+	Client string                                      // MQTT client id; "": messkit-{exchange}
 	Dial   func(ctx context.Context) (net.Conn, error) // nil: over the network
-	// Jitter picks how long to wait until the next try, at most limit; nil leaves it
-	// to chance.
+	// Jitter returns the pause before the next attempt, at most limit. nil means a random
+	// pause.
 	Jitter func(limit time.Duration) time.Duration
 }
 
-// External is a broker elsewhere. Its access rules are its own; rules for mosquitto
-// ACL prints.
+// External is an external broker. It has access rules of its own, which ACL prints for
+// mosquitto.
 type External struct {
 	adapter *Adapter
 	link    *broker.Link
 	log     *slog.Logger
 
-	queues *senderQueues // open during a session, in which they can be answered
+	queues *senderQueues // open during a session, when the adapter can reply
 }
 
-// NewExternal makes the connection of a door to a broker elsewhere.
+// NewExternal connects an adapter to an external broker.
 func NewExternal(d *Adapter, cfg ExternalConfig, log *slog.Logger) *External {
 	o := &External{adapter: d, log: log, queues: &senderQueues{}}
 	if cfg.Client == "" {
@@ -69,20 +69,19 @@ func (o *External) session() (broker.Session, error) {
 	return broker.Session{Will: to(says.lost), Birth: to(says.ready), End: to(says.lost)}, err
 }
 
-// up is a session. What has come before it began is taken now.
+// up serves one session. The queues take the messages that have arrived before it.
 func (o *External) up(ctx context.Context) error {
 	defer o.queues.Runner.Close()
 	return o.adapter.runSession(ctx, o, o.queues.open)
 }
 
-// publish hands a message to the broker, and returns when that has it.
+// publish passes a message to the broker. It returns when the broker has it.
 func (o *External) publish(ctx context.Context, m outgoing) error {
 	return o.link.Publish(ctx, broker.Message{Topic: m.topic, Payload: m.payload, Retain: m.retain})
 }
 
-// handle has a message taken: what one sender says is taken in order, and nobody waits for
-// another. The broker keeps what has a QoS until it
-// is taken.
+// handle queues a message: those of one sender in order, and those of different senders
+// concurrently. The broker keeps a message with a QoS until Done.
 func (o *External) handle(m broker.Message) {
 	in := inbound{topic: m.Topic, payload: m.Payload, retain: m.Retain, mayRepeat: m.QoS > 0}
 	t, ok := o.adapter.root.Parse(m.Topic)

@@ -22,19 +22,18 @@ import (
 type inbound struct {
 	topic     string
 	payload   []byte
-	retain    bool            // it was not said now, or is to stay
-	mayRepeat bool            // it may come twice: its QoS is more than 0
-	sender    *exchange.Actor // who has sent it; nil where only the topic says it
+	retain    bool            // the broker has retained it, or shall retain it
+	mayRepeat bool            // its QoS is more than 0, so it may arrive twice
+	sender    *exchange.Actor // the authenticated sender; nil if only the topic names the sender
 }
 
-// workTime is what the exchange may take for one message.
+// workTime is the time limit of one message at the exchange.
 const workTime = 30 * time.Second
 
-// maxMessage is the largest payload that is looked at, in bytes; what a message
-// may have inside, its parser says.
+// maxMessage is the limit of a payload, in bytes. The parser limits what is inside.
 const maxMessage = 10 << 20
 
-// receive takes one message. It returns when the exchange has it, or has refused it.
+// receive takes one message. It returns when the exchange has stored or rejected it.
 func (d *Adapter) receive(ctx context.Context, in inbound) {
 	defer mistake.Caught(d.log, "topic", in.topic, "bytes", len(in.payload))
 	t, ok := d.root.Parse(in.topic)
@@ -48,7 +47,7 @@ func (d *Adapter) receive(ctx context.Context, in inbound) {
 		d.discard(ctx, in)
 		return
 	case len(in.payload) == 0 && t.Kind != topic.ExecutorStatus && t.Kind != topic.ThreadState:
-		return // somebody has cleared something
+		return // a client has cleared a topic
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
@@ -69,8 +68,8 @@ func (d *Adapter) receive(ctx context.Context, in inbound) {
 	}
 }
 
-// requesterActor is a requester, with the roles that its key has; without one it is
-// nobody's operator.
+// requesterActor returns a requester with the roles of its key. Without a key it has no other
+// role.
 func requesterActor(id string, who *exchange.Actor) exchange.Actor {
 	if who == nil {
 		return exchange.Actor{ID: id, Roles: exchange.Requester}
@@ -78,8 +77,8 @@ func requesterActor(id string, who *exchange.Actor) exchange.Actor {
 	return exchange.Actor{ID: id, Roles: who.Roles &^ exchange.ExecutorRole}
 }
 
-// discard throws away a command that the broker has kept, or was to keep: it is
-// not what somebody wants now. The broker is told to forget it.
+// discard ignores a retained command, because nobody wants it now. It makes the broker forget
+// the command.
 func (d *Adapter) discard(ctx context.Context, in inbound) {
 	if len(in.payload) == 0 {
 		return
@@ -90,7 +89,7 @@ func (d *Adapter) discard(ctx context.Context, in inbound) {
 	d.connection.send(ctx, outgoing{topic: in.topic, retain: true})
 }
 
-// post hands a message to the exchange, and its answer back.
+// post passes a message to the exchange, and sends the reply.
 func (d *Adapter) post(ctx context.Context, who exchange.Actor, in inbound, back string) {
 	m, err := d.parse(in)
 	if err != nil {
@@ -111,8 +110,8 @@ func (d *Adapter) post(ctx context.Context, who exchange.Actor, in inbound, back
 	d.reply(ctx, back, m.ID, answer)
 }
 
-// followRequester notes that a requester has spoken about threads: from then on it is told what becomes
-// of them.
+// followRequester records that a requester uses MQTT. From now on its inbox gets the events of
+// its threads.
 func (d *Adapter) followRequester(ctx context.Context, id string, before thread.Pos, answer mess.Message) {
 	var refs []string
 	for _, item := range answer.Items {
@@ -125,19 +124,19 @@ func (d *Adapter) followRequester(ctx context.Context, id string, before thread.
 	}
 }
 
-// isAboutThreads reports whether a message is about threads, so that its sender wants
-// to hear what becomes of them.
+// isAboutThreads reports whether a message concerns threads, so that its sender wants their
+// events.
 func isAboutThreads(m mess.Message) bool {
 	return slices.ContainsFunc(m.Items, func(i mess.Item) bool {
 		return i.Kind() != mess.KindQuery && i.Kind() != mess.KindConfig
 	})
 }
 
-// maxID is how long the id of a refused message may be to be said back.
+// maxID is the limit of a message id in a reply to an invalid message, in bytes.
 const maxID = 128
 
-// parse reads a payload. What may come twice and would begin something needs an
-// id by which it is known again.
+// parse reads a payload. A request that may arrive twice needs an id, which identifies the
+// second one as the same.
 func (d *Adapter) parse(in inbound) (mess.Message, error) {
 	if len(in.payload) > maxMessage {
 		d.counters.unreadable.Add(1)
@@ -159,8 +158,7 @@ func (d *Adapter) parse(in inbound) (mess.Message, error) {
 	return mess.Message{ID: readID(in.payload)}, mess.Errorf(mess.Invalid, "%v", err)
 }
 
-// readID is the id of what is no message, so that its sender knows which one was
-// refused; empty where it has none that can be said back.
+// readID returns the id of an invalid message for the reply, or "" if the id is unusable.
 func readID(payload []byte) string {
 	o, err := mess.ParseObject(payload)
 	if err != nil {
@@ -174,7 +172,7 @@ func readID(payload []byte) string {
 	return id
 }
 
-// setRequestIDs gives requests that have no id the message's, so that the same message
+// setRequestIDs gives each request without an id the id of the message. So the same message
 // again is the same request.
 func setRequestIDs(m *mess.Message, again bool) error {
 	n := 0
@@ -197,7 +195,7 @@ func setRequestIDs(m *mess.Message, again bool) error {
 	return nil
 }
 
-// rejection is the exchange's "no", as a message.
+// rejection returns an error of the exchange as a message.
 func rejection(err error) mess.Message {
 	r, ok := errors.AsType[*mess.Error](err)
 	if !ok {
@@ -217,8 +215,7 @@ func rejection(err error) mess.Message {
 	return mess.Message{From: exchange.Self, Items: []mess.Item{ack}}
 }
 
-// reply sends what the exchange says to a message at once. It names the message
-// that it answers.
+// reply sends the answer of the exchange to a message. re is the id of that message.
 func (d *Adapter) reply(ctx context.Context, to, re string, m mess.Message) {
 	if re != "" {
 		m.Re = mess.Refs{re}
@@ -231,9 +228,9 @@ func (d *Adapter) reply(ctx context.Context, to, re string, m mess.Message) {
 	d.connection.send(ctx, outgoing{topic: to, payload: text})
 }
 
-// attach takes the bytes of an attachment. Who has sent them, a broker elsewhere
-// does not tell; they count for the holder of the claim, and nothing comes of
-// them unless a message of the holder's names their digest.
+// attach takes the bytes of an attachment. An external broker does not name the sender, so they
+// count for the holder of the claim. They have no effect until a message of the holder names
+// their digest.
 func (d *Adapter) attach(ctx context.Context, t topic.Topic, in inbound) {
 	th, err := d.x.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, t.ID)
 	holder := th.Executor

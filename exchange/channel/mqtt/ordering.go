@@ -9,11 +9,11 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// maxWaiting is how many messages may wait that the broker does not keep for us.
+// maxWaiting bounds the waiting messages with QoS 0, which the broker does not keep.
 const maxWaiting = 4096
 
-// senderQueues are messages that are to be taken, by sender: those of one sender in order, so
-// that nobody waits for another.
+// senderQueues takes the messages of one sender in order, and those of different senders
+// concurrently.
 type senderQueues struct{ keyed.Queues[func()] }
 
 // open begins to take messages.
@@ -23,8 +23,7 @@ func (l *senderQueues) open() {
 	})
 }
 
-// put adds a message of a sender. It reports false where too many wait, unless the message
-// must be taken.
+// put adds a message of a sender. It returns false if too many wait, unless must is true.
 func (l *senderQueues) put(sender string, must bool, take func()) bool {
 	if !must && l.Waiting() >= maxWaiting {
 		return false
@@ -33,9 +32,10 @@ func (l *senderQueues) put(sender string, must bool, take func()) bool {
 	return true
 }
 
-// runAfter takes a message after those of its sender that wait, and returns when it is taken.
+// runAfter calls take after the waiting messages of the sender, and returns when take has
+// returned.
 func (l *senderQueues) runAfter(sender string, take func()) {
-	if !l.Runner.Busy(sender) { // whoever else adds something comes by the same connection
+	if !l.Runner.Busy(sender) { // all messages of a sender come over this connection
 		take()
 		return
 	}
@@ -44,8 +44,8 @@ func (l *senderQueues) runAfter(sender string, take func()) {
 	<-done
 }
 
-// senderOf is the sender of a message. A stop has a sender of its own, because it must not wait
-// until the store has taken the earlier messages.
+// senderOf returns the queue of a message. A stop has its own queue, because it must not wait
+// until the store has taken earlier messages.
 func senderOf(t topic.Topic, payload []byte) string {
 	sender := string(t.Kind[:1]) + "/" + t.ID
 	if t.Kind == topic.AgentOut && isStopOnly(payload) {
@@ -54,7 +54,7 @@ func senderOf(t topic.Topic, payload []byte) string {
 	return sender
 }
 
-// maxStop is how long a message may be that is nothing but a stop, in bytes.
+// maxStop is the limit of a message that is only a stop, in bytes.
 const maxStop = 4096
 
 // isStopOnly reports whether a message is a stop and nothing else.

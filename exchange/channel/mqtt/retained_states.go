@@ -12,14 +12,13 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// retainedState is a thread whose state is at the broker.
+// retainedState is the state of a thread at the broker.
 type retainedState struct {
 	requestor string
-	clear     time.Time // when it is cleared; zero while it has not ended
+	clear     time.Time // when the broker may forget it; zero for an open thread
 }
 
-// maxFound bounds how many states of threads that the exchange does not have stay at the
-// broker for a while.
+// maxFound bounds the states at an external broker whose threads the exchange does not have.
 const maxFound = 10_000
 
 // threadStates publishes the envelope of each thread as a retained message, until some time
@@ -54,7 +53,7 @@ func (s *threadStates) run(ctx context.Context, to publisher) {
 	})
 }
 
-// publishAll shows what is open, the newest first, and what has ended lately.
+// publishAll publishes the open threads, the newest first, and those that have ended recently.
 func (s *threadStates) publishAll(ctx context.Context, to publisher, who exchange.Actor) error {
 	f := exchange.Filter{Status: exchange.OpenCodes(), Limit: 1000}
 	for {
@@ -80,7 +79,7 @@ func (s *threadStates) publishAll(ctx context.Context, to publisher, who exchang
 		}
 	}
 	s.mu.Unlock()
-	for _, ref := range open { // one may have ended while nobody looked
+	for _, ref := range open { // one may have ended without an event to this session
 		if t, err := s.x.Thread(ctx, who, ref); err == nil && t.Status.Terminal() {
 			if err := s.publish(ctx, to, t.Envelope); err != nil {
 				return err
@@ -91,7 +90,7 @@ func (s *threadStates) publishAll(ctx context.Context, to publisher, who exchang
 	return nil
 }
 
-// publish publishes how a thread stands.
+// publish publishes the envelope of a thread.
 func (s *threadStates) publish(ctx context.Context, to publisher, e exchange.Envelope) error {
 	s.record(e)
 	text, err := envelopeObject(e).MarshalJSON()
@@ -101,7 +100,7 @@ func (s *threadStates) publish(ctx context.Context, to publisher, e exchange.Env
 	return to.publish(ctx, outgoing{topic: s.root.State(e.Ref), payload: text, retain: true})
 }
 
-// record remembers whose thread it is, and when its state is cleared.
+// record notes the requester of a thread, and when its state expires.
 func (s *threadStates) record(e exchange.Envelope) {
 	r := &retainedState{requestor: e.Requestor}
 	if e.Status.Terminal() {
@@ -112,7 +111,7 @@ func (s *threadStates) record(e exchange.Envelope) {
 	s.byRef[e.Ref] = r
 }
 
-// envelopeObject is the envelope of a thread, with the words of MESSE-AF 2.1 ("Envelope
+// envelopeObject returns the envelope of a thread with the fields of MESSE-AF 2.1 ("Envelope
 // Fields").
 func envelopeObject(e exchange.Envelope) mess.Object {
 	o := mess.Object{{Key: "ref", Value: e.Ref}}
@@ -133,11 +132,11 @@ func envelopeObject(e exchange.Envelope) mess.Object {
 	return append(o, mess.Field{Key: "ver", Value: e.Ver})
 }
 
-// adopt takes a state that an earlier run of the exchange has left at a broker
-// elsewhere, and has it cleared if it has had its time.
+// adopt takes a state that an earlier run has left at an external broker. The broker forgets it
+// later, or at once if there are too many.
 func (s *threadStates) adopt(ctx context.Context, ref string, in inbound) {
 	if !in.retain || len(in.payload) == 0 {
-		return // our own word
+		return // the exchange has published it now
 	}
 	s.mu.Lock()
 	known, room := s.byRef[ref] != nil, len(s.byRef) < maxFound
@@ -148,14 +147,14 @@ func (s *threadStates) adopt(ctx context.Context, ref string, in inbound) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.byRef[ref] == nil {
-			s.byRef[ref] = &retainedState{clear: s.now().Add(s.keep)} // one that is open is shown, and stays
+			s.byRef[ref] = &retainedState{clear: s.now().Add(s.keep)} // publish replaces the entry of an open thread
 		}
 	default:
 		s.connection.send(ctx, outgoing{topic: in.topic, retain: true})
 	}
 }
 
-// clearExpired clears the states that have had their time.
+// clearExpired removes expired states from the broker.
 func (s *threadStates) clearExpired(ctx context.Context, to publisher) {
 	var over []string
 	s.mu.Lock()
@@ -179,7 +178,7 @@ func (s *threadStates) clearExpired(ctx context.Context, to publisher) {
 	}
 }
 
-// requestorOf returns who has requested a thread; "" if there is none.
+// requestorOf returns the requester of a thread, or "".
 func (s *threadStates) requestorOf(ref string) string {
 	s.mu.Lock()
 	r := s.byRef[ref]
@@ -190,7 +189,7 @@ func (s *threadStates) requestorOf(ref string) string {
 	return s.envelope(ref).Requestor
 }
 
-// envelope reads the envelope of a thread.
+// envelope reads the envelope of a thread. It is empty if there is no such thread.
 func (s *threadStates) envelope(ref string) exchange.Envelope {
 	ctx, cancel := context.WithTimeout(context.Background(), workTime)
 	defer cancel()

@@ -9,10 +9,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// applyLatch takes the latch that stops everybody. It is the one retained thing that
-// acts: whoever has connected to it hears it again, and it only makes things
-// safer. The same one again is obeyed once, so that who has been cleared at his
-// place is not stopped anew when the connection comes back.
+// applyLatch takes the stop latch. It is the only retained message that has an effect, because
+// it can only make things safer. The same latch has effect once, so a new connection does not
+// stop an executor again that a person has reset.
 func (d *Adapter) applyLatch(ctx context.Context, in inbound) {
 	on, by, err := readLatch(in.payload)
 	if err != nil {

@@ -9,27 +9,27 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// openTask is an open thread of an executor, with what is asked in it.
+// openTask is an open thread of an executor, with its open question.
 type openTask struct {
 	envelope             exchange.Envelope
-	action, consequences string   // that need a yes
-	asked                string   // the question that waits for an answer
-	question             string   // the ref of its message
-	options              []string // to it
+	action, consequences string   // of the plan to confirm
+	asked                string   // the text of the open question
+	question             string   // the ref of the message that asks it
+	options              []string // of the question
 }
 
-// activity is what an executor is at.
+// activity is the open threads of an executor, and the last one that has ended.
 type activity struct {
-	open []*openTask // the oldest first
+	open []*openTask // oldest first
 	last mess.Object
 }
 
-// urgency orders statuses by what a person should see first.
+// urgency orders statuses by how soon a person should see them.
 var urgency = []mess.Code{
 	mess.NeedsConfirmation, mess.NeedsInput, mess.InProgress, mess.Held, mess.Retrying, mess.Waiting, mess.Claimed, mess.Pending,
 }
 
-// mostUrgent is the thread to show; nil if there is none.
+// mostUrgent returns the thread to show, or nil.
 func (d activity) mostUrgent() *openTask {
 	for _, code := range urgency {
 		if i := slices.IndexFunc(d.open, func(w *openTask) bool { return w.envelope.Status == code }); i >= 0 {
@@ -39,8 +39,8 @@ func (d activity) mostUrgent() *openTask {
 	return nil
 }
 
-// openConfirmation is the oldest confirmation that waits for Home Assistant's own word;
-// nil if there is none. What needs somebody else's is only shown.
+// openConfirmation returns the oldest plan that Home Assistant itself has to confirm, or nil.
+// The sensor only shows those that somebody else confirms.
 func (d activity) openConfirmation() *openTask {
 	i := slices.IndexFunc(d.open, func(w *openTask) bool {
 		c := w.envelope.Confirm
@@ -52,8 +52,8 @@ func (d activity) openConfirmation() *openTask {
 	return d.open[i]
 }
 
-// openQuestion is the oldest question that waits for Home Assistant's own answer; nil if
-// there is none. Several at once are only shown.
+// openQuestion returns the oldest question that Home Assistant itself has to answer, or nil.
+// The sensor only shows threads with several questions at once.
 func (d activity) openQuestion() *openTask {
 	i := slices.IndexFunc(d.open, func(w *openTask) bool {
 		q := w.envelope.Questions
@@ -65,8 +65,8 @@ func (d activity) openQuestion() *openTask {
 	return d.open[i]
 }
 
-// coverMovement is what Home Assistant has asked for that opens or closes a device; nil if
-// there is nothing.
+// coverMovement returns the open request of Home Assistant that opens or closes a device, or
+// nil.
 func (d activity) coverMovement(device string, now time.Time) *openTask {
 	for _, w := range slices.Backward(d.open) {
 		capability, of := deviceOf(w.envelope)
@@ -77,12 +77,11 @@ func (d activity) coverMovement(device string, now time.Time) *openTask {
 	return nil
 }
 
-// minCancellable is how long a task takes at least that can be cancelled: what is done in
-// a moment would only make the button flicker.
+// minCancellable is the least age of a task that can be cancelled. Shorter tasks would make the
+// button flicker.
 const minCancellable = time.Second
 
-// ownTask is the newest open thread that Home Assistant has asked for; nil if there is
-// none.
+// ownTask returns the newest open thread that Home Assistant has requested, or nil.
 func (d activity) ownTask(now time.Time) *openTask {
 	for _, w := range slices.Backward(d.open) {
 		if w.isCancellable(now) {
@@ -92,13 +91,13 @@ func (d activity) ownTask(now time.Time) *openTask {
 	return nil
 }
 
-// isCancellable reports whether Home Assistant may take a thread back, and it is
-// worth showing.
+// isCancellable reports whether Home Assistant may cancel a thread that is old enough.
 func (w *openTask) isCancellable(now time.Time) bool {
 	return w.envelope.Requestor == Actor && w.envelope.CancelBy == "" && now.Sub(w.envelope.Created) > minCancellable
 }
 
-// taskState is what the sensor shows: the status of the gravest thread, or idle.
+// taskState returns the state of the task sensor: the status of the most urgent thread, or
+// idle.
 func (d activity) taskState() mess.Object {
 	o := object("state", "idle")
 	if w := d.mostUrgent(); w != nil {
@@ -121,7 +120,7 @@ func (d activity) taskState() mess.Object {
 	return o
 }
 
-// apply takes the words of a message.
+// apply reads the question of a message.
 func (w *openTask) apply(m mess.Message) {
 	for _, item := range m.Items {
 		s, ok := item.(*mess.Status)
@@ -138,7 +137,7 @@ func (w *openTask) apply(m mess.Message) {
 	}
 }
 
-// endSummary is how a thread has ended, for the sensor.
+// endSummary returns how a thread has ended, for the sensor.
 func endSummary(e exchange.Envelope, m mess.Message) mess.Object {
 	o := object("ref", e.Ref, "intent", e.Intent, "status", string(e.Status))
 	for _, item := range m.Items {
@@ -149,8 +148,7 @@ func endSummary(e exchange.Envelope, m mess.Message) mess.Object {
 	return o
 }
 
-// executorOf is the executor that a thread is with: who holds it, or whom alone it
-// was meant for; "" if that is nobody yet.
+// executorOf returns the executor that holds a thread, or the only one that may take it, or "".
 func executorOf(e exchange.Envelope) string {
 	if e.Executor != "" {
 		return e.Executor
@@ -165,7 +163,7 @@ func executorOf(e exchange.Envelope) string {
 	return ""
 }
 
-// deviceOf is the capability and device that Home Assistant has asked for.
+// deviceOf returns the capability and device that a request of Home Assistant names.
 func deviceOf(e exchange.Envelope) (capability, device string) {
 	if len(e.Needs.Requires) == 0 {
 		return "", ""

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// acceptButton answers the question that waits, and no other: it names the plan.
+// acceptButton confirms the open plan. It names the plan, so it confirms no other.
 func (a executorView) acceptButton() entity {
 	return a.confirmButton("yes", "Yes, do it", "mdi:check", true)
 }
@@ -43,12 +43,12 @@ func (a executorView) writeText() entity {
 	return entity{"write", "text", "", a.answerConfig("Answer in words", "mdi:comment-question", "writes", "{{ '' }}").Set("max", maxState)}
 }
 
-// maxState is how many signs a state of Home Assistant's has at most, and with it
-// an option or a text.
+// maxState is the limit of a Home Assistant state, and with it of an option or a text, in
+// characters.
 const maxState = 255
 
-// optionsOf are the options of a question that can be chosen: none, if one of
-// them cannot.
+// optionsOf returns the options of a question. It returns none if Home Assistant cannot show
+// one of them.
 func optionsOf(q *openTask) []any {
 	list, seen := []any{}, map[string]bool{}
 	for _, o := range q.options {
@@ -63,8 +63,8 @@ func optionsOf(q *openTask) []any {
 	return list
 }
 
-// answerConfig is what an entity has that answers the question that waits. It shows no
-// answer: what was said stands in the thread.
+// answerConfig returns the configuration of an entity that answers the open question. Its state
+// is empty: the answer stands in the thread.
 func (a executorView) answerConfig(name, icon, while, shows string) mess.Object {
 	return a.command(object(
 		"name", name, "icon", icon, "command_template", a.replyTemplate(), "state_topic", a.topic("answer"), "value_template", shows,
@@ -73,8 +73,8 @@ func (a executorView) answerConfig(name, icon, while, shows string) mess.Object 
 	))
 }
 
-// replyTemplate is the answer to the question that waits, as a template of Home
-// Assistant's in which value is what somebody says. It names the question.
+// replyTemplate returns the reply to the open question as a template of Home Assistant, in
+// which value is the answer of the user. It names the question.
 func (a executorView) replyTemplate() string {
 	q := a.activity.openQuestion()
 	if q == nil {
@@ -83,14 +83,14 @@ func (a executorView) replyTemplate() string {
 	return `{"MESS":[{"reply":{"re":` + escapeTemplate(q.question) + `,"answers":{` + escapeTemplate(q.envelope.Questions[0].Key) + `:{{ value | to_json }} }}}]}`
 }
 
-// escapeTemplate is a text in JSON in which no template begins or ends: it is of others,
-// and Home Assistant would carry it out.
+// escapeTemplate returns a text as JSON without the characters that begin a template. Others
+// have written the text, and Home Assistant would run a template in it.
 func escapeTemplate(s string) string {
 	text, _ := json.Marshal(s) // cannot fail: a string
 	return strings.NewReplacer("{", `\u007b`, "}", `\u007d`).Replace(string(text))
 }
 
-// questionState is the question that waits, for those who read it beside the answer.
+// questionState returns the open question, for a display next to the answer.
 func (a executorView) questionState() mess.Object {
 	q := a.activity.openQuestion()
 	if q == nil {

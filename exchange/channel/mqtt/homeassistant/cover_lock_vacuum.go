@@ -6,11 +6,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// unknown is a state that nobody knows, to Home Assistant's switches, covers and
-// locks.
+// unknown is the unknown state of Home Assistant's switches, covers and locks.
 const unknown = "None"
 
-// relayState is a state in the words of Home Assistant's switch.
+// relayState converts a state for Home Assistant's switch.
 func relayState(s string) string {
 	switch s {
 	case "on":
@@ -21,7 +20,8 @@ func relayState(s string) string {
 	return unknown
 }
 
-// oneOf is a state that is one of words, which the payload has told.
+// oneOf returns s if it is one of words, which the configuration declares, and unknown
+// otherwise.
 func oneOf(s string, words ...string) string {
 	for _, w := range words {
 		if s == w {
@@ -31,7 +31,7 @@ func oneOf(s string, words ...string) string {
 	return unknown
 }
 
-// vacuumState is one of its vacuum, to which null is unknown.
+// vacuumState converts a state for Home Assistant's vacuum, where null means unknown.
 func vacuumState(s string) any {
 	switch s {
 	case "docked", "cleaning", "paused", "returning", "idle":
@@ -44,7 +44,7 @@ func coverState(s string) string { return oneOf(s, "open", "closed", "opening", 
 
 func lockState(s string) string { return oneOf(s, "locked", "unlocked", "locking", "unlocking") }
 
-// deviceState is how a device is by its own word; "" if it has not said.
+// deviceState returns the state that the executor has reported for a device, or "".
 func (a executorView) deviceState(device string) string {
 	for _, s := range a.info.States {
 		if s.Device == device {
@@ -54,7 +54,7 @@ func (a executorView) deviceState(device string) string {
 	return ""
 }
 
-// deviceOr is a device as one speaks of it.
+// deviceOr returns the name of a device for a sentence.
 func deviceOr(device, otherwise string) string {
 	if device == "" {
 		return otherwise
@@ -62,7 +62,7 @@ func deviceOr(device, otherwise string) string {
 	return spokenName(device)
 }
 
-// vacuumEntity goes on where it is paused, and starts otherwise.
+// vacuumEntity resumes a paused vacuum, and starts any other.
 func (a executorView) vacuumEntity(d string) entity {
 	key := keyOf("vacuum", d)
 	it := deviceOr(d, "the vacuum")
@@ -89,7 +89,7 @@ func (a executorView) vacuumEntity(d string) entity {
 	return entity{key, "vacuum", d, a.command(config.Set("supported_features", features))}
 }
 
-// lockEntity is one that can be locked and unlocked: Home Assistant knows no other.
+// lockEntity is a lock that can lock and unlock: Home Assistant has no other kind.
 func (a executorView) lockEntity(d string) entity {
 	key := keyOf("lock", d)
 	it := deviceOr(d, "the lock")
@@ -100,11 +100,12 @@ func (a executorView) lockEntity(d string) entity {
 	))}
 }
 
-// coverClasses are Home Assistant's device classes of covers, by what a device is.
+// coverClasses maps classes of devices to those of Home Assistant's covers.
 var coverClasses = map[string]string{"blind": "blind", "door": "door", "garage-door": "garage", "gate": "gate", "window": "window"}
 
-// coverEntity is a door, a blind or a valve. What Home Assistant has set moving it can
-// stop; what somebody else has, only with the stop of everything.
+// coverEntity is a door, a blind or a valve. Its stop button cancels a movement that Home
+// Assistant has requested. For a movement of another requester only the stop of everything
+// helps.
 func (a executorView) coverEntity(d string) entity {
 	key := keyOf("cover", d)
 	it := deviceOr(d, "the cover")
@@ -123,12 +124,13 @@ func (a executorView) coverEntity(d string) entity {
 	return entity{key, "cover", d, a.command(config)}
 }
 
-// cancelling takes a request back.
+// cancelling returns the message that cancels a request.
 func cancelling(w *openTask) string {
 	return jsonText(object("MESS", []any{object("cancel", object("re", w.envelope.Ref))}))
 }
 
-// stateText is how an entity is, as it is published; false for one that has none.
+// stateText returns the state of an entity in Home Assistant's form. It returns false for an
+// entity without a state.
 func (a executorView) stateText(e entity) (string, bool) {
 	switch s := a.deviceState(e.device); e.platform {
 	case "switch":

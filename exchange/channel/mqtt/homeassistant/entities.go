@@ -13,29 +13,28 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// Home Assistant's own topics (its MQTT integration, "MQTT discovery" and "Birth
-// and last will messages"), with the prefix that it has unless told otherwise.
+// Topics of Home Assistant's MQTT integration ("MQTT discovery" and "Birth and last will
+// messages"), with its default prefix.
 const (
 	prefix     = "homeassistant/"
 	BirthTopic = prefix + "status"
 )
 
-// Actor is the actor as which Home Assistant asks: a requester like any
-// other.
+// Actor is the id of Home Assistant as a requester.
 const Actor = "homeassistant"
 
-// How long a tap may wait for its executor until it is dropped: who has pressed
-// a button does not want it obeyed an hour later.
+// How long a request of Home Assistant waits for its executor. Nobody wants the effect of a
+// button an hour later.
 const (
 	tapTime   = "PT2M"
 	cleanTime = "PT5M"
 )
 
-// DiscoveryTopic is the topic of an executor's device payload.
+// DiscoveryTopic returns the topic of an executor's discovery payload.
 func DiscoveryTopic(slug string) string { return prefix + "device/" + slug + "/config" }
 
-// slugOf is an id with nothing in it but what the ids of Home Assistant's topics
-// may have: letters, digits, _ and -. Two ids never have the same one.
+// slugOf returns an id with the characters of Home Assistant's topics only: letters, digits, _
+// and -. Two ids never have the same slug.
 func slugOf(id string) string {
 	s := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -51,15 +50,15 @@ func slugOf(id string) string {
 	return fmt.Sprintf("x%.40s-%08x", s, h.Sum32())
 }
 
-// entity is one thing that Home Assistant shows of an executor.
+// entity is an entity of Home Assistant.
 type entity struct {
-	key      string // by which the payload knows it
+	key      string // in the discovery payload
 	platform string
 	device   string // of the executor; "" for the executor itself
 	config   mess.Object
 }
 
-// executorView is what is shown of one executor.
+// executorView is what Home Assistant shows of one executor.
 type executorView struct {
 	exchange string
 	root     topic.Root
@@ -67,16 +66,16 @@ type executorView struct {
 	info     exchange.ExecutorInfo
 	activity activity // its threads
 	at       time.Time
-	removed  map[string]string // entities that are there no more, with their platforms
+	removed  map[string]string // entities that no longer exist, with their platforms
 }
 
 func (a executorView) slug() string { return slugOf(a.info.ID) }
 
-// topic is where one state of the executor is.
+// topic returns the topic of one state of the executor.
 func (a executorView) topic(name string) string { return a.root.Home(a.slug(), name) }
 
-// statusTopic is where an executor's status is. One whose id cannot stand in a
-// topic has it among the states.
+// statusTopic returns the topic of an executor's status. If the id cannot be part of a topic,
+// it lies among the states.
 func statusTopic(r topic.Root, id string) string {
 	if topic.ValidID(id) {
 		return r.Executor(id, topic.Status)
@@ -84,7 +83,7 @@ func statusTopic(r topic.Root, id string) string {
 	return r.Home(slugOf(id), string(topic.Status))
 }
 
-// payload is the device payload (Home Assistant, "Device discovery payload").
+// payload returns the discovery payload (Home Assistant, "Device discovery payload").
 func (a executorView) payload() []byte {
 	id := "messkit_" + a.exchange + "_" + a.slug()
 	o := func(fields ...any) mess.Object { return object(fields...) }
@@ -93,7 +92,7 @@ func (a executorView) payload() []byte {
 		c := o("p", e.platform, "unique_id", id+"_"+e.key)
 		cmps = append(cmps, mess.Field{Key: e.key, Value: append(c, e.config...)})
 	}
-	for _, key := range sortedKeys(a.removed) { // only its platform: Home Assistant removes it
+	for _, key := range sortedKeys(a.removed) { // an entity with only a platform is removed by Home Assistant
 		if _, is := cmps.Get(key); !is {
 			cmps = append(cmps, mess.Field{Key: key, Value: o("p", a.removed[key])})
 		}
@@ -109,7 +108,7 @@ func (a executorView) payload() []byte {
 	return text
 }
 
-// The templates of the payload, in the words of Home Assistant's.
+// Templates of the discovery payload.
 const (
 	exchangeIs = "{{ 'online' if value_json.state == 'ready' else 'offline' }}"
 	executorIs = "{{ 'offline' if value_json.state in ['lost', 'disconnected'] else 'online' }}"
@@ -124,7 +123,7 @@ func (a executorView) executorAvailability() mess.Object {
 	return object("topic", statusTopic(a.root, a.info.ID), "value_template", executorIs)
 }
 
-// entities are what there is to show, the executor's own last.
+// entities returns the entities of the devices, and then those of the executor itself.
 func (a executorView) entities() []entity {
 	var list []entity
 	can := func(capability string) []string { return devicesOf(a.info, capability) }
@@ -155,13 +154,13 @@ func (a executorView) can(capability, device string) bool {
 	return slices.Contains(devicesOf(a.info, capability), device)
 }
 
-// eitherDevices are the devices of two lists, each once.
+// eitherDevices returns the devices of two lists without duplicates.
 func eitherDevices(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// command adds to an entity where its commands go: to the one entrance that every
-// requester has. They are sent once, and never kept.
+// command adds the command topic of an entity: the same topic that every requester has. Home
+// Assistant sends commands once and without retain.
 func (a executorView) command(o mess.Object) mess.Object {
 	return append(o, object("command_topic", a.root.Agent(Actor, topic.Out), "qos", 0, "retain", false)...)
 }
@@ -190,7 +189,7 @@ func (a executorView) photoButton(d string) entity {
 	))}
 }
 
-// taskSensor shows what the executor is at, and what it waits for.
+// taskSensor shows the current task and its question.
 func (a executorView) taskSensor() entity {
 	return entity{"task", "sensor", "", object(
 		"name", "Task", "icon", "mdi:clipboard-text", "state_topic", a.topic("task"), "value_template", stateIs, "json_attributes_topic", a.topic("task"),
@@ -206,8 +205,8 @@ func (a executorView) stopSensor() entity {
 	)}
 }
 
-// stopButton is there whether or not the executor is: who is away hears it when he
-// comes back.
+// stopButton is available even if the executor is not: the executor gets the stop when it
+// connects.
 func (a executorView) stopButton() entity {
 	order := object("MESS", []any{object("config", object("stop", object("why", "the stop button in Home Assistant", "executors", []any{a.info.ID})))})
 	return entity{"stop", "button", "", a.command(object(
@@ -215,7 +214,7 @@ func (a executorView) stopButton() entity {
 	))}
 }
 
-// cancelButton takes back what Home Assistant has asked for last.
+// cancelButton cancels the newest request of Home Assistant.
 func (a executorView) cancelButton() entity {
 	press := ""
 	if t := a.activity.ownTask(a.at); t != nil {
@@ -224,14 +223,14 @@ func (a executorView) cancelButton() entity {
 	return entity{"cancel", "button", "", a.button("Cancel the task", "mdi:cancel", "works", press)}
 }
 
-// button is one that can be pressed only while a topic says so.
+// button returns a button that is available only while the topic while says so.
 func (a executorView) button(name, icon, while, press string) mess.Object {
 	return a.command(object("name", name, "icon", icon, "payload_press", press,
 		"availability", []any{a.exchangeAvailability(), object("topic", a.topic(while))}, "availability_mode", "all"))
 }
 
-// requestIfCapable is a request for one thing of this executor, as a payload; nil if it
-// cannot do that.
+// requestIfCapable returns a request to this executor as a payload, or nil if the executor
+// lacks the capability.
 func (a executorView) requestIfCapable(intent, capability, device, within string) any {
 	if !a.can(capability, device) {
 		return nil
@@ -239,7 +238,7 @@ func (a executorView) requestIfCapable(intent, capability, device, within string
 	return a.requestPayload(intent, capability, device, within)
 }
 
-// requestPayload is a request for one thing of this executor, as a payload.
+// requestPayload returns a request to this executor as a payload.
 func (a executorView) requestPayload(intent, capability, device, within string) string {
 	meta := object("executor", a.info.ID)
 	if device != "" {
@@ -250,8 +249,8 @@ func (a executorView) requestPayload(intent, capability, device, within string) 
 	))}))
 }
 
-// devicesOf are the devices that have a capability; one without a name where the
-// executor has not said which.
+// devicesOf returns the devices that have a capability. It returns one device without a name if
+// the executor has named none.
 func devicesOf(info exchange.ExecutorInfo, capability string) []string {
 	for _, c := range info.Capabilities {
 		if c.ID != capability {
@@ -274,7 +273,7 @@ func devicesOf(info exchange.ExecutorInfo, capability string) []string {
 	return nil
 }
 
-// classOf is what a device is, "" if the executor has not said.
+// classOf returns the class of a device, or "".
 func classOf(info exchange.ExecutorInfo, capability, device string) string {
 	for _, c := range info.Capabilities {
 		if meta, ok := c.Meta.(mess.Object); ok && c.ID == capability {
@@ -288,7 +287,7 @@ func classOf(info exchange.ExecutorInfo, capability, device string) string {
 	return ""
 }
 
-// keyOf is the key of an entity for a device.
+// keyOf returns the key of an entity for a device.
 func keyOf(kind, device string) string {
 	if device == "" {
 		return kind
@@ -296,7 +295,7 @@ func keyOf(kind, device string) string {
 	return kind + "-" + slugOf(device)
 }
 
-// spokenName is a device's name as one says it.
+// spokenName returns the name of a device for a sentence.
 func spokenName(device string) string {
 	if device == "" {
 		return "it"
@@ -304,7 +303,7 @@ func spokenName(device string) string {
 	return "the " + strings.Join(strings.FieldsFunc(device, func(r rune) bool { return r == '-' || r == '_' }), " ")
 }
 
-// titleName is a name as one writes it.
+// titleName returns a name as a title.
 func titleName(name string) string {
 	s := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' }), " ")
 	return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):]
@@ -312,7 +311,7 @@ func titleName(name string) string {
 
 func label(device, otherwise string) string { return cmp.Or(titleName(device), otherwise) }
 
-// object makes an object of keys and values in turn.
+// object makes an object of alternating keys and values.
 func object(fields ...any) mess.Object {
 	o := make(mess.Object, 0, len(fields)/2)
 	for i := 0; i < len(fields); i += 2 {

@@ -1,5 +1,6 @@
 // Package homeassistant shows the executors of an exchange to Home Assistant by MQTT discovery.
-// It publishes what the exchange knows; orders come in as requests of the actor homeassistant.
+// It publishes what the exchange knows and gives no orders: Home Assistant sends requests like
+// any other requester, as the actor homeassistant.
 package homeassistant
 
 import (
@@ -20,24 +21,25 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// Broker is where the publisher publishes.
+// Broker is the broker, as the publisher sees it.
 type Broker interface {
-	// Publish returns when the broker has the message, or will not have it.
+	// Publish returns when the broker has the message, or with an error when it will not get
+	// it.
 	Publish(ctx context.Context, topic string, payload []byte, retain bool) error
 }
 
-// Presence is what the MQTT adapter knows of the executors that speak MQTT.
+// Presence is what the MQTT adapter knows about executors that use MQTT.
 type Presence interface {
 	// ReportsStatus reports whether an executor publishes its own status.
 	ReportsStatus(info exchange.ExecutorInfo) bool
-	// HasLeft reports whether an executor has cleared its status: it is gone for good.
+	// HasLeft reports whether an executor has cleared its status, and so has left for good.
 	HasLeft(id string) bool
 }
 
-// Config of a publisher.
+// Config is the settings of a publisher.
 type Config struct {
 	Exchange *exchange.Exchange
-	Channel  string // that names the documents of the publisher in the store
+	Channel  string // names the publisher's documents in the store
 	Root     topic.Root
 	Version  string // of the program
 	Presence Presence
@@ -46,17 +48,15 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Publisher shows the executors to Home Assistant. It reads what the exchange knows,
-// and gives no orders: what Home Assistant wants done comes in as the requests of
-// a requester.
+// Publisher publishes the executors for Home Assistant. It is safe for concurrent use.
 type Publisher struct {
 	cfg          Config
 	publications *publications
-	changed      chan struct{} // something of a thread has changed
+	changed      chan struct{} // a thread or an executor has changed
 	started      chan struct{} // Home Assistant has started
 
 	mu         sync.Mutex
-	activities map[string]*activity // what executors are at
+	activities map[string]*activity // by executor
 }
 
 // New makes a publisher. It reads what an earlier run has published.
@@ -65,21 +65,21 @@ func New(ctx context.Context, cfg Config) (*Publisher, error) {
 	return &Publisher{cfg: cfg, publications: shown, changed: make(chan struct{}, 1), started: make(chan struct{}, 1), activities: map[string]*activity{}}, err
 }
 
-// PresenceChanged says that an executor has come or gone.
+// PresenceChanged reports that an executor has come or left. It does not block.
 func (h *Publisher) PresenceChanged() { wait.Notify(h.changed) }
 
-// birthSpread spreads what is published when Home Assistant has started: others
-// publish then as well.
+// birthSpread spreads the messages after a start of Home Assistant, when other programs publish
+// as well.
 const birthSpread = 2 * time.Second
 
-// Birth takes what Home Assistant says of itself.
+// Birth takes the birth message or the will of Home Assistant.
 func (h *Publisher) Birth(payload []byte) {
 	if string(payload) == "online" {
 		wait.Notify(h.started)
 	}
 }
 
-// Run keeps what Home Assistant reads at the broker up to date until ctx ends.
+// Run keeps the retained messages for Home Assistant up to date, until ctx ends.
 func (h *Publisher) Run(ctx context.Context, to Broker) {
 	p := &retainedTopics{to: to, payloads: map[string]string{}}
 	t := time.NewTicker(lookEvery)
@@ -93,7 +93,7 @@ func (h *Publisher) Run(ctx context.Context, to Broker) {
 		case <-ctx.Done():
 		case <-news:
 		case <-h.changed:
-		case <-t.C: // who is not heard of any more makes no news
+		case <-t.C: // an executor that falls silent closes no channel
 		case <-h.started:
 			wait.For(ctx, rand.N(birthSpread))
 			clear(p.payloads)
@@ -101,16 +101,16 @@ func (h *Publisher) Run(ctx context.Context, to Broker) {
 	}
 }
 
-// lookEvery is how often is looked whether an executor is still there.
+// lookEvery is the time between two looks for executors that have fallen silent.
 const lookEvery = 5 * time.Second
 
-// retainedTopics is what lies at the broker.
+// retainedTopics is what the broker retains for Home Assistant.
 type retainedTopics struct {
 	to       Broker
 	payloads map[string]string // by topic
 }
 
-// put lays something there, unless it is there already.
+// put publishes a retained message, unless the broker has the same one.
 func (p *retainedTopics) put(ctx context.Context, name string, payload []byte) error {
 	if was, is := p.payloads[name]; is && was == string(payload) {
 		return nil
@@ -122,7 +122,7 @@ func (p *retainedTopics) put(ctx context.Context, name string, payload []byte) e
 	return nil
 }
 
-// publishAll shows every executor.
+// publishAll publishes every executor.
 func (h *Publisher) publishAll(ctx context.Context, p *retainedTopics) error {
 	for _, info := range h.cfg.Exchange.Executors() {
 		if h.cfg.Presence.HasLeft(info.ID) {
@@ -143,7 +143,7 @@ func (h *Publisher) publishAll(ctx context.Context, p *retainedTopics) error {
 	return nil
 }
 
-// withdrawExecutor takes away what is shown of an executor that has gone for good.
+// withdrawExecutor removes the messages of an executor that has left for good.
 func (h *Publisher) withdrawExecutor(ctx context.Context, p *retainedTopics, id string) error {
 	slug := slugOf(id)
 	if err := h.publications.withdraw(ctx, p.to, slug); err != nil {
@@ -158,8 +158,8 @@ func (h *Publisher) withdrawExecutor(ctx context.Context, p *retainedTopics, id 
 	return nil
 }
 
-// publishExecutor shows one executor: first that it is there, then what there is of it,
-// then how that is.
+// publishExecutor publishes the status of one executor, then its discovery payload, then its
+// states.
 func (h *Publisher) publishExecutor(ctx context.Context, p *retainedTopics, info exchange.ExecutorInfo) error {
 	a := executorView{exchange: h.cfg.Exchange.ID(), root: h.cfg.Root, version: h.cfg.Version, info: info, at: h.cfg.Now()}
 	h.mu.Lock()
@@ -187,7 +187,7 @@ func (h *Publisher) publishExecutor(ctx context.Context, p *retainedTopics, info
 	if err := p.put(ctx, DiscoveryTopic(a.slug()), a.payload()); err != nil {
 		return err
 	}
-	if !maps.Equal(was, is) { // what was taken out is left out from now on
+	if !maps.Equal(was, is) { // the first payload removes these entities, and the next one omits them
 		a.removed = nil
 		if err := p.put(ctx, DiscoveryTopic(a.slug()), a.payload()); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (h *Publisher) publishExecutor(ctx context.Context, p *retainedTopics, info
 	return h.publishStates(ctx, p, a)
 }
 
-// publishStates shows how everything is. What nobody knows is shown as that.
+// publishStates publishes the state of each entity. An unknown state is published as unknown.
 func (h *Publisher) publishStates(ctx context.Context, p *retainedTopics, a executorView) error {
 	put := func(name string, payload string) error { return p.put(ctx, a.topic(name), []byte(payload)) }
 	for _, e := range a.entities() {
@@ -240,8 +240,7 @@ const (
 	stopped  = "stopped"
 )
 
-// stopState is how an executor stands: only its own word says that it has
-// stopped, or that somebody has cleared it.
+// stopState returns the stop state of an executor, as the executor itself has reported it.
 func stopState(info exchange.ExecutorInfo) mess.Object {
 	switch {
 	case len(info.UnconfirmedStops) > 0:
@@ -252,11 +251,11 @@ func stopState(info exchange.ExecutorInfo) mess.Object {
 	return object("state", running)
 }
 
-// StatusBy marks the status of an executor that speaks over another channel:
-// the exchange says it for it.
+// StatusBy is the field of a status that the exchange publishes for an executor on another
+// channel.
 const StatusBy = "by"
 
-// statusPayload is the status of such an executor.
+// statusPayload returns such a status.
 func (h *Publisher) statusPayload(info exchange.ExecutorInfo) []byte {
 	state := "ready"
 	disarmed, _ := info.Extra.Get("disarmed")
@@ -275,7 +274,7 @@ func (h *Publisher) statusPayload(info exchange.ExecutorInfo) []byte {
 	return []byte(jsonText(object("state", state, StatusBy, exchange.Self, "queue", info.Claims)))
 }
 
-// Thread takes how a thread stands that was not followed before.
+// Thread takes the status of a thread at the begin of a session.
 func (h *Publisher) Thread(ctx context.Context, e exchange.Envelope) {
 	if e.Status != mess.NeedsConfirmation && e.Status != mess.NeedsInput {
 		h.Message(e, mess.Message{}, false)
@@ -283,20 +282,20 @@ func (h *Publisher) Thread(ctx context.Context, e exchange.Envelope) {
 	}
 	t, err := h.cfg.Exchange.Thread(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, e.Ref)
 	if err != nil {
-		return // it is gone, or the next word brings it back
+		return // the thread is gone, or its next message repeats this
 	}
 	for _, m := range t.Messages {
 		h.Message(t.Envelope, m, false)
 	}
 }
 
-// Message takes what was said in a thread. Pictures are shown of what is said now, and not of
-// what was said before the session.
+// Message takes a message of a thread. If now is false, the message may be older than the
+// session, and its images are not published.
 func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
 	defer wait.Notify(h.changed)
 	id := executorOf(e)
 	h.mu.Lock()
-	for other, d := range h.activities { // it may have been with another before
+	for other, d := range h.activities { // another executor may have had it before
 		if i := d.index(e.Ref); i >= 0 && (other != id || e.Status.Terminal()) {
 			d.open = slices.Delete(d.open, i, i+1)
 			h.prune(other)
@@ -315,12 +314,12 @@ func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
 	}
 }
 
-// maxNames is for how many executors that there are not yet is known what waits
-// for them: anybody may write a name.
+// maxNames bounds the executors that are not registered and still have an activity: every
+// requester can name an executor.
 const maxNames = 1000
 
-// prune forgets a name that somebody has written, and nobody bears, when nothing is
-// open for it. h.mu is held.
+// prune forgets an executor that is not registered and has no open thread. The caller holds
+// h.mu.
 func (h *Publisher) prune(id string) {
 	if d := h.activities[id]; d != nil && len(d.open) == 0 && !h.isShown(id) {
 		delete(h.activities, id)
@@ -331,8 +330,8 @@ func (d *activity) index(ref string) int {
 	return slices.IndexFunc(d.open, func(w *openTask) bool { return w.envelope.Ref == ref })
 }
 
-// apply takes a message of a thread that is with the executor. What it is made of
-// is not changed but replaced: others may read it.
+// apply takes a message of a thread of this executor. It replaces the openTask and does not
+// change it, because others may read it.
 func (d *activity) apply(e exchange.Envelope, m mess.Message) {
 	if e.Status.Terminal() {
 		d.last = endSummary(e, m)
@@ -352,8 +351,7 @@ func (d *activity) apply(e exchange.Envelope, m mess.Message) {
 	}
 }
 
-// publishImages shows the pictures that Home Assistant has asked for, and no others:
-// what somebody else has asked for is for him. They are not kept at the broker.
+// publishImages publishes the images that Home Assistant itself has requested, without retain.
 func (h *Publisher) publishImages(executor string, e exchange.Envelope, m mess.Message) {
 	capability, device := deviceOf(e)
 	if capability != "take-photo" || executor == "" {
@@ -371,7 +369,7 @@ func (h *Publisher) publishImages(executor string, e exchange.Envelope, m mess.M
 	}
 }
 
-// publishImage publishes one.
+// publishImage publishes one image.
 func (h *Publisher) publishImage(ctx context.Context, to Broker, ref, file, name string) {
 	r, _, err := h.cfg.Exchange.Attachment(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref, file)
 	if err != nil {
@@ -379,7 +377,7 @@ func (h *Publisher) publishImage(ctx context.Context, to Broker, ref, file, name
 		return
 	}
 	data, err := io.ReadAll(r)
-	_ = r.Close() // it was only read
+	_ = r.Close() // it was open for reading only
 	if err == nil {
 		err = to.Publish(ctx, name, data, false)
 	}
@@ -388,11 +386,11 @@ func (h *Publisher) publishImage(ctx context.Context, to Broker, ref, file, name
 	}
 }
 
-// isShown reports whether Home Assistant is shown an executor.
+// isShown reports whether the broker has messages about an executor.
 func (h *Publisher) isShown(id string) bool { return h.publications.has(slugOf(id)) }
 
-// sortedKeys are the keys of a map, in order.
+// sortedKeys returns the keys of a map in order.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// OwnsTopic reports whether a topic or filter is one of Home Assistant's own.
+// OwnsTopic reports whether a topic or filter belongs to Home Assistant.
 func OwnsTopic(name string) bool { return strings.HasPrefix(name, prefix) }

@@ -13,14 +13,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// publication is what lies at the broker of one executor. It is kept, so that it can be
-// taken away by a run that does not show it any more.
+// publication is what the broker retains about one executor. The store keeps it, so that a
+// later run can remove it.
 type publication struct {
 	Topics   []string          `json:"topics"`
-	Entities map[string]string `json:"entities"` // the platforms of what Home Assistant knows, by key
+	Entities map[string]string `json:"entities"` // the platforms of the entities that Home Assistant knows, by key
 }
 
-// publications are what lies at the broker, by the slug of an executor. It is safe for concurrent use.
+// publications is what the broker retains, by the slug of an executor. It is safe for
+// concurrent use.
 type publications struct {
 	x       *exchange.Exchange
 	channel string
@@ -32,7 +33,7 @@ type publications struct {
 // documentPrefix and the slug of an executor name a document of the channel.
 const documentPrefix = "shown."
 
-// readPublications reads what an earlier run has kept.
+// readPublications reads the documents of an earlier run.
 func readPublications(ctx context.Context, x *exchange.Exchange, channel string, log *slog.Logger) (*publications, error) {
 	docs, err := x.ChannelState(ctx, channel)
 	if err != nil {
@@ -54,8 +55,7 @@ func readPublications(ctx context.Context, x *exchange.Exchange, channel string,
 	return r, nil
 }
 
-// keep notes what is going to lie at the broker, before it does. Topics that
-// lie there already stay noted.
+// keep stores what the publisher is about to publish. Earlier topics stay in the document.
 func (r *publications) keep(ctx context.Context, slug string, topics []string, entities map[string]string) error {
 	r.mu.Lock()
 	was := r.bySlug[slug]
@@ -78,7 +78,7 @@ func (r *publications) keep(ctx context.Context, slug string, topics []string, e
 	return nil
 }
 
-// withdraw takes away what lies at the broker of one executor.
+// withdraw removes the messages about one executor.
 func (r *publications) withdraw(ctx context.Context, to Broker, slug string) error {
 	r.mu.Lock()
 	e, is := r.bySlug[slug]
@@ -100,21 +100,22 @@ func (r *publications) withdraw(ctx context.Context, to Broker, slug string) err
 	return nil
 }
 
-// slugs lists the executors of which something lies at the broker.
+// slugs returns the executors with a publication, in order.
 func (r *publications) slugs() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Sorted(maps.Keys(r.bySlug))
 }
 
-// entitiesOf are the platforms of what Home Assistant knows of an executor, by key.
+// entitiesOf returns the platforms of the entities that Home Assistant knows of an executor, by
+// key.
 func (r *publications) entitiesOf(slug string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bySlug[slug].Entities
 }
 
-// has reports whether something lies at the broker of an executor.
+// has reports whether the broker retains messages about an executor.
 func (r *publications) has(slug string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,20 +123,20 @@ func (r *publications) has(slug string) bool {
 	return is
 }
 
-// Withdrawal takes away what an earlier run has shown to Home Assistant, where
-// nothing is shown any more.
+// Withdrawal removes the messages of an earlier run, when Home Assistant is not configured any
+// more.
 type Withdrawal struct {
 	exhibits *publications
 	log      *slog.Logger
 }
 
-// NewWithdrawal reads what an earlier run has shown. channel names its documents.
+// NewWithdrawal reads what an earlier run has published. channel names its documents.
 func NewWithdrawal(ctx context.Context, x *exchange.Exchange, channel string, log *slog.Logger) (*Withdrawal, error) {
 	r, err := readPublications(ctx, x, channel, log)
 	return &Withdrawal{exhibits: r, log: log}, err
 }
 
-// Run takes everything away. What fails is tried again in the next session.
+// Run removes all messages. The next session repeats what fails.
 func (w *Withdrawal) Run(ctx context.Context, to Broker) {
 	for _, slug := range w.exhibits.slugs() {
 		if err := w.exhibits.withdraw(ctx, to, slug); err != nil {
@@ -157,7 +158,7 @@ func (*Withdrawal) Thread(context.Context, exchange.Envelope) {}
 // PresenceChanged does nothing.
 func (*Withdrawal) PresenceChanged() {}
 
-// topics are where something lies of an executor, beside what it says itself.
+// topics returns the topics of an executor on which the publisher retains messages.
 func (a executorView) topics() []string {
 	list := []string{DiscoveryTopic(a.slug())}
 	for _, name := range []string{"task", "standing", "asks", "works", "answer", "writes", "chooses"} {
@@ -174,7 +175,7 @@ func (a executorView) topics() []string {
 	return list
 }
 
-// union are the entries of both.
+// union returns the entries of both maps. Those of b win.
 func union(a, b map[string]string) map[string]string {
 	all := maps.Clone(b)
 	for k, v := range a {

@@ -335,7 +335,7 @@ var mutants = []mutant{
 		"agent/selftest/selftest.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
 	}}, "./agent/selftest TestAStrangerIsNotRead"},
 	{"what is behind chunks is a request", []edit{{
-		"exchange/channel/httpapi/server.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
+		"exchange/channel/httpapi/call.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
 	}}, "./exchange/channel/httpapi TestALengthAndChunksEndTheConnection"},
 	{"a page of somebody else registers", []edit{{
 		"exchange/channel/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",

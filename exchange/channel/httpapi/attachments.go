@@ -163,7 +163,7 @@ func (f *fittedImage) Read(p []byte) (int, error) {
 
 // uploadType is the media type of a file that comes in; "" leaves it to its name.
 // What forms are sent as says nothing about a file.
-func (c *call) uploadType() (string, error) {
+func (c *requestBody) uploadType() (string, error) {
 	header := c.r.Header.Get("Content-Type")
 	if header == "" {
 		return "", nil

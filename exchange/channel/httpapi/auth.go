@@ -17,8 +17,8 @@ import (
 
 // authenticate finds out who speaks, and whether they may speak to this
 // exchange at all.
-func (c *call) authenticate(exchangeID string) error {
-	who, key, err := c.caller()
+func (c *caller) authenticate(exchangeID string) error {
+	who, key, err := c.identify()
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (c *call) authenticate(exchangeID string) error {
 }
 
 // caller is who holds the key that came along.
-func (c *call) caller() (exchange.Actor, string, error) {
+func (c *caller) identify() (exchange.Actor, string, error) {
 	if c.cfg.SessionKey != nil && c.r.Header.Get("Authorization") == "" {
 		if key := c.cfg.SessionKey(c.r); key != "" {
 			if err := c.checkOwnPage(); err != nil {
@@ -54,7 +54,7 @@ func (c *call) caller() (exchange.Actor, string, error) {
 
 // checkOwnPage refuses what a page of somebody else has a signed-in browser send,
 // also one on another port of the same host, to which the cookie goes as well.
-func (c *call) checkOwnPage() error {
+func (c *caller) checkOwnPage() error {
 	reads := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead
 	switch c.r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin":
@@ -71,14 +71,14 @@ func (c *call) checkOwnPage() error {
 	return &httpError{http.StatusForbidden, "only a page of this exchange may use that a browser is signed in here; send a key instead"}
 }
 
-func (c *call) isCallerOperator() bool {
-	who, _, err := c.caller()
+func (c *caller) isCallerOperator() bool {
+	who, _, err := c.identify()
 	return err == nil && who.Has(exchange.Operator)
 }
 
 // checkHost keeps a web page from reaching a door on this machine under a name
 // of its own (DNS rebinding).
-func (c *call) checkHost() error {
+func (c *transport) checkHost() error {
 	host, ok := hostOf(c.r.Host)
 	if !ok {
 		return &httpError{http.StatusBadRequest, "Host: " + truncate(c.r.Host) + " is not a name and a port"}
@@ -113,7 +113,7 @@ func isAddressOrLocalhost(host string) bool {
 	return err == nil || host == "localhost"
 }
 
-func (c *call) localAddr() string {
+func (c *transport) localAddr() string {
 	if a, ok := c.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return a.String()
 	}
@@ -137,7 +137,7 @@ const (
 // what the code grants. A code that is not good is told there too: who sends one means
 // another exchange, or an earlier day. failed is called if the registration comes to
 // nothing: then a code that is good once stays good.
-func (c *call) authorizeRegistration(id, code string) (g keys.Grant, failed func(), err error) {
+func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed func(), err error) {
 	failed = func() {}
 	all := keys.Grant{Roles: exchange.Requester | exchange.ExecutorRole}
 	here := c.isLocalUser()
@@ -170,7 +170,7 @@ func (c *call) authorizeRegistration(id, code string) (g keys.Grant, failed func
 
 // isProxied reports whether a proxy on this machine sends this for somebody
 // else.
-func (c *call) isProxied() bool {
+func (c *transport) isProxied() bool {
 	for name := range c.r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
 			return true
@@ -181,7 +181,7 @@ func (c *call) isProxied() bool {
 
 // isForeignPage reports whether a browser sends this for a page of somebody else: it says
 // so, or the origin is not exactly one of this door.
-func (c *call) isForeignPage() bool {
+func (c *transport) isForeignPage() bool {
 	switch c.r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 	default:

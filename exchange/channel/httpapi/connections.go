@@ -198,7 +198,7 @@ const retryConnection = "5"
 
 // moveToPool moves the connection of this request to another pool. Between two polls
 // a connection stays in the pool of those that wait.
-func (c *call) moveToPool(waiting bool) error {
+func (c *transport) moveToPool(waiting bool) error {
 	conn, ok := c.r.Context().Value(connKey{}).(interface{ becomes(bool) bool })
 	if !ok || conn.becomes(waiting) { // no pool counts connections of this machine
 		return nil
@@ -212,7 +212,7 @@ func (c *call) moveToPool(waiting bool) error {
 
 // leaveWaitingPool moves the connection back from the pool of those that wait, unless the
 // request asks for events again. These limits never refuse a stop.
-func (c *call) leaveWaitingPool() error {
+func (c *transport) leaveWaitingPool() error {
 	path := c.r.URL.Path
 	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stop") {
 		return nil

@@ -20,7 +20,7 @@ func CheckOrigin(origin string) error {
 
 // setCORSHeaders lets pages from the configured origins read the answers. All others are
 // kept from that by their browsers.
-func (c *call) setCORSHeaders() {
+func (c *transport) setCORSHeaders() {
 	origin := c.r.Header.Get("Origin")
 	switch {
 	case origin == "":

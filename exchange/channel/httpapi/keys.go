@@ -13,7 +13,7 @@ import (
 const shownOnce = "Keep this key; it is shown only once."
 
 // requireOperator refuses whoever is not an operator.
-func (c *call) requireOperator() error {
+func (c *caller) requireOperator() error {
 	if !c.who.Has(exchange.Operator) {
 		return mess.Errorf(mess.Forbidden, "keys are for operators alone")
 	}

@@ -77,7 +77,7 @@ func (l *limits) spend(actor string) (wait time.Duration) {
 }
 
 // spendRate counts this request. The operator on this machine is never kept out.
-func (c *call) spendRate(who exchange.Actor) error {
+func (c *caller) spendRate(who exchange.Actor) error {
 	if who.Has(exchange.Operator) && loopback(c.r.RemoteAddr) && !c.isProxied() || slices.Contains(c.cfg.Unlimited, c.r.URL.EscapedPath()) {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (c *call) spendRate(who exchange.Actor) error {
 }
 
 // tooMany refuses with 429 and Retry-After in whole seconds.
-func (c *call) tooMany(wait time.Duration, what string) error {
+func (c *transport) tooMany(wait time.Duration, what string) error {
 	seconds := int(math.Ceil(wait.Seconds()))
 	c.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	return &httpError{http.StatusTooManyRequests, fmt.Sprintf("%s; try again in %d s", what, seconds)}

@@ -139,7 +139,7 @@ func (c *call) servePublic(v http.Handler) error {
 
 // checkOrigin refuses web pages from elsewhere, which a browser lets send what
 // it likes.
-func (c *call) checkOrigin() error {
+func (c *transport) checkOrigin() error {
 	origin := c.r.Header.Get("Origin")
 	if !c.isForeignPage() || slices.Contains(c.cfg.Origins, origin) || slices.Contains(c.cfg.Origins, "*") {
 		return nil

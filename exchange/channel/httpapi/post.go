@@ -53,7 +53,7 @@ func parseMessage(data []byte, yaml bool) (mess.Message, error) {
 }
 
 // messageOfItems makes a message of items that stand in the body.
-func (c *call) messageOfItems(value any) (mess.Message, error) {
+func (c *requestBody) messageOfItems(value any) (mess.Message, error) {
 	text, err := json.Marshal(mess.Object{{Key: "MESS", Value: value}})
 	if err != nil {
 		return mess.Message{}, err

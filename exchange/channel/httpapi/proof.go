@@ -18,7 +18,7 @@ const terminalHeader = "Messkit-Terminal"
 const modelHeader = "Messkit-Model"
 
 // proof is what is known of who stands behind a call, beyond the key.
-func (c *call) proof() exchange.Proof {
+func (c *caller) proof() exchange.Proof {
 	switch {
 	case c.session:
 		if c.cfg.SignedInByPerson != nil && c.cfg.SignedInByPerson(c.r) {
@@ -35,7 +35,7 @@ func (c *call) proof() exchange.Proof {
 }
 
 // checkTerminal looks at the terminal of a client.
-func (c *call) checkTerminal() error {
+func (c *caller) checkTerminal() error {
 	pid, err := strconv.Atoi(c.r.Header.Get(terminalHeader))
 	if err != nil || pid <= 0 || c.isProxied() || c.isForeignPage() {
 		return peer.ErrUnknown
@@ -45,12 +45,12 @@ func (c *call) checkTerminal() error {
 
 // isLocalUser reports whether a process of the exchange's own user, or of root, calls:
 // no other user of this machine, no proxy and no page of somebody else.
-func (c *call) isLocalUser() bool {
+func (c *transport) isLocalUser() bool {
 	return !c.isForeignPage() && !c.isProxied() && peer.Same(c.localAddr(), c.r.RemoteAddr)
 }
 
 // requireTerminal refuses a new key with the role operator to whoever is at no terminal.
-func (c *call) requireTerminal() error {
+func (c *caller) requireTerminal() error {
 	if p := c.proof(); p == exchange.AtTerminal {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (c *call) requireTerminal() error {
 }
 
 // isOperator reports whether an actor has the role operator.
-func (c *call) isOperator(actor string) bool {
+func (c *caller) isOperator(actor string) bool {
 	who, _, ok := c.keys.Shared(actor)
 	return ok && who.Has(exchange.Operator)
 }
@@ -68,7 +68,7 @@ const noteEvery = time.Minute
 
 // noteModel tells the program that a process of the exchange's own user serves a
 // model: what runs there can read the operator's key.
-func (c *call) noteModel() {
+func (c *caller) noteModel() {
 	if c.cfg.ModelSeen == nil || c.r.Header.Get(modelHeader) == "" && !slices.Contains(c.cfg.ModelPaths, c.r.URL.EscapedPath()) {
 		return
 	}

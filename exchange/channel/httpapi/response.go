@@ -76,7 +76,7 @@ func (c *call) writeError(err error) {
 }
 
 // writeJSON answers with a value.
-func (c *call) writeJSON(code int, v any) {
+func (c *transport) writeJSON(code int, v any) {
 	p := newJSONWriter()
 	if err := p.Encode(v); err != nil {
 		c.log().Error("answer cannot be encoded", "path", c.r.URL.Path, "err", err)
@@ -92,7 +92,7 @@ const gzipFrom = 1 << 10
 
 // writeBody answers with bytes: nothing where the client has them, compressed where
 // it asks for that.
-func (c *call) writeBody(code int, mimeType string, data []byte) {
+func (c *transport) writeBody(code int, mimeType string, data []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = []string{mimeType}
 	if code == http.StatusOK && (c.r.Method == http.MethodGet || c.r.Method == http.MethodHead) {
@@ -150,7 +150,7 @@ const formType = "application/x-www-form-urlencoded"
 
 // readBody returns the body, if it is in a form that we read: JSON, which is also
 // meant where nothing is said, or YAML.
-func (c *call) readBody() (data []byte, yaml bool, err error) {
+func (c *requestBody) readBody() (data []byte, yaml bool, err error) {
 	defer func() { c.yaml = yaml }()
 	if header := c.r.Header.Get("Content-Type"); header != "" {
 		t, _, err := mime.ParseMediaType(header)
@@ -177,7 +177,7 @@ func (c *call) readBody() (data []byte, yaml bool, err error) {
 }
 
 // checkEncoding refuses a body that is packed.
-func (c *call) checkEncoding() error {
+func (c *requestBody) checkEncoding() error {
 	packed := strings.TrimSpace(c.r.Header.Get("Content-Encoding"))
 	if packed == "" || strings.EqualFold(packed, "identity") {
 		return nil
@@ -186,7 +186,7 @@ func (c *call) checkEncoding() error {
 }
 
 // bodyError words why a body could not be read.
-func (c *call) bodyError(err error) error {
+func (c *requestBody) bodyError(err error) error {
 	if m, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return c.tooLarge(m.Limit)
 	}
@@ -198,7 +198,7 @@ func (c *call) bodyError(err error) error {
 
 // checkLength refuses a body that says that it is larger than limit. None of it is read
 // before the answer, and the connection ends with that.
-func (c *call) checkLength(limit int64) error {
+func (c *requestBody) checkLength(limit int64) error {
 	if c.r.ContentLength <= limit {
 		return nil
 	}
@@ -206,14 +206,14 @@ func (c *call) checkLength(limit int64) error {
 	return c.tooLarge(limit)
 }
 
-func (c *call) tooLarge(limit int64) error {
+func (c *requestBody) tooLarge(limit int64) error {
 	c.large = true
 	return mess.Errorf(mess.TooLarge, "the body is larger than %d bytes; send less", limit)
 }
 
 // readObject reads the body as one mapping. One that is empty is {}, as it is to
 // servers in the field.
-func (c *call) readObject() (mess.Object, error) {
+func (c *requestBody) readObject() (mess.Object, error) {
 	data, yaml, err := c.readBody()
 	switch {
 	case err != nil || len(bytes.TrimSpace(data)) == 0:

@@ -122,7 +122,7 @@ func segments(path string) ([]string, bool) {
 
 // readQuery is the query. What cannot be read of it would be left out, and a list
 // then be of everything.
-func (c *call) readQuery() (url.Values, error) {
+func (c *transport) readQuery() (url.Values, error) {
 	q, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
 		return nil, mess.Errorf(mess.Invalid, "the query cannot be read; in a value write %% as %%25, ; as %%3B and & as %%26")

@@ -5,23 +5,21 @@ package httpapi
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/resources"
-	"github.com/messkit/messkit/mess"
 )
 
 // Config of a door.
@@ -115,130 +113,58 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Serv
 	}
 }
 
-// Handler is the door as one handler.
-func (d *Server) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		markHandled(r.Context())
-		rc := http.NewResponseController(w)
-		now := time.Now()
-		end := now.Add(answerTime)
-		first := end
-		sent := r.Body
-		if r.ContentLength != 0 {
-			first = now.Add(bodyGap)       // what is refused unread is not waited for either
-			r = r.WithContext(r.Context()) // net/http looks at the body that it has made, to tell how much of it is left
-			r.Body = http.MaxBytesReader(w, &steadyBody{r.Body, rc, end}, d.cfg.MaxBody)
+// Time limits of a connection. A stream of events has none: it sets a deadline
+// for each thing it writes.
+const (
+	headerTime  = 10 * time.Second
+	idleTime    = 2 * time.Minute
+	answerTime  = 2 * time.Minute  // reading the body and writing the answer
+	refusalTime = 10 * time.Second // writing that it took too long
+	workTime    = 30 * time.Second // what the exchange may take for one message
+	endTime     = 5 * time.Second  // what is under way may still take when the program ends
+	maxHeader   = 16 << 10
+)
+
+// serverContextKey is the key under which a request finds the context that ends when
+// the door closes.
+type serverContextKey struct{}
+
+// Run serves until ctx ends; then streams and polls end at once, and what is
+// under way is finished within some seconds.
+func (d *Server) Run(ctx context.Context, l net.Listener) error {
+	g, gctx := errgroup.WithContext(ctx)
+	base := context.WithValue(context.WithoutCancel(ctx), serverContextKey{}, gctx)
+	s := &http.Server{
+		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return base },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, conn)
+		},
+		ConnState: markIdle,
+		ErrorLog:  slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+		Protocols: new(http.Protocols),
+	}
+	s.Protocols.SetHTTP1(true) // its limits are by connection; of HTTP/2 one has many streams
+	var port net.Listener = &limitedListener{l, d.conns}
+	if d.cfg.TLS != nil {
+		port = &tlsListener{port, d.cfg.TLS}
+	}
+	g.Go(func() error {
+		if err := s.Serve(port); !errors.Is(err, http.ErrServerClosed) {
+			return err
 		}
-		_ = errors.Join(rc.SetReadDeadline(first), rc.SetWriteDeadline(end.Add(refusalTime))) // a test's writer has none
-		if len(r.TransferEncoding) > 0 {
-			// The server does not say whether a Content-Length came along, which another
-			// one before it may have gone by (RFC 9112 section 6.1).
-			w.Header().Set("Connection", "close")
-		}
-		c := d.newCall(w, r)
-		defer c.recoverPanic()
-		c.setCommonHeaders()
-		err := c.leaveWaitingPool()
-		if err == nil {
-			err = c.serve()
-		}
-		if err != nil {
-			c.writeError(err)
-		}
-		if c.large && r.Header.Get("Expect") == "" { // else it waits to hear whether it may send
-			linger(rc, sent)
-		}
+		return nil
 	})
-}
-
-// recoverPanic makes an answer of a mistake of ours, and a line in the log.
-func (c *call) recoverPanic() {
-	p := recover()
-	switch {
-	case p == nil:
-		return
-	case p == http.ErrAbortHandler:
-		panic(p) // the server ends the connection
-	}
-	c.log().Error("request crashed", "method", c.r.Method, "path", c.r.URL.Path, "err", p, "stack", string(debug.Stack()))
-	c.writeJSON(http.StatusInternalServerError, errorBody{Error: "a mistake in the exchange; its log says more"})
-}
-
-// call is one request and its answer.
-type call struct {
-	*Server
-	w   http.ResponseWriter
-	r   *http.Request
-	id  string // that the answer and the log have
-	who exchange.Actor
-	key string // that they came with
-
-	session bool // they came with a signed-in browser, not with a key
-
-	large bool // the body is more than is read of it
-	yaml  bool // the body says that it is YAML
-}
-
-// requestID is the header of the answer under which the log has a request.
-const requestID = "X-Request-Id"
-
-func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	id := hex.EncodeToString(random[:])
-	w.Header().Set(requestID, id)
-	return &call{Server: d, w: w, r: r, id: id}
-}
-
-// log is the door's, with the request's id.
-func (c *call) log() *slog.Logger { return c.Server.log.With("request", c.id) }
-
-// commonHeaders is what every answer has. Who adds to a header copies these lists.
-var commonHeaders = [...]struct {
-	name   string
-	values []string
-}{
-	{"Cache-Control", []string{"no-store"}}, // a service worker in the field caches API answers otherwise
-	{"Vary", []string{"*"}},
-	{"X-Content-Type-Options", []string{"nosniff"}},
-}
-
-// setCommonHeaders sets what every answer has.
-func (c *call) setCommonHeaders() {
-	h := c.w.Header()
-	c.setCORSHeaders()
-	for _, one := range commonHeaders {
-		h[one.name] = one.values
-	}
-}
-
-func (c *call) health() error {
-	h := map[string]any{"status": "ok"}
-	if c.cfg.Health != nil {
-		h = c.cfg.Health()
-	}
-	h["service"], h["version"], h["exchange_id"] = "mess-exchange", c.cfg.Version, c.x.ID()
-	c.writeJSON(http.StatusOK, h)
-	return nil
-}
-
-// webhooks tells what has become of notices.
-func (c *call) webhooks() error {
-	if c.cfg.Webhooks == nil {
-		return errNoPath
-	}
-	c.writeJSON(http.StatusOK, map[string]any{"deliveries": c.cfg.Webhooks(c.who)})
-	return nil
-}
-
-// status tells an operator how the program stands.
-func (c *call) status() error {
-	if c.cfg.Status == nil {
-		return errNoPath
-	}
-	if !c.who.Has(exchange.Operator) {
-		return mess.Errorf(mess.Forbidden, "only an operator may ask how the program stands")
-	}
-	c.writeJSON(http.StatusOK, c.cfg.Status())
-	return nil
+	g.Go(func() error {
+		<-gctx.Done()
+		last, cancel := context.WithTimeout(base, endTime)
+		defer cancel()
+		if err := s.Shutdown(last); err != nil {
+			return s.Close()
+		}
+		return nil
+	})
+	err := g.Wait()
+	d.streams.Wait()
+	return err
 }

@@ -106,7 +106,7 @@ func (t hijackedConn) waitForClose() {
 
 // hijack takes the connection over, with the answer begun. It returns false
 // where that cannot be: for HTTP/1.0 and /2, with a body, in a test's writer.
-func (c *call) hijack() (hijackedConn, bool) {
+func (c *transport) hijack() (hijackedConn, bool) {
 	if c.r.ProtoMajor != 1 || c.r.ProtoMinor != 1 || c.r.ContentLength != 0 {
 		return hijackedConn{}, false
 	}

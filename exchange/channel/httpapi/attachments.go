@@ -16,11 +16,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// unknownType is the media type of bytes of which nothing is known.
+// unknownType is the media type of unknown bytes.
 const unknownType = "application/octet-stream"
 
-// inlineTypes are types that a browser may show in place; it never runs what they
-// hold. All others are saved.
+// inlineTypes are types that a browser shows and never runs. It saves all others.
 var inlineTypes = []string{
 	"image/jpeg", "image/png", "image/gif", "image/webp", "image/avif",
 	"audio/mpeg", "audio/ogg", "audio/wav", "audio/mp4", "audio/webm", "video/mp4", "video/webm", "video/ogg", "text/plain",
@@ -56,9 +55,8 @@ func (c *call) download(ref, name string) error {
 	return nil
 }
 
-// servedType is the media type under which a file goes out, alone and as a header.
-// What its sender has called it is not to be trusted: pages, drawings that run
-// scripts, and scripts and styles that a page of ours might load go out as bytes.
+// servedType returns the media type of a file, alone and as a header. The sender's type is
+// untrusted: pages, drawings with scripts, and scripts and styles go out as bytes.
 func servedType(said, name string) (kind, header string) {
 	kind, params, err := mime.ParseMediaType(cmp.Or(said, mime.TypeByExtension(path.Ext(name))))
 	active := func(part string) bool { return strings.Contains(kind, part) }
@@ -68,7 +66,7 @@ func servedType(said, name string) (kind, header string) {
 	return kind, cmp.Or(mime.FormatMediaType(kind, params), kind)
 }
 
-// jsonErrorWriter words the errors of http.ServeContent as all others.
+// jsonErrorWriter writes the errors of http.ServeContent as JSON.
 type jsonErrorWriter struct {
 	http.ResponseWriter
 	c      *call
@@ -81,7 +79,7 @@ func (w *jsonErrorWriter) WriteHeader(code int) {
 		return
 	}
 	w.failed = true
-	w.c.setCommonHeaders() // ServeContent takes some of it away
+	w.c.setCommonHeaders() // ServeContent removes some of them
 	w.Header().Del("Content-Disposition")
 	text := strings.ToLower(http.StatusText(code))
 	if code == http.StatusRequestedRangeNotSatisfiable {
@@ -97,7 +95,7 @@ func (w *jsonErrorWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// upload stages a file; it becomes part of the thread when a message names it.
+// upload stages a file. It becomes part of the thread when a message names it.
 func (c *call) upload(ref, name string) error {
 	kind, err := c.uploadType()
 	if err != nil {
@@ -133,12 +131,11 @@ func (c *call) upload(ref, name string) error {
 	return nil
 }
 
-// fittedImage makes a picture smaller when somebody reads it. So a caller who may not have
-// it costs nothing.
+// fittedImage shrinks an image at the first Read, so a rejected caller costs nothing.
 type fittedImage struct {
 	c    *call
 	from io.Reader
-	size string        // as the query says it
+	size string        // from the query
 	mime string        // "" before the first Read
 	data *bytes.Reader // nil before the first Read
 }
@@ -161,8 +158,8 @@ func (f *fittedImage) Read(p []byte) (int, error) {
 	return f.data.Read(p)
 }
 
-// uploadType is the media type of a file that comes in; "" leaves it to its name.
-// What forms are sent as says nothing about a file.
+// uploadType returns the media type of an uploaded file, or "" to derive it from its name. The
+// type of a form says nothing about the file.
 func (c *requestBody) uploadType() (string, error) {
 	header := c.r.Header.Get("Content-Type")
 	if header == "" {
@@ -178,8 +175,7 @@ func (c *requestBody) uploadType() (string, error) {
 	return kind, nil
 }
 
-// uploadBody remembers what went wrong on the line, which whoever reads may word in
-// another way.
+// uploadBody remembers the error of the connection, which its reader may replace.
 type uploadBody struct {
 	r   io.Reader
 	err error

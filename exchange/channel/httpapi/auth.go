@@ -15,8 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// authenticate finds out who speaks, and whether they may speak to this
-// exchange at all.
+// authenticate identifies the caller and checks that the key belongs to this exchange.
 func (c *caller) authenticate(exchangeID string) error {
 	who, key, err := c.identify()
 	if err != nil {
@@ -31,7 +30,7 @@ func (c *caller) authenticate(exchangeID string) error {
 	return c.spendRate(who)
 }
 
-// caller is who holds the key that came along.
+// identify returns the actor of the key or session of a request.
 func (c *caller) identify() (exchange.Actor, string, error) {
 	if c.cfg.SessionKey != nil && c.r.Header.Get("Authorization") == "" {
 		if key := c.cfg.SessionKey(c.r); key != "" {
@@ -52,18 +51,18 @@ func (c *caller) identify() (exchange.Actor, string, error) {
 	return who, key, err
 }
 
-// checkOwnPage refuses what a page of somebody else has a signed-in browser send,
-// also one on another port of the same host, to which the cookie goes as well.
+// checkOwnPage rejects requests that another page makes with the session of a browser. Pages on
+// another port of the same host are such pages, because the browser sends them the cookie.
 func (c *caller) checkOwnPage() error {
 	reads := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead
 	switch c.r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin":
 		return nil
-	case "none": // an address that a person has typed
+	case "none": // a person has typed the address
 		if reads {
 			return nil
 		}
-	case "": // a browser that does not say, or an address in plain text
+	case "": // an old browser, or an address in plain text
 		if reads || c.r.Header.Get("Origin") != "" && !c.isForeignPage() {
 			return nil
 		}
@@ -76,8 +75,7 @@ func (c *caller) isCallerOperator() bool {
 	return err == nil && who.Has(exchange.Operator)
 }
 
-// checkHost keeps a web page from reaching a door on this machine under a name
-// of its own (DNS rebinding).
+// checkHost rejects unknown names of a server on this machine (DNS rebinding).
 func (c *transport) checkHost() error {
 	host, ok := hostOf(c.r.Host)
 	if !ok {
@@ -90,8 +88,8 @@ func (c *transport) checkHost() error {
 	return &httpError{http.StatusForbidden, "the name " + host + " is not known here; use the address, or configure the name"}
 }
 
-// hostOf is the name or address in a Host header, in small letters. It reports false
-// for one whose port is no number: another server may take that for a part of the name.
+// hostOf returns the host in a Host header, in lower case. ok is false if the port is no
+// number, because another server may take it for a part of the name.
 func hostOf(header string) (host string, ok bool) {
 	host = header
 	if h, port, err := net.SplitHostPort(header); err == nil {
@@ -125,18 +123,18 @@ func loopback(addr string) bool {
 	return err == nil && a.Addr().Unmap().IsLoopback()
 }
 
-// How often somebody may be wrong about the enrolment code, for all of them
-// together: a code that a person can type is short.
+// The limit of wrong enrollment codes, for all clients together. A code that a person can type
+// is short.
 const (
 	guessEvery = 10 * time.Second
 	guessBurst = 5
 )
 
-// authorizeRegistration lets in a process of the exchange's own user on this machine and root,
-// but no web page, whoever has an operator's key, and who has an enrollment code, with
-// what the code grants. A code that is not good is told there too: who sends one means
-// another exchange, or an earlier day. failed is called if the registration comes to
-// nothing: then a code that is good once stays good.
+// authorizeRegistration decides who may register: a local process of the exchange's user or of
+// root (but no web page), an operator, and a client with an enrollment code, with the rights of
+// the code. A wrong code is an error even for a local process: its sender means another
+// exchange, or an earlier day. The caller calls failed if the registration fails, so that a
+// one-time code stays valid.
 func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed func(), err error) {
 	failed = func() {}
 	all := keys.Grant{Roles: exchange.Requester | exchange.ExecutorRole}
@@ -147,7 +145,7 @@ func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed fu
 	if code == "" {
 		return g, failed, mess.Errorf(mess.Forbidden, "registering from elsewhere needs an enrolment code, as enrol, and so does another user of this machine; messkit keys enrol at the exchange shows one")
 	}
-	c.guessing.Lock() // else many at once would have more guesses
+	c.guessing.Lock() // concurrent attempts would exceed the limit
 	defer c.guessing.Unlock()
 	if c.guesses.Tokens() < 1 {
 		return g, failed, c.tooMany(guessEvery, "too many wrong enrolment codes")
@@ -168,8 +166,7 @@ func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed fu
 	return g, failed, mess.Errorf(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
 }
 
-// isProxied reports whether a proxy on this machine sends this for somebody
-// else.
+// isProxied reports whether the headers of a request name a proxy.
 func (c *transport) isProxied() bool {
 	for name := range c.r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
@@ -179,8 +176,8 @@ func (c *transport) isProxied() bool {
 	return false
 }
 
-// isForeignPage reports whether a browser sends this for a page of somebody else: it says
-// so, or the origin is not exactly one of this door.
+// isForeignPage reports whether a browser sends the request for another page: its headers say
+// so, or the origin is not this server.
 func (c *transport) isForeignPage() bool {
 	switch c.r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

@@ -46,7 +46,7 @@ type call struct {
 	requestBody
 }
 
-// requestID is the header of the answer under which the log has a request.
+// requestID is the header with the id that a request has in the log.
 const requestID = "X-Request-Id"
 
 func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
@@ -58,7 +58,7 @@ func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 	return &call{transport: t, caller: caller{transport: t}, requestBody: requestBody{transport: t}}
 }
 
-// Handler is the door as one handler.
+// Handler returns the server as an http.Handler.
 func (d *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		markHandled(r.Context())
@@ -68,14 +68,14 @@ func (d *Server) Handler() http.Handler {
 		first := end
 		sent := r.Body
 		if r.ContentLength != 0 {
-			first = now.Add(bodyGap)       // what is refused unread is not waited for either
-			r = r.WithContext(r.Context()) // net/http looks at the body that it has made, to tell how much of it is left
+			first = now.Add(bodyGap)       // a client that sends nothing gets its error soon
+			r = r.WithContext(r.Context()) // net/http compares the body with its own, to find how much of it is left
 			r.Body = http.MaxBytesReader(w, &steadyBody{r.Body, rc, end}, d.cfg.MaxBody)
 		}
-		_ = errors.Join(rc.SetReadDeadline(first), rc.SetWriteDeadline(end.Add(refusalTime))) // a test's writer has none
+		_ = errors.Join(rc.SetReadDeadline(first), rc.SetWriteDeadline(end.Add(refusalTime))) // the writer of a test has none
 		if len(r.TransferEncoding) > 0 {
-			// The server does not say whether a Content-Length came along, which another
-			// one before it may have gone by (RFC 9112 section 6.1).
+			// net/http does not report a Content-Length next to Transfer-Encoding. A proxy may
+			// have used the other one, so the connection must end (RFC 9112 section 6.1).
 			w.Header().Set("Connection", "close")
 		}
 		c := d.newCall(w, r)
@@ -88,13 +88,13 @@ func (d *Server) Handler() http.Handler {
 		if err != nil {
 			c.writeError(err)
 		}
-		if c.large && r.Header.Get("Expect") == "" { // else it waits to hear whether it may send
+		if c.large && r.Header.Get("Expect") == "" { // such a client waits for permission to send
 			linger(rc, sent)
 		}
 	})
 }
 
-// recoverPanic makes an answer of a mistake of ours, and a line in the log.
+// recoverPanic turns a panic into a response and an entry in the log.
 func (c *call) recoverPanic() {
 	p := recover()
 	switch {
@@ -107,20 +107,20 @@ func (c *call) recoverPanic() {
 	c.writeJSON(http.StatusInternalServerError, errorBody{Error: "a mistake in the exchange; its log says more"})
 }
 
-// log is the door's, with the request's id.
+// log returns the log of the server with the id of the request.
 func (c *transport) log() *slog.Logger { return c.Server.log.With("request", c.id) }
 
-// commonHeaders is what every answer has. Who adds to a header copies these lists.
+// commonHeaders are the headers of every response. A handler that adds a value copies the list.
 var commonHeaders = [...]struct {
 	name   string
 	values []string
 }{
-	{"Cache-Control", []string{"no-store"}}, // a service worker in the field caches API answers otherwise
+	{"Cache-Control", []string{"no-store"}}, // existing service workers cache responses otherwise
 	{"Vary", []string{"*"}},
 	{"X-Content-Type-Options", []string{"nosniff"}},
 }
 
-// setCommonHeaders sets what every answer has.
+// setCommonHeaders sets the headers of every response.
 func (c *transport) setCommonHeaders() {
 	h := c.w.Header()
 	c.setCORSHeaders()
@@ -129,13 +129,14 @@ func (c *transport) setCommonHeaders() {
 	}
 }
 
-// waitContext is the context of what waits for news: it ends when the client goes,
-// its key ends or the door closes.
+// waitContext returns a context for a request that waits for events. It ends when the client
+// disconnects, its key ends or the server stops.
 func (c *caller) waitContext() (context.Context, context.CancelFunc) {
 	return c.untilRevoked(c.r.Context())
 }
 
-// untilRevoked is that for what outlives its request: nothing of which must be kept.
+// untilRevoked returns such a context for work that outlives the request. The work must not
+// keep the request.
 func (c *caller) untilRevoked(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	unwatch := c.keys.Watch(c.key, c.who, cancel)
@@ -146,8 +147,8 @@ func (c *caller) untilRevoked(ctx context.Context) (context.Context, context.Can
 	return ctx, func() { closes(); unwatch(); cancel() }
 }
 
-// post hands a message to the exchange. What has begun is finished, even if the
-// client goes: it may have been stored already.
+// post passes a message to the exchange. It goes on when the client disconnects, because the
+// exchange may have stored the message.
 func (c *call) post(m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), workTime)
 	defer cancel()

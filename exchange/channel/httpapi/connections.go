@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/internal/resources"
 )
 
-// Bytes of memory that Filled counts for one connection. A busy one has buffers
-// and a request under way. A waiting one has the buffers of TLS.
+// Bytes of memory that Filled counts for one connection. A busy one has buffers and a request
+// under way. A waiting one has the buffers of TLS.
 const (
 	busyCost = 64 << 10
 	waitCost = 32 << 10
@@ -25,8 +25,8 @@ const (
 	waitPart = 2
 )
 
-// Filled replaces each limit of connections that is 0 by what a machine with the
-// given memory and files can carry.
+// Filled replaces each limit of 0 by the number of connections that a machine with the given
+// memory and files can carry.
 func (r Rate) Filled(of resources.Limits) Rate {
 	fill := func(n *int, otherwise int) {
 		if *n == 0 {
@@ -40,17 +40,17 @@ func (r Rate) Filled(of resources.Limits) Rate {
 	return r
 }
 
-// pool counts connections of one kind from elsewhere.
+// pool counts connections of one kind from other machines.
 type pool struct {
 	each, all int // limits
 
 	byNetwork                      map[netip.Prefix]int
 	count                          int
-	refusedOfOne, refusedOfAll     int64 // connections that a limit of one address, or of all, has refused
+	refusedOfOne, refusedOfAll     int64 // connections beyond the limit of one address, or of all
 	refusedOfOneAt, refusedOfAllAt time.Time
 }
 
-// enter counts a connection, or reports false where a limit binds.
+// enter counts a connection. It returns false at a limit.
 func (p *pool) enter(from netip.Prefix) bool {
 	switch {
 	case p.byNetwork[from] >= p.each:
@@ -129,7 +129,7 @@ func (g *limitedListener) Accept() (net.Conn, error) {
 		if ok {
 			return &countedConn{translatedConn: translatedConn{Conn: conn}, all: g.connections, from: from, pool: &g.busy}, nil
 		}
-		_ = conn.Close() // nothing was written
+		_ = conn.Close() // the client has sent nothing yet
 	}
 }
 
@@ -153,7 +153,7 @@ type countedConn struct {
 	translatedConn
 	all  *connections
 	from netip.Prefix
-	pool *pool // nil: it is closed
+	pool *pool // nil after Close
 }
 
 // Close closes the connection and frees its place.
@@ -167,8 +167,8 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// becomes moves the connection to the pool of those that wait, or of the others.
-// It reports false, and changes nothing, if a limit of that pool binds.
+// becomes moves the connection to the pool of waiting or of busy connections. It returns false,
+// and changes nothing, at a limit of that pool.
 func (c *countedConn) becomes(waiting bool) bool {
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
@@ -193,11 +193,11 @@ func (s *tlsConn) becomes(waiting bool) bool {
 	return !ok || below.becomes(waiting)
 }
 
-// retryConnection is the Retry-After of a refusal by these limits, in seconds.
+// retryConnection is the Retry-After of these limits, in seconds.
 const retryConnection = "5"
 
-// moveToPool moves the connection of this request to another pool. Between two polls
-// a connection stays in the pool of those that wait.
+// moveToPool moves the connection of this request to another pool. Between two polls it stays
+// in the pool of waiting connections.
 func (c *transport) moveToPool(waiting bool) error {
 	conn, ok := c.r.Context().Value(connKey{}).(interface{ becomes(bool) bool })
 	if !ok || conn.becomes(waiting) { // no pool counts connections of this machine
@@ -210,8 +210,8 @@ func (c *transport) moveToPool(waiting bool) error {
 	return &httpError{http.StatusServiceUnavailable, "too many requests are under way; try again in " + retryConnection + " s"}
 }
 
-// leaveWaitingPool moves the connection back from the pool of those that wait, unless the
-// request asks for events again. These limits never refuse a stop.
+// leaveWaitingPool moves the connection back to the busy pool, unless the request asks for
+// events again. These limits never reject a stop.
 func (c *transport) leaveWaitingPool() error {
 	path := c.r.URL.Path
 	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stop") {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// CheckOrigin tells why an origin cannot be one.
+// CheckOrigin returns an error for an invalid origin.
 func CheckOrigin(origin string) error {
 	if origin == "*" {
 		return nil
@@ -18,8 +18,8 @@ func CheckOrigin(origin string) error {
 	return nil
 }
 
-// setCORSHeaders lets pages from the configured origins read the answers. All others are
-// kept from that by their browsers.
+// setCORSHeaders lets pages of the configured origins read the response. A browser keeps it
+// from all others.
 func (c *transport) setCORSHeaders() {
 	origin := c.r.Header.Get("Origin")
 	switch {

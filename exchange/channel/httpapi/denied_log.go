@@ -9,34 +9,33 @@ import (
 	"time"
 )
 
-// DeniedRequest is something that the door has refused: whom it does not know, what
-// one may not do, and what is too much. What is alike is one of them: the same
-// caller, refused for the same reason.
+// DeniedRequest is a rejected request: an unknown caller, a missing right, or too much load.
+// Requests of one caller with the same reason are one entry.
 type DeniedRequest struct {
 	First   time.Time `json:"first"`
-	At      time.Time `json:"at"`    // the last time
+	At      time.Time `json:"at"`    // time of the last one
 	Count   int       `json:"count"` // how often
 	Code    int       `json:"code"`
-	Method  string    `json:"method"`            // of the last one, as is the path
-	Path    string    `json:"path"`              // without what stands behind its ?
-	Various bool      `json:"various,omitempty"` // there were other methods or paths before
-	Actor   string    `json:"actor,omitempty"`   // "" where it is not known
-	From    string    `json:"from"`              // the address
-	Error   string    `json:"error"`             // to the last one
+	Method  string    `json:"method"`            // of the last one, like the path
+	Path    string    `json:"path"`              // without the query
+	Various bool      `json:"various,omitempty"` // earlier requests had other methods or paths
+	Actor   string    `json:"actor,omitempty"`   // "": unknown
+	From    string    `json:"from"`              // its address
+	Error   string    `json:"error"`             // of the last one
 }
 
-// deniedLog are the last of them, the oldest first.
+// deniedLog is the last rejected requests, oldest first. It is safe for concurrent use.
 type deniedLog struct {
 	mu   sync.Mutex
 	list []DeniedRequest
 }
 
 const (
-	maxDenied     = 100 // that are not alike
-	maxDeniedPath = 120 // bytes of a path
+	maxDenied     = 100 // entries
+	maxDeniedPath = 120 // in bytes
 )
 
-// deniedCodes are the codes that somebody who runs the place wants to know of.
+// deniedCodes are the statuses that operators want to see.
 var deniedCodes = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests}
 
 func (c *call) logDenied(code int, text string) {
@@ -45,7 +44,7 @@ func (c *call) logDenied(code int, text string) {
 	}
 }
 
-// addDenied notes a refusal for the people who run the place.
+// addDenied records a rejected request for operators.
 func (c *call) addDenied(code int, text string) {
 	from, _, err := net.SplitHostPort(c.r.RemoteAddr)
 	if err != nil {
@@ -58,7 +57,7 @@ func (c *call) addDenied(code int, text string) {
 	})
 }
 
-// add notes a refusal. Who tries again and again leaves the others there.
+// add records a request. Repeated ones do not displace the others.
 func (r *deniedLog) add(one DeniedRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,13 +74,13 @@ func (r *deniedLog) add(one DeniedRequest) {
 	r.list = append(r.list, one)
 }
 
-// isLike reports whether two are the same caller's, for the same reason. How long
-// he has to wait is none.
+// isLike reports whether two requests have the same caller and the same reason. The reason
+// ignores numbers, such as the seconds to wait.
 func (r DeniedRequest) isLike(o DeniedRequest) bool {
 	return r.Code == o.Code && r.Actor == o.Actor && r.From == o.From && withoutDigits(r.Error) == withoutDigits(o.Error)
 }
 
-// withoutDigits is a text without its numbers.
+// withoutDigits removes the digits of a text.
 func withoutDigits(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -91,8 +90,8 @@ func withoutDigits(text string) string {
 	}, text)
 }
 
-// DeniedRequests lists the last refusals, the newest first. It holds no secret: neither
-// keys nor what stands behind a path's ?.
+// DeniedRequests returns the last rejected requests, the newest first. They contain no secret:
+// neither keys nor queries.
 func (d *Server) DeniedRequests() []DeniedRequest {
 	d.denied.mu.Lock()
 	defer d.denied.mu.Unlock()

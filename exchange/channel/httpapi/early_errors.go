@@ -15,39 +15,38 @@ import (
 	"sync/atomic"
 )
 
-// serverMark stands in the answers that net/http gives by itself, before any
-// handler is asked: to a request line with control characters, to headers that
-// are too large, to another version of HTTP.
+// serverMark marks the errors that net/http writes itself before it calls a handler: for
+// control characters in the request line, too large headers, or another version of HTTP.
 const serverMark = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
-// translatedConn is a connection on which those answers are refusals like ours. What a
-// handler answers is left alone: a file may hold whatever its sender likes.
+// translatedConn translates those errors to JSON. It never changes what a handler writes,
+// because a file may contain anything.
 type translatedConn struct {
 	net.Conn
-	handled atomic.Bool // a handler answers
+	handled atomic.Bool // a handler writes
 }
 
-// connKey is the key under which a request finds its connection.
+// connKey is the key of the connection, in the context of a request.
 type connKey struct{}
 
-// handle says whether a handler answers from now on.
+// handle reports whether a handler writes from now on.
 func (t *translatedConn) handle(is bool) { t.handled.Store(is) }
 
-// markHandled says that a handler answers a request.
+// markHandled reports that a handler writes.
 func markHandled(ctx context.Context) {
-	if t, ok := ctx.Value(connKey{}).(interface{ handle(bool) }); ok { // a test's server has none
+	if t, ok := ctx.Value(connKey{}).(interface{ handle(bool) }); ok { // the server of a test has none
 		t.handle(true)
 	}
 }
 
-// markIdle says that no handler answers any more, once a request is done.
+// markIdle reports that no handler writes any more.
 func markIdle(conn net.Conn, s http.ConnState) {
 	if t, ok := conn.(interface{ handle(bool) }); ok && s == http.StateIdle {
 		t.handle(false)
 	}
 }
 
-// Write sends p, or what p means.
+// Write writes p or its translation.
 func (t *translatedConn) Write(p []byte) (int, error) {
 	if t.handled.Load() {
 		return t.Conn.Write(p)
@@ -60,14 +59,14 @@ func (t *translatedConn) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// tlsListener is a listener of connections under TLS. It is not net/http that does the
-// TLS, so that its own answers can be translated before they are encrypted.
+// tlsListener accepts connections and wraps them in TLS. net/http does not do that here, so
+// that translatedConn sees its errors before they are encrypted.
 type tlsListener struct {
 	net.Listener
 	cfg *tls.Config
 }
 
-// Accept waits for a connection. The handshake is done when it is first read.
+// Accept waits for a connection. The first Read does the handshake.
 func (s *tlsListener) Accept() (net.Conn, error) {
 	conn, err := s.Listener.Accept()
 	if err != nil {
@@ -78,26 +77,25 @@ func (s *tlsListener) Accept() (net.Conn, error) {
 
 type tlsConn struct {
 	translatedConn
-	under net.Conn // below TLS
+	under net.Conn // the connection below TLS
 }
 
-// Read answers who speaks plain text.
+// Read answers clients that speak plain text.
 func (s *tlsConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
 	if h, ok := errors.AsType[tls.RecordHeaderError](err); ok && h.Conn != nil && looksLikeMethod(h.RecordHeader[:]) {
 		answer, _ := errorFor([]byte("HTTP/1.1 400 Bad Request" + serverMark + "this port speaks HTTPS; write https://"))
-		_, _ = h.Conn.Write(answer) // nothing else can be said to it
+		_, _ = h.Conn.Write(answer) // the connection ends anyway
 	}
 	return n, err
 }
 
-// looksLikeMethod reports whether what is no TLS may be HTTP.
+// looksLikeMethod reports whether bytes that are no TLS may be an HTTP method.
 func looksLikeMethod(b []byte) bool {
 	return !bytes.ContainsFunc(b, func(r rune) bool { return (r < 'A' || r > 'Z') && r != ' ' && r != '/' })
 }
 
-// CloseWrite ends this side, so that the answer arrives before the connection
-// is closed.
+// CloseWrite ends this side, so that the client gets the response before the connection closes.
 func (t *translatedConn) CloseWrite() error {
 	if c, ok := t.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()
@@ -105,7 +103,7 @@ func (t *translatedConn) CloseWrite() error {
 	return nil
 }
 
-// errorFor is the refusal for an answer of the server's own.
+// errorFor returns the JSON error for an error that net/http has written.
 func errorFor(p []byte) ([]byte, bool) {
 	rest, ok := bytes.CutPrefix(p, []byte("HTTP/1.1 "))
 	line, text, marked := bytes.Cut(rest, []byte(serverMark))

@@ -18,38 +18,38 @@ import (
 )
 
 const (
-	beatEvery  = 15 * time.Second // a comment, so that both sides know the stream lives
+	beatEvery  = 15 * time.Second // time between two comments, which show both sides that the stream lives
 	writeTime  = 30 * time.Second // for one event
 	maxWait    = 60 * time.Second // of a poll
-	maxPolled  = 100              // events in one answer to a poll
+	maxPolled  = 100              // events in one response to a poll
 	pollGather = 20 * time.Millisecond
 )
 
-// event is one event as it goes out.
+// event is an event as a client gets it.
 type event struct {
 	ID   string          `json:"id"`
 	Name string          `json:"event"`
 	Data json.RawMessage `json:"data"`
 }
 
-// eventData is the data of an event for those who follow.
+// eventData is the data of an event for a client that follows threads.
 type eventData struct {
 	Kind    exchange.EventKind `json:"kind"`
 	Thread  *summary           `json:"thread,omitempty"`
 	Message *mess.Message      `json:"message,omitempty"`
 }
 
-// subscription is somebody who follows what happens, and how.
+// subscription is what a client follows.
 type subscription struct {
 	*Server
 	id       string // of the request, for the log
 	who      exchange.Actor
-	executor bool   // what is addressed to the executor, as messages
-	after    string // the event to go on after
+	executor bool   // the client gets the messages to the executor
+	after    string // the last event that the client has
 }
 
 func (c *call) newSubscription(q url.Values) (*subscription, error) {
-	for _, as := range q["as"] { // another stream than was asked for would look like one on which nothing happens
+	for _, as := range q["as"] { // the client would take another stream for one without events
 		if as != "executor" {
 			return nil, mess.Errorf(mess.Invalid, "as: %.60q is no way to follow; write as=executor, or leave it out to follow all threads", as)
 		}
@@ -62,7 +62,7 @@ func (c *call) newSubscription(q url.Values) (*subscription, error) {
 	return f, nil
 }
 
-// render turns an event into what this client gets, if it gets anything.
+// render returns what the client gets of an event. ok is false if the client gets nothing.
 func (f *subscription) render(e exchange.Event) (event, bool, error) {
 	out := event{ID: e.ID, Name: string(e.Kind)}
 	var v any = struct{}{}
@@ -74,7 +74,7 @@ func (f *subscription) render(e exchange.Event) (event, bool, error) {
 			return out, false, nil
 		}
 		out.Name, v = "message", messeaf.Named(e.Thread.Ref, m)
-	case e.Kind == exchange.EventStop || e.Kind == exchange.EventHold: // for an executor, and this is how a person follows
+	case e.Kind == exchange.EventStop || e.Kind == exchange.EventHold: // these are for executors
 		return out, false, nil
 	default:
 		s := summaryOf(e.Thread)
@@ -86,7 +86,7 @@ func (f *subscription) render(e exchange.Event) (event, bool, error) {
 	return out, true, err
 }
 
-// events streams what happens, or answers a poll.
+// events streams events, or answers a poll.
 func (c *call) events() error {
 	q, err := c.readQuery()
 	if err != nil {
@@ -103,8 +103,8 @@ func (c *call) events() error {
 		return c.poll(f)
 	}
 	c.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies hold streams back
-	f.streams.Add(1)                            // before net/http forgets the connection: the door waits for either
+	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies buffer streams otherwise
+	f.streams.Add(1)                            // before net/http forgets the connection, because Run waits for either
 	if conn, ok := c.hijack(); ok {
 		ctx, cancel := c.untilRevoked(context.Background())
 		go func() {
@@ -117,19 +117,18 @@ func (c *call) events() error {
 	}
 	f.streams.Done()
 	rc := http.NewResponseController(c.w)
-	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is
+	_ = rc.SetReadDeadline(time.Time{}) // a stream has no limit
 	ctx, cancel := c.waitContext()
 	defer cancel()
 	_ = f.run(ctx, cancel, handlerResponse{c.w, rc})
 	return nil
 }
 
-// run streams until ctx ends. The error is why it has ended before: then the
-// client comes back with Last-Event-ID.
+// run streams until ctx ends. After an error the client connects again with Last-Event-ID.
 func (f *subscription) run(ctx context.Context, broken func(), out eventWriter) error {
 	s := &stream{out: out}
 	if err := s.write([]byte(": hello\n\n")); err != nil {
-		return err // the client is gone
+		return err // the client has disconnected
 	}
 	s.begin(broken)
 	defer s.end()
@@ -155,7 +154,7 @@ func (f *subscription) send(s *stream, e exchange.Event) error {
 
 var errFull = errors.New("enough for one answer")
 
-// poll answers as soon as something has happened, or after the wait.
+// poll answers when there is an event, or after the wait.
 func (c *call) poll(f *subscription) error {
 	after := f.after
 	wait, err := time.ParseDuration(c.r.URL.Query().Get("wait"))
@@ -178,23 +177,22 @@ func (c *call) poll(f *subscription) error {
 	return nil
 }
 
-// fromNow is an event that never was: who resumes after it is first told where the
-// exchange stands. Without that, what happens between two polls of one who has
-// heard nothing yet would be lost.
+// fromNow is an event id that never exists: whoever resumes after it gets the current position
+// first. So a client without a position loses no event between two polls.
 const fromNow = "now"
 
-// pollCollector gathers the answer to a poll.
+// pollCollector collects the response to a poll.
 type pollCollector struct {
 	*subscription
 	list      []event
-	last      string // where to go on
-	midGroup  bool   // there is no place to go on after the event before
-	skipReset bool   // the reset that comes first is not asked for
+	last      string // where the next poll continues
+	midGroup  bool   // the client cannot resume after the last event
+	skipReset bool   // the client has not asked for the first reset
 	end       func() // ends the poll
 }
 
 func (p *pollCollector) add(e exchange.Event) error {
-	// Of what stands open only the last has an id; it is not cut in two.
+	// Only the last of the open threads has an id, so the response must contain all of them.
 	if len(p.list) >= maxPolled && !p.midGroup {
 		return errFull
 	}
@@ -211,7 +209,7 @@ func (p *pollCollector) add(e exchange.Event) error {
 		return err
 	}
 	if p.list = append(p.list, out); len(p.list) == 1 {
-		time.AfterFunc(pollGather, p.end) // what comes together goes together
+		time.AfterFunc(pollGather, p.end) // events that come together form one response
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// parseProfile reads a profile as clients in the field send it. What is not MESS
-// (notifications, hooks, preferences) is kept.
+// parseProfile reads a registration as existing clients send it. Fields that are not MESS, such
+// as notifications, hooks and preferences, stay in it.
 func (c *call) parseProfile(id string, body mess.Object) (*mess.Executor, error) {
 	profile := mess.Object{{Key: "id", Value: id}}
 	for _, f := range body {
@@ -36,18 +36,17 @@ func (c *call) parseProfile(id string, body mess.Object) (*mess.Executor, error)
 		return nil, err
 	}
 	e := m.Items[0].(*mess.Config).Executor
-	return e, exchange.ValidateExecutor(*e) // before there is a key
+	return e, exchange.ValidateExecutor(*e) // before the actor gets a key
 }
 
-// profileFields are the fields of a profile that mean something here, or to servers in
-// the field.
+// profileFields are the known fields of a registration, here or at the MESS reference servers.
 var profileFields = []string{
 	"executor_id", "id", "enrol", "display_name", "name", "capabilities", "availability", "schedule", "versions", "holding", "instance", "stopped", "held", "states",
 	"receipt_key", "disarmed", mess.FailingField, "areas", "access", "location", "latency", "precision", "notifications", "hooks", "preferences",
 }
 
-// unknownFields are the fields of a body that nobody here knows. They are told: one of
-// them may be a slip.
+// unknownFields returns the unknown fields of a body. One of them may be a typing error, so the
+// response lists them.
 func unknownFields(body mess.Object, meant []string) []string {
 	var list []string
 	for _, f := range body {
@@ -58,7 +57,7 @@ func unknownFields(body mess.Object, meant []string) []string {
 	return list
 }
 
-// withUnknown adds to an answer what was not understood of a body.
+// withUnknown adds the unknown fields of a body to a response.
 func withUnknown(answer map[string]any, body mess.Object, meant []string) map[string]any {
 	if list := unknownFields(body, meant); list != nil {
 		answer["unknown"] = list
@@ -66,7 +65,7 @@ func withUnknown(answer map[string]any, body mess.Object, meant []string) map[st
 	return answer
 }
 
-// updateProfile changes an executor's own entry; with {} it is a sign of life.
+// updateProfile changes the caller's own registration. {} is a heartbeat.
 func (c *call) updateProfile(id string) error {
 	if id != c.who.ID {
 		return mess.Errorf(mess.Forbidden, "Can only update your own profile")
@@ -83,7 +82,7 @@ func (c *call) updateProfile(id string) error {
 	switch asks := len(e.Capabilities) == 0 && !c.x.IsRegistered(id); {
 	case asks && says:
 		return mess.Errorf(mess.NotYet, "%s is not registered as an executor, so nothing would be kept; send its capabilities along", id)
-	case !asks: // one who only asks is alive, and is not made an executor by that
+	case !asks: // a heartbeat of a requester registers no executor
 		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 			return err
 		}
@@ -101,7 +100,7 @@ func (c *call) executors() error {
 	return nil
 }
 
-// executor is one executor: its entry, and its card.
+// executor returns one executor with its card.
 func (c *call) executor(id string) error {
 	e, ok := c.x.Executor(id)
 	if !ok {
@@ -113,19 +112,18 @@ func (c *call) executor(id string) error {
 	return nil
 }
 
-// cardFields are the fields of an executor beside those of MESS that its card shows. The
-// others may hold secrets, such as the addresses of its webhooks.
+// cardFields are the messkit extensions that a card shows. Other fields may contain secrets,
+// such as the addresses of webhooks.
 var cardFields = []string{"receipt_key", "disarmed", "areas", "access", "location", "latency", "precision"}
 
-// executorCard returns what an executor says of itself. It leaves out what the executor does
-// now.
+// executorCard returns the registration of an executor without its current state.
 func executorCard(e mess.Executor) mess.Executor {
 	e.Holding, e.Instance, e.Stopped, e.Held, e.States = nil, "", nil, nil, nil
 	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return !slices.Contains(cardFields, f.Key) })
 	return e
 }
 
-// executorEntry is an executor as the caller may see it.
+// executorEntry returns an executor as the caller may see it.
 func (c *call) executorEntry(e exchange.ExecutorInfo) map[string]any {
 	v := executorJSON(e)
 	if failing := e.FailingDevices(); failing != nil && c.who.Has(exchange.Operator) {
@@ -134,8 +132,8 @@ func (c *call) executorEntry(e exchange.ExecutorInfo) map[string]any {
 	return v
 }
 
-// deregister takes an executor that is gone for good off the lists; stopping is how many
-// stops it has not confirmed, which reach it should it speak again.
+// deregister removes an executor from the lists. stopping is the number of stops that it has
+// not confirmed, and gets if it comes back.
 func (c *call) deregister(id string) error {
 	stops, err := c.x.Deregister(c.r.Context(), c.who, id)
 	if err == nil {

@@ -11,15 +11,14 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// transferFile is a file of a thread in transit.
+// transferFile is a file of an exported thread.
 type transferFile struct {
 	Name     string `json:"name" mess:"name"`
 	Content  string `json:"content" mess:"content"`
-	Encoding string `json:"encoding,omitempty" mess:"encoding"` // base64, of attachments; "" is text
+	Encoding string `json:"encoding,omitempty" mess:"encoding"` // base64 for attachments; "" for text
 }
 
-// export gives a thread away as MESSE-AF has it: ?format=v2 as files with its
-// attachments, v1 as one text.
+// export returns a thread in MESSE-AF: ?format=v2 as files with attachments, v1 as one text.
 func (c *call) export(ref string) error {
 	q, err := c.readQuery()
 	if err != nil {
@@ -42,7 +41,7 @@ func (c *call) export(ref string) error {
 		return nil
 	}
 	list := []transferFile{{Name: messeaf.FileName(0, t.Ref), Content: string(text)}}
-	left := c.cfg.MaxBody // what another exchange takes
+	left := c.cfg.MaxBody // the limit of the importing exchange
 	for _, a := range t.Attachments() {
 		if left -= a.Size; left < 0 {
 			return mess.Errorf(mess.TooLarge, "%s: its attachments are too large to be sent together; fetch each by itself", t.Ref)
@@ -67,9 +66,8 @@ func (c *call) exportAttachment(t exchange.Thread, name string) (transferFile, e
 	return transferFile{name, base64.StdEncoding.EncodeToString(all), "base64"}, err
 }
 
-// importThread takes a thread in that was written elsewhere: YAML, or {content}
-// with the same, or {files: [{name, content, encoding}]}. It is for operators: a
-// thread says who has asked for it.
+// importThread imports a thread of another exchange: YAML, {content} with YAML, or {files:
+// [{name, content, encoding}]}. Only operators may, because a thread says who has requested it.
 func (c *call) importThread() error {
 	if !c.who.Has(exchange.Operator) {
 		return mess.Errorf(mess.Forbidden, "only an operator may import threads: they say who has asked for what")
@@ -109,7 +107,7 @@ func (c *call) importThread() error {
 	return nil
 }
 
-// parseFiles reads a body. What is one text has no name yet.
+// parseFiles reads the files of a body. A single text has no name yet.
 func parseFiles(data []byte, yaml bool) ([]transferFile, error) {
 	if yaml {
 		return []transferFile{{Content: string(data)}}, nil
@@ -132,8 +130,7 @@ func parseFiles(data []byte, yaml bool) ([]transferFile, error) {
 	return v.Files, nil
 }
 
-// findEnvelope finds the envelope among the files of a thread: it is in the first
-// one.
+// findEnvelope returns the envelope of a thread, which is in its first file.
 func findEnvelope(files []transferFile) (messeaf.Envelope, error) {
 	for i, f := range files {
 		n, _, ok := messeaf.ParseFileName(f.Name)
@@ -152,8 +149,8 @@ func findEnvelope(files []transferFile) (messeaf.Envelope, error) {
 	return messeaf.Envelope{}, mess.Errorf(mess.Invalid, "files: none is called 000-REF%s", messeaf.Ext)
 }
 
-// decode checks the name of a file and reads it; the only text of a thread is
-// called after that.
+// decode checks the name of a file and returns its content. A single text gets the name of the
+// thread.
 func (f *transferFile) decode(ref string, only bool) ([]byte, error) {
 	if f.Name == "" && only {
 		f.Name = ref + messeaf.Ext

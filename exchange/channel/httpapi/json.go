@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 )
 
-// jsonType is what all our JSON is called.
+// jsonType is the content type of JSON responses.
 const jsonType = "application/json; charset=utf-8"
 
-// jsonWriter prints JSON, piece by piece where that is cheaper.
+// jsonWriter writes JSON as a whole or in pieces, where pieces are cheaper.
 type jsonWriter struct {
 	bytes.Buffer
 	*json.Encoder
@@ -21,13 +21,13 @@ func newJSONWriter() *jsonWriter {
 	return p
 }
 
-// value prints what can always be printed.
+// value writes a value that always encodes.
 func (p *jsonWriter) value(v any) {
 	_ = p.Encode(v)
 	p.Truncate(p.Len() - 1) // its newline
 }
 
-// begin prints a struct that is never empty, without its end.
+// begin writes a struct with fields, without its closing brace.
 func (p *jsonWriter) begin(v any) {
 	p.value(v)
 	p.Truncate(p.Len() - 1)

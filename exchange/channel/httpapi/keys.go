@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// shownOnce goes with every new key.
+// shownOnce is the message with every new key.
 const shownOnce = "Keep this key; it is shown only once."
 
-// requireOperator refuses whoever is not an operator.
+// requireOperator rejects a caller that is no operator.
 func (c *caller) requireOperator() error {
 	if !c.who.Has(exchange.Operator) {
 		return mess.Errorf(mess.Forbidden, "keys are for operators alone")
@@ -28,7 +28,7 @@ func (c *call) listKeys() error {
 	return nil
 }
 
-// readOperatorOrder is the body of an operator's order, {} if there is none.
+// readOperatorOrder reads the body of an operator's order. An empty body is {}.
 func (c *call) readOperatorOrder(known ...string) (mess.Object, error) {
 	if err := c.requireOperator(); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (c *call) issueKey() error {
 	return nil
 }
 
-// rotateKey makes a new key: {overlap: how long the old one goes on}.
+// rotateKey makes a new key: {overlap: how long the old key stays valid}.
 func (c *call) rotateKey(actor string) error {
 	body, err := c.readOperatorOrder("overlap")
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *call) rotateKey(actor string) error {
 	return nil
 }
 
-// setRoles gives an actor other roles: {roles}.
+// setRoles changes the roles of an actor: {roles}.
 func (c *call) setRoles(actor string) error {
 	body, err := c.readOperatorOrder("roles")
 	if err != nil {
@@ -134,8 +134,8 @@ func (c *call) revokeKey(actor string) error {
 	return nil
 }
 
-// newEnrollmentCode makes an enrolment code: {actor, within, roles, capabilities}, all of which
-// may be left out. The answer states what it grants.
+// newEnrollmentCode makes an enrollment code: {actor, within, roles, capabilities}, all
+// optional. The response says what it grants.
 func (c *call) newEnrollmentCode() error {
 	body, err := c.readOperatorOrder("actor", "within", "roles", "capabilities")
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *call) newEnrollmentCode() error {
 	return nil
 }
 
-// parseGrant reads what a code is to grant.
+// parseGrant reads the rights of an enrollment code.
 func parseGrant(body mess.Object) (g keys.Grant, err error) {
 	if _, said := body.Get("roles"); said {
 		if g.Roles, err = parseRoles(body); err != nil {
@@ -194,7 +194,7 @@ func parseGrant(body mess.Object) (g keys.Grant, err error) {
 	return g, nil
 }
 
-// parseRoles reads the roles in a body.
+// parseRoles reads the roles of a body.
 func parseRoles(body mess.Object) (exchange.Role, error) {
 	v, _ := body.Get("roles")
 	list, ok := v.([]any)
@@ -210,7 +210,7 @@ func parseRoles(body mess.Object) (exchange.Role, error) {
 	return keys.Roles(names)
 }
 
-// parseDuration reads a length of time such as 15m.
+// parseDuration reads a duration such as 15m.
 func parseDuration(body mess.Object, key string, otherwise time.Duration) (time.Duration, error) {
 	v, _ := body.Get(key)
 	if v == nil {

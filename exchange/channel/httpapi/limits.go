@@ -16,10 +16,10 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// Rate is what one client may ask for.
+// Rate is the limits of one client.
 type Rate struct {
-	Requests float64 `yaml:"requests"` // of one key, a second, in the long run
-	Burst    int     `yaml:"burst"`    // of one key, at once
+	Requests float64 `yaml:"requests"` // requests of one key per second, in the long run
+	Burst    int     `yaml:"burst"`    // requests of one key at once
 
 	// Limits of connections from other machines. 0 means what this machine can carry.
 	// The exchange counts long polls and event streams apart from all others.
@@ -29,14 +29,14 @@ type Rate struct {
 	AllWaiting     int `yaml:"all_waiting"`     // polls and streams of all addresses
 }
 
-// DefaultRate is far above what an executor or a busy agent needs, and below
-// what keeps a small board from its other work.
+// DefaultRate returns limits far above the need of an executor or a busy agent, and low enough
+// for a small board.
 func DefaultRate() Rate { return Rate{Requests: 200, Burst: 1000} }
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for every invalid setting.
 func (r Rate) Validate() error {
 	var errs []error
-	if !(r.Requests >= 0.1 && r.Requests <= 1e6) { // NaN is neither
+	if !(r.Requests >= 0.1 && r.Requests <= 1e6) { // false for NaN
 		errs = append(errs, fmt.Errorf("requests: %v is not from 0.1 to 1000000 a second", r.Requests))
 	}
 	if r.Burst < 1 {
@@ -46,22 +46,22 @@ func (r Rate) Validate() error {
 		name string
 		n    int
 	}{{"connections", r.Connections}, {"all_connections", r.AllConnections}, {"waiting", r.Waiting}, {"all_waiting", r.AllWaiting}} {
-		if limit.n < 4 && limit.n != 0 { // an executor needs two, and as many while it comes back
+		if limit.n < 4 && limit.n != 0 { // an executor needs two, and twice as many while it reconnects
 			errs = append(errs, fmt.Errorf("%s: %d is too few; write 4 or more, or 0 to derive it from memory and open files", limit.name, limit.n))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// limits count what each actor asks for.
+// limits counts the requests of each actor. It is safe for concurrent use.
 type limits struct {
 	rate Rate
 
 	mu       sync.Mutex
-	limiters map[string]*rate.Limiter // by actor: one for each that has a key and has come
+	limiters map[string]*rate.Limiter // by actor that has used a key
 }
 
-// spend counts a request, or tells after what time there may be another one.
+// spend counts a request. It returns the time to wait if the actor has reached its limit.
 func (l *limits) spend(actor string) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +76,7 @@ func (l *limits) spend(actor string) (wait time.Duration) {
 	return time.Duration((1 - one.Tokens()) / l.rate.Requests * float64(time.Second))
 }
 
-// spendRate counts this request. The operator on this machine is never kept out.
+// spendRate counts this request. The local operator has no limit.
 func (c *caller) spendRate(who exchange.Actor) error {
 	if who.Has(exchange.Operator) && loopback(c.r.RemoteAddr) && !c.isProxied() || slices.Contains(c.cfg.Unlimited, c.r.URL.EscapedPath()) {
 		return nil
@@ -88,21 +88,21 @@ func (c *caller) spendRate(who exchange.Actor) error {
 	return c.tooMany(wait, "too many requests with this key")
 }
 
-// tooMany refuses with 429 and Retry-After in whole seconds.
+// tooMany returns the error 429 and sets Retry-After, in whole seconds.
 func (c *transport) tooMany(wait time.Duration, what string) error {
 	seconds := int(math.Ceil(wait.Seconds()))
 	c.w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	return &httpError{http.StatusTooManyRequests, fmt.Sprintf("%s; try again in %d s", what, seconds)}
 }
 
-// bodyGap is how long nothing may come of a body.
+// bodyGap is the longest pause in a body.
 const bodyGap = 15 * time.Second
 
-// steadyBody is a body that has to keep coming.
+// steadyBody is a body with a deadline for each pause.
 type steadyBody struct {
 	io.ReadCloser
 	rc  *http.ResponseController
-	end time.Time // it has to be here by then
+	end time.Time // deadline of the whole body
 }
 
 func (s *steadyBody) Read(p []byte) (int, error) {
@@ -110,23 +110,23 @@ func (s *steadyBody) Read(p []byte) (int, error) {
 	if next.After(s.end) {
 		next = s.end
 	}
-	_ = s.rc.SetReadDeadline(next) // a test's writer has none
+	_ = s.rc.SetReadDeadline(next) // the writer of a test has none
 	n, err := s.ReadCloser.Read(p)
 	if err == io.EOF {
-		_ = s.rc.SetReadDeadline(s.end) // the server reads on, to notice when the client goes
+		_ = s.rc.SetReadDeadline(s.end) // the server reads on, to notice a disconnect
 	}
 	return n, err
 }
 
-// How long, and how many bytes of, a body that is too large is thrown away after
-// the answer. Most clients send all of it before they read, and a connection that
-// ends under them tells them nothing.
+// How long, and how many bytes of, a too large body the server discards after the response.
+// Most clients send all of it before they read, and would not see the error if the connection
+// ended.
 const (
 	lingerTime  = bodyGap
 	lingerBytes = 16 << 20
 )
 
-// linger sends the answer, and throws away what comes.
+// linger sends the response, and discards what comes.
 func linger(rc *http.ResponseController, body io.Reader) {
 	if errors.Join(rc.Flush(), rc.SetReadDeadline(time.Now().Add(lingerTime))) == nil {
 		_, _ = io.CopyN(io.Discard, body, lingerBytes)

@@ -11,20 +11,20 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// MountedHandler is another door on the same port. Who calls it has shown a key, and is
-// counted as everybody is; the key itself does not go on to it.
+// MountedHandler serves paths of another channel. Its callers are authenticated and counted,
+// and it does not get their keys.
 type MountedHandler interface {
 	Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
 }
 
-// RejectionExplainer is a Guest that says why it has refused a request with this code,
-// where the people who run the place should know of it; "" where they need not.
+// RejectionExplainer is a MountedHandler that explains its errors to operators. RejectionReason
+// returns "" if they need not know.
 type RejectionExplainer interface {
 	RejectionReason(r *http.Request, code int) string
 }
 
-// serveMounted lets a guest answer. What it does ends when the key does, or when this
-// door closes; how long it takes is its own affair.
+// serveMounted calls a mounted handler. Its context ends with the key of the caller or with
+// Run. It has no time limit.
 func (c *call) serveMounted(g MountedHandler) error {
 	if err := c.checkOrigin(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (c *call) serveMounted(g MountedHandler) error {
 		return c.bodyError(err)
 	}
 	rc := http.NewResponseController(c.w)
-	_ = rc.SetReadDeadline(time.Time{}) // a stream is as long as it is; a test's writer has none
+	_ = rc.SetReadDeadline(time.Time{}) // a stream has no limit; the writer of a test has none
 	ctx, cancel := c.waitContext()
 	defer cancel()
 	r := c.r.Clone(ctx)
@@ -63,19 +63,18 @@ func (c *call) serveMounted(g MountedHandler) error {
 	return nil
 }
 
-// errorWriter says the errors of a guest as all others, in JSON, where it has them in
-// plain text.
+// errorWriter turns the plain-text errors of a mounted handler into JSON.
 type errorWriter struct {
 	streamWriter
-	status int    // of the answer, 0 until it begins
-	code   int    // of an error in plain text, 0 for none
-	text   []byte // of it
+	status int    // of the response; 0 before it
+	code   int    // of a plain-text error; 0 for none
+	text   []byte // of the error
 }
 
-// maxWorded is how much of a guest's error is repeated, in bytes.
+// maxWorded is the limit of a repeated error, in bytes.
 const maxWorded = 1000
 
-// WriteHeader keeps an error that is plain text, or nothing.
+// WriteHeader holds back the status of an error in plain text.
 func (w *errorWriter) WriteHeader(code int) {
 	if w.status == 0 {
 		w.status = code
@@ -96,14 +95,14 @@ func (w *errorWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush sends what is written, but for an error that has no words yet.
+// Flush sends the written bytes, except an error that is not complete.
 func (w *errorWriter) Flush() {
 	if w.code == 0 {
 		w.streamWriter.Flush()
 	}
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of http.ResponseController.
 func (w *errorWriter) Unwrap() http.ResponseWriter { return &w.streamWriter }
 
 func (w *errorWriter) finish(c *call) {
@@ -118,7 +117,7 @@ func (w *errorWriter) finish(c *call) {
 	c.writeError(&httpError{w.code, text})
 }
 
-// publicHandler is the door that a path is that of, nil for none.
+// publicHandler returns the public handler of a path, or nil.
 func (c *call) publicHandler() http.Handler {
 	for prefix, v := range c.cfg.PublicHandlers {
 		if strings.HasPrefix(c.r.URL.EscapedPath(), prefix) {
@@ -128,7 +127,7 @@ func (c *call) publicHandler() http.Handler {
 	return nil
 }
 
-// servePublic lets a visitor answer, within the time that all answers have.
+// servePublic calls a public handler, with the usual time limit.
 func (c *call) servePublic(v http.Handler) error {
 	if err := c.checkOrigin(); err != nil {
 		return err
@@ -137,8 +136,7 @@ func (c *call) servePublic(v http.Handler) error {
 	return nil
 }
 
-// checkOrigin refuses web pages from elsewhere, which a browser lets send what
-// it likes.
+// checkOrigin rejects foreign web pages.
 func (c *transport) checkOrigin() error {
 	origin := c.r.Header.Get("Origin")
 	if !c.isForeignPage() || slices.Contains(c.cfg.Origins, origin) || slices.Contains(c.cfg.Origins, "*") {
@@ -147,19 +145,18 @@ func (c *transport) checkOrigin() error {
 	return &httpError{http.StatusForbidden, "pages from " + truncate(origin) + " may not use this; configure cors"}
 }
 
-// maxShown is how much of a header an error repeats, in bytes.
+// maxShown is the limit of a header in an error, in bytes.
 const maxShown = 100
 
 func truncate(s string) string { return s[:min(len(s), maxShown)] }
 
-// streamWriter is an answer of which each piece has a time limit, and the whole has
-// none.
+// streamWriter is a response with a time limit for each write.
 type streamWriter struct {
 	http.ResponseWriter
 	rc *http.ResponseController
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of http.ResponseController.
 func (u *streamWriter) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 func (u *streamWriter) Write(p []byte) (int, error) {
@@ -167,10 +164,10 @@ func (u *streamWriter) Write(p []byte) (int, error) {
 	return u.ResponseWriter.Write(p)
 }
 
-// Flush sends what is written.
+// Flush sends the written bytes.
 func (u *streamWriter) Flush() {
 	u.extendDeadline()
-	_ = u.rc.Flush() // the client is gone if it fails
+	_ = u.rc.Flush() // the client has disconnected if it fails
 }
 
 func (u *streamWriter) extendDeadline() { _ = u.rc.SetWriteDeadline(time.Now().Add(writeTime)) }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// description is what this door does, in OpenAPI 3.1: openapi.json, packed by
-// gzip -9nkf. A test holds it against that, and that against the door.
+// description describes this API in OpenAPI 3.1: openapi.json, compressed by gzip -9nkf. Tests
+// compare the two, and the description with the server.
 //
 //go:embed openapi.json.gz
 var description string

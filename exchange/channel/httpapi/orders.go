@@ -7,9 +7,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stop stops executors: {why, executors}, both of which may be left out. It is
-// taken when it is on the disk; who has confirmed it, GET executors tells. There
-// is no call that ends a stop.
+// stop stops executors: {why, executors}, both optional. It returns when the stop is on the
+// disk. GET executors shows who has confirmed it. There is no path that resets a stop.
 func (c *call) stop() error {
 	s, err := c.readStop()
 	if err != nil {
@@ -22,7 +21,7 @@ func (c *call) stop() error {
 	return err
 }
 
-// readStop reads a stop. However long its reason is, that is no reason not to stop.
+// readStop reads a stop. A long reason is no error.
 func (c *requestBody) readStop() (s mess.Stop, err error) {
 	data, yaml, err := c.readBody()
 	switch {
@@ -42,9 +41,9 @@ func (c *requestBody) readStop() (s mess.Stop, err error) {
 	return *m.Items[0].(*mess.Config).Stop, nil
 }
 
-// drain has executors take nothing new, and resume ends that: {why, executors},
-// both of which may be left out. It is taken when it is on the disk; how each
-// executor stands, GET executors tells.
+// drain makes executors take no new tasks, and resume ends that: {why, executors}, both
+// optional. It returns when the order is on the disk. GET executors shows the status of each
+// executor.
 func (c *call) drain() error {
 	ack, err := c.postOrder("hold")
 	if err == nil {

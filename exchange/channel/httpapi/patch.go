@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// patchThread adds to a thread, as clients in the field do: a status, a note, and
-// items. Nothing at all tells the status.
+// patchThread adds to a thread as existing clients do: a status, a note, and items. An empty
+// body returns the status.
 func (c *call) patchThread(ref string) error {
 	body, err := c.readObject()
 	if err != nil {
@@ -18,7 +18,7 @@ func (c *call) patchThread(ref string) error {
 	}
 	t, unseen := c.x.Envelope(c.r.Context(), c.who, ref)
 	if unseen != nil {
-		t.Ref = ref // one who may not see it (any more) still hears that it is taken
+		t.Ref = ref // a caller that may not see it still gets the error of a taken claim
 	}
 	m, err := c.messageOfPatch(t, body)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *call) patchThread(ref string) error {
 	}
 	m.Re = mess.Refs{t.Ref}
 	if ref == mess.Last {
-		m.Re = mess.Refs{mess.Last} // with that one does not confirm (MESS 1.0 section 1.3)
+		m.Re = mess.Refs{mess.Last} // this name cannot confirm (MESS 1.0 section 1.3)
 	}
 	answer, err := c.post(m)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *call) patchThread(ref string) error {
 	}
 	v := withUnknown(map[string]any{"ref": t.Ref, "status": firstAck(answer).Status}, body, patchFields)
 	for _, item := range m.Items {
-		if o, ok := item.(*mess.Other); ok { // it is kept, and nothing is done by it
+		if o, ok := item.(*mess.Other); ok { // the exchange stores it without effect
 			list, _ := v["unknown"].([]string)
 			v["unknown"] = append(list, "mess."+truncate(string(o.Type)))
 		}
@@ -50,10 +50,10 @@ func (c *call) patchThread(ref string) error {
 	return nil
 }
 
-// patchFields are the fields of a PATCH to a thread.
+// patchFields are the known fields of a PATCH.
 var patchFields = []string{"status", "message", "mess"}
 
-// messageOfPatch is the message that a PATCH means.
+// messageOfPatch returns the message that a PATCH means.
 func (c *call) messageOfPatch(t exchange.Envelope, body mess.Object) (mess.Message, error) {
 	var m mess.Message
 	if v, ok := body.Get("mess"); ok && v != nil {
@@ -85,7 +85,7 @@ func (c *call) messageOfPatch(t exchange.Envelope, body mess.Object) (mess.Messa
 	return m, nil
 }
 
-// parseStatus is the status of a body, "" if it has none.
+// parseStatus reads the status of a body, or "".
 func parseStatus(body mess.Object) (mess.Code, error) {
 	v, _ := body.Get("status")
 	if v == nil {
@@ -102,9 +102,9 @@ func parseStatus(body mess.Object) (mess.Code, error) {
 	return code, nil
 }
 
-// pointAtThread makes sure that an item is said to the thread of the path. What clients
-// in the field write into its re is that thread by one name or another; only
-// the ref of one of its messages says more. Suggestions name whom they like.
+// pointAtThread points an item at the thread of the path. Existing clients write a name of that
+// thread into re. Only the ref of one of its messages adds anything, so others are removed.
+// Suggestions may name any thread.
 func pointAtThread(item mess.Item, t exchange.Envelope) error {
 	var re *mess.Refs
 	switch i := item.(type) {
@@ -138,8 +138,8 @@ func pointAtThread(item mess.Item, t exchange.Envelope) error {
 	return nil
 }
 
-// withStatus makes sure that the message says the status. Whoever made the
-// request takes it back with a cancel, however it is written.
+// withStatus adds the status to the message, unless an item has it. The status cancelled of the
+// requester becomes a cancel.
 func (c *call) withStatus(t exchange.Envelope, m mess.Message, code mess.Code, note string) mess.Message {
 	if code == mess.Cancelled && c.isRequestCancel(t) {
 		return withCancel(m, note)
@@ -156,13 +156,13 @@ func (c *call) withStatus(t exchange.Envelope, m mess.Message, code mess.Code, n
 	return m
 }
 
-// isRequestCancel reports whether the caller's cancelled takes the request back. That of
-// the holder reports that the work has stopped.
+// isRequestCancel reports whether the caller's status cancelled cancels the request. From the
+// holder it reports that the work has stopped.
 func (c *call) isRequestCancel(t exchange.Envelope) bool {
 	return c.who.ID != t.Executor || c.who.ID == t.Requestor && t.CancelBy == ""
 }
 
-// withCancel is m with one cancel, and no status that says the same.
+// withCancel returns m with one cancel, and without the status cancelled.
 func withCancel(m mess.Message, note string) mess.Message {
 	m.Items = slices.DeleteFunc(m.Items, func(i mess.Item) bool {
 		s, ok := i.(*mess.Status)
@@ -174,8 +174,8 @@ func withCancel(m mess.Message, note string) mess.Message {
 	return m
 }
 
-// statusWithNote is a status that has nothing but a note, which then is what the code
-// must have (MESS 1.0 section 4.2).
+// statusWithNote returns a status that has only a note, which becomes the mandatory field of
+// the status (MESS 1.0 section 4.2).
 func statusWithNote(code mess.Code, note string) *mess.Status {
 	s := &mess.Status{Code: code, Message: note}
 	if note == "" {

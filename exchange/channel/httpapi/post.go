@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// postMessage is the full entrance: a message in, acks and answers out, in the format
-// that was sent.
+// postMessage takes any message and returns the acks and responses, in the format of the
+// message.
 func (c *call) postMessage() error {
 	data, yaml, err := c.readBody()
 	if err != nil {
@@ -52,7 +52,7 @@ func parseMessage(data []byte, yaml bool) (mess.Message, error) {
 	return all[0], nil
 }
 
-// messageOfItems makes a message of items that stand in the body.
+// messageOfItems makes a message of the items in a body.
 func (c *requestBody) messageOfItems(value any) (mess.Message, error) {
 	text, err := json.Marshal(mess.Object{{Key: "MESS", Value: value}})
 	if err != nil {
@@ -60,14 +60,13 @@ func (c *requestBody) messageOfItems(value any) (mess.Message, error) {
 	}
 	parse := mess.ParseJSON
 	if c.yaml {
-		parse = mess.Parse // there, a number may be text that has no quotes
+		parse = mess.Parse // an unquoted number may be text in YAML
 	}
 	m, err := parse(text)
 	return m, renamePath(err, "MESS", "mess")
 }
 
-// renamePath has problems of a text that nobody has seen by the name that a field has
-// in the body.
+// renamePath replaces a path in the problems of a text by the field that the client has sent.
 func renamePath(err error, here, there string) error {
 	ps, ok := errors.AsType[mess.Problems](err)
 	if !ok {
@@ -82,7 +81,7 @@ func renamePath(err error, here, there string) error {
 	return ps
 }
 
-// create takes a request as clients in the field send it: its fields alone.
+// create takes a request as existing clients send it: only its fields.
 func (c *call) create() error {
 	body, err := c.readObject()
 	if err != nil {
@@ -108,8 +107,8 @@ func (c *call) create() error {
 	return nil
 }
 
-// unusedFields are the fields of a request that are kept, and by which nothing is done:
-// one of them may be a slip.
+// unusedFields returns the fields of a request that have no effect. One of them may be a typing
+// error.
 func unusedFields(item mess.Item) (list []string) {
 	r, ok := item.(*mess.Request)
 	if !ok {
@@ -117,7 +116,7 @@ func unusedFields(item mess.Item) (list []string) {
 	}
 	of := func(path string, extra mess.Object) {
 		for _, f := range extra {
-			if path != "" || f.Key != "attachments" { // as writers in the field put files
+			if path != "" || f.Key != "attachments" { // existing clients name files so
 				list = append(list, path+truncate(f.Key))
 			}
 		}

@@ -10,14 +10,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// terminalHeader is the header with which a client on this machine says that a
-// person has typed this at its terminal: the id of its process, which is looked at.
+// terminalHeader contains a process id. A local client says with it that a person has typed the
+// command at the terminal of that process, and the server checks it.
 const terminalHeader = "Messkit-Terminal"
 
-// modelHeader is the header with which a client says that it acts for a model.
+// modelHeader says that a client acts for a model.
 const modelHeader = "Messkit-Model"
 
-// proof is what is known of who stands behind a call, beyond the key.
+// proof returns the proof of a person behind a call, in addition to the key.
 func (c *caller) proof() exchange.Proof {
 	switch {
 	case c.session:
@@ -34,7 +34,7 @@ func (c *caller) proof() exchange.Proof {
 	return exchange.ByKey
 }
 
-// checkTerminal looks at the terminal of a client.
+// checkTerminal checks the terminal of a client.
 func (c *caller) checkTerminal() error {
 	pid, err := strconv.Atoi(c.r.Header.Get(terminalHeader))
 	if err != nil || pid <= 0 || c.isProxied() || c.isForeignPage() {
@@ -43,13 +43,14 @@ func (c *caller) checkTerminal() error {
 	return peer.Terminal(pid, c.localAddr(), c.r.RemoteAddr)
 }
 
-// isLocalUser reports whether a process of the exchange's own user, or of root, calls:
-// no other user of this machine, no proxy and no page of somebody else.
+// isLocalUser reports whether a process of the exchange's own user or of root calls. It is
+// false for other local users, proxies and foreign pages.
 func (c *transport) isLocalUser() bool {
 	return !c.isForeignPage() && !c.isProxied() && peer.Same(c.localAddr(), c.r.RemoteAddr)
 }
 
-// requireTerminal refuses a new key with the role operator to whoever is at no terminal.
+// requireTerminal rejects a new key with the role operator unless a person has asked for it at
+// a terminal.
 func (c *caller) requireTerminal() error {
 	if p := c.proof(); p == exchange.AtTerminal {
 		return nil
@@ -63,11 +64,11 @@ func (c *caller) isOperator(actor string) bool {
 	return ok && who.Has(exchange.Operator)
 }
 
-// noteEvery is how often a model of this user is noted.
+// noteEvery is the least time between two calls of ModelSeen.
 const noteEvery = time.Minute
 
-// noteModel tells the program that a process of the exchange's own user serves a
-// model: what runs there can read the operator's key.
+// noteModel reports that a process of the exchange's own user serves a model. Such a process
+// can read the operator's key.
 func (c *caller) noteModel() {
 	if c.cfg.ModelSeen == nil || c.r.Header.Get(modelHeader) == "" && !slices.Contains(c.cfg.ModelPaths, c.r.URL.EscapedPath()) {
 		return

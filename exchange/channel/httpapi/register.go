@@ -9,15 +9,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxProfile is the largest body of a registration, in bytes.
+// maxProfile is the limit of a registration, in bytes.
 const maxProfile = 64 << 10
 
-// register gives an executor or an agent its key.
+// register gives a key to an executor or a requester.
 func (c *call) register() error {
 	if err := c.checkLength(maxProfile); err != nil {
 		return err
 	}
-	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, maxProfile) // nobody knows yet who sends it
+	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, maxProfile) // the sender is not authenticated
 	body, err := c.readObject()
 	if err != nil {
 		return err
@@ -47,14 +47,13 @@ func (c *call) register() error {
 	return nil
 }
 
-// registerActor registers who may, with what is granted.
+// registerActor registers an actor with the granted rights.
 func (c *call) registerActor(id string, g keys.Grant, body mess.Object) error {
 	e, err := c.parseProfile(id, body)
 	if err != nil {
 		return err
 	}
-	// One who has no key and is registered speaks through another door, or in
-	// this process.
+	// A registered actor without a key uses another channel, or this process.
 	if _, known := c.x.Executor(id); known && !c.isCallerOperator() {
 		return mess.Errorf(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
 	}
@@ -63,14 +62,14 @@ func (c *call) registerActor(id string, g keys.Grant, body mess.Object) error {
 	}
 	enroll := c.keys.Enroll
 	if c.isCallerOperator() && id != keys.OperatorID {
-		enroll = func(id string, g keys.Grant) (string, error) { return c.keys.Rotate(id, g.Roles) } // the old key, lost or not, ends
+		enroll = func(id string, g keys.Grant) (string, error) { return c.keys.Rotate(id, g.Roles) } // the old key ends
 	}
 	key, err := enroll(id, g)
 	if err != nil {
 		return err
 	}
 	c.who = exchange.Actor{ID: id, Roles: g.Roles}
-	if len(e.Capabilities) > 0 { // who can do nothing only asks
+	if len(e.Capabilities) > 0 { // without capabilities, the actor is only a requester
 		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 			_, revoked := c.keys.Revoke(id)
 			return errors.Join(err, revoked)

@@ -17,7 +17,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// httpError is an error that HTTP has a code for.
+// httpError is an error with an HTTP status.
 type httpError struct {
 	code int
 	text string
@@ -27,7 +27,7 @@ func (e *httpError) Error() string { return e.text }
 
 var errNoPath = &httpError{http.StatusNotFound, "there is nothing at this path"}
 
-// codes are the answers to refusals.
+// codes maps reasons to HTTP statuses.
 var codes = map[mess.ErrorCode]int{
 	mess.Invalid: http.StatusBadRequest, mess.Unauthorized: http.StatusUnauthorized, mess.Forbidden: http.StatusForbidden,
 	mess.NotFound: http.StatusNotFound, mess.MissingReference: http.StatusUnprocessableEntity, mess.AlreadyClaimed: http.StatusConflict, mess.StaleToken: http.StatusConflict,
@@ -36,7 +36,7 @@ var codes = map[mess.ErrorCode]int{
 	mess.Unavailable: http.StatusServiceUnavailable,
 }
 
-// errorBody is a refusal as a client gets it.
+// errorBody is the body of an error.
 type errorBody struct {
 	Error    string         `json:"error"`
 	Why      mess.ErrorCode `json:"why,omitempty"`
@@ -46,7 +46,7 @@ type errorBody struct {
 	Legal    []mess.Code    `json:"legal,omitempty"`
 }
 
-// writeError answers with an error, always in JSON.
+// writeError answers with an error in JSON.
 func (c *call) writeError(err error) {
 	if r, ok := errors.AsType[*mess.Error](err); ok {
 		code, ok := codes[r.Code]
@@ -69,7 +69,7 @@ func (c *call) writeError(err error) {
 		c.writeJSON(http.StatusBadRequest, errorBody{Error: err.Error(), Why: mess.Invalid})
 		return
 	}
-	if c.r.Context().Err() == nil { // else the client has gone
+	if c.r.Context().Err() == nil { // the client is still connected
 		c.log().Warn("request failed", "path", c.r.URL.Path, "err", err)
 	}
 	c.writeJSON(http.StatusServiceUnavailable, errorBody{Error: "the exchange cannot do this now; try again", Why: mess.Unavailable})
@@ -87,11 +87,11 @@ func (c *transport) writeJSON(code int, v any) {
 	c.writeBody(code, jsonType, p.Bytes())
 }
 
-// gzipFrom is the size from which compression pays.
+// gzipFrom is the least size to compress, in bytes.
 const gzipFrom = 1 << 10
 
-// writeBody answers with bytes: nothing where the client has them, compressed where
-// it asks for that.
+// writeBody answers with bytes. A client that has them gets 304, and one that accepts gzip gets
+// them compressed.
 func (c *transport) writeBody(code int, mimeType string, data []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = []string{mimeType}
@@ -113,10 +113,10 @@ func (c *transport) writeBody(code int, mimeType string, data []byte) {
 			data = b.Bytes()
 		}
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(data))} // else what is long goes out in chunks
+	h["Content-Length"] = []string{strconv.Itoa(len(data))} // a long body would go out in chunks otherwise
 	c.w.WriteHeader(code)
 	if c.r.Method != http.MethodHead {
-		_, _ = c.w.Write(data) // the client is gone if it fails
+		_, _ = c.w.Write(data) // the client has disconnected if it fails
 	}
 }
 
@@ -145,11 +145,10 @@ func matchesETag(header, tag string) bool {
 	return false
 }
 
-// formType is what curl -d calls everything. No form is meant for this door.
+// formType is the content type that curl -d sends for everything. No path takes a form.
 const formType = "application/x-www-form-urlencoded"
 
-// readBody returns the body, if it is in a form that we read: JSON, which is also
-// meant where nothing is said, or YAML.
+// readBody reads a body in JSON, which is the default, or YAML.
 func (c *requestBody) readBody() (data []byte, yaml bool, err error) {
 	defer func() { c.yaml = yaml }()
 	if header := c.r.Header.Get("Content-Type"); header != "" {
@@ -176,7 +175,7 @@ func (c *requestBody) readBody() (data []byte, yaml bool, err error) {
 	return data, yaml, nil
 }
 
-// checkEncoding refuses a body that is packed.
+// checkEncoding rejects a compressed body.
 func (c *requestBody) checkEncoding() error {
 	packed := strings.TrimSpace(c.r.Header.Get("Content-Encoding"))
 	if packed == "" || strings.EqualFold(packed, "identity") {
@@ -185,7 +184,7 @@ func (c *requestBody) checkEncoding() error {
 	return &httpError{http.StatusUnsupportedMediaType, "the content encoding " + packed + " is not understood; send the body as it is"}
 }
 
-// bodyError words why a body could not be read.
+// bodyError returns the error for a body that the server cannot read.
 func (c *requestBody) bodyError(err error) error {
 	if m, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return c.tooLarge(m.Limit)
@@ -196,8 +195,8 @@ func (c *requestBody) bodyError(err error) error {
 	return &httpError{http.StatusBadRequest, "the body ends too early"}
 }
 
-// checkLength refuses a body that says that it is larger than limit. None of it is read
-// before the answer, and the connection ends with that.
+// checkLength rejects a body with a Content-Length above limit. The server does not read it, so
+// the connection ends with the response.
 func (c *requestBody) checkLength(limit int64) error {
 	if c.r.ContentLength <= limit {
 		return nil
@@ -211,8 +210,8 @@ func (c *requestBody) tooLarge(limit int64) error {
 	return mess.Errorf(mess.TooLarge, "the body is larger than %d bytes; send less", limit)
 }
 
-// readObject reads the body as one mapping. One that is empty is {}, as it is to
-// servers in the field.
+// readObject reads the body as one mapping. An empty body is {}, as at the MESS reference
+// servers.
 func (c *requestBody) readObject() (mess.Object, error) {
 	data, yaml, err := c.readBody()
 	switch {
@@ -225,7 +224,7 @@ func (c *requestBody) readObject() (mess.Object, error) {
 	return o, hintYAML(err)
 }
 
-// hintYAML says of what is no JSON how to send what else it may be.
+// hintYAML adds a hint about YAML to an error of the JSON parser.
 func hintYAML(err error) error {
 	if err == nil || !strings.Contains(err.Error(), "not JSON") {
 		return err
@@ -233,7 +232,7 @@ func hintYAML(err error) error {
 	return mess.Errorf(mess.Invalid, "%v (the body was read as JSON; if it is YAML, send Content-Type: application/yaml)", err)
 }
 
-// textField is a field that is text, "" if it is not there.
+// textField returns a text field, or "".
 func textField(o mess.Object, key string) (string, error) {
 	v, _ := o.Get(key)
 	s, ok := v.(string)
@@ -243,8 +242,8 @@ func textField(o mess.Object, key string) (string, error) {
 	return s, nil
 }
 
-// checkKnown refuses a body with other fields than these: one of them may be a slip,
-// and what is done without it would be more than was meant.
+// checkKnown rejects a body with unknown fields. One of them may be a typing error, and without
+// it the order might do too much.
 func checkKnown(o mess.Object, known ...string) error {
 	for _, f := range o {
 		if !slices.Contains(known, f.Key) {

@@ -8,14 +8,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// base is what all paths of an exchange begin with.
+// base is the prefix of all paths of an exchange.
 const base = "/api/v1/exchanges/"
 
-// route is what one method does at one path. A {name} in the path is any one
-// segment that is not empty and not longer than maxName.
+// route is one method of one path. {name} in the path is any segment of 1 to maxName bytes.
 type route struct {
-	method string // GET is HEAD as well, but for what streams
-	path   string // below the exchange
+	method string // GET includes HEAD, except for streams
+	path   string // after the exchange
 	serve  func(c *call, names []string) error
 }
 
@@ -31,7 +30,7 @@ func withTwo(serve func(*call, string, string) error) func(*call, []string) erro
 	return func(c *call, names []string) error { return serve(c, names[0], names[1]) }
 }
 
-// routes are those that need a key.
+// routes are the routes that need a key.
 var routes = []route{
 	{http.MethodGet, "requests", withoutNames((*call).listThreads)},
 	{http.MethodPost, "requests", withoutNames((*call).create)},
@@ -62,15 +61,15 @@ var routes = []route{
 	{http.MethodPost, "codes", withoutNames((*call).newEnrollmentCode)},
 }
 
-// openRoutes are those that need none.
+// openRoutes are the routes that need no key.
 var openRoutes = []route{
 	{http.MethodGet, "/health", withoutNames((*call).health)},
 	{http.MethodGet, "/api/openapi.json", withoutNames((*call).openAPI)},
 	{http.MethodPost, base + "{exchange}/register", withoutNames((*call).register)},
 }
 
-// serve finds what the path means. Paths are taken as they are: nothing is
-// cleaned or redirected. Whoever has no key learns nothing of what is there.
+// serve finds and calls the handler of a path. It does not clean or redirect paths. A caller
+// without a key does not learn which paths exist.
 func (c *call) serve() error {
 	if err := c.checkHost(); err != nil {
 		return err
@@ -93,7 +92,7 @@ func (c *call) serve() error {
 	if !ok {
 		return errNoPath
 	}
-	if len(p) != 6 || p[5] != "register" || p[4] == c.x.ID() { // of others, nothing is told
+	if len(p) != 6 || p[5] != "register" || p[4] == c.x.ID() { // clients of other exchanges learn nothing
 		if err := c.dispatch(openRoutes, p); err != errNoPath {
 			return err
 		}
@@ -107,8 +106,7 @@ func (c *call) serve() error {
 	return c.dispatch(routes, p[5:])
 }
 
-// segments splits a path. A slash that is escaped belongs to its name, as in the
-// ref of a message.
+// segments splits a path. An escaped slash belongs to its segment, as in the ref of a message.
 func segments(path string) ([]string, bool) {
 	p := strings.Split(path, "/")
 	for i := range p {
@@ -120,8 +118,8 @@ func segments(path string) ([]string, bool) {
 	return p, true
 }
 
-// readQuery is the query. What cannot be read of it would be left out, and a list
-// then be of everything.
+// readQuery parses the query. An invalid query is an error: a list would otherwise ignore the
+// filter.
 func (c *transport) readQuery() (url.Values, error) {
 	q, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
@@ -130,7 +128,7 @@ func (c *transport) readQuery() (url.Values, error) {
 	return q, nil
 }
 
-// dispatch serves a path by what is in a table.
+// dispatch calls the handler of a path in a table.
 func (c *call) dispatch(table []route, p []string) error {
 	var methods []string
 	for _, r := range table {
@@ -152,13 +150,13 @@ func (c *call) dispatch(table []route, p []string) error {
 	return &httpError{http.StatusMethodNotAllowed, "this path has no " + c.r.Method + "; use " + strings.Join(methods, " or ")}
 }
 
-// head reports whether it answers HEAD: a stream would not end.
+// head reports whether a route answers HEAD. A stream would not end.
 func (r route) head() bool { return r.method == http.MethodGet && r.path != "events" }
 
-// maxName is longer than any ref, id or name of a file, in bytes.
+// maxName is above the length of any ref, id or file name, in bytes.
 const maxName = 512
 
-// matchPath returns what stands in a path for the {names} of a route.
+// matchPath returns the segments for the {names} of a route.
 func matchPath(pattern string, p []string) (names []string, ok bool) {
 	if strings.Count(pattern, "/")+1 != len(p) {
 		return nil, false

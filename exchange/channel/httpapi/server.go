@@ -1,6 +1,8 @@
-// Package httpapi is the HTTP door of an exchange: the paths that clients in the
-// field know, a raw entrance for MESS messages, events, and attachments. It
-// translates and does nothing else.
+// Package httpapi is the HTTP API of an exchange: the paths that existing MESS clients know, a
+// path for any MESS message, events, and attachments. It translates between HTTP and messages
+// to the exchange.
+//
+// A request goes through transport, caller and requestBody to a handler of call (routes.go).
 package httpapi
 
 import (
@@ -22,83 +24,82 @@ import (
 	"github.com/messkit/messkit/internal/resources"
 )
 
-// Config of a door.
+// Config is the settings of a server.
 type Config struct {
-	EnrollmentCode string   // code with which others register; "": only this user of this machine
-	Hosts          []string // names by which the door may be called, beside addresses and localhost
-	Origins        []string // of pages elsewhere that may read the answers (CORS); "*": all
-	// EnrollmentCapabilities are those that executors may register with that code; none: all.
+	EnrollmentCode string   // code for registration; "": only local processes of the same user register
+	Hosts          []string // names of the server in the Host header, in addition to addresses and localhost
+	Origins        []string // origins of other pages that may read responses (CORS); "*": all
+	// EnrollmentCapabilities lists the capabilities that executors may register with
+	// EnrollmentCode. An empty list allows all.
 	EnrollmentCapabilities []string
 
-	MaxBody int64  // bytes of one request's body; 0: 10 MB
-	Rate    Rate   // what one client may; zero: DefaultRate
+	MaxBody int64  // limit of a request body, in bytes; 0: 10 MB
+	Rate    Rate   // limits of one client; zero: DefaultRate
 	Version string // of the program, for /health
 
-	// TLS is how connections are secured; nil: in plain text. Its certificates are
-	// there.
+	// TLS is the TLS configuration with its certificates. nil means plain text.
 	TLS *tls.Config
 
-	// MountedHandlers are other doors on the same port, by their path.
+	// MountedHandlers serve paths of other channels, after authentication.
 	MountedHandlers map[string]MountedHandler
 
-	// Pages are shown without a key, by their path.
+	// Pages serve paths without authentication.
 	Pages map[string]http.Handler
-	// SessionKey is the key with which a browser has signed in, "" if it has not; nil:
-	// none does.
+	// SessionKey returns the key with which a browser has signed in, or "". nil means that no
+	// browser signs in.
 	SessionKey func(*http.Request) string
-	// SignedInByPerson reports whether it was a person who signed that browser in, and not a
-	// program that holds the key; nil: it is not known.
+	// SignedInByPerson reports whether a person has signed that browser in, and not a program
+	// that holds the key. nil means that nobody knows.
 	SignedInByPerson func(*http.Request) bool
-	// ModelPaths are paths of guests that models use, and Model is called, once a minute
-	// at most, when a process of the exchange's own user uses one; nil: nothing is.
+	// ModelPaths are mounted paths that models use. ModelSeen is called, at most once a minute,
+	// when a local process of the exchange's user uses one. It may be nil.
 	ModelPaths []string
 	ModelSeen  func()
-	// Unlimited are paths of guests that no limit keeps anybody from: a stop.
+	// Unlimited are mounted paths without a rate limit, such as a stop.
 	Unlimited []string
-	// PublicHandlers are other doors on the same port that let in whom they know
-	// themselves, by the path that theirs begin with.
+	// PublicHandlers serve other channels, by the prefix of their paths. They authenticate
+	// their clients themselves.
 	PublicHandlers map[string]http.Handler
-	// Health is what /health says beside the usual; nil: nothing.
+	// Health returns additional fields of /health. It may be nil.
 	Health func() map[string]any
 
-	// Status is how the program stands, for operators; it becomes JSON. nil: the
-	// path is not there.
+	// Status returns the status of the program for operators, as a value for JSON. nil means
+	// that the path does not exist.
 	Status func() any
-	// Webhooks is what has become of notices, as far as an actor may know; it
-	// becomes JSON. nil: the path is not there.
+	// Webhooks returns the delivery log that an actor may see, as a value for JSON. nil means
+	// that the path does not exist.
 	Webhooks func(exchange.Actor) any
-	// Import takes a thread in that was written elsewhere, with its files by name:
-	// those of a folder, or {ref}.messe-af.yaml alone. nil: there is nowhere to put
-	// it.
+	// Import stores a thread of another exchange, with its files by name: those of a folder, or
+	// {ref}.messe-af.yaml alone. nil means that the exchange has no folder.
 	Import func(ref string, files map[string][]byte) error
-	// FitImage makes a picture as small as a size such as 500KB says, and tells its media
-	// type; nil: pictures stay as they are.
+	// FitImage shrinks an image to a size such as 500KB, and returns its media type. nil means
+	// that images stay as they are.
 	FitImage func(ctx context.Context, picture []byte, size string) (data []byte, mimeType string, err error)
 }
 
-// channel is the name of this door in threads.
+// channel is the name of the HTTP API in threads.
 const channel = "http"
 
-// defaultMaxBody is the limit that clients in the field know.
+// defaultMaxBody is the limit that existing clients expect.
 const defaultMaxBody = 10 << 20
 
-// Server serves an exchange over HTTP.
+// Server serves an exchange over HTTP. It is safe for concurrent use.
 type Server struct {
 	x    *exchange.Exchange
 	keys *keys.Keys
 	cfg  Config
 	log  *slog.Logger
 
-	guessing   sync.Mutex    // of the enrolment code, by one at a time
-	guesses    *rate.Limiter // that were wrong
+	guessing   sync.Mutex    // held while an enrollment code is checked, so that attempts come one by one
+	guesses    *rate.Limiter // limits wrong enrollment codes
 	limits     *limits
 	conns      *connections
-	streams    sync.WaitGroup // on connections that were taken over
+	streams    sync.WaitGroup // on hijacked connections
 	denied     deniedLog
-	modelNoted atomic.Int64 // when a model of this user was noted last, in ns
+	modelNoted atomic.Int64 // when ModelSeen was called last, in ns
 }
 
-// New makes a door.
+// New makes a server.
 func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Server {
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = defaultMaxBody
@@ -113,24 +114,22 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Serv
 	}
 }
 
-// Time limits of a connection. A stream of events has none: it sets a deadline
-// for each thing it writes.
+// Time limits of a connection. An event stream has none, and sets a deadline for each write.
 const (
 	headerTime  = 10 * time.Second
 	idleTime    = 2 * time.Minute
-	answerTime  = 2 * time.Minute  // reading the body and writing the answer
-	refusalTime = 10 * time.Second // writing that it took too long
-	workTime    = 30 * time.Second // what the exchange may take for one message
-	endTime     = 5 * time.Second  // what is under way may still take when the program ends
+	answerTime  = 2 * time.Minute  // for reading the body and writing the response
+	refusalTime = 10 * time.Second // for writing the error after a timeout
+	workTime    = 30 * time.Second // for one message at the exchange
+	endTime     = 5 * time.Second  // for requests under way when the program ends
 	maxHeader   = 16 << 10
 )
 
-// serverContextKey is the key under which a request finds the context that ends when
-// the door closes.
+// serverContextKey is the key of the context that ends with Run, in the context of a request.
 type serverContextKey struct{}
 
-// Run serves until ctx ends; then streams and polls end at once, and what is
-// under way is finished within some seconds.
+// Run serves until ctx ends. Then streams and polls end at once, and other requests have a few
+// seconds to finish.
 func (d *Server) Run(ctx context.Context, l net.Listener) error {
 	g, gctx := errgroup.WithContext(ctx)
 	base := context.WithValue(context.WithoutCancel(ctx), serverContextKey{}, gctx)
@@ -144,7 +143,7 @@ func (d *Server) Run(ctx context.Context, l net.Listener) error {
 		ErrorLog:  slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 		Protocols: new(http.Protocols),
 	}
-	s.Protocols.SetHTTP1(true) // its limits are by connection; of HTTP/2 one has many streams
+	s.Protocols.SetHTTP1(true) // the limits count connections, and a connection of HTTP/2 has many streams
 	var port net.Listener = &limitedListener{l, d.conns}
 	if d.cfg.TLS != nil {
 		port = &tlsListener{port, d.cfg.TLS}

@@ -17,7 +17,7 @@ func (c *call) health() error {
 	return nil
 }
 
-// webhooks tells what has become of notices.
+// webhooks returns the delivery log.
 func (c *call) webhooks() error {
 	if c.cfg.Webhooks == nil {
 		return errNoPath
@@ -26,7 +26,7 @@ func (c *call) webhooks() error {
 	return nil
 }
 
-// status tells an operator how the program stands.
+// status returns the status of the program, for operators.
 func (c *call) status() error {
 	if c.cfg.Status == nil {
 		return errNoPath

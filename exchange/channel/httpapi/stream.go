@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// stream writes events, and comments in between, one at a time. It has no
-// goroutine of its own: there may be thousands that are idle.
+// stream writes events and comments, one at a time. It has no goroutine, because thousands may
+// be idle.
 type stream struct {
 	out eventWriter
 
@@ -23,9 +23,9 @@ type stream struct {
 	ended bool // out must not be used any more
 }
 
-// eventWriter is a connection on its way to the client.
+// eventWriter is a connection to the client.
 type eventWriter interface {
-	// send sends p as it is, within writeTime.
+	// send writes p unchanged, within writeTime.
 	send(p []byte) error
 }
 
@@ -38,7 +38,7 @@ func (s *stream) write(p []byte) error {
 	return s.out.send(p)
 }
 
-// begin lets it beat; broken is called when nobody is there to hear it.
+// begin starts the heartbeat. It calls broken when the client has disconnected.
 func (s *stream) begin(broken func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,35 +64,34 @@ func (s *stream) end() {
 
 var errEnded = errors.New("the stream has ended")
 
-// handlerResponse is a stream in the answer that net/http writes.
+// handlerResponse writes to the response of net/http.
 type handlerResponse struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 }
 
 func (a handlerResponse) send(p []byte) error {
-	_ = a.rc.SetWriteDeadline(time.Now().Add(writeTime)) // a test's writer has none
+	_ = a.rc.SetWriteDeadline(time.Now().Add(writeTime)) // the writer of a test has none
 	if _, err := a.w.Write(p); err != nil {
 		return err
 	}
 	return a.rc.Flush()
 }
 
-// hijackedConn is a connection that was taken over from net/http: of what that keeps for
-// each connection, an idle stream needs nothing.
+// hijackedConn is a connection without net/http, whose buffers an idle stream does not need.
 type hijackedConn struct{ net.Conn }
 
 // send writes one chunk (RFC 9112 section 7.1).
 func (t hijackedConn) send(p []byte) error {
-	_ = t.SetWriteDeadline(time.Now().Add(writeTime)) // it fails as Write does
+	_ = t.SetWriteDeadline(time.Now().Add(writeTime)) // a failure also fails Write
 	_, err := t.Write(fmt.Appendf(nil, "%x\r\n%s\r\n", len(p), p))
 	return err
 }
 
-// maxIgnored is how much a client may send on a stream, in bytes: nobody reads it.
+// maxIgnored is the limit of ignored input on a stream, in bytes.
 const maxIgnored = 16 << 10
 
-// waitForClose returns when the client is gone, or says too much.
+// waitForClose returns when the client disconnects or sends too much.
 func (t hijackedConn) waitForClose() {
 	b := make([]byte, 64)
 	for n := 0; n < maxIgnored; {
@@ -104,8 +103,8 @@ func (t hijackedConn) waitForClose() {
 	}
 }
 
-// hijack takes the connection over, with the answer begun. It returns false
-// where that cannot be: for HTTP/1.0 and /2, with a body, in a test's writer.
+// hijack takes over the connection and begins the response. It returns false for HTTP/1.0 and
+// HTTP/2, for a request with a body, and for the writer of a test.
 func (c *transport) hijack() (hijackedConn, bool) {
 	if c.r.ProtoMajor != 1 || c.r.ProtoMinor != 1 || c.r.ContentLength != 0 {
 		return hijackedConn{}, false
@@ -119,31 +118,31 @@ func (c *transport) hijack() (hijackedConn, bool) {
 	_ = c.w.Header().Write(&b) // cannot fail
 	b.WriteString("\r\n")
 	_ = errors.Join(conn.SetDeadline(time.Time{}), conn.SetWriteDeadline(time.Now().Add(writeTime))) // as above
-	_, _ = conn.Write([]byte(b.String()))                                                            // who is gone is missed by what follows
+	_, _ = conn.Write([]byte(b.String()))                                                            // the next write notices a disconnect
 	return hijackedConn{conn}, true
 }
 
-// lastChunk is the chunk that ends a body in order.
+// lastChunk ends a chunked body.
 const lastChunk = "0\r\n\r\n"
 
-// serveHijacked follows on a connection that was taken over until that, the key or the
-// door ends. The goroutine that calls it is the only one of an idle stream.
+// serveHijacked streams on a hijacked connection until the connection, the key or Run ends. Its
+// goroutine is the only one of an idle stream.
 func (f *subscription) serveHijacked(ctx context.Context, cancel context.CancelFunc, conn hijackedConn) {
 	defer conn.Close()
 	if err := f.attend(ctx, cancel, conn); err != nil {
 		f.log.Debug("event stream ended", "request", f.id, "actor", f.who.ID, "err", err)
 		return
 	}
-	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // nobody waits for who does not read
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // do not wait for a client that does not read
 	_, _ = conn.Write([]byte(lastChunk))
 }
 
-// attend streams until ctx or the connection ends. The error is why it has ended before:
-// then the client comes back with Last-Event-ID.
+// attend streams until ctx or the connection ends. After an error the client connects again
+// with Last-Event-ID.
 func (f *subscription) attend(ctx context.Context, cancel context.CancelFunc, conn hijackedConn) error {
 	s := &stream{out: conn}
 	if err := s.write([]byte(": hello\n\n")); err != nil {
-		return err // the client is gone
+		return err // the client has disconnected
 	}
 	s.begin(cancel)
 	defer s.end()
@@ -151,7 +150,7 @@ func (f *subscription) attend(ctx context.Context, cancel context.CancelFunc, co
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // then listen returns
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // waitForClose returns then
 	conn.waitForClose()
 	stop()
 	cancel()

@@ -11,10 +11,11 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// formatTime prints a time as the field does: UTC with milliseconds.
+// formatTime prints a time like the MESS reference servers: UTC with milliseconds.
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// formatMessageTime is a message's time in the same form, so that the two compare as text.
+// formatMessageTime prints the time of a message in the same form, so that clients can compare
+// the two as text.
 func formatMessageTime(t mess.Time) string {
 	at, err := t.Time()
 	if err != nil {
@@ -49,8 +50,8 @@ func summaryOf(e exchange.Envelope) summary {
 	return s
 }
 
-// message is a message as clients in the field read it, with our fields
-// beside, and with its items behind as mess.
+// message is a message as existing clients read it, with messkit extensions. Its items follow
+// as mess.
 type message struct {
 	From  string    `json:"from"`
 	TS    string    `json:"ts"`
@@ -75,8 +76,8 @@ func (c *call) thread(ref string) error {
 	return nil
 }
 
-// threadJSON is a thread with its messages. What they say is JSON already, all
-// of which encoding/json would look through again.
+// threadJSON returns a thread with its messages. It copies their JSON, which encoding/json
+// would parse again.
 func threadJSON(t exchange.Thread) []byte {
 	p := newJSONWriter()
 	p.Grow(1 << 10)
@@ -109,7 +110,7 @@ func attachmentsOf(list []exchange.Attachment) []attachment {
 	return all
 }
 
-// threadYAML is the thread's messages as YAML.
+// threadYAML returns the messages of a thread as YAML.
 func (c *call) threadYAML(ref string) error {
 	t, err := c.x.Thread(c.r.Context(), c.who, ref)
 	if err != nil {
@@ -148,7 +149,7 @@ func (c *call) listThreads() error {
 	return nil
 }
 
-// parseFilter reads what a list is to hold.
+// parseFilter reads the filter of a list.
 func parseFilter(q url.Values) (exchange.Filter, error) {
 	f := exchange.Filter{Executor: q.Get("executor"), Requestor: q.Get("requestor"), Cursor: q.Get("cursor")}
 	for _, s := range q["status"] {

@@ -10,15 +10,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// arguments are the arguments of a call. Reading one takes it out; what is left over
-// at the end is a mistake of the caller.
+// arguments are the arguments of a tool call. Each read removes an argument, and finish reports
+// those that are left.
 type arguments struct {
 	left     mess.Object
 	problems mess.Problems
 }
 
-// parseArguments reads the arguments of a call. They are strict JSON: a name that
-// stands twice could be a yes and a no.
+// parseArguments reads the arguments of a tool call as strict JSON. A duplicate name is an
+// error, because its values may contradict each other.
 func parseArguments(raw json.RawMessage) (*arguments, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -38,7 +38,7 @@ func (a *arguments) fail(name, text string) {
 	a.problems = append(a.problems, mess.Problem{Path: name, Text: text})
 }
 
-// finish tells all that is wrong with the arguments.
+// finish returns all errors of the arguments.
 func (a *arguments) finish() error {
 	for _, f := range a.left {
 		a.fail(f.Key, "is not an argument of this tool; leave it out")
@@ -46,7 +46,7 @@ func (a *arguments) finish() error {
 	return a.problems.Err()
 }
 
-// take takes an argument out. One that is null is not there.
+// take removes and returns an argument. ok is false if it is absent or null.
 func (a *arguments) take(name string) (any, bool) {
 	i := slices.IndexFunc(a.left, func(f mess.Field) bool { return f.Key == name })
 	if i < 0 {
@@ -57,7 +57,7 @@ func (a *arguments) take(name string) (any, bool) {
 	return v, v != nil
 }
 
-// text is an argument that is text, "" if it is not there.
+// text returns a text argument, or "".
 func (a *arguments) text(name string) string {
 	v, ok := a.take(name)
 	s, isText := v.(string)
@@ -67,7 +67,7 @@ func (a *arguments) text(name string) string {
 	return s
 }
 
-// ref is the thread or message that is meant. It has to be there.
+// ref returns the mandatory ref of a thread or message.
 func (a *arguments) ref() string {
 	s := strings.TrimSpace(a.text("ref"))
 	if s == "" && len(a.problems) == 0 {
@@ -76,7 +76,7 @@ func (a *arguments) ref() string {
 	return s
 }
 
-// boolean is an argument that is true or false, nil if it is not there.
+// boolean returns an argument that is true or false, or nil.
 func (a *arguments) boolean(name string) *bool {
 	v, ok := a.take(name)
 	if !ok {
@@ -90,7 +90,7 @@ func (a *arguments) boolean(name string) *bool {
 	return &b
 }
 
-// number is a whole number within bounds, or what it is if it is not there.
+// number returns a whole number within bounds, or otherwise.
 func (a *arguments) number(name string, otherwise, low, high int64) int64 {
 	v, ok := a.take(name)
 	if !ok {
@@ -105,12 +105,12 @@ func (a *arguments) number(name string, otherwise, low, high int64) int64 {
 	return i
 }
 
-// seconds is a length of time.
+// seconds returns a duration.
 func (a *arguments) seconds(name string, otherwise, low, high time.Duration) time.Duration {
 	return time.Duration(a.number(name, int64(otherwise/time.Second), int64(low/time.Second), int64(high/time.Second))) * time.Second
 }
 
-// object is an argument that is an object, nil if it is not there.
+// object returns an argument that is an object, or nil.
 func (a *arguments) object(name string) mess.Object {
 	v, ok := a.take(name)
 	o, isObject := v.(mess.Object)

@@ -12,13 +12,13 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// dataURI finds data URIs (RFC 2397), alone or in the midst of other text.
+// dataURI matches data URIs (RFC 2397), alone or within other text.
 var dataURI = regexp.MustCompile(`(?i)data:(?:[\w!#$&^.+-]+/[\w!#$&^.+*-]+)?(?:;[\w!#$&^.+%=*'/-]+)*,[^\s"'<>()\\]*`)
 
-// omittedData stands where data were that nobody can fetch.
+// omittedData replaces data that no client can fetch.
 const omittedData = "(data left out)"
 
-// withoutData is text without data URIs.
+// withoutData removes the data URIs of a text.
 func withoutData(s string) string {
 	if !strings.Contains(s, ",") {
 		return s
@@ -26,17 +26,17 @@ func withoutData(s string) string {
 	return dataURI.ReplaceAllLiteralString(s, omittedData)
 }
 
-// blob are bytes with their media type.
+// blob is bytes with their media type.
 type blob struct {
-	mime string // "" if nobody said
+	mime string // "": unknown
 	data []byte
 }
 
-// cleanLine is text of others as one line for a client: without data, and without what
-// nobody sees.
+// cleanLine returns an untrusted text as one line for a client, without data URIs and without
+// invisible characters.
 func cleanLine(s string) string { return cleantext.Line(withoutData(s)) }
 
-// cleanAll takes out of all text what nobody sees.
+// cleanAll removes the invisible characters of all texts.
 func cleanAll(v *strictyaml.Value) {
 	if v.Kind == strictyaml.String {
 		v.Text = cleantext.Text(v.Text)
@@ -50,7 +50,7 @@ func cleanAll(v *strictyaml.Value) {
 	}
 }
 
-// parseData reads a data URI. It reports false for everything else.
+// parseData reads a data URI. ok is false for everything else.
 func parseData(uri string) (blob, bool) {
 	if len(uri) < 5 || !strings.EqualFold(uri[:5], "data:") {
 		return blob{}, false
@@ -77,19 +77,19 @@ func parseData(uri string) (blob, bool) {
 	return blob{mime, data}, true
 }
 
-// name is that of inline data, as if they were an attachment: what it is follows
-// from the bytes alone.
+// name returns the name that inline data would have as an attachment. It depends on the bytes
+// alone.
 func (b blob) name(serial int) string {
 	return messeaf.InlineName(serial, b.mime, b.data)
 }
 
-// messagePlace is where a message stands: its thread, and its own name there.
+// messagePlace is the thread of a message, and its name there.
 type messagePlace struct {
 	thread, message string
 	serial          int
 }
 
-// firstMessage is the name of messages that have no ref: the request.
+// firstMessage is the name of messages without a ref, which are requests.
 const firstMessage = "request"
 
 func placeOf(thread string, m mess.Message) messagePlace {
@@ -100,20 +100,20 @@ func placeOf(thread string, m mess.Message) messagePlace {
 	return p
 }
 
-// uri is the name of data in this message.
+// uri returns the URI of data in this message.
 func (p messagePlace) uri(name string) string {
 	return messeaf.Resource(p.thread, p.message+"/"+name)
 }
 
-// document is a message for a client: files are resources, and so are the data
-// inside it (MESSE-AF 2.1, "Resource URIs").
+// document returns a message for a client. Files and inline data are resources (MESSE-AF 2.1,
+// "Resource URIs").
 func document(thread string, m mess.Message) *strictyaml.Value {
 	doc := m.Document()
 	placeOf(thread, m).rewrite(doc)
 	return doc
 }
 
-// rewrite puts references for files and data.
+// rewrite replaces files and data by URIs.
 func (p messagePlace) rewrite(v *strictyaml.Value) {
 	switch v.Kind {
 	case strictyaml.String:
@@ -134,7 +134,7 @@ func (p messagePlace) rewrite(v *strictyaml.Value) {
 	}
 }
 
-// replaceData is text with references for the data in it.
+// replaceData replaces the data in a text by URIs.
 func (p messagePlace) replaceData(s string) string {
 	if !strings.Contains(s, ",") {
 		return s
@@ -148,7 +148,7 @@ func (p messagePlace) replaceData(s string) string {
 	}))
 }
 
-// findInline finds the data of a name in a message.
+// findInline returns the inline data with a name.
 func (p messagePlace) findInline(v *strictyaml.Value, name string) (found blob, ok bool) {
 	switch v.Kind {
 	case strictyaml.String:

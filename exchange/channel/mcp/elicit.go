@@ -9,20 +9,20 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// pageProvider is an exchange whose page a person can open.
+// pageProvider is an exchange with a page that a person can open.
 type pageProvider interface {
-	// Page is the address at which its page shows a thread.
+	// Page returns the URL of a thread on the page.
 	Page(ref string) string
 }
 
-// confirmationProvider is an exchange that says how a person confirms a plan with risk.
+// confirmationProvider is an exchange that knows how people confirm a plan with risk.
 type confirmationProvider interface {
-	// ConfirmBy is its setting; "" while it is not known.
+	// ConfirmBy returns the setting, or "" if it is unknown.
 	ConfirmBy(ctx context.Context) exchange.ConfirmBy
 }
 
-// confirmationHint is where a person confirms a plan with risk, in words for a model; they say
-// only what holds under the setting of the exchange.
+// confirmationHint says where a person confirms a plan with risk, as the setting of the
+// exchange requires.
 func (s *Server) confirmationHint(ctx context.Context) string {
 	by := exchange.ConfirmBy("")
 	if x, says := s.x.(confirmationProvider); says {
@@ -39,13 +39,12 @@ func (s *Server) confirmationHint(ctx context.Context) string {
 	return "it waits for an operator of the exchange"
 }
 
-// elicitTime is how long a client may take to show an address.
+// elicitTime is the time limit of showing a page.
 const elicitTime = 10 * time.Minute
 
-// showPage has the client show the person where a plan with risk is confirmed: by URL
-// elicitation, in the browser of the person. The answer of the client is no
-// confirmation, whatever it is. A form is never sent: the client or the model could
-// fill it in.
+// showPage asks the client to show the page where a person confirms a plan with risk, by URL
+// elicitation. The response of the client is never a confirmation. showPage never sends a form,
+// because the client or the model could fill it in.
 func (c *call) showPage(t Thread) {
 	q, asks := openQuestion(t)
 	x, has := c.x.(pageProvider)
@@ -57,7 +56,7 @@ func (c *call) showPage(t Thread) {
 		return
 	}
 	session := c.req.Session
-	go func() { // the wait does not wait for it
+	go func() { // the wait goes on meanwhile
 		ctx, cancel := context.WithTimeout(context.Background(), elicitTime)
 		defer cancel()
 		stop := make(chan struct{})

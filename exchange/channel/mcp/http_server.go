@@ -17,19 +17,18 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Config of the door over HTTP.
+// Config is the settings of MCP over HTTP.
 type Config struct {
-	Enabled  bool          `yaml:"on"`       // it is served
+	Enabled  bool          `yaml:"on"`       // serve it
 	Sessions int           `yaml:"sessions"` // of one key at a time
-	Idle     time.Duration `yaml:"idle"`     // after which a session ends
+	Idle     time.Duration `yaml:"idle"`     // limit of an idle session
 }
 
-// DefaultConfig returns the settings that the door has unless told otherwise. A
-// person may come back to a conversation the next day, and few clients open a
-// session anew by themselves.
+// DefaultConfig returns the default settings. A person may come back to a conversation the next
+// day, and few clients open a new session by themselves.
 func DefaultConfig() Config { return Config{Sessions: 16, Idle: 24 * time.Hour} }
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for every invalid setting.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Sessions < 1 || c.Sessions > 1000 {
@@ -41,9 +40,9 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// HTTPServer serves an exchange over streamable HTTP. Whoever calls has been
-// authenticated: a session belongs to one actor in one set of roles, and to all
-// others it does not exist.
+// HTTPServer serves an exchange over streamable HTTP to authenticated actors. A session belongs
+// to one actor with one set of roles, and does not exist for others. It is safe for concurrent
+// use.
 type HTTPServer struct {
 	x       *exchange.Exchange
 	cfg     Config
@@ -52,17 +51,17 @@ type HTTPServer struct {
 
 	mu         sync.Mutex
 	actors     map[exchange.Actor]*actorServer
-	unfollowed []*actorServer // whose news nobody follows yet
+	unfollowed []*actorServer // not followed yet
 	closed     bool
-	added      chan struct{} // there are fresh ones
+	added      chan struct{} // unfollowed is not empty
 }
 
-// NewHTTPServer makes a door. It serves while its Run runs.
+// NewHTTPServer makes a server. It serves while Run runs.
 func NewHTTPServer(x *exchange.Exchange, cfg Config, version string, log *slog.Logger) *HTTPServer {
 	return &HTTPServer{x: x, cfg: cfg, version: version, log: log, actors: map[exchange.Actor]*actorServer{}, added: make(chan struct{}, 1)}
 }
 
-// Run tells clients what changes, until ctx ends.
+// Run notifies clients of changes, until ctx ends.
 func (d *HTTPServer) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	sweep := time.NewTicker(d.cfg.Idle)
@@ -91,7 +90,7 @@ func (d *HTTPServer) Run(ctx context.Context) error {
 	}
 }
 
-// takeNew takes the guests whose news nobody follows yet.
+// takeNew returns the servers that Run does not follow yet.
 func (d *HTTPServer) takeNew() []*actorServer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +114,7 @@ func (d *HTTPServer) close() {
 	}
 }
 
-// takeIdle takes out the guests that have no session, and have not come for long.
+// takeIdle removes and returns the servers without a session and without a recent request.
 func (d *HTTPServer) takeIdle(now time.Time) []*actorServer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -146,7 +145,8 @@ func (d *HTTPServer) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Re
 	one.http.ServeHTTP(w, r)
 }
 
-// serverOf finds or makes the server of an actor; nil when the door is closed.
+// serverOf returns the server of an actor, and makes it if there is none. It returns nil after
+// close.
 func (d *HTTPServer) serverOf(who exchange.Actor) *actorServer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -160,8 +160,8 @@ func (d *HTTPServer) serverOf(who exchange.Actor) *actorServer {
 	one := &actorServer{Server: New(LocalExchange(d.x, who), d.version, d.log), maxSessions: d.cfg.Sessions, last: time.Now(), use: map[string]*sessionUse{}}
 	one.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return one.mcp }, &sdk.StreamableHTTPOptions{
 		SessionTimeout: d.cfg.Idle, Logger: slog.New(slog.DiscardHandler),
-		MaxRequestBodyBytes:        -1,   // the HTTP door has read it within its limit
-		DisableLocalhostProtection: true, // the HTTP door knows more names than localhost, and has looked
+		MaxRequestBodyBytes:        -1,   // the HTTP API has read the body within its limit
+		DisableLocalhostProtection: true, // the HTTP API knows more names than localhost, and has checked the name
 	})
 	d.actors[who] = one
 	d.unfollowed = append(d.unfollowed, one)
@@ -169,8 +169,7 @@ func (d *HTTPServer) serverOf(who exchange.Actor) *actorServer {
 	return one
 }
 
-// NewestOverHTTP is the newest MCP revision that the door serves over HTTP, where
-// a conversation is a session. Later revisions have no sessions.
+// NewestOverHTTP is the newest MCP revision over HTTP. Later revisions have no sessions.
 const NewestOverHTTP = "2025-11-25"
 
 // NewestOverStdio returns the newest MCP revision that Serve speaks.
@@ -179,7 +178,7 @@ func NewestOverStdio() string { return sdk.SupportedProtocolVersions()[0] }
 // revisionHeader names the MCP revision of a request.
 const revisionHeader = "Mcp-Protocol-Version"
 
-// RejectionReason says why a client of a newer revision was refused.
+// RejectionReason explains an error to a client of a newer revision.
 func (d *HTTPServer) RejectionReason(r *http.Request, code int) string {
 	asked, err := time.Parse(time.DateOnly, r.Header.Get(revisionHeader))
 	if revision := asked.Format(time.DateOnly); code == http.StatusBadRequest && err == nil && revision > NewestOverHTTP {
@@ -188,9 +187,9 @@ func (d *HTTPServer) RejectionReason(r *http.Request, code int) string {
 	return ""
 }
 
-// writeRejection answers as the HTTP door does.
+// writeRejection answers with an error in the form of the HTTP API.
 func writeRejection(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": text}) // the client is gone if it fails
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": text}) // the client has disconnected if it fails
 }

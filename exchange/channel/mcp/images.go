@@ -16,31 +16,31 @@ import (
 )
 
 const (
-	// maxBlob is the largest file that is passed on, in bytes: more than an
-	// exchange takes unless configured.
+	// maxBlob is the limit of a file for a client, in bytes. It exceeds the default limit of an
+	// exchange.
 	maxBlob = 16 << 20
-	// maxBusy is how many files may be in memory at once: a small board decodes a
-	// picture of 24 megapixels in 60 MB.
+	// maxBusy is the number of files in memory at once. A small board decodes an image of 24
+	// megapixels in 60 MB.
 	maxBusy = 2
-	// maxShown is how many pictures one result shows; the others are links.
+	// maxShown is the number of images in one result. The others are links.
 	maxShown = 4
 )
 
-// imageOptions is how a client wants pictures: as links alone, or shown as well.
+// imageOptions says whether a client wants images in the result, and how large.
 type imageOptions struct {
 	pictures bool
 	limits   picture.Limits
 }
 
-// imageOptions reads how pictures are wanted.
+// imageOptions reads the image options of a call.
 func (a *arguments) imageOptions() imageOptions {
 	bytes := a.number("image_max_bytes", 0, picture.MinBytes, picture.Ceiling)
 	px := a.number("image_max_px", 0, picture.MinPx, 1<<16)
 	return imageOptions{bytes > 0 || px > 0, picture.Limits{MaxBytes: int(bytes), MaxPx: int(px)}}
 }
 
-// resultWithFiles is a report with links to what the executor has sent, and with its
-// pictures where they are wanted.
+// resultWithFiles returns a report with links to the files of the executor, and with its images
+// if the client wants them.
 func (c *call) resultWithFiles(ctx context.Context, t Thread, how imageOptions, v *strictyaml.Value) *sdk.CallToolResult {
 	res := result(v)
 	files := responseFiles(t)
@@ -56,7 +56,7 @@ func (c *call) resultWithFiles(ctx context.Context, t Thread, how imageOptions, 
 	return res
 }
 
-// imageContent is a picture that fits, or why there is none.
+// imageContent returns an image within limits, or a text that says why there is none.
 func (c *call) imageContent(ctx context.Context, f file, lim picture.Limits) sdk.Content {
 	p, err := c.fitImage(ctx, f, lim)
 	if err != nil {
@@ -74,10 +74,10 @@ func (c *call) fitImage(ctx context.Context, f file, lim picture.Limits) (pictur
 	return picture.Fit(ctx, b.data, lim)
 }
 
-// file is something that an executor has sent.
+// file is a file that an executor has sent.
 type file struct {
 	uri, kind, name, mime, taken string
-	size                         int64 // bytes, -1 if nobody said
+	size                         int64 // bytes; -1: unknown
 }
 
 func (f file) link() *sdk.ResourceLink {
@@ -91,7 +91,7 @@ func (f file) link() *sdk.ResourceLink {
 	return l
 }
 
-// responseFiles are the files of the responses of a thread, the newest first.
+// responseFiles returns the files in the responses of a thread, the newest first.
 func responseFiles(t Thread) []file {
 	var files []file
 	for _, m := range t.Messages {
@@ -110,7 +110,7 @@ func responseFiles(t Thread) []file {
 	return files
 }
 
-// fileOf is a piece of content that can be fetched.
+// fileOf returns an entry of a response as a file. ok is false if a client cannot fetch it.
 func fileOf(at messagePlace, e mess.Entry) (file, bool) {
 	media, ok := e.Media()
 	if !ok {
@@ -132,7 +132,8 @@ func fileOf(at messagePlace, e mess.Entry) (file, bool) {
 	return f, true
 }
 
-// readFile reads a file by its content:// URI. done frees its place in memory.
+// readFile reads a file by its content:// URI. The caller calls done to free its place in
+// memory.
 func (s *Server) readFile(ctx context.Context, uri string) (_ blob, done func(), err error) {
 	thread, message, name, err := messeaf.ParseResource(uri)
 	if err != nil {
@@ -152,7 +153,7 @@ func (s *Server) readFile(ctx context.Context, uri string) (_ blob, done func(),
 	return b, done, nil
 }
 
-// findFile finds a file among those that the messages of a thread name or hold.
+// findFile finds a file that a message of a thread names or contains.
 func (s *Server) findFile(ctx context.Context, thread, message, name string) (blob, error) {
 	t, err := s.x.Thread(ctx, thread)
 	if err != nil {
@@ -201,9 +202,8 @@ func (s *Server) attachment(ctx context.Context, ref, name string) (b blob, err 
 	return blob{mime, all}, nil
 }
 
-// withoutMetadata is a picture without EXIF, comments and all else that a viewer
-// does not show, and every other file as it is. What the bytes are counts, and not
-// what the sender says of them.
+// withoutMetadata removes EXIF, comments and other invisible data from an image. Other files
+// stay as they are. The bytes decide, and not the media type of the sender.
 func (b blob) withoutMetadata(ctx context.Context) (blob, error) {
 	p, err := picture.Fit(ctx, b.data, picture.Limits{MaxBytes: picture.MaxBytes})
 	switch {
@@ -217,10 +217,11 @@ func (b blob) withoutMetadata(ctx context.Context) (blob, error) {
 	return b, nil
 }
 
-// unknownType is the media type of bytes of which nothing is known.
+// unknownType is the media type of unknown bytes.
 const unknownType = "application/octet-stream"
 
-// servedType is the media type under which bytes go out: what runs scripts is bytes.
+// servedType returns the media type for a client. Types that can contain scripts become
+// unknownType.
 func (b blob) servedType() string {
 	kind := strings.ToLower(b.mime)
 	if kind == "" || strings.Contains(kind, "html") || strings.Contains(kind, "xml") || strings.HasPrefix(kind, "multipart/") || strings.Contains(kind, "script") {

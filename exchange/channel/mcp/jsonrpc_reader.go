@@ -12,22 +12,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// maxLine is the longest message of a client, in bytes.
+// maxLine is the limit of a message from a client, in bytes.
 const maxLine = 16 << 20
 
-// Codes of JSON-RPC 2.0 section 5.1.
+// Error codes of JSON-RPC 2.0 section 5.1.
 const (
 	parseError     = -32700
 	invalidRequest = -32600
 )
 
-// messageReader hands on the lines of a client that are messages, and answers the others:
-// one of them is no reason to end. It reads like the input that it is made of.
+// messageReader reads the lines of a client that are messages. It answers all other lines with
+// an error, and the session goes on.
 type messageReader struct {
 	in   io.ReadCloser
 	from *bufio.Reader
 	out  io.Writer
-	left []byte // of the line that is being read
+	left []byte // of the current line
 	err  error
 }
 
@@ -50,7 +50,7 @@ func (l *messageReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads lines until one is a message, or there are no more.
+// next reads lines until one is a message, or until the end.
 func (l *messageReader) next() {
 	line, long, err := l.readLine()
 	l.err = err
@@ -66,13 +66,13 @@ func (l *messageReader) next() {
 		l.left = append(line, '\n')
 		return
 	}
-	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text}}) // of plain values
+	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text}}) // cannot fail: plain values
 	if _, err := l.out.Write(append(answer, '\n')); err != nil {
 		l.err = errors.Join(l.err, err)
 	}
 }
 
-// readLine reads a line; of one that is too long, long is all that is known.
+// readLine reads a line. It returns only long for a line above the limit.
 func (l *messageReader) readLine() (line []byte, long bool, err error) {
 	for {
 		piece, err := l.from.ReadSlice('\n')
@@ -88,7 +88,7 @@ func (l *messageReader) readLine() (line []byte, long bool, err error) {
 	}
 }
 
-// lineProblem says why a line is no message, with the code for it; 0 if it is one.
+// lineProblem returns the error of a line that is no message, or code 0.
 func lineProblem(line []byte) (code int, text string) {
 	if !json.Valid(line) {
 		return parseError, "the line is not JSON; write one JSON-RPC message in each line"
@@ -102,7 +102,7 @@ func lineProblem(line []byte) (code int, text string) {
 	return 0, ""
 }
 
-// syncWriter is an output that several write to, whole messages each.
+// syncWriter lets several goroutines write whole messages.
 type syncWriter struct {
 	mu sync.Mutex
 	io.WriteCloser

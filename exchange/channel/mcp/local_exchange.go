@@ -10,13 +10,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// channel is the name of this door in threads.
+// channel is the name of MCP in threads.
 const channel = "mcp"
 
-// sendTime is what the exchange may take for one message.
+// sendTime is the time limit of one message at the exchange.
 const sendTime = 30 * time.Second
 
-// LocalExchange is an exchange in this process as one actor sees it.
+// LocalExchange returns the exchange of this process as one actor sees it.
 func LocalExchange(x *exchange.Exchange, who exchange.Actor) Exchange { return &localExchange{x, who} }
 
 type localExchange struct {
@@ -24,8 +24,8 @@ type localExchange struct {
 	who exchange.Actor
 }
 
-// Send finishes what it has begun, even if the client goes: the message may have
-// been stored already.
+// Send does not stop when the client disconnects, because the exchange may have stored the
+// message.
 func (l *localExchange) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
@@ -63,11 +63,10 @@ func (l *localExchange) List(ctx context.Context, n int) ([]Thread, error) {
 	return list, nil
 }
 
-// startEvent is an event that never was: who resumes after it is first told that
-// nothing is known of what came before.
+// startEvent is an event id that never exists. After it, Follow begins with a reset.
 const startEvent = "start"
 
-// Follow goes on where it was cut off.
+// Follow continues after a gap.
 func (l *localExchange) Follow(ctx context.Context, handle func(Event)) error {
 	after := startEvent
 	for {

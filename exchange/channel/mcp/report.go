@@ -12,11 +12,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// maxMessages is how many messages of a thread a report has; all of them are in
-// its resource.
+// maxMessages is the number of messages in a report. The resource has all of them.
 const maxMessages = 12
 
-// report is a thread for a model: how it stands, what was said, what comes next.
+// report returns a thread for a model: its status, its messages, and the next step.
 func (s *Server) report(ctx context.Context, t Thread) *strictyaml.Value {
 	v := summary(t)
 	next := "not done yet: call mess_wait with this ref"
@@ -42,7 +41,7 @@ func (s *Server) report(ctx context.Context, t Thread) *strictyaml.Value {
 	return v
 }
 
-// summary is a thread without its messages.
+// summary returns a thread without its messages.
 func summary(t Thread) *strictyaml.Value {
 	v := object()
 	v.Add("ref", strictyaml.Str(t.Ref))
@@ -54,8 +53,8 @@ func summary(t Thread) *strictyaml.Value {
 	return v
 }
 
-// reportedMessages are the messages of a thread but for its request and acks, and of several
-// reports of progress in a row the last.
+// reportedMessages returns the messages of a thread without its request, its acks and all but
+// the last of consecutive progress reports.
 func reportedMessages(t Thread) []mess.Message {
 	var list []mess.Message
 	for _, m := range t.Messages {
@@ -78,10 +77,10 @@ func isProgress(m mess.Message) bool {
 	return ok && s.Code == mess.InProgress
 }
 
-// proofKeys are fields that prove things to machines; the resource has them.
+// proofKeys are fields for programs, which the resource has.
 var proofKeys = []string{"receipt", "instance", "epoch", "sha256"}
 
-// briefMessage is a message with what a model needs of it.
+// briefMessage returns the fields of a message that a model needs.
 func briefMessage(thread string, m mess.Message) *strictyaml.Value {
 	doc, v := document(thread, m), object()
 	for _, key := range []string{"ref", "from", "received"} {
@@ -111,7 +110,7 @@ func removeKeys(v *strictyaml.Value, keys []string) {
 	v.Pairs = kept
 }
 
-// outcomeText says how to take the end of a thread.
+// outcomeText explains the terminal status of a thread.
 func outcomeText(t Thread) string {
 	s := lastStatus(t)
 	unknown := s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
@@ -126,7 +125,7 @@ func outcomeText(t Thread) string {
 	return "it has ended without being done as asked; the messages say why"
 }
 
-// lastStatus is the most recent report on a thread, nil if there is none.
+// lastStatus returns the last status of a thread, or nil.
 func lastStatus(t Thread) (last *mess.Status) {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
@@ -138,8 +137,7 @@ func lastStatus(t Thread) (last *mess.Status) {
 	return last
 }
 
-// oneLine is a message in a few words, for a line of progress; "" if it says
-// nothing that is worth one.
+// oneLine returns a message as a line of progress, or "".
 func oneLine(m mess.Message) string {
 	for _, item := range m.Items {
 		switch i := item.(type) {

@@ -11,18 +11,18 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// maxListed is how many threads are in the list of resources: those that are
-// new, or changed last. All others can be read by their ref.
+// maxListed is the number of threads in the list of resources: those that have changed last.
+// Clients can read all others by their ref.
 const maxListed = 50
 
-// threadUpdates passes on what changes.
+// threadUpdates distributes changes of threads. It is safe for concurrent use.
 type threadUpdates struct {
 	mu      sync.Mutex
-	waiting map[chan struct{}]string // to the ref of a thread
-	listed  []string                 // refs, the newest last
+	waiting map[chan struct{}]string // value: ref of a thread
+	listed  []string                 // refs, newest last
 }
 
-// subscribe wakes whoever waits for news of a thread.
+// subscribe returns a channel for the changes of a thread. The caller calls leave at the end.
 func (n *threadUpdates) subscribe(ref string) (woken <-chan struct{}, leave func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -38,7 +38,7 @@ func (n *threadUpdates) subscribe(ref string) (woken <-chan struct{}, leave func
 	}
 }
 
-// notify wakes those who wait for a thread, with "" all.
+// notify notifies the subscribers of a thread, and with "" all subscribers.
 func (n *threadUpdates) notify(ref string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -49,8 +49,8 @@ func (n *threadUpdates) notify(ref string) {
 	}
 }
 
-// add adds a thread to those that are listed. fresh is false if it was there;
-// gone is the ref that had to make room.
+// add adds a thread to the list. fresh is false if the list has it. gone is the ref that has
+// left the list for it, or "".
 func (n *threadUpdates) add(ref string) (fresh bool, gone string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -64,8 +64,7 @@ func (n *threadUpdates) add(ref string) (fresh bool, gone string) {
 	return true, gone
 }
 
-// follow passes on what changes until ctx ends. An exchange that is not there is
-// waited for.
+// follow distributes changes until ctx ends. It waits for an unreachable exchange.
 func (s *Server) follow(ctx context.Context) {
 	pause := wait.Backoff{First: time.Second, Last: 30 * time.Second}
 	for ctx.Err() == nil {
@@ -78,7 +77,7 @@ func (s *Server) follow(ctx context.Context) {
 	}
 }
 
-// applyEvent passes on one change.
+// applyEvent distributes one change.
 func (s *Server) applyEvent(ctx context.Context, e Event) {
 	if e.Reset {
 		s.listRecent(ctx)
@@ -95,7 +94,7 @@ func (s *Server) applyEvent(ctx context.Context, e Event) {
 	}
 }
 
-// listRecent reads which threads there are.
+// listRecent reads the list of threads.
 func (s *Server) listRecent(ctx context.Context) {
 	threads, err := s.x.List(ctx, maxListed)
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *Server) listRecent(ctx context.Context) {
 	}
 }
 
-// listThread puts a thread into the list of resources.
+// listThread adds a thread to the list of resources.
 func (s *Server) listThread(t Thread) {
 	fresh, gone := s.updates.add(t.Ref)
 	if gone != "" {
@@ -121,7 +120,7 @@ func (s *Server) listThread(t Thread) {
 	}
 }
 
-// maxTitle is as much of a request as fits into a list, in characters.
+// maxTitle is the limit of a title, in characters.
 const maxTitle = 80
 
 func title(intent string) string {

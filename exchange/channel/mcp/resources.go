@@ -21,7 +21,7 @@ const (
 
 func threadURI(ref string) string { return threadScheme + ref }
 
-// addResources adds what is always there. The list of threads follows the news.
+// addResources adds the fixed resources. Threads follow with their changes.
 func (s *Server) addResources() {
 	s.mcp.AddResource(&sdk.Resource{
 		URI: helpURI, Name: "help", Title: "How to ask for things in the physical world", MIMEType: "text/markdown",
@@ -49,14 +49,14 @@ func textResource(uri, mime string, data []byte) *sdk.ReadResourceResult {
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: cleantext.Text(withoutData(string(data)))}}}
 }
 
-// parts of a thread that are resources.
+// Parts of a thread that are resources.
 const (
 	wholeThread  = ""
 	envelopePart = "envelope"
 	latestPart   = "latest"
 )
 
-// parseThread takes a thread:// URI apart.
+// parseThread parses a thread:// URI.
 func parseThread(uri string) (ref, part string, ok bool) {
 	rest, ok := strings.CutPrefix(uri, threadScheme)
 	ref, part, more := strings.Cut(rest, "/")
@@ -80,7 +80,7 @@ func (s *Server) readThread(ctx context.Context, req *sdk.ReadResourceRequest) (
 	return textResource(uri, yamlType, append([]byte(documentOrigin(t)), data...)), nil
 }
 
-// printThread is a thread or a part of it as MESSE-AF has it.
+// printThread returns a thread or a part of it in MESSE-AF.
 func printThread(t Thread, part string) ([]byte, error) {
 	if part == envelopePart {
 		return messeaf.PrintEnvelope(envelopeOfThread(t))
@@ -99,8 +99,8 @@ func printThread(t Thread, part string) ([]byte, error) {
 	return strictyaml.YAML(docs...)
 }
 
-// envelopeOfThread is the first document of a thread (MESSE-AF 2.1, "Envelope Fields").
-// What has happened to it is read from its messages.
+// envelopeOfThread returns the first document of a thread (MESSE-AF 2.1, "Envelope Fields").
+// Its history comes from the messages.
 func envelopeOfThread(t Thread) messeaf.Envelope {
 	e := messeaf.Envelope{
 		Ref: t.Ref, Requestor: t.Requestor, Executor: t.Executor, Status: t.Status, Intent: t.Intent, Priority: t.Priority,
@@ -135,8 +135,7 @@ func (s *Server) readContent(ctx context.Context, req *sdk.ReadResourceRequest) 
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: b.servedType(), Blob: b.data}}}, nil
 }
 
-// notFound is what MCP calls a resource that is not there, or not for this
-// client.
+// notFound returns the MCP error for a resource that does not exist for this client.
 func notFound(uri string, err error) error {
 	if errors.Is(err, mess.NotFound) {
 		return sdk.ResourceNotFoundError(uri)
@@ -144,7 +143,7 @@ func notFound(uri string, err error) error {
 	return err
 }
 
-// subscribe lets a client hear of changes of a thread that it may see.
+// subscribe checks that a client may see the thread whose changes it wants.
 func (s *Server) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
 	uri := req.Params.URI
 	ref, _, ok := parseThread(uri)

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// maxSeen is how many questions of all sessions a server remembers. A session
-// sees a forgotten question a second time, which costs one call.
+// maxSeen is how many questions of all sessions a server remembers. A session sees a forgotten
+// question a second time, which costs one call.
 const maxSeen = 1024
 
-// seenQuestions remembers which open questions a result has shown to which
-// session.
+// seenQuestions remembers which session has seen which open question. It is safe for concurrent
+// use.
 type seenQuestions struct {
 	mu    sync.Mutex
 	known map[string]bool
 	order []string // oldest first
 }
 
-// questionKey names the open question of a thread for one session, "" if none is
-// open. A question that is answered in part is another one.
+// questionKey identifies the open question of a thread in one session, or returns "". A partial
+// answer makes it another question.
 func questionKey(session string, t Thread) string {
 	q, ok := openQuestion(t)
 	if !ok {
@@ -55,5 +55,5 @@ func (s *seenQuestions) markSeen(session string, t Thread) {
 	s.order = append(s.order, key)
 }
 
-// session names the session of a call; "" over stdio, which has one.
+// session returns the session of a call. It is "" over stdio, which has one session.
 func (c *call) session() string { return c.req.Session.ID() }

@@ -8,7 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// actorServer is an actor with its sessions.
+// actorServer is the server of one actor, with its sessions.
 type actorServer struct {
 	*Server
 	http        http.Handler
@@ -16,24 +16,24 @@ type actorServer struct {
 
 	mu      sync.Mutex
 	opening int                    // requests under way that may open a session
-	last    time.Time              // when there was a request
+	last    time.Time              // time of the last request
 	use     map[string]*sessionUse // by session
 }
 
-// sessionUse is how a session is used.
+// sessionUse is the use of one session.
 type sessionUse struct {
 	busy int       // requests and streams under way
-	last time.Time // when the last of them ended
+	last time.Time // time when the last of them ended
 }
 
-// sessionHeader names the session of a request.
+// sessionHeader is the header with the session of a request.
 const sessionHeader = "Mcp-Session-Id"
 
-// leftAlone is how long a session is left alone before it may make room for
-// another: a client that has vanished has neither a request nor a stream.
+// leftAlone is how long a session must be idle before a new one may replace it. A client that
+// has vanished has no request and no stream.
 const leftAlone = time.Minute
 
-// begin counts a request; ok is false if it would open a session too many.
+// begin counts a request. ok is false if it would open a session beyond the limit.
 func (g *actorServer) begin(r *http.Request) (leave func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,7 +42,7 @@ func (g *actorServer) begin(r *http.Request) (leave func(), ok bool) {
 		return g.markUsed(id), true
 	}
 	if r.Method != http.MethodPost {
-		return func() {}, true // which opens none
+		return func() {}, true // only POST opens a session
 	}
 	if g.opening+len(g.openSessions()) >= g.maxSessions && !g.closeIdlest(time.Now()) {
 		return nil, false
@@ -55,8 +55,7 @@ func (g *actorServer) begin(r *http.Request) (leave func(), ok bool) {
 	}, true
 }
 
-// markUsed notes that a session is used. One that is not there is not counted. g.mu
-// is held.
+// markUsed counts the use of an existing session. The caller holds g.mu.
 func (g *actorServer) markUsed(id string) (leave func()) {
 	if g.openSessions()[id] == nil {
 		return func() {}
@@ -75,7 +74,7 @@ func (g *actorServer) markUsed(id string) (leave func()) {
 	}
 }
 
-// openSessions are the sessions by their ids.
+// openSessions returns the sessions by id.
 func (g *actorServer) openSessions() map[string]*sdk.ServerSession {
 	all := map[string]*sdk.ServerSession{}
 	for s := range g.mcp.Sessions() {
@@ -84,8 +83,8 @@ func (g *actorServer) openSessions() map[string]*sdk.ServerSession {
 	return all
 }
 
-// closeIdlest ends the session that was left alone for longest, and reports whether
-// there was one. g.mu is held.
+// closeIdlest closes the session that has been idle for longest, if one may close. The caller
+// holds g.mu.
 func (g *actorServer) closeIdlest(now time.Time) bool {
 	all := g.openSessions()
 	for id := range g.use {
@@ -96,7 +95,7 @@ func (g *actorServer) closeIdlest(now time.Time) bool {
 	oldest := ""
 	for id := range all {
 		u := g.use[id]
-		if u == nil { // it was opened, and not used yet
+		if u == nil { // the session is new
 			g.use[id] = &sessionUse{last: now}
 			continue
 		}
@@ -120,7 +119,7 @@ func (g *actorServer) touch() {
 	g.last = time.Now()
 }
 
-// isIdle reports whether there was nobody since then.
+// isIdle reports whether there has been no session, and no request since a time.
 func (g *actorServer) isIdle(since time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Serve serves one client over a pair of streams, until the client closes its
-// end or ctx ends. What was asked before that is answered first. A line that is no
-// message is answered with an error, and the session goes on.
+// Serve serves one client over a pair of streams, until the client closes its end or ctx ends.
+// It answers all requests before that. A line that is no message gets an error, and the session
+// goes on.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var g errgroup.Group
@@ -25,17 +25,17 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 		return nil
 	})
 	to := &syncWriter{WriteCloser: out}
-	err := s.mcp.Run(ctx, &drainingTransport{sdk.IOTransport{Reader: newMessageReader(&endNotifyingInput{in, s.stopWaiting}, to), Writer: to, MaxLineLength: -1}}) // lines have their limit
+	err := s.mcp.Run(ctx, &drainingTransport{sdk.IOTransport{Reader: newMessageReader(&endNotifyingInput{in, s.stopWaiting}, to), Writer: to, MaxLineLength: -1}}) // messageReader limits lines
 	ended := ctx.Err() != nil
 	cancel()
 	_ = g.Wait() // it has no error
 	if ended || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) {
-		return nil // the client has gone
+		return nil // the client has disconnected
 	}
 	return err
 }
 
-// endNotifyingInput is an input at whose end nothing is waited for any more.
+// endNotifyingInput is an input that calls end at its end.
 type endNotifyingInput struct {
 	io.ReadCloser
 	end func()
@@ -49,8 +49,7 @@ func (e *endNotifyingInput) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drainingTransport is a transport whose input ends when all that it has brought is
-// answered.
+// drainingTransport is a transport whose input ends after the answers to all of its requests.
 type drainingTransport struct{ sdk.IOTransport }
 
 // Connect connects the streams.
@@ -62,17 +61,17 @@ func (a *drainingTransport) Connect(ctx context.Context) (sdk.Connection, error)
 	return &pendingCalls{Connection: c, asked: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
-// pendingCalls counts what was asked and not answered.
+// pendingCalls counts the requests without an answer.
 type pendingCalls struct {
 	sdk.Connection
 	mu       sync.Mutex
 	asked    map[jsonrpc.ID]int
-	answered chan struct{} // something was
+	answered chan struct{} // a request has its answer
 	once     sync.Once
 	closed   chan struct{}
 }
 
-// Read reads a message. The end comes when all are answered.
+// Read reads a message. It returns the end after the last answer.
 func (c *pendingCalls) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Connection.Read(ctx)
 	if err != nil {
@@ -85,14 +84,14 @@ func (c *pendingCalls) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, nil
 }
 
-// cancelled is the message by which a client takes a request back, which is not
-// answered then (MCP 2025-06-18, basic/utilities/cancellation).
+// cancelled is the message that cancels a request, which gets no answer then (MCP 2025-06-18,
+// basic/utilities/cancellation).
 const cancelled = "notifications/cancelled"
 
-// listen is a request that is answered when the session ends (MCP 2026-07-28, SEP-2575).
+// listen is a request whose answer comes at the end of the session (MCP 2026-07-28, SEP-2575).
 const listen = "subscriptions/listen"
 
-// track notes what is asked, or taken back.
+// track counts a request or its cancellation.
 func (c *pendingCalls) track(r *jsonrpc.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +111,7 @@ func (c *pendingCalls) track(r *jsonrpc.Request) {
 	}
 }
 
-// waitAnswered waits until all is answered, or nobody hears it.
+// waitAnswered waits until all requests have an answer, or the client has disconnected.
 func (c *pendingCalls) waitAnswered(ctx context.Context) {
 	for !c.allAnswered() {
 		select {

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// answer answers a question, or says yes or no.
+// answer answers a question or a confirmation.
 func (c *call) answer(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	a, err := parseArguments(raw)
 	if err != nil {
@@ -37,8 +37,8 @@ func (c *call) answer(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 	return result(v), nil
 }
 
-// replyOf reads the arguments: one of answers, confirm and accept, or a word for
-// the only question that is open.
+// replyOf reads the arguments: exactly one of answers, confirm and accept, or a text that
+// answers the only open question.
 func replyOf(a *arguments) (r *mess.Reply, word string) {
 	r = &mess.Reply{
 		Re: mess.Refs{a.ref()}, Answers: a.object("answers"), Confirm: a.boolean("confirm"), Accept: a.boolean("accept"),
@@ -60,7 +60,7 @@ func replyOf(a *arguments) (r *mess.Reply, word string) {
 	return r, word
 }
 
-// onlyAnswer is a word as the answer to the one question that is open.
+// onlyAnswer returns a text as the answer to the only open question.
 func (c *call) onlyAnswer(ctx context.Context, ref, word string) (mess.Object, error) {
 	t, err := c.x.Thread(ctx, messeaf.ThreadRef(ref))
 	if err != nil {
@@ -78,14 +78,14 @@ func (c *call) onlyAnswer(ctx context.Context, ref, word string) (mess.Object, e
 	return mess.Object{{Key: q.open[0].Key(), Value: word}}, nil
 }
 
-// question is what an executor wants to know, and has not been told.
+// question is an open question of an executor.
 type question struct {
 	ref    string // of the message that asks
 	status *mess.Status
-	open   []mess.Question // of needs_input, those without an answer
+	open   []mess.Question // the unanswered questions of needs_input
 }
 
-// openQuestion is the question that a thread waits for.
+// openQuestion returns the open question of a thread.
 func openQuestion(t Thread) (question, bool) {
 	if t.Status != mess.NeedsInput && t.Status != mess.NeedsConfirmation {
 		return question{}, false
@@ -101,7 +101,7 @@ func openQuestion(t Thread) (question, bool) {
 				}
 			case *mess.Reply:
 				q.removeAnswered(i)
-			case *mess.Answer: // of one question, or of all
+			case *mess.Answer: // to one question, or to all
 				q = question{}
 			}
 		}
@@ -109,7 +109,7 @@ func openQuestion(t Thread) (question, bool) {
 	return q, q.status != nil
 }
 
-// removeAnswered takes away what a reply answers.
+// removeAnswered removes the questions that a reply answers.
 func (q *question) removeAnswered(r *mess.Reply) {
 	if r.Confirm != nil {
 		*q = question{}
@@ -126,7 +126,7 @@ func (q *question) removeAnswered(r *mess.Reply) {
 	}
 }
 
-// needs tells a model what is asked, and how it is answered. confirmed is where a person
+// needs tells a model the open question and how to answer it. confirmed says where a person
 // confirms a plan with risk.
 func (q question) needs(confirmed string) (v *strictyaml.Value, next string) {
 	s := q.status

@@ -10,11 +10,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxText is the longest raw message, in bytes: as much as the HTTP door takes.
+// maxText is the limit of a message as text, in bytes, like that of the HTTP API.
 const maxText = 10 << 20
 
-// parseMessage reads the arguments of the tool mess: a message as text, in YAML
-// or JSON, or as JSON itself.
+// parseMessage reads the arguments of the tool mess: a message as text in YAML or JSON, or as
+// JSON itself.
 func parseMessage(raw json.RawMessage) (mess.Message, error) {
 	var in struct {
 		Message json.RawMessage `json:"message"`
@@ -46,7 +46,7 @@ func parseMessage(raw json.RawMessage) (mess.Message, error) {
 	return all[0], nil
 }
 
-// withoutFence takes the fence off that models put around YAML and JSON.
+// withoutFence removes the fence that models put around YAML and JSON.
 func withoutFence(s string) string {
 	s = strings.TrimSpace(s)
 	body, ok := strings.CutPrefix(s, "```")
@@ -54,14 +54,14 @@ func withoutFence(s string) string {
 		return s
 	}
 	body, ok = strings.CutSuffix(body, "```")
-	_, body, more := strings.Cut(body, "\n") // what follows the fence names a language
+	_, body, more := strings.Cut(body, "\n") // the fence names a language
 	if !ok || !more {
 		return s
 	}
 	return body
 }
 
-// requestOf is the message that makes a request of these fields.
+// requestOf returns a message with a request.
 func requestOf(fields mess.Object) (mess.Message, error) {
 	text, err := json.Marshal([]any{
 		mess.Object{{Key: "v", Value: "1.1.0"}},
@@ -77,7 +77,7 @@ func requestOf(fields mess.Object) (mess.Message, error) {
 	return m, nil
 }
 
-// argumentPaths words problems of a text that nobody has seen as such.
+// argumentPaths replaces the paths of a generated text by those of the arguments.
 func argumentPaths(err error) error {
 	ps, ok := errors.AsType[mess.Problems](err)
 	if !ok {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// waitTime ends before the minute after which clients usually give up a call.
+	// waitTime ends before a minute, when many clients give up a call.
 	waitTime    = 50 * time.Second
 	maxWaitTime = 10 * time.Minute
-	// beatEvery is how often a wait says that it lives, and looks by itself.
+	// beatEvery is the time between two heartbeats of a wait, which also read the thread.
 	beatEvery = 15 * time.Second
 )
 
-// status tells how a thread stands, or which are open.
+// status returns the status of a thread, or the open threads.
 func (c *call) status(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	a, err := parseArguments(raw)
 	if err != nil {
@@ -44,10 +44,10 @@ func (c *call) status(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 	return c.resultWithFiles(ctx, t, show, c.report(ctx, t)), nil
 }
 
-// maxOpen is how many open requests a result has: more would bury a model.
+// maxOpen is the limit of open requests in a result, to spare the model.
 const maxOpen = 50
 
-// listOpen lists the requests that have not ended.
+// listOpen lists the open requests.
 func (c *call) listOpen(ctx context.Context) (*sdk.CallToolResult, error) {
 	v, err := c.query(ctx, &mess.Query{Type: "status"})
 	if err != nil {
@@ -61,9 +61,9 @@ func (c *call) listOpen(ctx context.Context) (*sdk.CallToolResult, error) {
 	return result(v), nil
 }
 
-// wait waits until a thread has ended or the executor asks something that this
-// session has not seen. A question that it has seen does not end a wait: a client
-// that calls again while a person decides would call without a pause.
+// wait waits for the end of a thread, or for a question that this session has not seen. A
+// question that it has seen does not end a wait. Otherwise a client that calls again while a
+// person decides would call without a pause.
 func (c *call) wait(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	a, err := parseArguments(raw)
 	if err != nil {
@@ -91,8 +91,7 @@ func (c *call) wait(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResu
 	return c.resultWithFiles(ctx, t, show, v), nil
 }
 
-// waitUntilDone reads a thread anew whenever something was said in it. over is true if
-// the time was over before there was anything for the caller to do.
+// waitUntilDone reads a thread after each change. over is true if the time ended first.
 func (c *call) waitUntilDone(ctx context.Context, ref string, patience time.Duration) (_ Thread, over bool, _ error) {
 	woken, leave := c.updates.subscribe(ref)
 	defer leave()
@@ -105,7 +104,7 @@ func (c *call) waitUntilDone(ctx context.Context, ref string, patience time.Dura
 	for {
 		now, err := c.x.Thread(ctx, ref)
 		switch {
-		case errors.Is(err, mess.Unavailable) && !over: // it may come back in time
+		case errors.Is(err, mess.Unavailable) && !over: // the exchange may come back in time
 		case err != nil:
 			return Thread{}, false, err
 		default:
@@ -133,14 +132,14 @@ func (c *call) waitUntilDone(ctx context.Context, ref string, patience time.Dura
 	}
 }
 
-// progressNotifier tells a client what is said in a thread.
+// progressNotifier notifies a client of the messages of a thread.
 type progressNotifier struct {
 	*call
-	n    float64 // notifications so far: they must grow
-	seen int     // messages that were told, or were there before
+	n    float64 // notifications so far, which must grow
+	seen int     // messages that the client knows, or that are older
 }
 
-// report tells what is new; of what was there before, the last.
+// report notifies of new messages. Of the messages before the wait it reports the last.
 func (p *progressNotifier) report(ctx context.Context, t Thread) {
 	first := ""
 	for _, m := range t.Messages[min(p.seen, len(t.Messages)):] {
@@ -169,6 +168,6 @@ func (p *progressNotifier) notify(ctx context.Context, line string) {
 		return
 	}
 	p.n++
-	// A client that has gone ends the call by itself.
+	// a call without a client ends by itself
 	_ = p.req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: p.n, Message: strings.TrimSpace(line)})
 }

@@ -19,7 +19,7 @@ type call struct {
 	req *sdk.CallToolRequest
 }
 
-// tools are what the tools do, by their names in tools.json.
+// tools are the implementations of the tools, by their names in tools.json.
 var tools = map[string]func(*call, context.Context, json.RawMessage) (*sdk.CallToolResult, error){
 	"mess":              (*call).postMessage,
 	"mess_request":      (*call).request,
@@ -30,7 +30,7 @@ var tools = map[string]func(*call, context.Context, json.RawMessage) (*sdk.CallT
 	"mess_capabilities": (*call).capabilities,
 }
 
-// handler runs a tool. Whatever is wrong becomes a result that a model can read.
+// handler runs a tool. Every error becomes a result that a model can read.
 func (s *Server) handler(name string) sdk.ToolHandler {
 	run := tools[name]
 	if run == nil {
@@ -45,7 +45,7 @@ func (s *Server) handler(name string) sdk.ToolHandler {
 		}()
 		res, err = run(&call{s, req}, ctx, req.Params.Arguments)
 		if err != nil && ctx.Err() != nil {
-			return nil, ctx.Err() // the client has cancelled it, or has gone
+			return nil, ctx.Err() // the client has cancelled the call or disconnected
 		}
 		if err != nil {
 			return errorResult(err), nil
@@ -54,14 +54,14 @@ func (s *Server) handler(name string) sdk.ToolHandler {
 	}
 }
 
-// result is a value for the client, as text and as JSON, without what nobody sees.
+// result returns a value for the client as text and as JSON, without invisible characters.
 func result(v *strictyaml.Value) *sdk.CallToolResult {
 	cleanAll(v)
 	text := withoutData(string(strictyaml.JSON(v)))
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(text)}
 }
 
-// errorResult is an error for the client: what is wrong, and what to do.
+// errorResult returns an error with its remedy for the client.
 func errorResult(err error) *sdk.CallToolResult {
 	v := object()
 	r, refused := errors.AsType[*mess.Error](err)
@@ -86,14 +86,14 @@ func errorResult(err error) *sdk.CallToolResult {
 
 func object() *strictyaml.Value { return &strictyaml.Value{Kind: strictyaml.Map} }
 
-// addText adds text that is not empty.
+// addText adds a text that is not empty.
 func addText(v *strictyaml.Value, key, text string) {
 	if text != "" {
 		v.Add(key, strictyaml.Str(text))
 	}
 }
 
-// postMessage takes any message, and gives what the exchange answers.
+// postMessage posts any message and returns the answer of the exchange.
 func (c *call) postMessage(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	m, err := parseMessage(raw)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *call) postMessage(ctx context.Context, raw json.RawMessage) (*sdk.CallT
 	return result(v), nil
 }
 
-// request asks for something.
+// request makes a request.
 func (c *call) request(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	a, err := parseArguments(raw)
 	if err != nil {
@@ -145,7 +145,7 @@ func firstAck(m mess.Message) mess.Ack {
 	return mess.Ack{}
 }
 
-// cancel takes a request back.
+// cancel cancels a request.
 func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	a, err := parseArguments(raw)
 	if err != nil {
@@ -174,14 +174,13 @@ func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 	return result(v), nil
 }
 
-// mayHaveBegun reports whether the exchange says of a cancelled thread that nobody knows
-// what was done.
+// mayHaveBegun reports whether the effect of a cancelled thread is unknown.
 func mayHaveBegun(t Thread) bool {
 	s := lastStatus(t)
 	return s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
 }
 
-// capabilities tells what can be asked for, and who is there to do it.
+// capabilities returns the capabilities and the executors.
 func (c *call) capabilities(ctx context.Context, raw json.RawMessage) (*sdk.CallToolResult, error) {
 	a, err := parseArguments(raw)
 	if err != nil {
@@ -202,7 +201,7 @@ func (c *call) capabilities(ctx context.Context, raw json.RawMessage) (*sdk.Call
 	return result(v), nil
 }
 
-// query asks the exchange, and puts what it answers into one object.
+// query queries the exchange and returns one object with all answers.
 func (c *call) query(ctx context.Context, queries ...mess.Item) (*strictyaml.Value, error) {
 	answer, err := c.x.Send(ctx, mess.Message{Items: queries})
 	if err != nil {

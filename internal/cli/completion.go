@@ -61,12 +61,11 @@ exchange that --url or MESSKIT_URL names, within a second.
 	}
 }
 
-// fishWords has the script take the words of a line with their quotes: a request
-// has apostrophes in it.
+// fishWords makes the script keep the quotes of words: a request contains apostrophes.
 var fishWords = strings.NewReplacer("(commandline -opc)", "(string escape -- (commandline -opc))")
 
-// bashAlone is what the script wants of the package bash-completion, where that is
-// not there: the words as they stand in the line, with their quotes, and files.
+// bashAlone replaces the functions of the package bash-completion if it is not installed.
+// They return the words of the line with their quotes, and file names.
 const bashAlone = `if ! declare -F _init_completion _get_comp_words_by_ref >/dev/null; then
     _get_comp_words_by_ref() {
         local line=${COMP_LINE:0:COMP_POINT}
@@ -94,17 +93,16 @@ fi
 
 var shells = []string{"bash", "zsh", "fish"}
 
-// suggest names what may stand at a place of a command line, each with a word on
-// it after a tab.
+// suggest returns the values for one place of a command line, each with a description after
+// a tab.
 type suggest func(c *cobra.Command) []string
 
-// arguments are what the names in usage lines stand for. What is not here is a
-// file, or words of one's own.
+// arguments has the values for the names in usage lines. Other names are files or free text.
 var arguments = map[string]suggest{
 	"REF": refs, "EXECUTOR": executorsThere, "DEVICE": devicesHere, "CLASS": classesHere, "ACTOR": actors, "ROLE": roles,
 }
 
-// flagValues are what flags take, by their names.
+// flagValues has the values of flags, by flag name.
 var flagValues = map[string]suggest{
 	"status":   func(*cobra.Command) []string { return codes(requests.Statuses) },
 	"priority": func(*cobra.Command) []string { return []string{"background", "normal", "elevated", "urgent"} },
@@ -116,14 +114,13 @@ var flagValues = map[string]suggest{
 	},
 }
 
-// addCompletions has every command complete what its usage line and its flags
-// name.
+// addCompletions adds completion of arguments and flags to every command.
 func addCompletions(parent *cobra.Command) {
 	for _, c := range parent.Commands() {
 		addCompletions(c)
 		for name, s := range flagValues {
 			if c.Flags().Lookup(name) != nil {
-				_ = c.RegisterFlagCompletionFunc(name, s.complete) // fails only where it is done twice
+				_ = c.RegisterFlagCompletionFunc(name, s.complete) // fails for a second registration only
 			}
 		}
 		if c.Flags().Lookup("config") != nil {
@@ -173,7 +170,7 @@ func completeArgs(c *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	}), directive
 }
 
-// completionTime is how long Tab may take to ask the exchange.
+// completionTime is the longest time that completion waits for the exchange.
 const completionTime = time.Second
 
 // reaching calls f with the exchange that a command line names.
@@ -187,17 +184,17 @@ func reaching(c *cobra.Command, f func(context.Context, *remote.Client)) {
 	}
 	x, err := k.Open()
 	if err != nil {
-		return // nothing is completed then
+		return // no completion then
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), completionTime)
 	defer cancel()
 	f(ctx, x)
 }
 
-// refs are those of the threads that a command is for.
+// refs returns the refs of the threads that a command accepts.
 func refs(c *cobra.Command) (list []string) {
 	reaching(c, func(ctx context.Context, x *remote.Client) {
-		threads, _ := x.List(ctx, remote.Filter{Limit: client.MaxBoard}) // none is completed where this fails
+		threads, _ := x.List(ctx, remote.Filter{Limit: client.MaxBoard}) // no completion after an error
 		for _, t := range threads {
 			asks := t.Status == mess.NeedsInput || t.Status == mess.NeedsConfirmation
 			if c.Name() == "reply" && !asks || c.Name() == "cancel" && t.Status.Terminal() {
@@ -233,8 +230,7 @@ func roles(*cobra.Command) []string {
 	return []string{"requester", "executor", "observer", "operator"}
 }
 
-// requirable are the capabilities that the exchange knows, or else those that
-// come with the program.
+// requirable returns the capabilities that the exchange knows, or the built-in ones.
 func requirable(c *cobra.Command) (list []string) {
 	reaching(c, func(ctx context.Context, x *remote.Client) {
 		there, _ := x.Capabilities(ctx)
@@ -250,8 +246,8 @@ func requirable(c *cobra.Command) (list []string) {
 	return list
 }
 
-// devicesHere are those of the configuration that is named, or those that have
-// run last in the data folder.
+// devicesHere returns the devices of the named configuration, or those of the last run with
+// the data folder.
 func devicesHere(c *cobra.Command) []string {
 	value := func(name string) string {
 		if f := c.Flags().Lookup(name); f != nil {

@@ -102,11 +102,11 @@ func showInvitation(a *output.Env, l remote.Link, url string) error {
 	return p.Err
 }
 
-// quiet zone of a QR code, in dots.
+// quietZone is the margin of a QR code, in dots.
 const quietZone = 4
 
-// terminalDots draws a QR code with half blocks, two rows of dots in a line of
-// text, light on dark: most terminals are dark, and readers take both.
+// terminalDots draws a QR code with half blocks, two rows of dots in a line of text, light
+// on dark: most terminals are dark, and readers accept both.
 func terminalDots(dots []string) []string {
 	dark := func(x, y int) bool {
 		x, y = x-quietZone, y-quietZone

@@ -4,8 +4,7 @@ package cli
 
 import "syscall"
 
-// withoutCore keeps this process and what it starts from writing its memory to a file
-// when it crashes: keys are in it.
+// withoutCore turns off core dumps of this process and its children: their memory has keys.
 func withoutCore() {
-	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // to lower a limit is always allowed
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}) // every user may lower a limit
 }

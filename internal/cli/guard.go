@@ -15,7 +15,7 @@ import (
 	process "github.com/messkit/messkit/internal/daemon/watchdog"
 )
 
-// guardCommand is the guard's process. It is started by run, and by nobody else.
+// guardCommand returns the hidden command of the watchdog process, which `messkit run` starts.
 func guardCommand(a *output.Env) *cobra.Command {
 	var will string
 	c := &cobra.Command{

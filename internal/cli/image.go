@@ -64,10 +64,10 @@ drawn. The first line says which. A - stands for standard input or output.`,
 	return c
 }
 
-// fitGCPercent keeps memory small: there are few pieces, and they are large.
+// fitGCPercent keeps memory small: the program allocates few large blocks.
 const fitGCPercent = 10
 
-// fitFile makes the picture in one file fit, and writes it to another.
+// fitFile scales the image in one file to the limits, and writes it to another.
 func fitFile(ctx context.Context, a *output.Env, in, out string, f *picture.Frame, lim picture.Limits, explain bool) error {
 	debug.SetGCPercent(fitGCPercent)
 	data, err := readPicture(a, in)
@@ -107,7 +107,7 @@ func fitFile(ctx context.Context, a *output.Env, in, out string, f *picture.Fram
 	return pr.Err
 }
 
-// shows warns of a picture on which there is nothing to be seen.
+// shows returns a warning for an image without visible content.
 func shows(l picture.Look) string {
 	switch {
 	case l.Black:
@@ -120,14 +120,14 @@ func shows(l picture.Look) string {
 	return ""
 }
 
-// mostPicture bounds what is read: the largest raw frame.
+// mostPicture is the most that fitFile reads, in bytes: the largest raw frame.
 const mostPicture = 3*picture.MaxPixels + 1
 
 func readPicture(a *output.Env, name string) ([]byte, error) {
 	r := a.In
 	if name != "-" {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() < mostPicture {
-			return os.ReadFile(name) // which needs no more memory than that
+			return os.ReadFile(name) // needs no more memory than its size
 		}
 		f, err := os.Open(name)
 		if err != nil {
@@ -145,7 +145,7 @@ func readPicture(a *output.Env, name string) ([]byte, error) {
 
 var frameForm = regexp.MustCompile(`^(yuyv|nv12|rgb):([0-9]{1,6})x([0-9]{1,6})$`)
 
-// parseFrame reads how a raw frame lies in memory; nil: it is none.
+// parseFrame reads the layout of a raw frame; nil: the file is no raw frame.
 func parseFrame(s string) (*picture.Frame, error) {
 	if s == "" {
 		return nil, nil

@@ -34,7 +34,7 @@ const (
 	exitUsage  = 2
 )
 
-// Main does what a command line says, until it is done or a signal comes.
+// Main runs a command line until it ends or a signal arrives, and returns the exit code.
 func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	withoutCore()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -42,7 +42,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	a := output.NewEnv(in, out, errs)
 	root := NewRoot(a)
 	if len(args) == 1 && args[0] == "--version" {
-		args = []string{"version"} // as everybody else's programs have it
+		args = []string{"version"} // the usual flag of other programs
 	}
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -101,19 +101,19 @@ It carries an exchange of its own, so that one board is a whole system.`,
 	return root
 }
 
-// toEnd is how long a command has, once it was told to end.
+// toEnd is the time that a command has to end after a signal.
 const toEnd = 10 * time.Second
 
-// endSoon ends the program where it does not end by itself: a terminal that nobody reads
-// any more holds what is printed for ever. A second signal ends it at once.
+// endSoon ends the program if it does not end by itself: a print to a terminal that nobody
+// reads blocks forever. A second signal ends the program at once.
 func endSoon() {
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	time.Sleep(toEnd)
 	os.Exit(ExitFailed)
 }
 
-// noteRuns has every command say when it begins: until then, what is wrong is
-// the command line.
+// noteRuns makes every command record its begin: an error before it is an error of the
+// command line.
 func noteRuns(a *output.Env, parent *cobra.Command) {
 	for _, c := range parent.Commands() {
 		noteRuns(a, c)
@@ -123,8 +123,8 @@ func noteRuns(a *output.Env, parent *cobra.Command) {
 		}
 		c.RunE = func(c *cobra.Command, args []string) error {
 			a.Began = true
-			slow := c.Name() == "doctor" || c.Name() == "simulate-fleet" // what they have begun takes longer to end
-			if c.Flags().Lookup("url") != nil && !slow {                 // it has no devices to make safe
+			slow := c.Name() == "doctor" || c.Name() == "simulate-fleet" // they need more time to end
+			if c.Flags().Lookup("url") != nil && !slow {                 // a client has no devices to make safe
 				defer context.AfterFunc(c.Context(), endSoon)()
 			}
 			return run(c, args)

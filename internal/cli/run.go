@@ -55,7 +55,7 @@ func exchangeCommand(a *output.Env) *cobra.Command {
 			}
 			e, err := daemon.OpenExchange(c.Context(), a, cfg.Exchange, nil, log)
 			switch {
-			case errors.Is(err, context.Canceled) && c.Context().Err() != nil: // it is ended while it starts, which is no failure
+			case errors.Is(err, context.Canceled) && c.Context().Err() != nil: // the end of the context during the start is no failure
 				return nil
 			case err != nil:
 				return err

@@ -84,12 +84,12 @@ func runSimulateFleet(a *output.Env, cmd *cobra.Command, c fleet.Config, asJSON 
 		err = r.Write(a.Out)
 	}
 	if err == nil && !r.OK() {
-		return output.ErrQuiet // the report says what
+		return output.ErrQuiet // the report has the reason
 	}
 	return err
 }
 
-// fleetProgress prints one line now and then, to the log's output.
+// fleetProgress prints a line of progress to standard error from time to time.
 func fleetProgress(a *output.Env) func(string) {
 	var last time.Time
 	p := output.Printer{Out: a.Err}

@@ -21,7 +21,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// printMail prints how the Agent Mail door stands.
+// printMail prints the state of the Agent Mail channel.
 func printMail(p *output.Printer, r *maildoor.Report) {
 	if r == nil {
 		return
@@ -121,7 +121,7 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 	return p.Err
 }
 
-// printExecutor prints the one in the same process.
+// printExecutor prints the state of the executor in the same process.
 func printExecutor(p *output.Printer, s *daemon.ExecutorStatus) {
 	if s == nil {
 		return
@@ -147,14 +147,14 @@ func printExecutor(p *output.Printer, s *daemon.ExecutorStatus) {
 	}
 }
 
-// printLeftOut prints one line for all files of words, or their folder, that cannot be used.
+// printLeftOut prints one line for all unusable files of words, or for their folder.
 func printLeftOut(p *output.Printer, list []string) {
 	if len(list) > 0 {
 		p.Printf("words     %d left out (messkit check lists each); %s\n", len(list), output.Printable(list[0]))
 	}
 }
 
-// unfinished is "none open", or how many in which status.
+// unfinished returns "none open", or the number of threads in each status.
 func unfinished(threads map[mess.Code]int) string {
 	var parts []string
 	for _, code := range slices.Sorted(maps.Keys(threads)) {
@@ -166,17 +166,17 @@ func unfinished(threads map[mess.Code]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// nodeStatus is a board whose exchange is elsewhere, by what lies on its disk.
+// nodeStatus is the status of a board without an exchange, read from its data folder.
 type nodeStatus struct {
 	Executor string         `json:"executor"`
 	Exchange string         `json:"exchange"` // its address
 	Reached  bool           `json:"reached"`
 	Journal  map[string]int `json:"journal"` // threads by state
 	Mistakes int            `json:"mistakes"`
-	LeftOut  []string       `json:"left_out,omitempty"` // files of words that cannot be used, and why
+	LeftOut  []string       `json:"left_out,omitempty"` // unusable files of words, with the reason
 }
 
-// runNodeStatus shows a board whose exchange is elsewhere.
+// runNodeStatus prints the status of a board whose exchange is on another machine.
 func runNodeStatus(ctx context.Context, a *output.Env, c *config.Config, asJSON bool) error {
 	_, unreached := c.Connect.Reach(ctx, c.Agent.ID)
 	b := nodeStatus{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}, LeftOut: daemon.UnusedWords(c.Opened.LeftOut)}

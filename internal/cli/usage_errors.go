@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// plainArgs has every command say in words which of its arguments is missing, or which
-// is one too many.
+// plainArgs makes every command name the argument that is missing or superfluous.
 func plainArgs(parent *cobra.Command) {
 	for _, c := range parent.Commands() {
 		plainArgs(c)
@@ -26,12 +25,12 @@ func plainArgs(parent *cobra.Command) {
 	}
 }
 
-// noSuch refuses what a group of commands does not have, for which there would be help
-// alone otherwise, as if nothing was wrong.
+// noSuch returns an error for an unknown command of a group. Without it cobra prints the help
+// and succeeds.
 func noSuch(root *cobra.Command, args []string) (*cobra.Command, error) {
 	c, args, err := root.Find(args)
 	if err != nil || c == root || c.Runnable() || len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		return c, nil // who executes it finds what is wrong
+		return c, nil // Execute reports the error
 	}
 	var there []string
 	for _, sub := range c.Commands() {
@@ -42,7 +41,7 @@ func noSuch(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return c, fmt.Errorf("unknown command %q for %q; write one of: %s", args[0], c.CommandPath(), strings.Join(there, ", "))
 }
 
-// countWrong tells what is wrong with how many arguments there are, by the usage line.
+// countWrong names the missing or superfluous argument, from the usage line.
 func countWrong(c *cobra.Command, args []string, err error) error {
 	_, line, _ := strings.Cut(c.Use, " ")
 	takes := places(line)
@@ -60,10 +59,10 @@ func countWrong(c *cobra.Command, args []string, err error) error {
 	case len(args) > len(takes) && !strings.HasSuffix(line, "..."):
 		return fmt.Errorf("%q is too much; words that belong together stand in quotes", args[len(takes)])
 	}
-	return err // it is about what they are
+	return err // the values are wrong, not their number
 }
 
-// places are the arguments of a usage line, which may be of several words.
+// places returns the arguments of a usage line, some of several words.
 func places(line string) (list []string) {
 	depth := 0
 	for _, word := range strings.Fields(line) {

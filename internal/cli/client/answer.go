@@ -18,14 +18,14 @@ import (
 
 // OpenQuestion is a question of the executor to the person at the terminal.
 type OpenQuestion struct {
-	key     string // of this question, in this thread
+	key     string // identifies this question within the thread
 	Re      string // the message that asks
 	Status  *mess.Status
 	answers mess.Object // so far
 }
 
-// ask puts an open question to the person at the terminal. Without one it only
-// says how to answer.
+// ask asks the person at the terminal the open question. Without a terminal it prints the
+// command that answers.
 func (f *follower) ask() error {
 	s, asked := output.LastStatus(f.thread.Messages)
 	re := asked.Ref
@@ -49,8 +49,8 @@ func (f *follower) ask() error {
 	return f.prompt(in)
 }
 
-// unask takes a question back that is no longer open: somebody else has
-// answered, or it has ended.
+// unask withdraws a question that is no longer open: another person has answered, or the
+// thread has ended.
 func (f *follower) unask() error {
 	if f.asking == nil {
 		return nil
@@ -60,8 +60,8 @@ func (f *follower) unask() error {
 	return err
 }
 
-// howToAnswer names the question that is to be confirmed, so that no other one
-// is.
+// howToAnswer prints the command that answers. It names the question, so that the answer
+// cannot confirm another one.
 func (f *follower) howToAnswer(s *mess.Status, re string) error {
 	ref := f.ref
 	if s.Code == mess.NeedsConfirmation {
@@ -87,7 +87,7 @@ func (f *follower) prompt(in io.Reader) error {
 	return err
 }
 
-// next is the first question without an answer; a confirmation has none.
+// next returns the first question without an answer; a confirmation has none.
 func (q *OpenQuestion) next() (mess.Question, bool) {
 	if n := len(q.answers); q.Status.Code == mess.NeedsInput && n < len(q.Status.Questions) {
 		return q.Status.Questions[n], true
@@ -95,10 +95,10 @@ func (q *OpenQuestion) next() (mess.Question, bool) {
 	return mess.Question{}, false
 }
 
-// typed takes a line that was typed.
+// typed handles a line from the keyboard.
 func (f *follower) typed(ctx context.Context, line typedLine) error {
 	f.keys.taken()
-	if errors.Is(line.err, io.EOF) && f.asking != nil { // nobody answers here
+	if errors.Is(line.err, io.EOF) && f.asking != nil { // the input has ended
 		q := f.asking
 		_, err := fmt.Fprintln(f.out, "\n  left to others; this waits for their answer, and Ctrl-C ends the waiting")
 		f.asking = nil
@@ -126,7 +126,7 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	}
 	f.asking = nil
 	_, err := f.x.Send(remote.Typed(ctx), mess.Message{Items: []mess.Item{r}})
-	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // it is confirmed elsewhere, and waited for here
+	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // another way confirms it; go on waiting
 		ref, _, _ := strings.Cut(q.Re, "/")
 		how := ""
 		if h, ok := errors.AsType[*output.HintError](HintUnconfirmed(f.app, err, r, ref)); ok {
@@ -137,7 +137,7 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	return err
 }
 
-// again asks once more, and says what is wanted.
+// again asks once more, with a hint.
 func (f *follower) again(how string) error {
 	if _, err := fmt.Fprintf(f.out, "  %s\n", how); err != nil {
 		return err
@@ -145,8 +145,8 @@ func (f *follower) again(how string) error {
 	return f.prompt(f.app.In)
 }
 
-// keyboard reads lines while other things happen. A read of a terminal cannot be
-// taken back: at most one waits, until the program ends.
+// keyboard reads lines in the background. A program cannot cancel a read of a terminal, so
+// at most one waits, until the program ends.
 type keyboard struct {
 	in    *bufio.Reader
 	lines chan typedLine // nil before the first read
@@ -172,10 +172,10 @@ func (k *keyboard) read(from io.Reader) {
 	}()
 }
 
-// taken says that a line has been read.
+// taken records that the follower has received a line.
 func (k *keyboard) taken() { k.busy = false }
 
-// HintUnconfirmed adds what helps a person whose yes was refused.
+// HintUnconfirmed adds a remedy to the error of a rejected confirmation.
 func HintUnconfirmed(a *output.Env, err error, r *mess.Reply, ref string) error {
 	refused, ok := errors.AsType[*mess.Error](err)
 	if r.Confirm == nil || !*r.Confirm || !ok || refused.Code != mess.Forbidden || !strings.HasPrefix(refused.Text, "confirm: ") {

@@ -14,24 +14,24 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// TaskBoard is what watch shows on a terminal: who is there, what is stopped, and
-// the tasks with their states. It only knows what it has been told.
+// TaskBoard is the dashboard of `messkit watch`: executors, stops, and threads with their
+// states. It does no I/O; Hear and Snapshot.To fill it.
 type TaskBoard struct {
 	Where     string // the exchange's address
 	Executors []remote.Executor
 	Threads   []remote.Thread         // newest change first
 	Said      map[string]*mess.Status // by thread, the last report
-	err       error                   // why it is not told anything now; nil: it is
+	err       error                   // error of the last update; nil: none
 }
 
-// Hear takes what was said in a thread.
+// Hear adds new messages of a thread.
 func (b *TaskBoard) Hear(ref string, messages ...mess.Message) {
 	if s, _ := output.LastStatus(messages); s != nil && ref != "" {
 		b.Said[ref] = s
 	}
 }
 
-// forget drops what was said in threads that are not on the board.
+// forget drops the reports of threads that the board does not show.
 func (b *TaskBoard) forget() {
 	there := map[string]bool{}
 	for _, t := range b.Threads {
@@ -44,9 +44,9 @@ func (b *TaskBoard) forget() {
 	}
 }
 
-// Lines are the board at a moment, as many as rows lines of so many columns. What waits
-// for an answer comes first and what has ended last; how many open ones do not fit is
-// told.
+// Lines returns the board at a time, at most rows lines of columns width. Threads that wait
+// for an answer come first and ended ones last. The last line counts the open threads that do
+// not fit.
 func (b *TaskBoard) Lines(now time.Time, columns, rows int) []string {
 	open := countOpen(b.Threads)
 	list := folded(fmt.Sprintf("%s  %s  %d open  %s", now.Local().Format(time.TimeOnly), b.Where, open, output.Count(len(b.Executors), "executor")), columns)
@@ -72,11 +72,11 @@ func (b *TaskBoard) Lines(now time.Time, columns, rows int) []string {
 	return append(list, foot...)
 }
 
-// mostLines is how many a thread has on the board, but for how to answer it.
+// mostLines is the most lines of one thread, without the one on how to answer.
 const mostLines = 3
 
-// tasks are the lines of threads, as many as rows, whose columns are in line, and how
-// many of the threads they show.
+// tasks returns at most rows lines of threads with aligned columns, and the number of threads
+// in them.
 func (b *TaskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows int) (list []string, shown int) {
 	threads = threads[:max(0, min(len(threads), rows))]
 	var ref, status, executor int
@@ -87,7 +87,7 @@ func (b *TaskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows 
 	for _, t := range threads {
 		s := b.Said[t.Ref]
 		if s != nil && s.Code != t.Status {
-			s = nil // of a state that is over
+			s = nil // the report belongs to an earlier state
 		}
 		words := []string{padded(names[t.Ref], ref), padded(output.InWords(t.Status), status), fmt.Sprintf("%4s", age(now.Sub(t.Updated)))}
 		if executor > 0 {
@@ -107,8 +107,8 @@ func (b *TaskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows 
 	return list, shown
 }
 
-// shortest are the beginnings of refs, of a day and a whole number, that name one of
-// the threads each; where another one begins so, the ref itself.
+// shortest returns for each thread the shortest beginning of its ref that is unique among
+// them: the day and the whole number, or the whole ref.
 func shortest(threads []remote.Thread) map[string]string {
 	refs, names := make([]string, len(threads)), map[string]string{}
 	for i, t := range threads {
@@ -125,8 +125,7 @@ func shortest(threads []remote.Thread) map[string]string {
 	return names
 }
 
-// folded are the lines of a text, each of which fits: what is left over goes on below it.
-// A terminal that does not tell its width has 0 columns.
+// folded breaks a text into lines of a width. 0 columns means an unknown width.
 func folded(text string, columns int) (list []string) {
 	line := ""
 	for _, word := range strings.SplitAfter(text, " ") {
@@ -142,12 +141,12 @@ func folded(text string, columns int) (list []string) {
 	return append(list, line)
 }
 
-// padded is text in a column.
+// padded fills text with spaces to a column width.
 func padded(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-terminal.Width(text)))
 }
 
-// lastWord is how far an executor is and what it has said or asks; s may be nil.
+// lastWord returns the progress, the text and the question of a report; s may be nil.
 func lastWord(s *mess.Status) (words []string) {
 	if s == nil {
 		return nil
@@ -164,7 +163,7 @@ func lastWord(s *mess.Status) (words []string) {
 	return append(words, cmp.Or(s.Message, output.ReasonOf(s)))
 }
 
-// howToReply is what answers a thread, "" where nothing is asked; s may be nil.
+// howToReply returns the command that answers a thread, "" without a question; s may be nil.
 func howToReply(ref string, s *mess.Status) string {
 	switch {
 	case s == nil:
@@ -178,7 +177,7 @@ func howToReply(ref string, s *mess.Status) string {
 	return ""
 }
 
-// turn is where a thread stands on the board.
+// turn returns the position of a thread's state on the board.
 func turn(t remote.Thread) int {
 	switch {
 	case t.Status == mess.NeedsInput || t.Status == mess.NeedsConfirmation:
@@ -198,7 +197,7 @@ func countOpen(threads []remote.Thread) (n int) {
 	return n
 }
 
-// age is how long ago something was, in its largest unit.
+// age prints a duration in its largest unit.
 func age(d time.Duration) string {
 	switch d = max(d, 0); {
 	case d < time.Minute:

@@ -1,5 +1,5 @@
-// Package client has what commands share that talk to an exchange: the client and its
-// flags, following a thread, and the terminal pages.
+// Package client has the parts that commands share to talk to an exchange: the client and its
+// flags, following a thread, and the dashboard.
 package client
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Client is how a command reaches an exchange.
+// Client has the flags by which a command reaches an exchange.
 type Client struct {
 	URL      string
 	Exchange string
@@ -34,7 +34,7 @@ func (k *Client) Flags(c *cobra.Command) {
 	f.StringVar(&k.Pin, "pin", config.EnvOr("MESSKIT_PIN", ""), "fingerprint of the exchange's own certificate (or set MESSKIT_PIN)")
 }
 
-// Open makes the client. It does not reach out.
+// Open makes the client. It does not connect.
 func (k *Client) Open() (*remote.Client, error) {
 	key, err := config.ReadKey(k.KeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,8 +47,8 @@ func (k *Client) Open() (*remote.Client, error) {
 	return remote.New(k.Config(key), output.NoLog)
 }
 
-// Config is where the exchange is. Beside its own key file lies its certificate,
-// if it has made one.
+// Config returns the settings of the client. An exchange on this machine keeps its self-made
+// certificate next to its key file.
 func (k *Client) Config(key remote.Secret) remote.Config {
 	pin := k.Pin
 	if pin == "" && strings.HasPrefix(k.URL, "https://") {
@@ -57,11 +57,11 @@ func (k *Client) Config(key remote.Secret) remote.Config {
 	return remote.Config{URL: k.URL, Exchange: k.Exchange, Key: key, Pin: pin}
 }
 
-// Unreachable adds what helps where an exchange cannot be reached.
+// Unreachable adds a remedy to the error of a connection.
 func (k *Client) Unreachable(err error) error {
 	switch {
 	case errors.Is(err, remote.ErrUntrusted):
-		return err // it runs, and what is wrong has been said
+		return err // the exchange runs, and its answer has the reason
 	case errors.Is(err, mess.Unavailable):
 		return output.Hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
 	case errors.Is(err, mess.Unauthorized):
@@ -70,7 +70,7 @@ func (k *Client) Unreachable(err error) error {
 	return err
 }
 
-// WithKeys makes the client of a command, and words what goes wrong.
+// WithKeys calls do with a client, and adds remedies to its error.
 func (k *Client) WithKeys(do func(*remote.Client) error) error {
 	x, err := k.Open()
 	if err != nil {
@@ -82,5 +82,5 @@ func (k *Client) WithKeys(do func(*remote.Client) error) error {
 	return nil
 }
 
-// ModelID is the actor for whom messkit mcp asks, unless it is given a key.
+// ModelID is the actor of `messkit mcp`, unless a flag gives another key.
 const ModelID = "mcp"

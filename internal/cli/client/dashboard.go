@@ -14,23 +14,22 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// How often the board asks for what no event tells, such as executors that have
-// fallen silent; and how long it waits for more events before it asks.
+// The interval at which the board asks the exchange for changes without an event, such as a
+// silent executor; and the time that it collects events before it asks.
 const (
 	boardPeriod = 5 * time.Second
 	boardPause  = 200 * time.Millisecond
 )
 
-// MaxBoard is how many threads it asks for.
+// MaxBoard is the number of threads that the board asks for.
 const MaxBoard = 200
 
-// WatchBoard shows the board on the terminal until ctx ends, and then gives the
-// terminal back.
+// WatchBoard shows the board on the terminal until ctx ends, and then restores the terminal.
 func WatchBoard(ctx context.Context, a *output.Env, x *remote.Client, where string) (err error) {
 	b := &TaskBoard{Where: where, Said: map[string]*mess.Status{}}
 	told, err := tellAll(ctx, x)
 	if err != nil {
-		return err // what a person should read on the screen they had
+		return err // the person should read the error on the normal screen
 	}
 	told.To(b)
 	size := func() (int, int) { return terminal.Size(a.Screen) }
@@ -78,16 +77,16 @@ func WatchBoard(ctx context.Context, a *output.Env, x *remote.Client, where stri
 	return g.Wait()
 }
 
-// Snapshot is what the exchange tells when it is asked.
+// Snapshot is the state of the exchange at one time.
 type Snapshot struct {
 	Threads   []remote.Thread
 	executors []remote.Executor
-	said      map[string][]mess.Message // of open threads, at the first time
+	said      map[string][]mess.Message // messages of open threads, on the first request only
 	Err       error
 }
 
-// To puts it on the board. Where the exchange did not answer, the board keeps
-// what it knew, and says so.
+// To puts the snapshot on the board. If the exchange did not answer, the board keeps its
+// state and shows the error.
 func (s Snapshot) To(b *TaskBoard) {
 	if b.err = s.Err; s.Err != nil {
 		return
@@ -99,7 +98,7 @@ func (s Snapshot) To(b *TaskBoard) {
 	b.forget()
 }
 
-// tellAll asks for all there is, with what was last said in what is open.
+// tellAll asks for all threads, with the messages of the open ones.
 func tellAll(ctx context.Context, x *remote.Client) (Snapshot, error) {
 	s := tell(ctx, x)
 	s.said = map[string][]mess.Message{}
@@ -120,7 +119,7 @@ func tell(ctx context.Context, x *remote.Client) (s Snapshot) {
 	return s
 }
 
-// keepAsking asks when there is news, and from time to time.
+// keepAsking asks after each event, and at regular intervals.
 func keepAsking(ctx context.Context, x *remote.Client, news <-chan struct{}, answers chan<- Snapshot) error {
 	period := time.NewTicker(boardPeriod)
 	defer period.Stop()

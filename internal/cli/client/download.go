@@ -22,8 +22,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Folder makes the folder for what is saved, before anything is asked for: that
-// nothing can be saved is told while nothing is done.
+// Folder makes the folder for attachments before the request, so that an error comes before
+// any action.
 func (w *FollowOptions) Folder(c *cobra.Command) error {
 	if err := os.MkdirAll(w.SaveDir, 0o777); err != nil {
 		return output.Usagef(c, "--save: %v; name another folder", err)
@@ -49,8 +49,8 @@ func (f *follower) Save(ctx context.Context, m mess.Message) error {
 	return nil
 }
 
-// saveMedia writes one attachment to a file of its own, shows it where the
-// terminal can, and says its name.
+// saveMedia writes one attachment to a new file, prints its name, and shows the image if the
+// terminal can.
 func (f *follower) saveMedia(ctx context.Context, media mess.Media) error {
 	data, name, err := mediaBytes(ctx, f.x, f.ref, media)
 	if err != nil || data == nil {
@@ -64,7 +64,7 @@ func (f *follower) saveMedia(ctx context.Context, media mess.Media) error {
 	}
 	out := f.out
 	if f.w.AsJSON {
-		out = f.app.Err // what scripts read is JSON alone
+		out = f.app.Err // standard output has JSON alone
 	} else if err := f.inline(ctx, name); err != nil {
 		return err
 	}
@@ -72,14 +72,13 @@ func (f *follower) saveMedia(ctx context.Context, media mess.Media) error {
 	return err
 }
 
-// maxShown is how large a file may be that is shown, in bytes: as large as an
-// attachment.
+// maxShown is the largest file that the terminal shows, in bytes: that of an attachment.
 const maxShown = 10 << 20
 
-// inline shows a file that is a picture, if the terminal can.
+// inline shows an image file, if the terminal can.
 func (f *follower) inline(ctx context.Context, name string) error {
 	in, ok := f.app.In.(*os.File)
-	if f.live == nil || !ok || f.keys.busy { // what is typed is not to be taken for the terminal's answer
+	if f.live == nil || !ok || f.keys.busy { // typed text must not count as an answer of the terminal
 		return nil
 	}
 	data, err := os.ReadFile(name)
@@ -88,7 +87,7 @@ func (f *follower) inline(ctx context.Context, name string) error {
 	}
 	info, err := picture.Inspect(data)
 	if err != nil {
-		return nil // it is no picture
+		return nil // the file is no image
 	}
 	d := f.app.Display(in)
 	if d.Graphics == terminal.NoGraphics {
@@ -105,7 +104,7 @@ func (f *follower) inline(ctx context.Context, name string) error {
 	return f.live.Raw(shown)
 }
 
-// fitted is a picture as large as there is room for.
+// fitted scales an image to the size of the terminal.
 func fitted(ctx context.Context, data []byte, info picture.Info, d terminal.Display) (image.Image, error) {
 	w, h := d.Room()
 	if info.Width < 1 || info.Height < 1 {
@@ -123,7 +122,7 @@ func fitted(ctx context.Context, data []byte, info picture.Info, d terminal.Disp
 	return jpeg.Decode(bytes.NewReader(p.Data))
 }
 
-// mediaBytes opens what a content entry names: an attachment, or a data URI.
+// mediaBytes opens the attachment or the data URI of a content entry.
 func mediaBytes(ctx context.Context, x *remote.Client, ref string, media mess.Media) (io.ReadCloser, string, error) {
 	if media.File != "" {
 		data, _, err := x.Attachment(ctx, ref, media.File)
@@ -146,13 +145,13 @@ func extension(mime string) string {
 	return ".bin"
 }
 
-// WriteFile writes a file whole or not at all.
+// WriteFile writes a complete file or none.
 func WriteFile(name string, data io.Reader) (int64, error) {
 	f, err := os.CreateTemp(filepath.Dir(name), ".messkit-*")
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(f.Name()) // is gone where all went well
+	defer os.Remove(f.Name()) // does not exist after success
 	n, err := io.Copy(f, data)
 	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
 		return 0, err

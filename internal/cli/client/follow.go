@@ -18,13 +18,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// FollowOptions is how the end of a thread is waited for.
+// FollowOptions are the settings for following a thread to its end.
 type FollowOptions struct {
 	SaveDir  string
-	SkipPast bool // what has been said so far is not shown
+	SkipPast bool // do not print earlier messages
 	AsJSON   bool
 
-	Look, Absent time.Duration // how often it is looked, and how long an exchange may be absent; 0: as usual
+	Look, Absent time.Duration // interval of checks, and longest absence of the exchange; 0: the defaults
 }
 
 // Flags adds the flag for the folder of images and files to a command.
@@ -32,12 +32,12 @@ func (w *FollowOptions) Flags(c *cobra.Command) {
 	c.Flags().StringVar(&w.SaveDir, "save", ".", "folder for pictures and files")
 }
 
-// errEnded ends the following of events: the thread has ended.
+// errEnded stops following the events: the thread has ended.
 var errEnded = errors.New("ended")
 
-// Follow shows what is said in a thread until its end, asks the person at the
-// terminal what the executor asks, and saves what it sends. It fails if the
-// task was not done.
+// Follow prints the messages of a thread until its end, asks the person at the terminal the
+// executor's questions, and saves the attachments. It returns an error if the task was not
+// completed.
 func Follow(ctx context.Context, a *output.Env, x *remote.Client, ref string, w *FollowOptions) error {
 	f := NewFollower(a, x, ref, w)
 	if w.SkipPast {
@@ -67,10 +67,10 @@ type follower struct {
 
 	live   *terminal.Live // nil: not on a terminal
 	began  time.Time
-	asking *OpenQuestion // what the person at the terminal is asked now; nil: nothing
+	asking *OpenQuestion // the present question to the person at the terminal; nil: none
 	keys   keyboard
-	no     map[string]string // who has declined, and why
-	Away   time.Time         // since when the exchange is not reached; zero: it is
+	no     map[string]string // reason of each executor that has declined
+	Away   time.Time         // begin of the exchange's absence; zero: it answers
 }
 
 // NewFollower makes a follower of the thread ref. It reads nothing yet.
@@ -83,8 +83,8 @@ func NewFollower(a *output.Env, x *remote.Client, ref string, w *FollowOptions) 
 	return f
 }
 
-// run looks whenever something has happened in the thread, until its end. What
-// is typed is heard meanwhile, and how long it takes is shown.
+// run reads the thread after each event, until its end. Meanwhile it handles the keyboard and
+// draws the progress.
 func (f *follower) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	news := make(chan struct{}, 1)
@@ -125,7 +125,7 @@ func (f *follower) listen(ctx context.Context, news <-chan struct{}) error {
 	}
 }
 
-// skip takes what has been said for known.
+// skip marks all earlier messages as printed.
 func (f *follower) skip(ctx context.Context) error {
 	t, err := f.x.Thread(ctx, f.ref)
 	for i, m := range t.Messages {
@@ -141,7 +141,7 @@ func messageKey(i int, m mess.Message) string {
 	return fmt.Sprint(i) // acks have no ref; a thread only grows
 }
 
-// Look shows what is new. Its error is errEnded when the thread has ended.
+// Look prints new messages. It returns errEnded when the thread has ended.
 func (f *follower) Look(ctx context.Context) error {
 	t, err := f.x.Thread(ctx, f.ref)
 	if errors.Is(err, mess.Unavailable) {
@@ -172,7 +172,7 @@ func (f *follower) show(ctx context.Context, m mess.Message) error {
 		return f.Save(ctx, m)
 	}
 	if f.live != nil && inPlace(m) {
-		return nil // the line at the end says it
+		return nil // the line of progress shows it
 	}
 	if err := f.unask(); err != nil {
 		return err
@@ -185,7 +185,7 @@ func (f *follower) show(ctx context.Context, m mess.Message) error {
 	return f.Save(ctx, m)
 }
 
-// end tells how it went, as the exit code.
+// end returns the error for the exit code.
 func (f *follower) end(ctx context.Context, err error) error {
 	if !errors.Is(err, errEnded) {
 		if ctx.Err() != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// An exchange that is not reached is asked again for a while: it may be started
-// anew. No event tells of it, so it is looked from time to time.
+// The client tries an absent exchange again for a while: it may restart. No event reports its
+// return, so the client asks at intervals.
 const (
 	lookPeriod    = 5 * time.Second
 	longestAbsent = 2 * time.Minute
 )
 
-// absent takes that the exchange was not reached. Its error ends the waiting.
+// absent records that the exchange did not answer. An error ends the waiting.
 func (f *follower) absent(ctx context.Context, why error) error {
 	longest := cmp.Or(f.w.Absent, longestAbsent)
 	switch {
@@ -32,7 +32,7 @@ func (f *follower) absent(ctx context.Context, why error) error {
 		"the request is not withdrawn; messkit show %s tells how it went when the exchange is there", f.ref)
 }
 
-// back takes that the exchange was reached.
+// back records that the exchange answers again.
 func (f *follower) back() error {
 	if f.Away.IsZero() {
 		return nil
@@ -41,8 +41,7 @@ func (f *follower) back() error {
 	return f.note("the exchange is there again")
 }
 
-// note prints a line, beside what scripts read, and asks again what somebody is being
-// asked.
+// note prints a line to standard error, and repeats an open question.
 func (f *follower) note(format string, args ...any) error {
 	out := f.out
 	if f.w.AsJSON {

@@ -11,11 +11,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// barWidth is that of a bar, in columns.
+// barWidth is the width of the bar, in columns.
 const barWidth = 20
 
-// inPlace reports whether a message tells nothing but how far the executor is,
-// which the line at the end of the terminal shows.
+// inPlace reports whether a message has progress alone, which the last line of the terminal
+// shows.
 func inPlace(m mess.Message) bool {
 	for _, item := range m.Items {
 		s, ok := item.(*mess.Status)
@@ -26,8 +26,8 @@ func inPlace(m mess.Message) bool {
 	return len(m.Items) > 0
 }
 
-// redraws says when the line is to be drawn again: each second, and when the
-// terminal has another size. It says nothing where there is none.
+// redraws sends when the line must be drawn again: each second, and after a change of the
+// terminal's size. Without a terminal it never sends.
 func (f *follower) redraws() (<-chan struct{}, func()) {
 	again, done := make(chan struct{}), make(chan struct{})
 	if f.live == nil {
@@ -35,7 +35,7 @@ func (f *follower) redraws() (<-chan struct{}, func()) {
 	}
 	resized, forget := terminal.Resized()
 	tick := time.NewTicker(time.Second)
-	go func() { // until stop
+	go func() { // ends with stop
 		for {
 			select {
 			case <-done:
@@ -53,7 +53,7 @@ func (f *follower) redraws() (<-chan struct{}, func()) {
 	return again, func() { close(done); tick.Stop(); forget() }
 }
 
-// draw shows how far it is, while nobody is asked anything.
+// draw shows the progress while no question is open.
 func (f *follower) draw() error {
 	if f.live == nil || f.asking != nil {
 		return nil
@@ -62,8 +62,8 @@ func (f *follower) draw() error {
 	return f.live.Draw(progressLine(f.thread.Status, s, time.Since(f.began), output.TimeLeft(s, in.Received, time.Now())))
 }
 
-// progressLine is one line: a bar where it is known how much is done, how long it
-// has taken, the state, and what the executor says.
+// progressLine returns one line: a bar if the percentage is known, the elapsed time, the
+// state, and the executor's text.
 func progressLine(code mess.Code, s *mess.Status, elapsed time.Duration, left string) string {
 	seconds := int(elapsed.Seconds())
 	words := []string{fmt.Sprintf("%d:%02d", seconds/60, seconds%60), output.InWords(code)}

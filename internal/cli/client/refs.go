@@ -14,9 +14,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Begun are the refs that a person means by the beginning of one, as git has it: the ref
-// itself, else those that begin so. A number that is whole begins no longer one: 100 is
-// not 1000.
+// Begun returns the refs that a beginning stands for, as in git: the ref itself, or those
+// with this prefix. A whole number is no prefix of a longer one: 100 does not mean 1000.
 func Begun(beginning string, refs []string) (found []string) {
 	if slices.Contains(refs, beginning) {
 		return []string{beginning}
@@ -35,11 +34,11 @@ func Begun(beginning string, refs []string) (found []string) {
 	return found
 }
 
-// wholeNumber is how many digits the number of a ref has at least.
+// wholeNumber is the least number of digits in the number of a ref.
 const wholeNumber = 3
 
-// dayOf is the day with which a ref begins; false where it is too little of one: the
-// day, and something of the number.
+// dayOf returns the day at the beginning of a ref. It returns false for less than a day and
+// one digit of the number.
 func dayOf(ref string) (time.Time, bool) {
 	const day = len(time.DateOnly)
 	if !messeaf.ValidRef(ref) || len(ref) < day+2 || ref[day] != '-' {
@@ -49,9 +48,8 @@ func dayOf(ref string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// WholeRef is the ref that name is the beginning of, with what stands behind it after a
-// slash. What is none, or the ref of a thread already, stays as it is: the exchange
-// tells what is wrong with it.
+// WholeRef completes the beginning of a ref and keeps the part after a slash. Other names,
+// and whole refs, stay as they are: the exchange reports their errors.
 func WholeRef(ctx context.Context, x *remote.Client, name string) (string, error) {
 	ref, message, slash := strings.Cut(name, "/")
 	day, is := dayOf(ref)
@@ -65,7 +63,7 @@ func WholeRef(ctx context.Context, x *remote.Client, name string) (string, error
 	case !is:
 		return "", output.Hint(err, "a ref begins with its day and something of its number, like %s-001; messkit ls lists them", time.Now().Format(time.DateOnly))
 	}
-	// The days of the exchange are those of its own place.
+	// The exchange may be in another time zone.
 	list, err := x.List(ctx, remote.Filter{Since: day.AddDate(0, 0, -1), Limit: 1 << 30})
 	if err != nil {
 		return "", err
@@ -86,11 +84,11 @@ func WholeRef(ctx context.Context, x *remote.Client, name string) (string, error
 	}
 }
 
-// mostCandidates is how many refs are named of those that begin alike.
+// mostCandidates is the largest number of refs in the error for an ambiguous beginning.
 const mostCandidates = 8
 
-// SeveralBegin tells that a beginning is not enough, and names the candidates, the newest
-// first, with what was asked for where that is known.
+// SeveralBegin returns the error for an ambiguous beginning. It names the candidates, newest
+// first, with their requests if known.
 func SeveralBegin(beginning string, refs []string, intents map[string]string) error {
 	slices.Sort(refs)
 	slices.Reverse(refs)

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/agent/selftest"
 )
 
-// Unasked is what to do where a messkit runs and does not answer.
+// Unasked returns the remedy for a messkit that runs and does not answer.
 func Unasked(err error, data string) string {
 	if errors.Is(err, selftest.ErrRejected) {
 		return fmt.Sprintf("%v: say it as that user, or with sudo", err)

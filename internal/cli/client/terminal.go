@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// YesOrNo reads a confirmation. Nothing is no.
+// YesOrNo reads a confirmation. An empty text means no.
 func YesOrNo(text string) (yes, ok bool) {
 	switch strings.ToLower(text) {
 	case "y", "yes":
@@ -22,7 +22,7 @@ func YesOrNo(text string) (yes, ok bool) {
 	return false, false
 }
 
-// ReadYes asks the person at the terminal for yes or no. Nothing is no.
+// ReadYes asks the person at the terminal for yes or no. An empty line means no.
 func ReadYes(a *output.Env, question string) (*bool, error) {
 	in := bufio.NewReader(a.In)
 	for {

@@ -37,8 +37,8 @@ and which heaters, pumps and the like nothing would switch off by itself.`,
 	}
 }
 
-// runCheck tells all that is wrong with a configuration as an error. What is no mistake, and
-// should be known, it prints, whatever else is wrong.
+// runCheck returns all problems of a configuration as one error. It prints the notes in any
+// case.
 func runCheck(a *output.Env, file string) error {
 	c, wrong := daemon.LoadConfig(file, output.NoLog)
 	says := "nothing wrong"
@@ -77,8 +77,7 @@ func runCheck(a *output.Env, file string) error {
 	return err
 }
 
-// toldOfWords tells which sentences of Home Assistant do not work here, by what is in the
-// way.
+// toldOfWords prints the sentences of Home Assistant that do not work here, by reason.
 func toldOfWords(c *config.Config, file string, out io.Writer) {
 	left := map[string][]string{}
 	for _, one := range c.Opened.Catalogue.Skipped() {

@@ -10,17 +10,17 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// checkConfirm asks the exchange that runs how plans with risk are confirmed.
+// checkConfirm asks the running exchange how a person confirms plans with risk.
 func checkConfirm(ctx context.Context, k *client.Client) []output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
 	key, err := config.ReadKey(k.KeyFile)
 	if err != nil {
-		return nil // the check of the key tells
+		return nil // the check of the key reports it
 	}
 	var s daemon.Status
 	if x, err := remote.New(k.Config(key), output.NoLog); err != nil || x.Status(ctx, &s) != nil {
-		return nil // the check of the exchange tells; who is no operator is not told more
+		return nil // the check of the exchange reports it; only an operator gets more
 	}
 	if says := s.Confirm.Warning(); says != "" {
 		return []output.CheckResult{{What: "confirm", OK: true, Note: true, Says: says}}

@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// checkDevices uses every device without changing anything. Those that a running
-// messkit has that one uses.
+// checkDevices uses every device without changing anything. A running messkit uses the
+// devices that it has itself.
 func checkDevices(ctx context.Context, c *config.Config) []output.CheckResult {
 	theirs, found := askRunning(ctx, c)
 	own := make([]output.CheckResult, len(c.Opened.Devices))
@@ -31,6 +31,6 @@ func checkDevices(ctx context.Context, c *config.Config) []output.CheckResult {
 			return nil
 		})
 	}
-	_ = g.Wait() // it has none: each says what is wrong with it
+	_ = g.Wait() // it never fails: each result has its error
 	return append(found, own...)
 }

@@ -80,12 +80,11 @@ func diagnose(ctx context.Context, a *output.Env, k *client.Client, file string,
 	return nil
 }
 
-// widestName is what stands below each other for names, in runes; one that is longer
-// stands out.
+// widestName is the widest column of names, in runes; a longer name exceeds it.
 const widestName = 32
 
-// examine looks at everything. What is wrong with the configuration keeps it
-// from what that names.
+// examine runs all checks. A configuration with errors leaves out the checks of the parts
+// that it names.
 func examine(ctx context.Context, k *client.Client, file string) []output.CheckResult {
 	c, err := daemon.LoadConfig(file, output.NoLog)
 	data := config.DataDir()
@@ -98,7 +97,7 @@ func examine(ctx context.Context, k *client.Client, file string) []output.CheckR
 	}
 	found = append(found, checkData(data), checkSpace(data))
 	found = append(found, checkPeople(data)...)
-	if err == nil && c.Connect != nil { // then this board's key and exchange are what counts
+	if err == nil && c.Connect != nil { // then the board's own key and exchange count
 		k.KeyFile, k.URL, k.Exchange, k.Pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
 	}
 	own := err == nil && c.Exchange != nil && its(k, c.Exchange)
@@ -137,7 +136,7 @@ func examine(ctx context.Context, k *client.Client, file string) []output.CheckR
 	return append(found, checkHardware()...)
 }
 
-// verdict words a check that gave err.
+// verdict returns the result of a check with the error err.
 func verdict(what string, err error, fine string, args ...any) output.CheckResult {
 	if err != nil {
 		return output.CheckResult{What: what, Says: err.Error()}
@@ -166,7 +165,7 @@ func checkKey(name string) output.CheckResult {
 func checkExchange(ctx context.Context, k *client.Client) output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
-	x, err := remote.New(k.Config(""), output.NoLog) // that it is there needs no key
+	x, err := remote.New(k.Config(""), output.NoLog) // a check of its presence needs no key
 	if err != nil {
 		return verdict("exchange", err, "")
 	}
@@ -177,8 +176,7 @@ func checkExchange(ctx context.Context, k *client.Client) output.CheckResult {
 	return verdict("exchange", err, "%s at %s, version %s", h.Exchange, k.URL, h.Version)
 }
 
-// isOurs looks whether the exchange that answers at the address of this configuration
-// is the one of its data folder.
+// isOurs checks that the exchange at the address of this configuration has its data folder.
 func isOurs(ctx context.Context, k *client.Client, there output.CheckResult, data string) output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
@@ -193,8 +191,8 @@ func isOurs(ctx context.Context, k *client.Client, there output.CheckResult, dat
 	return there
 }
 
-// neverBegun reports whether the exchange would be one of this machine that has not
-// been started yet: there is neither a key of it nor anybody at its address.
+// neverBegun reports whether the exchange would be on this machine and has never run: it has
+// no key, and nothing listens at its address.
 func neverBegun(ctx context.Context, k *client.Client) bool {
 	u, err := url.Parse(k.URL)
 	if err != nil {
@@ -216,7 +214,7 @@ func neverBegun(ctx context.Context, k *client.Client) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// named is how a command names a configuration, "" for none.
+// named returns the argument that names a configuration, "" for none.
 func named(file string) string {
 	if file == "" {
 		return ""
@@ -224,15 +222,15 @@ func named(file string) string {
 	return " --config " + file
 }
 
-// its has the client go to the exchange of a configuration, where no other was
-// named, and reports whether the address is that one's.
+// its directs the client to the exchange of a configuration, unless a flag names another, and
+// reports whether the client uses that address.
 func its(k *client.Client, c *config.Exchange) bool {
 	if k.KeyFile == filepath.Join(config.DataDir(), config.OperatorFile) {
 		k.KeyFile = filepath.Join(c.Data, config.OperatorFile)
 	}
 	own, err := c.URL()
 	if err != nil {
-		return false // the port's check tells
+		return false // the check of the port reports it
 	}
 	if k.URL == config.DefaultURL {
 		k.URL = own

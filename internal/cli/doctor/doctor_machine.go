@@ -7,8 +7,7 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// checkTime tells where times of day are refused, because nobody knows whether
-// they are right.
+// checkTime reports that the executor rejects times of day, because its clock may be wrong.
 func checkTime(c config.Agent) []output.CheckResult {
 	err := c.Unset()
 	if err == nil {

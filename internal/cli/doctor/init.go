@@ -25,11 +25,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Beginning is what init asks, or takes from its flags.
+// Beginning has the answers of the user, or the flags of `messkit init`.
 type Beginning struct {
 	ID      string
 	connect string // "": this board carries the exchange
-	network bool   // others reach it over the network
+	network bool   // other machines reach it over the network
 	yes     bool
 }
 
@@ -85,7 +85,7 @@ away. With --yes nothing is asked.`,
 	return c
 }
 
-// boardName is this machine's name, as an id.
+// boardName returns an id made from the name of this machine.
 func boardName() string {
 	name, err := os.Hostname()
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
@@ -120,7 +120,7 @@ func (b *Beginning) ask(ctx context.Context, a *output.Env) error {
 		}
 		return line
 	}
-	again := func(ask func()) { // until it can be
+	again := func(ask func()) { // until the answer is valid
 		for ask(); err == nil; ask() {
 			wrong := b.check()
 			if wrong == nil {
@@ -159,7 +159,7 @@ func (b *Beginning) check() error {
 	return c.Validate()
 }
 
-// runInit writes the file, and sees that messkit takes it.
+// runInit writes the file, and checks it.
 func runInit(a *output.Env, name string, b Beginning, list []discovery.Discovered, brokers []discovery.FoundBroker) error {
 	text, n, err := b.Text(name, list, brokers)
 	if err != nil {
@@ -179,8 +179,8 @@ func runInit(a *output.Env, name string, b Beginning, list []discovery.Discovere
 	return err
 }
 
-// writeNew writes a file that is not there, readable by its owner alone: codes
-// and passwords come to stand in it.
+// writeNew writes a new file that only its owner can read: users write codes and passwords
+// into it.
 func writeNew(name string, text []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -196,7 +196,7 @@ func writeNew(name string, text []byte) error {
 	return nil
 }
 
-// Text is the configuration, and how many devices are in it.
+// Text returns the configuration and the number of its devices.
 func (b *Beginning) Text(name string, list []discovery.Discovered, brokers []discovery.FoundBroker) ([]byte, int, error) {
 	var t bytes.Buffer
 	fmt.Fprintf(&t, `# messkit's configuration for %s, written by messkit init on %s.
@@ -255,11 +255,11 @@ agent:
 	return t.Bytes(), n, err
 }
 
-// quotedYAML is a text as YAML has it.
+// quotedYAML returns a text as a YAML scalar.
 func quotedYAML(s string) string {
 	data, err := strictyaml.YAML(strictyaml.Str(s))
 	if err != nil {
-		return `""` // which check refuses
+		return `""` // `messkit check` rejects it
 	}
 	return strings.TrimSpace(string(data))
 }

@@ -19,7 +19,7 @@ const lately = 10 * time.Minute
 // nearly is the use, in per cent, at which the doctor warns of a limit.
 const nearly = 80
 
-// CheckLimit says whether a limit binds, is about to bind, or has bound. quiet is
+// CheckLimit reports whether a limit binds, is about to bind, or has bound. quiet is
 // true if none of that holds.
 func CheckLimit(u resources.Use, now time.Time) (f output.CheckResult, quiet bool) {
 	f = output.CheckResult{What: "limits", OK: true, Note: true, Says: fmt.Sprintf("%s: %d of %d", u.What, u.Now, u.Limit)}
@@ -47,7 +47,7 @@ func checkLimits(ctx context.Context, k *client.Client) (found []output.CheckRes
 	defer cancel()
 	var s daemon.Status
 	if x, err := k.Open(); err != nil || x.Status(ctx, &s) != nil {
-		return nil // the checks of the key and of the exchange tell
+		return nil // the checks of the key and of the exchange report it
 	}
 	var fine []string
 	for _, u := range s.Limits {

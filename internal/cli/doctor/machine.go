@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// checkData looks at a data folder, and writes to it.
+// checkData reads a data folder, and writes to it.
 func checkData(dir string) output.CheckResult {
 	info, err := os.Stat(dir)
 	switch {
@@ -34,7 +34,7 @@ func checkData(dir string) output.CheckResult {
 	return verdict("data", err, "%s", dir)
 }
 
-// tryDisk writes as a journal does: what was written has reached the disk.
+// tryDisk writes and syncs a file as the journal does.
 func tryDisk(dir string) (err error) {
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
@@ -50,7 +50,7 @@ func tryDisk(dir string) (err error) {
 	return nil
 }
 
-// minFree is what journals and pictures need to go on for a while, in bytes.
+// minFree is the space that journal and images need for a while, in bytes.
 const minFree = 64 << 20
 
 func checkSpace(dir string) output.CheckResult {
@@ -64,7 +64,7 @@ func checkSpace(dir string) output.CheckResult {
 	return output.CheckResult{What: "space", OK: true, Says: fmt.Sprintf("%d MB free", free>>20)}
 }
 
-// built is a time that no right clock is before.
+// built is the earliest time of a correct clock.
 var built = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
 func checkClock(now time.Time) output.CheckResult {
@@ -74,12 +74,12 @@ func checkClock(now time.Time) output.CheckResult {
 	return output.CheckResult{What: "clock", OK: true, Says: now.Format(time.DateTime)}
 }
 
-// checkHardware lists device files that this program may not open. Whether that
-// is bad the devices of the configuration tell.
+// checkHardware lists device files that this user may not open. The checks of the devices
+// report whether one needs them.
 func checkHardware() []output.CheckResult {
 	var found []output.CheckResult
 	for _, pattern := range []string{"/dev/gpiochip*", "/dev/video*", "/dev/i2c-*", "/dev/ttyUSB*", "/dev/ttyACM*"} {
-		names, _ := filepath.Glob(pattern) // the patterns are well formed
+		names, _ := filepath.Glob(pattern) // the patterns are correct
 		for _, name := range names {
 			f := output.CheckResult{What: "hardware", OK: true, Says: name}
 			if unix.Access(name, unix.R_OK|unix.W_OK) != nil {
@@ -98,7 +98,7 @@ func whoAmI() string {
 	return fmt.Sprintf("user %d", os.Getuid())
 }
 
-// entrance is how one comes to be allowed to open a device file: by its group.
+// entrance returns the command that lets a user open a device file: joining its group.
 func entrance(name string) string {
 	info, err := os.Stat(name)
 	if err != nil {

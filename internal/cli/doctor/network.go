@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// checkPorts tells where another program has a port. One that is ours, and
-// answers, is not looked at.
+// checkPorts reports ports that another program uses. It skips the port of the running
+// exchange.
 func checkPorts(c *config.Exchange, running bool) (found []output.CheckResult) {
 	if running {
 		return nil
@@ -48,10 +48,10 @@ func freePort(addr string) error {
 	return fmt.Errorf("%w; write another address", err)
 }
 
-// soonOver is how long before its end a certificate has to be renewed.
+// soonOver is the time before the end of a certificate from which the doctor warns.
 const soonOver = 21 * 24 * time.Hour
 
-// checkSecure looks at the dates of certificates, and at brokers elsewhere.
+// checkSecure checks the dates of certificates, and brokers on other machines.
 func checkSecure(ctx context.Context, c *config.Config, now time.Time) (found []output.CheckResult) {
 	add := func(what string, certs []*x509.Certificate, err error) {
 		if err == nil && len(certs) > 0 {
@@ -67,7 +67,7 @@ func checkSecure(ctx context.Context, c *config.Config, now time.Time) (found []
 			certs, err := inFile(e.TLSFiles.Cert, e.TLSFiles.Key)
 			add(e.TLSFiles.Cert, certs, err)
 		case e.TLSSelf:
-			if own, err := keys.OwnCertificate(e.Data); err == nil { // otherwise the start makes it
+			if own, err := keys.OwnCertificate(e.Data); err == nil { // without one the start makes it
 				add("the certificate of this exchange", []*x509.Certificate{own.Leaf}, nil)
 			}
 		}
@@ -84,7 +84,7 @@ func checkSecure(ctx context.Context, c *config.Config, now time.Time) (found []
 			certs, err := inFile(k.Cert, k.Key)
 			add(k.Cert, certs, err)
 		}
-		if certs, err := atAddress(ctx, k.URL); err == nil { // that it is not there is told already
+		if certs, err := atAddress(ctx, k.URL); err == nil { // another check reports its absence
 			add("the certificate at "+k.URL, certs, nil)
 		}
 	}
@@ -99,7 +99,7 @@ func inFile(cert, key string) ([]*x509.Certificate, error) {
 	return []*x509.Certificate{pair.Leaf}, nil
 }
 
-// atAddress is what a server shows. Whether it is to be trusted others look at.
+// atAddress returns the certificates of a server, without verifying them.
 func atAddress(ctx context.Context, address string) ([]*x509.Certificate, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "mqtts" {
@@ -108,7 +108,7 @@ func atAddress(ctx context.Context, address string) ([]*x509.Certificate, error)
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
 	port := cmp.Or(u.Port(), map[string]string{"https": "443", "mqtts": "8883"}[u.Scheme])
-	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // only its dates are read
+	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // this check reads the dates alone
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func atAddress(ctx context.Context, address string) ([]*x509.Certificate, error)
 	return secure.ConnectionState().PeerCertificates, nil
 }
 
-// Dates returns an error where a certificate is not valid at a time, or ends soon.
+// Dates returns an error if a certificate is not valid at a time, or ends soon.
 func Dates(c *x509.Certificate, now time.Time) error {
 	switch {
 	case now.Before(c.NotBefore):
@@ -141,8 +141,8 @@ func lastDay(certs []*x509.Certificate) string {
 	return certs[0].NotAfter.Format(time.DateOnly)
 }
 
-// checkBrokerThere looks whether a broker elsewhere takes connections. It does not
-// log in: that would end the session of who is there.
+// checkBrokerThere checks that a broker accepts connections. It does not log in: that would
+// end the running session of the same client.
 func checkBrokerThere(ctx context.Context, a broker.Address) output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()

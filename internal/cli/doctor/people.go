@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// checkPeople tells what people have decided at this place that keeps devices from
-// acting: it looks like a fault to who does not know of it.
+// checkPeople reports lockouts, disarmed classes and stops by people at the place: they look
+// like faults to a person who does not know of them.
 func checkPeople(data string) (found []output.CheckResult) {
 	note := func(what, says string, args ...any) {
 		found = append(found, output.CheckResult{What: what, OK: true, Note: true, Says: fmt.Sprintf(says, args...)})
@@ -35,7 +35,7 @@ func checkPeople(data string) (found []output.CheckResult) {
 	return found
 }
 
-// reason is why something is so, in brackets; "" where nobody has said.
+// reason returns a reason in brackets; "" without one.
 func reason(why string) string {
 	if why == "" {
 		return ""

@@ -18,9 +18,9 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// askRunning has the messkit that runs with the data folder of this configuration
-// use the devices that are the same there. theirs is what it says of them, by name;
-// what it does not have is nobody's. found tells of the two configurations.
+// askRunning asks the messkit that runs with the data folder of this configuration to use the
+// devices that both have. theirs has its results, by device; found compares the two
+// configurations.
 func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output.CheckResult, found []output.CheckResult) {
 	theirs = map[string]output.CheckResult{}
 	a, err := selftest.Ask(ctx, c.Agent.Data, question(c))
@@ -46,8 +46,8 @@ func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output
 	return theirs, []output.CheckResult{compare(c, a, same, others)}
 }
 
-// findExchange looks where the exchange is of the messkit that runs with a data folder,
-// when none answers at the address of this machine, and goes on with that one.
+// findExchange asks the messkit that runs with a data folder for the address of its exchange,
+// if none answers at the default address, and continues with that one.
 func findExchange(ctx context.Context, k *client.Client, silent output.CheckResult, data string) output.CheckResult {
 	a, err := selftest.Ask(ctx, data, selftest.Query{})
 	switch {
@@ -66,14 +66,14 @@ func findExchange(ctx context.Context, k *client.Client, silent output.CheckResu
 	return x
 }
 
-// refusedModels tells of MCP clients that the exchange refused since it began
-// because of their revision. Without an operator's key there is nothing to read.
+// refusedModels reports MCP clients that the exchange has refused since its start because of
+// their revision. It needs an operator's key.
 func refusedModels(ctx context.Context, k *client.Client) (found []output.CheckResult) {
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
 	x, err := k.Open()
 	if err != nil {
-		return nil // checkKey has said it
+		return nil // checkKey reports it
 	}
 	list, err := x.Refused(ctx)
 	if err != nil {
@@ -87,15 +87,15 @@ func refusedModels(ctx context.Context, k *client.Client) (found []output.CheckR
 	return found
 }
 
-// ofRunning is what a messkit that runs says of a device.
+// ofRunning returns the result that a running messkit has for a device.
 func ofRunning(r selftest.Result) output.CheckResult {
 	return output.CheckResult{What: r.Name, OK: r.OK, Note: r.Note, Says: r.Text}
 }
 
-// mostNamed is how many devices are named in one line.
+// mostNamed is the largest number of devices in one line.
 const mostNamed = 6
 
-// someOf lists names, and how many more there are where they are too many to be read.
+// someOf lists names, and the number of further ones if there are too many.
 func someOf(names []string) string {
 	if more := len(names) - mostNamed; more > 1 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
@@ -103,7 +103,7 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// compare tells where what runs has another configuration than this one.
+// compare reports differences between the running configuration and this one.
 func compare(c *config.Config, a selftest.Response, same, others []string) output.CheckResult {
 	f := output.CheckResult{What: "devices", OK: true}
 	its := "what is built in"
@@ -132,7 +132,7 @@ func compare(c *config.Config, a selftest.Response, same, others []string) outpu
 	return f
 }
 
-// question asks for every device.
+// question returns the query for every device.
 func question(c *config.Config) selftest.Query {
 	var q selftest.Query
 	for _, d := range c.Opened.Devices {

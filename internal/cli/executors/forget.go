@@ -56,7 +56,7 @@ func runForget(ctx context.Context, a *output.Env, x *remote.Client, id string) 
 	return p.Err
 }
 
-// called is who is shown by a name, "" where that is nobody, or more than one.
+// called returns the id of the one executor with a name, "" for none or several.
 func called(ctx context.Context, x *remote.Client, name string) (id string) {
 	list, err := x.Executors(ctx)
 	if err != nil {

@@ -35,7 +35,7 @@ waited meanwhile.`
 	return c
 }
 
-// drainCommand is a command that gives an order about holds to the exchange.
+// drainCommand returns a command that starts or ends a drain at the exchange.
 func drainCommand(a *output.Env, verb, short string, order func(*mess.DrainOrder) mess.Config) *cobra.Command {
 	var k client.Client
 	var why string

@@ -14,7 +14,7 @@ type asker struct {
 	ledger *ledger
 }
 
-// follow hears what becomes of the requests, until ctx ends. up hears that it hears.
+// follow receives the results of the requests, until ctx ends. It calls up once it receives.
 func (a *asker) follow(ctx context.Context, up func()) error {
 	up = sync.OnceFunc(up)
 	return a.line.listen(ctx, func(context.Context) error { up(); return nil }, func(s said) {

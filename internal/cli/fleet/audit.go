@@ -50,7 +50,7 @@ func (l *ledger) judge(stored map[string]string, r *Report) {
 		status, there := stored[ref]
 		switch {
 		case there && status == "completed":
-		case !j.acked && !there && j.done == 0: // no acknowledgement arrived
+		case !j.acked && !there && j.done == 0: // the acknowledgement did not arrive
 		case !there, j.done > 0, status != "pending" && status != "claimed" && status != "in_progress":
 			r.Lost = append(r.Lost, ref)
 		default:
@@ -64,7 +64,7 @@ func (l *ledger) judge(stored map[string]string, r *Report) {
 	r.Errors = l.errors
 }
 
-// usage samples what the exchange uses.
+// usage samples the memory and CPU of the exchange.
 type usage struct {
 	web *web
 	key string
@@ -109,7 +109,7 @@ func (u *usage) report(r *Report) {
 	r.Memory, r.Goroutines = u.memory, u.goroutines
 }
 
-// load is how busy the machine was: the averages of 1, 5 and 15 minutes.
+// load returns the load averages of the machine over 1, 5 and 15 minutes.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg") // without it the report leaves it out
 	return strings.Join(strings.Fields(string(text))[:min(3, len(strings.Fields(string(text))))], " ")

@@ -22,7 +22,7 @@ const (
 	Both = "both"
 )
 
-// Config says how large the fleet is, and where its exchange is.
+// Config has the size of the fleet and the address of its exchange.
 type Config struct {
 	Executors   int
 	Rate        float64       // requests a second

@@ -34,7 +34,7 @@ func newLedger() *ledger {
 	return &ledger{jobs: map[string]*job{}, errors: map[string]int{}, moved: time.Now()}
 }
 
-// job finds or makes a job. The caller holds l.mu.
+// job returns the job of a ref, a new one if needed. The caller holds l.mu.
 func (l *ledger) job(ref string) *job {
 	j := l.jobs[ref]
 	if j == nil {
@@ -52,14 +52,14 @@ func (l *ledger) failed(step string) func(kind string) {
 	}
 }
 
-// dropped notes a request that nobody sent.
+// dropped counts a request that no requester sent.
 func (l *ledger) dropped() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.late++
 }
 
-// asked notes a request that the exchange has acknowledged.
+// asked records a request that the exchange has acknowledged.
 func (l *ledger) asked(ref string, due time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *ledger) asked(ref string, due time.Time) {
 	l.moved = time.Now()
 }
 
-// granted notes that the exchange has acknowledged a step of an executor.
+// granted records that the exchange has acknowledged a step of an executor.
 func (l *ledger) granted(ref, executor, step string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,14 +87,14 @@ func (l *ledger) granted(ref, executor, step string) {
 	l.moved = time.Now()
 }
 
-// lostRace notes a claim that came too late.
+// lostRace counts a claim that came too late.
 func (l *ledger) lostRace() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.races++
 }
 
-// heard notes a status that reached a requester.
+// heard records a status that reached a requester.
 func (l *ledger) heard(ref, status string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,8 +107,8 @@ func (l *ledger) heard(ref, status string, at time.Time) {
 	}
 }
 
-// open is how many acknowledged requests nobody has completed, and since when
-// nothing has happened.
+// open returns the number of acknowledged requests that no executor has completed, and the
+// time since the last event.
 func (l *ledger) open() (n int, idle time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,8 +135,8 @@ type Quantiles struct {
 	Max   float64 `json:"max_ms"`
 }
 
-// times are the times from when a request was due until its requester heard what to
-// returns.
+// times returns the quantiles of the time from the due moment of a request to the moment that
+// to returns.
 func (l *ledger) times(to func(*job) time.Time) Quantiles {
 	var all []time.Duration
 	for _, j := range l.jobs {
@@ -154,7 +154,7 @@ func (l *ledger) times(to func(*job) time.Time) Quantiles {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// kinds are the errors so far.
+// kinds returns the errors so far.
 func (l *ledger) kinds() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -37,7 +37,7 @@ func kindOf(err error) string {
 	return "connection"
 }
 
-// answerTime is how long one try waits for an answer.
+// answerTime is the time that one try waits for an answer.
 const answerTime = 20 * time.Second
 
 // tries of one message, as real executors make them. The id of the message makes the

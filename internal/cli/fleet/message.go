@@ -20,12 +20,12 @@ type said struct {
 	} `json:"MESS"`
 }
 
-// answer is how the exchange acknowledges or refuses a message.
+// answer is an acknowledgement or a refusal of the exchange.
 type answer struct {
 	Ref    string `json:"ref"`
 	Status string `json:"status"`
 	Epoch  uint64 `json:"epoch"`
-	Why    string `json:"why"` // "": it is no refusal
+	Why    string `json:"why"` // "": no refusal
 	Error  string `json:"error"`
 }
 
@@ -37,7 +37,7 @@ func parse(data []byte) (s said, ok bool) {
 	return s, true
 }
 
-// thread is the ref of the thread that the message is about, or "".
+// thread returns the ref of the message's thread, or "".
 func (s said) thread() string {
 	if len(s.Re) != 1 {
 		return ""
@@ -66,7 +66,7 @@ func (s said) ack() *answer {
 	return nil
 }
 
-// status is the last status in the message, "" if there is none.
+// status returns the last status in the message, "" for none.
 func (s said) status() (code string) {
 	for _, i := range s.Items {
 		if i.Status != nil {
@@ -104,7 +104,7 @@ func request(name, capability string) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"MESS":[{"request":{"intent":"simulated request %s","requires":[%q]}}]}`, name, name, capability)
 }
 
-// update says a status in a thread.
+// update returns a message with a status for a thread.
 func update(name, ref, code string) []byte {
 	more := ""
 	if code == "completed" {

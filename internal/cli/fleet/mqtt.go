@@ -21,10 +21,10 @@ type mqttLine struct {
 	key    string
 	out    string // topic
 	in     []string
-	status string // topic of an executor's status; "": it is none
+	status string // topic of an executor's status; "": a requester
 
 	mu    sync.Mutex
-	conn  net.Conn // nil: there is none
+	conn  net.Conn // nil: not connected
 	next  uint16
 	waits map[string]chan answer // by the id of the message
 	epoch int64
@@ -187,7 +187,7 @@ func (l *mqttLine) acknowledge(m *packets.PublishPacket) error {
 	return l.write(a)
 }
 
-// take hands an ack to who waits for it, and all else on.
+// take passes an ack to the goroutine that waits for it, and every other message to heard.
 func (l *mqttLine) take(payload []byte, heard func(said)) {
 	s, ok := parse(payload)
 	if !ok {
@@ -206,7 +206,7 @@ func (l *mqttLine) take(payload []byte, heard func(said)) {
 	if got := l.waits[s.Re[0]]; got != nil {
 		select {
 		case got <- *a:
-		default: // it has come twice
+		default: // a duplicate
 		}
 	}
 }

@@ -25,8 +25,8 @@ type Report struct {
 	Lost       []string `json:"lost"`       // acknowledged, and not in the exchange, or ended there in another way
 	Doubled    []string `json:"doubled"`    // granted to two executors, or ended twice
 	Unfinished int      `json:"unfinished"` // still under way when the run ended
-	// Unread says why the exchange did not list its threads at the end. What it lost is
-	// not known then.
+	// Unread is the reason why the exchange did not list its threads at the end. Lost is
+	// unknown then.
 	Unread string `json:"unread,omitempty"`
 
 	ToClaimed   Quantiles `json:"create_to_claimed"`
@@ -35,8 +35,8 @@ type Report struct {
 	Errors map[string]int `json:"errors"`
 
 	CPU        float64 `json:"exchange_cpu_percent"` // of one processor, while requests were sent
-	Memory     int64   `json:"exchange_rss"`         // bytes, the most that was seen
-	Goroutines int     `json:"exchange_goroutines"`  // the most that was seen
+	Memory     int64   `json:"exchange_rss"`         // highest sample, in bytes
+	Goroutines int     `json:"exchange_goroutines"`  // highest sample
 	Load       string  `json:"load"`                 // of the machine at the end, as in /proc/loadavg
 }
 
@@ -91,7 +91,7 @@ func some(refs []string) string {
 	return fmt.Sprintf("%d: %s", len(refs), strings.Join(refs[:min(len(refs), mostShown)], ", "))
 }
 
-// String is the line of a table.
+// String returns a line of the table.
 func (q Quantiles) String() string {
 	if q.Count == 0 {
 		return "nothing was heard"

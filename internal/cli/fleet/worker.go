@@ -17,7 +17,7 @@ type worker struct {
 	ledger     *ledger
 	beats      bool // it sends heartbeats
 
-	work sync.WaitGroup // of what it was offered
+	work sync.WaitGroup // tasks under way
 
 	mu    sync.Mutex
 	holds map[string]uint64 // epochs of the claims that it holds, by thread
@@ -78,8 +78,8 @@ func (w *worker) run(ctx context.Context, up func()) error {
 	}, func(err error) { w.ledger.failed("listen")(kindOf(err)) })
 }
 
-// take claims, starts and completes one request. It gives up where the exchange
-// refuses, as an executor must.
+// take claims, starts and completes one request. It gives up after a refusal of the exchange,
+// as an executor must.
 func (w *worker) take(ctx context.Context, ref string) {
 	defer w.letGo(ref)
 	for _, code := range []string{"claimed", "in_progress", "completed"} {
@@ -87,8 +87,8 @@ func (w *worker) take(ctx context.Context, ref string) {
 		a, err := persist(ctx, w.line, name, update(name, ref, code), w.ledger.failed(code))
 		switch {
 		case err != nil:
-			return // counted
-		case a.Why == "taken" || code == "claimed" && a.Why == "illegal": // it has ended already
+			return // the report has it
+		case a.Why == "taken" || code == "claimed" && a.Why == "illegal": // another executor has the request
 			w.ledger.lostRace()
 			return
 		case a.Why != "":

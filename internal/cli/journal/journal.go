@@ -33,7 +33,7 @@ messkit run may go on meanwhile. docs/reference/journal.md describes the files.`
 	return c
 }
 
-// OnJournal are the flags of the commands that read a journal.
+// OnJournal has the flags of the commands that read a journal.
 type OnJournal struct {
 	Data   string
 	asJSON bool
@@ -111,7 +111,7 @@ func orDash(s string) string {
 	return s
 }
 
-// when is a time as it is here.
+// when returns a time in the local zone.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -51,7 +51,7 @@ func linesOf(lines []journal.RecordInfo) []recordJSON {
 	return list
 }
 
-// checkJSON is what a check of the journal has found, for scripts.
+// checkJSON is the result of a check of the journal, for scripts.
 type checkJSON struct {
 	Journal  string        `json:"journal"`
 	Records  int           `json:"records"`

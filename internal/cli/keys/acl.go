@@ -27,7 +27,7 @@ of the exchange; run it again when that changes. It reads the exchange's data fo
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			var holders []keys.Principal
-			if _, err := os.Stat(filepath.Join(data, "keys.json")); err == nil { // they are not made for this
+			if _, err := os.Stat(filepath.Join(data, "keys.json")); err == nil { // this command makes no keys
 				k, err := keys.Open(data, id)
 				if err != nil {
 					return err

@@ -23,7 +23,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// warnStillListed says of whom it was that was revoked, where he is on the lists still.
+// warnStillListed warns that an actor with a revoked key is still registered.
 func warnStillListed(ctx context.Context, a *output.Env, x *remote.Client, actor string) error {
 	list, err := x.Executors(ctx)
 	if errors.Is(err, mess.Forbidden) || !slices.ContainsFunc(list, func(e remote.Executor) bool { return e.ID == actor }) {
@@ -94,15 +94,15 @@ func printHolders(a *output.Env, list []remote.Holder) error {
 	return w.Flush()
 }
 
-// newKey is where a key goes that has just been made.
+// newKey is the destination of a new key.
 type newKey struct{ save string }
 
 func (n *newKey) flags(c *cobra.Command) {
 	c.Flags().StringVar(&n.save, "save", "", "write the key into this file, for its owner alone, and do not print it")
 }
 
-// saveKey writes or prints a new key. What cannot be saved is printed: it exists
-// nowhere else.
+// saveKey writes or prints a new key. If it cannot write the file, it prints the key, which
+// exists nowhere else.
 func saveKey(a *output.Env, n newKey, actor string, key remote.Secret) error {
 	var unsaved error
 	if n.save != "" {
@@ -263,7 +263,7 @@ others have asked for.`,
 	return c
 }
 
-// granted says what a code grants.
+// granted returns the roles and capabilities of a code as text.
 func granted(c remote.Code) string {
 	text := output.Printable(strings.Join(c.Roles, ", "))
 	switch {
@@ -275,8 +275,7 @@ func granted(c remote.Code) string {
 	return text
 }
 
-// printRevoked says what was revoked, and of the model's key how it is given back, or why
-// there is none.
+// printRevoked prints the revoked actor, and for the model's key how to issue it again.
 func printRevoked(a *output.Env, actor string, err error) error {
 	if actor != client.ModelID {
 		return a.Done("revoked", actor, err)

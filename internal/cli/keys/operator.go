@@ -12,7 +12,7 @@ import (
 )
 
 // confirmOperatorRole asks the person at the terminal before a key gets the role operator.
-// Without a terminal the exchange refuses it, and says why.
+// Without a terminal the exchange rejects it with a reason.
 func confirmOperatorRole(ctx context.Context, a *output.Env, actor string, roles []string) (context.Context, error) {
 	if !slices.Contains(roles, "operator") || !a.HasTerminal() {
 		return ctx, nil
@@ -24,7 +24,7 @@ func confirmOperatorRole(ctx context.Context, a *output.Env, actor string, roles
 	return remote.Typed(ctx), err
 }
 
-// confirmHolderRole does so for the new key of somebody who has one.
+// confirmHolderRole does the same for the new key of an existing operator.
 func confirmHolderRole(ctx context.Context, a *output.Env, x *remote.Client, actor string) (context.Context, error) {
 	list, err := x.Keys(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package mcpserver is the command messkit mcp: an MCP server on standard input and output.
+// Package mcpserver has the command `messkit mcp`: an MCP server on standard input and output.
 package mcpserver
 
 import (
@@ -58,8 +58,8 @@ confirmed by the model. --key-file gives it another one.`,
 	return c
 }
 
-// runMCP serves until standard input ends. That the exchange is not there yet is
-// told, here and to the model, and is no reason to end: it may come.
+// runMCP serves until standard input ends. If the exchange does not answer yet, runMCP tells
+// the user and the model, and continues: the exchange may start later.
 func runMCP(ctx context.Context, a *output.Env, k *client.Client, r *daemon.RunFlags) error {
 	log := r.Logger(a.Err)
 	x, own, err := openModel(k, log)
@@ -86,14 +86,14 @@ type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
 
-// openModel makes the client of a model. Its key is made when it is first asked
-// for, which needs the exchange: that there is none yet is no reason to end.
+// openModel makes the client of a model. The first request makes its key at the exchange,
+// which need not run before.
 func openModel(k *client.Client, log *slog.Logger) (*remote.Client, *ownKey, error) {
 	key, err := config.ReadKey(k.KeyFile)
 	own := &ownKey{file: k.KeyFile, by: *k}
 	own.by.KeyFile = filepath.Join(filepath.Dir(k.KeyFile), "operator.key")
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) || !own.makes()) {
-		x, err := k.Open() // which says what helps
+		x, err := k.Open() // its error has the remedy
 		return x, own, err
 	}
 	cfg := k.Config(key)
@@ -102,11 +102,11 @@ func openModel(k *client.Client, log *slog.Logger) (*remote.Client, *ownKey, err
 	return x, own, err
 }
 
-// makes reports whether the key is one that is made where it is missing.
+// makes reports whether this program makes the key if it is missing.
 func (o *ownKey) makes() bool { return filepath.Base(o.file) == client.ModelID+".key" }
 
-// missing says what is to be done where there is neither the model's key nor that
-// with which it is made; nil if there is one.
+// missing returns an error with a remedy if there is neither the model's key nor the
+// operator's key that makes it.
 func (o *ownKey) missing() error {
 	if _, err := os.Stat(o.file); !errors.Is(err, fs.ErrNotExist) || !o.makes() {
 		return nil
@@ -117,25 +117,25 @@ func (o *ownKey) missing() error {
 	return fmt.Errorf("there is no key at %s yet; start an exchange on this machine with messkit run, which makes one, or give --url and --key-file for an exchange elsewhere", filepath.Dir(o.file))
 }
 
-// refused says what is to be done where the exchange does not know the key.
+// refused returns an error with a remedy for a key that the exchange does not know.
 func (o *ownKey) refused() error {
 	if why := o.missing(); why != nil || !o.makes() {
 		return why
 	}
-	if _, err := os.Stat(o.file); err != nil { // it could not be made
+	if _, err := os.Stat(o.file); err != nil { // making it failed
 		return fmt.Errorf("the model has no key, and %s does not make one: it is of another exchange; give --url, or --key-file", o.by.KeyFile)
 	}
 	return fmt.Errorf("the exchange does not know the model's key, %s: it was revoked, or is of another exchange; a person lets the model in with: messkit keys issue %s requester --save %s", o.file, client.ModelID, o.file)
 }
 
-// ownKey is the model's key, which the operator's makes.
+// ownKey is the model's key, which the operator's key makes.
 type ownKey struct {
 	file string
 	by   client.Client
 	mu   sync.Mutex // held while it is made
 }
 
-// keyTime is how long making a key may take, and lookEvery how often to look
+// keyTime is the longest time for making a key, and lookEvery the interval at which to check
 // whether another process has made it.
 const (
 	keyTime   = 30 * time.Second
@@ -166,7 +166,7 @@ func (o *ownKey) read() (remote.Secret, error) {
 	}
 }
 
-// make makes the key. Its error is journal.ErrInUse while another process does.
+// make makes the key. It returns journal.ErrInUse while another process makes it.
 func (o *ownKey) make(ctx context.Context) (remote.Secret, error) {
 	lock, err := journal.Lock(o.file + ".lock")
 	if err != nil {
@@ -181,7 +181,7 @@ func (o *ownKey) make(ctx context.Context) (remote.Secret, error) {
 		return "", err
 	}
 	key, err := x.IssueKey(ctx, client.ModelID, []string{"requester"})
-	if errors.Is(err, mess.Conflict) { // its file is lost
+	if errors.Is(err, mess.Conflict) { // the key exists, and its file is lost
 		key, err = x.RotateKey(ctx, client.ModelID, 0)
 	}
 	if err != nil {
@@ -190,14 +190,14 @@ func (o *ownKey) make(ctx context.Context) (remote.Secret, error) {
 	return key, durable.Replace(o.file, []byte(string(key)+"\n"))
 }
 
-// distant is an exchange elsewhere, for the MCP door.
+// distant is an exchange in another process, for the MCP channel.
 type distant struct {
 	*remote.Client
 	k   *client.Client
 	own *ownKey
 }
 
-// worded makes of an error and what helps against it one text.
+// worded joins an error and its remedy into one text.
 func worded(err error) error {
 	h, ok := errors.AsType[*output.HintError](err)
 	if !ok {
@@ -228,13 +228,13 @@ func (d *distant) Send(ctx context.Context, m mess.Message) (mess.Message, error
 	return answer, d.told(err)
 }
 
-// Page is the address at which the page of the exchange shows a thread.
+// Page returns the address of a thread in the console.
 func (d *distant) Page(ref string) string {
 	return strings.TrimSuffix(d.k.URL, "/") + "/#task/" + url.PathEscape(ref)
 }
 
-// ConfirmBy asks the exchange how a person confirms a plan with risk. One that is away, or
-// is none of ours, does not say.
+// ConfirmBy asks the exchange how a person confirms a plan with risk. It returns "" for an
+// absent exchange or another make.
 func (d *distant) ConfirmBy(ctx context.Context) exchange.ConfirmBy {
 	by, err := d.Client.ConfirmBy(ctx)
 	if err != nil {
@@ -259,7 +259,7 @@ func (d *distant) List(ctx context.Context, n int) ([]mcp.Thread, error) {
 	return list, d.told(err)
 }
 
-// Follow tells what changes.
+// Follow calls handle for each event.
 func (d *distant) Follow(ctx context.Context, handle func(mcp.Event)) error {
 	return d.Client.Follow(ctx, "", func(e remote.Event) error {
 		handle(mcp.Event{Thread: mcp.Thread(e.Thread), Reset: e.Thread.Ref == ""})

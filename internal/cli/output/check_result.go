@@ -1,11 +1,11 @@
 package output
 
-// CheckResult is what the doctor says about one thing.
+// CheckResult is the result of one check of `messkit doctor`.
 type CheckResult struct {
 	What string `json:"what"`
 	OK   bool   `json:"ok"`
-	Note bool   `json:"note,omitempty"` // it is in order, and yet somebody should know
-	Says string `json:"says"`           // what was found; what to do
+	Note bool   `json:"note,omitempty"` // OK, with something that the user should know
+	Says string `json:"says"`           // the finding and the remedy
 }
 
 // Sign returns three characters for the result: "ok ", "BAD" or "-- ".

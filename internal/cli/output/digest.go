@@ -2,7 +2,7 @@ package output
 
 import "strings"
 
-// ShortDigest is as much of a digest as tells plans apart in a table.
+// ShortDigest returns the beginning of a digest, enough to distinguish plans in a table.
 func ShortDigest(d string) string {
 	kind, sum, ok := strings.Cut(d, ":")
 	if !ok {

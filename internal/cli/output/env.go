@@ -1,4 +1,4 @@
-// Package output prints what commands tell a person or a script: messages of threads,
+// Package output prints the results of commands for people and scripts: messages of threads,
 // tables, JSON, and errors with a hint. It does not know the configuration.
 package output
 
@@ -9,35 +9,35 @@ import (
 	"github.com/messkit/messkit/internal/terminal"
 )
 
-// HasTerminal reports whether a person can type here.
+// HasTerminal reports whether the input is a terminal.
 func (a *Env) HasTerminal() bool {
 	in, ok := a.In.(*os.File)
 	return ok && terminal.IsTerminal(in)
 }
 
-// Env is what all commands share.
+// Env has the streams and the terminal that all commands share.
 type Env struct {
 	In    io.Reader
 	Out   io.Writer
 	Err   io.Writer
 	Raw   io.Writer // out for the bytes of a file
-	Began bool      // the command line was right, and the command has begun
+	Began bool      // the command line is valid, and the command has begun
 
-	Screen *os.File          // the terminal that out is; nil: it is none
-	shows  *terminal.Display // what it can show; nil: not asked yet
+	Screen *os.File          // the terminal of Out; nil: none
+	shows  *terminal.Display // abilities of the terminal; nil: not asked yet
 }
 
-// NewEnv cleans all text that is printed, wherever it comes from and wherever it
-// goes. Only files are printed raw.
+// NewEnv makes an Env whose writers escape control characters in all text. Only Raw, for the
+// bytes of files, does not.
 func NewEnv(in io.Reader, out, errs io.Writer) *Env {
 	a := &Env{In: in, Out: terminal.Cleaner{To: out}, Err: terminal.Cleaner{To: errs}, Raw: out}
 	if f, ok := out.(*os.File); ok && terminal.IsTerminal(f) && os.Getenv("TERM") != "dumb" {
-		a.Screen = f // lines are drawn in place there
+		a.Screen = f // a terminal can redraw lines
 	}
 	return a
 }
 
-// Columns are those of the terminal now.
+// Columns returns the present width of the terminal.
 func (a *Env) Columns() int {
 	n, _ := terminal.Size(a.Screen)
 	return n

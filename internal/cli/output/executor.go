@@ -33,12 +33,12 @@ func ExecutorState(e remote.Executor) string {
 	return strings.Join(words, ", ")
 }
 
-// CountSafe is how many devices are known to be safe.
+// CountSafe returns the number of devices known to be safe.
 func CountSafe(s mess.StopState) int {
 	return len(slices.DeleteFunc(slices.Clone(s.Devices), func(d mess.SafeDevice) bool { return d.State != "safe" }))
 }
 
-// SafeDevices returns how many devices of a stop are safe, in words.
+// SafeDevices returns the number of safe devices of a stop as text.
 func SafeDevices(s mess.StopState) string {
 	return fmt.Sprintf("%d of %s safe", CountSafe(s), Count(len(s.Devices), "device"))
 }

@@ -11,8 +11,8 @@ import (
 // NoLog is the log of commands that only print.
 var NoLog = slog.New(slog.DiscardHandler)
 
-// EscapedJSON is a writer of whole JSON texts in which what nobody sees, and what
-// plays with a terminal, is escaped: who reads the JSON gets the same values.
+// EscapedJSON writes whole JSON texts and escapes invisible and terminal control characters
+// in them. A JSON parser reads the same values.
 type EscapedJSON struct{ To io.Writer }
 
 // Write escapes a whole JSON text, and passes it on.

@@ -17,8 +17,8 @@ import (
 // Printer writes messages for people. The first error stays.
 type Printer struct {
 	Out      io.Writer
-	All      bool              // requests too
-	Declined map[string]string // who has declined, and why, as a sum of them repeats it; nil: nobody yet
+	All      bool              // print requests too
+	Declined map[string]string // reason of each executor that declined, which the final status repeats; nil: none
 	Err      error
 }
 
@@ -53,7 +53,7 @@ func (p *Printer) Message(m mess.Message) {
 	}
 }
 
-// status is one line, and what it asks.
+// status prints a status in one line, and its questions.
 func (p *Printer) status(m mess.Message, s *mess.Status) {
 	words := []string{InWords(s.Code)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -63,7 +63,7 @@ func (p *Printer) status(m mess.Message, s *mess.Status) {
 	case mess.NeedsConfirmation:
 		add("%s", s.Action)
 	case mess.Declined:
-		if by := cmp.Or(s.Executor, m.From); by != "" && by != exchange.Self { // which sums up, with names
+		if by := cmp.Or(s.Executor, m.From); by != "" && by != exchange.Self { // the exchange sums up, with names
 			add("by %s", by)
 			if p.Declined == nil {
 				p.Declined = map[string]string{}
@@ -82,7 +82,7 @@ func (p *Printer) status(m mess.Message, s *mess.Status) {
 		add("(about %s)", d.Round(time.Second))
 	}
 	for _, text := range []string{s.Message, TimeLeft(s, m.Received, time.Time{}), ReasonOf(s)} {
-		if m.From == exchange.Self { // what stands above is not told again
+		if m.From == exchange.Self { // do not repeat the lines above
 			for by, why := range p.Declined {
 				text = strings.Replace(text, by+": "+why, by, 1)
 			}
@@ -91,14 +91,14 @@ func (p *Printer) status(m mess.Message, s *mess.Status) {
 			add("%s", text)
 		}
 	}
-	if s.Evidence != "" && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) { // that is said already
+	if s.Evidence != "" && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) { // the reason has it already
 		add("(%s)", InWords(s.Evidence))
 	}
 	p.Printf("  %s  %s\n", Clock(m.Received), Printable(strings.Join(words, "  ")))
 	p.details(s)
 }
 
-// WithoutChoices is a question without the choices that it ends with: they stand below it.
+// WithoutChoices returns a question without the choices at its end: Printer lists them below.
 func WithoutChoices(q mess.Question) string {
 	head, rest, ends := strings.Cut(strings.TrimSuffix(q.Question, "?"), ": ")
 	if !ends || len(q.Options) == 0 || !strings.HasSuffix(q.Question, "?") {
@@ -114,7 +114,7 @@ func WithoutChoices(q mess.Question) string {
 	return head + "?"
 }
 
-// details are further lines of a status.
+// details prints the further lines of a status.
 func (p *Printer) details(s *mess.Status) {
 	if s.Consequences != "" {
 		p.Printf("            %s\n", Printable(s.Consequences))
@@ -161,11 +161,10 @@ func ReasonOf(s *mess.Status) string {
 	return text
 }
 
-// lateAfter is how much later than it was known something comes before that is said.
+// lateAfter is the delay of a report from which the printer mentions it.
 const lateAfter = 5 * time.Second
 
-// response is what was found, and when, where the exchange has heard of it late. A
-// clock that is not set says nothing.
+// response prints a result, with its time if the report came late and the clock is set.
 func (p *Printer) response(m mess.Message, r *mess.Response) {
 	known, kerr := r.CompletedAt.Time()
 	heard, herr := m.Received.Time()
@@ -181,8 +180,8 @@ func (p *Printer) response(m mess.Message, r *mess.Response) {
 	}
 }
 
-// entry is content in words. Where the words are told beside them, the data are for
-// programs.
+// entry prints a content entry. If told is true, a text has said the same, and data for
+// programs is left out.
 func (p *Printer) entry(e mess.Entry, told bool) {
 	if text, ok := e.Text(); ok {
 		p.Printf("%s\n", PrintableLines(text))
@@ -201,7 +200,7 @@ func (p *Printer) entry(e mess.Entry, told bool) {
 	}
 }
 
-// placeOf is where something is on the earth, and how exactly that is known.
+// placeOf returns a location with its accuracy as text.
 func placeOf(l mess.Location) string {
 	if l.Lat == nil || l.Lng == nil {
 		return ""
@@ -213,7 +212,7 @@ func placeOf(l mess.Location) string {
 	return text
 }
 
-// fields are a line each; those of what has fields itself stand under its name.
+// fields prints a line for each field; nested fields stand indented under their name.
 func (p *Printer) fields(indent string, o mess.Object) {
 	for _, f := range o {
 		if deeper, ok := f.Value.(mess.Object); ok {
@@ -245,7 +244,7 @@ func dash(text string) string {
 	return ": " + Printable(text)
 }
 
-// proposal is what a suggestion proposes, in brackets.
+// proposal returns the proposal of a suggestion, in brackets.
 func proposal(proposed any) string {
 	var parts []string
 	switch v := proposed.(type) {
@@ -282,10 +281,10 @@ func Clock(t mess.Time) string {
 	return at.Local().Format(time.TimeOnly)
 }
 
-// Printable keeps what comes from elsewhere from playing with the terminal.
+// Printable removes terminal control from text of other programs.
 func Printable(s string) string { return terminal.Clean(s) }
 
-// PrintableLines does the same as Printable, and keeps the ends of lines.
+// PrintableLines does the same as Printable, and keeps line ends.
 func PrintableLines(s string) string { return terminal.CleanLines(s) }
 
 // ThreadJSON is a thread for scripts.
@@ -296,5 +295,5 @@ func ThreadJSON(t remote.Thread) map[string]any {
 	}
 }
 
-// InWords is a name of the protocol as people write it.
+// InWords returns a name of the protocol with spaces, as people write it.
 func InWords[T ~string](name T) string { return strings.ReplaceAll(string(name), "_", " ") }

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// TimeLeft is how long a task still takes, as its executor has said; "" where it has
-// not, or that is over. Without now it is as long as it was then.
+// TimeLeft returns the remaining time that the executor estimates; "" without an estimate or
+// after it. With a zero now it returns the estimate of the report.
 func TimeLeft(s *mess.Status, said mess.Time, now time.Time) string {
 	if s == nil || s.Code != mess.InProgress || s.ETA == "" {
 		return ""
@@ -32,8 +32,7 @@ func TimeLeft(s *mess.Status, said mess.Time, now time.Time) string {
 	return text + " left"
 }
 
-// LastStatus is the most recent report of an executor, and the ref of the
-// message that it stands in.
+// LastStatus returns the most recent report of an executor, and its message.
 func LastStatus(messages []mess.Message) (last *mess.Status, in mess.Message) {
 	for _, m := range messages {
 		for _, item := range m.Items {

@@ -16,7 +16,7 @@ import (
 // SortedKeys returns the keys of a map in order.
 func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// Count is a number of things: 1 device, 2 devices.
+// Count returns a number with a noun: "1 device", "2 devices".
 func Count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -24,7 +24,7 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// Done says what was done.
+// Done prints the success of a command for a name, or returns its error.
 func (a *Env) Done(what, name string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
 		return Hint(err, "nothing is changed, for the disk takes nothing; make room there. \"messkit stop\" holds without a disk")
@@ -44,12 +44,12 @@ func Joined(codes []mess.Code) string {
 	return strings.Join(list, ", ")
 }
 
-// UpTime returns seconds as a duration of whole seconds.
+// UpTime returns seconds as a duration, rounded to seconds.
 func UpTime(seconds float64) time.Duration {
 	return (time.Duration(seconds) * time.Second).Round(time.Second)
 }
 
-// Bytes is a number of bytes as people say it.
+// Bytes returns a number of bytes with a unit.
 func Bytes(n int64) string {
 	switch {
 	case n < 10<<10:

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// asking is what the flags of ask say.
+// asking are the flags of `messkit ask`.
 type asking struct {
 	client.Client
 	wait     client.FollowOptions
@@ -103,7 +103,7 @@ func runAsk(a *output.Env, c *cobra.Command, k *asking, intent string) error {
 		}
 		return a.JSON(said)
 	}
-	if note != "" { // not among what a script reads
+	if note != "" { // on standard error, not in the JSON
 		if _, err := fmt.Fprintln(a.Err, output.Printable(note)); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func runAsk(a *output.Env, c *cobra.Command, k *asking, intent string) error {
 	return printTaken(a, ref)
 }
 
-// printTaken tells at a terminal how to see what becomes of a request.
+// printTaken prints at a terminal how to follow a request.
 func printTaken(a *output.Env, ref string) error {
 	if a.Screen == nil {
 		return nil
@@ -123,7 +123,7 @@ func printTaken(a *output.Env, ref string) error {
 	return err
 }
 
-// check finds what of the command line cannot be, before anybody is asked.
+// check returns the errors of the command line before it contacts the exchange.
 func (k *asking) check(c *cobra.Command, intent string, m mess.Message) error {
 	if strings.TrimSpace(intent) == "" {
 		return output.Usagef(c, "the request is empty; say what is wanted")
@@ -141,7 +141,7 @@ func (k *asking) check(c *cobra.Command, intent string, m mess.Message) error {
 	return nil
 }
 
-// flagNames says by which flag a part of the request was given.
+// flagNames replaces the names of message fields by those of the flags.
 var flagNames = strings.NewReplacer(
 	"[0].request.priority", "--priority", "[0].request.id", "--id", "[0].request.requires", "--requires", "[0].request.context", "--context",
 	"[0].request.response_hint", "--hint", "[0].request.needed_by", "--needed-by", "[0].request.constraints.timing.expires", "--needed-by",
@@ -166,7 +166,7 @@ func (k *asking) request(intent string) *mess.Request {
 	}
 	var t mess.Timing
 	if d := mess.Duration(k.neededBy); d != "" {
-		if _, err := d.Duration(); err == nil { // from now, by the exchange's clock
+		if _, err := d.Duration(); err == nil { // a duration from now, by the exchange's clock
 			r.NeededBy, t.Expires = "", mess.TimeOrDuration(d)
 		}
 	}
@@ -181,7 +181,7 @@ func (k *asking) request(intent string) *mess.Request {
 	return r
 }
 
-// acked is the ref in an acknowledgement, and what the exchange says of it.
+// acked returns the ref in an acknowledgement, and the exchange's note.
 func acked(m mess.Message) (ref, note string) {
 	for _, item := range m.Items {
 		if ack, ok := item.(*mess.Ack); ok && ack.Ref != "" {

@@ -32,7 +32,7 @@ where no other begins so.`,
 			if err != nil {
 				return err
 			}
-			for i := range args { // all of them before the first is withdrawn
+			for i := range args { // check all before the first cancel
 				if args[i], err = client.WholeRef(c.Context(), x, args[i]); err != nil {
 					return k.Unreachable(err)
 				}
@@ -55,7 +55,7 @@ where no other begins so.`,
 	return c
 }
 
-// tooLate is the refusal of what is too late for a thread: how that has ended.
+// tooLate returns the error for a cancel after the end of a thread, with its status.
 func tooLate(ctx context.Context, x *remote.Client, err error) error {
 	no, ok := errors.AsType[*mess.Error](err)
 	if !ok || !no.Status.Terminal() {
@@ -68,14 +68,14 @@ func tooLate(ctx context.Context, x *remote.Client, err error) error {
 		}
 	}
 	instead := ""
-	if no.Status == mess.Completed { // its time may still run
+	if no.Status == mess.Completed { // its automatic switch-off may be pending
 		instead = "; what it has done stays: ask for what is to be instead, like \"turn it off\" with its name"
 	}
 	return fmt.Errorf("%s: it has ended: %s; there is nothing to cancel%s", no.Ref, how, instead)
 }
 
-// cancelled tells what the exchange has answered to a cancel, and what its thread says
-// where somebody may have begun.
+// cancelled returns the exchange's answer to a cancel, and the text of the thread if an
+// executor may have begun.
 func cancelled(ctx context.Context, x *remote.Client, ref string, m mess.Message) string {
 	for _, item := range m.Items {
 		if ack, ok := item.(*mess.Ack); !ok || ack.Status != mess.Cancelled {

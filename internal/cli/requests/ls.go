@@ -53,7 +53,7 @@ func ListCommand(a *output.Env) *cobra.Command {
 	return c
 }
 
-// Statuses are those that a thread may have, in the order of its life.
+// Statuses are the statuses of a thread, in the order of its life.
 var Statuses = []mess.Code{
 	mess.Received, mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
 	mess.Completed, mess.Partial, mess.Failed, mess.Declined, mess.Expired, mess.Cancelled, mess.Superseded, mess.Delegated,

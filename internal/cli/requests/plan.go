@@ -58,8 +58,8 @@ line of a file, and prints one JSON object a line.`,
 	return c
 }
 
-// runPlan prints what a request would do, and whose devices have answered: those of
-// the configuration, or where none was named those of the messkit that runs here.
+// runPlan prints the plan of a request and the home that planned it: the named configuration,
+// or the messkit that runs on this machine.
 func runPlan(ctx context.Context, a *output.Env, c *config.Config, r selftest.Request, asJSON bool) error {
 	home, runs := planHome{Config: c.File, Executor: c.Agent.ID}, selftest.Response{}
 	if c.File == "" {
@@ -94,12 +94,12 @@ func runPlan(ctx context.Context, a *output.Env, c *config.Config, r selftest.Re
 	return p.Err
 }
 
-// planHome says whose devices a plan has.
+// planHome names the home whose devices a plan has.
 type planHome struct {
-	Running  bool   `json:"running"` // the messkit that runs here has planned
+	Running  bool   `json:"running"` // the running messkit has planned
 	Config   string `json:"config"`  // its file; "" for the simulated home
 	Executor string `json:"executor"`
-	Note     string `json:"note,omitempty"` // why the messkit that runs here has not
+	Note     string `json:"note,omitempty"` // the reason why the running messkit has not
 }
 
 func (h planHome) String() string {

@@ -16,26 +16,26 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Planned is what became of one line of a file, for scripts. All keys are
-// always there, but for those of questions and of several steps.
+// Planned is the outcome of one line of a file, for scripts. Keys of questions and of several
+// steps may be absent; all others are always present.
 type Planned struct {
 	Text          string `json:"text"`
 	Outcome       string `json:"outcome"` // plan, question or refusal
-	PlannedAction        // of several steps: the gravest risk, and the parameters that all of them have
-	// Steps are what is done one after the other, if it is more than one thing.
+	PlannedAction        // of several steps: the highest risk, and the common parameters
+	// Steps has the steps in order, if there are several.
 	Steps    []PlannedAction `json:"steps,omitempty"`
 	Options  []string        `json:"options,omitempty"`
-	Leftover []string        `json:"leftover"` // words that nobody has understood
+	Leftover []string        `json:"leftover"` // words that were not understood
 }
 
-// PlannedAction is one thing that is done.
+// PlannedAction is one step.
 type PlannedAction struct {
 	Capability string      `json:"capability"`
 	Device     string      `json:"device"`     // of several steps, all, with commas
-	Parameters mess.Object `json:"parameters"` // with those that hold it to a time: for and after in seconds, not_before as a date
+	Parameters mess.Object `json:"parameters"` // with times: for and after in seconds, not_before as a date
 	Risk       string      `json:"risk"`
-	Actuates   bool        `json:"actuates"` // it would change the world
-	Reason     string      `json:"reason"`   // what would be done, the question, or why there is no plan
+	Actuates   bool        `json:"actuates"` // it would change something in the physical world
+	Reason     string      `json:"reason"`   // the plan, the question, or the reason of a refusal
 }
 
 // planLines plans each line of a file, and prints one JSON object a line.
@@ -73,7 +73,7 @@ func planAll(r *interpret.Interpreter, in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// PlannedOf is an outcome in one line.
+// PlannedOf returns an outcome as a Planned.
 func PlannedOf(text string, out capabilities.Outcome) Planned {
 	p := Planned{Text: text, Outcome: "refusal", PlannedAction: PlannedAction{Capability: out.Explain.Capability, Parameters: mess.Object{}}, Leftover: append([]string{}, out.Explain.Leftover...)}
 	switch {
@@ -90,7 +90,7 @@ func PlannedOf(text string, out capabilities.Outcome) Planned {
 	return p
 }
 
-// deedsOf are the steps of a plan for scripts, none if it has none.
+// deedsOf returns the steps of a plan for scripts.
 func deedsOf(steps []capabilities.Plan) []PlannedAction {
 	var list []PlannedAction
 	for _, s := range steps {
@@ -99,7 +99,7 @@ func deedsOf(steps []capabilities.Plan) []PlannedAction {
 	return list
 }
 
-// deedOf is a plan or a step of one.
+// deedOf returns a plan, or a step of one, as a PlannedAction.
 func deedOf(p capabilities.Plan) PlannedAction {
 	d := PlannedAction{Capability: p.Capability, Device: p.Device, Parameters: append(mess.Object{}, p.Args...), Risk: string(p.Risk), Actuates: p.Actuates(), Reason: p.Summary}
 	if p.For > 0 {
@@ -114,7 +114,7 @@ func deedOf(p capabilities.Plan) PlannedAction {
 	return d
 }
 
-// shared are the parameters that all steps have with the same value.
+// shared returns the parameters that all steps have with the same value.
 func shared(steps []PlannedAction) mess.Object {
 	same := mess.Object{}
 	for _, f := range steps[0].Parameters {

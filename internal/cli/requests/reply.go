@@ -16,8 +16,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// askYes shows what is to be confirmed, and reads the answer of the person at the
-// terminal.
+// askYes prints the plan to confirm, and reads the answer of the person at the terminal.
 func askYes(a *output.Env, s *mess.Status) (*bool, error) {
 	fmt.Fprintf(a.Out, "  %s\n", output.Printable(s.Action))
 	if s.Consequences != "" {
@@ -26,7 +25,7 @@ func askYes(a *output.Env, s *mess.Status) (*bool, error) {
 	return client.ReadYes(a, "do it?")
 }
 
-// replying is what the flags of reply say.
+// replying are the flags of `messkit reply`.
 type replying struct {
 	client.Client
 	wait    client.FollowOptions
@@ -114,7 +113,7 @@ func runReply(ctx context.Context, a *output.Env, k *replying, ref string, answe
 				r.Confirm, err = confirmation(ref, answers)
 			}
 			if ref != "last" && !strings.Contains(ref, "/") && asked.Re != "" {
-				r.Re = mess.Refs{asked.Re} // what was asked when it was looked, and nothing later
+				r.Re = mess.Refs{asked.Re} // binds the answer to this question, not to a later one
 			}
 		} else {
 			r.Answers, err = answersTo(ref, asked.Status, answers)
@@ -141,7 +140,7 @@ func runReply(ctx context.Context, a *output.Env, k *replying, ref string, answe
 	return err
 }
 
-// askedNow is what is asked now in the thread of ref.
+// askedNow returns the present question of the thread.
 func askedNow(ctx context.Context, x *remote.Client, ref string) (*client.OpenQuestion, error) {
 	thread, _, _ := strings.Cut(ref, "/")
 	t, err := x.Thread(ctx, thread)
@@ -155,7 +154,7 @@ func askedNow(ctx context.Context, x *remote.Client, ref string) (*client.OpenQu
 	return &client.OpenQuestion{Re: in.Ref, Status: s}, nil
 }
 
-// confirmation reads words as what --yes and --no say: one word that can be nothing else.
+// confirmation reads one word that can only mean yes or no, as --yes and --no do.
 func confirmation(ref string, words []string) (*bool, error) {
 	if said := strings.Join(words, " "); said != "" {
 		if yes, ok := client.YesOrNo(said); ok {
@@ -165,8 +164,8 @@ func confirmation(ref string, words []string) (*bool, error) {
 	return nil, output.Hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s asks you at a terminal; --no refuses it from anywhere", ref)
 }
 
-// answersTo gives words to questions: field=answer for each, or one answer for the
-// only one.
+// answersTo assigns words to questions: field=answer for each, or one answer for the only
+// one.
 func answersTo(ref string, s *mess.Status, words []string) (answers mess.Object, err error) {
 	if strings.TrimSpace(strings.Join(words, "")) == "" {
 		return nil, fmt.Errorf("%s: an answer is missing; %s", ref, questionsOf(s))
@@ -188,15 +187,15 @@ func answersTo(ref string, s *mess.Status, words []string) (answers mess.Object,
 	return mess.Object{{Key: s.Questions[0].Key(), Value: strings.Join(words, " ")}}, nil
 }
 
-// Who asks is waited for where an answer is none of the options: it may understand it
-// all the same.
+// The command waits for the executor if an answer is none of the options: the executor may
+// still understand it.
 const (
 	understands = 30 * time.Second
 	lookAgain   = 100 * time.Millisecond
 )
 
-// notTaken tells that an answer was none of the options, and that the same is asked
-// again, or that nothing came of the request.
+// notTaken prints that an answer was none of the options, and that the executor asks again or
+// has ended the thread.
 func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Object, asked *client.OpenQuestion) error {
 	if asked == nil || !slices.ContainsFunc(asked.Status.Questions, func(q mess.Question) bool { return len(q.Options) > 0 && !offered(q, answers) }) {
 		return nil
@@ -206,7 +205,7 @@ func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Ob
 	for ctx.Err() == nil {
 		t, err := x.Thread(ctx, ref)
 		if err != nil {
-			return nil // it was sent
+			return nil // the answer is sent
 		}
 		switch s, in := output.LastStatus(t.Messages); {
 		case in.Ref == asked.Re:
@@ -225,7 +224,7 @@ func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Ob
 	return nil
 }
 
-// valuesOf are the answers without their fields.
+// valuesOf returns the answers without their field names.
 func valuesOf(answers mess.Object) string {
 	var said []string
 	for _, a := range answers {
@@ -234,7 +233,7 @@ func valuesOf(answers mess.Object) string {
 	return strings.Join(said, ", ")
 }
 
-// offered reports whether a question offers what it is answered with.
+// offered reports whether the answer is one of the options.
 func offered(q mess.Question, answers mess.Object) bool {
 	v, _ := answers.Get(q.Key())
 	said, _ := v.(string)

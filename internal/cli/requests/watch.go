@@ -31,7 +31,7 @@ in a pipe, or with --lines, line by line.`,
 				err = x.Follow(c.Context(), "", func(e remote.Event) error { return printEvent(a, e, asJSON) })
 			}
 			if c.Context().Err() != nil {
-				return nil // the person has seen enough
+				return nil // the person has ended it
 			}
 			return k.Unreachable(err)
 		},
@@ -44,7 +44,7 @@ in a pipe, or with --lines, line by line.`,
 
 func printEvent(a *output.Env, e remote.Event, asJSON bool) error {
 	if len(e.Message.Items) == 0 {
-		return nil // a reset: nothing was said
+		return nil // a reset has no message
 	}
 	if asJSON {
 		text, err := e.Message.JSON()

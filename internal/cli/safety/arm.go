@@ -47,7 +47,7 @@ file of decisions that is damaged: it forgets them all, locks too.`,
 	return c
 }
 
-// runArm lets a class or a device act again; "" is everything.
+// runArm arms a risk class or a device; "" means all.
 func runArm(ctx context.Context, a *output.Env, o *again, f localpolicy.Folder, devices []string, what string) error {
 	act := func() error { return f.Arm() }
 	if what != "" {
@@ -63,7 +63,7 @@ func runArm(ctx context.Context, a *output.Env, o *again, f localpolicy.Folder, 
 	return letActAgain(ctx, a, o, "arm", what, "have you looked, and may it act again: "+name+"?", func() error { return a.Done("armed", name, act()) })
 }
 
-// letActAgain arms or unlocks (do), where a person stands behind it.
+// letActAgain arms or unlocks (do) after the proof of a person.
 func letActAgain(ctx context.Context, a *output.Env, o *again, do, what, question string, act func() error) error {
 	data, err := o.dataOf()
 	if err != nil {
@@ -78,8 +78,8 @@ func letActAgain(ctx context.Context, a *output.Env, o *again, do, what, questio
 	})
 }
 
-// resetLocal forgets everything, whatever state it is in. The page has no way to it, so a
-// terminal proves the person where the page would.
+// resetLocal deletes all decisions, also from damaged files. The console cannot do this, so
+// with `confirm: page` a terminal proves the person.
 func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) error {
 	if len(args) > 0 {
 		return output.Usagef(cmd, "--reset is for everything; leave %s out", args[0])

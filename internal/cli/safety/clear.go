@@ -66,7 +66,7 @@ func runClear(ctx context.Context, a *output.Env, o *again, anyway bool) error {
 	return errors.Join(err, p.Err)
 }
 
-// clearByCode has the exchange end the stop of the executor in its program.
+// clearByCode asks the exchange to end the stop of the executor in its process.
 func clearByCode(ctx context.Context, a *output.Env, o *again, anyway bool) error {
 	x, err := o.Client.Open()
 	if err != nil {
@@ -80,8 +80,8 @@ func clearByCode(ctx context.Context, a *output.Env, o *again, anyway bool) erro
 	return errors.Join(err, p.Err)
 }
 
-// mayClear names what a stop has not made safe, unless that does not matter, and asks
-// the person at the terminal.
+// mayClear returns an error that names devices not known to be safe, unless anyway is true,
+// and asks the person at the terminal.
 func mayClear(ctx context.Context, a *output.Env, dir string, ask, anyway bool) error {
 	question := "have you looked, and is the stop over?"
 	if !anyway {

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// atPlace are the flags of the commands that only a person at the place can
-// use: they write into the executor's data folder.
+// atPlace has the flags of the commands that only a person at the place can use: they write
+// to the executor's data folder.
 type atPlace struct {
 	file string
 	data string
@@ -30,10 +30,10 @@ func (o *atPlace) whyFlag(c *cobra.Command) {
 	c.Flags().StringVar(&o.why, "why", "", "the reason, for whoever asks")
 }
 
-// maxWhy is how long a reason may be, in bytes. It is told to requesters.
+// maxWhy is the longest reason, in bytes. Requesters read it.
 const maxWhy = 200
 
-// open finds the folder, and the devices that there are.
+// open returns the folder and the names of the devices.
 func (o *atPlace) open(cmd *cobra.Command) (localpolicy.Folder, []string, error) {
 	if len(o.why) > maxWhy {
 		return localpolicy.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxWhy)
@@ -111,7 +111,7 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 			if err != nil {
 				return err
 			}
-			if _, locked := f.Decisions().LockedOut[args[0]]; !locked { // its device may be gone
+			if _, locked := f.Decisions().LockedOut[args[0]]; !locked { // the device may have left the configuration
 				if err := daemon.IsDevice(args[0], devices); err != nil {
 					return err
 				}
@@ -126,7 +126,7 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 	return c
 }
 
-// showLocal prints what is locked and disarmed.
+// showLocal prints the lockouts and the disarmed risk classes.
 func showLocal(a *output.Env, f localpolicy.Folder) error {
 	l := f.Decisions()
 	p := output.Printer{Out: a.Out}

@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/peer"
 )
 
-// again are the flags of the commands that let something act again: they want the
-// same person as a confirmation of a plan with risk.
+// again has the flags of the commands that let something act again. They need the same proof
+// of a person as the confirmation of a plan with risk.
 type again struct {
 	atPlace
 	client.Client
@@ -32,8 +32,8 @@ func (o *again) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.code, "code", "", "the code that the page shows, where the exchange has confirm: code")
 }
 
-// confirmBy is how a person proves to be one, as the last run with this data folder
-// has noted, or as the configuration says.
+// confirmBy returns how a person proves to be one: as the last run with this data folder has
+// recorded, or as the configuration says.
 func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
 	if by := exchange.ConfirmBy(localpolicy.In(data).Fact(localpolicy.FactConfirm)); by != "" {
 		return by, nil
@@ -48,9 +48,8 @@ func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
 	return daemon.ConfirmBy(c), nil
 }
 
-// provePerson finds out whether a person stands behind a command, as the executor of a
-// data folder wants it. With ask the command asks her. With coded the exchange decides,
-// by her code.
+// provePerson returns the proof of a person that the executor of a data folder requires. With
+// ask the command asks the person. With coded the exchange checks the person's code.
 func provePerson(a *output.Env, o *again, data string) (ask, coded bool, err error) {
 	by, err := o.confirmBy(data)
 	if err != nil {
@@ -74,7 +73,7 @@ func provePerson(a *output.Env, o *again, data string) (ask, coded bool, err err
 
 const atATerminal = "type the command at a terminal of this machine, without a pipe"
 
-// terminalProof returns what proves that a person types this command at a terminal.
+// terminalProof returns the proof that a person types this command at a terminal.
 func terminalProof(a *output.Env) exchange.Proof {
 	if a.HasTerminal() && peer.Typed() == nil {
 		return exchange.AtTerminal
@@ -82,8 +81,7 @@ func terminalProof(a *output.Env) exchange.Proof {
 	return exchange.ByKey
 }
 
-// runByPerson lets something act, where a person stands behind it: with act, or with
-// coded where she has a code.
+// runByPerson calls act after the proof of a person, or coded if the person has a code.
 func runByPerson(ctx context.Context, a *output.Env, o *again, data, question string, act, coded func() error) error {
 	ask, byCode, err := provePerson(a, o, data)
 	switch {
@@ -99,7 +97,7 @@ func runByPerson(ctx context.Context, a *output.Env, o *again, data, question st
 	return act()
 }
 
-// askSure asks the person at the terminal; everything but a yes is output.ErrQuiet.
+// askSure asks the person at the terminal. It returns output.ErrQuiet for all but a yes.
 func askSure(ctx context.Context, a *output.Env, question string) error {
 	p, r := output.Printer{Out: a.Out}, bufio.NewReader(a.In)
 	for p.Err == nil {
@@ -107,7 +105,7 @@ func askSure(ctx context.Context, a *output.Env, question string) error {
 		line, err := client.ReadLine(ctx, r)
 		yes, known := client.YesOrNo(strings.TrimSpace(line))
 		switch {
-		case err != nil: // who leaves has not said yes
+		case err != nil: // the end of the input is no yes
 			p.Printf("\nnothing was changed\n")
 			return errors.Join(p.Err, output.ErrQuiet)
 		case known && !yes:
@@ -120,7 +118,7 @@ func askSure(ctx context.Context, a *output.Env, question string) error {
 	return p.Err
 }
 
-// dataOf is the data folder that the flags of such a command mean.
+// dataOf returns the data folder that the flags name.
 func (o *atPlace) dataOf() (string, error) {
 	if o.data != "" || o.file == "" {
 		return cmp.Or(o.data, config.DataDir()), nil

@@ -22,14 +22,14 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// stopDir is the folder of the stop that the flags mean.
+// stopDir returns the folder of the stop that the flags name.
 func (o *atPlace) stopDir() (string, error) {
 	data, err := o.dataOf()
 	return config.StopFolder(data), err
 }
 
-// ReportWithin is how long a stop is waited for before it is said how far it has
-// come: a driver on the network may take its time.
+// ReportWithin is the longest time that `messkit stop` waits for all drivers before it prints
+// their results: a driver on the network may be slow.
 const ReportWithin = 3 * time.Second
 
 // StopCommand returns the command messkit stop.
@@ -75,7 +75,7 @@ somebody needs a switch that works without messkit.`,
 	return c
 }
 
-// stopHere stops the executor of a data folder, and tells what its devices do.
+// stopHere stops the executor of a data folder, and prints the results of its devices.
 func stopHere(ctx context.Context, a *output.Env, o *atPlace) error {
 	dir, err := o.stopDir()
 	if err != nil {
@@ -98,8 +98,7 @@ func stopHere(ctx context.Context, a *output.Env, o *atPlace) error {
 	return printDevices(&p, r.Devices)
 }
 
-// stopUnwritten stops the executor that runs with a folder that does not take the
-// order.
+// stopUnwritten stops the running executor if the disk does not accept the order.
 func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Order, why error) error {
 	h, err := stop.SendStop(dir, order)
 	if err != nil {
@@ -124,7 +123,7 @@ func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Or
 	return printDevices(&p, h.Devices)
 }
 
-// whoHere is whoever has typed the command.
+// whoHere returns the user who has typed the command.
 func whoHere() string {
 	u, err := user.Current()
 	if err != nil {
@@ -133,8 +132,8 @@ func whoHere() string {
 	return u.Username + " at the place"
 }
 
-// awaitReport waits until every driver has answered to an order, or for as long
-// as a person should wait. A report without orders is none.
+// awaitReport waits until every driver has answered an order, at most ReportWithin. It
+// ignores a report without orders.
 func awaitReport(ctx context.Context, dir, order string) (stop.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, ReportWithin)
 	defer cancel()
@@ -157,7 +156,7 @@ func awaitReport(ctx context.Context, dir, order string) (stop.Report, error) {
 	}
 }
 
-// printDevices prints a report; what is not safe is a failure.
+// printDevices prints a report. It returns an error if a device is not safe.
 func printDevices(p *output.Printer, devices []stop.Device) error {
 	var failed bool
 	for _, d := range devices {
@@ -177,14 +176,14 @@ func printDevices(p *output.Printer, devices []stop.Device) error {
 	return p.Err
 }
 
-// stopStatus is what stop --show says, for scripts.
+// stopStatus is the output of `messkit stop --show` for scripts.
 type stopStatus struct {
-	Stopped []stop.Order  `json:"stopped"`           // empty: it is not
-	Unsaved []stop.Order  `json:"unsaved,omitempty"` // those of them that the program that runs could not write down
+	Stopped []stop.Order  `json:"stopped"`           // empty: not stopped
+	Unsaved []stop.Order  `json:"unsaved,omitempty"` // orders that the running program could not write to the disk
 	Devices []stop.Device `json:"devices"`           // of the last stop
 }
 
-// showStop tells whether the executor of a data folder is stopped.
+// showStop prints whether the executor of a data folder is stopped.
 func showStop(a *output.Env, o *atPlace, asJSON bool) error {
 	dir, err := o.stopDir()
 	if err != nil {
@@ -193,7 +192,7 @@ func showStop(a *output.Env, o *atPlace, asJSON bool) error {
 	s := stopStatus{Stopped: stop.ReadOrders(dir)}
 	h, unasked := stop.Query(dir)
 	r, err := stop.ReadReport(dir)
-	if s.Devices = r.Devices; unasked == nil { // who runs knows what the folder does not
+	if s.Devices = r.Devices; unasked == nil { // the running program knows more than the folder
 		s.Unsaved, s.Devices, err = h.Unsaved, h.Devices, nil
 		for _, o := range h.Orders {
 			if !slices.ContainsFunc(s.Stopped, func(on stop.Order) bool { return on.ID == o.ID }) {
@@ -225,5 +224,5 @@ func printStop(a *output.Env, s stopStatus) error {
 	if err := printDevices(&p, s.Devices); !errors.Is(err, output.ErrQuiet) {
 		return err
 	}
-	return nil // that it is told is what was asked for
+	return nil // a stop is no failure of this command
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stopAll stops every executor of an exchange, and tells who has confirmed it.
+// stopAll stops every executor of an exchange, and prints the confirmations.
 func stopAll(ctx context.Context, a *output.Env, k *client.Client, why string) error {
 	x, err := k.Open()
 	if err != nil {
@@ -34,7 +34,7 @@ func stopAll(ctx context.Context, a *output.Env, k *client.Client, why string) e
 	return printStopped(a, who, s)
 }
 
-// stopTaken is the stop as the exchange has taken it.
+// stopTaken returns the stop in the exchange's answer.
 func stopTaken(answer mess.Message) (mess.Stop, bool) {
 	for _, item := range answer.Items {
 		if ack, ok := item.(*mess.Ack); ok && len(ack.Stops) > 0 {
@@ -44,8 +44,8 @@ func stopTaken(answer mess.Message) (mess.Stop, bool) {
 	return mess.Stop{}, false
 }
 
-// awaitConfirmed waits until all have confirmed a stop and their drivers have
-// answered, or for as long as a person should wait.
+// awaitConfirmed waits until all executors have confirmed a stop and their drivers have
+// answered, at most ReportWithin.
 func awaitConfirmed(ctx context.Context, x *remote.Client, id string) ([]remote.Executor, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -68,14 +68,13 @@ func awaits(e remote.Executor, id string) bool {
 	return slices.ContainsFunc(e.Stopping, func(s mess.Stop) bool { return s.ID == id })
 }
 
-// halts reports whether an executor has stopped, and a driver of it has yet to say
-// how its device stands.
+// halts reports whether an executor has stopped and waits for the result of a driver.
 func halts(e remote.Executor) bool {
 	return e.Stopped != nil && slices.ContainsFunc(e.Stopped.Devices, func(d mess.SafeDevice) bool { return d.State == string(policy.StatePending) })
 }
 
-// printStopped tells of each executor whether it has stopped; one that has not
-// is a failure.
+// printStopped prints for each executor whether it has stopped. It returns an error if one has
+// not.
 func printStopped(a *output.Env, who []remote.Executor, s mess.Stop) error {
 	p := output.Printer{Out: a.Out}
 	var failed bool

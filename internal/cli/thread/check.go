@@ -70,8 +70,8 @@ is 1 if anything is wrong.`,
 	return c
 }
 
-// toCheck finds the threads of a path, or the one with a ref, and what lies
-// among them and is not taken for one.
+// toCheck returns the threads of a path, or the one with a ref, and the ignored files among
+// them.
 func toCheck(data, arg string) (all []OnDisk, ignored messeaf.Problems, err error) {
 	all, err = ThreadsIn(arg)
 	switch {

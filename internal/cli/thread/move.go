@@ -49,7 +49,7 @@ those that ended so long ago. An exchange that runs there does the same by itsel
 	return c
 }
 
-// runArchive archives the threads with these refs, or all that ended before.
+// runArchive archives the threads with these refs, or all that ended before a time.
 func runArchive(a *output.Env, data string, refs []string, before time.Time) error {
 	root, err := os.OpenRoot(data)
 	if err != nil {

@@ -53,8 +53,8 @@ func threadListCommand(a *output.Env) *cobra.Command {
 	return c
 }
 
-// EnvelopesOf reads threads that were found in a folder. One that has moved to another
-// state's folder meanwhile is read there, once.
+// EnvelopesOf reads threads of a folder. If a thread has moved to the folder of another state
+// meanwhile, it reads the thread there, once.
 func EnvelopesOf(in string, all []OnDisk) (list []messeaf.Envelope, errs []error) {
 	moved := map[string]bool{}
 	for _, t := range all {
@@ -141,7 +141,7 @@ func showThread(a *output.Env, t messeaf.Thread, asYAML bool) error {
 	return p.Err
 }
 
-// saveFiles writes what is beside a thread, and inside it, into a folder.
+// saveFiles writes the attachments of a thread, inline ones too, to a folder.
 func saveFiles(a *output.Env, threads, arg string, t messeaf.Thread, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("--save: %w", err)
@@ -154,7 +154,7 @@ func saveFiles(a *output.Env, threads, arg string, t messeaf.Thread, dir string)
 	for _, f := range t.Attachments() {
 		data := f.Data
 		if data == nil {
-			data, err = WhereItIs(threads, cmp.Or(f.Thread, arg), func(in OnDisk) ([]byte, error) { // content:// may be of another thread
+			data, err = WhereItIs(threads, cmp.Or(f.Thread, arg), func(in OnDisk) ([]byte, error) { // content:// may refer to another thread
 				return fs.ReadFile(in.Fsys, path.Join(in.Dir(), f.Name))
 			})
 			if err != nil {

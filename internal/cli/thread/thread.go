@@ -36,14 +36,14 @@ folder, of a v1 file, or of an archive.`,
 	return c
 }
 
-// OnDisk is a thread that was found on the disk.
+// OnDisk is a thread on the disk.
 type OnDisk struct {
 	messeaf.Place
 	Fsys fs.FS
 	In   string // path of the folder or archive
 }
 
-// name is where the thread is, for people.
+// name returns the path of the thread, for people.
 func (t OnDisk) name() string { return filepath.Join(t.In, t.Path) }
 
 // ThreadsIn lists the threads of a folder, of an archive, or of one file.
@@ -81,8 +81,8 @@ func ThreadsIn(name string) ([]OnDisk, error) {
 	return all, nil
 }
 
-// oneFile is the thread in a v1 file. A link is followed to a file of the same
-// name, as the flat alternative of MESSE-AF has it, and to no other.
+// oneFile returns the thread in a v1 file. It follows a link only to a file of the same name,
+// as the flat layout of MESSE-AF has it.
 func oneFile(name string) (OnDisk, error) {
 	to, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -96,7 +96,7 @@ func oneFile(name string) (OnDisk, error) {
 	return OnDisk{messeaf.Place{Ref: ref, Path: base, Flat: true}, files.Dir(filepath.Dir(to)), filepath.Dir(to)}, nil
 }
 
-// notThere says what helps where a folder or file of threads is not there.
+// notThere adds a remedy to the error for a missing folder or file of threads.
 func notThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return output.Hint(err, "write where the threads are: a folder, an archive, or --data and a ref")
@@ -134,7 +134,7 @@ func findThread(data, arg string) (OnDisk, error) {
 	return all[0], nil
 }
 
-// onlyOne is the thread whose ref is arg or begins with it, nil if there is none.
+// onlyOne returns the one thread whose ref is arg or begins with it, or nil.
 func onlyOne(arg string, all []OnDisk) (*OnDisk, error) {
 	refs, at := make([]string, len(all)), map[string]*OnDisk{}
 	for i, t := range all {
@@ -150,8 +150,8 @@ func onlyOne(arg string, all []OnDisk) (*OnDisk, error) {
 	}
 }
 
-// WhereItIs has a thread read, anew where that has moved to another folder
-// meanwhile: its state is the folder that it is in.
+// WhereItIs calls read with a thread, and again if the thread has moved to the folder of
+// another state meanwhile.
 func WhereItIs[T any](data, arg string, read func(OnDisk) (T, error)) (T, error) {
 	for again := 10; ; again-- {
 		var v T

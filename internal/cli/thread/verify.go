@@ -53,7 +53,7 @@ pinned it to the executor (` + keys.PinsFile + `).`,
 	return c
 }
 
-// verifyAll verifies every thread that args name, and fails if anything is wrong.
+// verifyAll verifies every thread that args name, and returns an error for any problem.
 func verifyAll(a *output.Env, data string, args []string, known func(string) (string, string)) error {
 	count, bad := 0, 0
 	for _, arg := range args {
@@ -81,7 +81,7 @@ func verifyAll(a *output.Env, data string, args []string, known func(string) (st
 	return nil
 }
 
-// namedThreads are the one thread of a ref, or all of a path.
+// namedThreads returns the one thread of a ref, or all of a path.
 func namedThreads(data, arg string) ([]OnDisk, error) {
 	if _, err := os.Stat(arg); err == nil {
 		all, err := ThreadsIn(arg)
@@ -94,8 +94,7 @@ func namedThreads(data, arg string) ([]OnDisk, error) {
 	return []OnDisk{t}, err
 }
 
-// VerifyThread prints what came out for one thread, and reports whether anything is
-// wrong.
+// VerifyThread prints the result for one thread, and reports whether it has a problem.
 func VerifyThread(a *output.Env, t OnDisk, known func(string) (string, string)) (wrong bool, err error) {
 	var found []receipt.Finding
 	thread, err := t.Read(t.Fsys)

@@ -31,7 +31,7 @@ func (t *task) apart(plan capabilities.Plan) bool {
 	}
 	seen := map[string]bool{}
 	for _, step := range plan.Steps {
-		if step.After > 0 || seen[step.Device] || !slices.Contains(short, step.Command) || len(t.a.gate.DependsOn(step.Device)) > 0 {
+		if step.After > 0 || seen[step.Device] || !slices.Contains(short, step.Command) || len(t.gate.DependsOn(step.Device)) > 0 {
 			return false
 		}
 		seen[step.Device] = true

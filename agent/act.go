@@ -13,7 +13,6 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -30,7 +29,7 @@ func (t *task) perform(ctx context.Context) error {
 	if len(plan.Steps) > 0 {
 		return t.performSteps(ctx, plan)
 	}
-	pass, err := t.a.gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
+	pass, err := t.gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
 	if no, ok := errors.AsType[*policy.Rejection](err); ok {
 		return notDone(no.Rule, no.Error())
 	}
@@ -43,14 +42,14 @@ func (t *task) perform(ctx context.Context) error {
 		return err
 	}
 	pass.RequirePermission(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
-	t.a.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
-	t.began = t.a.now()
-	r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })
+	t.log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
+	t.began = t.now()
+	r := t.act(ctx, pass, plan, func(r result) { t.acted(ctx, plan, r) })
 	if r.goesOn {
 		return nil // the thread stays open, and the next run follows it
 	}
-	t.ended = t.a.now()
-	t.a.learn(plan, t.a.now().Sub(t.began))
+	t.ended = t.now()
+	t.activity.learn(plan, t.now().Sub(t.began))
 	t.finish(ctx, pass.End, plan, r)
 	return nil
 }
@@ -69,8 +68,8 @@ func (t *task) order(plan, step capabilities.Plan) policy.Order {
 // does not retry it.
 func (t *task) waiting(ctx context.Context, why string) {
 	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{Type: "resource", Resource: t.plan.Device, Note: why}}
-	if _, err := t.a.send(ctx, t.message(s)); err != nil {
-		t.a.log.Debug("waiting not told", "ref", t.ref, "err", err)
+	if _, err := t.session.send(ctx, t.message(s)); err != nil {
+		t.log.Debug("waiting not told", "ref", t.ref, "err", err)
 	}
 }
 
@@ -108,7 +107,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 		if ctx.Err() != nil {
 			return asked, t.unstarted(ctx, written, "not_started", context.Cause(ctx))
 		}
-		if t.a.now().Sub(asked) <= policy.FreshFor {
+		if t.now().Sub(asked) <= policy.FreshFor {
 			return asked, nil
 		}
 	}
@@ -117,13 +116,13 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 // permission asks the exchange until it answers whether the plan may begin now. It returns the
 // time of that request. The same holder may ask again (T4).
 func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Time, error) {
-	pause := t.a.backoff()
+	pause := t.session.backoff()
 	unheard := false
 	for {
-		asked := t.a.now()
-		_, err := t.a.send(ctx, t.message(&mess.Status{
+		asked := t.now()
+		_, err := t.session.send(ctx, t.message(&mess.Status{
 			Code: mess.InProgress, Instance: t.boot, ActionHash: plan.Digest(),
-			Estimate: mess.DurationOf(t.a.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectTwice(plan))}},
+			Estimate: mess.DurationOf(t.activity.estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectTwice(plan))}},
 			Completed: anyList(t.steps.done), Remaining: anyList(t.steps.left),
 		}))
 		if unheard && errors.Is(err, mess.NotYet) {
@@ -157,15 +156,15 @@ func unnoted(ctx context.Context, write noting) error { return write(ctx) }
 
 // intend writes the intent.
 func (t *task) intend(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noting) error) error {
-	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by, At: t.a.now().Round(0), Past: t.past})
+	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by, At: t.now().Round(0), Past: t.past})
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, notes ...journal.LedgerEntry) error {
 		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.boot, Plan: memo}
-		err := t.a.journal.Intent(ctx, i, notes...)
+		err := t.journal.Intent(ctx, i, notes...)
 		if err != nil {
-			wait.Notify(t.a.broken)
+			t.host.journalFailed()
 		}
 		return err
 	})
@@ -191,14 +190,14 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 }
 
 // act carries out the plan on the device and reports progress in the meantime.
-func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, v policy.Decision, acted func(result)) result {
+func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, acted func(result)) result {
 	p := newProgress()
 	verbs := verbs{
-		pass: pass, dev: t.a.devices[plan.Device], plan: plan, verdict: v, progress: p.set, now: t.a.now, clock: t.a.clock(), acted: acted, began: t.before,
-		every: t.a.cfg.Watch.Every, done: t.a.devices[plan.Device].Done.filled(),
-		limits: t.limits(), cameras: t.a.cameras,
+		pass: pass, dev: t.devices.get(plan.Device), plan: plan, progress: p.set, now: t.now, clock: t.session.clock(), acted: acted, began: t.before,
+		every: t.cfg.Watch.Every, done: t.devices.get(plan.Device).Done.filled(),
+		limits: t.limits(), cameras: t.devices.cameras,
 		see: func(ctx context.Context, name string) (imaging.Image, string, error) {
-			return t.a.see(ctx, name, t.limits())
+			return t.devices.see(ctx, name, t.limits())
 		},
 	}
 	told, done := context.WithCancel(ctx)
@@ -214,7 +213,7 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 		g.Go(func() error {
 			said, err := t.askMidway(told, p, q)
 			if err != nil {
-				t.a.log.Debug("a question midway has no answer", "ref", t.ref, "err", err)
+				t.log.Debug("a question midway has no answer", "ref", t.ref, "err", err)
 				return nil
 			}
 			answer <- said
@@ -223,9 +222,9 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 		return answer
 	}
 	g.Go(func() error { t.tellProgress(told, p); return nil })
-	idle := t.a.acts(plan)
+	idle := t.activity.begin(plan)
 	if plan.Command.Watches() {
-		defer t.a.watches()()
+		defer t.activity.watches()()
 	}
 	r := verbs.do(ctx)
 	if r.yes == nil && r.err == nil && len(r.left) == 0 && plan.Actuates() {
@@ -244,8 +243,8 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 	done()
 	_ = g.Wait() // it returns nil, and no report follows the end
 	kind, _ := t.blame(context.Cause(ctx), r)
-	t.a.devices[plan.Device].used(t.a.now(), kind, r.err)
-	wait.Notify(t.a.wrong)
+	t.devices.get(plan.Device).used(t.now(), kind, r.err)
+	t.devices.failuresChanged()
 	return r
 }
 
@@ -255,41 +254,4 @@ func (t *task) acted(ctx context.Context, plan capabilities.Plan, r result) {
 	if !plan.Repeatable() && r.err == nil {
 		t.keep(ctx, t.message(t.judge(ctx, plan, r), t.response(plan, r, nil, []string{"it was not looked at again"})))
 	}
-}
-
-// estimates holds the first estimate of each command.
-var estimates = map[capabilities.Command]time.Duration{
-	capabilities.Clean: 20 * time.Minute,
-	capabilities.Dock:  3 * time.Minute,
-	capabilities.Print: 3 * time.Hour,
-}
-
-// estimate returns how long a plan may take: its last duration, or the first estimate.
-func (a *Agent) estimate(p capabilities.Plan) time.Duration {
-	if len(p.Steps) > 0 {
-		var all time.Duration
-		for _, step := range p.Steps {
-			all += step.After + a.estimate(step)
-		}
-		return all
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if p.Command.Watches() {
-		return p.For
-	}
-	if took, ok := a.took[p.Device+" "+string(p.Command)]; ok {
-		return max(time.Second, took.Round(time.Second))
-	}
-	if d, ok := estimates[p.Command]; ok {
-		return d
-	}
-	return 5 * time.Second
-}
-
-// learn records how long a plan took.
-func (a *Agent) learn(p capabilities.Plan, took time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.took[p.Device+" "+string(p.Command)] = took
 }

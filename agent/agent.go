@@ -9,14 +9,11 @@ package agent
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/messkit/messkit/agent/imaging"
@@ -146,102 +143,42 @@ type Device struct {
 // concurrent use.
 type Agent struct {
 	cfg      Config
-	x        Exchange
+	session  *session
 	resolver Resolver
-	devices  map[string]*device
+	devices  *deviceSet
+	activity *activity
+	states   *stateReports
+	tasks    *table
+	drain    *drain
+	health   *journalHealth
 	gate     *policy.Policy
-	cameras  *imaging.Cameras
 	journal  *journal.Journal
 	now      func() time.Time
 	log      *slog.Logger
-	boot     string        // id of this run of the program
-	work     chan struct{} // signals a new offer or an ended task
-	mail     chan struct{} // signals a new report in the outbox
-	wrong    chan struct{} // signals a changed failure of a device
-	sooner   chan struct{} // signals a shorter heartbeat interval
-	broken   chan struct{} // signals a journal that rejected a record
-	glance   chan struct{} // signals devices whose states may have changed
-	reach    reach         // whether the exchange answers
+}
 
-	mu      sync.Mutex
-	tasks   map[string]*task // by thread, from the first interpretation to the report
-	offers  offers           // new offers
-	claimed []*task          // claims of an earlier run that wait for work
-	shares  shares
-	lately  []*task           // threads that ended at the start and whose commands may still arrive
-	later   map[string]*offer // offers that wait for the report on an earlier run
-	beat    time.Duration     // heartbeat interval
-	serial  uint64            // number of the last message
-	seen    recent            // ids of received messages
-	astray  map[string]stray  // threads that the exchange lists and this agent does not know
-	untold  map[string]uint64 // threads whose report the exchange rejected permanently, with the epochs of their claims
-	took    map[string]time.Duration
-	hold    onHold
-	acting  map[string]capabilities.Command // the running command of each device
-	paused  map[string]bool                 // devices in a pause
-
-	watching int // number of running wait conditions
-
-	watched bool   // the exchange wants the states of the devices
-	board   *board // nil before that
-
-	disarmed error // why nothing may act, nil if it may
-	known    bool  // the exchange knows that acts are enabled
+// surroundings implements host.
+type surroundings struct {
+	*drain
+	*journalHealth
 }
 
 // New returns an agent. now must return monotonic time, as time.Now does.
 func New(cfg Config, x Exchange, r Resolver, devices []Device, g *policy.Policy, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
-	a := &Agent{
-		cfg: cfg.filled(), x: x, resolver: r, devices: map[string]*device{}, gate: g, journal: j, now: now, log: log,
-		boot: strings.ToLower(rand.Text()[:10]), work: make(chan struct{}, 1), mail: make(chan struct{}, 1), sooner: make(chan struct{}, 1), wrong: make(chan struct{}, 1), broken: make(chan struct{}, 1),
-		glance: make(chan struct{}, 1), acting: map[string]capabilities.Command{}, paused: map[string]bool{},
-		tasks: map[string]*task{}, shares: shares{working: map[string]int{}}, later: map[string]*offer{}, took: map[string]time.Duration{}, astray: map[string]stray{}, untold: map[string]uint64{},
+	cfg = cfg.filled()
+	if cfg.Stop == nil {
+		cfg.Stop = stop.Open(stop.Config{}, g, now, log)
 	}
-	a.cameras = imaging.NewCameras(a.cfg.Fit, now)
-	a.beat, a.hold.changed = a.cfg.Heartbeat, make(chan struct{})
-	if a.cfg.Stop == nil {
-		a.cfg.Stop = stop.Open(stop.Config{}, g, now, log)
-	}
-	for _, d := range devices {
-		if d.Label == "" {
-			d.Label = d.Name
-		}
-		if d.opened == nil {
-			d.opened = newDevice(d)
-		}
-		d.opened.Label = d.Label
-		a.devices[d.Name] = d.opened
-		a.cameras.SetPlaceholders(d.Name, d.Placeholders)
-	}
+	a := &Agent{cfg: cfg, resolver: r, gate: g, journal: j, now: now, log: log}
+	a.session = newSession(cfg, x, log)
+	a.devices = newDeviceSet(devices, g, cfg.Fit, now, log)
+	a.activity = newActivity(cfg.Watch.AtOnce)
+	a.states = newStateReports(a.devices, a.activity, a.session)
+	a.health = &journalHealth{journal: j, log: log, broken: make(chan struct{}, 1)}
+	a.drain = &drain{log: log, changed: make(chan struct{}), wake: func() { a.tasks.wake() }}
+	a.tasks = newTable(&deps{
+		cfg: cfg, session: a.session, resolver: r, devices: a.devices, activity: a.activity, gate: g, journal: j, now: now, log: log,
+		host: surroundings{a.drain, a.health},
+	})
 	return a
-}
-
-// recent remembers the most recent strings.
-type recent struct {
-	known map[string]bool
-	order []string
-}
-
-// maxRecent is the number of remembered strings; a duplicate message arrives soon after the
-// first.
-const maxRecent = 1024
-
-// again adds s and reports whether recent contained it.
-func (r *recent) again(s string) bool {
-	if s == "" {
-		return false
-	}
-	if r.known[s] {
-		return true
-	}
-	if r.known == nil {
-		r.known = map[string]bool{}
-	}
-	if len(r.order) == maxRecent {
-		delete(r.known, r.order[0])
-		r.order = r.order[1:]
-	}
-	r.known[s] = true
-	r.order = append(r.order, s)
-	return false
 }

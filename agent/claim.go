@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
@@ -21,11 +20,11 @@ func (t *task) declineFor(ctx context.Context, why mess.Reason) error {
 		return nil
 	}
 	s := &mess.Status{Code: mess.Declined, Instance: t.boot, Reason: &why}
-	_, err := t.a.say(ctx, t.signed(t.message(s)))
+	_, err := t.session.say(ctx, t.signed(t.message(s)))
 	if err != nil {
 		return err
 	}
-	t.a.log.Info("declined", "ref", t.ref, "intent", t.req.Intent, "err", reason)
+	t.log.Info("declined", "ref", t.ref, "intent", t.req.Intent, "err", reason)
 	return errDeclined
 }
 
@@ -35,40 +34,34 @@ var errDeclined = errors.New("declined")
 func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 	s := &mess.Status{Code: mess.Claimed, Instance: t.boot}
 	if p != nil {
-		s.Estimate = mess.DurationOf(t.a.estimate(*p))
+		s.Estimate = mess.DurationOf(t.activity.estimate(*p))
 	}
 	t.tried = true
-	ack, err := t.a.say(ctx, t.message(s))
+	ack, err := t.session.say(ctx, t.message(s))
 	if err != nil {
 		return err
 	}
 	if ack.Epoch == 0 {
 		return errLost
 	}
-	t.a.mu.Lock()
+	t.table.mu.Lock()
 	t.holds(ack.Epoch)
-	t.a.keep(ack.Lease)
-	t.a.mu.Unlock()
-	t.a.log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)
+	t.session.keep(ack.Lease)
+	t.table.mu.Unlock()
+	t.log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)
 	return nil
 }
 
 // claimed returns the epoch of the claim, 0 if there is none.
 func (t *task) claimed() uint64 {
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
+	t.table.mu.Lock()
+	defer t.table.mu.Unlock()
 	return t.epoch
 }
 
 // message returns a message of this thread under its claim.
 func (t *task) message(items ...mess.Item) mess.Message {
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
-	return mess.Message{ID: t.a.nextID(), Re: mess.Refs{t.ref}, Epoch: t.epoch, Items: items}
-}
-
-// nextID returns an id with which the exchange recognizes a duplicate. The caller holds mu.
-func (a *Agent) nextID() string {
-	a.serial++
-	return fmt.Sprintf("%s-%d", a.boot, a.serial)
+	t.table.mu.Lock()
+	defer t.table.mu.Unlock()
+	return mess.Message{ID: t.session.nextID(), Re: mess.Refs{t.ref}, Epoch: t.epoch, Items: items}
 }

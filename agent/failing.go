@@ -2,9 +2,7 @@ package agent
 
 import (
 	"context"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,38 +16,38 @@ const (
 )
 
 // failing returns the devices whose last use failed, by name.
-func (a *Agent) failing() []any {
+func (s *deviceSet) failing() []any {
 	var all []mess.Failing
-	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
-		f := a.devices[name].lastly(a.gate)
+	for d := range s.all() {
+		f := d.lastly(s.gate)
 		if f.Why == "" || len(all) == maxFailing {
 			continue
 		}
 		why := strings.ToValidUTF8(f.Why[:min(len(f.Why), maxFailingWhy)], "")
-		all = append(all, mess.Failing{Device: name, At: f.At, Why: why})
+		all = append(all, mess.Failing{Device: d.Name, At: f.At, Why: why})
 	}
 	return mess.FailingItems(all)
 }
 
 // tellFailing reports the failing devices to the exchange at each change, until ctx ends. The
 // next change or heartbeat repeats a failed report.
-func (a *Agent) tellFailing(ctx context.Context, told []any) error {
-	t := time.NewTicker(a.cfg.Heartbeat)
+func (s *deviceSet) tellFailing(ctx context.Context, x *session, told []any) error {
+	t := time.NewTicker(x.cfg.Heartbeat)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-a.wrong:
+		case <-s.wrong:
 		case <-t.C:
 		}
-		now := a.failing()
+		now := s.failing()
 		if reflect.DeepEqual(now, told) {
 			continue
 		}
-		m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Extra: mess.Object{{Key: mess.FailingField, Value: now}}}}}}
-		if _, err := a.send(ctx, m); err != nil {
-			a.log.Debug("which devices fail is not told", "err", err)
+		m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: x.cfg.ID, Extra: mess.Object{{Key: mess.FailingField, Value: now}}}}}}
+		if _, err := x.send(ctx, m); err != nil {
+			s.log.Debug("which devices fail is not told", "err", err)
 			continue
 		}
 		told = now

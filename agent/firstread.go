@@ -17,25 +17,25 @@ var firstReads = []time.Duration{0, 10 * time.Second, time.Minute}
 // readsAtOnce limits simultaneous readings.
 const readsAtOnce = 8
 
-// ReadFirst reads every readable device without a known state, so that Status is complete
-// before the first use. Run it concurrently with Run; it returns after its last attempt, or
-// when ctx ends. It never acts, and a device that does not answer does not count as failing.
-func (a *Agent) ReadFirst(ctx context.Context) {
+// readFirst reads every readable device without a known state. It returns after its last
+// attempt, or when ctx ends. It never acts, and a device that does not answer does not count as
+// failing.
+func (s *deviceSet) readFirst(ctx context.Context) {
 	for _, wait := range firstReads {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(wait):
 		}
-		a.readAll(ctx)
+		s.readAll(ctx)
 	}
 }
 
 // readAll reads each device once. Slow devices do not delay others.
-func (a *Agent) readAll(ctx context.Context) {
+func (s *deviceSet) readAll(ctx context.Context) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	s := poll.New(readsAtOnce)
+	polls := poll.New(readsAtOnce)
 	var left atomic.Int64
 	left.Store(1) // until all jobs exist
 	read := func() {
@@ -43,12 +43,12 @@ func (a *Agent) readAll(ctx context.Context) {
 			end()
 		}
 	}
-	for _, d := range a.devices {
-		if canBeRead(d.Driver) && len(a.gate.LastStates(d.Name)) == 0 {
+	for _, d := range s.byName {
+		if canBeRead(d.Driver) && len(s.gate.LastStates(d.Name)) == 0 {
 			left.Add(1)
 			host, atOnce := hostOf(d)
-			s.Add(poll.Job{Host: host, AtOnce: atOnce, Every: time.Hour, Do: func(ctx context.Context) {
-				a.readOnce(ctx, d)
+			polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: time.Hour, Do: func(ctx context.Context) {
+				s.readOnce(ctx, d)
 				if ctx.Err() == nil { // else the job runs again
 					read()
 				}
@@ -56,17 +56,17 @@ func (a *Agent) readAll(ctx context.Context) {
 		}
 	}
 	read()
-	_ = s.Run(ctx) // it returns nil
+	_ = polls.Run(ctx) // it returns nil
 }
 
 // readOnce calls all reading methods of a device. The safety policy stores the results.
-func (a *Agent) readOnce(ctx context.Context, d *device) {
-	a.stateOf(ctx, d)
-	if s, ok := d.Driver.(drivers.Sensor); ok {
-		glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) ([]drivers.Reading, error) { return p.Read(ctx, s) })
+func (s *deviceSet) readOnce(ctx context.Context, d *device) {
+	s.stateOf(ctx, d)
+	if m, ok := d.Driver.(drivers.Sensor); ok {
+		glanced(ctx, s, d, func(ctx context.Context, p *policy.Pass) ([]drivers.Reading, error) { return p.Read(ctx, m) })
 	}
 	if t, ok := d.Driver.(drivers.TargetReader); ok {
-		glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (float64, error) { return p.Target(ctx, t) })
+		glanced(ctx, s, d, func(ctx context.Context, p *policy.Pass) (float64, error) { return p.Target(ctx, t) })
 	}
 }
 

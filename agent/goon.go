@@ -20,7 +20,7 @@ const maxFollows = 30
 // time, even after steps that the journal records as done.
 func (t *task) follows(m memo, times int) bool {
 	plan := lastStep(m.Plan)
-	d := t.a.devices[plan.Device]
+	d := t.devices.get(plan.Device)
 	if d == nil || m.At.IsZero() || times >= maxFollows || m.Past == nil && len(m.Plan.Steps) > 0 {
 		return false
 	}
@@ -50,12 +50,12 @@ func holds(held []mess.HeldThread, task journal.Task) bool {
 func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
 	step := lastStep(plan)
 	t.lookBack(ctx, plan)
-	if err := t.a.devices[step.Device].open(context.WithoutCancel(ctx), t.a.gate); err != nil {
-		t.a.log.Warn("device not started", "device", step.Device, "err", err)
+	if err := t.devices.get(step.Device).open(context.WithoutCancel(ctx), t.gate); err != nil {
+		t.log.Warn("device not started", "device", step.Device, "err", err)
 	}
 	look := step
 	look.Command, look.Effect = capabilities.Observe, capabilities.Query
-	pass, err := t.a.gate.Admit(ctx, policy.Order{Plan: look}, nil)
+	pass, err := t.gate.Admit(ctx, policy.Order{Plan: look}, nil)
 	if no, ok := errors.AsType[*policy.Rejection](err); ok && t.past != nil {
 		return &ending{t.watchedNoMore(ctx, no)}
 	} else if ok {
@@ -66,11 +66,11 @@ func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
 	}
 	defer pass.End()
 	t.began = t.before
-	r := t.act(ctx, pass, step, t.verdict, func(r result) { t.acted(ctx, step, r) })
+	r := t.act(ctx, pass, step, func(r result) { t.acted(ctx, step, r) })
 	if r.goesOn {
 		return nil
 	}
-	t.ended = t.a.now()
+	t.ended = t.now()
 	if t.past != nil {
 		r = t.withPast(plan, r)
 	}

@@ -3,15 +3,20 @@ package agent
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
+	"sync"
 
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
-// onHold is the drain state: a drained executor claims no new threads and continues its claimed
-// ones.
-type onHold struct {
+// drain is the drain state: a drained executor claims no new threads and continues its claimed
+// ones. It is safe for concurrent use.
+type drain struct {
+	log  *slog.Logger
+	wake func() // called after a change
+
+	mu      sync.Mutex
 	why     string // "" if there is no drain
 	orders  []string
 	changed chan struct{} // closed at a change of why or orders
@@ -20,13 +25,13 @@ type onHold struct {
 // maxHolds limits the remembered orders; a duplicate arrives soon after the first.
 const maxHolds = 16
 
-// heedHold applies a drain or a resume. It does not block. from is the sender if the order does
-// not name one.
-func (a *Agent) heedHold(hold, resume *mess.DrainOrder, from string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// heed applies a drain or a resume. It does not block. from is the sender if the order does not
+// name one.
+func (d *drain) heed(hold, resume *mess.DrainOrder, from string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, o := range []*mess.DrainOrder{hold, resume} {
-		if o == nil || o.ID != "" && slices.Contains(a.hold.orders, o.ID) {
+		if o == nil || o.ID != "" && slices.Contains(d.orders, o.ID) {
 			continue
 		}
 		why := ""
@@ -37,33 +42,39 @@ func (a *Agent) heedHold(hold, resume *mess.DrainOrder, from string) {
 			}
 		}
 		if o.ID != "" {
-			a.hold.orders = append(slices.Clone(a.hold.orders), o.ID)
-			a.hold.orders = a.hold.orders[max(0, len(a.hold.orders)-maxHolds):]
+			d.orders = append(slices.Clone(d.orders), o.ID)
+			d.orders = d.orders[max(0, len(d.orders)-maxHolds):]
 		}
-		a.hold.why = why
-		close(a.hold.changed)
-		a.hold.changed = make(chan struct{})
-		wait.Notify(a.work)
+		d.why = why
+		close(d.changed)
+		d.changed = make(chan struct{})
+		d.wake()
 		if why != "" {
-			a.log.Warn("on hold: nothing new is taken", "err", why)
+			d.log.Warn("on hold: nothing new is taken", "err", why)
 		} else {
-			a.log.Info("not on hold any more")
+			d.log.Info("not on hold any more")
 		}
 	}
 }
 
-// heldNow returns the drain state for the exchange, and a channel that closes when it changes.
-func (a *Agent) heldNow() (*mess.DrainState, <-chan struct{}) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return &mess.DrainState{Orders: a.hold.orders, Reason: a.hold.why}, a.hold.changed
+// now returns the drain state for the exchange, and a channel that closes when it changes.
+func (d *drain) now() (*mess.DrainState, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &mess.DrainState{Orders: d.orders, Reason: d.why}, d.changed
 }
 
-// unheld waits until the drain ends.
-func (a *Agent) unheld(ctx context.Context) error {
+// drained implements host.
+func (d *drain) drained() bool {
+	is, _ := d.now()
+	return is.Reason != ""
+}
+
+// waitUndrained implements host.
+func (d *drain) waitUndrained(ctx context.Context) error {
 	for {
-		h, changed := a.heldNow()
-		if h.Reason == "" {
+		is, changed := d.now()
+		if is.Reason == "" {
 			return nil
 		}
 		select {

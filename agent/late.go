@@ -36,12 +36,12 @@ func (t *task) mayActLate(plan capabilities.Plan, r *result) {
 	if on, known := r.facts.Get("on"); known && plan.Command == capabilities.Toggle { // a toggle has a known target here
 		plan.Command, plan.Args = capabilities.SetSwitch, mess.Object{{Key: "on", Value: on}}
 	}
-	r.late, r.sight.acts = true, t.a.gate.ActCount(plan.Device)
+	r.late, r.sight.acts = true, t.gate.ActCount(plan.Device)
 	if r.err == nil {
 		r.note("the device has not answered the command, which may still arrive")
 	}
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
+	t.table.mu.Lock()
+	defer t.table.mu.Unlock()
 	t.lates = append(t.lates, late{Plan: plan, sight: r.sight})
 }
 
@@ -50,22 +50,22 @@ func (t *task) mayActLate(plan capabilities.Plan, r *result) {
 func (t *task) sentBefore(ctx context.Context) {
 	var lates []late
 	for _, step := range t.plan.Each() {
-		if step.Actuates() && t.a.devices[step.Device] != nil {
-			lates = append(lates, late{Plan: step, sight: t.a.sightOf(ctx, step)})
+		if step.Actuates() && t.devices.get(step.Device) != nil {
+			lates = append(lates, late{Plan: step, sight: sightOf(ctx, t.devices, step)})
 		}
 	}
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
+	t.table.mu.Lock()
+	defer t.table.mu.Unlock()
 	t.lates = append(t.lates, lates...)
 }
 
 // howToCheck explains to a requester how to find out the result of unanswered commands.
 func (t *task) howToCheck() string {
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
+	t.table.mu.Lock()
+	defer t.table.mu.Unlock()
 	var ask []string
 	for _, l := range t.lates {
-		d := t.a.devices[l.Plan.Device]
+		d := t.devices.get(l.Plan.Device)
 		if how := checking(d); !slices.Contains(ask, how) {
 			ask = append(ask, how)
 		}
@@ -97,7 +97,7 @@ const lookLate = time.Second
 
 // watchLate watches the devices of unanswered commands as long as these may arrive, and adds
 // late acts to the thread.
-func (a *Agent) watchLate(ctx context.Context, t *task) {
+func (a *table) watchLate(ctx context.Context, t *task) {
 	a.mu.Lock()
 	lates := slices.Clone(t.lates)
 	a.mu.Unlock()
@@ -128,9 +128,9 @@ func (a *Agent) watchLate(ctx context.Context, t *task) {
 
 // seeLate watches a device until it acts without a command of this program. It returns a
 // description, or "" if nothing happened.
-func (a *Agent) seeLate(ctx context.Context, t *task, i int, l late) string {
+func (a *table) seeLate(ctx context.Context, t *task, i int, l late) string {
 	for wait.For(ctx, lookLate) {
-		is, was := a.sightOf(ctx, l.Plan), l.sight
+		is, was := sightOf(ctx, a.devices, l.Plan), l.sight
 		if !is.Known {
 			continue
 		}
@@ -151,34 +151,34 @@ func (a *Agent) seeLate(ctx context.Context, t *task, i int, l late) string {
 
 // sees records the last reading of a watched device, also for the next run.
 func (t *task) sees(ctx context.Context, i int, l late) {
-	t.a.mu.Lock()
+	t.table.mu.Lock()
 	t.lates[i] = l
-	t.a.mu.Unlock()
+	t.table.mu.Unlock()
 	t.keepLates(ctx)
 }
 
 // sightOf reads whether a device is in the planned state.
-func (a *Agent) sightOf(ctx context.Context, plan capabilities.Plan) sight {
-	d := a.devices[plan.Device]
-	acts := a.gate.ActCount(plan.Device)
+func sightOf(ctx context.Context, set *deviceSet, plan capabilities.Plan) sight {
+	d := set.get(plan.Device)
+	acts := set.gate.ActCount(plan.Device)
 	read := probeOf(d.Driver, plan)
 	if read == nil {
 		return sight{}
 	}
 	var s sight
-	_, s.Known = glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (_ struct{}, err error) {
+	_, s.Known = glanced(ctx, set, d, func(ctx context.Context, p *policy.Pass) (_ struct{}, err error) {
 		s.So, s.Now, err = read(ctx, p)
 		return struct{}{}, err
 	})
 	s.acts = acts
-	if acts != a.gate.ActCount(plan.Device) { // it acted during the reading
+	if acts != set.gate.ActCount(plan.Device) { // it acted during the reading
 		s.Known = false
 	}
 	return s
 }
 
 // addSeen adds a late act to an ended thread, after the report of its end. It reports success.
-func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, seen string) bool {
+func (a *table) addSeen(ctx context.Context, t *task, plan capabilities.Plan, seen string) bool {
 	a.log.Warn("acted after its thread had ended", "ref", t.ref, "device", plan.Device, "seen", seen)
 	for task, known := a.journal.Task(t.ref); known && task.Report != nil; task, known = a.journal.Task(t.ref) {
 		if !wait.For(ctx, lookLate) {
@@ -196,9 +196,9 @@ func (a *Agent) addSeen(ctx context.Context, t *task, plan capabilities.Plan, se
 	kctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.EndTime)
 	defer cancel()
 	if err := a.journal.Done(kctx, t.ref, m.Epoch, m); err != nil {
-		wait.Notify(a.broken)
+		a.host.journalFailed()
 		a.log.Error("the journal does not take a late act; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
 	}
-	wait.Notify(a.mail)
+	a.wakeOutbox()
 	return true
 }

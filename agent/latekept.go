@@ -8,7 +8,6 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -24,18 +23,18 @@ type watchMemo struct {
 
 // keepLates records in the journal which devices the agent watches after the end of the thread.
 func (t *task) keepLates(ctx context.Context) {
-	t.a.mu.Lock()
+	t.table.mu.Lock()
 	m := watchMemo{By: t.by, Code: t.code, From: t.watched.Round(0), Lates: t.lates}
 	if t.plan != nil {
 		m.Plan = *t.plan
 	}
 	data, err := json.Marshal(m)
-	t.a.mu.Unlock()
+	t.table.mu.Unlock()
 	if len(m.Lates) == 0 {
 		return
 	}
 	if err != nil {
-		t.a.log.Error("the journal cannot keep a watch for a late act", "ref", t.ref, "err", err)
+		t.log.Error("the journal cannot keep a watch for a late act", "ref", t.ref, "err", err)
 		return
 	}
 	t.noteLates(ctx, data)
@@ -43,32 +42,32 @@ func (t *task) keepLates(ctx context.Context) {
 
 // noteLates writes a watch to the journal; nil ends it.
 func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.cfg.EndTime)
 	defer cancel()
-	t.a.mu.Lock()
+	t.table.mu.Lock()
 	epoch := t.epoch
-	t.a.mu.Unlock()
-	if err := t.a.journal.WatchLate(ctx, t.ref, epoch, memo); err != nil {
-		wait.Notify(t.a.broken)
-		t.a.log.Error("the journal does not keep a watch for a late act; the watch ends with the program", "ref", t.ref, "err", err)
+	t.table.mu.Unlock()
+	if err := t.journal.WatchLate(ctx, t.ref, epoch, memo); err != nil {
+		t.host.journalFailed()
+		t.log.Error("the journal does not keep a watch for a late act; the watch ends with the program", "ref", t.ref, "err", err)
 	}
 }
 
 // watchOn continues a watch of an earlier run as long as its commands may arrive. It reports a
 // late act that the earlier run has seen and not reported.
-func (a *Agent) watchOn(ctx context.Context, kept journal.LateWatch) {
+func (a *table) watchOn(ctx context.Context, kept journal.LateWatch) {
 	var m watchMemo
 	err := json.Unmarshal(kept.Memo, &m)
 	t := newTask(a, kept.Ref, m.By, mess.Request{})
 	t.epoch, t.code, t.plan, t.watched = kept.Epoch, m.Code, &m.Plan, m.From
 	over := a.now().Sub(m.From).Abs() >= drivers.LateTime // also after an unknown change of the clock
 	for _, l := range m.Lates {
-		if l.Seen == "" && (over || a.devices[l.Plan.Device] == nil) {
+		if l.Seen == "" && (over || a.devices.get(l.Plan.Device) == nil) {
 			continue
 		}
 		l.acts = a.gate.ActCount(l.Plan.Device)
 		if l.Seen == "" && a.setAtStart(l.Plan.Device) { // the reading from before no longer counts
-			l.sight = a.sightOf(ctx, l.Plan)
+			l.sight = sightOf(ctx, a.devices, l.Plan)
 		}
 		t.lates = append(t.lates, l)
 	}
@@ -82,8 +81,8 @@ func (a *Agent) watchOn(ctx context.Context, kept journal.LateWatch) {
 }
 
 // setAtStart reports whether the start of this program has set the level of a device.
-func (a *Agent) setAtStart(name string) bool {
-	l, ok := a.devices[name].Driver.(drivers.Levels)
+func (a *table) setAtStart(name string) bool {
+	l, ok := a.devices.get(name).Driver.(drivers.Levels)
 	if !ok {
 		return false
 	}

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/imaging"
-	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -79,30 +77,6 @@ func unseen(err error) error {
 		return errors.New("it was halted, and shows nothing until it is started again")
 	}
 	return err
-}
-
-// see captures an image with another device's camera and returns that camera's display name.
-func (a *Agent) see(ctx context.Context, name string, lim picture.Limits) (p imaging.Image, by string, err error) {
-	d := a.devices[name]
-	if d == nil {
-		return p, "", fmt.Errorf("there is no camera %q here", name)
-	}
-	c, ok := d.Driver.(drivers.Photographer)
-	if !ok {
-		return p, "", fmt.Errorf("%s takes no pictures", name)
-	}
-	if err := d.open(ctx, a.gate); err != nil {
-		return p, "", err
-	}
-	pass, err := a.gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
-		Device: name, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at what was done",
-	}}, nil)
-	if err != nil {
-		return p, "", err
-	}
-	defer pass.End()
-	p, err = a.cameras.Capture(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return pass.Photo(ctx, c) })
-	return p, d.Label, err
 }
 
 // observe reads the items that the device recognizes, and captures an image if possible.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
@@ -16,7 +17,9 @@ import (
 
 // task is one thread from its offer to its final report.
 type task struct {
-	a    *Agent
+	*deps
+	table *table
+
 	ref  string
 	by   string // the requester
 	req  mess.Request
@@ -35,7 +38,7 @@ type task struct {
 	steps     steps                  // progress of a plan with steps
 	began     time.Time              // first act or reading; zero before, and after a restart
 
-	// Guarded by Agent.mu.
+	// Guarded by table.mu.
 	epoch   uint64                  // of the claim; 0 before it
 	inbox   chan mess.Message       // messages to the thread; nil before the claim
 	cancel  context.CancelCauseFunc // nil before work begins
@@ -54,12 +57,12 @@ type task struct {
 // maxInbox limits the waiting messages of a thread that does not read them.
 const maxInbox = 32
 
-func newTask(a *Agent, ref, by string, req mess.Request) *task {
-	return &task{a: a, ref: ref, by: by, req: req, boot: a.boot}
+func newTask(a *table, ref, by string, req mess.Request) *task {
+	return &task{deps: a.deps, table: a, ref: ref, by: by, req: req, boot: a.session.instance}
 }
 
 // holds records the claim of the thread. The inbox receives messages from then on. The caller
-// holds Agent.mu, unless no other goroutine knows the thread yet.
+// holds table.mu, unless no other goroutine knows the thread yet.
 func (t *task) holds(epoch uint64) {
 	t.epoch, t.inbox = epoch, make(chan mess.Message, maxInbox)
 }
@@ -107,20 +110,20 @@ func stopped(ctx context.Context) bool {
 func (t *task) handBack(ctx context.Context, why string) (done bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
 	defer cancel()
-	_, err := t.a.say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
+	_, err := t.session.say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
 		Type: mess.Shutdown, Detail: why, Effect: mess.EffectNone,
 	}})))
 	if err != nil { // its lease will end, or the exchange has newer information
-		t.a.log.Info("not handed back", "ref", t.ref, "err", err)
+		t.log.Info("not handed back", "ref", t.ref, "err", err)
 	}
 	return err == nil
 }
 
 // drop gives a thread up without a report: the exchange knows its status.
 func (t *task) drop(why error) {
-	t.a.log.Info("dropped", "ref", t.ref, "err", why)
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
+	t.log.Info("dropped", "ref", t.ref, "err", why)
+	t.table.mu.Lock()
+	defer t.table.mu.Unlock()
 	t.dropped = true
 }
 
@@ -129,9 +132,9 @@ func (t *task) drop(why error) {
 func (t *task) saved(ctx context.Context) {
 	p := recover()
 	if p != nil {
-		t.a.log.Error("mistake in the program", "ref", t.ref, "err", p, "stack", string(debug.Stack()))
+		t.log.Error("mistake in the program", "ref", t.ref, "err", p, "stack", string(debug.Stack()))
 	}
-	task, known := t.a.journal.Task(t.ref)
+	task, known := t.journal.Task(t.ref)
 	begun := known && task.Open()
 	switch {
 	case known && task.Report != nil: // report the result; the panic came after it
@@ -142,7 +145,7 @@ func (t *task) saved(ctx context.Context) {
 	case p != nil:
 		t.report(ctx, failed("internal", fmt.Sprintf("a mistake in the executor: %v", p), mess.EffectNone, capabilities.Plan{}), nil)
 	case begun && ctx.Err() == nil: // if the program ends, the next run ends the thread
-		t.report(ctx, t.a.afterCrash(ctx, 0, *t.plan), nil)
+		t.report(ctx, t.table.afterCrash(ctx, 0, *t.plan), nil)
 	}
 }
 
@@ -159,24 +162,24 @@ func (t *task) prepare(ctx context.Context) error {
 		defer t.waitsNoMore()
 		return t.agree(ctx, capabilities.Outcome{Question: t.question})
 	}
-	if no := t.a.gate.StopRejection(); no != nil { // a stop applies to every request
+	if no := t.gate.StopRejection(); no != nil { // a stop applies to every request
 		return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
 	}
-	if n := t.a.journal.CrashCount(t.ref); n >= maxCrashes {
-		t.a.log.Error("quarantined: the program has died of its words more than once", "ref", t.ref)
+	if n := t.journal.CrashCount(t.ref); n >= maxCrashes {
+		t.log.Error("quarantined: the program has died of its words more than once", "ref", t.ref)
 		return t.decline(ctx, fmt.Sprintf("the program died %d times while it looked at this request; it is quarantined", n))
 	}
 	var out capabilities.Outcome
 	var reason mess.Reason
 	err := t.try(ctx, func() (err error) {
-		out = t.a.resolver.Resolve(t.req)
+		out = t.resolver.Resolve(t.req)
 		reason, err = t.refused(ctx, out)
 		return err
 	})
 	if reason.Detail != "" || err != nil {
 		return errors.Join(err, t.declineFor(ctx, reason))
 	}
-	if err := t.a.unheld(ctx); err != nil { // a drain may have begun since
+	if err := t.host.waitUndrained(ctx); err != nil { // a drain may have begun since
 		return err
 	}
 	if t.asksFirst(out) {
@@ -204,7 +207,7 @@ func (t *task) agree(ctx context.Context, out capabilities.Outcome) error {
 // try interprets the messages of the thread. If the program dies during that, the next run
 // knows the cause.
 func (t *task) try(ctx context.Context, look func() error) error {
-	done, err := t.a.journal.TrackInterpretation(ctx, t.ref)
+	done, err := t.journal.TrackInterpretation(ctx, t.ref)
 	if err != nil {
 		return err
 	}
@@ -225,7 +228,7 @@ func (t *task) resume(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	s := t.a.afterCrash(ctx, 0, *t.plan)
+	s := t.table.afterCrash(ctx, 0, *t.plan)
 	if s.Reason != nil {
 		s.Reason.Detail += "; it is not begun again: " + err.Error()
 	}
@@ -269,8 +272,8 @@ func refusalText(r capabilities.Refusal) string {
 }
 
 // check reports whether a plan could begin now.
-func (a *Agent) check(ctx context.Context, p policy.Order) (policy.Decision, error) {
-	d := a.devices[p.Device]
+func (a *table) check(ctx context.Context, p policy.Order) (policy.Decision, error) {
+	d := a.devices.get(p.Device)
 	if d == nil {
 		return policy.Decision{}, fmt.Errorf("there is no device %q here", p.Device)
 	}
@@ -279,16 +282,16 @@ func (a *Agent) check(ctx context.Context, p policy.Order) (policy.Decision, err
 	}
 	if p.Actuates() {
 		if err := a.journal.EnsureRoom(ctx); err != nil {
-			return policy.Decision{}, a.unable(d.Name, err)
+			return policy.Decision{}, a.unready(d.Name, err)
 		}
 	}
 	if p.Command.Watches() {
-		if err := a.mayWatch(); err != nil {
+		if err := a.activity.mayWatch(); err != nil {
 			return policy.Decision{}, err
 		}
 	}
 	for _, other := range a.gate.DependsOn(p.Device) {
-		if d := a.devices[other]; d != nil {
+		if d := a.devices.get(other); d != nil {
 			if err := d.open(ctx, a.gate); err != nil {
 				a.log.Warn("device not started", "device", other, "err", err) // the safety policy rejects plans that need it
 			}
@@ -299,4 +302,42 @@ func (a *Agent) check(ctx context.Context, p policy.Order) (policy.Decision, err
 		return v, err
 	}
 	return v, d.open(ctx, a.gate)
+}
+
+// unready explains to a requester why nothing may act.
+func (a *table) unready(device string, err error) error {
+	a.host.journalFailed()
+	if journal.NoSpace(err) {
+		return fmt.Errorf("no space: %s does not act now, as what it does could not be written down; make room on the disk of %s", device, a.cfg.ID)
+	}
+	return fmt.Errorf("%s does not act now: what it does could not be written down; look at the disk of %s", device, a.cfg.ID)
+}
+
+// stoppedEarly ends a thread that a stop caught before its begin. The thread must not begin by
+// itself after the reset.
+func (t *task) stoppedEarly(ctx context.Context, no *policy.Rejection, err error) error {
+	_, ends := errors.AsType[*ending](err)
+	switch {
+	case err == nil || ends || errors.Is(err, errDeclined):
+		return err
+	case t.past != nil:
+		return &ending{t.watchedNoMore(ctx, no)}
+	case t.resumed:
+		return &ending{failed("interrupted", fmt.Sprintf("the program died after it had begun; now: %v", no), mess.EffectUnknown, t.planned())}
+	case t.claimed() != 0:
+		return notDone(no.Rule, no.Error())
+	case t.tried: // the claim may have arrived
+		t.handBack(ctx, no.Error())
+		return errLost
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
+	defer cancel()
+	return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
+}
+
+func (t *task) planned() capabilities.Plan {
+	if t.plan == nil {
+		return capabilities.Plan{}
+	}
+	return *t.plan
 }

@@ -34,7 +34,7 @@ func rank(req mess.Request) int {
 }
 
 // task returns the task that works on an offer.
-func (o *offer) task(a *Agent) (*task, error) {
+func (o *offer) task(a *table) (*task, error) {
 	var req mess.Request
 	if err := req.UnmarshalJSON([]byte(o.request)); err != nil {
 		return nil, fmt.Errorf("the request of %s cannot be read again: %w", o.ref, err)
@@ -42,7 +42,7 @@ func (o *offer) task(a *Agent) (*task, error) {
 	return newTask(a, o.ref, o.by, req), nil
 }
 
-// offers holds the waiting threads. Agent.mu guards it.
+// offers holds the waiting threads. table.mu guards it.
 type offers struct {
 	refs    map[string]*offer
 	queues  map[string]map[int]*offer // the first of each ring, by requester and rank

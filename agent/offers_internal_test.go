@@ -66,7 +66,7 @@ func TestAnOfferKeepsItsRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		req := *m.Items[0].(*mess.Request)
-		task, err := newOffer("ref", "by", req).task(&Agent{})
+		task, err := newOffer("ref", "by", req).task(newTable(&deps{session: &session{}}))
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -23,10 +22,10 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	t.doubt(s)
 	t.keep(ctx, t.message(items...))
 	if s.Code == mess.Failed {
-		t.a.log.Warn("failed", "ref", t.ref, "err", s.Reason.Detail)
+		t.log.Warn("failed", "ref", t.ref, "err", s.Reason.Detail)
 		return
 	}
-	t.a.log.Info("ended", "ref", t.ref, "status", s.Code)
+	t.log.Info("ended", "ref", t.ref, "status", s.Code)
 }
 
 // remember prevents this run from reporting the effect of an earlier one that has begun the
@@ -40,47 +39,47 @@ func (t *task) remember(s *mess.Status) {
 
 // doubt reports an end with an unknown effect to Config.Unknown.
 func (t *task) doubt(s *mess.Status) {
-	if t.a.cfg.Unknown == nil || s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
+	if t.cfg.Unknown == nil || s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
 		return
 	}
 	var plan capabilities.Plan
 	if t.plan != nil {
 		plan = *t.plan
 	}
-	t.a.cfg.Unknown(t.ref, plan)
+	t.cfg.Unknown(t.ref, plan)
 }
 
 // keep writes a report to the journal, which serves as the outbox. If the disk fails, the
 // journal keeps it in memory until the program ends.
 func (t *task) keep(ctx context.Context, m mess.Message) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.cfg.EndTime)
 	defer cancel()
-	t.a.mu.Lock()
-	t.watched = t.a.now()
+	t.table.mu.Lock()
+	t.watched = t.now()
 	for _, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok {
 			t.code = s.Code
 		}
 	}
-	t.a.mu.Unlock()
+	t.table.mu.Unlock()
 	t.keepLates(ctx) // before the report: the journal drops the thread after sending it
 	m = t.signed(m)
-	if err := t.a.journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
-		wait.Notify(t.a.broken)
-		t.a.log.Error("report not written down; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
+	if err := t.journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
+		t.host.journalFailed()
+		t.log.Error("report not written down; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
 	}
 }
 
 // deliverMail sends the reports in the outbox until ctx ends.
-func (a *Agent) deliverMail(ctx context.Context) error {
-	pause := a.backoff()
+func (a *table) deliverMail(ctx context.Context) error {
+	pause := a.session.backoff()
 	for {
 		sent, left := a.sendMail(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if sent > 0 { // the exchange answers, at least sometimes
-			pause = a.backoff()
+			pause = a.session.backoff()
 		}
 		if left {
 			if !pause.sleep(ctx) {
@@ -88,7 +87,7 @@ func (a *Agent) deliverMail(ctx context.Context) error {
 			}
 			continue
 		}
-		pause = a.backoff()
+		pause = a.session.backoff()
 		select {
 		case <-ctx.Done():
 			return nil
@@ -99,7 +98,7 @@ func (a *Agent) deliverMail(ctx context.Context) error {
 
 // lastMail sends the reports in the outbox at the end of the program. The next run sends the
 // remaining ones.
-func (a *Agent) lastMail(ctx context.Context) {
+func (a *table) lastMail(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastMailTime)
 	defer cancel()
 	if _, left := a.sendMail(ctx); left {
@@ -111,7 +110,7 @@ const lastMailTime = 5 * time.Second
 
 // sendMail sends the complete reports, oldest first. It returns how many the exchange has
 // answered, and whether any is left because the exchange does not answer.
-func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
+func (a *table) sendMail(ctx context.Context) (sent int, left bool) {
 	for _, task := range a.journal.Tasks() {
 		if task.Report == nil || a.busyWith(task.Ref) {
 			continue
@@ -121,7 +120,7 @@ func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 		if !there || task.Report == nil {
 			continue
 		}
-		_, err := a.send(ctx, *task.Report)
+		_, err := a.session.send(ctx, *task.Report)
 		if unavailable(err) || errors.Is(err, mess.Unauthorized) || ctx.Err() != nil {
 			a.log.Debug("report not taken yet", "ref", task.Ref, "err", err)
 			return sent, true
@@ -140,7 +139,7 @@ func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 			a.log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
 		}
 		if err := a.journal.Sent(ctx, task.Ref); err != nil {
-			wait.Notify(a.broken)
+			a.host.journalFailed()
 			a.log.Error("journal cannot be written; the next start may send a report again", "ref", task.Ref, "err", err)
 		}
 		a.resumeOffer(task.Ref)
@@ -149,7 +148,7 @@ func (a *Agent) sendMail(ctx context.Context) (sent int, left bool) {
 }
 
 // busyWith reports whether the agent still works on a thread: its report may not be final.
-func (a *Agent) busyWith(ref string) bool {
+func (a *table) busyWith(ref string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.tasks[ref]
@@ -158,28 +157,28 @@ func (a *Agent) busyWith(ref string) bool {
 
 // saidInWords replaces a report whose content the exchange has rejected by one without
 // attachments: the result matters more than its images.
-func (a *Agent) saidInWords(ctx context.Context, task journal.Task, refusal error) bool {
+func (a *table) saidInWords(ctx context.Context, task journal.Task, refusal error) bool {
 	fitting := slices.ContainsFunc([]mess.ErrorCode{mess.MissingReference, mess.NotFound, mess.TooLarge, mess.Invalid}, func(w mess.ErrorCode) bool { return errors.Is(refusal, w) })
 	m, had := withoutFiles(*task.Report, refusal)
 	if !fitting || !had {
 		return false
 	}
 	a.mu.Lock()
-	m.ID = a.nextID()
+	m.ID = a.session.nextID()
 	a.mu.Unlock()
-	m = a.signedAgain(task.Ref, m)
+	m = a.session.signedAgain(task.Ref, m)
 	if err := a.journal.Done(ctx, task.Ref, task.Epoch, m); err != nil {
 		a.log.Error("journal cannot be written", "err", err)
 		return false
 	}
-	wait.Notify(a.mail)
+	a.wakeOutbox()
 	return true
 }
 
 // saidPlainly replaces a rejected report by the simplest one, for a thread that the exchange
 // lists as begun here without a known result. Without any report, the thread would look like an
 // unused start permission.
-func (a *Agent) saidPlainly(ctx context.Context, task journal.Task, refusal error) bool {
+func (a *table) saidPlainly(ctx context.Context, task journal.Task, refusal error) bool {
 	r, ok := errors.AsType[*mess.Error](refusal)
 	if !ok || r.Holder != a.cfg.ID || r.Status.Terminal() || isPlain(*task.Report) {
 		return false
@@ -191,7 +190,7 @@ func (a *Agent) saidPlainly(ctx context.Context, task journal.Task, refusal erro
 		return false
 	}
 	a.log.Error("report refused; the outcome is told as unknown", "ref", task.Ref, "err", refusal)
-	wait.Notify(a.mail)
+	a.wakeOutbox()
 	return true
 }
 

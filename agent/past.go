@@ -26,7 +26,7 @@ func (t *task) watchNext(ctx context.Context, plan capabilities.Plan, all result
 	t.past = &past{Done: all.done, Text: all.text, Notes: all.notes, Evidence: all.unseen, Facts: all.facts}
 	if err := t.intend(ctx, plan, unnoted); err != nil {
 		t.past = nil
-		t.a.log.Warn("the steps before a watch are not written down; what was done is not known after a crash", "ref", t.ref, "err", err)
+		t.log.Warn("the steps before a watch are not written down; what was done is not known after a crash", "ref", t.ref, "err", err)
 	}
 }
 
@@ -38,7 +38,7 @@ func (t *task) lookBack(ctx context.Context, plan capabilities.Plan) {
 	}
 	r := result{notes: t.past.Notes}
 	for _, step := range plan.Steps[:len(plan.Steps)-1] {
-		if is, how := t.a.verify(context.WithoutCancel(ctx), step); is == probedNotDone {
+		if is, how := verify(context.WithoutCancel(ctx), t.devices, step); is == probedNotDone {
 			r.note("%s was done, and then the program was started anew: %s", step.Summary, how)
 		}
 	}

@@ -17,7 +17,7 @@ func (t *task) attach(ctx context.Context, shots []shot) (content []mess.Entry, 
 	for _, s := range shots {
 		e, err := t.attachOne(ctx, s)
 		if err != nil {
-			t.a.log.Warn("picture not delivered", "ref", t.ref, "err", err)
+			t.log.Warn("picture not delivered", "ref", t.ref, "err", err)
 			trouble = append(trouble, fmt.Sprintf("the picture %s could not be delivered: %v", s.name, err))
 			continue
 		}
@@ -27,13 +27,13 @@ func (t *task) attach(ctx context.Context, shots []shot) (content []mess.Entry, 
 }
 
 func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
-	p, err := t.a.cameras.Fit(ctx, s.Image, t.limits())
+	p, err := t.devices.cameras.Fit(ctx, s.Image, t.limits())
 	if err != nil {
 		return mess.Entry{}, err
 	}
-	pause := t.a.backoff()
+	pause := t.session.backoff()
 	for {
-		m, err := t.a.x.Attach(ctx, t.ref, s.name+extension(p.MIME), p.MIME, bytes.NewReader(p.Data))
+		m, err := t.session.attach(ctx, t.ref, s.name+extension(p.MIME), p.MIME, bytes.NewReader(p.Data))
 		if unavailable(err) && ctx.Err() == nil && pause.sleep(ctx) {
 			continue
 		}
@@ -41,12 +41,12 @@ func (t *task) attachOne(ctx context.Context, s shot) (mess.Entry, error) {
 			return mess.Entry{}, err
 		}
 		if m.File == "" { // the exchange stores no files: use the short form, which every client reads
-			about := append(mess.Object{{Key: "captured_at", Value: string(utc(s.CapturedAt))}}, aged(s.CapturedAt, t.ended, t.a.clock())...)
+			about := append(mess.Object{{Key: "captured_at", Value: string(utc(s.CapturedAt))}}, aged(s.CapturedAt, t.ended, t.session.clock())...)
 			about = slices.DeleteFunc(about, func(f mess.Field) bool { return f.Key == "at" })
 			return mess.Entry{Type: "image", Value: m.URI, Extra: about}, nil
 		}
 		m.CapturedAt = utc(s.CapturedAt)
-		for _, f := range aged(s.CapturedAt, t.ended, t.a.clock()) {
+		for _, f := range aged(s.CapturedAt, t.ended, t.session.clock()) {
 			if f.Key != "at" { // captured_at already has it
 				m.Extra = append(m.Extra, f)
 			}

@@ -23,20 +23,20 @@ const (
 
 // verify reads whether an earlier run has carried out a plan, and returns the evidence. It does
 // not act.
-func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, how string) {
+func verify(ctx context.Context, s *deviceSet, plan capabilities.Plan) (is probe, how string) {
 	if len(plan.Steps) > 0 { // the last executed step is unknown
 		var said []string
 		for _, step := range plan.Steps {
-			if _, how := a.verify(ctx, step); step.Actuates() {
+			if _, how := verify(ctx, s, step); step.Actuates() {
 				said = append(said, how)
 			}
 		}
 		return probedUnknown, strings.Join(said, "; ")
 	}
-	so, now, err := a.looks(ctx, plan)
+	so, now, err := looks(ctx, s, plan)
 	switch {
 	case errors.Is(err, errLeavesNothing):
-		return probedUnknown, a.howItIs(ctx, plan.Device)
+		return probedUnknown, howItIs(ctx, s, plan.Device)
 	case err != nil:
 		return probedUnknown, fmt.Sprintf("%s: %v", plan.Device, err)
 	case so:
@@ -49,25 +49,25 @@ func (a *Agent) verify(ctx context.Context, plan capabilities.Plan) (is probe, h
 var errLeavesNothing = errors.New("it does not tell whether it was done")
 
 // howItIs describes the current state of a device, without a conclusion about the plan.
-func (a *Agent) howItIs(ctx context.Context, device string) string {
+func howItIs(ctx context.Context, s *deviceSet, name string) string {
 	now := ""
-	if d := a.devices[device]; d != nil {
-		now = a.stateOf(ctx, d)
+	if d := s.get(name); d != nil {
+		now = s.stateOf(ctx, d)
 		rest, reads := d.Driver.(drivers.RestReader)
 		if now == "" && reads {
-			still, known := glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+			still, known := glanced(ctx, s, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 			now = wordFor(func(still bool) string { return map[bool]string{true: "standing still", false: "moving"}[still] })(still, known)
 		}
 	}
 	if now == "" {
-		return fmt.Sprintf("%s: %v", device, errLeavesNothing)
+		return fmt.Sprintf("%s: %v", name, errLeavesNothing)
 	}
-	return fmt.Sprintf("%s is %s now, which does not tell whether it was done", device, now)
+	return fmt.Sprintf("%s is %s now, which does not tell whether it was done", name, now)
 }
 
 // looks reads whether a device is in the planned state, and describes the state.
-func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now string, err error) {
-	d := a.devices[plan.Device]
+func looks(ctx context.Context, s *deviceSet, plan capabilities.Plan) (so bool, now string, err error) {
+	d := s.get(plan.Device)
 	if d == nil {
 		return false, "", errLeavesNothing
 	}
@@ -77,7 +77,7 @@ func (a *Agent) looks(ctx context.Context, plan capabilities.Plan) (so bool, now
 	}
 	look := plan
 	look.Command, look.Effect = capabilities.ReadState, capabilities.Query
-	pass, err := a.gate.Admit(ctx, policy.Order{Plan: look}, nil)
+	pass, err := s.gate.Admit(ctx, policy.Order{Plan: look}, nil)
 	if err != nil {
 		return false, "", err
 	}

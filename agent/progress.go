@@ -55,7 +55,7 @@ func gist(p drivers.Progress) string { return fmt.Sprintf("%.0f %s", math.Floor(
 // tellProgress reports progress until ctx ends, once for each change. It does not repeat a
 // failed report; the next one is newer.
 func (t *task) tellProgress(ctx context.Context, p *progress) {
-	began := t.a.now()
+	began := t.now()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {
@@ -69,7 +69,7 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 			return
 		case <-p.news:
 		}
-		pause.Reset(max(progressEvery, t.a.now().Sub(began)/progressPart))
+		pause.Reset(max(progressEvery, t.now().Sub(began)/progressPart))
 		now := p.get()
 		p.telling.Lock()
 		say := gist(now)
@@ -81,15 +81,15 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 		if now.Left > 0 {
 			s.ETA = mess.TimeOrDuration(mess.DurationOf(now.Left))
 		}
-		_, err := t.a.send(ctx, t.message(s))
+		_, err := t.session.send(ctx, t.message(s))
 		if err == nil {
 			p.told = say
 		}
 		p.telling.Unlock()
 		if errors.Is(err, mess.StaleToken) {
-			t.a.mu.Lock()
+			t.table.mu.Lock()
 			t.end(errLost)
-			t.a.mu.Unlock()
+			t.table.mu.Unlock()
 		}
 	}
 }

@@ -7,46 +7,51 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// signed adds a receipt to a terminal status, if the executor has a key. If signing fails, it
-// returns the message unchanged: the report matters more than its proof.
+// signed adds a receipt to a terminal status, if the executor has a key.
 func (t *task) signed(m mess.Message) mess.Message {
-	if t.a.cfg.Signer == nil {
-		return m
-	}
 	ended := t.ended
 	if ended.IsZero() {
-		ended = t.a.now()
+		ended = t.now()
 	}
 	f := receipt.Facts{
-		Thread: t.ref, Epoch: m.Epoch, Executor: t.a.cfg.ID, Started: utc(t.began), Ended: utc(ended), Clock: t.a.clock(),
+		Thread: t.ref, Epoch: m.Epoch, Executor: t.cfg.ID, Started: utc(t.began), Ended: utc(ended), Clock: t.session.clock(),
 	}
 	if t.plan != nil && t.plan.Command != "" { // an unreadable intent has no plan to sign
 		f.Plan, f.Capability = t.plan.Digest(), t.plan.Capability
 	}
-	s, err := t.a.cfg.Signer.Sign(m, f)
-	if err != nil {
-		t.a.log.Error("report not signed", "ref", t.ref, "err", err)
+	return t.session.signed(m, f)
+}
+
+// signed adds a receipt to a message, if the executor has a key. If signing fails, it returns
+// the message unchanged: the report matters more than its proof.
+func (s *session) signed(m mess.Message, f receipt.Facts) mess.Message {
+	if s.cfg.Signer == nil {
 		return m
 	}
-	return s
+	signed, err := s.cfg.Signer.Sign(m, f)
+	if err != nil {
+		s.log.Error("report not signed", "ref", f.Thread, "err", err)
+		return m
+	}
+	return signed
 }
 
 // signedAgain signs a report again after a change of its content.
-func (a *Agent) signedAgain(ref string, m mess.Message) mess.Message {
-	if a.cfg.Signer == nil {
+func (s *session) signedAgain(ref string, m mess.Message) mess.Message {
+	if s.cfg.Signer == nil {
 		return m
 	}
-	s, err := a.cfg.Signer.Again(m)
+	signed, err := s.cfg.Signer.Again(m)
 	if err != nil { // it had no signature
-		a.log.Error("report not signed", "ref", ref, "err", err)
+		s.log.Error("report not signed", "ref", ref, "err", err)
 		return m
 	}
-	return s
+	return signed
 }
 
 // clock returns the mark for times of this machine; "" for a set clock.
-func (a *Agent) clock() string {
-	if a.cfg.Synced != nil && !a.cfg.Synced() {
+func (s *session) clock() string {
+	if s.cfg.Synced != nil && !s.cfg.Synced() {
 		return receipt.Unsynchronised
 	}
 	return ""

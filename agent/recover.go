@@ -34,7 +34,7 @@ const maxCrashes = 2
 
 // recover ends the unreported threads of an earlier run. held is the exchange's list of this
 // executor's claims. It returns the claims that have a start permission and no intent.
-func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
+func (a *table) recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
 	known := map[string]bool{}
 	watches := a.watchesLeft() // settle adds watches of its own
 	for _, task := range a.journal.Tasks() {
@@ -62,7 +62,7 @@ func (a *Agent) recover(ctx context.Context, held []mess.HeldThread) (unbegun []
 
 // watchesLeft lists the watches for late acts of an earlier run. An open thread gets a new
 // watch at its end.
-func (a *Agent) watchesLeft() []journal.LateWatch {
+func (a *table) watchesLeft() []journal.LateWatch {
 	return slices.DeleteFunc(a.journal.LateWatches(), func(l journal.LateWatch) bool {
 		task, known := a.journal.Task(l.Ref)
 		return known && task.Open()
@@ -71,7 +71,7 @@ func (a *Agent) watchesLeft() []journal.LateWatch {
 
 // waitOn continues to wait for the answer to a question of an earlier run, unless the claim has
 // ended.
-func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
+func (a *table) waitOn(ctx context.Context, task journal.Task, ours bool) {
 	var w waiting
 	err := json.Unmarshal(task.Question.Memo, &w)
 	t := newTask(a, task.Ref, w.By, w.Request)
@@ -90,9 +90,9 @@ func (a *Agent) waitOn(ctx context.Context, task journal.Task, ours bool) {
 
 // found records that an earlier run has left a thread unfinished, before any other work on it.
 // If this run dies too, the next one knows the cause.
-func (a *Agent) found(ctx context.Context, task journal.Task) journal.Task {
-	if err := a.journal.RecordFound(ctx, task.Ref, a.boot); err != nil {
-		wait.Notify(a.broken)
+func (a *table) found(ctx context.Context, task journal.Task) journal.Task {
+	if err := a.journal.RecordFound(ctx, task.Ref, a.session.instance); err != nil {
+		a.host.journalFailed()
 		a.log.Error("journal cannot be written", "ref", task.Ref, "err", err)
 	}
 	task.Found++
@@ -113,7 +113,7 @@ func isOurs(held []mess.HeldThread, task journal.Task) bool {
 }
 
 // settle ends an unfinished thread, or continues it if that is safe.
-func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldThread) {
+func (a *table) settle(ctx context.Context, task journal.Task, held []mess.HeldThread) {
 	var m memo
 	if err := json.Unmarshal(task.Intent.Plan, &m); err != nil {
 		a.log.Error("an intent in the journal cannot be read", "ref", task.Ref, "err", err)
@@ -131,7 +131,7 @@ func (a *Agent) settle(ctx context.Context, task journal.Task, held []mess.HeldT
 		return
 	}
 	harmless := m.Plan.Repeatable()
-	if harmless && isOurs(held, task) && crashes(task) < maxCrashes && a.devices[m.Plan.Device] != nil {
+	if harmless && isOurs(held, task) && crashes(task) < maxCrashes && a.devices.get(m.Plan.Device) != nil {
 		a.log.Info("goes on after a restart", "ref", t.ref)
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -158,7 +158,7 @@ const mayBeUnderWay = "a command that was sent before may still act"
 
 // afterCrash returns the status of a thread during which the program has died a number of
 // times.
-func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Plan) *mess.Status {
+func (a *table) afterCrash(ctx context.Context, times int, plan capabilities.Plan) *mess.Status {
 	if times >= maxCrashes {
 		a.log.Error("quarantined: the program has died of it more than once", "device", plan.Device, "times", times)
 		effect, under := mess.EffectUnknown, "; "+mayBeUnderWay
@@ -171,7 +171,7 @@ func (a *Agent) afterCrash(ctx context.Context, times int, plan capabilities.Pla
 	if !plan.Actuates() {
 		return failed("interrupted", detail, mess.EffectNone, plan)
 	}
-	is, how := a.verify(ctx, plan)
+	is, how := verify(ctx, a.devices, plan)
 	if is == probedDone {
 		return &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + how}
 	}
@@ -194,7 +194,7 @@ func (t *task) lookFirst(ctx context.Context) error {
 		if !step.Actuates() {
 			continue
 		}
-		so, now, err := t.a.looks(ctx, step)
+		so, now, err := looks(ctx, t.devices, step)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -213,10 +213,10 @@ func (t *task) lookFirst(ctx context.Context) error {
 
 // stray describes which devices of a plan continue on their own after the program died, and
 // what to do; "" if none does.
-func (a *Agent) stray(ctx context.Context, plan capabilities.Plan) string {
+func (a *table) stray(ctx context.Context, plan capabilities.Plan) string {
 	var do []string
 	for _, step := range plan.Each() {
-		d := a.devices[step.Device]
+		d := a.devices.get(step.Device)
 		if d == nil || !step.Actuates() {
 			continue
 		}
@@ -224,7 +224,7 @@ func (a *Agent) stray(ctx context.Context, plan capabilities.Plan) string {
 		if _, stops := d.Driver.(drivers.Stopper); !reads || !stops {
 			continue
 		}
-		still, known := glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		still, known := glanced(ctx, a.devices, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 		if still || !known {
 			continue
 		}
@@ -242,17 +242,17 @@ func (a *Agent) stray(ctx context.Context, plan capabilities.Plan) string {
 // lease, and the exchange offers it again. A claim with a start from before a loss of the
 // journal has an unknown result. orphan leaves alone the claim of a process that did not write
 // this journal, because that process may be working on it. It reports whether nothing happened.
-func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
+func (a *table) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	switch h.Status {
 	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
 		return false
 	}
 	switch {
-	case h.Instance == a.boot: // this process knows its own acts, even after a loss of the journal
+	case h.Instance == a.session.instance: // this process knows its own acts, even after a loss of the journal
 		return true
 	case a.journal.IsNew():
 		a.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
-		wait.Notify(a.mail)
+		a.wakeOutbox()
 		return false
 	case h.Instance != "" && !a.journal.RunBy(h.Instance):
 		a.log.Warn("another process has begun a thread under this executor's id; give each process an id of its own", "ref", h.Ref)
@@ -261,7 +261,7 @@ func (a *Agent) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	return true
 }
 
-func (a *Agent) orphaned(h mess.HeldThread) *task {
+func (a *table) orphaned(h mess.HeldThread) *task {
 	t := newTask(a, h.Ref, "", mess.Request{})
 	t.epoch = h.Epoch
 	return t
@@ -270,7 +270,7 @@ func (a *Agent) orphaned(h mess.HeldThread) *task {
 // giveBack returns threads with a start permission and no intent, so that the exchange offers
 // them again with a new permission and confirmation. It waits until the old permission is too
 // old for any holder: with a copied card that is another process.
-func (a *Agent) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
+func (a *table) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
 	if len(unbegun) == 0 {
 		return
 	}
@@ -282,13 +282,13 @@ func (a *Agent) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
 		const detail = "the program was started anew before anything was done"
 		if h.Stop == nil || !*h.Stop {
 			back := &mess.Status{Code: mess.Delegated, Reason: &mess.Reason{Type: "interrupted", Detail: detail, Effect: mess.EffectNone}}
-			_, err := a.say(ctx, t.signed(t.message(back)))
+			_, err := a.session.say(ctx, t.signed(t.message(back)))
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
 			a.log.Info("not handed back", "ref", h.Ref, "err", err)
 		}
 		t.report(ctx, failed("interrupted", detail, mess.EffectNone, capabilities.Plan{}), nil)
-		wait.Notify(a.mail)
+		a.wakeOutbox()
 	}
 }

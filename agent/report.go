@@ -29,7 +29,7 @@ func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan,
 	t.keep(ctx, t.message(blind, t.response(plan, r, nil, []string{"the pictures could not be delivered"})))
 	actx, cancel := ctx, context.CancelFunc(func() {})
 	if ctx.Err() != nil {
-		actx, cancel = context.WithTimeout(context.WithoutCancel(ctx), t.a.cfg.EndTime)
+		actx, cancel = context.WithTimeout(context.WithoutCancel(ctx), t.cfg.EndTime)
 	}
 	defer cancel()
 	images, trouble := t.attach(actx, r.images)
@@ -124,7 +124,7 @@ func (t *task) blame(cause error, r result) (kind, detail string) {
 	help, _ := errors.AsType[*drivers.HelpError](r.err)
 	stop, stopped := cause.(*policy.Rejection)
 	if cause == nil && r.err != nil { // the driver may have learned of it first
-		stop = t.a.gate.StopRejection()
+		stop = t.gate.StopRejection()
 		stopped = stop != nil
 	}
 	switch {
@@ -242,13 +242,13 @@ func (t *task) response(plan capabilities.Plan, r result, images []mess.Entry, t
 		return nil
 	}
 	return &mess.Response{
-		Executor: t.a.cfg.ID, CompletedAt: mess.TimeOf(t.a.now()), Content: content, Notes: strings.Join(trouble, "; "), Extra: t.a.marks(),
+		Executor: t.cfg.ID, CompletedAt: mess.TimeOf(t.now()), Content: content, Notes: strings.Join(trouble, "; "), Extra: t.marks(),
 	}
 }
 
 // marks returns the marks for the times of a response.
-func (a *Agent) marks() mess.Object {
-	if c := a.clock(); c != "" {
+func (t *task) marks() mess.Object {
+	if c := t.session.clock(); c != "" {
 		return mess.Object{{Key: "clock", Value: c}}
 	}
 	return nil

@@ -57,8 +57,8 @@ func safeLevel(d drivers.Device) (on, known bool) {
 
 // endsAs describes how the end of the program changes the device of a completed step, "" if it
 // does not.
-func (a *Agent) endsAs(step capabilities.Plan) string {
-	d := a.devices[step.Device]
+func endsAs(s *deviceSet, step capabilities.Plan) string {
+	d := s.get(step.Device)
 	if d == nil {
 		return ""
 	}

@@ -3,11 +3,9 @@ package agent
 import (
 	"context"
 	"errors"
-	"maps"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -16,40 +14,35 @@ import (
 // results within Config.EndTime, and takes every device to its safe state.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer func() {
-		err = errors.Join(err, haltAll(context.WithoutCancel(ctx), a.gate, a.log, maps.Values(a.devices)))
+		err = errors.Join(err, a.devices.halt(context.WithoutCancel(ctx)))
 	}()
 	defer a.runTimers(ctx)()
 	defer a.runStops(ctx)()
-	if err := a.journal.Run(ctx, a.boot); err != nil {
+	if err := a.journal.Run(ctx, a.session.instance); err != nil {
 		a.log.Error("the name of this process is not written down; if it dies at a start, nobody gives that thread back", "err", err)
 	}
-	startAll(ctx, a.gate, maps.Values(a.devices), a.log)
-	a.look(ctx)
+	a.devices.start(ctx)
+	a.health.look(ctx)
 	ack, err := a.register(ctx)
 	if err != nil {
 		return ended(ctx, err)
 	}
 	told, _ := a.position()
-	failing := a.failing()
+	failing := a.devices.failing()
 	a.heed(ack.Stops)
-	a.heedHold(ack.Drain, ack.Resume, "")
-	a.agree(ack.Threads)
-	unbegun := a.recover(ctx, ack.Threads)
+	a.drain.heed(ack.Drain, ack.Resume, "")
+	a.tasks.agree(ack.Threads)
+	unbegun := a.tasks.recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
 	g.Go(func() error { return a.heartbeat(gctx, told) })
-	g.Go(func() error { return a.dispatch(gctx) })
-	g.Go(func() error { return a.deliverMail(gctx) })
+	g.Go(func() error { return a.tasks.run(gctx, unbegun) })
 	g.Go(func() error { return a.tend(gctx) })
-	g.Go(func() error { return a.watchStates(gctx) })
-	g.Go(func() error { return a.tellFailing(gctx, failing) })
-	g.Go(func() error { a.giveBack(gctx, unbegun); return nil })
-	for _, t := range a.lately {
-		g.Go(func() error { a.watchLate(gctx, t); return nil })
-	}
+	g.Go(func() error { return a.states.run(gctx) })
+	g.Go(func() error { return a.devices.tellFailing(gctx, a.session, failing) })
 	err = g.Wait()
-	a.lastMail(context.WithoutCancel(ctx))
-	a.look(context.WithoutCancel(ctx)) // the disk may accept the unwritten records now
+	a.tasks.lastMail(context.WithoutCancel(ctx))
+	a.health.look(context.WithoutCancel(ctx)) // the disk may accept the unwritten records now
 	return ended(ctx, err)
 }
 
@@ -79,11 +72,11 @@ var versions = []string{"1.0.0", "1.1.0"}
 // register reports the executor's identity and capabilities to the exchange.
 func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	m, acts := a.registration()
-	ack, err := a.say(ctx, m)
+	ack, err := a.session.say(ctx, m)
 	if err == nil {
-		a.reach.heard(true)
-		a.knows(acts)
-		a.wants(ack)
+		a.session.heard(true)
+		a.health.knows(acts)
+		a.states.heed(ack)
 		a.log.Info("registered", "executor", a.cfg.ID)
 	}
 	return ack, err
@@ -94,17 +87,17 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 func (a *Agent) receive(ctx context.Context) error {
 	var back errgroup.Group
 	defer func() { _ = back.Wait() }() // they return no errors
-	pause := a.backoff()
+	pause := a.session.backoff()
 	for {
 		began := a.now()
-		err := a.x.Receive(ctx, a.deliver)
+		err := a.session.receive(ctx, a.deliver)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if a.now().Sub(began) >= healthy {
-			pause = a.backoff()
+			pause = a.session.backoff()
 		}
-		a.reach.heard(false)
+		a.session.heard(false)
 		a.log.Warn("connection to the exchange lost", "err", err)
 		if !pause.sleep(ctx) {
 			return nil
@@ -115,103 +108,13 @@ func (a *Agent) receive(ctx context.Context) error {
 			return ended(ctx, err)
 		}
 		a.heed(ack.Stops)
-		a.heedHold(ack.Drain, ack.Resume, "")
-		a.agree(ack.Threads)
-		a.findStrays(ctx, &back, asked, ack.Threads)
+		a.drain.heed(ack.Drain, ack.Resume, "")
+		a.tasks.agree(ack.Threads)
+		a.tasks.findStrays(ctx, &back, asked, ack.Threads)
 	}
 }
 
-// dispatch works on the offers, each in its own goroutine, and waits for all of them at the
-// end.
-func (a *Agent) dispatch(ctx context.Context) error {
-	var g errgroup.Group
-	for ctx.Err() == nil {
-		for t := a.next(); t != nil; t = a.next() {
-			g.Go(func() error {
-				a.workOn(ctx, t)
-				a.watchLate(ctx, t)
-				return nil
-			})
-		}
-		select {
-		case <-ctx.Done():
-		case <-a.work:
-		}
-	}
-	return g.Wait()
-}
-
-// next returns a waiting thread and gives it a place, nil if there is none. Claims of an
-// earlier run come first and need no free place; then come the offers. Under a drain offers
-// stay in the queue, except during a stop, which declines them.
-func (a *Agent) next() *task {
-	stopped := a.gate.StopRejection() != nil
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for len(a.claimed) > 0 {
-		t := a.claimed[0]
-		a.claimed = a.claimed[1:]
-		if !t.over {
-			a.enters(t)
-			return t
-		}
-		a.forget(t)
-	}
-	if a.hold.why != "" && !stopped {
-		return nil
-	}
-	for {
-		o := a.offers.next(func(by string) bool { return a.shares.mayWork(by, a.cfg.MaxThreads) })
-		if o == nil {
-			return nil
-		}
-		t, err := o.task(a)
-		if err != nil {
-			a.log.Error("an offer is left to others", "ref", o.ref, "err", err)
-			continue
-		}
-		a.tasks[t.ref] = t
-		a.enters(t)
-		return t
-	}
-}
-
-// workOn works on one thread until its final report is in the outbox.
-func (a *Agent) workOn(ctx context.Context, t *task) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if !a.begins(t, cancel) {
-		return
-	}
-	t.run(ctx)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.leaves(t)
-	a.forget(t)
-	wait.Notify(a.mail)
-}
-
-// begins records how to cancel the work on a thread. It returns false if the thread is already
-// over.
-func (a *Agent) begins(t *task, cancel context.CancelCauseFunc) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if t.over {
-		a.leaves(t)
-		a.forget(t)
-		return false
-	}
-	t.cancel = cancel
-	if t.early != nil {
-		cancel(t.early)
-	}
-	return true
-}
-
-// forget removes a thread, unless a new offer of it has arrived. The caller holds mu.
-func (a *Agent) forget(t *task) {
-	delete(a.tasks, t.ref)
-	if t.offered != nil && t.dropped {
-		a.await(newOffer(t.ref, t.by, *t.offered))
-	}
-}
+// ReadFirst reads every readable device without a known state, so that Status is complete
+// before the first use. Run it concurrently with Run; it returns after its last attempt, or
+// when ctx ends. It never acts, and a device that does not answer does not count as failing.
+func (a *Agent) ReadFirst(ctx context.Context) { a.devices.readFirst(ctx) }

@@ -3,8 +3,12 @@ package agent
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,16 +16,79 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
+// session is the way of one run of the executor to its exchange. Its methods are safe for
+// concurrent use.
+type session struct {
+	cfg      Config
+	exchange Exchange
+	log      *slog.Logger
+	instance string        // id of this run of the program
+	sooner   chan struct{} // signals a shorter heartbeat interval
+	reach    reach         // whether the exchange answers
+
+	mu     sync.Mutex
+	beat   time.Duration // heartbeat interval
+	serial uint64        // number of the last message
+}
+
+func newSession(cfg Config, x Exchange, log *slog.Logger) *session {
+	return &session{
+		cfg: cfg, exchange: x, log: log, instance: strings.ToLower(rand.Text()[:10]), sooner: make(chan struct{}, 1), beat: cfg.Heartbeat,
+	}
+}
+
+// heard records whether a heartbeat, a registration or the delivery of messages succeeded.
+func (s *session) heard(yes bool) { s.reach.heard(yes) }
+
+// receive passes the messages of the exchange to handle, as Exchange.Receive does.
+func (s *session) receive(ctx context.Context, handle func(mess.Message)) error {
+	return s.exchange.Receive(ctx, handle)
+}
+
+// attach uploads an attachment, as Exchange.Attach does.
+func (s *session) attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	return s.exchange.Attach(ctx, ref, name, mime, data)
+}
+
+// nextID returns an id with which the exchange recognizes a duplicate.
+func (s *session) nextID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
+	return fmt.Sprintf("%s-%d", s.instance, s.serial)
+}
+
+// interval returns the heartbeat interval.
+func (s *session) interval() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.beat
+}
+
+// keep shortens the heartbeat interval for a granted lease if needed.
+func (s *session) keep(lease mess.Duration) {
+	d, err := lease.Duration()
+	if err != nil || d <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if third := max(d/3, time.Second); third < s.beat {
+		s.beat = third
+		wait.Notify(s.sooner)
+	}
+}
+
 // say sends a message until the exchange has taken or rejected it, or ctx ends. Each attempt
 // sends the same id.
-func (a *Agent) say(ctx context.Context, m mess.Message) (mess.Ack, error) {
-	pause := a.backoff()
+func (s *session) say(ctx context.Context, m mess.Message) (mess.Ack, error) {
+	pause := s.backoff()
 	for {
-		ack, err := a.send(ctx, m)
+		ack, err := s.send(ctx, m)
 		if !unavailable(err) {
 			return ack, err
 		}
-		a.log.Debug("exchange not available", "err", err)
+		s.log.Debug("exchange not available", "err", err)
 		if !pause.sleep(ctx) {
 			return mess.Ack{}, context.Cause(ctx)
 		}
@@ -32,14 +99,14 @@ func (a *Agent) say(ctx context.Context, m mess.Message) (mess.Ack, error) {
 const sendTime = 30 * time.Second
 
 // send sends a message once.
-func (a *Agent) send(ctx context.Context, m mess.Message) (mess.Ack, error) {
+func (s *session) send(ctx context.Context, m mess.Message) (mess.Ack, error) {
 	if ctx.Err() != nil {
 		return mess.Ack{}, context.Cause(ctx)
 	}
 	sctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	m.Version = cmp.Or(m.Version, mess.Current)
-	answer, err := a.x.Send(sctx, m)
+	answer, err := s.exchange.Send(sctx, m)
 	if err != nil && ctx.Err() != nil {
 		return mess.Ack{}, context.Cause(ctx)
 	}
@@ -104,7 +171,7 @@ func newBackoff(jitter func(limit time.Duration) time.Duration, r *reach) backof
 	return backoff{wait.Backoff{First: firstWait, Last: lastWait, Jitter: jitter}, r}
 }
 
-func (a *Agent) backoff() backoff { return newBackoff(a.cfg.Jitter, &a.reach) }
+func (s *session) backoff() backoff { return newBackoff(s.cfg.Jitter, &s.reach) }
 
 // The longest wait after the first failure, and the longest of all. After a delivery that
 // lasted for healthy, the next wait counts as the first.

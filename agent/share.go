@@ -8,12 +8,11 @@ import (
 
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
 // shares counts the places of an executor, for threads in work and for threads that wait for an
-// answer, so that one requester cannot take all of them. Agent.mu guards it.
+// answer, so that one requester cannot take all of them. table.mu guards it.
 type shares struct {
 	all     int            // threads in work
 	working map[string]int // threads in work, by requester
@@ -28,7 +27,7 @@ func (s *shares) mayWork(by string, most int) bool {
 }
 
 // enters gives a thread a place. The caller holds mu.
-func (a *Agent) enters(t *task) {
+func (a *table) enters(t *task) {
 	if t.placed {
 		return
 	}
@@ -38,7 +37,7 @@ func (a *Agent) enters(t *task) {
 }
 
 // leaves frees the place of a thread. The caller holds mu.
-func (a *Agent) leaves(t *task) {
+func (a *table) leaves(t *task) {
 	if !t.placed {
 		return
 	}
@@ -47,20 +46,20 @@ func (a *Agent) leaves(t *task) {
 	if a.shares.working[t.by]--; a.shares.working[t.by] == 0 {
 		delete(a.shares.working, t.by)
 	}
-	wait.Notify(a.work)
+	a.wake()
 }
 
 // rests frees the place of a thread while it waits for an answer. The returned function gives
 // it a place again, even if none is free.
 func (t *task) rests() (wakes func()) {
 	set := func(idle bool, change func(*task)) {
-		t.a.mu.Lock()
-		defer t.a.mu.Unlock()
+		t.table.mu.Lock()
+		defer t.table.mu.Unlock()
 		t.idle = idle
 		change(t)
 	}
-	set(true, t.a.leaves)
-	return func() { set(false, t.a.enters) }
+	set(true, t.table.leaves)
+	return func() { set(false, t.table.enters) }
 }
 
 // asksFirst reports whether a thread has to ask a question before it begins.
@@ -73,7 +72,7 @@ func (t *task) asksFirst(out capabilities.Outcome) bool {
 // If all are taken, the requester with the most places gives up its oldest question for a
 // requester with fewer.
 func (t *task) mayWait() (why mess.Reason) {
-	a := t.a
+	a := t.table
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.shares.waiting) < a.cfg.MaxThreads {
@@ -100,7 +99,7 @@ func (t *task) mayWait() (why mess.Reason) {
 
 // busy explains why a requester with so many open questions must wait, and until when. The
 // caller holds mu.
-func (a *Agent) busy(by string, mine int) mess.Reason {
+func (a *table) busy(by string, mine int) mess.Reason {
 	when := time.Duration(0)
 	for _, w := range a.shares.waiting {
 		if left := w.until.Sub(a.now()); w.by == by && !w.until.IsZero() && (when == 0 || left < when) {
@@ -118,18 +117,18 @@ func (a *Agent) busy(by string, mine int) mess.Reason {
 
 // waits takes a place for an open question of an earlier run, even if none is free.
 func (t *task) waits() {
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
-	if !slices.Contains(t.a.shares.waiting, t) {
-		t.a.shares.waiting = append(t.a.shares.waiting, t)
+	t.table.mu.Lock()
+	defer t.table.mu.Unlock()
+	if !slices.Contains(t.table.shares.waiting, t) {
+		t.table.shares.waiting = append(t.table.shares.waiting, t)
 	}
 }
 
 // waitsNoMore frees the place from mayWait.
 func (t *task) waitsNoMore() {
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
-	t.a.shares.waiting = slices.DeleteFunc(t.a.shares.waiting, func(w *task) bool { return w == t })
+	t.table.mu.Lock()
+	defer t.table.mu.Unlock()
+	t.table.shares.waiting = slices.DeleteFunc(t.table.shares.waiting, func(w *task) bool { return w == t })
 }
 
 // hearIdle does the same as hear for a thread that has not begun, and frees its place in the

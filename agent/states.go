@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/poll"
-	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -42,41 +42,67 @@ type stateSeen struct {
 	at    time.Time // zero: never
 }
 
-// watchStates reports the states of the devices until ctx ends, if the exchange wants them. It
+// stateReports reports the states of the devices to the exchange, if it wants them. It is safe
+// for concurrent use.
+type stateReports struct {
+	devices  *deviceSet
+	activity *activity
+	session  *session
+	every    time.Duration // interval of the readings
+	now      func() time.Time
+	log      *slog.Logger
+	glance   chan struct{} // signals devices whose states may have changed
+
+	mu     sync.Mutex
+	wanted bool   // the exchange wants the states of the devices
+	board  *board // nil before that
+}
+
+// newStateReports returns the reports for devices. They read a device again after each change of
+// its activity.
+func newStateReports(devices *deviceSet, activity *activity, x *session) *stateReports {
+	r := &stateReports{
+		devices: devices, activity: activity, session: x, every: x.cfg.Heartbeat, now: devices.now, log: devices.log, glance: make(chan struct{}, 1),
+	}
+	activity.changed = r.soon
+	return r
+}
+
+// run reports the states of the devices until ctx ends, from when the exchange wants them. It
 // reads each device once per heartbeat and after each task.
-func (a *Agent) watchStates(ctx context.Context) error {
-	for !a.reports() {
+func (r *stateReports) run(ctx context.Context) error {
+	for !r.isWanted() {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-a.glance:
+		case <-r.glance:
 		}
 	}
-	b := a.newBoard()
-	a.mu.Lock()
-	a.board = b
-	a.mu.Unlock()
+	b := r.newBoard()
+	r.mu.Lock()
+	r.board = b
+	r.mu.Unlock()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.polls.Run(ctx) })
-	g.Go(func() error { a.tellStates(ctx, b); return nil })
+	g.Go(func() error { r.tell(ctx, b); return nil })
 	return g.Wait()
 }
 
-func (a *Agent) newBoard() *board {
+func (r *stateReports) newBoard() *board {
 	b := &board{polls: poll.New(readers), seen: map[string]*stateSeen{}}
-	for name, d := range a.devices {
+	for d := range r.devices.all() {
 		if hasState(d.Driver) {
-			b.seen[name] = &stateSeen{state: mess.StateUnknown}
+			b.seen[d.Name] = &stateSeen{state: mess.StateUnknown}
 		}
 	}
 	b.left = len(b.seen)
 	for name, s := range b.seen {
-		d := a.devices[name]
+		d := r.devices.get(name)
 		host, atOnce := hostOf(d)
-		s.task = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: a.cfg.Heartbeat, Do: func(ctx context.Context) {
-			state := cmp.Or(a.doing(ctx, d), a.stateOf(ctx, d), mess.StateUnknown)
-			if ctx.Err() == nil && b.set(name, state, a.now()) {
-				wait.Notify(a.glance)
+		s.task = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) {
+			state := cmp.Or(r.doing(ctx, d), r.devices.stateOf(ctx, d), mess.StateUnknown)
+			if ctx.Err() == nil && b.set(name, state, r.now()) {
+				wait.Notify(r.glance)
 			}
 		}})
 	}
@@ -119,11 +145,19 @@ func (b *board) soon(name string) {
 	}
 }
 
-// lookAgain reads all devices as soon as possible.
-func (a *Agent) lookAgain() {
-	a.mu.Lock()
-	b := a.board
-	a.mu.Unlock()
+// current returns the board, nil before the exchange wants the states.
+func (r *stateReports) current() *board {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.board
+}
+
+// soon reads a device at once, because its state may have changed.
+func (r *stateReports) soon(name string) { r.current().soon(name) }
+
+// soonAll reads all devices as soon as possible.
+func (r *stateReports) soonAll() {
+	b := r.current()
 	if b == nil {
 		return
 	}
@@ -132,20 +166,20 @@ func (a *Agent) lookAgain() {
 	}
 }
 
-// tellStates sends the states after changes, and at intervals.
-func (a *Agent) tellStates(ctx context.Context, b *board) {
+// tell sends the states after changes, and at intervals.
+func (r *stateReports) tell(ctx context.Context, b *board) {
 	var told []mess.DeviceState
 	var at time.Time
-	began := a.now()
-	for pauses(ctx, a.cfg.Heartbeat, a.glance) {
-		states, whole := b.states(a.now(), max(statesOld, 3*a.cfg.Heartbeat))
-		now := a.now()
-		if !whole && now.Sub(began) < a.cfg.Heartbeat || slices.EqualFunc(states, told, sameState) && now.Sub(at) < statesAgain {
+	began := r.now()
+	for pauses(ctx, r.every, r.glance) {
+		states, whole := b.states(r.now(), max(statesOld, 3*r.every))
+		now := r.now()
+		if !whole && now.Sub(began) < r.every || slices.EqualFunc(states, told, sameState) && now.Sub(at) < statesAgain {
 			continue
 		}
-		_, err := a.send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, States: states}}}})
+		_, err := r.session.send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: r.session.cfg.ID, States: states}}}})
 		if err != nil {
-			a.log.Debug("how the devices are is not told", "err", err)
+			r.log.Debug("how the devices are is not told", "err", err)
 			continue
 		}
 		told, at = states, now
@@ -186,20 +220,20 @@ func (b *board) states(now time.Time, old time.Duration) (list []mess.DeviceStat
 
 func sameState(a, b mess.DeviceState) bool { return a.Device == b.Device && a.State == b.State }
 
-// wants records whether the exchange wants the states of the devices.
-func (a *Agent) wants(ack mess.Ack) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if is := ack.States != nil && *ack.States; is && !a.watched {
-		a.watched = true
-		wait.Notify(a.glance)
+// heed applies what an acknowledgment says about the states: whether the exchange wants them.
+func (r *stateReports) heed(ack mess.Ack) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is := ack.States != nil && *ack.States; is && !r.wanted {
+		r.wanted = true
+		wait.Notify(r.glance)
 	}
 }
 
-func (a *Agent) reports() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.watched
+func (r *stateReports) isWanted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wanted
 }
 
 // hasState reports whether a device has a state that a command changes.
@@ -211,114 +245,18 @@ func hasState(d drivers.Device) bool {
 	return false
 }
 
-// doings names the states of moving devices by their command.
-var doings = map[capabilities.Command]string{
-	capabilities.Clean: "cleaning", capabilities.CleanSpot: "cleaning", capabilities.Dock: "returning",
-	capabilities.Open: "opening", capabilities.Shut: "closing", capabilities.OpenTo: "opening", capabilities.Lock: "locking", capabilities.Unlock: "unlocking",
-}
-
 // doing returns the current activity of a device, "" if that is no state. A paused device that
 // can report it determines whether it stands still.
-func (a *Agent) doing(ctx context.Context, d *device) string {
-	a.mu.Lock()
-	is, paused := doings[a.acting[d.Name]], a.paused[d.Name]
-	a.mu.Unlock()
+func (r *stateReports) doing(ctx context.Context, d *device) string {
+	is, paused := r.activity.of(d.Name)
 	if is == "" || !paused {
 		return is
 	}
 	if rest, reads := d.Driver.(drivers.RestReader); reads {
-		still, known := glanced(ctx, a, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		still, known := glanced(ctx, r.devices, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 		if known && !still {
 			return is
 		}
 	}
 	return "paused"
-}
-
-// acts records the command of a device until the caller calls done with the result. A pause
-// keeps the paused activity.
-func (a *Agent) acts(p capabilities.Plan) (done func(error)) {
-	_, lasts := doings[p.Command]
-	set := func(change func()) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		change()
-		if p.Actuates() {
-			a.board.soon(p.Device)
-		}
-	}
-	set(func() {
-		if lasts {
-			a.acting[p.Device] = p.Command
-			delete(a.paused, p.Device)
-		}
-	})
-	return func(err error) {
-		set(func() {
-			switch {
-			case lasts && a.acting[p.Device] == p.Command:
-				delete(a.acting, p.Device)
-				delete(a.paused, p.Device)
-			case p.Command == capabilities.Pause && err == nil && a.acting[p.Device] != "":
-				a.paused[p.Device] = true
-			case p.Command == capabilities.Resume && err == nil:
-				delete(a.paused, p.Device)
-			}
-		})
-	}
-}
-
-// glanceTime limits the reading of one state.
-const glanceTime = 5 * time.Second
-
-// stateOf reads the state of a device; "" if it does not report one.
-func (a *Agent) stateOf(ctx context.Context, d *device) string {
-	type pass = *policy.Pass
-	switch r := d.Driver.(type) {
-	case drivers.SwitchReader:
-		return wordFor(onOff)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.On(ctx, r) }))
-	case drivers.OpeningReader:
-		open := func(percent float64) string { return map[bool]string{true: "open", false: "closed"}[percent > 0] }
-		return wordFor(open)(glanced(ctx, a, d, func(ctx context.Context, p pass) (float64, error) { return p.Opening(ctx, r) }))
-	case drivers.LockReader:
-		locked := func(is bool) string { return map[bool]string{true: "locked", false: "unlocked"}[is] }
-		return wordFor(locked)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.Locked(ctx, r) }))
-	case drivers.DockReader:
-		if in, known := glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.Docked(ctx, r) }); in || !known {
-			return map[bool]string{true: "docked"}[in]
-		}
-		if rest, reads := r.(drivers.RestReader); reads {
-			idle := func(still bool) string { return map[bool]string{true: "idle"}[still] }
-			return wordFor(idle)(glanced(ctx, a, d, func(ctx context.Context, p pass) (bool, error) { return p.AtRest(ctx, rest) }))
-		}
-	}
-	return ""
-}
-
-// wordFor adapts the words for a state to an unknown state, for which it returns "".
-func wordFor[T any](word func(T) string) func(T, bool) string {
-	return func(v T, known bool) string {
-		if !known {
-			return ""
-		}
-		return word(v)
-	}
-}
-
-// glanced reads one state of a device; known is false if the device does not report it.
-func glanced[T any](ctx context.Context, a *Agent, d *device, look func(context.Context, *policy.Pass) (T, error)) (v T, known bool) {
-	if !d.running(a.gate) {
-		return v, false
-	}
-	ctx, cancel := context.WithTimeout(ctx, glanceTime)
-	defer cancel()
-	pass, err := a.gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
-		Device: d.Name, Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "see how it is",
-	}}, nil)
-	if err != nil {
-		return v, false
-	}
-	defer pass.End()
-	v, err = look(ctx, pass)
-	return v, err == nil
 }

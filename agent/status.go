@@ -1,12 +1,10 @@
 package agent
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 )
@@ -41,7 +39,7 @@ type Seen struct {
 
 // Status returns the current state of the agent. It calls no driver.
 func (a *Agent) Status() Status {
-	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.trouble()}
+	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.health.trouble(), Working: a.tasks.working()}
 	at := map[string]string{}
 	for _, t := range a.journal.Tasks() {
 		if t.Report != nil {
@@ -51,21 +49,12 @@ func (a *Agent) Status() Status {
 			maps.Copy(at, busy(t))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.devices)) {
-		d := a.devices[name]
-		s.Devices = append(s.Devices, DeviceStatus{name, d.Label, d.running(a.gate), at[name], d.lastly(a.gate), "", canBeRead(d.Driver), inBrief(a.gate.LastStates(name))})
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for i, d := range s.Devices {
-		if s.Devices[i].Doing = doings[a.acting[d.Name]]; a.paused[d.Name] {
-			s.Devices[i].Doing = "paused"
+	for d := range a.devices.all() {
+		doing, paused := a.activity.of(d.Name)
+		if paused {
+			doing = "paused"
 		}
-	}
-	for _, t := range a.tasks {
-		if t.epoch != 0 {
-			s.Working++
-		}
+		s.Devices = append(s.Devices, DeviceStatus{d.Name, d.Label, d.running(a.gate), at[d.Name], d.lastly(a.gate), doing, canBeRead(d.Driver), inBrief(a.gate.LastStates(d.Name))})
 	}
 	return s
 }
@@ -96,17 +85,4 @@ func seenAs(r drivers.Reading) string {
 		return map[bool]string{true: "docked", false: "not docked"}[r.Value != 0]
 	}
 	return inWords(r)
-}
-
-// busy returns the devices of an unfinished task, each with its thread.
-func busy(t journal.Task) map[string]string {
-	var m memo
-	if json.Unmarshal(t.Intent.Plan, &m) != nil {
-		return nil // written by another version
-	}
-	at := map[string]string{}
-	for _, step := range m.Plan.Each() {
-		at[step.Device] = t.Ref
-	}
-	return at
 }

@@ -27,7 +27,7 @@ func strongest(a, b policy.Decision) policy.Decision {
 func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (policy.Decision, error) {
 	var all policy.Decision
 	for _, step := range plan.Each() {
-		v, err := t.a.check(ctx, t.order(plan, step))
+		v, err := t.table.check(ctx, t.order(plan, step))
 		if err != nil {
 			return v, err
 		}
@@ -44,7 +44,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	if err != nil {
 		return err
 	}
-	t.began = t.a.now()
+	t.began = t.now()
 	var all result
 	var did []capabilities.Plan
 	apart, results := t.apart(plan), []result(nil)
@@ -79,9 +79,9 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 			break
 		}
 	}
-	t.ended = t.a.now()
+	t.ended = t.now()
 	for _, step := range did {
-		if how := t.a.endsAs(step); how != "" && stopped(ctx) {
+		if how := endsAs(t.devices, step); how != "" && stopped(ctx) {
 			all.note("%s", how)
 		}
 	}
@@ -109,7 +109,7 @@ func summaries(plans []capabilities.Plan) (list []string) {
 // only briefly and does not repeat a failed report.
 func (t *task) tellSteps(ctx context.Context, done []string, left []capabilities.Plan) {
 	t.steps.done, t.steps.left = done, summaries(left)
-	now := t.a.now()
+	now := t.now()
 	if len(left) == 0 || left[0].After == 0 && now.Sub(t.began) < progressEvery {
 		return
 	}
@@ -120,8 +120,8 @@ func (t *task) tellSteps(ctx context.Context, done []string, left []capabilities
 	ctx, cancel := context.WithTimeout(ctx, progressEvery)
 	defer cancel()
 	s := &mess.Status{Code: mess.InProgress, Message: left[0].Summary, Completed: anyList(t.steps.done), Remaining: anyList(t.steps.left)}
-	if _, err := t.a.send(ctx, t.message(s)); err != nil {
-		t.a.log.Debug("steps not told", "ref", t.ref, "err", err)
+	if _, err := t.session.send(ctx, t.message(s)); err != nil {
+		t.log.Debug("steps not told", "ref", t.ref, "err", err)
 	}
 }
 
@@ -132,18 +132,17 @@ func (t *task) step(ctx context.Context, asked time.Time, plan, step capabilitie
 		return none(context.Cause(ctx))
 	}
 	order := t.order(plan, step)
-	v, err := t.a.gate.Evaluate(ctx, order)
-	if err != nil {
+	if _, err := t.gate.Evaluate(ctx, order); err != nil {
 		return none(err)
 	}
-	pass, err := t.a.gate.Admit(ctx, order, func(string) {}) // the requester already knows that the plan has begun
+	pass, err := t.gate.Admit(ctx, order, func(string) {}) // the requester already knows that the plan has begun
 	if err != nil {
 		return none(err)
 	}
 	defer pass.End()
 	pass.RequirePermission(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
-	t.a.log.Info("started", "ref", t.ref, "device", step.Device, "capability", step.Capability)
-	return t.act(ctx, pass, step, v, func(result) {})
+	t.log.Info("started", "ref", t.ref, "device", step.Device, "capability", step.Capability)
+	return t.act(ctx, pass, step, func(result) {})
 }
 
 // add adds the result of one step.
@@ -207,7 +206,7 @@ func weaker(a, b mess.Evidence) bool { return b == "" || levels[a] < levels[b] }
 
 // await waits until the start time of a plan.
 func (t *task) await(ctx context.Context, plan capabilities.Plan) error {
-	left := plan.NotBefore.Sub(t.a.now())
+	left := plan.NotBefore.Sub(t.now())
 	if plan.NotBefore.IsZero() || left <= 0 {
 		return nil
 	}

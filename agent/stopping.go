@@ -2,16 +2,11 @@ package agent
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"maps"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
-	"github.com/messkit/messkit/capabilities"
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -25,7 +20,7 @@ func (a *Agent) heedAll(m mess.Message) {
 		if c.Stop != nil {
 			a.heed([]mess.Stop{*c.Stop})
 		}
-		a.heedHold(c.Drain, c.Resume, m.From)
+		a.drain.heed(c.Drain, c.Resume, m.From)
 	}
 }
 
@@ -65,7 +60,7 @@ func (a *Agent) position() (s standing, changed [3]<-chan struct{}) {
 	var c [2]<-chan struct{}
 	s.stopped, c = a.stands()
 	changed[0], changed[1] = c[0], c[1]
-	s.held, changed[2] = a.heldNow()
+	s.held, changed[2] = a.drain.now()
 	return s, changed
 }
 
@@ -80,13 +75,13 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 			why, changed := a.gate.Watch()
 			switch {
 			case why != "" && was == "":
-				a.endAll(a.gate.StopRejection())
-				wait.Notify(a.work)
+				a.tasks.endAll(a.gate.StopRejection())
+				a.tasks.wake()
 			case why == "" && was != "":
-				startAll(ctx, a.gate, maps.Values(a.devices), a.log)
+				a.devices.start(ctx)
 			}
 			was = why
-			a.lookAgain()
+			a.states.soonAll()
 			select {
 			case <-ctx.Done():
 			case <-changed:
@@ -100,51 +95,8 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 	}
 }
 
-// endAll cancels the work on every thread. Waiting offers get a decline in their turn.
-func (a *Agent) endAll(why *policy.Rejection) {
-	if why == nil {
-		return // the stop has been reset since
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, t := range a.tasks {
-		if t.cancel != nil {
-			t.cancel(why)
-		}
-	}
-}
-
 // stopOf returns the stop that ended a context; nil for any other cause, or none.
 func stopOf(ctx context.Context) *policy.Rejection {
 	no, _ := context.Cause(ctx).(*policy.Rejection)
 	return no
-}
-
-// stoppedEarly ends a thread that a stop caught before its begin. The thread must not begin by
-// itself after the reset.
-func (t *task) stoppedEarly(ctx context.Context, no *policy.Rejection, err error) error {
-	_, ends := errors.AsType[*ending](err)
-	switch {
-	case err == nil || ends || errors.Is(err, errDeclined):
-		return err
-	case t.past != nil:
-		return &ending{t.watchedNoMore(ctx, no)}
-	case t.resumed:
-		return &ending{failed("interrupted", fmt.Sprintf("the program died after it had begun; now: %v", no), mess.EffectUnknown, t.planned())}
-	case t.claimed() != 0:
-		return notDone(no.Rule, no.Error())
-	case t.tried: // the claim may have arrived
-		t.handBack(ctx, no.Error())
-		return errLost
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
-	defer cancel()
-	return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
-}
-
-func (t *task) planned() capabilities.Plan {
-	if t.plan == nil {
-		return capabilities.Plan{}
-	}
-	return *t.plan
 }

@@ -23,7 +23,7 @@ type stray struct {
 // and that neither the tasks nor the journal contain. One acknowledgment is not enough, because
 // the exchange may have written it before the last report arrived. asked is the time of the
 // request for this one.
-func (a *Agent) findStrays(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
+func (a *table) findStrays(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
 	list := a.twice(asked, threads)
 	if len(list) == 0 {
 		return
@@ -35,7 +35,7 @@ func (a *Agent) findStrays(ctx context.Context, back *errgroup.Group, asked time
 }
 
 // twice lists the strays that an earlier acknowledgment also listed.
-func (a *Agent) twice(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
+func (a *table) twice(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := a.astray

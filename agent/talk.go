@@ -13,7 +13,6 @@ import (
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/interpret"
-	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -58,7 +57,7 @@ func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities
 
 // take applies an answer to a question. It returns an error if the next question is useless.
 func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, error) {
-	out := t.a.resolver.Answer(q, s.answers, s.text, t.req)
+	out := t.resolver.Answer(q, s.answers, s.text, t.req)
 	if out.Question != nil {
 		if no := t.barred(*out.Question); no != nil {
 			return out, notDone(no.Rule, no.Error())
@@ -69,7 +68,7 @@ func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, erro
 
 // barred returns why a question of this thread is useless, nil if it is not.
 func (t *task) barred(q capabilities.Question) *policy.Rejection {
-	return Barred(t.a.resolver, t.a.gate.Check, q, t.req)
+	return Barred(t.resolver, t.gate.Check, q, t.req)
 }
 
 // asks sends a question and records it, so that the next run waits for the answer.
@@ -82,11 +81,11 @@ func (t *task) asks(ctx context.Context, q capabilities.Question) error {
 	}
 	data, err := json.Marshal(waiting{Question: q, Request: t.req, By: t.by})
 	if err == nil {
-		err = t.a.journal.RecordQuestion(ctx, journal.Question{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
+		err = t.journal.RecordQuestion(ctx, journal.Question{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
 	}
 	if err != nil { // after a crash the next run asks again
-		wait.Notify(t.a.broken)
-		t.a.log.Warn("question not written down", "ref", t.ref, "err", err)
+		t.host.journalFailed()
+		t.log.Warn("question not written down", "ref", t.ref, "err", err)
 	}
 	return nil
 }
@@ -100,12 +99,12 @@ type waiting struct {
 
 // answered records that the thread no longer waits for an answer.
 func (t *task) answered(ctx context.Context) {
-	if task, known := t.a.journal.Task(t.ref); !known || task.Question == nil || task.Intent != nil || task.Report != nil {
+	if task, known := t.journal.Task(t.ref); !known || task.Question == nil || task.Intent != nil || task.Report != nil {
 		return
 	}
-	if err := t.a.journal.Sent(ctx, t.ref); err != nil {
-		wait.Notify(t.a.broken)
-		t.a.log.Warn("journal cannot be written", "ref", t.ref, "err", err)
+	if err := t.journal.Sent(ctx, t.ref); err != nil {
+		t.host.journalFailed()
+		t.log.Warn("journal cannot be written", "ref", t.ref, "err", err)
 	}
 }
 
@@ -147,20 +146,20 @@ func (t *task) confirm(ctx context.Context) error {
 	if who == policy.ConfirmOperator {
 		s.ConfirmBy = string(policy.ConfirmOperator)
 	}
-	within := t.a.cfg.ConfirmWithin
+	within := t.cfg.ConfirmWithin
 	s.Extra = mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}
 	if err := t.tell(ctx, s); err != nil {
 		return err
 	}
-	asked := t.a.now()
+	asked := t.now()
 	waits, done := context.WithTimeoutCause(ctx, within, errUnanswered)
 	defer done()
-	t.a.mu.Lock()
+	t.table.mu.Lock()
 	t.until = asked.Add(within)
-	t.a.mu.Unlock()
+	t.table.mu.Unlock()
 	said, err := hearIdle(waits, t, yesOrNo(s.ActionHash))
 	switch {
-	case errors.Is(err, errUnanswered), t.a.now().Sub(asked) > within: // an answer after a suspend is late, too
+	case errors.Is(err, errUnanswered), t.now().Sub(asked) > within: // an answer after a suspend is late, too
 		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so nothing was done; ask again if it is still wanted", within))
 	case err != nil:
 		return err
@@ -185,7 +184,7 @@ func (t *task) consequences() string {
 	for _, e := range t.verdict.SwitchOffs {
 		it := "it"
 		if len(t.verdict.SwitchOffs) > 1 {
-			it = t.a.devices[e.Device].Label
+			it = t.devices.get(e.Device).Label
 		}
 		all = append(all, fmt.Sprintf("%s is switched off again within %v, by %s", it, e.In, whoEnds(e)))
 	}
@@ -196,7 +195,7 @@ var errUnanswered = errors.New("there was no answer in time")
 
 // tell sends a status to the thread.
 func (t *task) tell(ctx context.Context, s *mess.Status) error {
-	_, err := t.a.say(ctx, t.message(s))
+	_, err := t.session.say(ctx, t.message(s))
 	return err
 }
 

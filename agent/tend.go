@@ -2,8 +2,9 @@ package agent
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/agent/journal"
@@ -12,6 +13,68 @@ import (
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/receipt"
 )
+
+// journalHealth is whether the journal takes records. While it does not, nothing may act. It is
+// safe for concurrent use.
+type journalHealth struct {
+	journal *journal.Journal
+	log     *slog.Logger
+	broken  chan struct{} // signals a journal that rejected a record
+
+	mu       sync.Mutex
+	disarmed error // why nothing may act, nil if it may
+	known    bool  // the exchange knows that acts are enabled
+}
+
+// journalFailed implements host.
+func (h *journalHealth) journalFailed() { wait.Notify(h.broken) }
+
+// look mends the journal if needed and records its state. It reports whether acts are enabled
+// again.
+func (h *journalHealth) look(ctx context.Context) (armed bool) {
+	broken := h.journal.Check(ctx)
+	err := h.journal.Repair(ctx)
+	if err == nil || h.journal.Err() == nil { // untidied records only take space
+		err = h.journal.EnsureRoom(ctx)
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	h.mu.Lock()
+	was := h.disarmed
+	h.disarmed = err
+	h.mu.Unlock()
+	switch {
+	case err != nil && was == nil:
+		h.log.Error("disarmed: the journal cannot be written; only questions are answered", "err", err)
+	case err == nil && was == nil && broken != nil:
+		h.log.Error("the journal was broken, and is written anew; nothing that was begun is forgotten", "err", broken)
+	case err == nil && was != nil:
+		h.log.Warn("armed again: the journal can be written")
+	}
+	return err == nil && was != nil
+}
+
+// trouble returns why nothing may act; nil if it may.
+func (h *journalHealth) trouble() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.disarmed
+}
+
+// isKnown reports whether the exchange knows whether this executor may act.
+func (h *journalHealth) isKnown() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known == (h.disarmed == nil)
+}
+
+// knows records the view of the exchange.
+func (h *journalHealth) knows(acts bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.known = acts
+}
 
 // tend watches the journal until ctx ends. While the journal cannot take records, or lacks
 // space, this executor is disarmed and offers only reading. tend keeps trying to mend the
@@ -22,7 +85,7 @@ func (a *Agent) tend(ctx context.Context) error {
 		if !a.tell(ctx) && ctx.Err() == nil {
 			a.log.Debug("the exchange does not know yet what is offered")
 		}
-		if a.trouble() != nil {
+		if a.health.trouble() != nil {
 			if !pause.sleep(ctx) {
 				return nil
 			}
@@ -32,90 +95,50 @@ func (a *Agent) tend(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 			case <-t.C:
-			case <-a.broken:
+			case <-a.health.broken:
 			}
 			t.Stop()
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		a.look(ctx)
+		if a.health.look(ctx) {
+			a.tasks.wakeOutbox()
+		}
 	}
-}
-
-// look mends the journal if needed and records its state.
-func (a *Agent) look(ctx context.Context) {
-	broken := a.journal.Check(ctx)
-	err := a.journal.Repair(ctx)
-	if err == nil || a.journal.Err() == nil { // untidied records only take space
-		err = a.journal.EnsureRoom(ctx)
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	a.mu.Lock()
-	was := a.disarmed
-	a.disarmed = err
-	a.mu.Unlock()
-	switch {
-	case err != nil && was == nil:
-		a.log.Error("disarmed: the journal cannot be written; only questions are answered", "err", err)
-	case err == nil && was == nil && broken != nil:
-		a.log.Error("the journal was broken, and is written anew; nothing that was begun is forgotten", "err", broken)
-	case err == nil && was != nil:
-		a.log.Warn("armed again: the journal can be written")
-		wait.Notify(a.mail)
-	}
-}
-
-// trouble returns why nothing may act; nil if it may.
-func (a *Agent) trouble() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.disarmed
 }
 
 // tell registers again if the exchange has an outdated view of whether this executor may act.
 // It reports success.
 func (a *Agent) tell(ctx context.Context) bool {
-	a.mu.Lock()
-	knows := a.known == (a.disarmed == nil)
-	a.mu.Unlock()
-	if knows {
+	if a.health.isKnown() {
 		return true
 	}
 	m, acts := a.registration()
-	if _, err := a.send(ctx, m); err != nil {
+	if _, err := a.session.send(ctx, m); err != nil {
 		return false
 	}
-	a.knows(acts)
+	a.health.knows(acts)
 	return true
-}
-
-// knows records the view of the exchange.
-func (a *Agent) knows(acts bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.known = acts
 }
 
 // registration returns the registration with the current capabilities; acts reports whether
 // they include acts.
 func (a *Agent) registration() (m mess.Message, acts bool) {
-	offers, why := a.resolver.Offers(), a.trouble()
+	offers, why := a.resolver.Offers(), a.health.trouble()
 	about := mess.Object{{Key: "disarmed", Value: ""}}
 	if why != nil {
 		offers = slices.DeleteFunc(slices.Clone(offers), changes)
 		about[0].Value = shortly(why)
 	}
-	about = about.Set(mess.FailingField, a.failing())
+	about = about.Set(mess.FailingField, a.devices.failing())
 	stands, _ := a.position()
 	if a.cfg.Signer != nil {
 		about = about.Set(receipt.KeyField, a.cfg.Signer.Public())
 	}
 	return mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
 		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: append([]mess.Capability{}, offers...), Availability: a.cfg.Availability,
-		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.holding(), Instance: a.boot, Stopped: stands.stopped, Held: stands.held, Extra: about,
+		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.tasks.holding(), Instance: a.session.instance, Stopped: stands.stopped, Held: stands.held, Extra: about,
 	}}}}, why == nil
 }
 
@@ -133,13 +156,4 @@ func shortly(err error) string {
 		return "no space"
 	}
 	return "the journal cannot be written"
-}
-
-// unable explains to a requester why nothing may act.
-func (a *Agent) unable(device string, err error) error {
-	wait.Notify(a.broken)
-	if journal.NoSpace(err) {
-		return fmt.Errorf("no space: %s does not act now, as what it does could not be written down; make room on the disk of %s", device, a.cfg.ID)
-	}
-	return fmt.Errorf("%s does not act now: what it does could not be written down; look at the disk of %s", device, a.cfg.ID)
 }

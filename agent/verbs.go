@@ -127,7 +127,6 @@ type verbs struct {
 	pass     *policy.Pass
 	dev      *device
 	plan     capabilities.Plan
-	verdict  policy.Decision
 	progress func(drivers.Progress)
 	now      func() time.Time
 	limits   picture.Limits // limits for images

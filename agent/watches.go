@@ -93,24 +93,3 @@ func tellsEnd(d drivers.Device) bool {
 	}
 	return false
 }
-
-// mayWatch returns why there can be no more wait conditions, nil if there can.
-func (a *Agent) mayWatch() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.watching >= a.cfg.Watch.AtOnce {
-		return fmt.Errorf("%d things are watched already, and more may not be at a time (agent: watch: at_once); cancel one, or ask again later", a.watching)
-	}
-	return nil
-}
-
-// watches counts a wait condition until the caller calls done.
-func (a *Agent) watches() (done func()) {
-	count := func(n int) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.watching += n
-	}
-	count(1)
-	return func() { count(-1) }
-}

@@ -11,7 +11,7 @@ var mutants = []mutant{
 	}}, "./agent TestCrash"},
 	{"journal after acting", []edit{
 		{"agent/act.go", "if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
-		{"agent/act.go", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, t.verdict, func(r result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan, unnoted)\n"},
+		{"agent/act.go", "r := t.act(ctx, pass, plan, func(r result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, func(r result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan, unnoted)\n"},
 	}, "./agent TestCrash|TestDyingEverywhere"},
 	{"a home forgets that a device has moved", []edit{{
 		"agent/remembered.go", "if p.driver.Area() != m.areas[i] {", "if p.driver.Area() != m.areas[i] && i < 0 {",

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 )
@@ -22,9 +22,9 @@ func TestASensorThatSleepsIsNotBroken(t *testing.T) {
 		{errors.New("hall: the broker is away"), false},
 	} {
 		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
-		d := agent.Device{Name: "hall", Driver: &sleeper{err: c.err, wakes: time.Now().Add(time.Hour)}}
-		_, err := agent.NewTrials(g, []agent.Device{d}, time.Now).Use(t.Context(), d)
-		if _, doubt := errors.AsType[agent.Doubt](err); err == nil || doubt != c.doubt {
+		d := device.Device{Name: "hall", Driver: &sleeper{err: c.err, wakes: time.Now().Add(time.Hour)}}
+		_, err := device.NewSelfTest(g, []device.Device{d}, time.Now).Use(t.Context(), d)
+		if _, doubt := errors.AsType[device.Doubt](err); err == nil || doubt != c.doubt {
 			t.Errorf("%v: %v (a doubt: %v)", c.err, err, doubt)
 		}
 	}

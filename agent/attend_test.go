@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -98,7 +98,7 @@ func cleaning(t *testing.T, command capabilities.Command, story func(h *house, r
 	t.Helper()
 	r := &rug{}
 	inHouseWith(t, func(h *house) {
-		h.more = []agent.Device{{Name: "rug", Label: "vacuum", Driver: r}}
+		h.more = []device.Device{{Name: "rug", Label: "vacuum", Driver: r}}
 		for word, c := range map[string]capabilities.Command{"sweep": command, "end": capabilities.Stop} {
 			h.words[word] = capabilities.Outcome{Plan: &capabilities.Plan{Device: "rug", Command: c, Risk: capabilities.RiskAppliance, Effect: capabilities.Idempotent, Summary: word}}
 		}

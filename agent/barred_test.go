@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/task"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/mess"
 )
@@ -44,11 +44,11 @@ func TestALaterQuestionOfWhichNothingCanCome(t *testing.T) {
 		}
 		return policy.Decision{}, nil
 	}
-	if no := agent.Barred(r, check, *r[""].Question, mess.Request{}); no != nil {
+	if no := task.Unanswerable(r, check, *r[""].Question, mess.Request{}); no != nil {
 		t.Errorf("nothing is locked, and it says %v", no)
 	}
 	locked = true
-	if no := agent.Barred(r, check, *r[""].Question, mess.Request{}); no == nil || no.Rule != "locked" {
+	if no := task.Unanswerable(r, check, *r[""].Question, mess.Request{}); no == nil || no.Rule != "locked" {
 		t.Errorf("all is locked, and it says %v", no)
 	}
 }
@@ -90,7 +90,7 @@ func TestAskedAllTheSame(t *testing.T) {
 		"the gate has other words": {two, func(capabilities.Plan) (policy.Decision, error) { return policy.Decision{}, errors.New("ouch") }, ""},
 	} {
 		got := ""
-		if no := agent.Barred(r, c.check, capabilities.Question{Field: "area", Options: c.options}, mess.Request{}); no != nil {
+		if no := task.Unanswerable(r, c.check, capabilities.Question{Field: "area", Options: c.options}, mess.Request{}); no != nil {
 			got = no.Rule
 		}
 		if got != c.want {

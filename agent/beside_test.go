@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
@@ -32,7 +33,7 @@ func at(daylight bool) *capabilities.Position {
 func (h *house) simulated(where *capabilities.Position) *sim.World {
 	h.t.Helper()
 	shared := &drivers.Shared{}
-	var things []agent.Thing
+	var things []resolver.Device
 	for _, d := range []struct {
 		kind, config string
 		capabilities.Device
@@ -65,13 +66,13 @@ func (h *house) simulated(where *capabilities.Position) *sim.World {
 				label = strings.ReplaceAll(d.Name, "-", " ")
 			}
 			d.Label = label
-			h.more = append(h.more, agent.Device{Name: d.Name, Label: label, SeenBy: d.SeenBy, Driver: dev})
-			things = append(things, agent.Thing{Device: d.Device, Driver: dev})
+			h.more = append(h.more, device.Device{Name: d.Name, Label: label, SeenBy: d.SeenBy, Driver: dev})
+			things = append(things, resolver.Device{Device: d.Device, Driver: dev})
 		}
 	}
 	h.cfg.Fit = picture.Fit
 	h.gateCfg.MaxActs.Requester, h.gateCfg.MaxActs.All = policy.Rate{N: 1000, Per: time.Minute}, policy.Rate{N: 1000, Per: time.Minute}
-	h.reads = agent.NewHome(catalog.Default(), things).In(capabilities.Home{Where: where, Facts: []string{"home-kitchen-access"}}, func() (time.Time, error) { return time.Now().UTC(), nil })
+	h.reads = resolver.New(catalog.Default(), things).In(capabilities.Home{Where: where, Facts: []string{"home-kitchen-access"}}, func() (time.Time, error) { return time.Now().UTC(), nil })
 	w, err := sim.WorldOf(drivers.Env{Shared: shared})
 	if err != nil {
 		h.t.Fatal(err)

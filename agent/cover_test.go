@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers/board/boardtest"
@@ -23,8 +24,8 @@ func TestABlindOnTwoRelays(t *testing.T) {
 		cfg := gpiocover.DefaultConfig()
 		cfg.Up, cfg.Down, cfg.TravelTime = "GPIO17", "GPIO27", 20*time.Second
 		d := gpiocover.New("kitchen-blind", cfg, chips)
-		h.more = append(h.more, agent.Device{Name: "kitchen-blind", Label: "kitchen blind", Driver: d})
-		h.reads = agent.NewHome(catalog.Default(), []agent.Thing{{
+		h.more = append(h.more, device.Device{Name: "kitchen-blind", Label: "kitchen blind", Driver: d})
+		h.reads = resolver.New(catalog.Default(), []resolver.Device{{
 			Device: capabilities.Device{Name: "kitchen-blind", Label: "kitchen blind", Class: "blind", Area: "kitchen"}, Driver: d,
 		}})
 	}, func(h *house) {

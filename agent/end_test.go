@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 )
 
@@ -25,13 +25,13 @@ func (d *dead) Halt() error { return errors.New("no route") }
 func TestADeadDeviceAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
-		var devices []agent.Device
+		var devices []device.Device
 		for _, name := range []string{"unplugged", "heater", "pump"} {
-			devices = append(devices, agent.Device{Name: name, Driver: &dead{}})
+			devices = append(devices, device.Device{Name: name, Driver: &dead{}})
 		}
 		var said strings.Builder
 		log := slog.New(slog.NewTextHandler(&said, nil))
-		devices = agent.Start(t.Context(), g, devices, log)
+		devices = device.Start(t.Context(), g, devices, log)
 		for i, on := range map[int]bool{1: true, 2: true} {
 			plan := step(devices[i].Name, on)
 			pass, err := g.Admit(t.Context(), policy.Order{Plan: plan}, nil)
@@ -43,8 +43,8 @@ func TestADeadDeviceAtTheEnd(t *testing.T) {
 			}
 			pass.End()
 		}
-		err := agent.Halt(context.WithoutCancel(t.Context()), g, devices, log)
-		if got := agent.Unsafe(fmt.Errorf("at the end: %w", errors.Join(err, err, errors.New("another")))); !slices.Equal(got, []string{"heater", "pump"}) {
+		err := device.Halt(context.WithoutCancel(t.Context()), g, devices, log)
+		if got := device.Unsafe(fmt.Errorf("at the end: %w", errors.Join(err, err, errors.New("another")))); !slices.Equal(got, []string{"heater", "pump"}) {
 			t.Errorf("not safe: %v; %v", got, err)
 		}
 		if !strings.Contains(fmt.Sprint(err), "heater could not be taken to its safe state, and may be on or moving; look at it: no route") {

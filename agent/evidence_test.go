@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -407,7 +407,7 @@ func TestEvidence(t *testing.T) {
 				h.with("it", c.dev, map[string]capabilities.Plan{"do it": c.plan})
 				if c.cam != nil {
 					h.more[0].SeenBy = "cam"
-					h.more = append(h.more, agent.Device{Name: "cam", Driver: c.cam})
+					h.more = append(h.more, device.Device{Name: "cam", Driver: c.cam})
 				}
 				h.line.attach = c.attach
 			}, func(h *house) {
@@ -474,7 +474,7 @@ func TestAPictureThatIsLostOnTheWay(t *testing.T) {
 			reader
 		}{reader: reader{on: true}}, map[string]capabilities.Plan{"do it": plan})
 		h.more[0].SeenBy = "cam"
-		h.more = append(h.more, agent.Device{Name: "cam", Driver: &struct {
+		h.more = append(h.more, device.Device{Name: "cam", Driver: &struct {
 			part
 			shooter
 		}{}})

@@ -7,14 +7,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
 )
 
 // failed returns the last failure of a device in the status.
-func (h *house) failed(name string) agent.Failure {
+func (h *house) failed(name string) device.Failure {
 	h.t.Helper()
 	for _, d := range h.agent.Status().Devices {
 		if d.Name == name {
@@ -22,13 +22,13 @@ func (h *house) failed(name string) agent.Failure {
 		}
 	}
 	h.t.Fatalf("no device %s", name)
-	return agent.Failure{}
+	return device.Failure{}
 }
 
 // The status keeps a failure until the device works again.
 func TestAFailureStandsUntilItWorks(t *testing.T) {
 	inHouse(t, func(h *house) {
-		none := agent.Failure{}
+		none := device.Failure{}
 		if h.failed("fridge-cam") != none || h.failed("porch-lamp") != none {
 			h.t.Error("nothing has been used")
 		}
@@ -57,7 +57,7 @@ func TestWhatIsNoFailureOfADevice(t *testing.T) {
 		h.after(13 * time.Second)
 		h.says(claude, "cancel: {re: "+ref+"}")
 		h.is(ref, mess.Cancelled)
-		if f := h.failed("vacuum"); f != (agent.Failure{}) {
+		if f := h.failed("vacuum"); f != (device.Failure{}) {
 			h.t.Errorf("it was cancelled: %+v", f)
 		}
 		h.lamp.set(func(l *lamp) { l.broken = errors.New("the wire is cut") })
@@ -113,7 +113,7 @@ func TestWhatCannotBeSwitchedOffIsTold(t *testing.T) {
 		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
 	}, func(h *house) {
 		looks := func() (string, error) {
-			return agent.NewTrials(h.gate, nil, time.Now).Use(t.Context(), agent.Device{Name: "porch-lamp", Driver: h.lamp})
+			return device.NewSelfTest(h.gate, nil, time.Now).Use(t.Context(), device.Device{Name: "porch-lamp", Driver: h.lamp})
 		}
 		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
 		h.lamp.set(func(l *lamp) { l.broken = errors.New("the wire is cut") })
@@ -132,7 +132,7 @@ func TestWhatCannotBeSwitchedOffIsTold(t *testing.T) {
 		}
 		h.lamp.set(func(l *lamp) { l.broken = nil })
 		h.after(time.Minute)
-		if f := h.failed("porch-lamp"); f != (agent.Failure{}) || h.lamp.get().on {
+		if f := h.failed("porch-lamp"); f != (device.Failure{}) || h.lamp.get().on {
 			t.Errorf("it is off: %+v", f)
 		}
 		if _, err := looks(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -31,7 +32,7 @@ func TestDevicesAreReadAtTheStart(t *testing.T) {
 	awake, asleep := &sleeper{}, &sleeper{}
 	inHouseWith(t, func(h *house) {
 		asleep.wakes = time.Now().Add(30 * time.Second)
-		h.more = append(h.more, agent.Device{Name: "awake", Driver: awake}, agent.Device{Name: "asleep", Driver: asleep})
+		h.more = append(h.more, device.Device{Name: "awake", Driver: awake}, device.Device{Name: "asleep", Driver: asleep})
 	}, func(h *house) {
 		defer running(h.t, func(ctx context.Context) error { h.agent.ReadFirst(ctx); return nil })()
 		want := func(when, device, text string) {

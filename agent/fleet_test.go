@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers/httpdevice"
@@ -120,7 +121,7 @@ func TestTenThousandDevices(t *testing.T) {
 	defer func() { _ = j.Close() }()
 
 	before, routines := used()
-	devices := make([]agent.Device, fleetSize)
+	devices := make([]device.Device, fleetSize)
 	for i := range devices {
 		cfg := httpdevice.DefaultConfig()
 		name := fmt.Sprint("plug-", i)
@@ -131,7 +132,7 @@ func TestTenThousandDevices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		devices[i] = agent.Device{Name: name, Driver: d}
+		devices[i] = device.Device{Name: name, Driver: d}
 	}
 	acfg := agent.DefaultConfig()
 	acfg.ID = "home-pi"

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/agent/session"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -21,26 +22,26 @@ func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 		stands, _ := a.position()
 		told = stands // after a failure the next heartbeat repeats it
 		asked := a.now()
-		ack, err := a.session.send(ctx, mess.Message{Items: []mess.Item{
-			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.holding(), Instance: a.session.instance, Stopped: stands.stopped, Held: stands.held}},
+		ack, err := a.session.Send(ctx, mess.Message{Items: []mess.Item{
+			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: stands.stopped, Held: stands.held}},
 		}})
-		a.session.heard(!unavailable(err))
+		a.session.Heard(!session.IsUnavailable(err))
 		if err != nil {
 			a.log.Debug("heartbeat not heard", "err", err)
 			continue
 		}
-		a.tasks.agree(ack.Threads)
-		a.tasks.findStrays(ctx, &back, asked, ack.Threads)
+		a.tasks.Agree(ack.Threads)
+		a.tasks.GiveBackStrays(ctx, &back, asked, ack.Threads)
 		a.heed(ack.Stops)
 		a.drain.heed(ack.Drain, ack.Resume, "")
-		a.states.heed(ack)
+		a.states.Apply(ack)
 	}
 }
 
 // untilBeat waits until the next heartbeat, or until there is an unreported change; it returns
 // false after ctx has ended.
 func (a *Agent) untilBeat(ctx context.Context, told standing) bool {
-	t := time.NewTimer(a.session.interval())
+	t := time.NewTimer(a.session.HeartbeatInterval())
 	defer t.Stop()
 	for {
 		stands, changed := a.position()
@@ -52,8 +53,8 @@ func (a *Agent) untilBeat(ctx context.Context, told standing) bool {
 			return false
 		case <-t.C:
 			return true
-		case <-a.session.sooner:
-			t.Reset(a.session.interval())
+		case <-a.session.Sooner:
+			t.Reset(a.session.HeartbeatInterval())
 		case <-changed[0]:
 		case <-changed[1]:
 		case <-changed[2]:

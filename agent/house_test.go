@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
@@ -41,7 +42,7 @@ type house struct {
 	reads   agent.Resolver // the resolver; nil: words
 	journal *journal.Journal
 	agent   *agent.Agent // the running agent
-	more    []agent.Device
+	more    []device.Device
 	lamp    *lamp
 	fridge  *fridge
 	vacuum  *vacuum
@@ -133,7 +134,7 @@ func (h *house) startAgent() {
 	if h.reads != nil {
 		reads = h.reads
 	}
-	a := agent.New(h.cfg, h.line, reads, append([]agent.Device{
+	a := agent.New(h.cfg, h.line, reads, append([]device.Device{
 		{Name: "porch-lamp", Label: "porch light", Driver: h.lamp},
 		{Name: "fridge-cam", Label: "fridge", Driver: h.fridge},
 		{Name: "vacuum", Driver: h.vacuum},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
@@ -133,7 +134,7 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 	acfg := agent.DefaultConfig()
 	acfg.ID = "home-pi"
 	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"),
-		understood{words: words{"desk lamp on": {Plan: &plan}}}, []agent.Device{{Name: "desk-lamp", Driver: d}},
+		understood{words: words{"desk lamp on": {Plan: &plan}}}, []device.Device{{Name: "desk-lamp", Driver: d}},
 		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 	defer running(t, a.Run)()
 	say := func(who exchange.Actor, text string) string {

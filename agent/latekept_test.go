@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -44,7 +44,7 @@ func TestALateActAfterKills(t *testing.T) {
 			d := &mute{desk: desk{safe: "keep"}}
 			inHouseWith(t, func(h *house) {
 				h.withDesk(&d.desk, true)
-				h.more[0] = agent.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
+				h.more[0] = device.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
 				h.cfg.Jitter = func(time.Duration) time.Duration { return 500 * time.Millisecond }
 			}, func(h *house) {
 				ref := h.says(claude, "request: {intent: the desk lamp}")
@@ -91,7 +91,7 @@ func TestALateActThatWasSeenIsNotLost(t *testing.T) {
 	d := &mute{desk: desk{safe: "keep"}}
 	inHouseWith(t, func(h *house) {
 		h.withDesk(&d.desk, true)
-		h.more[0] = agent.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
+		h.more[0] = device.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: the desk lamp}")
 		h.after(2 * time.Second)

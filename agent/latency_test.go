@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
@@ -103,11 +104,11 @@ const (
 
 func openWorks(t *testing.T) *works {
 	w := &works{T: t, dir: filepath.Join(t.TempDir(), "stop")}
-	said, devices, cfg := words{}, []agent.Device{}, policy.DefaultConfig()
+	said, devices, cfg := words{}, []device.Device{}, policy.DefaultConfig()
 	cfg.Devices = map[string]policy.Limits{}
 	add := func(name string, d drivers.Device, plan capabilities.Plan) {
 		cfg.Devices[name] = policy.Limits{Confirm: policy.ConfirmNever}
-		devices = append(devices, agent.Device{Name: name, Driver: d})
+		devices = append(devices, device.Device{Name: name, Driver: d})
 		plan.Device, plan.Risk, plan.Effect, plan.Summary = name, capabilities.RiskAppliance, capabilities.Idempotent, name
 		said["use "+name] = capabilities.Outcome{Plan: &plan}
 	}
@@ -126,7 +127,7 @@ func openWorks(t *testing.T) *works {
 }
 
 // run starts the exchange, its HTTP API, and the executor.
-func (w *works) run(said words, devices []agent.Device, cfg policy.Config) {
+func (w *works) run(said words, devices []device.Device, cfg policy.Config) {
 	must := func(err error) {
 		if err != nil {
 			w.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
@@ -30,7 +31,7 @@ func TestTwoAgentsShareTheWork(t *testing.T) {
 		cfg := agent.DefaultConfig()
 		cfg.ID = "second-pi"
 		x := h.x.As(exchange.Actor{ID: cfg.ID, Roles: exchange.ExecutorRole}, "test")
-		a := agent.New(cfg, x, h.words, []agent.Device{{Name: "porch-lamp", Driver: second}}, policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+		a := agent.New(cfg, x, h.words, []device.Device{{Name: "porch-lamp", Driver: second}}, policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 		stop := running(h.t, a.Run)
 		synctest.Wait()
 		for i := range 20 {
@@ -157,7 +158,7 @@ func (w *weather) Read(context.Context) ([]drivers.Reading, error) {
 
 // with adds a device and its sentences to the house.
 func (h *house) with(name string, d drivers.Device, plans map[string]capabilities.Plan) {
-	h.more = append(h.more, agent.Device{Name: name, Driver: d})
+	h.more = append(h.more, device.Device{Name: name, Driver: d})
 	for words, p := range plans {
 		p.Device = name
 		h.words[words] = capabilities.Outcome{Plan: &p}

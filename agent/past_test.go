@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -14,7 +14,7 @@ import (
 
 // withWatch adds a plan that switches a lamp on, and then waits for a meter.
 func (h *house) withWatch(m *meter) {
-	h.more = []agent.Device{{Name: "meter", SeenBy: "fridge-cam", Driver: m}}
+	h.more = []device.Device{{Name: "meter", SeenBy: "fridge-cam", Driver: m}}
 	p := several(capabilities.Several, step("porch-lamp", true), watchPlan(capabilities.Watch, "until", "above", "value", 20.0, "quantity", "temperature", "limit", "default"))
 	p.Want = []string{"confirmation", "structured"}
 	h.words["on, and tell me"] = capabilities.Outcome{Plan: &p}

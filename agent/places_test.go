@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
@@ -59,7 +59,7 @@ func TestPlacesAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newRoomy("kitchen", "bath")
 		light := capabilities.Device{Name: "lamp", Label: "lamp", Class: "light"}
-		h := agent.NewHome(catalog.Default(), []agent.Thing{
+		h := resolver.New(catalog.Default(), []resolver.Device{
 			{Device: capabilities.Device{Name: "vacuum", Label: "vacuum", Class: "vacuum"}, Driver: m},
 			{Device: light, Driver: new(lamp)},
 		})

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -126,7 +126,7 @@ func printing(t *testing.T, story func(h *house, p *press, ref string)) {
 	t.Helper()
 	p := &press{}
 	inHouseWith(t, func(h *house) {
-		h.more = []agent.Device{{Name: "press", Label: "printer", SeenBy: "fridge-cam", Driver: p}}
+		h.more = []device.Device{{Name: "press", Label: "printer", SeenBy: "fridge-cam", Driver: p}}
 		h.words["print"], h.words["hold"], h.words["end"] = pressed(capabilities.Print), pressed(capabilities.Pause), pressed(capabilities.Stop)
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: print}")
@@ -175,7 +175,7 @@ func TestAPrintIsCancelled(t *testing.T) {
 func TestAPrintIsCancelledAsItIsStarted(t *testing.T) {
 	p := &press{slow: true}
 	inHouseWith(t, func(h *house) {
-		h.more = []agent.Device{{Name: "press", Label: "printer", Driver: p}}
+		h.more = []device.Device{{Name: "press", Label: "printer", Driver: p}}
 		h.words["print"] = pressed(capabilities.Print)
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: print}")
@@ -349,7 +349,7 @@ func TestAPrintBeginsAfterTheProgramHasDied(t *testing.T) {
 	for _, then := range []mess.Code{mess.Completed, mess.Cancelled, mess.Failed} {
 		p := &press{slow: true}
 		inHouseWith(t, func(h *house) {
-			h.more = []agent.Device{{Name: "press", Label: "printer", Driver: p}}
+			h.more = []device.Device{{Name: "press", Label: "printer", Driver: p}}
 			h.words["print"] = pressed(capabilities.Print)
 		}, func(h *house) {
 			ref := h.says(claude, "request: {intent: print}")
@@ -400,7 +400,7 @@ func TestAPrintIsEndedByAStop(t *testing.T) {
 	ends := func(p drivers.Device, code mess.Code, check func(s mess.Status), says string) {
 		t.Helper()
 		inHouseWith(t, func(h *house) {
-			h.more = []agent.Device{{Name: "press", Label: "printer", Driver: p}}
+			h.more = []device.Device{{Name: "press", Label: "printer", Driver: p}}
 			h.words["print"] = pressed(capabilities.Print)
 		}, func(h *house) {
 			ref := h.says(claude, "request: {intent: print}")
@@ -439,7 +439,7 @@ func (stuck) AtRest(context.Context) (bool, error) { return true, nil }
 // A printer that stands still may be in a hot pause: it is not stopped.
 func TestAPrintIsNotStoppedBecauseItStands(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.more = []agent.Device{{Name: "press", Label: "printer", Driver: stuck{&press{}}}}
+		h.more = []device.Device{{Name: "press", Label: "printer", Driver: stuck{&press{}}}}
 		h.words["end"] = pressed(capabilities.Stop)
 	}, func(h *house) {
 		ref := h.says(person, "request: {intent: end}")

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -34,7 +34,7 @@ func (b *bulb) Clean(context.Context, []string, func(drivers.Progress)) (drivers
 // A light that ends one percent beside the commanded level has failed to dim.
 func TestALevelBesideTheWantedOne(t *testing.T) {
 	inHouseWith(t, func(h *house) {
-		h.more = []agent.Device{{Name: "bulb", Driver: &bulb{lamp: lamp{on: true}, level: 39}}}
+		h.more = []device.Device{{Name: "bulb", Driver: &bulb{lamp: lamp{on: true}, level: 39}}}
 		h.words["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
 			Capability: "x", Device: "bulb", Command: capabilities.Dim, Args: mess.Object{{Key: "level", Value: 40.0}},
 			Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "do it",
@@ -70,7 +70,7 @@ func TestReadBackAfterACrash(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouseWith(t, func(h *house) {
-				h.more = []agent.Device{{Name: "bulb", Driver: c.is}}
+				h.more = []device.Device{{Name: "bulb", Driver: c.is}}
 				h.words["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
 					Capability: "x", Device: "bulb", Command: c.command, Args: c.args, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "do it",
 				}}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -48,7 +48,7 @@ func TestBrokenOffAndStandingStill(t *testing.T) {
 			r := c.robot
 			r.vacuum = newVacuum()
 			inHouseWith(t, func(h *house) {
-				h.more = []agent.Device{{Name: "robot", Driver: &r}}
+				h.more = []device.Device{{Name: "robot", Driver: &r}}
 				h.cfg.Unknown = func(ref string, _ capabilities.Plan) { doubts = append(doubts, ref) }
 				p := clean("near sink", "stove")
 				p.Device = "robot"
@@ -88,7 +88,7 @@ func TestWhatGoesOnAfterACrash(t *testing.T) {
 			r := c.robot
 			r.vacuum = newVacuum()
 			inHouseWith(t, func(h *house) {
-				h.more = []agent.Device{{Name: "robot", Label: "old robot", Driver: &steered{&r}}}
+				h.more = []device.Device{{Name: "robot", Label: "old robot", Driver: &steered{&r}}}
 				p, end := clean("stove"), clean()
 				p.Device, end.Device = "robot", "robot"
 				end.Command, end.Effect, end.Risk = capabilities.Stop, capabilities.Idempotent, capabilities.RiskComfort

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange"
@@ -116,7 +116,7 @@ func TestCrashWithADeviceThatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := &blunt{}
 			inHouseWith(t, func(h *house) {
-				h.more = []agent.Device{{Name: "fan", Driver: b}}
+				h.more = []device.Device{{Name: "fan", Driver: b}}
 				plan := step("fan", true)
 				plan.For = c.lasts
 				h.words["fan on"] = capabilities.Outcome{Plan: &plan}

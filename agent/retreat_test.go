@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -39,7 +39,7 @@ func withDesk(t *testing.T, d *desk, on bool, story func(h *house, ref string)) 
 }
 
 func (h *house) withDesk(d *desk, on bool) {
-	h.more = append(h.more, agent.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d})
+	h.more = append(h.more, device.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d})
 	plan := step("desk-lamp", on)
 	h.words["the desk lamp"] = capabilities.Outcome{Plan: &plan}
 }

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -92,7 +92,7 @@ func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
 			h.gateCfg.Devices = map[string]policy.Limits{
 				"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, "door": {Timeout: time.Hour, StopWithin: time.Hour},
 			}
-			h.more = []agent.Device{{Name: "door", Driver: door}}
+			h.more = []device.Device{{Name: "door", Driver: door}}
 		}
 		inHouseWith(t, set, func(h *house) {
 			ref := h.says(claude, "request: {intent: ring the bell}")
@@ -118,7 +118,7 @@ func TestASensorThatComesLater(t *testing.T) {
 	door := &lamp{unplug: true}
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "off"}}}}
-		h.more = []agent.Device{{Name: "door", Driver: door}}
+		h.more = []device.Device{{Name: "door", Driver: door}}
 	}, func(h *house) {
 		door.set(func(l *lamp) { l.unplug = false })
 		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/agent/session"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -14,34 +15,34 @@ import (
 // results within Config.EndTime, and takes every device to its safe state.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer func() {
-		err = errors.Join(err, a.devices.halt(context.WithoutCancel(ctx)))
+		err = errors.Join(err, a.devices.HaltAll(context.WithoutCancel(ctx)))
 	}()
 	defer a.runTimers(ctx)()
 	defer a.runStops(ctx)()
-	if err := a.journal.Run(ctx, a.session.instance); err != nil {
+	if err := a.journal.Run(ctx, a.session.Instance); err != nil {
 		a.log.Error("the name of this process is not written down; if it dies at a start, nobody gives that thread back", "err", err)
 	}
-	a.devices.start(ctx)
+	a.devices.StartAll(ctx)
 	a.health.look(ctx)
 	ack, err := a.register(ctx)
 	if err != nil {
 		return ended(ctx, err)
 	}
 	told, _ := a.position()
-	failing := a.devices.failing()
+	failing := a.devices.Failing()
 	a.heed(ack.Stops)
 	a.drain.heed(ack.Drain, ack.Resume, "")
-	a.tasks.agree(ack.Threads)
-	unbegun := a.tasks.recover(ctx, ack.Threads)
+	a.tasks.Agree(ack.Threads)
+	unbegun := a.tasks.Recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
 	g.Go(func() error { return a.heartbeat(gctx, told) })
-	g.Go(func() error { return a.tasks.run(gctx, unbegun) })
+	g.Go(func() error { return a.tasks.Run(gctx, unbegun) })
 	g.Go(func() error { return a.tend(gctx) })
-	g.Go(func() error { return a.states.run(gctx) })
-	g.Go(func() error { return a.devices.tellFailing(gctx, a.session, failing) })
+	g.Go(func() error { return a.states.Run(gctx) })
+	g.Go(func() error { return a.devices.ReportFailing(gctx, a.session, failing) })
 	err = g.Wait()
-	a.tasks.lastMail(context.WithoutCancel(ctx))
+	a.tasks.DeliverLast(context.WithoutCancel(ctx))
 	a.health.look(context.WithoutCancel(ctx)) // the disk may accept the unwritten records now
 	return ended(ctx, err)
 }
@@ -72,11 +73,11 @@ var versions = []string{"1.0.0", "1.1.0"}
 // register reports the executor's identity and capabilities to the exchange.
 func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	m, acts := a.registration()
-	ack, err := a.session.say(ctx, m)
+	ack, err := a.session.Say(ctx, m)
 	if err == nil {
-		a.session.heard(true)
+		a.session.Heard(true)
 		a.health.knows(acts)
-		a.states.heed(ack)
+		a.states.Apply(ack)
 		a.log.Info("registered", "executor", a.cfg.ID)
 	}
 	return ack, err
@@ -87,19 +88,19 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 func (a *Agent) receive(ctx context.Context) error {
 	var back errgroup.Group
 	defer func() { _ = back.Wait() }() // they return no errors
-	pause := a.session.backoff()
+	pause := a.session.Backoff()
 	for {
 		began := a.now()
-		err := a.session.receive(ctx, a.deliver)
+		err := a.session.Receive(ctx, a.deliver)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if a.now().Sub(began) >= healthy {
-			pause = a.session.backoff()
+		if a.now().Sub(began) >= session.Healthy {
+			pause = a.session.Backoff()
 		}
-		a.session.heard(false)
+		a.session.Heard(false)
 		a.log.Warn("connection to the exchange lost", "err", err)
-		if !pause.sleep(ctx) {
+		if !pause.Sleep(ctx) {
 			return nil
 		}
 		asked := a.now()
@@ -109,12 +110,12 @@ func (a *Agent) receive(ctx context.Context) error {
 		}
 		a.heed(ack.Stops)
 		a.drain.heed(ack.Drain, ack.Resume, "")
-		a.tasks.agree(ack.Threads)
-		a.tasks.findStrays(ctx, &back, asked, ack.Threads)
+		a.tasks.Agree(ack.Threads)
+		a.tasks.GiveBackStrays(ctx, &back, asked, ack.Threads)
 	}
 }
 
 // ReadFirst reads every readable device without a known state, so that Status is complete
 // before the first use. Run it concurrently with Run; it returns after its last attempt, or
 // when ctx ends. It never acts, and a device that does not answer does not count as failing.
-func (a *Agent) ReadFirst(ctx context.Context) { a.devices.readFirst(ctx) }
+func (a *Agent) ReadFirst(ctx context.Context) { a.devices.ReadFirst(ctx) }

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 )
@@ -43,17 +43,17 @@ func TestWiredDevicesStartFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3000
 		var now, most atomic.Int64
-		devices := make([]agent.Device, n)
+		devices := make([]device.Device, n)
 		var lines []*wired
 		for i := range devices {
-			devices[i] = agent.Device{Name: string(rune('a'+i%26)) + time.Duration(i).String(), Driver: &farPlug{now: &now, most: &most}}
+			devices[i] = device.Device{Name: string(rune('a'+i%26)) + time.Duration(i).String(), Driver: &farPlug{now: &now, most: &most}}
 			if i%100 == 99 {
 				lines = append(lines, &wired{})
 				devices[i].Driver = lines[len(lines)-1]
 			}
 		}
 		began := time.Now()
-		agent.Start(t.Context(), policy.New(policy.DefaultConfig(), time.Now, quiet()), devices, quiet())
+		device.Start(t.Context(), policy.New(policy.DefaultConfig(), time.Now, quiet()), devices, quiet())
 		for i, l := range lines {
 			if !l.began.Equal(began) {
 				t.Errorf("line %d has started after %v", i, l.began.Sub(began))

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/task"
+	"github.com/messkit/messkit/agent/wording"
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -24,7 +27,7 @@ type DeviceStatus struct {
 	Label   string
 	Started bool   // it has reached its initial state, and is usable
 	Task    string // the thread that uses it; "" for none
-	Failed  Failure
+	Failed  device.Failure
 	Doing   string // cleaning, opening, paused, ...; "" for no lasting activity
 	Reads   bool   // it has a reading method
 	Seen    []Seen // its last known states
@@ -39,22 +42,22 @@ type Seen struct {
 
 // Status returns the current state of the agent. It calls no driver.
 func (a *Agent) Status() Status {
-	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.health.trouble(), Working: a.tasks.working()}
+	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.health.trouble(), Working: a.tasks.Working()}
 	at := map[string]string{}
 	for _, t := range a.journal.Tasks() {
 		if t.Report != nil {
 			s.Waiting++
 		}
 		if t.Open() {
-			maps.Copy(at, busy(t))
+			maps.Copy(at, task.DevicesOf(t))
 		}
 	}
-	for d := range a.devices.all() {
-		doing, paused := a.activity.of(d.Name)
+	for d := range a.devices.All() {
+		doing, paused := a.activity.Of(d.Name)
 		if paused {
 			doing = "paused"
 		}
-		s.Devices = append(s.Devices, DeviceStatus{d.Name, d.Label, d.running(a.gate), at[d.Name], d.lastly(a.gate), doing, canBeRead(d.Driver), inBrief(a.gate.LastStates(d.Name))})
+		s.Devices = append(s.Devices, DeviceStatus{d.Name, d.Label, d.IsRunning(a.gate), at[d.Name], d.LastFailure(a.gate), doing, device.IsReadable(d.Driver), inBrief(a.gate.LastStates(d.Name))})
 	}
 	return s
 }
@@ -80,9 +83,9 @@ func seenAs(r drivers.Reading) string {
 	case r.Quantity == "":
 		return ""
 	case r.Quantity == "on":
-		return onOff(r.Value != 0)
+		return wording.OnOff(r.Value != 0)
 	case r.Quantity == "docked":
 		return map[bool]string{true: "docked", false: "not docked"}[r.Value != 0]
 	}
-	return inWords(r)
+	return wording.Reading(r)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/exchange"
@@ -539,7 +540,7 @@ func TestTwoAgentsOfOneID(t *testing.T) {
 			h.t.Fatal(err)
 		}
 		twin := &lamp{}
-		a := agent.New(h.cfg, h.x.As(h.pi(), "test"), h.words, []agent.Device{{Name: "porch-lamp", Label: "porch light", Driver: twin}},
+		a := agent.New(h.cfg, h.x.As(h.pi(), "test"), h.words, []device.Device{{Name: "porch-lamp", Label: "porch light", Driver: twin}},
 			policy.New(h.gateCfg, time.Now, quiet()), j, time.Now, quiet())
 		stop := running(h.t, a.Run)
 		synctest.Wait()

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
@@ -37,8 +37,8 @@ func (m *movable) move(area string) { m.mu.Lock(); defer m.mu.Unlock(); m.area =
 
 // estate lists n devices in rooms of eight, as in a large home or an office block. Each room
 // has three lamps, two plugs, two sensors, and a camera or a vacuum.
-func estate(n int) []agent.Thing {
-	things := make([]agent.Thing, n)
+func estate(n int) []resolver.Device {
+	things := make([]resolver.Device, n)
 	for i := range things {
 		room := roomOf(i)
 		kind, class, area := "ceiling light", "light", room
@@ -61,7 +61,7 @@ func estate(n int) []agent.Thing {
 			}
 		}
 		label := room + " " + kind
-		things[i] = agent.Thing{Driver: driver, Device: capabilities.Device{Name: strings.ReplaceAll(label, " ", "-"), Label: label, Class: class, Area: area}}
+		things[i] = resolver.Device{Driver: driver, Device: capabilities.Device{Name: strings.ReplaceAll(label, " ", "-"), Label: label, Class: class, Area: area}}
 	}
 	return things
 }
@@ -77,7 +77,7 @@ func roomOf(i int) string {
 }
 
 // estateRequests lists typical requests in an estate, all about devices.
-func estateRequests(things []agent.Thing) []mess.Request {
+func estateRequests(things []resolver.Device) []mess.Request {
 	var list []mess.Request
 	for k := range 20 {
 		i := k * (len(things) - 1) / 19
@@ -103,11 +103,11 @@ func TestUnderstandAsAfresh(t *testing.T) {
 				t.Skip("a large home takes seconds")
 			}
 			things := estate(n)
-			home := func(things []agent.Thing) *agent.Home {
-				return agent.NewHome(catalog.Default(), things).In(capabilities.Home{}, homeClock)
+			home := func(things []resolver.Device) *resolver.Resolver {
+				return resolver.New(catalog.Default(), things).In(capabilities.Home{}, homeClock)
 			}
 			lamp, cleaner := things[2].Driver.(*movable), newRoomy("attic")
-			things[9] = agent.Thing{Driver: cleaner, Device: capabilities.Device{Name: "robot", Label: "robot", Class: "vacuum", Area: "hall"}}
+			things[9] = resolver.Device{Driver: cleaner, Device: capabilities.Device{Name: "robot", Label: "robot", Class: "vacuum", Area: "hall"}}
 			h := home(things)
 			requests := estateRequests(things)[:30]
 			for _, text := range []string{
@@ -126,7 +126,7 @@ func TestUnderstandAsAfresh(t *testing.T) {
 				{"a vacuum knows another room", func() { cleaner.set(func(m *roomy) { m.rooms = []string{"attic", "cellar"} }) }},
 				{"a vacuum knows one room less", func() { cleaner.set(func(m *roomy) { m.rooms = []string{"cellar"} }) }},
 				{"a device is added", func() {
-					things = append(things, agent.Thing{Driver: &movable{area: "cellar"}, Device: capabilities.Device{Name: "spare", Label: "spare light", Class: "light"}})
+					things = append(things, resolver.Device{Driver: &movable{area: "cellar"}, Device: capabilities.Device{Name: "spare", Label: "spare light", Class: "light"}})
 					h = home(things)
 				}},
 				{"a device is renamed", func() {
@@ -162,7 +162,7 @@ func TestUnderstandAsAfresh(t *testing.T) {
 func TestUnderstandWhileDevicesMove(t *testing.T) {
 	things := estate(40)
 	lamp := things[2].Driver.(*movable)
-	h := agent.NewHome(catalog.Default(), things)
+	h := resolver.New(catalog.Default(), things)
 	lights := func() string {
 		q := h.Resolve(mess.Request{Intent: "turn on the light in the attic"})
 		if q.Plan == nil {
@@ -202,7 +202,7 @@ func TestUnderstandWhileDevicesMove(t *testing.T) {
 // A request does not wait for the index of a large home: Offers has built it, or the answer of
 // a device with other places has.
 func TestUnderstandFindsTheIndex(t *testing.T) {
-	cheap := func(t *testing.T, h *agent.Home) {
+	cheap := func(t *testing.T, h *resolver.Resolver) {
 		t.Helper()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -216,7 +216,7 @@ func TestUnderstandFindsTheIndex(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		things := estate(1000)
-		h, cleaner := agent.NewHome(catalog.Default(), things), things[7].Driver.(*roomy)
+		h, cleaner := resolver.New(catalog.Default(), things), things[7].Driver.(*roomy)
 		h.Offers()
 		for _, rooms := range [][]string{{"hall"}, {"attic"}, {"attic", "hall"}} {
 			synctest.Wait()
@@ -226,8 +226,8 @@ func TestUnderstandFindsTheIndex(t *testing.T) {
 			h.Offers() // rebuilds in the background
 		}
 	})
-	quiet := slices.DeleteFunc(estate(1000), func(t agent.Thing) bool { _, knows := t.Driver.(drivers.Areas); return knows })
-	h := agent.NewHome(catalog.Default(), quiet)
+	quiet := slices.DeleteFunc(estate(1000), func(t resolver.Device) bool { _, knows := t.Driver.(drivers.Areas); return knows })
+	h := resolver.New(catalog.Default(), quiet)
 	h.Offers()
 	cheap(t, h)
 }
@@ -247,7 +247,7 @@ func BenchmarkUnderstand(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			things := estate(n)
 			requests := estateRequests(things)
-			h := agent.NewHome(catalog.Default(), things).In(capabilities.Home{}, homeClock)
+			h := resolver.New(catalog.Default(), things).In(capabilities.Home{}, homeClock)
 			h.Now() // builds the resolver and asks each vacuum for its rooms
 			i := 0
 			for b.Loop() {

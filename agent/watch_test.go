@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
@@ -72,7 +73,7 @@ func watchPlan(c capabilities.Command, args ...any) capabilities.Plan {
 func watching(t *testing.T, m *meter, p capabilities.Plan, story func(h *house, ref string)) {
 	t.Helper()
 	inHouseWith(t, func(h *house) {
-		h.more = []agent.Device{{Name: "meter", SeenBy: "fridge-cam", Driver: m, Done: agent.Done{Below: 5, For: time.Minute}}}
+		h.more = []device.Device{{Name: "meter", SeenBy: "fridge-cam", Driver: m, Done: device.Done{Below: 5, For: time.Minute}}}
 		h.words["watch"] = capabilities.Outcome{Plan: &p}
 	}, func(h *house) {
 		ref := h.says(claude, "request: {intent: watch, response_hint: [confirmation, structured]}")
@@ -275,7 +276,7 @@ func TestNoMoreWatchesThanMayBe(t *testing.T) {
 	p := watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default")
 	inHouseWith(t, func(h *house) {
 		h.cfg.Watch.AtOnce = 2
-		h.more = []agent.Device{{Name: "meter", Driver: m}}
+		h.more = []device.Device{{Name: "meter", Driver: m}}
 		h.words["watch"] = capabilities.Outcome{Plan: &p}
 	}, func(h *house) {
 		first := h.says(claude, "request: {intent: watch}")
@@ -292,13 +293,13 @@ func TestNoMoreWatchesThanMayBe(t *testing.T) {
 }
 
 func TestWatchesThatCannotBe(t *testing.T) {
-	for want, change := range map[string]func(*agent.Watches){
-		"longest: 1s is not between":           func(w *agent.Watches) { w.Longest = time.Second },
-		"default: 25h0m0s is not between 1s":   func(w *agent.Watches) { w.Default = 25 * time.Hour },
-		"every: 1ms is not between 1s and 10m": func(w *agent.Watches) { w.Every = time.Millisecond },
-		"at_once: -1 is too few":               func(w *agent.Watches) { w.AtOnce = -1 },
+	for want, change := range map[string]func(*runtime.Watches){
+		"longest: 1s is not between":           func(w *runtime.Watches) { w.Longest = time.Second },
+		"default: 25h0m0s is not between 1s":   func(w *runtime.Watches) { w.Default = 25 * time.Hour },
+		"every: 1ms is not between 1s and 10m": func(w *runtime.Watches) { w.Every = time.Millisecond },
+		"at_once: -1 is too few":               func(w *runtime.Watches) { w.AtOnce = -1 },
 	} {
-		w := agent.DefaultWatches()
+		w := runtime.DefaultWatches()
 		if err := w.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +308,7 @@ func TestWatchesThatCannotBe(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	for want, d := range map[string]agent.Done{"below: -1 W cannot be": {Below: -1}, "for: 2h0m0s is not between": {For: 2 * time.Hour}} {
+	for want, d := range map[string]device.Done{"below: -1 W cannot be": {Below: -1}, "for: 2h0m0s is not between": {For: 2 * time.Hour}} {
 		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -17,7 +17,7 @@ import (
 
 	"gobot.io/x/gobot/v2"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/cli/doctor"
@@ -103,8 +103,8 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.What = "cam"
-			d := agent.Device{Name: "cam", Driver: c.d.Dev, Placeholders: c.d.Placeholders}
-			trials := agent.NewTrials(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now)
+			d := device.Device{Name: "cam", Driver: c.d.Dev, Placeholders: c.d.Placeholders}
+			trials := device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now)
 			says, err := daemon.TryDevice(t.Context(), trials, d)
 			if got := daemon.TrialResult("cam", says, err); got != c.want {
 				t.Errorf("it says %+v, want %+v", got, c.want)
@@ -123,8 +123,8 @@ func TestTheDoctorAndAPlugWithoutAMeter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := agent.Device{Name: "plug", Driver: dev}
-	says, err := daemon.TryDevice(t.Context(), agent.NewTrials(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []agent.Device{d}, time.Now), d)
+	d := device.Device{Name: "plug", Driver: dev}
+	says, err := daemon.TryDevice(t.Context(), device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
 	if got, want := daemon.TrialResult("plug", says, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
 		t.Errorf("it says %+v, want %+v", got, want)
 	}

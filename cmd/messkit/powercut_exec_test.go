@@ -233,13 +233,13 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 		seen       func(*judgement) int
 	}{
 		{
-			"what was begun is done again without a look", "agent/recover.go",
+			"what was begun is done again without a look", "agent/task/recovery.go",
 			[]string{"harmless := m.Plan.Repeatable()", "harmless := true", "\tdone, how := true, []string(nil)\n", "\tdone, how := false, []string(nil)\n"},
 			func(v *judgement) int { return v.doubled },
 		},
 		{
-			"no intent is written", "agent/act.go",
-			[]string{"err := t.a.journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes"},
+			"no intent is written", "agent/task/execute.go",
+			[]string{"err := t.Journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes"},
 			func(v *judgement) int { return v.doubled + v.dishonest }, // given back, and done again
 		},
 	} {

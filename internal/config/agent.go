@@ -12,6 +12,7 @@ import (
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/clock"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -37,7 +38,7 @@ type Agent struct {
 	Words         string                               `yaml:"words"`     // folder with the user's own words and capabilities
 	Facts         []string                             `yaml:"facts"`     // capabilities that describe the place
 	MaxSteps      int                                  `yaml:"max_steps"` // steps of one request that need no question
-	Watch         agent.Watches                        `yaml:"watch"`     // limits of tasks that wait for a condition
+	Watch         runtime.Watches                      `yaml:"watch"`     // limits of tasks that wait for a condition
 	Position      *position                            `yaml:"position"`  // where the home is, for daylight
 	StopLine      stop.InputConfig                     `yaml:"stop_line"` // an input that stops everything
 	Limits        policy.Limits                        `yaml:"limits"`    // defaults for each device
@@ -48,7 +49,7 @@ func DefaultAgent() Agent {
 	return Agent{
 		ID: hostID(), Data: DataDir(), Limits: policy.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
 		MaxActs: policy.MaxActs{Requester: policy.Rate{N: 120, Per: time.Hour}, All: policy.Rate{N: 600, Per: time.Hour}},
-		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 12, Watch: agent.DefaultWatches(),
+		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 12, Watch: runtime.DefaultWatches(),
 		StopLine: stop.DefaultInputConfig(),
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -93,7 +93,7 @@ func (d Device) ranges(limits strictyaml.Node) (wrong strictyaml.Problems) {
 	if d.Dev == nil {
 		return nil
 	}
-	can := agent.Commands(d.Dev)
+	can := device.Commands(d.Dev)
 	for _, command := range output.SortedKeys(d.Limits.Range) {
 		if !command.Known() {
 			continue // reported already
@@ -134,7 +134,7 @@ func (d Device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
 	if _, sent := d.Dev.(drivers.Areas); len(d.Rooms) > 0 && d.Dev != nil && !sent {
 		wrong = append(wrong, n.Problem("rooms", "it cannot be sent to a room; leave them out, or write segments where its driver has them"))
 	}
-	if (d.Class == "lock" || d.Class == "garage-door") && d.Dev != nil && slices.Contains(agent.Commands(d.Dev), capabilities.SetSwitch) {
+	if (d.Class == "lock" || d.Class == "garage-door") && d.Dev != nil && slices.Contains(device.Commands(d.Dev), capabilities.SetSwitch) {
 		wrong = append(wrong, n.Problem("class", "its driver switches, and neither locks nor opens: nothing could be asked of it; write button, with pulse: where the driver has it, for what a press opens, or switch"))
 	}
 	if _, ok := d.Dev.(drivers.Photographer); len(d.Sees) > 0 && d.Dev != nil && !ok {

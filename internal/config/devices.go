@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
@@ -34,7 +35,7 @@ type DeviceConfig struct {
 	Rooms   []string            `yaml:"rooms"`        // rooms of a vacuum or files of a printer, if the driver cannot list them
 	Risk    capabilities.Risk   `yaml:"risk"`         // "": that of the catalog
 	Effect  capabilities.Effect `yaml:"effect"`       // once, or "": that of the catalog
-	Done    agent.Done          `yaml:"done"`         // power below which the device has finished
+	Done    device.Done         `yaml:"done"`         // power below which the device has finished
 	Limits  policy.Limits       `yaml:"limits"`
 }
 
@@ -173,15 +174,15 @@ func (d Device) effect() capabilities.Effect {
 }
 
 // Resolver turns requests into plans for these devices.
-func (h *DeviceSet) Resolver() *agent.Home {
-	things := make([]agent.Thing, len(h.Devices))
+func (h *DeviceSet) Resolver() *resolver.Resolver {
+	things := make([]resolver.Device, len(h.Devices))
 	for i, d := range h.Devices {
-		things[i] = agent.Thing{Driver: d.Dev, Device: capabilities.Device{
+		things[i] = resolver.Device{Driver: d.Dev, Device: capabilities.Device{
 			Name: d.Name, Label: d.label(), Aliases: d.Aliases, Class: d.EffectiveClass(), Area: d.Area, Sees: d.Sees, SeenBy: d.SeenBy, Risk: d.Risk, Effect: d.effect(),
 			Spots: d.rooms(),
 		}}
 	}
-	return agent.NewHome(cmp.Or(h.Catalogue, catalog.Default()), things)
+	return resolver.New(cmp.Or(h.Catalogue, catalog.Default()), things)
 }
 
 // CheckClasses returns an error for each device whose class has no words, also where a
@@ -208,10 +209,10 @@ func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 }
 
 // AgentDevices returns the devices for the agent.
-func (h *DeviceSet) AgentDevices() []agent.Device {
-	list := make([]agent.Device, len(h.Devices))
+func (h *DeviceSet) AgentDevices() []device.Device {
+	list := make([]device.Device, len(h.Devices))
 	for i, d := range h.Devices {
-		list[i] = agent.Device{Name: d.Name, Label: d.label(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev, Placeholders: d.Placeholders}
+		list[i] = device.Device{Name: d.Name, Label: d.label(), SeenBy: d.SeenBy, Done: d.Done, Driver: d.Dev, Placeholders: d.Placeholders}
 	}
 	return list
 }
@@ -272,7 +273,7 @@ func (d Device) label() string {
 // Verbs lists the commands of a device.
 func (d Device) Verbs() []string {
 	var list []string
-	for _, c := range agent.Commands(d.Dev) {
+	for _, c := range device.Commands(d.Dev) {
 		list = append(list, string(c))
 	}
 	return list

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange/channel/console"
@@ -38,21 +40,21 @@ type localState struct {
 }
 
 type localDevice struct {
-	Name       string        `json:"name"`
-	Label      string        `json:"label,omitempty"`
-	Area       string        `json:"area,omitempty"`
-	Class      string        `json:"class,omitempty"`
-	Acts       bool          `json:"acts,omitempty"` // it can act, so that a lockout applies
-	Doing      string        `json:"doing,omitempty"`
-	Reads      bool          `json:"reads,omitempty"` // it has a state to read
-	Seen       []agent.Seen  `json:"seen,omitempty"`  // empty: never read
-	Started    bool          `json:"started"`
-	Failed     agent.Failure `json:"failed,omitzero"` // its last use, until it works again
-	Quarantine bool          `json:"quarantine,omitempty"`
-	Trouble    string        `json:"trouble,omitempty"`
-	Locked     string        `json:"locked,omitempty"` // why
-	Disarmed   bool          `json:"disarmed,omitempty"`
-	Safety     string        `json:"safety,omitempty"` // its result in the present stop
+	Name       string         `json:"name"`
+	Label      string         `json:"label,omitempty"`
+	Area       string         `json:"area,omitempty"`
+	Class      string         `json:"class,omitempty"`
+	Acts       bool           `json:"acts,omitempty"` // it can act, so that a lockout applies
+	Doing      string         `json:"doing,omitempty"`
+	Reads      bool           `json:"reads,omitempty"` // it has a state to read
+	Seen       []agent.Seen   `json:"seen,omitempty"`  // empty: never read
+	Started    bool           `json:"started"`
+	Failed     device.Failure `json:"failed,omitzero"` // its last use, until it works again
+	Quarantine bool           `json:"quarantine,omitempty"`
+	Trouble    string         `json:"trouble,omitempty"`
+	Locked     string         `json:"locked,omitempty"` // why
+	Disarmed   bool           `json:"disarmed,omitempty"`
+	Safety     string         `json:"safety,omitempty"` // its result in the present stop
 }
 
 // State returns a localState.
@@ -76,7 +78,7 @@ func (p *localExecutor) State() any {
 		one := localDevice{Name: d.Name, Label: d.Label, Doing: d.Doing, Reads: d.Reads, Seen: d.Seen, Started: d.Started, Failed: d.Failed}
 		if c := p.cfg.Opened.Device(d.Name); c != nil {
 			one.Area, one.Class = c.EffectiveArea(), c.EffectiveClass()
-			one.Acts = slices.ContainsFunc(agent.Commands(c.Dev), func(c capabilities.Command) bool {
+			one.Acts = slices.ContainsFunc(device.Commands(c.Dev), func(c capabilities.Command) bool {
 				return capabilities.Plan{Command: c, Effect: capabilities.Query}.Actuates()
 			})
 		}
@@ -109,7 +111,7 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 	for _, id := range requires {
 		req.Requires = append(req.Requires, mess.Capability{ID: id})
 	}
-	return outcomeJSON(dryRun(p.cfg, req, func(home *agent.Home) capabilities.Outcome {
+	return outcomeJSON(dryRun(p.cfg, req, func(home *resolver.Resolver) capabilities.Outcome {
 		out := home.Resolve(req)
 		for _, given := range answers {
 			if out.Question == nil {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/policy"
@@ -31,7 +31,7 @@ import (
 type startedDevices struct {
 	lock    io.Closer // keeps other runs from the devices
 	gate    *policy.Policy
-	devices []agent.Device
+	devices []device.Device
 	stop    *stop.Latch
 	stops   background
 	now     *localpolicy.Run
@@ -93,7 +93,7 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	o.timers.start(ctx, o.gate.Run)
 	o.stop = newStopper(c, o.gate, log) // during a stop no device starts
 	o.stops.start(ctx, o.stop.Run)
-	o.devices = agent.Start(ctx, o.gate, c.Opened.AgentDevices(), log)
+	o.devices = device.Start(ctx, o.gate, c.Opened.AgentDevices(), log)
 	o.trials.start(ctx, func(still context.Context) error { // no trial uses a device after the halt begins
 		still, stop := context.WithCancel(still)
 		defer stop()
@@ -166,5 +166,5 @@ func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 
 // halt takes the devices to their safe state if the agent has not started.
 func (o *startedDevices) halt(ctx context.Context) error {
-	return errors.Join(agent.Halt(context.WithoutCancel(ctx), o.gate, o.devices, o.log), o.end())
+	return errors.Join(device.Halt(context.WithoutCancel(ctx), o.gate, o.devices, o.log), o.end())
 }

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/agent/task"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -26,7 +27,7 @@ type policyResult struct {
 
 // dryRun returns the outcome of a request and the verdict of the safety policy. resolve
 // makes the outcome with a resolver.
-func dryRun(c *config.Config, req mess.Request, resolve func(*agent.Home) capabilities.Outcome) (capabilities.Outcome, policyResult) {
+func dryRun(c *config.Config, req mess.Request, resolve func(*resolver.Resolver) capabilities.Outcome) (capabilities.Outcome, policyResult) {
 	home := PreviewResolver(c)
 	out := resolve(home)
 	switch {
@@ -38,7 +39,7 @@ func dryRun(c *config.Config, req mess.Request, resolve func(*agent.Home) capabi
 		}
 		return out, v
 	case out.Question != nil:
-		if no := agent.Barred(home, currentPolicy(c).Check, *out.Question, req); no != nil {
+		if no := task.Unanswerable(home, currentPolicy(c).Check, *out.Question, req); no != nil {
 			return out, policyResult{refused: no.Error()}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities/catalog"
@@ -83,7 +84,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 
 func (e *executor) run(ctx context.Context) error {
 	err := errors.Join(e.outputs.handOver(), e.work(ctx), e.outputs.end())
-	return errors.Join(err, e.outputs.now.End(agent.Unsafe(err)...))
+	return errors.Join(err, e.outputs.now.End(device.Unsafe(err)...))
 }
 
 // work runs the agent. The connection ends after it, so that the exchange gets its last

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/agent/selftest"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -27,7 +27,7 @@ func ExplainPlan(ctx context.Context, c *config.Config, r selftest.Request) (sel
 	for _, text := range r.Context {
 		req.Context = append(req.Context, mess.TextEntry(text))
 	}
-	out, v := dryRun(c, req, func(h *agent.Home) capabilities.Outcome { return h.Resolve(req) })
+	out, v := dryRun(c, req, func(h *resolver.Resolver) capabilities.Outcome { return h.Resolve(req) })
 	v.busy = busyDevices(ctx, c, out.Plan)
 	var text strings.Builder
 	if err := explain(&text, out, v); err != nil {

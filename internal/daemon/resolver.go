@@ -3,21 +3,21 @@ package daemon
 import (
 	"time"
 
-	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/config"
 )
 
 // newResolver returns the resolver for the devices of this configuration.
-func newResolver(c *config.Config) *agent.Home { return resolverWithClock(c, c.Agent.Unset) }
+func newResolver(c *config.Config) *resolver.Resolver { return resolverWithClock(c, c.Agent.Unset) }
 
 // PreviewResolver returns a resolver for previews, which trusts the clock.
-func PreviewResolver(c *config.Config) *agent.Home {
+func PreviewResolver(c *config.Config) *resolver.Resolver {
 	return resolverWithClock(c, func() error { return nil })
 }
 
-func resolverWithClock(c *config.Config, unset func() error) *agent.Home {
+func resolverWithClock(c *config.Config, unset func() error) *resolver.Resolver {
 	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps, Facts: c.Agent.Facts, WatchFor: c.Agent.Watch.Default, WatchLongest: c.Agent.Watch.Longest}
 	if p := c.Agent.Position; p != nil {
 		setting.Where = &capabilities.Position{Lat: p.Lat, Lng: p.Lng}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities/catalog"
 	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
@@ -81,10 +81,10 @@ func KeptLocally(l policy.LocalDecisions) (list []Kept) {
 }
 
 type deviceState struct {
-	Name    string        `json:"name"`
-	Started bool          `json:"started"`
-	Task    string        `json:"task,omitempty"`  // the thread that uses it now
-	Failed  agent.Failure `json:"failed,omitzero"` // its last use, until it works again
+	Name    string         `json:"name"`
+	Started bool           `json:"started"`
+	Task    string         `json:"task,omitempty"`  // the thread that uses it now
+	Failed  device.Failure `json:"failed,omitzero"` // its last use, until it works again
 }
 
 // leastFree is the space that the log of threads reserves at a time, in bytes. With less the

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/selftest"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -29,12 +29,12 @@ const UnreadState = "was not used: there is nothing that can be read from it wit
 
 // TrialResult returns the check result of using a device.
 func TrialResult(name, says string, err error) output.CheckResult {
-	doubt, doubtful := errors.AsType[agent.Doubt](err)
+	doubt, doubtful := errors.AsType[device.Doubt](err)
 	switch {
 	case doubtful:
 		return output.CheckResult{What: name, OK: true, Note: true, Says: string(doubt)}
-	case errors.Is(err, agent.ErrStopped):
-		return output.CheckResult{What: name, OK: true, Note: true, Says: agent.ErrStopped.Error()} // the stop has its own reason and remedy
+	case errors.Is(err, device.ErrStopped):
+		return output.CheckResult{What: name, OK: true, Note: true, Says: device.ErrStopped.Error()} // the stop has its own reason and remedy
 	case err != nil:
 		return output.CheckResult{What: name, Says: strings.TrimPrefix(err.Error(), name+": ")}
 	case says == "":
@@ -44,7 +44,7 @@ func TrialResult(name, says string, err error) output.CheckResult {
 }
 
 // TryDevice uses one device, for deviceTime at most.
-func TryDevice(ctx context.Context, trials *agent.Trials, d agent.Device) (string, error) {
+func TryDevice(ctx context.Context, trials *device.SelfTest, d device.Device) (string, error) {
 	type outcome struct {
 		says string
 		err  error
@@ -81,7 +81,7 @@ func IsRunning(c *config.Config) bool {
 // serveTrials answers `messkit doctor` until ctx ends. It tries the devices that both have
 // in the same configuration.
 func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *slog.Logger) error {
-	trials, began := agent.NewTrials(o.gate, o.devices, time.Now), time.Now()
+	trials, began := device.NewSelfTest(o.gate, o.devices, time.Now), time.Now()
 	return selftest.Serve(ctx, c.Agent.Data, func(ctx context.Context, q selftest.Query) selftest.Response {
 		a := selftest.Response{Config: c.File, Began: began, Devices: make([]selftest.Result, len(o.devices))}
 		if url := o.url.Load(); url != nil {

@@ -4,20 +4,20 @@ package mutants_test
 var mutants = []mutant{
 	// The executor.
 	{"no start gate", []edit{{
-		"agent/act.go", "asked, err = t.permission(ctx, plan)\n", "asked, err = t.a.now(), error(nil)\n",
+		"agent/task/execute.go", "asked, err = t.permission(ctx, plan)\n", "asked, err = t.Now(), error(nil)\n",
 	}}, "./agent TestCancelBeforeTheStart|TestAnotherHasTakenIt|TestALeaseLostBeforeTheStart|TestDyingEverywhere|TestTheLineIsCutAtTheGate"},
 	{"no journal", []edit{{
-		"agent/act.go", "err := t.a.journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes",
+		"agent/task/execute.go", "err := t.Journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes",
 	}}, "./agent TestCrash"},
 	{"journal after acting", []edit{
-		{"agent/act.go", "if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
-		{"agent/act.go", "r := t.act(ctx, pass, plan, func(r result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, func(r result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan, unnoted)\n"},
+		{"agent/task/execute.go", "if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
+		{"agent/task/execute.go", "r := t.act(ctx, pass, plan, func(r action.Result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, func(r action.Result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan, unnoted)\n"},
 	}, "./agent TestCrash|TestDyingEverywhere"},
 	{"a home forgets that a device has moved", []edit{{
-		"agent/remembered.go", "if p.driver.Area() != m.areas[i] {", "if p.driver.Area() != m.areas[i] && i < 0 {",
+		"agent/resolver/cache.go", "if p.driver.Area() != c.areas[i] {", "if p.driver.Area() != c.areas[i] && i < 0 {",
 	}}, "./agent TestUnderstandAsAfresh|TestUnderstandWhileDevicesMove"},
 	{"a home forgets that a vacuum knows other rooms", []edit{{
-		"agent/remembered.go", "return turn != m.turns[p.index]", "return turn < m.turns[p.index]",
+		"agent/resolver/cache.go", "return revision != c.revisions[p.index]", "return revision < c.revisions[p.index]",
 	}}, "./agent TestUnderstandAsAfresh|TestPlacesAreRemembered"},
 	{"the intent goes without what the policy has to write", []edit{{
 		"agent/policy/ledger.go", "if err := write(ctx, notes...); err != nil {", "if err := write(ctx); err != nil {",
@@ -35,10 +35,10 @@ var mutants = []mutant{
 		"agent/localpolicy/adopt.go", "; !begun {", "; !begun || begun {",
 	}}, "./agent/localpolicy TestAdoptOnce"},
 	{"started work is begun again", []edit{{
-		"agent/recover.go", "harmless := m.Plan.Repeatable()", "harmless := true",
+		"agent/task/recovery.go", "harmless := m.Plan.Repeatable()", "harmless := true",
 	}}, "./agent TestCrash"},
 	{"a command is repeated unseen after a crash", []edit{{
-		"agent/offer.go", "return t.lookFirst(ctx)", "return nil",
+		"agent/task/task.go", "return t.lookFirst(ctx)", "return nil",
 	}}, "./agent TestCrash"},
 	{"what acts for a time is repeated after a crash", []edit{{
 		"capabilities/plan.go", "if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {", "if step.Actuates() && step.Effect != Idempotent {",
@@ -50,45 +50,45 @@ var mutants = []mutant{
 		"agent/policy/timer_watchdog.go", "if d.pending != nil && left > 0 {", "if left = max(1, left); d.pending != nil {",
 	}}, "./agent TestTheAnswerSays"},
 	{"one requester takes every place", []edit{{
-		"agent/share.go", "(s.working[by] < free || s.working[by] == 0)", "true",
+		"agent/task/shares.go", "(s.working[by] < free || s.working[by] == 0)", "true",
 	}}, "./agent TestAFairShare"},
 	{"the open questions of one requester take every place", []edit{{
-		"agent/share.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
+		"agent/task/shares.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
 	}}, "./agent TestOpenQuestions"},
 	{"what waits for an answer holds a place", []edit{{
-		"agent/talk.go", "said, err := hearIdle(ctx, t, answerTo(q.Field))", "said, err := hear(ctx, t, answerTo(q.Field))",
+		"agent/task/dialogue.go", "said, err := hearIdle(ctx, t, answerTo(q.Field))", "said, err := hear(ctx, t, answerTo(q.Field))",
 	}}, "./agent TestOpenQuestions"},
 	{"unknown outcome told as completed", []edit{{
-		"agent/recover.go", "if is == probedDone {", "if is != probedNotDone || true {",
+		"agent/task/recovery.go", "if is == action.FoundDone {", "if is != action.FoundNotDone || true {",
 	}}, "./agent TestCrash"},
 	{"unknown outcome told as nothing done", []edit{{
-		"agent/recover.go", `s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectUnknown, plan)`, `s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectNone, plan)`,
+		"agent/task/recovery.go", `s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectUnknown, plan)`, `s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectNone, plan)`,
 	}}, "./agent TestCrash"},
 	{"poison is taken again and again", []edit{{
-		"agent/recover.go", "const maxCrashes = 2", "const maxCrashes = 1 << 20",
+		"agent/task/recovery.go", "const maxCrashes = 2", "const maxCrashes = 1 << 20",
 	}}, "./agent TestPoison"},
 	{"report dropped before it is taken", []edit{{
-		"agent/outbox.go", "return sent, true\n\t\t}\n", "}\n",
+		"agent/task/outbox.go", "return sent, true\n\t\t}\n", "}\n",
 	}}, "./agent TestAReportOutlivesTheProgram|TestThreeDaysWithoutAnExchange|TestTheLineIsCutWhileItRuns"},
 	{"cancel ignored after the start", []edit{
-		{"agent/hear.go", "case *mess.Cancel:\n\t\t\tif t != nil {", "case *mess.Cancel:\n\t\t\tif t != nil && t.epoch == 0 {"},
-		{"agent/heartbeat.go", "case h.Stop != nil && *h.Stop:", "case false:"},
+		{"agent/task/inbox.go", "case *mess.Cancel:\n\t\t\tif t != nil {", "case *mess.Cancel:\n\t\t\tif t != nil && t.epoch == 0 {"},
+		{"agent/task/tasks.go", "case h.Stop != nil && *h.Stop:", "case false:"},
 	}, "./agent TestCancelWhileItRuns"},
 	{"cancel by heartbeat ignored", []edit{{
-		"agent/heartbeat.go", "case h.Stop != nil && *h.Stop:", "case false:",
+		"agent/task/tasks.go", "case h.Stop != nil && *h.Stop:", "case false:",
 	}}, "./agent TestACancelThatComesWithTheHeartbeatOnly"},
 	{"executor acts without a journal", []edit{{
-		"agent/offer.go", "if err := a.journal.EnsureRoom(ctx); err != nil {", "if err := a.journal.EnsureRoom(ctx); err != nil && false {",
+		"agent/task/task.go", "if err := ts.Journal.EnsureRoom(ctx); err != nil {", "if err := ts.Journal.EnsureRoom(ctx); err != nil && false {",
 	}}, "./agent TestAJournalThatCannotBeWritten|TestDisarmedIsWithdrawn"},
 
 	{"a restart ends the watch for a late act", []edit{{
-		"agent/recover.go", "\t\ta.watchOn(ctx, late)\n", "\t\t_ = late\n",
+		"agent/task/recovery.go", "\t\tts.watchOn(ctx, late)\n", "\t\t_ = late\n",
 	}}, "./agent TestALateActAfterKills"},
 	{"the watch for a late act is not written before the report", []edit{{
-		"agent/outbox.go", "\tt.keepLates(ctx) ", "\t",
+		"agent/task/outbox.go", "\tt.keepLates(ctx) ", "\t",
 	}}, "./agent TestALateActAfterKills"},
 	{"a command of a dead process is forgotten", []edit{{
-		"agent/recover.go", "		t.sentBefore(ctx)\n		a.mu.Lock()\n", "		a.mu.Lock()\n",
+		"agent/task/recovery.go", "		t.sentBefore(ctx)\n		ts.mu.Lock()\n", "		ts.mu.Lock()\n",
 	}}, "./agent TestACommandOfAProcessThatHasDied"},
 
 	// The gate at the device.
@@ -160,7 +160,7 @@ var mutants = []mutant{
 	}}, "./agent/policy TestMetWhileStopped|TestAStop"},
 
 	{"an earlier picture counts as a new one", []edit{{
-		"agent/earlier.go", "evidence: mess.EvidenceUnknown", "evidence: mess.Photographed",
+		"agent/action/observe.go", "Evidence: mess.EvidenceUnknown", "Evidence: mess.Photographed",
 	}}, "./agent TestAnEarlierPictureIsNoNewOne"},
 	{"a refusal calls legal what is refused", []edit{{
 		"exchange/transition/claim.go", "\t\t\treturn t.confirmed() != nil\n", "\t\t\treturn false\n",
@@ -197,10 +197,10 @@ var mutants = []mutant{
 		"exchange/executors.go", "!said[l.env.Ref] && !x.twin(l, c, now) {", "!said[l.env.Ref] {",
 	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats|TestARestartedExecutorLetsGo"},
 	{"what another journal has begun is given back", []edit{{
-		"agent/recover.go", `case h.Instance != "" && !a.journal.RunBy(h.Instance):`, "case false:",
+		"agent/task/recovery.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
 	{"a begun thread that nobody knows is kept", []edit{{
-		"agent/stray.go", "case !s.told && asked.After(s.since):", "case false:",
+		"agent/task/reconcile.go", "case !s.told && asked.After(s.since):", "case false:",
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
 	{"who is away is forgotten over who declined", []edit{{
 		"exchange/world.go", "if left := w.leftBy(e); len(left) > 0 {", "if left := w.leftBy(e); len(left) > 0 && false {",
@@ -259,7 +259,7 @@ var mutants = []mutant{
 		"exchange/exchange.go", "\t\tx.due.Drop(e.Ref)\n", "",
 	}}, "./exchange TestNothingIsKeptOfThreadsThatHaveEnded"},
 	{"a refused report is given up", []edit{{
-		"agent/outbox.go", "if err != nil && a.saidPlainly(ctx, task, err) {", "if err != nil && false && a.saidPlainly(ctx, task, err) {",
+		"agent/task/outbox.go", "if err != nil && ts.saidPlainly(ctx, task, err) {", "if err != nil && false && ts.saidPlainly(ctx, task, err) {",
 	}}, "./agent TestARefusedReportIsNoUnusedStart"},
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/coming.go", "\tx.open.coming[ref] = c\n", "",
@@ -307,7 +307,7 @@ var mutants = []mutant{
 		"capabilities/catalog/own_words.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
 	}}, "./cmd/messkit TestScripts/words"},
 	{"who confirms does not read who switches off", []edit{{
-		"agent/talk.go", "for _, e := range t.verdict.SwitchOffs {", "for _, e := range t.verdict.SwitchOffs[:0] {",
+		"agent/task/dialogue.go", "for _, e := range t.verdict.SwitchOffs {", "for _, e := range t.verdict.SwitchOffs[:0] {",
 	}}, "./agent TestTheAnswerSaysWhoSwitchesOff"},
 	{"the thread keeps the code", []edit{{
 		"exchange/confirm.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
@@ -476,7 +476,7 @@ var mutants = []mutant{
 		"internal/broker/own.go", "		o.last = another\n", "",
 	}}, "./internal/broker TestASessionThatIsTakenOver"},
 	{"reports wait although the exchange is back", []edit{{
-		"agent/send.go", "	if yes && r.lost && r.back != nil {", "	if yes && r.lost && r.back != nil && false {",
+		"agent/session/backoff.go", "	if yes && r.lost && r.back != nil {", "	if yes && r.lost && r.back != nil && false {",
 	}}, "./agent TestAReportFollowsTheFirstHeartbeat"},
 	{"signature of a peer not checked", []edit{{
 		"exchange/channel/mesh/inbound.go", "if in.signed = key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
@@ -568,10 +568,10 @@ var mutants = []mutant{
 		"internal/cli/requests/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
 	}}, "./cmd/messkit TestScripts/arm"},
 	{"the devices are not read at the start", []edit{{
-		"agent/firstread.go", "a.readOnce(ctx, d)", "_ = d",
+		"agent/device/first_reading.go", "s.readOnce(ctx, d)", "_ = d",
 	}}, "./agent TestDevicesAreReadAtTheStart"},
 	{"a sensor that sleeps is called broken", []edit{{
-		"agent/trial.go", "if errors.Is(err, drivers.ErrSilent) {", "if false {",
+		"agent/device/selftest.go", "if errors.Is(err, drivers.ErrSilent) {", "if false {",
 	}}, "./agent TestASensorThatSleepsIsNotBroken"},
 	{"a lock on Zigbee is offered as a sensor", []edit{{
 		"drivers/mqttdevice/announced.go", "return withoutTemplate[e.Type] != \"\"", "return false",
@@ -615,7 +615,7 @@ var mutants = []mutant{
 		"agent/poll/poll.go", "		if !t.slow {\n", "		if false {\n",
 	}}, "./agent/poll TestSlowHosts"},
 	{"a state that nobody could read again counts for ever", []edit{{
-		"agent/states.go", "if now.Sub(s.at) > old {", "if false {",
+		"agent/device/states.go", "if now.Sub(s.at) > old {", "if false {",
 	}}, "./agent TestOldStates"},
 	{"the kernel sends what was given up over MQTT", []edit{{
 		"drivers/mqttclient/wire.go", "drivers.DropUnsent(conn, true)", "drivers.DropUnsent(conn, false)",
@@ -627,13 +627,13 @@ var mutants = []mutant{
 		"drivers/mqttclient/client.go", "if exact && p.Retain && !s.awaits {", "if false {",
 	}}, "./drivers/mqttclient TestRetainedMessagesReachLateMember"},
 	{"the end does not say that a command may still arrive", []edit{{
-		"agent/act.go", "(pass.Unanswered() || mayAct(r.err))", "false",
+		"agent/task/execute.go", "(pass.Unanswered() || action.MayAct(r.Err))", "false",
 	}}, "./agent TestAnUnanswered"},
 	{"an act after the end is not reported", []edit{{
-		"agent/run.go", "a.watchLate(ctx, t)", "_ = a.watchLate",
+		"agent/task/tasks.go", "ts.watchLate(ctx, t)\n\t\t\t\treturn", "_ = ts.watchLate\n\t\t\t\treturn",
 	}}, "./agent TestAnUnanswered"},
 	{"an act of another request counts as a late one", []edit{{
-		"agent/late.go", "is.acts == was.acts && ", "",
+		"agent/task/late_acts.go", "is.Acts == was.Acts && ", "",
 	}}, "./agent TestAnUnanswered"},
 	{"context names a request that is not there", []edit{{
 		"exchange/mention.go", "case errors.Is(err, mess.NotFound):", "case errors.Is(err, mess.NotFound):\n\t\t\treturn s.req, nil\n\t\tcase false:",

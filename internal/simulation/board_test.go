@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities"
@@ -127,23 +128,23 @@ func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, s
 	}
 	p := &program{life: newLife(), gate: policy.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
 	dies := func(place string, prob float64) bool { return mayDie(p, place, prob) }
-	device := func(name string) part { return part{b.w, p.life, b.id + "/" + prefix + name, dies} }
-	bot := drivers.Device(&robot{device("robot")})
+	newPart := func(name string) part { return part{b.w, p.life, b.id + "/" + prefix + name, dies} }
+	bot := drivers.Device(&robot{newPart("robot")})
 	if b.s.faulty.shared {
 		bot = &robot{part{b.w, p.life, "the/robot", dies}}
 	}
 	if b.s.faulty.twice {
-		bot = &eager{robot{device("robot")}}
+		bot = &eager{robot{newPart("robot")}}
 	}
 	way := &link{s: b.s, who: b.link.who, process: prefix, dies: dies, base: b.link}
 	var x agent.Exchange = way
 	if b.s.faulty.noFence {
 		x = &unfenced{way}
 	}
-	a := agent.New(cfg, x, words{}, []agent.Device{
+	a := agent.New(cfg, x, words{}, []device.Device{
 		{Name: "robot", Driver: bot},
-		{Name: "lamp", Driver: &lamp{device("lamp")}},
-		{Name: "camera", Driver: &camera{device("camera")}},
+		{Name: "lamp", Driver: &lamp{newPart("lamp")}},
+		{Name: "camera", Driver: &camera{newPart("camera")}},
 	}, p.gate, j, b.clock, quiet())
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel

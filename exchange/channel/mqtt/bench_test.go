@@ -15,8 +15,10 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
@@ -141,10 +143,10 @@ func (h *house) agent(r *relay) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	home := agent.NewHome(catalog.Default(), []agent.Thing{{Driver: r, Device: capabilities.Device{Name: "bench-lamp", Label: "bench lamp", Class: "light"}}})
+	home := resolver.New(catalog.Default(), []resolver.Device{{Driver: r, Device: capabilities.Device{Name: "bench-lamp", Label: "bench lamp", Class: "light"}}})
 	cfg := agent.DefaultConfig()
 	cfg.ID = "bench"
-	a := agent.New(cfg, x, home, []agent.Device{{Name: "bench-lamp", Label: "bench lamp", Driver: r}}, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
+	a := agent.New(cfg, x, home, []device.Device{{Name: "bench-lamp", Label: "bench lamp", Driver: r}}, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
 	hangUp := runs(h.T, x.Run)
 	end := runs(h.T, a.Run)
 	h.Cleanup(func() {

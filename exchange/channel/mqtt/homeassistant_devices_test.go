@@ -9,8 +9,10 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
@@ -207,10 +209,10 @@ type devices struct {
 func (h *house) board(id string, x agent.Exchange) *devices {
 	h.Helper()
 	d := &devices{&plug{}, &plug{}, &plug{}, &plug{}, &robot{docked: true, stop: make(chan struct{})}, &shutter{}, &shutter{slow: true}, &bolt{}}
-	thing := func(name, class string, risk capabilities.Risk, dev drivers.Device) agent.Thing {
-		return agent.Thing{Device: capabilities.Device{Name: name, Class: class, Risk: risk}, Driver: dev}
+	thing := func(name, class string, risk capabilities.Risk, dev drivers.Device) resolver.Device {
+		return resolver.Device{Device: capabilities.Device{Name: name, Class: class, Risk: risk}, Driver: dev}
 	}
-	things := []agent.Thing{
+	things := []resolver.Device{
 		thing("porch-light", "light", "", d.lamp), thing("heater", "plug", "", d.heater), thing("garage", "light", capabilities.RiskAccess, d.garage),
 		thing("bell", "plug", capabilities.RiskComfort, blind{d.bell}), thing("fridge-camera", "camera", "", &camera{}), thing("robot", "vacuum", capabilities.RiskComfort, d.robot),
 		thing("garage-door", "garage-door", "", d.door), thing("blinds", "blind", "", d.blinds), thing("front-door", "lock", "", d.bolt),
@@ -218,9 +220,9 @@ func (h *house) board(id string, x agent.Exchange) *devices {
 	cfg := policy.DefaultConfig()
 	cfg.Confirm = map[capabilities.Risk]policy.Confirm{capabilities.RiskAppliance: policy.ConfirmRequester}
 	cfg.Risks = map[string]capabilities.Risk{"garage": capabilities.RiskAccess}
-	var list []agent.Device
+	var list []device.Device
 	for _, t := range things {
-		list = append(list, agent.Device{Name: t.Name, Driver: t.Driver})
+		list = append(list, device.Device{Name: t.Name, Driver: t.Driver})
 	}
 	j, err := journal.Open(h.TempDir())
 	if err != nil {
@@ -229,7 +231,7 @@ func (h *house) board(id string, x agent.Exchange) *devices {
 	h.Cleanup(func() { _ = j.Close() })
 	a := agent.DefaultConfig()
 	a.ID, a.Heartbeat, a.Fit = id, time.Second, nil
-	ag := agent.New(a, x, agent.NewHome(catalog.Default(), things), list, policy.New(cfg, time.Now, quiet), j, time.Now, quiet)
+	ag := agent.New(a, x, resolver.New(catalog.Default(), things), list, policy.New(cfg, time.Now, quiet), j, time.Now, quiet)
 	runs(h.T, ag.Run)
 	return d
 }

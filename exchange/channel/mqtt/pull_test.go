@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
@@ -276,14 +278,14 @@ func effectOf(th exchange.Thread) mess.Effect {
 func (h *house) ringers(id string, x agent.Exchange) map[string]*plug {
 	h.Helper()
 	rings := map[string]*plug{}
-	var things []agent.Thing
-	var list []agent.Device
+	var things []resolver.Device
+	var list []device.Device
 	for i := range bells {
 		name := fmt.Sprintf("bell-%d", i)
 		rings[name] = &plug{}
 		d := blind{rings[name]}
-		things = append(things, agent.Thing{Device: capabilities.Device{Name: name, Class: "plug", Risk: capabilities.RiskComfort, Effect: capabilities.Once}, Driver: d})
-		list = append(list, agent.Device{Name: name, Driver: d})
+		things = append(things, resolver.Device{Device: capabilities.Device{Name: name, Class: "plug", Risk: capabilities.RiskComfort, Effect: capabilities.Once}, Driver: d})
+		list = append(list, device.Device{Name: name, Driver: d})
 	}
 	j, err := journal.Open(h.TempDir())
 	if err != nil {
@@ -292,7 +294,7 @@ func (h *house) ringers(id string, x agent.Exchange) map[string]*plug {
 	h.Cleanup(func() { _ = j.Close() })
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Heartbeat, cfg.Jitter = id, time.Second, func(time.Duration) time.Duration { return time.Millisecond }
-	a := agent.New(cfg, x, agent.NewHome(catalog.Default(), things), list, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
+	a := agent.New(cfg, x, resolver.New(catalog.Default(), things), list, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
 	runs(h.T, a.Run)
 	return rings
 }

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon"
@@ -18,7 +18,7 @@ func checkDevices(ctx context.Context, c *config.Config) []output.CheckResult {
 	theirs, found := askRunning(ctx, c)
 	own := make([]output.CheckResult, len(c.Opened.Devices))
 	devices := c.Opened.AgentDevices()
-	trials := agent.NewTrials(daemon.NewPolicy(c, output.NoLog), devices, time.Now)
+	trials := device.NewSelfTest(daemon.NewPolicy(c, output.NoLog), devices, time.Now)
 	var g errgroup.Group
 	for i, d := range devices {
 		if f, has := theirs[d.Name]; has {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/selftest"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -113,7 +113,7 @@ func compare(c *config.Config, a selftest.Response, same, others []string) outpu
 	since := a.Began.Local().Format(time.DateTime)
 	if len(same) == len(c.Opened.Devices) && len(others) == 0 {
 		f.Says = fmt.Sprintf("messkit runs with them since %s, and uses them for this", since)
-		if stopped := func(r selftest.Result) bool { return r.Text == agent.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
+		if stopped := func(r selftest.Result) bool { return r.Text == device.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
 			f.Note, f.Says = true, fmt.Sprintf("messkit runs with them since %s, and uses none while everything is stopped", since)
 		}
 		return f

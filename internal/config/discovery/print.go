@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/messkit/messkit/agent"
+	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
@@ -49,7 +49,7 @@ func (d Discovered) Open() (drivers.Device, error) {
 
 // acts reports whether a device can change anything.
 func acts(dev drivers.Device) bool {
-	for _, c := range agent.Commands(dev) {
+	for _, c := range device.Commands(dev) {
 		if (capabilities.Plan{Command: c, Effect: capabilities.Query}).Actuates() {
 			return true
 		}

@@ -1,0 +1,128 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// ErrAnsweredCancel ends a task that waits for a person, after the answer to cancel it.
+var ErrAnsweredCancel = errors.New("the answer was to cancel it")
+
+// withAssistance runs a task and asks the requester when the task waits for a person.
+func withAssistance[T any](ctx context.Context, run Run, do func(progress func(drivers.Progress)) (T, error)) (T, error) {
+	a := &assistant{run: run, news: make(chan struct{}, 1)}
+	within, end := context.WithCancel(ctx)
+	var g errgroup.Group
+	g.Go(func() error { a.serve(within); return nil })
+	out, err := do(a.hear)
+	end()
+	_ = g.Wait() // it returns nil
+	if err != nil && a.cancelled {
+		err = fmt.Errorf("%w (%w)", ErrAnsweredCancel, err)
+	}
+	return out, err
+}
+
+// assistant asks a person for help during a task.
+type assistant struct {
+	run       Run
+	cancelled bool   // the answer was to cancel; set before run ends
+	before    string // result of the last answer, for the next question
+
+	mu   sync.Mutex
+	help *drivers.HelpError // the device waits for this
+	news chan struct{}
+}
+
+// hear accepts a driver's progress and does not block.
+func (a *assistant) hear(p drivers.Progress) {
+	a.mu.Lock()
+	if (a.help == nil) != (p.Help == nil) {
+		wait.Notify(a.news)
+	}
+	a.help = p.Help
+	a.mu.Unlock()
+	a.run.Progress(p)
+}
+
+func (a *assistant) waits() *drivers.HelpError { a.mu.Lock(); defer a.mu.Unlock(); return a.help }
+
+// serve asks once for each wait of the device. If the device continues by itself, run drops the
+// question.
+func (a *assistant) serve(ctx context.Context) {
+	var answer <-chan string
+	asked := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.news:
+		case said := <-answer:
+			asked, answer = false, nil
+			a.heed(ctx, said)
+		}
+		switch h := a.waits(); {
+		case h == nil && asked:
+			asked, answer = false, nil
+			a.run.WithdrawQuestion()
+		case h != nil && !asked && !a.cancelled && ctx.Err() == nil:
+			q := forHelp(a.run.Device, h, "help")
+			q.Question = wording.Sentences(a.before, q.Question)
+			asked, answer = true, a.run.Ask(q)
+		}
+	}
+}
+
+// heed applies an answer. Any other answer changes nothing.
+func (a *assistant) heed(ctx context.Context, said string) {
+	switch heed(said) {
+	case yes:
+		if err := a.goOn(ctx); err != nil {
+			a.before = "It does not go on: " + err.Error() + "."
+			return
+		}
+		a.before = ""
+		a.mu.Lock()
+		a.help = nil // the next reading of the device shows it, too
+		a.mu.Unlock()
+	case no:
+		d, ok := a.run.Device.Driver.(drivers.Stopper)
+		if !ok {
+			a.before = "It cannot be stopped from here."
+			return
+		}
+		a.cancelled = true
+		after, cancel := aftermath(ctx)
+		defer cancel()
+		if _, err := a.run.Pass.StopActivity(after, d); err != nil {
+			a.cancelled, a.before = false, "It does not stop: "+err.Error()+"."
+		}
+	}
+}
+
+func (a *assistant) goOn(ctx context.Context) error {
+	d, ok := a.run.Device.Driver.(drivers.Pauser)
+	if !ok {
+		return errors.New("press the button at the device")
+	}
+	return a.run.Pass.ResumeActivity(ctx, d, a.run.Plan)
+}
+
+// forHelp returns the question whether a waiting device shall continue.
+func forHelp(d *device.Handle, h *drivers.HelpError, field string) mess.Question {
+	todo := strings.TrimSuffix(h.Help, ", then ask again")
+	return mess.Question{
+		Field: field, Question: fmt.Sprintf("The %s: %s; %s. Shall it go on?", d.Label, h.Problem, todo), Options: []string{yes, no},
+	}
+}

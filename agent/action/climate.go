@@ -1,0 +1,57 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// atTarget reports whether a thermostat has the requested target, within its precision.
+func atTarget(is, want float64) bool { return math.Abs(is-want) <= drivers.TargetWithin }
+
+// heatTo sets the target temperature of a thermostat and reads it back if possible. A
+// thermostat that is off stays off, and the result notes that it does not heat.
+func (run Run) heatTo(ctx context.Context) Result {
+	want, ok := percentOf(run.Plan.Args, "temperature")
+	if !ok {
+		return Result{Err: fmt.Errorf("%s: the plan does not say to what temperature", run.Device.Name), Effect: mess.EffectNone}
+	}
+	err := run.Pass.SetTarget(ctx, run.Device.Driver.(drivers.Thermostat), want)
+	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true)}
+	r.keeps(run, want)
+	if r.Effect == mess.EffectNone {
+		return r
+	}
+	since := run.Now()
+	run.Acted(r)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	if reader, reads := run.Device.Driver.(drivers.TargetReader); reads {
+		is, err := settled(ctx, &r, func(is float64) bool { return atTarget(is, want) }, func() (float64, error) { return run.Pass.Target(ctx, reader) })
+		so := err == nil && atTarget(is, want)
+		r.readsBack(run.Device.Name, so, fmt.Sprintf("set to %s °C", wording.Rounded(is)), err)
+		if so {
+			r.keeps(run, is)
+		}
+	}
+	if r.Err != nil {
+		return r
+	}
+	if reader, reads := run.Device.Driver.(drivers.SwitchReader); reads {
+		if on, err := run.Pass.On(ctx, reader); err == nil && !on {
+			r.Note("it is off, and keeps that temperature only when it is turned on")
+		}
+	}
+	run.lookAgain(ctx, since, &r)
+	return r
+}
+
+// keeps records the target of a thermostat in the result.
+func (r *Result) keeps(run Run, celsius float64) {
+	r.Text = fmt.Sprintf("The %s is set to %s °C.", run.Device.Label, wording.Rounded(celsius))
+	r.Facts = mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "temperature", Value: mess.Number(wording.Number(celsius))}}
+}

@@ -1,0 +1,133 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// secure opens, closes, locks or unlocks, and reads the device back if possible. If it was
+// interrupted and the device reports its position, the act is partly complete.
+func (run Run) secure(ctx context.Context) Result {
+	var err error
+	var state string
+	switch d := run.Device.Driver; run.Plan.Command {
+	case capabilities.Open:
+		err, state = run.Pass.Open(ctx, d.(drivers.Opener)), "open"
+	case capabilities.Shut:
+		err, state = run.Pass.Shut(ctx, d.(drivers.Opener)), "closed"
+	case capabilities.OpenTo:
+		percent, ok := percentOf(run.Plan.Args, "opening")
+		if !ok {
+			return Result{Err: fmt.Errorf("%s: the plan does not say how far", run.Device.Name), Effect: mess.EffectNone}
+		}
+		err, state = run.Pass.OpenTo(ctx, d.(drivers.Positioner), percent), wording.Opening(percent)
+	case capabilities.Lock:
+		err, state = run.Pass.Lock(ctx, d.(drivers.Locker)), "locked"
+	default:
+		err, state = run.Pass.Unlock(ctx, d.(drivers.Locker)), "unlocked"
+	}
+	r := Result{
+		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
+		Text:  fmt.Sprintf("The %s is %s.", run.Device.Label, state),
+		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "state", Value: state}},
+	}
+	if r.Effect == mess.EffectNone {
+		return r
+	}
+	since := run.Now()
+	run.Acted(r)
+	broken := context.Cause(ctx)
+	ctx, cancel := aftermath(ctx)
+	defer cancel()
+	if run.readSecured(ctx, broken, &r); r.Err != nil {
+		r.MayMove = MayAct(r.Err)
+		run.comeToRest(ctx, &r)
+	}
+	run.reckoned(ctx, &r)
+	if r.Err == nil {
+		run.lookAgain(ctx, since, &r)
+	}
+	return r
+}
+
+// readSecured corrects the result by a readback. broken is the cause of an interruption, nil if
+// there was none.
+func (run Run) readSecured(ctx context.Context, broken error, r *Result) {
+	read := probeOf(run.Device.Driver, run.Plan)
+	if read == nil {
+		return
+	}
+	so, now := false, ""
+	_, err := settled(ctx, r, func(so bool) bool { return so }, func() (bool, error) {
+		is, how, err := read(ctx, run.Pass)
+		if err == nil {
+			so, now = is, how
+		}
+		return is, err
+	})
+	rest, rests := run.Device.Driver.(drivers.RestReader)
+	if rests && errors.Is(err, drivers.ErrNotStarted) {
+		return // a stop has halted it, and it reports whether it stands still
+	}
+	if err == nil && !so && r.Err != nil && !MayAct(r.Err) && !errors.Is(r.Err, drivers.ErrUnmoved) {
+		stands := false
+		if rests {
+			stands, _ = run.Pass.AtRest(ctx, rest)
+		} else {
+			stands = stays(ctx, run.Plan.Command, now, func() (string, error) {
+				_, again, err := read(ctx, run.Pass)
+				return again, err
+			})
+		}
+		if stands {
+			where := fmt.Errorf("it stands, and reads back as %s", now)
+			if broken == nil || !errors.Is(r.Err, broken) && !errors.Is(r.Err, context.Canceled) { // the result reports that anyway
+				where = fmt.Errorf("%w; %w", r.Err, where)
+			}
+			r.Err, r.Effect, r.Evidence = where, mess.EffectPartial, mess.ReadBack
+			return
+		}
+	}
+	r.readsBack(run.Device.Name, so, now, err)
+}
+
+// reckoned notes the estimated position of a device without a measured one. An estimate is no
+// evidence.
+func (run Run) reckoned(ctx context.Context, r *Result) {
+	e, ok := run.Device.Driver.(drivers.OpeningEstimator)
+	if !ok {
+		return
+	}
+	is, err := run.Pass.EstimatedOpening(ctx, e)
+	if err != nil {
+		r.Note("where it stands is not known: %v", err)
+		return
+	}
+	r.Facts = r.Facts.Set("estimated", true).Set("opening", mess.Number(wording.Number(is)))
+	r.Note("it stands at about %s %% open, reckoned from the time that its motor ran, and not measured", wording.Rounded(is))
+}
+
+// between is the pause between two readings of a device that may still move.
+const between = 2 * time.Second
+
+// stays reports whether an interrupted device that does not report motion has stopped on its
+// way. It must report the same position twice, and no end position, where it may not have
+// started. A lock has no position in between, and a late command may still turn it.
+func stays(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
+	if c != capabilities.Open && c != capabilities.Shut && c != capabilities.OpenTo || now == wording.Opening(0) || now == wording.Opening(100) {
+		return false
+	}
+	if !wait.For(ctx, between) {
+		return false
+	}
+	again, err := look()
+	return err == nil && again == now
+}

@@ -1,0 +1,183 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// dim sets the brightness of a light and reads it back if possible.
+func (run Run) dim(ctx context.Context) Result {
+	percent, err := run.level(ctx)
+	if err != nil {
+		return Result{Err: err, Effect: mess.EffectNone}
+	}
+	err = run.Pass.Dim(ctx, run.Device.Driver.(policy.DimmableLight), percent)
+	r := Result{
+		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
+		Text:  fmt.Sprintf("The %s is at %s %%.", run.Device.Label, wording.Number(percent)),
+		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "level", Value: mess.Number(wording.Number(percent))}},
+	}
+	return run.lit(ctx, r, percent > 0, func(ctx context.Context) (string, bool, error) {
+		reader, ok := run.Device.Driver.(drivers.LevelReader)
+		if !ok {
+			return "", false, nil
+		}
+		is, err := run.Pass.Level(ctx, reader)
+		if err == nil && math.Abs(is-percent) > levelWithin {
+			return wording.Rounded(is) + " %", true, nil
+		}
+		return "", true, err
+	})
+}
+
+// level returns the planned brightness in percent: a fixed level, or a change from the current
+// one. A light that is on stays on.
+func (run Run) level(ctx context.Context) (float64, error) {
+	if level, ok := percentOf(run.Plan.Args, "level"); ok {
+		return level, nil
+	}
+	change, ok := percentOf(run.Plan.Args, "change")
+	reader, reads := run.Device.Driver.(drivers.LevelReader)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("%s: the plan does not say how bright", run.Device.Name)
+	case !reads:
+		return 0, fmt.Errorf("%s cannot tell how bright it is; ask for a level in percent", run.Device.Name)
+	}
+	is, err := run.Pass.Level(ctx, reader)
+	switch {
+	case err != nil:
+		return 0, err
+	case is == 0 && change < 0:
+		return 0, fmt.Errorf("%s is off, and cannot be made darker", run.Device.Name)
+	}
+	return min(100, max(1, is+change)), nil
+}
+
+// percentOf returns a number from the arguments of a plan, from Go or from the journal.
+func percentOf(args mess.Object, key string) (float64, bool) {
+	switch value, _ := args.Get(key); n := value.(type) {
+	case float64:
+		return n, true
+	case mess.Number:
+		f, err := n.Float64()
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// tint sets the color of a light and reads it back if possible.
+func (run Run) tint(ctx context.Context) Result {
+	value, _ := run.Plan.Args.Get("colour")
+	text, _ := value.(string)
+	c, err := drivers.ParseColour(text)
+	if err != nil {
+		return Result{Err: fmt.Errorf("%s: %w", run.Device.Name, err), Effect: mess.EffectNone}
+	}
+	err = run.Pass.Tint(ctx, run.Device.Driver.(policy.ColorLight), c)
+	r := Result{
+		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
+		Text:  fmt.Sprintf("The %s has the colour %s.", run.Device.Label, c),
+		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "colour", Value: c.String()}},
+	}
+	return run.lit(ctx, r, true, func(ctx context.Context) (string, bool, error) {
+		reader, ok := run.Device.Driver.(drivers.ColourReader)
+		if !ok {
+			return "", false, nil
+		}
+		is, err := run.Pass.Colour(ctx, reader)
+		if err == nil && is != c {
+			return is.String(), true, nil
+		}
+		return "", true, err
+	})
+}
+
+// lit reads back a light after a command; on is its commanded state. read returns the shown
+// value if it differs from the commanded one, else "", and whether the light can report it.
+func (run Run) lit(ctx context.Context, r Result, on bool, read func(context.Context) (instead string, can bool, err error)) Result {
+	if r.Effect == mess.EffectNone {
+		return r
+	}
+	since := run.Now()
+	run.Acted(r)
+	if run.retreat(ctx, on, &r) {
+		return r
+	}
+	after, cancel := aftermath(ctx)
+	defer cancel()
+	can := false
+	instead, err := settled(after, &r, func(instead string) bool { return instead == "" }, func() (instead string, err error) {
+		instead, can, err = read(after)
+		return instead, err
+	})
+	if can {
+		r.readsBack(run.Device.Name, instead == "", instead, err)
+	}
+	if r.Err == nil {
+		run.lookAgain(after, since, &r)
+	}
+	if !run.retreat(ctx, on, &r) && r.Err == nil {
+		run.noteOff(&r)
+	}
+	return r
+}
+
+// warm sets the color temperature of a light and reads it back if possible.
+func (run Run) warm(ctx context.Context) Result {
+	kelvin, err := run.kelvin(ctx)
+	if err != nil {
+		return Result{Err: err, Effect: mess.EffectNone}
+	}
+	err = run.Pass.Warm(ctx, run.Device.Driver.(policy.ColorTemperatureLight), kelvin)
+	r := Result{
+		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
+		Text:  fmt.Sprintf("The %s is at %s K.", run.Device.Label, wording.Number(kelvin)),
+		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "kelvin", Value: mess.Number(wording.Number(kelvin))}},
+	}
+	return run.lit(ctx, r, true, func(ctx context.Context) (string, bool, error) {
+		reader, ok := run.Device.Driver.(drivers.WarmthReader)
+		if !ok {
+			return "", false, nil
+		}
+		is, err := run.Pass.Warmth(ctx, reader)
+		if err == nil && !near(is, kelvin) {
+			return wording.Number(math.Round(is)) + " K", true, nil
+		}
+		return "", true, err
+	})
+}
+
+// near reports whether two color temperatures look the same: devices count in mireds and round.
+func near(a, b float64) bool { return math.Abs(1e6/a-1e6/b) <= 5 }
+
+// kelvin returns the planned color temperature: a fixed one, or a change from the current one
+// within the range of the light.
+func (run Run) kelvin(ctx context.Context) (float64, error) {
+	if kelvin, ok := percentOf(run.Plan.Args, "kelvin"); ok {
+		return kelvin, nil
+	}
+	change, ok := percentOf(run.Plan.Args, "change")
+	reader, reads := run.Device.Driver.(drivers.WarmthReader)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("%s: the plan does not say which white", run.Device.Name)
+	case !reads:
+		return 0, fmt.Errorf("%s cannot tell how warm its light is; ask for a white in kelvin", run.Device.Name)
+	}
+	is, err := run.Pass.Warmth(ctx, reader)
+	if err != nil {
+		return 0, err
+	}
+	warmest, coldest := run.Device.Driver.(drivers.Warmer).Whites()
+	if change < 0 && is <= warmest || change > 0 && is >= coldest {
+		return 0, fmt.Errorf("%s is at %s K already, and goes from %s to %s K", run.Device.Name, wording.Number(math.Round(is)), wording.Number(warmest), wording.Number(coldest))
+	}
+	return min(coldest, max(warmest, math.Round(is+change))), nil
+}

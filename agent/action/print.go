@@ -1,0 +1,290 @@
+package action
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent/runtime"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// print starts a print and follows it to its end. It searches for a print of an earlier run,
+// and never starts that again.
+func (run Run) print(ctx context.Context) Result {
+	p := run.Device.Driver.(drivers.Printer)
+	said, _ := run.Plan.Args.Get("file")
+	file, _ := said.(string)
+	if run.Began.IsZero() {
+		one, err := run.Pass.Print(ctx, p, file)
+		if err != nil && effectOf(err) != mess.EffectNone && errors.Is(context.Cause(ctx), runtime.ErrCancelled) { // it may have begun
+			w := &printMonitor{run: run, p: p, one: drivers.Print{File: file}}
+			return w.stop(ctx, runtime.ErrCancelled)
+		}
+		if err != nil {
+			return Result{Err: err, Effect: effectOf(err)}
+		}
+		return run.follow(ctx, p, one)
+	}
+	one, err := run.find(ctx, p, file)
+	if err != nil && runtime.ProgramEnds(ctx) {
+		return Result{Err: err, Continues: true} // the next run looks again
+	}
+	if err != nil {
+		return Result{Err: fmt.Errorf("the program was ended after it had begun, and its print is not found again: %w", err), Effect: mess.EffectUnknown}
+	}
+	return run.follow(ctx, p, one)
+}
+
+// find searches for the print of an earlier run until the printer answers: after a power cut
+// the printer may start later than this machine. A print begins some time after its command. A
+// cancelled print must be found too.
+func (run Run) find(ctx context.Context, p drivers.Printer, file string) (drivers.Print, error) {
+	for began := run.Now(); ; {
+		look, cancel := aftermath(ctx)
+		one, err := run.Pass.Find(look, p, file, run.Began)
+		cancel()
+		none := errors.Is(err, drivers.ErrNoPrint) && run.Now().Sub(run.Began).Abs() > printBegins
+		if err == nil || none || run.Now().Sub(began) > printSilent {
+			return one, err
+		}
+		t := time.NewTimer(printEvery)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return one, err
+		case <-t.C:
+		}
+	}
+}
+
+// Interval of the readings of a print without another interval of its driver, limit for its
+// begin, and limit for an unreachable printer.
+const (
+	printEvery  = 5 * time.Second
+	printBegins = time.Minute
+	printSilent = 30 * time.Minute
+)
+
+// printMonitor is a print that the agent follows.
+type printMonitor struct {
+	run    Run
+	p      drivers.Printer
+	one    drivers.Print
+	state  drivers.PrintState
+	heard  time.Time     // time of the printer's last answer
+	asked  bool          // the agent has asked a person for help
+	answer <-chan string // the answer to that
+}
+
+// follow reads a print until it is over, reports progress, and asks for help when the printer
+// waits for a person.
+func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print) Result {
+	w := &printMonitor{run: run, p: p, one: one, heard: run.Now()}
+	for {
+		s, err := run.Pass.Printing(ctx, p, one)
+		switch {
+		case ctx.Err() != nil:
+			return w.brokenOff(ctx)
+		case err != nil && run.Now().Sub(w.heard) > printSilent:
+			return w.end(ctx, fmt.Errorf("it has not answered for %v, and may still print: %w", printSilent, err), mess.EffectUnknown)
+		case err == nil:
+			if s.Over && s.Err != nil { // it no longer reports its progress
+				s.Progress, s.Layer, s.Layers = w.state.Progress, w.state.Layer, w.state.Layers
+			}
+			w.state, w.heard = s, run.Now()
+			if s.Over {
+				return w.end(ctx, s.Err, mess.EffectPartial)
+			}
+			w.help()
+			run.Progress(s.Progress)
+		default: // keep the activity of the last answer
+			run.Progress(drivers.Progress{Percent: w.state.Percent, Doing: "out of reach, and asked again; last heard of: " + cmp.Or(w.state.Doing, "starting")})
+		}
+		t := time.NewTimer(cmp.Or(s.Every, printEvery))
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case said := <-w.answer:
+			switch heed(said) {
+			case no:
+				t.Stop()
+				return w.stop(ctx, ErrAnsweredCancel)
+			case yes:
+				if err := w.goOn(ctx); err != nil {
+					run.Progress(drivers.Progress{Percent: w.state.Percent, Doing: "it does not go on: " + err.Error(), Left: w.state.Left})
+				}
+			default:
+				w.asked = false // nothing changes, and another question follows
+			}
+		}
+		t.Stop()
+	}
+}
+
+// Answers to a printer that waits for a person.
+const (
+	yes = "go on"
+	no  = "cancel"
+)
+
+// heed returns which of the two an answer means; "" for any other answer, such as a plain no:
+// nothing heats, moves or ends by it.
+func heed(said string) string {
+	said = strings.ToLower(strings.TrimSpace(said))
+	if said == yes || said == no {
+		return said
+	}
+	switch agrees, _, ends := catalog.MatchYesNo(said); {
+	case ends:
+		return no
+	case agrees && !interpret.HasLimit(said):
+		return yes
+	}
+	return ""
+}
+
+// help asks the requester once for each wait of the printer. If the print continues by itself,
+// help drops the question.
+func (w *printMonitor) help() {
+	switch h := w.state.Help; {
+	case h == nil && w.asked:
+		w.asked, w.answer = false, nil
+		w.run.WithdrawQuestion()
+	case h != nil && !w.asked:
+		w.asked = true
+		w.answer = w.run.Ask(forHelp(w.run.Device, h, "printer"))
+	}
+}
+
+func (w *printMonitor) goOn(ctx context.Context) error {
+	w.asked = false
+	d, ok := w.run.Device.Driver.(drivers.Pauser)
+	if !ok {
+		return errors.New("press the button at the printer")
+	}
+	return w.run.Pass.ResumeActivity(ctx, d, w.run.Plan)
+}
+
+// brokenOff ends following after a cancelled context. The end of the program does not end the
+// print; a cancel does, and a stop makes the driver end it.
+func (w *printMonitor) brokenOff(ctx context.Context) Result {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, runtime.ErrCancelled):
+		return w.stop(ctx, cause)
+	case runtime.StopOf(ctx) != nil:
+		return w.halted(ctx, cause)
+	case errors.Is(cause, runtime.ErrLost):
+		return w.ended(errors.New("the claim is over; the printer goes on"), mess.EffectPartial)
+	}
+	r := w.ended(errors.New("the program ends; the printer goes on"), mess.EffectPartial)
+	r.Continues = true
+	return r
+}
+
+// halted waits for the end of a print that the driver ends because of a stop.
+func (w *printMonitor) halted(ctx context.Context, why error) Result {
+	after, cancel := aftermath(ctx)
+	defer cancel()
+	if d, ok := w.run.Device.Driver.(drivers.RestReader); ok {
+		for still := false; !still && after.Err() == nil; {
+			if still, _ = w.run.Pass.AtRest(after, d); !still { // the result below reports it
+				wait.For(after, untilNext)
+			}
+		}
+	}
+	last, done := aftermath(ctx)
+	defer done()
+	r := w.ended(why, mess.EffectUnknown)
+	if w.run.comeToRest(last, &r); r.StandsStill {
+		half := w.ended(why, mess.EffectPartial)
+		r.Text, r.Done, r.Remaining = half.Text, half.Done, half.Remaining
+		r.Note("what was printed of it until then lies on the bed")
+	}
+	return r
+}
+
+// stop ends the print and reports its remaining heat or work.
+func (w *printMonitor) stop(ctx context.Context, why error) Result {
+	d, ok := w.run.Device.Driver.(drivers.Stopper)
+	if !ok {
+		return w.end(ctx, fmt.Errorf("%w; it cannot be stopped from here", why), mess.EffectUnknown)
+	}
+	after, cancel := aftermath(ctx)
+	defer cancel()
+	left, err := w.run.Pass.StopActivity(after, d)
+	if err != nil {
+		return w.end(ctx, fmt.Errorf("the printer was told to stop: %w", err), mess.EffectUnknown)
+	}
+	r := w.end(ctx, why, mess.EffectPartial)
+	if left != "" {
+		r.Note("%s", left)
+	}
+	return r
+}
+
+// end returns the result of the print, with an image if a camera sees the printer.
+func (w *printMonitor) end(ctx context.Context, err error, effect mess.Effect) Result {
+	r := w.ended(err, effect)
+	since := w.run.Now()
+	w.run.Acted(r)
+	if w.run.Device.SeenBy != "" || w.run.wanted() {
+		after, cancel := aftermath(ctx)
+		defer cancel()
+		run := w.run
+		run.Plan.Want = append(slices.Clone(run.Plan.Want), capabilities.Image)
+		run.lookAgain(after, since, &r)
+	}
+	return r
+}
+
+// ended returns the known facts about a print that has ended.
+func (w *printMonitor) ended(err error, effect mess.Effect) Result {
+	s, file := w.state, cmp.Or(w.one.Label, w.one.File)
+	r := Result{Err: err, Evidence: mess.ReadBack, Yes: new(err == nil)}
+	r.Facts = mess.Object{{Key: "device", Value: w.run.Device.Name}, {Key: "file", Value: file}}
+	if s.Layers > 0 {
+		r.Facts = r.Facts.Set("layer", mess.Number(wording.Number(float64(s.Layer)))).Set("layers", mess.Number(wording.Number(float64(s.Layers))))
+	}
+	if err == nil {
+		r.Text = fmt.Sprintf("The %s has printed %s%s.", w.run.Device.Label, file, inLayers(s))
+		return r
+	}
+	r.Effect = effect
+	if effect == mess.EffectUnknown {
+		return r
+	}
+	r.Done, r.Remaining = parts(file, s)
+	r.Text = fmt.Sprintf("The %s has printed %s of %s.", w.run.Device.Label, wording.List(r.Done), file)
+	return r
+}
+
+func inLayers(s drivers.PrintState) string {
+	if s.Layers == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" in %d layers", s.Layers)
+}
+
+// parts returns the completed and the remaining parts of a print, in layers if the printer
+// reports them.
+func parts(file string, s drivers.PrintState) (done, left []string) {
+	switch {
+	case s.Layers > 0 && s.Layer > 0 && s.Layer < s.Layers:
+		return []string{fmt.Sprintf("layers 1 to %d", s.Layer)}, []string{fmt.Sprintf("layers %d to %d", s.Layer+1, s.Layers)}
+	case s.Percent >= 1 && s.Percent < 100:
+		return []string{fmt.Sprintf("%.0f %%", s.Percent)}, []string{fmt.Sprintf("%.0f %%", 100-s.Percent)}
+	}
+	return nil, []string{file}
+}

@@ -1,0 +1,201 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+)
+
+// Sight is a reading of a device's state.
+type Sight struct {
+	Known bool   `json:"known,omitempty"` // the reading succeeded
+	So    bool   `json:"so,omitempty"`    // the state was as planned
+	Now   string `json:"now,omitempty"`   // description of the state
+	Acts  uint64 `json:"-"`               // the number of its acts at that time (policy.Policy.ActCount)
+}
+
+// ReadSight reads whether a device is in the planned state.
+func ReadSight(ctx context.Context, set *device.Set, plan capabilities.Plan) Sight {
+	d := set.Get(plan.Device)
+	acts := set.Gate.ActCount(plan.Device)
+	read := probeOf(d.Driver, plan)
+	if read == nil {
+		return Sight{}
+	}
+	var s Sight
+	_, s.Known = device.Glance(ctx, set, d, func(ctx context.Context, p *policy.Pass) (_ struct{}, err error) {
+		s.So, s.Now, err = read(ctx, p)
+		return struct{}{}, err
+	})
+	s.Acts = acts
+	if acts != set.Gate.ActCount(plan.Device) { // it acted during the reading
+		s.Known = false
+	}
+	return s
+}
+
+// Finding is the conclusion from a reading about a plan that had begun.
+type Finding string
+
+const (
+	FoundDone    Finding = "done"
+	FoundNotDone Finding = "not done"
+	FoundUnknown Finding = "unknown"
+)
+
+// Verify reads whether an earlier run has carried out a plan, and returns the evidence. It does
+// not act.
+func Verify(ctx context.Context, s *device.Set, plan capabilities.Plan) (is Finding, how string) {
+	if len(plan.Steps) > 0 { // the last executed step is unknown
+		var said []string
+		for _, step := range plan.Steps {
+			if _, how := Verify(ctx, s, step); step.Actuates() {
+				said = append(said, how)
+			}
+		}
+		return FoundUnknown, strings.Join(said, "; ")
+	}
+	so, now, err := ReadBack(ctx, s, plan)
+	switch {
+	case errors.Is(err, ErrNoReadback):
+		return FoundUnknown, howItIs(ctx, s, plan.Device)
+	case err != nil:
+		return FoundUnknown, fmt.Sprintf("%s: %v", plan.Device, err)
+	case so:
+		return FoundDone, fmt.Sprintf("%s reads back as %s", plan.Device, now)
+	}
+	return FoundNotDone, fmt.Sprintf("%s now reads back as %s", plan.Device, now)
+}
+
+// ErrNoReadback reports an act that leaves no readable state.
+var ErrNoReadback = errors.New("it does not tell whether it was done")
+
+// howItIs describes the current state of a device, without a conclusion about the plan.
+func howItIs(ctx context.Context, s *device.Set, name string) string {
+	now := ""
+	if d := s.Get(name); d != nil {
+		now = s.State(ctx, d)
+		rest, reads := d.Driver.(drivers.RestReader)
+		if now == "" && reads {
+			still, known := device.Glance(ctx, s, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+			now = device.WordFor(func(still bool) string { return map[bool]string{true: "standing still", false: "moving"}[still] })(still, known)
+		}
+	}
+	if now == "" {
+		return fmt.Sprintf("%s: %v", name, ErrNoReadback)
+	}
+	return fmt.Sprintf("%s is %s now, which does not tell whether it was done", name, now)
+}
+
+// ReadBack reads whether a device is in the planned state, and describes the state.
+func ReadBack(ctx context.Context, s *device.Set, plan capabilities.Plan) (so bool, now string, err error) {
+	d := s.Get(plan.Device)
+	if d == nil {
+		return false, "", ErrNoReadback
+	}
+	read := probeOf(d.Driver, plan)
+	if read == nil {
+		return false, "", ErrNoReadback
+	}
+	look := plan
+	look.Command, look.Effect = capabilities.ReadState, capabilities.Query
+	pass, err := s.Gate.Admit(ctx, policy.Order{Plan: look}, nil)
+	if err != nil {
+		return false, "", err
+	}
+	defer pass.End()
+	return read(ctx, pass)
+}
+
+// levelWithin is the tolerated difference of a level, in percent. Devices count in 100, 254 or
+// 255 steps, which are closer than that; a difference of one percent is another level, from
+// another command.
+const levelWithin = 0.5
+
+// probing reads back a state with a pass for reading.
+type probing func(ctx context.Context, p *policy.Pass) (so bool, now string, err error)
+
+// probeOf returns the function that reads back the effect of a plan; nil if the device cannot
+// report it, or if the act leaves no state.
+func probeOf(d drivers.Device, plan capabilities.Plan) probing {
+	switch plan.Command {
+	case capabilities.SetSwitch:
+		want, _ := plan.Args.Get("on")
+		return probeWith(d, (*policy.Pass).On, func(on bool) (bool, string) { return on == want, wording.OnOff(on) })
+	case capabilities.Dim:
+		want, absolute := percentOf(plan.Args, "level")
+		if !absolute {
+			return nil // the start of the change is unknown
+		}
+		return probeWith(d, (*policy.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, wording.Rounded(is) + " %" })
+	case capabilities.Tint:
+		value, _ := plan.Args.Get("colour")
+		text, _ := value.(string)
+		want, wrong := drivers.ParseColour(text)
+		return probeWith(d, (*policy.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
+	case capabilities.Pause, capabilities.Stop:
+		if hot(d, plan) {
+			return nil
+		}
+		return probeWith(d, (*policy.Pass).AtRest, func(still bool) (bool, string) {
+			return still, map[bool]string{true: "standing still", false: "moving"}[still]
+		})
+	case capabilities.Open, capabilities.Shut:
+		open := plan.Command == capabilities.Open
+		return probeWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
+			return open && is > 99 || !open && is < 1, wording.Opening(is)
+		})
+	case capabilities.OpenTo:
+		want, _ := percentOf(plan.Args, "opening")
+		return probeWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
+			return math.Abs(is-want) <= drivers.OpeningWithin, wording.Opening(is)
+		})
+	case capabilities.Warm:
+		want, absolute := percentOf(plan.Args, "kelvin")
+		if !absolute {
+			return nil
+		}
+		return probeWith(d, (*policy.Pass).Warmth, func(is float64) (bool, string) { return near(is, want), wording.Number(math.Round(is)) + " K" })
+	case capabilities.TurnTo:
+		want, _ := percentOf(plan.Args, "angle")
+		return probeWith(d, (*policy.Pass).Angle, func(is float64) (bool, string) {
+			return math.Abs(is-want) <= angleWithin, wording.Rounded(is) + " degrees"
+		})
+	case capabilities.SetTemperature:
+		want, _ := percentOf(plan.Args, "temperature")
+		return probeWith(d, (*policy.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), wording.Rounded(is) + " °C" })
+	case capabilities.Lock, capabilities.Unlock:
+		return probeWith(d, (*policy.Pass).Locked, func(is bool) (bool, string) {
+			return is == (plan.Command == capabilities.Lock), map[bool]string{true: "locked", false: "unlocked"}[is]
+		})
+	case capabilities.Dock:
+		return probeWith(d, (*policy.Pass).Docked, func(in bool) (bool, string) {
+			return in, map[bool]string{true: "in its dock", false: "away from its dock"}[in]
+		})
+	}
+	return nil
+}
+
+// probeWith reads one state, if the device can report it.
+func probeWith[R, V any](d drivers.Device, read func(*policy.Pass, context.Context, R) (V, error), judge func(V) (bool, string)) probing {
+	r, ok := d.(R)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, p *policy.Pass) (bool, string, error) {
+		v, err := read(p, ctx, r)
+		if err != nil {
+			return false, "", err
+		}
+		so, now := judge(v)
+		return so, now, nil
+	}
+}

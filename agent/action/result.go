@@ -1,0 +1,159 @@
+package action
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/messkit/messkit/agent/imaging"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// Result is the result of carrying out a plan.
+type Result struct {
+	Err                   error
+	Effect                mess.Effect // effect of a failed plan; "" for unknown
+	Evidence              mess.Evidence
+	Text                  string        // a sentence for the requester
+	Facts                 mess.Object   // the same as data
+	Images                []Image       // captured images
+	Earlier               []mess.Entry  // images of an earlier thread
+	EvidenceWithoutImages mess.Evidence // evidence without the images, if weaker
+	Done                  []string      // completed parts
+	Remaining             []string      // remaining parts
+	Continues             bool          // the program ends and the device continues on its own: the next run follows it
+	StandsStill           bool          // it was interrupted, and the device reports that it stands still
+	MayMove               bool          // it was interrupted, and the device may still move
+	Unanswered            bool          // the device has not answered the command, which may still arrive
+	Sight                 Sight         // the last reading of the device
+	Notes                 string        // additional facts for the requester
+	Yes                   *bool         // the answer to a yes-or-no question
+}
+
+// Note adds a fact for the requester.
+func (r *Result) Note(format string, args ...any) {
+	if r.Notes != "" {
+		r.Notes += "; "
+	}
+	r.Notes += fmt.Sprintf(format, args...)
+}
+
+// pictured adds an image with its evidence. An image on which nothing is visible is no
+// evidence.
+func (r *Result) pictured(e mess.Evidence, s Image) {
+	r.Images = append(r.Images, s)
+	if r.dark(s.Image) {
+		return
+	}
+	r.EvidenceWithoutImages = cmp.Or(r.EvidenceWithoutImages, r.Evidence)
+	r.Evidence = e
+}
+
+// dark notes that nothing is visible on an image. It reports whether that is so.
+func (r *Result) dark(s imaging.Image) bool {
+	if s.NothingVisible != "" {
+		r.Note("nothing can be seen on the picture: %s", s.NothingVisible)
+	}
+	return s.NothingVisible != ""
+}
+
+// Image is an image and its subject.
+type Image struct {
+	imaging.Image
+	Name string // file name without extension
+}
+
+// maxTold limits the failed steps whose reasons the answer contains. "messkit status" shows the
+// failures of all devices.
+const maxTold = 3
+
+// stepErrors holds the errors of failed steps.
+type stepErrors []error
+
+func (e stepErrors) Error() string {
+	told := make([]string, 0, maxTold+1)
+	for _, err := range e[:min(len(e), maxTold)] {
+		told = append(told, err.Error())
+	}
+	if more := len(e) - maxTold; more > 0 {
+		told = append(told, fmt.Sprintf("%d more have failed; messkit status tells why", more))
+	}
+	return strings.Join(told, "; ")
+}
+
+func (e stepErrors) Unwrap() []error { return e }
+
+// Add adds the result of one step.
+func (r *Result) Add(step capabilities.Plan, one Result) {
+	first := len(r.Done)+len(r.Remaining) == 0
+	if one.Err == nil {
+		r.Done = append(r.Done, step.Summary)
+	} else {
+		r.Remaining = append(r.Remaining, step.Summary)
+		r.Err = r.with(fmt.Errorf("%s: %w", step.Summary, one.Err))
+		r.Effect = worse(r.Effect, one)
+	}
+	if one.Err == nil {
+		if first || weaker(one.Evidence, r.Evidence) {
+			r.Evidence = one.Evidence
+		}
+		unseen := cmp.Or(one.EvidenceWithoutImages, one.Evidence)
+		if first || weaker(unseen, r.EvidenceWithoutImages) {
+			r.EvidenceWithoutImages = unseen
+		}
+		r.Text = wording.Sentences(r.Text, one.Text)
+	}
+	r.addYes(step, one, first)
+	if len(one.Facts) > 0 {
+		list, _ := r.Facts.Get("steps")
+		steps, _ := list.([]any)
+		r.Facts = r.Facts.Set("steps", append(steps, one.Facts))
+	}
+	r.Images = append(r.Images, one.Images...)
+	r.Unanswered = r.Unanswered || one.Unanswered
+	if failed, _ := r.Err.(stepErrors); one.Notes != "" && (one.Err == nil || len(failed) <= maxTold) {
+		r.Note("%s", one.Notes)
+	}
+}
+
+// with combines err with the errors of failed steps.
+func (r *Result) with(err error) error {
+	failed, _ := r.Err.(stepErrors)
+	return append(failed, err)
+}
+
+// worse returns the effect of several steps after one has failed. An earlier unknown or partial
+// effect remains, for any later result.
+func worse(before mess.Effect, one Result) mess.Effect {
+	effect := cmp.Or(one.Effect, mess.EffectUnknown)
+	if effect == mess.EffectNone && len(one.Done) > 0 {
+		effect = mess.EffectPartial
+	}
+	for _, e := range []mess.Effect{mess.EffectUnknown, mess.EffectPartial} {
+		if before == e || effect == e {
+			return e
+		}
+	}
+	return effect
+}
+
+// levels orders the evidence levels, weakest first.
+var levels = map[mess.Evidence]int{mess.EvidenceUnknown: 0, "": 0, mess.Dispatched: 1, mess.Acknowledged: 2, mess.ReadBack: 3, mess.Photographed: 4}
+
+func weaker(a, b mess.Evidence) bool { return b == "" || levels[a] < levels[b] }
+
+// addYes combines the answer of one step with the result. The combined answer exists if each
+// step has one; it is yes if all are yes, or if one is and that is enough.
+func (r *Result) addYes(step capabilities.Plan, one Result, first bool) {
+	_, any := step.AsksFor()
+	switch {
+	case first, one.Yes == nil:
+		r.Yes = one.Yes
+	case r.Yes != nil && any:
+		r.Yes = new(*r.Yes || *one.Yes)
+	case r.Yes != nil:
+		r.Yes = new(*r.Yes && *one.Yes)
+	}
+}

@@ -1,0 +1,91 @@
+// Package action carries out one command on one device and finds out what has come of it: each
+// command has a handler that acts, reads the device back, and returns a Result. It knows neither
+// threads nor the exchange.
+package action
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/agent/imaging"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/mess"
+)
+
+// Run carries out one plan on one device. All fields are set, except Began.
+type Run struct {
+	Pass      *policy.Pass
+	Device    *device.Handle
+	Plan      capabilities.Plan
+	Done      device.Done   // how the power shows the end of an activity
+	Every     time.Duration // interval of the readings of a wait condition
+	Limits    picture.Limits
+	Cameras   *imaging.Cameras
+	Now       func() time.Time
+	ClockMark string    // mark for this machine's times
+	Began     time.Time // when an earlier run of the program began it, if one did
+
+	Progress func(drivers.Progress)
+	Acted    func(Result) // called after the act and before the readback
+	// Capture captures an image with the camera of another device; by is its name for people.
+	Capture func(ctx context.Context, camera string) (p imaging.Image, by string, err error)
+	// Ask asks the requester during a task. Reports of progress pause until the answer, or until
+	// WithdrawQuestion.
+	Ask              func(q mess.Question) (answer <-chan string)
+	WithdrawQuestion func()
+}
+
+// handler carries out a command.
+type handler func(Run, context.Context) Result
+
+// handlers holds what carries out each command.
+var handlers = map[capabilities.Command]handler{
+	capabilities.TakePhoto:      Run.photo,
+	capabilities.Observe:        Run.observe,
+	capabilities.SetSwitch:      Run.turn,
+	capabilities.Toggle:         Run.toggle,
+	capabilities.Dim:            Run.dim,
+	capabilities.Tint:           Run.tint,
+	capabilities.Warm:           Run.warm,
+	capabilities.TurnTo:         Run.turnToAngle,
+	capabilities.SetTemperature: Run.heatTo,
+	capabilities.Press:          Run.press,
+	capabilities.ReadState:      Run.readAndLook,
+	capabilities.Clean:          Run.clean,
+	capabilities.Dock:           Run.dock,
+	capabilities.Move:           Run.move,
+	capabilities.CleanSpot:      Run.spot,
+	capabilities.Open:           Run.secure,
+	capabilities.Shut:           Run.secure,
+	capabilities.OpenTo:         Run.secure,
+	capabilities.Lock:           Run.secure,
+	capabilities.Unlock:         Run.secure,
+	capabilities.Pause:          Run.steer,
+	capabilities.Resume:         Run.steer,
+	capabilities.Stop:           Run.steer,
+	capabilities.Print:          Run.print,
+	capabilities.Watch:          Run.watch,
+	capabilities.Await:          Run.watch,
+	capabilities.Earlier:        Run.earlier,
+}
+
+// Do carries out the command of the plan. The driver supports it, as device.Able reports.
+func (run Run) Do(ctx context.Context) Result {
+	if do := handlers[run.Plan.Command]; do != nil {
+		return do(run, ctx)
+	}
+	return Result{Err: fmt.Errorf("%s: nobody knows how to do %q", run.Device.Name, run.Plan.Command), Effect: mess.EffectNone}
+}
+
+// lookTime limits the readback after an interrupted task.
+const lookTime = 10 * time.Second
+
+// aftermath returns a context for the readback, even if ctx has ended.
+func aftermath(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+}

@@ -1,0 +1,100 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// turn switches a device and reads it back if possible.
+func (run Run) turn(ctx context.Context) Result {
+	want, _ := run.Plan.Args.Get("on")
+	on, ok := want.(bool)
+	if !ok {
+		return Result{Err: fmt.Errorf("%s: the plan does not say whether on or off", run.Device.Name), Effect: mess.EffectNone}
+	}
+	return run.turnTo(ctx, on)
+}
+
+// toggle switches to the opposite of the reported state; without a reported state it does
+// nothing.
+func (run Run) toggle(ctx context.Context) Result {
+	is, err := run.Pass.On(ctx, run.Device.Driver.(drivers.SwitchReader))
+	if err != nil {
+		return Result{Err: fmt.Errorf("%s does not say whether it is on: %w", run.Device.Name, err), Effect: mess.EffectNone}
+	}
+	return run.turnTo(ctx, !is)
+}
+
+func (run Run) turnTo(ctx context.Context, on bool) Result {
+	err := run.Pass.Switch(ctx, run.Device.Driver.(drivers.Switch), on)
+	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Text: run.state(on), Yes: new(true)}
+	r.Facts = mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "on", Value: on}}
+	if r.Effect == mess.EffectNone {
+		return r
+	}
+	since := run.Now()
+	run.Acted(r)
+	if run.retreat(ctx, on, &r) {
+		return r
+	}
+	after, cancel := aftermath(ctx)
+	defer cancel()
+	run.readBack(after, on, &r)
+	if r.Err == nil {
+		run.lookAgain(after, since, &r)
+	}
+	if !run.retreat(ctx, on, &r) && r.Err == nil {
+		run.noteOff(&r)
+	}
+	return r
+}
+
+// noteOff notes when the device goes off again, and what switches it off.
+func (run Run) noteOff(r *Result) {
+	ends := run.Pass.SwitchOff()
+	if ends.In == 0 {
+		return
+	}
+	at := ""
+	if run.ClockMark == "" {
+		at = ", at " + run.Now().Add(ends.In).Format(time.TimeOnly) // a requester may read this late
+	}
+	r.Note("it is switched off again in %v%s, by %s", ends.In, at, WhoEnds(ends))
+}
+
+// WhoEnds describes what switches a device off, also after this program stops.
+func WhoEnds(e policy.SwitchOff) string {
+	switch {
+	case e.DeviceTimer > 0 && e.DeviceTimer <= e.In+time.Second:
+		return "its own timer, whatever becomes of this agent"
+	case e.DeviceTimer > 0:
+		return fmt.Sprintf("this agent; if the agent stops, its own timer does in %v", e.DeviceTimer)
+	case e.Watchdog:
+		return "this agent; if the agent stops, the watchdog does at that time"
+	}
+	if e.StaysOnAtExit {
+		return "this agent; if the agent stops, nobody does until it runs again"
+	}
+	return "this agent; if the agent is killed or stands still, nobody does until it runs again"
+}
+
+// readBack corrects the result by a reading of the device.
+func (run Run) readBack(ctx context.Context, want bool, r *Result) {
+	reader, ok := run.Device.Driver.(drivers.SwitchReader)
+	if !ok {
+		return
+	}
+	is, err := settled(ctx, r, func(is bool) bool { return is == want }, func() (bool, error) { return run.Pass.On(ctx, reader) })
+	r.readsBack(run.Device.Name, is == want, wording.OnOff(is), err)
+}
+
+// state returns a sentence such as "The porch light is on."
+func (run Run) state(on bool) string {
+	return fmt.Sprintf("The %s is %s.", run.Device.Label, wording.OnOff(on))
+}

@@ -1,0 +1,56 @@
+package device
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent/session"
+	"github.com/messkit/messkit/mess"
+)
+
+// Limits of the reported failures: the node itself shows more.
+const (
+	maxFailing    = 32
+	maxFailingWhy = 240 // bytes of each reason
+)
+
+// Failing returns the devices whose last use failed, by name.
+func (s *Set) Failing() []any {
+	var all []mess.Failing
+	for d := range s.All() {
+		f := d.LastFailure(s.Gate)
+		if f.Why == "" || len(all) == maxFailing {
+			continue
+		}
+		why := strings.ToValidUTF8(f.Why[:min(len(f.Why), maxFailingWhy)], "")
+		all = append(all, mess.Failing{Device: d.Name, At: f.At, Why: why})
+	}
+	return mess.FailingItems(all)
+}
+
+// ReportFailing reports the failing devices to the exchange at each change, until ctx ends. The
+// next change or heartbeat repeats a failed report.
+func (s *Set) ReportFailing(ctx context.Context, x *session.Session, told []any) error {
+	t := time.NewTicker(x.Config.Heartbeat)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.failures:
+		case <-t.C:
+		}
+		now := s.Failing()
+		if reflect.DeepEqual(now, told) {
+			continue
+		}
+		m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: x.Config.ID, Extra: mess.Object{{Key: mess.FailingField, Value: now}}}}}}
+		if _, err := x.Send(ctx, m); err != nil {
+			s.log.Debug("which devices fail is not told", "err", err)
+			continue
+		}
+		told = now
+	}
+}

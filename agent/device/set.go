@@ -1,0 +1,150 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/agent/imaging"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/picture"
+	"github.com/messkit/messkit/internal/wait"
+)
+
+// Set is the devices of one executor under its safety policy. It does not change, and its
+// methods are safe for concurrent use.
+type Set struct {
+	Gate     *policy.Policy
+	Cameras  *imaging.Cameras
+	failures chan struct{} // signals a changed failure of a device
+	now      func() time.Time
+	log      *slog.Logger
+	byName   map[string]*Handle
+}
+
+// NewSet returns the set of devices, of which Start may have opened some. fit reduces
+// their images to limits.
+func NewSet(devices []Device, g *policy.Policy, fit imaging.Fit, now func() time.Time, log *slog.Logger) *Set {
+	s := &Set{Gate: g, Cameras: imaging.NewCameras(fit, now), failures: make(chan struct{}, 1), now: now, log: log, byName: map[string]*Handle{}}
+	for _, d := range devices {
+		if d.Label == "" {
+			d.Label = d.Name
+		}
+		if d.opened == nil {
+			d.opened = newHandle(d)
+		}
+		d.opened.Label = d.Label
+		s.byName[d.Name] = d.opened
+		s.Cameras.SetPlaceholders(d.Name, d.Placeholders)
+	}
+	return s
+}
+
+// Get returns the device of a name, nil if there is none.
+func (s *Set) Get(name string) *Handle { return s.byName[name] }
+
+// All lists the devices by name.
+func (s *Set) All() iter.Seq[*Handle] {
+	return func(yield func(*Handle) bool) {
+		for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+			if !yield(s.byName[name]) {
+				return
+			}
+		}
+	}
+}
+
+// FailuresChanged reports that a device has failed, or works again.
+func (s *Set) FailuresChanged() { wait.Notify(s.failures) }
+
+// StartAll starts all devices that are not started.
+func (s *Set) StartAll(ctx context.Context) { startAll(ctx, s.Gate, s.All(), s.log) }
+
+// HaltAll takes all devices to their safe state.
+func (s *Set) HaltAll(ctx context.Context) error { return haltAll(ctx, s.Gate, s.log, s.All()) }
+
+// Capture captures an image with another device's camera and returns that camera's display name.
+func (s *Set) Capture(ctx context.Context, name string, lim picture.Limits) (p imaging.Image, by string, err error) {
+	d := s.Get(name)
+	if d == nil {
+		return p, "", fmt.Errorf("there is no camera %q here", name)
+	}
+	c, ok := d.Driver.(drivers.Photographer)
+	if !ok {
+		return p, "", fmt.Errorf("%s takes no pictures", name)
+	}
+	if err := d.Open(ctx, s.Gate); err != nil {
+		return p, "", err
+	}
+	pass, err := s.Gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
+		Device: name, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at what was done",
+	}}, nil)
+	if err != nil {
+		return p, "", err
+	}
+	defer pass.End()
+	p, err = s.Cameras.Capture(ctx, name, lim, func(ctx context.Context) (drivers.Photo, error) { return pass.Photo(ctx, c) })
+	return p, d.Label, err
+}
+
+// glanceTime limits the reading of one state.
+const glanceTime = 5 * time.Second
+
+// State reads the state of a device; "" if it does not report one.
+func (s *Set) State(ctx context.Context, d *Handle) string {
+	type pass = *policy.Pass
+	switch r := d.Driver.(type) {
+	case drivers.SwitchReader:
+		return WordFor(wording.OnOff)(Glance(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.On(ctx, r) }))
+	case drivers.OpeningReader:
+		open := func(percent float64) string { return map[bool]string{true: "open", false: "closed"}[percent > 0] }
+		return WordFor(open)(Glance(ctx, s, d, func(ctx context.Context, p pass) (float64, error) { return p.Opening(ctx, r) }))
+	case drivers.LockReader:
+		locked := func(is bool) string { return map[bool]string{true: "locked", false: "unlocked"}[is] }
+		return WordFor(locked)(Glance(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.Locked(ctx, r) }))
+	case drivers.DockReader:
+		if in, known := Glance(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.Docked(ctx, r) }); in || !known {
+			return map[bool]string{true: "docked"}[in]
+		}
+		if rest, reads := r.(drivers.RestReader); reads {
+			idle := func(still bool) string { return map[bool]string{true: "idle"}[still] }
+			return WordFor(idle)(Glance(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.AtRest(ctx, rest) }))
+		}
+	}
+	return ""
+}
+
+// WordFor adapts the words for a state to an unknown state, for which it returns "".
+func WordFor[T any](word func(T) string) func(T, bool) string {
+	return func(v T, known bool) string {
+		if !known {
+			return ""
+		}
+		return word(v)
+	}
+}
+
+// Glance reads one state of a device; known is false if the device does not report it.
+func Glance[T any](ctx context.Context, s *Set, d *Handle, look func(context.Context, *policy.Pass) (T, error)) (v T, known bool) {
+	if !d.IsRunning(s.Gate) {
+		return v, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, glanceTime)
+	defer cancel()
+	pass, err := s.Gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
+		Device: d.Name, Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "see how it is",
+	}}, nil)
+	if err != nil {
+		return v, false
+	}
+	defer pass.End()
+	v, err = look(ctx, pass)
+	return v, err == nil
+}

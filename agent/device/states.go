@@ -1,0 +1,254 @@
+package device
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/poll"
+	"github.com/messkit/messkit/agent/session"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+const (
+	statesAgain = time.Minute            // interval for repeating unchanged states: the exchange may have lost them
+	statesGap   = 500 * time.Millisecond // shortest interval of two reports
+	statesOld   = 2 * time.Minute        // age from which a state is unknown, if longer than three heartbeats
+	readers     = 16                     // simultaneous readings
+	hostReads   = 2                      // simultaneous readings per host
+)
+
+// board holds the last reported state of each device.
+type board struct {
+	polls *poll.Scheduler
+
+	mu   sync.Mutex
+	seen map[string]*stateSeen // by device; the keys never change
+	left int                   // number of devices without a reading
+}
+
+// stateSeen is the state of one device.
+type stateSeen struct {
+	task  *poll.Task
+	state string
+	at    time.Time // zero: never
+}
+
+// StateReports reports the states of the devices to the exchange, if it wants them. It is safe
+// for concurrent use.
+type StateReports struct {
+	devices  *Set
+	activity *Activity
+	session  *session.Session
+	every    time.Duration // interval of the readings
+	now      func() time.Time
+	log      *slog.Logger
+	changed  chan struct{} // signals devices whose states may have changed
+
+	mu     sync.Mutex
+	wanted bool   // the exchange wants the states of the devices
+	board  *board // nil before that
+}
+
+// NewStateReports returns the reports for devices. They read a device again after each change of
+// its activity.
+func NewStateReports(devices *Set, activity *Activity, x *session.Session) *StateReports {
+	r := &StateReports{
+		devices: devices, activity: activity, session: x, every: x.Config.Heartbeat, now: devices.now, log: devices.log, changed: make(chan struct{}, 1),
+	}
+	activity.changed = r.ReadSoon
+	return r
+}
+
+// Run reports the states of the devices until ctx ends, from when the exchange wants them. It
+// reads each device once per heartbeat and after each task.
+func (r *StateReports) Run(ctx context.Context) error {
+	for !r.isWanted() {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.changed:
+		}
+	}
+	b := r.newBoard()
+	r.mu.Lock()
+	r.board = b
+	r.mu.Unlock()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return b.polls.Run(ctx) })
+	g.Go(func() error { r.tell(ctx, b); return nil })
+	return g.Wait()
+}
+
+func (r *StateReports) newBoard() *board {
+	b := &board{polls: poll.New(readers), seen: map[string]*stateSeen{}}
+	for d := range r.devices.All() {
+		if hasState(d.Driver) {
+			b.seen[d.Name] = &stateSeen{state: mess.StateUnknown}
+		}
+	}
+	b.left = len(b.seen)
+	for name, s := range b.seen {
+		d := r.devices.Get(name)
+		host, atOnce := hostOf(d)
+		s.task = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) {
+			state := cmp.Or(r.doing(ctx, d), r.devices.State(ctx, d), mess.StateUnknown)
+			if ctx.Err() == nil && b.set(name, state, r.now()) {
+				wait.Notify(r.changed)
+			}
+		}})
+	}
+	return b
+}
+
+// hostOf returns the host of a device, and the limit of simultaneous readings on it.
+func hostOf(d *Handle) (host string, atOnce int) {
+	c := d.Driver.Connection()
+	if c == nil || c.Name() == "" {
+		return d.Name, 1
+	}
+	if h, ok := c.(interface{ Hub() bool }); ok && h.Hub() {
+		return c.Name(), readers / 2
+	}
+	return c.Name(), hostReads
+}
+
+// set stores the state of a device and reports whether there is a change to report.
+func (b *board) set(name, state string, at time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.seen[name]
+	fresh := s.at.IsZero()
+	if fresh {
+		b.left--
+	}
+	changed := s.state != state
+	s.state, s.at = state, at
+	return changed || fresh && b.left == 0
+}
+
+// soon reads a device at once, because its state may have changed.
+func (b *board) soon(name string) {
+	if b == nil {
+		return
+	}
+	if s := b.seen[name]; s != nil {
+		b.polls.Soon(s.task)
+	}
+}
+
+// current returns the board, nil before the exchange wants the states.
+func (r *StateReports) current() *board {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.board
+}
+
+// ReadSoon reads a device at once, because its state may have changed.
+func (r *StateReports) ReadSoon(name string) { r.current().soon(name) }
+
+// ReadAllSoon reads all devices as soon as possible.
+func (r *StateReports) ReadAllSoon() {
+	b := r.current()
+	if b == nil {
+		return
+	}
+	for name := range b.seen {
+		b.soon(name)
+	}
+}
+
+// tell sends the states after changes, and at intervals.
+func (r *StateReports) tell(ctx context.Context, b *board) {
+	var told []mess.DeviceState
+	var at time.Time
+	began := r.now()
+	for pauses(ctx, r.every, r.changed) {
+		states, whole := b.states(r.now(), max(statesOld, 3*r.every))
+		now := r.now()
+		if !whole && now.Sub(began) < r.every || slices.EqualFunc(states, told, sameState) && now.Sub(at) < statesAgain {
+			continue
+		}
+		_, err := r.session.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: r.session.Config.ID, States: states}}}})
+		if err != nil {
+			r.log.Debug("how the devices are is not told", "err", err)
+			continue
+		}
+		told, at = states, now
+		if !pauses(ctx, statesGap, nil) {
+			return
+		}
+	}
+}
+
+// pauses waits for a time, or for a signal; it returns false after ctx has ended.
+func pauses(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-rung:
+	case <-t.C:
+	}
+	return ctx.Err() == nil
+}
+
+// states lists the states of the devices. A state that the device does not report is unknown,
+// even after a known command. whole reports whether every device has a reading.
+func (b *board) states(now time.Time, old time.Duration) (list []mess.DeviceState, whole bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list = make([]mess.DeviceState, 0, len(b.seen))
+	for _, name := range slices.Sorted(maps.Keys(b.seen)) {
+		s := b.seen[name]
+		state := s.state
+		if now.Sub(s.at) > old {
+			state = mess.StateUnknown
+		}
+		list = append(list, mess.DeviceState{Device: name, State: state})
+	}
+	return list, b.left == 0
+}
+
+func sameState(a, b mess.DeviceState) bool { return a.Device == b.Device && a.State == b.State }
+
+// Apply applies what an acknowledgment says about the states: whether the exchange wants them.
+func (r *StateReports) Apply(ack mess.Ack) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is := ack.States != nil && *ack.States; is && !r.wanted {
+		r.wanted = true
+		wait.Notify(r.changed)
+	}
+}
+
+func (r *StateReports) isWanted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wanted
+}
+
+// doing returns the current activity of a device, "" if that is no state. A paused device that
+// can report it determines whether it stands still.
+func (r *StateReports) doing(ctx context.Context, d *Handle) string {
+	is, paused := r.activity.Of(d.Name)
+	if is == "" || !paused {
+		return is
+	}
+	if rest, reads := d.Driver.(drivers.RestReader); reads {
+		still, known := Glance(ctx, r.devices, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		if known && !still {
+			return is
+		}
+	}
+	return "paused"
+}

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// drain is the drain state: a drained executor claims no new threads and continues its claimed
+// ones. It is safe for concurrent use.
+type drain struct {
+	log  *slog.Logger
+	wake func() // called after a change
+
+	mu      sync.Mutex
+	why     string // "" if there is no drain
+	orders  []string
+	changed chan struct{} // closed at a change of why or orders
+}
+
+// maxHolds limits the remembered orders; a duplicate arrives soon after the first.
+const maxHolds = 16
+
+// heed applies a drain or a resume. It does not block. from is the sender if the order does not
+// name one.
+func (d *drain) heed(hold, resume *mess.DrainOrder, from string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range []*mess.DrainOrder{hold, resume} {
+		if o == nil || o.ID != "" && slices.Contains(d.orders, o.ID) {
+			continue
+		}
+		why := ""
+		if o == hold {
+			why = cmp.Or(o.Reason, "no reason given")
+			if by := cmp.Or(o.By, from); by != "" {
+				why += ", by " + by
+			}
+		}
+		if o.ID != "" {
+			d.orders = append(slices.Clone(d.orders), o.ID)
+			d.orders = d.orders[max(0, len(d.orders)-maxHolds):]
+		}
+		d.why = why
+		close(d.changed)
+		d.changed = make(chan struct{})
+		d.wake()
+		if why != "" {
+			d.log.Warn("on hold: nothing new is taken", "err", why)
+		} else {
+			d.log.Info("not on hold any more")
+		}
+	}
+}
+
+// now returns the drain state for the exchange, and a channel that closes when it changes.
+func (d *drain) now() (*mess.DrainState, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &mess.DrainState{Orders: d.orders, Reason: d.why}, d.changed
+}
+
+// IsDrained implements host.
+func (d *drain) IsDrained() bool {
+	is, _ := d.now()
+	return is.Reason != ""
+}
+
+// WaitUndrained implements host.
+func (d *drain) WaitUndrained(ctx context.Context) error {
+	for {
+		is, changed := d.now()
+		if is.Reason == "" {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

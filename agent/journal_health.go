@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/session"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/receipt"
+)
+
+// journalHealth is whether the journal takes records. While it does not, nothing may act. It is
+// safe for concurrent use.
+type journalHealth struct {
+	journal *journal.Journal
+	log     *slog.Logger
+	broken  chan struct{} // signals a journal that rejected a record
+
+	mu       sync.Mutex
+	disarmed error // why nothing may act, nil if it may
+	known    bool  // the exchange knows that acts are enabled
+}
+
+// JournalFailed implements host.
+func (h *journalHealth) JournalFailed() { wait.Notify(h.broken) }
+
+// look mends the journal if needed and records its state. It reports whether acts are enabled
+// again.
+func (h *journalHealth) look(ctx context.Context) (armed bool) {
+	broken := h.journal.Check(ctx)
+	err := h.journal.Repair(ctx)
+	if err == nil || h.journal.Err() == nil { // untidied records only take space
+		err = h.journal.EnsureRoom(ctx)
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	h.mu.Lock()
+	was := h.disarmed
+	h.disarmed = err
+	h.mu.Unlock()
+	switch {
+	case err != nil && was == nil:
+		h.log.Error("disarmed: the journal cannot be written; only questions are answered", "err", err)
+	case err == nil && was == nil && broken != nil:
+		h.log.Error("the journal was broken, and is written anew; nothing that was begun is forgotten", "err", broken)
+	case err == nil && was != nil:
+		h.log.Warn("armed again: the journal can be written")
+	}
+	return err == nil && was != nil
+}
+
+// trouble returns why nothing may act; nil if it may.
+func (h *journalHealth) trouble() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.disarmed
+}
+
+// isKnown reports whether the exchange knows whether this executor may act.
+func (h *journalHealth) isKnown() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known == (h.disarmed == nil)
+}
+
+// knows records the view of the exchange.
+func (h *journalHealth) knows(acts bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.known = acts
+}
+
+// tend watches the journal until ctx ends. While the journal cannot take records, or lacks
+// space, this executor is disarmed and offers only reading. tend keeps trying to mend the
+// journal, and offers everything again after that.
+func (a *Agent) tend(ctx context.Context) error {
+	pause := session.NewBackoff(a.cfg.Jitter, nil)
+	for {
+		if !a.tell(ctx) && ctx.Err() == nil {
+			a.log.Debug("the exchange does not know yet what is offered")
+		}
+		if a.health.trouble() != nil {
+			if !pause.Sleep(ctx) {
+				return nil
+			}
+		} else {
+			pause.Reset(0)
+			t := time.NewTimer(a.cfg.Heartbeat)
+			select {
+			case <-ctx.Done():
+			case <-t.C:
+			case <-a.health.broken:
+			}
+			t.Stop()
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if a.health.look(ctx) {
+			a.tasks.WakeOutbox()
+		}
+	}
+}
+
+// tell registers again if the exchange has an outdated view of whether this executor may act.
+// It reports success.
+func (a *Agent) tell(ctx context.Context) bool {
+	if a.health.isKnown() {
+		return true
+	}
+	m, acts := a.registration()
+	if _, err := a.session.Send(ctx, m); err != nil {
+		return false
+	}
+	a.health.knows(acts)
+	return true
+}
+
+// registration returns the registration with the current capabilities; acts reports whether
+// they include acts.
+func (a *Agent) registration() (m mess.Message, acts bool) {
+	offers, why := a.resolver.Offers(), a.health.trouble()
+	about := mess.Object{{Key: "disarmed", Value: ""}}
+	if why != nil {
+		offers = slices.DeleteFunc(slices.Clone(offers), changes)
+		about[0].Value = shortly(why)
+	}
+	about = about.Set(mess.FailingField, a.devices.Failing())
+	stands, _ := a.position()
+	if a.cfg.Signer != nil {
+		about = about.Set(receipt.KeyField, a.cfg.Signer.Public())
+	}
+	return mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
+		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: append([]mess.Capability{}, offers...), Availability: a.cfg.Availability,
+		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: stands.stopped, Held: stands.held, Extra: about,
+	}}}}, why == nil
+}
+
+// changes reports whether a capability has a physical effect; without a declaration it counts
+// as having one.
+func changes(c mess.Capability) bool {
+	meta, _ := c.Meta.(mess.Object)
+	effect, _ := meta.Get("effect")
+	return effect != string(capabilities.Query)
+}
+
+// shortly explains why nothing may act, without file names of the disk.
+func shortly(err error) string {
+	if journal.NoSpace(err) {
+		return "no space"
+	}
+	return "the journal cannot be written"
+}

@@ -1,0 +1,26 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+
+	"github.com/messkit/messkit/agent/policy"
+)
+
+// Causes for which the agent cancels the work on a thread.
+var (
+	ErrLost      = errors.New("the claim is over")
+	ErrCancelled = errors.New("cancelled")
+)
+
+// ProgramEnds reports whether the work ends because the program ends.
+func ProgramEnds(ctx context.Context) bool {
+	why := context.Cause(ctx)
+	return why != nil && !errors.Is(why, ErrLost) && !errors.Is(why, ErrCancelled) && StopOf(ctx) == nil
+}
+
+// StopOf returns the stop that ended a context; nil for any other cause, or none.
+func StopOf(ctx context.Context) *policy.Rejection {
+	no, _ := context.Cause(ctx).(*policy.Rejection)
+	return no
+}

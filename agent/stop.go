@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/stop"
+	"github.com/messkit/messkit/mess"
+)
+
+// heedAll applies the stops and drains in a message from the exchange.
+func (a *Agent) heedAll(m mess.Message) {
+	for _, item := range m.Items {
+		c, ok := item.(*mess.Config)
+		if !ok {
+			continue
+		}
+		if c.Stop != nil {
+			a.heed([]mess.Stop{*c.Stop})
+		}
+		a.drain.heed(c.Drain, c.Resume, m.From)
+	}
+}
+
+// heed applies stops from the exchange. It does not block.
+func (a *Agent) heed(stops []mess.Stop) {
+	for _, s := range stops {
+		a.cfg.Stop.Stop(stop.Order{ID: s.ID, Reason: s.Reason, By: s.By})
+	}
+}
+
+// stands returns the stop state of this executor, and channels that close when it changes.
+func (a *Agent) stands() (s *mess.StopState, changed [2]<-chan struct{}) {
+	var why string
+	s = &mess.StopState{}
+	why, changed[0] = a.gate.Watch()
+	_, s.Orders, changed[1] = a.cfg.Stop.Watch()
+	if why == "" {
+		return s, changed
+	}
+	s.Reason = why
+	for _, d := range a.gate.SafeResults() {
+		s.Devices = append(s.Devices, mess.SafeDevice{
+			Device: d.Device, State: string(d.State), Evidence: d.Evidence, Took: mess.DurationOf(d.Took), Err: d.Err,
+		})
+	}
+	return s, changed
+}
+
+// standing is the stop and drain state for the exchange.
+type standing struct {
+	stopped *mess.StopState
+	held    *mess.DrainState
+}
+
+// position returns the stop and drain state, and channels that close when it changes.
+func (a *Agent) position() (s standing, changed [3]<-chan struct{}) {
+	var c [2]<-chan struct{}
+	s.stopped, c = a.stands()
+	changed[0], changed[1] = c[0], c[1]
+	s.held, changed[2] = a.drain.now()
+	return s, changed
+}
+
+// runStops cancels the running work at a stop and starts the devices again after its reset,
+// even without the exchange, until the caller calls end.
+func (a *Agent) runStops(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var g errgroup.Group
+	g.Go(func() error {
+		was := ""
+		for ctx.Err() == nil {
+			why, changed := a.gate.Watch()
+			switch {
+			case why != "" && was == "":
+				a.tasks.EndAll(a.gate.StopRejection())
+				a.tasks.Wake()
+			case why == "" && was != "":
+				a.devices.StartAll(ctx)
+			}
+			was = why
+			a.states.ReadAllSoon()
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+		}
+		return nil
+	})
+	return func() {
+		cancel()
+		_ = g.Wait() // it returns nil
+	}
+}

@@ -1,0 +1,285 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/agent/action"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/mess"
+)
+
+// maxQuestions limits the questions to a requester about one request.
+const maxQuestions = 8
+
+// ask asks questions until there is a plan. It does not repeat the open question of an earlier
+// run.
+func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities.Plan, error) {
+	var last capabilities.Question
+	again := 0
+	for range maxQuestions {
+		if out.Question == nil {
+			return out.Plan, t.settled(ctx, out)
+		}
+		q := *out.Question
+		if q.Field == last.Field && slices.Equal(q.Options, last.Options) {
+			again++
+		} else {
+			last, again = q, 0
+		}
+		if again > 1 { // one repeated question is allowed
+			return nil, notDone("not_understood", fmt.Sprintf("no answer to %q fits, so nothing was done; make a new request that says all", q.Text))
+		}
+		if t.question == nil {
+			if err := t.asks(ctx, q); err != nil {
+				return nil, err
+			}
+		}
+		t.question = nil
+		said, err := hearIdle(ctx, t, answerTo(q.Field))
+		if err != nil {
+			return nil, err
+		}
+		t.answered(ctx)
+		if err := t.try(ctx, func() error { out, err = t.take(q, said); return err }); err != nil {
+			return nil, err
+		}
+	}
+	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
+}
+
+// take applies an answer to a question. It returns an error if the next question is useless.
+func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, error) {
+	out := t.Resolver.Answer(q, s.answers, s.text, t.req)
+	if out.Question != nil {
+		if no := t.barred(*out.Question); no != nil {
+			return out, notDone(no.Rule, no.Error())
+		}
+	}
+	return out, nil
+}
+
+// barred returns why a question of this thread is useless, nil if it is not.
+func (t *task) barred(q capabilities.Question) *policy.Rejection {
+	return Unanswerable(t.Resolver, t.Gate.Check, q, t.req)
+}
+
+// asks sends a question and records it, so that the next run waits for the answer.
+func (t *task) asks(ctx context.Context, q capabilities.Question) error {
+	err := t.tell(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{
+		{Field: q.Field, Question: q.Text, Options: q.Options},
+	}})
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(waiting{Question: q, Request: t.req, By: t.by})
+	if err == nil {
+		err = t.Journal.RecordQuestion(ctx, journal.Question{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
+	}
+	if err != nil { // after a crash the next run asks again
+		t.Host.JournalFailed()
+		t.Log.Warn("question not written down", "ref", t.ref, "err", err)
+	}
+	return nil
+}
+
+// waiting is the journal's record of a question.
+type waiting struct {
+	Question capabilities.Question `json:"question"`
+	Request  mess.Request          `json:"request"`
+	By       string                `json:"by,omitempty"` // the requester
+}
+
+// answered records that the thread no longer waits for an answer.
+func (t *task) answered(ctx context.Context) {
+	if task, known := t.Journal.Task(t.ref); !known || task.Question == nil || task.Intent != nil || task.Report != nil {
+		return
+	}
+	if err := t.Journal.Sent(ctx, t.ref); err != nil {
+		t.Host.JournalFailed()
+		t.Log.Warn("journal cannot be written", "ref", t.ref, "err", err)
+	}
+}
+
+// settled checks the outcome after questions as prepare checks the first outcome.
+func (t *task) settled(ctx context.Context, out capabilities.Outcome) error {
+	reason, err := t.refused(ctx, out)
+	if err != nil {
+		return err
+	}
+	if reason.Detail == "" && out.Plan == nil {
+		reason = mess.Reason{Type: "not_understood", Detail: "the answer leads to no plan; make a new request that says all"}
+	}
+	if reason.Detail != "" {
+		return notDone(cmp.Or(reason.Type, "not_possible"), reason.Detail)
+	}
+	return nil
+}
+
+// notDone returns the end of a thread without an effect.
+func notDone(kind, detail string) error {
+	return &ending{&mess.Status{
+		Code: mess.Failed, Reason: &mess.Reason{Type: kind, Detail: detail, Effect: mess.EffectNone}, Recoverable: new(true),
+	}}
+}
+
+// confirm asks for a confirmation of the plan if the plan needs one.
+func (t *task) confirm(ctx context.Context) error {
+	who := t.verdict.Confirm
+	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == policy.ConfirmNever {
+		who = policy.ConfirmRequester
+	}
+	if who == policy.ConfirmNever {
+		return nil
+	}
+	s := &mess.Status{
+		Code: mess.NeedsConfirmation, Action: t.plan.Summary, Consequences: t.consequences(),
+		Reversible: &t.plan.Reversible, ActionHash: t.plan.Digest(),
+	}
+	if who == policy.ConfirmOperator {
+		s.ConfirmBy = string(policy.ConfirmOperator)
+	}
+	within := t.Config.ConfirmWithin
+	s.Extra = mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}
+	if err := t.tell(ctx, s); err != nil {
+		return err
+	}
+	asked := t.Now()
+	waits, done := context.WithTimeoutCause(ctx, within, errUnanswered)
+	defer done()
+	t.all.mu.Lock()
+	t.until = asked.Add(within)
+	t.all.mu.Unlock()
+	said, err := hearIdle(waits, t, yesOrNo(s.ActionHash))
+	switch {
+	case errors.Is(err, errUnanswered), t.Now().Sub(asked) > within: // an answer after a suspend is late, too
+		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so nothing was done; ask again if it is still wanted", within))
+	case err != nil:
+		return err
+	case said.but != "":
+		return notDone("not_confirmed", fmt.Sprintf("the answer was yes, but it said %q; make a new request that says all", said.but))
+	case !said.yes:
+		return &ending{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
+			Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone,
+		}}}
+	}
+	t.confirmed = s.ActionHash
+	return nil
+}
+
+// consequences describes what a person must know before a confirmation, including what switches
+// a device off again.
+func (t *task) consequences() string {
+	var all []string
+	if t.plan.Consequences != "" {
+		all = append(all, t.plan.Consequences)
+	}
+	for _, e := range t.verdict.SwitchOffs {
+		it := "it"
+		if len(t.verdict.SwitchOffs) > 1 {
+			it = t.Devices.Get(e.Device).Label
+		}
+		all = append(all, fmt.Sprintf("%s is switched off again within %v, by %s", it, e.In, action.WhoEnds(e)))
+	}
+	return strings.Join(all, "; ")
+}
+
+var errUnanswered = errors.New("there was no answer in time")
+
+// tell sends a status to the thread.
+func (t *task) tell(ctx context.Context, s *mess.Status) error {
+	_, err := t.Session.Say(ctx, t.message(s))
+	return err
+}
+
+// hear waits for messages to the thread until take accepts one. The error says why the thread
+// has ended before.
+func hear[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (T, error) {
+	var none T
+	for {
+		select {
+		case <-ctx.Done():
+			if errors.Is(context.Cause(ctx), context.Canceled) {
+				return none, errors.New("the program ends")
+			}
+			return none, context.Cause(ctx)
+		case m := <-t.inbox:
+			for _, item := range m.Items {
+				if v, ok := take(item); ok {
+					return v, nil
+				}
+			}
+		}
+	}
+}
+
+// said is an answer to a question.
+type said struct {
+	answers mess.Object // by field
+	text    string      // the answer's plain text
+}
+
+// answerTo returns a function that accepts answers to the question with a field name.
+func answerTo(field string) func(mess.Item) (said, bool) {
+	return func(item mess.Item) (said, bool) {
+		switch i := item.(type) {
+		case *mess.Reply:
+			if i.Answers == nil {
+				return said{}, false
+			}
+			text, _ := i.Answers.Get(field)
+			return said{i.Answers, words(text, i.Context)}, true
+		case *mess.Answer:
+			return said{mess.Object{{Key: field, Value: i.Value}}, words(i.Value, nil)}, true
+		}
+		return said{}, false
+	}
+}
+
+// words returns the plain text of an answer: the text next to its value, else the value.
+func words(value any, context []mess.Entry) string {
+	var lines []string
+	for _, e := range context {
+		if more, ok := e.Text(); ok {
+			lines = append(lines, more)
+		}
+	}
+	if text, ok := value.(string); ok && len(lines) == 0 {
+		return text
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verdict is the answer to a confirmation request.
+type verdict struct {
+	yes bool
+	but string // a condition in the answer; with one it is no confirmation
+}
+
+// yesOrNo returns a function that accepts or rejects the plan with a digest.
+func yesOrNo(digest string) func(mess.Item) (verdict, bool) {
+	return func(item mess.Item) (verdict, bool) {
+		switch i := item.(type) {
+		case *mess.Reply:
+			if i.Confirm == nil || i.ActionHash != "" && i.ActionHash != digest {
+				return verdict{}, false
+			}
+			if more := words(nil, i.Context); *i.Confirm && interpret.HasLimit(more) {
+				return verdict{but: more}, true
+			}
+			return verdict{yes: *i.Confirm}, true
+		case *mess.Answer:
+			yes, ok := i.Value.(bool)
+			return verdict{yes: yes}, ok
+		}
+		return verdict{}, false
+	}
+}

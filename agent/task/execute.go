@@ -1,0 +1,261 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/action"
+	"github.com/messkit/messkit/agent/imaging"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/runtime"
+	"github.com/messkit/messkit/agent/session"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// perform carries out the plan: it takes the device, gets the start permission, writes the
+// intent, acts, and reads the device back.
+func (t *task) perform(ctx context.Context) error {
+	plan := *t.plan
+	if err := t.await(ctx, plan); err != nil {
+		return err
+	}
+	if !t.before.IsZero() {
+		return t.goOn(ctx, plan)
+	}
+	if len(plan.Steps) > 0 {
+		return t.performSteps(ctx, plan)
+	}
+	pass, err := t.Gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
+	if no, ok := errors.AsType[*policy.Rejection](err); ok {
+		return notDone(no.Rule, no.Error())
+	}
+	if err != nil {
+		return err
+	}
+	defer pass.End()
+	asked, err := t.start(ctx, plan, pass.Record)
+	if err != nil {
+		return err
+	}
+	pass.RequirePermission(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
+	t.Log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
+	t.began = t.Now()
+	r := t.act(ctx, pass, plan, func(r action.Result) { t.acted(ctx, plan, r) })
+	if r.Continues {
+		return nil // the thread stays open, and the next run follows it
+	}
+	t.ended = t.Now()
+	t.Activity.Learn(plan, t.Now().Sub(t.began))
+	t.finish(ctx, pass.End, plan, r)
+	return nil
+}
+
+// order converts one step of this thread's plan to an order for the safety policy; a plan
+// without steps is its own step. A confirmation of the plan covers each of its steps.
+func (t *task) order(plan, step capabilities.Plan) policy.Order {
+	confirmed := t.confirmed
+	if len(plan.Steps) > 0 && confirmed == plan.Digest() {
+		confirmed = step.Digest()
+	}
+	return policy.Order{Plan: step, By: t.by, Confirmed: confirmed, Began: t.first}
+}
+
+// waiting reports that the device is busy. The report only informs the requester, so waiting
+// does not retry it.
+func (t *task) waiting(ctx context.Context, why string) {
+	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{Type: "resource", Resource: t.plan.Device, Note: why}}
+	if _, err := t.Session.Send(ctx, t.message(s)); err != nil {
+		t.Log.Debug("waiting not told", "ref", t.ref, "err", err)
+	}
+}
+
+// start gets the start permission (T4) and writes the intent (T5), in one sync with the notes
+// of the safety policy that begin adds. If it returns no error, the caller may act at once;
+// asked is the time of the request for the permission.
+func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noting) error) (asked time.Time, err error) {
+	written := false
+	if ctx.Err() != nil {
+		return asked, context.Cause(ctx) // the exchange has not received the request
+	}
+	for {
+		asked, err = t.permission(ctx, plan)
+		switch {
+		case errors.Is(err, mess.Unconfirmed):
+			return asked, t.unstarted(ctx, written, "not_confirmed", err)
+		case errors.Is(err, errTooLate):
+			return asked, t.unstarted(ctx, written, "too_late", err)
+		case err != nil && ctx.Err() == nil && !written:
+			return asked, err // the exchange rejects the start and knows the thread's status
+		case err != nil:
+			return asked, t.unstarted(ctx, written, "not_started", err)
+		}
+		if !written {
+			// A plan that only reads may continue without a journal.
+			if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {
+				kind := "journal"
+				if no, ok := errors.AsType[*policy.Rejection](err); ok {
+					kind = no.Rule
+				}
+				return asked, t.unstarted(ctx, false, kind, err)
+			}
+			written = true
+		}
+		if ctx.Err() != nil {
+			return asked, t.unstarted(ctx, written, "not_started", context.Cause(ctx))
+		}
+		if t.Now().Sub(asked) <= policy.FreshFor {
+			return asked, nil
+		}
+	}
+}
+
+// permission asks the exchange until it answers whether the plan may begin now. It returns the
+// time of that request. The same holder may ask again (T4).
+func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Time, error) {
+	pause := t.Session.Backoff()
+	unheard := false
+	for {
+		asked := t.Now()
+		_, err := t.Session.Send(ctx, t.message(&mess.Status{
+			Code: mess.InProgress, Instance: t.boot, ActionHash: plan.Digest(),
+			Estimate: mess.DurationOf(t.Activity.Estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectTwice(plan))}},
+			Completed: wording.AnyList(t.steps.done), Remaining: wording.AnyList(t.steps.left),
+		}))
+		if unheard && errors.Is(err, mess.NotYet) {
+			err = fmt.Errorf("%w: %w", errTooLate, err)
+		}
+		if !session.IsUnavailable(err) || !pause.Sleep(ctx) {
+			return asked, err
+		}
+		unheard = true
+	}
+}
+
+// effectTwice returns the effect class of a plan for the exchange. It decides whether the
+// exchange may offer the plan to another executor after it loses this one.
+func effectTwice(plan capabilities.Plan) capabilities.Effect {
+	if !plan.Repeatable() {
+		return capabilities.Once
+	}
+	return plan.Effect
+}
+
+// errTooLate reports that the exchange rejects a start which it may have allowed earlier, in an
+// answer that did not arrive. The exchange then waits for a report.
+var errTooLate = errors.New("the permission came too late")
+
+// noting writes notes of the safety policy.
+type noting = func(context.Context, ...journal.LedgerEntry) error
+
+// unnoted begins a plan whose steps have notes of their own.
+func unnoted(ctx context.Context, write noting) error { return write(ctx) }
+
+// intend writes the intent.
+func (t *task) intend(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noting) error) error {
+	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by, At: t.Now().Round(0), Past: t.past})
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, notes ...journal.LedgerEntry) error {
+		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.boot, Plan: memo}
+		err := t.Journal.Intent(ctx, i, notes...)
+		if err != nil {
+			t.Host.JournalFailed()
+		}
+		return err
+	})
+}
+
+// unstarted ends a thread before its first act: the exchange may believe that it has begun, but
+// nothing happened.
+func (t *task) unstarted(ctx context.Context, written bool, kind string, err error) error {
+	code := mess.Failed
+	switch why := context.Cause(ctx); {
+	case errors.Is(why, runtime.ErrCancelled):
+		code, kind, err = mess.Cancelled, "cancelled", errors.New("it was cancelled before anything was done")
+	case errors.Is(why, runtime.ErrLost) && !written:
+		return runtime.ErrLost
+	case runtime.StopOf(ctx) != nil:
+		kind, err = runtime.StopOf(ctx).Rule, why
+	case why != nil && !errors.Is(why, runtime.ErrLost):
+		kind, err = "interrupted", errors.New("the program was ended before anything was done")
+	}
+	return &ending{&mess.Status{
+		Code: code, Reason: &mess.Reason{Type: kind, Detail: err.Error(), Effect: mess.EffectNone}, Recoverable: recoverable(code, true),
+	}}
+}
+
+// act carries out the plan on the device and reports progress in the meantime.
+func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, acted func(action.Result)) action.Result {
+	p := newProgress()
+	verbs := action.Run{
+		Pass: pass, Device: t.Devices.Get(plan.Device), Plan: plan, Progress: p.set, Now: t.Now, ClockMark: t.Session.ClockMark(), Acted: acted, Began: t.before,
+		Every: t.Config.Watch.Every, Done: t.Devices.Get(plan.Device).Done.Filled(),
+		Limits: t.limits(), Cameras: t.Devices.Cameras,
+		Capture: func(ctx context.Context, name string) (imaging.Image, string, error) {
+			return t.Devices.Capture(ctx, name, t.limits())
+		},
+	}
+	told, done := context.WithCancel(ctx)
+	defer done()
+	var g errgroup.Group
+	hush := func() {} // ends the wait for an answer; with two waits, the wrong one could receive it
+	verbs.WithdrawQuestion = func() { hush(); p.unmute() }
+	verbs.Ask = func(q mess.Question) <-chan string {
+		answer := make(chan string, 1)
+		hush()
+		told, end := context.WithCancel(told)
+		hush = end
+		g.Go(func() error {
+			said, err := t.askMidway(told, p, q)
+			if err != nil {
+				t.Log.Debug("a question midway has no answer", "ref", t.ref, "err", err)
+				return nil
+			}
+			answer <- said
+			return nil
+		})
+		return answer
+	}
+	g.Go(func() error { t.tellProgress(told, p); return nil })
+	idle := t.Activity.Begin(plan)
+	if plan.Command.Watches() {
+		defer t.Activity.BeginWait()()
+	}
+	r := verbs.Do(ctx)
+	if r.Yes == nil && r.Err == nil && len(r.Remaining) == 0 && plan.Actuates() {
+		r.Yes = new(true)
+	}
+	if r.Err != nil && errors.Is(context.Cause(ctx), runtime.ErrCancelled) {
+		pass.MarkCancelled()
+	}
+	idle(r.Err)
+	if t.resumed && plan.Actuates() && r.Effect != mess.EffectNone {
+		r.Note("the program died after it had begun, and has begun it again: the command may have been sent twice")
+	}
+	if plan.Actuates() && (pass.Unanswered() || action.MayAct(r.Err)) {
+		t.mayActLate(plan, &r)
+	}
+	done()
+	_ = g.Wait() // it returns nil, and no report follows the end
+	kind, _ := t.blame(context.Cause(ctx), r)
+	t.Devices.Get(plan.Device).Used(t.Now(), kind, r.Err)
+	t.Devices.FailuresChanged()
+	return r
+}
+
+// acted records the device's answer (T7) before the readback, so that a crash in between leaves
+// no doubt about an act that must not repeat.
+func (t *task) acted(ctx context.Context, plan capabilities.Plan, r action.Result) {
+	if !plan.Repeatable() && r.Err == nil {
+		t.keep(ctx, t.message(t.judge(ctx, plan, r), t.response(plan, r, nil, []string{"it was not looked at again"})))
+	}
+}

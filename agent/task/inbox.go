@@ -1,0 +1,156 @@
+package task
+
+import (
+	"github.com/messkit/messkit/agent/runtime"
+	"github.com/messkit/messkit/mess"
+)
+
+// Deliver accepts one message from the exchange. It does not block.
+func (ts *Tasks) Deliver(m mess.Message) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if len(m.Re) == 0 || ts.seen.again(m.Ref) {
+		return
+	}
+	ref := m.Re[0]
+	for _, item := range m.Items {
+		t := ts.byRef[ref]
+		switch i := item.(type) {
+		case *mess.Request:
+			ts.offer(ref, m.From, i)
+		case *mess.Status:
+			if t != nil {
+				t.told(m, i)
+			} else if ts.taken(i) {
+				ts.offers.drop(ref)
+			}
+		case *mess.Cancel:
+			if t != nil {
+				t.end(runtime.ErrCancelled)
+			}
+			ts.offers.drop(ref)
+		case *mess.Reply, *mess.Answer:
+			if t != nil {
+				ts.put(t, m)
+			}
+		}
+	}
+}
+
+// put passes a message to its thread. A thread without a claim has asked nothing. The caller
+// holds a.mu.
+func (ts *Tasks) put(t *task, m mess.Message) {
+	if t.inbox == nil {
+		ts.Log.Debug("said before the claim; nothing was asked", "ref", t.ref, "message", m.Ref)
+		return
+	}
+	select {
+	case t.inbox <- m:
+	default:
+		ts.Log.Warn("too many messages for one thread; one is dropped", "ref", t.ref, "message", m.Ref)
+	}
+}
+
+// offer queues the offer of a thread. A duplicate has no effect, unless the agent is giving the
+// thread up. The caller holds mu.
+func (ts *Tasks) offer(ref, by string, req *mess.Request) {
+	if t := ts.byRef[ref]; t != nil {
+		t.offered = req
+		return
+	}
+	o := newOffer(ref, by, *req)
+	if _, known := ts.Journal.Task(ref); known {
+		ts.later[ref] = o
+		return
+	}
+	ts.await(o)
+}
+
+// await queues an offer. The caller holds mu.
+func (ts *Tasks) await(o *offer) {
+	ts.offers.add(o)
+	ts.Wake()
+}
+
+// resumeOffer queues an offer that had to wait for the report on an earlier run.
+func (ts *Tasks) resumeOffer(ref string) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	o := ts.later[ref]
+	delete(ts.later, ref)
+	if o != nil && ts.byRef[ref] == nil {
+		ts.await(o)
+	}
+}
+
+// enqueue queues a thread that an earlier run has claimed, before all offers. The caller holds
+// mu.
+func (ts *Tasks) enqueue(t *task) {
+	ts.byRef[t.ref] = t
+	ts.claimed = append(ts.claimed, t)
+	ts.Wake()
+}
+
+// taken reports whether a status withdraws an offer: another executor has the thread, or no
+// executor may take it.
+func (ts *Tasks) taken(s *mess.Status) bool {
+	return s.Code.Terminal() || s.Executor != "" && s.Executor != ts.Config.ID
+}
+
+// told applies the exchange's report on the status of the thread. The caller holds table.mu.
+func (t *task) told(m mess.Message, s *mess.Status) {
+	switch {
+	case t.epoch == 0:
+		if t.all.taken(s) {
+			t.end(runtime.ErrLost)
+		}
+	case m.Epoch == 0:
+	case m.Epoch > t.epoch:
+		t.end(runtime.ErrLost)
+	case m.Epoch == t.epoch && (s.Code == mess.Pending || s.Code.Terminal()):
+		t.end(runtime.ErrLost)
+	}
+}
+
+// end cancels the work on the thread. The caller holds table.mu.
+func (t *task) end(why error) {
+	if t.cancel == nil && !t.before.IsZero() { // an activity that continues on its own must end as well
+		t.early = why
+		return
+	}
+	if t.cancel == nil {
+		t.over, t.dropped = true, true
+		return
+	}
+	t.cancel(why)
+}
+
+// recent remembers the most recent strings.
+type recent struct {
+	known map[string]bool
+	order []string
+}
+
+// maxRecent is the number of remembered strings; a duplicate message arrives soon after the
+// first.
+const maxRecent = 1024
+
+// again adds s and reports whether recent contained it.
+func (r *recent) again(s string) bool {
+	if s == "" {
+		return false
+	}
+	if r.known[s] {
+		return true
+	}
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	if len(r.order) == maxRecent {
+		delete(r.known, r.order[0])
+		r.order = r.order[1:]
+	}
+	r.known[s] = true
+	r.order = append(r.order, s)
+	return false
+}

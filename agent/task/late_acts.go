@@ -1,0 +1,177 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/action"
+	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// late is an unanswered command: it may still arrive after the end of its thread.
+type late struct {
+	Plan capabilities.Plan `json:"plan"` // one step
+	action.Sight
+	Seen string `json:"seen,omitempty"` // a late act that the exchange does not know yet
+}
+
+// mayActLate records an unanswered command of a step.
+func (t *task) mayActLate(plan capabilities.Plan, r *action.Result) {
+	if on, known := r.Facts.Get("on"); known && plan.Command == capabilities.Toggle { // a toggle has a known target here
+		plan.Command, plan.Args = capabilities.SetSwitch, mess.Object{{Key: "on", Value: on}}
+	}
+	r.Unanswered, r.Sight.Acts = true, t.Gate.ActCount(plan.Device)
+	if r.Err == nil {
+		r.Note("the device has not answered the command, which may still arrive")
+	}
+	t.all.mu.Lock()
+	defer t.all.mu.Unlock()
+	t.lates = append(t.lates, late{Plan: plan, Sight: r.Sight})
+}
+
+// sentBefore records that an earlier run may have sent the commands of the plan, and that they
+// may arrive after the end of the thread.
+func (t *task) sentBefore(ctx context.Context) {
+	var lates []late
+	for _, step := range t.plan.Each() {
+		if step.Actuates() && t.Devices.Get(step.Device) != nil {
+			lates = append(lates, late{Plan: step, Sight: action.ReadSight(ctx, t.Devices, step)})
+		}
+	}
+	t.all.mu.Lock()
+	defer t.all.mu.Unlock()
+	t.lates = append(t.lates, lates...)
+}
+
+// howToCheck explains to a requester how to find out the result of unanswered commands.
+func (t *task) howToCheck() string {
+	t.all.mu.Lock()
+	defer t.all.mu.Unlock()
+	var ask []string
+	for _, l := range t.lates {
+		d := t.Devices.Get(l.Plan.Device)
+		if how := checking(d); !slices.Contains(ask, how) {
+			ask = append(ask, how)
+		}
+	}
+	return fmt.Sprintf("look before retrying: in %v %s; a late act that is seen until then is added here", drivers.LateTime, strings.Join(ask, ", and "))
+}
+
+// checking explains how to check one device.
+func checking(d *device.Handle) string {
+	state := ""
+	switch d.Driver.(type) {
+	case drivers.SwitchReader:
+		state = "on"
+	case drivers.OpeningReader:
+		state = "open"
+	case drivers.LockReader:
+		state = "locked"
+	case drivers.DockReader:
+		state = "in its dock"
+	}
+	if state == "" {
+		return fmt.Sprintf("go and look at the %s", d.Label)
+	}
+	return fmt.Sprintf("ask \"is the %s %s?\"", d.Label, state)
+}
+
+// lookLate is the interval of the readings for a late act.
+const lookLate = time.Second
+
+// watchLate watches the devices of unanswered commands as long as these may arrive, and adds
+// late acts to the thread.
+func (ts *Tasks) watchLate(ctx context.Context, t *task) {
+	ts.mu.Lock()
+	lates := slices.Clone(t.lates)
+	ts.mu.Unlock()
+	if len(lates) == 0 || ctx.Err() != nil {
+		return
+	}
+	end, cancel := context.WithTimeout(ctx, drivers.LateTime-ts.Now().Sub(t.watched).Abs())
+	defer cancel()
+	var g errgroup.Group
+	for i, l := range lates {
+		g.Go(func() error {
+			if l.Seen == "" {
+				l.Seen = ts.seeLate(end, t, i, l)
+				t.sees(ctx, i, l)
+			}
+			if l.Seen != "" && ts.addSeen(ctx, t, l.Plan, l.Seen) {
+				l.Seen = ""
+				t.sees(ctx, i, l)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // each goroutine reports its own
+	if ctx.Err() == nil {
+		t.noteLates(ctx, nil)
+	}
+}
+
+// seeLate watches a device until it acts without a command of this program. It returns a
+// description, or "" if nothing happened.
+func (ts *Tasks) seeLate(ctx context.Context, t *task, i int, l late) string {
+	for wait.For(ctx, lookLate) {
+		is, was := action.ReadSight(ctx, ts.Devices, l.Plan), l.Sight
+		if !is.Known {
+			continue
+		}
+		if l.Sight = is; is.Acts == was.Acts && is.So && !was.So {
+			before := "; it read back as " + was.Now + " before"
+			if !was.Known {
+				before = ""
+			}
+			return fmt.Sprintf("%s reads back as %s %v after the end%s: the command that it had not answered may have arrived, or a person has acted",
+				l.Plan.Device, is.Now, ts.Now().Sub(t.watched).Round(100*time.Millisecond), before)
+		}
+		if is.So != was.So || is.Known != was.Known {
+			t.sees(ctx, i, l)
+		}
+	}
+	return ""
+}
+
+// sees records the last reading of a watched device, also for the next run.
+func (t *task) sees(ctx context.Context, i int, l late) {
+	t.all.mu.Lock()
+	t.lates[i] = l
+	t.all.mu.Unlock()
+	t.keepLates(ctx)
+}
+
+// addSeen adds a late act to an ended thread, after the report of its end. It reports success.
+func (ts *Tasks) addSeen(ctx context.Context, t *task, plan capabilities.Plan, seen string) bool {
+	ts.Log.Warn("acted after its thread had ended", "ref", t.ref, "device", plan.Device, "seen", seen)
+	for task, known := ts.Journal.Task(t.ref); known && task.Report != nil; task, known = ts.Journal.Task(t.ref) {
+		if !wait.For(ctx, lookLate) {
+			ts.Log.Warn("the next run reports a late act: the program ends", "ref", t.ref)
+			return false
+		}
+	}
+	s := &mess.Status{Code: t.code, Evidence: mess.ReadBack, Message: seen}
+	if s.Code != mess.Completed { // the cause is either that command or another person
+		s.Evidence = mess.EvidenceUnknown
+		s.Reason = &mess.Reason{Type: "late_act", Detail: seen, Effect: mess.EffectUnknown}
+		s.Recoverable = recoverable(s.Code, false)
+	}
+	m := t.signed(t.message(s))
+	kctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ts.Config.EndTime)
+	defer cancel()
+	if err := ts.Journal.Done(kctx, t.ref, m.Epoch, m); err != nil {
+		ts.Host.JournalFailed()
+		ts.Log.Error("the journal does not take a late act; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
+	}
+	ts.WakeOutbox()
+	return true
+}

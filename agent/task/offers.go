@@ -1,0 +1,114 @@
+package task
+
+import (
+	"fmt"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// offer is a waiting thread. Thousands may wait, so it is small: the request stays JSON until
+// work begins, and the inbox does not exist before the claim.
+type offer struct {
+	ref     string
+	by      string // the requester
+	request string // as JSON
+	rank    int
+	serial  uint64 // order of arrival
+	// Neighbors in the ring of its requester and rank.
+	before, after *offer
+}
+
+// newOffer returns an offer of a thread.
+func newOffer(ref, by string, req mess.Request) *offer {
+	text, _ := req.MarshalJSON() // it never fails
+	return &offer{ref: ref, by: by, request: string(text), rank: rank(req)}
+}
+
+// rank returns the priority of a request among the waiting ones.
+func rank(req mess.Request) int {
+	var urgency mess.Urgency
+	if c := req.Constraints; c != nil && c.Timing != nil {
+		urgency = c.Timing.Urgency
+	}
+	return mess.Rank(req.Priority, urgency)
+}
+
+// task returns the task that works on an offer.
+func (o *offer) task(ts *Tasks) (*task, error) {
+	var req mess.Request
+	if err := req.UnmarshalJSON([]byte(o.request)); err != nil {
+		return nil, fmt.Errorf("the request of %s cannot be read again: %w", o.ref, err)
+	}
+	return newTask(ts, o.ref, o.by, req), nil
+}
+
+// offers holds the waiting threads. table.mu guards it.
+type offers struct {
+	refs    map[string]*offer
+	queues  map[string]map[int]*offer // the first of each ring, by requester and rank
+	arrived uint64
+}
+
+// add puts an offer at the end of its ring. It ignores a thread that already waits.
+func (w *offers) add(o *offer) {
+	if w.refs[o.ref] != nil {
+		return
+	}
+	if w.refs == nil {
+		w.refs, w.queues = map[string]*offer{}, map[string]map[int]*offer{}
+	}
+	if w.queues[o.by] == nil {
+		w.queues[o.by] = map[int]*offer{}
+	}
+	w.refs[o.ref] = o
+	w.arrived++
+	o.serial = w.arrived
+	first := w.queues[o.by][o.rank]
+	if first == nil {
+		o.before, o.after = o, o
+		w.queues[o.by][o.rank] = o
+		return
+	}
+	o.before, o.after = first.before, first
+	o.before.after, o.after.before = o, o
+}
+
+// next removes and returns the oldest offer of the highest rank among the requesters that may
+// accepts; nil if there is none.
+func (w *offers) next(may func(by string) bool) *offer {
+	var best *offer
+	for by, queues := range w.queues {
+		if !may(by) {
+			continue
+		}
+		for _, o := range queues {
+			if best == nil || o.rank > best.rank || o.rank == best.rank && o.serial < best.serial {
+				best = o
+			}
+		}
+	}
+	if best != nil {
+		w.drop(best.ref)
+	}
+	return best
+}
+
+// drop removes the offer of a thread, if it waits.
+func (w *offers) drop(ref string) {
+	o := w.refs[ref]
+	if o == nil {
+		return
+	}
+	delete(w.refs, ref)
+	queues := w.queues[o.by]
+	switch {
+	case o.after == o:
+		if delete(queues, o.rank); len(queues) == 0 {
+			delete(w.queues, o.by)
+		}
+	case queues[o.rank] == o:
+		queues[o.rank] = o.after
+	}
+	o.before.after, o.after.before = o.after, o.before
+	o.before, o.after = nil, nil
+}

@@ -1,0 +1,232 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/session"
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// report puts the terminal status of a thread into the outbox.
+func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
+	items := []mess.Item{s}
+	if r != nil {
+		items = append(items, r)
+	}
+	t.remember(s)
+	t.doubt(s)
+	t.keep(ctx, t.message(items...))
+	if s.Code == mess.Failed {
+		t.Log.Warn("failed", "ref", t.ref, "err", s.Reason.Detail)
+		return
+	}
+	t.Log.Info("ended", "ref", t.ref, "status", s.Code)
+}
+
+// remember prevents this run from reporting the effect of an earlier one that has begun the
+// same thread: that effect is unknown.
+func (t *task) remember(s *mess.Status) {
+	if t.resumed && t.plan.Actuates() && s.Reason != nil && s.Reason.Effect == mess.EffectNone {
+		s.Reason.Effect, s.Evidence, s.Suggestion = mess.EffectUnknown, evidenceOf(mess.EffectUnknown, ""), "look before retrying"
+		s.Reason.Detail += "; the program had begun it before, and died"
+	}
+}
+
+// doubt reports an end with an unknown effect to Config.Unknown.
+func (t *task) doubt(s *mess.Status) {
+	if t.Config.Unknown == nil || s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
+		return
+	}
+	var plan capabilities.Plan
+	if t.plan != nil {
+		plan = *t.plan
+	}
+	t.Config.Unknown(t.ref, plan)
+}
+
+// keep writes a report to the journal, which serves as the outbox. If the disk fails, the
+// journal keeps it in memory until the program ends.
+func (t *task) keep(ctx context.Context, m mess.Message) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Config.EndTime)
+	defer cancel()
+	t.all.mu.Lock()
+	t.watched = t.Now()
+	for _, item := range m.Items {
+		if s, ok := item.(*mess.Status); ok {
+			t.code = s.Code
+		}
+	}
+	t.all.mu.Unlock()
+	t.keepLates(ctx) // before the report: the journal drops the thread after sending it
+	m = t.signed(m)
+	if err := t.Journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
+		t.Host.JournalFailed()
+		t.Log.Error("report not written down; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
+	}
+}
+
+// deliverMail sends the reports in the outbox until ctx ends.
+func (ts *Tasks) deliverMail(ctx context.Context) error {
+	pause := ts.Session.Backoff()
+	for {
+		sent, left := ts.sendMail(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if sent > 0 { // the exchange answers, at least sometimes
+			pause = ts.Session.Backoff()
+		}
+		if left {
+			if !pause.Sleep(ctx) {
+				return nil
+			}
+			continue
+		}
+		pause = ts.Session.Backoff()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ts.mail:
+		}
+	}
+}
+
+// DeliverLast sends the reports in the outbox at the end of the program. The next run sends the
+// remaining ones.
+func (ts *Tasks) DeliverLast(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastMailTime)
+	defer cancel()
+	if _, left := ts.sendMail(ctx); left {
+		ts.Log.Warn("reports are left for the next start")
+	}
+}
+
+const lastMailTime = 5 * time.Second
+
+// sendMail sends the complete reports, oldest first. It returns how many the exchange has
+// answered, and whether any is left because the exchange does not answer.
+func (ts *Tasks) sendMail(ctx context.Context) (sent int, left bool) {
+	for _, task := range ts.Journal.Tasks() {
+		if task.Report == nil || ts.busyWith(task.Ref) {
+			continue
+		}
+		// A thread that was in work a moment ago has a newer report than the list.
+		task, there := ts.Journal.Task(task.Ref)
+		if !there || task.Report == nil {
+			continue
+		}
+		_, err := ts.Session.Send(ctx, *task.Report)
+		if session.IsUnavailable(err) || errors.Is(err, mess.Unauthorized) || ctx.Err() != nil {
+			ts.Log.Debug("report not taken yet", "ref", task.Ref, "err", err)
+			return sent, true
+		}
+		sent++
+		if err != nil && ts.saidInWords(ctx, task, err) {
+			continue // it is in the outbox again
+		}
+		if err != nil && ts.saidPlainly(ctx, task, err) {
+			continue
+		}
+		if err != nil {
+			ts.mu.Lock()
+			ts.untold[task.Ref] = task.Epoch
+			ts.mu.Unlock()
+			ts.Log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
+		}
+		if err := ts.Journal.Sent(ctx, task.Ref); err != nil {
+			ts.Host.JournalFailed()
+			ts.Log.Error("journal cannot be written; the next start may send a report again", "ref", task.Ref, "err", err)
+		}
+		ts.resumeOffer(task.Ref)
+	}
+	return sent, false
+}
+
+// busyWith reports whether the agent still works on a thread: its report may not be final.
+func (ts *Tasks) busyWith(ref string) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t := ts.byRef[ref]
+	return t != nil && t.epoch != 0
+}
+
+// saidInWords replaces a report whose content the exchange has rejected by one without
+// attachments: the result matters more than its images.
+func (ts *Tasks) saidInWords(ctx context.Context, task journal.Task, refusal error) bool {
+	fitting := slices.ContainsFunc([]mess.ErrorCode{mess.MissingReference, mess.NotFound, mess.TooLarge, mess.Invalid}, func(w mess.ErrorCode) bool { return errors.Is(refusal, w) })
+	m, had := withoutFiles(*task.Report, refusal)
+	if !fitting || !had {
+		return false
+	}
+	ts.mu.Lock()
+	m.ID = ts.Session.NextID()
+	ts.mu.Unlock()
+	m = ts.Session.SignAgain(task.Ref, m)
+	if err := ts.Journal.Done(ctx, task.Ref, task.Epoch, m); err != nil {
+		ts.Log.Error("journal cannot be written", "err", err)
+		return false
+	}
+	ts.WakeOutbox()
+	return true
+}
+
+// saidPlainly replaces a rejected report by the simplest one, for a thread that the exchange
+// lists as begun here without a known result. Without any report, the thread would look like an
+// unused start permission.
+func (ts *Tasks) saidPlainly(ctx context.Context, task journal.Task, refusal error) bool {
+	r, ok := errors.AsType[*mess.Error](refusal)
+	if !ok || r.Holder != ts.Config.ID || r.Status.Terminal() || isPlain(*task.Report) {
+		return false
+	}
+	t := ts.orphaned(mess.HeldThread{Ref: task.Ref, Epoch: task.Epoch})
+	s := failed(unreported, "the exchange has refused the report: "+r.Text, mess.EffectUnknown, capabilities.Plan{})
+	if err := ts.Journal.Done(ctx, task.Ref, task.Epoch, t.signed(t.message(s))); err != nil {
+		ts.Log.Error("journal cannot be written", "err", err)
+		return false
+	}
+	ts.Log.Error("report refused; the outcome is told as unknown", "ref", task.Ref, "err", refusal)
+	ts.WakeOutbox()
+	return true
+}
+
+// unreported is the reason type of such a report.
+const unreported = "unreported"
+
+func isPlain(m mess.Message) bool {
+	return slices.ContainsFunc(m.Items, func(i mess.Item) bool {
+		s, ok := i.(*mess.Status)
+		return ok && s.Reason != nil && s.Reason.Type == unreported
+	})
+}
+
+// withoutFiles removes the attachments from a message and notes that in it.
+func withoutFiles(m mess.Message, why error) (_ mess.Message, had bool) {
+	m.Items = slices.Clone(m.Items)
+	for i, item := range m.Items {
+		if s, ok := item.(*mess.Status); ok && s.Evidence == mess.Photographed {
+			c := *s
+			c.Evidence = mess.Acknowledged // this evidence needs no images
+			m.Items[i] = &c
+		}
+		r, ok := item.(*mess.Response)
+		if !ok {
+			continue
+		}
+		c := *r
+		c.Content = slices.DeleteFunc(slices.Clone(r.Content), func(e mess.Entry) bool {
+			f, ok := e.Media()
+			return ok && (f.File != "" || strings.HasPrefix(f.URI, "data:"))
+		})
+		had = had || len(c.Content) < len(r.Content)
+		c.Notes = wording.Sentences(c.Notes, "The exchange has not taken the pictures: "+why.Error()+".")
+		m.Items[i] = &c
+	}
+	return m, had
+}

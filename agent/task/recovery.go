@@ -1,0 +1,296 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent/action"
+	"github.com/messkit/messkit/agent/device"
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// memo is the part of an intent for a later run: enough to read the device back, or to repeat
+// an idempotent plan.
+type memo struct {
+	Plan    capabilities.Plan `json:"plan"`
+	Request mess.Request      `json:"request"`
+	By      string            `json:"by,omitempty"`   // the requester
+	At      time.Time         `json:"at,omitzero"`    // time of the record
+	Past    *past             `json:"past,omitempty"` // results of the earlier steps, if the last step is a wait condition
+}
+
+// maxCrashes is how often the program may die during a thread before it quarantines the thread.
+// It then neither repeats the plan nor reads the device, since that may be the cause.
+const maxCrashes = 2
+
+// Recover ends the unreported threads of an earlier run. held is the exchange's list of this
+// executor's claims. It returns the claims that have a start permission and no intent.
+func (ts *Tasks) Recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
+	known := map[string]bool{}
+	watches := ts.watchesLeft() // settle adds watches of its own
+	for _, task := range ts.Journal.Tasks() {
+		known[task.Ref] = true
+		if task.Question != nil {
+			ts.waitOn(ctx, task, isOurs(held, task))
+		}
+		if task.Open() {
+			ts.settle(ctx, ts.found(ctx, task), held)
+		}
+	}
+	for _, late := range watches {
+		ts.watchOn(ctx, late)
+	}
+	for _, h := range held {
+		if h.Yours != nil && *h.Yours && !known[h.Ref] && ts.orphan(ctx, h) {
+			unbegun = append(unbegun, h)
+			ts.mu.Lock()
+			ts.astray[h.Ref] = stray{epoch: h.Epoch, since: ts.Now(), told: true}
+			ts.mu.Unlock()
+		}
+	}
+	return unbegun
+}
+
+// watchesLeft lists the watches for late acts of an earlier run. An open thread gets a new
+// watch at its end.
+func (ts *Tasks) watchesLeft() []journal.LateWatch {
+	return slices.DeleteFunc(ts.Journal.LateWatches(), func(l journal.LateWatch) bool {
+		task, known := ts.Journal.Task(l.Ref)
+		return known && task.Open()
+	})
+}
+
+// waitOn continues to wait for the answer to a question of an earlier run, unless the claim has
+// ended.
+func (ts *Tasks) waitOn(ctx context.Context, task journal.Task, ours bool) {
+	var w waiting
+	err := json.Unmarshal(task.Question.Memo, &w)
+	t := newTask(ts, task.Ref, w.By, w.Request)
+	if err != nil || !ours {
+		ts.Log.Info("a question is not waited for any more", "ref", task.Ref, "err", err)
+		t.answered(ctx)
+		return
+	}
+	t.holds(task.Epoch)
+	t.boot, t.question, t.tried = task.Question.Boot, &w.Question, true
+	ts.Log.Info("goes on waiting for an answer after a restart", "ref", t.ref)
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.enqueue(t)
+}
+
+// found records that an earlier run has left a thread unfinished, before any other work on it.
+// If this run dies too, the next one knows the cause.
+func (ts *Tasks) found(ctx context.Context, task journal.Task) journal.Task {
+	if err := ts.Journal.RecordFound(ctx, task.Ref, ts.Session.Instance); err != nil {
+		ts.Host.JournalFailed()
+		ts.Log.Error("journal cannot be written", "ref", task.Ref, "err", err)
+	}
+	task.Found++
+	return task
+}
+
+// crashes returns how often the program has died during a thread: a crash followed each intent
+// but the last, and each finding of the thread.
+func crashes(t journal.Task) int { return max(t.Begun, t.Found) }
+
+func isOurs(held []mess.HeldThread, task journal.Task) bool {
+	for _, h := range held {
+		if h.Ref == task.Ref && h.Epoch == task.Epoch && h.Yours != nil {
+			return *h.Yours && (h.Stop == nil || !*h.Stop)
+		}
+	}
+	return false
+}
+
+// settle ends an unfinished thread, or continues it if that is safe.
+func (ts *Tasks) settle(ctx context.Context, task journal.Task, held []mess.HeldThread) {
+	var m memo
+	if err := json.Unmarshal(task.Intent.Plan, &m); err != nil {
+		ts.Log.Error("an intent in the journal cannot be read", "ref", task.Ref, "err", err)
+	}
+	t := newTask(ts, task.Ref, m.By, m.Request)
+	t.confirmed = task.Intent.Digest // the intent follows the confirmation
+	t.holds(task.Epoch)
+	t.plan, t.resumed, t.first, t.boot = &m.Plan, true, m.At, task.Intent.Boot
+	if ours := holds(held, task); ours && t.follows(m, crashes(task)) {
+		ts.Log.Info("follows after a restart what goes on by itself", "ref", t.ref)
+		t.before, t.past = m.At, m.Past
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		ts.enqueue(t)
+		return
+	}
+	harmless := m.Plan.Repeatable()
+	if harmless && isOurs(held, task) && crashes(task) < maxCrashes && ts.Devices.Get(m.Plan.Device) != nil {
+		ts.Log.Info("goes on after a restart", "ref", t.ref)
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		ts.enqueue(t)
+		return
+	}
+	if t.past = m.Past; t.past != nil {
+		t.report(ctx, t.watchedNoMore(ctx, errors.New("the program died while it watched")), nil)
+		return
+	}
+	s := ts.afterCrash(ctx, crashes(task), m.Plan)
+	if s.Reason != nil && s.Reason.Effect == mess.EffectUnknown && crashes(task) < maxCrashes {
+		t.sentBefore(ctx)
+		ts.mu.Lock()
+		ts.lately = append(ts.lately, t)
+		ts.mu.Unlock()
+	}
+	t.report(ctx, s, nil)
+}
+
+// mayBeUnderWay is part of a report after a crash: the network may still hold a command of the
+// program that died.
+const mayBeUnderWay = "a command that was sent before may still act"
+
+// afterCrash returns the status of a thread during which the program has died a number of
+// times.
+func (ts *Tasks) afterCrash(ctx context.Context, times int, plan capabilities.Plan) *mess.Status {
+	if times >= maxCrashes {
+		ts.Log.Error("quarantined: the program has died of it more than once", "device", plan.Device, "times", times)
+		effect, under := mess.EffectUnknown, "; "+mayBeUnderWay
+		if !plan.Actuates() {
+			effect, under = mess.EffectNone, ""
+		}
+		return failed("interrupted", fmt.Sprintf("the program died %d times in its midst; it is quarantined: left alone, and its device not looked at", times)+under, effect, plan)
+	}
+	const detail = "the program died after it had begun"
+	if !plan.Actuates() {
+		return failed("interrupted", detail, mess.EffectNone, plan)
+	}
+	is, how := action.Verify(ctx, ts.Devices, plan)
+	if is == action.FoundDone {
+		return &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + how}
+	}
+	// Another state does not prove that nothing happened: the start has set every output to its
+	// initial state.
+	s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectUnknown, plan)
+	if do := ts.stray(ctx, plan); do != "" {
+		s.Suggestion = do + "; then " + s.Suggestion
+	}
+	return s
+}
+
+// lookFirst reads the devices of an idempotent plan that an earlier run may have carried out.
+// It returns an error that ends the thread if nothing is left to do, or if a device does not
+// answer: the command may still be on its way to it.
+func (t *task) lookFirst(ctx context.Context) error {
+	const detail = "the program died after it had begun"
+	done, how := true, []string(nil)
+	for _, step := range t.plan.Each() {
+		if !step.Actuates() {
+			continue
+		}
+		so, now, err := action.ReadBack(ctx, t.Devices, step)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil && !errors.Is(err, action.ErrNoReadback) {
+			t.sentBefore(ctx)
+			return &ending{failed("interrupted", fmt.Sprintf("%s; %s does not say how it is, so it is not begun again: %v; %s", detail, step.Device, err, mayBeUnderWay), mess.EffectUnknown, *t.plan)}
+		}
+		done = done && err == nil && so
+		how = append(how, fmt.Sprintf("%s reads back as %s", step.Device, now))
+	}
+	if !done {
+		return nil
+	}
+	return &ending{&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + strings.Join(how, ", ")}}
+}
+
+// stray describes which devices of a plan continue on their own after the program died, and
+// what to do; "" if none does.
+func (ts *Tasks) stray(ctx context.Context, plan capabilities.Plan) string {
+	var do []string
+	for _, step := range plan.Each() {
+		d := ts.Devices.Get(step.Device)
+		if d == nil || !step.Actuates() {
+			continue
+		}
+		rest, reads := d.Driver.(drivers.RestReader)
+		if _, stops := d.Driver.(drivers.Stopper); !reads || !stops {
+			continue
+		}
+		still, known := device.Glance(ctx, ts.Devices, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		if still || !known {
+			continue
+		}
+		ask := fmt.Sprintf("to have it stand, ask \"stop the %s\"", cmp.Or(d.Label, d.Name))
+		ts.Log.Warn("goes on by itself with what an earlier run has begun, and nobody follows it", "device", d.Name, "do", ask)
+		d.Used(ts.Now(), "device", fmt.Errorf("it moves by what was begun before this program was started, and nobody follows it; %s", ask))
+		if !slices.Contains(do, ask) {
+			do = append(do, ask)
+		}
+	}
+	return strings.Join(do, "; ")
+}
+
+// orphan handles a claim that only the exchange knows. A claim without a start ends with its
+// lease, and the exchange offers it again. A claim with a start from before a loss of the
+// journal has an unknown result. orphan leaves alone the claim of a process that did not write
+// this journal, because that process may be working on it. It reports whether nothing happened.
+func (ts *Tasks) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
+	switch h.Status {
+	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
+		return false
+	}
+	switch {
+	case h.Instance == ts.Session.Instance: // this process knows its own acts, even after a loss of the journal
+		return true
+	case ts.Journal.IsNew():
+		ts.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
+		ts.WakeOutbox()
+		return false
+	case h.Instance != "" && !ts.Journal.RunBy(h.Instance):
+		ts.Log.Warn("another process has begun a thread under this executor's id; give each process an id of its own", "ref", h.Ref)
+		return false
+	}
+	return true
+}
+
+func (ts *Tasks) orphaned(h mess.HeldThread) *task {
+	t := newTask(ts, h.Ref, "", mess.Request{})
+	t.epoch = h.Epoch
+	return t
+}
+
+// giveBack returns threads with a start permission and no intent, so that the exchange offers
+// them again with a new permission and confirmation. It waits until the old permission is too
+// old for any holder: with a copied card that is another process.
+func (ts *Tasks) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
+	if len(unbegun) == 0 {
+		return
+	}
+	if !wait.For(ctx, policy.FreshFor) {
+		return // the next run does it
+	}
+	for _, h := range unbegun {
+		t := ts.orphaned(h)
+		const detail = "the program was started anew before anything was done"
+		if h.Stop == nil || !*h.Stop {
+			back := &mess.Status{Code: mess.Delegated, Reason: &mess.Reason{Type: "interrupted", Detail: detail, Effect: mess.EffectNone}}
+			_, err := ts.Session.Say(ctx, t.signed(t.message(back)))
+			if err == nil || ctx.Err() != nil {
+				continue
+			}
+			ts.Log.Info("not handed back", "ref", h.Ref, "err", err)
+		}
+		t.report(ctx, failed("interrupted", detail, mess.EffectNone, capabilities.Plan{}), nil)
+		ts.WakeOutbox()
+	}
+}

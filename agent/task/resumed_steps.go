@@ -1,0 +1,78 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/messkit/messkit/agent/action"
+	"github.com/messkit/messkit/agent/runtime"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/mess"
+)
+
+// past holds the results of the earlier steps of a plan whose last step is a wait condition.
+// The journal has it before the wait begins, so that the next run repeats none of them and
+// reports all of them.
+type past struct {
+	Done     []string      `json:"done"` // in words
+	Text     string        `json:"text,omitempty"`
+	Notes    string        `json:"notes,omitempty"`
+	Evidence mess.Evidence `json:"evidence,omitempty"` // without images, which are not stored
+	Facts    mess.Object   `json:"facts,omitempty"`
+}
+
+// watchNext records the results of the earlier steps before the last step begins to wait.
+// Otherwise the next run would only know that the plan had begun.
+func (t *task) watchNext(ctx context.Context, plan capabilities.Plan, all action.Result) {
+	t.past = &past{Done: all.Done, Text: all.Text, Notes: all.Notes, Evidence: all.EvidenceWithoutImages, Facts: all.Facts}
+	if err := t.intend(ctx, plan, unnoted); err != nil {
+		t.past = nil
+		t.Log.Warn("the steps before a watch are not written down; what was done is not known after a crash", "ref", t.ref, "err", err)
+	}
+}
+
+// lookBack notes which results of an earlier run are no longer true: the start of the program
+// has set every output to its initial state.
+func (t *task) lookBack(ctx context.Context, plan capabilities.Plan) {
+	if t.past == nil {
+		return
+	}
+	r := action.Result{Notes: t.past.Notes}
+	for _, step := range plan.Steps[:len(plan.Steps)-1] {
+		if is, how := action.Verify(context.WithoutCancel(ctx), t.Devices, step); is == action.FoundNotDone {
+			r.Note("%s was done, and then the program was started anew: %s", step.Summary, how)
+		}
+	}
+	if r.Notes != t.past.Notes {
+		t.past.Text, t.past.Notes = "Before the program was started anew: "+t.past.Text, r.Notes
+	}
+}
+
+// lastStep returns the step with which the next run continues; a plan without steps is its own
+// step.
+func lastStep(plan capabilities.Plan) capabilities.Plan {
+	each := plan.Each()
+	return each[len(each)-1]
+}
+
+// withPast adds the results of an earlier run to the result r of the last step.
+func (t *task) withPast(plan capabilities.Plan, r action.Result) action.Result {
+	p := t.past
+	all := action.Result{Done: p.Done, Text: p.Text, Notes: p.Notes, Evidence: p.Evidence, EvidenceWithoutImages: p.Evidence, Facts: p.Facts}
+	if all.Add(lastStep(plan), r); all.Err == nil {
+		all.Done, all.Remaining = nil, nil // it is complete
+	}
+	return all
+}
+
+// watchedNoMore returns the end of a plan whose wait condition cannot continue: it reports the
+// completed steps and that nothing waits any more.
+func (t *task) watchedNoMore(ctx context.Context, why error) *mess.Status {
+	r := t.withPast(*t.plan, action.Result{Err: fmt.Errorf("nothing is watched any more: %w", why), Effect: mess.EffectNone})
+	s := t.judge(ctx, *t.plan, r)
+	if s.Reason != nil && !errors.Is(context.Cause(ctx), runtime.ErrCancelled) {
+		s.Reason.Type = "interrupted"
+	}
+	return s
+}

@@ -1,0 +1,236 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/runtime"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// Tasks holds the threads of an executor: the offers that wait, and the tasks from the first
+// interpretation to the report. Its methods are safe for concurrent use.
+type Tasks struct {
+	*Deps
+	work chan struct{} // signals a new offer or an ended task
+	mail chan struct{} // signals a new report in the outbox
+
+	mu      sync.Mutex
+	byRef   map[string]*task // by thread
+	offers  offers           // new offers
+	claimed []*task          // claims of an earlier run that wait for work
+	shares  shares
+	lately  []*task           // threads that ended at the start and whose commands may still arrive
+	later   map[string]*offer // offers that wait for the report on an earlier run
+	seen    recent            // ids of received messages
+	astray  map[string]stray  // threads that the exchange lists and this agent does not know
+	untold  map[string]uint64 // threads whose report the exchange rejected permanently, with the epochs of their claims
+}
+
+// New returns the empty table of an executor.
+func New(d *Deps) *Tasks {
+	return &Tasks{
+		Deps: d, work: make(chan struct{}, 1), mail: make(chan struct{}, 1),
+		byRef: map[string]*task{}, shares: shares{working: map[string]int{}}, later: map[string]*offer{}, astray: map[string]stray{}, untold: map[string]uint64{},
+	}
+}
+
+// Wake has the offers looked through again.
+func (ts *Tasks) Wake() { wait.Notify(ts.work) }
+
+// WakeOutbox has the reports in the outbox sent.
+func (ts *Tasks) WakeOutbox() { wait.Notify(ts.mail) }
+
+// Run works on the offers, delivers the reports in the outbox and watches for late acts, until
+// ctx ends. unbegun are the claims that Recover has returned.
+func (ts *Tasks) Run(ctx context.Context, unbegun []mess.HeldThread) error {
+	var g errgroup.Group
+	g.Go(func() error { return ts.dispatch(ctx) })
+	g.Go(func() error { return ts.deliverMail(ctx) })
+	g.Go(func() error { ts.giveBack(ctx, unbegun); return nil })
+	for _, t := range ts.lately {
+		g.Go(func() error { ts.watchLate(ctx, t); return nil })
+	}
+	return g.Wait()
+}
+
+// dispatch works on the offers, each in its own goroutine, and waits for all of them at the
+// end.
+func (ts *Tasks) dispatch(ctx context.Context) error {
+	var g errgroup.Group
+	for ctx.Err() == nil {
+		for t := ts.next(); t != nil; t = ts.next() {
+			g.Go(func() error {
+				ts.workOn(ctx, t)
+				ts.watchLate(ctx, t)
+				return nil
+			})
+		}
+		select {
+		case <-ctx.Done():
+		case <-ts.work:
+		}
+	}
+	return g.Wait()
+}
+
+// next returns a waiting thread and gives it a place, nil if there is none. Claims of an
+// earlier run come first and need no free place; then come the offers. Under a drain offers
+// stay in the queue, except during a stop, which declines them.
+func (ts *Tasks) next() *task {
+	stopped, drained := ts.Gate.StopRejection() != nil, ts.Host.IsDrained()
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for len(ts.claimed) > 0 {
+		t := ts.claimed[0]
+		ts.claimed = ts.claimed[1:]
+		if !t.over {
+			ts.enters(t)
+			return t
+		}
+		ts.forget(t)
+	}
+	if drained && !stopped {
+		return nil
+	}
+	for {
+		o := ts.offers.next(func(by string) bool { return ts.shares.mayWork(by, ts.Config.MaxThreads) })
+		if o == nil {
+			return nil
+		}
+		t, err := o.task(ts)
+		if err != nil {
+			ts.Log.Error("an offer is left to others", "ref", o.ref, "err", err)
+			continue
+		}
+		ts.byRef[t.ref] = t
+		ts.enters(t)
+		return t
+	}
+}
+
+// workOn works on one thread until its final report is in the outbox.
+func (ts *Tasks) workOn(ctx context.Context, t *task) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !ts.begins(t, cancel) {
+		return
+	}
+	t.run(ctx)
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.leaves(t)
+	ts.forget(t)
+	ts.WakeOutbox()
+}
+
+// begins records how to cancel the work on a thread. It returns false if the thread is already
+// over.
+func (ts *Tasks) begins(t *task, cancel context.CancelCauseFunc) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t.over {
+		ts.leaves(t)
+		ts.forget(t)
+		return false
+	}
+	t.cancel = cancel
+	if t.early != nil {
+		cancel(t.early)
+	}
+	return true
+}
+
+// forget removes a thread, unless a new offer of it has arrived. The caller holds mu.
+func (ts *Tasks) forget(t *task) {
+	delete(ts.byRef, t.ref)
+	if t.offered != nil && t.dropped {
+		ts.await(newOffer(t.ref, t.by, *t.offered))
+	}
+}
+
+// Holding lists the claims that this executor believes to hold: of threads in work, and of
+// threads whose report the exchange does not have yet.
+func (ts *Tasks) Holding() []mess.HeldThread {
+	held := map[string]uint64{}
+	for _, t := range ts.Journal.Tasks() {
+		held[t.Ref] = t.Epoch
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for ref, t := range ts.byRef {
+		if t.epoch != 0 {
+			held[ref] = t.epoch
+		}
+	}
+	list := []mess.HeldThread{} // not nil, to show that this executor sends heartbeats
+	for _, ref := range slices.Sorted(maps.Keys(held)) {
+		list = append(list, mess.HeldThread{Ref: ref, Epoch: held[ref]})
+	}
+	return list
+}
+
+// Agree applies the exchange's view of the claims.
+func (ts *Tasks) Agree(threads []mess.HeldThread) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, h := range threads {
+		ts.Session.KeepLease(h.Lease)
+		t := ts.byRef[h.Ref]
+		switch {
+		case t == nil || t.epoch == 0 || h.Epoch != t.epoch:
+		case h.Yours != nil && !*h.Yours:
+			t.end(runtime.ErrLost)
+		case h.Stop != nil && *h.Stop:
+			t.end(runtime.ErrCancelled)
+		}
+	}
+}
+
+// EndAll cancels the work on every thread. Waiting offers get a decline in their turn.
+func (ts *Tasks) EndAll(why *policy.Rejection) {
+	if why == nil {
+		return // the stop has been reset since
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, t := range ts.byRef {
+		if t.cancel != nil {
+			t.cancel(why)
+		}
+	}
+}
+
+// Working returns the number of threads in work.
+func (ts *Tasks) Working() int {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	n := 0
+	for _, t := range ts.byRef {
+		if t.epoch != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// DevicesOf returns the devices of an unfinished task, each with its thread.
+func DevicesOf(t journal.Task) map[string]string {
+	var m memo
+	if json.Unmarshal(t.Intent.Plan, &m) != nil {
+		return nil // written by another version
+	}
+	at := map[string]string{}
+	for _, step := range m.Plan.Each() {
+		at[step.Device] = t.Ref
+	}
+	return at
+}

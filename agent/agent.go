@@ -13,7 +13,6 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/agent/policy"
-	"github.com/messkit/messkit/agent/runtime"
 	"github.com/messkit/messkit/agent/session"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/agent/task"
@@ -22,9 +21,9 @@ import (
 // Agent is an executor. Create it with New and keep its Run running. Its methods are safe for
 // concurrent use.
 type Agent struct {
-	cfg      runtime.Config
+	cfg      Config
 	session  *session.Session
-	resolver runtime.Resolver
+	resolver Resolver
 	devices  *device.Set
 	activity *device.Activity
 	states   *device.StateReports
@@ -37,14 +36,14 @@ type Agent struct {
 	log      *slog.Logger
 }
 
-// surroundings implements host.
+// surroundings implements task.Host.
 type surroundings struct {
 	*drain
 	*journalHealth
 }
 
 // New returns an agent. now must return monotonic time, as time.Now does.
-func New(cfg runtime.Config, x runtime.Exchange, r runtime.Resolver, devices []device.Device, g *policy.Policy, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
+func New(cfg Config, x Exchange, r Resolver, devices []device.Device, g *policy.Policy, j *journal.Journal, now func() time.Time, log *slog.Logger) *Agent {
 	cfg = cfg.Filled()
 	if cfg.Stop == nil {
 		cfg.Stop = stop.Open(stop.Config{}, g, now, log)

@@ -64,13 +64,13 @@ func (d *drain) now() (*mess.DrainState, <-chan struct{}) {
 	return &mess.DrainState{Orders: d.orders, Reason: d.why}, d.changed
 }
 
-// IsDrained implements host.
+// IsDrained implements task.Host.
 func (d *drain) IsDrained() bool {
 	is, _ := d.now()
 	return is.Reason != ""
 }
 
-// WaitUndrained implements host.
+// WaitUndrained implements task.Host.
 func (d *drain) WaitUndrained(ctx context.Context) error {
 	for {
 		is, changed := d.now()

@@ -27,7 +27,7 @@ type journalHealth struct {
 	known    bool  // the exchange knows that acts are enabled
 }
 
-// JournalFailed implements host.
+// JournalFailed implements task.Host.
 func (h *journalHealth) JournalFailed() { wait.Notify(h.broken) }
 
 // look mends the journal if needed and records its state. It reports whether acts are enabled

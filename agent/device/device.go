@@ -50,7 +50,7 @@ type Failure struct {
 	Why string    `json:"why"`
 }
 
-// faults lists the kinds of a result (task.blame) that concern the device, and not a cancel or
+// faults lists the kinds of a result (from the task) that concern the device, and not a cancel or
 // a policy rule.
 var faults = map[string]bool{"device": true, "timeout": true, "needs_person": true, "not_started": true}
 

@@ -24,17 +24,19 @@ import (
 // concurrent use.
 type Session struct {
 	Config   runtime.Config
-	exchange runtime.Exchange
-	log      *slog.Logger
 	Instance string        // id of this run of the program
 	Sooner   chan struct{} // signals a shorter heartbeat interval
-	reach    reach         // whether the exchange answers
+
+	exchange runtime.Exchange
+	log      *slog.Logger
+	reach    reach // whether the exchange answers
 
 	mu     sync.Mutex
 	beat   time.Duration // heartbeat interval
 	serial uint64        // number of the last message
 }
 
+// New returns the session of a run of the program, with an id of its own.
 func New(cfg runtime.Config, x runtime.Exchange, log *slog.Logger) *Session {
 	return &Session{
 		Config: cfg, exchange: x, log: log, Instance: strings.ToLower(rand.Text()[:10]), Sooner: make(chan struct{}, 1), beat: cfg.Heartbeat,

@@ -196,7 +196,7 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 // act carries out the plan on the device and reports progress in the meantime.
 func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, acted func(action.Result)) action.Result {
 	p := newProgress()
-	verbs := action.Run{
+	run := action.Run{
 		Pass: pass, Device: t.Devices.Get(plan.Device), Plan: plan, Progress: p.set, Now: t.Now, ClockMark: t.Session.ClockMark(), Acted: acted, Began: t.before,
 		Every: t.Config.Watch.Every, Done: t.Devices.Get(plan.Device).Done.Filled(),
 		Limits: t.limits(), Cameras: t.Devices.Cameras,
@@ -208,8 +208,8 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 	defer done()
 	var g errgroup.Group
 	hush := func() {} // ends the wait for an answer; with two waits, the wrong one could receive it
-	verbs.WithdrawQuestion = func() { hush(); p.unmute() }
-	verbs.Ask = func(q mess.Question) <-chan string {
+	run.WithdrawQuestion = func() { hush(); p.unmute() }
+	run.Ask = func(q mess.Question) <-chan string {
 		answer := make(chan string, 1)
 		hush()
 		told, end := context.WithCancel(told)
@@ -230,7 +230,7 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 	if plan.Command.Watches() {
 		defer t.Activity.BeginWait()()
 	}
-	r := verbs.Do(ctx)
+	r := run.Do(ctx)
 	if r.Yes == nil && r.Err == nil && len(r.Remaining) == 0 && plan.Actuates() {
 		r.Yes = new(true)
 	}

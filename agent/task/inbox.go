@@ -38,7 +38,7 @@ func (ts *Tasks) Deliver(m mess.Message) {
 }
 
 // put passes a message to its thread. A thread without a claim has asked nothing. The caller
-// holds a.mu.
+// holds Tasks.mu.
 func (ts *Tasks) put(t *task, m mess.Message) {
 	if t.inbox == nil {
 		ts.Log.Debug("said before the claim; nothing was asked", "ref", t.ref, "message", m.Ref)
@@ -52,7 +52,7 @@ func (ts *Tasks) put(t *task, m mess.Message) {
 }
 
 // offer queues the offer of a thread. A duplicate has no effect, unless the agent is giving the
-// thread up. The caller holds mu.
+// thread up. The caller holds Tasks.mu.
 func (ts *Tasks) offer(ref, by string, req *mess.Request) {
 	if t := ts.byRef[ref]; t != nil {
 		t.offered = req
@@ -66,7 +66,7 @@ func (ts *Tasks) offer(ref, by string, req *mess.Request) {
 	ts.await(o)
 }
 
-// await queues an offer. The caller holds mu.
+// await queues an offer. The caller holds Tasks.mu.
 func (ts *Tasks) await(o *offer) {
 	ts.offers.add(o)
 	ts.Wake()
@@ -97,7 +97,7 @@ func (ts *Tasks) taken(s *mess.Status) bool {
 	return s.Code.Terminal() || s.Executor != "" && s.Executor != ts.Config.ID
 }
 
-// told applies the exchange's report on the status of the thread. The caller holds table.mu.
+// told applies the exchange's report on the status of the thread. The caller holds Tasks.mu.
 func (t *task) told(m mess.Message, s *mess.Status) {
 	switch {
 	case t.epoch == 0:
@@ -112,7 +112,7 @@ func (t *task) told(m mess.Message, s *mess.Status) {
 	}
 }
 
-// end cancels the work on the thread. The caller holds table.mu.
+// end cancels the work on the thread. The caller holds Tasks.mu.
 func (t *task) end(why error) {
 	if t.cancel == nil && !t.before.IsZero() { // an activity that continues on its own must end as well
 		t.early = why

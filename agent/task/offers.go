@@ -42,7 +42,7 @@ func (o *offer) task(ts *Tasks) (*task, error) {
 	return newTask(ts, o.ref, o.by, req), nil
 }
 
-// offers holds the waiting threads. table.mu guards it.
+// offers holds the waiting threads. Tasks.mu guards it.
 type offers struct {
 	refs    map[string]*offer
 	queues  map[string]map[int]*offer // the first of each ring, by requester and rank

@@ -7,6 +7,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -58,4 +61,59 @@ func (ts *Tasks) twice(asked time.Time, threads []mess.HeldThread) (list []mess.
 		ts.astray[h.Ref] = s
 	}
 	return list
+}
+
+// orphan handles a claim that only the exchange knows. A claim without a start ends with its
+// lease, and the exchange offers it again. A claim with a start from before a loss of the
+// journal has an unknown result. orphan leaves alone the claim of a process that did not write
+// this journal, because that process may be working on it. It reports whether nothing happened.
+func (ts *Tasks) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
+	switch h.Status {
+	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
+		return false
+	}
+	switch {
+	case h.Instance == ts.Session.Instance: // this process knows its own acts, even after a loss of the journal
+		return true
+	case ts.Journal.IsNew():
+		ts.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
+		ts.WakeOutbox()
+		return false
+	case h.Instance != "" && !ts.Journal.RunBy(h.Instance):
+		ts.Log.Warn("another process has begun a thread under this executor's id; give each process an id of its own", "ref", h.Ref)
+		return false
+	}
+	return true
+}
+
+func (ts *Tasks) orphaned(h mess.HeldThread) *task {
+	t := newTask(ts, h.Ref, "", mess.Request{})
+	t.epoch = h.Epoch
+	return t
+}
+
+// giveBack returns threads with a start permission and no intent, so that the exchange offers
+// them again with a new permission and confirmation. It waits until the old permission is too
+// old for any holder: with a copied card that is another process.
+func (ts *Tasks) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
+	if len(unbegun) == 0 {
+		return
+	}
+	if !wait.For(ctx, policy.FreshFor) {
+		return // the next run does it
+	}
+	for _, h := range unbegun {
+		t := ts.orphaned(h)
+		const detail = "the program was started anew before anything was done"
+		if h.Stop == nil || !*h.Stop {
+			back := &mess.Status{Code: mess.Delegated, Reason: &mess.Reason{Type: "interrupted", Detail: detail, Effect: mess.EffectNone}}
+			_, err := ts.Session.Say(ctx, t.signed(t.message(back)))
+			if err == nil || ctx.Err() != nil {
+				continue
+			}
+			ts.Log.Info("not handed back", "ref", h.Ref, "err", err)
+		}
+		t.report(ctx, failed("interrupted", detail, mess.EffectNone, capabilities.Plan{}), nil)
+		ts.WakeOutbox()
+	}
 }

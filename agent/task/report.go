@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/receipt"
 )
 
 // finish reports the result of a plan. It stores the result without images first, because
@@ -267,4 +268,19 @@ func (t *task) extras(plan capabilities.Plan, r action.Result) []mess.Entry {
 		content = append(content, mess.ObjectEntry("structured", facts))
 	}
 	return append(content, action.Locations(plan, r)...)
+}
+
+// signed adds a receipt to a terminal status, if the executor has a key.
+func (t *task) signed(m mess.Message) mess.Message {
+	ended := t.ended
+	if ended.IsZero() {
+		ended = t.Now()
+	}
+	f := receipt.Facts{
+		Thread: t.ref, Epoch: m.Epoch, Executor: t.Config.ID, Started: wording.UTC(t.began), Ended: wording.UTC(ended), Clock: t.Session.ClockMark(),
+	}
+	if t.plan != nil && t.plan.Command != "" { // an unreadable intent has no plan to sign
+		f.Plan, f.Capability = t.plan.Digest(), t.plan.Capability
+	}
+	return t.Session.Sign(m, f)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // shares counts the places of an executor, for threads in work and for threads that wait for an
-// answer, so that one requester cannot take all of them. table.mu guards it.
+// answer, so that one requester cannot take all of them. Tasks.mu guards it.
 type shares struct {
 	all     int            // threads in work
 	working map[string]int // threads in work, by requester
@@ -26,7 +26,7 @@ func (s *shares) mayWork(by string, most int) bool {
 	return free > 0 && (s.working[by] < free || s.working[by] == 0)
 }
 
-// enters gives a thread a place. The caller holds mu.
+// enters gives a thread a place. The caller holds Tasks.mu.
 func (ts *Tasks) enters(t *task) {
 	if t.placed {
 		return
@@ -36,7 +36,7 @@ func (ts *Tasks) enters(t *task) {
 	ts.shares.working[t.by]++
 }
 
-// leaves frees the place of a thread. The caller holds mu.
+// leaves frees the place of a thread. The caller holds Tasks.mu.
 func (ts *Tasks) leaves(t *task) {
 	if !t.placed {
 		return

@@ -40,7 +40,7 @@ type task struct {
 	steps     steps                  // progress of a plan with steps
 	began     time.Time              // first act or reading; zero before, and after a restart
 
-	// Guarded by table.mu.
+	// Guarded by Tasks.mu.
 	epoch   uint64                  // of the claim; 0 before it
 	inbox   chan mess.Message       // messages to the thread; nil before the claim
 	cancel  context.CancelCauseFunc // nil before work begins
@@ -64,7 +64,7 @@ func newTask(ts *Tasks, ref, by string, req mess.Request) *task {
 }
 
 // holds records the claim of the thread. The inbox receives messages from then on. The caller
-// holds table.mu, unless no other goroutine knows the thread yet.
+// holds Tasks.mu, unless no other goroutine knows the thread yet.
 func (t *task) holds(epoch uint64) {
 	t.epoch, t.inbox = epoch, make(chan mess.Message, maxInbox)
 }

@@ -149,7 +149,7 @@ func (ts *Tasks) begins(t *task, cancel context.CancelCauseFunc) bool {
 	return true
 }
 
-// forget removes a thread, unless a new offer of it has arrived. The caller holds mu.
+// forget removes a thread, unless a new offer of it has arrived. The caller holds Tasks.mu.
 func (ts *Tasks) forget(t *task) {
 	delete(ts.byRef, t.ref)
 	if t.offered != nil && t.dropped {

@@ -197,7 +197,7 @@ var mutants = []mutant{
 		"exchange/executors.go", "!said[l.env.Ref] && !x.twin(l, c, now) {", "!said[l.env.Ref] {",
 	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats|TestARestartedExecutorLetsGo"},
 	{"what another journal has begun is given back", []edit{{
-		"agent/task/recovery.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
+		"agent/task/reconcile.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
 	{"a begun thread that nobody knows is kept", []edit{{
 		"agent/task/reconcile.go", "case !s.told && asked.After(s.since):", "case false:",

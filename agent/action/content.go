@@ -1,0 +1,221 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/agent/wording"
+	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/mess"
+)
+
+// measured returns a sentence such as "The fridge thermometer: temperature 4.5 °C, humidity 60
+// %."
+func (run Run) measured(readings []drivers.Reading) string {
+	if len(readings) == 0 {
+		return fmt.Sprintf("The %s measures nothing now.", run.Device.Label)
+	}
+	var parts []string
+	for _, r := range readings {
+		part := wording.Reading(r)
+		if r.Estimated {
+			part += " (estimated)"
+		}
+		if age := run.Now().Sub(r.At); !r.At.IsZero() && age >= wording.Stale {
+			part += fmt.Sprintf(" (measured %v ago)", age.Round(time.Second))
+		}
+		if slices.Contains(parts, part) {
+			continue // a contact and an opening both say that it is closed
+		}
+		parts = append(parts, part)
+	}
+	return fmt.Sprintf("The %s: %s.", run.Device.Label, strings.Join(parts, ", "))
+}
+
+// quantities lists the measured quantities.
+func quantities(readings []drivers.Reading) string {
+	names := make([]string, len(readings))
+	for i, r := range readings {
+		names[i] = r.Quantity
+	}
+	return wording.List(names)
+}
+
+// measurements returns the measurements as data, each with its time.
+func (run Run) measurements(readings []drivers.Reading) mess.Object {
+	var o mess.Object
+	for _, r := range readings {
+		m := mess.Object{{Key: "value", Value: mess.Number(wording.Number(r.Value))}}
+		if r.Unit == "" {
+			m = mess.Object{{Key: "value", Value: r.Value != 0}}
+		} else {
+			m = m.Set("unit", r.Unit)
+		}
+		if r.Estimated {
+			m = m.Set("estimated", true)
+		}
+		o = o.Set(r.Quantity, append(m, wording.Aged(r.At, run.Now(), run.ClockMark)...))
+	}
+	return o
+}
+
+// facts converts the facts of a device to data.
+func facts(list []drivers.Fact) mess.Object {
+	var o mess.Object
+	for _, f := range list {
+		value := plain(f.Value)
+		if f.Unit != "" {
+			value = mess.Object{{Key: "value", Value: value}, {Key: "unit", Value: f.Unit}}
+		}
+		o = o.Set(f.Name, value)
+	}
+	return o
+}
+
+// plain converts a fact's value to a value of package mess.
+func plain(v any) any {
+	switch v := v.(type) {
+	case []drivers.Fact:
+		return facts(v)
+	case float64:
+		return mess.Number(wording.Number(v))
+	}
+	return v
+}
+
+// wished lists the contents that a response_hint may request besides text and images (MESS 1.0
+// section 3.2).
+var wished = []string{"text", "image", "confirmation", "structured", "location"}
+
+// Locations returns the locations of a plan's devices without duplicates.
+func Locations(plan capabilities.Plan, r Result) []mess.Entry {
+	if !slices.Contains(plan.Want, "location") {
+		return nil
+	}
+	var list []mess.Entry
+	var places []string
+	for _, step := range plan.Each() {
+		if step.Place != "" && !slices.Contains(places, step.Place) {
+			places = append(places, step.Place)
+			list = append(list, mess.ObjectEntry("location", mess.Location{Name: step.Place}))
+		}
+	}
+	if room, _ := r.Facts.Get("room"); len(list) == 0 && room != nil { // a mobile robot reports its room
+		list = append(list, mess.ObjectEntry("location", mess.Location{Name: fmt.Sprint(room)}))
+	}
+	return list
+}
+
+// Facts returns the facts of an act if the request asks for facts and the device provides none.
+func Facts(plan capabilities.Plan, r Result) mess.Object {
+	if len(r.Facts) > 0 || !slices.Contains(plan.Want, "structured") {
+		return r.Facts
+	}
+	o := mess.Object{{Key: "device", Value: plan.Device}, {Key: "capability", Value: plan.Capability}}
+	if len(r.Done) > 0 {
+		o = o.Set("done", wording.AnyList(r.Done))
+	}
+	return o
+}
+
+// MissingContent explains which requested contents are missing, and why.
+func MissingContent(plan capabilities.Plan, content []mess.Entry, notes string) string {
+	has := func(kind string) bool {
+		return slices.ContainsFunc(content, func(e mess.Entry) bool { return e.Type == kind })
+	}
+	var why []string
+	for _, want := range plan.Want {
+		switch {
+		case !slices.Contains(wished, want):
+			why = append(why, fmt.Sprintf("no %s: nothing here gives that", want))
+		case want == "location" && !has("location"):
+			why = append(why, fmt.Sprintf("no location: the configuration does not say where %s is (area)", plan.Device))
+		case want == "confirmation" && !has("confirmation"):
+			why = append(why, "no confirmation: "+unanswered(plan))
+		case want == "image" && !has("image") && !strings.Contains(notes, "picture"):
+			why = append(why, "no image: nothing here takes one of that")
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// unanswered explains why the answer is neither yes nor no.
+func unanswered(plan capabilities.Plan) string {
+	for _, step := range plan.Each() {
+		switch asked, _ := step.AsksFor(); asked {
+		case "":
+			return "this is not answered with yes or no"
+		case capabilities.Seen:
+			thing, _ := step.Args.Get("thing")
+			return fmt.Sprintf("what was seen does not say whether there is %v", thing)
+		}
+	}
+	return fmt.Sprintf("%s does not say whether it is so", plan.Device)
+}
+
+// answers sets yes or no if the plan asks a yes-or-no question; is names the state that makes
+// it a yes.
+func (run Run) answers(r *Result, is string, so bool) {
+	asked, _ := run.Plan.AsksFor()
+	if asked == "working" && is == "on" { // "is the fan running?"
+		asked = is
+	}
+	switch asked {
+	case is:
+		r.Yes = &so
+	case opposites[is]:
+		r.Yes = new(!so)
+	}
+}
+
+// opposites holds pairs of states of which exactly one is true: a device is on or off.
+var opposites = map[string]string{"on": "off", "closed": "open", "locked": "unlocked"}
+
+// truthful names the states that a measurement other than zero means, by quantity.
+var truthful = map[string]string{
+	"contact": "closed", "lock": "locked", "motion": "motion", "presence": "motion", "occupancy": "motion",
+}
+
+// measuredYes answers a question from measurements. Of several measurements of one quantity,
+// the first counts.
+func (run Run) measuredYes(r *Result, readings []drivers.Reading) {
+	for _, m := range slices.Backward(readings) {
+		if is, ok := truthful[m.Quantity]; ok && m.Unit == "" {
+			run.answers(r, is, math.Abs(m.Value) >= 1)
+		}
+	}
+}
+
+// observedYes answers a question from a device's observations: a named thing is there, and only
+// an explicit statement means that it is not.
+func (run Run) observedYes(ctx context.Context, r *Result, facts []drivers.Fact) {
+	asked, _ := run.Plan.AsksFor()
+	if dev, ok := run.Device.Driver.(drivers.DockReader); ok && asked == "docked" {
+		if in, err := run.Pass.Docked(ctx, dev); err == nil {
+			r.Yes = &in
+		}
+	}
+	if dev, ok := run.Device.Driver.(drivers.RestReader); ok && asked == "working" {
+		if still, err := run.Pass.AtRest(ctx, dev); err == nil {
+			r.Yes = new(!still)
+		}
+	}
+	value, _ := run.Plan.Args.Get("thing")
+	thing, _ := value.(string)
+	if asked != capabilities.Seen || thing == "" {
+		return
+	}
+	for _, f := range facts {
+		there, tells := f.Value.(bool)
+		if tells && slices.ContainsFunc(strings.Fields(f.Name), func(word string) bool { return interpret.EqualIgnoringPlural(word, thing) }) {
+			r.Yes = &there
+			return
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/clock"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/runtime"
@@ -47,7 +46,7 @@ type Agent struct {
 // DefaultAgent returns the settings of an executor without a configuration.
 func DefaultAgent() Agent {
 	return Agent{
-		ID: hostID(), Data: DataDir(), Limits: policy.DefaultConfig().Defaults, ConfirmWithin: agent.DefaultConfig().ConfirmWithin,
+		ID: hostID(), Data: DataDir(), Limits: policy.DefaultConfig().Defaults, ConfirmWithin: runtime.DefaultConfig().ConfirmWithin,
 		MaxActs: policy.MaxActs{Requester: policy.Rate{N: 120, Per: time.Hour}, All: policy.Rate{N: 600, Per: time.Hour}},
 		Disarm:  []capabilities.Risk{capabilities.RiskAccess, capabilities.RiskMotion, capabilities.RiskIrreversible}, Clock: clockAuto, MaxSteps: 12, Watch: runtime.DefaultWatches(),
 		StopLine: stop.DefaultInputConfig(),

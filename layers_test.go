@@ -109,7 +109,7 @@ var layers = map[string]layer{
 	"exchange/documents":            {below: []string{"exchange/thread", "internal/wait"}, from: []string{"golang.org/x/sync"}},
 	"exchange/eventbus":             {below: []string{"internal/timequeue", "internal/wait"}},
 	"exchange/transition":           {pure: true, below: []string{"exchange/thread", "mess", "mess/messeaf"}},
-	"exchange/routing":              {below: []string{"exchange/thread", "mess"}, from: []string{"github.com/robfig/cron/v3"}},
+	"exchange/routing":              {below: []string{"exchange/thread", "mess", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3"}},
 	"exchange/thread":               {below: []string{"mess", "mess/messeaf"}},
 	"exchange/store/memory":         {below: []string{"exchange/store/tail", "exchange/thread", "mess", "mess/messeaf"}},
 	"exchange/store/files":          {below: []string{"exchange/store/tail", "exchange/thread", "internal/durable", "internal/keyed", "internal/mistake", "internal/order", "internal/wait", "internal/wal", "mess", "mess/messeaf"}, from: []string{"github.com/fsnotify/fsnotify", "golang.org/x/sync", "golang.org/x/sys"}},

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/documents"
@@ -39,7 +38,6 @@ type Exchange struct {
 	now     func() time.Time
 	log     *slog.Logger
 	events  *eventbus.Bus[Event]
-	due     *eventbus.Deadlines
 
 	opened time.Time      // nobody has been silent for longer
 	sleeps *suspend.Watch // of the goroutine that watches time
@@ -47,24 +45,8 @@ type Exchange struct {
 
 	registry *registry.Registry // the executors
 	open     openThreads
+	uploads  uploads
 	serials  serials // of refs
-}
-
-// openThread is an open thread and what the exchange knows of it only while it runs.
-type openThread struct {
-	step sync.Mutex // held while one step of the thread is made
-
-	// Guarded by openThreads.mu.
-	env     Envelope
-	at      place                // in the queues, from its first envelope
-	heard   time.Time            // last sign of life from the holder
-	pending time.Time            // since when it waits for a claim
-	offered []string             // executors that have an offer, in order
-	choice  routing.Choice       // the choice that led to these offers
-	chosen  time.Time            // the time of that choice
-	deps    map[string]mess.Code // what it depends on, and how that ended; "" while open
-	alarm   time.Time            // when it is looked at next
-	round   uint64               // of openThreads that has found it last
 }
 
 // Config of an exchange.
@@ -176,8 +158,8 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 		return nil, err
 	}
 	x := &Exchange{
-		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), due: eventbus.NewDeadlines(), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
-		docs: documents.New(store), open: newOpenThreads(), serials: serials{last: map[string]int{}},
+		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
+		docs: documents.New(store), open: newOpenThreads(), uploads: uploads{byThread: map[string]*uploadQuota{}}, serials: serials{last: map[string]int{}},
 	}
 	stored, err := x.readAll(ctx)
 	if err != nil {
@@ -185,13 +167,13 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	}
 	x.registry, err = registry.Open(registry.Config{
 		Unreachable: cfg.Unreachable, LeaseWithoutHeartbeat: cfg.QuietLease, Rules: cfg.Routing.Rules, Now: now, Log: log,
-		Publish: x.publish, IsPresent: x.events.Present, Held: x.heldRefs, Changed: x.renew,
+		Publish: x.publish, IsPresent: x.events.Present, Held: x.open.heldRefs, Changed: x.renewOffers,
 	}, x.docs)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range stored {
-		x.opens(e)
+		x.addOpen(e)
 	}
 	x.open.mu.Lock()
 	open := slices.Collect(maps.Values(x.open.byRef))
@@ -207,136 +189,81 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 // ID is the name of the exchange.
 func (x *Exchange) ID() string { return x.cfg.ID }
 
-// settle finds out how the dependencies of a thread ended that are not open
-// any more.
-func (x *Exchange) settle(ctx context.Context, l *openThread) error {
-	env := x.envelope(l)
-	for _, dep := range x.endedDeps(l) {
-		t, err := x.dep(ctx, env.Requestor, dep)
-		if err != nil {
-			return fmt.Errorf("%s depends on %s: %w", env.Ref, dep, err)
-		}
-		if !t.Status.Terminal() { // it has not come yet, or tells of its end itself
-			continue
-		}
-		x.open.mu.Lock()
-		x.unfollow(l.env, dep)
-		l.deps[dep] = t.Status
-		x.wake(l, x.now())
-		x.open.mu.Unlock()
-	}
-	return nil
-}
+// The types of threads, under the names that channels use.
+type (
+	Actor            = thread.Actor
+	Attachment       = thread.Attachment
+	PastConfirmation = thread.PastConfirmation
+	Bind             = thread.Bind
+	Confirm          = thread.Confirm
+	Decline          = thread.Decline
+	Envelope         = thread.Envelope
+	Event            = thread.Event
+	EventKind        = thread.EventKind
+	Filter           = thread.Filter
+	HistoryEntry     = thread.HistoryEntry
+	Needs            = thread.Needs
+	OpenQuestion     = thread.OpenQuestion
+	Page             = thread.Page
+	Phase            = thread.Phase
+	Proposal         = thread.Proposal
+	Role             = thread.Role
+	ProcessedMessage = thread.ProcessedMessage
+	Staged           = thread.Staged
+	Step             = thread.Step
+	Store            = thread.Store
+	Thread           = thread.Thread
+)
 
-// dep is a thread that another depends on, an empty one if it has not come yet.
-func (x *Exchange) dep(ctx context.Context, requestor, dep string) (Thread, error) {
-	if isRef(dep) {
-		return x.read(ctx, dep)
-	}
-	t, err := x.Thread(ctx, Actor{ID: requestor, Roles: Requester}, dep)
-	if errors.Is(err, mess.NotFound) {
-		return Thread{}, nil
-	}
-	return t, err
-}
+// Self is the actor id under which an exchange speaks.
+const Self = thread.Self
 
-func (x *Exchange) endedDeps(l *openThread) (ended []string) {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	for dep := range l.deps {
-		if x.open.byRef[dep] == nil {
-			ended = append(ended, dep)
-		}
-	}
-	return ended
-}
+// The roles.
+const (
+	Requester    = thread.Requester
+	ExecutorRole = thread.ExecutorRole
+	Observer     = thread.Observer
+	Operator     = thread.Operator
+)
 
-// index sets the envelope of a thread, and what follows from it: its offers,
-// when it is next due, and who has waited for its end. An envelope that is not newer
-// than the one in the index changes nothing. x.open.mu is held.
-func (x *Exchange) index(l *openThread, e Envelope) {
-	if e.Ver <= l.env.Ver {
-		return
-	}
-	x.threads.Set(e)
-	was, now := l.env, x.now()
-	l.env = e
-	if was.Ref == "" {
-		l.at = placeOf(&l.env)
-		x.follow(l)
-	}
-	if was.Epoch != e.Epoch || was.Ref == "" {
-		l.heard = now
-	}
-	if e.Status == mess.Pending && was.Status != mess.Pending {
-		l.pending = now
-	}
-	x.open.turns(l, was)
-	x.reoffer(l, now)
-	if e.Status.Terminal() {
-		delete(x.open.byRef, e.Ref)
-		delete(x.open.rooms, e.Ref)
-		x.due.Drop(e.Ref)
-		for _, dep := range e.DependsOn {
-			x.unfollow(e, dep)
-		}
-		x.releaseDependents(e)
-		return
-	}
-	x.open.byRef[e.Ref] = l
-	x.wake(l, x.dueTime(l))
-}
+// The phases of a thread.
+const (
+	NotStarted = thread.NotStarted
+	Started    = thread.Started
+	Finished   = thread.Finished
+)
 
-// follow makes a new thread wait for what it depends on.
-func (x *Exchange) follow(l *openThread) {
-	l.deps = map[string]mess.Code{}
-	for _, dep := range l.env.DependsOn {
-		l.deps[dep] = ""
-		key := waitKey(l.env.Requestor, dep)
-		if x.open.waiting[key] == nil {
-			x.open.waiting[key] = map[string]bool{}
-		}
-		x.open.waiting[key][l.env.Ref] = true
-	}
-}
+// The kinds of event.
+const (
+	EventOffer     = thread.EventOffer
+	EventWithdrawn = thread.EventWithdrawn
+	EventMessage   = thread.EventMessage
+	EventStop      = thread.EventStop
+	EventHold      = thread.EventHold
+	EventReset     = thread.EventReset
+)
 
-// unfollow has a thread wait no more for one that it depends on. x.open.mu is held.
-func (x *Exchange) unfollow(e Envelope, dep string) {
-	key := waitKey(e.Requestor, dep)
-	delete(x.open.waiting[key], e.Ref)
-	if len(x.open.waiting[key]) == 0 {
-		delete(x.open.waiting, key)
-	}
-}
+// What a store answers.
+var (
+	ErrStale    = thread.ErrStale
+	ErrNoThread = thread.ErrNoThread
+	ErrNoBlob   = thread.ErrNoBlob
+	ErrTooLarge = thread.ErrTooLarge
+)
 
-// releaseDependents tells the threads that depend on one how it ended. x.open.mu is held.
-func (x *Exchange) releaseDependents(e Envelope) {
-	for _, dep := range []string{e.Ref, e.ClientID} {
-		key := waitKey(e.Requestor, dep)
-		for _, ref := range slices.Sorted(maps.Keys(x.open.waiting[key])) {
-			if l := x.open.byRef[ref]; l != nil {
-				l.deps[dep] = e.Status
-				x.wake(l, x.now())
-			}
-		}
-		delete(x.open.waiting, key)
-	}
-}
+// NeedsOf are the needs of a request.
+func NeedsOf(r mess.Request) Needs { return thread.NeedsOf(r) }
 
-// waitKey is under what threads wait for one: its ref, or the id that its requester
-// has for it, where it has not come yet.
-func waitKey(requestor, dep string) string {
-	if isRef(dep) {
-		return dep
-	}
-	return requestor + " " + dep
-}
+// KindKey is the field of config.executor that says what an executor is, and
+// Person its value for people. Others say nothing, and are robots.
+const (
+	KindKey = routing.KindKey
+	Person  = routing.Person
+)
 
-// wake has a thread looked at no later than at t. x.open.mu is held.
-func (x *Exchange) wake(l *openThread, t time.Time) {
-	if t.IsZero() || !l.alarm.IsZero() && !t.Before(l.alarm) {
-		return
-	}
-	l.alarm = t
-	x.due.Set(l.env.Ref, t)
-}
+// IsPerson reports whether an executor is a person, who is offered what robots
+// do not take, and does it at a person's pace.
+func IsPerson(e mess.Executor) bool { return routing.IsPerson(e) }
+
+// ValidateExecutor checks a registration, or an update of one, as routing.ValidateExecutor does.
+func ValidateExecutor(c mess.Executor) error { return routing.ValidateExecutor(c) }

@@ -52,11 +52,11 @@ func TestNothingIsKeptOfThreadsThatHaveEnded(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		x.open.mu.Lock()
-		if n := x.due.Len(); n > 1 {
+		if n := x.open.due.Len(); n > 1 {
 			t.Errorf("%d deadlines for one open thread", n)
 		}
-		if len(x.open.waiting) != 0 || len(x.open.rooms) != 0 || len(x.open.coming) != 0 || len(x.open.byRef) != 1 {
-			t.Errorf("%d are waited for, %d have rooms, %d are coming, %d are open", len(x.open.waiting), len(x.open.rooms), len(x.open.coming), len(x.open.byRef))
+		if len(x.open.waiting) != 0 || len(x.uploads.byThread) != 0 || len(x.open.loading) != 0 || len(x.open.byRef) != 1 {
+			t.Errorf("%d are waited for, %d have rooms, %d are coming, %d are open", len(x.open.waiting), len(x.uploads.byThread), len(x.open.loading), len(x.open.byRef))
 		}
 		x.open.mu.Unlock()
 		says(asker, "cancel: {re: "+open+"}")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
@@ -20,9 +21,9 @@ func (x *Exchange) choose(l *openThread, now time.Time) routing.Choice {
 	return w.request(&l.env).Choose(w, waits)
 }
 
-// reoffer brings the offers of a thread up to date and tells the executors
+// updateOffers brings the offers of a thread up to date and tells the executors
 // whose offers come or go. x.open.mu is held.
-func (x *Exchange) reoffer(l *openThread, now time.Time) {
+func (x *Exchange) updateOffers(l *openThread, now time.Time) {
 	had := l.offered
 	l.choice, l.chosen = x.choose(l, now), now
 	l.offered, l.choice.IDs = l.choice.IDs, nil
@@ -43,7 +44,7 @@ func (x *Exchange) reoffer(l *openThread, now time.Time) {
 			x.publish(x.offer(l, now), id)
 		}
 	}
-	x.open.waits(l)
+	x.open.recordUnoffered(l)
 	for _, id := range l.choice.Sated {
 		x.open.sated[id] = true
 	}
@@ -58,7 +59,7 @@ const refillAt = 16
 func (x *Exchange) refill(id string, now time.Time) {
 	if x.open.sated[id] && x.open.offered[id].len() < refillAt {
 		delete(x.open.sated, id)
-		x.due.Set(refillKey+id, now)
+		x.open.due.Set(refillKey+id, now)
 	}
 }
 
@@ -68,11 +69,11 @@ const refillKey = "executor "
 
 // claimable reports whether a thread may be claimed by time and dependencies.
 func (l *openThread) claimable(now time.Time) bool {
-	return l.env.Status == mess.Pending && l.notYet(now) == "" && !l.late(now)
+	return l.env.Status == mess.Pending && l.waitReason(now) == "" && !l.isExpired(now)
 }
 
-// notYet says what a thread waits for before anybody may claim it.
-func (l *openThread) notYet(now time.Time) string {
+// waitReason says what a thread waits for before anybody may claim it.
+func (l *openThread) waitReason(now time.Time) string {
 	if now.Before(l.env.NotBefore) {
 		return "not before " + l.env.NotBefore.Format(time.RFC3339)
 	}
@@ -87,7 +88,7 @@ func (l *openThread) notYet(now time.Time) string {
 	return ""
 }
 
-func (l *openThread) late(now time.Time) bool {
+func (l *openThread) isExpired(now time.Time) bool {
 	return !l.env.Expires.IsZero() && now.After(l.env.Expires)
 }
 
@@ -108,18 +109,9 @@ func withdrawal(e Envelope) mess.Message {
 	}}
 }
 
-// unreachable ends a thread whose executor is away, where the others have declined it.
-func unreachable(left []string) func(*Envelope) *mess.Status {
-	return func(e *Envelope) *mess.Status {
-		return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
-			Type: "executor_unreachable", Effect: mess.EffectNone, Detail: strings.Join(left, "; ") + "; " + e.DeclineReasons(),
-		}, Recoverable: new(true)}
-	}
-}
-
-// dispatched is the note for the history of a new thread: to whom it is
+// dispatchNote is the note for the history of a new thread: to whom it is
 // offered first.
-func (x *Exchange) dispatched(env Envelope, now time.Time) string {
+func (x *Exchange) dispatchNote(env Envelope, now time.Time) string {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	l := &openThread{env: env, pending: now, deps: map[string]mess.Code{}}
@@ -133,11 +125,11 @@ func (x *Exchange) dispatched(env Envelope, now time.Time) string {
 	return "offered to " + strings.Join(names, ", ")
 }
 
-// outlook tells a requester what to expect of a new thread that nobody has an
+// expectation tells a requester what to expect of a new thread that nobody has an
 // offer of; "" if somebody has. x.open.mu is held.
-func (x *Exchange) outlook(l *openThread) string {
+func (x *Exchange) expectation(l *openThread) string {
 	w := x.world(x.now())
-	if wait := l.notYet(w.now); wait != "" {
+	if wait := l.waitReason(w.now); wait != "" {
 		return "it waits: " + wait
 	}
 	if len(l.offered) > 0 || l.env.Status != mess.Pending {
@@ -152,8 +144,158 @@ func (x *Exchange) outlook(l *openThread) string {
 	if len(lacks) > 0 {
 		return fmt.Sprintf("it waits: no executor has %s", strings.Join(lacks, ", "))
 	}
-	if held := w.drainedOf(l.env); held != "" {
+	if held := w.drainedCandidate(l.env); held != "" {
 		return "it waits: " + held
 	}
 	return "it waits: no executor that could take it is there"
+}
+
+// threadsAtOnce is how many threads renew works on before it lets others have x.open.mu.
+const threadsAtOnce = 16
+
+// renewOffers updates the offers of the threads that changes of executors concern, the first in
+// order first. It lets others have x.open.mu in between.
+func (x *Exchange) renewOffers() {
+	c := x.registry.TakeChanges()
+	if c.IsEmpty() {
+		return
+	}
+	x.open.mu.Lock()
+	list := x.affected(c)
+	x.open.mu.Unlock()
+	x.renewOffersOf(list, c)
+}
+
+func (x *Exchange) renewOffersOf(list []*openThread, c registry.Changes) {
+	slices.SortFunc(list, func(a, b *openThread) int { return a.at.compare(b.at) })
+	for few := range slices.Chunk(list, threadsAtOnce) {
+		x.renewSome(few, c)
+	}
+}
+
+func (x *Exchange) renewSome(few []*openThread, c registry.Changes) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	now := x.now()
+	for _, l := range few {
+		if l.env.Status == mess.Pending && x.needsChoice(l, c, now) {
+			x.updateOffers(l, now)
+			x.open.wake(l, x.dueTime(l))
+		}
+	}
+}
+
+// affected returns the threads whose offers may change. The caller holds x.open.mu.
+func (x *Exchange) affected(c registry.Changes) (list []*openThread) {
+	x.open.round++
+	add := func(l *openThread) {
+		if l.round != x.open.round {
+			l.round = x.open.round
+			list = append(list, l)
+		}
+	}
+	for _, set := range x.open.pending {
+		if !c.All && !c.Places {
+			break
+		}
+		for _, l := range set {
+			if a := l.env.Needs.Location; c.All || a != nil && a.Name != "" {
+				add(l)
+			}
+		}
+	}
+	table := x.registry.Snapshot().Table
+	for id := range c.Executors {
+		for l := range x.open.offered[id].all() {
+			add(l)
+		}
+		e := table.Executor(id)
+		if e == nil || c.All {
+			continue
+		}
+		for _, l := range x.open.pending[""] {
+			add(l)
+		}
+		for _, one := range e.Capabilities {
+			for _, l := range x.open.pending[one.ID] {
+				add(l)
+			}
+		}
+	}
+	return list
+}
+
+// needsChoice reports whether routing must choose again for a thread. A thread that all who
+// are there have an offer of needs no new choice for one more. The caller holds x.open.mu.
+func (x *Exchange) needsChoice(l *openThread, c registry.Changes, now time.Time) bool {
+	if c.All || c.Places || !(l.choice.Full || l.choice.Wide) {
+		return true
+	}
+	w := x.world(now)
+	r := w.request(&l.env)
+	rank := r.Rank()
+	for id := range c.Executors {
+		e := w.s.Table.Executor(id)
+		if _, has := slices.BinarySearch(l.offered, id); has {
+			return true
+		}
+		if e == nil {
+			continue
+		}
+		if at := rank(e); at < l.choice.Last || at > l.choice.Last && l.choice.Wide && !l.choice.MoreRanks {
+			return true
+		}
+		if l.choice.Wide {
+			w.addOffer(l, e, r)
+		}
+	}
+	return false
+}
+
+// addOffer offers a wide thread to one executor more, or notes that it has enough offers. The
+// caller holds x.open.mu.
+func (w world) addOffer(l *openThread, e *routing.Executor, r routing.Request) {
+	x, now := w.x, w.now
+	joins, could := r.Joins(e, l.choice.Last, w)
+	switch {
+	case joins && l.claimable(now):
+		i, _ := slices.BinarySearch(l.offered, e.ID)
+		l.offered = slices.Insert(l.offered, i, e.ID)
+		x.open.offer(e.ID, l)
+		x.open.recordUnoffered(l)
+		x.publish(x.offer(l, now), e.ID)
+	case could:
+		x.open.sated[e.ID] = true
+	}
+}
+
+// everyMinute updates the offers that time changes. A wide thread changes only with the
+// hours of executors.
+func (x *Exchange) everyMinute() {
+	for _, e := range x.registry.Snapshot().Table.All() {
+		if e.HasHours() {
+			x.registry.MarkChanged(e.ID)
+		}
+	}
+	x.open.mu.Lock()
+	var list []*openThread
+	for _, set := range x.open.pending {
+		for _, l := range set {
+			if !l.choice.Wide || l.choice.MoreRanks {
+				list = append(list, l)
+			}
+		}
+	}
+	x.uploads.tidy(func(ref string) bool { return x.open.byRef[ref] != nil }, x.now())
+	x.open.mu.Unlock()
+	x.renewOffersOf(list, registry.Changes{All: true})
+	x.renewOffers()
+}
+
+// HasOffer reports whether an executor has an offer of a thread now.
+func (x *Exchange) HasOffer(ref, id string) bool {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	l := x.open.byRef[ref]
+	return l != nil && slices.Contains(l.offered, id)
 }

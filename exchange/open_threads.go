@@ -4,88 +4,139 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/messkit/messkit/exchange/eventbus"
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 )
 
-// openThreads are the threads without a terminal status, and what is known of them only while
-// they are open. It finds them without a walk over all.
+// openThreads has the threads without a terminal status, and finds them by their holder, offer,
+// capability, name and status without a walk over all of them. Its methods want the lock unless
+// they say that they take it.
 type openThreads struct {
-	mu      sync.Mutex // guards all of this, and the fields of openThread, but for openThread.step
+	mu      sync.Mutex // guards all fields, and those of openThread except openThread.step
+	due     *eventbus.Deadlines
 	byRef   map[string]*openThread
-	coming  map[string]*coming         // threads that are being stored or read
-	waiting map[string]map[string]bool // thread to the open threads that depend on it
-	rooms   map[string]*room           // thread to what was uploaded for it
-	sated   map[string]bool            // executors that had enough offers to get more
-	round   uint64                     // of searches that find a thread once
+	loading map[string]*loading        // by ref
+	waiting map[string]map[string]bool // waitKey of a thread to the refs of the open threads that depend on it
+	sated   map[string]bool            // executors that have as many offers as they may have
+	round   uint64                     // counts the searches that must find each thread once
 
-	held      refs              // by who holds them
-	pending   refs              // by each capability that they require; by "" if by none
-	named     refs              // by the ids that their requesters have for them
-	suggested refs              // by the ids of suggestions that wait for an answer
+	held      threadSets        // by holder
+	pending   threadSets        // by required capability; "" for threads that require none
+	named     threadSets        // by client id
+	suggested threadSets        // by id of an open suggestion
 	count     map[mess.Code]int // by status
-	offered   map[string]*queue // by the executors that have an offer of them
-	unoffered queue             // that wait, and nobody has an offer of
+	offered   map[string]*queue // by executor with an offer
+	unoffered queue             // pending threads without an offer
 }
 
 type (
-	refs    map[string]liveSet
-	liveSet map[string]*openThread // by ref
+	threadSets map[string]threadSet
+	threadSet  map[string]*openThread // by ref
 )
+
+// openThread is an open thread, with what the exchange knows about it only while both run.
+type openThread struct {
+	step sync.Mutex // held during one step of the thread
+
+	// openThreads.mu guards these.
+	env     Envelope
+	at      place                // in the queues, from its first envelope
+	heard   time.Time            // last sign of life from the holder
+	pending time.Time            // since when it waits for a claim
+	offered []string             // executors that have an offer, sorted
+	choice  routing.Choice       // the choice that led to these offers
+	chosen  time.Time            // the time of that choice
+	deps    map[string]mess.Code // the threads that it depends on, and their terminal status; "" for an open one
+	alarm   time.Time            // its next deadline
+	round   uint64               // the search of openThreads that has found it last
+}
 
 func newOpenThreads() openThreads {
 	return openThreads{
-		byRef: map[string]*openThread{}, coming: map[string]*coming{}, waiting: map[string]map[string]bool{}, rooms: map[string]*room{}, sated: map[string]bool{},
-		held: refs{}, pending: refs{}, named: refs{}, suggested: refs{}, count: map[mess.Code]int{}, offered: map[string]*queue{},
+		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, sated: map[string]bool{},
+		held: threadSets{}, pending: threadSets{}, named: threadSets{}, suggested: threadSets{}, count: map[mess.Code]int{}, offered: map[string]*queue{},
 	}
 }
 
-// find returns an open thread, or nil.
+// find returns an open thread, or nil. It takes the lock.
 func (o *openThreads) find(ref string) *openThread {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.byRef[ref]
 }
 
-func (r refs) add(key string, l *openThread) {
+// envelope returns the present envelope of a thread. It takes the lock.
+func (o *openThreads) envelope(l *openThread) Envelope {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return l.env
+}
+
+// heldRefs lists the threads of a holder, sorted. It takes the lock.
+func (o *openThreads) heldRefs(executor string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.held[executor]))
+}
+
+// heldAs finds a thread of a holder by its client id. It takes the lock.
+func (o *openThreads) heldAs(executor, clientID string) (ref string, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for ref, l := range o.named[clientID] {
+		if l.env.Holder() == executor {
+			return ref, true
+		}
+	}
+	return "", false
+}
+
+// pendingAs returns the pending threads with a client id. It takes the lock.
+func (o *openThreads) pendingAs(clientID string) (list []Envelope) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, l := range o.named[clientID] {
+		if l.env.Status == mess.Pending {
+			list = append(list, l.env)
+		}
+	}
+	return list
+}
+
+// suggestedAs finds the only thread with an open suggestion of an id that the actor may answer.
+// It takes the lock.
+func (o *openThreads) suggestedAs(who Actor, id string) (ref string, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for found, l := range o.suggested[id] {
+		if (l.env.Requestor == who.ID || who.Has(Operator)) && l.env.Suggestion(id) != "" {
+			if ref != "" {
+				return "", false // two have the same
+			}
+			ref = found
+		}
+	}
+	return ref, ref != ""
+}
+
+func (r threadSets) add(key string, l *openThread) {
 	if r[key] == nil {
-		r[key] = liveSet{}
+		r[key] = threadSet{}
 	}
 	r[key][l.env.Ref] = l
 }
 
-func (r refs) drop(key, ref string) {
+func (r threadSets) drop(key, ref string) {
 	if delete(r[key], ref); len(r[key]) == 0 {
 		delete(r, key)
 	}
 }
 
-// offer notes that an executor has an offer of a thread.
-func (o *openThreads) offer(id string, l *openThread) {
-	if o.offered[id] == nil {
-		o.offered[id] = &queue{}
-	}
-	o.offered[id].add(l)
-}
-
-// withdraw notes that it has none any more.
-func (o *openThreads) withdraw(id string, l *openThread) {
-	if o.offered[id].drop(l); o.offered[id].len() == 0 {
-		delete(o.offered, id)
-	}
-}
-
-// waits notes whether nobody has an offer of a thread that waits.
-func (o *openThreads) waits(l *openThread) {
-	if l.env.Status == mess.Pending && len(l.offered) == 0 {
-		o.unoffered.add(l)
-	} else {
-		o.unoffered.drop(l)
-	}
-}
-
-// inOrder returns the threads of a set by their refs.
-func (s liveSet) inOrder() []*openThread {
+// inOrder returns the threads of a set, sorted by ref.
+func (s threadSet) inOrder() []*openThread {
 	var list []*openThread
 	for _, ref := range slices.Sorted(maps.Keys(s)) {
 		list = append(list, s[ref])
@@ -93,19 +144,43 @@ func (s liveSet) inOrder() []*openThread {
 	return list
 }
 
-// turns moves a thread from the places of its earlier envelope to those of its new one.
-func (o *openThreads) turns(l *openThread, was Envelope) {
-	if was.Ref != "" {
-		o.take(l, was, -1)
+// offer records an offer of a thread to an executor.
+func (o *openThreads) offer(id string, l *openThread) {
+	if o.offered[id] == nil {
+		o.offered[id] = &queue{}
 	}
-	if !l.env.Status.Terminal() {
-		o.take(l, l.env, 1)
+	o.offered[id].add(l)
+}
+
+// withdraw removes an offer.
+func (o *openThreads) withdraw(id string, l *openThread) {
+	if o.offered[id].drop(l); o.offered[id].len() == 0 {
+		delete(o.offered, id)
 	}
 }
 
-// take adds a thread at the places of an envelope, or removes it there.
-func (o *openThreads) take(l *openThread, e Envelope, by int) {
-	change := func(r refs, key string) {
+// recordUnoffered records whether a pending thread has no offer.
+func (o *openThreads) recordUnoffered(l *openThread) {
+	if l.env.Status == mess.Pending && len(l.offered) == 0 {
+		o.unoffered.add(l)
+	} else {
+		o.unoffered.drop(l)
+	}
+}
+
+// update moves a thread from the sets of its earlier envelope to those of its new one.
+func (o *openThreads) update(l *openThread, before Envelope) {
+	if before.Ref != "" {
+		o.record(l, before, -1)
+	}
+	if !l.env.Status.Terminal() {
+		o.record(l, l.env, 1)
+	}
+}
+
+// record adds a thread to the sets of an envelope (by is 1), or removes it from them (by is -1).
+func (o *openThreads) record(l *openThread, e Envelope, by int) {
+	change := func(r threadSets, key string) {
 		if by > 0 {
 			r.add(key, l)
 		} else {
@@ -133,4 +208,122 @@ func (o *openThreads) take(l *openThread, e Envelope, by int) {
 	for _, c := range e.Needs.Requires {
 		change(o.pending, c.ID)
 	}
+}
+
+// wake sets the next deadline of a thread to t, unless an earlier one is set or t is zero.
+func (o *openThreads) wake(l *openThread, t time.Time) {
+	if t.IsZero() || !l.alarm.IsZero() && !t.Before(l.alarm) {
+		return
+	}
+	l.alarm = t
+	o.due.Set(l.env.Ref, t)
+}
+
+// close removes a thread that has ended, and gives its status to the threads that depend on it.
+func (o *openThreads) close(e Envelope, now time.Time) {
+	delete(o.byRef, e.Ref)
+	o.due.Drop(e.Ref)
+	for _, dep := range e.DependsOn {
+		o.unfollow(e, dep)
+	}
+	for _, dep := range []string{e.Ref, e.ClientID} {
+		key := waitKey(e.Requestor, dep)
+		for _, ref := range slices.Sorted(maps.Keys(o.waiting[key])) {
+			if l := o.byRef[ref]; l != nil {
+				l.deps[dep] = e.Status
+				o.wake(l, now)
+			}
+		}
+		delete(o.waiting, key)
+	}
+}
+
+// follow makes a new thread wait for its dependencies.
+func (o *openThreads) follow(l *openThread) {
+	l.deps = map[string]mess.Code{}
+	for _, dep := range l.env.DependsOn {
+		l.deps[dep] = ""
+		key := waitKey(l.env.Requestor, dep)
+		if o.waiting[key] == nil {
+			o.waiting[key] = map[string]bool{}
+		}
+		o.waiting[key][l.env.Ref] = true
+	}
+}
+
+// unfollow ends the wait of a thread for one dependency.
+func (o *openThreads) unfollow(e Envelope, dep string) {
+	key := waitKey(e.Requestor, dep)
+	delete(o.waiting[key], e.Ref)
+	if len(o.waiting[key]) == 0 {
+		delete(o.waiting, key)
+	}
+}
+
+// waitKey is the key of openThreads.waiting for a dependency: its ref, or for a request that
+// the exchange does not have yet its requester and client id.
+func waitKey(requestor, dep string) string {
+	if isRef(dep) {
+		return dep
+	}
+	return requestor + " " + dep
+}
+
+// closedDeps lists the dependencies of a thread that are not open. It takes the lock.
+func (o *openThreads) closedDeps(l *openThread) (closed []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for dep := range l.deps {
+		if o.byRef[dep] == nil {
+			closed = append(closed, dep)
+		}
+	}
+	return closed
+}
+
+// dependsOnItself reports whether a dependency of a new thread waits, directly or through
+// others, for the new thread. It takes the lock.
+func (o *openThreads) dependsOnItself(env Envelope) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	seen := map[string]bool{}
+	for todo := slices.Clone(env.DependsOn); len(todo) > 0; {
+		dep := todo[0]
+		todo = todo[1:]
+		if l := o.byRef[dep]; l != nil && !seen[dep] {
+			seen[dep] = true
+			if l.env.Requestor == env.Requestor && slices.Contains(l.env.DependsOn, env.ClientID) {
+				return true
+			}
+			todo = append(todo, l.env.DependsOn...)
+		}
+		if dep == env.ClientID {
+			return true
+		}
+	}
+	return false
+}
+
+// loading is a new thread that the exchange stores, or one that it reads because openThreads
+// does not have it. Others that name the thread wait for done. So no goroutine finds a thread
+// in the store that openThreads misses.
+type loading struct {
+	ref  string
+	done chan struct{} // closed when live and err are set
+	live *openThread
+	err  error
+}
+
+// startLoading makes others that name a thread wait for finishLoading.
+func (o *openThreads) startLoading(ref string) *loading {
+	c := &loading{ref: ref, done: make(chan struct{})}
+	o.loading[ref] = c
+	return c
+}
+
+// finishLoading hands the thread, or an error, to those who wait.
+func (o *openThreads) finishLoading(c *loading, l *openThread, err error) {
+	c.live, c.err = l, err
+	delete(o.loading, c.ref)
+	close(c.done)
 }

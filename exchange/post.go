@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"syscall"
+	"strings"
 
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Inbound is what a door hands to the exchange.
@@ -21,7 +24,7 @@ type Inbound struct {
 // Post takes a message and returns what the exchange answers at once: acks,
 // and responses to queries. What it refuses is a *mess.Error and has changed
 // nothing; of a message that speaks of several threads, each is taken or
-// refused for itself, and the ack says which.
+// declinedChange for itself, and the ack says which.
 func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	if in.Actor.ID == Self {
 		return mess.Message{}, mess.Errorf(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
@@ -29,7 +32,7 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	if err := in.Message.Validate(); err != nil {
 		return mess.Message{}, mess.Errorf(mess.Invalid, "%v", err)
 	}
-	if err := checkMedia(in.Message); err != nil {
+	if err := thread.CheckMedia(in.Message); err != nil {
 		return mess.Message{}, err
 	}
 	p, err := sortItems(in.Message)
@@ -38,7 +41,7 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	}
 	x.markAlive(ctx, in.Actor)
 	answer := mess.Message{From: Self, Received: mess.TimeOf(x.now())}
-	for _, take := range []func(context.Context, Inbound, parts) ([]mess.Item, error){x.configs, x.requests, x.sayings, x.queries} {
+	for _, take := range []func(context.Context, Inbound, sortedItems) ([]mess.Item, error){x.postConfigs, x.postRequests, x.postToThreads, x.answerQueries} {
 		items, err := take(ctx, in, p)
 		if err != nil {
 			return mess.Message{}, err
@@ -48,23 +51,23 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	return answer, nil
 }
 
-// parts is a message by what is done with its items.
-type parts struct {
+// sortedItems is a message by what is done with its items.
+type sortedItems struct {
 	configs  []*mess.Config
 	requests []*mess.Request
 	others   []mess.Item // unknown items beside requests
-	sayings  []saying
+	sayings  []threadPost
 	queries  []*mess.Query
 }
 
-// saying is what is said to one thread.
-type saying struct {
+// threadPost is what is said to one thread.
+type threadPost struct {
 	ref   string
 	items []mess.Item
 }
 
-func sortItems(m mess.Message) (parts, error) {
-	var p parts
+func sortItems(m mess.Message) (sortedItems, error) {
+	var p sortedItems
 	for _, item := range m.Items {
 		switch i := item.(type) {
 		case *mess.Config:
@@ -99,8 +102,8 @@ func sortItems(m mess.Message) (parts, error) {
 	return p, nil
 }
 
-// say files an item under each thread that it refers to.
-func (p *parts) say(message, own mess.Refs, item mess.Item) error {
+// postToThread files an item under each thread that it refers to.
+func (p *sortedItems) say(message, own mess.Refs, item mess.Item) error {
 	refs := own
 	if len(refs) == 0 {
 		refs = message
@@ -109,9 +112,9 @@ func (p *parts) say(message, own mess.Refs, item mess.Item) error {
 		return mess.Errorf(mess.Invalid, "%s.re: missing; name the thread", item.Kind())
 	}
 	for _, ref := range refs {
-		i := slices.IndexFunc(p.sayings, func(s saying) bool { return s.ref == ref })
+		i := slices.IndexFunc(p.sayings, func(s threadPost) bool { return s.ref == ref })
 		if i < 0 {
-			p.sayings = append(p.sayings, saying{ref: ref})
+			p.sayings = append(p.sayings, threadPost{ref: ref})
 			i = len(p.sayings) - 1
 		}
 		p.sayings[i].items = append(p.sayings[i].items, item)
@@ -151,8 +154,8 @@ func splitRe(item mess.Item) (mess.Refs, mess.Item) {
 	return nil, item
 }
 
-// configs registers executors, sets rules, stops, holds and lets go on.
-func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Item, error) {
+// postConfigs registers executors, sets rules, stops, holds and lets go on.
+func (x *Exchange) postConfigs(ctx context.Context, in Inbound, p sortedItems) ([]mess.Item, error) {
 	var acks []mess.Item
 	for _, c := range p.configs {
 		ack := mess.Ack{ReceivedAt: mess.TimeOf(x.now())}
@@ -167,7 +170,7 @@ func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 				return nil, mess.Errorf(mess.Forbidden, "config.routing: %q is not an operator, and only operators set routing rules", in.Actor.ID)
 			}
 			if err := x.registry.SetRules(ctx, *c.Routing); err != nil {
-				return nil, x.broken(err)
+				return nil, x.storeError(err)
 			}
 		}
 		if c.Stop != nil {
@@ -196,12 +199,12 @@ func (x *Exchange) configs(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 	return acks, nil
 }
 
-// sayings takes what is said to threads.
-func (x *Exchange) sayings(ctx context.Context, in Inbound, p parts) ([]mess.Item, error) {
+// postToThreads takes what is said to threads.
+func (x *Exchange) postToThreads(ctx context.Context, in Inbound, p sortedItems) ([]mess.Item, error) {
 	var acks []mess.Item
 	var refusals []error
 	for _, s := range p.sayings {
-		ack, err := x.say(ctx, in, s)
+		ack, err := x.postToThread(ctx, in, s)
 		if err != nil {
 			refusals = append(refusals, err)
 			continue
@@ -221,14 +224,53 @@ func (x *Exchange) sayings(ctx context.Context, in Inbound, p parts) ([]mess.Ite
 	return acks, nil
 }
 
-// broken is what a store that fails means to whoever has asked. A refusal stays as it is.
-func (x *Exchange) broken(err error) error {
-	if r, ok := errors.AsType[*mess.Error](err); ok {
-		return r
+// PostExternal takes a message that another program has put into a thread's folder. It
+// is judged as if its sender had posted it, as requester and executor, never as
+// operator: a file proves nobody. What is refused stays in the thread, as
+// evidence of what was said, with an ack that says why.
+func (x *Exchange) PostExternal(ctx context.Context, ref string, m mess.Message) error {
+	s := threadPost{ref: ref} // where it lies says what it is about
+	if len(m.Re) == 1 && messeaf.ThreadRef(m.Re[0]) == ref {
+		s.ref = m.Re[0]
 	}
-	x.log.Error("store failed", "err", err)
-	if errors.Is(err, syscall.ENOSPC) {
-		return mess.Errorf(mess.Unavailable, "the exchange has no space left on its disk for this; make room there, and try again")
+	for _, item := range m.Items {
+		own, bare := splitRe(item)
+		if len(own) == 1 && strings.HasPrefix(own[0], ref+"/") {
+			s.ref = own[0]
+		}
+		s.items = append(s.items, bare)
 	}
-	return mess.Errorf(mess.Unavailable, "the exchange cannot store this now; try again")
+	m.Items, m.Re = s.items, mess.Refs{s.ref}
+	in := Inbound{Actor: Actor{ID: m.From, Roles: Requester | ExecutorRole}, Channel: "file", Message: m}
+	err := x.checkExternal(m)
+	if err == nil {
+		x.markAlive(ctx, in.Actor)
+		_, err = x.postToThread(ctx, in, s)
+	}
+	if r, ok := errors.AsType[*mess.Error](err); ok && !errors.Is(r, mess.Unavailable) {
+		x.log.Warn("a message that another program has put into a thread is refused", "ref", ref, "from", m.From, "err", err)
+		err = x.recordRejected(ctx, in, s, r.Error())
+	}
+	return err
+}
+
+// checkExternal refuses what nobody may say in a thread.
+func (x *Exchange) checkExternal(m mess.Message) error {
+	if m.From == Self {
+		return mess.Errorf(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
+	}
+	if err := m.Validate(); err != nil {
+		return mess.Errorf(mess.Invalid, "%v", err)
+	}
+	return nil
+}
+
+// recordRejected keeps what was refused.
+func (x *Exchange) recordRejected(ctx context.Context, in Inbound, s threadPost, why string) error {
+	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(Envelope) transition.Input {
+		i := x.input(in.Actor, in.Channel, in.Message)
+		i.Noted = why
+		return i
+	})
+	return err
 }

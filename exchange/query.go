@@ -3,16 +3,19 @@ package exchange
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/exchange/index"
+	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
 
-// queries answers queries (MESS 1.0 sections 7.3 and 8.6).
-func (x *Exchange) queries(ctx context.Context, in Inbound, p parts) ([]mess.Item, error) {
+// answerQueries answers queries (MESS 1.0 sections 7.3 and 8.6).
+func (x *Exchange) answerQueries(ctx context.Context, in Inbound, p sortedItems) ([]mess.Item, error) {
 	var items []mess.Item
 	for _, q := range p.queries {
 		content, err := x.answerTo(ctx, in.Actor, q)
@@ -82,24 +85,6 @@ var openCodes = []mess.Code{
 	mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
 }
 
-// described is what an executor says of a capability that it registers, by description
-// and tags in its metadata.
-func described(c mess.Capability) Definition {
-	meta, _ := c.Meta.(mess.Object)
-	d := Definition{ID: c.ID, Description: meta.Text("description")}
-	tags, _ := meta.Get("tags")
-	list, _ := tags.([]any)
-	for _, one := range list {
-		if tag, ok := one.(string); ok && mess.ValidRef(tag) && len(d.Tags) < maxTags {
-			d.Tags = append(d.Tags, tag)
-		}
-	}
-	return d
-}
-
-// maxTags bounds the tags of a capability that an executor gives.
-const maxTags = 16
-
 // Capabilities lists what the executors can do, with what the catalogue says of it, or
 // else the first executor that says something; with tags, only what bears all of them.
 func (x *Exchange) Capabilities(tags []string) []Definition {
@@ -110,7 +95,8 @@ func (x *Exchange) Capabilities(tags []string) []Definition {
 	for _, e := range x.registry.Snapshot().Table.All() {
 		for _, c := range e.Capabilities {
 			if d := known[c.ID]; d.Description == "" && d.Tags == nil {
-				known[c.ID] = described(c)
+				description, tags := routing.Describe(c)
+				known[c.ID] = Definition{ID: c.ID, Description: description, Tags: tags}
 			}
 		}
 	}
@@ -176,4 +162,60 @@ func (x *Exchange) OpenByStatus() map[mess.Code]int {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	return maps.Clone(x.open.count)
+}
+
+// List returns the threads that who may see, newest change first.
+func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
+	f.Status = storedCodes(f.Status)
+	q := index.Query{Filter: f}
+	if who.Roles&(Observer|Operator) == 0 {
+		q.Party = who.ID
+		q.Capabilities, q.Offers = x.offersOf(who)
+	}
+	refs, cursor, err := x.threads.Page(q)
+	if err != nil {
+		return Page{}, err
+	}
+	page := Page{Cursor: cursor}
+	for _, ref := range refs {
+		e, err := x.readEnvelope(ctx, ref)
+		if errors.Is(err, ErrNoThread) {
+			continue // somebody has removed it meanwhile
+		}
+		if err != nil {
+			return Page{}, x.storeError(err)
+		}
+		page.Threads = append(page.Threads, e)
+	}
+	return page, nil
+}
+
+// offersOf are the capabilities of an executor, and whether it may take a thread that waits;
+// nothing for another actor.
+func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref string) bool) {
+	ex := x.registry.Snapshot().Executor(who.ID)
+	if ex == nil || ex.Deregistered || !who.Has(ExecutorRole) {
+		return nil, nil
+	}
+	for _, c := range ex.Capabilities {
+		if !slices.Contains(capabilities, c.ID) {
+			capabilities = append(capabilities, c.ID)
+		}
+	}
+	return capabilities, func(ref string) bool {
+		l := x.open.find(ref)
+		return l != nil && x.couldTake(who, x.open.envelope(l))
+	}
+}
+
+// storedCodes are the statuses of a filter as threads have them: received, which is what
+// MESS calls a thread that nobody has claimed, is pending.
+func storedCodes(codes []mess.Code) []mess.Code {
+	codes = slices.Clone(codes)
+	for i, c := range codes {
+		if c == mess.Received {
+			codes[i] = mess.Pending
+		}
+	}
+	return codes
 }

@@ -1,9 +1,12 @@
 package exchange
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"sort"
+	"strings"
+	"time"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -11,7 +14,7 @@ import (
 // queue is threads in the order of their places, the next one first. A nil queue is empty.
 type queue struct {
 	parts [][]*openThread // in order; none is empty, and none has more than partSize
-	n     int
+	n           int
 }
 
 const partSize = 256
@@ -113,4 +116,23 @@ func (x *Exchange) queuePosition(l *openThread) int64 {
 		least = min(least, q.before(l))
 	}
 	return int64(least) + 1
+}
+
+// place orders the threads that wait for a claim.
+type place struct {
+	rank    int
+	created time.Time
+	ref     string
+}
+
+func placeOf(e *Envelope) place {
+	return place{mess.Rank(e.Priority, e.Needs.Urgency), e.Created, e.Ref}
+}
+
+// compare orders by priority, then by urgency, then by age.
+func (p place) compare(q place) int {
+	return cmp.Or(
+		q.rank-p.rank,
+		p.created.Compare(q.created), len(p.ref)-len(q.ref), strings.Compare(p.ref, q.ref), // a longer serial is a higher one
+	)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -56,10 +57,10 @@ func (w world) MayClaim(who Actor, env Envelope) error {
 	if l == nil {
 		return mess.Errorf(mess.IllegalTransition, "it has ended")
 	}
-	if wait := l.notYet(w.now); wait != "" {
+	if wait := l.waitReason(w.now); wait != "" {
 		return mess.Errorf(mess.NotYet, "it may not be claimed yet: %s", wait)
 	}
-	if l.late(w.now) {
+	if l.isExpired(w.now) {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed", env.Expires.Format(time.RFC3339))
 	}
 	return nil
@@ -79,8 +80,8 @@ func (w world) IsGone(env Envelope) bool {
 	return e != nil && l != nil && e.Beats && late(e.Seen()) && late(l.heard) && !w.x.events.Present(e.ID)
 }
 
-// MayPeopleDo reports whether a person who is not by might take a thread.
-func (w world) MayPeopleDo(env Envelope, by string) bool {
+// HasHumanCandidate reports whether a person who is not by might take a thread.
+func (w world) HasHumanCandidate(env Envelope, by string) bool {
 	if w.PersonName(by) != "" {
 		return false // what a person has ended, stays so; she can hand it over
 	}
@@ -92,9 +93,9 @@ func (w world) MayPeopleDo(env Envelope, by string) bool {
 	return false
 }
 
-// PeopleLeft are the names of the people who alone may still take a thread; none while a
+// HumanCandidates are the names of the people who alone may still take a thread; none while a
 // robot may.
-func (w world) PeopleLeft(env Envelope) (names []string) {
+func (w world) HumanCandidates(env Envelope) (names []string) {
 	for e := range w.request(&env).Candidates() {
 		switch {
 		case e.Person:
@@ -126,19 +127,19 @@ func (w world) StoppedBy(e Envelope) string {
 	if !w.s.StopAll.Covers(&e) {
 		return ""
 	}
-	return whatStopped(w.s.StopAll.Stop)
+	return transition.DescribeStop(w.s.StopAll.Stop)
 }
 
 // AllDeclined reports whether everybody who could take a thread has declined
 // it. Executors that have been silent for long do not count, but for one that has held
 // it: then its silence ends the thread.
 func (w world) AllDeclined(env Envelope) bool {
-	return !w.now.Before(w.allGone(env)) && len(w.leftBy(env)) == 0
+	return !w.now.Before(w.allGoneAt(env)) && len(w.silentHolders(env)) == 0
 }
 
-// allGone is when the last of those who have not declined a thread counts no
+// allGoneAt is when the last of those who have not declined a thread counts no
 // more, unless he is heard of; never for one who follows now.
-func (w world) allGone(env Envelope) time.Time {
+func (w world) allGoneAt(env Envelope) time.Time {
 	gone := w.now
 	for c := range w.request(&env).Candidates() {
 		if w.x.events.Present(c.ID) {
@@ -148,33 +149,43 @@ func (w world) allGone(env Envelope) time.Time {
 		if seen.Before(w.x.opened) {
 			seen = w.x.opened
 		}
-		if at := seen.Add(w.x.away(c) + 1); at.After(gone) {
+		if at := seen.Add(w.x.absenceLimit(c) + 1); at.After(gone) {
 			gone = at
 		}
 	}
 	return gone
 }
 
-// refused ends a thread that was declined, if nobody is left to ask.
-func (w world) refused(e Envelope) func(*Envelope) *mess.Status {
-	if len(e.Declined) == 0 || w.now.Before(w.allGone(e)) {
+// declinedChange ends a thread that was declined, if nobody is left to ask.
+func (w world) declinedChange(e Envelope) transition.Change {
+	if len(e.Declined) == 0 || w.now.Before(w.allGoneAt(e)) {
 		return nil
 	}
-	if left := w.leftBy(e); len(left) > 0 {
-		return unreachable(left)
+	if left := w.silentHolders(e); len(left) > 0 {
+		return transition.FailUnreachable(left)
 	}
-	return func(e *Envelope) *mess.Status {
-		return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.DeclineReasons()}}
-	}
+	return transition.Decline
 }
 
-// leftBy says of each executor that has held a thread, and has not declined it, for how
+// silentHolders says of each executor that has held a thread, and has not declined it, for how
 // long it is away.
-func (w world) leftBy(env Envelope) (left []string) {
+func (w world) silentHolders(env Envelope) (left []string) {
 	for e := range w.request(&env).Candidates() {
 		if env.HasHeld(e.ID) {
 			left = append(left, fmt.Sprintf("%s had it, and has given no sign of life for %v", e.ID, w.now.Sub(w.s.Executor(e.ID).Seen()).Round(time.Second)))
 		}
 	}
 	return left
+}
+
+// personAway is how long a person counts as one who may still take a request,
+// without having been heard of: a phone sleeps.
+const personAway = 24 * time.Hour
+
+// absenceLimit is how long an executor counts as one who may come back.
+func (x *Exchange) absenceLimit(e *routing.Executor) time.Duration {
+	if e.Person {
+		return max(personAway, x.cfg.LostAfter)
+	}
+	return x.cfg.LostAfter
 }

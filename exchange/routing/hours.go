@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/messkit/messkit/mess"
 	"github.com/robfig/cron/v3"
+
+	"github.com/messkit/messkit/mess"
 )
 
 // hours says when an executor with availability "schedule" is to be had. A

@@ -9,7 +9,7 @@ import (
 )
 
 // claim gives the thread to an executor (T2).
-func (t *turn) claim(s *mess.Status) error {
+func (t *transition) claim(s *mess.Status) error {
 	if err := t.MayClaim(t.Who, t.Env); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (t *turn) claim(s *mess.Status) error {
 }
 
 // decline takes an executor's "not me" to an offer.
-func (t *turn) decline(s *mess.Status) error {
+func (t *transition) decline(s *mess.Status) error {
 	if t.Env.HasDeclined(t.Who.ID) {
 		t.Repeat = true
 		return nil
@@ -44,13 +44,13 @@ func (t *turn) decline(s *mess.Status) error {
 }
 
 // notMe remembers who does not do it, and why.
-func (t *turn) notMe(s *mess.Status) {
+func (t *transition) notMe(s *mess.Status) {
 	t.Env.Declined = append(t.Env.Declined, thread.Decline{Executor: t.Who.ID, Reason: reasonText(s), Barred: isBarred(s)})
 }
 
 // sumUp tells the requester why nobody takes a thread, where it is not one
 // executor's word alone.
-func (t *turn) sumUp() {
+func (t *transition) sumUp() {
 	if len(t.Env.Declined) < 2 {
 		return
 	}
@@ -61,7 +61,7 @@ func (t *turn) sumUp() {
 
 // remember corrects an end that says nothing was done, where one who had begun
 // under an earlier claim was lost: what he did, nobody knows.
-func (t *turn) remember(was mess.Code) {
+func (t *transition) remember(was mess.Code) {
 	if t.Env.BegunBy == "" || t.Evidence || was.Terminal() || !t.Env.Status.Terminal() || !t.untouched() {
 		return
 	}
@@ -77,7 +77,7 @@ func (t *turn) remember(was mess.Code) {
 
 // untouched reports whether a message says, or leaves to be believed, that
 // nothing was done.
-func (t *turn) untouched() bool {
+func (t *transition) untouched() bool {
 	effect := mess.EffectNone
 	for _, item := range t.Message.Items {
 		if s, ok := item.(*mess.Status); ok && s.Reason != nil && s.Reason.Effect != "" {
@@ -97,7 +97,7 @@ func reasonText(s *mess.Status) string {
 // holds reports whether the sender holds the claim with a current fence. A
 // report on a claim that is over, or on a thread that has ended, is kept as
 // evidence if it comes from one who did hold it (T14).
-func (t *turn) holds(s *mess.Status) (bool, error) {
+func (t *transition) holds(s *mess.Status) (bool, error) {
 	epoch := max(s.Epoch, t.Message.Epoch)
 	current := t.Env.Holder() == t.Who.ID && (epoch == 0 || epoch == t.Env.Epoch)
 	switch {
@@ -119,7 +119,7 @@ func (t *turn) holds(s *mess.Status) (bool, error) {
 // sameProcess refuses the claim and the start by another process than the one
 // that has claimed, where that names itself: a repeated message is answered with
 // yes, and two copies of one executor must not both be told so.
-func (t *turn) sameProcess(s *mess.Status) error {
+func (t *transition) sameProcess(s *mess.Status) error {
 	bound := s.Instance != "" || s.Code == mess.Claimed || s.Code == mess.InProgress && t.Env.Phase == thread.NotStarted
 	if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {
 		return nil
@@ -129,7 +129,7 @@ func (t *turn) sameProcess(s *mess.Status) error {
 
 // refusedStep turns a step that the state machine does not have into a
 // refusal.
-func (t *turn) refusedStep(err error) error {
+func (t *transition) refusedStep(err error) error {
 	if e, ok := err.(*mess.TransitionError); ok {
 		open := *e
 		open.Legal = t.legal(e.By)
@@ -142,7 +142,7 @@ func (t *turn) refusedStep(err error) error {
 
 // legal lists the steps that a party may take now: those of the state machine that the
 // exchange would not refuse.
-func (t *turn) legal(by mess.Party) []mess.Code {
+func (t *transition) legal(by mess.Party) []mess.Code {
 	return slices.DeleteFunc(t.Env.Status.Next(by), func(c mess.Code) bool {
 		switch c {
 		case mess.Claimed:
@@ -160,13 +160,13 @@ func (t *turn) legal(by mess.Party) []mess.Code {
 
 // mayEndCancelled reports whether the executor may say that it was cancelled: somebody has
 // cancelled it, or has not confirmed it.
-func (t *turn) mayEndCancelled() bool {
+func (t *transition) mayEndCancelled() bool {
 	return t.Env.CancelBy != "" || t.Env.Confirm != nil && t.Env.Confirm.Given != nil && !*t.Env.Confirm.Given
 }
 
 // back takes a thread out of the hold that the exchange put on it while its
 // executor was silent.
-func (t *turn) back() {
+func (t *transition) back() {
 	t.Env.Status, t.Env.HeldFrom = t.Env.HeldFrom, ""
 }
 
@@ -174,7 +174,7 @@ func (t *turn) back() {
 // or has left this exchange if it goes to somebody who is not here. One that
 // ends, and will be back, has not said "not me", nor has one that died at the
 // start gate and knows that nothing was done (T9).
-func (t *turn) handBack(s *mess.Status) error {
+func (t *transition) handBack(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.Env.Phase != thread.NotStarted {
 		if t.byPerson() || s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.Env.CancelBy != "" || t.Env.Attempts+1 >= t.Attempts {

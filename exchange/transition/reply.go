@@ -10,7 +10,7 @@ import (
 )
 
 // mayAnswer lets the requester and operators answer and cancel.
-func (t *turn) mayAnswer() error {
+func (t *transition) mayAnswer() error {
 	if t.Who.ID == t.Env.Requestor && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
 		return nil
 	}
@@ -18,7 +18,7 @@ func (t *turn) mayAnswer() error {
 }
 
 // reply takes a reply of MESS 1.0 section 6.
-func (t *turn) reply(r *mess.Reply) error {
+func (t *transition) reply(r *mess.Reply) error {
 	if err := t.mayAnswer(); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (t *turn) reply(r *mess.Reply) error {
 }
 
 // answer takes an answer as MESSE-AF 2.1 writes it.
-func (t *turn) answer(a *mess.Answer) error {
+func (t *transition) answer(a *mess.Answer) error {
 	if err := t.mayAnswer(); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (t *turn) answer(a *mess.Answer) error {
 // questions are the open ones that an answer may be for: those of the messages
 // that it names, or all where it names the thread alone. An answer to what was
 // asked earlier is none to what is asked now, though the field be called the same.
-func (t *turn) questions(of mess.Refs) ([]thread.OpenQuestion, error) {
+func (t *transition) questions(of mess.Refs) ([]thread.OpenQuestion, error) {
 	if err := t.asked(); err != nil {
 		return nil, err
 	}
@@ -87,12 +87,12 @@ func (t *turn) questions(of mess.Refs) ([]thread.OpenQuestion, error) {
 }
 
 // messagesIn are those of the names that are messages of the thread.
-func (t *turn) messagesIn(names mess.Refs) []string {
+func (t *transition) messagesIn(names mess.Refs) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(r string) bool { return !strings.HasPrefix(r, t.Env.Ref+"/") })
 }
 
 // asked returns nil if an answer is waited for.
-func (t *turn) asked() error {
+func (t *transition) asked() error {
 	if t.Env.Status == mess.NeedsInput {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (t *turn) asked() error {
 // answered takes questions off the list, and sets the thread back to work when
 // nothing is left to answer. The start gate is not passed by that: the phase stays
 // what it was.
-func (t *turn) answered(these []thread.OpenQuestion) {
+func (t *transition) answered(these []thread.OpenQuestion) {
 	t.Env.Questions = slices.DeleteFunc(t.Env.Questions, func(q thread.OpenQuestion) bool { return slices.Contains(these, q) })
 	if len(t.Env.Questions) == 0 {
 		t.note("replied", "")
@@ -112,7 +112,7 @@ func (t *turn) answered(these []thread.OpenQuestion) {
 
 // confirm takes the yes or no to a needs_confirmation (T3). It is bound to one
 // question, and never given to "last".
-func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
+func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case t.ByLast:
@@ -153,7 +153,7 @@ func (t *turn) confirm(yes bool, of mess.Refs, hash string) error {
 // question that is open. One that names the thread alone will do for the only
 // question of a claim; after a second one a yes to the first, sent again, would
 // be a yes to what nobody has looked at.
-func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) {
+func (t *transition) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) {
 	asked := t.Env.Confirm.All(t.Env.Epoch)
 	last := len(asked) - 1
 	if last < 0 {
@@ -181,7 +181,7 @@ func (t *turn) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) 
 	return false, nil
 }
 
-func (t *turn) notAsked() error {
+func (t *transition) notAsked() error {
 	r := mess.Errorf(mess.IllegalTransition, "no confirmation is asked for")
 	r.Allowed = t.legal(mess.ByRequester)
 	return r
@@ -189,7 +189,7 @@ func (t *turn) notAsked() error {
 
 // cancel takes a request back. Before the start that ends the thread (T12);
 // after it, the executor is told and has the last word (T13).
-func (t *turn) cancel() error {
+func (t *transition) cancel() error {
 	if err := t.mayAnswer(); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (t *turn) cancel() error {
 
 // mayHaveBegun says of what a person had taken that nobody knows what she has done: she
 // says that she begins where she has the time, and the network.
-func (t *turn) mayHaveBegun() {
+func (t *transition) mayHaveBegun() {
 	if name := t.PersonName(t.Env.Executor); name != "" {
 		t.Also = &mess.Message{From: thread.Self, Received: t.Message.Received, Re: mess.Refs{t.Env.Ref}, Items: []mess.Item{
 			&mess.Status{Code: t.Env.Status, Reason: &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: name + " had taken it, and may have begun"}},

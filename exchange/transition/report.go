@@ -9,7 +9,7 @@ import (
 )
 
 // report writes a legal report into the envelope.
-func (t *turn) report(s *mess.Status) error {
+func (t *transition) report(s *mess.Status) error {
 	switch s.Code {
 	case mess.InProgress:
 		if t.Env.Phase == thread.NotStarted {
@@ -37,7 +37,7 @@ func (t *turn) report(s *mess.Status) error {
 
 // explain notes in the history what is asked (MESSE-AF 2.1, "Example: Needs Input
 // Flow").
-func (t *turn) explain(s *mess.Status) {
+func (t *transition) explain(s *mess.Status) {
 	last := &t.Env.History[len(t.Env.History)-1]
 	if last.Ref != t.Message.Ref || last.Action != string(s.Code) {
 		return
@@ -52,7 +52,7 @@ func (t *turn) explain(s *mess.Status) {
 
 // response takes a result. Without a status beside it, it completes the thread
 // (MESS 1.0, "Appendix: Example Conversation"); implied does that.
-func (t *turn) response() error {
+func (t *transition) response() error {
 	if t.Env.Holder() == t.Who.ID && (t.Message.Epoch == 0 || t.Message.Epoch == t.Env.Epoch) {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (t *turn) response() error {
 }
 
 // ended reports whether this very message has ended the thread.
-func (t *turn) ended() bool {
+func (t *transition) ended() bool {
 	return slices.ContainsFunc(t.Message.Items, func(i mess.Item) bool {
 		s, ok := i.(*mess.Status)
 		return ok && s.Code == t.Env.Status
@@ -72,7 +72,7 @@ func (t *turn) ended() bool {
 }
 
 // implied completes a thread whose holder has sent a response and no status.
-func (t *turn) implied() error {
+func (t *transition) implied() error {
 	responded := false
 	for _, item := range t.Message.Items {
 		switch item.(type) {
@@ -94,7 +94,7 @@ func (t *turn) implied() error {
 }
 
 // partyOnly lets the two parties of a thread, and operators, say other things.
-func (t *turn) partyOnly() error {
+func (t *transition) partyOnly() error {
 	if t.Who.ID == t.Env.Requestor || t.Env.HasHeld(t.Who.ID) || t.Who.Has(thread.Operator) {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (t *turn) partyOnly() error {
 }
 
 // move sets the status and writes history.
-func (t *turn) move(to mess.Code) {
+func (t *transition) move(to mess.Code) {
 	if to != t.Env.Status {
 		t.note(to, "")
 	}
@@ -113,7 +113,7 @@ func (t *turn) move(to mess.Code) {
 }
 
 // note writes one line of history.
-func (t *turn) note(action mess.Code, note string) {
+func (t *transition) note(action mess.Code, note string) {
 	t.Env.History = append(t.Env.History, thread.HistoryEntry{
 		Action: string(action), At: t.Now, By: t.Who.ID, Ref: t.Message.Ref, Note: note,
 	})

@@ -8,7 +8,7 @@ import (
 )
 
 // allowed checks what a report by the holder must keep to, beyond who he is.
-func (t *turn) allowed(s *mess.Status) error {
+func (t *transition) allowed(s *mess.Status) error {
 	if err := mess.Step(t.Env.Status, s.Code, mess.ByExecutor); err != nil {
 		return t.refusedStep(err)
 	}
@@ -33,7 +33,7 @@ func (t *turn) allowed(s *mess.Status) error {
 
 // gate is the start gate (T4): the last word before the world is touched. The
 // same holder may pass it again.
-func (t *turn) gate(s *mess.Status) error {
+func (t *transition) gate(s *mess.Status) error {
 	if t.Env.Phase == thread.NotStarted && t.byPerson() && t.IsStopping(t.Who.ID) {
 		return mess.Errorf(mess.NotYet, "a stop was ordered; say first that you have stopped")
 	}
@@ -57,7 +57,7 @@ func (t *turn) gate(s *mess.Status) error {
 
 // goesOn guards what has begun: a plan that was asked about in its midst waits
 // for its own yes.
-func (t *turn) goesOn(hash string) error {
+func (t *transition) goesOn(hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case c == nil || c.Epoch != t.Env.Epoch:
@@ -71,7 +71,7 @@ func (t *turn) goesOn(hash string) error {
 }
 
 // confirmed returns nil if no confirmation is missing.
-func (t *turn) confirmed() error {
+func (t *transition) confirmed() error {
 	c := t.Env.Confirm
 	must := t.Env.Needs.ConfirmBefore
 	switch {
@@ -89,7 +89,7 @@ func (t *turn) confirmed() error {
 
 // samePlan returns nil if the plan with that digest is the one that was
 // confirmed. An executor that has asked without a digest has none to keep to.
-func (t *turn) samePlan(hash string) error {
+func (t *transition) samePlan(hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case c == nil || c.ActionHash == "" || c.ActionHash == hash:

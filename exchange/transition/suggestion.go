@@ -15,7 +15,7 @@ const maxProposals = 16
 
 // suggest takes a suggestion (MESS 1.0 section 7.5). The exchange takes none that it
 // would not carry out: an accepted one must not be left undone.
-func (t *turn) suggest(s *mess.Suggestion) error {
+func (t *transition) suggest(s *mess.Suggestion) error {
 	if err := t.partyOnly(); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func proposed(v any, keys ...string) string {
 }
 
 // accept takes the answer to a suggestion, and does what was accepted.
-func (t *turn) accept(yes bool, of mess.Refs) error {
+func (t *transition) accept(yes bool, of mess.Refs) error {
 	i, err := t.proposal(of)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (t *turn) accept(yes bool, of mess.Refs) error {
 
 // proposal finds the suggestion that an answer is for: the one that it names, or the
 // only one that is open.
-func (t *turn) proposal(of mess.Refs) (int, error) {
+func (t *transition) proposal(of mess.Refs) (int, error) {
 	open := t.Env.Proposals
 	named := slices.IndexFunc(open, func(p thread.Proposal) bool {
 		return slices.Contains(of, p.Message) || p.ID != "" && slices.Contains(of, p.ID)
@@ -93,7 +93,7 @@ func (t *turn) proposal(of mess.Refs) (int, error) {
 
 // carryOut does what was suggested. What has begun goes on where it is: the world has
 // been touched, and only its executor knows how far.
-func (t *turn) carryOut(p thread.Proposal) error {
+func (t *transition) carryOut(p thread.Proposal) error {
 	if p.Type == "alternative" {
 		return nil // the executor hears of the answer, and asks for what it needs
 	}
@@ -122,7 +122,7 @@ func (t *turn) carryOut(p thread.Proposal) error {
 }
 
 // release takes a thread that has not begun from its holder, who is told.
-func (t *turn) release(why string) {
+func (t *transition) release(why string) {
 	if t.Env.Status == mess.Pending {
 		return
 	}
@@ -136,7 +136,7 @@ func (t *turn) release(why string) {
 
 // supersede takes the requester's word that another request has taken the place of this
 // one. Of what has begun it is a cancel: its executor ends it, and has the last word.
-func (t *turn) supersede(s *mess.Status) error {
+func (t *transition) supersede(s *mess.Status) error {
 	if err := t.mayAnswer(); err != nil {
 		return err
 	}

@@ -12,16 +12,16 @@ import (
 // World answers what the rules ask about executors and orders. All its answers are about
 // one moment.
 type World interface {
-	MayClaim(who thread.Actor, e thread.Envelope) error // nil if who may claim a thread now
-	IsAble(executor string, e thread.Envelope) bool     // an executor may take a thread
-	IsGone(e thread.Envelope) bool                      // the holder of a thread has hung up
-	MayPeopleDo(e thread.Envelope, butFor string) bool  // a person who is another might do it; no person has ended it
-	PeopleLeft(e thread.Envelope) []string              // the names of those who alone might
-	PersonName(id string) string                        // the name of a person; "" for a robot
-	IsStopping(executor string) bool                    // it was told to stop, and has not said that it has
-	Stops() uint64                                      // how often everything was stopped
-	StoppedBy(e thread.Envelope) string                 // who has stopped everything since a thread was asked; "" if nobody
-	AllDeclined(e thread.Envelope) bool                 // all who could take a thread have declined it
+	MayClaim(who thread.Actor, e thread.Envelope) error      // nil if who may claim a thread now
+	IsAble(executor string, e thread.Envelope) bool          // an executor may take a thread
+	IsGone(e thread.Envelope) bool                           // the holder of a thread has hung up
+	HasHumanCandidate(e thread.Envelope, butFor string) bool // a person who is another might do it; no person has ended it
+	HumanCandidates(e thread.Envelope) []string              // the names of those who alone might
+	PersonName(id string) string                             // the name of a person; "" for a robot
+	IsStopping(executor string) bool                         // it was told to stop, and has not said that it has
+	Stops() uint64                                           // how often everything was stopped
+	StoppedBy(e thread.Envelope) string                      // who has stopped everything since a thread was asked; "" if nobody
+	AllDeclined(e thread.Envelope) bool                      // all who could take a thread have declined it
 }
 
 // Input is what somebody says to a thread.
@@ -35,7 +35,7 @@ type Input struct {
 	Proven   func(thread.Confirm) error // nil if a person has confirmed this question with what came along
 	Attempts int                        // claims that an executor may give back after the start
 	// Change is what the exchange itself makes of the thread; nil changes nothing.
-	Change func(*thread.Envelope) *mess.Status
+	Change Change
 }
 
 // Effect is what becomes of a thread by an Input.
@@ -52,8 +52,8 @@ type Effect struct {
 // ErrUnseen is the refusal of a thread that the sender may not know of.
 var ErrUnseen = errors.New("not for the sender to know of")
 
-// turn is a step while it is worked out.
-type turn struct {
+// transition is a step while it is worked out.
+type transition struct {
 	World
 	Effect
 	implies bool // a response has ended the thread, without a status beside it
@@ -61,7 +61,7 @@ type turn struct {
 
 // Apply judges what somebody says to a thread. It changes nothing but its result.
 func Apply(w World, in Input, e thread.Envelope) (Effect, error) {
-	t := &turn{World: w, Effect: Effect{Input: in, Env: e.Clone()}}
+	t := &transition{World: w, Effect: Effect{Input: in, Env: e.Clone()}}
 	if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok {
 		t.Repeat, t.Message.Ref = true, ref
 		return t.Effect, nil
@@ -79,7 +79,7 @@ func Apply(w World, in Input, e thread.Envelope) (Effect, error) {
 }
 
 // take works through the items of the message in order.
-func (t *turn) take() error {
+func (t *transition) take() error {
 	own := t.Who.ID == thread.Self && t.Noted == ""
 	if own && t.Change == nil {
 		t.Repeat = true
@@ -113,12 +113,14 @@ func (t *turn) take() error {
 }
 
 // mayTake reports whether the sender is an executor that is able to take the thread.
-func (t *turn) mayTake() bool { return t.Who.Has(thread.ExecutorRole) && t.IsAble(t.Who.ID, t.Env) }
+func (t *transition) mayTake() bool {
+	return t.Who.Has(thread.ExecutorRole) && t.IsAble(t.Who.ID, t.Env)
+}
 
 // byPerson reports whether the sender is no robot.
-func (t *turn) byPerson() bool { return t.PersonName(t.Who.ID) != "" }
+func (t *transition) byPerson() bool { return t.PersonName(t.Who.ID) != "" }
 
-func (t *turn) item(item mess.Item) error {
+func (t *transition) item(item mess.Item) error {
 	switch i := item.(type) {
 	case *mess.Status:
 		return t.status(i)
@@ -139,7 +141,7 @@ func (t *turn) item(item mess.Item) error {
 }
 
 // status takes an executor's report.
-func (t *turn) status(s *mess.Status) error {
+func (t *transition) status(s *mess.Status) error {
 	switch s.Code {
 	case mess.Claimed:
 		if t.Env.Status == mess.Pending {
@@ -180,7 +182,7 @@ func (t *turn) status(s *mess.Status) error {
 // that it claims, which must not undo a question that was asked since, or that it
 // declines, which must not end the claim. What is said of a claim bears its epoch,
 // or, by those who do not name their process, nothing.
-func (t *turn) late(s *mess.Status) bool {
+func (t *transition) late(s *mess.Status) bool {
 	ofOffer := s.Instance != "" && s.Epoch == 0 && t.Message.Epoch == 0
 	switch s.Code {
 	case mess.Claimed:

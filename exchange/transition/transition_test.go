@@ -27,13 +27,13 @@ func (w world) MayClaim(who thread.Actor, _ thread.Envelope) error {
 func (world) IsAble(id string, _ thread.Envelope) bool {
 	return id == "pi" || id == "pa" || id == "ann"
 }
-func (w world) IsGone(thread.Envelope) bool                   { return w.gone }
-func (w world) MayPeopleDo(_ thread.Envelope, by string) bool { return w.people && by != "ann" }
-func (w world) AllDeclined(thread.Envelope) bool              { return w.declined }
-func (w world) IsStopping(string) bool                        { return w.stopped }
-func (world) Stops() uint64                                   { return 0 }
+func (w world) IsGone(thread.Envelope) bool                         { return w.gone }
+func (w world) HasHumanCandidate(_ thread.Envelope, by string) bool { return w.people && by != "ann" }
+func (w world) AllDeclined(thread.Envelope) bool                    { return w.declined }
+func (w world) IsStopping(string) bool                              { return w.stopped }
+func (world) Stops() uint64                                         { return 0 }
 
-func (w world) PeopleLeft(thread.Envelope) []string {
+func (w world) HumanCandidates(thread.Envelope) []string {
 	if w.people {
 		return []string{"Ann"}
 	}

@@ -166,9 +166,9 @@ var mutants = []mutant{
 		"exchange/transition/claim.go", "\t\t\treturn t.confirmed() != nil\n", "\t\t\treturn false\n",
 	}}, "./exchange TestWhatIsLegalIsTaken"},
 	{"a picture of any thread is given again", []edit{{
-		"exchange/earlier.go", `return e.Type == "ref" && e.Extra.Text("thread") == ref`, `return e.Type != "" || ref != ""`,
+		"exchange/context_refs.go", `return e.Type == "ref" && e.Extra.Text("thread") == ref`, `return e.Type != "" || ref != ""`,
 	}, {
-		"exchange/earlier.go", "if !slices.ContainsFunc(own", "if len(own.Request().Context) > 0 && !slices.ContainsFunc(own",
+		"exchange/context_refs.go", "if !slices.ContainsFunc(own", "if len(own.Request().Context) > 0 && !slices.ContainsFunc(own",
 	}}, "./exchange TestAnEarlierPicture"},
 	{"a channel misses what is said before it follows", []edit{{
 		"exchange/inbox/follow.go", "	pos := x.Position()\n	begin()\n", "	begin()\n	pos := x.Position()\n",
@@ -191,10 +191,10 @@ var mutants = []mutant{
 		"exchange/transition/claim.go", `if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {`, "if true || bound {",
 	}}, "./exchange TestAClaimBelongsToOneProcess"},
 	{"a new process is its own twin", []edit{{
-		"exchange/executors.go", " && now.Sub(l.heard) <= x.lease(l.env)/2\n", "\n",
+		"exchange/registration.go", " && now.Sub(l.heard) <= x.lease(l.env)/2\n", "\n",
 	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats"},
 	{"a copy is told what the living process holds", []edit{{
-		"exchange/executors.go", "!said[l.env.Ref] && !x.twin(l, c, now) {", "!said[l.env.Ref] {",
+		"exchange/registration.go", "!said[l.env.Ref] && !x.hasOtherProcess(l, c, now) {", "!said[l.env.Ref] {",
 	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats|TestARestartedExecutorLetsGo"},
 	{"what another journal has begun is given back", []edit{{
 		"agent/task/reconcile.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
@@ -203,7 +203,7 @@ var mutants = []mutant{
 		"agent/task/reconcile.go", "case !s.told && asked.After(s.since):", "case false:",
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
 	{"who is away is forgotten over who declined", []edit{{
-		"exchange/world.go", "if left := w.leftBy(e); len(left) > 0 {", "if left := w.leftBy(e); len(left) > 0 && false {",
+		"exchange/world.go", "if left := w.silentHolders(e); len(left) > 0 {", "if left := w.silentHolders(e); len(left) > 0 && false {",
 	}}, "./exchange TestTheAbsenceOfItsExecutorEndsAThread"},
 	{"a start after everything was stopped", []edit{{
 		"exchange/transition/start.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
@@ -220,13 +220,13 @@ var mutants = []mutant{
 		"exchange/routing/choose.go", "for range steps {", "for range steps * 0 {",
 	}}, "./exchange TestAFewAreOfferedARequestFirst"},
 	{"who has had enough offers gets none again", []edit{{
-		"exchange/offers.go", "x.due.Set(refillKey+id, now)", "_ = now",
+		"exchange/offers.go", "x.open.due.Set(refillKey+id, now)", "_ = now",
 	}}, "./exchange TestOffersAreRefilled"},
 	{"the longest queue of several executors counts", []edit{{
 		"exchange/queue.go", "least = min(least, q.before(l))", "least = max(least%len(x.open.byRef), q.before(l))",
 	}}, "./exchange TestThePlaceAtSeveralExecutors"},
 	{"who comes back is offered nothing of what waits", []edit{{
-		"exchange/renew.go", "case joins && l.claimable(now):", "case joins && false:",
+		"exchange/offers.go", "case joins && l.claimable(now):", "case joins && false:",
 	}}, "./exchange TestOffersGoToThoseWhoAreThere"},
 	{"one document at a time is written", []edit{{
 		"exchange/documents/documents.go", "\tone := d.document(k)\n\tif one.users++", "\tone := d.document(Key{})\n\tif one.users++",
@@ -256,13 +256,13 @@ var mutants = []mutant{
 		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
 	}}, "./exchange/eventbus TestResume"},
 	{"an ended thread keeps its alarm", []edit{{
-		"exchange/exchange.go", "\t\tx.due.Drop(e.Ref)\n", "",
+		"exchange/open_threads.go", "\to.due.Drop(e.Ref)\n", "",
 	}}, "./exchange TestNothingIsKeptOfThreadsThatHaveEnded"},
 	{"a refused report is given up", []edit{{
 		"agent/task/outbox.go", "if err != nil && ts.saidPlainly(ctx, task, err) {", "if err != nil && false && ts.saidPlainly(ctx, task, err) {",
 	}}, "./agent TestARefusedReportIsNoUnusedStart"},
 	{"a thread is found before it is indexed", []edit{{
-		"exchange/coming.go", "\tx.open.coming[ref] = c\n", "",
+		"exchange/open_threads.go", "\to.loading[ref] = c\n", "",
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},
 	{"one message ends the MQTT door", []edit{{
 		"exchange/channel/mqtt/inbound.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
@@ -273,7 +273,7 @@ var mutants = []mutant{
 	{"confirmation not bound to its claim", []edit{
 		{"exchange/transition/start.go", "case c.Epoch != t.Env.Epoch || c.Given == nil:", "case c.Given == nil:"},
 		{"exchange/transition/claim.go", `t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil, nil`, `t.Env.Phase, t.Env.Effect, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil`},
-		{"exchange/tick.go", `e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil`, `e.Executor, e.Instance, e.Questions = "", "", nil`},
+		{"exchange/transition/own.go", `e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil`, `e.Executor, e.Instance, e.Questions = "", "", nil`},
 	}, "./exchange TestAConfirmation"},
 	{"confirmation not needed", []edit{{
 		"exchange/transition/start.go", "\tmust := t.Env.Needs.ConfirmBefore\n", "\tmust := false\n",
@@ -292,13 +292,13 @@ var mutants = []mutant{
 		"exchange/transition/reply.go", `if yes && c.By == "operator" {`, "if false {",
 	}}, "./exchange TestAPersonConfirmsAsTheSettingSays"},
 	{"a code confirms again", []edit{{
-		"exchange/confirm.go", "\tdefer c.mu.Unlock()\n\tdelete(c.of, question)", "\tdefer c.mu.Unlock()\n\t_ = question",
+		"exchange/confirmation.go", "\tdefer c.mu.Unlock()\n\tdelete(c.of, question)", "\tdefer c.mu.Unlock()\n\t_ = question",
 	}}, "./exchange TestACodeLetsOneThingActAgain"},
 	{"a pipe releases a stop", []edit{{
 		"internal/cli/safety/person.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",
 	}}, "./cmd/messkit TestAModelWithAShellReleasesNothing"},
 	{"a key alone releases a stop", []edit{{
-		"exchange/confirm.go", "if err := by.MayRelease(p); err != nil {", "if err := by.MayRelease(p); err != nil && false {",
+		"exchange/confirmation.go", "if err := by.MayRelease(p); err != nil {", "if err := by.MayRelease(p); err != nil && false {",
 	}}, "./exchange TestAPersonLetsThingsActAgain"},
 	{"a second system shares the executor's folder", []edit{{
 		"internal/config/check_folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,
@@ -310,7 +310,7 @@ var mutants = []mutant{
 		"agent/task/dialogue.go", "for _, e := range t.verdict.SwitchOffs {", "for _, e := range t.verdict.SwitchOffs[:0] {",
 	}}, "./agent TestTheAnswerSaysWhoSwitchesOff"},
 	{"the thread keeps the code", []edit{{
-		"exchange/confirm.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
+		"exchange/confirmation.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
 	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},
 	{"a page that a program signed in confirms", []edit{{
 		"exchange/channel/console/sessions.go", "return ok && s.Person", "return ok || s.Person",
@@ -329,7 +329,7 @@ var mutants = []mutant{
 		"exchange/channel/mqtt/embedded_hooks.go", "return cl.Net.Conn != nil && peer.Same(", "return cl.Net.Conn != nil || peer.Same(",
 	}}, "./exchange/channel/mqtt TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker"},
 	{"an executor registers more than its code grants", []edit{{
-		"exchange/pin.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
+		"exchange/registration.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
 	}}, "./exchange/channel/httpapi TestACodeStatesWhatItGrants"},
 	{"a stranger's question is read", []edit{{
 		"agent/selftest/selftest.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
@@ -341,20 +341,20 @@ var mutants = []mutant{
 		"exchange/channel/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",
 	}}, "./exchange/channel/httpapi TestPagesOfOthersDoNotRegister"},
 	{"lease ignored", []edit{{
-		"exchange/tick.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
+		"exchange/scheduler.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
 	}}, "./exchange TestALeaseThatEndsBeforeTheStart"},
 	{"what may not be done twice is offered again", []edit{{
-		"exchange/tick.go", `(e.Effect == "query" || e.Effect == "idempotent"):`, `(e.Effect != "nothing"):`,
+		"exchange/transition/own.go", `(e.Effect == "query" || e.Effect == "idempotent"):`, `(e.Effect != "nothing"):`,
 	}}, "./exchange TestASilentExecutorAfterTheStart"},
 	{"begun work is offered again at once", []edit{{
-		"exchange/tick.go", "case e.Phase == NotStarted:\n\t\treturn x.offerAgain", "case e.Phase != Finished:\n\t\treturn x.offerAgain",
+		"exchange/scheduler.go", "case e.Phase == NotStarted:\n\t\treturn transition.OfferAgain", "case e.Phase != Finished:\n\t\treturn transition.OfferAgain",
 	}}, "./exchange TestASilentExecutorAfterTheStart"},
 	{"needed_by ignored at the start", []edit{{
 		"exchange/transition/start.go", "if asks && !t.Env.Expires.IsZero()", "if asks && t.Env.Expires.Year() == 1",
 	}}, "./exchange TestTheStartGateAfterNeededBy"},
 	{"expired request claimed", []edit{
-		{"exchange/world.go", "\tif l.late(w.now) {\n", "\tif false {\n"},
-		{"exchange/tick.go", "case e.Phase == NotStarted && l.late(now):\n\t\treturn expire(now)", "case false:\n\t\treturn expire(now)"},
+		{"exchange/world.go", "\tif l.isExpired(w.now) {\n", "\tif false {\n"},
+		{"exchange/scheduler.go", "case e.Phase == NotStarted && l.isExpired(now):\n\t\treturn transition.Expire(now)", "case false:\n\t\treturn transition.Expire(now)"},
 	}, "./exchange TestTimesOfARequest|TestALateClaimLeavesTheQuestion"},
 	{"what it depends on is not waited for", []edit{{
 		"exchange/offers.go", "if code != mess.Completed {", "if code == mess.Failed {",
@@ -369,10 +369,10 @@ var mutants = []mutant{
 		"exchange/transition/transition.go", "if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok {", "if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok && false {",
 	}}, "./exchange TestTheSameMessageAgainIsTakenOnce"},
 	{"duplicate client id makes a new thread", []edit{{
-		"exchange/submit.go", "if t.ClientID != \"\" {", "if false {",
+		"exchange/create.go", "if t.ClientID != \"\" {", "if false {",
 	}}, "./exchange TestTheSameRequestAgainIsTheSameThread"},
 	{"a step with an unknown outcome counts as another's", []edit{{
-		"exchange/append.go", "case readErr == nil && t.Op == s.Envelope.Op:", "case false:",
+		"exchange/storage.go", "case readErr == nil && t.Op == s.Envelope.Op:", "case false:",
 	}}, "./exchange TestAnUnknownOutcome"},
 	{"a ref is given twice", []edit{{
 		"exchange/store/files/files.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
@@ -405,13 +405,13 @@ var mutants = []mutant{
 		"exchange/channel/httpapi/attachments.go", "if f.size != \"\" {", "if false {",
 	}}, "./exchange/channel/httpapi TestPicturesFitOnRequest"},
 	{"offers come by age alone", []edit{{
-		"exchange/renew.go", "q.rank-p.rank,", "0,",
+		"exchange/queue.go", "q.rank-p.rank,", "0,",
 	}}, "./exchange TestOffersComeInOrder"},
 	{"a filter does not know received", []edit{{
-		"exchange/follow.go", "if c == mess.Received {", "if c == mess.Received && false {",
+		"exchange/query.go", "if c == mess.Received {", "if c == mess.Received && false {",
 	}}, "./exchange TestReceivedIsPending"},
 	{"large data stay in a message until its folder is written", []edit{{
-		"exchange/outside.go", "if !ok || len(data) <= most {", "if true {",
+		"exchange/thread/files.go", "if !ok || len(data) <= most {", "if true {",
 	}}, "./exchange/channel/httpapi TestPicturesHaveOneForm"},
 	{"an executor's card shows its webhooks", []edit{{
 		"exchange/channel/httpapi/executors.go", "return !slices.Contains(cardFields, f.Key) })", "return false })",
@@ -429,7 +429,7 @@ var mutants = []mutant{
 		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
 	}}, "./agent/watchdog TestASuspendedMachine"},
 	{"a lease stands still while the machine sleeps", []edit{{
-		"exchange/tick.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
+		"exchange/scheduler.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
 	}}, "./exchange TestLeasesGoOn"},
 	{"MQTT results are lost when the clock is set back", []edit{{
 		"exchange/inbox/store.go", "r.since = time.Time{}", "_ = r.since",
@@ -549,7 +549,7 @@ var mutants = []mutant{
 		"exchange/channel/agentmail/task_end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
 	}}, "./exchange/channel/agentmail TestATaskEndsOnce"},
 	{"a dependency that has not come counts as done", []edit{{
-		"exchange/exchange.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
+		"exchange/open_threads.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
 	}}, "./exchange TestARequestThatComesBeforeItsDependency"},
 	{"data reach the result of a tool", []edit{
 		{"exchange/channel/mcp/content.go", "v.Text = p.replaceData(v.Text)", "_ = p.replaceData(v.Text)"},
@@ -636,7 +636,7 @@ var mutants = []mutant{
 		"agent/task/late_acts.go", "is.Acts == was.Acts && ", "",
 	}}, "./agent TestAnUnanswered"},
 	{"context names a request that is not there", []edit{{
-		"exchange/mention.go", "case errors.Is(err, mess.NotFound):", "case errors.Is(err, mess.NotFound):\n\t\t\treturn s.req, nil\n\t\tcase false:",
+		"exchange/context_refs.go", "case errors.Is(err, mess.NotFound):", "case errors.Is(err, mess.NotFound):\n\t\t\treturn s.req, nil\n\t\tcase false:",
 	}}, "./exchange TestMentions"},
 	{"left out words loosen a capability", []edit{{
 		"capabilities/catalog/own_words.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",

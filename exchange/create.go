@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// requests makes a thread of each request of a message (MESS 1.0 section 7.2).
-func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.Item, error) {
+// postRequests makes a thread of each request of a message (MESS 1.0 section 7.2).
+func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) ([]mess.Item, error) {
 	if len(p.requests) == 0 {
 		return nil, nil
 	}
@@ -22,7 +22,7 @@ func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.It
 		return nil, mess.Errorf(mess.Forbidden, "request: %q may not make requests (role requester is missing)", in.Actor.ID)
 	}
 	for _, r := range p.requests {
-		if err := freeID(r.ID); err != nil {
+		if err := checkRequestID(r.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -43,12 +43,12 @@ func (x *Exchange) requests(ctx context.Context, in Inbound, p parts) ([]mess.It
 		}
 		entries[i] = mess.AckEntry{ID: s.req.ID, Ref: env.Ref}
 	}
-	return []mess.Item{x.submitted(in, p.requests, entries)}, nil
+	return []mess.Item{x.requestsAck(in, p.requests, entries)}, nil
 }
 
-// freeID refuses ids by which something else goes: with them, a request would
+// checkRequestID refuses ids by which something else goes: with them, a request would
 // stand in the way of another.
-func freeID(id string) error {
+func checkRequestID(id string) error {
 	switch {
 	case id == mess.Last:
 		return mess.Errorf(mess.Invalid, "request.id: %q means the most recent request; choose another id, or none", id)
@@ -65,8 +65,8 @@ func isRef(text string) bool {
 	return ok && err == nil
 }
 
-// submitted is the ack of one or several requests.
-func (x *Exchange) submitted(in Inbound, reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
+// requestsAck is the ack of one or several requests.
+func (x *Exchange) requestsAck(in Inbound, reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
 	ack := &mess.Ack{ReceivedAt: mess.TimeOf(x.now())}
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -87,7 +87,7 @@ func (x *Exchange) submitted(in Inbound, reqs []*mess.Request, entries []mess.Ac
 		if n := x.queuePosition(l); n > 0 {
 			ack.QueuePosition = &n
 		}
-		if note := x.outlook(l); note != "" {
+		if note := x.expectation(l); note != "" {
 			ack.Extra = ack.Extra.Set("note", note)
 		}
 	}
@@ -123,7 +123,7 @@ func sortRequests(reqs []*mess.Request) ([]int, error) {
 			return nil
 		}
 		state[i] = 1
-		for _, dep := range slices.Concat(dependsOn(reqs[i]), mentioned(reqs[i])) {
+		for _, dep := range slices.Concat(dependsOn(reqs[i]), contextRefs(reqs[i])) {
 			if j, ok := index[dep]; ok {
 				if err := place(j); err != nil {
 					return err
@@ -165,30 +165,30 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, err
 	}
-	if s.req, err = x.withMentions(ctx, s); err != nil {
+	if s.req, err = x.withContextRefs(ctx, s); err != nil {
 		return Envelope{}, err
 	}
 	var files [][]byte
 	var binds []Bind
-	s.req, files, binds = asStored(s.req)
+	s.req, files, binds = thread.StoredRequest(s.req)
 	if err := x.stage(ctx, files); err != nil {
 		return Envelope{}, err
 	}
-	dispatched := x.dispatched(env, now)
+	dispatched := x.dispatchNote(env, now)
 	for n := 0; ; n++ {
 		t := newThread(env, x.newRef(s, now, n), s, now, dispatched)
 		l, err := x.create(ctx, t, binds)
 		taken, isTaken := errors.AsType[*thread.TakenError](err)
 		switch {
 		case isTaken:
-			return x.again(ctx, s, taken.Ref)
+			return x.repeatedRequest(ctx, s, taken.Ref)
 		case errors.Is(err, ErrStale) && n < maxRefs:
 			continue // the ref is in use; nobody has heard of ours
 		case err != nil:
-			return Envelope{}, x.broken(err)
+			return Envelope{}, x.storeError(err)
 		}
 		err = x.settle(ctx, l)
-		return x.envelope(l), err // an executor may have claimed it
+		return x.open.envelope(l), err // an executor may have claimed it
 	}
 }
 
@@ -229,14 +229,14 @@ func (s *serials) used(ref string) {
 // create stores a new thread. Whoever names it meanwhile waits until the index has it.
 func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThread, error) {
 	x.open.mu.Lock()
-	c := x.announce(t.Ref)
+	c := x.open.startLoading(t.Ref)
 	x.open.mu.Unlock()
 	var err error = errNotRead
 	defer func() {
 		if err != nil { // it may be stored all the same: whoever names it reads it
 			x.open.mu.Lock()
 			defer x.open.mu.Unlock()
-			x.arrive(c, nil, errNotRead)
+			x.open.finishLoading(c, nil, errNotRead)
 		}
 	}()
 	step := Step{Envelope: t.Envelope, Messages: t.Messages, Binds: binds}
@@ -247,7 +247,7 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 		return nil, err
 	}
 	t.Envelope = step.Envelope
-	return x.created(t, c), nil
+	return x.commitNew(t, c), nil
 }
 
 // newEnvelope is a thread's envelope but for its ref.
@@ -273,7 +273,7 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 			env.DependsOn = append(env.DependsOn, ref)
 		}
 	}
-	if s.in.DependsOnLater && x.circle(env) {
+	if s.in.DependsOnLater && x.open.dependsOnItself(env) {
 		return Envelope{}, mess.Errorf(mess.Invalid, "request %q: depends on itself through constraints.depends_on", s.req.ID)
 	}
 	return env, nil
@@ -288,32 +288,10 @@ func (x *Exchange) dependency(ctx context.Context, in Inbound, dep string) (stri
 		return t.Ref, nil
 	case !errors.Is(err, mess.NotFound):
 		return "", err
-	case in.DependsOnLater && freeID(dep) == nil:
+	case in.DependsOnLater && checkRequestID(dep) == nil:
 		return dep, nil
 	}
 	return "", mess.Errorf(mess.MissingReference, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
-}
-
-// circle reports whether what a new request depends on waits for this very request.
-func (x *Exchange) circle(env Envelope) bool {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	seen := map[string]bool{}
-	for todo := slices.Clone(env.DependsOn); len(todo) > 0; {
-		dep := todo[0]
-		todo = todo[1:]
-		if l := x.open.byRef[dep]; l != nil && !seen[dep] {
-			seen[dep] = true
-			if l.env.Requestor == env.Requestor && slices.Contains(l.env.DependsOn, env.ClientID) {
-				return true
-			}
-			todo = append(todo, l.env.DependsOn...)
-		}
-		if dep == env.ClientID {
-			return true
-		}
-	}
-	return false
 }
 
 // window is when a request may start and when it is too late. needed_by wins
@@ -348,28 +326,28 @@ func newThread(env Envelope, ref string, s submission, now time.Time, dispatched
 	}}
 }
 
-// created takes a new thread into the index and tells those whom it concerns.
-func (x *Exchange) created(t Thread, c *coming) *openThread {
+// commitNew takes a new thread into the index and tells those whom it concerns.
+func (x *Exchange) commitNew(t Thread, c *loading) *openThread {
 	l := &openThread{}
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	x.index(l, t.Envelope)
-	x.tell(Step{Envelope: t.Envelope, Messages: t.Messages})
-	x.arrive(c, l, nil)
+	x.setEnvelope(l, t.Envelope)
+	x.publishStep(Step{Envelope: t.Envelope, Messages: t.Messages})
+	x.open.finishLoading(c, l, nil)
 	return l
 }
 
-// again answers a request whose id its sender has used before: the same
+// repeatedRequest answers a request whose id its sender has used before: the same
 // request is the same thread, another one needs another id.
-func (x *Exchange) again(ctx context.Context, s submission, ref string) (Envelope, error) {
+func (x *Exchange) repeatedRequest(ctx context.Context, s submission, ref string) (Envelope, error) {
 	t, err := x.read(ctx, ref)
 	if err != nil {
-		return Envelope{}, x.broken(err)
+		return Envelope{}, x.storeError(err)
 	}
 	before := t.Request()
-	stored, _, _ := asStored(&before) // an earlier release has kept large data in it
-	was, err1 := json.Marshal(withoutMentions(stored))
-	is, err2 := json.Marshal(withoutMentions(s.req))
+	stored, _, _ := thread.StoredRequest(&before) // an earlier release has kept large data in it
+	was, err1 := json.Marshal(withoutContextRefs(stored))
+	is, err2 := json.Marshal(withoutContextRefs(s.req))
 	if err := errors.Join(err1, err2); err != nil {
 		return Envelope{}, err
 	}

@@ -1,4 +1,4 @@
-package exchange
+package thread
 
 import (
 	"encoding/base64"
@@ -11,10 +11,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// checkMedia refuses pictures, sounds and films that are none by their own word: a
+// CheckMedia refuses pictures, sounds and films that are none by their own word: a
 // data URI that cannot be read, or the type or the first bytes of something else.
 // What they show, nobody here knows.
-func checkMedia(m mess.Message) error {
+func CheckMedia(m mess.Message) error {
 	for i, item := range m.Items {
 		for j, e := range messeaf.Content(item) {
 			if f, ok := e.Media(); ok {

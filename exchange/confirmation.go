@@ -77,8 +77,8 @@ func (c ConfirmBy) enough(p Proof) bool {
 type refusal struct{ does, must, not string }
 
 var (
-	ofPlan  = refusal{"this plan is confirmed", "a person must confirm this plan", "nothing was confirmed"}
-	ofPlace = refusal{"a stop is released, and what is locked or disarmed may act again,", "a person must release a stop, arm and unlock", "nothing was changed"}
+	forPlan    = refusal{"this plan is confirmed", "a person must confirm this plan", "nothing was confirmed"}
+	forRelease = refusal{"a stop is released, and what is locked or disarmed may act again,", "a person must release a stop, arm and unlock", "nothing was changed"}
 )
 
 // needs says what is missing. The text may reach a model, so it names no command.
@@ -99,7 +99,7 @@ func (c ConfirmBy) MayRelease(p Proof) error {
 	if c.enough(p) {
 		return nil
 	}
-	return c.needs(ofPlace)
+	return c.needs(forRelease)
 }
 
 // Release does act, which releases a stop, arms or unlocks, where a person has proved
@@ -112,12 +112,12 @@ func (x *Exchange) Release(p Proof, code string, act func() error) error {
 		}
 		return act()
 	}
-	if !x.codes.guess(placeCode, code, x.now()) {
-		return errNotTheCode
+	if !x.codes.guess(releaseCode, code, x.now()) {
+		return errWrongCode
 	}
 	err := act()
 	if err == nil {
-		x.codes.end(placeCode)
+		x.codes.end(releaseCode)
 	}
 	return err
 }
@@ -137,11 +137,11 @@ const (
 	codeEnd   = 1_000_000
 )
 
-// placeCode is in the place of a message for the code that releases a stop, arms or
+// releaseCode is in the place of a message for the code that releases a stop, arms or
 // unlocks.
-const placeCode = "the place"
+const releaseCode = "the place"
 
-var errNotTheCode = mess.Errorf(mess.Forbidden, "code: this is not the code of this question, or its time is over; the page of the exchange shows a new one")
+var errWrongCode = mess.Errorf(mess.Forbidden, "code: this is not the code of this question, or its time is over; the page of the exchange shows a new one")
 
 // codes are the confirmation codes that operators have been shown, by the message
 // that asks. They are in memory alone.
@@ -167,9 +167,9 @@ func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string,
 	case !who.Has(Operator) || proof != OnPage:
 		return "", ends, mess.Errorf(mess.Forbidden, "confirm: the page shows the code to an operator alone, in a browser that was signed in from a terminal or from such a page")
 	}
-	question := placeCode
+	question := releaseCode
 	if ref != "" {
-		if question, err = x.asksToConfirm(ref); err != nil {
+		if question, err = x.openConfirmation(ref); err != nil {
 			return "", ends, err
 		}
 	}
@@ -192,8 +192,8 @@ func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string,
 	return c.text, c.ends, nil
 }
 
-// asksToConfirm is the message of a thread that asks for a confirmation.
-func (x *Exchange) asksToConfirm(ref string) (message string, err error) {
+// openConfirmation is the message of a thread that asks for a confirmation.
+func (x *Exchange) openConfirmation(ref string) (message string, err error) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	if l := x.open.byRef[ref]; l != nil && l.env.Confirm != nil && l.env.Confirm.Given == nil {
@@ -226,15 +226,15 @@ func (c *codes) end(question string) {
 	delete(c.of, question)
 }
 
-// proven judges the yes to a question that needs an operator, with what came along.
+// confirmationProof judges the yes to a question that needs an operator, with what came along.
 // spend ends the code that it used, after the step was stored.
-func (x *Exchange) proven(in Inbound, code string) (proven func(Confirm) error, spend func()) {
+func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confirm) error, spend func()) {
 	used := ""
 	proven = func(c Confirm) error {
 		by := x.ConfirmBy()
 		if by == ConfirmCode && code != "" {
 			if !x.codes.guess(c.Message, code, x.now()) {
-				return errNotTheCode
+				return errWrongCode
 			}
 			used = c.Message
 			return nil
@@ -243,7 +243,7 @@ func (x *Exchange) proven(in Inbound, code string) (proven func(Confirm) error, 
 			return mess.Errorf(mess.Forbidden, "this needs the word of a person who runs the place (role operator), not of %s", in.Actor.ID)
 		}
 		if !by.enough(in.Proof) {
-			return by.needs(ofPlan)
+			return by.needs(forPlan)
 		}
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// say takes what an actor says to one thread: one step, or a refusal.
-func (x *Exchange) say(ctx context.Context, in Inbound, s saying) (mess.Ack, error) {
+// postToThread takes what an actor says to one thread: one step, or a refusal.
+func (x *Exchange) postToThread(ctx context.Context, in Inbound, s threadPost) (mess.Ack, error) {
 	ref, err := x.resolve(ctx, in.Actor, s.ref)
 	if err != nil {
 		return mess.Ack{}, err
@@ -24,10 +24,10 @@ func (x *Exchange) say(ctx context.Context, in Inbound, s saying) (mess.Ack, err
 	if strings.HasPrefix(s.ref, ref+"/") {
 		m.Re = mess.Refs{s.ref}
 	}
-	proven, spend := x.proven(in, code)
+	proven, spend := x.confirmationProof(in, code)
 	ack, err := x.step(ctx, ref, func(env Envelope) transition.Input {
 		i := x.input(in.Actor, in.Channel, m)
-		i.ByLast, i.Proven, i.Unseen = s.ref == mess.Last, proven, !x.mayHear(in.Actor, env, m.Items)
+		i.ByLast, i.Proven, i.Unseen = s.ref == mess.Last, proven, !x.mayKnow(in.Actor, env, m.Items)
 		if suggestion := env.Suggestion(s.ref); suggestion != "" {
 			i.Message.Re = mess.Refs{suggestion}
 		}
@@ -37,7 +37,7 @@ func (x *Exchange) say(ctx context.Context, in Inbound, s saying) (mess.Ack, err
 		spend()
 	}
 	if errors.Is(err, transition.ErrUnseen) {
-		return mess.Ack{}, noThread(s.ref)
+		return mess.Ack{}, errNoThread(s.ref)
 	}
 	return ack, err
 }
@@ -47,87 +47,6 @@ func (x *Exchange) input(who Actor, channel string, m mess.Message) transition.I
 	now := x.now()
 	m.From, m.Received, m.Channel, m.ExpiresIn, m.Ref = who.ID, mess.TimeOf(now), channel, "", ""
 	return transition.Input{Who: who, Now: now, Message: m, Attempts: x.cfg.MaxAttempts}
-}
-
-// resolve finds the thread that a sender means: a ref of a thread or of one of
-// its messages, the sender's own id, or "last" (MESS 1.0 section 1.3).
-func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string, error) {
-	if name == mess.Last {
-		return x.last(who)
-	}
-	ref := messeaf.ThreadRef(name)
-	if x.open.find(ref) != nil {
-		return ref, nil
-	}
-	if own, err := x.store.Lookup(ctx, thread.Key{Owner: who.ID, Name: name}); err == nil {
-		return own, nil
-	} else if !errors.Is(err, ErrNoThread) {
-		return "", x.broken(err)
-	}
-	if x.threads.Has(ref) {
-		return ref, nil
-	}
-	if _, err := x.read(ctx, ref); err == nil { // it is not listed any more, or not yet
-		return ref, nil
-	} else if !errors.Is(err, ErrNoThread) {
-		return "", x.broken(err)
-	}
-	if held, ok := x.heldAs(who.ID, name); ok {
-		return held, nil
-	}
-	if offered := x.offeredAs(who, name); offered != "" {
-		return offered, nil
-	}
-	if suggested, ok := x.suggestedAs(who, name); ok {
-		return suggested, nil
-	}
-	return "", noThread(name)
-}
-
-// offeredAs finds the one waiting thread that its requester calls so and that an executor
-// may take (MESS 1.0 section 4.4: "re: get-onions, code: claimed"); "" if there is none, or
-// more than one.
-func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
-	var named []Envelope
-	x.open.mu.Lock()
-	for _, l := range x.open.named[clientID] {
-		if l.env.Status == mess.Pending {
-			named = append(named, l.env)
-		}
-	}
-	x.open.mu.Unlock()
-	for _, e := range named {
-		switch {
-		case !x.couldTake(who, e):
-		case ref != "":
-			return ""
-		default:
-			ref = e.Ref
-		}
-	}
-	return ref
-}
-
-// heldAs finds a thread by its requester's id among those that an executor
-// holds.
-func (x *Exchange) heldAs(executor, clientID string) (string, bool) {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	for ref, l := range x.open.named[clientID] {
-		if l.env.Holder() == executor {
-			return ref, true
-		}
-	}
-	return "", false
-}
-
-// last is the most recent request of who.
-func (x *Exchange) last(who Actor) (string, error) {
-	ref := x.threads.Last(who.ID)
-	if ref == "" {
-		return "", mess.Errorf(mess.NotFound, "re: %q has made no request, so there is no %q", who.ID, mess.Last)
-	}
-	return ref, nil
 }
 
 // attempts bounds how often a step is worked out again because another writer
@@ -144,17 +63,17 @@ func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) tran
 	l.step.Lock()
 	defer l.step.Unlock()
 	for range attempts {
-		env := x.envelope(l)
-		ack, done, err := x.try(ctx, l, env, say(env))
+		env := x.open.envelope(l)
+		ack, done, err := x.tryStep(ctx, l, env, say(env))
 		if done {
-			return ack, explain(err, x.envelope(l))
+			return ack, explain(err, x.open.envelope(l))
 		}
 	}
 	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: others write to this thread all the time; try again", ref)
 }
 
-// try makes one step. It is not done if the thread has changed meanwhile.
-func (x *Exchange) try(ctx context.Context, l *openThread, env Envelope, in transition.Input) (_ mess.Ack, done bool, _ error) {
+// tryStep makes one step. It is not done if the thread has changed meanwhile.
+func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in transition.Input) (_ mess.Ack, done bool, _ error) {
 	t, err := x.apply(in, env)
 	if err != nil {
 		return mess.Ack{}, true, err
@@ -162,7 +81,7 @@ func (x *Exchange) try(ctx context.Context, l *openThread, env Envelope, in tran
 	if t.Repeat {
 		return x.ack(&t), true, nil
 	}
-	step, err := x.seal(ctx, &t)
+	step, err := x.prepareStep(ctx, &t)
 	if err != nil {
 		return mess.Ack{}, true, err
 	}
@@ -172,12 +91,12 @@ func (x *Exchange) try(ctx context.Context, l *openThread, env Envelope, in tran
 	case errors.Is(err, ErrNoBlob):
 		return mess.Ack{}, true, mess.Errorf(mess.MissingReference, "the message names an attachment that was not uploaded for this thread")
 	case err != nil:
-		return mess.Ack{}, true, x.broken(err)
+		return mess.Ack{}, true, x.storeError(err)
 	}
 	if t.Noted != "" {
-		x.noted(l, step)
+		x.commitEvidence(l, step)
 	} else {
-		x.stored(l, step)
+		x.commit(l, step)
 	}
 	return x.ack(&t), true, nil
 }
@@ -190,9 +109,9 @@ func (x *Exchange) apply(in transition.Input, env Envelope) (transition.Effect, 
 	return transition.Apply(x.world(x.now()), in, env)
 }
 
-// seal makes of a step what is stored: the envelope, the message, and the ack
+// prepareStep makes of a step what is stored: the envelope, the message, and the ack
 // that says so.
-func (x *Exchange) seal(ctx context.Context, t *transition.Effect) (Step, error) {
+func (x *Exchange) prepareStep(ctx context.Context, t *transition.Effect) (Step, error) {
 	t.Env.Ver++
 	if messeaf.Numbered(t.Message) {
 		t.Env.Serial++
@@ -201,16 +120,16 @@ func (x *Exchange) seal(ctx context.Context, t *transition.Effect) (Step, error)
 	}
 	t.Env.Updated = t.Now
 	if t.Message.Channel != "file" { // a message from the folder stands there already
-		items, files := outside(t.Message.Items)
+		items, files := thread.ExtractFiles(t.Message.Items)
 		if err := x.stage(ctx, files); err != nil {
 			return Step{}, err
 		}
 		t.Message.Items = items
-		if err := x.bringEarlier(ctx, t); err != nil {
+		if err := x.copyEarlierImages(ctx, t); err != nil {
 			return Step{}, err
 		}
 	}
-	binds := bindAttachments(&t.Message, t.Env.Serial)
+	binds := thread.BindAttachments(&t.Message, t.Env.Serial)
 	if t.Message.ID != "" {
 		t.Env.Seen = append(t.Env.Seen, ProcessedMessage{From: t.Who.ID, ID: t.Message.ID, Ref: t.Message.Ref})
 		t.Env.Seen = t.Env.Seen[max(0, len(t.Env.Seen)-thread.MaxProcessed):]
@@ -254,43 +173,6 @@ func (x *Exchange) ack(t *transition.Effect) mess.Ack {
 		a.Lease = mess.Duration(x.lease(t.Env).String())
 	}
 	return a
-}
-
-func (x *Exchange) envelope(l *openThread) Envelope {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	return l.env
-}
-
-// reread takes over what another process has made of a thread.
-func (x *Exchange) reread(ctx context.Context, l *openThread) error {
-	t, err := x.read(ctx, l.env.Ref)
-	if err != nil {
-		return x.broken(err)
-	}
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	x.index(l, t.Envelope)
-	return nil
-}
-
-// stored takes a step into the index and tells those whom it concerns.
-func (x *Exchange) stored(l *openThread, s Step) {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	if l.env.Executor == s.Messages[0].From {
-		l.heard = x.now()
-	}
-	x.index(l, s.Envelope)
-	x.tell(s)
-}
-
-// noted takes a step into the index that changes nothing. Nobody is told: what
-// was refused must not look like an order.
-func (x *Exchange) noted(l *openThread, s Step) {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	x.index(l, s.Envelope)
 }
 
 // explain adds to a refusal which thread it is about and how that stands.

@@ -1,4 +1,4 @@
-package exchange
+package routing
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/receipt"
 )
@@ -44,8 +43,8 @@ func ValidateExecutor(c mess.Executor) error {
 		}
 	}
 	for i, one := range c.Capabilities {
-		if n := len(described(one).Description); n > maxDescription {
-			p.fail(fmt.Sprintf("capabilities[%d].description", i), "%d bytes are too long; write at most %d", n, maxDescription)
+		if text, _ := Describe(one); len(text) > maxDescription {
+			p.fail(fmt.Sprintf("capabilities[%d].description", i), "%d bytes are too long; write at most %d", len(text), maxDescription)
 		}
 	}
 	p.hours(c)
@@ -103,9 +102,9 @@ func (p *profile) hours(c mess.Executor) {
 		p.fail("schedule", "%d bytes are too long; write at most %d", len(c.Schedule), maxSchedule)
 		return
 	}
-	err := routing.CheckHours(c)
+	err := CheckHours(c)
 	if err == nil && c.Schedule != "" {
-		err = routing.CheckSchedule(c.Schedule)
+		err = CheckSchedule(c.Schedule)
 	}
 	if err == nil && c.Schedule != "" && c.Availability == "" {
 		err = fmt.Errorf("counts only beside availability: %s; write both", mess.Schedule)
@@ -164,7 +163,7 @@ func (p *profile) place(path string, v any) {
 			continue
 		}
 		p.number(path+"."+axis.key, at)
-		if f, ok := routing.Number(o, axis.key); ok && (f < -axis.most || f > axis.most) {
+		if f, ok := Number(o, axis.key); ok && (f < -axis.most || f > axis.most) {
 			p.fail(path+"."+axis.key, "%v is out of range; write %v to %v", f, -axis.most, axis.most)
 		}
 	}
@@ -264,3 +263,20 @@ func (p *profile) clock(path string, v any) {
 		p.fail(path, `%.20q is not a time of day; write it like "22:00"`, text)
 	}
 }
+
+// Describe returns the description and the tags that an executor gives in the metadata of a
+// capability.
+func Describe(c mess.Capability) (description string, tags []string) {
+	meta, _ := c.Meta.(mess.Object)
+	all, _ := meta.Get("tags")
+	list, _ := all.([]any)
+	for _, one := range list {
+		if tag, ok := one.(string); ok && mess.ValidRef(tag) && len(tags) < maxTags {
+			tags = append(tags, tag)
+		}
+	}
+	return meta.Text("description"), tags
+}
+
+// maxTags is the number of tags that one capability may have.
+const maxTags = 16

@@ -3,11 +3,13 @@ package exchange
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange/registry"
 	"github.com/messkit/messkit/exchange/transition"
 	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/receipt"
 )
 
 // ExecutorInfo is a registered executor.
@@ -39,27 +41,27 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	if err := ValidateExecutor(c); err != nil {
 		return mess.Ack{}, err
 	}
-	if err := x.granted(c); err != nil {
+	if err := x.checkGrant(c); err != nil {
 		return mess.Ack{}, err
 	}
 	ack := mess.Ack{Re: mess.Refs{c.ID}, ReceivedAt: mess.TimeOf(x.now())}
 	if c.Instance != "" {
-		x.letGo(ctx, c)
+		x.releaseClaims(ctx, c)
 	}
-	if !registry.IsHeartbeat(c) || !x.beats(c) {
-		if err := x.pin(&c); err != nil {
+	if !registry.IsHeartbeat(c) || !x.takeHeartbeat(c) {
+		if err := x.pinReceiptKey(&c); err != nil {
 			return mess.Ack{}, err
 		}
 		if err := x.registry.Register(ctx, c); err != nil {
-			return mess.Ack{}, x.broken(err)
+			return mess.Ack{}, x.storeError(err)
 		}
 	}
 	stopped, err := x.registry.Report(ctx, c)
 	if err != nil {
-		return mess.Ack{}, x.broken(err)
+		return mess.Ack{}, x.storeError(err)
 	}
 	if stopped {
-		if err := x.hasStopped(ctx, c.ID); err != nil {
+		if err := x.reportPersonStopped(ctx, c.ID); err != nil {
 			return mess.Ack{}, err
 		}
 	}
@@ -70,28 +72,28 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 		}
 	}
 	orders := x.registry.Snapshot().Orders(c.ID)
-	ack.Threads, ack.Stops = x.holdings(c), orders.Stops
+	ack.Threads, ack.Stops = x.reconcileClaims(c), orders.Stops
 	ack.Drain, ack.Resume = orders.Unheard(c)
 	return ack, nil
 }
 
-// beats takes a heartbeat. It returns false for an executor that is not registered, and for
+// takeHeartbeat takes a heartbeat. It returns false for an executor that is not registered, and for
 // the first heartbeat of one, which is stored.
-func (x *Exchange) beats(c mess.Executor) bool {
+func (x *Exchange) takeHeartbeat(c mess.Executor) bool {
 	e := x.registry.Seen(c.ID)
 	return e != nil && (c.Holding == nil || e.Beats)
 }
 
-// letGo offers again what an earlier process of an executor has claimed and not
+// releaseClaims offers again what an earlier process of an executor has claimed and not
 // begun: the new one does not know of it. While the earlier one may be alive, its
 // leases tell.
-func (x *Exchange) letGo(ctx context.Context, c mess.Executor) {
-	for _, ref := range x.unknownTo(c) {
+func (x *Exchange) releaseClaims(ctx context.Context, c mess.Executor) {
+	for _, ref := range x.claimsUnknownTo(c) {
 		_, err := x.step(ctx, ref, func(env Envelope) transition.Input {
 			if env.Holder() != c.ID || env.Phase != NotStarted || env.Instance == c.Instance {
-				return x.ownStep(env, nil)
+				return x.ownInput(env, nil)
 			}
-			return x.ownStep(env, x.offerAgain(c.ID+" was started anew before it began"))
+			return x.ownInput(env, transition.OfferAgain(c.ID+" was started anew before it began", x.cfg.MaxAttempts))
 		})
 		if err != nil {
 			x.log.Warn("a claim of an earlier process stays until its lease is over", "ref", ref, "err", err)
@@ -99,25 +101,25 @@ func (x *Exchange) letGo(ctx context.Context, c mess.Executor) {
 	}
 }
 
-// unknownTo lists the claims of an earlier process of an executor that have not
+// claimsUnknownTo lists the claims of an earlier process of an executor that have not
 // begun.
-func (x *Exchange) unknownTo(c mess.Executor) []string {
+func (x *Exchange) claimsUnknownTo(c mess.Executor) []string {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	var refs []string
 	for ref, l := range x.open.held[c.ID] {
 		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == ref && h.Epoch == l.env.Epoch })
-		if l.env.Phase == NotStarted && l.env.HasOtherInstance(c.Instance) && !knows && !x.twin(l, c, x.now()) {
+		if l.env.Phase == NotStarted && l.env.HasOtherInstance(c.Instance) && !knows && !x.hasOtherProcess(l, c, x.now()) {
 			refs = append(refs, ref)
 		}
 	}
 	return refs
 }
 
-// holdings renews the leases of what an executor holds, and tells it how the
+// reconcileClaims renews the leases of what an executor holds, and tells it how the
 // exchange sees each thread that either of the two believes it to hold. What
 // another process of its name holds that is still there is not its own.
-func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
+func (x *Exchange) reconcileClaims(c mess.Executor) []mess.HeldThread {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	now := x.now()
@@ -125,26 +127,26 @@ func (x *Exchange) holdings(c mess.Executor) []mess.HeldThread {
 	var threads []mess.HeldThread
 	for _, h := range c.Holding {
 		said[h.Ref] = true
-		threads = append(threads, x.holding(c.ID, h, now))
+		threads = append(threads, x.reconcileClaim(c.ID, h, now))
 	}
 	for _, l := range x.open.held[c.ID].inOrder() {
-		if !said[l.env.Ref] && !x.twin(l, c, now) {
+		if !said[l.env.Ref] && !x.hasOtherProcess(l, c, now) {
 			threads = append(threads, heldThread(l.env, true, 0))
 		}
 	}
 	return threads
 }
 
-// twin reports whether another process than the one that speaks has claimed a thread
+// hasOtherProcess reports whether another process than the one that speaks has claimed a thread
 // and is still there: somebody follows under its name, and a heartbeat that names the
 // claim is not overdue. Who follows may be the process that speaks, so a follower alone
 // proves nothing. x.open.mu is held.
-func (x *Exchange) twin(l *openThread, c mess.Executor, now time.Time) bool {
+func (x *Exchange) hasOtherProcess(l *openThread, c mess.Executor, now time.Time) bool {
 	return c.Instance != "" && l.env.HasOtherInstance(c.Instance) && x.events.Present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
 }
 
-// holding answers for one thread that an executor says it holds.
-func (x *Exchange) holding(id string, h mess.HeldThread, now time.Time) mess.HeldThread {
+// reconcileClaim answers for one thread that an executor says it holds.
+func (x *Exchange) reconcileClaim(id string, h mess.HeldThread, now time.Time) mess.HeldThread {
 	l := x.open.byRef[h.Ref]
 	if l == nil || l.env.Holder() != id || l.env.Epoch != h.Epoch {
 		no := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
@@ -155,7 +157,7 @@ func (x *Exchange) holding(id string, h mess.HeldThread, now time.Time) mess.Hel
 	}
 	l.heard = now
 	if l.env.IsUnreachable() {
-		x.wake(l, now)
+		x.open.wake(l, now)
 	}
 	return heldThread(l.env, true, x.lease(l.env))
 }
@@ -230,3 +232,88 @@ func (x *Exchange) lease(e Envelope) time.Duration {
 	}
 	return d
 }
+
+// Deregister takes an executor that is gone for good off all lists. Only operators do
+// that. One that is heard of, or holds a thread, may still act, and is not deregistered.
+// What was ordered of it stays: should it speak again, it is listed again, and hears of
+// each stop that it has not confirmed, and of those that were given meanwhile. The
+// number of stops that it has not confirmed is returned.
+func (x *Exchange) Deregister(ctx context.Context, who Actor, id string) (stops int, err error) {
+	if !who.Has(Operator) {
+		return 0, mess.Errorf(mess.Forbidden, "%q is not an operator, and only operators forget executors", who.ID)
+	}
+	if stops, err = x.registry.Deregister(ctx, id); err != nil {
+		return 0, x.storeError(err)
+	}
+	x.log.Warn("executor forgotten", "executor", id, "actor", who.ID, "stops", stops)
+	return stops, nil
+}
+
+// Deregistered lists the executors that were deregistered and have not spoken since, by id.
+func (x *Exchange) Deregistered() []string { return x.registry.Snapshot().Deregistered() }
+
+// MarkAlive notes that an executor is there. Every authenticated call says so, whatever it asks
+// for: an executor that polls or reports is alive without heartbeats.
+func (x *Exchange) MarkAlive(who Actor) {
+	if who.Has(ExecutorRole) {
+		x.registry.Seen(who.ID)
+	}
+}
+
+// markAlive is Seen, and puts an executor on the lists again that was deregistered.
+func (x *Exchange) markAlive(ctx context.Context, who Actor) {
+	if who.Has(ExecutorRole) && x.registry.Seen(who.ID) == nil {
+		x.registry.Recall(ctx, who.ID)
+	}
+}
+
+// checkGrant refuses capabilities beyond those that the code of an executor granted: with
+// others it would be offered what is none of its business.
+func (x *Exchange) checkGrant(c mess.Executor) error {
+	if x.cfg.Granted == nil {
+		return nil
+	}
+	all := x.cfg.Granted(c.ID)
+	if all == nil {
+		return nil
+	}
+	for _, one := range c.Capabilities {
+		if !slices.Contains(all, one.ID) {
+			return mess.Errorf(mess.Forbidden, "capabilities: the code of %s granted %s, and not %.60q; an operator revokes its key and makes a code that grants it", c.ID, strings.Join(all, ", "), one.ID)
+		}
+	}
+	return nil
+}
+
+// pinReceiptKey holds an executor to the receipt key that it first registered with. With
+// another it may work still, since it has proven who it is, but its receipts do
+// not count until somebody at the machine says so.
+func (x *Exchange) pinReceiptKey(c *mess.Executor) error {
+	v, ok := c.Extra.Get(receipt.KeyField)
+	if !ok {
+		return nil
+	}
+	key, _ := v.(string) // CheckProfile has looked at it
+	if x.cfg.Pin == nil {
+		return nil
+	}
+	first, err := x.cfg.Pin(c.ID, key)
+	if err != nil {
+		return x.storeError(err)
+	}
+	if first != key {
+		x.log.Warn("an executor has changed the key that it signs receipts with; the first one counts", "executor", c.ID, "first", first, "now", key)
+	}
+	c.Extra = slices.Clone(c.Extra).Set(receipt.KeyField, first)
+	return nil
+}
+
+// IsRegistered reports whether an executor is registered, forgotten or not.
+func (x *Exchange) IsRegistered(id string) bool {
+	return x.registry.Snapshot().Executor(id) != nil
+}
+
+// ExecutorsChanged is closed when an executor has registered, has told what it does about an order
+// or how its devices are, or is to be stopped. Ask for it before Executors. Silence closes
+// nothing.
+func (x *Exchange) ExecutorsChanged() <-chan struct{} { return x.registry.News() }

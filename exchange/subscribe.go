@@ -5,67 +5,24 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"time"
+	"sync"
 
 	"github.com/messkit/messkit/exchange/eventbus"
-	"github.com/messkit/messkit/exchange/index"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// tell publishes the messages of a step to those who may see the thread. x.open.mu
+// publishStep publishes the messages of a step to those who may see the thread. x.open.mu
 // is held.
-func (x *Exchange) tell(s Step) {
+func (x *Exchange) publishStep(s Step) {
 	for _, m := range s.Messages {
 		if messeaf.IsAck(m) {
 			continue
 		}
 		x.publishToAll(Event{Kind: EventMessage, Thread: s.Envelope, Message: m})
 	}
-}
-
-// isVisible reports whether an actor may read a thread: its parties, those who
-// see all, and, while it waits for a claim, the executors that could take it.
-func (x *Exchange) isVisible(who Actor, e Envelope) bool {
-	if e.IsVisibleTo(who) {
-		return true
-	}
-	return e.Status == mess.Pending && x.couldTake(who, e)
-}
-
-// MaySee reports whether an actor may read a thread that stands as e says.
-func (x *Exchange) MaySee(who Actor, e Envelope) bool { return x.isVisible(who, e) }
-
-// couldTake reports whether who is an executor that is able to do what a thread
-// asks for.
-func (x *Exchange) couldTake(who Actor, e Envelope) bool {
-	return who.Has(ExecutorRole) && x.world(x.now()).IsAble(who.ID, e)
-}
-
-// mayHear reports whether one who speaks to a thread may learn that there is
-// such a thread: who may read it, and the executor whose claim is too late.
-func (x *Exchange) mayHear(who Actor, e Envelope, items []mess.Item) bool {
-	if x.isVisible(who, e) {
-		return true
-	}
-	claims := !slices.ContainsFunc(items, func(i mess.Item) bool {
-		s, ok := i.(*mess.Status)
-		return !ok || s.Code != mess.Claimed
-	})
-	over := e.Status.Terminal() && x.now().Sub(e.Updated) > lateClaim
-	return claims && !over && x.couldTake(who, e)
-}
-
-// lateClaim is how long after its end a thread is one that an executor may have
-// been offered a moment ago.
-const lateClaim = time.Minute
-
-// noThread is what one who names a thread is told if there is none, and if it
-// is not for him: the two cannot be told apart.
-func noThread(name string) error {
-	return mess.Errorf(mess.NotFound, "there is no thread %q", name)
 }
 
 // Follow calls handle with the events that who may see: for an executor its
@@ -123,9 +80,9 @@ type (
 // function of its own so that its large frame is not kept while nothing comes.
 func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after string, missed []entry, resumed bool, handle func(Event) error) error {
 	if resumed {
-		return x.giveAll(ctx, who, missed, handle)
+		return x.deliverAll(ctx, who, missed, handle)
 	}
-	events, err := x.standing(ctx, who)
+	events, err := x.openFor(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -138,7 +95,7 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 		events[n-1].ID = x.events.ID(f.Joined())
 	}
 	for _, e := range events {
-		if err := x.give(ctx, who, e, handle); err != nil {
+		if err := x.deliver(ctx, who, e, handle); err != nil {
 			return err
 		}
 	}
@@ -149,7 +106,7 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 func (x *Exchange) forward(ctx context.Context, who Actor, f *subscriber, handle func(Event) error) error {
 	for {
 		events, last := x.events.Take(f)
-		if err := x.giveAll(ctx, who, events, handle); err != nil {
+		if err := x.deliverAll(ctx, who, events, handle); err != nil {
 			return err
 		}
 		if last {
@@ -161,26 +118,26 @@ func (x *Exchange) forward(ctx context.Context, who Actor, f *subscriber, handle
 	}
 }
 
-// giveAll is a function of its own for the same reason as catchUp.
-func (x *Exchange) giveAll(ctx context.Context, who Actor, events []entry, handle func(Event) error) error {
+// deliverAll is a function of its own for the same reason as catchUp.
+func (x *Exchange) deliverAll(ctx context.Context, who Actor, events []entry, handle func(Event) error) error {
 	for _, one := range events {
 		if ctx.Err() != nil {
 			return nil
 		}
 		e := *one.Event
 		e.ID = x.events.ID(one.Number)
-		if err := x.give(ctx, who, e, handle); err != nil {
+		if err := x.deliver(ctx, who, e, handle); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// give hands an event over, and with an offer the request. It reads the request now and
+// deliver hands an event over, and with an offer the request. It reads the request now and
 // not before, so that what waits costs no memory. It leaves out an offer that is over.
-func (x *Exchange) give(ctx context.Context, who Actor, e Event, handle func(Event) error) error {
+func (x *Exchange) deliver(ctx context.Context, who Actor, e Event, handle func(Event) error) error {
 	if e.Kind != EventOffer {
-		return x.hand(e, handle)
+		return x.callHandler(e, handle)
 	}
 	if !x.HasOffer(e.Thread.Ref, who.ID) {
 		return nil
@@ -190,28 +147,28 @@ func (x *Exchange) give(ctx context.Context, who Actor, e Event, handle func(Eve
 		return nil // somebody has removed it meanwhile
 	}
 	if err != nil {
-		return x.broken(err)
+		return x.storeError(err)
 	}
 	e.Message.Items = []mess.Item{new(t.Request())}
-	return x.hand(e, handle)
+	return x.callHandler(e, handle)
 }
 
-// hand calls handle with an event. What others have said in it must not end who
+// callHandler calls handle with an event. What others have said in it must not end who
 // follows: an event that crashes handle is left out.
-func (x *Exchange) hand(e Event, handle func(Event) error) error {
+func (x *Exchange) callHandler(e Event, handle func(Event) error) error {
 	defer mistake.Caught(x.log, "ref", e.Thread.Ref, "event", e.Kind)
 	return handle(e)
 }
 
-// standing is what an actor who comes in anew must know: its stops and
+// openFor is what an actor who comes in anew must know: its stops and
 // its hold, its offers, and what was said in the threads it holds since it last spoke.
-func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
-	offers, holds := x.standingOf(who.ID)
+func (x *Exchange) openFor(ctx context.Context, who Actor) ([]Event, error) {
+	offers, holds := x.openThreadsFor(who.ID)
 	offers = slices.Concat(x.registry.Snapshot().Orders(who.ID).Events(), offers)
 	for _, e := range holds {
 		t, err := x.read(ctx, e.Ref)
 		if err != nil {
-			return nil, x.broken(err)
+			return nil, x.storeError(err)
 		}
 		for _, m := range t.MessagesSince(who.ID) {
 			offers = append(offers, Event{Kind: EventMessage, Thread: t.Envelope, Message: m})
@@ -220,7 +177,7 @@ func (x *Exchange) standing(ctx context.Context, who Actor) ([]Event, error) {
 	return offers, nil
 }
 
-func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
+func (x *Exchange) openThreadsFor(id string) (offers []Event, holds []Envelope) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	now := x.now()
@@ -231,97 +188,6 @@ func (x *Exchange) standingOf(id string) (offers []Event, holds []Envelope) {
 		holds = append(holds, l.env)
 	}
 	return offers, holds
-}
-
-// Thread returns a thread that who may see.
-func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, error) {
-	ref, err := x.resolve(ctx, who, name)
-	if err != nil {
-		return Thread{}, err
-	}
-	t, err := x.read(ctx, ref)
-	if errors.Is(err, ErrNoThread) || err == nil && !x.isVisible(who, t.Envelope) {
-		return Thread{}, noThread(name)
-	}
-	if err != nil {
-		return Thread{}, x.broken(err)
-	}
-	return t, nil
-}
-
-// Envelope returns how a thread stands that who may see. Of one that is open
-// nothing is read from the store.
-func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelope, error) {
-	ref, err := x.resolve(ctx, who, name)
-	if err != nil {
-		return Envelope{}, err
-	}
-	l, err := x.load(ctx, ref)
-	if r, ok := errors.AsType[*mess.Error](err); ok && r.Code != mess.NotFound {
-		return Envelope{}, err
-	}
-	if err == nil {
-		if e := x.envelope(l); x.isVisible(who, e) {
-			return e, nil
-		}
-	}
-	return Envelope{}, noThread(name)
-}
-
-// List returns the threads that who may see, newest change first.
-func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
-	f.Status = asKept(f.Status)
-	q := index.Query{Filter: f}
-	if who.Roles&(Observer|Operator) == 0 {
-		q.Party = who.ID
-		q.Capabilities, q.Offers = x.offersOf(who)
-	}
-	refs, cursor, err := x.threads.Page(q)
-	if err != nil {
-		return Page{}, err
-	}
-	page := Page{Cursor: cursor}
-	for _, ref := range refs {
-		e, err := x.readEnvelope(ctx, ref)
-		if errors.Is(err, ErrNoThread) {
-			continue // somebody has removed it meanwhile
-		}
-		if err != nil {
-			return Page{}, x.broken(err)
-		}
-		page.Threads = append(page.Threads, e)
-	}
-	return page, nil
-}
-
-// offersOf are the capabilities of an executor, and whether it may take a thread that waits;
-// nothing for another actor.
-func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref string) bool) {
-	ex := x.registry.Snapshot().Executor(who.ID)
-	if ex == nil || ex.Deregistered || !who.Has(ExecutorRole) {
-		return nil, nil
-	}
-	for _, c := range ex.Capabilities {
-		if !slices.Contains(capabilities, c.ID) {
-			capabilities = append(capabilities, c.ID)
-		}
-	}
-	return capabilities, func(ref string) bool {
-		l := x.open.find(ref)
-		return l != nil && x.couldTake(who, x.envelope(l))
-	}
-}
-
-// asKept are the statuses of a filter as threads have them: received, which is what
-// MESS calls a thread that nobody has claimed, is pending.
-func asKept(codes []mess.Code) []mess.Code {
-	codes = slices.Clone(codes)
-	for i, c := range codes {
-		if c == mess.Received {
-			codes[i] = mess.Pending
-		}
-	}
-	return codes
 }
 
 // As returns the exchange as one actor in this process sees it.
@@ -364,4 +230,113 @@ func (l *Local) Receive(ctx context.Context, handle func(mess.Message)) error {
 // Attach stages an attachment.
 func (l *Local) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	return l.x.Attach(ctx, l.who, ref, name, mime, data)
+}
+
+// Subscription follows the exchange without a goroutine while nothing happens: most of many
+// followers are idle.
+type Subscription struct {
+	x      *Exchange
+	ctx    context.Context
+	who    Actor
+	handle func(Event) error
+	broken func()
+	f      *subscriber
+
+	mu  sync.Mutex // held while events are handed over
+	err error
+}
+
+// Subscribe is Follow for one who waits for long. It returns when handle has got what stands,
+// or with the error of that. From then on handle gets the events by goroutines of the
+// exchange, one event at a time, until ctx ends; broken says that Close has an error.
+func (x *Exchange) Subscribe(ctx context.Context, who Actor, after string, handle func(Event) error, broken func()) (*Subscription, error) {
+	a := &Subscription{x: x, ctx: ctx, who: who, handle: handle, broken: broken}
+	a.mu.Lock() // what comes meanwhile comes afterwards
+	defer a.mu.Unlock()
+	f, missed, resumed := x.addSubscriber(who, after, func() { go a.forward() })
+	a.f = f
+	x.markAlive(ctx, who)
+	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
+		x.events.Leave(f)
+		a.err = err
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *Subscription) forward() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err != nil || a.ctx.Err() != nil {
+		return
+	}
+	if a.err = a.x.forward(a.ctx, a.who, a.f, a.handle); a.err != nil {
+		a.broken()
+	}
+}
+
+// Close ends the attendance, and waits until handle does not run any more. The error is
+// why it had ended before.
+func (a *Subscription) Close() error {
+	a.x.events.Leave(a.f)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.err
+	a.err = context.Canceled // nothing is handed over any more
+	return err
+}
+
+// ErrSlow says that a follower did not keep up. It can resume after the last
+// event that it has seen.
+var ErrSlow = errors.New("the events came faster than they were read; resume from the last one")
+
+// publish passes an event to one actor.
+func (x *Exchange) publish(e Event, to string) {
+	x.events.Publish(&e, eventbus.Audience{Actors: []string{to}}, roughSize(e.Message))
+}
+
+// publishToAll passes an event to all who may see its thread.
+func (x *Exchange) publishToAll(e Event) {
+	x.events.Publish(&e, eventbus.Audience{Actors: e.Thread.Parties(), All: true}, roughSize(e.Message))
+}
+
+// roughSize estimates the bytes that a message keeps in memory.
+func roughSize(m mess.Message) int {
+	n := 512
+	for _, item := range m.Items {
+		switch i := item.(type) {
+		case *mess.Response:
+			n += entriesSize(i.Content)
+		case *mess.Request:
+			n += len(i.Intent) + entriesSize(i.Context)
+		case *mess.Reply:
+			n += entriesSize(i.Context)
+		}
+	}
+	return n
+}
+
+func entriesSize(entries []mess.Entry) int {
+	n := 0
+	for _, e := range entries {
+		n += valueSize(e.Value) + valueSize(e.Extra)
+	}
+	return n
+}
+
+func valueSize(v any) int {
+	n := 16
+	switch v := v.(type) {
+	case string:
+		n += len(v)
+	case mess.Object:
+		for _, f := range v {
+			n += len(f.Key) + valueSize(f.Value)
+		}
+	case []any:
+		for _, e := range v {
+			n += valueSize(e)
+		}
+	}
+	return n
 }

@@ -10,7 +10,7 @@ import (
 	"mime"
 	"path"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
@@ -36,10 +36,10 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	if mimeType == "" {
 		mimeType = "application/octet-stream"
 	}
-	room, most := x.reserve(t)
+	quota, most := x.uploads.reserve(t, x.cfg.MaxAttachment, x.cfg.MaxThreadAttachments, x.now())
 	source := &source{Reader: data}
 	s, err := x.store.Stage(ctx, source, most)
-	left := x.staged(room, most, s)
+	left := x.uploads.finish(quota, most, s, x.cfg.MaxThreadAttachments)
 	switch {
 	case source.err != nil: // the sender's fault, not the store's
 		return mess.Media{}, fmt.Errorf("%s: %w", name, source.err)
@@ -48,7 +48,7 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	case errors.Is(err, ErrTooLarge):
 		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, x.cfg.MaxAttachment)
 	case err != nil:
-		return mess.Media{}, x.broken(err)
+		return mess.Media{}, x.storeError(err)
 	case s.Size == 0:
 		return mess.Media{}, mess.Errorf(mess.Invalid, "%s: is empty; send its bytes", name)
 	}
@@ -67,65 +67,6 @@ func mayAttach(who Actor, e Envelope) error {
 		return mess.Errorf(mess.Forbidden, "only the holder of the claim and the requester may attach files")
 	}
 	return nil
-}
-
-// room is what was uploaded for a thread since the exchange has run.
-type room struct {
-	files    map[string]int64 // bytes by SHA-256
-	reserved int64            // by uploads under way
-	used     time.Time        // last
-}
-
-// lateRoomTime is how long what was uploaded for a thread that has ended counts.
-const lateRoomTime = time.Hour
-
-// tidyRooms forgets what was uploaded long ago for threads that have ended. x.open.mu is held.
-func (x *Exchange) tidyRooms(now time.Time) {
-	maps.DeleteFunc(x.open.rooms, func(ref string, r *room) bool {
-		return x.open.byRef[ref] == nil && r.reserved == 0 && now.Sub(r.used) > lateRoomTime
-	})
-}
-
-// fileCost is what a file counts at least: a block of the disk.
-const fileCost = 4096
-
-// reserve sets aside what the next upload for a thread may take. What the
-// thread holds counts, and what was uploaded and not named in it yet.
-func (x *Exchange) reserve(t Thread) (_ *room, most int64) {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	r := x.open.rooms[t.Ref]
-	if r == nil {
-		r = &room{files: map[string]int64{}}
-		x.open.rooms[t.Ref] = r
-	}
-	for _, a := range t.Attachments() {
-		r.files[a.SHA256] = max(r.files[a.SHA256], a.Size, fileCost)
-	}
-	most = min(x.cfg.MaxAttachment, max(0, x.left(r)))
-	r.reserved += most
-	r.used = x.now()
-	return r, most
-}
-
-// staged gives back what was reserved, counts what was stored, and returns what
-// is left.
-func (x *Exchange) staged(r *room, reserved int64, s Staged) int64 {
-	x.open.mu.Lock()
-	defer x.open.mu.Unlock()
-	r.reserved -= reserved
-	if s.SHA256 != "" {
-		r.files[s.SHA256] = max(s.Size, fileCost)
-	}
-	return max(0, x.left(r))
-}
-
-func (x *Exchange) left(r *room) int64 {
-	left := x.cfg.MaxThreadAttachments - r.reserved
-	for _, size := range r.files {
-		left -= size
-	}
-	return left
 }
 
 // source notes why reading ended early.
@@ -161,7 +102,7 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 		return nil, Attachment{}, mess.Errorf(mess.NotFound, "%s has no attachment %q", t.Ref, name)
 	}
 	if err != nil {
-		return nil, Attachment{}, x.broken(err)
+		return nil, Attachment{}, x.storeError(err)
 	}
 	return data, a, nil
 }
@@ -175,44 +116,92 @@ func (x *Exchange) openFile(ctx context.Context, ref, name, sum string) (io.Read
 	return data, err
 }
 
-// bindAttachments gives the staged files that a message names the names that
-// they have in the thread (MESSE-AF 2.1, "Attachment References"), and returns
-// what is to be bound.
-func bindAttachments(m *mess.Message, serial int) (binds []Bind) {
-	m.Items = slices.Clone(m.Items)
-	for i := range m.Items {
-		list := messeaf.Contents(&m.Items[i])
-		if list == nil {
-			continue
-		}
-		for j, e := range *list {
-			f, ok := e.Media()
-			if !ok || f.File == "" || f.SHA256 == "" {
-				continue
-			}
-			(*list)[j], binds = bound(e, f, serial, binds)
-		}
-	}
-	return binds
-}
-
-// bound gives a staged file its name in the thread, which none of the others has.
-func bound(e mess.Entry, f mess.Media, serial int, others []Bind) (mess.Entry, []Bind) {
-	name := uniqueName(messeaf.AttachmentName(serial, e.Type, f.File), others)
-	e.Value = e.Value.(mess.Object).Clone().Set("file", name)
-	return e, append(others, Bind{Name: name, SHA256: f.SHA256})
-}
-
-func uniqueName(name string, taken []Bind) string {
-	ext := path.Ext(name)
-	stem := strings.TrimSuffix(name, ext)
-	for n := 2; slices.ContainsFunc(taken, func(b Bind) bool { return b.Name == name }); n++ {
-		name = fmt.Sprintf("%s-%d%s", stem, n, ext)
-	}
-	return name
-}
-
 // closer is bytes that are closed like a file.
 type closer struct{ *bytes.Reader }
 
 func (closer) Close() error { return nil }
+
+// stage keeps the files of a message that is about to be stored.
+func (x *Exchange) stage(ctx context.Context, files [][]byte) error {
+	for _, data := range files {
+		if _, err := x.store.Stage(ctx, bytes.NewReader(data), int64(len(data))); err != nil {
+			return x.storeError(err)
+		}
+	}
+	return nil
+}
+
+// uploads counts the bytes that actors have uploaded for each thread since the start of the
+// exchange, so that the attachments of one thread stay below a limit.
+type uploads struct {
+	mu       sync.Mutex
+	byThread map[string]*uploadQuota
+}
+
+// uploadQuota is the count of one thread. uploads.mu guards it.
+type uploadQuota struct {
+	files    map[string]int64 // bytes by SHA-256
+	reserved int64            // bytes, by running uploads
+	used     time.Time        // last upload
+}
+
+// Limits of uploads.
+const (
+	lateUploadTime = time.Hour // the exchange then forgets the uploads for a thread that has ended
+	minFileCost    = 4096      // bytes that a file counts at least: a block of the disk
+)
+
+// reserve reserves the bytes that the next upload for a thread may have: at most perFile, and
+// with all files of the thread at most perThread. Files that no message names yet count too.
+func (u *uploads) reserve(t Thread, perFile, perThread int64, now time.Time) (_ *uploadQuota, most int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	q := u.byThread[t.Ref]
+	if q == nil {
+		q = &uploadQuota{files: map[string]int64{}}
+		u.byThread[t.Ref] = q
+	}
+	for _, a := range t.Attachments() {
+		q.files[a.SHA256] = max(q.files[a.SHA256], a.Size, minFileCost)
+	}
+	most = min(perFile, q.left(perThread))
+	q.reserved += most
+	q.used = now
+	return q, most
+}
+
+// finish releases a reservation, counts the file that the store has staged, if any, and returns
+// the bytes that remain.
+func (u *uploads) finish(q *uploadQuota, reserved int64, s Staged, perThread int64) (left int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	q.reserved -= reserved
+	if s.SHA256 != "" {
+		q.files[s.SHA256] = max(s.Size, minFileCost)
+	}
+	return q.left(perThread)
+}
+
+func (q *uploadQuota) left(perThread int64) int64 {
+	left := perThread - q.reserved
+	for _, size := range q.files {
+		left -= size
+	}
+	return max(0, left)
+}
+
+// forget drops the count of a thread that has ended.
+func (u *uploads) forget(ref string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.byThread, ref)
+}
+
+// tidy drops the counts of late uploads: those for threads that are not open any more.
+func (u *uploads) tidy(isOpen func(ref string) bool, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.DeleteFunc(u.byThread, func(ref string, q *uploadQuota) bool {
+		return !isOpen(ref) && q.reserved == 0 && now.Sub(q.used) > lateUploadTime
+	})
+}

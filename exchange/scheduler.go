@@ -1,0 +1,225 @@
+package exchange
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/exchange/transition"
+	"github.com/messkit/messkit/internal/mistake"
+	"github.com/messkit/messkit/mess"
+)
+
+// Run watches time: leases, expiry, silent executors, and what becomes due. It
+// returns when ctx ends.
+func (x *Exchange) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return x.followStore(ctx) })
+	g.Go(func() error { x.watchTime(ctx); return nil })
+	return g.Wait()
+}
+
+// watchTime rings each thread when it is due, and looks at executors' hours
+// once a minute.
+func (x *Exchange) watchTime(ctx context.Context) {
+	minute, look := time.NewTicker(time.Minute), time.NewTicker(sleepCheckInterval)
+	defer minute.Stop()
+	defer look.Stop()
+	for {
+		ring := x.open.due.Timer(x.now())
+		select {
+		case <-ctx.Done():
+			return
+		case <-x.open.due.Sooner():
+		case <-look.C: // the ring stands still while the machine is suspended, and is made anew
+			x.accountForSleep()
+		case <-minute.C:
+			x.everyMinute()
+		case <-ring.C:
+			x.checkThreads(ctx, x.open.due.Due(x.now()))
+		}
+		ring.Stop()
+	}
+}
+
+// sleepCheckInterval is how often the exchange looks whether the machine was suspended.
+const sleepCheckInterval = 5 * time.Second
+
+// accountForSleep counts what the machine has slept as time without a sign of life, so that each
+// lease is over that would be. It counts one lease at most: an executor that has begun,
+// and has slept too, needs time to report.
+func (x *Exchange) accountForSleep() {
+	d := x.sleeps.Woke()
+	if d == 0 {
+		return
+	}
+	x.log.Warn("the machine was suspended; claims without a sign of life since are over", "for", d.Round(time.Millisecond))
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	for _, l := range x.open.byRef {
+		if l.env.Holder() != "" && !l.env.IsUnreachable() {
+			l.heard = l.heard.Add(-min(d, x.lease(l.env)))
+		}
+		x.open.wake(l, x.now())
+	}
+}
+
+// threadsPerWorker are so many threads as are looked at one after the other.
+const threadsPerWorker = 8
+
+// checkThreads looks at the threads whose time has come; many beside each other, so that one
+// sync of the disk serves several.
+func (x *Exchange) checkThreads(ctx context.Context, refs []string) {
+	var g errgroup.Group
+	g.SetLimit(min(1+len(refs)/threadsPerWorker, 64))
+	for _, ref := range refs {
+		if id, ok := strings.CutPrefix(ref, refillKey); ok {
+			x.registry.MarkChanged(id)
+			continue
+		}
+		g.Go(func() error { x.checkThread(ctx, ref); return nil })
+	}
+	_ = g.Wait() // nobody returns an error
+	x.renewOffers()
+}
+
+// checkThread looks at one thread whose time has come.
+func (x *Exchange) checkThread(ctx context.Context, ref string) {
+	defer mistake.Caught(x.log, "ref", ref)
+	l, due := x.refresh(ref)
+	if !due {
+		return
+	}
+	if _, err := x.step(ctx, ref, func(env Envelope) transition.Input { return x.overdueInput(l, env) }); err != nil {
+		x.log.Warn("step by the exchange failed", "ref", ref, "err", err)
+		x.open.mu.Lock()
+		x.open.wake(l, x.now().Add(time.Second))
+		x.open.mu.Unlock()
+	}
+}
+
+// refresh brings the offers of a thread up to date whose time has come, and reports
+// whether it is to be changed.
+func (x *Exchange) refresh(ref string) (l *openThread, due bool) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	if l = x.open.byRef[ref]; l == nil {
+		return nil, false
+	}
+	l.alarm = time.Time{}
+	if x.overdue(l, x.now()) != nil {
+		return l, true
+	}
+	x.updateOffers(l, x.now())
+	x.open.wake(l, x.dueTime(l))
+	return l, false
+}
+
+// dueTime is when a thread must be looked at next; zero for never. x.open.mu is
+// held.
+func (x *Exchange) dueTime(l *openThread) time.Time {
+	var due time.Time
+	at := func(t time.Time) {
+		if !t.IsZero() && (due.IsZero() || t.Before(due)) {
+			due = t
+		}
+	}
+	e, w := l.env, x.world(x.now())
+	if e.Phase == NotStarted && !e.Expires.IsZero() {
+		at(e.Expires.Add(time.Nanosecond))
+	}
+	switch {
+	case w.isEndedByStop(&e):
+		at(w.now)
+	case e.Status == mess.Pending:
+		if w.now.Before(e.NotBefore) {
+			at(e.NotBefore)
+		} else if l.choice.MoreRanks {
+			at(l.pending.Add((w.now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
+		}
+		if l.choice.Wider > 0 {
+			at(l.chosen.Add(l.choice.Wider))
+		}
+		if len(e.Declined) > 0 {
+			at(w.allGoneAt(e))
+		}
+	case e.IsUnreachable():
+		at(l.heard.Add(x.lostAfter(e)))
+	default:
+		at(l.heard.Add(x.lease(e)))
+	}
+	return due
+}
+
+// lostAfter is how long to wait for a started task's executor (T11).
+func (x *Exchange) lostAfter(e Envelope) time.Duration {
+	return x.lease(e) + max(x.cfg.LostAfter, 2*e.Estimate)
+}
+
+// overdueInput is what time makes of a thread.
+func (x *Exchange) overdueInput(l *openThread, env Envelope) transition.Input {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	return x.ownInput(env, x.overdue(l, x.now()))
+}
+
+// ownInput is a change of the exchange's own; nil is none.
+func (x *Exchange) ownInput(env Envelope, change transition.Change) transition.Input {
+	in := x.input(Actor{ID: Self}, "", mess.Message{Re: mess.Refs{env.Ref}})
+	in.Change = change
+	return in
+}
+
+// overdue returns what time has made of a thread: a change of its envelope and
+// the status that says so; nil if nothing. x.open.mu is held.
+func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
+	e, w := l.env, x.world(now)
+	silent := now.Sub(l.heard)
+	switch {
+	case e.Status.Terminal():
+		return nil
+	case e.Phase == NotStarted && l.isExpired(now):
+		return transition.Expire(now)
+	case e.Status == mess.Pending:
+		if w.isEndedByStop(&e) {
+			return w.stopChange(e)
+		}
+		if dep, code := l.failedDep(); dep != "" {
+			return transition.FailDependent(dep, code)
+		}
+		return w.declinedChange(e)
+	case e.IsUnreachable() && silent < x.lease(e):
+		return transition.ComeBack
+	case e.IsUnreachable() && silent >= x.lostAfter(e):
+		return w.lostChange(e)
+	case e.IsUnreachable() || silent < x.lease(e):
+		return nil
+	case e.Phase == NotStarted:
+		return transition.OfferAgain("no sign of life from "+e.Executor+" before it began", x.cfg.MaxAttempts)
+	}
+	return transition.Hold
+}
+
+// lostChange ends the wait for an executor that does not come back (T11): what may
+// be done twice is offered again, unless its requester has taken it back or nobody is
+// left to ask, and what may not has an unknown outcome.
+func (w world) lostChange(e Envelope) transition.Change {
+	e.Status = mess.Pending // as it would be offered again
+	if ends := w.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
+		return transition.LoseToNobody(ends)
+	}
+	return transition.Lose
+}
+
+// failedDep returns a dependency that has ended otherwise than completed, and its status; "" if
+// there is none.
+func (l *openThread) failedDep() (dep string, code mess.Code) {
+	for dep, code := range l.deps {
+		if code.Terminal() && code != mess.Completed {
+			return dep, code
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,338 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/messkit/messkit/exchange/documents"
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// readAll reads all that the store has, and returns the envelopes of the threads that are
+// open.
+func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
+	open := map[string]Envelope{}
+	err := thread.ReadAll(ctx, x.store, "", func(c thread.Change) error {
+		x.docs.Note(c)
+		switch e := c.Envelope; {
+		case c.Level:
+			x.pos = c.Pos
+			maps.Copy(x.serials.last, c.Serials)
+		case e.Ref == "":
+		case c.Removed:
+			delete(open, e.Ref)
+			x.threads.Remove(e.Ref)
+		case c.Outline || e.Status.Terminal():
+			delete(open, e.Ref)
+			x.threads.Set(e)
+		default:
+			e.Rev = c.Rev
+			open[e.Ref] = e
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	inOrder := slices.Collect(maps.Values(open))
+	slices.SortFunc(inOrder, func(a, b Envelope) int { return cmp.Or(a.Updated.Compare(b.Updated), strings.Compare(a.Ref, b.Ref)) })
+	return inOrder, nil
+}
+
+// followStore takes what changes in the store until ctx ends. The exchange knows its own
+// steps already; what is new was done by another process.
+func (x *Exchange) followStore(ctx context.Context) error {
+	return x.store.Feed(ctx, x.pos, func(c thread.Change) error {
+		x.docs.Note(c)
+		e := c.Envelope
+		switch {
+		case e.Ref == "":
+		case c.Removed:
+			x.threads.Remove(e.Ref)
+		case c.Outline:
+			x.threads.Set(e)
+		default:
+			e.Rev = c.Rev
+			x.adopt(e)
+		}
+		return nil
+	})
+}
+
+// Changes calls fn with each change of the store after a position, until ctx ends or fn
+// returns an error, as Store.Feed does.
+func (x *Exchange) Changes(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
+	return x.store.Feed(ctx, after, fn)
+}
+
+// Position is that of a change that the exchange knows; later changes come after it.
+func (x *Exchange) Position() thread.Pos { return x.docs.Position() }
+
+// adopt takes a thread into the index that another process has made or changed. A thread
+// that the index does not have is read again: e may be older than its end.
+func (x *Exchange) adopt(e Envelope) {
+	if x.threads.Knows(e.Ref, e.Ver) {
+		return // it was done here
+	}
+	x.serials.used(e.Ref)
+	x.open.mu.Lock()
+	l := x.open.byRef[e.Ref]
+	if l != nil {
+		x.setEnvelope(l, e)
+	}
+	x.open.mu.Unlock()
+	switch {
+	case l != nil:
+	case e.Status.Terminal():
+		x.threads.Set(e)
+	default:
+		if _, err := x.load(context.Background(), e.Ref); err != nil {
+			x.log.Error("a thread that another process has made cannot be read; it waits for the next start", "ref", e.Ref, "err", err)
+		}
+	}
+}
+
+// read reads a thread from the store.
+func (x *Exchange) read(ctx context.Context, ref string) (Thread, error) {
+	t, rev, err := x.store.Read(ctx, ref)
+	t.Rev = rev
+	return t, err
+}
+
+// readEnvelope reads the envelope of a thread: of one that is open, what is in memory.
+func (x *Exchange) readEnvelope(ctx context.Context, ref string) (Envelope, error) {
+	if l := x.open.find(ref); l != nil {
+		return x.open.envelope(l), nil
+	}
+	if r, ok := x.store.(thread.EnvelopeReader); ok {
+		return r.Envelope(ctx, ref)
+	}
+	t, err := x.read(ctx, ref)
+	return t.Envelope, err
+}
+
+// append stores a step and sets the revision of its envelope. If the store does not tell
+// whether it has stored the step, append reads the thread, and stores the same step again
+// where it is missing. The store compares revisions, so it has the step once in any case.
+func (x *Exchange) append(ctx context.Context, s *Step) error {
+	s.Envelope.Op = rand.Text()
+	for n := range attempts {
+		rev, err := x.store.Append(ctx, *s)
+		if err == nil {
+			s.Envelope.Rev = rev
+			return nil
+		}
+		if n == 0 && !errors.Is(err, thread.ErrUnknown) {
+			return err
+		}
+		t, readErr := x.read(ctx, s.Envelope.Ref)
+		switch {
+		case readErr == nil && t.Op == s.Envelope.Op:
+			s.Envelope.Rev = t.Rev
+			return nil
+		case !errors.Is(err, thread.ErrUnknown):
+			return err
+		case readErr == nil && t.Rev != s.After:
+			return ErrStale // another step was first
+		case readErr != nil && !errors.Is(readErr, ErrNoThread):
+			return errors.Join(err, readErr)
+		}
+		if !wait.For(ctx, time.Millisecond<<n) {
+			return errors.Join(thread.ErrUnknown, ctx.Err())
+		}
+	}
+	return thread.ErrUnknown
+}
+
+// channelKind is what the documents of a door are stored under.
+func channelKind(door string) string { return "door-" + door }
+
+// SaveChannelState stores something small that a door must know when the exchange runs
+// again: a name and what goes with it; nil removes it.
+func (x *Exchange) SaveChannelState(ctx context.Context, door, name string, doc []byte) error {
+	if err := x.docs.Put(ctx, documents.Key{Kind: channelKind(door), ID: name}, doc); err != nil {
+		return x.storeError(err)
+	}
+	return nil
+}
+
+// ChannelState reads what a door has kept, by name.
+func (x *Exchange) ChannelState(_ context.Context, door string) (map[string][]byte, error) {
+	return x.docs.Read(channelKind(door)), nil
+}
+
+// storeError is what a store that fails means to whoever has asked. A refusal stays as it is.
+func (x *Exchange) storeError(err error) error {
+	if r, ok := errors.AsType[*mess.Error](err); ok {
+		return r
+	}
+	x.log.Error("store failed", "err", err)
+	if errors.Is(err, syscall.ENOSPC) {
+		return mess.Errorf(mess.Unavailable, "the exchange has no space left on its disk for this; make room there, and try again")
+	}
+	return mess.Errorf(mess.Unavailable, "the exchange cannot store this now; try again")
+}
+
+// setEnvelope sets the envelope of a thread, and what follows from it: its offers,
+// when it is next due, and who has waited for its end. An envelope that is not newer
+// than the one in the index changes nothing. x.open.mu is held.
+func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
+	if e.Ver <= l.env.Ver {
+		return
+	}
+	x.threads.Set(e)
+	was, now := l.env, x.now()
+	l.env = e
+	if was.Ref == "" {
+		l.at = placeOf(&l.env)
+		x.open.follow(l)
+	}
+	if was.Epoch != e.Epoch || was.Ref == "" {
+		l.heard = now
+	}
+	if e.Status == mess.Pending && was.Status != mess.Pending {
+		l.pending = now
+	}
+	x.open.update(l, was)
+	x.updateOffers(l, now)
+	if e.Status.Terminal() {
+		x.uploads.forget(e.Ref)
+		x.open.close(e, now)
+		return
+	}
+	x.open.byRef[e.Ref] = l
+	x.open.wake(l, x.dueTime(l))
+}
+
+// addOpen takes a thread into the index that the store had open when the exchange was
+// opened.
+func (x *Exchange) addOpen(e Envelope) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	x.setEnvelope(&openThread{}, e)
+}
+
+// load returns the thread from the index, or, for one that has ended, as the
+// store has it.
+func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
+	x.open.mu.Lock()
+	l, c := x.open.byRef[ref], x.open.loading[ref]
+	mine := l == nil && c == nil
+	if mine {
+		c = x.open.startLoading(ref)
+	}
+	x.open.mu.Unlock()
+	switch {
+	case l != nil:
+		return l, nil
+	case mine:
+		return x.loadFromStore(ctx, c)
+	}
+	select {
+	case <-c.done:
+		return c.live, c.err
+	case <-ctx.Done():
+		return nil, x.storeError(ctx.Err())
+	}
+}
+
+// loadFromStore reads a thread that was announced from the store. One that has not ended goes
+// into the index. Nobody has changed it since it was announced: whoever wants to, waits.
+func (x *Exchange) loadFromStore(ctx context.Context, c *loading) (l *openThread, err error) {
+	err = errNotRead
+	defer func() {
+		x.open.mu.Lock()
+		defer x.open.mu.Unlock()
+		if l != nil && !l.env.Status.Terminal() {
+			e := l.env
+			l.env = Envelope{}
+			x.setEnvelope(l, e)
+		}
+		x.open.finishLoading(c, l, err)
+	}()
+	t, err := x.read(ctx, c.ref)
+	if errors.Is(err, ErrNoThread) {
+		return nil, mess.Errorf(mess.NotFound, "there is no thread %q", c.ref)
+	}
+	if err != nil {
+		return nil, x.storeError(err)
+	}
+	return &openThread{env: t.Envelope}, nil
+}
+
+// errNotRead is what others hear of a read that has crashed.
+var errNotRead = mess.Errorf(mess.Unavailable, "the exchange cannot read this now; try again")
+
+// reread takes over what another process has made of a thread.
+func (x *Exchange) reread(ctx context.Context, l *openThread) error {
+	t, err := x.read(ctx, l.env.Ref)
+	if err != nil {
+		return x.storeError(err)
+	}
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	x.setEnvelope(l, t.Envelope)
+	return nil
+}
+
+// commit takes a step into the index and tells those whom it concerns.
+func (x *Exchange) commit(l *openThread, s Step) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	if l.env.Executor == s.Messages[0].From {
+		l.heard = x.now()
+	}
+	x.setEnvelope(l, s.Envelope)
+	x.publishStep(s)
+}
+
+// commitEvidence takes a step into the index that changes nothing. Nobody is told: what
+// was refused must not look like an order.
+func (x *Exchange) commitEvidence(l *openThread, s Step) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	x.setEnvelope(l, s.Envelope)
+}
+
+// settle finds out how the dependencies of a thread ended that are not open
+// any more.
+func (x *Exchange) settle(ctx context.Context, l *openThread) error {
+	env := x.open.envelope(l)
+	for _, dep := range x.open.closedDeps(l) {
+		t, err := x.dep(ctx, env.Requestor, dep)
+		if err != nil {
+			return fmt.Errorf("%s depends on %s: %w", env.Ref, dep, err)
+		}
+		if !t.Status.Terminal() { // it has not come yet, or tells of its end itself
+			continue
+		}
+		x.open.mu.Lock()
+		x.open.unfollow(l.env, dep)
+		l.deps[dep] = t.Status
+		x.open.wake(l, x.now())
+		x.open.mu.Unlock()
+	}
+	return nil
+}
+
+// dep is a thread that another depends on, an empty one if it has not come yet.
+func (x *Exchange) dep(ctx context.Context, requestor, dep string) (Thread, error) {
+	if isRef(dep) {
+		return x.read(ctx, dep)
+	}
+	t, err := x.Thread(ctx, Actor{ID: requestor, Roles: Requester}, dep)
+	if errors.Is(err, mess.NotFound) {
+		return Thread{}, nil
+	}
+	return t, err
+}

@@ -1,0 +1,146 @@
+package transition
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
+)
+
+// Change is a step that the exchange makes on its own. It changes the envelope, and returns the
+// status that the thread then has.
+type Change func(*thread.Envelope) *mess.Status
+
+// Expire ends a thread that nobody has started in time.
+func Expire(now time.Time) Change {
+	return func(e *thread.Envelope) *mess.Status {
+		return &mess.Status{Code: mess.Expired, ExpiredAt: mess.TimeOf(now), Stage: string(e.Status)}
+	}
+}
+
+// FailDependent ends a thread because another, on which it depends, has ended otherwise than
+// completed.
+func FailDependent(dep string, code mess.Code) Change {
+	return func(*thread.Envelope) *mess.Status {
+		return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+			Type: "dependency", Detail: fmt.Sprintf("%s ended as %s", dep, code), Effect: mess.EffectNone,
+		}, Recoverable: new(true), Suggestion: "ask again without it, or after it"}
+	}
+}
+
+// OfferAgain releases the claim of a thread that has not started (T9). It ends the thread at
+// the last of the attempts. The reason goes into the status.
+func OfferAgain(reason string, attempts int) Change {
+	return func(e *thread.Envelope) *mess.Status {
+		e.Attempts++
+		if e.Attempts >= attempts {
+			return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+				Type: "executor_unreachable", Effect: mess.EffectNone,
+				Detail: fmt.Sprintf("claimed %d times, and nobody began; last by %s", e.Attempts, e.Executor),
+			}, Recoverable: new(true)}
+		}
+		e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil
+		return &mess.Status{Code: mess.Pending, Message: reason + "; on offer again"}
+	}
+}
+
+// Hold holds a started thread whose executor is silent (T10).
+func Hold(e *thread.Envelope) *mess.Status {
+	e.HeldFrom = e.Status
+	return &mess.Status{Code: mess.Held, Reason: &mess.Reason{
+		Type: "executor_unreachable", Detail: "no sign of life from " + e.Executor + " since it began",
+	}}
+}
+
+// ComeBack releases a thread from Hold after its executor has sent something again.
+func ComeBack(e *thread.Envelope) *mess.Status {
+	s := &mess.Status{Code: e.HeldFrom, Message: e.Executor + " is back"}
+	e.HeldFrom = ""
+	return s
+}
+
+// Lose ends the wait for the executor of a held thread (T11). The exchange offers a thread
+// without side effects, or with an idempotent plan, again. The outcome of any other is unknown.
+func Lose(e *thread.Envelope) *mess.Status {
+	who := e.Executor
+	e.HeldFrom = ""
+	switch {
+	case e.CancelBy != "" && e.Effect == "query":
+		return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
+			Type: "cancelled", Effect: mess.EffectNone, Detail: who + " did not come back; it was only looking",
+		}}
+	case e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent"):
+		if e.Effect == "idempotent" {
+			e.BegunBy = who
+		}
+		e.Executor, e.Phase = "", thread.NotStarted
+		return &mess.Status{Code: mess.Pending, Message: who + " did not come back; on offer again, since doing it twice does no harm"}
+	}
+	return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+		Type: "interrupted", Effect: mess.EffectUnknown, Detail: who + " began and did not come back",
+	}, Recoverable: new(false), Suggestion: "look before retrying"}
+}
+
+// LoseToNobody is Lose for a thread that no other executor would take: declined ends it
+// instead, and the effect of what the lost executor began stays unknown.
+func LoseToNobody(declined Change) Change {
+	return func(e *thread.Envelope) *mess.Status {
+		e.HeldFrom = ""
+		s := declined(e)
+		switch {
+		case e.Effect == "query":
+		case s.Code == mess.Failed:
+			s.Reason.Effect, s.Suggestion = mess.EffectUnknown, "look before retrying"
+		default:
+			e.BegunBy = e.Executor
+		}
+		return s
+	}
+}
+
+// Decline ends a thread that all possible executors have declined.
+func Decline(e *thread.Envelope) *mess.Status {
+	return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.DeclineReasons()}}
+}
+
+// FailUnreachable ends a thread whose former executors are silent, and that all others have
+// declined. Each element of silent describes one of the former.
+func FailUnreachable(silent []string) Change {
+	return func(e *thread.Envelope) *mess.Status {
+		return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
+			Type: "executor_unreachable", Effect: mess.EffectNone, Detail: strings.Join(silent, "; ") + "; " + e.DeclineReasons(),
+		}, Recoverable: new(true)}
+	}
+}
+
+// LeaveToPeople keeps a pending thread for human executors after a stop of everything.
+func LeaveToPeople(s mess.Stop) Change {
+	return func(e *thread.Envelope) *mess.Status {
+		e.Stopped = true
+		return &mess.Status{Code: mess.Pending, Message: DescribeStop(s) + " while it waited; it is left to people"}
+	}
+}
+
+// FailStopped ends a pending thread after a stop of everything.
+func FailStopped(s mess.Stop) Change {
+	return func(e *thread.Envelope) *mess.Status {
+		effect := mess.EffectNone
+		if e.BegunBy != "" { // by an executor that did not come back
+			effect = mess.EffectUnknown
+		}
+		return &mess.Status{
+			Code: mess.Failed, Reason: &mess.Reason{Type: "stop", Detail: DescribeStop(s) + " before anybody began", Effect: effect},
+			Recoverable: new(true), Suggestion: "ask anew when it is released",
+		}
+	}
+}
+
+// DescribeStop names the actor and the reason of a stop of everything.
+func DescribeStop(s mess.Stop) string {
+	if s.Reason == "" {
+		return s.By + " has stopped everything"
+	}
+	return fmt.Sprintf("%s has stopped everything (%s)", s.By, s.Reason)
+}

@@ -18,9 +18,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Attach stages an attachment for a thread whose claim who holds, or that who
-// has requested; after its end, for one who has held it, as late evidence. It
-// becomes part of the thread when a message names it.
+// Attach stages an attachment for a thread. The holder of the claim, the requester and operators
+// may do that, and after the end those who have held the claim, for late evidence. mimeType may be
+// "". The attachment becomes part of the thread with the first message that names it. The error is
+// a *mess.Error, or one of data.
 func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType string, data io.Reader) (mess.Media, error) {
 	x.MarkAlive(who)
 	t, err := x.Thread(ctx, who, ref)
@@ -41,7 +42,7 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	s, err := x.store.Stage(ctx, source, most)
 	left := x.uploads.finish(quota, most, s, x.cfg.MaxThreadAttachments)
 	switch {
-	case source.err != nil: // the sender's fault, not the store's
+	case source.err != nil: // an error of the sender, not of the store
 		return mess.Media{}, fmt.Errorf("%s: %w", name, source.err)
 	case errors.Is(err, ErrTooLarge) && most < x.cfg.MaxAttachment:
 		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: the attachments of one thread may take %d bytes together, of which %d are left", name, x.cfg.MaxThreadAttachments, left)
@@ -69,7 +70,7 @@ func mayAttach(who Actor, e Envelope) error {
 	return nil
 }
 
-// source notes why reading ended early.
+// source records the error with which reading ended early.
 type source struct {
 	io.Reader
 	err error
@@ -83,7 +84,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Attachment opens an attachment of a thread that who may see.
+// Attachment opens an attachment of a thread that the actor may see. The caller closes it. The
+// error is a *mess.Error.
 func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) (io.ReadSeekCloser, Attachment, error) {
 	t, err := x.Thread(ctx, who, ref)
 	if err != nil {
@@ -107,7 +109,7 @@ func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) 
 	return data, a, nil
 }
 
-// openFile opens a file of a thread, which the store has by its content, or in a folder.
+// openFile opens a file of a thread, from the blobs of the store or from its folder.
 func (x *Exchange) openFile(ctx context.Context, ref, name, sum string) (io.ReadSeekCloser, error) {
 	data, err := x.store.Blob(ctx, sum)
 	if folders, ok := x.store.(thread.Folders); ok && errors.Is(err, ErrNoBlob) {
@@ -116,12 +118,12 @@ func (x *Exchange) openFile(ctx context.Context, ref, name, sum string) (io.Read
 	return data, err
 }
 
-// closer is bytes that are closed like a file.
+// closer gives a bytes.Reader a Close.
 type closer struct{ *bytes.Reader }
 
 func (closer) Close() error { return nil }
 
-// stage keeps the files of a message that is about to be stored.
+// stage stages the files of a message before the message itself is stored.
 func (x *Exchange) stage(ctx context.Context, files [][]byte) error {
 	for _, data := range files {
 		if _, err := x.store.Stage(ctx, bytes.NewReader(data), int64(len(data))); err != nil {
@@ -147,7 +149,7 @@ type uploadQuota struct {
 
 // Limits of uploads.
 const (
-	lateUploadTime = time.Hour // the exchange then forgets the uploads for a thread that has ended
+	lateUploadTime = time.Hour // after the last upload, the count of an ended thread is dropped
 	minFileCost    = 4096      // bytes that a file counts at least: a block of the disk
 )
 

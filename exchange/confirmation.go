@@ -12,19 +12,18 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ConfirmBy is how a person proves a confirmation of a plan with risk: one that
-// needs the role operator.
+// ConfirmBy says how a person proves a confirmation of a risky plan, which needs the role operator.
 type ConfirmBy string
 
 // Values of ConfirmBy.
 const (
-	ConfirmTerminal ConfirmBy = "terminal" // typed at a terminal of the exchange's machine, or pressed on the page
+	ConfirmTerminal ConfirmBy = "terminal" // typed at a terminal of the machine of the exchange, or pressed on the page
 	ConfirmPage     ConfirmBy = "page"     // pressed on the page
-	ConfirmCode     ConfirmBy = "code"     // with a code that the page has shown
-	ConfirmScript   ConfirmBy = "script"   // any program that holds an operator's key
+	ConfirmCode     ConfirmBy = "code"     // with a code from the page
+	ConfirmScript   ConfirmBy = "script"   // any program with the key of an operator
 )
 
-// known reports whether c is a value; "" is ConfirmTerminal.
+// known reports whether c is valid; "" is ConfirmTerminal.
 func (c ConfirmBy) known() bool {
 	switch c {
 	case "", ConfirmTerminal, ConfirmPage, ConfirmCode, ConfirmScript:
@@ -33,33 +32,33 @@ func (c ConfirmBy) known() bool {
 	return false
 }
 
-// Proof is what an adapter has found out about who stands behind a message,
-// beyond the key. An adapter that finds out nothing leaves it at ByKey.
+// Proof says what a channel adapter knows about the person behind a message, beyond the key. An
+// adapter that knows nothing leaves it at ByKey.
 type Proof uint8
 
 // Values of Proof.
 const (
-	ByKey      Proof = iota // the key alone: any program may have sent it
+	ByKey      Proof = iota // only the key: any program may have sent it
 	AtTerminal              // a person has typed it at a terminal of this machine
 	OnPage                  // a person has pressed it on the page of the exchange
 )
 
-// proofKey is the key under which a context has a Proof.
+// proofKey is the key of the Proof in a context.
 type proofKey struct{}
 
-// WithProof is a context in which an adapter passes a proof on to another one.
+// WithProof returns a context in which one adapter passes a proof to another.
 func WithProof(ctx context.Context, p Proof) context.Context {
 	return context.WithValue(ctx, proofKey{}, p)
 }
 
-// ProofIn is the proof that WithProof has put into a context; ByKey if none has.
+// ProofIn returns the proof of WithProof, or ByKey.
 func ProofIn(ctx context.Context) Proof {
 	p, _ := ctx.Value(proofKey{}).(Proof)
 	return p
 }
 
-// enough reports whether a proof is a person's confirmation under this setting;
-// what needs a code is confirmed by the code alone.
+// enough reports whether a proof confirms a plan under this setting. With ConfirmCode no proof
+// does: only a code confirms.
 func (c ConfirmBy) enough(p Proof) bool {
 	switch c {
 	case ConfirmScript:
@@ -72,8 +71,8 @@ func (c ConfirmBy) enough(p Proof) bool {
 	return p == AtTerminal || p == OnPage
 }
 
-// refusal is how it is said that a person has not proved to be one: what she does,
-// what she must do, and what has not happened.
+// refusal has the words of a rejection: what needs a person, what the person must do, and what has
+// not happened.
 type refusal struct{ does, must, not string }
 
 var (
@@ -81,7 +80,7 @@ var (
 	forRelease = refusal{"a stop is released, and what is locked or disarmed may act again,", "a person must release a stop, arm and unlock", "nothing was changed"}
 )
 
-// needs says what is missing. The text may reach a model, so it names no command.
+// needs returns the error for a missing proof. A model may read the text, so it names no command.
 func (c ConfirmBy) needs(r refusal) error {
 	switch c {
 	case ConfirmPage:
@@ -92,9 +91,9 @@ func (c ConfirmBy) needs(r refusal) error {
 	return mess.Errorf(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; a program that holds the key is refused; %s (exchange: confirm: terminal)", r.must, r.not)
 }
 
-// MayRelease refuses, without a proof that is enough, to release a stop, to arm and
-// to unlock: that takes the same person as a confirmation of a plan with risk. What
-// needs a code is done with ActAgain alone.
+// MayRelease returns an error unless the proof is enough to reset a stop, to arm, or to release a
+// lockout. The same rule holds for the confirmation of a risky plan. With ConfirmCode only
+// Exchange.Release can do it.
 func (c ConfirmBy) MayRelease(p Proof) error {
 	if c.enough(p) {
 		return nil
@@ -102,8 +101,9 @@ func (c ConfirmBy) MayRelease(p Proof) error {
 	return c.needs(forRelease)
 }
 
-// Release does act, which releases a stop, arms or unlocks, where a person has proved
-// it or sends a code. A code is good for one act that succeeds.
+// Release calls act, which resets a stop, arms, or releases a lockout, if the proof is enough or
+// the code is right. A code works for one act that succeeds. The error is that of act, or a
+// *mess.Error with the code Forbidden.
 func (x *Exchange) Release(p Proof, code string, act func() error) error {
 	by := x.ConfirmBy()
 	if by != ConfirmCode || code == "" {
@@ -122,7 +122,7 @@ func (x *Exchange) Release(p Proof, code string, act func() error) error {
 	return err
 }
 
-// ConfirmBy is the setting of this exchange.
+// ConfirmBy returns the setting of this exchange.
 func (x *Exchange) ConfirmBy() ConfirmBy {
 	if x.cfg.Confirm == "" {
 		return ConfirmTerminal
@@ -130,21 +130,20 @@ func (x *Exchange) ConfirmBy() ConfirmBy {
 	return x.cfg.Confirm
 }
 
-// Limits of a confirmation code: six digits, and five guesses.
+// Limits of a confirmation code. A code has six digits.
 const (
 	codeTime  = 10 * time.Minute
 	codeTries = 5
 	codeEnd   = 1_000_000
 )
 
-// releaseCode is in the place of a message for the code that releases a stop, arms or
-// unlocks.
+// releaseCode replaces the message ref for the code of Release.
 const releaseCode = "the place"
 
 var errWrongCode = mess.Errorf(mess.Forbidden, "code: this is not the code of this question, or its time is over; the page of the exchange shows a new one")
 
-// codes are the confirmation codes that operators have been shown, by the message
-// that asks. They are in memory alone.
+// codes has the confirmation codes that operators have seen, by the ref of the question. Only the
+// memory has them.
 type codes struct {
 	mu sync.Mutex
 	of map[string]*code
@@ -153,13 +152,12 @@ type codes struct {
 type code struct {
 	text  string
 	ends  time.Time
-	tries int // that are left
+	tries int // attempts that remain
 }
 
-// ConfirmCode makes the code that confirms the open question of a thread, once; ref
-// "" is for the code that ActAgain takes.
-// An operator gets it, on the page alone: a program that holds the key must not
-// show itself the code.
+// ConfirmCode makes a code that confirms the open question of a thread, once. With ref "" the code
+// is for Release. Only an operator on the page gets it, because a program with the key of the
+// operator must not see it. ends is when the code expires.
 func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string, ends time.Time, err error) {
 	switch {
 	case x.ConfirmBy() != ConfirmCode:
@@ -192,7 +190,7 @@ func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string,
 	return c.text, c.ends, nil
 }
 
-// openConfirmation is the message of a thread that asks for a confirmation.
+// openConfirmation returns the ref of the message with the open confirmation of a thread.
 func (x *Exchange) openConfirmation(ref string) (message string, err error) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -202,7 +200,8 @@ func (x *Exchange) openConfirmation(ref string) (message string, err error) {
 	return "", mess.Errorf(mess.IllegalTransition, "%.60s: no confirmation is asked for", ref)
 }
 
-// guess takes a code for the question of a message. Each wrong one counts.
+// guess reports whether text is the code of a question. It counts wrong codes, and drops the code
+// after the last attempt.
 func (c *codes) guess(question, text string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,15 +218,16 @@ func (c *codes) guess(question, text string, now time.Time) bool {
 	return false
 }
 
-// end ends the code of a question.
+// end drops the code of a question.
 func (c *codes) end(question string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.of, question)
 }
 
-// confirmationProof judges the yes to a question that needs an operator, with what came along.
-// spend ends the code that it used, after the step was stored.
+// confirmationProof returns a function that judges a confirmation that needs an operator, by the
+// role, the proof and the code of the message. spend drops the code; the caller calls it after the
+// step is stored.
 func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confirm) error, spend func()) {
 	used := ""
 	proven = func(c Confirm) error {
@@ -250,8 +250,7 @@ func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confi
 	return proven, func() { x.codes.end(used) }
 }
 
-// takeCode takes the confirmation code out of what is said to a thread: a thread
-// keeps none.
+// takeCode removes the confirmation code from items, because threads must not contain codes.
 func takeCode(items []mess.Item) (rest []mess.Item, code string) {
 	rest = make([]mess.Item, len(items))
 	for i, item := range items {

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// contextRefs are the requests that a request names in its context (MESS 1.0 section 2.4):
-// by an entry of type ref, or by a key ref of its own.
+// contextRefs returns the requests that the context of a request names (MESS 1.0 section 2.4): by
+// entries of type ref, or by a field ref.
 func contextRefs(r *mess.Request) (names []string) {
 	for _, e := range r.Context {
 		if name, ok := e.Value.(string); ok && e.Type == "ref" {
@@ -24,9 +24,9 @@ func contextRefs(r *mess.Request) (names []string) {
 	return names
 }
 
-// withContextRefs is the request with what the exchange knows of the requests in its context:
-// each entry of type ref gets the thread, its intent and its pictures, because an executor does not know
-// the requester's ids and may not read every thread. It refuses a name of no request.
+// withContextRefs adds to each ref in the context of a request the thread, its intent and its
+// images: an executor does not know the ids of the requester, and may not read every thread. The
+// error is a *mess.Error for an unknown request.
 func (x *Exchange) withContextRefs(ctx context.Context, s submission) (*mess.Request, error) {
 	names := contextRefs(s.req)
 	if len(names) == 0 {
@@ -62,8 +62,8 @@ func (x *Exchange) withContextRefs(ctx context.Context, s submission) (*mess.Req
 	return &req, nil
 }
 
-// withoutContextRefs is a request as its requester wrote it: "last" names another request when
-// the same message comes again.
+// withoutContextRefs removes what withContextRefs has added, because "last" names another thread
+// when the same message arrives again.
 func withoutContextRefs(r *mess.Request) mess.Request {
 	req := *r
 	req.Context = slices.Clone(req.Context)
@@ -75,15 +75,14 @@ func withoutContextRefs(r *mess.Request) mess.Request {
 	return req
 }
 
-// EarlierKey marks a picture of a response as one that an earlier thread has: its ref.
+// EarlierKey is the field of an image in a response that names the earlier thread of the image.
 const EarlierKey = "earlier"
 
-// maxEarlierImages is how many pictures of a contextRefs thread an executor hears of, the last
-// ones.
+// maxEarlierImages is the number of images of an earlier thread in a request: the last ones.
 const maxEarlierImages = 8
 
-// imagesOf are the pictures that executors have given in a thread, as an executor that
-// delivers one again writes them.
+// imagesOf returns the images of the executors of a thread, in the form in which a response
+// delivers them again.
 func imagesOf(t Thread) (list []any) {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
@@ -100,9 +99,8 @@ func imagesOf(t Thread) (list []any) {
 	return list[max(0, len(list)-maxEarlierImages):]
 }
 
-// copyEarlierImages has the bytes of the earlier pictures that a message names beside the thread.
-// It refuses what claims to be one and is none: such a picture was taken for another request,
-// and its time and ref are the earlier thread's.
+// copyEarlierImages stages the bytes of the earlier images in a message. It rejects an image that
+// the named thread does not have, because the time and the ref of an image must be true.
 func (x *Exchange) copyEarlierImages(ctx context.Context, t *transition.Effect) error {
 	for _, item := range t.Message.Items {
 		for _, e := range messeaf.Content(item) {

@@ -30,7 +30,7 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 	if err != nil {
 		return nil, err
 	}
-	batch := map[string]string{} // the sender's id to the ref that it got
+	batch := map[string]string{} // client id to ref
 	entries := make([]mess.AckEntry, len(p.requests))
 	for _, i := range order {
 		s := submission{in: in, req: p.requests[i], others: p.others, batch: batch}
@@ -46,8 +46,8 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 	return []mess.Item{x.requestsAck(in, p.requests, entries)}, nil
 }
 
-// checkRequestID refuses ids by which something else goes: with them, a request would
-// stand in the way of another.
+// checkRequestID rejects ids that mean something else, because such a request would hide another
+// one.
 func checkRequestID(id string) error {
 	switch {
 	case id == mess.Last:
@@ -65,7 +65,7 @@ func isRef(text string) bool {
 	return ok && err == nil
 }
 
-// requestsAck is the ack of one or several requests.
+// requestsAck returns the ack of one or several requests.
 func (x *Exchange) requestsAck(in Inbound, reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
 	ack := &mess.Ack{ReceivedAt: mess.TimeOf(x.now())}
 	x.open.mu.Lock()
@@ -94,7 +94,7 @@ func (x *Exchange) requestsAck(in Inbound, reqs []*mess.Request, entries []mess.
 	return ack
 }
 
-// requestName is what an ack calls a request: its sender's id for it, or "last".
+// requestName returns the name of a request in its ack: its client id, or "last".
 func requestName(r *mess.Request) string {
 	if r.ID != "" {
 		return r.ID
@@ -102,8 +102,8 @@ func requestName(r *mess.Request) string {
 	return mess.Last
 }
 
-// sortRequests returns the order in which the requests of one message are made,
-// so that each comes after those of them that it depends on.
+// sortRequests returns the order in which to make the requests of one message: each after its
+// dependencies in the message.
 func sortRequests(reqs []*mess.Request) ([]int, error) {
 	index := map[string]int{}
 	for i, r := range reqs {
@@ -149,7 +149,7 @@ func dependsOn(r *mess.Request) mess.Refs {
 	return r.Constraints.DependsOn
 }
 
-// submission is one request on its way in.
+// submission is one request before it has a thread.
 type submission struct {
 	in     Inbound
 	req    *mess.Request
@@ -157,8 +157,7 @@ type submission struct {
 	batch  map[string]string
 }
 
-// submit makes a thread (T1), or finds the one that the same request made
-// before.
+// submit makes a thread (T1), or returns the one that the same request has made before.
 func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	now := x.now()
 	env, err := x.newEnvelope(ctx, s, now)
@@ -183,7 +182,7 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 		case isTaken:
 			return x.repeatedRequest(ctx, s, taken.Ref)
 		case errors.Is(err, ErrStale) && n < maxRefs:
-			continue // the ref is in use; nobody has heard of ours
+			continue // another thread has the ref, and no client knows ours yet
 		case err != nil:
 			return Envelope{}, x.storeError(err)
 		}
@@ -192,23 +191,23 @@ func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	}
 }
 
-// maxRefs bounds how many refs are tried for one thread.
+// maxRefs limits the refs that the exchange tries for one thread.
 const maxRefs = 40
 
-// newRef is a ref that this exchange has not given before. Where others have given the next
-// ones, more and more of them are left out.
+// newRef returns a ref that this exchange has not used. After each refused ref it skips more
+// numbers, because other processes may have used the next ones.
 func (x *Exchange) newRef(s submission, now time.Time, refused int) string {
 	day := now.Format(time.DateOnly)
 	return messeaf.Ref(day, x.serials.next(day, 1<<min(max(0, refused-1), 16)), messeaf.Token(s.req.ID))
 }
 
-// serials are the highest numbers that refs of a day have.
+// serials has the highest serial of the refs of each day.
 type serials struct {
 	mu   sync.Mutex
 	last map[string]int
 }
 
-// next is a number that no ref has, by steps after the highest.
+// next adds by to the highest serial of a day, and returns it.
 func (s *serials) next(day string, by int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +215,7 @@ func (s *serials) next(day string, by int) int {
 	return s.last[day]
 }
 
-// used has the numbers of a day go on after a ref.
+// used records the serial of a ref.
 func (s *serials) used(ref string) {
 	day, serial, ok := messeaf.ParseRef(ref)
 	s.mu.Lock()
@@ -226,14 +225,14 @@ func (s *serials) used(ref string) {
 	}
 }
 
-// create stores a new thread. Whoever names it meanwhile waits until the index has it.
+// create stores a new thread. Goroutines that name it meanwhile wait until openThreads has it.
 func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThread, error) {
 	x.open.mu.Lock()
 	c := x.open.startLoading(t.Ref)
 	x.open.mu.Unlock()
 	var err error = errNotRead
 	defer func() {
-		if err != nil { // it may be stored all the same: whoever names it reads it
+		if err != nil { // the store may have it all the same: the next goroutine that names it reads it
 			x.open.mu.Lock()
 			defer x.open.mu.Unlock()
 			x.open.finishLoading(c, nil, errNotRead)
@@ -250,7 +249,7 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 	return x.commitNew(t, c), nil
 }
 
-// newEnvelope is a thread's envelope but for its ref.
+// newEnvelope returns the envelope of a new thread without its ref.
 func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time) (Envelope, error) {
 	env := Envelope{
 		ClientID: s.req.ID, Requestor: s.in.Actor.ID, Status: mess.Pending, Created: now, Updated: now,
@@ -279,8 +278,8 @@ func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time)
 	return env, nil
 }
 
-// dependency is the ref of a request that another depends on. Of one that may come
-// later it is the id that the requester has for it.
+// dependency returns the ref of a dependency. If the request may come later, it returns the client
+// id.
 func (x *Exchange) dependency(ctx context.Context, in Inbound, dep string) (string, error) {
 	t, err := x.Thread(ctx, in.Actor, dep)
 	switch {
@@ -294,8 +293,8 @@ func (x *Exchange) dependency(ctx context.Context, in Inbound, dep string) (stri
 	return "", mess.Errorf(mess.MissingReference, "request.constraints.depends_on: there is no request %q; send it first, or in the same message", dep)
 }
 
-// window is when a request may start and when it is too late. needed_by wins
-// over timing.expires (MESS 1.1 section 1.1).
+// window returns the time before which a request may not start, and the time at which it expires.
+// needed_by wins over timing.expires (MESS 1.1 section 1.1).
 func window(r *mess.Request, now time.Time) (notBefore, expires time.Time) {
 	if r.Constraints != nil && r.Constraints.Timing != nil {
 		notBefore, _ = r.Constraints.Timing.NotBefore.Time()
@@ -309,8 +308,8 @@ func window(r *mess.Request, now time.Time) (notBefore, expires time.Time) {
 	return notBefore, expires
 }
 
-// newThread is a thread as it begins: envelope, request and ack (MESSE-AF 2.1,
-// "Example: Complete Thread").
+// newThread returns a thread as it begins: envelope, request and ack (MESSE-AF 2.1, "Example:
+// Complete Thread").
 func newThread(env Envelope, ref string, s submission, now time.Time, dispatched string) Thread {
 	env.Ref = ref
 	env.History = []HistoryEntry{{Action: "created", At: now, By: env.Requestor}}
@@ -326,7 +325,7 @@ func newThread(env Envelope, ref string, s submission, now time.Time, dispatched
 	}}
 }
 
-// commitNew takes a new thread into the index and tells those whom it concerns.
+// commitNew adds a stored thread to the open threads, and publishes it.
 func (x *Exchange) commitNew(t Thread, c *loading) *openThread {
 	l := &openThread{}
 	x.open.mu.Lock()
@@ -337,15 +336,15 @@ func (x *Exchange) commitNew(t Thread, c *loading) *openThread {
 	return l
 }
 
-// repeatedRequest answers a request whose id its sender has used before: the same
-// request is the same thread, another one needs another id.
+// repeatedRequest answers a request with a client id that its requester has used before. The same
+// request has the same thread; a different one gets an error.
 func (x *Exchange) repeatedRequest(ctx context.Context, s submission, ref string) (Envelope, error) {
 	t, err := x.read(ctx, ref)
 	if err != nil {
 		return Envelope{}, x.storeError(err)
 	}
 	before := t.Request()
-	stored, _, _ := thread.StoredRequest(&before) // an earlier release has kept large data in it
+	stored, _, _ := thread.StoredRequest(&before) // an earlier release has stored large data in it
 	was, err1 := json.Marshal(withoutContextRefs(stored))
 	is, err2 := json.Marshal(withoutContextRefs(s.req))
 	if err := errors.Join(err1, err2); err != nil {

@@ -1,7 +1,6 @@
-// Package exchange is the only place where a thread changes state. An actor, a
-// channel and a MESS message go in; acks and an event stream come out. It
-// routes by capability, availability, constraints and rules, and never looks
-// at what an intent says.
+// Package exchange is the only place where a thread changes state (MESS 1.0, MESSE-AF 2.1).
+// Channels post MESS messages for an actor, and get acks and a stream of events. The exchange
+// routes by capability, availability, constraints and rules. It never interprets an intent.
 package exchange
 
 import (
@@ -23,86 +22,86 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Exchange is one exchange. Make it with Open, and keep its Run running.
+// Exchange is one exchange. Open makes it, and Run must run as long as it is in use. All methods
+// are safe for concurrent use.
 //
-// The locks are taken in this order, and only the first two are held while the store works:
-// the right to write a document, the step of one thread (openThread.step), the registry, the open
-// threads (openThreads.mu), and the locks of the event bus, the deadlines and the index. Whoever
-// reads the registry takes its snapshot, and no lock.
+// Goroutines take the locks in this order, and hold only the first two while the store works:
+//  1. the write lock of a document (documents.Documents)
+//  2. the step of one thread (openThread.step)
+//  3. the registry
+//  4. the open threads (openThreads.mu)
+//  5. the uploads, the event bus, the deadlines and the index
+//
+// A reader of the registry takes its snapshot, and no lock.
 type Exchange struct {
 	cfg     Config
 	store   Store
 	docs    *documents.Documents
-	threads index.Index // of all threads
-	pos     thread.Pos  // of the feed, when the exchange was opened
+	threads index.Index // all threads
+	pos     thread.Pos  // position in the feed when the exchange was opened
 	now     func() time.Time
 	log     *slog.Logger
 	events  *eventbus.Bus[Event]
 
-	opened time.Time      // nobody has been silent for longer
-	sleeps *suspend.Watch // of the goroutine that watches time
-	codes  codes          // with which plans are confirmed
+	opened time.Time      // start of the exchange; no executor counts as silent since before
+	sleeps *suspend.Watch // only for the goroutine of watchTime
+	codes  codes          // confirmation codes
 
 	registry *registry.Registry // the executors
 	open     openThreads
 	uploads  uploads
-	serials  serials // of refs
+	serials  serials // of the refs of new threads
 }
 
 // Config of an exchange.
 type Config struct {
 	ID string `yaml:"id"` // name of the exchange: "home"
-	// Lease is how long a claim lasts without a sign of life from its holder
-	// before the start gate.
+	// Lease is the time after which the exchange offers a claimed thread again that has not
+	// started, if its holder sends nothing.
 	Lease time.Duration `yaml:"lease"`
-	// QuietLease is Lease and Unreachable for an executor that sends no
-	// heartbeats: a person, or a client that does not know of them.
+	// QuietLease replaces Lease and Unreachable for executors without heartbeats: people, and
+	// clients that do not know heartbeats.
 	QuietLease time.Duration `yaml:"quiet_lease"`
-	// Unreachable is how long a started task's executor may be silent before
-	// the thread is held.
+	// Unreachable is the time after which the exchange holds a started thread, if its executor
+	// sends nothing.
 	Unreachable time.Duration `yaml:"unreachable"`
-	// LostAfter is how long a held thread waits for its executor to come back
-	// before its outcome is called unknown (or twice the estimate, if longer).
+	// LostAfter is the time that the exchange holds a thread for its executor. Then the outcome is
+	// unknown. Twice the estimate of the executor counts if that is longer.
 	LostAfter time.Duration `yaml:"lost_after"`
-	// OfferTime is how long a preferred executor has an offer for itself.
+	// OfferTime is the time that a preferred executor has an offer for itself.
 	OfferTime time.Duration `yaml:"offer_time"`
-	// MaxAttempts is how many claims may be lost before the start until a thread
-	// fails.
+	// MaxAttempts is the number of lost claims before the start with which a thread fails.
 	MaxAttempts int `yaml:"max_attempts"`
 	// MaxAttachment is the largest attachment, in bytes.
 	MaxAttachment int64 `yaml:"max_attachment"`
-	// MaxThreadAttachments is how much the attachments of one thread may take
-	// together, in bytes.
+	// MaxThreadAttachments limits all attachments of one thread together, in bytes.
 	MaxThreadAttachments int64 `yaml:"max_thread_attachments"`
-	// Routing rules that hold from the start.
+	// Routing has the rules of the configuration.
 	Routing mess.Routing `yaml:"-"`
 	// Catalogue describes known capabilities (MESS 1.0 section 8.2).
 	Catalogue []Definition `yaml:"-"`
-	// States asks executors to tell how their devices are.
+	// States asks executors to report the states of their devices.
 	States bool `yaml:"-"`
-	// Confirm is how a person proves a confirmation of a plan with risk; "":
-	// ConfirmTerminal.
+	// Confirm says how a person proves the confirmation of a risky plan; "" is ConfirmTerminal.
 	Confirm ConfirmBy `yaml:"confirm"`
-	// Granted are the capabilities that an executor may register; nil: all. nil as a
-	// function lets each register all.
+	// Granted returns the capabilities that an executor may register, or nil for all. A nil
+	// function allows all.
 	Granted func(executor string) []string `yaml:"-"`
-	// Pin returns the receipt key that an executor is held to: the first with
-	// which it came. nil believes each.
+	// Pin returns the receipt key that counts for an executor: the first that it has registered. A
+	// nil function accepts every key.
 	Pin func(executor, key string) (first string, err error) `yaml:"-"`
-	// Slept is how long the machine was suspended since boot; nil: as the kernel says.
+	// Slept returns how long the machine was suspended since boot; nil asks the kernel.
 	Slept func() time.Duration `yaml:"-"`
 }
 
-// Definition describes a capability for those who look for one (MESS 1.0
-// section 8.1). It restricts nothing.
+// Definition describes a capability in the catalog (MESS 1.0 section 8.1). It restricts nothing.
 type Definition struct {
 	ID          string
 	Description string
 	Tags        []string
 }
 
-// DefaultConfig returns the settings that an exchange has unless told
-// otherwise.
+// DefaultConfig returns the settings of an exchange without a configuration.
 func DefaultConfig() Config {
 	return Config{
 		ID: "home", Lease: 30 * time.Second, QuietLease: time.Hour, Unreachable: 30 * time.Second,
@@ -111,10 +110,10 @@ func DefaultConfig() Config {
 	}
 }
 
-// maxTime is the longest of the times of a Config: 31 days.
+// maxTime is the longest duration in a Config.
 const maxTime = 31 * 24 * time.Hour
 
-// Validate tells every setting that cannot be.
+// Validate returns all errors of the settings, joined.
 func (c Config) Validate() error {
 	var errs []error
 	if !mess.ValidID(c.ID) {
@@ -152,7 +151,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Open makes an exchange over a store and reads the threads that are open.
+// Open makes an exchange over a store, and reads all open threads. The caller closes the store. The
+// error is one of cfg.Validate or of the store.
 func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, log *slog.Logger) (*Exchange, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -186,10 +186,10 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	return x, nil
 }
 
-// ID is the name of the exchange.
+// ID returns the name of the exchange.
 func (x *Exchange) ID() string { return x.cfg.ID }
 
-// The types of threads, under the names that channels use.
+// The types of package thread, under the names that channels use.
 type (
 	Actor            = thread.Actor
 	Attachment       = thread.Attachment
@@ -215,7 +215,7 @@ type (
 	Thread           = thread.Thread
 )
 
-// Self is the actor id under which an exchange speaks.
+// Self is the actor id of the exchange itself.
 const Self = thread.Self
 
 // The roles.
@@ -243,7 +243,7 @@ const (
 	EventReset     = thread.EventReset
 )
 
-// What a store answers.
+// Errors of a store.
 var (
 	ErrStale    = thread.ErrStale
 	ErrNoThread = thread.ErrNoThread
@@ -251,18 +251,18 @@ var (
 	ErrTooLarge = thread.ErrTooLarge
 )
 
-// NeedsOf are the needs of a request.
+// NeedsOf returns the requirements of a request.
 func NeedsOf(r mess.Request) Needs { return thread.NeedsOf(r) }
 
-// KindKey is the field of config.executor that says what an executor is, and
-// Person its value for people. Others say nothing, and are robots.
+// KindKey is the field of config.executor that marks a human executor, and Person is its value.
+// Robots do not set it.
 const (
 	KindKey = routing.KindKey
 	Person  = routing.Person
 )
 
-// IsPerson reports whether an executor is a person, who is offered what robots
-// do not take, and does it at a person's pace.
+// IsPerson reports whether an executor is a person. The exchange offers people what no robot does,
+// and waits longer for them.
 func IsPerson(e mess.Executor) bool { return routing.IsPerson(e) }
 
 // ValidateExecutor checks a registration, or an update of one, as routing.ValidateExecutor does.

@@ -11,7 +11,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Thread returns a thread that who may see.
+// Thread returns a thread that the actor may see, by any name that resolve knows. The error is a
+// *mess.Error; a hidden thread is NotFound.
 func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, error) {
 	ref, err := x.resolve(ctx, who, name)
 	if err != nil {
@@ -27,8 +28,8 @@ func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, 
 	return t, nil
 }
 
-// Envelope returns how a thread stands that who may see. Of one that is open
-// nothing is read from the store.
+// Envelope returns the envelope of a thread that the actor may see. It reads the store only if the
+// thread has ended. The error is a *mess.Error.
 func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelope, error) {
 	ref, err := x.resolve(ctx, who, name)
 	if err != nil {
@@ -46,8 +47,8 @@ func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelo
 	return Envelope{}, errNoThread(name)
 }
 
-// resolve finds the thread that a sender means: a ref of a thread or of one of
-// its messages, the sender's own id, or "last" (MESS 1.0 section 1.3).
+// resolve finds the thread that a sender means: by the ref of the thread or of one of its messages,
+// by a client id, or by "last" (MESS 1.0 section 1.3).
 func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string, error) {
 	if name == mess.Last {
 		return x.last(who)
@@ -64,7 +65,7 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	if x.threads.Has(ref) {
 		return ref, nil
 	}
-	if _, err := x.read(ctx, ref); err == nil { // it is not listed any more, or not yet
+	if _, err := x.read(ctx, ref); err == nil { // the index does not have it any more, or not yet
 		return ref, nil
 	} else if !errors.Is(err, ErrNoThread) {
 		return "", x.storeError(err)
@@ -81,9 +82,8 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	return "", errNoThread(name)
 }
 
-// offeredAs finds the one waiting thread that its requester calls so and that an executor
-// may take (MESS 1.0 section 4.4: "re: get-onions, code: claimed"); "" if there is none, or
-// more than one.
+// offeredAs finds the only pending thread with a client id that an executor may claim (MESS 1.0
+// section 4.4: "re: get-onions, code: claimed"). It returns "" for none or several.
 func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
 	for _, e := range x.open.pendingAs(clientID) {
 		switch {
@@ -97,7 +97,7 @@ func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
 	return ref
 }
 
-// last is the most recent request of who.
+// last returns the most recent request of an actor.
 func (x *Exchange) last(who Actor) (string, error) {
 	ref := x.threads.Last(who.ID)
 	if ref == "" {
@@ -106,8 +106,8 @@ func (x *Exchange) last(who Actor) (string, error) {
 	return ref, nil
 }
 
-// isVisible reports whether an actor may read a thread: its parties, those who
-// see all, and, while it waits for a claim, the executors that could take it.
+// isVisible reports whether an actor may read a thread: its parties, observers and operators, and
+// executors that could take a pending thread.
 func (x *Exchange) isVisible(who Actor, e Envelope) bool {
 	if e.IsVisibleTo(who) {
 		return true
@@ -115,17 +115,16 @@ func (x *Exchange) isVisible(who Actor, e Envelope) bool {
 	return e.Status == mess.Pending && x.couldTake(who, e)
 }
 
-// MaySee reports whether an actor may read a thread that stands as e says.
+// MaySee reports whether an actor may read a thread with this envelope.
 func (x *Exchange) MaySee(who Actor, e Envelope) bool { return x.isVisible(who, e) }
 
-// couldTake reports whether who is an executor that is able to do what a thread
-// asks for.
+// couldTake reports whether an actor is an executor with the abilities for a thread.
 func (x *Exchange) couldTake(who Actor, e Envelope) bool {
 	return who.Has(ExecutorRole) && x.world(x.now()).IsAble(who.ID, e)
 }
 
-// mayKnow reports whether one who speaks to a thread may learn that there is
-// such a thread: who may read it, and the executor whose claim is too late.
+// mayKnow reports whether the sender of items may learn that a thread exists: everyone who may read
+// it, and an executor whose claim comes too late.
 func (x *Exchange) mayKnow(who Actor, e Envelope, items []mess.Item) bool {
 	if x.isVisible(who, e) {
 		return true
@@ -138,12 +137,11 @@ func (x *Exchange) mayKnow(who Actor, e Envelope, items []mess.Item) bool {
 	return claims && !over && x.couldTake(who, e)
 }
 
-// lateClaim is how long after its end a thread is one that an executor may have
-// been offered a moment ago.
+// lateClaim is the time after the end of a thread in which a claim may still answer an old offer.
 const lateClaim = time.Minute
 
-// errNoThread is what one who names a thread is told if there is none, and if it
-// is not for him: the two cannot be told apart.
+// errNoThread is the error for a thread that does not exist, and for a hidden one: a client cannot
+// tell them apart.
 func errNoThread(name string) error {
 	return mess.Errorf(mess.NotFound, "there is no thread %q", name)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// choose returns the executors to offer a thread to now. The caller holds x.open.mu.
+// choose returns the executors that get an offer of a thread now. The caller holds x.open.mu.
 func (x *Exchange) choose(l *openThread, now time.Time) routing.Choice {
 	if !l.claimable(now) {
 		return routing.Choice{}
@@ -21,8 +21,8 @@ func (x *Exchange) choose(l *openThread, now time.Time) routing.Choice {
 	return w.request(&l.env).Choose(w, waits)
 }
 
-// updateOffers brings the offers of a thread up to date and tells the executors
-// whose offers come or go. x.open.mu is held.
+// updateOffers chooses again for a thread, and publishes new and withdrawn offers. The caller holds
+// x.open.mu.
 func (x *Exchange) updateOffers(l *openThread, now time.Time) {
 	had := l.offered
 	l.choice, l.chosen = x.choose(l, now), now
@@ -51,11 +51,11 @@ func (x *Exchange) updateOffers(l *openThread, now time.Time) {
 	l.choice.Sated = nil
 }
 
-// refillAt is how few offers an executor has that gets more again.
+// refillAt is the number of offers below which a full executor gets more.
 const refillAt = 16
 
-// refill schedules renew for an executor that had enough offers, once it has few. The
-// caller holds x.open.mu.
+// refill schedules renewOffers for an executor that was full and has few offers now. The caller
+// holds x.open.mu.
 func (x *Exchange) refill(id string, now time.Time) {
 	if x.open.sated[id] && x.open.offered[id].len() < refillAt {
 		delete(x.open.sated, id)
@@ -63,16 +63,16 @@ func (x *Exchange) refill(id string, now time.Time) {
 	}
 }
 
-// refillKey stands before the id of an executor among the deadlines. The others are refs,
-// which have no space.
+// refillKey precedes an executor id in the deadlines. Refs contain no space, so the two cannot
+// collide.
 const refillKey = "executor "
 
-// claimable reports whether a thread may be claimed by time and dependencies.
+// claimable reports whether time and dependencies allow a claim.
 func (l *openThread) claimable(now time.Time) bool {
 	return l.env.Status == mess.Pending && l.waitReason(now) == "" && !l.isExpired(now)
 }
 
-// waitReason says what a thread waits for before anybody may claim it.
+// waitReason returns why nobody may claim a thread yet, or "".
 func (l *openThread) waitReason(now time.Time) string {
 	if now.Before(l.env.NotBefore) {
 		return "not before " + l.env.NotBefore.Format(time.RFC3339)
@@ -92,8 +92,7 @@ func (l *openThread) isExpired(now time.Time) bool {
 	return !l.env.Expires.IsZero() && now.After(l.env.Expires)
 }
 
-// offer is the event that offers a thread, without the request, and how long
-// there is.
+// offer returns the event of an offer, with its expiry and without the request.
 func (x *Exchange) offer(l *openThread, now time.Time) Event {
 	m := mess.Message{From: l.env.Requestor, Re: mess.Refs{l.env.Ref}}
 	if !l.env.Expires.IsZero() {
@@ -102,15 +101,14 @@ func (x *Exchange) offer(l *openThread, now time.Time) Event {
 	return Event{Kind: EventOffer, Thread: l.env, Message: m}
 }
 
-// withdrawal says how a thread stands that is not on offer any more.
+// withdrawal returns the message of a withdrawn offer: the present status.
 func withdrawal(e Envelope) mess.Message {
 	return mess.Message{From: Self, Re: mess.Refs{e.Ref}, Items: []mess.Item{
 		&mess.Status{Code: e.Status, Executor: e.Holder()},
 	}}
 }
 
-// dispatchNote is the note for the history of a new thread: to whom it is
-// offered first.
+// dispatchNote returns the first candidates of a new thread, for its history; "" if there are none.
 func (x *Exchange) dispatchNote(env Envelope, now time.Time) string {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -125,8 +123,8 @@ func (x *Exchange) dispatchNote(env Envelope, now time.Time) string {
 	return "offered to " + strings.Join(names, ", ")
 }
 
-// expectation tells a requester what to expect of a new thread that nobody has an
-// offer of; "" if somebody has. x.open.mu is held.
+// expectation tells the requester why a new thread has no offer; "" if it has one. The caller holds
+// x.open.mu.
 func (x *Exchange) expectation(l *openThread) string {
 	w := x.world(x.now())
 	if wait := l.waitReason(w.now); wait != "" {
@@ -150,11 +148,11 @@ func (x *Exchange) expectation(l *openThread) string {
 	return "it waits: no executor that could take it is there"
 }
 
-// threadsAtOnce is how many threads renew works on before it lets others have x.open.mu.
+// threadsAtOnce is the number of threads that renewOffers handles before it releases x.open.mu.
 const threadsAtOnce = 16
 
-// renewOffers updates the offers of the threads that changes of executors concern, the first in
-// order first. It lets others have x.open.mu in between.
+// renewOffers updates the offers of the threads that changed executors affect, in the order of the
+// queue. It releases x.open.mu now and then.
 func (x *Exchange) renewOffers() {
 	c := x.registry.TakeChanges()
 	if c.IsEmpty() {
@@ -225,8 +223,9 @@ func (x *Exchange) affected(c registry.Changes) (list []*openThread) {
 	return list
 }
 
-// needsChoice reports whether routing must choose again for a thread. A thread that all who
-// are there have an offer of needs no new choice for one more. The caller holds x.open.mu.
+// needsChoice reports whether routing must choose again for a thread. A wide thread has an offer
+// for every live executor of its rank; one more executor only joins them. The caller holds
+// x.open.mu.
 func (x *Exchange) needsChoice(l *openThread, c registry.Changes, now time.Time) bool {
 	if c.All || c.Places || !(l.choice.Full || l.choice.Wide) {
 		return true
@@ -252,7 +251,7 @@ func (x *Exchange) needsChoice(l *openThread, c registry.Changes, now time.Time)
 	return false
 }
 
-// addOffer offers a wide thread to one executor more, or notes that it has enough offers. The
+// addOffer offers a wide thread to one more executor, or records that the executor is full. The
 // caller holds x.open.mu.
 func (w world) addOffer(l *openThread, e *routing.Executor, r routing.Request) {
 	x, now := w.x, w.now
@@ -269,8 +268,8 @@ func (w world) addOffer(l *openThread, e *routing.Executor, r routing.Request) {
 	}
 }
 
-// everyMinute updates the offers that time changes. A wide thread changes only with the
-// hours of executors.
+// everyMinute updates the offers that depend on the time. A wide thread depends only on the hours
+// of executors.
 func (x *Exchange) everyMinute() {
 	for _, e := range x.registry.Snapshot().Table.All() {
 		if e.HasHours() {

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// mayOrder lets those order executors who may ask for something; item is what
-// they have written in a config.
+// mayOrder returns an error unless the actor is a requester or an operator. item is the key below
+// config.
 func mayOrder(who Actor, item string) error {
 	if who.Has(Requester) || who.Has(Operator) {
 		return nil
@@ -23,16 +23,16 @@ func mayOrder(who Actor, item string) error {
 	return mess.Errorf(mess.Forbidden, "config.%s: %q may not ask for anything here; use a requester's or the operator's key", item, who.ID)
 }
 
-// Stop orders executors to stop everything: those that it names, or all that
-// are registered, but for people who do nothing now. An executor that follows gets it at
-// once, before it is on the disk; one that is away, or was deregistered, gets it when it
-// comes back. Every channel calls this, and none can take it back.
+// Stop orders the executors in s, or all, to stop everything. Idle people get no stop. A subscribed
+// executor gets the stop at once, before the disk has it. An absent or deregistered executor gets
+// it when it comes back. Nobody can take a stop back over a channel. The result has the id, the
+// executors and the count of threads that wait to end. The error is a *mess.Error.
 func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop, error) {
 	if err := mayOrder(who, "stop"); err != nil {
 		return mess.Stop{}, err
 	}
 	everybody := len(s.Executors) == 0
-	s.Reason = registry.CutReason(s.Reason) // a stop is not refused for its words
+	s.Reason = registry.CutReason(s.Reason) // the length of the reason must not prevent a stop
 	s.ID, s.By, s.At, s.Ending = rand.Text(), who.ID, mess.TimeOf(x.now()), 0
 	ids, err := x.registry.Stop(ctx, s)
 	if err != nil {
@@ -47,11 +47,11 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	return s, nil
 }
 
-// startedCodes are the statuses in which somebody's hands may be at a thread.
+// startedCodes are the statuses in which a person may be at work on a thread.
 var startedCodes = []mess.Code{mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying}
 
-// reportPersonStopped writes into the threads that a person holds that she has stopped, which
-// of a robot its reports say.
+// reportPersonStopped writes into the threads of a human executor that the person has stopped. A
+// robot reports that itself.
 func (x *Exchange) reportPersonStopped(ctx context.Context, id string) error {
 	e := x.registry.Snapshot().Executor(id)
 	if e == nil || !e.Person {
@@ -74,14 +74,13 @@ func (x *Exchange) reportPersonStopped(ctx context.Context, id string) error {
 	return nil
 }
 
-// isEndedByStop reports whether a stop of everything ends a thread that waits, or leaves it
-// to people.
+// isEndedByStop reports whether a stop of everything ends a pending thread, or leaves it to people.
 func (w world) isEndedByStop(e *Envelope) bool {
 	return e.Status == mess.Pending && !e.Stopped && w.s.StopAll.Covers(e)
 }
 
-// stopChange is how it does so: what people may do stays offered to them alone, and the
-// rest ends.
+// stopChange returns the change by a stop of everything. A thread with human candidates keeps only
+// those; any other thread ends.
 func (w world) stopChange(e Envelope) transition.Change {
 	for range w.request(&e).People() {
 		return transition.LeaveToPeople(w.s.StopAll.Stop)
@@ -89,15 +88,15 @@ func (w world) stopChange(e Envelope) transition.Change {
 	return transition.FailStopped(w.s.StopAll.Stop)
 }
 
-// How long who stops everything waits for what waited to end, and how often he looks.
-// Run ends it, and goes on with the rest; nothing of it can begin meanwhile.
+// Times in which Stop waits for the pending threads to end. Run ends the rest later, and none of
+// them can start meanwhile.
 const (
 	stopWaitTime     = 100 * time.Millisecond
 	stopWaitInterval = 5 * time.Millisecond
 )
 
-// awaitStopped waits until what was waiting when everything was stopped has ended, but not
-// for long, and counts what has not.
+// awaitStopped waits for a short time until a stop of everything has ended the pending threads, and
+// returns how many remain.
 func (x *Exchange) awaitStopped(ctx context.Context) uint64 {
 	ctx, cancel := context.WithTimeout(ctx, stopWaitTime)
 	defer cancel()
@@ -116,7 +115,7 @@ func (x *Exchange) awaitStopped(ctx context.Context) uint64 {
 	}
 }
 
-// countStopped counts the threads that a stop of everything has yet to end.
+// countStopped returns the number of pending threads that a stop of everything has yet to end.
 func (x *Exchange) countStopped() (n uint64) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -133,15 +132,15 @@ func (x *Exchange) countStopped() (n uint64) {
 	return n
 }
 
-// Drain has executors take nothing new: those that it names, or all that are
-// registered. What they have claimed goes on. It lasts over restarts, until
-// Resume. Where it is on hold already, the hold of an operator stays.
+// Drain makes executors take nothing new: those in h, or all. Claimed threads go on. The order
+// outlives restarts, and ends with Resume. The order of an operator stays in force if there is one.
+// The error is a *mess.Error.
 func (x *Exchange) Drain(ctx context.Context, who Actor, h mess.DrainOrder) (mess.DrainOrder, error) {
 	return x.drain(ctx, who, "hold", h)
 }
 
-// Resume ends the holds of the executors that it names, or all that who may end:
-// an operator every one, others their own.
+// Resume ends the drain orders of the executors in h, or all that the actor may end. An operator
+// may end every order, others only their own. The error is a *mess.Error.
 func (x *Exchange) Resume(ctx context.Context, who Actor, h mess.DrainOrder) (mess.DrainOrder, error) {
 	return x.drain(ctx, who, "resume", h)
 }
@@ -153,7 +152,7 @@ func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.Dra
 	if len(h.Reason) > registry.MaxReason {
 		return mess.DrainOrder{}, mess.Errorf(mess.Invalid, "config.%s.why: %d bytes are too long; write at most %d", verb, len(h.Reason), registry.MaxReason)
 	}
-	if len(h.Extra) > 0 { // a slip in executors would mean all of them
+	if len(h.Extra) > 0 { // a misspelled executors key would mean all executors
 		return mess.DrainOrder{}, mess.Errorf(mess.Invalid, "config.%s.%.60s: is not known here; write why and executors, or leave them out", verb, h.Extra[0].Key)
 	}
 	h.ID, h.By, h.At = rand.Text(), who.ID, mess.TimeOf(x.now())
@@ -167,8 +166,8 @@ func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.Dra
 	return h, nil
 }
 
-// drainedCandidate tells of one that could take a thread and is drained, the one that would
-// be asked first; "" if none is.
+// drainedCandidate names the first candidate of a thread that is drained, with the reason; "" if
+// there is none.
 func (w world) drainedCandidate(env Envelope) string {
 	r := w.request(&env)
 	rank := r.Rank()

@@ -12,19 +12,32 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Inbound is what a door hands to the exchange.
+// Inbound is a message of a channel for the exchange.
 type Inbound struct {
 	Actor          Actor
-	Channel        string // the door: http, mqtt, mcp, cli, local
-	Proof          Proof  // that a person stands behind it; ByKey: nothing proves that
+	Channel        string // http, mqtt, mcp, cli, local and so on
+	Proof          Proof  // evidence that a person sends it; ByKey is none
 	Message        mess.Message
-	DependsOnLater bool // its requests may depend on some of the same requester that come later
+	DependsOnLater bool // its requests may depend on later requests of the same requester
 }
 
-// Post takes a message and returns what the exchange answers at once: acks,
-// and responses to queries. What it refuses is a *mess.Error and has changed
-// nothing; of a message that speaks of several threads, each is taken or
-// declinedChange for itself, and the ack says which.
+// Post takes a message, and returns the immediate answer of the exchange: acks, and responses to
+// queries. The error is a *mess.Error, and what it rejects has changed nothing. If the message concerns
+// several threads, the exchange accepts or rejects each part for itself, and the acks say which.
+//
+// The way of a message through this package:
+//
+//  1. Post validates it, and sortItems sorts its items (post.go).
+//  2. postConfigs registers executors, sets rules, and gives orders (registration.go, orders.go).
+//  3. postRequests makes a thread of each request (create.go).
+//  4. postToThreads makes one step of each thread that the message names: resolve finds the
+//     thread (lookup.go), transition.Apply judges the message, and the store gets the step
+//     (thread_post.go).
+//  5. answerQueries answers queries (query.go).
+//
+// After each stored step, commit updates the open threads and their offers, and publishes the
+// messages to subscribers (storage.go, offers.go, subscribe.go). A message from the folder of a
+// thread comes in through PostExternal.
 func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	if in.Actor.ID == Self {
 		return mess.Message{}, mess.Errorf(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
@@ -51,16 +64,16 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	return answer, nil
 }
 
-// sortedItems is a message by what is done with its items.
+// sortedItems has the items of a message, sorted by what the exchange does with them.
 type sortedItems struct {
 	configs  []*mess.Config
 	requests []*mess.Request
-	others   []mess.Item // unknown items beside requests
+	others   []mess.Item // unknown items in a message with requests
 	sayings  []threadPost
 	queries  []*mess.Query
 }
 
-// threadPost is what is said to one thread.
+// threadPost has the items for one thread.
 type threadPost struct {
 	ref   string
 	items []mess.Item
@@ -83,15 +96,15 @@ func sortItems(m mess.Message) (sortedItems, error) {
 				p.others = append(p.others, i)
 				continue
 			}
-			if err := p.say(m.Re, nil, i); err != nil {
+			if err := p.addToThreads(m.Re, nil, i); err != nil {
 				return p, err
 			}
 		default:
 			own, bare := splitRe(i)
 			if a, ok := i.(*mess.Answer); ok && len(m.Re) > 0 {
-				own, bare = nil, a // its re is the question's, in the message's thread
+				own, bare = nil, a // its re names the question, in the thread of the message
 			}
-			if err := p.say(m.Re, own, bare); err != nil {
+			if err := p.addToThreads(m.Re, own, bare); err != nil {
 				return p, err
 			}
 		}
@@ -102,8 +115,8 @@ func sortItems(m mess.Message) (sortedItems, error) {
 	return p, nil
 }
 
-// postToThread files an item under each thread that it refers to.
-func (p *sortedItems) say(message, own mess.Refs, item mess.Item) error {
+// addToThreads adds an item to the post of each thread that it names.
+func (p *sortedItems) addToThreads(message, own mess.Refs, item mess.Item) error {
 	refs := own
 	if len(refs) == 0 {
 		refs = message
@@ -122,8 +135,8 @@ func (p *sortedItems) say(message, own mess.Refs, item mess.Item) error {
 	return nil
 }
 
-// splitRe takes an item's own re out of it: a thread's messages bear it at the
-// message's level (MESSE-AF 2.1, "The re: Field").
+// splitRe removes the re field of an item: in a thread, messages have it at their own level
+// (MESSE-AF 2.1, "The re: Field").
 func splitRe(item mess.Item) (mess.Refs, mess.Item) {
 	switch i := item.(type) {
 	case *mess.Status:
@@ -154,7 +167,8 @@ func splitRe(item mess.Item) (mess.Refs, mess.Item) {
 	return nil, item
 }
 
-// postConfigs registers executors, sets rules, stops, holds and lets go on.
+// postConfigs registers executors, sets routing rules, and gives orders to stop, drain and resume
+// (MESS 1.0 section 7.4).
 func (x *Exchange) postConfigs(ctx context.Context, in Inbound, p sortedItems) ([]mess.Item, error) {
 	var acks []mess.Item
 	for _, c := range p.configs {
@@ -199,7 +213,7 @@ func (x *Exchange) postConfigs(ctx context.Context, in Inbound, p sortedItems) (
 	return acks, nil
 }
 
-// postToThreads takes what is said to threads.
+// postToThreads makes a step of each thread. If every step fails, the error is the first one.
 func (x *Exchange) postToThreads(ctx context.Context, in Inbound, p sortedItems) ([]mess.Item, error) {
 	var acks []mess.Item
 	var refusals []error
@@ -224,12 +238,12 @@ func (x *Exchange) postToThreads(ctx context.Context, in Inbound, p sortedItems)
 	return acks, nil
 }
 
-// PostExternal takes a message that another program has put into a thread's folder. It
-// is judged as if its sender had posted it, as requester and executor, never as
-// operator: a file proves nobody. What is refused stays in the thread, as
-// evidence of what was said, with an ack that says why.
+// PostExternal takes a message that another program has written into the folder of a thread. The
+// exchange judges it as if its sender had posted it, as requester and executor but never as
+// operator: a file proves no identity. A rejected message stays in the thread as evidence, with an
+// ack that has the reason.
 func (x *Exchange) PostExternal(ctx context.Context, ref string, m mess.Message) error {
-	s := threadPost{ref: ref} // where it lies says what it is about
+	s := threadPost{ref: ref} // the folder says which thread it is about
 	if len(m.Re) == 1 && messeaf.ThreadRef(m.Re[0]) == ref {
 		s.ref = m.Re[0]
 	}
@@ -254,7 +268,7 @@ func (x *Exchange) PostExternal(ctx context.Context, ref string, m mess.Message)
 	return err
 }
 
-// checkExternal refuses what nobody may say in a thread.
+// checkExternal rejects invalid messages, and those in the name of the exchange.
 func (x *Exchange) checkExternal(m mess.Message) error {
 	if m.From == Self {
 		return mess.Errorf(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
@@ -265,7 +279,7 @@ func (x *Exchange) checkExternal(m mess.Message) error {
 	return nil
 }
 
-// recordRejected keeps what was refused.
+// recordRejected stores a rejected message as evidence.
 func (x *Exchange) recordRejected(ctx context.Context, in Inbound, s threadPost, why string) error {
 	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(Envelope) transition.Input {
 		i := x.input(in.Actor, in.Channel, in.Message)

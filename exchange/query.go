@@ -47,8 +47,8 @@ func (x *Exchange) answerTo(ctx context.Context, who Actor, q *mess.Query) (mess
 	return nil, mess.Errorf(mess.Invalid, "query.type: %q is not known; use status, capabilities or executors", q.Type)
 }
 
-// statusOf lists threads: those that are named, or those that the filter
-// selects; without any filter, those that are open.
+// statusOf lists the threads that the filter names or selects. Without a filter it lists the open
+// threads.
 func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess.Object, error) {
 	var threads []any
 	if len(f.Re) > 0 {
@@ -78,15 +78,16 @@ func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess
 	return mess.Object{{Key: "requests", Value: threads}}, nil
 }
 
-// OpenCodes are the statuses of threads that have not ended.
+// OpenCodes returns the statuses that are not terminal.
 func OpenCodes() []mess.Code { return slices.Clone(openCodes) }
 
 var openCodes = []mess.Code{
 	mess.Pending, mess.Claimed, mess.InProgress, mess.Waiting, mess.Held, mess.Retrying, mess.NeedsInput, mess.NeedsConfirmation,
 }
 
-// Capabilities lists what the executors can do, with what the catalogue says of it, or
-// else the first executor that says something; with tags, only what bears all of them.
+// Capabilities lists the capabilities of all executors and of the catalog, with their descriptions.
+// The catalog wins over the executors, and the first executor over the others. With tags, it lists
+// those that have all of them.
 func (x *Exchange) Capabilities(tags []string) []Definition {
 	known := map[string]Definition{}
 	for _, d := range x.cfg.Catalogue {
@@ -157,14 +158,15 @@ func (x *Exchange) executorList(id string) []any {
 	return list
 }
 
-// OpenByStatus counts the threads that have not ended, by status.
+// OpenByStatus returns the number of open threads, by status.
 func (x *Exchange) OpenByStatus() map[mess.Code]int {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	return maps.Clone(x.open.count)
 }
 
-// List returns the threads that who may see, newest change first.
+// List returns the threads that the actor may see and the filter selects, the newest change first.
+// The error is that of the cursor, or a *mess.Error.
 func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
 	f.Status = storedCodes(f.Status)
 	q := index.Query{Filter: f}
@@ -180,7 +182,7 @@ func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) 
 	for _, ref := range refs {
 		e, err := x.readEnvelope(ctx, ref)
 		if errors.Is(err, ErrNoThread) {
-			continue // somebody has removed it meanwhile
+			continue // another program has removed it meanwhile
 		}
 		if err != nil {
 			return Page{}, x.storeError(err)
@@ -190,8 +192,8 @@ func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) 
 	return page, nil
 }
 
-// offersOf are the capabilities of an executor, and whether it may take a thread that waits;
-// nothing for another actor.
+// offersOf returns the capabilities of an executor, and a function that reports whether it may take
+// a pending thread. Both are nil for other actors.
 func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref string) bool) {
 	ex := x.registry.Snapshot().Executor(who.ID)
 	if ex == nil || ex.Deregistered || !who.Has(ExecutorRole) {
@@ -208,8 +210,7 @@ func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref stri
 	}
 }
 
-// storedCodes are the statuses of a filter as threads have them: received, which is what
-// MESS calls a thread that nobody has claimed, is pending.
+// storedCodes translates the statuses of a filter to those of envelopes: received is pending there.
 func storedCodes(codes []mess.Code) []mess.Code {
 	codes = slices.Clone(codes)
 	for i, c := range codes {

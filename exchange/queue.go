@@ -11,15 +11,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// queue is threads in the order of their places, the next one first. A nil queue is empty.
+// queue has threads in the order of their places. A nil queue is empty.
 type queue struct {
-	parts [][]*openThread // in order; none is empty, and none has more than partSize
-	n           int
+	parts [][]*openThread // in order, none empty and none above partSize
+	n     int
 }
 
 const partSize = 256
 
-// find returns where a thread is in the queue, or belongs.
+// find returns where a thread is in the queue, or where it belongs.
 func (q *queue) find(l *openThread) (part, at int, found bool) {
 	part = sort.Search(len(q.parts)-1, func(i int) bool {
 		one := q.parts[i]
@@ -84,7 +84,7 @@ func (q *queue) all() iter.Seq[*openThread] {
 	}
 }
 
-// before is how many threads of the queue come before one.
+// before returns how many threads of the queue precede one.
 func (q *queue) before(l *openThread) int {
 	if q.len() == 0 {
 		return 0
@@ -96,9 +96,9 @@ func (q *queue) before(l *openThread) int {
 	return at
 }
 
-// queuePosition is the place of a thread in the queue for its executors: 1 is the next
-// one. It counts for the executor at which the thread comes soonest. It is 0 where the thread
-// does not wait: it alone is on offer to an executor that is there. x.open.mu is held.
+// queuePosition returns the position of a thread in the queue of the executor that reaches it
+// first; 1 is the next one. It returns 0 for a thread that does not wait: it is the only offer of a
+// live executor. The caller holds x.open.mu.
 func (x *Exchange) queuePosition(l *openThread) int64 {
 	switch {
 	case l.env.Status != mess.Pending:
@@ -118,7 +118,7 @@ func (x *Exchange) queuePosition(l *openThread) int64 {
 	return int64(least) + 1
 }
 
-// place orders the threads that wait for a claim.
+// place orders the pending threads.
 type place struct {
 	rank    int
 	created time.Time
@@ -129,7 +129,7 @@ func placeOf(e *Envelope) place {
 	return place{mess.Rank(e.Priority, e.Needs.Urgency), e.Created, e.Ref}
 }
 
-// compare orders by priority, then by urgency, then by age.
+// compare compares the priority, then the urgency, then the age.
 func (p place) compare(q place) int {
 	return cmp.Or(
 		q.rank-p.rank,

@@ -12,22 +12,22 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// ExecutorInfo is a registered executor.
+// ExecutorInfo describes a registered executor.
 type ExecutorInfo struct {
 	mess.Executor
 	Created  time.Time
 	LastSeen time.Time
-	Live     bool // heard of within the time after which it counts as unreachable
-	// UnconfirmedStops are the stops that it has not confirmed yet.
+	Live     bool // it subscribes now, or its last sign of life is recent
+	// UnconfirmedStops has the stops that it has not confirmed.
 	UnconfirmedStops []mess.Stop
-	// Drain is the hold of it that was given here, Resume the end of one that it has
-	// not confirmed; nil if there is none.
+	// Drain is its drain order, and Resume the end of one that it has not confirmed; nil for none.
 	Drain, Resume *mess.DrainOrder
-	DrainReason   string // why it is offered nothing, by its hold or by its own word; "" if it is offered what it can do
-	Claims        int    // threads that it has claimed
+	DrainReason   string // why it gets no offers, by an order or by its own report; "" if it gets offers
+	Claims        int    // number of threads that it holds
 }
 
-// register takes a config.executor: a registration, an update, or a heartbeat.
+// register takes a config.executor: a registration, an update, or a heartbeat (MESS 1.0 section
+// 7.4).
 func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (mess.Ack, error) {
 	if !who.Has(ExecutorRole) && !who.Has(Operator) {
 		return mess.Ack{}, mess.Errorf(mess.Forbidden, "config.executor: %q may not work for others here (role executor is missing); an operator gives it", who.ID)
@@ -77,16 +77,16 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	return ack, nil
 }
 
-// takeHeartbeat takes a heartbeat. It returns false for an executor that is not registered, and for
-// the first heartbeat of one, which is stored.
+// takeHeartbeat records a heartbeat. It returns false if the executor is not registered, or sends
+// its first heartbeat; the registry stores that one.
 func (x *Exchange) takeHeartbeat(c mess.Executor) bool {
 	e := x.registry.Seen(c.ID)
 	return e != nil && (c.Holding == nil || e.Beats)
 }
 
-// releaseClaims offers again what an earlier process of an executor has claimed and not
-// begun: the new one does not know of it. While the earlier one may be alive, its
-// leases tell.
+// releaseClaims offers the threads again that an earlier process of an executor has claimed and not
+// started, because the new process does not know them. If the earlier process may still live, its
+// leases decide.
 func (x *Exchange) releaseClaims(ctx context.Context, c mess.Executor) {
 	for _, ref := range x.claimsUnknownTo(c) {
 		_, err := x.step(ctx, ref, func(env Envelope) transition.Input {
@@ -101,8 +101,7 @@ func (x *Exchange) releaseClaims(ctx context.Context, c mess.Executor) {
 	}
 }
 
-// claimsUnknownTo lists the claims of an earlier process of an executor that have not
-// begun.
+// claimsUnknownTo lists the claims of an earlier process of an executor that have not started.
 func (x *Exchange) claimsUnknownTo(c mess.Executor) []string {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -116,9 +115,9 @@ func (x *Exchange) claimsUnknownTo(c mess.Executor) []string {
 	return refs
 }
 
-// reconcileClaims renews the leases of what an executor holds, and tells it how the
-// exchange sees each thread that either of the two believes it to hold. What
-// another process of its name holds that is still there is not its own.
+// reconcileClaims renews the leases of the threads that an executor reports as its own. It returns
+// the view of the exchange on each thread that either of them counts as claimed. The claims of
+// another live process of the same executor are not among them.
 func (x *Exchange) reconcileClaims(c mess.Executor) []mess.HeldThread {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -137,15 +136,15 @@ func (x *Exchange) reconcileClaims(c mess.Executor) []mess.HeldThread {
 	return threads
 }
 
-// hasOtherProcess reports whether another process than the one that speaks has claimed a thread
-// and is still there: somebody follows under its name, and a heartbeat that names the
-// claim is not overdue. Who follows may be the process that speaks, so a follower alone
-// proves nothing. x.open.mu is held.
+// hasOtherProcess reports whether another live process of the executor has claimed a thread. Such a
+// process has a subscription under the same name, and its last heartbeat is recent. The
+// subscription alone proves nothing, because it may be that of the sender. The caller holds
+// x.open.mu.
 func (x *Exchange) hasOtherProcess(l *openThread, c mess.Executor, now time.Time) bool {
 	return c.Instance != "" && l.env.HasOtherInstance(c.Instance) && x.events.Present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
 }
 
-// reconcileClaim answers for one thread that an executor says it holds.
+// reconcileClaim returns the view of the exchange on one claim of an executor.
 func (x *Exchange) reconcileClaim(id string, h mess.HeldThread, now time.Time) mess.HeldThread {
 	l := x.open.byRef[h.Ref]
 	if l == nil || l.env.Holder() != id || l.env.Epoch != h.Epoch {
@@ -173,7 +172,7 @@ func heldThread(e Envelope, yours bool, lease time.Duration) mess.HeldThread {
 	return h
 }
 
-// Executors lists what is registered and not deregistered, by id.
+// Executors lists the registered executors, sorted by id, without those that were deregistered.
 func (x *Exchange) Executors() []ExecutorInfo {
 	s, now := x.registry.Snapshot(), x.now()
 	list := make([]ExecutorInfo, 0, s.Table.Len())
@@ -188,7 +187,7 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	return list
 }
 
-// NotifiableExecutors lists the executors that say where to notify them, by id.
+// NotifiableExecutors lists the executors with addresses for notifications, sorted by id.
 func (x *Exchange) NotifiableExecutors() (list []ExecutorInfo) {
 	s, now := x.registry.Snapshot(), x.now()
 	for _, e := range s.Table.Notified() {
@@ -197,7 +196,7 @@ func (x *Exchange) NotifiableExecutors() (list []ExecutorInfo) {
 	return list
 }
 
-// Executor returns one that is registered and not deregistered.
+// Executor returns a registered executor. ok is false for an unknown or deregistered one.
 func (x *Exchange) Executor(id string) (_ ExecutorInfo, ok bool) {
 	s := x.registry.Snapshot()
 	e := s.Executor(id)
@@ -211,7 +210,7 @@ func (x *Exchange) Executor(id string) (_ ExecutorInfo, ok bool) {
 	return info, true
 }
 
-// info is an executor but for how many threads it holds.
+// info returns an ExecutorInfo without its claims.
 func (x *Exchange) info(s *registry.Snapshot, e *registry.Executor, now time.Time) ExecutorInfo {
 	o := s.Orders(e.ID)
 	i := ExecutorInfo{Executor: e.Executor.Executor, Created: e.Created, LastSeen: e.Seen(), Live: x.registry.IsLive(e, now), UnconfirmedStops: o.Stops, DrainReason: o.WhyDrained()}
@@ -220,7 +219,7 @@ func (x *Exchange) info(s *registry.Snapshot, e *registry.Executor, now time.Tim
 	return i
 }
 
-// lease is how long the claim of e lasts without a sign of life.
+// lease returns how long the claim of a thread lasts without a sign of life.
 func (x *Exchange) lease(e Envelope) time.Duration {
 	d := x.cfg.Unreachable
 	if e.Phase == NotStarted {
@@ -228,16 +227,15 @@ func (x *Exchange) lease(e Envelope) time.Duration {
 	}
 	by := x.registry.Snapshot().Executor(e.Executor)
 	if d = x.registry.Patience(by, d); by != nil && by.Person {
-		d = max(d, 2*e.Estimate) // she has said how long she needs, and may be without a network
+		d = max(d, 2*e.Estimate) // people may work without a network for as long as they have estimated
 	}
 	return d
 }
 
-// Deregister takes an executor that is gone for good off all lists. Only operators do
-// that. One that is heard of, or holds a thread, may still act, and is not deregistered.
-// What was ordered of it stays: should it speak again, it is listed again, and hears of
-// each stop that it has not confirmed, and of those that were given meanwhile. The
-// number of stops that it has not confirmed is returned.
+// Deregister removes an executor that is gone for good from all lists. Only an operator may do
+// that. An executor that is live, or holds a thread, may still act, and the error says so. Its
+// orders stay: if it registers again, it gets each stop that it has not confirmed, and those of the
+// meantime. stops is the number of unconfirmed stops. The error is a *mess.Error.
 func (x *Exchange) Deregister(ctx context.Context, who Actor, id string) (stops int, err error) {
 	if !who.Has(Operator) {
 		return 0, mess.Errorf(mess.Forbidden, "%q is not an operator, and only operators forget executors", who.ID)
@@ -249,26 +247,25 @@ func (x *Exchange) Deregister(ctx context.Context, who Actor, id string) (stops 
 	return stops, nil
 }
 
-// Deregistered lists the executors that were deregistered and have not spoken since, by id.
+// Deregistered lists the deregistered executors that have sent nothing since, sorted by id.
 func (x *Exchange) Deregistered() []string { return x.registry.Snapshot().Deregistered() }
 
-// MarkAlive notes that an executor is there. Every authenticated call says so, whatever it asks
-// for: an executor that polls or reports is alive without heartbeats.
+// MarkAlive records a sign of life of an executor. Channels call it for every authenticated call,
+// so an executor that polls or reports is live without heartbeats.
 func (x *Exchange) MarkAlive(who Actor) {
 	if who.Has(ExecutorRole) {
 		x.registry.Seen(who.ID)
 	}
 }
 
-// markAlive is Seen, and puts an executor on the lists again that was deregistered.
+// markAlive works like MarkAlive, and also lists a deregistered executor again.
 func (x *Exchange) markAlive(ctx context.Context, who Actor) {
 	if who.Has(ExecutorRole) && x.registry.Seen(who.ID) == nil {
 		x.registry.Recall(ctx, who.ID)
 	}
 }
 
-// checkGrant refuses capabilities beyond those that the code of an executor granted: with
-// others it would be offered what is none of its business.
+// checkGrant rejects capabilities that the enrollment code of an executor did not grant.
 func (x *Exchange) checkGrant(c mess.Executor) error {
 	if x.cfg.Granted == nil {
 		return nil
@@ -285,15 +282,15 @@ func (x *Exchange) checkGrant(c mess.Executor) error {
 	return nil
 }
 
-// pinReceiptKey holds an executor to the receipt key that it first registered with. With
-// another it may work still, since it has proven who it is, but its receipts do
-// not count until somebody at the machine says so.
+// pinReceiptKey keeps the first receipt key of an executor. With another key the executor may still
+// work, because it has authenticated itself, but its receipts do not count until a local operator
+// accepts the key.
 func (x *Exchange) pinReceiptKey(c *mess.Executor) error {
 	v, ok := c.Extra.Get(receipt.KeyField)
 	if !ok {
 		return nil
 	}
-	key, _ := v.(string) // CheckProfile has looked at it
+	key, _ := v.(string) // ValidateExecutor has checked it
 	if x.cfg.Pin == nil {
 		return nil
 	}
@@ -308,12 +305,12 @@ func (x *Exchange) pinReceiptKey(c *mess.Executor) error {
 	return nil
 }
 
-// IsRegistered reports whether an executor is registered, forgotten or not.
+// IsRegistered reports whether an executor is registered, even if it was deregistered.
 func (x *Exchange) IsRegistered(id string) bool {
 	return x.registry.Snapshot().Executor(id) != nil
 }
 
-// ExecutorsChanged is closed when an executor has registered, has told what it does about an order
-// or how its devices are, or is to be stopped. Ask for it before Executors. Silence closes
-// nothing.
+// ExecutorsChanged returns a channel that closes at the next registration, report about an order or
+// about device states, or stop. Call it before Executors. An executor that falls silent does not
+// close it.
 func (x *Exchange) ExecutorsChanged() <-chan struct{} { return x.registry.News() }

@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Run watches time: leases, expiry, silent executors, and what becomes due. It
-// returns when ctx ends.
+// Run follows the store and watches the time: leases, expiry, silent executors, and deadlines. It
+// returns nil after ctx ends, or the error of the store.
 func (x *Exchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return x.followStore(ctx) })
@@ -21,8 +21,7 @@ func (x *Exchange) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// watchTime rings each thread when it is due, and looks at executors' hours
-// once a minute.
+// watchTime checks each thread at its deadline, and the hours of executors every minute.
 func (x *Exchange) watchTime(ctx context.Context) {
 	minute, look := time.NewTicker(time.Minute), time.NewTicker(sleepCheckInterval)
 	defer minute.Stop()
@@ -33,7 +32,7 @@ func (x *Exchange) watchTime(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-x.open.due.Sooner():
-		case <-look.C: // the ring stands still while the machine is suspended, and is made anew
+		case <-look.C: // timers stand still while the machine is suspended, so the loop sets a new one
 			x.accountForSleep()
 		case <-minute.C:
 			x.everyMinute()
@@ -44,12 +43,13 @@ func (x *Exchange) watchTime(ctx context.Context) {
 	}
 }
 
-// sleepCheckInterval is how often the exchange looks whether the machine was suspended.
+// sleepCheckInterval is the interval at which the exchange checks whether the machine was
+// suspended.
 const sleepCheckInterval = 5 * time.Second
 
-// accountForSleep counts what the machine has slept as time without a sign of life, so that each
-// lease is over that would be. It counts one lease at most: an executor that has begun,
-// and has slept too, needs time to report.
+// accountForSleep counts the time of a suspended machine as time without a sign of life, so that
+// leases end that would have ended. It counts one lease at most, because an executor that was
+// suspended too needs time to report.
 func (x *Exchange) accountForSleep() {
 	d := x.sleeps.Woke()
 	if d == 0 {
@@ -66,11 +66,11 @@ func (x *Exchange) accountForSleep() {
 	}
 }
 
-// threadsPerWorker are so many threads as are looked at one after the other.
+// threadsPerWorker is the number of threads for each goroutine of checkThreads.
 const threadsPerWorker = 8
 
-// checkThreads looks at the threads whose time has come; many beside each other, so that one
-// sync of the disk serves several.
+// checkThreads checks threads at their deadlines, several concurrently, so that they share syncs of
+// the disk.
 func (x *Exchange) checkThreads(ctx context.Context, refs []string) {
 	var g errgroup.Group
 	g.SetLimit(min(1+len(refs)/threadsPerWorker, 64))
@@ -81,11 +81,11 @@ func (x *Exchange) checkThreads(ctx context.Context, refs []string) {
 		}
 		g.Go(func() error { x.checkThread(ctx, ref); return nil })
 	}
-	_ = g.Wait() // nobody returns an error
+	_ = g.Wait() // no goroutine returns an error
 	x.renewOffers()
 }
 
-// checkThread looks at one thread whose time has come.
+// checkThread checks one thread at its deadline.
 func (x *Exchange) checkThread(ctx context.Context, ref string) {
 	defer mistake.Caught(x.log, "ref", ref)
 	l, due := x.refresh(ref)
@@ -100,8 +100,7 @@ func (x *Exchange) checkThread(ctx context.Context, ref string) {
 	}
 }
 
-// refresh brings the offers of a thread up to date whose time has come, and reports
-// whether it is to be changed.
+// refresh updates the offers of a thread at its deadline, and reports whether a step is due.
 func (x *Exchange) refresh(ref string) (l *openThread, due bool) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -117,8 +116,7 @@ func (x *Exchange) refresh(ref string) (l *openThread, due bool) {
 	return l, false
 }
 
-// dueTime is when a thread must be looked at next; zero for never. x.open.mu is
-// held.
+// dueTime returns the next deadline of a thread; zero for none. The caller holds x.open.mu.
 func (x *Exchange) dueTime(l *openThread) time.Time {
 	var due time.Time
 	at := func(t time.Time) {
@@ -153,27 +151,26 @@ func (x *Exchange) dueTime(l *openThread) time.Time {
 	return due
 }
 
-// lostAfter is how long to wait for a started task's executor (T11).
+// lostAfter returns the silence after which the executor of a started thread counts as lost (T11).
 func (x *Exchange) lostAfter(e Envelope) time.Duration {
 	return x.lease(e) + max(x.cfg.LostAfter, 2*e.Estimate)
 }
 
-// overdueInput is what time makes of a thread.
+// overdueInput returns the step that is due for a thread.
 func (x *Exchange) overdueInput(l *openThread, env Envelope) transition.Input {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	return x.ownInput(env, x.overdue(l, x.now()))
 }
 
-// ownInput is a change of the exchange's own; nil is none.
+// ownInput returns the input of a step by the exchange itself. A nil change changes nothing.
 func (x *Exchange) ownInput(env Envelope, change transition.Change) transition.Input {
 	in := x.input(Actor{ID: Self}, "", mess.Message{Re: mess.Refs{env.Ref}})
 	in.Change = change
 	return in
 }
 
-// overdue returns what time has made of a thread: a change of its envelope and
-// the status that says so; nil if nothing. x.open.mu is held.
+// overdue returns the change that is due for a thread, or nil. The caller holds x.open.mu.
 func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 	e, w := l.env, x.world(now)
 	silent := now.Sub(l.heard)
@@ -202,11 +199,11 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 	return transition.Hold
 }
 
-// lostChange ends the wait for an executor that does not come back (T11): what may
-// be done twice is offered again, unless its requester has taken it back or nobody is
-// left to ask, and what may not has an unknown outcome.
+// lostChange returns the change after the executor of a started thread was lost (T11). The exchange
+// offers the thread again only if a repetition is harmless, the requester has not cancelled it, and
+// a candidate is left.
 func (w world) lostChange(e Envelope) transition.Change {
-	e.Status = mess.Pending // as it would be offered again
+	e.Status = mess.Pending // the status after a new offer
 	if ends := w.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
 		return transition.LoseToNobody(ends)
 	}

@@ -18,8 +18,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// readAll reads all that the store has, and returns the envelopes of the threads that are
-// open.
+// readAll reads the whole feed of the store, and returns the envelopes of the open threads.
 func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 	open := map[string]Envelope{}
 	err := thread.ReadAll(ctx, x.store, "", func(c thread.Change) error {
@@ -49,8 +48,8 @@ func (x *Exchange) readAll(ctx context.Context) ([]Envelope, error) {
 	return inOrder, nil
 }
 
-// followStore takes what changes in the store until ctx ends. The exchange knows its own
-// steps already; what is new was done by another process.
+// followStore reads the changes of the store until ctx ends. The exchange knows its own steps; all
+// others are those of another process.
 func (x *Exchange) followStore(ctx context.Context) error {
 	return x.store.Feed(ctx, x.pos, func(c thread.Change) error {
 		x.docs.Note(c)
@@ -69,20 +68,21 @@ func (x *Exchange) followStore(ctx context.Context) error {
 	})
 }
 
-// Changes calls fn with each change of the store after a position, until ctx ends or fn
-// returns an error, as Store.Feed does.
+// Changes calls fn with each change of the store after a position, until ctx ends or fn returns an
+// error. It works like Store.Feed.
 func (x *Exchange) Changes(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
 	return x.store.Feed(ctx, after, fn)
 }
 
-// Position is that of a change that the exchange knows; later changes come after it.
+// Position returns the position of a change that the exchange knows. All later changes have later
+// positions.
 func (x *Exchange) Position() thread.Pos { return x.docs.Position() }
 
-// adopt takes a thread into the index that another process has made or changed. A thread
-// that the index does not have is read again: e may be older than its end.
+// adopt takes a thread that another process has made or changed. If openThreads does not have the
+// thread, adopt reads it again, because e may be older than its end.
 func (x *Exchange) adopt(e Envelope) {
 	if x.threads.Knows(e.Ref, e.Ver) {
-		return // it was done here
+		return // this process has done it
 	}
 	x.serials.used(e.Ref)
 	x.open.mu.Lock()
@@ -109,7 +109,7 @@ func (x *Exchange) read(ctx context.Context, ref string) (Thread, error) {
 	return t, err
 }
 
-// readEnvelope reads the envelope of a thread: of one that is open, what is in memory.
+// readEnvelope returns the envelope of a thread. It reads the store only if the thread is not open.
 func (x *Exchange) readEnvelope(ctx context.Context, ref string) (Envelope, error) {
 	if l := x.open.find(ref); l != nil {
 		return x.open.envelope(l), nil
@@ -121,9 +121,9 @@ func (x *Exchange) readEnvelope(ctx context.Context, ref string) (Envelope, erro
 	return t.Envelope, err
 }
 
-// append stores a step and sets the revision of its envelope. If the store does not tell
-// whether it has stored the step, append reads the thread, and stores the same step again
-// where it is missing. The store compares revisions, so it has the step once in any case.
+// append stores a step, and sets the revision of its envelope. If the store cannot tell whether it
+// has the step, append reads the thread, and stores the step again if it is missing. The store
+// compares revisions, so it never has the step twice.
 func (x *Exchange) append(ctx context.Context, s *Step) error {
 	s.Envelope.Op = rand.Text()
 	for n := range attempts {
@@ -154,11 +154,11 @@ func (x *Exchange) append(ctx context.Context, s *Step) error {
 	return thread.ErrUnknown
 }
 
-// channelKind is what the documents of a door are stored under.
+// channelKind returns the kind of the documents of a channel.
 func channelKind(door string) string { return "door-" + door }
 
-// SaveChannelState stores something small that a door must know when the exchange runs
-// again: a name and what goes with it; nil removes it.
+// SaveChannelState stores a small document for a channel, under a name. A nil document removes it.
+// The error is a *mess.Error.
 func (x *Exchange) SaveChannelState(ctx context.Context, door, name string, doc []byte) error {
 	if err := x.docs.Put(ctx, documents.Key{Kind: channelKind(door), ID: name}, doc); err != nil {
 		return x.storeError(err)
@@ -166,12 +166,13 @@ func (x *Exchange) SaveChannelState(ctx context.Context, door, name string, doc 
 	return nil
 }
 
-// ChannelState reads what a door has kept, by name.
+// ChannelState returns the documents of a channel, by name.
 func (x *Exchange) ChannelState(_ context.Context, door string) (map[string][]byte, error) {
 	return x.docs.Read(channelKind(door)), nil
 }
 
-// storeError is what a store that fails means to whoever has asked. A refusal stays as it is.
+// storeError turns an error of the store into one for the client. It returns a *mess.Error
+// unchanged.
 func (x *Exchange) storeError(err error) error {
 	if r, ok := errors.AsType[*mess.Error](err); ok {
 		return r
@@ -183,9 +184,9 @@ func (x *Exchange) storeError(err error) error {
 	return mess.Errorf(mess.Unavailable, "the exchange cannot store this now; try again")
 }
 
-// setEnvelope sets the envelope of a thread, and what follows from it: its offers,
-// when it is next due, and who has waited for its end. An envelope that is not newer
-// than the one in the index changes nothing. x.open.mu is held.
+// setEnvelope sets the envelope of a thread, and with it the sets of openThreads, the offers, the
+// next deadline, and the dependents of a thread that ends. It ignores an envelope that is not
+// newer. The caller holds x.open.mu.
 func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
 	if e.Ver <= l.env.Ver {
 		return
@@ -214,16 +215,14 @@ func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
 	x.open.wake(l, x.dueTime(l))
 }
 
-// addOpen takes a thread into the index that the store had open when the exchange was
-// opened.
+// addOpen adds a thread that the store has open at the start.
 func (x *Exchange) addOpen(e Envelope) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	x.setEnvelope(&openThread{}, e)
 }
 
-// load returns the thread from the index, or, for one that has ended, as the
-// store has it.
+// load returns an open thread, or reads one that has ended from the store.
 func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
 	x.open.mu.Lock()
 	l, c := x.open.byRef[ref], x.open.loading[ref]
@@ -246,8 +245,8 @@ func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
 	}
 }
 
-// loadFromStore reads a thread that was announced from the store. One that has not ended goes
-// into the index. Nobody has changed it since it was announced: whoever wants to, waits.
+// loadFromStore reads a thread that startLoading has announced, and adds it to the open threads
+// unless it has ended. Nobody changes the thread meanwhile, because all others wait for it.
 func (x *Exchange) loadFromStore(ctx context.Context, c *loading) (l *openThread, err error) {
 	err = errNotRead
 	defer func() {
@@ -270,10 +269,10 @@ func (x *Exchange) loadFromStore(ctx context.Context, c *loading) (l *openThread
 	return &openThread{env: t.Envelope}, nil
 }
 
-// errNotRead is what others hear of a read that has crashed.
+// errNotRead is the error for those who wait for a read that has crashed.
 var errNotRead = mess.Errorf(mess.Unavailable, "the exchange cannot read this now; try again")
 
-// reread takes over what another process has made of a thread.
+// reread takes the step of another process.
 func (x *Exchange) reread(ctx context.Context, l *openThread) error {
 	t, err := x.read(ctx, l.env.Ref)
 	if err != nil {
@@ -285,7 +284,7 @@ func (x *Exchange) reread(ctx context.Context, l *openThread) error {
 	return nil
 }
 
-// commit takes a step into the index and tells those whom it concerns.
+// commit takes a stored step into the open threads, and publishes it.
 func (x *Exchange) commit(l *openThread, s Step) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
@@ -296,16 +295,15 @@ func (x *Exchange) commit(l *openThread, s Step) {
 	x.publishStep(s)
 }
 
-// commitEvidence takes a step into the index that changes nothing. Nobody is told: what
-// was refused must not look like an order.
+// commitEvidence takes a step that changes nothing. It publishes nothing, because a rejected
+// message must not look like an order.
 func (x *Exchange) commitEvidence(l *openThread, s Step) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	x.setEnvelope(l, s.Envelope)
 }
 
-// settle finds out how the dependencies of a thread ended that are not open
-// any more.
+// settle finds the terminal status of the dependencies of a thread that are not open.
 func (x *Exchange) settle(ctx context.Context, l *openThread) error {
 	env := x.open.envelope(l)
 	for _, dep := range x.open.closedDeps(l) {
@@ -313,7 +311,7 @@ func (x *Exchange) settle(ctx context.Context, l *openThread) error {
 		if err != nil {
 			return fmt.Errorf("%s depends on %s: %w", env.Ref, dep, err)
 		}
-		if !t.Status.Terminal() { // it has not come yet, or tells of its end itself
+		if !t.Status.Terminal() { // it does not exist yet, or its own end will come
 			continue
 		}
 		x.open.mu.Lock()
@@ -325,7 +323,7 @@ func (x *Exchange) settle(ctx context.Context, l *openThread) error {
 	return nil
 }
 
-// dep is a thread that another depends on, an empty one if it has not come yet.
+// dep reads a dependency. The thread is empty if it does not exist yet.
 func (x *Exchange) dep(ctx context.Context, requestor, dep string) (Thread, error) {
 	if isRef(dep) {
 		return x.read(ctx, dep)

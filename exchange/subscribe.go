@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// publishStep publishes the messages of a step to those who may see the thread. x.open.mu
-// is held.
+// publishStep publishes the messages of a step to all who may see the thread. The caller holds
+// x.open.mu.
 func (x *Exchange) publishStep(s Step) {
 	for _, m := range s.Messages {
 		if messeaf.IsAck(m) {
@@ -25,20 +25,20 @@ func (x *Exchange) publishStep(s Step) {
 	}
 }
 
-// Follow calls handle with the events that who may see: for an executor its
-// offers and its threads, for a requester its threads, for observers and
-// operators all. It starts after the event with id after; with "" it starts
-// with what is open for who: an executor's offers, and what was said to the
-// threads it holds since it last spoke. If what came after the event is not
-// known any more, a reset comes first. A follower that is too slow is cut off
-// with ErrSlow and can resume. Follow returns nil when ctx ends, and otherwise
-// what handle returned.
+// Follow calls handle with the events for an actor, one at a time. An executor gets its offers and
+// threads, a requester its threads, observers and operators all.
+//
+// It starts after the event with the id after. With "" it starts with the present state: offers,
+// orders, and the messages in the threads of an executor since its own last message. If the
+// exchange has forgotten the events after that id, an EventReset comes first, and then the present
+// state. A slow subscriber gets ErrSlow, and can resume. Follow returns nil after ctx ends, or the
+// error of handle or of the store.
 func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle func(Event) error) error {
 	return x.FollowFrom(ctx, who, after, func() error { return nil }, handle)
 }
 
-// FollowFrom is Follow that calls joined as soon as nothing that changes is missed any
-// more: what is read from then on is not older than the first event.
+// FollowFrom works like Follow, and calls joined as soon as it misses no change any more. A state
+// that joined reads is not older than the first event.
 func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, joined func() error, handle func(Event) error) error {
 	news := make(chan struct{}, 1)
 	wake := func() {
@@ -76,8 +76,8 @@ type (
 	entry      = eventbus.Entry[Event]
 )
 
-// catchUp hands over what a follower must know before what comes. It is a
-// function of its own so that its large frame is not kept while nothing comes.
+// catchUp delivers the present state, or the missed events. It is a separate function so that an
+// idle subscriber does not keep its large stack frame.
 func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after string, missed []entry, resumed bool, handle func(Event) error) error {
 	if resumed {
 		return x.deliverAll(ctx, who, missed, handle)
@@ -89,8 +89,8 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 	if after != "" {
 		events = slices.Insert(events, 0, Event{Kind: EventReset})
 	}
-	// Who is cut off among them must get them all again: only the last is a
-	// place to resume from.
+	// Only the last event has an id to resume from: a subscriber that loses the connection before
+	// it must get all of them again.
 	if n := len(events); n > 0 {
 		events[n-1].ID = x.events.ID(f.Joined())
 	}
@@ -102,7 +102,7 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 	return nil
 }
 
-// forward hands over the events that wait for f. The error is ErrSlow once f was cut off.
+// forward delivers the queued events of f. The error is ErrSlow after the bus has cut f off.
 func (x *Exchange) forward(ctx context.Context, who Actor, f *subscriber, handle func(Event) error) error {
 	for {
 		events, last := x.events.Take(f)
@@ -118,7 +118,7 @@ func (x *Exchange) forward(ctx context.Context, who Actor, f *subscriber, handle
 	}
 }
 
-// deliverAll is a function of its own for the same reason as catchUp.
+// deliverAll is a separate function for the same reason as catchUp.
 func (x *Exchange) deliverAll(ctx context.Context, who Actor, events []entry, handle func(Event) error) error {
 	for _, one := range events {
 		if ctx.Err() != nil {
@@ -133,8 +133,8 @@ func (x *Exchange) deliverAll(ctx context.Context, who Actor, events []entry, ha
 	return nil
 }
 
-// deliver hands an event over, and with an offer the request. It reads the request now and
-// not before, so that what waits costs no memory. It leaves out an offer that is over.
+// deliver delivers one event. It adds the request to an offer, and reads it only now, so that
+// queued offers need no memory. It skips an offer that is over.
 func (x *Exchange) deliver(ctx context.Context, who Actor, e Event, handle func(Event) error) error {
 	if e.Kind != EventOffer {
 		return x.callHandler(e, handle)
@@ -144,7 +144,7 @@ func (x *Exchange) deliver(ctx context.Context, who Actor, e Event, handle func(
 	}
 	t, err := x.read(ctx, e.Thread.Ref)
 	if errors.Is(err, ErrNoThread) {
-		return nil // somebody has removed it meanwhile
+		return nil // another program has removed it meanwhile
 	}
 	if err != nil {
 		return x.storeError(err)
@@ -153,15 +153,15 @@ func (x *Exchange) deliver(ctx context.Context, who Actor, e Event, handle func(
 	return x.callHandler(e, handle)
 }
 
-// callHandler calls handle with an event. What others have said in it must not end who
-// follows: an event that crashes handle is left out.
+// callHandler calls handle with an event. It skips an event that makes handle panic, because a
+// message of another actor must not end the subscription.
 func (x *Exchange) callHandler(e Event, handle func(Event) error) error {
 	defer mistake.Caught(x.log, "ref", e.Thread.Ref, "event", e.Kind)
 	return handle(e)
 }
 
-// openFor is what an actor who comes in anew must know: its stops and
-// its hold, its offers, and what was said in the threads it holds since it last spoke.
+// openFor returns the present state for a new subscriber: its orders, its offers, and the messages
+// in its threads since its own last message.
 func (x *Exchange) openFor(ctx context.Context, who Actor) ([]Event, error) {
 	offers, holds := x.openThreadsFor(who.ID)
 	offers = slices.Concat(x.registry.Snapshot().Orders(who.ID).Events(), offers)
@@ -190,12 +190,12 @@ func (x *Exchange) openThreadsFor(id string) (offers []Event, holds []Envelope) 
 	return offers, holds
 }
 
-// As returns the exchange as one actor in this process sees it.
+// As returns a client of the exchange in this process, for one actor.
 func (x *Exchange) As(who Actor, channel string) *Local {
 	return &Local{x: x, who: who, channel: channel}
 }
 
-// Local is an exchange as one actor in this process sees it.
+// Local is a client in the process of the exchange. It implements agent.Exchange.
 type Local struct {
 	x       *Exchange
 	who     Actor
@@ -207,8 +207,8 @@ func (l *Local) Send(ctx context.Context, m mess.Message) (mess.Message, error) 
 	return l.x.Post(ctx, Inbound{Actor: l.who, Channel: l.channel, Message: m})
 }
 
-// Receive calls handle, one message at a time, for everything that is
-// addressed to the executor, until ctx ends.
+// Receive calls handle with every message for the executor, one at a time, until ctx ends. It
+// resumes by itself if it was too slow.
 func (l *Local) Receive(ctx context.Context, handle func(mess.Message)) error {
 	after := ""
 	for {
@@ -227,13 +227,13 @@ func (l *Local) Receive(ctx context.Context, handle func(mess.Message)) error {
 	}
 }
 
-// Attach stages an attachment.
+// Attach stages an attachment, as Exchange.Attach does.
 func (l *Local) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	return l.x.Attach(ctx, l.who, ref, name, mime, data)
 }
 
-// Subscription follows the exchange without a goroutine while nothing happens: most of many
-// followers are idle.
+// Subscription delivers events without a goroutine of its own while there are none, because most
+// subscribers are idle.
 type Subscription struct {
 	x      *Exchange
 	ctx    context.Context
@@ -242,16 +242,16 @@ type Subscription struct {
 	broken func()
 	f      *subscriber
 
-	mu  sync.Mutex // held while events are handed over
+	mu  sync.Mutex // held while handle runs
 	err error
 }
 
-// Subscribe is Follow for one who waits for long. It returns when handle has got what stands,
-// or with the error of that. From then on handle gets the events by goroutines of the
-// exchange, one event at a time, until ctx ends; broken says that Close has an error.
+// Subscribe works like Follow for a subscriber that waits long. It returns after handle has got the
+// present state, or with an error. Then goroutines of the exchange call handle, one event at a
+// time, until ctx ends. They call broken when Close has an error to return.
 func (x *Exchange) Subscribe(ctx context.Context, who Actor, after string, handle func(Event) error, broken func()) (*Subscription, error) {
 	a := &Subscription{x: x, ctx: ctx, who: who, handle: handle, broken: broken}
-	a.mu.Lock() // what comes meanwhile comes afterwards
+	a.mu.Lock() // later events wait
 	defer a.mu.Unlock()
 	f, missed, resumed := x.addSubscriber(who, after, func() { go a.forward() })
 	a.f = f
@@ -275,27 +275,26 @@ func (a *Subscription) forward() {
 	}
 }
 
-// Close ends the attendance, and waits until handle does not run any more. The error is
-// why it had ended before.
+// Close ends the subscription, and waits until handle has returned. It returns the error that had
+// ended the subscription before, or nil.
 func (a *Subscription) Close() error {
 	a.x.events.Leave(a.f)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err := a.err
-	a.err = context.Canceled // nothing is handed over any more
+	a.err = context.Canceled // no event is delivered any more
 	return err
 }
 
-// ErrSlow says that a follower did not keep up. It can resume after the last
-// event that it has seen.
+// ErrSlow reports that a subscriber did not keep up. It can resume after its last event.
 var ErrSlow = errors.New("the events came faster than they were read; resume from the last one")
 
-// publish passes an event to one actor.
+// publish publishes an event to one actor.
 func (x *Exchange) publish(e Event, to string) {
 	x.events.Publish(&e, eventbus.Audience{Actors: []string{to}}, roughSize(e.Message))
 }
 
-// publishToAll passes an event to all who may see its thread.
+// publishToAll publishes an event to all who may see its thread.
 func (x *Exchange) publishToAll(e Event) {
 	x.events.Publish(&e, eventbus.Audience{Actors: e.Thread.Parties(), All: true}, roughSize(e.Message))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// postToThread takes what an actor says to one thread: one step, or a refusal.
+// postToThread makes one step of a thread, or returns an error.
 func (x *Exchange) postToThread(ctx context.Context, in Inbound, s threadPost) (mess.Ack, error) {
 	ref, err := x.resolve(ctx, in.Actor, s.ref)
 	if err != nil {
@@ -42,19 +42,18 @@ func (x *Exchange) postToThread(ctx context.Context, in Inbound, s threadPost) (
 	return ack, err
 }
 
-// input is what somebody says to a thread.
+// input returns the input of a step: a message of an actor, with the time and the channel set.
 func (x *Exchange) input(who Actor, channel string, m mess.Message) transition.Input {
 	now := x.now()
 	m.From, m.Received, m.Channel, m.ExpiresIn, m.Ref = who.ID, mess.TimeOf(now), channel, "", ""
 	return transition.Input{Who: who, Now: now, Message: m, Attempts: x.cfg.MaxAttempts}
 }
 
-// attempts bounds how often a step is worked out again because another writer
-// was first.
+// attempts limits how often the exchange repeats a step because another writer was first.
 const attempts = 8
 
-// step makes one step of a thread: it works it out on the newest envelope,
-// stores it, and tells those whom it concerns.
+// step makes one step of a thread: it judges the input for the newest envelope, stores the step,
+// and publishes it. It calls in again whenever the envelope has changed meanwhile.
 func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) transition.Input) (mess.Ack, error) {
 	l, err := x.load(ctx, ref)
 	if err != nil {
@@ -72,7 +71,7 @@ func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) tran
 	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: others write to this thread all the time; try again", ref)
 }
 
-// tryStep makes one step. It is not done if the thread has changed meanwhile.
+// tryStep makes one step. done is false if the thread has changed meanwhile.
 func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in transition.Input) (_ mess.Ack, done bool, _ error) {
 	t, err := x.apply(in, env)
 	if err != nil {
@@ -101,25 +100,23 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 	return x.ack(&t), true, nil
 }
 
-// apply judges what is said to a thread, with executors and orders as they stand at one
-// moment.
+// apply judges an input, with the executors and orders of one moment.
 func (x *Exchange) apply(in transition.Input, env Envelope) (transition.Effect, error) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	return transition.Apply(x.world(x.now()), in, env)
 }
 
-// prepareStep makes of a step what is stored: the envelope, the message, and the ack
-// that says so.
+// prepareStep returns what the store gets for an effect: the envelope, the message and its ack.
 func (x *Exchange) prepareStep(ctx context.Context, t *transition.Effect) (Step, error) {
 	t.Env.Ver++
 	if messeaf.Numbered(t.Message) {
 		t.Env.Serial++
 	} else {
-		t.Message.Ref = "" // evidence of what nobody may say to a thread
+		t.Message.Ref = "" // only evidence: nobody may send it to a thread
 	}
 	t.Env.Updated = t.Now
-	if t.Message.Channel != "file" { // a message from the folder stands there already
+	if t.Message.Channel != "file" { // a message from the folder is already there
 		items, files := thread.ExtractFiles(t.Message.Items)
 		if err := x.stage(ctx, files); err != nil {
 			return Step{}, err
@@ -150,7 +147,7 @@ func (x *Exchange) prepareStep(ctx context.Context, t *transition.Effect) (Step,
 	return Step{After: t.Env.Rev, Envelope: t.Env, Messages: messages, Binds: binds}, nil
 }
 
-// ackDocument is the ack as it stands in the thread.
+// ackDocument returns the ack as the thread has it.
 func ackDocument(t *transition.Effect, re string) mess.Message {
 	ack := &mess.Ack{Ref: cmp.Or(t.Message.Ref, t.Env.Ref)}
 	if re != "" {
@@ -162,7 +159,7 @@ func ackDocument(t *transition.Effect, re string) mess.Message {
 	return mess.Message{From: Self, Received: mess.TimeOf(t.Now), Items: []mess.Item{ack}}
 }
 
-// ack is the ack as the sender gets it.
+// ack returns the ack as the sender gets it.
 func (x *Exchange) ack(t *transition.Effect) mess.Ack {
 	a := mess.Ack{Ref: t.Message.Ref, ReceivedAt: mess.TimeOf(t.Now), Status: t.Env.Status}
 	if id := messeaf.ItemID(t.Message); id != "" {
@@ -175,7 +172,7 @@ func (x *Exchange) ack(t *transition.Effect) mess.Ack {
 	return a
 }
 
-// explain adds to a refusal which thread it is about and how that stands.
+// explain adds the thread, its status and its holder to an error.
 func explain(err error, env Envelope) error {
 	r, ok := errors.AsType[*mess.Error](err)
 	if !ok {

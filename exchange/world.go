@@ -13,15 +13,16 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// world is the exchange at one moment, as routing and the rules of threads see it. Its user
-// holds x.open.mu, but for IsAble.
+// world is the state of the exchange at one moment. It answers the questions of package routing
+// (routing.Presence) and of the thread rules (transition.World). Its user holds x.open.mu, except
+// for IsAble.
 type world struct {
 	x   *Exchange
 	s   *registry.Snapshot
 	now time.Time
 }
 
-// world returns the exchange as it is now.
+// world returns the present state.
 func (x *Exchange) world(now time.Time) world { return world{x, x.registry.Snapshot(), now} }
 
 // request prepares to route a thread.
@@ -29,19 +30,19 @@ func (w world) request(e *Envelope) routing.Request {
 	return w.s.Table.Request(e, w.s.StopAll.Covers(e), w.now)
 }
 
-// IsLive reports whether an executor has been heard of lately, or follows now.
+// IsLive reports whether an executor subscribes now, or has sent something lately.
 func (w world) IsLive(e *routing.Executor) bool {
 	one := w.s.Executor(e.ID)
 	return one != nil && w.x.registry.IsLive(one, w.now)
 }
 
-// IsDrained reports whether an executor takes nothing new.
+// IsDrained reports whether an executor takes no new threads.
 func (w world) IsDrained(id string) bool { return w.s.Orders(id).IsDrained() }
 
-// Load is how many threads an executor holds, or has an offer of.
+// Load returns the number of claims and offers of an executor.
 func (w world) Load(id string) int { return len(w.x.open.held[id]) + w.x.open.offered[id].len() }
 
-// MayClaim returns nil if who may claim a thread now (T2).
+// MayClaim returns nil if an actor may claim a thread now (T2), or a *mess.Error.
 func (w world) MayClaim(who Actor, env Envelope) error {
 	e := w.s.Executor(who.ID)
 	if e == nil || !who.Has(ExecutorRole) {
@@ -66,24 +67,24 @@ func (w world) MayClaim(who Actor, env Envelope) error {
 	return nil
 }
 
-// IsAble reports whether an executor is able to do what a thread asks for.
+// IsAble reports whether an executor has the abilities for a thread.
 func (w world) IsAble(id string, e Envelope) bool {
 	one := w.s.Table.Executor(id)
 	return one != nil && w.request(&e).Unable(one) == nil
 }
 
-// IsGone reports whether the holder of a thread has hung up and left out a
-// heartbeat: what is said to it now it may never hear.
+// IsGone reports whether the holder of a thread has no subscription and has missed a heartbeat, so
+// that it may never get a message.
 func (w world) IsGone(env Envelope) bool {
 	e, l := w.s.Executor(env.Holder()), w.x.open.byRef[env.Ref]
 	late := func(t time.Time) bool { return w.now.Sub(t) > w.x.cfg.Lease/2 }
 	return e != nil && l != nil && e.Beats && late(e.Seen()) && late(l.heard) && !w.x.events.Present(e.ID)
 }
 
-// HasHumanCandidate reports whether a person who is not by might take a thread.
+// HasHumanCandidate reports whether a person other than by might take a thread.
 func (w world) HasHumanCandidate(env Envelope, by string) bool {
 	if w.PersonName(by) != "" {
-		return false // what a person has ended, stays so; she can hand it over
+		return false // a thread that a person has ended stays ended; the person can delegate it
 	}
 	for e := range w.request(&env).People() {
 		if e.ID != by {
@@ -93,8 +94,8 @@ func (w world) HasHumanCandidate(env Envelope, by string) bool {
 	return false
 }
 
-// HumanCandidates are the names of the people who alone may still take a thread; none while a
-// robot may.
+// HumanCandidates returns the names of the people who may still take a thread, sorted; none while a
+// live robot may.
 func (w world) HumanCandidates(env Envelope) (names []string) {
 	for e := range w.request(&env).Candidates() {
 		switch {
@@ -108,7 +109,7 @@ func (w world) HumanCandidates(env Envelope) (names []string) {
 	return names
 }
 
-// PersonName is how a person is called who is registered as id, "" for a robot.
+// PersonName returns the name of a human executor; "" for a robot.
 func (w world) PersonName(id string) string {
 	if e := w.s.Executor(id); e != nil && e.Person {
 		return cmp.Or(e.Name, id)
@@ -116,13 +117,13 @@ func (w world) PersonName(id string) string {
 	return ""
 }
 
-// IsStopping reports whether an executor has not confirmed a stop.
+// IsStopping reports whether an executor has an unconfirmed stop.
 func (w world) IsStopping(id string) bool { return len(w.s.Orders(id).Stops) > 0 }
 
-// Stops is how often everything was stopped.
+// Stops returns the number of stops of everything.
 func (w world) Stops() uint64 { return w.s.StopAll.Count }
 
-// StoppedBy says who has stopped everything since a thread was asked, "" if nobody has.
+// StoppedBy describes the stop of everything since the creation of a thread; "" for none.
 func (w world) StoppedBy(e Envelope) string {
 	if !w.s.StopAll.Covers(&e) {
 		return ""
@@ -130,15 +131,14 @@ func (w world) StoppedBy(e Envelope) string {
 	return transition.DescribeStop(w.s.StopAll.Stop)
 }
 
-// AllDeclined reports whether everybody who could take a thread has declined
-// it. Executors that have been silent for long do not count, but for one that has held
-// it: then its silence ends the thread.
+// AllDeclined reports whether all candidates have declined a thread. Executors that were silent for
+// long do not count, except a former holder: its silence fails the thread.
 func (w world) AllDeclined(env Envelope) bool {
 	return !w.now.Before(w.allGoneAt(env)) && len(w.silentHolders(env)) == 0
 }
 
-// allGoneAt is when the last of those who have not declined a thread counts no
-// more, unless he is heard of; never for one who follows now.
+// allGoneAt returns the time at which the last candidate counts as gone, if none of them sends
+// anything; eventbus.Never from now for a subscriber.
 func (w world) allGoneAt(env Envelope) time.Time {
 	gone := w.now
 	for c := range w.request(&env).Candidates() {
@@ -156,7 +156,7 @@ func (w world) allGoneAt(env Envelope) time.Time {
 	return gone
 }
 
-// declinedChange ends a thread that was declined, if nobody is left to ask.
+// declinedChange returns the change that ends a declined thread, or nil while a candidate is left.
 func (w world) declinedChange(e Envelope) transition.Change {
 	if len(e.Declined) == 0 || w.now.Before(w.allGoneAt(e)) {
 		return nil
@@ -167,8 +167,8 @@ func (w world) declinedChange(e Envelope) transition.Change {
 	return transition.Decline
 }
 
-// silentHolders says of each executor that has held a thread, and has not declined it, for how
-// long it is away.
+// silentHolders describes each former holder that has not declined a thread, with the time of its
+// silence.
 func (w world) silentHolders(env Envelope) (left []string) {
 	for e := range w.request(&env).Candidates() {
 		if env.HasHeld(e.ID) {
@@ -178,11 +178,10 @@ func (w world) silentHolders(env Envelope) (left []string) {
 	return left
 }
 
-// personAway is how long a person counts as one who may still take a request,
-// without having been heard of: a phone sleeps.
+// personAway is the silence after which a person is no candidate any more: phones sleep.
 const personAway = 24 * time.Hour
 
-// absenceLimit is how long an executor counts as one who may come back.
+// absenceLimit returns the silence after which an executor is no candidate any more.
 func (x *Exchange) absenceLimit(e *routing.Executor) time.Duration {
 	if e.Person {
 		return max(personAway, x.cfg.LostAfter)

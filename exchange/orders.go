@@ -156,7 +156,7 @@ func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.Dra
 		return mess.DrainOrder{}, mess.Errorf(mess.Invalid, "config.%s.%.60s: is not known here; write why and executors, or leave them out", verb, h.Extra[0].Key)
 	}
 	h.ID, h.By, h.At = rand.Text(), who.ID, mess.TimeOf(x.now())
-	given, err := x.registry.Drain(ctx, who, registry.Drain{On: verb == "hold", Hold: h})
+	given, err := x.registry.Drain(ctx, who, registry.Drain{On: verb == "hold", Order: h})
 	if err != nil {
 		return mess.DrainOrder{}, x.storeError(err)
 	}
@@ -173,7 +173,7 @@ func (w world) drainedCandidate(env Envelope) string {
 	rank := r.Rank()
 	byRank := func(a, b *routing.Executor) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a.ID, b.ID)) }
 	for _, e := range slices.SortedFunc(r.Candidates(), byRank) {
-		if why := w.s.Orders(e.ID).WhyDrained(); why != "" {
+		if why := w.s.Orders(e.ID).DrainReason(); why != "" {
 			return cmp.Or(e.Name, e.ID) + " is " + why
 		}
 	}

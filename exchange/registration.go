@@ -73,7 +73,7 @@ func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (me
 	}
 	orders := x.registry.Snapshot().Orders(c.ID)
 	ack.Threads, ack.Stops = x.reconcileClaims(c), orders.Stops
-	ack.Drain, ack.Resume = orders.Unheard(c)
+	ack.Drain, ack.Resume = orders.UnconfirmedDrain(c)
 	return ack, nil
 }
 
@@ -213,8 +213,8 @@ func (x *Exchange) Executor(id string) (_ ExecutorInfo, ok bool) {
 // info returns an ExecutorInfo without its claims.
 func (x *Exchange) info(s *registry.Snapshot, e *registry.Executor, now time.Time) ExecutorInfo {
 	o := s.Orders(e.ID)
-	i := ExecutorInfo{Executor: e.Executor.Executor, Created: e.Created, LastSeen: e.Seen(), Live: x.registry.IsLive(e, now), UnconfirmedStops: o.Stops, DrainReason: o.WhyDrained()}
-	i.Stopped, i.Held, i.States = o.Stopped, o.OnHold, e.States()
+	i := ExecutorInfo{Executor: e.Executor.Executor, Created: e.Created, LastSeen: e.Seen(), Live: x.registry.IsLive(e, now), UnconfirmedStops: o.Stops, DrainReason: o.DrainReason()}
+	i.Stopped, i.Held, i.States = o.Stopped, o.DrainReport, e.States()
 	i.Drain, i.Resume = o.Drain.Words()
 	return i
 }
@@ -313,4 +313,4 @@ func (x *Exchange) IsRegistered(id string) bool {
 // ExecutorsChanged returns a channel that closes at the next registration, report about an order or
 // about device states, or stop. Call it before Executors. An executor that falls silent does not
 // close it.
-func (x *Exchange) ExecutorsChanged() <-chan struct{} { return x.registry.News() }
+func (x *Exchange) ExecutorsChanged() <-chan struct{} { return x.registry.Changed() }

@@ -52,7 +52,7 @@ func (w world) MayClaim(who Actor, env Envelope) error {
 		return mess.Errorf(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
 	}
 	if o := w.s.Orders(who.ID); o.Drain != nil && o.Drain.On {
-		return mess.Errorf(mess.NotYet, "%q may not claim this: it is %s", who.ID, o.WhyDrained())
+		return mess.Errorf(mess.NotYet, "%q may not claim this: it is %s", who.ID, o.DrainReason())
 	}
 	l := w.x.open.byRef[env.Ref]
 	if l == nil {

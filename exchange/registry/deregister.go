@@ -10,10 +10,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Deregister takes an executor that is gone for good off all lists. One that was heard of
-// lately, or holds a thread, may still act, and Deregister refuses it. What it was ordered
-// stays: should it speak again, it is listed again and gets the stops that it has not
-// confirmed. Deregister returns their number.
+// Deregister removes an executor that is gone for good from the lists. An executor that is live, or
+// holds a thread, may still act, and the error says so. Its orders stay: if it registers again, it
+// gets the stops that it has not confirmed. Deregister returns their number.
 func (r *Registry) Deregister(ctx context.Context, id string) (stops int, err error) {
 	w, err := r.docs.Write(ctx, documents.Key{Kind: executorKind, ID: id})
 	if err != nil {
@@ -43,17 +42,16 @@ func (r *Registry) Deregister(ctx context.Context, id string) (stops int, err er
 	return stops, nil
 }
 
-// list puts an executor on the lists again, or takes it off them.
+// list puts an executor on the lists, or removes it from them.
 func (d *draft) list(e *Executor, on bool) *Executor {
 	c := *e
 	c.Deregistered = !on
-	c.states.Store(nil) // it reports them again
+	c.states.Store(nil) // the executor reports them again
 	d.put(&c)
 	return &c
 }
 
-// mayDeregister is why an executor has to stay on the lists, nil if it need not. The caller
-// holds r.mu.
+// mayDeregister returns why an executor must stay on the lists, or nil. The caller holds r.mu.
 func (r *Registry) mayDeregister(e *Executor, id string) error {
 	if e == nil || e.Deregistered {
 		return mess.Errorf(mess.NotFound, "%.60q is no executor here; messkit status tells who is", id)
@@ -66,7 +64,7 @@ func (r *Registry) mayDeregister(e *Executor, id string) error {
 		ago := now.Sub(e.Seen())
 		left := r.Patience(e, r.cfg.Unreachable) - ago + time.Second
 		return mess.Errorf(mess.NotYet, "%s was heard of %v ago, and may act; if it is gone, forget it in %v", id, ago.Round(time.Second), left.Round(time.Second))
-	case now.Sub(r.opened) <= r.cfg.Unreachable: // one that is there has not had the time to say so
+	case now.Sub(r.opened) <= r.cfg.Unreachable: // a live executor may not have sent anything yet
 		return mess.Errorf(mess.NotYet, "the exchange was started %v ago, and %s may not have spoken yet; if it is gone, forget it in %v",
 			now.Sub(r.opened).Round(time.Second), id, (r.cfg.Unreachable - now.Sub(r.opened) + time.Second).Round(time.Second))
 	}
@@ -76,11 +74,11 @@ func (r *Registry) mayDeregister(e *Executor, id string) error {
 	return nil
 }
 
-// errListed says that an executor is on the lists.
+// errListed reports that an executor is on the lists.
 var errListed = errors.New("is on the lists")
 
-// Recall puts an executor on the lists again that was deregistered and speaks. That it is
-// there counts at once, whether or not the disk takes it.
+// Recall puts a deregistered executor on the lists again, because it has sent something. That
+// counts at once, even if the store fails.
 func (r *Registry) Recall(ctx context.Context, id string) {
 	err := r.change(func(d *draft) error {
 		e := d.Executor(id)
@@ -96,7 +94,7 @@ func (r *Registry) Recall(ctx context.Context, id string) {
 		return
 	}
 	r.cfg.Log.Warn("an executor that was forgotten speaks, and is there again", "executor", id)
-	if err := r.save(ctx, documents.Key{Kind: executorKind, ID: id}); err != nil { // after a restart it is recalled anew
+	if err := r.save(ctx, documents.Key{Kind: executorKind, ID: id}); err != nil { // after a restart, the next message recalls it again
 		r.cfg.Log.Error("that an executor is there again is not stored", "executor", id, "err", err)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"maps"
 )
 
-// dict is an immutable map by id. A change makes a new one, which shares all but a few of its
-// parts with the old one.
+// dict is an immutable map by id. A change makes a new dict, which shares most parts with the old
+// one.
 type dict[V any] struct{ parts *[parts]map[string]V }
 
-// parts bounds what a change copies: of 10,000 entries 40, and the array.
+// parts limits what a change copies: of 10,000 entries 40, and the array.
 const parts = 256
 
 var seed = maphash.MakeSeed()
@@ -21,7 +21,7 @@ func newDict[V any]() dict[V] { return dict[V]{new([parts]map[string]V)} }
 
 func (d dict[V]) get(id string) V { return d.parts[part(id)][id] }
 
-// all returns the entries in no order.
+// all yields the entries in no particular order.
 func (d dict[V]) all() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		for _, m := range d.parts {
@@ -34,7 +34,7 @@ func (d dict[V]) all() iter.Seq2[string, V] {
 	}
 }
 
-// edit makes a new dict out of one, by several changes.
+// edit makes a new dict from one, by several changes.
 type edit[V any] struct {
 	dict[V]
 	copied map[int]bool // parts that belong to the new dict

@@ -11,12 +11,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Drain is the last order to an executor to take nothing new, or the end of one that it has
-// not confirmed.
+// Drain is the last drain order of an executor, or the end of one that the executor has not
+// confirmed.
 type Drain struct {
-	On   bool            `json:"on"` // it takes nothing new; false: the end of that
-	Hold mess.DrainOrder `json:"hold"`
-	// Elsewhere is an order that the executor was given at its broker, and has reported here.
+	On    bool            `json:"on"` // true: it takes nothing new; false: the end of that
+	Order mess.DrainOrder `json:"hold"`
+	// Elsewhere marks an order that the executor got over its own broker and has reported.
 	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
@@ -26,19 +26,20 @@ func (r *Registry) readDrains(d *draft) error {
 		o.Drain = &Drain{}
 		if err := json.Unmarshal(doc, o.Drain); err != nil {
 			r.cfg.Log.Error("a hold cannot be read, and counts as one", "executor", id, "err", err)
-			o.Drain = &Drain{On: true, Hold: mess.DrainOrder{ID: "unreadable", By: thread.Self, Reason: "a hold whose reason cannot be read", At: mess.TimeOf(r.cfg.Now())}}
+			o.Drain = &Drain{On: true, Order: mess.DrainOrder{ID: "unreadable", By: thread.Self, Reason: "a hold whose reason cannot be read", At: mess.TimeOf(r.cfg.Now())}}
 		}
 		d.setOrders(id, o)
 	}
 	return nil
 }
 
-// Drain gives an order to drain, or its end, to the executors that it names, or to all that
-// it can be for. It returns the executors to which it applies.
+// Drain gives a drain order, or its end, to the executors in it, or to all for which the actor may
+// do that. It returns the executors to which the order applies. The error is a *mess.Error or that
+// of the store.
 func (r *Registry) Drain(ctx context.Context, who thread.Actor, o Drain) (given []string, err error) {
 	var ordered []string
 	err = r.change(func(d *draft) error {
-		if given, ordered, err = d.toDrain(who, o.Hold.Executors, o.On); err != nil {
+		if given, ordered, err = d.toDrain(who, o.Order.Executors, o.On); err != nil {
 			return err
 		}
 		for _, id := range ordered {
@@ -53,7 +54,7 @@ func (r *Registry) Drain(ctx context.Context, who thread.Actor, o Drain) (given 
 	return given, r.save(ctx, keysOf(drainKind, ordered)...)
 }
 
-// toDrain returns the executors that an order is for, and among them those whose last order it
+// toDrain returns the executors to which an order applies, and among them those whose last order it
 // becomes.
 func (d *draft) toDrain(who thread.Actor, names mess.Refs, on bool) (given, ordered []string, err error) {
 	ids := []string(names)
@@ -65,26 +66,26 @@ func (d *draft) toDrain(who thread.Actor, names mess.Refs, on bool) (given, orde
 	for _, id := range ids {
 		e, o := d.Executor(id), d.Orders(id)
 		isOn := o.Drain != nil && o.Drain.On
-		own := who.Has(thread.Operator) || isOn && o.Drain.Hold.By == who.ID
+		own := who.Has(thread.Operator) || isOn && o.Drain.Order.By == who.ID
 		switch {
 		case e == nil || e.Deregistered:
 			return nil, nil, mess.Errorf(mess.MissingReference, "executors: %q is not registered; leave the list out for all", id)
-		case on && isOn && !own: // it is so already, and not this one's to end
+		case on && isOn && !own: // the order of another actor is in force
 			given = append(given, id)
 			continue
 		case !on && !own && o.IsDrained() && len(names) > 0:
-			return nil, nil, mess.Errorf(mess.Forbidden, "config.resume: %s is %s; who has said that can end it, or an operator", id, o.WhyDrained())
+			return nil, nil, mess.Errorf(mess.Forbidden, "config.resume: %s is %s; who has said that can end it, or an operator", id, o.DrainReason())
 		case !on && !own, !on && !o.IsDrained() && len(names) == 0:
-			continue // it takes what comes, or is not this one's to ask
+			continue // it is not drained, or only others may end that
 		}
 		given, ordered = append(given, id), append(ordered, id)
 	}
 	return given, ordered, nil
 }
 
-// drain gives one executor an order; who else gets it is none of its business.
+// drain gives an order to one executor. The order that it gets does not name the other executors.
 func (d *draft) drain(id string, drain Drain) {
-	drain.Hold.Executors = nil
+	drain.Order.Executors = nil
 	o := d.Orders(id)
 	o.Drain = &drain
 	d.setOrders(id, o)
@@ -94,59 +95,59 @@ func (d *draft) drain(id string, drain Drain) {
 
 func (d *Drain) event() thread.Event {
 	hold, resume := d.Words()
-	return thread.Event{Kind: thread.EventHold, Message: mess.Message{From: thread.Self, Received: d.Hold.At, Items: []mess.Item{&mess.Config{Drain: hold, Resume: resume}}}}
+	return thread.Event{Kind: thread.EventHold, Message: mess.Message{From: thread.Self, Received: d.Order.At, Items: []mess.Item{&mess.Config{Drain: hold, Resume: resume}}}}
 }
 
-// Words are an order as a message has it: one of the two is nil, both for no order.
+// Words returns the order in the form of a message. At most one of the two is not nil.
 func (d *Drain) Words() (hold, resume *mess.DrainOrder) {
 	switch {
 	case d == nil:
 		return nil, nil
 	case d.On:
-		return &d.Hold, nil
+		return &d.Order, nil
 	}
-	return nil, &d.Hold
+	return nil, &d.Order
 }
 
-// IsDrained reports whether an executor is offered nothing new: by the last order that went
-// through here, or by its own report where there is none.
+// IsDrained reports whether an executor takes nothing new: by its last order, or without one by its
+// own report.
 func (o Orders) IsDrained() bool {
 	if o.Drain != nil {
 		return o.Drain.On
 	}
-	return o.OnHold != nil && o.OnHold.Reason != ""
+	return o.DrainReport != nil && o.DrainReport.Reason != ""
 }
 
-// WhyDrained is why it is offered nothing new, "" if it is.
-func (o Orders) WhyDrained() string {
+// DrainReason returns why an executor gets no offers, or "" if it gets offers.
+func (o Orders) DrainReason() string {
 	switch {
 	case !o.IsDrained():
 		return ""
 	case o.Drain == nil:
-		return "on hold: " + o.OnHold.Reason
-	case o.Drain.Hold.Reason == "":
-		return "on hold by " + o.Drain.Hold.By
+		return "on hold: " + o.DrainReport.Reason
+	case o.Drain.Order.Reason == "":
+		return "on hold by " + o.Drain.Order.By
 	}
-	return "on hold by " + o.Drain.Hold.By + ": " + o.Drain.Hold.Reason
+	return "on hold by " + o.Drain.Order.By + ": " + o.Drain.Order.Reason
 }
 
-// Unheard is the last order, hold or resume, that an executor has not confirmed by what it
-// reports now; both are nil if there is none.
-func (o Orders) Unheard(c mess.Executor) (hold, resume *mess.DrainOrder) {
-	if o.Drain == nil || c.Held != nil && slices.Contains(c.Held.Orders, o.Drain.Hold.ID) {
+// UnconfirmedDrain returns the last order of an executor if its present report does not confirm it.
+// At most one of the two is not nil.
+func (o Orders) UnconfirmedDrain(c mess.Executor) (hold, resume *mess.DrainOrder) {
+	if o.Drain == nil || c.Held != nil && slices.Contains(c.Held.Orders, o.Drain.Order.ID) {
 		return nil, nil
 	}
 	return o.Drain.Words()
 }
 
-// reportsDrain takes what an executor reports of drains, and reports whether an order of ours
-// has changed by it. What was given or ended at its broker is an order of ours from then on,
-// so that its next process gets it as well.
+// reportsDrain takes the report of an executor about its drain, and reports whether the stored
+// order has changed. It also stores an order that the executor got over its broker, or the end of
+// one, so that the next process of the executor gets it.
 func (r *Registry) reportsDrain(d *draft, c mess.Executor) (changed bool) {
 	o := d.Orders(c.ID)
-	was, last := o.WhyDrained(), o.Drain
-	o.OnHold = c.Held
-	confirmed := last != nil && slices.Contains(c.Held.Orders, last.Hold.ID)
+	was, last := o.DrainReason(), o.Drain
+	o.DrainReport = c.Held
+	confirmed := last != nil && slices.Contains(c.Held.Orders, last.Order.ID)
 	changed = true
 	switch {
 	case confirmed && (!last.On || c.Held.Reason == ""):
@@ -154,40 +155,40 @@ func (r *Registry) reportsDrain(d *draft, c mess.Executor) (changed bool) {
 	case c.Held.Reason != "" && (last == nil || !last.On && last.Elsewhere && len(c.Held.Orders) == 0):
 		o.Drain = r.givenElsewhere(c)
 	case c.Held.Reason == "" && last != nil && last.On && last.Elsewhere && !confirmed && (c.Instance == "" || IsHeartbeat(c)):
-		// It was ended there before the executor, which has not begun anew, knew it as
-		// an order of ours. That may be on its way still, and so is the end.
-		o.Drain = &Drain{Elsewhere: true, Hold: mess.DrainOrder{ID: rand.Text(), By: last.Hold.By, At: mess.TimeOf(r.cfg.Now())}}
+		// The order has ended there before the executor got it from here. The order may still be on
+		// its way, so its end must be stored too.
+		o.Drain = &Drain{Elsewhere: true, Order: mess.DrainOrder{ID: rand.Text(), By: last.Order.By, At: mess.TimeOf(r.cfg.Now())}}
 	default:
 		changed = false
 	}
 	d.setOrders(c.ID, o)
-	if o.WhyDrained() != was {
+	if o.DrainReason() != was {
 		d.changes.add(c.ID)
 		d.news = true
 	}
 	return changed
 }
 
-// IsHeartbeat reports whether c says nothing about what the executor is.
+// IsHeartbeat reports whether c contains only a heartbeat and no change of the registration.
 func IsHeartbeat(c mess.Executor) bool {
 	return c.Name == "" && c.Capabilities == nil && c.Availability == "" && c.Schedule == "" && c.Versions == nil && len(c.Extra) == 0
 }
 
-// reasonBy is before who has given a hold, in the words of an executor of ours.
+// reasonBy precedes the author of a drain order in the report of a messkit executor.
 const reasonBy = ", by "
 
-// givenElsewhere makes an order of a hold that an executor was given at its broker. By whom,
-// it says at the end of its reason.
+// givenElsewhere makes an order from the report of a drain over the broker of the executor. The end
+// of the reason names the author.
 func (r *Registry) givenElsewhere(c mess.Executor) *Drain {
 	why, by := c.Held.Reason, c.ID
 	if i := strings.LastIndex(why, reasonBy); i >= 0 && mess.ValidID(why[i+len(reasonBy):]) {
 		why, by = why[:i], why[i+len(reasonBy):]
 	}
 	r.cfg.Log.Info("hold that was given elsewhere", "actor", by, "executors", c.ID, "why", why)
-	return &Drain{On: true, Elsewhere: true, Hold: mess.DrainOrder{ID: rand.Text(), Reason: CutReason(why), By: by, At: mess.TimeOf(r.cfg.Now())}}
+	return &Drain{On: true, Elsewhere: true, Order: mess.DrainOrder{ID: rand.Text(), Reason: CutReason(why), By: by, At: mess.TimeOf(r.cfg.Now())}}
 }
 
-// CutReason shortens the reason of an order to what is kept.
+// CutReason cuts the reason of an order to MaxReason bytes.
 func CutReason(why string) string {
 	return strings.ToValidUTF8(why[:min(len(why), MaxReason)], "")
 }

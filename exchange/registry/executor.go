@@ -14,20 +14,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Executor is a registered executor. It is immutable, but for its vitals: a new registration
-// replaces it.
+// Executor is a registered executor. It is immutable except for its vitals: an update makes a new
+// Executor.
 type Executor struct {
 	*routing.Executor
 	Created      time.Time
-	Beats        bool // it has sent heartbeats that name what it holds
-	Deregistered bool // it is on no list until it speaks again
-	// returns says that it was deregistered until it spoke: of what it was then, only what
-	// it says again counts.
+	Beats        bool // it has sent a heartbeat with its claims
+	Deregistered bool // it is on no list until it sends something
+	// returns is true for an executor that was deregistered and has come back. Of its earlier
+	// registration only what it repeats counts.
 	returns bool
 	*vitals
 }
 
-// vitals is what changes with a sign of life. All versions of an executor share it.
+// vitals has what changes with a sign of life. All versions of an executor share it.
 type vitals struct {
 	seen   atomic.Pointer[time.Time]
 	states atomic.Pointer[[]mess.DeviceState]
@@ -39,10 +39,10 @@ func vitalsAt(seen time.Time) *vitals {
 	return v
 }
 
-// Seen is when the exchange last heard of the executor.
+// Seen returns the time of the last sign of life.
 func (v *vitals) Seen() time.Time { return *v.seen.Load() }
 
-// States is how its devices are, as it last reported.
+// States returns the last report of the device states.
 func (v *vitals) States() []mess.DeviceState {
 	if list := v.states.Load(); list != nil {
 		return *list
@@ -50,7 +50,7 @@ func (v *vitals) States() []mess.DeviceState {
 	return nil
 }
 
-// executorDoc is an executor as it is stored.
+// executorDoc is the stored form of an executor.
 type executorDoc struct {
 	Executor  mess.Executor `json:"executor"`
 	Created   time.Time     `json:"created"`
@@ -79,7 +79,7 @@ func (r *Registry) readExecutors(d *draft) error {
 	return nil
 }
 
-// render returns a document as the registry stands; nil removes it.
+// render returns the present document for a key; nil removes it.
 func (r *Registry) render(k documents.Key) ([]byte, error) {
 	s := r.Snapshot()
 	o := s.Orders(k.ID)
@@ -100,8 +100,8 @@ func (e *Executor) document() ([]byte, error) {
 	return json.Marshal(executorDoc{Executor: e.Executor.Executor, Created: e.Created, Seen: e.Seen(), Beats: e.Beats, Forgotten: e.Deregistered})
 }
 
-// Register stores a registration or an update of one. One that says nothing new is a sign of
-// life, and nothing is written.
+// Register stores a registration or an update of one. An update without a change is a sign of life,
+// and writes nothing. The error is a *mess.Error or that of the store.
 func (r *Registry) Register(ctx context.Context, c mess.Executor) error {
 	w, err := r.docs.Write(ctx, documents.Key{Kind: executorKind, ID: c.ID})
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *Registry) Register(ctx context.Context, c mess.Executor) error {
 		r.Seen(c.ID)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.turn()
+		r.notifyReaders()
 		return nil
 	}
 	if e.Executor, err = routing.NewExecutor(c); err != nil {
@@ -141,14 +141,14 @@ func (r *Registry) Register(ctx context.Context, c mess.Executor) error {
 	return r.change(func(d *draft) error { d.put(e); return nil })
 }
 
-// sameProfile reports whether an executor says the same of itself.
+// sameProfile reports whether two registrations have equal fields.
 func sameProfile(a, b mess.Executor) bool {
 	was, err1 := json.Marshal(a)
 	is, err2 := json.Marshal(b)
 	return err1 == nil && err2 == nil && bytes.Equal(was, is)
 }
 
-// merge is old with all that c says.
+// merge returns old with the fields that c has.
 func merge(old, c mess.Executor) mess.Executor {
 	m := old
 	if c.Name != "" {
@@ -170,8 +170,8 @@ func merge(old, c mess.Executor) mess.Executor {
 	return m
 }
 
-// Seen notes a sign of life. It returns the executor, or nil for one that is not registered
-// or was deregistered.
+// Seen records a sign of life. It returns the executor, or nil for one that is not registered or
+// was deregistered.
 func (r *Registry) Seen(id string) *Executor {
 	r.mu.Lock()
 	e := r.Snapshot().Executor(id)
@@ -192,28 +192,28 @@ func (r *Registry) Seen(id string) *Executor {
 	return e
 }
 
-// maxStates is of how many devices one executor may report how they are.
+// maxStates limits the device states of one executor.
 const maxStates = 1024
 
-// SetStates takes what an executor reports of its devices. It is not stored: an executor
-// reports it again.
+// SetStates takes the device states of an executor. It does not store them, because an executor
+// reports them again.
 func (r *Registry) SetStates(id string, states []mess.DeviceState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.Snapshot().Executor(id); e != nil {
 		states = states[:min(len(states), maxStates)]
 		e.states.Store(&states)
-		r.turn()
+		r.notifyReaders()
 	}
 }
 
-// IsLive reports whether an executor has been heard of lately, or follows now.
+// IsLive reports whether an executor subscribes now, or has sent something lately.
 func (r *Registry) IsLive(e *Executor, now time.Time) bool {
 	return now.Sub(e.Seen()) <= r.Patience(e, r.cfg.Unreachable) || r.cfg.IsPresent(e.ID)
 }
 
-// Patience is how long to wait for a sign of life: d for an executor that sends heartbeats,
-// and longer for one that does not, or that is not registered.
+// Patience returns how long to wait for a sign of life: d for an executor with heartbeats, longer
+// for one without and for an unknown one.
 func (r *Registry) Patience(e *Executor, d time.Duration) time.Duration {
 	if e != nil && e.Beats {
 		return d

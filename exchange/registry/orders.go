@@ -8,24 +8,23 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Orders is what one executor was ordered, and what it has reported of that.
+// Orders has the orders to one executor, and its reports about them.
 type Orders struct {
-	Stops   []mess.Stop     // that it has not confirmed
-	Stopped *mess.StopState // what it last reported of stops
-	// Drain is its last order to drain, or the end of one that it has not confirmed; nil if
-	// there is none.
-	Drain  *Drain
-	OnHold *mess.DrainState // what it last reported of drains
+	Stops   []mess.Stop     // unconfirmed
+	Stopped *mess.StopState // its last report about stops
+	// Drain is its drain order, or the end of one that it has not confirmed, or nil.
+	Drain       *Drain
+	DrainReport *mess.DrainState // its last report about drains
 }
 
-// Orders returns what an executor was ordered.
+// Orders returns the orders to an executor.
 func (s *Snapshot) Orders(id string) Orders { return s.orders.get(id) }
 
-// MaxReason is how much of the reason of an order is kept, in bytes.
+// MaxReason limits the stored reason of an order, in bytes.
 const MaxReason = 512
 
-// Report takes what an executor reports of its orders, and stores what has changed by it, with
-// one sync. It reports whether the executor has confirmed a stop.
+// Report takes the report of an executor about its orders, and stores the changes with one sync.
+// confirmed is true if it has confirmed a stop.
 func (r *Registry) Report(ctx context.Context, c mess.Executor) (confirmed bool, err error) {
 	if c.Stopped == nil && c.Held == nil {
 		return false, nil
@@ -49,8 +48,7 @@ func (r *Registry) Report(ctx context.Context, c mess.Executor) (confirmed bool,
 	return confirmed, r.save(ctx, keys...)
 }
 
-// confirm takes the stops that an executor has confirmed off its list, and reports whether
-// there were any.
+// confirm removes the confirmed stops of an executor, and reports whether there were any.
 func (d *draft) confirm(c mess.Executor) bool {
 	o := d.Orders(c.ID)
 	o.Stopped, d.news = c.Stopped, true

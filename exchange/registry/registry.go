@@ -1,6 +1,6 @@
-// Package registry holds the executors of an exchange: what each says of itself, when it was
-// last heard of, and what it was ordered. Readers get an immutable snapshot and wait for
-// nobody. The package knows nothing of how a thread changes.
+// Package registry has the executors of an exchange: their registrations, their last signs of life,
+// and their orders. Readers get an immutable snapshot and never wait. The package does not know how
+// a thread changes.
 package registry
 
 import (
@@ -20,50 +20,49 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Config of a registry. The registry calls the functions while it is locked, so they must not
-// call it; Changed is the exception.
+// Config of a registry. The registry calls the functions under its lock, so they must not call it
+// back. Only Changed may.
 type Config struct {
-	// Unreachable is how long an executor with heartbeats may be silent, and
-	// LeaseWithoutHeartbeat how long one without.
+	// Unreachable is the silence after which an executor with heartbeats is not live any more, and
+	// LeaseWithoutHeartbeat that for one without.
 	Unreachable, LeaseWithoutHeartbeat time.Duration
-	Rules                              []mess.Rule // that hold after those set at run time
+	Rules                              []mess.Rule // of the configuration; those set at run time come first
 
 	Now       func() time.Time
 	Log       *slog.Logger
 	Publish   func(e thread.Event, executor string)
-	IsPresent func(executor string) bool     // it follows now
-	Held      func(executor string) []string // the refs of the open threads that it holds
-	Changed   func()                         // the registry has changed; Changes says what
+	IsPresent func(executor string) bool     // the executor subscribes now
+	Held      func(executor string) []string // refs of the open threads that the executor holds
+	Changed   func()                         // called after a change; TakeChanges returns it
 }
 
-// Registry is the executors of one exchange. It is safe for concurrent use.
+// Registry has the executors of one exchange. It is safe for concurrent use.
 type Registry struct {
 	cfg    Config
 	docs   *documents.Documents
 	opened time.Time // no executor counts as silent since before
 
-	// mu is held while a new snapshot is made, and never while the store works: an order to
-	// stop does not wait for a disk.
+	// mu is held while a new snapshot is made, but never while the store works: an order to stop
+	// must not wait for a disk.
 	mu      sync.Mutex
 	present atomic.Pointer[Snapshot]
 	changes Changes
-	news    chan struct{} // closed when a reader should look again
+	news    chan struct{} // closes when a reader should look again
 }
 
-// Snapshot is what the registry knows at one moment. It is immutable, but for the last signs
-// of life and device states of its executors.
+// Snapshot is the registry at one moment. It is immutable except for the vitals of its executors.
 type Snapshot struct {
-	Table     *routing.Table // the executors that are not deregistered, and the rules
+	Table     *routing.Table // the listed executors, and the rules
 	StopAll   StopAll        // the last stop of everything
 	executors dict[*Executor]
 	orders    dict[Orders]
 }
 
-// Changes is what has changed for the offers of threads.
+// Changes says what has changed for offers.
 type Changes struct {
 	Executors map[string]bool // ids
-	Places    bool            // executors serve other places
-	All       bool            // rules or orders that concern every thread
+	Places    bool            // the served places have changed
+	All       bool            // rules or orders for every thread have changed
 }
 
 // IsEmpty reports whether nothing has changed.
@@ -76,7 +75,7 @@ func (c *Changes) add(id string) {
 	c.Executors[id] = true
 }
 
-// The kinds of document, and the ids of those that are alone.
+// The kinds of documents, and the ids of single ones.
 const (
 	executorKind = "executor"
 	stopKind     = "stop"
@@ -87,7 +86,7 @@ const (
 	rulesID      = "rules"
 )
 
-// Open reads the registry from its documents.
+// Open reads the registry from its documents. The error is about an invalid document.
 func Open(cfg Config, docs *documents.Documents) (*Registry, error) {
 	r := &Registry{cfg: cfg, docs: docs, opened: cfg.Now(), news: make(chan struct{})}
 	r.present.Store(&Snapshot{Table: routing.NewTable(), executors: newDict[*Executor](), orders: newDict[Orders]()})
@@ -101,13 +100,13 @@ func Open(cfg Config, docs *documents.Documents) (*Registry, error) {
 	return r, nil
 }
 
-// Snapshot returns what the registry knows now.
+// Snapshot returns the present snapshot.
 func (r *Registry) Snapshot() *Snapshot { return r.present.Load() }
 
-// Executor returns a registered executor, deregistered or not, or nil.
+// Executor returns a registered executor, even a deregistered one, or nil.
 func (s *Snapshot) Executor(id string) *Executor { return s.executors.get(id) }
 
-// All returns the executors that are not deregistered, by id.
+// All yields the listed executors, sorted by id.
 func (s *Snapshot) All() iter.Seq[*Executor] {
 	return func(yield func(*Executor) bool) {
 		for _, e := range s.Table.All() {
@@ -118,7 +117,8 @@ func (s *Snapshot) All() iter.Seq[*Executor] {
 	}
 }
 
-// Deregistered lists the executors that were deregistered and have not spoken since, by id.
+// Deregistered lists the executors that were deregistered and have sent nothing since, sorted by
+// id.
 func (s *Snapshot) Deregistered() []string {
 	var ids []string
 	for id, e := range s.executors.all() {
@@ -130,7 +130,7 @@ func (s *Snapshot) Deregistered() []string {
 	return ids
 }
 
-// ids lists all executors, by id.
+// ids lists all executors, sorted.
 func (s *Snapshot) ids() []string {
 	var ids []string
 	for id := range s.executors.all() {
@@ -140,14 +140,14 @@ func (s *Snapshot) ids() []string {
 	return ids
 }
 
-// draft is a snapshot while it is made.
+// draft is a snapshot in the making.
 type draft struct {
 	Snapshot
 	executorEdit edit[*Executor]
 	ordersEdit   edit[Orders]
 	changes      Changes
 	events       []addressed
-	news         bool // wake those who wait for news
+	news         bool // notify those who wait for a change
 }
 
 // addressed is an event for one executor.
@@ -163,19 +163,19 @@ func (r *Registry) draft() *draft {
 
 func (d *draft) tell(id string, e thread.Event) { d.events = append(d.events, addressed{id, e}) }
 
-// setExecutor replaces an executor, but not in the table.
+// setExecutor replaces an executor outside of the table.
 func (d *draft) setExecutor(e *Executor) {
 	d.executorEdit.set(e.ID, e)
 	d.executors = d.executorEdit.dict
 }
 
-// setOrders replaces what an executor was ordered.
+// setOrders replaces the orders of an executor.
 func (d *draft) setOrders(id string, o Orders) {
 	d.ordersEdit.set(id, o)
 	d.orders = d.ordersEdit.dict
 }
 
-// put replaces an executor, in the table or out of it.
+// put replaces an executor, and puts it into the table or removes it.
 func (d *draft) put(e *Executor) {
 	was := d.Table
 	if d.setExecutor(e); e.Deregistered {
@@ -188,8 +188,8 @@ func (d *draft) put(e *Executor) {
 	d.news = true
 }
 
-// change makes a new snapshot. If do returns an error, nothing changes. An event is published
-// after the snapshot holds: who joins later finds what it says in the snapshot.
+// change makes a new snapshot. If do returns an error, nothing changes. It publishes the events
+// after the snapshot is in force, so that a later subscriber finds them there.
 func (r *Registry) change(do func(d *draft) error) error {
 	if err := r.lockedChange(do); err != nil {
 		return err
@@ -215,12 +215,12 @@ func (r *Registry) lockedChange(do func(d *draft) error) error {
 		r.cfg.Publish(e.event, e.to)
 	}
 	if d.news {
-		r.turn()
+		r.notifyReaders()
 	}
 	return nil
 }
 
-// TakeChanges returns what has changed since the last call.
+// TakeChanges returns the changes since the last call.
 func (r *Registry) TakeChanges() Changes {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -229,7 +229,7 @@ func (r *Registry) TakeChanges() Changes {
 	return c
 }
 
-// MarkChanged has TakeChanges return executors.
+// MarkChanged adds executors to the result of TakeChanges.
 func (r *Registry) MarkChanged(ids ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -238,21 +238,21 @@ func (r *Registry) MarkChanged(ids ...string) {
 	}
 }
 
-// turn wakes those who wait for news. The caller holds r.mu.
-func (r *Registry) turn() {
+// notifyReaders notifies those who wait for a change. The caller holds r.mu.
+func (r *Registry) notifyReaders() {
 	close(r.news)
 	r.news = make(chan struct{})
 }
 
-// News is closed when an executor has registered, has told what it does about an order or how
-// its devices are, or is to be stopped. Silence closes nothing.
-func (r *Registry) News() <-chan struct{} {
+// Changed returns a channel that closes at the next registration, report about an order or about
+// device states, or stop. An executor that falls silent does not close it.
+func (r *Registry) Changed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.news
 }
 
-// save stores documents as the registry stands when each is written.
+// save stores documents, each with the state at the moment of its write.
 func (r *Registry) save(ctx context.Context, keys ...documents.Key) error {
 	return r.docs.Save(ctx, r.render, keys...)
 }
@@ -264,7 +264,7 @@ func keysOf(kind string, ids []string) (keys []documents.Key) {
 	return keys
 }
 
-// SetRules replaces the rules that were set at run time (MESS 1.0 section 7.4).
+// SetRules replaces the rules that were set at run time (MESS 1.0 section 7.4), and stores them.
 func (r *Registry) SetRules(ctx context.Context, rules mess.Routing) error {
 	w, err := r.docs.Write(ctx, documents.Key{Kind: rulesKind, ID: rulesID})
 	if err != nil {
@@ -285,7 +285,7 @@ func (r *Registry) SetRules(ctx context.Context, rules mess.Routing) error {
 	})
 }
 
-// rule puts rules that were set at run time before those of the configuration.
+// rule puts rules of run time before those of the configuration.
 func (r *Registry) rule(d *draft, rules mess.Routing) {
 	d.Table = d.Table.WithRules(slices.Concat(rules.Rules, r.cfg.Rules)...)
 }

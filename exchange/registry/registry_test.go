@@ -95,7 +95,7 @@ func TestSnapshot(t *testing.T) {
 	if _, err := f.Stop(t.Context(), mess.Stop{ID: "s", Reason: "smoke"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Drain(t.Context(), thread.Actor{ID: "op", Roles: thread.Operator}, registry.Drain{On: true, Hold: mess.DrainOrder{ID: "h", By: "op", Executors: mess.Refs{"e1"}}}); err != nil {
+	if _, err := f.Drain(t.Context(), thread.Actor{ID: "op", Roles: thread.Operator}, registry.Drain{On: true, Order: mess.DrainOrder{ID: "h", By: "op", Executors: mess.Refs{"e1"}}}); err != nil {
 		t.Fatal(err)
 	}
 	f.after(2 * time.Minute)
@@ -139,7 +139,7 @@ func TestOpen(t *testing.T) {
 	if _, err := f.Stop(t.Context(), mess.Stop{ID: "s2"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Drain(t.Context(), operator, registry.Drain{On: true, Hold: mess.DrainOrder{ID: "h", By: "op", Reason: "repair", Executors: mess.Refs{"a"}}}); err != nil {
+	if _, err := f.Drain(t.Context(), operator, registry.Drain{On: true, Order: mess.DrainOrder{ID: "h", By: "op", Reason: "repair", Executors: mess.Refs{"a"}}}); err != nil {
 		t.Fatal(err)
 	}
 	confirmed, err := f.Report(t.Context(), mess.Executor{ID: "a", Stopped: &mess.StopState{Orders: mess.Refs{"s1"}, Reason: "stopped"}})
@@ -152,7 +152,7 @@ func TestOpen(t *testing.T) {
 	}
 	s := open(t, store).Snapshot()
 	a := s.Orders("a")
-	if len(a.Stops) != 1 || a.Stops[0].ID != "s2" || a.WhyDrained() != "on hold by op: repair" || s.StopAll.Count != 1 || s.StopAll.Stop.ID != "s2" {
+	if len(a.Stops) != 1 || a.Stops[0].ID != "s2" || a.DrainReason() != "on hold by op: repair" || s.StopAll.Count != 1 || s.StopAll.Stop.ID != "s2" {
 		t.Errorf("the orders are %+v, of all %+v", a, s.StopAll)
 	}
 	if got := s.Deregistered(); !slices.Equal(got, []string{"b"}) || s.Executor("a") == nil || able(s, "y") || !able(s, "x") {
@@ -261,7 +261,7 @@ func TestManyAtOnce(t *testing.T) {
 		g.Go(func() {
 			for n := range 50 {
 				_, _ = f.Stop(t.Context(), mess.Stop{ID: fmt.Sprint(id, n)})
-				_, _ = f.Drain(t.Context(), operator, registry.Drain{On: n%2 == 0, Hold: mess.DrainOrder{ID: fmt.Sprint(id, n), By: "op"}})
+				_, _ = f.Drain(t.Context(), operator, registry.Drain{On: n%2 == 0, Order: mess.DrainOrder{ID: fmt.Sprint(id, n), By: "op"}})
 				_, _ = f.Deregister(t.Context(), id)
 				f.Recall(t.Context(), id)
 				for e := range f.Snapshot().All() {

@@ -11,19 +11,19 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxStops is how many stops wait for one executor; more say the same.
+// maxStops limits the unconfirmed stops of one executor; more would say the same.
 const maxStops = 16
 
-// StopAll is the last stop of everything, and how many there were. Start permission obeys it
-// from the moment it is given: what was asked before it begins no more. The threads that
-// waited end afterwards, one by one, over a restart if need be.
+// StopAll is the last stop of everything, with the number of all. It counts for start permissions
+// at once: no earlier thread starts after it. The pending threads end one by one, after a restart
+// if necessary.
 type StopAll struct {
 	Count uint64    `json:"count"`
 	Stop  mess.Stop `json:"stop"`
 }
 
-// Covers reports whether a thread was asked before everything was stopped. One that another
-// program has made does not count the stops, and goes by its time.
+// Covers reports whether a thread is older than the stop of everything. A thread of another program
+// does not count stops, so its time decides.
 func (a StopAll) Covers(e *thread.Envelope) bool {
 	if a.Count == 0 {
 		return false
@@ -35,8 +35,7 @@ func (a StopAll) Covers(e *thread.Envelope) bool {
 	return err != nil || !e.Created.After(at)
 }
 
-// readStopAll reads the record. One that cannot be read counts as a stop of all that waits:
-// that there is one is all it has to say.
+// readStopAll reads the record. An unreadable one counts as a stop of all pending threads.
 func (r *Registry) readStopAll(d *draft) error {
 	doc := r.docs.Take(stopAllKind)[stopAllID]
 	if doc == nil {
@@ -52,7 +51,7 @@ func (r *Registry) readStopAll(d *draft) error {
 func (r *Registry) readStops(d *draft) error {
 	for id, doc := range r.docs.Take(stopKind) {
 		var list []mess.Stop
-		if err := json.Unmarshal(doc, &list); err != nil { // that there is one is all it has to say
+		if err := json.Unmarshal(doc, &list); err != nil { // its existence is enough
 			r.cfg.Log.Error("a stop cannot be read, and is passed on as one", "executor", id, "err", err)
 			list = []mess.Stop{{ID: "unreadable-" + rand.Text(), By: thread.Self, Reason: "a stop whose reason cannot be read", At: mess.TimeOf(r.cfg.Now())}}
 		}
@@ -63,9 +62,10 @@ func (r *Registry) readStops(d *draft) error {
 	return nil
 }
 
-// Stop orders executors to stop: those that it names, or all but people who hold no thread.
-// An executor that follows gets it at once, before it is stored, and another when it comes
-// back. Stop returns all that got it, also those that were deregistered.
+// Stop orders executors to stop: those in s, or all except people without a claim. A subscribed
+// executor gets the stop before the store has it, any other when it comes back. Stop returns all
+// that it has ordered, deregistered ones included. The error is a *mess.Error or that of the store;
+// after the latter the stop is in force.
 func (r *Registry) Stop(ctx context.Context, s mess.Stop) (ids []string, err error) {
 	all := len(s.Executors) == 0
 	err = r.change(func(d *draft) error {
@@ -92,7 +92,7 @@ func (r *Registry) Stop(ctx context.Context, s mess.Stop) (ids []string, err err
 	return ids, r.save(ctx, keys...)
 }
 
-// toStop lists the executors that a stop is for.
+// toStop lists the executors of a stop.
 func (r *Registry) toStop(s *Snapshot, names mess.Refs) ([]string, error) {
 	for _, id := range names {
 		if s.Executor(id) == nil {
@@ -106,7 +106,7 @@ func (r *Registry) toStop(s *Snapshot, names mess.Refs) ([]string, error) {
 	return slices.DeleteFunc(s.ids(), isIdlePerson), nil
 }
 
-// stop gives one executor a stop; who else gets it is none of its business.
+// stop gives a stop to one executor. The order that it gets does not name the other executors.
 func (d *draft) stop(id string, s mess.Stop) {
 	s.Executors = nil
 	if o := d.Orders(id); len(o.Stops) < maxStops {
@@ -120,7 +120,7 @@ func stopEvent(s mess.Stop) thread.Event {
 	return thread.Event{Kind: thread.EventStop, Message: mess.Message{From: thread.Self, Received: s.At, Items: []mess.Item{&mess.Config{Stop: &s}}}}
 }
 
-// Events returns the orders that an executor has not confirmed, stops first.
+// Events returns the unconfirmed orders of an executor, stops first.
 func (o Orders) Events() (events []thread.Event) {
 	for _, s := range o.Stops {
 		events = append(events, stopEvent(s))

@@ -11,52 +11,51 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Bounds of how many of a rank are offered a request.
+// Limits of the offers in one rank.
 const (
-	firstWidth = 16             // at first
-	widerBy    = 4              // times as many after each widerAfter
+	firstWidth = 16             // executors that get the first offers
+	widerBy    = 4              // factor of growth after each widerAfter
 	widerAfter = time.Second    //
-	wideAfter  = 3 * widerAfter // and from then on all
-	enough     = 64             // later ones go to nobody who has so many
-	fewLook    = 1024           // look at so many to find those with the fewest offers
+	wideAfter  = 3 * widerAfter // then all executors get an offer
+	enough     = 64             // an executor with so many offers gets no later ones
+	fewLook    = 1024           // executors that a selection looks at to find those with the fewest offers
 )
 
-// Presence tells what of an executor changes more often than the table.
+// Presence reports the states of executors that change more often than the table.
 type Presence interface {
 	IsLive(e *Executor) bool
 	IsDrained(id string) bool // it takes nothing new
-	Load(id string) int       // how many threads it holds, or has an offer of
+	Load(id string) int       // number of its claims and offers
 }
 
-// Waiting is how a thread waits for its claim.
+// Waiting describes how a thread waits for its claim.
 type Waiting struct {
-	Offered   []string      // who has an offer now, by id
-	For       time.Duration // how long it has been waiting
-	OfferTime time.Duration // how long a rank has an offer for itself
+	Offered   []string      // ids of the executors with an offer
+	For       time.Duration // time since it became pending
+	OfferTime time.Duration // time that a rank has an offer for itself
 }
 
-// Choice is who is to have an offer.
+// Choice says which executors get an offer.
 type Choice struct {
 	IDs []string // the first rank first
-	// MoreRanks says that there are others, whose turn comes with time.
+	// MoreRanks is true if other ranks get their turn later.
 	MoreRanks bool
-	// Wider is in how long more of the same rank get an offer; 0 if all have one, or
-	// have enough of others.
+	// Wider is the time after which more executors of the same rank get an offer; 0 if all have
+	// one, or have enough others.
 	Wider time.Duration
-	// Sated are those who get no offer because they have enough of others.
+	// Sated has the executors that get no offer because they have enough others.
 	Sated []string
-	// Last is the last rank that is asked. Full says that no other executor of it, or of
-	// a later one, changes the choice by being there: enough who are live have an offer.
-	// Wide says that each of it that is there gets an offer, unless it has enough.
+	// Last is the last rank with an offer. Full is true if enough live executors have an offer, so
+	// that one more of this or a later rank changes nothing. Wide is true if every live executor of
+	// the rank gets an offer, unless it has enough others.
 	Last       int
 	Full, Wide bool
 }
 
-// Choose returns the candidates whose turn it is: the preferred ones first. The turn of the
-// next rank comes when the one before has had its time, if an executor of it was there.
-// Choose passes over those that take nothing new. Of a large rank it takes a few that are
-// live and have the fewest offers, and more of them soon: a request costs the same beside
-// many executors.
+// Choose returns the candidates that get an offer now, the preferred ones first. The next rank
+// follows when the time of the present one is over, if it had a live executor. Choose skips drained
+// executors. In a large rank it takes a few live executors with the fewest offers, and soon more,
+// so that the cost of a request does not grow with the number of executors.
 func (r Request) Choose(p Presence, w Waiting) Choice {
 	c := choosing{Request: r, presence: p, Waiting: w, ranking: r.table.ranking(r)}
 	open := 1 + int(w.For/w.OfferTime)
@@ -84,7 +83,7 @@ func (r Request) Choose(p Presence, w Waiting) Choice {
 	return c.Choice
 }
 
-// choosing is a choice while it is made.
+// choosing is a Choice in the making.
 type choosing struct {
 	Request
 	Waiting
@@ -97,9 +96,9 @@ func (c *choosing) valid(e *Executor, rank int) bool {
 	return c.ranking.rank(e) == rank && !c.presence.IsDrained(e.ID) && c.isCandidate(e)
 }
 
-// widths returns how many of a rank get an offer whatever other offers they have, how many
-// get one unless they have enough, and when the second number grows. Each executor that has
-// declined makes room for as many as there were at first.
+// widths returns how many executors of a rank get an offer in any case, how many get one unless
+// they have enough others, and when the second number grows. Each decline adds the first number
+// again.
 func (c *choosing) widths() (base, width int, next time.Duration) {
 	base = firstWidth + firstWidth*len(c.env.Declined)
 	if c.For >= wideAfter {
@@ -138,19 +137,19 @@ func (c *choosing) ofRank(rank int, list []*Executor) (ids []string, live bool) 
 	return s.ids, s.live > 0
 }
 
-// selection is who of one large rank gets an offer.
+// selection selects the executors of one large rank that get an offer.
 type selection struct {
 	*choosing
 	rank, base, width int
 
 	ids  []string
 	live int
-	busy []*Executor // live, and have other offers
+	busy []*Executor // live executors with other offers
 	away []*Executor
-	left bool // some have no offer, or look did not see them
+	left bool // some live executors have no offer, or look did not reach them
 }
 
-// keep takes those who have an offer already: it takes none back for the sake of another.
+// keep takes the executors that have an offer already. It withdraws none for the sake of another.
 func (s *selection) keep() {
 	for _, id := range s.Offered {
 		if e := s.table.Executor(id); e != nil && s.valid(e, s.rank) {
@@ -166,8 +165,8 @@ func (s *selection) take(e *Executor, live bool) {
 	}
 }
 
-// look goes round the rank, from a place that differs from thread to thread, and takes
-// those who are live and have no other offer.
+// look goes through the rank from a start that differs between threads, and takes live executors
+// without other offers.
 func (s *selection) look(list []*Executor) {
 	kept := len(s.ids)
 	begin := int(spread(s.env.Created) % uint64(len(list)))
@@ -191,8 +190,8 @@ func (s *selection) look(list []*Executor) {
 	}
 }
 
-// fill takes those with the fewest offers, and if there are too few who are live, some
-// who are not: they find the offer when they come.
+// fill takes the executors with the fewest offers. If too few are live, it takes some that are not:
+// they find the offer when they come back.
 func (s *selection) fill() {
 	if s.live < s.width {
 		slices.SortStableFunc(s.busy, func(a, b *Executor) int { return s.presence.Load(a.ID) - s.presence.Load(b.ID) })
@@ -213,26 +212,26 @@ func (s *selection) fill() {
 	s.left = s.left || len(s.busy) > 0 || len(s.away) > n
 }
 
-// spread is a number that differs from request to request.
+// spread returns a number that differs between requests.
 func spread(t time.Time) uint64 { return uint64(t.UnixNano()) * 0x9e3779b97f4a7c15 >> 32 }
 
-// ranking orders the executors by the first rule that matches a request. The exchange asks
-// a lower rank earlier, and one rank at once. Robots come before people whom no rule names.
-// The executor that a holder has handed the request to comes first.
+// ranking orders the executors by the first rule that matches a request. The exchange asks a lower
+// rank earlier, and all executors of a rank at once. Robots come before people that no rule names.
+// The executor to which a holder has delegated the request comes first.
 type ranking struct {
 	handedTo string
 	prefer   []string
-	measure  string // a number that executors say of themselves; "" for none
-	most     bool   // the highest of it comes first
+	measure  string // field with a number by which the rule orders executors; "" for none
+	most     bool   // the highest number comes first
 	values   []float64
-	rest     int // rank of the robots that no rule names
+	rest     int // rank of the robots without a rule
 }
 
-// Rank returns a function that tells the rank of an executor for a request.
+// Rank returns a function that returns the rank of an executor for a request.
 func (r Request) Rank() func(*Executor) int { return r.table.ranking(r).rank }
 
-// Joins reports whether an executor that has no offer of a wide request gets one, and
-// whether it could if it had fewer of others.
+// Joins reports whether one more executor gets an offer of a wide request, and whether it could
+// with fewer other offers.
 func (r Request) Joins(e *Executor, rank int, p Presence) (joins, could bool) {
 	could = r.table.ranking(r).rank(e) == rank && p.IsLive(e) && !p.IsDrained(e.ID) && r.isCandidate(e)
 	return could && p.Load(e.ID) < enough, could
@@ -256,7 +255,7 @@ func (t *Table) ranking(r Request) ranking {
 	return k
 }
 
-// measured reads the values of those who might be asked.
+// measured reads the values of the possible candidates.
 func (k *ranking) measured(g *group) {
 	for _, list := range [][]*Executor{g.robots, g.people} {
 		for _, e := range list {
@@ -300,7 +299,7 @@ func (k ranking) byValue(v float64) int {
 	return i
 }
 
-// levels are the ranks in order, each with executors among whom those of the rank are.
+// levels yields the ranks in order, each with a list that contains its executors.
 func (c *choosing) levels() iter.Seq2[int, []*Executor] {
 	return func(yield func(int, []*Executor) bool) {
 		k, g := c.ranking, c.able()
@@ -319,7 +318,7 @@ func (c *choosing) levels() iter.Seq2[int, []*Executor] {
 	}
 }
 
-// byValues are the executors that have the same value, the first rank first.
+// byValues groups the executors with the same value, the first rank first.
 func (k ranking) byValues(g *group) [][]*Executor {
 	if k.measure == "" {
 		return nil

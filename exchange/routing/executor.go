@@ -1,6 +1,6 @@
-// Package routing decides which executors may take a request and in which order they are
-// offered it. It looks at an immutable table of those who are registered, and keeps
-// nothing.
+// Package routing decides which executors may take a request, and in which order the exchange
+// offers it to them. It reads an immutable table of the registered executors, and stores nothing.
+// It also validates what executors register.
 package routing
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// KindKey is the field of config.executor that says what an executor is, and
-// Person its value for people. Others say nothing, and are robots.
+// KindKey is the field of config.executor that marks a human executor, and Person is its value.
+// Robots do not set it.
 const (
 	KindKey = "kind"
 	Person  = "person"
 )
 
-// IsPerson reports whether an executor is a person, who is offered what robots
-// do not take, and does it at a person's pace.
+// IsPerson reports whether an executor is a person. The exchange offers people what no robot does,
+// and waits longer for them.
 func IsPerson(e mess.Executor) bool {
 	kind, _ := e.Extra.Get(KindKey)
 	return kind == Person
@@ -31,12 +31,12 @@ type Executor struct {
 	mess.Executor
 	Person bool
 	hours  *hours
-	at     *point   // nil if it does not say where it is
-	areas  []string // that it serves, in lower case
-	access []string // places that it can reach, in lower case
+	at     *point   // nil without a position
+	areas  []string // served areas, in lower case
+	access []string // reachable places, in lower case
 }
 
-// NewExecutor reads an executor. The error is about its schedule.
+// NewExecutor prepares an executor. The error is about its schedule.
 func NewExecutor(c mess.Executor) (*Executor, error) {
 	h, err := hoursOf(c)
 	if err != nil {
@@ -49,13 +49,13 @@ func NewExecutor(c mess.Executor) (*Executor, error) {
 	return e, nil
 }
 
-// notified reports whether an executor says where to notify it.
+// notified reports whether an executor has addresses for notifications.
 func (e *Executor) notified() bool {
 	v, _ := e.Extra.Get("notifications")
 	return v != nil
 }
 
-// HasHours reports whether an executor is available at some times only.
+// HasHours reports whether an executor has a schedule.
 func (e *Executor) HasHours() bool { return e.hours != nil }
 
 func namesIn(extra mess.Object, key string) (names []string) {
@@ -67,9 +67,8 @@ func namesIn(extra mess.Object, key string) (names []string) {
 	return names
 }
 
-// serves reports whether an executor says that it serves a place: in areas, or in access
-// (MESSE-AF 2.1, "Simple Router"), where home has home/kitchen in it, and home/kitchen is
-// called kitchen, too.
+// serves reports whether an executor lists a place in areas or access (MESSE-AF 2.1, "Simple
+// Router"). An access to home includes home/kitchen, and kitchen also means home/kitchen.
 func (e *Executor) serves(place string) bool {
 	return slices.Contains(e.areas, place) || slices.ContainsFunc(e.access, func(name string) bool {
 		rest, inside := strings.CutPrefix(place, name)
@@ -78,17 +77,16 @@ func (e *Executor) serves(place string) bool {
 	})
 }
 
-// has reports whether an executor has a capability: the id, and each metadata field that
-// both name must agree (MESS 1.0 section 8.5: what one side does not know is no
-// obstacle).
+// has reports whether an executor has a capability: the same id, and equal values in each metadata
+// field that both have (MESS 1.0 section 8.5).
 func (e *Executor) has(want mess.Capability) bool {
 	return slices.ContainsFunc(e.Capabilities, func(c mess.Capability) bool {
 		return c.ID == want.ID && agree(c.Meta, want.Meta)
 	})
 }
 
-// isMeant reports whether the metadata of a capability that is wanted leave an executor
-// in: they may name one, as executor.
+// isMeant reports whether the metadata of a required capability allow an executor: their field
+// executor may name one.
 func (e *Executor) isMeant(want mess.Capability) bool {
 	meta, _ := want.Meta.(mess.Object)
 	id, named := meta.Get("executor")
@@ -109,7 +107,7 @@ func agree(have, want any) bool {
 	return true
 }
 
-// overlap compares two metadata values; a list stands for any of its entries.
+// overlap compares two metadata values. A list matches any of its entries.
 func overlap(have, want any) bool {
 	if list, ok := want.([]any); ok {
 		return slices.ContainsFunc(list, func(w any) bool { return overlap(have, w) })
@@ -129,7 +127,7 @@ func (e *Executor) confirms() bool {
 
 type point struct{ lat, lng float64 } // degrees
 
-// position reads where an executor says it is.
+// position returns the position in the fields of an executor.
 func position(extra mess.Object) (point, bool) {
 	v, _ := extra.Get("location")
 	o, _ := v.(mess.Object)
@@ -138,7 +136,7 @@ func position(extra mess.Object) (point, bool) {
 	return point{lat, lng}, ok1 && ok2
 }
 
-// Number reads a number that an executor says of itself.
+// Number returns a number from the fields of an executor.
 func Number(o mess.Object, key string) (float64, bool) {
 	v, _ := o.Get(key)
 	n, ok := v.(mess.Number)
@@ -151,7 +149,7 @@ func Number(o mess.Object, key string) (float64, bool) {
 
 const earthRadius = 6371 // km, mean
 
-// within reports whether p lies in a circle, by the great-circle distance.
+// within reports whether p is in a circle, by the great-circle distance.
 func within(p point, a mess.TargetArea) bool {
 	if a.Lat == nil || a.Lng == nil || a.RadiusKM == nil {
 		return true

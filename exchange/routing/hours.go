@@ -9,13 +9,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// hours says when an executor with availability "schedule" is to be had. A
-// cron line names points in time; it stands for the time between two of them
-// that are at most an hour apart, and for the minute of each. So "0 8-22 * * *"
-// is from 8 am to 10 pm, as in MESS 1.0 section 8.3.
+// hours says when an executor with availability "schedule" is available. A cron line names points
+// in time. It means the minute of each, and the time between two of them that are at most an hour
+// apart. So "0 8-22 * * *" is from 8 am to 10 pm, as in MESS 1.0 section 8.3.
 type hours struct{ cron cron.Schedule }
 
-// hoursOf returns nil for an executor that is always to be had.
+// hoursOf returns nil for an executor that is always available.
 func hoursOf(e mess.Executor) (*hours, error) {
 	if e.Availability != mess.Schedule {
 		return nil, nil
@@ -30,13 +29,13 @@ func hoursOf(e mess.Executor) (*hours, error) {
 	return &hours{s}, nil
 }
 
-// CheckHours tells why the hours of an executor cannot be read.
+// CheckHours returns an error if the schedule of an executor is invalid.
 func CheckHours(e mess.Executor) error {
 	_, err := hoursOf(e)
 	return err
 }
 
-// CheckSchedule tells why a line is no schedule of an executor.
+// CheckSchedule returns an error if a line is no valid schedule.
 func CheckSchedule(line string) error {
 	_, err := parseHours(line)
 	return err
@@ -50,7 +49,7 @@ func parseHours(line string) (cron.Schedule, error) {
 	return s, nil
 }
 
-// open reports whether t lies in the hours.
+// open reports whether t is in the hours.
 func (h *hours) open(t time.Time) bool {
 	if h == nil {
 		return true

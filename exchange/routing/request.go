@@ -11,23 +11,23 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Request is a thread that waits for an executor, seen beside a table.
+// Request is a pending thread, with the executors of one table.
 type Request struct {
 	table    *Table
 	env      *thread.Envelope
-	stopped  bool // what waited was stopped: no robot may begin it
+	stopped  bool // a stop of everything allows only people to start it
 	now      time.Time
-	place    string // its named location, in lower case
-	served   bool   // some executor serves that place
-	serving  *group // those who do, if they are one group
+	place    string // its location by name, in lower case
+	served   bool   // an executor serves that place
+	serving  *group // the executors that serve it, if they are one group
 	declined map[string]bool
 }
 
-// manyDeclined is from how many on a list of those who have declined becomes a map.
+// manyDeclined is the number of declines from which a map replaces the list.
 const manyDeclined = 8
 
-// Request prepares to route a thread. Stopped says that everything was stopped while it
-// waited, so that no robot may begin it.
+// Request prepares the routing of a thread. stopped is true after a stop of everything: then no
+// robot may start it.
 func (t *Table) Request(env *thread.Envelope, stopped bool, now time.Time) Request {
 	r := Request{table: t, env: env, stopped: stopped || env.Stopped, now: now}
 	if a := env.Needs.Location; a != nil && a.Name != "" {
@@ -43,7 +43,7 @@ func (t *Table) Request(env *thread.Envelope, stopped bool, now time.Time) Reque
 	return r
 }
 
-// obstacle is why an executor may not take a request.
+// obstacle says why an executor may not take a request.
 type obstacle int
 
 const (
@@ -56,8 +56,7 @@ const (
 	notThere
 )
 
-// Unable is why an executor may not take a request, nil if it may. It says nothing about
-// whether it has declined.
+// Unable returns why an executor may not take a request, or nil. It ignores declines.
 func (r Request) Unable(e *Executor) error {
 	switch o, c := r.obstacle(e); o {
 	case noCapability:
@@ -76,7 +75,7 @@ func (r Request) Unable(e *Executor) error {
 	return nil
 }
 
-// obstacle is that, without a text, with the capability that it is about.
+// obstacle returns the same without a text, with the capability that is missing.
 func (r Request) obstacle(e *Executor) (obstacle, string) {
 	for _, c := range r.env.Needs.Requires {
 		if !e.has(c) {
@@ -99,10 +98,9 @@ func (r Request) obstacle(e *Executor) (obstacle, string) {
 	return none, ""
 }
 
-// reaches reports whether a constraint on the location leaves an executor in.
-// A circle leaves out those who say that they are outside it. A name leaves
-// out those who list areas without it, if some executor lists it; free text
-// that nobody lists cannot be judged here.
+// reaches reports whether the location of a request allows an executor. A circle excludes executors
+// outside of it. A name excludes executors that list other areas, if some executor lists that name;
+// the exchange cannot judge free text that nobody lists.
 func (r Request) reaches(e *Executor) bool {
 	a := r.env.Needs.Location
 	switch {
@@ -127,8 +125,8 @@ func (r Request) hasDeclined(id string) bool {
 	return r.env.HasDeclined(id)
 }
 
-// able are those among whom the candidates are: the fewest that have one of the
-// capabilities that are required, or that serve its place.
+// able returns the smallest group that contains all candidates: those with one of the required
+// capabilities, or those that serve the place.
 func (r Request) able() *group {
 	g := r.table.all
 	fewer := func(one *group) {
@@ -145,8 +143,8 @@ func (r Request) able() *group {
 	return g
 }
 
-// Candidates are the executors that may take a request and have not declined it: robots
-// first, then people.
+// Candidates yields the executors that may take a request and have not declined it: robots first,
+// then people.
 func (r Request) Candidates() iter.Seq[*Executor] {
 	return func(yield func(*Executor) bool) {
 		g := r.able()
@@ -160,7 +158,7 @@ func (r Request) Candidates() iter.Seq[*Executor] {
 	}
 }
 
-// People are those of the candidates that are no robots.
+// People yields the human candidates.
 func (r Request) People() iter.Seq[*Executor] {
 	return func(yield func(*Executor) bool) {
 		for _, e := range r.able().people {
@@ -171,7 +169,7 @@ func (r Request) People() iter.Seq[*Executor] {
 	}
 }
 
-// matches reports whether a rule is about a request.
+// matches reports whether a rule applies to a request.
 func matches(m mess.Match, n thread.Needs) bool {
 	return (m.Capability == "" || slices.ContainsFunc(n.Requires, func(c mess.Capability) bool { return c.ID == m.Capability })) &&
 		(m.Urgency == "" || m.Urgency == n.Urgency) &&

@@ -8,18 +8,18 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Table holds the executors on the lists at one moment, and the rules. It is immutable: a
-// change makes a new one, which shares its unchanged parts with the old one.
+// Table has the listed executors and the rules of one moment. It is immutable: a change makes a new
+// table, which shares the unchanged parts.
 type Table struct {
 	all          *group
-	notified     *group // who have notifications in their profile
+	notified     *group // executors with addresses for notifications
 	byCapability index
-	byPlace      index // by each name of a place that they serve
-	byAccess     index // by the names in their access, which have other places in them
+	byPlace      index // by each name of a served place
+	byAccess     index // by the names in access, which contain other places
 	rules        []mess.Rule
 }
 
-// group is the executors that have something in common, by id.
+// group is a set of executors, sorted by id.
 type group struct{ robots, people []*Executor }
 
 func (g *group) size() int { return len(g.robots) + len(g.people) }
@@ -58,7 +58,7 @@ func indexOf(list []*Executor, keys func(*Executor) []string) (x index) {
 	return x
 }
 
-// WithRules returns the table with other rules, the first first.
+// WithRules returns the table with other rules, in the order of their precedence.
 func (t *Table) WithRules(rules ...mess.Rule) *Table {
 	n := *t
 	n.rules = nil
@@ -76,7 +76,7 @@ func (t *Table) WithRules(rules ...mess.Rule) *Table {
 	return &n
 }
 
-// With returns the table with an executor, in the place of the one of its id.
+// With returns the table with an executor, which replaces the one with the same id.
 func (t *Table) With(e *Executor) *Table {
 	n, was := *t, t.Executor(e.ID)
 	edit := func(x index, keys func(*Executor) []string) index {
@@ -95,7 +95,7 @@ func (t *Table) With(e *Executor) *Table {
 	return &n
 }
 
-// Without returns the table without the executor of an id.
+// Without returns the table without an executor.
 func (t *Table) Without(id string) *Table {
 	n, e := *t, t.Executor(id)
 	if e == nil {
@@ -107,7 +107,7 @@ func (t *Table) Without(id string) *Table {
 	return &n
 }
 
-// abilities are the ids of its capabilities, each once.
+// abilities returns the ids of the capabilities of an executor, each once.
 func abilities(e *Executor) []string {
 	var list []string
 	for _, c := range e.Capabilities {
@@ -116,7 +116,7 @@ func abilities(e *Executor) []string {
 	return once(list)
 }
 
-// places are the names of what it serves, each once, but for what is in its access.
+// places returns the names of the served places, each once, without those in access.
 func places(e *Executor) []string {
 	list := slices.Concat(e.areas, e.access)
 	for _, name := range e.access {
@@ -127,7 +127,7 @@ func places(e *Executor) []string {
 	return once(list)
 }
 
-// accesses are the names in its access, each once.
+// accesses returns the names in access, each once.
 func accesses(e *Executor) []string { return once(e.access) }
 
 func once(list []string) []string {
@@ -138,7 +138,7 @@ func once(list []string) []string {
 
 func byID(e *Executor, id string) int { return strings.Compare(e.ID, id) }
 
-// list is where a group keeps an executor.
+// list returns the list of a group for robots or for people.
 func (g *group) list(person bool) *[]*Executor {
 	if person {
 		return &g.people
@@ -146,7 +146,7 @@ func (g *group) list(person bool) *[]*Executor {
 	return &g.robots
 }
 
-// with returns the group with an executor, in the place of the one of its id.
+// with returns the group with an executor, which replaces the one with the same id.
 func (g *group) with(e *Executor) *group {
 	n := *g
 	list, other := n.list(e.Person), n.list(!e.Person)
@@ -164,7 +164,7 @@ func (g *group) without(e *Executor) *group {
 	return &group{leftOut(g.robots, e.ID), leftOut(g.people, e.ID)}
 }
 
-// leftOut is a list without the executor of an id.
+// leftOut returns a list without an executor.
 func leftOut(list []*Executor, id string) []*Executor {
 	if i, there := slices.BinarySearchFunc(list, id, byID); there {
 		return slices.Concat(list[:i], list[i+1:])
@@ -172,7 +172,7 @@ func leftOut(list []*Executor, id string) []*Executor {
 	return list
 }
 
-// Executor returns the executor of an id, or nil.
+// Executor returns an executor by id, or nil.
 func (t *Table) Executor(id string) *Executor {
 	for _, list := range [][]*Executor{t.all.robots, t.all.people} {
 		if i, ok := slices.BinarySearchFunc(list, id, byID); ok {
@@ -182,13 +182,13 @@ func (t *Table) Executor(id string) *Executor {
 	return nil
 }
 
-// Len is the number of executors.
+// Len returns the number of executors.
 func (t *Table) Len() int { return t.all.size() }
 
-// All are the executors, by id.
+// All returns the executors, sorted by id. The caller must not change the list.
 func (t *Table) All() []*Executor { return t.all.inOrder() }
 
-// Notified are the executors that say where to notify them, by id.
+// Notified returns the executors with addresses for notifications, sorted by id.
 func (t *Table) Notified() []*Executor { return t.notified.inOrder() }
 
 func (g *group) inOrder() []*Executor {
@@ -215,8 +215,8 @@ func (t *Table) SamePlaces(other *Table) bool {
 	return slices.EqualFunc(t.byPlace, other.byPlace, same) && slices.EqualFunc(t.byAccess, other.byAccess, same)
 }
 
-// serving are the executors that serve a place; served reports whether there are any.
-// With several groups of them the group is nil.
+// serving returns the executors that serve a place. served reports whether there are any. If they
+// are several groups, g is nil.
 func (t *Table) serving(place string) (g *group, served bool) {
 	var found []*group
 	if one := t.byPlace.group(place); one.size() > 0 {
@@ -236,7 +236,7 @@ func (t *Table) serving(place string) (g *group, served bool) {
 	return nil, len(found) > 0
 }
 
-// index are groups by a key, in order. It is never changed.
+// index has groups by key, sorted by key. It is immutable.
 type index []keyed
 
 type keyed struct {
@@ -248,7 +248,7 @@ func (x index) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(x, key, func(a keyed, b string) int { return strings.Compare(a.key, b) })
 }
 
-// nobody is the group of a key that is not there.
+// nobody is the group of an unknown key.
 var nobody = &group{}
 
 func (x index) group(key string) *group {
@@ -258,7 +258,7 @@ func (x index) group(key string) *group {
 	return nobody
 }
 
-// edit returns the index with other groups of some keys.
+// edit returns the index with changed groups for some keys.
 func (x index) edit(keys []string, e *Executor, change func(*group, *Executor) *group) index {
 	if len(keys) == 0 {
 		return x

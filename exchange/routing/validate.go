@@ -13,19 +13,19 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// Bounds of what an executor says about itself.
+// Limits of a registration.
 const (
-	maxExecutorName = 256  // bytes of its name
-	maxDescription  = 1024 // bytes that describe a capability
-	maxSchedule     = 256  // bytes of a line
-	maxAddress      = 2048 // bytes of where it is told
-	maxAddresses    = 4    // of webhooks and topics of ntfy
+	maxExecutorName = 256  // bytes of the name
+	maxDescription  = 1024 // bytes of the description of a capability
+	maxSchedule     = 256  // bytes of a cron line
+	maxAddress      = 2048 // bytes of an address for notifications
+	maxAddresses    = 4    // webhooks and ntfy topics
 )
 
-// ValidateExecutor tells why a registration, or a change of one, cannot be meant. The
-// fields that MESS leaves open are those of clients in the field: a wrong one would
-// be kept, and nothing be done by it. What is null clears its field; what is not
-// known here is kept.
+// ValidateExecutor checks a registration, or an update of one. It also checks the fields that MESS
+// leaves open and the clients of the reference servers set, because the exchange would store a
+// wrong value without any effect. A null value clears its field. Unknown fields are allowed. The
+// error is a *mess.Error with the code Invalid.
 func ValidateExecutor(c mess.Executor) error {
 	p := profile{}
 	switch {
@@ -62,11 +62,11 @@ func ValidateExecutor(c mess.Executor) error {
 	return p.err
 }
 
-// speaks is a version of MESS, of whatever peer.
+// speaks matches a version of MESS.
 var speaks = regexp.MustCompile(`^[0-9]{1,4}(\.[0-9]{1,4}){1,2}$`)
 
-// checks are those of the fields that MESS leaves open and that mean something
-// here, or to servers in the field.
+// checks has the checks of the open fields that mean something to messkit or to the reference
+// servers.
 var checks = map[string]func(p *profile, path string, v any){
 	"notifications": (*profile).notifications,
 	"hooks":         (*profile).hooks,
@@ -80,8 +80,7 @@ var checks = map[string]func(p *profile, path string, v any){
 	KindKey:         func(p *profile, path string, v any) { p.text(path, v) },
 }
 
-// profile is a look at what an executor says about itself. It keeps the first
-// thing that is wrong.
+// profile checks a registration, and keeps the first error.
 type profile struct{ err error }
 
 func (p *profile) fail(path, format string, args ...any) {
@@ -96,7 +95,7 @@ func (p *profile) failIf(path string, err error) {
 	}
 }
 
-// hours looks at when it is to be had.
+// hours checks the availability and the schedule.
 func (p *profile) hours(c mess.Executor) {
 	if len(c.Schedule) > maxSchedule {
 		p.fail("schedule", "%d bytes are too long; write at most %d", len(c.Schedule), maxSchedule)
@@ -148,7 +147,7 @@ func (p *profile) names(path string, v any) {
 	}
 }
 
-// place takes a name, or coordinates in degrees.
+// place accepts a name, or coordinates in degrees.
 func (p *profile) place(path string, v any) {
 	if _, named := v.(string); named {
 		return
@@ -169,8 +168,8 @@ func (p *profile) place(path string, v any) {
 	}
 }
 
-// notifications takes what servers in the field take: {type: webhook, url, secret},
-// {type: ntfy, topic, server} or with the url of a topic, {type: slack, webhook_url}.
+// notifications accepts the forms of the reference servers: {type: webhook, url, secret}, {type:
+// ntfy, topic, server} or ntfy with the url of a topic, and {type: slack, webhook_url}.
 func (p *profile) notifications(path string, v any) {
 	told := 0
 	for i, one := range p.list(path, v) {
@@ -208,7 +207,8 @@ func webAddress(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// hooks are lists by the name of an event. They are kept, for servers in the field.
+// hooks accepts lists by the name of an event. The exchange only stores them, for the reference
+// servers.
 func (p *profile) hooks(path string, v any) {
 	for _, f := range p.mapping(path, v) {
 		if f.Value == nil {
@@ -221,7 +221,7 @@ func (p *profile) hooks(path string, v any) {
 	}
 }
 
-// preferences say when notices are kept back: {min_priority, quiet_hours: {enabled,
+// preferences accepts the rules that hold notifications back: {min_priority, quiet_hours: {enabled,
 // start: "22:00", end: "07:00"}}.
 func (p *profile) preferences(path string, v any) {
 	o := p.mapping(path, v)
@@ -250,7 +250,7 @@ func (p *profile) preferences(path string, v any) {
 	}
 }
 
-// clock is a time of day; the hour alone is one, too.
+// clock accepts a time of day. The hour alone is enough.
 func (p *profile) clock(path string, v any) {
 	text, ok := p.text(path, v)
 	if !ok {
@@ -264,8 +264,7 @@ func (p *profile) clock(path string, v any) {
 	}
 }
 
-// Describe returns the description and the tags that an executor gives in the metadata of a
-// capability.
+// Describe returns the description and the tags in the metadata of a capability.
 func Describe(c mess.Capability) (description string, tags []string) {
 	meta, _ := c.Meta.(mess.Object)
 	all, _ := meta.Get("tags")
@@ -278,5 +277,5 @@ func Describe(c mess.Capability) (description string, tags []string) {
 	return meta.Text("description"), tags
 }
 
-// maxTags is the number of tags that one capability may have.
+// maxTags limits the tags of one capability.
 const maxTags = 16

@@ -14,59 +14,58 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Envelope is an exchange's record of a thread (MESSE-AF 2.1, "Envelope
-// Fields"), with what the exchange needs to guard its steps. Together with
-// the messages of the same step it is stored as one.
+// Envelope is the record that an exchange has of a thread (MESSE-AF 2.1, "Envelope Fields"), with
+// the state that its rules need. A store writes it together with the messages of the same step.
 type Envelope struct {
 	Ref       string         `json:",omitzero"` // {date}-{serial}-{tokenized-id}
-	ClientID  string         `json:",omitzero"` // the requester's own id, "" if none was given
+	ClientID  string         `json:",omitzero"` // id by the requester, or ""
 	Requestor string         `json:",omitzero"`
-	Executor  string         `json:",omitzero"` // who holds the claim, or held it last; "" before the first
+	Executor  string         `json:",omitzero"` // holder of the claim, or the last one; "" before the first
 	Status    mess.Code      `json:",omitzero"`
 	Created   time.Time      `json:",omitzero"`
 	Updated   time.Time      `json:",omitzero"`
-	NotBefore time.Time      `json:",omitzero"` // zero if it may start at once
-	Expires   time.Time      `json:",omitzero"` // needed_by, else timing.expires; zero if never
+	NotBefore time.Time      `json:",omitzero"` // zero for no limit
+	Expires   time.Time      `json:",omitzero"` // needed_by, else timing.expires; zero for never
 	Intent    string         `json:",omitzero"`
 	Priority  mess.Priority  `json:",omitzero"`
 	History   []HistoryEntry `json:",omitzero"`
 
-	Rev       Rev                `json:"-"`         // of the store, as far as it is known; a store neither reads nor sets it
-	Op        string             `json:",omitzero"` // identifies the step that has stored the envelope
-	Ver       uint64             `json:",omitzero"` // +1 with every stored step
-	Epoch     uint64             `json:",omitzero"` // +1 with every claim: the fence
-	Instance  string             `json:",omitzero"` // the process of the executor that has claimed it, as it names itself; "" if it does not
-	Attempts  int                `json:",omitzero"` // claims that were lost before the start
-	Phase     Phase              `json:",omitzero"` // what may have happened to the world
-	Effect    string             `json:",omitzero"` // of the plan that passed the start gate: query, idempotent or once; "" is once
-	Estimate  time.Duration      `json:",omitzero"` // by the holder, 0 if unknown
-	Serial    int                `json:",omitzero"` // of the last message that got a ref
-	Questions []OpenQuestion     `json:",omitzero"` // what has been asked and not answered
-	Confirm   *Confirm           `json:",omitzero"` // the confirmation that was asked for last, nil if none
-	BegunBy   string             `json:",omitzero"` // who began under an earlier claim and was lost; "" if nobody
-	CancelBy  string             `json:",omitzero"` // who asked to cancel a task that had begun; "" if nobody
-	HeldFrom  mess.Code          `json:",omitzero"` // the status before the exchange held the thread for its silent executor; "" if it did not
-	HandedTo  string             `json:",omitzero"` // whom the last holder has passed it on to; "" if to nobody
-	Stopped   bool               `json:",omitzero"` // everything was stopped while it waited: it is left to people
-	Stops     uint64             `json:",omitzero"` // one more than how often everything had been stopped when it was asked; 0 if that is not known
-	Declined  []Decline          `json:",omitzero"` // who was offered it and declined
-	Seen      []ProcessedMessage `json:",omitzero"` // messages that bore an id of their sender\'s, the last of them
-	Proposals []Proposal         `json:",omitzero"` // what was suggested and not answered
-	DependsOn []string           `json:",omitzero"` // refs of the threads that must be completed first; of one that has not come yet, its requester's id
-	Needs     Needs              `json:",omitzero"` // what decides who may take it; the request itself is in the first message
+	Rev       Rev                `json:"-"`         // last known revision in the store; stores neither read nor set it
+	Op        string             `json:",omitzero"` // identifies the step that has written the envelope
+	Ver       uint64             `json:",omitzero"` // +1 with every step
+	Epoch     uint64             `json:",omitzero"` // +1 with every claim: the fencing token
+	Instance  string             `json:",omitzero"` // process of the executor that has claimed it; "" if the executor does not name it
+	Attempts  int                `json:",omitzero"` // claims lost before the start
+	Phase     Phase              `json:",omitzero"` // whether physical effects are possible
+	Effect    string             `json:",omitzero"` // effect of the started plan: query, idempotent or once; "" is once
+	Estimate  time.Duration      `json:",omitzero"` // of the holder, 0 if unknown
+	Serial    int                `json:",omitzero"` // of the last message with a ref
+	Questions []OpenQuestion     `json:",omitzero"` // without an answer
+	Confirm   *Confirm           `json:",omitzero"` // the last confirmation, or nil
+	BegunBy   string             `json:",omitzero"` // executor that was lost after a start under an earlier claim, or ""
+	CancelBy  string             `json:",omitzero"` // actor that has cancelled it after the start, or ""
+	HeldFrom  mess.Code          `json:",omitzero"` // status before the exchange held the thread for its silent executor, or ""
+	HandedTo  string             `json:",omitzero"` // executor to which the last holder has delegated it, or ""
+	Stopped   bool               `json:",omitzero"` // a stop of everything has left it to people
+	Stops     uint64             `json:",omitzero"` // 1 + number of stops of everything before its creation; 0 if unknown
+	Declined  []Decline          `json:",omitzero"` // executors that have declined it
+	Seen      []ProcessedMessage `json:",omitzero"` // the last messages with an id of their sender
+	Proposals []Proposal         `json:",omitzero"` // open suggestions
+	DependsOn []string           `json:",omitzero"` // refs of the threads that it waits for; the client id of one that does not exist yet
+	Needs     Needs              `json:",omitzero"` // requirements; the request itself is in the first message
 }
 
-// Phase tells what may have happened to the world.
+// Phase says whether physical effects are possible.
 type Phase string
 
-// The phases of a thread. The start gate takes it from before to acting.
+// The phases of a thread. The start permission leads from NotStarted to Started.
 const (
-	NotStarted Phase = ""       // nothing physical has begun
-	Started    Phase = "acting" // the gate was passed
-	Finished   Phase = "after"  // a terminal status was accepted
+	NotStarted Phase = ""       // no physical effect yet
+	Started    Phase = "acting" // the exchange has permitted the start
+	Finished   Phase = "after"  // it has a terminal status
 )
 
-// Holder is the executor that holds the claim, or "".
+// Holder returns the executor that holds the claim, or "".
 func (e Envelope) Holder() string {
 	if e.Status == mess.Pending || e.Status.Terminal() {
 		return ""
@@ -74,8 +73,7 @@ func (e Envelope) Holder() string {
 	return e.Executor
 }
 
-// HasOtherInstance reports whether a process that names itself, and not instance, has
-// claimed the thread.
+// HasOtherInstance reports whether a named process other than instance has claimed the thread.
 func (e Envelope) HasOtherInstance(instance string) bool {
 	return e.Instance != "" && e.Instance != instance
 }
@@ -84,7 +82,7 @@ func (e Envelope) HasOtherInstance(instance string) bool {
 // executor is silent.
 func (e Envelope) IsUnreachable() bool { return e.HeldFrom != "" }
 
-// HasDeclined reports whether an executor has said "not me".
+// HasDeclined reports whether an executor has declined the thread.
 func (e Envelope) HasDeclined(id string) bool {
 	return slices.ContainsFunc(e.Declined, func(d Decline) bool { return d.Executor == id })
 }
@@ -99,9 +97,8 @@ func (e Envelope) HasHeld(id string) bool {
 	return false
 }
 
-// Holders are those who have ever held the claim, some of them more than once. An
-// answer to a question, or a yes, leads back to claimed too, in the name of who says it,
-// and is no claim of his.
+// Holders yields all executors that have ever held the claim, some of them repeatedly. Answers and
+// confirmations also lead to claimed, but their senders do not hold the claim.
 func (e *Envelope) Holders() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var before mess.Code
@@ -121,7 +118,7 @@ func (e *Envelope) Holders() iter.Seq[string] {
 	}
 }
 
-// Parties are the ids of those who have requested a thread, hold it or have held it.
+// Parties returns the ids of the requester and of all present and former holders.
 func (e *Envelope) Parties() []string {
 	ids := []string{e.Requestor}
 	if e.Executor != "" && e.Executor != e.Requestor {
@@ -135,14 +132,13 @@ func (e *Envelope) Parties() []string {
 	return ids
 }
 
-// IsParty reports whether id has requested the thread, holds it or has held it, or
-// might be offered it still.
+// IsParty reports whether id is the requester or a present or former holder, or the thread is
+// pending.
 func (e Envelope) IsParty(id string) bool {
 	return e.Requestor == id || e.Executor == id || e.Status == mess.Pending || e.HasHeld(id)
 }
 
-// MESSEAF is the envelope as MESSE-AF has it. What only guards steps is left
-// out: of a thread that has ended none of it is needed any more.
+// MESSEAF returns the envelope in the form of MESSE-AF, without the fields that only guard steps.
 func (e Envelope) MESSEAF() messeaf.Envelope {
 	m := messeaf.Envelope{
 		Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status,
@@ -155,7 +151,7 @@ func (e Envelope) MESSEAF() messeaf.Envelope {
 	return m
 }
 
-// Clone returns e with lists of its own.
+// Clone returns a copy with lists of its own.
 func (e Envelope) Clone() Envelope {
 	e.History, e.Questions = slices.Clone(e.History), slices.Clone(e.Questions)
 	e.Declined, e.Seen = slices.Clone(e.Declined), slices.Clone(e.Seen)
@@ -170,29 +166,28 @@ type HistoryEntry struct {
 	Action string // created, dispatched, replied, or a status code
 	At     time.Time
 	By     string
-	Ref    string // the message that caused it, "" for acks and the exchange's own steps
+	Ref    string // message that caused it; "" for acks and steps of the exchange
 	Note   string
 }
 
-// OpenQuestion is a question that waits for its answer.
+// OpenQuestion is a question without an answer.
 type OpenQuestion struct {
-	Key     string // the field or id that an answer names
-	Message string // ref of the message that asked
+	Key     string // field or id for the answer
+	Message string // ref of the message with the question
 }
 
-// Confirm is a confirmation, asked for and perhaps given, bound to one claim
-// and one plan.
+// Confirm is a confirmation, open or answered, for one claim and one plan.
 type Confirm struct {
 	Message    string // ref of the needs_confirmation message
-	Epoch      uint64 // of the claim that asked
+	Epoch      uint64 // of the claim
 	ActionHash string // digest of the plan
-	By         string // "operator" where the requester's own word is not enough
-	Given      *bool  // nil while it is open
+	By         string // "operator" if the requester may not confirm it
+	Given      *bool  // nil without an answer
 	GivenBy    string
-	Earlier    []PastConfirmation // what the same claim has asked before, the first first
+	Earlier    []PastConfirmation // earlier confirmations of the same claim, oldest first
 }
 
-// PastConfirmation is a confirmation that was asked for before the present one.
+// PastConfirmation is a confirmation before the present one of the same claim.
 type PastConfirmation struct {
 	Message    string // ref of the needs_confirmation message
 	ActionHash string
@@ -217,7 +212,7 @@ func (c *Confirm) Next(q Confirm) *Confirm {
 	return &q
 }
 
-// All lists what the claim has asked, the present question last.
+// All lists the confirmations of a claim, the present one last.
 func (c *Confirm) All(epoch uint64) []PastConfirmation {
 	if c == nil || c.Epoch != epoch {
 		return nil
@@ -225,24 +220,24 @@ func (c *Confirm) All(epoch uint64) []PastConfirmation {
 	return append(slices.Clone(c.Earlier), PastConfirmation{c.Message, c.ActionHash, c.Given})
 }
 
-// Decline is one executor's "not me".
+// Decline is the decline of one executor.
 type Decline struct {
 	Executor string
 	Reason   string
-	Barred   bool `json:",omitempty"` // because something keeps it from acting
+	Barred   bool `json:",omitempty"` // something or somebody prevents it from acting
 }
 
-// ProcessedMessage is a message that bore an id of its sender's: the same one again gets
-// the same answer and changes nothing.
+// ProcessedMessage is a message with an id of its sender. The same message again gets the same
+// answer and changes nothing.
 type ProcessedMessage struct {
 	From, ID string
-	Ref      string // the message's ref
+	Ref      string // of the message
 }
 
-// MaxProcessed bounds the ids that a thread remembers.
+// MaxProcessed limits the ProcessedMessages of a thread.
 const MaxProcessed = 64
 
-// Processed returns the ref of the message that from has sent as id before.
+// Processed returns the ref of the message that an actor has sent with an id before.
 func (e Envelope) Processed(from, id string) (string, bool) {
 	for _, s := range e.Seen {
 		if s.From == from && s.ID == id && id != "" {
@@ -252,17 +247,17 @@ func (e Envelope) Processed(from, id string) (string, bool) {
 	return "", false
 }
 
-// Proposal is a suggestion that waits for an answer.
+// Proposal is a suggestion without an answer.
 type Proposal struct {
-	ID      string    `json:",omitzero"` // its sender's
-	Message string    // ref of the message that has made it
+	ID      string    `json:",omitzero"` // by its sender
+	Message string    // ref of the message with the suggestion
 	Type    string    // delegate, defer or alternative
 	To      string    `json:",omitzero"` // delegate: the executor
 	Until   time.Time `json:",omitzero"` // defer: when the request may start
 }
 
-// Suggestion is the ref of the message with a suggestion that waits for an answer, by its
-// sender's id for it; "" if there is none.
+// Suggestion returns the ref of the message with an open suggestion, by the id of its sender, or
+// "".
 func (e Envelope) Suggestion(id string) string {
 	for _, p := range e.Proposals {
 		if p.ID == id && id != "" {
@@ -272,18 +267,17 @@ func (e Envelope) Suggestion(id string) string {
 	return ""
 }
 
-// IsVisibleTo reports whether an actor is a party of the thread, or one of those who see
-// all.
+// IsVisibleTo reports whether an actor is a party of the thread, or sees every thread.
 func (e *Envelope) IsVisibleTo(a Actor) bool {
 	return a.ID == e.Requestor || a.ID == e.Executor || a.SeesAll() || e.HasHeld(a.ID)
 }
 
-// IsBarred reports whether a robot has declined because it is kept from acting.
+// IsBarred reports whether a robot has declined because something prevents it from acting.
 func (e *Envelope) IsBarred() bool {
 	return slices.ContainsFunc(e.Declined, func(d Decline) bool { return d.Barred })
 }
 
-// Summary is a thread in the answer to a query.
+// Summary returns the thread in the form of an answer to a query (MESS 1.0 section 7.3).
 func (e Envelope) Summary() mess.Object {
 	o := mess.Object{{Key: "ref", Value: e.Ref}}
 	if e.ClientID != "" {
@@ -299,7 +293,7 @@ func (e Envelope) Summary() mess.Object {
 	return append(o, mess.Field{Key: "updated", Value: string(mess.TimeOf(e.Updated))})
 }
 
-// DeclineReasons are those of all who have declined.
+// DeclineReasons joins the reasons of all declines.
 func (e Envelope) DeclineReasons() string {
 	var reasons []string
 	for _, d := range e.Declined {

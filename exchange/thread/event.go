@@ -6,12 +6,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Event is something that happened, for one who follows the exchange.
+// Event is an event for a subscriber of the exchange.
 type Event struct {
-	ID      string // where to resume
+	ID      string // to resume after it
 	Kind    EventKind
-	Thread  Envelope     // after what happened; zero for a reset
-	Message mess.Message // offer: the request, put in when it is handed over; message: what was said
+	Thread  Envelope     // after the event; zero for a reset
+	Message mess.Message // offer: the request, added at the delivery; message: the message itself
 }
 
 // EventKind is the kind of an Event.
@@ -21,18 +21,18 @@ type EventKind string
 const (
 	EventOffer     EventKind = "offer"     // to an executor: you may claim this
 	EventWithdrawn EventKind = "withdrawn" // to an executor: not any more
-	EventMessage   EventKind = "message"   // a message was stored; the thread is as shown
+	EventMessage   EventKind = "message"   // the store has a new message; Thread is the state after it
 	EventStop      EventKind = "stop"      // to an executor: stop everything
 	EventHold      EventKind = "hold"      // to an executor: take nothing new, or take it again
-	EventReset     EventKind = "reset"     // what lies between the resume point and now is gone: read afresh
+	EventReset     EventKind = "reset"     // the events since the resume point are lost: read the state again
 )
 
-// Delivery is the event as the message that an executor is to get, and false
-// if it is none of its business: an offer, the end of one, or what others say
-// in a thread that it holds or has held.
+// Delivery returns the event as a message for an executor. ok is false for an event that the
+// executor does not need. It needs offers, their withdrawals, its orders, and the messages of
+// others in threads that it holds or has held.
 func (e Event) Delivery(executor string) (mess.Message, bool) {
 	m := e.Message
-	if m.Version == "" && (m.From == Self || e.Kind != EventMessage) { // it is ours
+	if m.Version == "" && (m.From == Self || e.Kind != EventMessage) { // a message of the exchange
 		m.Version = mess.Current
 	}
 	switch e.Kind {
@@ -53,8 +53,8 @@ func (e Event) Delivery(executor string) (mess.Message, bool) {
 	return m, false
 }
 
-// isEvidence reports whether the message is the late report of an executor whose claim is
-// over (T14): it ends nothing, so its epoch stays the one that the sender gave.
+// isEvidence reports whether the message is a late report of a former holder (T14). It ends
+// nothing, so it keeps the epoch of the sender.
 func (e Event) isEvidence() bool {
 	return !e.Thread.Status.Terminal() && slices.ContainsFunc(e.Message.Items, func(item mess.Item) bool {
 		s, ok := item.(*mess.Status)
@@ -62,8 +62,8 @@ func (e Event) isEvidence() bool {
 	})
 }
 
-// withQuestion keeps in an answer which question it is for, since the message
-// itself names the thread.
+// withQuestion puts the question of an answer into its re field, because the message itself names
+// the thread.
 func withQuestion(m mess.Message) []mess.Item {
 	items := slices.Clone(m.Items)
 	for i, item := range items {

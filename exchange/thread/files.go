@@ -13,9 +13,9 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// ExtractFiles returns items whose large data are files beside the message (MESSE-AF
-// 2.1, "Size Limits"), and the bytes of these files. It happens before a message
-// is stored, so whoever reads the thread sees the same form at all times.
+// ExtractFiles replaces large inline data by references to files (MESSE-AF 2.1, "Size Limits"). It
+// returns copies of the items, and the bytes of the files. Callers do that before they store a
+// message, so that all readers see the same form.
 func ExtractFiles(items []mess.Item) (_ []mess.Item, files [][]byte) {
 	items = slices.Clone(items)
 	for i := range items {
@@ -33,8 +33,7 @@ func ExtractFiles(items []mess.Item) (_ []mess.Item, files [][]byte) {
 	return items, files
 }
 
-// extractFile is a piece of content as a file, if its data are too large to stand in a
-// message.
+// extractFile returns an entry with its data in a file, if they are too large for a message.
 func extractFile(e mess.Entry) (_ mess.Entry, data []byte, ok bool) {
 	f, ok := e.Media()
 	most := messeaf.MaxInline
@@ -54,7 +53,8 @@ func extractFile(e mess.Entry) (_ mess.Entry, data []byte, ok bool) {
 	return mess.Entry{Type: e.Type, Value: mess.ObjectEntry(e.Type, f).Value, Extra: e.Extra}, data, true
 }
 
-// StoredRequest is a request as its thread has it, with the files that it brings.
+// StoredRequest returns a request as its thread has it, with its files and their names. Call Stage
+// of the store for each file first.
 func StoredRequest(r *mess.Request) (_ *mess.Request, files [][]byte, binds []Bind) {
 	items, data := ExtractFiles([]mess.Item{r})
 	if len(data) == 0 {
@@ -76,9 +76,8 @@ func StoredRequest(r *mess.Request) (_ *mess.Request, files [][]byte, binds []Bi
 	return c, files, binds
 }
 
-// BindAttachments gives the staged files that a message names the names that
-// they have in the thread (MESSE-AF 2.1, "Attachment References"), and returns
-// what is to be bound.
+// BindAttachments gives the staged files in a message their names in the thread (MESSE-AF 2.1,
+// "Attachment References"), and returns the binds for the step.
 func BindAttachments(m *mess.Message, serial int) (binds []Bind) {
 	m.Items = slices.Clone(m.Items)
 	for i := range m.Items {
@@ -97,7 +96,7 @@ func BindAttachments(m *mess.Message, serial int) (binds []Bind) {
 	return binds
 }
 
-// bindFile gives a staged file its name in the thread, which none of the others has.
+// bindFile gives a staged file a name that none of the others has.
 func bindFile(e mess.Entry, f mess.Media, serial int, others []Bind) (mess.Entry, []Bind) {
 	name := uniqueName(messeaf.AttachmentName(serial, e.Type, f.File), others)
 	e.Value = e.Value.(mess.Object).Clone().Set("file", name)

@@ -10,23 +10,23 @@ import (
 
 // Filter selects threads.
 type Filter struct {
-	Status    []mess.Code // any of these; none: all
+	Status    []mess.Code // any of these; none means all
 	Executor  string
 	Requestor string
-	Party     string    // requested or ever held by this actor, or waiting for a claim
-	Since     time.Time // updated at or after
+	Party     string    // requester, or present or former holder; also selects pending threads
+	Since     time.Time // changed at or after this time
 	Limit     int       // 0: 50; at most 1000
 	Cursor    string    // from the page before
 }
 
-// Page is one page of a list, newest change first.
+// Page is one page of a list, the newest change first.
 type Page struct {
 	Threads []Envelope
 	Cursor  string // "" on the last page
 }
 
-// From is the change from which on a page begins, by its number: one beyond the
-// first that is shown.
+// From returns the number of the change at which the page begins. The page shows only earlier
+// changes.
 func (f Filter) From() (uint64, error) {
 	if f.Cursor == "" {
 		return 1<<64 - 1, nil
@@ -38,7 +38,7 @@ func (f Filter) From() (uint64, error) {
 	return n, nil
 }
 
-// Max is how many threads a page holds.
+// Max returns the size of a page.
 func (f Filter) Max() int {
 	if f.Limit <= 0 {
 		return 50
@@ -46,8 +46,7 @@ func (f Filter) Max() int {
 	return min(f.Limit, 1000)
 }
 
-// Match reports whether the filter selects e. It looks neither at Limit nor at
-// Cursor.
+// Match reports whether the filter selects a thread. It ignores Limit and Cursor.
 func (f Filter) Match(e Envelope) bool {
 	return (len(f.Status) == 0 || slices.Contains(f.Status, e.Status)) &&
 		(f.Executor == "" || f.Executor == e.Executor) &&

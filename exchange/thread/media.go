@@ -11,9 +11,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// CheckMedia refuses pictures, sounds and films that are none by their own word: a
-// data URI that cannot be read, or the type or the first bytes of something else.
-// What they show, nobody here knows.
+// CheckMedia returns an error for media that contradict their own type: unreadable data URIs, and
+// data URIs with another type or with the bytes of a text. It does not decode images.
 func CheckMedia(m mess.Message) error {
 	for i, item := range m.Items {
 		for j, e := range messeaf.Content(item) {
@@ -31,7 +30,7 @@ func CheckMedia(m mess.Message) error {
 	return nil
 }
 
-// sniffed is how much of a file tells what it is, in bytes.
+// sniffed is the number of bytes at the start of a file that show its type.
 const sniffed = 512
 
 func fits(kind string, f mess.Media) error {
@@ -46,7 +45,7 @@ func fits(kind string, f mess.Media) error {
 	return nil
 }
 
-// fitsInline looks at what stands behind data: in a URI.
+// fitsInline checks the part of a data URI after "data:".
 func fitsInline(kind, rest string) error {
 	mime, text, ok := strings.Cut(rest, ";base64,")
 	if !ok {
@@ -71,8 +70,8 @@ func fitsInline(kind, rest string) error {
 	return nil
 }
 
-// isKind reports whether a media type may be that of an image, audio or video. One
-// that says nothing may be all of them.
+// isKind reports whether a media type may be that of an image, audio or video. An empty or general
+// type may be all of them.
 func isKind(kind, mime string) bool {
 	return kind == "file" || mime == "" || mime == "application/octet-stream" || strings.HasPrefix(strings.ToLower(mime), kind+"/")
 }

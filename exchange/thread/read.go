@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// errLevel ends a feed that ReadAll has read up to the present.
+// errLevel ends a feed when ReadAll has reached the present.
 var errLevel = errors.New("level with the store")
 
-// ReadAll calls fn with each change of a store after a position, up to the one that reports
-// that the feed is level with the store. It returns the error of fn, of the store or of ctx.
+// ReadAll calls fn with each change of a store after a position, up to the present. It returns the
+// error of fn, of the store or of ctx.
 func ReadAll(ctx context.Context, s Store, after Pos, fn func(Change) error) error {
 	err := s.Feed(ctx, after, func(c Change) error {
 		if err := fn(c); err != nil || !c.Level {

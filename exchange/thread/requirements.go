@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Needs is what of a request decides who may take it. Of a thread that waits
-// it is all that the exchange keeps in memory beside the envelope.
+// Needs has the requirements of a request for its executors. For a pending thread, the exchange
+// keeps only the envelope and its needs in memory.
 type Needs struct {
 	Requires      []mess.Capability
 	Location      *mess.TargetArea // constraints.location
@@ -17,7 +17,7 @@ type Needs struct {
 	ConfirmBefore bool
 }
 
-// NeedsOf are the needs of a request.
+// NeedsOf returns the needs of a request.
 func NeedsOf(r mess.Request) Needs {
 	n := Needs{Requires: r.Requires, Precision: r.Precision, ConfirmBefore: r.ConfirmBefore != nil && *r.ConfirmBefore}
 	if c := r.Constraints; c != nil {
@@ -29,18 +29,17 @@ func NeedsOf(r mess.Request) Needs {
 	return n
 }
 
-// stored is how needs are written: plainly, unless there is more to them than
-// words.
+// stored is the JSON form of Needs: lists of words, unless there is metadata.
 type stored struct {
 	Requires      []string       `json:"requires,omitempty"`
 	Urgency       mess.Urgency   `json:"urgency,omitempty"`
 	Precision     mess.Precision `json:"precision,omitempty"`
 	ConfirmBefore bool           `json:"confirm_before,omitempty"`
-	Request       *mess.Request  `json:"request,omitempty"` // with requires and location, where they have metadata
+	Request       *mess.Request  `json:"request,omitempty"` // requires and location, if they have metadata
 }
 
-// MarshalJSON writes the needs. Metadata and places are written as in a request
-// that has them (MESS 1.0 section 3.2).
+// MarshalJSON writes the needs. Metadata and places have the form of a request (MESS 1.0 section
+// 3.2).
 func (n Needs) MarshalJSON() ([]byte, error) {
 	s := stored{Urgency: n.Urgency, Precision: n.Precision, ConfirmBefore: n.ConfirmBefore}
 	if n.Location != nil || slices.ContainsFunc(n.Requires, func(c mess.Capability) bool { return c.Meta != nil }) {
@@ -53,7 +52,7 @@ func (n Needs) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON reads what MarshalJSON has written.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (n *Needs) UnmarshalJSON(data []byte) error {
 	var s stored
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -69,7 +68,7 @@ func (n *Needs) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// IsZero reports whether anybody may take it.
+// IsZero reports whether there are no requirements.
 func (n Needs) IsZero() bool {
 	return len(n.Requires) == 0 && n.Location == nil && n.Urgency == "" && n.Precision == "" && !n.ConfirmBefore
 }

@@ -9,93 +9,91 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Store keeps the threads and documents of an exchange. What a method has stored is
-// durable when it returns. A store never judges a step; it compares and swaps. It
-// promises no more than a stream of messages can keep: each Append and each Put is
-// atomic for itself.
+// Store stores the threads and documents of an exchange. What a method has stored is durable when
+// it returns. A store does not judge a step; it compares and swaps. It promises no more than a
+// stream of messages can: each Append and each Put is atomic by itself.
 type Store interface {
-	// Append adds one step to the log of a thread if After is its last revision, and
-	// claims keys that no other thread has. The error is ErrStale, a *TakenError,
-	// ErrNoBlob, or ErrNoThread for a step of a thread that is not there; then nothing is
-	// stored. ErrUnknown says that the step may have been stored, or may still be: read
-	// the thread, and compare Envelope.Op.
+	// Append adds one step to the log of a thread if After is its last revision, and claims keys
+	// that no other thread has. After the errors ErrStale, *TakenError, ErrNoBlob and ErrNoThread
+	// (a step of an unknown thread) nothing is stored. After ErrUnknown the step may be stored, now
+	// or later: read the thread, and compare Envelope.Op.
 	Append(ctx context.Context, s Step) (Rev, error)
-	// Read reads a thread, or returns ErrNoThread.
+	// Read returns a thread, or ErrNoThread.
 	Read(ctx context.Context, ref string) (Thread, Rev, error)
 	// Lookup returns the ref of the thread that has claimed a key, or ErrNoThread.
 	Lookup(ctx context.Context, k Key) (ref string, err error)
-	// Feed calls fn with the steps and documents of all nodes, in the store's order, from
-	// after a position on, until ctx ends, which is no error, or fn returns an error,
-	// which Feed returns. Of a thread whose steps it has no more, it gives the thread as
-	// it is. Once, when fn has had all that was there, it gives a Change with Level.
+	// Feed calls fn with the steps and documents of all nodes after a position, in the order of the
+	// store. It returns nil after ctx ends, or the error of fn. If the store has lost the steps of
+	// a thread, Feed gives the whole thread. When fn has reached the present, Feed gives one Change
+	// with Level.
 	Feed(ctx context.Context, after Pos, fn func(Change) error) error
-	// Put stores a small document if after is its last revision, or returns ErrStale; nil
-	// removes the document, and its revision is "" again. ErrUnknown is as with Append.
+	// Put stores a small document if after is its last revision, or returns ErrStale. A nil
+	// document removes it, and its revision is "" again. ErrUnknown has the same meaning as in
+	// Append.
 	Put(ctx context.Context, kind, id string, doc []byte, after Rev) (Rev, error)
-	// Stage stores bytes that a later Step binds to a name. It reads at most max bytes
-	// and returns ErrTooLarge beyond.
+	// Stage stores bytes for a later Step. It reads at most max bytes, and returns ErrTooLarge
+	// beyond.
 	Stage(ctx context.Context, data io.Reader, max int64) (Staged, error)
-	// Blob opens staged bytes by their SHA-256 in hex, or returns ErrNoBlob.
+	// Blob opens staged bytes by their SHA-256 in hex, or returns ErrNoBlob. The caller closes it.
 	Blob(ctx context.Context, sum string) (io.ReadSeekCloser, error)
 
 	Close() error
 }
 
-// Folders is a store whose threads also lie in folders, where other programs put files
-// beside them. Its attachments can be there alone.
+// Folders is a store whose threads also have folders, where other programs may write files. Some
+// attachments are only there.
 type Folders interface {
-	// Attachment opens a file of a thread by its name, or returns ErrNoBlob or
-	// ErrNoThread.
+	// Attachment opens a file of a thread by its name, or returns ErrNoBlob or ErrNoThread. The
+	// caller closes it.
 	Attachment(ctx context.Context, ref, name string) (io.ReadSeekCloser, error)
 }
 
 // EnvelopeReader is a store that reads an envelope faster than a whole thread.
 type EnvelopeReader interface {
-	// Envelope reads the envelope of a thread, or returns ErrNoThread.
+	// Envelope returns the envelope of a thread, or ErrNoThread.
 	Envelope(ctx context.Context, ref string) (Envelope, error)
 }
 
-// Rev is the revision of a thread or a document; "" is none yet. Revisions are compared
-// for equality only.
+// Rev is the revision of a thread or a document; "" is none yet. Callers compare revisions for
+// equality only.
 type Rev string
 
-// Pos is a position in the feed; "" is its beginning. Positions have gaps. They stay good
-// when the store is opened again. A position is a decimal number without leading zeros, which
-// is compared and never counted with.
+// Pos is a position in the feed; "" is its beginning. A position is a decimal number without
+// leading zeros. Positions have gaps, and stay valid after a restart. Callers compare them with
+// Before, and do not count with them.
 type Pos string
 
-// Before reports whether a position of the same feed is before another.
+// Before reports whether p is before a position of the same feed.
 func (p Pos) Before(q Pos) bool { return cmp.Or(cmp.Compare(len(p), len(q)), cmp.Compare(p, q)) < 0 }
 
-// Key is a name that its owner gives to one thread only: the id that a requester has for
-// its request.
+// Key is a name that its owner may give to one thread only, such as a client id.
 type Key struct{ Owner, Name string }
 
 // Step is one change of a thread. Envelope.Op identifies it.
 type Step struct {
-	After    Rev      // the thread's revision before; "" for a new thread
-	Keys     []Key    // that the thread claims
-	Envelope Envelope // as it is after the step, with Ver one more than before
+	After    Rev      // last revision of the thread; "" for a new one
+	Keys     []Key    // for the thread
+	Envelope Envelope // after the step, with Ver + 1
 	Messages []mess.Message
 	Binds    []Bind
 }
 
-// Change is one entry of the feed: of a thread, of a document, or the report that fn is
-// level with the store.
+// Change is one entry of the feed: a change of a thread or of a document, or the report that fn has
+// reached the present.
 type Change struct {
 	Pos Pos
 
-	Envelope Envelope       // after the step; Ref is "" if the change is none of a thread
+	Envelope Envelope       // after the step; Ref is "" for a change of no thread
 	Rev      Rev            // of the thread or document
-	Messages []mess.Message // of the step; nil if the change is the thread as it is
+	Messages []mess.Message // of the step; nil if Envelope is the whole news
 	Outline  bool           // the envelope has only ref, client id, parties, status, times and Ver
-	Removed  bool           // the thread is not in the store any more
+	Removed  bool           // the store has removed the thread
 
 	Kind, ID string // of a document
-	Doc      []byte // nil if it was removed
+	Doc      []byte // nil if the document was removed
 
 	Level   bool
-	Serials map[string]int // with Level: the highest serials by day, also of threads that were removed
+	Serials map[string]int // with Level: the highest serials by day, removed threads included
 }
 
 // Bind gives staged bytes their name in the thread.
@@ -104,13 +102,13 @@ type Bind struct {
 	SHA256 string
 }
 
-// Staged says what was staged.
+// Staged describes staged bytes.
 type Staged struct {
 	SHA256 string // hex
 	Size   int64  // bytes
 }
 
-// What a store answers.
+// Errors of a store.
 var (
 	ErrStale    = errors.New("it has changed since it was read")
 	ErrUnknown  = errors.New("it is not known whether it was stored")
@@ -119,7 +117,7 @@ var (
 	ErrTooLarge = errors.New("too large")
 )
 
-// TakenError says which thread has a key.
+// TakenError names the thread that has a key.
 type TakenError struct {
 	Key Key
 	Ref string

@@ -13,8 +13,7 @@ type Thread struct {
 	Messages []mess.Message
 }
 
-// Request is the request that made the thread; one that has only its intent,
-// where no message bears it.
+// Request returns the request of the thread. If no message has it, only its intent is set.
 func (t Thread) Request() mess.Request {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
@@ -26,7 +25,7 @@ func (t Thread) Request() mess.Request {
 	return mess.Request{Intent: t.Intent}
 }
 
-// MessagesSince returns what others have said since id last spoke.
+// MessagesSince returns the messages of others since the last message of id, without acks.
 func (t Thread) MessagesSince(id string) []mess.Message {
 	var said []mess.Message
 	for _, m := range slices.Backward(t.Messages) {
@@ -49,8 +48,7 @@ type Attachment struct {
 	SHA256 string // hex
 }
 
-// Attachments lists the files of a thread in the order in which messages name
-// them.
+// Attachments lists the files of a thread in the order of the messages that name them.
 func (t Thread) Attachments() []Attachment {
 	var list []Attachment
 	t.each(func(_ mess.Message, e mess.Entry) {
@@ -61,8 +59,8 @@ func (t Thread) Attachments() []Attachment {
 	return list
 }
 
-// AllAttachments are the files, and the data that stand inside messages, by the
-// names under which Attachment opens them.
+// AllAttachments lists the files of a thread and the inline data of its messages, by the names that
+// Exchange.Attachment opens.
 func (t Thread) AllAttachments() []Attachment {
 	var list []Attachment
 	t.each(func(m mess.Message, e mess.Entry) {
@@ -75,7 +73,7 @@ func (t Thread) AllAttachments() []Attachment {
 	return list
 }
 
-// Inline finds the data of a name inside the messages.
+// Inline returns inline data of a message by name.
 func (t Thread) Inline(name string) (found Attachment, data []byte, ok bool) {
 	t.each(func(m mess.Message, e mess.Entry) {
 		if a, is := messeaf.Inline(m, e); is && a.Name == name && !ok {
@@ -96,7 +94,7 @@ func (t Thread) each(fn func(mess.Message, mess.Entry)) {
 	}
 }
 
-// attached is a piece of content that names a file of the thread.
+// attached returns the attachment that an entry names.
 func attached(e mess.Entry) (Attachment, bool) {
 	f, ok := e.Media()
 	if !ok || !messeaf.ValidAttachment(f.File) || f.SHA256 == "" && f.Size == nil {

@@ -21,7 +21,7 @@ func (t *transition) claim(s *mess.Status) error {
 	return nil
 }
 
-// decline takes an executor's "not me" to an offer.
+// decline takes an executor's decline of an offer.
 func (t *transition) decline(s *mess.Status) error {
 	if t.Env.HasDeclined(t.Who.ID) {
 		t.Repeat = true
@@ -30,7 +30,7 @@ func (t *transition) decline(s *mess.Status) error {
 	if !t.mayTake() {
 		return mess.Errorf(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.Who.ID)
 	}
-	t.notMe(s)
+	t.recordDecline(s)
 	if t.Env.HandedTo == t.Who.ID {
 		t.Env.HandedTo = ""
 	}
@@ -39,17 +39,16 @@ func (t *transition) decline(s *mess.Status) error {
 		t.sumUp()
 		return nil
 	}
-	t.toPeople()
+	t.leaveToPeople()
 	return nil
 }
 
-// notMe remembers who does not do it, and why.
-func (t *transition) notMe(s *mess.Status) {
+// recordDecline adds the sender to those who have declined, with the reason.
+func (t *transition) recordDecline(s *mess.Status) {
 	t.Env.Declined = append(t.Env.Declined, thread.Decline{Executor: t.Who.ID, Reason: reasonText(s), Barred: isBarred(s)})
 }
 
-// sumUp tells the requester why nobody takes a thread, where it is not one
-// executor's word alone.
+// sumUp adds a message with the reasons of all who have declined, if there are several.
 func (t *transition) sumUp() {
 	if len(t.Env.Declined) < 2 {
 		return
@@ -59,10 +58,10 @@ func (t *transition) sumUp() {
 	}}
 }
 
-// remember corrects an end that says nothing was done, where one who had begun
-// under an earlier claim was lost: what he did, nobody knows.
-func (t *transition) remember(was mess.Code) {
-	if t.Env.BegunBy == "" || t.Evidence || was.Terminal() || !t.Env.Status.Terminal() || !t.untouched() {
+// correctEffect corrects the effect of a terminal status. If an executor was lost under an earlier
+// claim after it had begun, the status must not say that nothing was done.
+func (t *transition) correctEffect(was mess.Code) {
+	if t.Env.BegunBy == "" || t.Evidence || was.Terminal() || !t.Env.Status.Terminal() || !t.hasNoEffect() {
 		return
 	}
 	if t.Also == nil {
@@ -75,9 +74,8 @@ func (t *transition) remember(was mess.Code) {
 	s.Reason.Detail = strings.TrimPrefix(s.Reason.Detail+"; "+t.Env.BegunBy+" had begun it and did not come back; what it did is not known", "; ")
 }
 
-// untouched reports whether a message says, or leaves to be believed, that
-// nothing was done.
-func (t *transition) untouched() bool {
+// hasNoEffect reports whether the message says, or suggests, that nothing was done.
+func (t *transition) hasNoEffect() bool {
 	effect := mess.EffectNone
 	for _, item := range t.Message.Items {
 		if s, ok := item.(*mess.Status); ok && s.Reason != nil && s.Reason.Effect != "" {
@@ -94,9 +92,8 @@ func reasonText(s *mess.Status) string {
 	return s.Message
 }
 
-// holds reports whether the sender holds the claim with a current fence. A
-// report on a claim that is over, or on a thread that has ended, is kept as
-// evidence if it comes from one who did hold it (T14).
+// holds reports whether the sender holds the claim, with a current fencing token (epoch). From a
+// former holder, a terminal report is evidence (T14): the thread stores it and does not change.
 func (t *transition) holds(s *mess.Status) (bool, error) {
 	epoch := max(s.Epoch, t.Message.Epoch)
 	current := t.Env.Holder() == t.Who.ID && (epoch == 0 || epoch == t.Env.Epoch)
@@ -107,7 +104,7 @@ func (t *transition) holds(s *mess.Status) (bool, error) {
 		t.Evidence = true
 		return false, nil
 	case t.Env.Status.Terminal(), t.Env.Status == mess.Pending && !t.Env.HasHeld(t.Who.ID):
-		return false, t.refusedStep(mess.Step(t.Env.Status, s.Code, mess.ByExecutor))
+		return false, t.illegal(mess.Step(t.Env.Status, s.Code, mess.ByExecutor))
 	case t.Env.HasHeld(t.Who.ID):
 		return false, mess.Errorf(mess.StaleToken, "the claim with epoch %d is over; do not act on it", epoch)
 	case s.Code == mess.Claimed:
@@ -116,9 +113,9 @@ func (t *transition) holds(s *mess.Status) (bool, error) {
 	return false, mess.Errorf(mess.Forbidden, "%s holds the claim, and only the holder may report", t.Env.Executor)
 }
 
-// sameProcess refuses the claim and the start by another process than the one
-// that has claimed, where that names itself: a repeated message is answered with
-// yes, and two copies of one executor must not both be told so.
+// sameProcess returns an error for a claim or start by another process of the executor that holds
+// the claim. The exchange answers a repeated message with an ack, and two copies of one executor
+// must not both get it.
 func (t *transition) sameProcess(s *mess.Status) error {
 	bound := s.Instance != "" || s.Code == mess.Claimed || s.Code == mess.InProgress && t.Env.Phase == thread.NotStarted
 	if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {
@@ -127,9 +124,8 @@ func (t *transition) sameProcess(s *mess.Status) error {
 	return mess.Errorf(mess.Conflict, "claimed by another process of the same executor; do not act on it, and give each process an id of its own")
 }
 
-// refusedStep turns a step that the state machine does not have into a
-// refusal.
-func (t *transition) refusedStep(err error) error {
+// illegal turns a *mess.TransitionError into a *mess.Error with the allowed statuses.
+func (t *transition) illegal(err error) error {
 	if e, ok := err.(*mess.TransitionError); ok {
 		open := *e
 		open.Legal = t.legal(e.By)
@@ -140,8 +136,8 @@ func (t *transition) refusedStep(err error) error {
 	return err
 }
 
-// legal lists the steps that a party may take now: those of the state machine that the
-// exchange would not refuse.
+// legal lists the transitions that a party may make now: those of the state machine that the
+// exchange would accept.
 func (t *transition) legal(by mess.Party) []mess.Code {
 	return slices.DeleteFunc(t.Env.Status.Next(by), func(c mess.Code) bool {
 		switch c {
@@ -158,22 +154,20 @@ func (t *transition) legal(by mess.Party) []mess.Code {
 	})
 }
 
-// mayEndCancelled reports whether the executor may say that it was cancelled: somebody has
-// cancelled it, or has not confirmed it.
+// mayEndCancelled reports whether the executor may report cancelled: after a cancel, or after a
+// rejected confirmation.
 func (t *transition) mayEndCancelled() bool {
 	return t.Env.CancelBy != "" || t.Env.Confirm != nil && t.Env.Confirm.Given != nil && !*t.Env.Confirm.Given
 }
 
-// back takes a thread out of the hold that the exchange put on it while its
-// executor was silent.
-func (t *transition) back() {
+// comeBack releases the thread from a hold by the exchange: its executor has sent something.
+func (t *transition) comeBack() {
 	t.Env.Status, t.Env.HeldFrom = t.Env.HeldFrom, ""
 }
 
-// handBack takes a thread that its executor passes on: it is on offer again,
-// or has left this exchange if it goes to somebody who is not here. One that
-// ends, and will be back, has not said "not me", nor has one that died at the
-// start gate and knows that nothing was done (T9).
+// handBack takes a thread that its executor delegates. The exchange offers it again; with nobody
+// left it becomes delegated. An executor that shuts down has not declined, and neither has one that
+// failed at the start and knows that nothing was done (T9).
 func (t *transition) handBack(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.Env.Phase != thread.NotStarted {
@@ -184,11 +178,11 @@ func (t *transition) handBack(s *mess.Status) error {
 		t.Env.Phase, t.Env.Effect, back = thread.NotStarted, "", true
 	}
 	if !back {
-		t.notMe(s)
+		t.recordDecline(s)
 	}
 	t.note(mess.Delegated, s.DelegatedTo)
 	if t.Env.HandedTo = s.DelegatedTo; t.byPerson() {
-		t.Env.Stopped, t.Env.Stops = false, 1+t.Stops() // she knows of the stop
+		t.Env.Stopped, t.Env.Stops = false, 1+t.Stops() // a person knows about the stop
 		t.Env.Declined = slices.DeleteFunc(t.Env.Declined, func(d thread.Decline) bool { return d.Executor == s.DelegatedTo && d.Executor != t.Who.ID })
 	}
 	t.Env.Executor, t.Env.Instance, t.Env.Confirm, t.Env.Questions = "", "", nil, nil
@@ -200,7 +194,7 @@ func (t *transition) handBack(s *mess.Status) error {
 		return nil
 	}
 	if !back {
-		t.toPeople()
+		t.leaveToPeople()
 	}
 	return nil
 }

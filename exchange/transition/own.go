@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Change is a step that the exchange makes on its own. It changes the envelope, and returns the
-// status that the thread then has.
+// Change is a step that the exchange makes on its own. It changes the envelope, and returns the new
+// status of the thread.
 type Change func(*thread.Envelope) *mess.Status
 
 // Expire ends a thread that nobody has started in time.
@@ -20,7 +20,7 @@ func Expire(now time.Time) Change {
 	}
 }
 
-// FailDependent ends a thread because another, on which it depends, has ended otherwise than
+// FailDependent fails a thread because a thread that it depends on has ended otherwise than
 // completed.
 func FailDependent(dep string, code mess.Code) Change {
 	return func(*thread.Envelope) *mess.Status {
@@ -83,8 +83,8 @@ func Lose(e *thread.Envelope) *mess.Status {
 	}, Recoverable: new(false), Suggestion: "look before retrying"}
 }
 
-// LoseToNobody is Lose for a thread that no other executor would take: declined ends it
-// instead, and the effect of what the lost executor began stays unknown.
+// LoseToNobody replaces Lose for a thread that no other executor would take. The change declined
+// ends the thread. The effect of the lost executor stays unknown.
 func LoseToNobody(declined Change) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		e.HeldFrom = ""
@@ -105,8 +105,8 @@ func Decline(e *thread.Envelope) *mess.Status {
 	return &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: e.DeclineReasons()}}
 }
 
-// FailUnreachable ends a thread whose former executors are silent, and that all others have
-// declined. Each element of silent describes one of the former.
+// FailUnreachable fails a thread whose former holders are silent, and that all other executors have
+// declined. Each element of silent describes a former holder.
 func FailUnreachable(silent []string) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
@@ -127,7 +127,7 @@ func LeaveToPeople(s mess.Stop) Change {
 func FailStopped(s mess.Stop) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		effect := mess.EffectNone
-		if e.BegunBy != "" { // by an executor that did not come back
+		if e.BegunBy != "" { // by an executor that was lost
 			effect = mess.EffectUnknown
 		}
 		return &mess.Status{

@@ -9,10 +9,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// byWord says of what a person has done how it is known, where she does not say it
-// herself: by her word. The page for phones does so too; other clients need not know
-// of it.
-func (t *transition) byWord() {
+// addPersonEvidence adds the evidence to what a person reports as done: the word of that person.
+// The page for phones does that too; other clients need not know it.
+func (t *transition) addPersonEvidence() {
 	name := t.PersonName(t.Who.ID)
 	if name == "" || t.Evidence || t.Repeat || !slices.Contains([]mess.Code{mess.Completed, mess.Partial}, t.Env.Status) {
 		return
@@ -39,37 +38,36 @@ func (t *transition) byWord() {
 	}
 }
 
-// bars are the types of the reasons by which somebody, or something that is seen
-// there, keeps a robot from acting. What it cannot do because of them nobody is to
-// do by hand.
+// bars are the reason types of a robot that something or somebody prevents from acting. People must
+// not do by hand what these reasons forbid.
 var bars = []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"}
 
-// isBarred reports whether a status says that something is kept from acting.
+// isBarred reports whether the reason of a status is one of bars.
 func isBarred(s *mess.Status) bool { return s.Reason != nil && slices.Contains(bars, s.Reason.Type) }
 
-// again are the types of the reasons that tell the requester to ask anew: what he
-// meant, or whether he means it, nobody else knows either.
-var again = []string{"not_understood", "not_confirmed"}
+// unclear are the reason types that ask the requester for a new request. No other executor knows
+// more.
+var unclear = []string{"not_understood", "not_confirmed"}
 
-// passesOn reports whether what a robot says ends its part and not the thread: it
-// has done nothing, and a person might.
+// passesOn reports whether a report of a robot ends only its own part of the thread: it has done
+// nothing, and a person might take the thread.
 func (t *transition) passesOn(s *mess.Status) bool {
 	switch {
 	case t.Env.CancelBy != "" || t.Env.Needs.ConfirmBefore && t.Env.Confirm != nil && t.Env.Confirm.Given != nil && !*t.Env.Confirm.Given:
-		return false // nobody is to do it
+		return false // nobody may do it
 	case isBarred(s):
 		return false
 	case s.Code == mess.Declined:
 		return t.Env.Phase == thread.NotStarted && t.HasHumanCandidate(t.Env, t.Who.ID)
-	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone, slices.Contains(again, s.Reason.Type):
+	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone, slices.Contains(unclear, s.Reason.Type):
 		return false
 	}
 	return (t.Env.Phase == thread.NotStarted || t.Env.Attempts+1 < t.Attempts) && t.HasHumanCandidate(t.Env, t.Who.ID)
 }
 
-// toPeople says in the thread that it is left to people, and why, once the last robot
-// has said that it does not do it.
-func (t *transition) toPeople() {
+// leaveToPeople adds a message that only people are left, with the reasons, after the last robot
+// has declined.
+func (t *transition) leaveToPeople() {
 	if t.Env.Status != mess.Pending || t.Env.HandedTo != "" || t.byPerson() {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// mayAnswer lets the requester and operators answer and cancel.
+// mayAnswer returns an error unless the sender is the requester or an operator.
 func (t *transition) mayAnswer() error {
 	if t.Who.ID == t.Env.Requestor && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
 		return nil
@@ -17,7 +17,7 @@ func (t *transition) mayAnswer() error {
 	return mess.Errorf(mess.Forbidden, "only %s, who made the request, and operators may answer or cancel it", t.Env.Requestor)
 }
 
-// reply takes a reply of MESS 1.0 section 6.
+// reply takes a reply (MESS 1.0 section 6).
 func (t *transition) reply(r *mess.Reply) error {
 	if err := t.mayAnswer(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (t *transition) reply(r *mess.Reply) error {
 	return nil
 }
 
-// answer takes an answer as MESSE-AF 2.1 writes it.
+// answer takes an answer (MESSE-AF 2.1).
 func (t *transition) answer(a *mess.Answer) error {
 	if err := t.mayAnswer(); err != nil {
 		return err
@@ -65,11 +65,11 @@ func (t *transition) answer(a *mess.Answer) error {
 	return nil
 }
 
-// questions are the open ones that an answer may be for: those of the messages
-// that it names, or all where it names the thread alone. An answer to what was
-// asked earlier is none to what is asked now, though the field be called the same.
+// questions returns the open questions that an answer may be for: those of the messages that it
+// names, or all if it names only the thread. An answer to an earlier question with the same key is
+// not for the open one.
 func (t *transition) questions(of mess.Refs) ([]thread.OpenQuestion, error) {
-	if err := t.asked(); err != nil {
+	if err := t.needsInput(); err != nil {
 		return nil, err
 	}
 	all := t.Env.Questions
@@ -86,22 +86,21 @@ func (t *transition) questions(of mess.Refs) ([]thread.OpenQuestion, error) {
 	return meant, nil
 }
 
-// messagesIn are those of the names that are messages of the thread.
+// messagesIn returns the names that are refs of messages of the thread.
 func (t *transition) messagesIn(names mess.Refs) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(r string) bool { return !strings.HasPrefix(r, t.Env.Ref+"/") })
 }
 
-// asked returns nil if an answer is waited for.
-func (t *transition) asked() error {
+// needsInput returns nil if the thread waits for an answer.
+func (t *transition) needsInput() error {
 	if t.Env.Status == mess.NeedsInput {
 		return nil
 	}
-	return t.refusedStep(&mess.TransitionError{From: t.Env.Status, To: mess.InProgress, By: mess.ByRequester})
+	return t.illegal(&mess.TransitionError{From: t.Env.Status, To: mess.InProgress, By: mess.ByRequester})
 }
 
-// answered takes questions off the list, and sets the thread back to work when
-// nothing is left to answer. The start gate is not passed by that: the phase stays
-// what it was.
+// answered removes questions, and returns the thread to work when none is left. The phase does not
+// change: an answer is no start permission.
 func (t *transition) answered(these []thread.OpenQuestion) {
 	t.Env.Questions = slices.DeleteFunc(t.Env.Questions, func(q thread.OpenQuestion) bool { return slices.Contains(these, q) })
 	if len(t.Env.Questions) == 0 {
@@ -110,8 +109,8 @@ func (t *transition) answered(these []thread.OpenQuestion) {
 	}
 }
 
-// confirm takes the yes or no to a needs_confirmation (T3). It is bound to one
-// question, and never given to "last".
+// confirm takes the answer to a needs_confirmation (T3). It counts for one question only, and must
+// not name the thread by "last".
 func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	c := t.Env.Confirm
 	switch {
@@ -139,7 +138,7 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	c.Given, c.GivenBy = &yes, t.Who.ID
 	t.note("replied", "")
 	switch {
-	case !yes: // the executor says cancelled or held (MESS 1.1 section 1.2)
+	case !yes: // the executor reports cancelled or held (MESS 1.1 section 1.2)
 	case t.Env.Phase == thread.NotStarted:
 		t.move(mess.Claimed)
 	default:
@@ -148,11 +147,10 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	return nil
 }
 
-// meant finds the question that a yes or no is for. again is true for what has
-// been answered in the same way before; without an error, it is else for the
-// question that is open. One that names the thread alone will do for the only
-// question of a claim; after a second one a yes to the first, sent again, would
-// be a yes to what nobody has looked at.
+// meant checks which question a confirmation is for. again is true for the repetition of an earlier
+// answer. Without again and without an error, it is for the open question. A confirmation that
+// names only the thread counts if the claim has asked once. After a second question, a repeated
+// answer to the first would confirm a plan that nobody has read.
 func (t *transition) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) {
 	asked := t.Env.Confirm.All(t.Env.Epoch)
 	last := len(asked) - 1
@@ -187,8 +185,8 @@ func (t *transition) notAsked() error {
 	return r
 }
 
-// cancel takes a request back. Before the start that ends the thread (T12);
-// after it, the executor is told and has the last word (T13).
+// cancel takes a cancel. Before the start it ends the thread (T12). After the start the executor
+// gets it, and reports the terminal status (T13).
 func (t *transition) cancel() error {
 	if err := t.mayAnswer(); err != nil {
 		return err
@@ -198,7 +196,7 @@ func (t *transition) cancel() error {
 		return nil
 	}
 	if err := mess.Step(t.Env.Status, mess.Cancelled, mess.ByRequester); err != nil {
-		return t.refusedStep(err)
+		return t.illegal(err)
 	}
 	if t.Env.Phase == thread.Started {
 		t.Env.CancelBy = t.Who.ID
@@ -209,8 +207,8 @@ func (t *transition) cancel() error {
 	return nil
 }
 
-// mayHaveBegun says of what a person had taken that nobody knows what she has done: she
-// says that she begins where she has the time, and the network.
+// mayHaveBegun adds a message that the effect is unknown after a person has claimed the thread:
+// people report a start only when they have the time and a network.
 func (t *transition) mayHaveBegun() {
 	if name := t.PersonName(t.Env.Executor); name != "" {
 		t.Also = &mess.Message{From: thread.Self, Received: t.Message.Received, Re: mess.Refs{t.Env.Ref}, Items: []mess.Item{

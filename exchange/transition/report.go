@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// report writes a legal report into the envelope.
+// report writes an allowed report into the envelope.
 func (t *transition) report(s *mess.Status) error {
 	switch s.Code {
 	case mess.InProgress:
@@ -25,7 +25,7 @@ func (t *transition) report(s *mess.Status) error {
 	case mess.NeedsConfirmation:
 		t.Env.Confirm = t.Env.Confirm.Next(thread.Confirm{Message: t.Message.Ref, Epoch: t.Env.Epoch, ActionHash: s.ActionHash, By: s.ConfirmBy})
 	case mess.Declined:
-		t.notMe(s)
+		t.recordDecline(s)
 	}
 	if d, err := s.Estimate.Duration(); err == nil && d > 0 {
 		t.Env.Estimate = d
@@ -35,8 +35,7 @@ func (t *transition) report(s *mess.Status) error {
 	return nil
 }
 
-// explain notes in the history what is asked (MESSE-AF 2.1, "Example: Needs Input
-// Flow").
+// explain writes the question into the history (MESSE-AF 2.1, "Example: Needs Input Flow").
 func (t *transition) explain(s *mess.Status) {
 	last := &t.Env.History[len(t.Env.History)-1]
 	if last.Ref != t.Message.Ref || last.Action != string(s.Code) {
@@ -50,8 +49,8 @@ func (t *transition) explain(s *mess.Status) {
 	}
 }
 
-// response takes a result. Without a status beside it, it completes the thread
-// (MESS 1.0, "Appendix: Example Conversation"); implied does that.
+// response takes a result. A response without a status completes the thread (MESS 1.0, "Appendix:
+// Example Conversation"); implied does that.
 func (t *transition) response() error {
 	if t.Env.Holder() == t.Who.ID && (t.Message.Epoch == 0 || t.Message.Epoch == t.Env.Epoch) {
 		return nil
@@ -63,7 +62,7 @@ func (t *transition) response() error {
 	return mess.Errorf(mess.Forbidden, "only the executor that holds the claim may respond")
 }
 
-// ended reports whether this very message has ended the thread.
+// ended reports whether this message has ended the thread.
 func (t *transition) ended() bool {
 	return slices.ContainsFunc(t.Message.Items, func(i mess.Item) bool {
 		s, ok := i.(*mess.Status)
@@ -71,7 +70,7 @@ func (t *transition) ended() bool {
 	})
 }
 
-// implied completes a thread whose holder has sent a response and no status.
+// implied completes a thread after a response without a status.
 func (t *transition) implied() error {
 	responded := false
 	for _, item := range t.Message.Items {
@@ -93,7 +92,7 @@ func (t *transition) implied() error {
 	return t.report(s)
 }
 
-// partyOnly lets the two parties of a thread, and operators, say other things.
+// partyOnly returns an error unless the sender is a party of the thread or an operator.
 func (t *transition) partyOnly() error {
 	if t.Who.ID == t.Env.Requestor || t.Env.HasHeld(t.Who.ID) || t.Who.Has(thread.Operator) {
 		return nil
@@ -101,7 +100,7 @@ func (t *transition) partyOnly() error {
 	return mess.Errorf(mess.Forbidden, "only the requester and the executor of a thread may speak in it")
 }
 
-// move sets the status and writes history.
+// move sets the status, and writes it into the history.
 func (t *transition) move(to mess.Code) {
 	if to != t.Env.Status {
 		t.note(to, "")
@@ -112,7 +111,7 @@ func (t *transition) move(to mess.Code) {
 	}
 }
 
-// note writes one line of history.
+// note adds an entry to the history.
 func (t *transition) note(action mess.Code, note string) {
 	t.Env.History = append(t.Env.History, thread.HistoryEntry{
 		Action: string(action), At: t.Now, By: t.Who.ID, Ref: t.Message.Ref, Note: note,

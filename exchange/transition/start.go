@@ -7,14 +7,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// allowed checks what a report by the holder must keep to, beyond who he is.
+// allowed checks a report of the holder against the state machine, the confirmations and the start
+// permission.
 func (t *transition) allowed(s *mess.Status) error {
 	if err := mess.Step(t.Env.Status, s.Code, mess.ByExecutor); err != nil {
-		return t.refusedStep(err)
+		return t.illegal(err)
 	}
 	switch s.Code {
 	case mess.InProgress:
-		return t.gate(s)
+		return t.startPermission(s)
 	case mess.Claimed:
 		if t.Env.Status != mess.Claimed && t.Env.Phase != thread.NotStarted {
 			return mess.Errorf(mess.IllegalTransition, "it has begun; report in_progress")
@@ -31,14 +32,13 @@ func (t *transition) allowed(s *mess.Status) error {
 	return nil
 }
 
-// gate is the start gate (T4): the last word before the world is touched. The
-// same holder may pass it again.
-func (t *transition) gate(s *mess.Status) error {
+// startPermission decides about the start (T4): the last check before a physical effect. The same
+// holder may ask again.
+func (t *transition) startPermission(s *mess.Status) error {
 	if t.Env.Phase == thread.NotStarted && t.byPerson() && t.IsStopping(t.Who.ID) {
 		return mess.Errorf(mess.NotYet, "a stop was ordered; say first that you have stopped")
 	}
-	// One who names his process asks whether he may start; one who tells of
-	// progress does not.
+	// An executor that names its process asks for permission; one that does not reports progress.
 	asks := t.Env.Phase == thread.NotStarted || s.Instance != ""
 	if why := t.StoppedBy(t.Env); asks && why != "" && !t.byPerson() {
 		return mess.Errorf(mess.NotYet, "%s; do not start", why)
@@ -47,7 +47,7 @@ func (t *transition) gate(s *mess.Status) error {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed; do not start", t.Env.Expires.Format(time.RFC3339))
 	}
 	if t.Env.Phase == thread.Started {
-		return t.goesOn(s.ActionHash)
+		return t.mayContinue(s.ActionHash)
 	}
 	if err := t.confirmed(); err != nil {
 		return err
@@ -55,9 +55,9 @@ func (t *transition) gate(s *mess.Status) error {
 	return t.samePlan(s.ActionHash)
 }
 
-// goesOn guards what has begun: a plan that was asked about in its midst waits
-// for its own yes.
-func (t *transition) goesOn(hash string) error {
+// mayContinue checks a started plan: if the executor asks for a confirmation in its course, the
+// plan waits for that one.
+func (t *transition) mayContinue(hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case c == nil || c.Epoch != t.Env.Epoch:
@@ -70,7 +70,7 @@ func (t *transition) goesOn(hash string) error {
 	return nil
 }
 
-// confirmed returns nil if no confirmation is missing.
+// confirmed returns nil unless a confirmation is missing.
 func (t *transition) confirmed() error {
 	c := t.Env.Confirm
 	must := t.Env.Needs.ConfirmBefore
@@ -87,8 +87,8 @@ func (t *transition) confirmed() error {
 	return nil
 }
 
-// samePlan returns nil if the plan with that digest is the one that was
-// confirmed. An executor that has asked without a digest has none to keep to.
+// samePlan returns nil if the digest is that of the confirmed plan. A confirmation without a digest
+// is for any plan.
 func (t *transition) samePlan(hash string) error {
 	c := t.Env.Confirm
 	switch {

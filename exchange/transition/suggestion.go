@@ -10,11 +10,11 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// maxProposals bounds the suggestions of one thread that wait for an answer.
+// maxProposals limits the open suggestions of one thread.
 const maxProposals = 16
 
-// suggest takes a suggestion (MESS 1.0 section 7.5). The exchange takes none that it
-// would not carry out: an accepted one must not be left undone.
+// suggest takes a suggestion (MESS 1.0 section 7.5). The exchange rejects what it could not carry
+// out after an acceptance.
 func (t *transition) suggest(s *mess.Suggestion) error {
 	if err := t.partyOnly(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (t *transition) suggest(s *mess.Suggestion) error {
 	return nil
 }
 
-// proposed is what a suggestion proposes: a text, or the first of these fields.
+// proposed returns the text of a proposal, or the first of the fields keys in it.
 func proposed(v any, keys ...string) string {
 	if o, ok := v.(mess.Object); ok {
 		for _, k := range keys {
@@ -55,7 +55,7 @@ func proposed(v any, keys ...string) string {
 	return s
 }
 
-// accept takes the answer to a suggestion, and does what was accepted.
+// accept takes the answer to a suggestion, and carries out an accepted one.
 func (t *transition) accept(yes bool, of mess.Refs) error {
 	i, err := t.proposal(of)
 	if err != nil {
@@ -71,8 +71,7 @@ func (t *transition) accept(yes bool, of mess.Refs) error {
 	return nil
 }
 
-// proposal finds the suggestion that an answer is for: the one that it names, or the
-// only one that is open.
+// proposal returns the index of the suggestion that an answer names, or of the only open one.
 func (t *transition) proposal(of mess.Refs) (int, error) {
 	open := t.Env.Proposals
 	named := slices.IndexFunc(open, func(p thread.Proposal) bool {
@@ -91,11 +90,11 @@ func (t *transition) proposal(of mess.Refs) (int, error) {
 	return 0, nil
 }
 
-// carryOut does what was suggested. What has begun goes on where it is: the world has
-// been touched, and only its executor knows how far.
+// carryOut carries out an accepted suggestion. After the start that is impossible, because only the
+// executor knows how far the task is.
 func (t *transition) carryOut(p thread.Proposal) error {
 	if p.Type == "alternative" {
-		return nil // the executor hears of the answer, and asks for what it needs
+		return nil // the executor gets the answer, and asks for what it needs
 	}
 	if t.Env.Phase != thread.NotStarted {
 		return mess.Errorf(mess.IllegalTransition, "it has begun, so a %s comes too late; cancel it, or let it end", p.Type)
@@ -121,7 +120,7 @@ func (t *transition) carryOut(p thread.Proposal) error {
 	return nil
 }
 
-// release takes a thread that has not begun from its holder, who is told.
+// release takes a thread that has not started from its holder, and tells the holder why.
 func (t *transition) release(why string) {
 	if t.Env.Status == mess.Pending {
 		return
@@ -134,8 +133,8 @@ func (t *transition) release(why string) {
 	}}
 }
 
-// supersede takes the requester's word that another request has taken the place of this
-// one. Of what has begun it is a cancel: its executor ends it, and has the last word.
+// supersede takes the statement of the requester that another request replaces this one. After the
+// start it counts as a cancel: the executor reports the terminal status.
 func (t *transition) supersede(s *mess.Status) error {
 	if err := t.mayAnswer(); err != nil {
 		return err
@@ -145,7 +144,7 @@ func (t *transition) supersede(s *mess.Status) error {
 		return nil
 	}
 	if err := mess.Step(t.Env.Status, mess.Superseded, mess.ByRequester); err != nil {
-		return t.refusedStep(err)
+		return t.illegal(err)
 	}
 	if t.Env.Phase == thread.NotStarted {
 		t.move(mess.Superseded)

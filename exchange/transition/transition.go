@@ -9,57 +9,58 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// World answers what the rules ask about executors and orders. All its answers are about
-// one moment.
+// World answers questions of the rules about executors and orders. All answers are about the same
+// moment.
 type World interface {
-	MayClaim(who thread.Actor, e thread.Envelope) error      // nil if who may claim a thread now
-	IsAble(executor string, e thread.Envelope) bool          // an executor may take a thread
-	IsGone(e thread.Envelope) bool                           // the holder of a thread has hung up
-	HasHumanCandidate(e thread.Envelope, butFor string) bool // a person who is another might do it; no person has ended it
-	HumanCandidates(e thread.Envelope) []string              // the names of those who alone might
-	PersonName(id string) string                             // the name of a person; "" for a robot
-	IsStopping(executor string) bool                         // it was told to stop, and has not said that it has
-	Stops() uint64                                           // how often everything was stopped
-	StoppedBy(e thread.Envelope) string                      // who has stopped everything since a thread was asked; "" if nobody
-	AllDeclined(e thread.Envelope) bool                      // all who could take a thread have declined it
+	MayClaim(who thread.Actor, e thread.Envelope) error      // nil if the actor may claim the thread now
+	IsAble(executor string, e thread.Envelope) bool          // the executor has the abilities for the thread
+	IsGone(e thread.Envelope) bool                           // the holder of the thread may not get a message now
+	HasHumanCandidate(e thread.Envelope, butFor string) bool // a person other than butFor might take it; false after a person has ended it
+	HumanCandidates(e thread.Envelope) []string              // names of the people who may take it; none while a robot may
+	PersonName(id string) string                             // name of a human executor; "" for a robot
+	IsStopping(executor string) bool                         // the executor has an unconfirmed stop
+	Stops() uint64                                           // number of stops of everything
+	StoppedBy(e thread.Envelope) string                      // describes the stop of everything since the creation of the thread; "" for none
+	AllDeclined(e thread.Envelope) bool                      // all candidates have declined the thread
 }
 
-// Input is what somebody says to a thread.
+// Input is a message of an actor for a thread, or a change by the exchange.
 type Input struct {
 	Who      thread.Actor
 	Now      time.Time
 	Message  mess.Message
-	ByLast   bool                       // the message names the thread by "last" only
-	Unseen   bool                       // the sender may not know of the thread
-	Noted    string                     // the message is evidence only, because of this; "" for what the rules judge
-	Proven   func(thread.Confirm) error // nil if a person has confirmed this question with what came along
-	Attempts int                        // claims that an executor may give back after the start
-	// Change is what the exchange itself makes of the thread; nil changes nothing.
+	ByLast   bool                       // the message names the thread only by "last"
+	Unseen   bool                       // the sender must not learn that the thread exists
+	Noted    string                     // why the message is only evidence; "" if the rules judge it
+	Proven   func(thread.Confirm) error // nil if a person has proven the confirmation of this question
+	Attempts int                        // claims that may be lost before the thread fails
+	// Change is the change by the exchange itself; nil changes nothing.
 	Change Change
 }
 
-// Effect is what becomes of a thread by an Input.
+// Effect is the result of an Input: what the store gets, and what the sender gets back.
 type Effect struct {
-	Input                 // with the message as the thread has it
+	Input                 // its message has the ref and the items that the thread gets
 	Env   thread.Envelope // after the step
-	Also  *mess.Message   // what the exchange adds, in the same step
-	// Repeat says that the message says nothing new, so that nothing is stored.
+	Also  *mess.Message   // a message of the exchange in the same step, or nil
+	// Repeat is true for a message without news. The store gets nothing.
 	Repeat bool
-	// Evidence says that the message is stored, and the thread does not change by it.
+	// Evidence is true for a message that the store gets and that does not change the thread.
 	Evidence bool
 }
 
-// ErrUnseen is the refusal of a thread that the sender may not know of.
+// ErrUnseen is the error for a sender that must not learn that the thread exists.
 var ErrUnseen = errors.New("not for the sender to know of")
 
-// transition is a step while it is worked out.
+// transition is an Input during Apply, with the Effect so far.
 type transition struct {
 	World
 	Effect
-	implies bool // a response has ended the thread, without a status beside it
+	implies bool // a response without a status has ended the thread
 }
 
-// Apply judges what somebody says to a thread. It changes nothing but its result.
+// Apply judges an input for a thread. The error is a *mess.Error, ErrUnseen, or that of
+// Input.Proven. Apply has no side effects.
 func Apply(w World, in Input, e thread.Envelope) (Effect, error) {
 	t := &transition{World: w, Effect: Effect{Input: in, Env: e.Clone()}}
 	if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok {
@@ -73,12 +74,12 @@ func Apply(w World, in Input, e thread.Envelope) (Effect, error) {
 		t.Env = e.Clone()
 	}
 	if !t.Repeat {
-		t.remember(e.Status)
+		t.correctEffect(e.Status)
 	}
 	return t.Effect, nil
 }
 
-// take works through the items of the message in order.
+// take applies the items of the message in order.
 func (t *transition) take() error {
 	own := t.Who.ID == thread.Self && t.Noted == ""
 	if own && t.Change == nil {
@@ -108,16 +109,16 @@ func (t *transition) take() error {
 	if err := t.implied(); err != nil {
 		return err
 	}
-	t.byWord()
+	t.addPersonEvidence()
 	return nil
 }
 
-// mayTake reports whether the sender is an executor that is able to take the thread.
+// mayTake reports whether the sender is an executor with the abilities for the thread.
 func (t *transition) mayTake() bool {
 	return t.Who.Has(thread.ExecutorRole) && t.IsAble(t.Who.ID, t.Env)
 }
 
-// byPerson reports whether the sender is no robot.
+// byPerson reports whether the sender is a human executor.
 func (t *transition) byPerson() bool { return t.PersonName(t.Who.ID) != "" }
 
 func (t *transition) item(item mess.Item) error {
@@ -163,9 +164,9 @@ func (t *transition) status(s *mess.Status) error {
 		return err
 	}
 	if t.Env.IsUnreachable() {
-		t.back()
+		t.comeBack()
 	}
-	if t.late(s) {
+	if t.isOutdated(s) {
 		t.Repeat = true
 		return nil
 	}
@@ -178,11 +179,11 @@ func (t *transition) status(s *mess.Status) error {
 	return t.report(s)
 }
 
-// late reports whether the holder says of the offer what its claim has overtaken:
-// that it claims, which must not undo a question that was asked since, or that it
-// declines, which must not end the claim. What is said of a claim bears its epoch,
-// or, by those who do not name their process, nothing.
-func (t *transition) late(s *mess.Status) bool {
+// isOutdated reports whether a status of the holder answers an offer that its own claim has
+// overtaken. A late claimed must not undo a later question, and a late declined must not end the
+// claim. Reports about a claim have an epoch, or come from an executor that does not name its
+// process.
+func (t *transition) isOutdated(s *mess.Status) bool {
 	ofOffer := s.Instance != "" && s.Epoch == 0 && t.Message.Epoch == 0
 	switch s.Code {
 	case mess.Claimed:

@@ -238,13 +238,13 @@ func TestConstraints(t *testing.T) {
 		{on("location: porch"), mess.Completed, lit, ""},
 		{on("location: cellar"), mess.Declined, "", "no place \"cellar\" here"},
 		{"intent: turn on the porch light, constraints: {location: hall}", mess.Declined, "", "hall"},
-		{"intent: turn on the porch light, constraints: {location: {lat: 48.1, lng: 11.5, radius_km: 1}}", mess.Declined, "", "where it is on a map"},
+		{"intent: turn on the porch light, constraints: {location: {lat: 48.1, lng: 11.5, radius_km: 1}}", mess.Declined, "", "positions on a map"},
 		{"intent: turn on the porch light, constraints: {environment: [daylight]}", mess.Completed, lit, ""},
 		{"intent: turn on the porch light, constraints: {environment: [darkness]}", mess.Declined, "", "the sun stands at"},
 		{"intent: turn on the porch light, constraints: {environment: [indoor]}", mess.Declined, "", "nothing here can tell"},
 		{"intent: turn on the porch light, constraints: {environment: [daylight, darkness]}", mess.Declined, "", "the sun stands at"},
 		{"intent: turn on the porch light at noon, constraints: {environment: [daylight]}", mess.Declined, "", "the sun stands at"},
-		{"intent: turn on the porch light, constraints: {weather: dry}", mess.Declined, "", "cannot be kept"},
+		{"intent: turn on the porch light, constraints: {weather: dry}", mess.Declined, "", "cannot obey it"},
 	})
 	holds(t, false, []beside{
 		{"intent: turn on the porch light, constraints: {environment: daylight}", mess.Declined, "", "the sun stands at"},

@@ -34,7 +34,7 @@ func (b *builder) build() *Catalog {
 				b.wrong("capability %s: asked: a question never acts; leave it out", one.ID)
 			}
 			if also.Doubt != "" && one.Effect == capabilities.Query {
-				b.wrong("capability %s: doubt: what only looks needs no yes; leave it out", one.ID)
+				b.wrong("capability %s: doubt: a query needs no confirmation; leave it out", one.ID)
 			}
 			b.sentences(c, e, one, also)
 		}
@@ -215,7 +215,7 @@ func checkForm(form []grammar.Term) error {
 		}
 	}
 	if !said {
-		return fmt.Errorf("may be a bare name; put in a word that says what to do")
+		return fmt.Errorf("may be a bare name; add a word for the order")
 	}
 	return nil
 }

@@ -158,7 +158,7 @@ func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 	case v.Kind == strictyaml.String:
 		s.text, s.line = v.Text, v.Line
 		if !balanced(s.text) {
-			b.wrong("%s:%d: %s: sentence %q: a bracket is not closed, or closed twice", s.file, s.line, s.intent, s.text)
+			b.wrong("%s:%d: %s: sentence %q: a closing bracket is missing, or there is one too many", s.file, s.line, s.intent, s.text)
 			return
 		}
 		b.others.found = append(b.others.found, s)

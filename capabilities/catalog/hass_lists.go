@@ -52,7 +52,7 @@ func (b *builder) hassListOf(file string, p strictyaml.Pair) (hassList, bool) {
 		for _, v := range values.List {
 			one, ok := hassValueOf(v)
 			if !ok {
-				return wrong(v.Line, "a value is neither a text nor in: with out:, or a bracket of it is not closed")
+				return wrong(v.Line, "a value is neither a text nor in: with out:, or has no closing bracket")
 			}
 			list.values = append(list.values, one)
 		}

@@ -360,7 +360,7 @@ func (b *builder) mergeSkips() {
 		case (said[text] || len(b.words.Tokens(text)) == 0) && b.lenient:
 			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they say something here, and are never passed over"})
 		case said[text] || len(b.words.Tokens(text)) == 0:
-			b.wrong("%s:%d: skip_words: %q says something here, and is never left out; take it from the list", s.file, s.line, s.text)
+			b.wrong("%s:%d: skip_words: %q has a meaning here, and the interpreter never skips it; remove it from the list", s.file, s.line, s.text)
 		case wishes[text]: // it says that something is wished, and is read as that
 		default:
 			own = append(own, text)

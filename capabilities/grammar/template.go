@@ -160,14 +160,14 @@ func (p *templateParser) group(kind PartKind, end byte, depth int) (Part, error)
 			return Part{}, err
 		}
 		if len(alt) == 0 {
-			return Part{}, p.wrong("there is nothing before this; write a word, or use [ ] for what may be left out")
+			return Part{}, p.wrong("nothing stands before this; write a word, or use [ ] for an optional part")
 		}
 		one.Alts = append(one.Alts, alt)
 		if p.at == len(p.in) || p.in[p.at] != '|' && p.in[p.at] != ';' {
 			break
 		}
 		if bar != 0 && bar != p.in[p.at] || kind == MaybePart && p.in[p.at] == ';' {
-			return Part{}, p.wrong("%q does not go with what stands before it; put brackets round one of the two", p.in[p.at:p.at+1])
+			return Part{}, p.wrong("%q does not go with the part before it; put brackets around one of the two", p.in[p.at:p.at+1])
 		}
 		bar = p.in[p.at]
 	}

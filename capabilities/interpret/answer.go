@@ -33,18 +33,18 @@ func (r *Interpreter) Answer(q capabilities.Question, answers mess.Object, text 
 	if len(picked) == 0 {
 		switch said, _ := raw.(string); {
 		case r.Catalog.TakesBack(said):
-			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the requester took it back; nothing is done"}}
+			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the requester withdrew it; nothing happens"}}
 		case p.TakesNone(said):
-			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "none of them is meant; nothing is done"}}
+			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer picks none of them; nothing happens"}}
 		}
 		again := q
 		return capabilities.Outcome{Question: &again}
 	}
 	switch { // it is a no to all that was asked, and no reason to read the request in another way
 	case picked[0] == capabilities.NoneOfThese:
-		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "none of what was offered is meant; say it in other words"}}
+		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer picks none of the options; say it in other words"}}
 	case slices.Equal(q.Options, capabilities.YesOrNo) && picked[0] == "no":
-		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer was no; nothing is done"}}
+		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer was no; nothing happens"}}
 	}
 	return r.resolveWith(req, append(resolve.WithoutKey(q.Given, q.Field), mess.Field{Key: q.Field, Value: picked}))
 }

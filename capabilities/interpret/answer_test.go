@@ -89,9 +89,9 @@ func TestAnswerAboutDevices(t *testing.T) {
 		{"all", "switch-on porch-lamp,reading-lamp,ceiling"},
 		{"the living room one", "? device: porch light, reading lamp, ceiling light"},
 		{"heater", "? device: porch light, reading lamp, ceiling light"},
-		{"never mind", "no: the requester took it back; nothing is done"},
-		{"stop", "no: the requester took it back; nothing is done"},
-		{"please cancel", "no: the requester took it back; nothing is done"},
+		{"never mind", "no: the requester withdrew it; nothing happens"},
+		{"stop", "no: the requester withdrew it; nothing happens"},
+		{"please cancel", "no: the requester withdrew it; nothing happens"},
 	}
 	r, req := resolver(), ask("turn on the light")
 	q := question(t, r, req)

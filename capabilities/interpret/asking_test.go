@@ -50,7 +50,7 @@ func TestQuestionsThatAskForAYes(t *testing.T) {
 // What asks that something stays as it is changes nothing.
 func TestLeaveItAsItIs(t *testing.T) {
 	for _, intent := range []string{"leave the garage door open", "keep the hall light on", "leave the hall light off", "please keep the fan on for ten minutes", "turn on the fan and leave the hall light on", "leave the lovely lamp on"} {
-		if o := rich().Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "stays as it is") {
+		if o := rich().Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "asks for no change") {
 			t.Errorf("Resolve(%q) = %q, want a refusal", intent, got(o))
 		}
 	}
@@ -172,7 +172,7 @@ func TestRequiresBearsParameters(t *testing.T) {
 		{"the hall light", []mess.Capability{needs("set-brightness", "level", n("400"))}, "no: requires: set-brightness: level is 400, and may be 0 to 100 percent"},
 		{"the hall light", []mess.Capability{needs("set-brightness", "level", "bright")}, `no: requires: set-brightness: level: "bright" is no number`},
 		{"the hall light", []mess.Capability{needs("set-brightness", "level", "NaN")}, "no: requires: set-brightness: level"},
-		{"the hall light", []mess.Capability{needs("set-colour", "colour", "octarine")}, `no: requires: set-colour: colour: "octarine" is none`},
+		{"the hall light", []mess.Capability{needs("set-colour", "colour", "octarine")}, `no: requires: set-colour: colour: "octarine" is no known color`},
 		{"the hall light", []mess.Capability{needs("set-brightness", "speed", n("4"))}, "no: requires: set-brightness: speed: neither text nor a list of texts, and no parameter of it; known: areas, devices, executor, for, level, quantity"},
 		{"is the hall light on?", []mess.Capability{needs("set-brightness", "level", n("40"))}, "no: "},
 		{"turn on the fan", []mess.Capability{needs("switch-on"), needs("home-kitchen-access")}, "turn on the bedroom fan"},

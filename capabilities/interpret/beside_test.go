@@ -31,8 +31,8 @@ func TestConstraintsAreKeptOrRefused(t *testing.T) {
 		constraints *mess.Constraints
 		want        string
 	}{
-		{"turn on the porch light", &mess.Constraints{Environment: []string{"daylight"}}, `no: constraints.environment: "daylight": nothing here can tell`},
-		{"take a photo of the porch", &mess.Constraints{Environment: []string{"daylight"}}, `no: constraints.environment: "daylight": nothing here can tell`},
+		{"turn on the porch light", &mess.Constraints{Environment: []string{"daylight"}}, `no: constraints.environment: "daylight": this home does not know its position`},
+		{"take a photo of the porch", &mess.Constraints{Environment: []string{"daylight"}}, `no: constraints.environment: "daylight": this home does not know its position`},
 
 		{"turn on the porch light", place("porch"), "switch-on porch-lamp"},
 		{"turn on the porch light", place("the Porch"), "switch-on porch-lamp"},
@@ -45,7 +45,7 @@ func TestConstraintsAreKeptOrRefused(t *testing.T) {
 		{"start vacuuming", place("home"), "vacuum-floor robot"},
 		{"vacuum near the sink", place("kitchen"), "vacuum-floor robot"},
 		{"vacuum the hall", place("kitchen"), `no: the request is for "hall", but constraints.location says "kitchen"`},
-		{"turn on the porch light", &mess.Constraints{Location: &mess.TargetArea{Lat: new(1.0), Lng: new(2.0)}}, "no: constraints.location: nothing here knows where it is on a map"},
+		{"turn on the porch light", &mess.Constraints{Location: &mess.TargetArea{Lat: new(1.0), Lng: new(2.0)}}, "no: constraints.location: this home does not know positions on a map"},
 		{"turn on the porch light", &mess.Constraints{Location: &mess.TargetArea{Extra: mess.Object{{Key: "room", Value: "attic"}}}}, "no: constraints.location"},
 
 		{"turn on the porch light", &mess.Constraints{Extra: extra("not_before")}, "no: constraints.not_before is unknown; did you mean constraints.timing.not_before?"},
@@ -155,7 +155,7 @@ func TestWhatIsSaidBesideAnAnswer(t *testing.T) {
 		"only if it rains":       "? device: porch light, reading lamp, ceiling light",
 		"thanks\nwait until 8":   "? device: porch light, reading lamp, ceiling light",
 		"and turn on the heater": "? device: porch light, reading lamp, ceiling light",
-		"stop":                   "no: the requester took it back; nothing is done",
+		"stop":                   "no: the requester withdrew it; nothing happens",
 	} {
 		if o := r.Answer(q, mess.Object{{Key: "device", Value: "porch light"}}, beside, req); got(o) != want {
 			t.Errorf("Answer(porch light, beside it %q) = %q, want %q", beside, got(o), want)

@@ -125,7 +125,7 @@ func TestDuskAndDawn(t *testing.T) {
 	if p == nil || p.NotBefore.Sub(at(21, 16, 34)).Abs() > 3*time.Minute {
 		t.Errorf("half an hour after a sunset that was: %+v, want it to begin at 16:34", p)
 	}
-	if o := atNoon().Resolve(ask("turn on the porch light at dusk")); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "where on the earth") {
+	if o := atNoon().Resolve(ask("turn on the porch light at dusk")); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "does not know its position") {
 		t.Errorf("nobody knows where: %q", got(o))
 	}
 }

@@ -62,7 +62,7 @@ func (r *Interpreter) applyContext(req mess.Request, given mess.Object, out capa
 		if r.limits(h.text) || other {
 			explain := out.Explain
 			x := r.newRequest(req, nil)
-			out = x.Reject(fmt.Sprintf("the context says %q; say in the request what is to be done, and leave this out of the context", h.said), nil)
+			out = x.Reject(fmt.Sprintf("the context says %q; put the order into the request, and remove this from the context", h.said), nil)
 			out.Explain = explain
 			return out
 		}
@@ -87,7 +87,7 @@ func (r *Interpreter) applyContext(req mess.Request, given mess.Object, out capa
 // confirmWithContext asks whether the requester means a plan in spite of what the context
 // says.
 func (x *request) confirmWithContext(p capabilities.Plan, doubts []string, context bool) capabilities.Outcome {
-	says := "beside that it says"
+	says := "the text also says"
 	if context {
 		says = "the context says"
 	}
@@ -102,13 +102,13 @@ func (x *request) confirmWithContext(p capabilities.Plan, doubts []string, conte
 	case !ok:
 		return out
 	case len(picked) > 1:
-		q.Text, q.Given = "one of the two is to be done; "+q.Text, resolve.WithoutKey(x.Given, q.Field)
+		q.Text, q.Given = "pick one of the two; "+q.Text, resolve.WithoutKey(x.Given, q.Field)
 		return capabilities.Outcome{Question: &q}
 	case other != nil && picked[0] == other.Summary:
 		return capabilities.Outcome{Plan: other}
 	case other != nil:
 	case picked[0] != "yes":
-		return x.Reject("the answer was no; nothing is done", nil)
+		return x.Reject("the answer was no; nothing happens", nil)
 	}
 	return capabilities.Outcome{Plan: &p}
 }

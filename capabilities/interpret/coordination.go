@@ -113,5 +113,5 @@ func (x *request) partOutcome(part string, out capabilities.Outcome) capabilitie
 		out.Question.Text = fmt.Sprintf("of several things, %q: %s", part, out.Question.Text)
 		return out
 	}
-	return x.Reject(fmt.Sprintf("of several things, %q cannot be done: %s", part, out.Refusal.Reason), out.Refusal.Nearest)
+	return x.Reject(fmt.Sprintf("of several things, %q is not possible: %s", part, out.Refusal.Reason), out.Refusal.Nearest)
 }

@@ -33,7 +33,7 @@ func (x *request) parseCorrection() (capabilities.Outcome, bool) {
 			return out, true
 		}
 		x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
-		return x.Reject(fmt.Sprintf("%q takes back what stands before it; say the order once, as it is meant", lexicon.Join(x.Tokens[i:])), nil), true
+		return x.Reject(fmt.Sprintf("%q withdraws the words before it; repeat the whole order", lexicon.Join(x.Tokens[i:])), nil), true
 	}
 	return capabilities.Outcome{}, false
 }

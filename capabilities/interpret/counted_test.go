@@ -30,7 +30,7 @@ func TestCountedDevices(t *testing.T) {
 	if want := `"both" is 2, and there is only the porch light: shall I turn on the porch light?`; q.Text != want {
 		t.Errorf("asks %q, want %q", q.Text, want)
 	}
-	for answer, want := range map[string]string{"yes": "switch-on porch-lamp", "no": "no: the answer was no; nothing is done"} {
+	for answer, want := range map[string]string{"yes": "switch-on porch-lamp", "no": "no: the answer was no; nothing happens"} {
 		if o := r.Answer(q, nil, answer, req); got(o) != want {
 			t.Errorf("Answer(%q) = %q, want %q", answer, got(o), want)
 		}

@@ -64,7 +64,7 @@ func (x *request) askWhichOfTwo(options []string) (at int, out capabilities.Outc
 	case !ok:
 		return 0, out, false
 	case len(picked) > 1:
-		q.Text, q.Given = "one of them is to be done; "+q.Text, resolve.WithoutKey(x.Given, q.Field)
+		q.Text, q.Given = "pick one of them; "+q.Text, resolve.WithoutKey(x.Given, q.Field)
 		return 0, capabilities.Outcome{Question: &q}, false
 	}
 	return slices.Index(options, picked[0]), capabilities.Outcome{}, true

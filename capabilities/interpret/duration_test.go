@@ -44,16 +44,16 @@ func TestDurations(t *testing.T) {
 // as a time to begin.
 func TestDurationsRefused(t *testing.T) {
 	tests := []struct{ intent, because string }{
-		{"turn on the heater for 0 seconds", `"for 0 seconds" is no length of time`},
-		{"turn on the heater for 1e9 seconds", `"for 1e9 seconds" is no length of time`},
-		{"turn on the heater for 1e9", `"for 1e9" is no length of time`},
-		{"turn on the heater for 2 fortnights", `"for 2 fortnights" is no length of time`},
-		{"turn on the heater for ten", `"for ten" is no length of time`},
-		{"turn on the heater for 1:30 hours", `"for 1:30 hours" is no length of time`},
+		{"turn on the heater for 0 seconds", `"for 0 seconds" is no possible length of time`},
+		{"turn on the heater for 1e9 seconds", `"for 1e9 seconds" is no possible length of time`},
+		{"turn on the heater for 1e9", `"for 1e9" is no possible length of time`},
+		{"turn on the heater for 2 fortnights", `"for 2 fortnights" is no possible length of time`},
+		{"turn on the heater for ten", `"for ten" is no possible length of time`},
+		{"turn on the heater for 1:30 hours", `"for 1:30 hours" is no possible length of time`},
 		{"turn on the heater for 400 days", `up to a year`},
 		{"turn on the heater for 30 seconds and 10 minutes", `is a length of time; write "for 10 minutes"`},
 		{"turn on the green heater for 10 minutes", `not understood: "green"`},
-		{"vacuum the hall for 10 minutes", `"for 10 minutes" is a length of time, and that cannot be kept here`},
+		{"vacuum the hall for 10 minutes", `"for 10 minutes" is a length of time; only an order that turns something on can have one`},
 		{"heater 10 minutes", `write "for 10 minutes"`},
 		{"turn on the heater in 10 minutes", `"in 10 minutes" is a time`},
 	}

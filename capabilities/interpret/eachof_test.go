@@ -33,17 +33,17 @@ func TestEachThingOfAList(t *testing.T) {
 		}
 	}
 	for intent, want := range map[string]string{
-		"turn on the heater for 5 minutes, wait 1 minute, turn off the heater": "is not both to be had",
-		"dim the hall light and the heater":                                    `"dim heater" cannot be done`,
-		"turn the hall light and the pump blue":                                `"turn pump blue" cannot be done`,
-		"dim the kitchen light and the hall light and the pump":                `"dim pump" cannot be done`,
+		"turn on the heater for 5 minutes, wait 1 minute, turn off the heater": "contradict each other",
+		"dim the hall light and the heater":                                    `"dim heater" is not possible`,
+		"turn the hall light and the pump blue":                                `"turn pump blue" is not possible`,
+		"dim the kitchen light and the hall light and the pump":                `"dim pump" is not possible`,
 		"turn on the heater and the light":                                     "which one",
 		"turn off the heater, the pump and the lamp":                           "which one",
 		"turn on everything":                                                   `"all" of what?`,
 		"turn on the hall light, kitchen light and the attic":                  "attic",
-		"turn off the kitchen, the hall and the heater":                        "say an order for each",
+		"turn off the kitchen, the hall and the heater":                        "say one for each",
 		"the hall light and the kitchen light":                                 "",
-		"don't turn on the hall light, kitchen light off":                      "rules something out",
+		"don't turn on the hall light, kitchen light off":                      "excludes something",
 		"turn on the hall light and vacuum the attic":                          "kitchen, hall, bedroom", // and not all floors
 		"turn on the vacuum and the hall light for zzz":                        "zzz",
 		"turn on the vacuum and the hall light for my friend":                  "friend",
@@ -71,7 +71,7 @@ func TestHowMuchBehindTheLast(t *testing.T) {
 		"turn on the hall light and kitchen light red",
 	} {
 		o := r.Resolve(ask(intent))
-		if o.Question == nil || !strings.Contains(o.Question.Text, "was said of the last alone: shall I ") && !strings.Contains(o.Question.Text, "which of the two: ") {
+		if o.Question == nil || !strings.Contains(o.Question.Text, "only the last has a value or a color: shall I ") && !strings.Contains(o.Question.Text, "which of the two: ") {
 			t.Errorf("Resolve(%q) = %q, want to be asked", intent, got(o))
 		}
 	}

@@ -56,7 +56,7 @@ func (r *Interpreter) parseEarlierPicture(req mess.Request) (out capabilities.Ou
 	}
 	p := r.Resolve(mess.Request{Intent: before}).Plan
 	if p == nil {
-		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: fmt.Sprintf("%s was not done by a device here", thread)}}, true
+		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: fmt.Sprintf("no device here did %s", thread)}}, true
 	}
 	pictures, _ := at.Extra.Get("pictures")
 	if list, _ := pictures.([]any); len(list) == 0 {

@@ -108,7 +108,7 @@ func (x *request) parseOnly() (capabilities.Outcome, bool) {
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
 			return out, ok
 		}
-		return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q: nothing else is changed with it; ", said)), true
+		return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q: nothing else changes; ", said)), true
 	}
 	return capabilities.Outcome{}, false
 }

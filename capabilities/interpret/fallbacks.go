@@ -66,7 +66,7 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	areas, _ := p.Args.Get("areas")
 	rooms, _ := lexicon.TextList(areas)
 	if t.Amid != "" && (len(p.Steps) > 0 || len(rooms) > 1) && p.Actuates() {
-		return x.AskConfirmation(p, fmt.Sprintf("%q was said of one: ", t.Amid)), true
+		return x.AskConfirmation(p, fmt.Sprintf("%q may be for one device only: ", t.Amid)), true
 	}
 	return capabilities.Outcome{Plan: &p}, true
 }
@@ -146,7 +146,7 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 		able = x.Fewest(able)
 	}
 	if len(able) > 0 && slices.ContainsFunc(list, x.leavesDeviceOut) {
-		able[0].Doubt = cmp.Or(able[0].Doubt, "it may be meant for other things")
+		able[0].Doubt = cmp.Or(able[0].Doubt, "it may be for other devices")
 	}
 	if len(able) > 0 && x.isForSpeaker(all) {
 		for i := range able {
@@ -211,13 +211,13 @@ func (r *Interpreter) askForOrder(req mess.Request, given mess.Object) (capabili
 		return capabilities.Outcome{}, false
 	}
 	options = append(options[:min(len(options), resolve.MaxGuesses)], capabilities.NoneOfThese)
-	text := fmt.Sprintf("%q is a name and says not what to do: %s?", lexicon.Join(x.Tokens[x.SkipArticles(0):m.End]), lexicon.OrList(options))
+	text := fmt.Sprintf("%q is a name without an order: %s?", lexicon.Join(x.Tokens[x.SkipArticles(0):m.End]), lexicon.OrList(options))
 	picked, out, ok := x.AskClarification(capabilities.Question{Field: "order", Text: text, Options: options})
 	switch {
 	case !ok:
 		return out, true
 	case len(picked) != 1 || picked[0] == capabilities.NoneOfThese:
-		return x.Reject("none of what was offered is meant; say it in other words", nil), true
+		return x.Reject("the answer picks none of the options; say it in other words", nil), true
 	}
 	req.Intent = picked[0]
 	return r.resolveText(req, given), true
@@ -227,7 +227,7 @@ func (r *Interpreter) askForOrder(req mess.Request, given mess.Object) (capabili
 func (x *request) setTimes(p *capabilities.Plan, t timeexpr.Timing) (capabilities.Outcome, bool) {
 	now := x.r.Site.Now
 	if !t.Begin.IsZero() && t.Begin.Sub(now) > timeexpr.MaxAhead {
-		return x.Reject(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which is kept whatever happens here, and leave the words out", strings.Join(t.Said, " ")), nil), false
+		return x.Reject(fmt.Sprintf("%q is more than a day ahead; put it into constraints.timing.not_before, which the exchange keeps, and leave the words out", strings.Join(t.Said, " ")), nil), false
 	}
 	begin := t.Begin
 	if begin.IsZero() {
@@ -255,7 +255,7 @@ func (x *request) setTimes(p *capabilities.Plan, t timeexpr.Timing) (capabilitie
 			}
 			on, _ := one.Args.Get("on")
 			if one.Command != capabilities.SetSwitch || on != true || one.For > 0 && one.For != lasts {
-				return x.Reject(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", strings.Join(t.Said, " ")), nil), false
+				return x.Reject(fmt.Sprintf("%q is a length of time; only an order that turns something on can have one", strings.Join(t.Said, " ")), nil), false
 			}
 			one.For = lasts
 			one.Summary += " for " + capabilities.DurationText(lasts)

@@ -19,8 +19,8 @@ func TestTheGarageAndTheRobot(t *testing.T) {
 		{Name: "vacuum", Label: "vacuum", Class: "vacuum", Aliases: []string{"robot"}, Area: "hall", Commands: []capabilities.Command{capabilities.Clean, capabilities.Stop, capabilities.Dock}},
 	}})
 	for intent, want := range map[string]string{
-		"open the garage":                "? a place was said, and not what is meant there: shall I open the garage door",
-		"close the garage":               "? a place was said, and not what is meant there: shall I close the garage door",
+		"open the garage":                "? the text names a place and no device: shall I open the garage door",
+		"close the garage":               "? the text names a place and no device: shall I close the garage door",
 		"is the garage open?":            "read the contact from the garage door",
 		"did I leave the garage open?":   "read the contact from the garage door",
 		"did I close the garage?":        "read the contact from the garage door",

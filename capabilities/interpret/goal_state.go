@@ -40,7 +40,7 @@ func (x *request) confirmIndirectOrder() (capabilities.Outcome, bool) {
 	if !ok || out.Plan == nil || !out.Plan.Actuates() {
 		return out, ok && out.Refusal == nil && out.Plan == nil
 	}
-	return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q may be meant for somebody: ", said)), true
+	return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q may address another person: ", said)), true
 }
 
 // parseInstead reads another text in the place of the request's text. ok is true if that
@@ -70,7 +70,7 @@ func (x *request) rejectNoChange() (capabilities.Outcome, bool) {
 		begins := i == 0 || x.Tokens[i].Pause || x.Words().Joining.Longest(x.Tokens, i-1) > 0
 		at := x.SkipArticles(i)
 		if begins && at < len(x.Tokens) && x.r.Catalog.Context.Leaving.Longest(x.Tokens, at) > 0 && x.NamesAny(at+1) {
-			return x.Reject(fmt.Sprintf("%q asks that it stays as it is, and nothing is done for that; if something is to be done, say what, like \"turn it on\" or \"open it\" with its name", lexicon.Join(x.Tokens[at:])), nil), true
+			return x.Reject(fmt.Sprintf("%q asks for no change, so nothing happens; for a change say an order, like \"turn it on\" or \"open it\" with its name", lexicon.Join(x.Tokens[at:])), nil), true
 		}
 	}
 	return capabilities.Outcome{}, false

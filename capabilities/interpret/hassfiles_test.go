@@ -141,11 +141,11 @@ func TestHostileHomeAssistantFiles(t *testing.T) {
 // What cannot be is told with its file and line.
 func TestHomeAssistantMistakes(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
-		{"intents:\n  HassTurnOn:\n    - \"zap [the {name}\"\n", `a.yaml:3: HassTurnOn: sentence "zap [the {name}": a bracket is not closed`},
+		{"intents:\n  HassTurnOn:\n    - \"zap [the {name}\"\n", `a.yaml:3: HassTurnOn: sentence "zap [the {name}": a closing bracket is missing`},
 		{"intents: [HassTurnOn]\n", "a.yaml:1: intents: no mapping"},
 		{"language: en\nexpansion_rules:\n  go: \"(a|b\"\n", `a.yaml:3: expansion_rules: go: "(a|b" is no template`},
-		{"language: en\nskip_words:\n  - pretty\n  - not\n", `a.yaml:4: skip_words: "not" says something here`},
-		{"language: en\nskip_words: [\"off\"]\n", `a.yaml:2: skip_words: "off" says something here`},
+		{"language: en\nskip_words:\n  - pretty\n  - not\n", `a.yaml:4: skip_words: "not" has a meaning here`},
+		{"language: en\nskip_words: [\"off\"]\n", `a.yaml:2: skip_words: "off" has a meaning here`},
 		{"language: en\nskip_words: pretty\n", "a.yaml:2: skip_words: no list"},
 		{"intents:\n  HassTurnOn: 7\n", "a.yaml:2: HassTurnOn: neither a sentence nor a list"},
 		{"intents:\n  HassTurnOn:\n    - \"zap {name}\"\n    - \"<nope> {name}\"\n", `a.yaml:4: HassTurnOn: sentence "<nope> {name}": rule <nope> is not there; define it under expansion_rules`},
@@ -337,7 +337,7 @@ func TestTemplateOrders(t *testing.T) {
 		"[a;b]":       `does not go with`,
 		"(a;b;c;d;e)": "5 parts in any order are too many",
 		"a;b":         `";" stands alone`,
-		"(a;)":        "there is nothing before this",
+		"(a;)":        "nothing stands before this",
 	} {
 		if _, err := grammar.ParseTemplate(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ParseTemplate(%q): %v, want %s", text, err, want)

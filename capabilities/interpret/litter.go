@@ -62,10 +62,10 @@ func (x *request) parseLitter() (capabilities.Outcome, bool) {
 	x.Explain.Leftover = append(lexicon.Texts(said), sub.Explain.Leftover...)
 	switch {
 	case out.Plan != nil && len(out.Plan.Steps) == 0 && out.Plan.Command == capabilities.Clean:
-		return x.AskConfirmation(*out.Plan, fmt.Sprintf("only rooms are known here, and not where %q is: ", lexicon.Join(said))), true
+		return x.AskConfirmation(*out.Plan, fmt.Sprintf("this home knows only rooms, and not where %q is: ", lexicon.Join(said))), true
 	case out.Question != nil:
 		q := *out.Question
-		q.Text = fmt.Sprintf("only rooms are known here, and not where %q is; %s", lexicon.Join(said), q.Text)
+		q.Text = fmt.Sprintf("this home knows only rooms, and not where %q is; %s", lexicon.Join(said), q.Text)
 		out.Question = &q
 		return out, true
 	}

@@ -60,7 +60,7 @@ func (x *request) rejectUnknownSign() (capabilities.Outcome, bool) {
 	if word != "" && word != char {
 		in = fmt.Sprintf(" in %q", word)
 	}
-	return x.Reject(fmt.Sprintf("not understood: %q%s; a sign may change what is meant, so say it in words", char, in), nil), true
+	return x.Reject(fmt.Sprintf("not understood: %q%s; a sign may change the meaning, so say it in words", char, in), nil), true
 }
 
 // isBareStop reports whether the text only says stop, of everything or without an object:

@@ -23,7 +23,7 @@ func TestWhatIsNoOrderIsNotAskedAbout(t *testing.T) {
 		"undo turn on the porch light",
 		"ignore this: turn on the porch light",
 	} {
-		if o := r.Resolve(ask(intent)); !strings.Contains(got(o), "rules something out") {
+		if o := r.Resolve(ask(intent)); !strings.Contains(got(o), "excludes something") {
 			t.Errorf("Resolve(%q) = %q", intent, got(o))
 		}
 	}

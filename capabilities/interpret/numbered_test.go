@@ -49,7 +49,7 @@ func TestNumberAfterNameBelongsToName(t *testing.T) {
 		{"set blind two to 40 %", "set-opening"},
 		{"set blind 2 to 40 %", "set-opening"},
 		{"set lamp 50 to 20", "set-brightness 20"},
-		{"lamp 50", `asks: "lamp 50" is a name and says not what to do: turn on the lamp 50, turn off the lamp 50`},
+		{"lamp 50", `asks: "lamp 50" is a name without an order: turn on the lamp 50, turn off the lamp 50`},
 	})
 	r := numberedHome(bulb("lamp", "hall"), bulb("lamp-50", "hall"), bulb("lamp two", "hall"))
 	for said, want := range map[string]string{"turn on lamp 50": "lamp-50", "turn on lamp fifty": "lamp-50", "turn on lamp 2": "lamp two", "dim lamp two to 30 percent": "lamp two"} {

@@ -89,8 +89,8 @@ func TestNumbersInWords(t *testing.T) {
 		{"set the kitchen light to one hundred twenty percent", "no: level is 120, and may be 0 to 100 percent"},
 		{"set the kitchen light to 1e9 percent", "no: level is 1e+09, and may be 0 to 100 percent"},
 		{"brighten the kitchen light by 150 percent", "no: change is 150, and may be -100 to 100 percent"},
-		{"set the kitchen light to minus ten percent", "no: rules something out"},
-		{"set the kitchen light to -10%", "no: a sign may change what is meant"},
+		{"set the kitchen light to minus ten percent", "no: excludes something"},
+		{"set the kitchen light to -10%", "no: a sign may change the meaning"},
 		{"set the kitchen light to inf percent", "no: "},
 		{"set the kitchen light to nan percent", "no: "},
 		{"set the kitchen light to 20 to 30 percent", `no: "20 to 30 percent" is a range`},
@@ -103,7 +103,7 @@ func TestNumbersInWords(t *testing.T) {
 		{"dim the kitchen light by half an hour", "no: "},
 		{"dim the kitchen light by half past seven", "asks: half past seven"},
 		{"dim the kitchen light by half past seven pm", "no: "},
-		{"set the kitchen light to 50 lumens", `no: "50 lumens": nothing that is meant here takes that; what is set to a number here: set-brightness: level 0 to 100 percent`},
+		{"set the kitchen light to 50 lumens", `no: "50 lumens": nothing here takes that unit; these take a number here: set-brightness: level 0 to 100 percent`},
 		{"set the kitchen light to 50 degrees", "no: "},
 		{"set the heater to twenty one point five degrees", "no: "},
 		{"set the bathroom heater to 70 F", "no: bathroom heater cannot do that (set the temperature that a room is kept at) here"},
@@ -160,11 +160,11 @@ func TestTimesInWords(t *testing.T) {
 		{"turn on the fan tomorrow morning", "no: say the hour too"},
 		{"turn on the fan on monday", "no: say the hour too"},
 		{"turn on the fan between 7 and 9 pm", "no: is a span of time"},
-		{"turn on the fan at 7 pm and 9 pm", "no: more than one time is said"},
-		{"wait", "no: nothing is to be done after it"},
-		{"please wait ten minutes", "no: nothing is to be done after it"},
-		{"repeat", "no: a request knows of none before it"},
-		{"do that again", "no: a request knows of none before it"},
+		{"turn on the fan at 7 pm and 9 pm", "no: the text has more than one time"},
+		{"wait", "no: no order follows it"},
+		{"please wait ten minutes", "no: no order follows it"},
+		{"repeat", "no: a request does not know the one before it"},
+		{"do that again", "no: a request does not know the one before it"},
 	})
 }
 
@@ -175,7 +175,7 @@ func TestAgainAndAgain(t *testing.T) {
 		"every 10 minutes", "each hour", "on weekends", "on weekdays at 7 pm", "on mondays", "mondays at 8 pm", "every monday", "every few minutes", "from now on",
 	} {
 		for _, text := range []string{"turn on the fan " + often, often + " turn on the fan"} {
-			if got := cut(dimming().Resolve(ask(text))); !strings.HasPrefix(got, "no: ") || !strings.Contains(got, "a request is done once") {
+			if got := cut(dimming().Resolve(ask(text))); !strings.HasPrefix(got, "no: ") || !strings.Contains(got, "a request runs once") {
 				t.Errorf("%q: %s", text, got)
 			}
 		}

@@ -16,7 +16,7 @@ func TestOffForATimeIsRefused(t *testing.T) {
 		{Intent: "porch light", Requires: []mess.Capability{needs("switch-off", "for", "PT2S")}},
 	} {
 		o := resolver().Resolve(req)
-		if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "the porch light stays off until told otherwise") {
+		if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "the porch light stays off until another order") {
 			t.Errorf("Resolve(%q) = %q, want a refusal", req.Intent, got(o))
 		}
 	}

@@ -47,12 +47,12 @@ func withWords(o capabilities.Outcome, said string) capabilities.Outcome {
 // askDuration asks for the duration of a plan. long offers hours.
 func (x *request) askDuration(p capabilities.Plan, said string, long bool) capabilities.Outcome {
 	if slices.ContainsFunc(p.Each(), func(step capabilities.Plan) bool { return !resolve.Switches(step, true) || step.For > 0 }) {
-		q := capabilities.Question{Field: "stays", Text: fmt.Sprintf("%q cannot be kept, for nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
+		q := capabilities.Question{Field: "stays", Text: fmt.Sprintf("%q has no effect, because nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
 		switch picked, out, ok := x.AskClarification(q); {
 		case !ok:
 			return out
 		case picked[0] != "yes":
-			return x.Reject("the answer was no; nothing is done", nil)
+			return x.Reject("the answer was no; nothing happens", nil)
 		}
 		return capabilities.Outcome{Plan: &p}
 	}

@@ -109,7 +109,7 @@ func (x *request) parse() capabilities.Outcome {
 		x.Tokens = w.Tokens(lexicon.RemoveKindSigns(x.Message.Intent))
 	}
 	if len(x.Message.Intent) > lexicon.MaxText || len(x.Tokens) > lexicon.MaxTokens {
-		return x.Reject("the request has more than 60 words; say in one sentence what is to be done", nil)
+		return x.Reject("the request has more than 60 words; say the order in one sentence", nil)
 	}
 	x.Tokens = x.withoutEmphasis(x.withoutListNumber(x.Tokens))
 	x.IsQuestion = w.IsQuestion(x.Message.Intent, x.Tokens)
@@ -136,7 +136,7 @@ func (x *request) rejectStop() (capabilities.Outcome, bool) {
 	if !x.isBareStop() {
 		return capabilities.Outcome{}, false
 	}
-	return x.Reject(fmt.Sprintf("%q is no request, for one waits for its turn: \"messkit stop\" at the place, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one thing, name it", lexicon.Join(x.Tokens)), nil), true
+	return x.Reject(fmt.Sprintf("%q is no request, because a request waits for its turn; \"messkit stop\" on the host, the stop button of the console, or \"messkit stop --all\" stops everything at once; to stop one device, name it", lexicon.Join(x.Tokens)), nil), true
 }
 
 // parseUnknownStart reads a text that no sentence begins like. It always has an outcome.

@@ -11,7 +11,7 @@ import (
 // An answer to "which one?" is read whole: what fits is done with those that it picks,
 // and what does not is asked for again.
 func TestWhichOneIsPicked(t *testing.T) {
-	const again, none = "again", "no: none of them is meant; nothing is done"
+	const again, none = "again", "no: the answer picks none of them; nothing happens"
 	const kitchen, hall, porch = "switch-on kitchen-light", "switch-on hall-light", "switch-on porch-light"
 	r, req := lamps(), ask("turn on the light")
 	q := question(t, r, req)

@@ -80,8 +80,8 @@ func TestPrintsAndVacuumsAreSteered(t *testing.T) {
 func TestAFileThatIsNotThere(t *testing.T) {
 	home := workshop()
 	for want, spots := range map[string][]capabilities.Spot{
-		`not understood: "rocket"; on the printer lie benchy, calibration cube`: home.Devices[0].Spots,
-		`not understood: "rocket"; no file is known to lie on the printer`:      nil,
+		`not understood: "rocket"; the printer has benchy, calibration cube`: home.Devices[0].Spots,
+		`not understood: "rocket"; the printer has no known file`:            nil,
 	} {
 		home.Devices[0].Spots = spots
 		out := interpret.New(catalog.Default(), home).Resolve(ask("print the rocket"))

@@ -28,13 +28,13 @@ func (x *request) parseRepetition() (capabilities.Outcome, bool) {
 		p := *out.Plan
 		switch {
 		case n > maxTimes:
-			return x.Reject(fmt.Sprintf("%q: a thing is done %d times in one request at most", said, maxTimes), nil), true
+			return x.Reject(fmt.Sprintf("%q: one request repeats an order %d times at most", said, maxTimes), nil), true
 		case p.IsIdempotent():
-			return x.Reject(fmt.Sprintf("%q: to %s twice is as once; leave that out", said, p.Summary), nil), true
+			return x.Reject(fmt.Sprintf("%q: to %s twice has the effect of one time; leave that out", said, p.Summary), nil), true
 		case p.NeedsRefill():
-			return x.AskConfirmation(p, fmt.Sprintf("%q: when that is done somebody must see to the %s before it can be done again; ", said, lexicon.SpaceHyphens(p.Device))), true
+			return x.AskConfirmation(p, fmt.Sprintf("%q: after that a person must prepare the %s before it can run again; ", said, lexicon.SpaceHyphens(p.Device))), true
 		case !p.MayFollowItself():
-			return x.Reject(fmt.Sprintf("%q: to %s cannot be done again while it is so; make a request for each", said, p.Summary), nil), true
+			return x.Reject(fmt.Sprintf("%q: to %s cannot follow itself; make a request for each", said, p.Summary), nil), true
 		}
 		return x.repeatPlan(p, n), true
 	}

@@ -76,7 +76,7 @@ func TestAnswersAsPeopleGiveThem(t *testing.T) {
 func TestANoIsToldAsANo(t *testing.T) {
 	r, req := resolver(), ask("turn on the secret porch light")
 	o := r.Answer(question(t, r, req), nil, "no", req)
-	if got(o) != "no: the answer was no; nothing is done" {
+	if got(o) != "no: the answer was no; nothing happens" {
 		t.Errorf("Answer(no) = %q", got(o))
 	}
 	q := question(t, r, req)

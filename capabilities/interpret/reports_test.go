@@ -74,6 +74,6 @@ func TestContextThatPicksNothing(t *testing.T) {
 	for _, key := range []string{"dry_run", "dry-run", "only_if"} {
 		req := ask("turn on the porch light")
 		req.Extra = mess.Object{{Key: key, Value: true}}
-		expect(t, req, "no: "+key+" is unknown, and so cannot be kept")
+		expect(t, req, "no: "+key+" is unknown, and this home cannot obey it")
 	}
 }

@@ -68,7 +68,7 @@ func TestRequires(t *testing.T) {
 		{
 			"negation", "not the porch light",
 			[]mess.Capability{needs("switch-on", "devices", list("porch-lamp"))},
-			`no: "not the porch light" rules something out, and only plain orders are understood; say what is to be done, and to what`,
+			`no: "not the porch light" excludes something, and the interpreter only understands plain orders; say the order and its device`,
 		},
 		{
 			"unknown word and no device", "cosy porch light",
@@ -88,7 +88,7 @@ func TestRequires(t *testing.T) {
 		{
 			"no duration", "vacuum the hall",
 			[]mess.Capability{needs("vacuum-floor", "for", "1h")},
-			"no: requires: for: vacuum-floor cannot be done for a time; leave it out",
+			"no: requires: for: vacuum-floor takes no duration; leave it out",
 		},
 		{"no such device", "x", []mess.Capability{needs("switch-on", "devices", list("moon"))}, "no: requires: no device here is all of switch-on, as the request narrows it"},
 	}

@@ -11,24 +11,24 @@ import (
 )
 
 // ReservedNameUse returns the meaning that the interpreter hears in the name of a device,
-// if that is not the name alone: "is said of everything" for the name "all". It is "" for a
+// if that is not the name alone: "means everything" for the name "all". It is "" for a
 // good name.
 func ReservedNameUse(c *catalog.Catalog, name string) string {
 	w, t := c.Words, c.Words.PlainTokens(name)
 	_, number := strconv.ParseFloat(lexicon.Join(t), 64)
 	switch {
 	case len(t) == 0:
-		return "has no word that can be said"
+		return "has no word that people can say"
 	case number == nil:
-		return "is a number, and heard as one"
+		return "reads as a number"
 	case w.All.Longest(t, 0) > 0 || w.AnyOne.Longest(t, 0) == len(t):
-		return "is said of everything"
+		return "means everything"
 	case w.Whole(w.Yes, t) || w.Whole(w.No, t) || w.Whole(w.Stop, t) || w.Whole(w.Halting, t):
-		return "is said for a yes, a no or a stop"
+		return "means a yes, a no or a stop"
 	case hasOnlyFunctionWords(c, t):
-		return "is heard as a word that names nothing"
+		return "reads as a word that names nothing"
 	case hasDuration(c, t):
-		return "is heard as a time"
+		return "reads as a time"
 	case isWholeOrder(c, t):
 		return "is an order, or the beginning of one"
 	}

@@ -15,7 +15,7 @@ func TestScoredReadingsAsk(t *testing.T) {
 		{"turn down the lights", `no: porch light, reading lamp, ceiling light cannot do that (make a light darker) here`},
 		{"turn off the heater turn off if it rains", `no: "if it rains" is a condition`},
 		{"turn off the heater turn off quickly", `no: not understood: "quickly"`},
-		{"turn off the heater turn off?", `no: no order or question known here`},
+		{"turn off the heater turn off?", `no: no known order or question`},
 	}
 	r := resolver()
 	for _, tt := range tests {
@@ -52,7 +52,7 @@ func TestANameAloneIsAskedAbout(t *testing.T) {
 	}
 	req := ask("porch light")
 	q := question(t, r, req)
-	for answer, want := range map[string]string{"turn off the porch light": "switch-off porch-lamp", "look whether the porch light is on": "read-switch porch-lamp", "none of these": "no: none of what was offered is meant", "2": "switch-off porch-lamp"} {
+	for answer, want := range map[string]string{"turn off the porch light": "switch-off porch-lamp", "look whether the porch light is on": "read-switch porch-lamp", "none of these": "no: the answer picks none of the options", "2": "switch-off porch-lamp"} {
 		if o := r.Answer(q, nil, answer, req); !strings.HasPrefix(got(o), want) {
 			t.Errorf("the answer %q comes to %q, want %q", answer, got(o), want)
 		}
@@ -65,9 +65,9 @@ func TestScoredAnswers(t *testing.T) {
 	for _, tt := range []struct{ answer, want string }{
 		{"yes", "switch-off heater"},
 		{"turn off the heater", "switch-off heater"},
-		{"no", "no: none of what was offered is meant; say it in other words"},
-		{"none", "no: none of what was offered is meant; say it in other words"},
-		{"stop", "no: the requester took it back; nothing is done"},
+		{"no", "no: the answer picks none of the options; say it in other words"},
+		{"none", "no: the answer picks none of the options; say it in other words"},
+		{"stop", "no: the requester withdrew it; nothing happens"},
 		{"perhaps", "? meaning: turn off the heater, none of these"},
 	} {
 		if o := r.Answer(q, nil, tt.answer, req); got(o) != tt.want {

@@ -136,7 +136,7 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 			about = out.Plan.Device
 		}
 		if n := len(steps) - 1; n >= 0 && steps[n].Command.Watches() {
-			return x.Reject(fmt.Sprintf("of several things, %q: nothing is done by itself behind what is waited for (%s); ask for it when that is told", part, steps[n].Summary), nil), true
+			return x.Reject(fmt.Sprintf("of several things, %q: no order can follow a wait (%s); ask for it when the wait ends", part, steps[n].Summary), nil), true
 		}
 		earlier := len(steps)
 		for i, step := range out.Plan.Each() {
@@ -151,14 +151,14 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 	case total > maxPause:
 		return x.Reject(fmt.Sprintf("to wait for %s is longer than one request may; put the later part into a request of its own, with constraints.timing.not_before", capabilities.DurationText(total)), nil), true
 	case pause > 0:
-		return x.Reject(fmt.Sprintf("nothing is to be done after waiting for %s; leave it out", capabilities.DurationText(pause)), nil), true
+		return x.Reject(fmt.Sprintf("no order follows the wait for %s; leave it out", capabilities.DurationText(pause)), nil), true
 	}
 	if out, ok := x.Together(steps); !ok {
 		return out, true
 	}
 	for i, s := range steps[1:] {
 		if one := steps[i]; one.For > s.After && one.Device == s.Device && resolve.Switches(s, false) {
-			return x.Reject(fmt.Sprintf("to %s, and to %s before that is over, is not both to be had; say one of the two", one.Summary, s.Summary), nil), true
+			return x.Reject(fmt.Sprintf("to %s, and to %s before that ends, contradict each other; say one of the two", one.Summary, s.Summary), nil), true
 		}
 	}
 	x.Explain = capabilities.Explanation{Template: "several orders", Score: 1, Capability: capabilities.Sequence(steps).Capability}
@@ -174,7 +174,7 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 			}
 			return out, true
 		}
-		return x.AskConfirmation(*out.Plan, "how much, or which colour, was said of the last alone: "), true
+		return x.AskConfirmation(*out.Plan, "only the last has a value or a color: "), true
 	}
 	return out, true
 }

@@ -14,11 +14,11 @@ func TestHowANameIsHeard(t *testing.T) {
 	c := catalog.Default()
 	for name, want := range map[string]string{
 		"💡": "has no word", "!?": "has no word",
-		"42": "is a number", "3.5": "is a number",
-		"all": "said of everything", "everything": "said of everything", "all lights": "said of everything", "every-fan": "said of everything",
-		"yes": "said for a yes, a no or a stop", "no": "said for a yes", "stop": "said for a yes",
+		"42": "reads as a number", "3.5": "reads as a number",
+		"all": "means everything", "everything": "means everything", "all lights": "means everything", "every-fan": "means everything",
+		"yes": "means a yes, a no or a stop", "no": "means a yes", "stop": "means a yes",
 		"it": "names nothing", "that": "names nothing", "not": "names nothing", "and": "names nothing", "the": "names nothing",
-		"lamp for ten minutes": "is heard as a time", "heater for 5 min": "is heard as a time", "for 5 minutes": "is heard as a time", "fan in 2 hours": "is heard as a time",
+		"lamp for ten minutes": "reads as a time", "heater for 5 min": "reads as a time", "for 5 minutes": "reads as a time", "fan in 2 hours": "reads as a time",
 		"turn off": "is an order, or the beginning", "switch-on": "is an order, or the beginning", "open": "is an order, or the beginning", "switch it off": "is an order, or the beginning", "unlock": "is an order, or the beginning",
 	} {
 		if got := interpret.ReservedNameUse(c, name); !strings.Contains(got, want) {

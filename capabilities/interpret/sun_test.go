@@ -62,7 +62,7 @@ func TestUntilSunset(t *testing.T) {
 	if p == nil || p.NotBefore.Before(set.Add(23*time.Hour)) {
 		t.Errorf("at sunset, after sunset: %+v, want that of tomorrow", p)
 	}
-	if o := atNoon().Resolve(ask("turn on the porch light until sunset")); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "where on the earth") {
+	if o := atNoon().Resolve(ask("turn on the porch light until sunset")); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "does not know its position") {
 		t.Errorf("nobody knows where: %q", got(o))
 	}
 }
@@ -87,7 +87,7 @@ func TestEnvironment(t *testing.T) {
 // to happen is asked about.
 func TestSchedulesAndEvents(t *testing.T) {
 	for _, intent := range []string{"turn on the porch light every morning", "turn on the porch light every day at 7 pm", "turn the heater on daily"} {
-		if o := atNoon().Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "schedules, and none are configured") {
+		if o := atNoon().Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "messkit has no schedules") {
 			t.Errorf("Resolve(%q) = %q, want a refusal that tells of schedules", intent, got(o))
 		}
 	}

@@ -12,10 +12,10 @@ import (
 func TestWhatIsNoRequestIsToldWhy(t *testing.T) {
 	r := interpret.New(catalog.Default(), house())
 	for intent, want := range map[string]string{
-		"undo":                       `"undo": a request knows of none before it; what is open is taken back with "messkit cancel REF"`,
+		"undo":                       `"undo": a request does not know the one before it; "messkit cancel REF"`,
 		"Cancel that, please":        `"Take it back" on its page`,
-		"never mind":                 `what was done is not undone by itself`,
-		"turn that off again":        `"that": nothing said before tells what that is; say its name`,
+		"never mind":                 `to undo a finished one, give the opposite order`,
+		"turn that off again":        `"that": no earlier request says what that is; say its name`,
 		"take two photos of the sky": `"two photos": a request takes one picture`,
 		"do it at 8:30 and 9:45":     `"at 8:30`,
 		"das Licht im Bad":           `"im"`,

@@ -38,7 +38,7 @@ func (x *request) parseWait() (capabilities.Outcome, bool) {
 		return x.Cannot(), true
 	case x.JoinsNames():
 		x.Explain.Leftover = lexicon.Texts(x.Tokens)
-		return x.Reject(fmt.Sprintf("%q: one request waits for one thing, and nothing is done by itself when it happens; make a request for each", lexicon.Join(x.Tokens)), nil), true
+		return x.Reject(fmt.Sprintf("%q: one request waits for one event, and no order can follow it; make a request for each", lexicon.Join(x.Tokens)), nil), true
 	}
 	return capabilities.Outcome{}, false
 }

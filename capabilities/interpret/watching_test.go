@@ -89,7 +89,7 @@ func TestWhatIsWatched(t *testing.T) {
 		"tell me when all lights are off":                                    "no: one request watches one thing",
 		"tell me when the living room is warmer than 40 percent":             "no: ",
 		"tell me when the kettle is done":                                    "no: kettle cannot do that (watch an appliance until it is done) here",
-		"when the garage door opens, send me a photo":                        "no: \"send me a photo\" cannot be done: no camera sees the garage door",
+		"when the garage door opens, send me a photo":                        "no: \"send me a photo\" is not possible: no camera sees the garage door",
 		"tell me when the meeting starts":                                    "no: ",
 		"when does the door open":                                            "no: ",
 		"watch":                                                              "no: ",

@@ -42,7 +42,7 @@ func TestAWishIsAskedAbout(t *testing.T) {
 		"the heater should be turned on", "the kitchen light should be off", "the lights should be red", "the lights need to be brighter",
 	} {
 		out := r.Resolve(ask(text))
-		if out.Question == nil || !strings.Contains(out.Question.Text, "it was said how it should be") {
+		if out.Question == nil || !strings.Contains(out.Question.Text, "the text describes a wish") {
 			t.Errorf("%q: plan %v, refusal %v, want a question whether it is to be done", text, out.Plan, out.Refusal)
 		}
 	}
@@ -93,12 +93,12 @@ func TestAQuotationIsAskedAbout(t *testing.T) {
 func TestWhatWasSaidOfOneIsNotSpread(t *testing.T) {
 	r := appliances()
 	for text, says := range map[string]string{
-		"turn on the TV for ten minutes and heater":              `"for ten minutes" was said of one`,
-		"turn on the TV and for ten minutes the heater":          `"for ten minutes" was said of one`,
-		"turn on the TV in ten minutes and the heater":           `"in ten minutes" was said of one`,
-		"set the kitchen light to 20 percent and the hall light": `it was said of the one before "and"`,
-		"turn the kitchen light red and the hall light":          `it was said of the one before "and"`,
-		"dim the kitchen light to 20 percent and the hall light": `it was said of the one before "and"`,
+		"turn on the TV for ten minutes and heater":              `"for ten minutes" may be for one device only`,
+		"turn on the TV and for ten minutes the heater":          `"for ten minutes" may be for one device only`,
+		"turn on the TV in ten minutes and the heater":           `"in ten minutes" may be for one device only`,
+		"set the kitchen light to 20 percent and the hall light": `the value may be for the device before "and" only`,
+		"turn the kitchen light red and the hall light":          `the value may be for the device before "and" only`,
+		"dim the kitchen light to 20 percent and the hall light": `the value may be for the device before "and" only`,
 	} {
 		out := r.Resolve(ask(text))
 		if out.Question == nil || !strings.Contains(out.Question.Text, says) {

@@ -64,9 +64,9 @@ func (r *Resolver) examples() string {
 		}
 	}
 	if len(list) == 0 {
-		return "\"messkit capabilities\" lists what can be asked for"
+		return "\"messkit capabilities\" lists all possible requests"
 	}
-	return fmt.Sprintf("ask like %s; \"messkit capabilities\" lists all that can be asked for", strings.Join(list, ", "))
+	return fmt.Sprintf("ask like %s; \"messkit capabilities\" lists all possible requests", strings.Join(list, ", "))
 }
 
 // Example returns what a requester says for a capability of a device. It is "" if the
@@ -102,7 +102,7 @@ func (r *Resolver) descriptions(can func(*grammar.Capability) bool) string {
 		}
 	}
 	if len(list) == 0 {
-		return "do nothing that is known here"
+		return "do nothing that this home knows"
 	}
 	return strings.Join(list, ", ")
 }

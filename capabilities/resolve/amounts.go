@@ -36,7 +36,7 @@ func (x *Request) applyAmounts(rd *Hypothesis, d int) (capabilities.Outcome, boo
 				return out, false
 			}
 			if at = slices.Index(options, picked[0]); len(picked) != 1 || at < 0 {
-				return x.Reject("that is none of what can be done; say it in other words", nil), false
+				return x.Reject("the answer picks none of the options; say it in other words", nil), false
 			}
 		}
 		rd.Args = WithoutKey(rd.Args, "closing").Set("opening", values[at])
@@ -45,7 +45,7 @@ func (x *Request) applyAmounts(rd *Hypothesis, d int) (capabilities.Outcome, boo
 		limits, bounded := x.Resolver.Site.Devices[d].Within[a.Key]
 		n, number := a.Value.(float64)
 		if bounded && number && (n < limits.Min || n > limits.Max) {
-			return x.Reject(fmt.Sprintf("the %s cannot be set to %s %s; %s", x.Resolver.Label(d), lexicon.DecimalText(n), grammar.UnitOf(rd.Capability, a.Key), x.Resolver.Bounds(d, a.Key, limits)), nil), false
+			return x.Reject(fmt.Sprintf("the %s cannot take %s %s; %s", x.Resolver.Label(d), lexicon.DecimalText(n), grammar.UnitOf(rd.Capability, a.Key), x.Resolver.Bounds(d, a.Key, limits)), nil), false
 		}
 	}
 	return capabilities.Outcome{}, true

@@ -98,7 +98,7 @@ func (x *Request) chooseAreas(rd *Hypothesis, d int) ([]string, capabilities.Out
 	areas := x.namedAreas(rd)
 	if x.Exclusion != nil && rd.Capability.Command == capabilities.Clean {
 		if len(areas) > 0 || rd.unreachableArea != "" {
-			return nil, x.Reject(fmt.Sprintf("%q rules something out of one place; name the places that are meant", x.Exclusion.Said), nil), false
+			return nil, x.Reject(fmt.Sprintf("%q excludes something from one place; name the places that you mean", x.Exclusion.Said), nil), false
 		}
 		return x.otherRooms(d)
 	}
@@ -152,7 +152,7 @@ func (x *Request) askFile(d int) ([]string, capabilities.Outcome, bool) {
 	}
 	switch {
 	case len(options) == 0:
-		return nil, x.Reject(fmt.Sprintf("no file is known to lie on the %s; put one on it, and look whether it answers", x.Resolver.Label(d)), nil), false
+		return nil, x.Reject(x.noFiles(d), nil), false
 	case len(options) > maxFiles:
 		return nil, x.Reject(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.Resolver.Label(d)), options[:maxFiles]), false
 	}
@@ -180,11 +180,16 @@ func (x *Request) rejectUnknownFile(d int, leftover []string) capabilities.Outco
 		names = append(names, s.Name)
 	}
 	names = names[:min(len(names), maxFiles)]
-	lies := "no file is known to lie on the " + x.Resolver.Label(d) + "; put one on it, and look whether it answers"
+	files := x.noFiles(d)
 	if len(names) > 0 {
-		lies = "on the " + x.Resolver.Label(d) + " lie " + strings.Join(names, ", ")
+		files = fmt.Sprintf("the %s has %s", x.Resolver.Label(d), strings.Join(names, ", "))
 	}
-	return x.Reject("not understood: "+lexicon.QuoteList(leftover)+"; "+lies, names)
+	return x.Reject("not understood: "+lexicon.QuoteList(leftover)+"; "+files, names)
+}
+
+// noFiles says that no file of printer d is known.
+func (x *Request) noFiles(d int) string {
+	return fmt.Sprintf("the %s has no known file; put one on it, and check whether it answers", x.Resolver.Label(d))
 }
 
 // hasRequiredAreas reports whether requires names the areas of the reading.
@@ -226,7 +231,7 @@ func (x *Request) AskConfirmation(p capabilities.Plan, because string) capabilit
 		return out
 	}
 	if picked[0] != "yes" {
-		return x.Reject("the answer was no; nothing is done", nil)
+		return x.Reject("the answer was no; nothing happens", nil)
 	}
 	return capabilities.Outcome{Plan: &p}
 }

@@ -21,7 +21,7 @@ func (x *Request) readLocation(a *mess.TargetArea) (capabilities.Outcome, bool) 
 	case a.Name == "" && len(a.Extra) > 0:
 		return x.Reject(fmt.Sprintf("constraints.location: %s is unknown; write the name of a place, like %s", a.Extra[0].Key, listPlaces(x.Resolver.PlaceNames())), nil), true
 	case a.Name == "":
-		return x.Reject(fmt.Sprintf("constraints.location: nothing here knows where it is on a map; name a place, like %s, or leave it out", listPlaces(x.Resolver.PlaceNames())), nil), true
+		return x.Reject(fmt.Sprintf("constraints.location: this home does not know positions on a map; name a place, like %s, or leave it out", listPlaces(x.Resolver.PlaceNames())), nil), true
 	}
 	if x.Demand.location = x.placeOf(a.Name); x.Demand.location == "" && !w.Whole(w.Home, w.Tokens(a.Name)) {
 		return x.Reject(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, listPlaces(x.Resolver.PlaceNames())), x.Resolver.Near(lexicon.Split(a.Name))), true
@@ -48,7 +48,7 @@ func (x *Request) CheckTiming(p *capabilities.Plan) (capabilities.Outcome, bool)
 	if err != nil || p.NotBefore.Before(until) {
 		return capabilities.Outcome{}, false
 	}
-	return x.Reject(fmt.Sprintf("it is asked for %s, and %s is before that, on %s; make them agree",
+	return x.Reject(fmt.Sprintf("the request is for %s, and %s is before that, on %s; make them agree",
 		OnDay(p.NotBefore), key, OnDay(until.In(p.NotBefore.Location()))), nil), true
 }
 
@@ -84,7 +84,7 @@ func (x *Request) rejectKey(within, key string) capabilities.Outcome {
 	if meant := similarKey(key); meant != "" {
 		return x.Reject(fmt.Sprintf("%s%s is unknown; did you mean %s?", within, key, meant), nil)
 	}
-	return x.Reject(fmt.Sprintf("%s%s is unknown, and so cannot be kept; leave it out", within, key), nil)
+	return x.Reject(fmt.Sprintf("%s%s is unknown, and this home cannot obey it; leave it out", within, key), nil)
 }
 
 // limitingKeys are the keys of a request that limit an act. Only the last part of the name
@@ -160,7 +160,7 @@ func (x *Request) CheckEnvironment(p *capabilities.Plan) (capabilities.Outcome, 
 		case !up && want != "darkness":
 			return x.Reject(fmt.Sprintf("constraints.environment: nothing here can tell %q; ask when it is so, and leave it out", want), nil), false
 		case home.Where == nil || home.Now.IsZero() || home.Unset != "":
-			return no("nothing here can tell, as nobody knows where on the earth this is (agent: position), or how late; ask when it is so, and leave it out")
+			return no("this home does not know its position (agent: position) or the time; ask when it is so, and leave it out")
 		case home.Where.Daylight(at) != up:
 			return no("the sun stands at %.0f degrees; ask when it is so", home.Where.Elevation(at))
 		}

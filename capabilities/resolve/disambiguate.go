@@ -125,7 +125,7 @@ func (x *Request) askMeaning(able []Hypothesis) capabilities.Outcome {
 		return out
 	}
 	if len(picked) > 1 {
-		q.Text, q.Given = "only one can be meant; "+q.Text, WithoutKey(x.Given, q.Field)
+		q.Text, q.Given = "pick only one; "+q.Text, WithoutKey(x.Given, q.Field)
 		return capabilities.Outcome{Question: &q}
 	}
 	return x.settle(of[slices.Index(options, picked[0])])

@@ -64,11 +64,11 @@ func (x *Request) setDoubt(rd *Hypothesis, f *catalog.Frame, so frame.Reading, s
 	}
 	switch noVerb := !s.Has(l.Bits["turn"] | l.Bits["make"] | l.Bits["want"] | l.Bits["change"] | l.Bits["should"]); {
 	case s.Has(l.Bits["unsure"] | l.Bits["dark"]):
-		rd.Doubt = "it was not said what to do"
+		rd.Doubt = "the text does not say what to do"
 	case so.First && noVerb && len(so.Devices) > 0:
 		rd.Doubt = "it may be a name" // "blue lights"
 	case s.Has(l.Bits["should"]) && !s.Has(l.Bits["want"]):
-		rd.Doubt = cmp.Or(rd.Doubt, "it was said how it should be, and not to do it")
+		rd.Doubt = cmp.Or(rd.Doubt, "the text describes a wish and gives no order")
 	case so.Bare && s.Has(l.Bits[catalog.LevelFeature]) && s.Has(l.Bits["raise"]|l.Bits["lower"]|l.Bits["up"]|l.Bits["down"]|l.Bits["brighter"]|l.Bits["darker"]) && !so.Named:
 		if other := l.DifferenceFrame(f, s); rd.Doubt == "" && other != nil {
 			rd.asks, rd.number, rd.other = reply.AmountField, math.Copysign(so.Level, other.Change), other.Pattern
@@ -77,7 +77,7 @@ func (x *Request) setDoubt(rd *Hypothesis, f *catalog.Frame, so frame.Reading, s
 	case so.Vague:
 		rd.Doubt = cmp.Or(rd.Doubt, fmt.Sprintf("%s may be how bright, or a time", lexicon.DecimalText(so.Level)))
 	case so.Spread:
-		rd.Doubt = cmp.Or(rd.Doubt, "it was said of the one before \"and\"")
+		rd.Doubt = cmp.Or(rd.Doubt, "the value may be for the device before \"and\" only")
 	}
 }
 
@@ -177,7 +177,7 @@ func (x *Request) readPlaceAlone(rd *Hypothesis, f *catalog.Frame, so frame.Read
 	rd.Slots = append(rd.Slots, grammar.BoundSlot{Kind: "device", Name: "device", From: 0, Match: &m})
 	rd.How = lexicon.ByPlace
 	if len(m.Devices) == 1 { // else it is asked which
-		rd.Doubt = "a place was said, and not what is meant there"
+		rd.Doubt = "the text names a place and no device"
 	}
 	return len(m.Devices) > 0
 }

@@ -48,7 +48,7 @@ func (x *Request) addImage(p *capabilities.Plan, d int) (capabilities.Outcome, b
 		return capabilities.Outcome{}, false
 	}
 	if x.Resolver.cameraOf(d) == "" {
-		return x.Reject(fmt.Sprintf("%q cannot be done: no camera sees the %s; leave it out, or name a camera for it (seen_by)", x.ImageWords, x.Resolver.Label(d)), nil), true
+		return x.Reject(fmt.Sprintf("%q is not possible: no camera sees the %s; leave it out, or name a camera for it (seen_by)", x.ImageWords, x.Resolver.Label(d)), nil), true
 	}
 	if !slices.Contains(p.Want, capabilities.Image) {
 		p.Want = append(p.Want, capabilities.Image)

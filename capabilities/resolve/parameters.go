@@ -20,7 +20,7 @@ func (x *Request) IsDoubtful(rd *Hypothesis) bool {
 // doseDoubt is the doubt of an order for an amount that a machine makes: the machine has no
 // such parameter.
 func doseDoubt(n float64) string {
-	return fmt.Sprintf("how much it makes is what it was filled with, and not %s", lexicon.DecimalText(n))
+	return fmt.Sprintf("its filling sets how much it makes, and not %s", lexicon.DecimalText(n))
 }
 
 // argsOf returns the parameters that a frame and the words give.
@@ -62,7 +62,7 @@ func (x *Request) askByOrTo(rd *Hypothesis) (capabilities.Outcome, bool) {
 	case !ok:
 		return out, false
 	case len(picked) != 1:
-		q.Text, q.Given = "it is one of the two; "+q.Text, WithoutKey(x.Given, q.Field)
+		q.Text, q.Given = "pick one of the two; "+q.Text, WithoutKey(x.Given, q.Field)
 		return capabilities.Outcome{Question: &q}, false
 	case picked[0] == options[1]:
 		rd.Pattern, rd.Args = rd.other, mess.Object{{Key: "change", Value: rd.number}}
@@ -105,7 +105,7 @@ func (x *Request) askParameter(rd *Hypothesis) (capabilities.Outcome, bool) {
 	}
 	value, known := values[picked[0]]
 	if len(picked) != 1 || !known {
-		return x.Reject("that is none of what can be done; say it in other words", nil), false
+		return x.Reject("the answer picks none of the options; say it in other words", nil), false
 	}
 	rd.Args = rd.Args.Set(rd.asks, value)
 	return capabilities.Outcome{}, true

@@ -39,7 +39,7 @@ func (x *Request) NotUnderstood() capabilities.Outcome {
 	for i := range x.Tokens {
 		if said := x.UnknownUnit(i); said != "" && !x.IsName(i) {
 			x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
-			return x.Reject(fmt.Sprintf("%q: nothing that is meant here takes that; %s", said, x.Resolver.rangesText()), nil)
+			return x.Reject(fmt.Sprintf("%q: nothing here takes that unit; %s", said, x.Resolver.rangesText()), nil)
 		}
 	}
 	if leftover := x.unrecognized(0, 0); len(leftover) > 0 {
@@ -49,19 +49,19 @@ func (x *Request) NotUnderstood() capabilities.Outcome {
 		return x.rejectUnknown(leftover)
 	}
 	if name := x.BareName(); name != "" {
-		return x.Reject(fmt.Sprintf("%q is a name and says not what to do; say what, like \"turn on\" or \"look at\"", name), x.Resolver.Near([]string{name}))
+		return x.Reject(fmt.Sprintf("%q is a name without an order; say what, like \"turn on\" or \"look at\"", name), x.Resolver.Near([]string{name}))
 	}
 	if x.JoinsNames() {
 		if x.IsQuestion {
-			return x.Reject("more than one thing is asked here; ask for each by itself", nil)
+			return x.Reject("this asks more than one question; ask each in a request of its own", nil)
 		}
-		return x.Reject("it is not clear what is to be done with each of these; say an order for each, like \"turn on the lamp and open the blind\"", nil)
+		return x.Reject("the order for each of these is not clear; say one for each, like \"turn on the lamp and open the blind\"", nil)
 	}
 	x.Explain.Leftover = lexicon.Texts(x.Tokens)
 	if out, bad := x.rejectPronoun(); bad {
 		return out
 	}
-	return x.Reject(fmt.Sprintf("no order or question known here is like %q; %s", lexicon.Join(x.Tokens), x.Resolver.abilities()), x.related(x.Resolver.offeredIDs()))
+	return x.Reject(fmt.Sprintf("no known order or question is like %q; %s", lexicon.Join(x.Tokens), x.Resolver.abilities()), x.related(x.Resolver.offeredIDs()))
 }
 
 // rejectManyPictures refuses "two photos of the fridge".
@@ -82,7 +82,7 @@ func (x *Request) rejectPronoun() (capabilities.Outcome, bool) {
 	if at <= 0 || x.Resolver.ThingOf(x.Tokens[1:]) != "" {
 		return capabilities.Outcome{}, false
 	}
-	return x.Reject(fmt.Sprintf("%q: nothing said before tells what that is; say its name", x.Tokens[at].Text), nil), true
+	return x.Reject(fmt.Sprintf("%q: no earlier request says what that is; say its name", x.Tokens[at].Text), nil), true
 }
 
 // RejectBareWord refuses a word that means nothing by itself: to wait, to repeat, and to
@@ -91,11 +91,11 @@ func (x *Request) RejectBareWord() (capabilities.Outcome, bool) {
 	w := x.Words()
 	switch {
 	case w.Whole(w.Again, x.Tokens):
-		return x.Reject(fmt.Sprintf("%q: a request knows of none before it; say what is to be done", lexicon.Join(x.Tokens)), nil), true
+		return x.Reject(fmt.Sprintf("%q: a request does not know the one before it; say the whole order", lexicon.Join(x.Tokens)), nil), true
 	case w.Whole(w.Withdrawing, x.Tokens):
-		return x.Reject(fmt.Sprintf("%q: a request knows of none before it; what is open is taken back with \"messkit cancel REF\", or \"Take it back\" on its page; what was done is not undone by itself: say what is to be done now, like \"turn off\" with its name", lexicon.Join(x.Tokens)), nil), true
+		return x.Reject(fmt.Sprintf("%q: a request does not know the one before it; \"messkit cancel REF\", or \"Take it back\" on its page, withdraws an open request; to undo a finished one, give the opposite order, like \"turn off\" with its name", lexicon.Join(x.Tokens)), nil), true
 	case w.Whole(w.Pausing, x.Tokens), w.ReadPause(x.Tokens) > 0:
-		return x.Reject(fmt.Sprintf("%q: nothing is to be done after it; say what, like \"wait ten minutes and turn off the light\"", lexicon.Join(x.Tokens)), nil), true
+		return x.Reject(fmt.Sprintf("%q: no order follows it; say one, like \"wait ten minutes and turn off the light\"", lexicon.Join(x.Tokens)), nil), true
 	}
 	return capabilities.Outcome{}, false
 }
@@ -149,14 +149,14 @@ func (x *Request) Cannot() capabilities.Outcome {
 	case m == nil && len(rd.Classes) > 0 && !x.Resolver.Has(rd.Classes):
 		return x.Reject(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(strings.Join(rd.Classes, " or "))), doing)
 	case m == nil && rd.Value("area") != "" && len(doing) > 0:
-		return x.Reject(fmt.Sprintf("nothing in the %s can %s; what can: %s", rd.Value("area"), rd.Capability.Description, strings.Join(doing, ", ")), doing)
+		return x.Reject(fmt.Sprintf("nothing in the %s can %s; these can: %s", rd.Value("area"), rd.Capability.Description, strings.Join(doing, ", ")), doing)
 	case m == nil || m.All && m.Class == "":
 		return x.Reject(fmt.Sprintf("nothing here can %s as this asks; %s", rd.Capability.Description, x.Resolver.abilities()), doing)
 	case len(m.Devices) == 0 && m.Value != "":
 		return x.Reject(fmt.Sprintf("there is no %s in the %s", lexicon.SpaceHyphens(m.Class), m.Value), doing)
 	case len(m.Devices) == 0:
 		if d := x.Resolver.deviceOfName(lexicon.SpaceHyphens(m.Class)); d >= 0 {
-			return x.Reject(fmt.Sprintf("nobody asks %s to %s; the %s can %s", withArticle(x.Resolver.Class[d]), rd.Capability.Description, x.Resolver.Label(d), x.Resolver.abilitiesOf(d)), doing)
+			return x.Reject(fmt.Sprintf("%s cannot %s; the %s can %s", withArticle(x.Resolver.Class[d]), rd.Capability.Description, x.Resolver.Label(d), x.Resolver.abilitiesOf(d)), doing)
 		}
 		return x.Reject(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(m.Class)), doing)
 	case rd.Slot("area") != nil && !x.Resolver.IsIn(m.Devices[0], rd.Value("area")):
@@ -168,7 +168,7 @@ func (x *Request) Cannot() capabilities.Outcome {
 	if q := rd.Value("quantity"); q != "" && !slices.ContainsFunc(m.Devices, func(d int) bool { return x.Resolver.Site.Devices[d].Reports(q) }) {
 		text := fmt.Sprintf("the %s does not tell %s", strings.Join(x.Resolver.Labels(m.Devices), ", the "), quantityText(q))
 		if len(doing) > 0 {
-			text += "; what may: " + strings.Join(doing, ", ")
+			text += "; these may: " + strings.Join(doing, ", ")
 		}
 		return x.Reject(text, doing)
 	}
@@ -176,16 +176,16 @@ func (x *Request) Cannot() capabilities.Outcome {
 		return x.Reject(fmt.Sprintf("the %s measures nothing; it can %s", x.Resolver.Label(d), x.Resolver.abilitiesOf(d)), doing)
 	}
 	if dev := x.Resolver.Site.Devices[m.Devices[0]]; stops(rd) && slices.Contains(dev.Commands, capabilities.Move) && !slices.Contains(dev.Commands, capabilities.Stop) {
-		return x.Reject(fmt.Sprintf("the %s stops by itself when its time is over, and no request stops it before, for one waits for its turn: \"messkit stop\" at the place and the stop button of the console do at once", x.Resolver.Label(m.Devices[0])), nil)
+		return x.Reject(fmt.Sprintf("the %s stops by itself when its time ends; a request waits for its turn and cannot stop it before, but \"messkit stop\" on the host and the stop button of the console act at once", x.Resolver.Label(m.Devices[0])), nil)
 	}
 	if q := rd.Value("quantity"); q != "" && rd.Capability.CommandFor(&x.Resolver.Site.Devices[m.Devices[0]]) != "" {
 		return x.Reject(fmt.Sprintf("the %s does not tell %s; it can %s", x.Resolver.Label(m.Devices[0]), quantityText(q), x.Resolver.abilitiesOf(m.Devices[0])), doing)
 	}
 	if set := x.Resolver.firstThermostat(m.Devices); set >= 0 && rd.Capability.Command != capabilities.SetTemperature {
-		return x.Reject(fmt.Sprintf("the %s is set to a temperature, and not made warmer or colder; say to how many degrees, like \"set the %s to 21 degrees\"", x.Resolver.Label(set), x.Resolver.Label(set)), x.Resolver.Labels([]int{set}))
+		return x.Reject(fmt.Sprintf("the %s takes a temperature, and not \"warmer\" or \"colder\"; say how many degrees, like \"set the %s to 21 degrees\"", x.Resolver.Label(set), x.Resolver.Label(set)), x.Resolver.Labels([]int{set}))
 	}
 	if !rd.Capability.Suits(x.Resolver.Class[m.Devices[0]]) {
-		return x.Reject(fmt.Sprintf("%q is nothing that can be asked of %s; %s can %s", lexicon.Join(x.Whole), withArticle(x.Resolver.Class[m.Devices[0]]), x.Resolver.someLabels(m.Devices), x.Resolver.abilitiesOf(m.Devices[0])), doing)
+		return x.Reject(fmt.Sprintf("%q is no request for %s; %s can %s", lexicon.Join(x.Whole), withArticle(x.Resolver.Class[m.Devices[0]]), x.Resolver.someLabels(m.Devices), x.Resolver.abilitiesOf(m.Devices[0])), doing)
 	}
 	return x.Reject(fmt.Sprintf("%s cannot do that (%s) here; it can %s", x.Resolver.someLabels(m.Devices), rd.Capability.Description, x.Resolver.abilitiesOf(m.Devices[0])), doing)
 }
@@ -278,18 +278,18 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 			i = s.End - 1
 			continue
 		case w.Negations.Longest(x.Tokens, i) > 0:
-			why = "rules something out, and only plain orders are understood; say what is to be done, and to what"
+			why = "excludes something, and the interpreter only understands plain orders; say the order and its device"
 		case x.RangeEnd(i) > i:
 			why = "is a range; say one number of it"
 		case timeexpr.BeginsTimes(&x.Utterance, i):
-			why = "is a number of times, and that cannot be kept here; leave it out, or make a request for each"
+			why = "is a number of times, and this home cannot repeat the order; leave it out, or make a request for each"
 		case w.Conditionals.Longest(x.Tokens, i) > 0:
 			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
 		case len(x.SlotValues("duration", i)) > 0:
 			end := x.LongestSlot("duration", i)
-			why = fmt.Sprintf("is a length of time; write \"for %s\" if it is to last so long, or put when it is to begin into constraints.timing.not_before", lexicon.Join(x.Tokens[i:end]))
+			why = fmt.Sprintf("is a length of time; write \"for %s\" for how long, or put the begin into constraints.timing.not_before", lexicon.Join(x.Tokens[i:end]))
 		case x.BeginsTime(i+1) && x.Resolver.Catalog.Frames.By.Longest(x.Tokens, i) > 0:
-			why = "is by when it must be done; put that into needed_by, or say \"at\" if it is to begin then"
+			why = "is a deadline; put it into needed_by, or say \"at\" for the time of the begin"
 		case x.IsPartOfName(i):
 			return x.rejectUnknown([]string{lexicon.Join(x.Tokens[i : i+2])}), true
 		case x.BeginsTime(i) || x.BeginsTime(i+1) && w.Clock.Longest(x.Tokens, i) > 0:
@@ -298,7 +298,7 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 				end++
 			}
 			x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
-			return x.Reject(fmt.Sprintf("%q is a time that is not understood here; say it like \"at 7 pm\", \"tomorrow at 7 am\" or \"in ten minutes\"; one that is more than a day ahead is for constraints.timing.not_before", lexicon.Join(x.Tokens[i:end])), nil), true
+			return x.Reject(fmt.Sprintf("%q is a time that the interpreter does not understand; say it like \"at 7 pm\", \"tomorrow at 7 am\" or \"in ten minutes\"; one that is more than a day ahead is for constraints.timing.not_before", lexicon.Join(x.Tokens[i:end])), nil), true
 		default:
 			continue
 		}
@@ -314,9 +314,9 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 	x.Explain.Leftover = lexicon.Texts(x.Tokens[lasts.From:lasts.End])
 	said := lexicon.Join(x.Tokens[lasts.From:lasts.End])
 	if !lasts.Known {
-		return x.Reject(fmt.Sprintf("%q is no length of time that can be kept; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", said), nil), true
+		return x.Reject(fmt.Sprintf("%q is no possible length of time; write one of more than 0 and up to a year, like \"for 10 minutes\" or \"for 1.5 hours\"", said), nil), true
 	}
-	return x.Reject(fmt.Sprintf("%q is a length of time, and that cannot be kept here; only what is switched on can be for a time", said), nil), true
+	return x.Reject(fmt.Sprintf("%q is a length of time; only an order that turns something on can have one", said), nil), true
 }
 
 // rejectPast refuses a question about the past, because the home keeps no history of
@@ -325,5 +325,5 @@ func (x *Request) rejectPast() (capabilities.Outcome, bool) {
 	if !x.IsQuestion || !x.NamesAny(0) || x.Words().History.Longest(x.Tokens, x.SkipArticles(0)%max(1, len(x.Tokens))) == 0 {
 		return capabilities.Outcome{}, false
 	}
-	return x.Reject("what was before, who did it and for how long is not known here, only how it is now; ask like \"is it on?\" with its name", nil), true
+	return x.Reject("this home knows only the present state, and no history; ask like \"is it on?\" with its name", nil), true
 }

@@ -137,7 +137,7 @@ func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, e
 			return hex, nil
 		}
 		if name == "colour" && !catalog.HexColour(strings.ToLower(said)) {
-			return nil, fmt.Errorf("colour: %q is none that is known here; write a name, like red, or #rrggbb", said)
+			return nil, fmt.Errorf("colour: %q is no known color; write a name, like red, or #rrggbb", said)
 		}
 		return strings.ToLower(said), nil
 	}

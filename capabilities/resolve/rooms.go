@@ -64,5 +64,5 @@ func (x *Request) roomsText(d int) string {
 	if !x.Resolver.Site.Devices[d].Places {
 		return fmt.Sprintf("the %s knows no rooms: it cleans everything", x.Resolver.Label(d))
 	}
-	return fmt.Sprintf("no rooms of the %s are known; look whether it answers, and whether it has a map with rooms", x.Resolver.Label(d))
+	return fmt.Sprintf("the %s has no known rooms; check whether it answers, and whether it has a map with rooms", x.Resolver.Label(d))
 }

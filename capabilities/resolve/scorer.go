@@ -81,7 +81,7 @@ func (x *Request) askGuess(list []scored) capabilities.Outcome {
 	case !ok:
 		return out
 	case len(picked) != 1 || picked[0] == capabilities.NoneOfThese:
-		return x.Reject("none of what was offered is meant; say it in other words", nil)
+		return x.Reject("the answer picks none of the options; say it in other words", nil)
 	}
 	return x.settle(&list[slices.Index(options, picked[0])].Hypothesis)
 }

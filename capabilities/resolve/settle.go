@@ -84,7 +84,7 @@ func (x *Request) Read() {
 				}
 			}
 			if b.Kind == "angle" && b.Match.Unit == entity.UnitUnsaid {
-				rd.Doubt = "degrees were not said"
+				rd.Doubt = "the text does not say degrees"
 			}
 			if b.Kind == "amount" && b.Name == b.Kind { // of no parameter: "two cups"
 				rd.Doubt = doseDoubt(b.Match.Amount)
@@ -105,7 +105,7 @@ func (x *Request) Read() {
 func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 	sweeps := rd.IsWholeArea()
 	if sweeps {
-		rd.Doubt = cmp.Or(rd.Doubt, "no kind of device was named")
+		rd.Doubt = cmp.Or(rd.Doubt, "the text names no kind of device")
 	}
 	if rd.Capability.Command.Watches() && rd.All && len(rd.Devices) > 1 {
 		return x.Reject(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices))
@@ -114,7 +114,7 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 		return x.planForAll(rd)
 	}
 	if x.Exclusion != nil && !rd.sole && rd.Capability.Command != capabilities.Clean {
-		return x.Reject(fmt.Sprintf("%q rules something out, and only of several things can one be left out; name those that are meant", x.Exclusion.Said), nil)
+		return x.Reject(fmt.Sprintf("%q excludes something, and only an order for several things can do that; name the things that you mean", x.Exclusion.Said), nil)
 	}
 	if rd.Capability.Effect != capabilities.Query {
 		if out, bad := x.rejectUnknownLimits(rd); bad {
@@ -213,16 +213,16 @@ func (x *Request) setDuration(plan *capabilities.Plan, d int) (capabilities.Outc
 	case plan.For != 0:
 		return x.Reject(fmt.Sprintf("the text says %s, but requires says %s; make them agree", capabilities.DurationText(plan.For), capabilities.DurationText(lasts)), nil), true
 	case plan.Command != capabilities.SetSwitch && plan.Command != capabilities.Move && !plan.Command.Watches():
-		return x.Reject(fmt.Sprintf("requires: for: %s cannot be done for a time; leave it out", plan.Capability), nil), true
+		return x.Reject(fmt.Sprintf("requires: for: %s takes no duration; leave it out", plan.Capability), nil), true
 	default:
 		plan.For = lasts
 		plan.Summary += " for " + capabilities.DurationText(lasts)
 	}
 	if plan.For > 0 && plan.Command == capabilities.Press {
-		return x.Reject(fmt.Sprintf("%s cannot be done: the %s is pressed and released at once, and is not on for a time; leave the time out", plan.Summary, x.Resolver.Label(d)), nil), true
+		return x.Reject(fmt.Sprintf("%s is not possible: messkit presses and releases the %s at once, and it does not stay on; leave the time out", plan.Summary, x.Resolver.Label(d)), nil), true
 	}
 	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != capabilities.Move && !plan.Command.Watches() {
-		return x.Reject(fmt.Sprintf("%s cannot be done: only what is switched on can be for a time, and the %s stays off until told otherwise; leave the time out",
+		return x.Reject(fmt.Sprintf("%s is not possible: only an order that turns something on can have a length of time, and the %s stays off until another order; leave the time out",
 			plan.Summary, x.Resolver.Label(d)), nil), true
 	}
 	return capabilities.Outcome{}, false

@@ -25,7 +25,7 @@ func (r *Resolver) maxSteps() int {
 func (x *Request) planForAll(rd *Hypothesis) capabilities.Outcome {
 	if m := rd.Slot("device"); m != nil && m.Class != "" {
 		if unable := x.unable(rd, m); len(unable) > 0 {
-			return x.Reject(fmt.Sprintf("%s cannot do that; name those that are meant: %s", strings.Join(x.Resolver.Labels(unable), ", "), strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices))
+			return x.Reject(fmt.Sprintf("%s cannot do that; name the ones that you mean: %s", strings.Join(x.Resolver.Labels(unable), ", "), strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices))
 		}
 	}
 	devices := rd.Devices
@@ -64,7 +64,7 @@ func (x *Request) unable(rd *Hypothesis, m *lexicon.SlotValue) []int {
 // steps.
 func (x *Request) Several(p capabilities.Plan, doubtful bool, because string) capabilities.Outcome {
 	if n := len(p.Steps); p.Actuates() && n > x.Resolver.maxSteps() {
-		return x.AskConfirmation(p, fmt.Sprintf("%sthat is %d things at once, and more than %d are asked about: ", because, n, x.Resolver.maxSteps()))
+		return x.AskConfirmation(p, fmt.Sprintf("%sthat is %d things at once, and more than %d need a confirmation: ", because, n, x.Resolver.maxSteps()))
 	}
 	if doubtful && p.Actuates() {
 		return x.AskConfirmation(p, because)
@@ -128,7 +128,7 @@ func Switches(p capabilities.Plan, want bool) bool {
 func (x *Request) Together(steps []capabilities.Plan) (capabilities.Outcome, bool) {
 	for _, s := range steps[1:] {
 		if !s.NotBefore.Equal(steps[0].NotBefore) {
-			return x.Reject("of several things, each begins at another time, or it was not said of each; make a request for each", nil), false
+			return x.Reject("of several things, each begins at another time, or the text does not say it of each; make a request for each", nil), false
 		}
 	}
 	return capabilities.Outcome{}, true

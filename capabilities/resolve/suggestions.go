@@ -22,9 +22,9 @@ func (r *Resolver) rangesText() string {
 		}
 	}
 	if len(list) == 0 {
-		return "nothing here is set to a number"
+		return "nothing here takes a number"
 	}
-	return "what is set to a number here: " + strings.Join(list, "; ")
+	return "these take a number here: " + strings.Join(list, "; ")
 }
 
 // Nearest returns the names that are near the words, otherwise the capabilities of this

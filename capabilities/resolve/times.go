@@ -29,7 +29,7 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 		end := from + n
 		end += timeexpr.ReadDay(w, x.Tokens, end, &d)
 		if d.Weekday >= 0 {
-			return 1, at, x.Reject(fmt.Sprintf("%q is not known so far ahead; say a time", lexicon.Join(x.Tokens[i:end])), nil), false
+			return 1, at, x.Reject(fmt.Sprintf("%q is too far ahead to calculate; say a time", lexicon.Join(x.Tokens[i:end])), nil), false
 		}
 		at, why := timeexpr.SunTime(&x.Resolver.Home, sun, now, d.Tomorrow)
 		if why != "" {
@@ -48,7 +48,7 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 		return 0, at, capabilities.Outcome{}, true
 	}
 	if why := x.Resolver.Site.Unset; why != "" && (from > i || end > from) && (timeexpr.PlainClock(&x.Utterance, i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
-		return 1, at, x.Reject(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", lexicon.Join(x.Tokens[i:end]), why), nil), false
+		return 1, at, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", lexicon.Join(x.Tokens[i:end]), why), nil), false
 	}
 	end += w.Exactly.Longest(x.Tokens, end)
 	end += timeexpr.ReadDay(w, x.Tokens, end, &d)
@@ -145,9 +145,9 @@ func (x *Request) readClockRange(i int, t *timeexpr.Timing) (end int, out capabi
 	case !lasts: // "between 7 and 9": some time then, or all of it
 		return i, x.Reject(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", said), nil), false
 	case !t.Begin.IsZero() || t.Lasts > 0 || t.Ends:
-		return i, x.Reject(fmt.Sprintf("%q: more than one time is said; say one", said), nil), false
+		return i, x.Reject(fmt.Sprintf("%q: the text has more than one time; say one", said), nil), false
 	case x.Resolver.Site.Unset != "":
-		return i, x.Reject(fmt.Sprintf("%q: nobody knows how late it is: %s; say a length of time, or set the clock", said, x.Resolver.Site.Unset), nil), false
+		return i, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", said, x.Resolver.Site.Unset), nil), false
 	}
 	begin, begins, out, ok := x.rangeEnds(from+n, first+to, d, said)
 	x.Explain.Leftover = nil

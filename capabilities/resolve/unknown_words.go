@@ -22,7 +22,7 @@ func (x *Request) DroppedText() string {
 		return fmt.Sprintf("nothing here waits for %q; without that, ", x.UnknownWords[0])
 	}
 	if d := x.Sweeping(); d >= 0 {
-		return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; " + x.roomsText(d) + "; without what was not understood, "
+		return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; " + x.roomsText(d) + "; without that, "
 	}
 	return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; without that, "
 }
@@ -38,9 +38,9 @@ func (x *Request) Fewest(able []Hypothesis) []Hypothesis {
 func (x *Request) DoubtText(rd *Hypothesis) string {
 	switch {
 	case x.InQuotes:
-		return "it stands in quotation marks, as what somebody said: "
+		return "quotation marks enclose it, as if it quotes a person: "
 	case (rd.Doubt == "" || rd.Doubt == mayBeWish) && x.mayBeReport():
-		return "it may tell what happens, or be a name: "
+		return "it may report an event, or be a name: "
 	case rd.Doubt == "" || rd.Doubt == mayBeWish:
 		return ""
 	}

@@ -53,14 +53,14 @@ func (x *Request) ReadTimes() (rest []lexicon.Token, t timeexpr.Timing, out capa
 // recurringText returns the reason for refusing a recurring order.
 func (x *Request) recurringText(i int) string {
 	x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
-	return fmt.Sprintf("%q: a request is done once; what comes again and again needs schedules, and none are configured here", lexicon.Join(x.Tokens[i:]))
+	return fmt.Sprintf("%q: a request runs once; messkit has no schedules for recurring orders", lexicon.Join(x.Tokens[i:]))
 }
 
 // readTime reads a time from word i on and returns its end, or i if there is none.
 func (x *Request) readTime(i int, t *timeexpr.Timing) (int, capabilities.Outcome, bool) {
 	w := x.Words()
 	twice := func() (int, capabilities.Outcome, bool) {
-		return i, x.Reject(fmt.Sprintf("%q: more than one time is said; say one", strings.Join(append(t.Said, x.Tokens[i].Text), " ... ")), nil), false
+		return i, x.Reject(fmt.Sprintf("%q: the text has more than one time; say one", strings.Join(append(t.Said, x.Tokens[i].Text), " ... ")), nil), false
 	}
 	if n := w.Delaying.Longest(x.Tokens, i); n > 0 {
 		if end, d := timeexpr.ApproximateDuration(&x.Utterance, i+n); end > 0 {

@@ -15,10 +15,10 @@ const twilight = -6
 // missing for that.
 func SunTime(r *entity.Home, which string, from time.Time, tomorrow bool) (at time.Time, why string) {
 	if why := r.Site.Unset; why != "" {
-		return at, "nobody knows how late it is: " + why + "; say a length of time, or set the clock"
+		return at, "the time of day is unknown: " + why + "; say a length of time, or set the clock"
 	}
 	if r.Site.Where == nil {
-		return at, "nobody here knows where on the earth this is; write it into the configuration (agent: position), or say a time"
+		return at, "this home does not know its position; write it into the configuration (agent: position), or say a time"
 	}
 	if tomorrow {
 		from = r.Site.Now

@@ -54,10 +54,10 @@ devices:
 	for intent, want := range map[string]string{
 		"turn on the garage":                 "press the garage: the garage will be pressed and released, and what that sets off will be done",
 		"turn off the garage":                "turn off the garage: the garage will be off",
-		"turn on the garage for ten minutes": "press the garage for 10 minutes cannot be done: the garage is pressed and released at once, and is not on for a time; leave the time out",
-		"pulse the garage for two seconds":   "press the garage for 2 seconds cannot be done: the garage is pressed and released at once, and is not on for a time; leave the time out",
+		"turn on the garage for ten minutes": "press the garage for 10 minutes is not possible: messkit presses and releases the garage at once, and it does not stay on; leave the time out",
+		"pulse the garage for two seconds":   "press the garage for 2 seconds is not possible: messkit presses and releases the garage at once, and it does not stay on; leave the time out",
 		"press the gate":                     "activate the gate: everything that the gate stands for will be done",
-		"open the gate":                      "nobody asks a button to open a door, blind or valve; the gate can activate a scene, run a script or press a button",
+		"open the gate":                      "a button cannot open a door, blind or valve; the gate can activate a scene, run a script or press a button",
 		"open the garage door":               "there is no garage door here",
 	} {
 		out := c.Opened.Resolver().Resolve(mess.Request{Intent: intent})

@@ -14,13 +14,13 @@ func TestIdioms(t *testing.T) {
 	r := simulated(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
 		{"it's too bright here", "question", "dim", "which one: balcony light"},
-		{"it's too bright in the kitchen", "question", "dim", "it was not said what to do: shall I make the kitchen light 20 percent darker?"},
-		{"the kitchen is too bright", "question", "dim", "it was not said what to do"},
-		{"it's too dim in the hall", "question", "brighten", "it was not said what to do: shall I make the hall light 20 percent brighter?"},
+		{"it's too bright in the kitchen", "question", "dim", "the text does not say what to do: shall I make the kitchen light 20 percent darker?"},
+		{"the kitchen is too bright", "question", "dim", "the text does not say what to do"},
+		{"it's too dim in the hall", "question", "brighten", "the text does not say what to do: shall I make the hall light 20 percent brighter?"},
 		{"it's too dark in the hall", "question", "brighten", "which is meant: make the hall light 20 percent brighter or turn on the hall light?"},
-		{"it's cold in the bathroom", "question", "switch-on", "it was not said what to do: shall I turn on the bathroom heater?"},
-		{"it's stuffy in the bedroom", "question", "switch-on", "it was not said what to do: shall I turn on the bedroom fan?"},
-		{"let there be light in the kitchen", "question", "switch-on", "it was not said what to do: shall I turn on the kitchen light?"},
+		{"it's cold in the bathroom", "question", "switch-on", "the text does not say what to do: shall I turn on the bathroom heater?"},
+		{"it's stuffy in the bedroom", "question", "switch-on", "the text does not say what to do: shall I turn on the bedroom fan?"},
+		{"let there be light in the kitchen", "question", "switch-on", "the text does not say what to do: shall I turn on the kitchen light?"},
 		{"turn the hall light back on", "plan", "switch-on", "turn on the hall light"},
 		{"anyone at the door", "plan", "check-visual", "look for anyone at the door with the porch camera"},
 
@@ -34,7 +34,7 @@ func TestIdioms(t *testing.T) {
 		{"make the hall light red or blue", "question", "set-colour", "which of the two: make the hall light red or make the hall light blue?"},
 		{"open the bedroom blind or turn on the bedroom light", "question", "open", "which of the two: open the bedroom blind or turn on the bedroom light?"},
 		{"turn the kitchen light on or off", "question", "switch-on", "which of the two: turn on the kitchen light or turn off the kitchen light?"},
-		{"do not turn on the kitchen or the hall light", "refusal", "", "rules something out"},
+		{"do not turn on the kitchen or the hall light", "refusal", "", "excludes something"},
 		{"is the kitchen or the hall light on", "plan", "read-switch", "look whether the kitchen light is on, look whether the hall light is on"},
 
 		{"trun off the kichen lihgt", "question", "switch-off", `not understood: "trun", "kichen", "lihgt"; with "turn", "kitchen", "light" instead, shall I turn off the kitchen light?`},

@@ -71,8 +71,8 @@ func TestStopDuringMove(t *testing.T) {
 		{"stop heating the bathroom", "plan", "switch-off", "turn off the bathroom heater"},
 		{"garage door stop", "plan", "stop-opening", "stop the garage door"},
 		{"rover stop", "refusal", "switch-off", "the stop button of the console"},
-		{"stop it", "refusal", "", "to stop one thing, name it"},
-		{"don't stop the vacuum", "refusal", "", "rules something out"},
+		{"stop it", "refusal", "", "to stop one device, name it"},
+		{"don't stop the vacuum", "refusal", "", "excludes something"},
 		{"turn off the stove as soon as possible", "plan", "switch-off", "turn off the stove"},
 	})
 }

@@ -1,5 +1,5 @@
-// Package documents stores small documents beside the threads of a store: a kind, an id and
-// bytes. It knows nothing of what a document contains.
+// Package documents stores small documents next to the threads of a store. A document has a kind,
+// an id and bytes; the package does not interpret them.
 package documents
 
 import (
@@ -18,14 +18,14 @@ import (
 // Key names a document.
 type Key struct{ Kind, ID string }
 
-// Documents are the documents of one store. They are safe for concurrent use.
+// Documents has the documents of one store. It is safe for concurrent use.
 type Documents struct {
 	store thread.Store
 
 	mu    sync.Mutex
-	pos   thread.Pos // the feed is read up to here
+	pos   thread.Pos // Note has taken the feed up to here
 	kinds map[string]map[string]*document
-	taken map[string]bool // kinds whose bytes their owner has taken
+	taken map[string]bool // kinds whose bytes Take has handed over
 }
 
 // document is one that is stored, or that a goroutine writes.
@@ -37,7 +37,7 @@ type document struct {
 	users int // goroutines that write the document, or wait for that
 }
 
-// New returns the documents of a store. The caller passes each change of the feed to Note.
+// New returns the documents of a store. The caller must pass each change of the feed to Note.
 func New(store thread.Store) *Documents {
 	return &Documents{store: store, kinds: map[string]map[string]*document{}, taken: map[string]bool{}}
 }
@@ -52,14 +52,14 @@ func (d *Documents) Note(c thread.Change) {
 	}
 }
 
-// Position is that of the last change that Note took.
+// Position returns the position of the last change that Note has taken.
 func (d *Documents) Position() thread.Pos {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.pos
 }
 
-// set notes what is stored. The caller holds d.mu.
+// set records what the store has. The caller holds d.mu.
 func (d *Documents) set(k Key, data []byte, rev thread.Rev) {
 	one := d.document(k)
 	one.rev, one.data = rev, data
@@ -92,7 +92,7 @@ func (d *Documents) tidy(k Key, one *document) {
 	}
 }
 
-// Read returns the documents of a kind, by id.
+// Read returns the documents of a kind, by id. The caller must not change them.
 func (d *Documents) Read(kind string) map[string][]byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,8 +105,7 @@ func (d *Documents) Read(kind string) map[string][]byte {
 	return all
 }
 
-// Take is Read for a caller that keeps what the documents say: their bytes are then in
-// memory no more.
+// Take works like Read, for a caller that keeps the content itself: Documents then drops the bytes.
 func (d *Documents) Take(kind string) map[string][]byte {
 	all := d.Read(kind)
 	d.mu.Lock()
@@ -170,12 +169,12 @@ func (w *Writer) Close() {
 	w.leave()
 }
 
-// attempts bounds how often a document is written again because the store does not tell
-// whether it has it, or because another process was first.
+// attempts limits how often Put repeats a write, because the store cannot tell whether it has it,
+// or because another process was first.
 const attempts = 8
 
-// Put stores the document, or removes it if doc is nil. To store the same bytes again does no
-// harm, so Put does that where the outcome is unknown.
+// Put stores the document, or removes it if doc is nil. If the outcome of a write is unknown, Put
+// writes the same bytes again. The error is that of the store or of ctx.
 func (w *Writer) Put(ctx context.Context, doc []byte) error {
 	for n := range attempts {
 		after := w.rev()
@@ -208,7 +207,7 @@ func (w *Writer) rev() thread.Rev {
 	return w.one.rev
 }
 
-// refresh reads what has changed in the store.
+// refresh reads the changes of the store.
 func (d *Documents) refresh(ctx context.Context) error {
 	d.mu.Lock()
 	pos := d.pos
@@ -224,13 +223,13 @@ func (d *Documents) Put(ctx context.Context, k Key, doc []byte) error {
 	return d.Save(ctx, func(Key) ([]byte, error) { return doc, nil }, k)
 }
 
-// together is how many documents Save writes at the same time. The store has one sync for
-// all of them.
+// together is the number of documents that Save writes concurrently. They share syncs of the disk.
 const together = 512
 
-// Save stores documents as render returns them: nil removes one. It calls render when it may
-// write, so that of two that save the same document the later writes the newest state.
-// Documents that are saved at the same time share syncs of the disk.
+// Save stores documents as render returns them; a nil document is removed. It calls render while it
+// holds the write lock of the document, so that the last of several writers stores the newest
+// state. Save writes many documents concurrently, so that they share syncs of the disk. It returns
+// the errors of all, joined.
 func (d *Documents) Save(ctx context.Context, render func(Key) ([]byte, error), keys ...Key) error {
 	one := func(k Key) error {
 		w, err := d.Write(ctx, k)

@@ -1,5 +1,5 @@
-// Package eventbus passes events to those whom they concern, and remembers when
-// something is due. The package knows nothing of the content of an event.
+// Package eventbus delivers events to their audience, and remembers deadlines. It does not
+// interpret the content of an event.
 package eventbus
 
 import (
@@ -12,19 +12,18 @@ import (
 
 // Limits of a bus.
 const (
-	KeptEvents = 1024    // how many events a subscriber can resume over
-	keptBytes  = 4 << 20 // how much memory they take, by the sizes that publishers estimate
-	backlog    = 256     // how many events may wait for one subscriber
+	KeptEvents = 1024    // events over which a subscriber can resume
+	keptBytes  = 4 << 20 // bytes of these events, by the estimates of the publishers
+	backlog    = 256     // events that may wait for one subscriber
 )
 
-// Audience says whom an event is for.
+// Audience says who gets an event.
 type Audience struct {
 	Actors []string // ids
 	All    bool     // and every subscriber that sees all
 }
 
-// Subscriber is one who gets events. An idle one has no queue: most are idle most of
-// the time.
+// Subscriber gets events. An idle one has no queue, because most are idle most of the time.
 type Subscriber[E any] struct {
 	actor   string
 	seesAll bool
@@ -37,14 +36,14 @@ type Subscriber[E any] struct {
 	cut   bool       // too many events waited for it; Bus.mu
 }
 
-// Options of a subscriber.
+// Options has the options of a subscriber.
 type Options struct {
 	Actor   string
 	SeesAll bool // it gets the events of an Audience with All, too
 	Works   bool // its actor counts as present
 	After   string
-	// Wake is called when there is something to take, and then not again until Take has
-	// found nothing. It must not block, and not call the bus.
+	// Wake is called when there is an event to take, and then not again until Take has found none.
+	// It must not block, and must not call the bus.
 	Wake func()
 }
 

@@ -1,33 +1,33 @@
-// Package inbox tells requesters what others say in their threads, from where each requester
-// was.
+// Package inbox delivers to requesters the messages of others in their threads. It resumes where
+// each requester was.
 //
-// An Inbox follows the feed of the store, so it misses nothing and no clock matters. It looks
-// at each thread that changed, and sends the messages that its requester has not got yet. It
-// sends to each requester in order; a requester that takes nothing holds up nobody else.
+// An Inbox follows the feed of the store, so it misses nothing and depends on no clock. It looks at
+// each changed thread, and sends the messages that its requester has not got yet. It sends to each
+// requester in order. A requester that accepts nothing does not delay the others.
 //
-// The Inbox stores one position in the feed, up to which all requesters have everything, and
-// for each requester the last message of its open threads. A requester that is behind has a
-// position of its own. The Inbox writes every few seconds; after a crash, requesters get
-// again the messages since then, with the same references. The memory of an Inbox grows with
-// the requesters, and with the threads of which it still has something to send.
+// The Inbox stores one position in the feed, up to which all requesters have everything, and for
+// each requester the last message of its open threads. A requester that is behind has a position of
+// its own. The Inbox writes every few seconds. After a crash, requesters get the messages since
+// then again, with the same refs. The memory of an Inbox grows with the requesters, and with the
+// threads that have something to send.
 //
 // # Who uses it
 //
 //   - MQTT has an Inbox for its requesters.
 //   - MESH and Agent Mail use Follow. They store for each of their tasks what they have sent.
-//   - Webhooks, and the executors and states of MQTT, use Events. Webhooks store the notices
-//     that wait, at most 256 for each executor, and try each eight times within an hour.
-//   - MCP, the console and HTTP follow the events of one actor by themselves. After a restart of
-//     the exchange their clients get a reset and read again.
+//   - Webhooks, and the executors and states of MQTT, use Events. Webhooks store pending
+//     notifications, at most 256 for each executor, and try each eight times within an hour.
+//   - MCP, the console and HTTP follow the events of one actor directly. After a restart of the
+//     exchange their clients get a reset and read again.
 //
-// # What an inbox does
+// # Guarantees
 //
-// Positions are compared and never counted, and no time decides what a requester gets. The
-// Inbox stores requesters first and the common position after them, so that the position never
-// passes a requester that is behind. It forgets a requester after seven silent days without an
-// open thread. It has no other bound, because each requester has a request in the store. A
-// requester gets every message at least once, in the order of its thread; messages of different
-// threads can change places.
+// The Inbox compares positions and does not count with them, and no time decides what a requester
+// gets. It stores requesters first and the common position after them, so that the position never
+// passes a requester that is behind. It forgets a requester after seven silent days without an open
+// thread. It has no other limit, because each requester has a request in the store. A requester
+// gets every message at least once, in the order of its thread. Messages of different threads can
+// change places.
 //
-// Offers are not in the feed. Channels that pass on offers follow events, by Events.
+// Offers are not in the feed. Channels that deliver offers use Events.
 package inbox

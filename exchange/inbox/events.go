@@ -9,12 +9,12 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// OnlyNew is an event that never was: who follows after it first gets a reset.
+// OnlyNew is an unknown event id: a subscriber that resumes after it gets an EventReset first.
 const OnlyNew = "now"
 
 // Events calls handle with the events for an actor after one of them, until ctx ends. After a
-// failure, or if handle returns an error, it goes on with the first event that handle has not
-// taken.
+// failure of the exchange, or an error of handle, it continues with the first event that handle has
+// not accepted.
 func Events(ctx context.Context, x *exchange.Exchange, who exchange.Actor, after string, log *slog.Logger, handle func(exchange.Event) error) {
 	for ctx.Err() == nil {
 		err := x.Follow(ctx, who, after, func(e exchange.Event) error {

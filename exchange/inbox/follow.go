@@ -10,8 +10,8 @@ import (
 )
 
 // Follow calls changed for each thread that changes, until ctx ends. It calls begin first, and
-// misses nothing that happens from then on. It is for channels that store themselves how far
-// they have told a thread: in begin they look at all threads of theirs.
+// misses no later change. It is for channels that themselves store what they have sent: in begin
+// they check all their threads.
 func Follow(ctx context.Context, x *exchange.Exchange, log *slog.Logger, begin func(), changed func(thread.Envelope)) {
 	pos := x.Position()
 	begin()

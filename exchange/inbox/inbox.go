@@ -18,35 +18,35 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Send gives a requester one message of somebody else, and returns when the requester has
-// it. With an error it is called again for the same message.
+// Send sends one message to a requester, and returns when the requester has it. After an error the
+// Inbox calls it again for the same message.
 type Send func(ctx context.Context, requester string, m mess.Message) error
 
-// Inbox is that of one channel.
+// Inbox delivers the messages of one channel. It is safe for concurrent use.
 type Inbox struct {
 	x       *exchange.Exchange
 	channel string
 	now     func() time.Time
 	log     *slog.Logger
 	runner  keyed.Runner // by requester
-	saving  sync.Mutex   // held while something is stored, and taken before mu
+	saving  sync.Mutex   // held during a write to the store; goroutines take it before mu
 
 	mu         sync.Mutex
-	read       thread.Pos // of the feed
-	pos        thread.Pos // up to it, requesters that are not behind have everything
-	moved      bool       // something for a requester has come since pos was stored
-	changes    int        // that have come since then
-	upgrades   bool       // an earlier version has stored how far the requesters are
+	read       thread.Pos // position in the feed
+	pos        thread.Pos // requesters that are not behind have everything up to here
+	moved      bool       // a requester has got work since pos was stored
+	changes    int        // number of changes since then
+	upgrades   bool       // the stored state is that of an earlier version
 	requesters map[string]*requester
 }
 
-// Open reads how far the requesters of a channel are.
+// Open reads the stored state of a channel. The error is that of the store.
 func Open(ctx context.Context, x *exchange.Exchange, channel string, now func() time.Time, log *slog.Logger) (*Inbox, error) {
 	b := &Inbox{x: x, channel: channel, now: now, log: log, requesters: map[string]*requester{}}
 	return b, b.load(ctx)
 }
 
-// Run sends what is to be sent until ctx ends.
+// Run sends messages until ctx ends, and then stores the state.
 func (b *Inbox) Run(ctx context.Context, send Send) {
 	defer b.save(context.WithoutCancel(ctx))
 	var g sync.WaitGroup
@@ -66,24 +66,25 @@ func (b *Inbox) Run(ctx context.Context, send Send) {
 	}
 }
 
-// Requesters is how many requesters there are.
+// Requesters returns the number of requesters.
 func (b *Inbox) Requesters() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.requesters)
 }
 
-// Position is that of a change that is known already. A requester that is added with the
-// position from before its first message misses nothing.
+// Position returns the position of a change that the Inbox knows. Read it before the first message
+// of a requester, and pass it to Add, so that the requester misses nothing.
 func (b *Inbox) Position() thread.Pos {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return later(b.read, b.x.Position())
 }
 
-// Add notes that the exchange has taken a message of a requester. From then on the requester
-// gets the messages in its threads after a position. In the threads that refs name, it gets
-// all messages of a new thread, and of another thread those after its own message.
+// Add records that the exchange has accepted a message of a requester. The requester then gets the
+// messages in its threads after a position. In the threads of refs it gets all messages of a new
+// thread, and those after its own message of another thread. The error is that of the store; the
+// requester is added all the same.
 func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []string) error {
 	if b.heard(id) {
 		return nil
@@ -112,7 +113,7 @@ func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []str
 	return err
 }
 
-// heard notes a sign of life of a requester, and reports whether there is such a requester.
+// heard records a sign of life of a requester, and reports whether the Inbox knows the requester.
 func (b *Inbox) heard(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,17 +157,16 @@ func (b *Inbox) take(c thread.Change) error {
 	return nil
 }
 
-// isFor reports whether a requester gets a message of its thread: one that somebody else has
-// said. A message without a number is evidence of what nobody may say.
+// isFor reports whether a requester gets a message: one of another actor. A message without a
+// serial is only evidence.
 func isFor(requester string, m mess.Message) bool {
 	return m.From != requester && !messeaf.IsAck(m) && messeaf.Serial(m.Ref) > 0
 }
 
-// retryAfter is how long the inbox waits when the store has failed, or a requester could not
-// be reached.
+// retryAfter is the pause after an error of the store or of Send.
 const retryAfter = time.Second
 
-// work sends a requester what is new of one thread.
+// work sends the news of one thread to a requester. It returns when to call it again.
 func (b *Inbox) work(ctx context.Context, send Send, id string) (again time.Duration) {
 	b.mu.Lock()
 	r := b.requesters[id]
@@ -176,7 +176,7 @@ func (b *Inbox) work(ctx context.Context, send Send, id string) (again time.Dura
 	}
 	d := r.begin()
 	b.mu.Unlock()
-	if err := b.tell(ctx, send, id, r, d); err != nil {
+	if err := b.deliver(ctx, send, id, r, d); err != nil {
 		if ctx.Err() == nil {
 			b.log.Debug("messages wait", "channel", b.channel, "requester", id, "err", err)
 		}
@@ -190,12 +190,12 @@ func (b *Inbox) work(ctx context.Context, send Send, id string) (again time.Dura
 	return keyed.Idle
 }
 
-// tell sends a requester what others have said in a thread after the message that it got last.
-func (b *Inbox) tell(ctx context.Context, send Send, id string, r *requester, d due) error {
+// deliver sends the messages of others in a thread after the last one that the requester has got.
+func (b *Inbox) deliver(ctx context.Context, send Send, id string, r *requester, d due) error {
 	defer mistake.Caught(b.log, "channel", b.channel, "requester", id, "ref", d.ref)
 	t, err := b.x.Thread(ctx, exchange.Actor{ID: id, Roles: exchange.Requester}, d.ref)
 	if errors.Is(err, mess.NotFound) {
-		return nil // somebody has removed it
+		return nil // another program has removed it
 	}
 	if err != nil {
 		return err

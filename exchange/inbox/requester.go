@@ -10,45 +10,43 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 )
 
-// requester is one that has made requests through the channel. Inbox.mu guards it.
+// requester is an actor that has made requests over the channel. Inbox.mu guards it.
 type requester struct {
-	at    time.Time  // last sign of life, or last message that it got
+	at    time.Time  // time of its last message, or of the last message to it
 	from  thread.Pos // it has everything up to here
-	since time.Time  // while an Inbox upgrades: it has everything that is older
-	told  []told     // the last of its threads
-	due   []due      // threads in which there is something for it, in order
+	since time.Time  // during an upgrade: it has everything that is older
+	told  []told     // last messages of its threads
+	due   []due      // threads with news, in order
 	isDue map[string]bool
 
-	stale bool       // it is to be stored
-	low   thread.Pos // up to here it has everything, as it is stored; "": up to Inbox.pos
+	stale bool       // it must be stored
+	low   thread.Pos // the stored form of from; "" means Inbox.pos
 }
 
-// told is the last message of a thread that a requester has got.
+// told is the last message that a requester has got of a thread.
 type told struct {
 	Ref    string `json:"ref"`
-	Serial int    `json:"serial"` // the messages of a thread are numbered
+	Serial int    `json:"serial"` // of the message in its thread
 	Ended  bool   `json:"ended,omitzero"`
 }
 
-// due is a thread in which there is something for a requester.
+// due is a thread with news for a requester.
 type due struct {
 	ref    string
-	before thread.Pos // of all changes up to it, the requester has what is for it, or that is due before
-	// In a thread of which told knows nothing, messages up to this number and from before
-	// this time do not count.
+	before thread.Pos // the requester has everything up to this change, or gets it from an earlier due
+	// For a thread without a told, messages up to this serial and before this time do not count.
 	last  int
 	since time.Time
 }
 
-// A requester remembers the last message of so many threads that have ended, from which little
-// comes any more, and of so many threads in all. The messages of a thread beyond that may come
-// again after a restart.
+// Limits of what a requester remembers: ended threads, which rarely get news, and all threads.
+// Beyond them, a requester may get messages again after a restart.
 const (
 	maxEnded = 32
 	maxTold  = 4096
 )
 
-// queue notes that there is something in a thread.
+// queue records news of a thread.
 func (r *requester) queue(d due) {
 	if r.isDue[d.ref] {
 		return
@@ -60,20 +58,20 @@ func (r *requester) queue(d due) {
 	r.due = append(r.due, d)
 }
 
-// begin returns the thread that is next. What changes in it from now on is due again.
+// begin returns the first thread with news. Later changes of it are news again.
 func (r *requester) begin() due {
 	delete(r.isDue, r.due[0].ref)
 	return r.due[0]
 }
 
-// done takes out the thread that begin has returned.
+// done removes the thread that begin has returned.
 func (r *requester) done() {
 	if r.due = r.due[1:]; len(r.due) == 0 {
 		r.due, r.isDue = nil, nil
 	}
 }
 
-// remember notes the last message of a thread that the requester has got.
+// remember records the last message that the requester has got of a thread.
 func (r *requester) remember(t told) {
 	if t.Serial == 0 {
 		return
@@ -94,7 +92,7 @@ func (r *requester) remember(t told) {
 	}
 }
 
-// toldOf is the number of the last message of a thread that the requester has got, or 0.
+// toldOf returns the serial of the last message that the requester has got of a thread, or 0.
 func (r *requester) toldOf(ref string) int {
 	if i := r.index(ref); i >= 0 {
 		return r.told[i].Serial
@@ -102,14 +100,14 @@ func (r *requester) toldOf(ref string) int {
 	return 0
 }
 
-// ends notes that a thread has ended.
+// ends records the end of a thread.
 func (r *requester) ends(ref string) {
 	if i := r.index(ref); i >= 0 {
 		r.told[i].Ended = true
 	}
 }
 
-// index is the place of a thread in told: mostly near the end.
+// index returns the index of a thread in told. It is mostly near the end.
 func (r *requester) index(ref string) int {
 	for i, t := range slices.Backward(r.told) {
 		if t.Ref == ref {
@@ -119,7 +117,7 @@ func (r *requester) index(ref string) int {
 	return -1
 }
 
-// document is a requester as it is stored.
+// document is the stored form of a requester.
 type document struct {
 	At   time.Time  `json:"at"`
 	Told []told     `json:"told,omitempty"`
@@ -131,7 +129,7 @@ func (r *requester) document() []byte {
 	return doc
 }
 
-// parse reads a requester as it is stored; early versions stored a time alone.
+// parse reads the stored form of a requester. Early versions stored only a time.
 func parse(doc []byte) (*requester, error) {
 	var d document
 	if err := json.Unmarshal(doc, &d.At); err != nil {
@@ -145,7 +143,7 @@ func parse(doc []byte) (*requester, error) {
 	return &requester{at: d.At, told: d.Told[max(0, len(d.Told)-maxTold):], low: d.Pos}, nil
 }
 
-// isPosition returns an error for what no store gives as a position.
+// isPosition returns an error for a text that is no position.
 func isPosition(p thread.Pos) error {
 	if strings.Trim(string(p), "0123456789") != "" {
 		return fmt.Errorf("%.40q is no position", p)

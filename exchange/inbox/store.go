@@ -18,10 +18,10 @@ import (
 // Names of the documents of an inbox.
 const (
 	positionName    = "inbox"
-	requesterPrefix = "asker." // and the requester
+	requesterPrefix = "asker." // before the id of the requester
 )
 
-// IsStored reports whether a document of a channel is one of its inbox.
+// IsStored reports whether the state of a channel with this name belongs to its Inbox.
 func IsStored(name string) bool {
 	return name == positionName || strings.HasPrefix(name, requesterPrefix)
 }
@@ -29,14 +29,13 @@ func IsStored(name string) bool {
 const (
 	saveEvery   = 5 * time.Second
 	savesAtOnce = 64     // so that they share syncs
-	maxChanges  = 10_000 // that may be read again after a restart, though they concern nobody
-	// forgetAfter is how long a requester without an open thread says nothing and gets
-	// nothing until it is forgotten.
+	maxChanges  = 10_000 // changes that the Inbox may read again after a restart
+	// forgetAfter is the silence after which the Inbox forgets a requester without an open thread.
 	forgetAfter = 7 * 24 * time.Hour
 )
 
-// load reads what is stored. What an earlier version has stored has times and no positions:
-// then the whole feed is read once, and what is older does not count.
+// load reads the stored state. That of an earlier version has times instead of positions. Then the
+// Inbox reads the whole feed once, and ignores older messages.
 func (b *Inbox) load(ctx context.Context) error {
 	docs, err := b.x.ChannelState(ctx, b.channel)
 	if err != nil {
@@ -76,7 +75,7 @@ func (b *Inbox) load(ctx context.Context) error {
 	return nil
 }
 
-// begins notes that the inbox is level with the store.
+// begins records that the Inbox has reached the present.
 func (b *Inbox) begins() {
 	if !b.upgrades {
 		return
@@ -94,7 +93,8 @@ func later(a, b thread.Pos) thread.Pos {
 	return a
 }
 
-// low is up to where a requester has everything; "" if it is not behind. b.mu is held.
+// low returns up to where a requester has everything; "" if it is not behind. The caller holds
+// b.mu.
 func (b *Inbox) low(r *requester) thread.Pos {
 	low := later(b.read, r.from)
 	if len(r.due) > 0 {
@@ -113,8 +113,7 @@ func (b *Inbox) saveOften(ctx context.Context) {
 	}
 }
 
-// save stores how far the requesters are: first those for which the common position does not
-// hold, and then that position.
+// save stores the requesters that are behind, and then the common position.
 func (b *Inbox) save(ctx context.Context) {
 	b.saving.Lock()
 	defer b.saving.Unlock()
@@ -159,7 +158,7 @@ func (b *Inbox) save(ctx context.Context) {
 	}
 }
 
-// again has a requester stored next time.
+// again marks a requester for the next save.
 func (b *Inbox) again(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,8 +167,7 @@ func (b *Inbox) again(id string) {
 	}
 }
 
-// forget forgets requesters of which nothing was heard for long, unless something can still
-// come of what they asked for.
+// forget forgets requesters that were silent for long, unless one of their threads is open.
 func (b *Inbox) forget(ctx context.Context) {
 	for id, r := range b.silent() {
 		page, err := b.x.List(ctx, exchange.Actor{ID: id, Roles: exchange.Requester}, exchange.Filter{Requestor: id, Status: exchange.OpenCodes(), Limit: 1})
@@ -177,7 +175,7 @@ func (b *Inbox) forget(ctx context.Context) {
 			return
 		}
 		if len(page.Threads) > 0 {
-			b.heard(id) // look again much later
+			b.heard(id) // check it again much later
 		} else if b.remove(ctx, id, r) != nil {
 			return
 		}

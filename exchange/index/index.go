@@ -1,11 +1,10 @@
-// Package index finds threads by requester, executor, party, status, capability and time,
-// newest change first. It has what the feed of a store gives, and reads no store.
+// Package index finds threads by requester, executor, party, status, capability and time, the
+// newest change first. It has what the feed of a store gives, and does not read the store.
 //
-// A thread takes about 80 bytes, because most threads of an exchange have ended. Each
-// change of a thread takes a new slot at the end, so the order of the slots is the order
-// of the changes, and a list of slots needs no sorting. The slot from before is dead, and
-// lists skip it. When a quarter of the slots is dead, the index is built anew in the
-// background.
+// A thread takes about 80 bytes, because most threads of an exchange have ended. Each change of a
+// thread takes a new slot at the end, so the order of the slots is the order of the changes, and a
+// list of slots needs no sorting. The earlier slot of the thread is dead, and lists skip it. When a
+// quarter of the slots is dead, the index is built anew in the background.
 package index
 
 import (
@@ -15,26 +14,26 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 )
 
-// Index of threads. The zero value is empty.
+// Index is an index of threads. The zero value is empty. It is safe for concurrent use.
 type Index struct {
 	mu    sync.RWMutex
 	slots table
 	seq   uint64
 
 	rebuilding bool
-	late       []change // that came while the index is built anew
+	late       []change // changes during a rebuild
 	build      sync.WaitGroup
 }
 
-// change is what is done to an index.
+// change is one change of an index.
 type change struct {
 	seq uint64
 	ref string
 	env *thread.Envelope // nil removes the thread
 }
 
-// Set takes a thread as it stands after its newest change. An envelope that is older than
-// the one in the index changes nothing.
+// Set takes the envelope of a thread after a change. It ignores an envelope that is older than the
+// one in the index.
 func (x *Index) Set(e thread.Envelope) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -51,7 +50,7 @@ func (x *Index) Remove(ref string) {
 	x.do(change{ref: ref})
 }
 
-// do makes a change. x.mu is held.
+// do makes a change. The caller holds x.mu.
 func (x *Index) do(c change) {
 	x.seq++
 	c.seq = x.seq
@@ -60,12 +59,12 @@ func (x *Index) do(c change) {
 		x.late = append(x.late, c)
 	} else if x.slots.dead > 4096 && x.slots.dead > len(x.slots.slots)/5 {
 		x.rebuilding = true
-		size := len(x.slots.slots) // what comes from now on is late
+		size := len(x.slots.slots) // later changes are late
 		x.build.Go(func() { x.rebuild(size) })
 	}
 }
 
-// Knows reports whether the index has a thread as it stands after a step, or later.
+// Knows reports whether the index has a thread with this version or a later one.
 func (x *Index) Knows(ref string, ver uint64) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -73,7 +72,7 @@ func (x *Index) Knows(ref string, ver uint64) bool {
 	return ok && x.slots.slots[at].ver() >= ver
 }
 
-// Has reports whether there is a thread.
+// Has reports whether the index has a thread.
 func (x *Index) Has(ref string) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -81,28 +80,28 @@ func (x *Index) Has(ref string) bool {
 	return ok
 }
 
-// Len is how many threads there are.
+// Len returns the number of threads.
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.slots.slots) - x.slots.dead
 }
 
-// Last is the request that a requester has made last; "" if there is none.
+// Last returns the ref of the newest request of a requester, or "".
 func (x *Index) Last(requestor string) string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.slots.newest(requestor)
 }
 
-// Wait waits until the index is not being built anew.
+// Wait waits for the end of a rebuild.
 func (x *Index) Wait() { x.build.Wait() }
 
-// rebuildAtOnce is how many slots are copied while nobody can change the index.
+// rebuildAtOnce is the number of slots that a rebuild copies under one lock.
 const rebuildAtOnce = 4096
 
-// rebuild builds the index anew from its first slots, without what is dead. Others go on
-// meanwhile.
+// rebuild builds the index anew without its dead slots. size is the number of slots at the start.
+// Other goroutines use the index meanwhile.
 func (x *Index) rebuild(size int) {
 	var fresh table
 	fresh.grow(size - size/5)
@@ -119,7 +118,7 @@ func (x *Index) rebuild(size int) {
 	x.slots, x.late, x.rebuilding = fresh, nil, false
 }
 
-// nanos is a point in time as nanoseconds; a time that these cannot have is the nearest.
+// nanos returns a time as nanoseconds, or the nearest possible value.
 func nanos(t time.Time) int64 {
 	switch {
 	case t.IsZero() || t.Year() < 1700:

@@ -8,18 +8,19 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 )
 
-// Query selects threads. With Filter.Party it selects those that the party has requested,
-// holds or has held, and those that wait for a claim and that Offers reports.
+// Query selects threads. With Filter.Party it selects the threads whose requester, present holder
+// or former holder is the party, and the pending threads that Offers accepts.
 type Query struct {
 	thread.Filter
-	Capabilities []string              // of the party: a thread that waits is asked for only if one of these is its first need, or if it needs none
-	Offers       func(ref string) bool // nil: no thread that waits
+	Capabilities []string              // of the party: Offers decides only about pending threads whose first requirement is one of these, or that have none
+	Offers       func(ref string) bool // nil accepts no pending thread
 }
 
-// scanAtOnce is how many slots are looked at while nobody can change the index.
+// scanAtOnce is the number of slots that a scan reads under one lock.
 const scanAtOnce = 8192
 
-// Page selects threads, newest change first. The cursor is "" on the last page.
+// Page returns one page of threads, the newest change first, and the cursor of the next page; "" on
+// the last. The error is about the cursor.
 func (x *Index) Page(q Query) (refs []string, cursor string, err error) {
 	from, err := q.From()
 	if err != nil {
@@ -51,8 +52,8 @@ type found struct {
 	asks bool // Query.Offers decides
 }
 
-// scan looks at some slots from before a change on. It returns at most that many threads,
-// and from where to go on; 0 is the end.
+// scan reads some slots before a change. It returns at most most threads, and where to continue; 0
+// is the end.
 func (x *Index) scan(q Query, from uint64, most int) (all []found, next uint64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -80,7 +81,7 @@ func (x *Index) scan(q Query, from uint64, most int) (all []found, next uint64) 
 	return all, next
 }
 
-// merge is the shortest set of lists that has all that a query selects, before a slot.
+// merge returns the shortest lists that contain all slots of a query before a slot.
 func (t *table) merge(q Query, end uint32) *merge {
 	var sets [][][]uint32
 	if q.Party != "" {
@@ -128,10 +129,10 @@ func total(lists [][]uint32) int {
 	return n
 }
 
-// merge gives the slots of lists, the last first, each once.
+// merge yields the slots of several lists, the last first, each once.
 type merge struct {
 	lists [][]uint32
-	all   int // or, if it is not negative, all slots before this one
+	all   int // if it is not negative: all slots before this one
 }
 
 func (m *merge) next() (at uint32, ok bool) {

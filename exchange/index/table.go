@@ -13,46 +13,46 @@ import (
 // table has the slots, and lists of them in ascending order.
 type table struct {
 	slots []slot
-	newer []int64 // of each block of slots: the newest time in it and in all before
-	refs  []byte  // the refs of all slots, one after the other
-	dead  int     // slots
+	newer []int64 // the newest time in each block of slots and in all earlier ones
+	refs  []byte  // the refs of all slots, one after another
+	dead  int     // number of dead slots
 
 	names []string          // of actors, by number
 	ids   map[string]uint32 // the numbers
-	codes []mess.Code       // statuses, by number
+	codes []mess.Code       // statuses by number
 	byRef []uint32          // hash table of slots plus 1; its size is a power of two
 	used  int               // of byRef
 	seed  maphash.Seed
 
-	requested, executes, held [][]uint32          // by the number of an actor: what it requested, holds or held last, and held before
+	requested, executes, held [][]uint32          // by the number of an actor: its requests, its present or last claims, and its earlier claims
 	status                    [][]uint32          // by the number of a status
-	waiting                   map[string][]uint32 // for a claim, by the first capability that is needed
+	waiting                   map[string][]uint32 // pending threads, by their first required capability
 	last                      map[uint32]string   // ref of the newest request, by the number of the requester
-	before                    map[uint32][]uint32 // of the few slots that others have held before: their numbers
+	before                    map[uint32][]uint32 // numbers of the former holders, for the few slots that have some
 }
 
 // slot is a thread after one of its changes.
 type slot struct {
 	seq       uint64 // of the change
 	updated   int64
-	ref       uint32 // where it begins in table.refs; it ends where that of the next slot begins
+	ref       uint32 // start in table.refs; the ref ends at the start of the next one
 	requestor uint32
 	executor  uint32
-	state     uint32 // version, status in 7 bits, and whether the slot is dead
+	state     uint32 // version, status in 7 bits, and a bit for dead slots
 }
 
 const deadBit = 1
 
 func stateOf(ver uint64, status uint8) uint32 { return uint32(min(ver, maxVer))<<8 | uint32(status)<<1 }
 
-// maxVer is the highest version that is counted: no thread has so many steps.
+// maxVer is the highest version that counts. No thread has so many steps.
 const maxVer = 1<<24 - 1
 
 func (s *slot) ver() uint64   { return uint64(s.state >> 8) }
 func (s *slot) status() uint8 { return uint8(s.state) >> 1 }
 func (s *slot) dead() bool    { return s.state&deadBit != 0 }
 
-// block is how many slots share one entry of newer.
+// block is the number of slots that share an entry of newer.
 const block = 1024
 
 // grow makes room for n slots.
@@ -61,7 +61,7 @@ func (t *table) grow(n int) {
 	t.rehash(tableSize(n))
 }
 
-// tableSize is the size of byRef for so many threads: it has room for half as many again.
+// tableSize returns the size of byRef for n threads, with room for half as many more.
 func tableSize(n int) int {
 	size := 64
 	for size < 2*n {
@@ -70,7 +70,7 @@ func tableSize(n int) int {
 	return size
 }
 
-// refOf is the ref of a slot. It is good while the index is locked.
+// refOf returns the ref of a slot. It is valid while the index is locked.
 func (t *table) refOf(at uint32) []byte {
 	end := uint32(len(t.refs))
 	if int(at)+1 < len(t.slots) {
@@ -79,7 +79,7 @@ func (t *table) refOf(at uint32) []byte {
 	return t.refs[t.slots[at].ref:end]
 }
 
-// find is the slot of a thread; false if there is none.
+// find returns the slot of a thread. ok is false for an unknown one.
 func (t *table) find(ref string) (uint32, bool) {
 	if len(t.byRef) == 0 {
 		return 0, false
@@ -91,7 +91,7 @@ func (t *table) find(ref string) (uint32, bool) {
 	return at - 1, true
 }
 
-// hole is where a ref is in byRef, or would be.
+// hole returns the place of a ref in byRef, or the place where it belongs.
 func (t *table) hole(ref string) int {
 	mask := len(t.byRef) - 1
 	for i := int(maphash.String(t.seed, ref)) & mask; ; i = (i + 1) & mask {
@@ -101,7 +101,7 @@ func (t *table) hole(ref string) int {
 	}
 }
 
-// rehash makes byRef anew with a size, without what is dead.
+// rehash makes byRef anew with a size, without dead slots.
 func (t *table) rehash(size int) {
 	t.byRef, t.used, t.seed = make([]uint32, size), 0, maphash.MakeSeed()
 	for i := range t.slots {
@@ -120,7 +120,7 @@ func (t *table) file(ref string, at uint32) {
 	t.byRef[i] = at + 1
 }
 
-// name is the number of an actor.
+// name returns the number of an actor.
 func (t *table) name(id string) uint32 {
 	if n, ok := t.ids[id]; ok {
 		return n
@@ -136,7 +136,7 @@ func (t *table) name(id string) uint32 {
 	return n
 }
 
-// code is the number of a status.
+// code returns the number of a status.
 func (t *table) code(c mess.Code) uint8 {
 	if i := slices.Index(t.codes, c); i >= 0 {
 		return uint8(i)
@@ -183,7 +183,7 @@ func (t *table) kill(ref string) {
 	delete(t.before, at)
 }
 
-// forget has a thread that is removed be nobody's newest request.
+// forget makes sure that a removed thread is no newest request.
 func (t *table) forget(ref string) {
 	for requestor, last := range t.last {
 		if last == ref {
@@ -237,7 +237,7 @@ func (t *table) add(s slot, ref string, before []uint32, need string) {
 	t.requests(s.requestor, ref)
 }
 
-// requests notes a request of a requester, if it is its newest.
+// requests records a request of a requester if it is the newest.
 func (t *table) requests(requestor uint32, ref string) {
 	if t.last == nil {
 		t.last = map[uint32]string{}
@@ -247,14 +247,14 @@ func (t *table) requests(requestor uint32, ref string) {
 	}
 }
 
-// later reports whether a ref was given after another.
+// later reports whether a ref is newer than another.
 func later(ref, other string) bool {
 	day, serial, _ := messeaf.ParseRef(ref)
 	otherDay, otherSerial, _ := messeaf.ParseRef(other)
 	return day > otherDay || day == otherDay && serial > otherSerial
 }
 
-// newest is the newest request of a requester.
+// newest returns the newest request of a requester.
 func (t *table) newest(requestor string) string {
 	n, ok := t.ids[requestor]
 	if !ok {
@@ -263,7 +263,7 @@ func (t *table) newest(requestor string) string {
 	return t.last[n]
 }
 
-// copy adds slots of another table that are not dead.
+// copy adds the live slots of another table.
 func (t *table) copy(from *table, first, end int) {
 	for at := first; at < end; at++ {
 		s := from.slots[at]
@@ -284,7 +284,7 @@ func (t *table) copy(from *table, first, end int) {
 	}
 }
 
-// need is the capability under which a slot waits for a claim.
+// need returns the capability under which a pending slot is listed.
 func (t *table) need(at uint32) string {
 	for need, list := range t.waiting {
 		if _, ok := slices.BinarySearch(list, at); ok {
@@ -294,7 +294,7 @@ func (t *table) need(at uint32) string {
 	return ""
 }
 
-// names of statuses that an envelope can have are few; a filter with others finds nothing.
+// Envelopes have few statuses; a filter with another one finds nothing.
 func (t *table) statusList(c mess.Code) []uint32 {
 	if i := slices.Index(t.codes, c); i >= 0 {
 		return t.status[i]
@@ -302,7 +302,7 @@ func (t *table) statusList(c mess.Code) []uint32 {
 	return nil
 }
 
-// list is what an actor has in one of the lists.
+// list returns the list of an actor.
 func (t *table) list(of [][]uint32, id string) []uint32 {
 	if n, ok := t.ids[id]; ok {
 		return of[n]
@@ -310,7 +310,7 @@ func (t *table) list(of [][]uint32, id string) []uint32 {
 	return nil
 }
 
-// matches reports whether a filter selects a slot, but for the party.
+// matches reports whether a filter selects a slot, apart from the party.
 func (t *table) matches(at uint32, f *thread.Filter) bool {
 	s := &t.slots[at]
 	return !s.dead() && (f.Requestor == "" || t.names[s.requestor] == f.Requestor) &&
@@ -319,12 +319,12 @@ func (t *table) matches(at uint32, f *thread.Filter) bool {
 		(f.Since.IsZero() || s.updated >= nanos(f.Since))
 }
 
-// party reports whether an actor has requested a thread, holds it or has held it.
+// party reports whether an actor is the requester or a present or former holder.
 func (t *table) party(at uint32, id string) bool {
 	s := &t.slots[at]
 	n, ok := t.ids[id]
 	return ok && (s.requestor == n || s.executor == n || slices.Contains(t.before[at], n))
 }
 
-// waits reports whether a thread waits for a claim.
+// waits reports whether a thread is pending.
 func (t *table) waits(at uint32) bool { return t.codes[t.slots[at].status()] == mess.Pending }

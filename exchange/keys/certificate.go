@@ -19,14 +19,13 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// CertificateFile is the file in the data folder with the exchange's own
-// certificate and the key to it.
+// CertificateFile is the file in the data folder with the certificate of the exchange and its
+// private key.
 const CertificateFile = "tls.pem"
 
-// Certificate reads the exchange's own certificate from a data folder, and makes
-// it if there is none. Nobody has signed it but itself: clients know it by its
-// key, so it names no host and has no end that a board without a clock could
-// miss.
+// Certificate reads the certificate of the exchange from a data folder, or makes one. It is
+// self-signed, and clients know it by its key. So it names no host, and does not expire: a node
+// without a clock could miss that.
 func Certificate(dir string) (tls.Certificate, error) {
 	cert, err := OwnCertificate(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -42,8 +41,8 @@ func Certificate(dir string) (tls.Certificate, error) {
 	return OwnCertificate(dir)
 }
 
-// OwnCertificate reads the exchange's own certificate; the error is fs.ErrNotExist
-// if none has been made.
+// OwnCertificate reads the certificate of the exchange. The error is fs.ErrNotExist if nobody has
+// made one.
 func OwnCertificate(dir string) (tls.Certificate, error) {
 	name := filepath.Join(dir, CertificateFile)
 	data, err := os.ReadFile(name)

@@ -11,24 +11,24 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// MaxCodeTime is how long an enrolment code may be good.
+// MaxCodeTime limits the lifetime of an enrollment code.
 const MaxCodeTime = 24 * time.Hour
 
-// maxCodes is how many codes there may be at a time.
+// maxCodes limits the number of valid codes.
 const maxCodes = 100
 
-// Grant is what a code gives to whoever registers with it.
+// Grant is what an actor gets that enrolls with a code.
 type Grant struct {
 	Roles exchange.Role
-	// Capabilities are those that an executor may register; nil: all.
+	// Capabilities has those that an executor may register; nil for all.
 	Capabilities []string
 }
 
 // everything is the grant of an executor that an operator has named.
 var everything = Grant{Roles: exchange.Requester | exchange.ExecutorRole}
 
-// usual is the grant of a code that says none: who is not named may ask, and is
-// offered nothing that others have asked for.
+// usual returns the grant of a code without roles. An unnamed actor may make requests, but gets no
+// offers of the requests of others.
 func usual(actor string) Grant {
 	if actor == "" {
 		return Grant{Roles: exchange.Requester}
@@ -36,7 +36,7 @@ func usual(actor string) Grant {
 	return everything
 }
 
-// check tells what a code cannot grant.
+// check returns an error for a grant that a code cannot have.
 func (g Grant) check() error {
 	if g.Roles == 0 || g.Roles&^everything.Roles != 0 {
 		return mess.Errorf(mess.Invalid, "roles: a code grants requester and executor; issue a key for the others")
@@ -55,34 +55,31 @@ func (g Grant) check() error {
 	return nil
 }
 
-// code is an enrolment code that has not been used.
+// code is an unused enrollment code.
 type code struct {
-	actor string // who alone may use it; "": anybody
+	actor string // the only actor that may use it; "" for any
 	grant Grant
 	ends  time.Time
 }
 
-// codes are by the hash of the code. They are in memory alone: an exchange that
-// starts anew has none.
+// codes has the codes by their hash. They are only in memory, so a restart drops them.
 type codes map[string]code
 
 func newCodes() codes { return codes{} }
 
-// spelling is Crockford's: no letter of it is taken for another one.
+// spelling is Crockford's base 32, in which no two letters look alike.
 var spelling = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
-// NewCode makes a code with which one executor or agent elsewhere may register,
-// once and within d; actor, if not "", is the name that it must have. It has 50
-// bits: at the rate at which a door takes guesses, a day is enough for one in
-// 10^11 of them.
+// NewCode makes a code with which one executor or agent may enroll, once, within d. If actor is not
+// "", the name must be that. A code has 50 bits. At the rate at which a channel accepts guesses,
+// one in 10^11 succeeds within a day.
 func (k *Keys) NewCode(actor string, d time.Duration) (text string, ends time.Time, err error) {
 	text, _, ends, err = k.NewCodeFor(actor, Grant{}, d)
 	return text, ends, err
 }
 
-// NewCodeFor makes a code with a grant, and returns the grant that it has. One
-// without roles is the usual one: for who is named all that an executor may do, else
-// the role requester.
+// NewCodeFor makes a code with a grant, and returns the grant that it has. Without roles, a named
+// actor gets all roles of an executor, and any other the role requester.
 func (k *Keys) NewCodeFor(actor string, g Grant, d time.Duration) (text string, _ Grant, ends time.Time, err error) {
 	if g.Roles == 0 && g.Capabilities != nil {
 		g.Roles = everything.Roles
@@ -113,8 +110,8 @@ func (k *Keys) NewCodeFor(actor string, g Grant, d time.Duration) (text string, 
 	return plain[:5] + "-" + plain[5:], g, ends, nil
 }
 
-// Redeem uses up a code for an actor, and returns what it grants and whether it was
-// good. back makes it good again, for whom the registration then fails.
+// Redeem uses a code up for an actor, and returns its grant. ok is false for a wrong or expired
+// code. back makes the code valid again, for an enrollment that fails later.
 func (k *Keys) Redeem(text, actor string) (g Grant, back func(), ok bool) {
 	sum := hash(plainCode(text))
 	k.mu.Lock()
@@ -131,10 +128,10 @@ func (k *Keys) Redeem(text, actor string) (g Grant, back func(), ok bool) {
 	}, true
 }
 
-// misread are letters that a person types for others, and what stands between.
+// misread replaces letters that people mistake for others, and separators.
 var misread = strings.NewReplacer("O", "0", "I", "1", "L", "1", "-", "", " ", "")
 
-// plainCode is a code as it was meant. What is too long is none.
+// plainCode returns a code in its canonical form. A text that is too long returns "".
 func plainCode(text string) string {
 	return misread.Replace(strings.ToUpper(text[:min(len(text), maxKey)]))
 }

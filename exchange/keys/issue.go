@@ -12,20 +12,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// MaxOverlap is how long an old key may go on beside the new one.
+// MaxOverlap limits how long the old key stays valid after Renew.
 const MaxOverlap = 7 * 24 * time.Hour
 
-// Principal is who holds a key, without the key.
+// Principal is an actor with a key, without the key itself.
 type Principal struct {
 	Actor    string     `json:"actor"`
 	Roles    []string   `json:"roles"`
 	Created  time.Time  `json:"created"`
-	OldUntil *time.Time `json:"old_until,omitempty"` // until then the key before is good as well
+	OldUntil *time.Time `json:"old_until,omitempty"` // the previous key is valid until then
 
-	Capabilities []string `json:"capabilities,omitempty"` // that an executor may register; nil: all
+	Capabilities []string `json:"capabilities,omitempty"` // that an executor may register; nil for all
 }
 
-// List tells who holds a key, by name.
+// List returns the actors with a key, sorted by name.
 func (k *Keys) List() []Principal {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -54,14 +54,14 @@ func (k *Keys) Has(actor string) bool {
 	return ok
 }
 
-// Issue makes a key for an actor that has none. It is a refusal with Why
-// mess.Conflict if it has one, or if the exchange itself bears the name.
+// Issue makes a key for an actor without one. The error is a *mess.Error with the code Conflict if
+// the actor has a key, or has the name of the exchange itself.
 func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
 	return k.Enroll(actor, Grant{Roles: roles})
 }
 
-// IssueAll makes keys for many actors with one write to the disk. An actor that has a
-// key is a refusal, and nobody has one then.
+// IssueAll makes keys for many actors with one write to the disk. If one of them has a key, nobody
+// gets one.
 func (k *Keys) IssueAll(actors map[string]exchange.Role) (map[string]string, error) {
 	all, holders := make(map[string]string, len(actors)), map[string]holder{}
 	for actor, roles := range actors {
@@ -88,7 +88,7 @@ func (k *Keys) IssueAll(actors map[string]exchange.Role) (map[string]string, err
 	return all, nil
 }
 
-// Enroll makes a key with what a code grants, for an actor that has none.
+// Enroll makes a key with a grant, for an actor without one.
 func (k *Keys) Enroll(actor string, g Grant) (string, error) {
 	return k.issue(actor, g, func(next ring) error {
 		if _, ok := next.current(actor); ok {
@@ -102,8 +102,7 @@ func hasKey(actor string) error {
 	return mess.Errorf(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
 }
 
-// Granted are the capabilities that an actor may register, by the code with which it
-// came; nil: all.
+// Granted returns the capabilities that an actor may register; nil for all.
 func (k *Keys) Granted(actor string) []string {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -114,15 +113,14 @@ func (k *Keys) Granted(actor string) []string {
 	return k.holders[sum].Capabilities
 }
 
-// Rotate makes a new key for an actor, whether or not it has one; the old one
-// ends at once.
+// Rotate makes a new key for an actor. An old one ends at once.
 func (k *Keys) Rotate(actor string, roles exchange.Role) (string, error) {
 	return k.issue(actor, Grant{Roles: roles}, func(ring) error { return nil })
 }
 
-// Renew makes a new key with the same roles for an actor that has one. The old
-// key is good for the overlap, so that whoever uses it can change over; one that
-// is older still ends now. The operator's new key is in its file as well.
+// Renew makes a new key with the same roles for an actor that has one. The old key stays valid for
+// the overlap, so that its users can change over. A still older key ends at once. Renew also writes
+// the key of the operator into its file.
 func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return "", mess.Errorf(mess.Invalid, "overlap: %v is not between 0s and %v", overlap, MaxOverlap)
@@ -161,9 +159,8 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	return key, err
 }
 
-// Revoke ends all keys of an actor, and what goes on under them. It reports
-// whether there was one. The operator's is not revoked but renewed: without it
-// nobody could mend anything.
+// Revoke ends all keys of an actor, and the sessions that use them. had is false if there was none.
+// It renews the key of the operator instead, because without that key nobody could repair anything.
 func (k *Keys) Revoke(actor string) (had bool, err error) {
 	if actor == OperatorID {
 		return false, mess.Errorf(mess.Conflict, "the operator's key cannot be revoked; rotate it without an overlap")
@@ -181,8 +178,8 @@ func (k *Keys) Revoke(actor string) (had bool, err error) {
 	return true, err
 }
 
-// SetRoles gives an actor other roles; its keys stay, and what goes on under
-// them is begun anew.
+// SetRoles changes the roles of an actor. Its keys stay; the sessions that use them end and can
+// start again.
 func (k *Keys) SetRoles(actor string, roles exchange.Role) error {
 	return k.update(func(next ring) error {
 		if _, ok := next.current(actor); !ok {
@@ -211,7 +208,7 @@ func noRoles() error {
 	return mess.Errorf(mess.Invalid, "roles: none; write some of requester, executor, observer, operator")
 }
 
-// issue makes a new key of an actor in the place of those that it has, if may allows it.
+// issue makes a new key of an actor in place of the old ones, if may allows it.
 func (k *Keys) issue(actor string, g Grant, may func(next ring) error) (string, error) {
 	key, h, err := k.make(actor, g)
 	if err != nil {
@@ -231,7 +228,7 @@ func (k *Keys) issue(actor string, g Grant, may func(next ring) error) (string, 
 	return key, nil
 }
 
-// make makes a key of an actor. It writes nothing.
+// make makes a key of an actor without writing it.
 func (k *Keys) make(actor string, g Grant) (key string, h holder, err error) {
 	if !mess.ValidID(actor) {
 		return "", h, mess.Errorf(mess.Invalid, "%.60q cannot be an actor; use letters, digits and . _ : @ -, at most 128", actor)

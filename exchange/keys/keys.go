@@ -1,5 +1,5 @@
-// Package keys holds who may speak to an exchange over a network: a key for
-// each actor, stored as its hash. It knows nothing of doors or threads.
+// Package keys has the actors that may use an exchange over a network. Each has a key, and the
+// package stores only its hash. It knows no channels and no threads.
 package keys
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// OperatorID is the actor whose key lies in the data folder (decision 07).
+// OperatorID is the actor whose key is in the data folder (decision 07).
 const OperatorID = "operator"
 
 // Names of the files in the data folder.
@@ -29,38 +29,38 @@ const (
 	operatorFile = "operator.key"
 )
 
-// Keys are the keys of one exchange. It is safe for concurrent use.
+// Keys has the keys of one exchange. It is safe for concurrent use.
 type Keys struct {
 	dir      string
 	exchange string
 
-	change sync.Mutex // held by a goroutine that writes keys or pins to the disk
-	queued queue      // changes that wait for it
+	change sync.Mutex // held during a write of keys or pins to the disk
+	queued queue      // changes that wait for the disk
 	pins   pins
 
-	mu      sync.RWMutex // never held over the disk: who shows a key to stop something does not wait for that
-	ring                 // what holds now
-	watches map[*watch]bool
-	codes   codes
+	mu       sync.RWMutex // never held during a write: authentication for a stop must not wait for the disk
+	ring                  // the present keys
+	sessions map[*session]bool
+	codes    codes
 }
 
-// holder is who holds a key, as it is stored.
+// holder is the stored form of a key.
 type holder struct {
 	Actor   string     `json:"actor"`
 	Roles   []string   `json:"roles"`
 	Created time.Time  `json:"created"`
-	Ends    *time.Time `json:"ends,omitempty"` // a newer key has taken its place; nil: it has no end
+	Ends    *time.Time `json:"ends,omitempty"` // a newer key has replaced it; nil for no end
 
-	// Capabilities are those that its code granted to an executor; nil: all.
+	// Capabilities has those that the enrollment code of an executor has granted; nil for all.
 	Capabilities []string `json:"capabilities,omitempty"`
 }
 
 func (h holder) ended() bool { return h.Ends != nil && !time.Now().Before(*h.Ends) }
 
-// Open reads the keys of an exchange from a folder, and makes the operator's
-// key if there is none.
+// Open reads the keys of an exchange from a folder, and makes the key of the operator if there is
+// none.
 func Open(dir, exchangeID string) (*Keys, error) {
-	k := &Keys{dir: dir, exchange: exchangeID, ring: newRing(nil), watches: map[*watch]bool{}, codes: newCodes()}
+	k := &Keys{dir: dir, exchange: exchangeID, ring: newRing(nil), sessions: map[*session]bool{}, codes: newCodes()}
 	name := filepath.Join(dir, keysFile)
 	data, err := os.ReadFile(name)
 	switch {
@@ -77,8 +77,8 @@ func Open(dir, exchangeID string) (*Keys, error) {
 	return k, k.operator()
 }
 
-// parse reads the file of keys. A role that is not known is an error: without
-// it somebody would be let in as somebody less.
+// parse reads the file of keys. An unknown role is an error, because the actor would have the wrong
+// permissions without it.
 func parse(data []byte) (map[string]holder, error) {
 	var holders map[string]holder
 	if err := json.Unmarshal(data, &holders); err != nil {
@@ -95,7 +95,7 @@ func parse(data []byte) (map[string]holder, error) {
 	return holders, nil
 }
 
-// operator makes sure that the key in operator.key is the operator's.
+// operator makes sure that operator.key has the key of the operator.
 func (k *Keys) operator() error {
 	name := filepath.Join(k.dir, operatorFile)
 	data, err := os.ReadFile(name)
@@ -113,16 +113,15 @@ func (k *Keys) operator() error {
 	return durable.Replace(name, []byte(key+"\n"))
 }
 
-// prefix is what every key of this exchange begins with.
+// prefix returns the prefix of every key of this exchange.
 func (k *Keys) prefix() string { return "mess_" + k.exchange + "_" }
 
-// maxKey is longer than any key: an id has 128 bytes at most.
+// maxKey is longer than any key: an id has at most 128 bytes.
 const maxKey = 256
 
-// Authenticate returns whose key it is. The error is a refusal with Why
-// mess.Unauthorized, the same whatever is wrong with the key. It costs one hash
-// of at most maxKey bytes and one look into a map, whatever the key is like and
-// however many there are; the hash hides how much of it is right.
+// Authenticate returns the actor of a key. The error is a *mess.Error with the code Unauthorized,
+// the same for every wrong key. A call costs one hash of at most maxKey bytes and one map access,
+// for any key and any number of keys. The hash hides how much of a wrong key is right.
 func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
 	sum := hash(key)
 	k.mu.RLock()
@@ -131,13 +130,12 @@ func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
 	if !ok || h.ended() {
 		return exchange.Actor{}, mess.Errorf(mess.Unauthorized, "the key is not known here; enrol again")
 	}
-	roles, _ := Roles(h.Roles) // checked when they were read
+	roles, _ := Roles(h.Roles) // Open has checked them
 	return exchange.Actor{ID: h.Actor, Roles: roles}, nil
 }
 
-// Shared returns who an actor is and what it and the exchange know in common
-// without telling anybody the key: the hex of its SHA-256. It reports false if
-// the actor has no key.
+// Shared returns an actor and a secret that it shares with the exchange: the hex form of the
+// SHA-256 of its key. ok is false if the actor has no key.
 func (k *Keys) Shared(actor string) (who exchange.Actor, secret []byte, ok bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -145,14 +143,14 @@ func (k *Keys) Shared(actor string) (who exchange.Actor, secret []byte, ok bool)
 	if !ok {
 		return exchange.Actor{}, nil, false
 	}
-	roles, _ := Roles(k.holders[sum].Roles) // checked when they were read
+	roles, _ := Roles(k.holders[sum].Roles) // Open has checked them
 	return exchange.Actor{ID: actor, Roles: roles}, []byte(sum), true
 }
 
-// replace writes a file; a test has it hang.
+// replace writes a file; a test makes it block.
 var replace = durable.Replace
 
-// digest is SHA-256; a test counts how often it is asked.
+// digest is SHA-256; a test counts its calls.
 var digest = sha256.Sum256
 
 func hash(key string) string {
@@ -160,9 +158,8 @@ func hash(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// save makes next the keys, on disk first: what cannot be written does not
-// hold. Keys whose time is over are left out. What goes on under a key that has
-// changed is ended. k.change is held.
+// save writes the next keys to the disk, and then puts them in force. It leaves out expired keys,
+// and ends the sessions of changed ones. The caller holds k.change.
 func (k *Keys) save(next ring) error {
 	next.tidy()
 	data, err := json.MarshalIndent(next.holders, "", "  ")

@@ -12,13 +12,11 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// PinsFile is the file in the data folder that says with which key each executor
-// signs its receipts: a JSON mapping from executor to public key. It holds no
-// secret, and whoever runs the place may change it.
+// PinsFile is the file in the data folder with the receipt key of each executor: a JSON object from
+// executor to public key. It contains no secret. A local operator may edit it.
 const PinsFile = "receipt-keys.json"
 
-// Pins reads the pinned keys from a data folder; none if nobody has registered
-// there yet.
+// Pins reads the pinned keys from a data folder. The map is empty if there is no file.
 func Pins(dir string) (map[string]string, error) {
 	name := filepath.Join(dir, PinsFile)
 	data, err := os.ReadFile(name)
@@ -51,14 +49,14 @@ func parsePins(data []byte) (map[string]string, error) {
 	return pins, nil
 }
 
-// pins is the file of pins as it was read last. Keys.change guards it.
+// pins caches the file of pins. Keys.change guards it.
 type pins struct {
 	file os.FileInfo
 	all  map[string]string
 }
 
-// read reads the file again only if it has changed: a person may edit it, and an executor
-// names its key with each registration.
+// read reads the file again only after it has changed: a person may edit it, and an executor sends
+// its key with each registration.
 func (p *pins) read(dir string) (map[string]string, error) {
 	file, err := os.Stat(filepath.Join(dir, PinsFile))
 	if err == nil && p.file != nil && os.SameFile(file, p.file) && file.ModTime().Equal(p.file.ModTime()) && file.Size() == p.file.Size() {
@@ -74,8 +72,8 @@ func (p *pins) read(dir string) (map[string]string, error) {
 	return all, nil
 }
 
-// Pin returns the key that an executor is held to: the one that it came with
-// first, which is key if it has never come before.
+// Pin returns the receipt key that counts for an executor: the first that it has registered. For a
+// new executor it pins key.
 func (k *Keys) Pin(executor, key string) (first string, err error) {
 	k.change.Lock()
 	defer k.change.Unlock()

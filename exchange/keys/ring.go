@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// ring is the keys at one moment.
+// ring has the keys at one moment.
 type ring struct {
-	holders map[string]holder   // by the hex of the key's SHA-256
-	of      map[string][]string // actor to the hashes of its keys; a list is never changed
+	holders map[string]holder   // by the hex form of the SHA-256 of the key
+	of      map[string][]string // hashes of the keys, by actor; the lists are immutable
 }
 
 func newRing(holders map[string]holder) ring {
@@ -22,7 +22,7 @@ func newRing(holders map[string]holder) ring {
 
 func (r ring) clone() ring { return ring{maps.Clone(r.holders), maps.Clone(r.of)} }
 
-// current finds the key of an actor that has no end.
+// current returns the key of an actor that does not end.
 func (r ring) current(actor string) (sum string, ok bool) {
 	for _, sum := range r.of[actor] {
 		if r.holders[sum].Ends == nil {
@@ -32,7 +32,7 @@ func (r ring) current(actor string) (sum string, ok bool) {
 	return "", false
 }
 
-// put adds a key, or replaces what is known of it.
+// put adds a key, or replaces its record.
 func (r ring) put(sum string, h holder) {
 	if _, known := r.holders[sum]; !known {
 		r.of[h.Actor] = append(slices.Clip(r.of[h.Actor]), sum)
@@ -48,7 +48,7 @@ func (r ring) drop(actor string) {
 	delete(r.of, actor)
 }
 
-// tidy removes the keys whose time is over.
+// tidy removes expired keys.
 func (r ring) tidy() {
 	for sum, h := range r.holders {
 		if !h.ended() {
@@ -62,7 +62,7 @@ func (r ring) tidy() {
 	}
 }
 
-// queue is changes of the keys that wait for the disk.
+// queue has the changes that wait for the disk.
 type queue struct {
 	mu   sync.Mutex
 	list []*change
@@ -75,8 +75,8 @@ type change struct {
 	err  error
 }
 
-// update changes the keys, on disk first. Changes that come while an earlier one is written
-// share one write: the file has all keys.
+// update changes the keys, on the disk first. Changes that arrive during a write share the next
+// one, because the file has all keys.
 func (k *Keys) update(do func(next ring) error) error {
 	c := &change{do: do}
 	k.queued.mu.Lock()

@@ -13,11 +13,11 @@ var roleNames = map[string]exchange.Role{
 	"requester": exchange.Requester, "executor": exchange.ExecutorRole, "observer": exchange.Observer, "operator": exchange.Operator,
 }
 
-// RoleNames are the roles there are, in the order of the alphabet.
+// RoleNames returns the names of all roles, sorted.
 func RoleNames() []string { return slices.Sorted(maps.Keys(roleNames)) }
 
-// Roles reads names of roles. One that is not known is an error: without it
-// somebody would be let in as somebody less, or more.
+// Roles parses names of roles. An unknown name is an error, because the actor would have the wrong
+// permissions without it.
 func Roles(names []string) (exchange.Role, error) {
 	var roles exchange.Role
 	for _, name := range names {
@@ -30,7 +30,7 @@ func Roles(names []string) (exchange.Role, error) {
 	return roles, nil
 }
 
-// Names are the names of roles, in the order of the alphabet.
+// Names returns the names of roles, sorted.
 func Names(roles exchange.Role) []string {
 	return slices.DeleteFunc(RoleNames(), func(name string) bool { return roles&roleNames[name] == 0 })
 }

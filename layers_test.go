@@ -100,13 +100,13 @@ var layers = map[string]layer{
 		below: []string{"exchange", "exchange/channel/mqtt/homeassistant", "exchange/inbox", "exchange/keys", "exchange/thread", "internal/broker", "internal/broker/port", "internal/keyed", "internal/mistake", "internal/peer", "internal/resources", "internal/wait", "mess", "mess/messeaf", "mess/topic"},
 		from:  []string{"github.com/mochi-mqtt/server/v2", "golang.org/x/sync"},
 	},
-	"exchange/inbox":  {below: []string{"exchange", "exchange/thread", "internal/keyed", "internal/mistake", "internal/wait", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync"}},
+	"exchange/inbox":  {below: []string{"exchange", "exchange/thread", "internal/keyed", "internal/mistake", "internal/wait", "mess", "mess/messeaf"}},
 	"exchange/remote": {below: []string{"internal/address", "internal/broker", "internal/secret", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 
 	// 1 things.
 	"exchange":                      {below: []string{"exchange/documents", "exchange/eventbus", "exchange/index", "exchange/registry", "exchange/routing", "exchange/thread", "exchange/transition", "internal/mistake", "internal/order", "internal/suspend", "internal/wait", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
 	"exchange/registry":             {below: []string{"exchange/documents", "exchange/routing", "exchange/thread", "mess"}},
-	"exchange/documents":            {below: []string{"exchange/thread", "internal/wait"}, from: []string{"golang.org/x/sync"}},
+	"exchange/documents":            {below: []string{"exchange/thread", "internal/keyed", "internal/wait"}, from: []string{"golang.org/x/sync"}},
 	"exchange/eventbus":             {below: []string{"internal/timequeue", "internal/wait"}},
 	"exchange/transition":           {pure: true, below: []string{"exchange/thread", "mess", "mess/messeaf"}},
 	"exchange/routing":              {below: []string{"exchange/thread", "mess", "mess/receipt"}, from: []string{"github.com/robfig/cron/v3"}},

@@ -155,20 +155,30 @@ func (x *Exchange) append(ctx context.Context, s *Step) error {
 }
 
 // channelKind returns the kind of the documents of a channel.
-func channelKind(door string) string { return "door-" + door }
+func channelKind(channel string) string { return "door-" + channel }
 
-// SaveChannelState stores a small document for a channel, under a name. A nil document removes it.
-// The error is a *mess.Error.
-func (x *Exchange) SaveChannelState(ctx context.Context, door, name string, doc []byte) error {
-	if err := x.docs.Put(ctx, documents.Key{Kind: channelKind(door), ID: name}, doc); err != nil {
+// SaveChannelState stores a small document for a channel, under a name. A nil document removes
+// it. The error is a *mess.Error.
+func (x *Exchange) SaveChannelState(ctx context.Context, channel, name string, doc []byte) error {
+	return x.SaveChannelStates(ctx, channel, map[string][]byte{name: doc})
+}
+
+// SaveChannelStates stores several documents for a channel, by name, so that they share syncs of
+// the disk. Nil documents are removed. After an error, some of them may be stored.
+func (x *Exchange) SaveChannelStates(ctx context.Context, channel string, docs map[string][]byte) error {
+	var keys []documents.Key
+	for name := range docs {
+		keys = append(keys, documents.Key{Kind: channelKind(channel), ID: name})
+	}
+	if err := x.docs.Save(ctx, func(k documents.Key) ([]byte, error) { return docs[k.ID], nil }, keys...); err != nil {
 		return x.storeError(err)
 	}
 	return nil
 }
 
 // ChannelState returns the documents of a channel, by name.
-func (x *Exchange) ChannelState(_ context.Context, door string) (map[string][]byte, error) {
-	return x.docs.Read(channelKind(door)), nil
+func (x *Exchange) ChannelState(_ context.Context, channel string) (map[string][]byte, error) {
+	return x.docs.Read(channelKind(channel)), nil
 }
 
 // storeError turns an error of the store into one for the client. It returns a *mess.Error

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -21,25 +22,23 @@ type Key struct{ Kind, ID string }
 // Documents has the documents of one store. It is safe for concurrent use.
 type Documents struct {
 	store thread.Store
+	locks keyed.Locks // by kind and id: one goroutine at a time writes a document
 
 	mu    sync.Mutex
 	pos   thread.Pos // Note has taken the feed up to here
-	kinds map[string]map[string]*document
+	kinds map[string]map[string]document
 	taken map[string]bool // kinds whose bytes Take has handed over
 }
 
-// document is one that is stored, or that a goroutine writes.
+// document is a stored document.
 type document struct {
-	rev  thread.Rev // "": it is not stored
-	data []byte     // nil for a kind that was taken
-	// busy has room for one, the goroutine that writes the document. It is nil while none does.
-	busy  chan struct{}
-	users int // goroutines that write the document, or wait for that
+	rev  thread.Rev
+	data []byte // nil after Take
 }
 
 // New returns the documents of a store. The caller must pass each change of the feed to Note.
 func New(store thread.Store) *Documents {
-	return &Documents{store: store, kinds: map[string]map[string]*document{}, taken: map[string]bool{}}
+	return &Documents{store: store, kinds: map[string]map[string]document{}, taken: map[string]bool{}}
 }
 
 // Note takes a change of the feed.
@@ -59,37 +58,19 @@ func (d *Documents) Position() thread.Pos {
 	return d.pos
 }
 
-// set records what the store has. The caller holds d.mu.
+// set records what the store has; nil for a removed document. The caller holds d.mu.
 func (d *Documents) set(k Key, data []byte, rev thread.Rev) {
-	one := d.document(k)
-	one.rev, one.data = rev, data
 	if data == nil {
-		one.rev = ""
+		delete(d.kinds[k.Kind], k.ID)
+		return
+	}
+	if d.kinds[k.Kind] == nil {
+		d.kinds[k.Kind] = map[string]document{}
 	}
 	if d.taken[k.Kind] {
-		one.data = nil
+		data = nil
 	}
-	d.tidy(k, one)
-}
-
-// document returns the entry of a document, a new one if there is none. The caller holds d.mu.
-func (d *Documents) document(k Key) *document {
-	if d.kinds[k.Kind] == nil {
-		d.kinds[k.Kind] = map[string]*document{}
-	}
-	one := d.kinds[k.Kind][k.ID]
-	if one == nil {
-		one = &document{}
-		d.kinds[k.Kind][k.ID] = one
-	}
-	return one
-}
-
-// tidy drops an entry of which nothing is known. The caller holds d.mu.
-func (d *Documents) tidy(k Key, one *document) {
-	if one.rev == "" && one.users == 0 {
-		delete(d.kinds[k.Kind], k.ID)
-	}
+	d.kinds[k.Kind][k.ID] = document{rev, data}
 }
 
 // Read returns the documents of a kind, by id. The caller must not change them.
@@ -98,9 +79,7 @@ func (d *Documents) Read(kind string) map[string][]byte {
 	defer d.mu.Unlock()
 	all := map[string][]byte{}
 	for id, one := range d.kinds[kind] {
-		if one.rev != "" {
-			all[id] = one.data
-		}
+		all[id] = one.data
 	}
 	return all
 }
@@ -111,63 +90,32 @@ func (d *Documents) Take(kind string) map[string][]byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.taken[kind] = true
-	for _, one := range d.kinds[kind] {
-		one.data = nil
+	for id, one := range d.kinds[kind] {
+		d.kinds[kind][id] = document{rev: one.rev}
 	}
 	return all
 }
 
-// Writer is the right to write a document.
+// Writer holds the write lock of a document.
 type Writer struct {
-	d    *Documents
-	key  Key
-	one  *document
-	busy chan struct{}
+	d      *Documents
+	key    Key
+	unlock func()
 }
 
-// Write waits until no other goroutine writes a document. The caller then finds out what the
-// document has to say, so that it writes the newest, and closes the writer. Those who write
-// different documents do not wait for each other.
+// Write locks a document for writing, and waits while another goroutine writes it. The caller
+// then finds out the newest content, calls Put, and closes the Writer. Writers of different
+// documents do not wait for each other. The error is that of ctx.
 func (d *Documents) Write(ctx context.Context, k Key) (*Writer, error) {
-	w := d.enter(k)
-	select {
-	case w.busy <- struct{}{}:
-		return w, nil
-	default:
+	unlock, err := d.locks.LockContext(ctx, k.Kind+"\x00"+k.ID)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case w.busy <- struct{}{}:
-		return w, nil
-	case <-ctx.Done():
-		w.leave()
-		return nil, ctx.Err()
-	}
+	return &Writer{d, k, unlock}, nil
 }
 
-func (d *Documents) enter(k Key) *Writer {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	one := d.document(k)
-	if one.users++; one.busy == nil {
-		one.busy = make(chan struct{}, 1)
-	}
-	return &Writer{d, k, one, one.busy}
-}
-
-func (w *Writer) leave() {
-	w.d.mu.Lock()
-	defer w.d.mu.Unlock()
-	if w.one.users--; w.one.users == 0 {
-		w.one.busy = nil
-		w.d.tidy(w.key, w.one)
-	}
-}
-
-// Close lets others write the document.
-func (w *Writer) Close() {
-	<-w.busy
-	w.leave()
-}
+// Close unlocks the document.
+func (w *Writer) Close() { w.unlock() }
 
 // attempts limits how often Put repeats a write, because the store cannot tell whether it has it,
 // or because another process was first.
@@ -204,7 +152,7 @@ func (w *Writer) Put(ctx context.Context, doc []byte) error {
 func (w *Writer) rev() thread.Rev {
 	w.d.mu.Lock()
 	defer w.d.mu.Unlock()
-	return w.one.rev
+	return w.d.kinds[w.key.Kind][w.key.ID].rev
 }
 
 // refresh reads the changes of the store.

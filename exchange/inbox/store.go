@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wait"
@@ -27,9 +25,8 @@ func IsStored(name string) bool {
 }
 
 const (
-	saveEvery   = 5 * time.Second
-	savesAtOnce = 64     // so that they share syncs
-	maxChanges  = 10_000 // changes that the Inbox may read again after a restart
+	saveEvery  = 5 * time.Second
+	maxChanges = 10_000 // changes that the Inbox may read again after a restart
 	// forgetAfter is the silence after which the Inbox forgets a requester without an open thread.
 	forgetAfter = 7 * 24 * time.Hour
 )
@@ -126,7 +123,7 @@ func (b *Inbox) save(ctx context.Context) {
 	for id, r := range b.requesters {
 		if low := b.low(r); r.stale || low != r.low {
 			r.stale, r.low = false, low
-			docs[id] = r.document()
+			docs[requesterPrefix+id] = r.document()
 		}
 	}
 	pos, due := b.pos, b.moved || len(docs) > 0 || b.changes > maxChanges
@@ -134,18 +131,12 @@ func (b *Inbox) save(ctx context.Context) {
 		b.moved, b.changes = false, 0
 	}
 	b.mu.Unlock()
-	var g errgroup.Group
-	g.SetLimit(savesAtOnce)
-	for id, doc := range docs {
-		g.Go(func() error {
-			err := b.x.SaveChannelState(ctx, b.channel, requesterPrefix+id, doc)
-			if err != nil {
-				b.again(id)
-			}
-			return err
-		})
+	err := b.x.SaveChannelStates(ctx, b.channel, docs)
+	if err != nil {
+		for name := range docs {
+			b.again(strings.TrimPrefix(name, requesterPrefix))
+		}
 	}
-	err := g.Wait()
 	if err == nil && due {
 		doc, _ := json.Marshal(pos) // cannot fail: a string
 		err = b.x.SaveChannelState(ctx, b.channel, positionName, doc)

@@ -3,6 +3,7 @@
 package keyed
 
 import (
+	"context"
 	"slices"
 	"sync"
 )
@@ -15,8 +16,8 @@ type Locks struct {
 
 // lock is a name that goroutines hold or wait for.
 type lock struct {
-	mu    sync.Mutex
-	users int // guarded by Locks.mu
+	held  chan struct{} // has an entry while a goroutine holds the name
+	users int           // goroutines that hold the name or wait for it; Locks.mu guards it
 }
 
 // Lock locks names, and returns a function that unlocks them. Goroutines that lock several
@@ -28,14 +29,34 @@ func (l *Locks) Lock(names ...string) (unlock func()) {
 	held := make([]*lock, len(names))
 	for i, name := range names {
 		held[i] = l.use(name)
-		held[i].mu.Lock()
+		held[i].held <- struct{}{}
 	}
 	return func() {
 		for i, name := range names {
-			held[i].mu.Unlock()
+			<-held[i].held
 			l.leave(name)
 		}
 	}
+}
+
+// LockContext locks one name, and returns a function that unlocks it. If it must wait for the
+// name and ctx ends first, it returns the error of ctx.
+func (l *Locks) LockContext(ctx context.Context, name string) (unlock func(), err error) {
+	one := l.use(name)
+	select {
+	case one.held <- struct{}{}:
+	default:
+		select {
+		case one.held <- struct{}{}:
+		case <-ctx.Done():
+			l.leave(name)
+			return nil, ctx.Err()
+		}
+	}
+	return func() {
+		<-one.held
+		l.leave(name)
+	}, nil
 }
 
 func (l *Locks) use(name string) *lock {
@@ -43,7 +64,7 @@ func (l *Locks) use(name string) *lock {
 	defer l.mu.Unlock()
 	one := l.names[name]
 	if one == nil {
-		one = &lock{}
+		one = &lock{held: make(chan struct{}, 1)}
 		if l.names == nil {
 			l.names = map[string]*lock{}
 		}

@@ -1,6 +1,8 @@
 package keyed_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -50,4 +52,25 @@ func TestOthersGoOn(t *testing.T) {
 	}
 	unlock()
 	<-got
+}
+
+// A goroutine that waits for a name gives up when its context ends, and leaves the name to others.
+func TestLockContext(t *testing.T) {
+	var l keyed.Locks
+	unlock, err := l.LockContext(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.LockContext(ended, "a"); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a locked name gives %v, want %v", err, context.Canceled)
+	}
+	unlock()
+	again, err := l.LockContext(ended, "a")
+	if err != nil {
+		t.Fatalf("a free name gives %v", err)
+	}
+	again()
+	l.Lock("a")()
 }

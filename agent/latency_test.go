@@ -24,7 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/keys"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/mess"
 )
@@ -142,7 +142,7 @@ func (w *works) run(said words, devices []device.Device, cfg policy.Config) {
 	key, err := k.Issue("works", exchange.Requester|exchange.ExecutorRole)
 	must(err)
 	server := httptest.NewServer(httpapi.New(x, k, httpapi.Config{Version: "1"}, quiet()).Handler())
-	client, err := remote.New(remote.Config{URL: server.URL, Key: remote.Secret(key)}, quiet())
+	client, err := httpclient.New(httpclient.Config{URL: server.URL, Key: httpclient.Secret(key)}, quiet())
 	must(err)
 	j, err := journal.Open(w.TempDir())
 	must(err)

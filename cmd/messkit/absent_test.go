@@ -85,7 +85,7 @@ func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 	go func() { ended <- client.Follow(ctx, a, x, "2026-11-22-001", w) }()
 	until("it follows", streams.Load)
 	gone.Store(true)
-	says("the exchange is not reached: ")
+	says("the exchange does not answer: ")
 	gone.Store(false)
 	says("the exchange is there again")
 	if n := strings.Count(out.String(), "\n"); n != 2 {

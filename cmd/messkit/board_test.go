@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -17,16 +17,16 @@ import (
 
 func TestTheBoard(t *testing.T) {
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	thread := func(ref string, code mess.Code, ago time.Duration, executor, intent string) remote.Thread {
-		return remote.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: executor, Intent: intent}
+	thread := func(ref string, code mess.Code, ago time.Duration, executor, intent string) httpclient.Thread {
+		return httpclient.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: executor, Intent: intent}
 	}
 	b := &client.TaskBoard{
 		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{},
-		Executors: []remote.Executor{
+		Executors: []httpclient.Executor{
 			{ID: "kitchen-pi", Live: true},
 			{ID: "porch-pi", LastSeen: "2026-11-22T09:00:00Z", Stopped: &mess.StopState{Reason: "smoke"}},
 		},
-		Threads: []remote.Thread{
+		Threads: []httpclient.Thread{
 			thread("2026-11-22-004", mess.Completed, 3*time.Second, "kitchen-pi", "is the light on?"),
 			thread("2026-11-22-003", mess.InProgress, 65*time.Second, "kitchen-pi", "vacuum the kitchen"),
 			thread("2026-11-22-002", mess.NeedsInput, 2*time.Hour, "kitchen-pi", "turn on the light"),
@@ -111,12 +111,12 @@ func TestDashboardOfThePage(t *testing.T) {
 		t.Fatal("docs/reference/command-line.md shows no dashboard")
 	}
 	now := time.Date(2026, 11, 22, 9, 44, 59, 0, time.Local)
-	thread := func(ref string, code mess.Code, ago time.Duration, intent string) remote.Thread {
-		return remote.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: "kitchen-pi", Intent: intent}
+	thread := func(ref string, code mess.Code, ago time.Duration, intent string) httpclient.Thread {
+		return httpclient.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: "kitchen-pi", Intent: intent}
 	}
 	b := &client.TaskBoard{
-		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{}, Executors: []remote.Executor{{ID: "kitchen-pi", Live: true}},
-		Threads: []remote.Thread{ // what has changed last comes first
+		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{}, Executors: []httpclient.Executor{{ID: "kitchen-pi", Live: true}},
+		Threads: []httpclient.Thread{ // what has changed last comes first
 			thread("2026-11-22-001", mess.InProgress, 0, "vacuum the kitchen"),
 			thread("2026-11-22-003", mess.NeedsInput, time.Second, "turn on the light"),
 			thread("2026-11-22-002", mess.Completed, time.Second, "turn on the porch light for ten minutes"),

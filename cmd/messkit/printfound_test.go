@@ -60,7 +60,7 @@ devices:
   cam-2:
     driver: sim-camera
     room: fridge
-  # a lamp; it acts: see what it does, then take limits away
+  # a lamp; it acts: check what it switches, then remove limits
   lamp:
     driver: sim-bulb
     limits:

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -16,11 +17,14 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/exchange/keys"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/freeport"
 )
+
+var quiet = slog.New(slog.DiscardHandler)
 
 // runs runs f until the test ends, or until the function that it returns is
 // called.
@@ -73,7 +77,11 @@ func overHTTP(t *testing.T) way {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return client(t, s.URL, remote.Secret(key))
+		c, err := httpclient.New(httpclient.Config{URL: s.URL, Key: httpclient.Secret(key)}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}}
 }
 
@@ -100,7 +108,7 @@ func overEmbedded(t *testing.T) way {
 		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return overBroker(t, remote.MQTTConfig{
+		return overBroker(t, mqttclient.Config{
 			Address:  broker.Address{URL: "mqtt://" + l.Addr().String(), User: id, PasswordFile: file},
 			Exchange: "home", Executor: id,
 		})
@@ -114,7 +122,7 @@ func overMosquitto(t *testing.T) way {
 	o := mqtt.NewExternal(newDoor(t, x), mqtt.ExternalConfig{Address: broker.Address{URL: url}}, quiet)
 	runs(t, o.Run)
 	return way{x: x, as: func(t *testing.T, id string) executorsExchange {
-		cfg := remote.MQTTConfig{Address: broker.Address{URL: url}, Executor: id, Exchange: "home"}
+		cfg := mqttclient.Config{Address: broker.Address{URL: url}, Executor: id, Exchange: "home"}
 		if id == "pi-a-whole-task" {
 			cfg.Exchange = "" // it is found
 		}
@@ -122,9 +130,9 @@ func overMosquitto(t *testing.T) way {
 	}}
 }
 
-func overBroker(t *testing.T, cfg remote.MQTTConfig) *remote.MQTT {
+func overBroker(t *testing.T, cfg mqttclient.Config) *mqttclient.Client {
 	t.Helper()
-	c, err := remote.NewMQTT(cfg, quiet)
+	c, err := mqttclient.New(cfg, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

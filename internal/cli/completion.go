@@ -13,7 +13,7 @@ import (
 
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/capabilities/catalog"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/cli/requests"
@@ -174,7 +174,7 @@ func completeArgs(c *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 const completionTime = time.Second
 
 // reaching calls f with the exchange that a command line names.
-func reaching(c *cobra.Command, f func(context.Context, *remote.Client)) {
+func reaching(c *cobra.Command, f func(context.Context, *httpclient.Client)) {
 	var k client.Client
 	k.Flags(&cobra.Command{}) // the defaults
 	for name, to := range map[string]*string{"url": &k.URL, "exchange": &k.Exchange, "key-file": &k.KeyFile, "pin": &k.Pin} {
@@ -193,8 +193,8 @@ func reaching(c *cobra.Command, f func(context.Context, *remote.Client)) {
 
 // refs returns the refs of the threads that a command accepts.
 func refs(c *cobra.Command) (list []string) {
-	reaching(c, func(ctx context.Context, x *remote.Client) {
-		threads, _ := x.List(ctx, remote.Filter{Limit: client.MaxBoard}) // no completion after an error
+	reaching(c, func(ctx context.Context, x *httpclient.Client) {
+		threads, _ := x.List(ctx, httpclient.Filter{Limit: client.MaxBoard}) // no completion after an error
 		for _, t := range threads {
 			asks := t.Status == mess.NeedsInput || t.Status == mess.NeedsConfirmation
 			if c.Name() == "reply" && !asks || c.Name() == "cancel" && t.Status.Terminal() {
@@ -207,7 +207,7 @@ func refs(c *cobra.Command) (list []string) {
 }
 
 func executorsThere(c *cobra.Command) (list []string) {
-	reaching(c, func(ctx context.Context, x *remote.Client) {
+	reaching(c, func(ctx context.Context, x *httpclient.Client) {
 		who, _ := x.Executors(ctx)
 		for _, e := range who {
 			list = append(list, e.ID+"\t"+output.Printable(e.Name))
@@ -217,7 +217,7 @@ func executorsThere(c *cobra.Command) (list []string) {
 }
 
 func actors(c *cobra.Command) (list []string) {
-	reaching(c, func(ctx context.Context, x *remote.Client) {
+	reaching(c, func(ctx context.Context, x *httpclient.Client) {
 		holders, _ := x.Keys(ctx)
 		for _, h := range holders {
 			list = append(list, h.Actor)
@@ -232,7 +232,7 @@ func roles(*cobra.Command) []string {
 
 // requirable returns the capabilities that the exchange knows, or the built-in ones.
 func requirable(c *cobra.Command) (list []string) {
-	reaching(c, func(ctx context.Context, x *remote.Client) {
+	reaching(c, func(ctx context.Context, x *httpclient.Client) {
 		there, _ := x.Capabilities(ctx)
 		for _, one := range there {
 			list = append(list, one.ID+"\t"+output.Printable(one.Description))

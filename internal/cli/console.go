@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -35,7 +35,7 @@ was made at a terminal of the exchange's machine, an operator can confirm plans 
 			}
 			ctx := c.Context()
 			if a.HasTerminal() {
-				ctx = remote.Typed(ctx)
+				ctx = httpclient.Typed(ctx)
 			}
 			l, err := x.ConsoleLink(ctx, key, at)
 			if err != nil {
@@ -85,7 +85,7 @@ The exchange must be reachable for the phone: messkit run --listen 0.0.0.0:8420 
 	return c
 }
 
-func showInvitation(a *output.Env, l remote.Link, url string) error {
+func showInvitation(a *output.Env, l httpclient.Link, url string) error {
 	p := output.Printer{Out: a.Out}
 	if len(l.Links) == 0 {
 		p.Printf("%s%s\n", strings.TrimSuffix(url, "/"), l.Path)

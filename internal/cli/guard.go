@@ -25,7 +25,7 @@ func guardCommand(a *output.Env) *cobra.Command {
 		Long: `Guard is started by messkit run, as a process of its own. It hears from it on its
 standard input what is going to be on and for how long, and switches that off
 when run has died, is frozen or hangs. It opens no network.`,
-		Example: "  messkit guard        # nothing to be typed: messkit run does",
+		Example: "  messkit guard        # messkit run starts it",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			process.Detach()

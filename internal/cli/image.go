@@ -21,7 +21,7 @@ func pictureCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "picture COMMAND",
 		Short:   "Make pictures fit",
-		Long:    `Picture works on files, with what executors do to the pictures that they send.`,
+		Long:    `Picture processes image files in the same way as executors process their images.`,
 		Example: "  messkit picture fit photo.jpg small.jpg",
 		Args:    cobra.NoArgs,
 	}

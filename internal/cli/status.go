@@ -194,7 +194,7 @@ func runNodeStatus(ctx context.Context, a *output.Env, c *config.Config, asJSON 
 	}
 	p := output.Printer{Out: a.Out}
 	p.Printf("executor  %s for the exchange at %s, which is %s\n", b.Executor, b.Exchange, map[bool]string{true: "there", false: "not reached"}[b.Reached])
-	p.Printf("journal   %d to be settled, %d to be reported, %d reported; %s\n",
+	p.Printf("journal   %d open, %d to report, %d reported; %s\n",
 		b.Journal[journal.StateIntent], b.Journal[journal.StateDone], b.Journal[journal.StateReported], output.Count(b.Mistakes, "mistake"))
 	printLeftOut(&p, b.LeftOut)
 	return p.Err

@@ -76,7 +76,7 @@ func (c Agent) Validate() error {
 		errs = append(errs, fmt.Errorf("id: %q cannot name an executor; use letters, digits and . _ : @ -", c.ID))
 	}
 	if taken(c.ID) {
-		errs = append(errs, fmt.Errorf("id: %q is taken by the exchange itself; choose another", c.ID))
+		errs = append(errs, fmt.Errorf("id: %q belongs to the exchange itself; choose another", c.ID))
 	}
 	switch c.Availability {
 	case "", mess.Always, mess.OnDemand:

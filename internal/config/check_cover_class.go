@@ -10,7 +10,7 @@ import (
 func (h *DeviceSet) unsaid(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
 	for _, d := range h.Devices {
 		if _, opens := d.Dev.(drivers.Opener); opens && d.Class == "" && d.Risk == "" && d.EffectiveClass() == "door" {
-			notes = append(notes, nodes[d.Name].Problem("", "nothing says what it opens, so it is taken for a door, and a person is asked first; write class: blind, garage-door, gate, window, valve or door"))
+			notes = append(notes, nodes[d.Name].Problem("", "its class is unknown, so messkit takes it for a door, and a person must confirm; write class: blind, garage-door, gate, window, valve or door"))
 		}
 	}
 	return notes

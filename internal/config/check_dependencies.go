@@ -132,10 +132,10 @@ func (d Device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
 		return strictyaml.Problems{n.Problem("rooms", "it neither cleans nor prints; write area for where it is")}
 	}
 	if _, sent := d.Dev.(drivers.Areas); len(d.Rooms) > 0 && d.Dev != nil && !sent {
-		wrong = append(wrong, n.Problem("rooms", "it cannot be sent to a room; leave them out, or write segments where its driver has them"))
+		wrong = append(wrong, n.Problem("rooms", "it cannot go to a room; leave them out, or write segments if its driver has them"))
 	}
 	if (d.Class == "lock" || d.Class == "garage-door") && d.Dev != nil && slices.Contains(device.Commands(d.Dev), capabilities.SetSwitch) {
-		wrong = append(wrong, n.Problem("class", "its driver switches, and neither locks nor opens: nothing could be asked of it; write button, with pulse: where the driver has it, for what a press opens, or switch"))
+		wrong = append(wrong, n.Problem("class", "its driver only switches, so no request would fit; write button (with pulse: if the driver has it) for a press that opens, or switch"))
 	}
 	if _, ok := d.Dev.(drivers.Photographer); len(d.Sees) > 0 && d.Dev != nil && !ok {
 		wrong = append(wrong, n.Problem("sees", "it takes no pictures; write area for where it is"))

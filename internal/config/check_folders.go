@@ -32,7 +32,7 @@ func (c *Config) Folders(note func(string)) error {
 		told[dir] = true
 		err := writable(dir)
 		if p := c.Document.Problem(key, "%v", err); errors.Is(err, fs.ErrPermission) && note != nil {
-			note(p.Error() + "; who runs messkit must be able to")
+			note(p.Error() + "; the user that runs messkit needs access")
 		} else if err != nil {
 			wrong = append(wrong, p)
 		}
@@ -57,7 +57,7 @@ func writable(dir string) error {
 	}
 	made, err := os.MkdirTemp(at, ".check-*")
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w; write a folder on a disk of this machine", dir, err)
+		return fmt.Errorf("%s is not writable: %w; write a folder on a disk of this machine", dir, err)
 	}
 	return os.Remove(made)
 }

@@ -23,7 +23,7 @@ func (h *DeviceSet) CheckNames(nodes map[string]strictyaml.Node) error {
 		case other == "":
 			has[at] = d.Name
 		case other != d.Name:
-			wrong = append(wrong, nodes[d.Name].Problem(key, "%s is called %q as well, and nobody could tell the two apart; write another name, or the area of each", other, name))
+			wrong = append(wrong, nodes[d.Name].Problem(key, "%s has the name %q as well, in one area; write another name, or the area of each", other, name))
 		}
 	}
 	known := slices.DeleteFunc(slices.Clone(h.Devices), func(d Device) bool {

@@ -35,7 +35,7 @@ func SketchOf(file string) (picture.Sketch, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
-		return picture.Sketch{}, fmt.Errorf("%w; save the picture that comes while the camera is unplugged, and write its path", err)
+		return picture.Sketch{}, fmt.Errorf("%w; save the image that comes while the camera is unplugged, and write its path", err)
 	case !info.Mode().IsRegular() || info.Size() > maxPlaceholder:
 		return picture.Sketch{}, fmt.Errorf("%s: it is no picture of at most %d MB; write the path of one", file, maxPlaceholder>>20)
 	}

@@ -16,7 +16,7 @@ func (h *DeviceSet) Senses(nodes map[string]strictyaml.Node) (notes strictyaml.P
 	for _, d := range h.Devices {
 		tell := func(key, name string) {
 			if sense := interpret.ReservedNameUse(c, name); sense != "" && Spoken(name) != "" {
-				notes = append(notes, nodes[d.Name].Problem(key, "%q %s: what is asked for with it may be something else, or nothing; call it otherwise", name, sense))
+				notes = append(notes, nodes[d.Name].Problem(key, "%q %s: a request with it may mean something else, or nothing; write another name", name, sense))
 			}
 		}
 		tell("", d.Name)

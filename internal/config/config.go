@@ -17,6 +17,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/exchange/channel/webhook"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/exchange/remote/reference"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -131,7 +133,7 @@ func (c Exchange) Validate() error {
 		errs = append(errs, errors.New("data: is empty; write the folder for keys and journals"))
 	}
 	if c.Enrol != "" && len(c.Enrol) < minEnrol {
-		errs = append(errs, fmt.Errorf("enrol: %d characters can be guessed; write %d or more, or leave it out and use messkit keys enrol", len(c.Enrol), minEnrol))
+		errs = append(errs, fmt.Errorf("enrol: %d characters are easy to guess; write %d or more, or leave it out and use messkit keys enrol", len(c.Enrol), minEnrol))
 	}
 	for _, id := range c.EnrolCapabilities {
 		if !mess.ValidID(id) {
@@ -161,7 +163,7 @@ func (r RoutingRule) Validate() error {
 	prefer := r.Prefer
 	if r.Default != nil {
 		if prefer = r.Default.Prefer; len(r.Prefer) > 0 || r.Match.Capability != "" || r.Match.Urgency != "" || r.Match.Precision != "" {
-			errs = append(errs, errors.New("default: stands beside match or prefer; make it a rule of its own"))
+			errs = append(errs, errors.New("default: excludes match and prefer; make it a rule of its own"))
 		}
 	}
 	if len(prefer) == 0 {
@@ -218,17 +220,17 @@ func (c Connect) Validate() error {
 		errs = append(errs, errors.New("url: is missing; write where the exchange is, like http://192.168.1.20:8420, or its broker, like mqtt://192.168.1.20"))
 	}
 	if c.KeyFile == "" {
-		errs = append(errs, errors.New("key_file: is missing; write where this executor's key is, or is to be kept"))
+		errs = append(errs, errors.New("key_file: is missing; write the file for this executor's key"))
 	}
 	if c.URL != "" {
 		errs = append(errs, c.Remote("").Validate())
 	}
 	if c.URL == "" && c.Pin != "" {
-		errs = append(errs, remote.CheckPin(c.Pin))
+		errs = append(errs, httpclient.CheckPin(c.Pin))
 	}
 	errs = append(errs, c.Field("").Validate())
-	if c.Server == remote.InField {
-		errs = append(errs, remote.CheckFieldExchange(c.Exchange))
+	if c.Server == remote.Reference {
+		errs = append(errs, reference.CheckExchange(c.Exchange))
 	}
 	for name, set := range map[string]bool{"user": c.User != "", "ca": c.CA != "", "cert": c.Cert != "", "key": c.Key != "", "insecure": c.Insecure} {
 		if set {
@@ -239,13 +241,13 @@ func (c Connect) Validate() error {
 }
 
 // Field returns the settings of the client for servers of another make.
-func (c Connect) Field(executor string) remote.FieldConfig {
-	return remote.FieldConfig{Executor: executor, Operators: c.Operators, Poll: c.Poll, Settle: c.Settle}
+func (c Connect) Field(executor string) reference.Config {
+	return reference.Config{Executor: executor, Operators: c.Operators, Poll: c.Poll, Settle: c.Settle}
 }
 
 // Remote returns the settings of the HTTP client with this key.
-func (c Connect) Remote(key remote.Secret) remote.Config {
-	return remote.Config{URL: c.URL, Exchange: c.Exchange, Key: key, Pin: c.Pin, Reread: func() (remote.Secret, error) { return ReadKey(c.KeyFile) }}
+func (c Connect) Remote(key httpclient.Secret) httpclient.Config {
+	return httpclient.Config{URL: c.URL, Exchange: c.Exchange, Key: key, Pin: c.Pin, Reread: func() (httpclient.Secret, error) { return ReadKey(c.KeyFile) }}
 }
 
 // Validate returns an error for two sections that exclude each other.

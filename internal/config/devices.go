@@ -46,7 +46,7 @@ func (c DeviceConfig) Validate() error {
 		errs = append(errs, fmt.Errorf("risk: %q is unknown; write observe, comfort, appliance, access, motion or irreversible", c.Risk))
 	}
 	if c.Effect != "" && c.Effect != capabilities.Once {
-		errs = append(errs, fmt.Errorf("effect: %q is not for a device; write once, or nothing for what the catalogue says", c.Effect))
+		errs = append(errs, fmt.Errorf("effect: %q does not fit a device; write once, or leave it out for the catalog's value", c.Effect))
 	}
 	return errors.Join(errs...)
 }
@@ -200,7 +200,7 @@ func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 		case says == "" || c.HasClass(says):
 		case len(h.LeftOut) > 0:
 			h.Devices[i].Risk = capabilities.RiskIrreversible
-			h.Notes = append(h.Notes, nodes[d.Name].Problem(key, "%s%q is unknown, because words are left out; until you mend them, each plan for it needs a confirmation", whose, says))
+			h.Notes = append(h.Notes, nodes[d.Name].Problem(key, "%s%q is unknown, because a file of words is unusable; until you mend it, each plan for the device needs a confirmation", whose, says))
 		default:
 			problems = append(problems, nodes[d.Name].Problem(key, "%s%q is unknown; write one of %s, or define it under classes in agent: words", whose, says, strings.Join(c.Classes(), ", ")))
 		}

@@ -11,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/durable"
@@ -64,7 +65,7 @@ func (c MQTT) Expanded() broker.Address {
 // checkMQTT returns an error for MQTT settings that contradict those of the exchange.
 func (c Exchange) checkMQTT() error {
 	if c.MQTT.HomeAssistant && !c.MQTT.Elsewhere() && c.MQTT.Listen == NoBroker {
-		return errors.New("mqtt: homeassistant: is shown over MQTT, and listen: is off; write the address of a broker")
+		return errors.New("mqtt: homeassistant: needs MQTT, and listen: is off; write the address of a broker")
 	}
 	if c.MQTT.HomeAssistant || c.MQTT.Elsewhere() || c.MQTT.Listen != DefaultBroker && c.MQTT.Listen != NoBroker {
 		if err := topic.CheckID(c.ID); err != nil {
@@ -88,8 +89,8 @@ func (c Connect) checkBroker() error {
 
 // Broker returns the settings of an executor's connection over a broker. A file in dir
 // counts its sessions.
-func (c Connect) Broker(executor, dir string) remote.MQTTConfig {
-	cfg := remote.MQTTConfig{
+func (c Connect) Broker(executor, dir string) mqttclient.Config {
+	cfg := mqttclient.Config{
 		Address:  broker.Address{URL: c.URL, User: c.User, PasswordFile: c.KeyFile, CA: c.CA, Cert: c.Cert, Key: c.Key, Insecure: c.Insecure},
 		Exchange: c.Exchange, Executor: executor, Pin: c.Pin,
 	}
@@ -123,19 +124,19 @@ func epochs(name string) func() (uint64, error) {
 const ReachTime = 5 * time.Second
 
 // Reach connects to the exchange and returns its identity. Over HTTP it needs no key.
-func (c Connect) Reach(ctx context.Context, executor string) (remote.Health, error) {
+func (c Connect) Reach(ctx context.Context, executor string) (httpclient.Health, error) {
 	ctx, cancel := context.WithTimeout(ctx, ReachTime)
 	defer cancel()
 	if !broker.Is(c.URL) {
-		x, err := remote.New(c.Remote(""), output.NoLog)
+		x, err := httpclient.New(c.Remote(""), output.NoLog)
 		if err != nil {
-			return remote.Health{}, err
+			return httpclient.Health{}, err
 		}
 		return x.Health(ctx)
 	}
-	id, err := remote.Find(ctx, c.Broker(executor, ""), output.NoLog)
+	id, err := mqttclient.Find(ctx, c.Broker(executor, ""), output.NoLog)
 	if err == nil && id == "" {
-		err = fmt.Errorf("no exchange is to be found at the broker %s; is it there, and may this executor come in?", c.URL)
+		err = fmt.Errorf("no exchange answers at the broker %s; is it there, and may this executor come in?", c.URL)
 	}
-	return remote.Health{Exchange: id}, err
+	return httpclient.Health{Exchange: id}, err
 }

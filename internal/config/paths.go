@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 )
 
 // deviceFiles are the keys of devices that name files and folders.
@@ -58,7 +58,7 @@ func DataDir() string {
 }
 
 // ReadKey reads an API key from a file.
-func ReadKey(name string) (remote.Secret, error) {
+func ReadKey(name string) (httpclient.Secret, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return "", err
@@ -67,7 +67,7 @@ func ReadKey(name string) (remote.Secret, error) {
 	if key == "" {
 		return "", fmt.Errorf("%s: is empty; put the key there", name)
 	}
-	return remote.Secret(key), nil
+	return httpclient.Secret(key), nil
 }
 
 // Expand replaces ~ by the home folder.

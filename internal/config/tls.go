@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange/keys"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
@@ -56,7 +56,7 @@ func (c Exchange) URL() (string, error) {
 
 // AsOperator returns a client of the running exchange of this configuration, with the
 // operator's key. It does not connect yet. MESSKIT_URL overrides the address.
-func (c Exchange) AsOperator() (*remote.Client, error) {
+func (c Exchange) AsOperator() (*httpclient.Client, error) {
 	keyFile := filepath.Join(c.Data, OperatorFile)
 	key, err := ReadKey(keyFile)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c Exchange) AsOperator() (*remote.Client, error) {
 	if strings.HasPrefix(url, "https://") {
 		pin = OwnPin(keyFile)
 	}
-	return remote.New(remote.Config{URL: url, Key: key, Pin: pin}, output.NoLog)
+	return httpclient.New(httpclient.Config{URL: url, Key: key, Pin: pin}, output.NoLog)
 }
 
 // readTLS reads the value of `tls:`.
@@ -140,7 +140,7 @@ func AddressText(addr net.Addr, c *tls.Config) string {
 	if c == nil {
 		return "http://" + Reachable(addr)
 	}
-	return "https://" + Reachable(addr) + "\ncertificate " + remote.Fingerprint(c.Certificates[0].Leaf)
+	return "https://" + Reachable(addr) + "\ncertificate " + httpclient.Fingerprint(c.Certificates[0].Leaf)
 }
 
 // OwnPin returns the pin of the exchange whose data folder holds the key file; "" without a
@@ -150,5 +150,5 @@ func OwnPin(keyFile string) string {
 	if err != nil {
 		return ""
 	}
-	return remote.Fingerprint(cert.Leaf)
+	return httpclient.Fingerprint(cert.Leaf)
 }

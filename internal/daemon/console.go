@@ -186,7 +186,7 @@ func (p *localExecutor) Lock(device, why string) error {
 func (p *localExecutor) Unlock(device string) error {
 	err := p.folder().ReleaseLockout(device)
 	if errors.Is(err, localpolicy.ErrNotSet) {
-		return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", device)
+		return fmt.Errorf("%s has no lockout here; if its configuration has locked: true, change that", device)
 	}
 	return err
 }

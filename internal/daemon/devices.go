@@ -82,7 +82,7 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	if watched := watchdogDevices(c.Opened, policyConfig(c), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
 		if err != nil {
-			log.Warn("a guard of an earlier run is not found", "err", err)
+			log.Warn("the watchdog of an earlier run does not answer", "err", err)
 		}
 		client = watchdog.NewClient(watched, func() (watchdog.Process, error) { return process.Start(will) }, log)
 		known = append(known, policy.WithWatchdog(client))
@@ -154,7 +154,7 @@ func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 	j, err := journal.Open(dir)
 	switch {
 	case files.Damaged(err):
-		o.unread = output.Hint(err, "messkit journal check --data %s tells what is wrong with it", c.Agent.Data)
+		o.unread = output.Hint(err, "messkit journal check --data %s prints the problems", c.Agent.Data)
 	case err != nil:
 		o.unread = NotOpened(err, dir)
 	default:

@@ -34,7 +34,7 @@ func dryRun(c *config.Config, req mess.Request, resolve func(*resolver.Resolver)
 	case out.Plan != nil:
 		v := policyVerdict(currentPolicy(c), out.Plan)
 		if err := c.Agent.Unset(); err != nil && resolve(newResolver(c)).Plan == nil { // a duration needs no clock
-			v.refused = fmt.Sprintf("the clock must be set for a time of the clock: %v", err)
+			v.refused = fmt.Sprintf("a time of day needs a set clock: %v", err)
 			v.first = "refused: " + v.refused
 		}
 		return out, v

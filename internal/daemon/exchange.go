@@ -74,7 +74,7 @@ func NotOpened(err error, dir string) error {
 // StoreNotOpened adds a remedy to an error of opening the threads.
 func StoreNotOpened(err error, dir string) error {
 	if files.Damaged(err) {
-		return output.Hint(err, "nothing was changed; without %s messkit begins with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
+		return output.Hint(err, "nothing has changed; without %s messkit starts with the threads that messkit thread list --data %s shows", filepath.Join(dir, "log"), dir)
 	}
 	return NotOpened(err, dir)
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -72,9 +74,9 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 	}
 	markRunning(c, e, log)
 	if lost != "" {
-		log.Error(lost+" has gone: nobody knows what was begun, and the risky classes are disarmed; look, and then: messkit arm", "journal", config.JournalDir(c.Agent.Data), "data", c.Agent.Data)
+		log.Error(lost+" is missing: earlier actions are unknown, and messkit has disarmed the risky classes; look, and then: messkit arm", "journal", config.JournalDir(c.Agent.Data), "data", c.Agent.Data)
 		if err := o.now.DisarmForLoss(lost); err != nil {
-			log.Error("disarmed until the program ends, but that is not written down", "err", err)
+			log.Error("disarmed until the program ends; the disk did not accept the record", "err", err)
 		}
 	}
 	settings.Synced, settings.Unknown = func() bool { return c.Agent.Unset() == nil }, e.unknown(log)
@@ -154,7 +156,7 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 // maintains its connection, nil if none is needed.
 func openConnection(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
 	if broker.Is(c.URL) {
-		x, err := remote.NewMQTT(c.Broker(who.ID, who.Data), log)
+		x, err := mqttclient.New(c.Broker(who.ID, who.Data), log)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -164,7 +166,7 @@ func openConnection(ctx context.Context, c config.Connect, who config.Agent, log
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := remote.New(c.Remote(key), log)
+	x, err := httpclient.New(c.Remote(key), log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -172,12 +174,12 @@ func openConnection(ctx context.Context, c config.Connect, who config.Agent, log
 }
 
 // readOrEnroll reads this executor's key, or registers and saves the new one.
-func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (remote.Secret, error) {
+func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (httpclient.Secret, error) {
 	key, err := config.ReadKey(c.KeyFile)
 	if !errors.Is(err, os.ErrNotExist) {
 		return key, err
 	}
-	x, err := remote.New(c.Remote(""), log)
+	x, err := httpclient.New(c.Remote(""), log)
 	if err != nil {
 		return "", err
 	}
@@ -186,7 +188,7 @@ func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *
 		return "", err // no code helps there
 	}
 	if err != nil {
-		return "", output.Hint(err, "an exchange on another machine wants an enrolment code (messkit keys enrol there shows one): connect: enrol: CODE; a name that is taken needs another agent: id:")
+		return "", output.Hint(err, "an exchange on another machine needs an enrollment code (run messkit keys enrol there): connect: enrol: CODE; if the name is taken, set another agent: id:")
 	}
 	if err := os.MkdirAll(filepath.Dir(c.KeyFile), 0o700); err != nil {
 		return "", err

@@ -36,7 +36,7 @@ func Importer(dir string) func(ref string, list map[string][]byte) error {
 		defer root.Close()
 		_, err = files.Import(root, fsys, places[0])
 		if errors.Is(err, fs.ErrExist) {
-			return mess.Errorf(mess.Conflict, "%s: there is a thread of that name; nothing was changed", ref)
+			return mess.Errorf(mess.Conflict, "%s: a thread of that name exists; nothing has changed", ref)
 		}
 		if p, ok := errors.AsType[messeaf.Problems](err); ok {
 			return mess.Errorf(mess.Invalid, "%s: %v", ref, p)

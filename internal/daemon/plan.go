@@ -69,7 +69,7 @@ func explain(to io.Writer, out capabilities.Outcome, v policyResult) error {
 			line(fmt.Sprintf("  step %d", i+1), "%s", step.Summary)
 		}
 		if len(plan.Unused) > 0 {
-			line("not used", "of what was said: %s", strings.Join(plan.Unused, "; "))
+			line("not used", "words: %s", strings.Join(plan.Unused, "; "))
 		}
 		if plan.Consequences != "" {
 			line("consequences", "%s", plan.Consequences)
@@ -78,7 +78,7 @@ func explain(to io.Writer, out capabilities.Outcome, v policyResult) error {
 			line("first", "%s", v.first)
 		}
 		if v.off > 0 {
-			line("then", "it is switched off again within %v", v.off)
+			line("then", "messkit switches it off within %v", v.off)
 		}
 		for _, need := range v.needs {
 			line("needs", "%s", need)

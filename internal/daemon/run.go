@@ -48,7 +48,7 @@ type RunFlags struct {
 // Flags adds the flags of run and exchange to a command.
 func (r *RunFlags) Flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVarP(&r.file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
+	f.StringVarP(&r.file, "config", "c", "", "configuration file; default: the simulated home, and the devices of this machine")
 	f.StringVar(&r.listen, "listen", "", "address of the exchange's HTTP door (127.0.0.1:8420)")
 	f.StringVar(&r.mqtt, "mqtt", "", "address of the exchange's own MQTT broker (127.0.0.1:1883), or off")
 	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")

@@ -18,7 +18,7 @@ import (
 // no device acts.
 func markRunning(c *config.Config, e *executor, log *slog.Logger) {
 	if err := e.outputs.now.Begin(); err != nil {
-		log.Error("nothing acts: it cannot be written down that messkit runs", "err", err)
+		log.Error("nothing acts: the disk does not accept the record that messkit runs", "err", err)
 	}
 	tellLocal(e.outputs.now.Decisions(), log)
 	if err := localpolicy.In(c.Agent.Data).RecordFact(localpolicy.FactConfirm, string(ConfirmBy(c))); err != nil {
@@ -61,10 +61,10 @@ func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) er
 		case is == was:
 		case is != "":
 			was = is
-			log.Error("nothing acts any more: nobody knows what is locked; look, and then: messkit arm --reset", "err", is)
+			log.Error("nothing acts any more: the lockouts are not readable; look, and then: messkit arm --reset", "err", is)
 		default:
 			was = is
-			log.Warn("it is known again what is locked")
+			log.Warn("the lockouts are readable again")
 		}
 	}
 }
@@ -75,7 +75,7 @@ func UnknownLocal(l policy.LocalDecisions) string { return cmp.Or(l.Unknown, l.B
 // tellLocal logs at the start the devices and risk classes that will not act.
 func tellLocal(l policy.LocalDecisions, log *slog.Logger) {
 	if l.Unknown != "" {
-		log.Error("nobody knows what is locked, so nothing acts; look, and then: messkit arm --reset", "err", l.Unknown)
+		log.Error("nothing acts: the lockouts are not readable; look, and then: messkit arm --reset", "err", l.Unknown)
 	}
 	for _, class := range output.SortedKeys(l.Disarmed) {
 		log.Warn("disarmed until somebody has looked and says messkit arm", "risk", class, "err", l.Disarmed[class])
@@ -92,7 +92,7 @@ func tellLocal(l policy.LocalDecisions, log *slog.Logger) {
 func (e *executor) unknown(log *slog.Logger) func(string, capabilities.Plan) {
 	return func(ref string, plan capabilities.Plan) {
 		if err := e.outputs.now.DisarmForUnknown(ref, plan.Risk); err != nil {
-			log.Error("disarmed until the program ends, but that is not written down", "ref", ref, "err", err)
+			log.Error("disarmed until the program ends; the disk did not accept the record", "ref", ref, "err", err)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func Signer(dir string, log *slog.Logger) (*receipt.Signer, error) {
 	s, err := ReadSigner(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Stat(filepath.Join(dir, SignerFile)); err == nil && info.Mode().Perm()&0o077 != 0 {
-			log.Warn("others can read the key that receipts are signed with; chmod 600 helps", "key_file", filepath.Join(dir, SignerFile))
+			log.Warn("other users can read the key of the receipts; run chmod 600 on it", "key_file", filepath.Join(dir, SignerFile))
 		}
 		return s, err
 	}
@@ -37,7 +37,7 @@ func Signer(dir string, log *slog.Logger) (*receipt.Signer, error) {
 		return nil, err
 	}
 	if err := durable.Replace(filepath.Join(dir, SignerFile), []byte(base64.StdEncoding.EncodeToString(seed)+"\n")); err != nil {
-		log.Error("receipts are not signed: no key can be written", "err", err)
+		log.Error("no signed receipts: the folder for the key is not writable", "err", err)
 		return nil, nil
 	}
 	return ReadSigner(dir)

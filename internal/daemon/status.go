@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/resources"
 	"github.com/messkit/messkit/mess"
@@ -18,23 +18,23 @@ import (
 
 // Status is the status of messkit, as the HTTP API returns it.
 type Status struct {
-	Version   string            `json:"version"`
-	Began     time.Time         `json:"began"`
-	UptimeS   float64           `json:"uptime_s"`
-	Exchange  string            `json:"exchange"`
-	Threads   map[mess.Code]int `json:"threads"`           // open threads, by status
-	Log       writtenJSON       `json:"log"`               // log of the exchange
-	Files     writtenJSON       `json:"files"`             // attachments of threads
-	Folders   foldersJSON       `json:"folders"`           // MESSE-AF folders, which follow the log
-	Damaged   []string          `json:"damaged,omitempty"` // damage of the log that the start has found
-	DiskFree  int64             `json:"disk_free"`         // free bytes for the data folder
-	Confirm   confirmJSON       `json:"confirm"`
-	Limits    []resources.Use   `json:"limits"` // of connections and files
-	Process   resources.Process `json:"process"`
-	Executor  *ExecutorStatus   `json:"executor,omitempty"`
-	MQTT      *mqtt.Counts      `json:"mqtt,omitempty"`      // of the MQTT door
-	Mail      *maildoor.Report  `json:"agentmail,omitempty"` // of the Agent Mail door
-	Executors []remote.Executor `json:"executors,omitempty"` // all that are registered
+	Version   string                `json:"version"`
+	Began     time.Time             `json:"began"`
+	UptimeS   float64               `json:"uptime_s"`
+	Exchange  string                `json:"exchange"`
+	Threads   map[mess.Code]int     `json:"threads"`           // open threads, by status
+	Log       writtenJSON           `json:"log"`               // log of the exchange
+	Files     writtenJSON           `json:"files"`             // attachments of threads
+	Folders   foldersJSON           `json:"folders"`           // MESSE-AF folders, which follow the log
+	Damaged   []string              `json:"damaged,omitempty"` // damage of the log that the start has found
+	DiskFree  int64                 `json:"disk_free"`         // free bytes for the data folder
+	Confirm   confirmJSON           `json:"confirm"`
+	Limits    []resources.Use       `json:"limits"` // of connections and files
+	Process   resources.Process     `json:"process"`
+	Executor  *ExecutorStatus       `json:"executor,omitempty"`
+	MQTT      *mqtt.Counts          `json:"mqtt,omitempty"`      // of the MQTT door
+	Mail      *maildoor.Report      `json:"agentmail,omitempty"` // of the Agent Mail door
+	Executors []httpclient.Executor `json:"executors,omitempty"` // all that are registered
 }
 
 // writtenJSON is the use of the disk by a log.
@@ -97,7 +97,7 @@ func (e *ownExchange) storage() error {
 		return err
 	}
 	if free, dir, told := FreeSpace(e.data); told && free < leastFree {
-		return fmt.Errorf("%d KB are left for %s; make room", free>>10, dir)
+		return fmt.Errorf("%d KB free for %s; make room", free>>10, dir)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ type foldersJSON struct {
 
 func (f foldersJSON) String() string {
 	if f.Behind == 0 {
-		return "show all that is in the log"
+		return "show the log completely"
 	}
 	return fmt.Sprintf("%s behind the log, the oldest step %.1f s", output.Count(f.Behind, "thread"), f.LagS)
 }

@@ -25,7 +25,7 @@ import (
 const deviceTime = 15 * time.Second
 
 // UnreadState is the result for a device without a state to read.
-const UnreadState = "was not used: there is nothing that can be read from it without setting it"
+const UnreadState = "not used: it has no state to read"
 
 // TrialResult returns the check result of using a device.
 func TrialResult(name, says string, err error) output.CheckResult {

@@ -20,10 +20,10 @@ func watchdogDevices(h *config.DeviceSet, limits policy.Config, log *slog.Logger
 		case orders.Off != nil:
 			list = append(list, watchdog.Device{Name: d.Name, Kind: d.Driver, Off: orders.Off, Safe: orders.Safe})
 		case switches && !itself && limits.MaxOn(d.Name) > 0:
-			log.Info("if messkit itself is killed while it is on, nothing switches it off at its max_on", "device", d.Name)
+			log.Info("if messkit itself dies while it is on, nothing switches it off at its max_on", "device", d.Name)
 		}
 		if _, moves := d.Dev.(drivers.Mover); moves && orders.Off == nil {
-			log.Info("if messkit itself is killed while it moves, nothing stops it but its own limits", "device", d.Name)
+			log.Info("if messkit itself dies while it moves, only its own limits stop it", "device", d.Name)
 		}
 	}
 	return list

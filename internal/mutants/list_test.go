@@ -174,8 +174,8 @@ var mutants = []mutant{
 		"exchange/inbox/follow.go", "	pos := x.Position()\n	begin()\n", "	begin()\n	pos := x.Position()\n",
 	}}, "./exchange/inbox TestFollow"},
 	{"a request beside a stop overtakes what waits", []edit{{
-		"exchange/remote/mqttreceive.go", "\t\tm.Items = orders\n", "",
-	}}, "./exchange/remote TestOnlyOrdersOvertake"},
+		"exchange/remote/mqttclient/receive.go", "\t\tm.Items = orders\n", "",
+	}}, "./exchange/remote/mqttclient TestOnlyOrdersOvertake"},
 
 	// The exchange.
 	{"no fence", []edit{{

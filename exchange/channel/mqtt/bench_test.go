@@ -22,7 +22,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/broker"
 )
@@ -135,7 +135,7 @@ func TestBenchLatency(t *testing.T) {
 // agent runs an executor with a relay, over the broker.
 func (h *house) agent(r *relay) {
 	h.Helper()
-	x, err := remote.NewMQTT(remote.MQTTConfig{Address: broker.Address{URL: "mqtt://" + h.addr}, Exchange: "home", Executor: "bench"}, quiet)
+	x, err := mqttclient.New(mqttclient.Config{Address: broker.Address{URL: "mqtt://" + h.addr}, Exchange: "home", Executor: "bench"}, quiet)
 	if err != nil {
 		h.Fatal(err)
 	}

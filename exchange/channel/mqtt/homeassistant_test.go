@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess"
 )
@@ -203,7 +203,7 @@ func TestHomeAssistant(t *testing.T) {
 func TestHomeAssistantElsewhere(t *testing.T) {
 	m := made(t, func(c *exchange.Config) { c.States = true }).withHome().elsewhere("allow_anonymous true\n")
 	m.enter(broker.Address{})
-	c, err := remote.NewMQTT(remote.MQTTConfig{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "kitchen-pi"}, quiet)
+	c, err := mqttclient.New(mqttclient.Config{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "kitchen-pi"}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

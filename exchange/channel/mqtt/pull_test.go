@@ -21,7 +21,7 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/mess"
 )
@@ -188,7 +188,7 @@ func pull(t *testing.T, way string, seed uint64, pulls int) {
 		o := mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: broker.Address{URL: "mqtt://" + ofExchange}, Jitter: soon}, quiet)
 		runs(t, o.Run)
 	}
-	x, err := remote.NewMQTT(remote.MQTTConfig{
+	x, err := mqttclient.New(mqttclient.Config{
 		Address: broker.Address{URL: "mqtt://" + ofExecutor}, Exchange: "home", Executor: "pi", Jitter: soon,
 	}, quiet)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/freeport"
 )
@@ -137,7 +137,7 @@ func TestTLSToABrokerElsewhere(t *testing.T) {
 	}
 	logger := slog.New(slog.NewTextHandler(h.log, nil))
 	runs(t, mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: at("exchange"), Client: "messkit-home"}, logger).Run)
-	pi, err := remote.NewMQTT(remote.MQTTConfig{Address: at("pi"), Executor: "kitchen-pi"}, quiet)
+	pi, err := mqttclient.New(mqttclient.Config{Address: at("pi"), Executor: "kitchen-pi"}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,22 +150,22 @@ func TestTLSToABrokerElsewhere(t *testing.T) {
 	stranger.sign("pi", client)
 	for _, c := range []struct {
 		name string
-		set  func(*remote.MQTTConfig)
+		set  func(*mqttclient.Config)
 		want string // found
 	}{
-		{"a pin instead of an authority", func(c *remote.MQTTConfig) { c.CA, c.Pin = "", pin }, "home"},
-		{"no certificate of one's own", func(c *remote.MQTTConfig) { c.Cert, c.Key = "", "" }, ""},
-		{"one of another authority", func(c *remote.MQTTConfig) { c.Cert, c.Key = stranger.file("pi.pem"), stranger.file("pi.key") }, ""},
-		{"a broker of another authority", func(c *remote.MQTTConfig) { c.CA = stranger.file("ca.pem") }, ""},
-		{"an authority that the system does not know", func(c *remote.MQTTConfig) { c.CA = "" }, ""},
-		{"another pin", func(c *remote.MQTTConfig) { c.CA, c.Pin = "", "sha256:"+strings.Repeat("0", 64) }, ""},
-		{"a name that is not in the certificate", func(c *remote.MQTTConfig) { c.URL = strings.Replace(c.URL, "127.0.0.1", "localhost", 1) }, ""},
-		{"plain text", func(c *remote.MQTTConfig) {
+		{"a pin instead of an authority", func(c *mqttclient.Config) { c.CA, c.Pin = "", pin }, "home"},
+		{"no certificate of one's own", func(c *mqttclient.Config) { c.Cert, c.Key = "", "" }, ""},
+		{"one of another authority", func(c *mqttclient.Config) { c.Cert, c.Key = stranger.file("pi.pem"), stranger.file("pi.key") }, ""},
+		{"a broker of another authority", func(c *mqttclient.Config) { c.CA = stranger.file("ca.pem") }, ""},
+		{"an authority that the system does not know", func(c *mqttclient.Config) { c.CA = "" }, ""},
+		{"another pin", func(c *mqttclient.Config) { c.CA, c.Pin = "", "sha256:"+strings.Repeat("0", 64) }, ""},
+		{"a name that is not in the certificate", func(c *mqttclient.Config) { c.URL = strings.Replace(c.URL, "127.0.0.1", "localhost", 1) }, ""},
+		{"plain text", func(c *mqttclient.Config) {
 			c.URL, c.CA, c.Cert, c.Key = strings.Replace(c.URL, "mqtts", "mqtt", 1), "", "", ""
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := remote.MQTTConfig{Address: at("pi"), Executor: "kitchen-pi"}
+			cfg := mqttclient.Config{Address: at("pi"), Executor: "kitchen-pi"}
 			c.set(&cfg)
 			text := &log{}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -180,7 +180,7 @@ func TestTLSToABrokerElsewhere(t *testing.T) {
 					cancel()
 				}
 			})
-			got, err := remote.Find(ctx, cfg, slog.New(slog.NewTextHandler(text, nil)))
+			got, err := mqttclient.Find(ctx, cfg, slog.New(slog.NewTextHandler(text, nil)))
 			if err != nil || got != c.want {
 				t.Errorf("found %q, %v; want %q; log:\n%s", got, err, c.want, text.text.String())
 			}

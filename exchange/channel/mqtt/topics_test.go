@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/internal/broker"
 )
 
@@ -15,7 +15,7 @@ func TestTheElevenTopics(t *testing.T) {
 	m := overMosquitto(t, "allow_anonymous true\n")
 	watch := m.connect(as{id: "watch"}).hears(root + "#")
 	m.enter(broker.Address{})
-	pi, err := remote.NewMQTT(remote.MQTTConfig{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "pi"}, quiet)
+	pi, err := mqttclient.New(mqttclient.Config{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "pi"}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

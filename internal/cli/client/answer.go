@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
@@ -125,7 +125,7 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 		r.Confirm = &yes
 	}
 	f.asking = nil
-	_, err := f.x.Send(remote.Typed(ctx), mess.Message{Items: []mess.Item{r}})
+	_, err := f.x.Send(httpclient.Typed(ctx), mess.Message{Items: []mess.Item{r}})
 	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // another way confirms it; go on waiting
 		ref, _, _ := strings.Cut(q.Re, "/")
 		how := ""

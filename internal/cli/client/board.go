@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/terminal"
@@ -18,8 +18,8 @@ import (
 // states. It does no I/O; Hear and Snapshot.To fill it.
 type TaskBoard struct {
 	Where     string // the exchange's address
-	Executors []remote.Executor
-	Threads   []remote.Thread         // newest change first
+	Executors []httpclient.Executor
+	Threads   []httpclient.Thread     // newest change first
 	Said      map[string]*mess.Status // by thread, the last report
 	err       error                   // error of the last update; nil: none
 }
@@ -60,14 +60,14 @@ func (b *TaskBoard) Lines(now time.Time, columns, rows int) []string {
 	list = append(list, "")
 	foot := append([]string{""}, folded("messkit stop takes everything to its safe state; Ctrl-C leaves this page", columns)...)
 	threads := slices.Clone(b.Threads)
-	order.By(threads, func(x, y remote.Thread) int { return cmp.Compare(turn(x), turn(y)) })
+	order.By(threads, func(x, y httpclient.Thread) int { return cmp.Compare(turn(x), turn(y)) })
 	tasks, shown := b.tasks(threads, now, columns, rows-len(list)-len(foot))
 	list = append(list, tasks...)
 	if more := open - countOpen(threads[:shown]); more > 0 {
 		foot[0] = fmt.Sprintf("%d more open: messkit ls", more)
 	}
 	if len(threads) == 0 {
-		list = append(list, `nothing has been asked yet: messkit ask "what's in the fridge?"`)
+		list = append(list, `no requests yet: messkit ask "what's in the fridge?"`)
 	}
 	return append(list, foot...)
 }
@@ -77,7 +77,7 @@ const mostLines = 3
 
 // tasks returns at most rows lines of threads with aligned columns, and the number of threads
 // in them.
-func (b *TaskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows int) (list []string, shown int) {
+func (b *TaskBoard) tasks(threads []httpclient.Thread, now time.Time, columns, rows int) (list []string, shown int) {
 	threads = threads[:max(0, min(len(threads), rows))]
 	var ref, status, executor int
 	names := shortest(b.Threads)
@@ -109,7 +109,7 @@ func (b *TaskBoard) tasks(threads []remote.Thread, now time.Time, columns, rows 
 
 // shortest returns for each thread the shortest beginning of its ref that is unique among
 // them: the day and the whole number, or the whole ref.
-func shortest(threads []remote.Thread) map[string]string {
+func shortest(threads []httpclient.Thread) map[string]string {
 	refs, names := make([]string, len(threads)), map[string]string{}
 	for i, t := range threads {
 		refs[i] = t.Ref
@@ -178,7 +178,7 @@ func howToReply(ref string, s *mess.Status) string {
 }
 
 // turn returns the position of a thread's state on the board.
-func turn(t remote.Thread) int {
+func turn(t httpclient.Thread) int {
 	switch {
 	case t.Status == mess.NeedsInput || t.Status == mess.NeedsConfirmation:
 		return 0
@@ -188,7 +188,7 @@ func turn(t remote.Thread) int {
 	return 2
 }
 
-func countOpen(threads []remote.Thread) (n int) {
+func countOpen(threads []httpclient.Thread) (n int) {
 	for _, t := range threads {
 		if !t.Status.Terminal() {
 			n++

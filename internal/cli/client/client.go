@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/mess"
@@ -35,7 +35,7 @@ func (k *Client) Flags(c *cobra.Command) {
 }
 
 // Open makes the client. It does not connect.
-func (k *Client) Open() (*remote.Client, error) {
+func (k *Client) Open() (*httpclient.Client, error) {
 	key, err := config.ReadKey(k.KeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, output.Hint(fmt.Errorf("%s: there is no key", k.KeyFile),
@@ -44,23 +44,23 @@ func (k *Client) Open() (*remote.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return remote.New(k.Config(key), output.NoLog)
+	return httpclient.New(k.Config(key), output.NoLog)
 }
 
 // Config returns the settings of the client. An exchange on this machine keeps its self-made
 // certificate next to its key file.
-func (k *Client) Config(key remote.Secret) remote.Config {
+func (k *Client) Config(key httpclient.Secret) httpclient.Config {
 	pin := k.Pin
 	if pin == "" && strings.HasPrefix(k.URL, "https://") {
 		pin = config.OwnPin(k.KeyFile)
 	}
-	return remote.Config{URL: k.URL, Exchange: k.Exchange, Key: key, Pin: pin}
+	return httpclient.Config{URL: k.URL, Exchange: k.Exchange, Key: key, Pin: pin}
 }
 
 // Unreachable adds a remedy to the error of a connection.
 func (k *Client) Unreachable(err error) error {
 	switch {
-	case errors.Is(err, remote.ErrUntrusted):
+	case errors.Is(err, httpclient.ErrUntrusted):
 		return err // the exchange runs, and its answer has the reason
 	case errors.Is(err, mess.Unavailable):
 		return output.Hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
@@ -71,7 +71,7 @@ func (k *Client) Unreachable(err error) error {
 }
 
 // WithKeys calls do with a client, and adds remedies to its error.
-func (k *Client) WithKeys(do func(*remote.Client) error) error {
+func (k *Client) WithKeys(do func(*httpclient.Client) error) error {
 	x, err := k.Open()
 	if err != nil {
 		return err

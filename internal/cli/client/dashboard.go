@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/internal/wait"
@@ -25,7 +25,7 @@ const (
 const MaxBoard = 200
 
 // WatchBoard shows the board on the terminal until ctx ends, and then restores the terminal.
-func WatchBoard(ctx context.Context, a *output.Env, x *remote.Client, where string) (err error) {
+func WatchBoard(ctx context.Context, a *output.Env, x *httpclient.Client, where string) (err error) {
 	b := &TaskBoard{Where: where, Said: map[string]*mess.Status{}}
 	told, err := tellAll(ctx, x)
 	if err != nil {
@@ -42,9 +42,9 @@ func WatchBoard(ctx context.Context, a *output.Env, x *remote.Client, where stri
 	defer forget()
 
 	g, ctx := errgroup.WithContext(ctx)
-	events, news, answers := make(chan remote.Event), make(chan struct{}, 1), make(chan Snapshot)
+	events, news, answers := make(chan httpclient.Event), make(chan struct{}, 1), make(chan Snapshot)
 	g.Go(func() error {
-		return x.Follow(ctx, "", func(e remote.Event) error {
+		return x.Follow(ctx, "", func(e httpclient.Event) error {
 			select {
 			case events <- e:
 			case <-ctx.Done():
@@ -79,8 +79,8 @@ func WatchBoard(ctx context.Context, a *output.Env, x *remote.Client, where stri
 
 // Snapshot is the state of the exchange at one time.
 type Snapshot struct {
-	Threads   []remote.Thread
-	executors []remote.Executor
+	Threads   []httpclient.Thread
+	executors []httpclient.Executor
 	said      map[string][]mess.Message // messages of open threads, on the first request only
 	Err       error
 }
@@ -99,12 +99,12 @@ func (s Snapshot) To(b *TaskBoard) {
 }
 
 // tellAll asks for all threads, with the messages of the open ones.
-func tellAll(ctx context.Context, x *remote.Client) (Snapshot, error) {
+func tellAll(ctx context.Context, x *httpclient.Client) (Snapshot, error) {
 	s := tell(ctx, x)
 	s.said = map[string][]mess.Message{}
 	for _, t := range s.Threads {
 		if s.Err == nil && !t.Status.Terminal() {
-			var whole remote.Thread
+			var whole httpclient.Thread
 			whole, s.Err = x.Thread(ctx, t.Ref)
 			s.said[t.Ref] = whole.Messages
 		}
@@ -112,15 +112,15 @@ func tellAll(ctx context.Context, x *remote.Client) (Snapshot, error) {
 	return s, s.Err
 }
 
-func tell(ctx context.Context, x *remote.Client) (s Snapshot) {
-	if s.Threads, s.Err = x.List(ctx, remote.Filter{Limit: MaxBoard}); s.Err == nil {
+func tell(ctx context.Context, x *httpclient.Client) (s Snapshot) {
+	if s.Threads, s.Err = x.List(ctx, httpclient.Filter{Limit: MaxBoard}); s.Err == nil {
 		s.executors, s.Err = x.Executors(ctx)
 	}
 	return s
 }
 
 // keepAsking asks after each event, and at regular intervals.
-func keepAsking(ctx context.Context, x *remote.Client, news <-chan struct{}, answers chan<- Snapshot) error {
+func keepAsking(ctx context.Context, x *httpclient.Client, news <-chan struct{}, answers chan<- Snapshot) error {
 	period := time.NewTicker(boardPeriod)
 	defer period.Stop()
 	for {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/internal/terminal"
@@ -123,7 +123,7 @@ func fitted(ctx context.Context, data []byte, info picture.Info, d terminal.Disp
 }
 
 // mediaBytes opens the attachment or the data URI of a content entry.
-func mediaBytes(ctx context.Context, x *remote.Client, ref string, media mess.Media) (io.ReadCloser, string, error) {
+func mediaBytes(ctx context.Context, x *httpclient.Client, ref string, media mess.Media) (io.ReadCloser, string, error) {
 	if media.File != "" {
 		data, _, err := x.Attachment(ctx, ref, media.File)
 		return data, strings.TrimPrefix(filepath.Base(media.File), "att-"), err

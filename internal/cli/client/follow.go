@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/internal/wait"
@@ -38,7 +38,7 @@ var errEnded = errors.New("ended")
 // Follow prints the messages of a thread until its end, asks the person at the terminal the
 // executor's questions, and saves the attachments. It returns an error if the task was not
 // completed.
-func Follow(ctx context.Context, a *output.Env, x *remote.Client, ref string, w *FollowOptions) error {
+func Follow(ctx context.Context, a *output.Env, x *httpclient.Client, ref string, w *FollowOptions) error {
 	f := NewFollower(a, x, ref, w)
 	if w.SkipPast {
 		if err := f.skip(ctx); err != nil {
@@ -58,12 +58,12 @@ func Follow(ctx context.Context, a *output.Env, x *remote.Client, ref string, w 
 // follower follows one thread, in one goroutine.
 type follower struct {
 	app    *output.Env
-	x      *remote.Client
+	x      *httpclient.Client
 	ref    string
 	w      *FollowOptions
 	out    io.Writer
 	seen   map[string]bool // refs of messages
-	thread remote.Thread
+	thread httpclient.Thread
 
 	live   *terminal.Live // nil: not on a terminal
 	began  time.Time
@@ -74,7 +74,7 @@ type follower struct {
 }
 
 // NewFollower makes a follower of the thread ref. It reads nothing yet.
-func NewFollower(a *output.Env, x *remote.Client, ref string, w *FollowOptions) *follower {
+func NewFollower(a *output.Env, x *httpclient.Client, ref string, w *FollowOptions) *follower {
 	f := &follower{app: a, x: x, ref: ref, w: w, out: a.Out, seen: map[string]bool{}, no: map[string]string{}, began: time.Now()}
 	if a.Screen != nil && !w.AsJSON {
 		f.live = terminal.NewLive(a.Screen, a.Columns)
@@ -89,7 +89,7 @@ func (f *follower) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	news := make(chan struct{}, 1)
 	g.Go(func() error {
-		return f.x.Follow(ctx, "", func(e remote.Event) error {
+		return f.x.Follow(ctx, "", func(e httpclient.Event) error {
 			if e.Thread.Ref == "" || e.Thread.Ref == f.ref {
 				wait.Notify(news) // one signal is enough: the thread has every message
 			}

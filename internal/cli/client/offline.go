@@ -24,11 +24,11 @@ func (f *follower) absent(ctx context.Context, why error) error {
 		return why
 	case f.Away.IsZero():
 		f.Away = time.Now()
-		return f.note("the exchange is not reached: %v; trying again", why)
+		return f.note("the exchange does not answer: %v; trying again", why)
 	case time.Since(f.Away) < longest:
 		return nil
 	}
-	return output.Hint(fmt.Errorf("%s: the exchange was not reached for %s: %v", f.ref, longest, why),
+	return output.Hint(fmt.Errorf("%s: the exchange did not answer for %s: %v", f.ref, longest, why),
 		"the request is not withdrawn; messkit show %s tells how it went when the exchange is there", f.ref)
 }
 

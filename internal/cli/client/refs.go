@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -50,7 +50,7 @@ func dayOf(ref string) (time.Time, bool) {
 
 // WholeRef completes the beginning of a ref and keeps the part after a slash. Other names,
 // and whole refs, stay as they are: the exchange reports their errors.
-func WholeRef(ctx context.Context, x *remote.Client, name string) (string, error) {
+func WholeRef(ctx context.Context, x *httpclient.Client, name string) (string, error) {
 	ref, message, slash := strings.Cut(name, "/")
 	day, is := dayOf(ref)
 	if !is && strings.Trim(ref, "0123456789-") != "" {
@@ -64,7 +64,7 @@ func WholeRef(ctx context.Context, x *remote.Client, name string) (string, error
 		return "", output.Hint(err, "a ref begins with its day and something of its number, like %s-001; messkit ls lists them", time.Now().Format(time.DateOnly))
 	}
 	// The exchange may be in another time zone.
-	list, err := x.List(ctx, remote.Filter{Since: day.AddDate(0, 0, -1), Limit: 1 << 30})
+	list, err := x.List(ctx, httpclient.Filter{Since: day.AddDate(0, 0, -1), Limit: 1 << 30})
 	if err != nil {
 		return "", err
 	}
@@ -99,5 +99,5 @@ func SeveralBegin(beginning string, refs []string, intents map[string]string) er
 	if more := len(refs) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
 	}
-	return fmt.Errorf("%s: %d refs begin so; write more of the one that is meant:\n%s", beginning, len(refs), strings.Join(lines, "\n"))
+	return fmt.Errorf("%s: %d refs begin with it; write more of the ref:\n%s", beginning, len(refs), strings.Join(lines, "\n"))
 }

@@ -29,7 +29,7 @@ func ReadYes(a *output.Env, question string) (*bool, error) {
 		fmt.Fprintf(a.Out, "  %s [y/N] ", question)
 		line, err := in.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			return nil, errors.New("there was no answer, and nothing was sent")
+			return nil, errors.New("no answer; messkit sent nothing")
 		} else if err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func ReadLine(ctx context.Context, r *bufio.Reader) (string, error) {
 		return "", errors.New("nothing was written")
 	case l := <-k.lines:
 		if errors.Is(l.err, io.EOF) {
-			return "", errors.New("nothing was written: the answers have ended")
+			return "", errors.New("the input ended before the last answer; messkit wrote nothing")
 		}
 		return l.text, l.err
 	}

@@ -30,7 +30,7 @@ and which heaters, pumps and the like nothing would switch off by itself.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == "" {
-				return errors.New("the file has no name; write which one is to be checked")
+				return errors.New("the argument is empty; write the name of the file to check")
 			}
 			return runCheck(a, args[0])
 		},
@@ -68,7 +68,7 @@ func runCheck(a *output.Env, file string) error {
 	if wrong != nil {
 		return wrong
 	}
-	if k := c.Connect; k != nil && k.Enrol == "" && k.Server != remote.InField && !broker.Is(k.URL) {
+	if k := c.Connect; k != nil && k.Enrol == "" && k.Server != remote.Reference && !broker.Is(k.URL) {
 		if _, err := os.Stat(k.KeyFile); errors.Is(err, fs.ErrNotExist) {
 			note(c.Document.Problem("connect.key_file", "%s is not there yet; write enrol: with the code that messkit keys enrol %s shows at the exchange", k.KeyFile, c.Agent.ID).Error())
 		}

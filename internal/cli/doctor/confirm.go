@@ -3,7 +3,7 @@ package doctor
 import (
 	"context"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -19,7 +19,7 @@ func checkConfirm(ctx context.Context, k *client.Client) []output.CheckResult {
 		return nil // the check of the key reports it
 	}
 	var s daemon.Status
-	if x, err := remote.New(k.Config(key), output.NoLog); err != nil || x.Status(ctx, &s) != nil {
+	if x, err := httpclient.New(k.Config(key), output.NoLog); err != nil || x.Status(ctx, &s) != nil {
 		return nil // the check of the exchange reports it; only an operator gets more
 	}
 	if says := s.Confirm.Warning(); says != "" {

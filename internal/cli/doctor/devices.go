@@ -34,7 +34,7 @@ func DevicesCommand(a *output.Env) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&file, "config", "c", "", "configuration file; without one: the simulated home and what is found here")
+	f.StringVarP(&file, "config", "c", "", "configuration file; default: the simulated home, and the devices of this machine")
 	f.BoolVar(&kinds, "drivers", false, "list the drivers")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c

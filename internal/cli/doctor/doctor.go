@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/broker"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -154,7 +154,7 @@ func checkConfig(c *config.Config, err error) output.CheckResult {
 func checkKey(name string) output.CheckResult {
 	info, err := os.Stat(name)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		err = fmt.Errorf("%s can be read by others; run chmod 600 %[1]s", name)
+		err = fmt.Errorf("%s is readable by other users; run chmod 600 %[1]s", name)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s is not there; messkit run makes it where it starts an exchange", name)
@@ -165,7 +165,7 @@ func checkKey(name string) output.CheckResult {
 func checkExchange(ctx context.Context, k *client.Client) output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
-	x, err := remote.New(k.Config(""), output.NoLog) // a check of its presence needs no key
+	x, err := httpclient.New(k.Config(""), output.NoLog) // a check of its presence needs no key
 	if err != nil {
 		return verdict("exchange", err, "")
 	}

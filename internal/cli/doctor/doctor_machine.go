@@ -13,5 +13,5 @@ func checkTime(c config.Agent) []output.CheckResult {
 	if err == nil {
 		return nil
 	}
-	return []output.CheckResult{{What: "clock", OK: true, Note: true, Says: fmt.Sprintf("%v; until then what is wanted at a time of day is refused", err)}}
+	return []output.CheckResult{{What: "clock", OK: true, Note: true, Says: fmt.Sprintf("%v; until then messkit rejects times of day", err)}}
 }

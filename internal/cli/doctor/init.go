@@ -40,7 +40,7 @@ func InitCommand(a *output.Env) *cobra.Command {
 	var b Beginning
 	c := &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Write a configuration from what is found here",
+		Short: "Write a configuration with the devices found on this machine",
 		Long: `Init looks for devices as messkit discover does, asks three questions, and writes a
 commented configuration: messkit.yaml, unless you name another file. A file that
 is there is never written over.
@@ -102,7 +102,7 @@ func (b *Beginning) ask(ctx context.Context, a *output.Env) error {
 	}
 	in, ok := a.In.(*os.File)
 	if !ok || !terminal.IsTerminal(in) {
-		return output.Hint(errors.New("nobody can be asked here"), "messkit init --yes asks nothing; --id, --connect and --network say what differs")
+		return output.Hint(errors.New("no terminal to ask the user"), "messkit init --yes asks nothing; --id, --connect and --network change the defaults")
 	}
 	r := bufio.NewReader(in)
 	var err error
@@ -169,13 +169,13 @@ func runInit(a *output.Env, name string, b Beginning, list []discovery.Discovere
 		return err
 	}
 	if _, err := daemon.LoadConfig(name, output.NoLog); err != nil {
-		return output.Hint(errors.Join(err, os.Remove(name)), "nothing was written; messkit discover shows what was found")
+		return output.Hint(errors.Join(err, os.Remove(name)), "messkit wrote nothing; messkit discover shows the devices")
 	}
 	next := "messkit run --config " + name
 	if b.connect != "" {
 		next = "put the exchange's fingerprint and an enrolment code into it, then " + next
 	}
-	_, err = fmt.Fprintf(a.Out, "%s is written, with %s; read it, then: %s\n", name, output.Count(n, "device"), next)
+	_, err = fmt.Fprintf(a.Out, "%s written with %s; read it, then: %s\n", name, output.Count(n, "device"), next)
 	return err
 }
 

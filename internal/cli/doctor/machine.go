@@ -27,7 +27,7 @@ func checkData(dir string) output.CheckResult {
 	case err == nil && !info.IsDir():
 		err = fmt.Errorf("%s is not a folder; move it away", dir)
 	case err == nil && info.Mode().Perm()&0o077 != 0:
-		err = fmt.Errorf("%s can be read by others; run chmod 700 %[1]s", dir)
+		err = fmt.Errorf("%s is readable by other users; run chmod 700 %[1]s", dir)
 	case err == nil:
 		err = tryDisk(dir)
 	}
@@ -38,7 +38,7 @@ func checkData(dir string) output.CheckResult {
 func tryDisk(dir string) (err error) {
 	f, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w; give it to the user that runs messkit: chown", dir, err)
+		return fmt.Errorf("%s is not writable: %w; give it to the user that runs messkit: chown", dir, err)
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
 	if _, err = f.Write(make([]byte, 4096)); err == nil {
@@ -57,9 +57,9 @@ func checkSpace(dir string) output.CheckResult {
 	free, dir, told := daemon.FreeSpace(dir)
 	switch {
 	case !told:
-		return output.CheckResult{What: "space", OK: true, Says: "the file system of " + dir + " does not tell how much is left"}
+		return output.CheckResult{What: "space", OK: true, Says: "the file system of " + dir + " does not report its free space"}
 	case free < minFree:
-		return output.CheckResult{What: "space", Says: fmt.Sprintf("%d MB are left for %s; make room", free>>20, dir)}
+		return output.CheckResult{What: "space", Says: fmt.Sprintf("%d MB free for %s; make room", free>>20, dir)}
 	}
 	return output.CheckResult{What: "space", OK: true, Says: fmt.Sprintf("%d MB free", free>>20)}
 }
@@ -83,7 +83,7 @@ func checkHardware() []output.CheckResult {
 		for _, name := range names {
 			f := output.CheckResult{What: "hardware", OK: true, Says: name}
 			if unix.Access(name, unix.R_OK|unix.W_OK) != nil {
-				f.Note, f.Says = true, name+" may not be opened by "+whoAmI()+"; "+entrance(name)
+				f.Note, f.Says = true, name+" does not open for "+whoAmI()+"; "+entrance(name)
 			}
 			found = append(found, f)
 		}

@@ -17,7 +17,7 @@ func checkPeople(data string) (found []output.CheckResult) {
 		found = append(found, output.CheckResult{What: what, OK: true, Note: true, Says: fmt.Sprintf(says, args...)})
 	}
 	for _, o := range stop.ReadOrders(config.StopFolder(data)) {
-		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("everything here is stopped: %s; look, and then at the place: messkit clear", o)})
+		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("a stop is in effect: %s; look, and then at the place: messkit clear", o)})
 	}
 	l := localpolicy.In(data).Decisions()
 	if why := daemon.UnknownLocal(l); why != "" {
@@ -30,7 +30,7 @@ func checkPeople(data string) (found []output.CheckResult) {
 		note(name, "does not act: %s; look, and then: messkit arm %s", l.DisarmedDevices[name], name)
 	}
 	for _, name := range output.SortedKeys(l.LockedOut) {
-		note(name, "does not act: it was locked here%s, until: messkit unlock %s", reason(l.LockedOut[name]), name)
+		note(name, "does not act: a lockout here%s, until: messkit unlock %s", reason(l.LockedOut[name]), name)
 	}
 	return found
 }

@@ -81,7 +81,7 @@ func refusedModels(ctx context.Context, k *client.Client) (found []output.CheckR
 	}
 	for _, r := range list {
 		if r.Code == http.StatusBadRequest {
-			found = append(found, output.CheckResult{What: "mcp", OK: true, Note: true, Says: fmt.Sprintf("%s was refused %s, last at %s: %s", cmp.Or(r.Actor, r.From), output.Count(r.Count, "time"), r.At.Local().Format(time.DateTime), r.Error)})
+			found = append(found, output.CheckResult{What: "mcp", OK: true, Note: true, Says: fmt.Sprintf("%s got %s refused, last at %s: %s", cmp.Or(r.Actor, r.From), output.Count(r.Count, "time"), r.At.Local().Format(time.DateTime), r.Error)})
 		}
 	}
 	return found
@@ -114,14 +114,14 @@ func compare(c *config.Config, a selftest.Response, same, others []string) outpu
 	if len(same) == len(c.Opened.Devices) && len(others) == 0 {
 		f.Says = fmt.Sprintf("messkit runs with them since %s, and uses them for this", since)
 		if stopped := func(r selftest.Result) bool { return r.Text == device.ErrStopped.Error() }; slices.ContainsFunc(a.Devices, stopped) {
-			f.Note, f.Says = true, fmt.Sprintf("messkit runs with them since %s, and uses none while everything is stopped", since)
+			f.Note, f.Says = true, fmt.Sprintf("messkit runs with them since %s, and uses none during a stop", since)
 		}
 		return f
 	}
 	f.Note = true
 	f.Says = fmt.Sprintf("messkit runs since %s with another configuration (%s)", since, its)
 	if len(others) > 0 {
-		f.Says += fmt.Sprintf("; what it has as %s is otherwise in this one, or not there", someOf(others))
+		f.Says += fmt.Sprintf("; what %s differ in this one, or are absent", someOf(others))
 	}
 	if len(same) > 0 {
 		f.Says += fmt.Sprintf("; it has used %s for this", someOf(same))

@@ -17,7 +17,7 @@ func CapabilitiesCommand(a *output.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "capabilities",
-		Short:   "List what can be asked of the exchange's executors",
+		Short:   "List the capabilities of the exchange's executors",
 		Example: "  messkit capabilities",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -18,7 +18,7 @@ func ForgetCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	c := &cobra.Command{
 		Use:   "forget EXECUTOR",
-		Short: "Take an executor that is gone for good off the lists",
+		Short: "Remove an executor that does not come back",
 		Long: `Forget takes an executor or a person who is gone for good off all lists; nobody
 waits any more for its word that it has stopped. It needs the operator's key. One
 that was heard of a moment ago, or is at a task, is not forgotten: it may act. The
@@ -30,14 +30,14 @@ given meanwhile.`,
 		Example: "  messkit forget old-pi",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return k.WithKeys(func(x *remote.Client) error { return runForget(c.Context(), a, x, args[0]) })
+			return k.WithKeys(func(x *httpclient.Client) error { return runForget(c.Context(), a, x, args[0]) })
 		},
 	}
 	k.Flags(c)
 	return c
 }
 
-func runForget(ctx context.Context, a *output.Env, x *remote.Client, id string) error {
+func runForget(ctx context.Context, a *output.Env, x *httpclient.Client, id string) error {
 	stops, err := x.Forget(ctx, id)
 	if errors.Is(err, mess.NotFound) {
 		if by := called(ctx, x, id); by != "" {
@@ -51,13 +51,13 @@ func runForget(ctx context.Context, a *output.Env, x *remote.Client, id string) 
 	p := output.Printer{Out: a.Out}
 	p.Printf("forgotten: %s\n", output.Printable(id))
 	if stops > 0 {
-		p.Printf("it has not confirmed %s: what it has may be on yet; look. Should it speak again, the stop reaches it\n", output.Count(stops, "stop"))
+		p.Printf("it has not confirmed %s: its devices may still be on; look. If it connects again, it gets the stop\n", output.Count(stops, "stop"))
 	}
 	return p.Err
 }
 
 // called returns the id of the one executor with a name, "" for none or several.
-func called(ctx context.Context, x *remote.Client, name string) (id string) {
+func called(ctx context.Context, x *httpclient.Client, name string) (id string) {
 	list, err := x.Executors(ctx)
 	if err != nil {
 		return ""

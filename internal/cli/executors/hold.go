@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -27,7 +27,7 @@ restarts. To end what is under way, there is messkit stop.`
 
 // ResumeCommand returns the command messkit resume.
 func ResumeCommand(a *output.Env) *cobra.Command {
-	c := drainCommand(a, "resume", "Have executors that are on hold take what waits", func(h *mess.DrainOrder) mess.Config { return mess.Config{Resume: h} })
+	c := drainCommand(a, "resume", "End the drain of executors; they take waiting requests again", func(h *mess.DrainOrder) mess.Config { return mess.Config{Resume: h} })
 	c.Long = `Resume ends the holds of the executors that it names, or of all: with an operator's
 key every hold, with another one those that it has given. They take what has
 waited meanwhile.`
@@ -51,11 +51,11 @@ func drainCommand(a *output.Env, verb, short string, order func(*mess.DrainOrder
 		},
 	}
 	k.Flags(c)
-	c.Flags().StringVar(&why, "why", "", "the reason, for whoever asks")
+	c.Flags().StringVar(&why, "why", "", "the reason, which requesters see")
 	return c
 }
 
-func sendOrder(ctx context.Context, a *output.Env, x *remote.Client, k *client.Client, c mess.Config, verb string) error {
+func sendOrder(ctx context.Context, a *output.Env, x *httpclient.Client, k *client.Client, c mess.Config, verb string) error {
 	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&c}})
 	if err != nil {
 		return k.Unreachable(err)

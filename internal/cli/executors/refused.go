@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 )
@@ -20,7 +20,7 @@ func RefusedCommand(a *output.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "refused",
-		Short: "Show what a running exchange has refused at its door",
+		Short: "Show the connections that a running exchange has refused",
 		Long: `Refused shows whom a running exchange did not know, what somebody may not do, and
 what was too much, since it began, the newest first. What is alike is one line: the
 same caller, refused for the same reason, with how often and when last. It needs
@@ -31,7 +31,7 @@ an operator's key.`,
 			if limit < 1 {
 				return fmt.Errorf("--limit: %d is no number of lines; write 1 or more", limit)
 			}
-			return k.WithKeys(func(x *remote.Client) error {
+			return k.WithKeys(func(x *httpclient.Client) error {
 				list, err := x.Refused(c.Context())
 				if err != nil {
 					return err
@@ -49,10 +49,10 @@ an operator's key.`,
 	return c
 }
 
-func printRefused(a *output.Env, list []remote.Refusal, limit int) error {
+func printRefused(a *output.Env, list []httpclient.Refusal, limit int) error {
 	if len(list) == 0 {
 		p := output.Printer{Out: a.Out}
-		p.Printf("nothing was refused since the exchange began\n")
+		p.Printf("the exchange has refused no connection since its start\n")
 		return p.Err
 	}
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 )
@@ -17,14 +17,14 @@ func WebhooksCommand(a *output.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "webhooks",
-		Short: "Show what became of notices to executors' webhooks",
+		Short: "Show the deliveries to executors' webhooks",
 		Long: `Webhooks shows the last notices that a running exchange has sent, or is to send, to
 the webhooks of executors, the newest first. With an executor's key it shows
 that executor's. docs/reference/http.md tells how an executor registers one.`,
 		Example: "  messkit webhooks",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return k.WithKeys(func(x *remote.Client) error {
+			return k.WithKeys(func(x *httpclient.Client) error {
 				list, err := x.Webhooks(c.Context())
 				if err != nil {
 					return err
@@ -41,7 +41,7 @@ that executor's. docs/reference/http.md tells how an executor registers one.`,
 	return c
 }
 
-func printDeliveries(a *output.Env, list []remote.Delivery) error {
+func printDeliveries(a *output.Env, list []httpclient.Delivery) error {
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	p := output.Printer{Out: w}
 	for _, d := range list {
@@ -57,7 +57,7 @@ func printDeliveries(a *output.Env, list []remote.Delivery) error {
 		return p.Err
 	}
 	if len(list) == 0 {
-		p.Printf("nothing was sent to webhooks\n")
+		p.Printf("no deliveries to webhooks yet\n")
 	}
 	return w.Flush()
 }

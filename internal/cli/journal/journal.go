@@ -81,7 +81,7 @@ reported (it was; such threads leave the journal some time later).`,
 			if err != nil || len(r.Violations) == 0 {
 				return err
 			}
-			return output.Hint(r.Violations[0], "what follows is not shown; messkit journal check tells all")
+			return output.Hint(r.Violations[0], "the rest is left out; messkit journal check prints all problems")
 		},
 	}
 	o.flags(c)
@@ -135,7 +135,7 @@ func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Contents, ref 
 	}
 	list := slices.DeleteFunc(r.Threads(), func(e *journal.ThreadInfo) bool { return e.Ref != ref })
 	if len(list) == 0 {
-		return output.Hint(fmt.Errorf("%s: the journal in %s does not name it", ref, dir), "messkit journal show lists what it names; what was reported leaves it some time later")
+		return output.Hint(fmt.Errorf("%s: the journal in %s does not name it", ref, dir), "messkit journal show lists its threads; a reported thread leaves the journal some time later")
 	}
 	if o.asJSON {
 		all := make([]entryJSON, len(list))
@@ -199,7 +199,7 @@ func printChecked(a *output.Env, o *OnJournal, dir string, r journal.Contents) e
 		p.Printf("%s\n", output.Printable(m.Error()))
 	}
 	if r.Tail.Torn {
-		p.Printf("%s: byte %d: the end is torn; it was acknowledged to nobody\n", r.Tail.File, r.Tail.Offset)
+		p.Printf("%s: byte %d: the last record is incomplete; messkit had not acknowledged it\n", r.Tail.File, r.Tail.Offset)
 	}
 	p.Printf("%d records of %d threads, %d mistakes\n", len(r.Records), len(r.Threads()), len(r.Violations))
 	return p.Err

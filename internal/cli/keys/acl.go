@@ -45,7 +45,7 @@ of the exchange; run it again when that changes. It reads the exchange's data fo
 	f := c.Flags()
 	f.StringVar(&data, "data", config.DataDir(), "the exchange's data folder")
 	f.StringVar(&id, "id", "home", "the exchange's id")
-	f.BoolVar(&home, "homeassistant", false, "the exchange is shown to Home Assistant, whose user is homeassistant")
+	f.BoolVar(&home, "homeassistant", false, "Home Assistant finds the executors at the broker, as user homeassistant")
 	f.StringVar(&user, "user", "messkit-home", "the exchange's own user at the broker")
 	return c
 }

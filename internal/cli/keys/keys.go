@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/keys"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -24,13 +24,13 @@ import (
 )
 
 // warnStillListed warns that an actor with a revoked key is still registered.
-func warnStillListed(ctx context.Context, a *output.Env, x *remote.Client, actor string) error {
+func warnStillListed(ctx context.Context, a *output.Env, x *httpclient.Client, actor string) error {
 	list, err := x.Executors(ctx)
-	if errors.Is(err, mess.Forbidden) || !slices.ContainsFunc(list, func(e remote.Executor) bool { return e.ID == actor }) {
+	if errors.Is(err, mess.Forbidden) || !slices.ContainsFunc(list, func(e httpclient.Executor) bool { return e.ID == actor }) {
 		return nil
 	}
 	p := output.Printer{Out: a.Out}
-	p.Printf("%[1]s is on the lists of executors still; if it is gone for good: messkit forget %[1]s\n", output.Printable(actor))
+	p.Printf("%[1]s is still a registered executor; if it does not come back: messkit forget %[1]s\n", output.Printable(actor))
 	return p.Err
 }
 
@@ -61,7 +61,7 @@ func keysListCommand(a *output.Env) *cobra.Command {
 		Example: "  messkit keys list",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return k.WithKeys(func(x *remote.Client) error {
+			return k.WithKeys(func(x *httpclient.Client) error {
 				list, err := x.Keys(c.Context())
 				if err != nil {
 					return err
@@ -78,7 +78,7 @@ func keysListCommand(a *output.Env) *cobra.Command {
 	return c
 }
 
-func printHolders(a *output.Env, list []remote.Holder) error {
+func printHolders(a *output.Env, list []httpclient.Holder) error {
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	p := output.Printer{Out: w}
 	for _, h := range list {
@@ -103,7 +103,7 @@ func (n *newKey) flags(c *cobra.Command) {
 
 // saveKey writes or prints a new key. If it cannot write the file, it prints the key, which
 // exists nowhere else.
-func saveKey(a *output.Env, n newKey, actor string, key remote.Secret) error {
+func saveKey(a *output.Env, n newKey, actor string, key httpclient.Secret) error {
 	var unsaved error
 	if n.save != "" {
 		if unsaved = durable.Replace(n.save, []byte(string(key)+"\n")); unsaved == nil {
@@ -129,7 +129,7 @@ own machine alone, after a question that a person answers there.`,
 			if _, err := keys.Roles(args[1:]); err != nil {
 				return output.Usagef(c, "%v", err)
 			}
-			return k.WithKeys(func(x *remote.Client) error {
+			return k.WithKeys(func(x *httpclient.Client) error {
 				ctx, err := confirmOperatorRole(c.Context(), a, args[0], args[1:])
 				if err != nil {
 					return err
@@ -162,7 +162,7 @@ The operator's own new key is also in operator.key of the exchange's data folder
 		Example: "  messkit keys rotate kitchen-pi --overlap 1h --save kitchen.key",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return k.WithKeys(func(x *remote.Client) error {
+			return k.WithKeys(func(x *httpclient.Client) error {
 				ctx, err := confirmHolderRole(c.Context(), a, x, args[0])
 				if err != nil {
 					return err
@@ -185,11 +185,11 @@ func keysRevokeCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	c := &cobra.Command{
 		Use:     "revoke ACTOR",
-		Short:   "End somebody's keys, and what goes on under them",
+		Short:   "Revoke an actor's keys, and end its connections",
 		Example: "  messkit keys revoke old-phone",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return k.WithKeys(func(x *remote.Client) error {
+			return k.WithKeys(func(x *httpclient.Client) error {
 				if err := printRevoked(a, args[0], x.RevokeKey(c.Context(), args[0])); err != nil {
 					return err
 				}
@@ -212,7 +212,7 @@ func keysRolesCommand(a *output.Env) *cobra.Command {
 			if _, err := keys.Roles(args[1:]); err != nil {
 				return output.Usagef(c, "%v", err)
 			}
-			return k.WithKeys(func(x *remote.Client) error {
+			return k.WithKeys(func(x *httpclient.Client) error {
 				ctx, err := confirmOperatorRole(c.Context(), a, args[0], args[1:])
 				if err != nil {
 					return err
@@ -244,7 +244,7 @@ others have asked for.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			actor := strings.Join(args, "")
-			return k.WithKeys(func(x *remote.Client) error {
+			return k.WithKeys(func(x *httpclient.Client) error {
 				code, err := x.NewCode(c.Context(), actor, within, roles, capabilities)
 				if err != nil {
 					return err
@@ -258,13 +258,13 @@ others have asked for.`,
 	k.Flags(c)
 	f := c.Flags()
 	f.DurationVar(&within, "within", 15*time.Minute, "how long it is good; a day at most")
-	f.StringSliceVar(&roles, "role", nil, "what the code grants: requester, executor")
-	f.StringSliceVar(&capabilities, "capability", nil, "what an executor may register; all")
+	f.StringSliceVar(&roles, "role", nil, "roles that the code grants: requester, executor")
+	f.StringSliceVar(&capabilities, "capability", nil, "capabilities that an executor may register; default: all")
 	return c
 }
 
 // granted returns the roles and capabilities of a code as text.
-func granted(c remote.Code) string {
+func granted(c httpclient.Code) string {
 	text := output.Printable(strings.Join(c.Roles, ", "))
 	switch {
 	case c.Capabilities != nil:
@@ -286,7 +286,7 @@ func printRevoked(a *output.Env, actor string, err error) error {
 	if err := a.Done("revoked", actor, err); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Out, "messkit mcp is shut out now; to let it in again: messkit keys issue %s requester --save %s\n", client.ModelID, filepath.Join(config.DataDir(), client.ModelID+".key"))
+	_, err = fmt.Fprintf(a.Out, "messkit mcp has no access now; to give it a new key: messkit keys issue %s requester --save %s\n", client.ModelID, filepath.Join(config.DataDir(), client.ModelID+".key"))
 	return err
 }
 
@@ -307,7 +307,7 @@ pin it: --pin, or connect: pin:. It reads the exchange's data folder.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.Out, remote.Fingerprint(cert.Leaf))
+			_, err = fmt.Fprintln(a.Out, httpclient.Fingerprint(cert.Leaf))
 			return err
 		},
 	}

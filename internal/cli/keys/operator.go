@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 )
@@ -21,11 +21,11 @@ func confirmOperatorRole(ctx context.Context, a *output.Env, actor string, roles
 	if err == nil && !*yes {
 		err = errors.New("nothing was changed")
 	}
-	return remote.Typed(ctx), err
+	return httpclient.Typed(ctx), err
 }
 
 // confirmHolderRole does the same for the new key of an existing operator.
-func confirmHolderRole(ctx context.Context, a *output.Env, x *remote.Client, actor string) (context.Context, error) {
+func confirmHolderRole(ctx context.Context, a *output.Env, x *httpclient.Client, actor string) (context.Context, error) {
 	list, err := x.Keys(ctx)
 	if err != nil {
 		return ctx, err

@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/agent/journal"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mcp"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -88,7 +88,7 @@ func (noClose) Close() error { return nil }
 
 // openModel makes the client of a model. The first request makes its key at the exchange,
 // which need not run before.
-func openModel(k *client.Client, log *slog.Logger) (*remote.Client, *ownKey, error) {
+func openModel(k *client.Client, log *slog.Logger) (*httpclient.Client, *ownKey, error) {
 	key, err := config.ReadKey(k.KeyFile)
 	own := &ownKey{file: k.KeyFile, by: *k}
 	own.by.KeyFile = filepath.Join(filepath.Dir(k.KeyFile), "operator.key")
@@ -98,7 +98,7 @@ func openModel(k *client.Client, log *slog.Logger) (*remote.Client, *ownKey, err
 	}
 	cfg := k.Config(key)
 	cfg.Reread, cfg.Model = own.read, true
-	x, err := remote.New(cfg, log)
+	x, err := httpclient.New(cfg, log)
 	return x, own, err
 }
 
@@ -125,7 +125,7 @@ func (o *ownKey) refused() error {
 	if _, err := os.Stat(o.file); err != nil { // making it failed
 		return fmt.Errorf("the model has no key, and %s does not make one: it is of another exchange; give --url, or --key-file", o.by.KeyFile)
 	}
-	return fmt.Errorf("the exchange does not know the model's key, %s: it was revoked, or is of another exchange; a person lets the model in with: messkit keys issue %s requester --save %s", o.file, client.ModelID, o.file)
+	return fmt.Errorf("the exchange does not know the model's key, %s: it may be revoked, or belong to another exchange; a person issues a new one: messkit keys issue %s requester --save %s", o.file, client.ModelID, o.file)
 }
 
 // ownKey is the model's key, which the operator's key makes.
@@ -143,7 +143,7 @@ const (
 )
 
 // read reads the key, or makes it.
-func (o *ownKey) read() (remote.Secret, error) {
+func (o *ownKey) read() (httpclient.Secret, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), keyTime)
@@ -167,7 +167,7 @@ func (o *ownKey) read() (remote.Secret, error) {
 }
 
 // make makes the key. It returns journal.ErrInUse while another process makes it.
-func (o *ownKey) make(ctx context.Context) (remote.Secret, error) {
+func (o *ownKey) make(ctx context.Context) (httpclient.Secret, error) {
 	lock, err := journal.Lock(o.file + ".lock")
 	if err != nil {
 		return "", err
@@ -192,7 +192,7 @@ func (o *ownKey) make(ctx context.Context) (remote.Secret, error) {
 
 // distant is an exchange in another process, for the MCP channel.
 type distant struct {
-	*remote.Client
+	*httpclient.Client
 	k   *client.Client
 	own *ownKey
 }
@@ -251,7 +251,7 @@ func (d *distant) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
 
 // List reads the threads that changed last.
 func (d *distant) List(ctx context.Context, n int) ([]mcp.Thread, error) {
-	all, err := d.Client.List(ctx, remote.Filter{Limit: n})
+	all, err := d.Client.List(ctx, httpclient.Filter{Limit: n})
 	list := make([]mcp.Thread, len(all))
 	for i, t := range all {
 		list[i] = mcp.Thread(t)
@@ -261,7 +261,7 @@ func (d *distant) List(ctx context.Context, n int) ([]mcp.Thread, error) {
 
 // Follow calls handle for each event.
 func (d *distant) Follow(ctx context.Context, handle func(mcp.Event)) error {
-	return d.Client.Follow(ctx, "", func(e remote.Event) error {
+	return d.Client.Follow(ctx, "", func(e httpclient.Event) error {
 		handle(mcp.Event{Thread: mcp.Thread(e.Thread), Reset: e.Thread.Ref == ""})
 		return nil
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/channel/mesh"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -33,7 +33,7 @@ delivered. It needs the operator's key. docs/how-to/mesh.md tells more.`,
 }
 
 // meshAgent is the agent of an exchange in its mesh.
-type meshAgent struct{ x *remote.Client }
+type meshAgent struct{ x *httpclient.Client }
 
 // withAgent calls f with the agent.
 func withAgent(k *client.Client, f func(meshAgent) error) error {

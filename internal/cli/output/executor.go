@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/mess"
 )
 
 // ExecutorState returns the state of an executor in words.
-func ExecutorState(e remote.Executor) string {
+func ExecutorState(e httpclient.Executor) string {
 	words := []string{"here"}
 	if !e.Live {
 		words[0] = "silent since " + string(e.LastSeen)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/terminal"
 	"github.com/messkit/messkit/mess"
 )
@@ -288,7 +288,7 @@ func Printable(s string) string { return terminal.Clean(s) }
 func PrintableLines(s string) string { return terminal.CleanLines(s) }
 
 // ThreadJSON is a thread for scripts.
-func ThreadJSON(t remote.Thread) map[string]any {
+func ThreadJSON(t httpclient.Thread) map[string]any {
 	return map[string]any{
 		"ref": t.Ref, "status": t.Status, "intent": t.Intent, "requestor": t.Requestor, "executor": t.Executor,
 		"priority": t.Priority, "created": t.Created, "updated": t.Updated, "messages": t.Messages,

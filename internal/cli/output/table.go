@@ -5,11 +5,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 )
 
 // Table prints threads, one line each.
-func (a *Env) Table(threads []remote.Thread) error {
+func (a *Env) Table(threads []httpclient.Thread) error {
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "REF\tSTATUS\tEXECUTOR\tCHANGED\tINTENT")
 	for _, t := range threads {

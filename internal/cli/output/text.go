@@ -27,7 +27,7 @@ func Count(n int, thing string) string {
 // Done prints the success of a command for a name, or returns its error.
 func (a *Env) Done(what, name string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) {
-		return Hint(err, "nothing is changed, for the disk takes nothing; make room there. \"messkit stop\" holds without a disk")
+		return Hint(err, "nothing has changed, because the disk is full or read-only; make room. \"messkit stop\" holds without a disk")
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(a.Out, "%s: %s\n", what, name)

@@ -53,11 +53,11 @@ Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command lin
 	k.wait.Flags(c)
 	f := c.Flags()
 	f.BoolVarP(&k.doWait, "wait", "w", false, "show progress until the end")
-	f.BoolVar(&k.asJSON, "json", false, "print JSON: the ref, and what it waits for; or with --wait the whole thread")
+	f.BoolVar(&k.asJSON, "json", false, "print JSON: the ref and its state, or with --wait the whole thread")
 	f.StringSliceVar(&k.requires, "requires", nil, "capabilities that the executor must have")
-	f.StringArrayVar(&k.context, "context", nil, "something the executor should know (may be repeated)")
-	f.StringSliceVar(&k.hints, "hint", nil, "what to send back: text, image, ...")
-	f.BoolVar(&k.confirm, "confirm", false, "ask for a confirmation before anything is done")
+	f.StringArrayVar(&k.context, "context", nil, "a hint for the executor; repeatable")
+	f.StringSliceVar(&k.hints, "hint", nil, "kind of answer: text, image, ...")
+	f.BoolVar(&k.confirm, "confirm", false, "ask for a confirmation before the action")
 	f.StringVar(&k.neededBy, "needed-by", "", "when it is of no use any more: a time, or from now (10m)")
 	f.StringVar(&k.after, "not-before", "", "when it may begin: a time, or from now (10m)")
 	f.StringVar(&k.priority, "priority", "", "background, normal, elevated or urgent")
@@ -85,7 +85,7 @@ func runAsk(a *output.Env, c *cobra.Command, k *asking, intent string) error {
 	}
 	ref, note := acked(answer)
 	if ref == "" {
-		return errors.New("the exchange did not acknowledge the request; messkit ls shows what it knows")
+		return errors.New("the exchange did not acknowledge the request; messkit ls lists its threads")
 	}
 	if k.doWait {
 		k.wait.AsJSON = k.asJSON
@@ -119,14 +119,14 @@ func printTaken(a *output.Env, ref string) error {
 	if a.Screen == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.Err, "messkit show %s tells what became of it; messkit ask --wait waits for that\n", ref)
+	_, err := fmt.Fprintf(a.Err, "messkit show %s shows its state; messkit ask --wait waits for the end\n", ref)
 	return err
 }
 
 // check returns the errors of the command line before it contacts the exchange.
 func (k *asking) check(c *cobra.Command, intent string, m mess.Message) error {
 	if strings.TrimSpace(intent) == "" {
-		return output.Usagef(c, "the request is empty; say what is wanted")
+		return output.Usagef(c, "the request is empty; write it in words")
 	}
 	for _, f := range [][2]string{{"--needed-by", k.neededBy}, {"--not-before", k.after}} {
 		flag, value := f[0], f[1]

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -56,7 +56,7 @@ where no other begins so.`,
 }
 
 // tooLate returns the error for a cancel after the end of a thread, with its status.
-func tooLate(ctx context.Context, x *remote.Client, err error) error {
+func tooLate(ctx context.Context, x *httpclient.Client, err error) error {
 	no, ok := errors.AsType[*mess.Error](err)
 	if !ok || !no.Status.Terminal() {
 		return err
@@ -69,26 +69,26 @@ func tooLate(ctx context.Context, x *remote.Client, err error) error {
 	}
 	instead := ""
 	if no.Status == mess.Completed { // its automatic switch-off may be pending
-		instead = "; what it has done stays: ask for what is to be instead, like \"turn it off\" with its name"
+		instead = "; its effect stays: ask for another state, like \"turn it off\" with its name"
 	}
 	return fmt.Errorf("%s: it has ended: %s; there is nothing to cancel%s", no.Ref, how, instead)
 }
 
 // cancelled returns the exchange's answer to a cancel, and the text of the thread if an
 // executor may have begun.
-func cancelled(ctx context.Context, x *remote.Client, ref string, m mess.Message) string {
+func cancelled(ctx context.Context, x *httpclient.Client, ref string, m mess.Message) string {
 	for _, item := range m.Items {
 		if ack, ok := item.(*mess.Ack); !ok || ack.Status != mess.Cancelled {
 			continue
 		}
 		t, err := x.Thread(ctx, ref)
 		if err != nil {
-			return "cancelled; messkit show tells what was done"
+			return "cancelled; messkit show has the effect"
 		}
 		if s, _ := output.LastStatus(t.Messages); s != nil && s.Code == mess.Cancelled && s.Reason != nil {
 			return "cancelled; " + output.ReasonOf(s)
 		}
-		return "cancelled; nothing was done"
+		return "cancelled before it began"
 	}
-	return "is being stopped; messkit show tells what was done"
+	return "is stopping; messkit show has the effect"
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -14,7 +14,7 @@ import (
 // ListCommand returns the command messkit ls.
 func ListCommand(a *output.Env) *cobra.Command {
 	var k client.Client
-	var filter remote.Filter
+	var filter httpclient.Filter
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "ls",

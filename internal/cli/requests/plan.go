@@ -23,7 +23,7 @@ func PlanCommand(a *output.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   `plan "REQUEST"`,
-		Short: "Show what a request would do, and do nothing",
+		Short: "Show the plan of a request, and do nothing",
 		Long: `Plan resolves a request with the devices of a configuration and explains how. It
 starts no device and sends nothing. Without a configuration it asks the messkit that
 runs here, with its devices, and where none runs it takes the simulated home; the
@@ -40,7 +40,7 @@ line of a file, and prints one JSON object a line.`,
 			case lines != "":
 				return planLines(a, file, lines)
 			case empty:
-				return output.Usagef(cmd, "the request is empty; say what is wanted")
+				return output.Usagef(cmd, "the request is empty; write it in words")
 			}
 			c, err := daemon.LoadConfig(file, output.NoLog)
 			if err != nil {
@@ -52,7 +52,7 @@ line of a file, and prints one JSON object a line.`,
 	f := c.Flags()
 	f.StringVarP(&file, "config", "c", "", "configuration file; without one: that of the messkit that runs here, or the simulated home")
 	f.StringSliceVar(&requires, "requires", nil, "capabilities that the request names")
-	f.StringArrayVar(&beside, "context", nil, "what is said beside the request; may be given more than once")
+	f.StringArrayVar(&beside, "context", nil, "a hint for the executor; repeatable")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVarP(&lines, "file", "f", "", "with --json: plan each line of this file; - is the standard input")
 	return c

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -107,7 +107,7 @@ func runReply(ctx context.Context, a *output.Env, k *replying, ref string, answe
 		}
 		if asked.Status.Code == mess.NeedsConfirmation {
 			if len(answers) == 0 && a.HasTerminal() {
-				ctx = remote.Typed(ctx)
+				ctx = httpclient.Typed(ctx)
 				r.Confirm, err = askYes(a, asked.Status)
 			} else {
 				r.Confirm, err = confirmation(ref, answers)
@@ -136,12 +136,12 @@ func runReply(ctx context.Context, a *output.Env, k *replying, ref string, answe
 	if err := notTaken(ctx, x, ref, r.Answers, asked); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Out, "%s answered; messkit show %[1]s tells what comes of it\n", ref)
+	_, err = fmt.Fprintf(a.Out, "%s answered; messkit show %[1]s shows the result\n", ref)
 	return err
 }
 
 // askedNow returns the present question of the thread.
-func askedNow(ctx context.Context, x *remote.Client, ref string) (*client.OpenQuestion, error) {
+func askedNow(ctx context.Context, x *httpclient.Client, ref string) (*client.OpenQuestion, error) {
 	thread, _, _ := strings.Cut(ref, "/")
 	t, err := x.Thread(ctx, thread)
 	if err != nil {
@@ -161,7 +161,7 @@ func confirmation(ref string, words []string) (*bool, error) {
 			return &yes, nil
 		}
 	}
-	return nil, output.Hint(fmt.Errorf("%s: a confirmation is needed, not an answer", ref), "messkit reply %s asks you at a terminal; --no refuses it from anywhere", ref)
+	return nil, output.Hint(fmt.Errorf("%s: it needs a confirmation, not an answer", ref), "messkit reply %s asks you at a terminal; --no refuses it from anywhere", ref)
 }
 
 // answersTo assigns words to questions: field=answer for each, or one answer for the only
@@ -196,7 +196,7 @@ const (
 
 // notTaken prints that an answer was none of the options, and that the executor asks again or
 // has ended the thread.
-func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Object, asked *client.OpenQuestion) error {
+func notTaken(ctx context.Context, x *httpclient.Client, ref string, answers mess.Object, asked *client.OpenQuestion) error {
 	if asked == nil || !slices.ContainsFunc(asked.Status.Questions, func(q mess.Question) bool { return len(q.Options) > 0 && !offered(q, answers) }) {
 		return nil
 	}
@@ -210,9 +210,9 @@ func notTaken(ctx context.Context, x *remote.Client, ref string, answers mess.Ob
 		switch s, in := output.LastStatus(t.Messages); {
 		case in.Ref == asked.Re:
 		case s.Code == mess.NeedsInput && questionsOf(s) == questionsOf(asked.Status):
-			return fmt.Errorf("%s: %s is none of what can be answered, and it is asked again: %s", ref, valuesOf(answers), questionsOf(s))
+			return fmt.Errorf("%s: %s is none of the options; the executor asks again: %s", ref, valuesOf(answers), questionsOf(s))
 		case t.Status.Terminal() && t.Status != mess.Completed:
-			return fmt.Errorf("%s: %s was none of what could be answered, and it has ended: %s: %s", ref, valuesOf(answers), t.Status, output.ReasonOf(s))
+			return fmt.Errorf("%s: %s was none of the options; the thread has ended: %s: %s", ref, valuesOf(answers), t.Status, output.ReasonOf(s))
 		default:
 			return nil
 		}

@@ -17,7 +17,7 @@ func ShowCommand(a *output.Env) *cobra.Command {
 	var saveDir string
 	c := &cobra.Command{
 		Use:     "show REF",
-		Short:   "Show all that was said about a request",
+		Short:   "Show the thread of a request",
 		Example: "  messkit show 2026-11-21-003 --save .",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -3,7 +3,7 @@ package requests
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 )
@@ -14,7 +14,7 @@ func WatchCommand(a *output.Env) *cobra.Command {
 	var asJSON, asLines bool
 	c := &cobra.Command{
 		Use:   "watch",
-		Short: "Show what happens, as it happens",
+		Short: "Follow all threads live",
 		Long: `Watch shows what happens until Ctrl-C: on a terminal a page with the executors, what
 is stopped, and the tasks with their states, which is drawn again as they change;
 in a pipe, or with --lines, line by line.`,
@@ -28,7 +28,7 @@ in a pipe, or with --lines, line by line.`,
 			if a.Screen != nil && !asJSON && !asLines {
 				err = client.WatchBoard(c.Context(), a, x, k.URL)
 			} else {
-				err = x.Follow(c.Context(), "", func(e remote.Event) error { return printEvent(a, e, asJSON) })
+				err = x.Follow(c.Context(), "", func(e httpclient.Event) error { return printEvent(a, e, asJSON) })
 			}
 			if c.Context().Err() != nil {
 				return nil // the person has ended it
@@ -42,7 +42,7 @@ in a pipe, or with --lines, line by line.`,
 	return c
 }
 
-func printEvent(a *output.Env, e remote.Event, asJSON bool) error {
+func printEvent(a *output.Env, e httpclient.Event, asJSON bool) error {
 	if len(e.Message.Items) == 0 {
 		return nil // a reset has no message
 	}

@@ -20,7 +20,7 @@ func ArmCommand(a *output.Env) *cobra.Command {
 	var reset bool
 	c := &cobra.Command{
 		Use:   "arm [CLASS|DEVICE]",
-		Short: "Let what is disarmed act again, after you have looked",
+		Short: "Arm a disarmed risk class or device, after you have looked",
 		Long: `Arm lets a risk class (access, motion, ...) or a device act again; without a name,
 all. After a crash, and where nobody knows what came of something risky, the
 classes of agent: disarm: are disarmed until a person has looked and says this.
@@ -43,7 +43,7 @@ file of decisions that is damaged: it forgets them all, locks too.`,
 		},
 	}
 	o.flags(c)
-	c.Flags().BoolVar(&reset, "reset", false, "forget all that was locked and disarmed")
+	c.Flags().BoolVar(&reset, "reset", false, "delete all lockouts, and arm everything")
 	return c
 }
 
@@ -96,7 +96,7 @@ func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) erro
 		if err := exchange.ConfirmTerminal.MayRelease(terminalProof(a)); err != nil {
 			return output.Hint(err, atATerminal)
 		}
-		if err := askSure(cmd.Context(), a, "have you looked, and is everything that was locked and disarmed forgotten?"); err != nil {
+		if err := askSure(cmd.Context(), a, "have you looked, and shall messkit delete all lockouts and arm everything?"); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func DisarmCommand(a *output.Env) *cobra.Command {
 	var o atPlace
 	c := &cobra.Command{
 		Use:   "disarm [CLASS|DEVICE]",
-		Short: "Keep a risk class or a device from acting until it is armed",
+		Short: "Keep a risk class or a device from acting until you arm it",
 		Long: `Disarm keeps a risk class or a device from acting until messkit arm; without a
 name, all risk classes. Switching off goes on.`,
 		Example: `  messkit disarm motion --why "children are here"`,

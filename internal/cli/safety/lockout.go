@@ -27,7 +27,7 @@ func (o *atPlace) flags(c *cobra.Command) {
 }
 
 func (o *atPlace) whyFlag(c *cobra.Command) {
-	c.Flags().StringVar(&o.why, "why", "", "the reason, for whoever asks")
+	c.Flags().StringVar(&o.why, "why", "", "the reason, which requesters see")
 }
 
 // maxWhy is the longest reason, in bytes. Requesters read it.
@@ -55,7 +55,7 @@ func (o *atPlace) open(cmd *cobra.Command) (localpolicy.Folder, []string, error)
 	}
 	devices, err := f.Devices()
 	if err != nil {
-		return f, nil, output.Hint(err, "look at what was locked there, and then: messkit arm --reset forgets it all")
+		return f, nil, output.Hint(err, "look at the devices, and then: messkit arm --reset deletes all lockouts")
 	}
 	if len(devices) == 0 {
 		return f, nil, output.Hint(fmt.Errorf("%s: no executor has run there", data), "name its data folder with --data, or its configuration with --config")
@@ -68,7 +68,7 @@ func LockCommand(a *output.Env) *cobra.Command {
 	var o atPlace
 	c := &cobra.Command{
 		Use:   "lock [DEVICE]",
-		Short: "Keep a device from acting, or show what is locked and disarmed",
+		Short: "Lock out a device, or show lockouts and disarmed classes",
 		Long: `Lock keeps a device from acting until messkit unlock, over restarts too. It works
 where the executor's data folder can be written, whether or not the executor
 runs, and holds for the next act. What only looks goes on.
@@ -100,7 +100,7 @@ func UnlockCommand(a *output.Env) *cobra.Command {
 	var o again
 	c := &cobra.Command{
 		Use:   "unlock DEVICE",
-		Short: "Let a device act again that was locked with messkit lock",
+		Short: "End the lockout of a device by messkit lock",
 		Long: `Unlock lets a device act again that was locked with messkit lock. It asks you at a
 terminal, and a pipe is refused, unless the exchange has another confirm:
 (docs/how-to/safety.md).`,
@@ -115,7 +115,7 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 				if err := daemon.IsDevice(args[0], devices); err != nil {
 					return err
 				}
-				return fmt.Errorf("%s is not locked here; what its configuration locks, that unlocks", args[0])
+				return fmt.Errorf("%s has no lockout here; if its configuration has locked: true, change that", args[0])
 			}
 			return letActAgain(cmd.Context(), a, &o, "unlock", args[0], "may it act again: "+output.Printable(args[0])+"?", func() error {
 				return a.Done("unlocked", args[0], f.ReleaseLockout(args[0]))
@@ -136,7 +136,7 @@ func showLocal(a *output.Env, f localpolicy.Folder) error {
 		p.Printf("%-9s %s\n", "armed", name)
 	}
 	if len(waits) == 0 {
-		p.Printf("nothing is locked or disarmed\n")
+		p.Printf("no lockouts; nothing disarmed\n")
 	}
 	return p.Err
 }

@@ -70,7 +70,7 @@ somebody needs a switch that works without messkit.`,
 	o.whyFlag(c)
 	k.Flags(c)
 	c.Flags().BoolVar(&all, "all", false, "stop every executor of the exchange")
-	c.Flags().BoolVar(&show, "show", false, "stop nothing; show the stop and what the devices did")
+	c.Flags().BoolVar(&show, "show", false, "do not stop; show the stop and the results of the devices")
 	c.Flags().BoolVar(&asJSON, "json", false, "with --show: print JSON")
 	return c
 }
@@ -102,7 +102,7 @@ func stopHere(ctx context.Context, a *output.Env, o *atPlace) error {
 func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Order, why error) error {
 	h, err := stop.SendStop(dir, order)
 	if err != nil {
-		return output.Hint(why, "nothing is stopped by this, and no executor runs there; is the folder right (--data), and may you write there?")
+		return output.Hint(why, "this stopped nothing, and no executor runs there; check the folder (--data) and its permissions")
 	}
 	ctx, cancel := context.WithTimeout(ctx, ReportWithin)
 	defer cancel()
@@ -119,7 +119,7 @@ func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Or
 		return err
 	}
 	p := output.Printer{Out: a.Out}
-	p.Printf("stopped until messkit clear, or until the program ends: it cannot be written down (%s)\n", output.Printable(why.Error()))
+	p.Printf("stopped until messkit clear, or until the program ends: the disk does not accept it (%s)\n", output.Printable(why.Error()))
 	return printDevices(&p, h.Devices)
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/policy"
-	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -46,12 +46,12 @@ func stopTaken(answer mess.Message) (mess.Stop, bool) {
 
 // awaitConfirmed waits until all executors have confirmed a stop and their drivers have
 // answered, at most ReportWithin.
-func awaitConfirmed(ctx context.Context, x *remote.Client, id string) ([]remote.Executor, error) {
+func awaitConfirmed(ctx context.Context, x *httpclient.Client, id string) ([]httpclient.Executor, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(ReportWithin); ; {
 		who, err := x.Executors(ctx)
-		open := slices.ContainsFunc(who, func(e remote.Executor) bool { return awaits(e, id) || halts(e) })
+		open := slices.ContainsFunc(who, func(e httpclient.Executor) bool { return awaits(e, id) || halts(e) })
 		if err != nil || !open || time.Now().After(end) {
 			return who, err
 		}
@@ -64,18 +64,18 @@ func awaitConfirmed(ctx context.Context, x *remote.Client, id string) ([]remote.
 }
 
 // awaits reports whether an executor has not confirmed a stop.
-func awaits(e remote.Executor, id string) bool {
+func awaits(e httpclient.Executor, id string) bool {
 	return slices.ContainsFunc(e.Stopping, func(s mess.Stop) bool { return s.ID == id })
 }
 
 // halts reports whether an executor has stopped and waits for the result of a driver.
-func halts(e remote.Executor) bool {
+func halts(e httpclient.Executor) bool {
 	return e.Stopped != nil && slices.ContainsFunc(e.Stopped.Devices, func(d mess.SafeDevice) bool { return d.State == string(policy.StatePending) })
 }
 
 // printStopped prints for each executor whether it has stopped. It returns an error if one has
 // not.
-func printStopped(a *output.Env, who []remote.Executor, s mess.Stop) error {
+func printStopped(a *output.Env, who []httpclient.Executor, s mess.Stop) error {
 	p := output.Printer{Out: a.Out}
 	var failed bool
 	if s.Ending > 0 {
@@ -88,7 +88,7 @@ func printStopped(a *output.Env, who []remote.Executor, s mess.Stop) error {
 			failed = true
 			p.Printf("%s: has not confirmed it; it stops when it hears of it\n", output.Printable(e.ID))
 		case e.Stopped == nil:
-			p.Printf("%s: has confirmed it, and was cleared\n", output.Printable(e.ID))
+			p.Printf("%s: has confirmed it, and has cleared it since\n", output.Printable(e.ID))
 		default:
 			failed = failed || output.CountSafe(*e.Stopped) < len(e.Stopped.Devices)
 			p.Printf("%s: stopped; %s\n", output.Printable(e.ID), output.SafeDevices(*e.Stopped))

@@ -45,7 +45,7 @@ those that ended so long ago. An exchange that runs there does the same by itsel
 		},
 	}
 	dataFlag(c, &data)
-	c.Flags().StringVar(&older, "older", "", "all that ended so long ago, like 30d")
+	c.Flags().StringVar(&older, "older", "", "all that ended this long ago, like 30d")
 	return c
 }
 
@@ -170,7 +170,7 @@ func importAll(out io.Writer, root *os.Root, arg string) error {
 	for _, t := range all {
 		at, err := files.Import(root, t.Fsys, t.Place)
 		if errors.Is(err, fs.ErrExist) {
-			return output.Hint(fmt.Errorf("%s: %w", t.name(), err), "there is a thread of that name; nothing was changed")
+			return output.Hint(fmt.Errorf("%s: %w", t.name(), err), "a thread of that name exists; nothing has changed")
 		}
 		if err != nil {
 			return err

@@ -90,7 +90,7 @@ func oneFile(name string) (OnDisk, error) {
 	}
 	base := filepath.Base(name)
 	if filepath.Base(to) != base {
-		return OnDisk{}, fmt.Errorf("%s: is a symbolic link to %s, which is called otherwise; write the path of that", name, to)
+		return OnDisk{}, fmt.Errorf("%s: is a symbolic link to %s, which has another name; write the path of that file", name, to)
 	}
 	ref := strings.TrimSuffix(strings.TrimSuffix(base, messeaf.Ext), messeaf.ShortExt)
 	return OnDisk{messeaf.Place{Ref: ref, Path: base, Flat: true}, files.Dir(filepath.Dir(to)), filepath.Dir(to)}, nil
@@ -125,7 +125,7 @@ func findThread(data, arg string) (OnDisk, error) {
 	all, err := ThreadsIn(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return OnDisk{}, output.Hint(fmt.Errorf("%s: there is no such thread in %s", arg, data), "messkit thread list shows what is there; --data names another folder")
+		return OnDisk{}, output.Hint(fmt.Errorf("%s: there is no such thread in %s", arg, data), "messkit thread list lists them; --data names another folder")
 	case err != nil:
 		return OnDisk{}, err
 	case len(all) != 1:

@@ -65,7 +65,7 @@ const mostFound = 500
 // and returns how many are usable. Comments have the notes.
 func PrintFound(out io.Writer, list []Discovered) (int, error) {
 	if more := len(list) - mostFound; more > 0 {
-		fmt.Fprintf(out, "# %d more are announced, and left out: nobody has so many. Look who announces them.\n", more)
+		fmt.Fprintf(out, "# %d more announced devices are left out. Check which program announces them.\n", more)
 		list = list[:mostFound]
 	}
 	labelled(list)
@@ -95,7 +95,7 @@ func PrintFound(out io.Writer, list []Discovered) (int, error) {
 	case n > 0:
 		fmt.Fprintln(out, "devices:")
 	case blocks.Len() == 0:
-		_, err := fmt.Fprintln(out, "# No device was found that can be told from what it announces.")
+		_, err := fmt.Fprintln(out, "# No device found by its announcement.")
 		return 0, err
 	}
 	_, err := io.WriteString(out, blocks.String())
@@ -137,7 +137,7 @@ func (d Discovered) print(all *[]foundHold) (text string, usable bool, err error
 	case wrong != nil:
 		note = "; it needs more: " + line(strings.TrimPrefix(wrong.Error(), d.Name+": "))
 	case locks:
-		note += "; it acts: see what it does, then take limits away"
+		note += "; it acts: check what it switches, then remove limits"
 	}
 	device := &strictyaml.Value{Kind: strictyaml.Map}
 	device.Add(d.Name, block)
@@ -188,7 +188,7 @@ const longestLine = 300
 // interfaces are device files of this machine, the drivers that use them, and a note.
 var interfaces = []struct{ pattern, drivers, note string }{
 	{"/dev/i2c-*", "i2c-...", "; a servo on a PCA9685 there: servo: {driver: i2c-servo, bus: %q, channel: 0, limits: {locked: true}}"},
-	{"/sys/class/pwm/pwmchip*", "", " is a PWM chip of the kernel, which nothing here drives: a servo is turned by a PCA9685 (driver: i2c-servo), whose own kernel driver must not be loaded"},
+	{"/sys/class/pwm/pwmchip*", "", " is a PWM chip of the kernel, which no driver here uses: for a servo use a PCA9685 (driver: i2c-servo) without its kernel driver"},
 	{"/dev/serial/by-id/*", "roombaoi", ""},
 }
 
@@ -223,6 +223,6 @@ func PrintBrokers(out io.Writer, list []FoundBroker) {
 		if b.Name != "" {
 			who = "the MQTT broker " + line(b.Name)
 		}
-		fmt.Fprintf(out, "# %s: %s (messkit discover --mqtt %[2]s tells what is there)\n", who, b.URL)
+		fmt.Fprintf(out, "# %s: %s (messkit discover --mqtt %[2]s lists its devices)\n", who, b.URL)
 	}
 }

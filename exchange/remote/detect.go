@@ -1,0 +1,130 @@
+// Package remote finds out what answers at an address: an exchange of messkit or a MESS
+// reference server. An executor uses it as its exchange.
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/exchange/remote/reference"
+	"github.com/messkit/messkit/mess"
+)
+
+// Kind is what speaks at an address.
+type Kind string
+
+// The kinds.
+const (
+	Auto      Kind = "auto"    // it is asked, and says itself what it is
+	Messkit   Kind = "messkit" // an exchange of ours
+	Reference Kind = "field"   // a MESS reference server
+)
+
+// Validate tells if there is no such kind.
+func (k Kind) Validate() error {
+	switch k {
+	case "", Auto, Messkit, Reference:
+		return nil
+	}
+	return fmt.Errorf("%.40q is unknown; write auto, messkit or field", string(k))
+}
+
+// Exchange is what an executor needs of an exchange elsewhere.
+type Exchange interface {
+	Send(ctx context.Context, m mess.Message) (mess.Message, error)
+	Receive(ctx context.Context, handle func(mess.Message)) error
+	Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error)
+}
+
+var (
+	_ Exchange = (*httpclient.Client)(nil)
+	_ Exchange = (*reference.Client)(nil)
+	_ Exchange = (*AutoDetect)(nil)
+)
+
+// For is the exchange of that kind that c reaches. It does not reach out.
+func For(c *httpclient.Client, k Kind, cfg reference.Config) Exchange {
+	switch k {
+	case Messkit:
+		return c
+	case Reference:
+		return reference.New(c, cfg)
+	}
+	return &AutoDetect{c: c, cfg: cfg}
+}
+
+// AutoDetect is an exchange of ours or one of the servers in the field, whichever
+// turns out to be there.
+type AutoDetect struct {
+	c   *httpclient.Client
+	cfg reference.Config
+
+	mu sync.Mutex
+	is Exchange // nil until it has said what it is
+}
+
+// isMesskit reports whether an exchange of ours says that of itself. Those in the
+// field leave out one or the other.
+func isMesskit(h httpclient.Health) bool {
+	return h.Service == "mess-exchange" && h.Version != "" && h.Exchange != ""
+}
+
+// pick asks what is there, once.
+func (e *AutoDetect) pick(ctx context.Context) (Exchange, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.is != nil {
+		return e.is, nil
+	}
+	h, err := e.c.Health(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if isMesskit(h) {
+		e.is = e.c
+		return e.is, nil
+	}
+	if h.Status == "" && h.Service == "" {
+		return nil, mess.Errorf(mess.Unavailable, "%s does not say what it is; is this the right address?", e.c.Name())
+	}
+	id, err := e.c.Exchange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := reference.CheckExchange(id); err != nil {
+		return nil, mess.Errorf(mess.Invalid, "%v", err)
+	}
+	e.c.Logger().Info("a server of the field: claims are read back, and news asked for", "service", h.Service)
+	e.is = reference.New(e.c, e.cfg)
+	return e.is, nil
+}
+
+// Send does what the Send of what is there does.
+func (e *AutoDetect) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	x, err := e.pick(ctx)
+	if err != nil {
+		return mess.Message{}, err
+	}
+	return x.Send(ctx, m)
+}
+
+// Receive does what the Receive of what is there does.
+func (e *AutoDetect) Receive(ctx context.Context, handle func(mess.Message)) error {
+	x, err := e.pick(ctx)
+	if err != nil {
+		return err
+	}
+	return x.Receive(ctx, handle)
+}
+
+// Attach does what the Attach of what is there does.
+func (e *AutoDetect) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	x, err := e.pick(ctx)
+	if err != nil {
+		return mess.Media{}, err
+	}
+	return x.Attach(ctx, ref, name, mime, data)
+}

@@ -1,0 +1,287 @@
+package httpclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// Send posts a message and returns what the exchange answers at once.
+func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	var answer mess.Message
+	m.Version = cmp.Or(m.Version, mess.Current)
+	err := c.post(ctx, m, &answer, "mess")
+	return answer, err
+}
+
+// MaxFile is the largest file that is held in memory to be sent, in bytes. What
+// the exchange takes is less, and its own to say.
+const MaxFile = 64 << 20
+
+// Attach uploads a file for a thread. A broken connection is tried once more:
+// the same bytes are the same file.
+func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	all, err := io.ReadAll(io.LimitReader(data, MaxFile+1))
+	if err != nil {
+		return mess.Media{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(all) > MaxFile {
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes", name, MaxFile)
+	}
+	u, err := c.Address(ctx, nil, "requests", ref, "attachments", name)
+	if err != nil {
+		return mess.Media{}, err
+	}
+	put := Request{Method: http.MethodPut, URL: u, MIME: mime, Body: all}
+	var m mess.Media
+	if err = c.Fetch(ctx, put, &m); errors.Is(err, mess.Unavailable) && ctx.Err() == nil {
+		m = mess.Media{}
+		err = c.Fetch(ctx, put, &m)
+	}
+	if err != nil {
+		return mess.Media{}, err
+	}
+	return m, nil
+}
+
+// Attachment opens a file of a thread. Whoever calls closes it.
+func (c *Client) Attachment(ctx context.Context, ref, name string) (data io.ReadCloser, mime string, err error) {
+	u, err := c.Address(ctx, nil, "requests", ref, "attachments", name)
+	if err != nil {
+		return nil, "", err
+	}
+	res, err := c.Call(ctx, Request{Method: http.MethodGet, URL: u})
+	if err != nil {
+		return nil, "", err
+	}
+	return res.Body, res.Header.Get("Content-Type"), nil
+}
+
+// Register gives an actor its key. Another machine's exchange wants its
+// enrolment code.
+func (c *Client) Register(ctx context.Context, id, name, enrolCode string) (Secret, error) {
+	var v struct {
+		Key string `json:"api_key"`
+	}
+	err := c.post(ctx, map[string]string{"executor_id": id, "display_name": name, "enrol": enrolCode}, &v, "register")
+	if err == nil && v.Key == "" {
+		err = mess.Errorf(mess.Unavailable, "the exchange gave no key")
+	}
+	return Secret(v.Key), err
+}
+
+// Thread is a thread as the exchange tells it.
+type Thread struct {
+	Ref       string
+	Status    mess.Code
+	Intent    string
+	Requestor string
+	Executor  string // "" before the first claim
+	Priority  mess.Priority
+	Created   time.Time
+	Updated   time.Time
+	Messages  []mess.Message // nil in lists and events
+}
+
+// threadJSON is a thread on the wire.
+type threadJSON struct {
+	Ref       string        `json:"ref"`
+	Status    string        `json:"status"`
+	Intent    string        `json:"intent"`
+	Requestor string        `json:"requestor_id"`
+	Executor  string        `json:"executor_id"`
+	Priority  mess.Priority `json:"priority"`
+	Created   mess.Time     `json:"created_at"`
+	Updated   mess.Time     `json:"updated_at"`
+	Messages  []messageJSON `json:"messages"`
+}
+
+type messageJSON struct {
+	From  string    `json:"from"`
+	TS    mess.Time `json:"ts"`
+	MESS  items     `json:"mess"`
+	Ref   string    `json:"ref"`
+	Re    mess.Refs `json:"re"`
+	Epoch uint64    `json:"epoch"`
+}
+
+// items is a list of items alone.
+type items mess.Message
+
+// UnmarshalJSON reads the list.
+func (i *items) UnmarshalJSON(data []byte) error {
+	return (*mess.Message)(i).UnmarshalJSON(data)
+}
+
+func (t threadJSON) thread() Thread {
+	created, _ := t.Created.Time() // a server may leave them out
+	updated, _ := t.Updated.Time()
+	code, err := mess.ParseCode(t.Status)
+	if err != nil {
+		code = mess.Code(t.Status)
+	}
+	out := Thread{
+		Ref: t.Ref, Status: code, Intent: t.Intent, Requestor: t.Requestor, Executor: t.Executor, Priority: t.Priority,
+		Created: created, Updated: updated,
+	}
+	for _, m := range t.Messages {
+		one := mess.Message(m.MESS)
+		one.From, one.Received, one.Ref, one.Re, one.Epoch = m.From, m.TS, m.Ref, m.Re, m.Epoch
+		out.Messages = append(out.Messages, messeaf.Unnamed(t.Ref, one))
+	}
+	return out
+}
+
+// Thread reads a thread.
+func (c *Client) Thread(ctx context.Context, ref string) (Thread, error) {
+	var v struct {
+		Thread threadJSON `json:"thread"`
+	}
+	err := c.get(ctx, &v, nil, "requests", ref)
+	return v.Thread.thread(), err
+}
+
+// Filter selects threads; what is zero selects all.
+type Filter struct {
+	Status    string
+	Executor  string
+	Requestor string
+	Since     time.Time // changed at or after
+	Limit     int       // 0: one page, as long as the exchange makes it
+}
+
+// maxPage is the most that an exchange lists at once.
+const maxPage = 1000
+
+func (f Filter) query(cursor string, left int) url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"status": f.Status, "executor": f.Executor, "requestor": f.Requestor, "cursor": cursor,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if !f.Since.IsZero() {
+		q.Set("since", string(mess.TimeOf(f.Since)))
+	}
+	if left > 0 {
+		q.Set("limit", strconv.Itoa(min(left, maxPage)))
+	}
+	return q
+}
+
+// List reads threads without their messages, newest change first.
+func (c *Client) List(ctx context.Context, f Filter) ([]Thread, error) {
+	list, cursor := []Thread{}, ""
+	for {
+		var page struct {
+			Threads []threadJSON `json:"threads"`
+			Cursor  string       `json:"cursor"`
+		}
+		if err := c.get(ctx, &page, f.query(cursor, f.Limit-len(list)), "requests"); err != nil {
+			return nil, err
+		}
+		for _, t := range page.Threads {
+			list = append(list, t.thread())
+		}
+		if cursor = page.Cursor; cursor == "" || len(page.Threads) == 0 || len(list) >= f.Limit {
+			return list, nil
+		}
+	}
+}
+
+// Executor is a registered executor.
+type Executor struct {
+	ID           string            `json:"id"`
+	Name         string            `json:"display_name"`
+	Capabilities []mess.Capability `json:"capabilities"`
+	Availability mess.Availability `json:"availability"` // "" is always
+	Schedule     string            `json:"schedule"`     // cron, where Availability is schedule
+	LastSeen     mess.Time         `json:"last_seen"`
+	Live         bool              `json:"live"`     // heard of lately
+	Disarmed     string            `json:"disarmed"` // why it offers only what looks; "" if it does not
+	Stopped      *mess.StopState   `json:"stopped"`  // nil: it has not said that it is
+	Stopping     []mess.Stop       `json:"stopping"` // stops that it has not confirmed
+	Held         *mess.DrainState  `json:"held"`     // nil: it has not said that it takes nothing new
+	Hold         *mess.DrainOrder  `json:"hold"`     // the hold that was given at the exchange, nil if none
+	Failing      []mess.Failing    `json:"failing"`  // devices whose last use has failed; for operators
+}
+
+// Executors lists who is registered.
+func (c *Client) Executors(ctx context.Context) ([]Executor, error) {
+	var v struct {
+		Executors []Executor `json:"executors"`
+	}
+	err := c.get(ctx, &v, nil, "executors")
+	return v.Executors, err
+}
+
+// Forget takes an executor that is gone for good off the lists, and returns how many
+// stops it has not confirmed. It is for operators.
+func (c *Client) Forget(ctx context.Context, id string) (stops int, err error) {
+	u, err := c.Address(ctx, nil, "executors", id)
+	if err != nil {
+		return 0, err
+	}
+	var v struct {
+		Stopping int `json:"stopping"`
+	}
+	err = c.Fetch(ctx, Request{Method: http.MethodDelete, URL: u}, &v)
+	return v.Stopping, err
+}
+
+// Status reads how the program that carries the exchange stands into v. It is for
+// operators.
+func (c *Client) Status(ctx context.Context, v any) error {
+	return c.get(ctx, v, nil, "status")
+}
+
+// Delivery is what became of one notice to an executor's webhook.
+type Delivery struct {
+	ID       string    `json:"id"`
+	Executor string    `json:"executor"`
+	Event    string    `json:"event_type"`
+	Ref      string    `json:"ref"`
+	To       string    `json:"to"`
+	Made     time.Time `json:"made"`
+	At       time.Time `json:"at"`
+	Tries    int       `json:"tries"`
+	State    string    `json:"state"`
+	Code     int       `json:"code,omitempty"`
+	Err      string    `json:"error,omitempty"`
+}
+
+// Webhooks tells what became of notices, the newest first.
+func (c *Client) Webhooks(ctx context.Context) ([]Delivery, error) {
+	var v struct {
+		Deliveries []Delivery `json:"deliveries"`
+	}
+	err := c.get(ctx, &v, nil, "webhooks")
+	return v.Deliveries, err
+}
+
+// Capability is what the exchange knows of a capability.
+type Capability struct {
+	ID          string   `json:"id"`
+	Description string   `json:"description"`
+	Tags        []string `json:"tags"`
+}
+
+// Capabilities lists what can be asked for.
+func (c *Client) Capabilities(ctx context.Context) ([]Capability, error) {
+	var v struct {
+		Capabilities []Capability `json:"capabilities"`
+	}
+	err := c.get(ctx, &v, nil, "capabilities")
+	return v.Capabilities, err
+}

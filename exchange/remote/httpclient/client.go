@@ -1,0 +1,106 @@
+// Package httpclient is the client of an exchange over its HTTP API: it has what an agent
+// needs and what a person asks on the command line. It knows messages and nothing of agents
+// or devices.
+package httpclient
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// Client is an exchange elsewhere. It is safe for concurrent use.
+type Client struct {
+	base    string                 // without a slash at its end
+	name    string                 // of the server, for people
+	reread  func() (Secret, error) // the key, where it is kept; nil: nowhere
+	timeout time.Duration
+	model   bool // it acts for a model
+	http    *http.Client
+	log     *slog.Logger
+
+	mu sync.Mutex
+	id string // of the exchange, once it is known
+	by *credentials
+}
+
+const (
+	// Servers in the field close idle connections after 5 s.
+	idleTime  = 4 * time.Second
+	maxAnswer = 64 << 20 // bytes; a thread with its pictures inside
+)
+
+// New makes a client. It does not reach out.
+func New(cfg Config, log *slog.Logger) (*Client, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	t := cfg.Transport
+	if t == nil {
+		t = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, IdleConnTimeout: idleTime,
+			TLSHandshakeTimeout: 10 * time.Second, TLSClientConfig: PinnedTLS(cfg.Pin), MaxIdleConnsPerHost: 4, MaxResponseHeaderBytes: 64 << 10,
+		}
+	}
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // a key goes to one host
+	return &Client{
+		base: strings.TrimRight(cfg.URL, "/"), name: u.Host, reread: cfg.Reread, timeout: cmp.Or(cfg.Timeout, defaultTimeout), model: cfg.Model,
+		http: &http.Client{Transport: t, CheckRedirect: noRedirect}, log: log, id: cfg.Exchange, by: newCredentials(cfg.Key),
+	}, nil
+}
+
+// Health is what a server says of itself.
+type Health struct {
+	Status   string `json:"status"`
+	Service  string `json:"service"`
+	Version  string `json:"version"`
+	Exchange string `json:"exchange_id"`
+}
+
+// Health asks whether the exchange is there. It needs no key.
+func (c *Client) Health(ctx context.Context) (Health, error) {
+	var h Health
+	err := c.Fetch(ctx, Request{Method: http.MethodGet, URL: c.base + "/health"}, &h)
+	return h, err
+}
+
+// Exchange returns the id of the exchange; the first time the server may have to be asked
+// for.
+func (c *Client) Exchange(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	id := c.id
+	c.mu.Unlock()
+	if id != "" {
+		return id, nil
+	}
+	h, err := c.Health(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !mess.ValidID(h.Exchange) {
+		return "", mess.Errorf(mess.Invalid, "%s does not say which exchange it is; give its id", c.name)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.id = h.Exchange
+	return c.id, nil
+}
+
+// Name returns the server's name for people.
+func (c *Client) Name() string { return c.name }
+
+// Logger returns the log of the client.
+func (c *Client) Logger() *slog.Logger { return c.log }

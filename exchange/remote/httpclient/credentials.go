@@ -1,0 +1,46 @@
+package httpclient
+
+import "net/http"
+
+// credentials are a key, where no verb of fmt finds it.
+type credentials struct {
+	sign func(http.Header)
+	are  func(Secret) bool
+}
+
+func newCredentials(key Secret) *credentials {
+	return &credentials{
+		sign: func(h http.Header) {
+			if key != "" {
+				h.Set("Authorization", "Bearer "+string(key))
+			}
+		},
+		are: func(other Secret) bool { return key == other },
+	}
+}
+
+func (c *Client) credentials() *credentials {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.by
+}
+
+// renewed reports whether there is another key than the one that was refused: it
+// may have been rotated, and the new one put where the old one was.
+func (c *Client) renewed(refused *credentials) bool {
+	if c.reread == nil {
+		return false
+	}
+	key, err := c.reread()
+	if err != nil {
+		c.log.Warn("the key cannot be read again", "err", err)
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == refused && !c.by.are(key) {
+		c.by = newCredentials(key)
+		c.log.Info("the key has been replaced")
+	}
+	return c.by != refused
+}

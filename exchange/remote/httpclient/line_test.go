@@ -1,0 +1,142 @@
+package httpclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+)
+
+// line is a network without sockets, for a bubble of fake time. It can be torn.
+type line struct {
+	conns chan net.Conn
+	done  chan struct{}
+
+	mu    sync.Mutex
+	torn  bool
+	dials []time.Time
+}
+
+var errTorn = errors.New("connection refused")
+
+func (l *line) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *line) Addr() net.Addr { return &net.UnixAddr{Name: "line"} }
+func (l *line) Close() error   { return nil }
+
+func (l *line) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	l.mu.Lock()
+	l.dials = append(l.dials, time.Now())
+	torn := l.torn
+	l.mu.Unlock()
+	if torn {
+		return nil, errTorn
+	}
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *line) tear(torn bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.torn = torn
+}
+
+func (l *line) tries() []time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dials
+}
+
+// over runs a story with a client and a server that answers as h does, in fake
+// time.
+func over(t *testing.T, h http.HandlerFunc, story func(t *testing.T, c *httpclient.Client, l *line)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{conns: make(chan net.Conn), done: make(chan struct{})}
+		s := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := s.Serve(l); !errors.Is(err, net.ErrClosed) && !errors.Is(err, http.ErrServerClosed) {
+				t.Error(err)
+			}
+		})
+		c, err := httpclient.New(httpclient.Config{URL: "http://127.0.0.1:8420", Exchange: "home", Key: "mess_home_secret"}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		httpclient.DialBy(c, l.dial)
+		story(t, c, l)
+		httpclient.CloseIdle(c)
+		close(l.done)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		time.Sleep(time.Minute) // for handlers that sleep
+	})
+}
+
+// write writes to a stream at once.
+func write(w http.ResponseWriter, format string, args ...any) {
+	fmt.Fprintf(w, format, args...)
+	_ = http.NewResponseController(w).Flush() // the client may be gone
+}
+
+// message is an event for an executor.
+func message(id, ref string) string {
+	return fmt.Sprintf("id: %s\nevent: message\ndata: {\"re\":%q,\"MESS\":[{\"cancel\":{}}]}\n\n", id, ref)
+}
+
+// A connection is not used again when the server may be closing it: after 4 s
+// without a word there is a new one.
+func TestIdleConnectionsAreNotUsedAgain(t *testing.T) {
+	health := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"status":"ok"}`) }
+	over(t, health, func(t *testing.T, c *httpclient.Client, l *line) {
+		for _, one := range []struct {
+			idle  time.Duration
+			dials int // until then
+		}{{0, 1}, {3 * time.Second, 1}, {4500 * time.Millisecond, 2}, {3 * time.Second, 2}, {time.Hour, 3}} {
+			time.Sleep(one.idle)
+			if _, err := c.Health(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(l.tries()); n != one.dials {
+				t.Errorf("after %v: %d connections, want %d", one.idle, n, one.dials)
+			}
+		}
+	})
+}
+
+// Servers in the field close idle connections after 5 s: whoever sends on one in that
+// moment does not know whether it has arrived.
+func TestIdleConnectionsEndBeforeTheServersDo(t *testing.T) {
+	c, err := httpclient.New(httpclient.Config{URL: "http://127.0.0.1:1"}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := httpclient.IdleTime(c); d <= 0 || d >= 5*time.Second {
+		t.Errorf("%v", d)
+	}
+}

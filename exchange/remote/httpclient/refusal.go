@@ -1,0 +1,89 @@
+package httpclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/messkit/messkit/mess"
+)
+
+// maxRefusal is the longest refusal that is read, in bytes.
+const maxRefusal = 64 << 10
+
+// refusal reads a server's "no".
+func (c *Client) refusal(res *http.Response) error {
+	var v struct {
+		Error    string         `json:"error"`
+		Why      mess.ErrorCode `json:"why"`
+		Ref      string         `json:"ref"`
+		Status   mess.Code      `json:"status"`
+		Executor string         `json:"executor_id"`
+		Legal    []mess.Code    `json:"legal"`
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxRefusal))
+	if err != nil {
+		return err
+	}
+	unread := json.Unmarshal(data, &v) != nil || v.Error == ""
+	if res.StatusCode == http.StatusBadRequest && (unread && bytes.Contains(data, []byte("HTTPS")) || // Go's server and nginx say so
+		strings.Contains(v.Error, "this port speaks HTTPS")) { // and ours
+		return mess.Errorf(mess.Unavailable, "the server at %s speaks TLS; write https:// in its address", c.name)
+	}
+	if unread {
+		return c.strange(res)
+	}
+	if v.Why == "" {
+		v.Why = whyOf(res.StatusCode)
+	}
+	if res.StatusCode >= http.StatusInternalServerError {
+		v.Why = mess.Unavailable
+	}
+	return &mess.Error{Code: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Allowed: v.Legal}
+}
+
+// strange is the refusal for an answer that no exchange gives: a proxy while the
+// exchange starts, or a hotel's login page. It says nothing about the message,
+// and an executor must not drop its report for it. What cannot end otherwise a
+// second time is told as it is.
+func (c *Client) strange(res *http.Response) error {
+	why := mess.Unavailable
+	switch res.StatusCode {
+	case http.StatusUnauthorized, http.StatusRequestEntityTooLarge:
+		why = whyOf(res.StatusCode)
+	}
+	if to := res.Header.Get("Location"); to != "" {
+		return mess.Errorf(why, "the server at %s answers %.60s and points to %.200q; if the exchange is there, give that address", c.name, res.Status, to)
+	}
+	return mess.Errorf(why, "the server at %s answers %.60s, which no exchange does; is this the right address?", c.name, res.Status)
+}
+
+// whyOf is what a code means where the server says no more.
+func whyOf(code int) mess.ErrorCode {
+	switch code {
+	case http.StatusUnauthorized:
+		return mess.Unauthorized
+	case http.StatusForbidden:
+		return mess.Forbidden
+	case http.StatusNotFound, http.StatusGone:
+		return mess.NotFound
+	case http.StatusConflict:
+		return mess.Conflict
+	case http.StatusUnprocessableEntity:
+		return mess.MissingReference
+	case http.StatusRequestEntityTooLarge:
+		return mess.TooLarge
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return mess.Unavailable
+	}
+	return mess.Invalid
+}
+
+// Unavailable reports whether another try may end otherwise.
+func Unavailable(err error) bool {
+	r, refused := errors.AsType[*mess.Error](err)
+	return !refused || r.Code == mess.Unavailable
+}

@@ -1,0 +1,216 @@
+package mqttclient
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// Receive calls handle, one message at a time, for everything that is addressed to
+// this executor, until ctx ends; then it returns nil. Messages may come twice. It
+// returns earlier when something may have been missed: the connection was lost, or
+// the exchange has begun anew, and must be told who this is.
+func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
+	c.inbox.open()
+	for {
+		m, ok, err := c.inbox.next(ctx)
+		if err != nil || !ok {
+			return err
+		}
+		handle(m)
+	}
+}
+
+// handle takes a message from the broker. It waits for nothing.
+func (c *Client) handle(m broker.Message) {
+	t, ok := c.root.Parse(m.Topic)
+	switch {
+	case !ok || len(m.Payload) == 0:
+	case m.Retain && t.Kind.Commands():
+		c.count("a retained command is discarded; commands are published without the flag retain", m.Topic, nil)
+	case t.Kind == topic.ExchangeStatus:
+		c.stood(m)
+	case t.Kind == topic.StopLatch:
+		c.latch(m)
+	case t.Kind == topic.ExecutorIn, t.Kind == topic.ExecutorNow:
+		one, err := mess.Parse(m.Payload)
+		if err != nil {
+			c.count("a payload is no message", m.Topic, err)
+			return
+		}
+		if t.Kind == topic.ExecutorNow {
+			c.urgent(one, m.Topic)
+		} else if !c.answered(one) {
+			c.inbox.put(one, false)
+		}
+	}
+}
+
+// count notes what cannot be taken, and says so; of many, few.
+func (c *Client) count(what, where string, err error) {
+	if n := c.bad.Add(1); n <= 10 || n&(n-1) == 0 {
+		c.log.Warn(what, "topic", where, "err", err, "count", n)
+	}
+}
+
+// Discarded counts what came and was not taken: payloads that are no message, and
+// retained commands.
+func (c *Client) Discarded() int64 { return c.bad.Load() }
+
+// stood takes the exchange's word of itself.
+func (c *Client) stood(m broker.Message) {
+	o, err := mess.ParseObject(m.Payload)
+	if err != nil {
+		c.count("the exchange's status cannot be read", m.Topic, err)
+		return
+	}
+	state, _ := o.Get("state")
+	epoch := number(o, "epoch")
+	c.mu.Lock()
+	was := c.theirs.epoch
+	news := state == "ready" && epoch != was
+	if news {
+		c.theirs = exchangeStatus{epoch: epoch, max: int64(number(o, "max_attachment"))}
+	}
+	c.mu.Unlock()
+	switch {
+	case news && was != 0:
+		c.log.Info("the exchange has begun anew")
+		c.inbox.anew()
+	case state == "lost" && epoch >= was:
+		c.log.Warn("the exchange has lost its connection to the broker")
+	}
+}
+
+func number(o mess.Object, key string) uint64 {
+	v, _ := o.Get(key)
+	n, ok := v.(mess.Number)
+	i, err := n.Int64()
+	if !ok || err != nil || i < 0 {
+		return 0
+	}
+	return uint64(i)
+}
+
+// latch takes the latch that stops everybody. What has been written there before
+// bears the same id, so that one who was cleared at his place stays so.
+func (c *Client) latch(m broker.Message) {
+	o, err := mess.ParseObject(m.Payload)
+	on, ok := o.Get("latched")
+	if err != nil || !ok {
+		c.count("the stop latch cannot be read, and counts as a stop", m.Topic, err)
+		on = true
+	}
+	if on == false {
+		return
+	}
+	by, _ := o.Get("by")
+	name, _ := by.(string)
+	sum := sha256.Sum256(m.Payload)
+	s := &mess.Stop{ID: "latch-" + hex.EncodeToString(sum[:8]), Reason: "the stop latch at the broker", By: name}
+	c.inbox.put(mess.Message{From: exchangeActor, Items: []mess.Item{&mess.Config{Stop: s}}}, true)
+}
+
+// urgent takes the orders of a message on the channel that is never behind anything:
+// a stop, a hold and the end of one. It discards the rest of the message, as nothing
+// else may overtake what comes in order.
+func (c *Client) urgent(m mess.Message, where string) {
+	var orders []mess.Item
+	for _, item := range m.Items {
+		cfg, ok := item.(*mess.Config)
+		if !ok || cfg.Stop == nil && cfg.Drain == nil && cfg.Resume == nil {
+			c.count("an item is no stop and no hold, and is discarded; publish it on the topic in", where, nil)
+			continue
+		}
+		if cfg.Stop != nil {
+			cfg.Stop.ID = cmp.Or(cfg.Stop.ID, m.ID)
+		}
+		for _, h := range []*mess.DrainOrder{cfg.Drain, cfg.Resume} {
+			if h != nil {
+				h.ID = cmp.Or(h.ID, m.ID)
+			}
+		}
+		orders = append(orders, &mess.Config{ID: cfg.ID, Stop: cfg.Stop, Drain: cfg.Drain, Resume: cfg.Resume})
+	}
+	if len(orders) > 0 {
+		m.Items = orders
+		c.inbox.put(m, true)
+	}
+}
+
+// executorOf is what a message says about the executor itself; nil if nothing.
+func executorOf(m mess.Message) *mess.Executor {
+	for _, item := range m.Items {
+		if cfg, ok := item.(*mess.Config); ok && cfg.Executor != nil {
+			return cfg.Executor
+		}
+	}
+	return nil
+}
+
+// introduce publishes the card of an executor that registers: what it can do, and
+// a hash by which a change is seen.
+func (c *Client) introduce(ctx context.Context, about *mess.Executor) {
+	if about == nil || about.Capabilities == nil {
+		return
+	}
+	e := *about
+	e.Holding, e.Instance, e.Stopped, e.Held = nil, "", nil, nil
+	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return f.Key == mess.FailingField }) // for who runs the place, and not what it is
+	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
+	sum := sha256.Sum256(m.ListJSON())
+	hash := hex.EncodeToString(sum[:8])
+	m.Extra = mess.Object{{Key: "hash", Value: hash}}
+	text, err := m.JSON()
+	if err != nil {
+		return
+	}
+	card := broker.Message{Topic: c.root.Executor(c.cfg.Executor, topic.Card), Payload: text, Retain: true}
+	c.mu.Lock()
+	same := c.says.Card == hash
+	c.card, c.says.Card = card, hash
+	c.mu.Unlock()
+	if same {
+		return
+	}
+	if err := c.link.Publish(ctx, card); err != nil && !errors.Is(err, broker.ErrDown) {
+		c.log.Debug("card not published", "err", err)
+	}
+}
+
+// standAs publishes how the executor stands, by what it has told the exchange.
+func (c *Client) standAs(ctx context.Context, e *mess.Executor) {
+	c.stand(ctx, func(s *ownStatus) {
+		if e.Holding != nil {
+			s.Queue = len(e.Holding)
+		}
+		if why, ok := e.Extra.Get("disarmed"); ok {
+			c.disarmed = why != ""
+		}
+		if e.Stopped != nil {
+			c.stopped = e.Stopped.Reason != ""
+		}
+		if e.Held != nil {
+			c.held = e.Held.Reason != ""
+		}
+		switch {
+		case c.stopped:
+			s.State = "stopped"
+		case c.disarmed:
+			s.State = "disarmed"
+		case c.held:
+			s.State = "held"
+		case s.Queue > 0:
+			s.State = "busy"
+		default:
+			s.State = "ready"
+		}
+	})
+}

@@ -1,0 +1,261 @@
+package mqttclient
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messkit/messkit/internal/broker"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/mess/messeaf"
+	"github.com/messkit/messkit/mess/topic"
+)
+
+// sayAgain is how long an answer is waited for until the message is sent again: a
+// broker may have swallowed it.
+const (
+	sayAgain  = 5 * time.Second
+	swallowed = time.Minute // where the broker does not even say that it has it
+)
+
+// attachTime is how long an upload may take: over a broker elsewhere nobody says
+// no to a file for somebody else's thread.
+const attachTime = 5 * time.Minute
+
+// Send posts a message and returns what the exchange answers at once. The same
+// message is sent again as long as there is no answer and ctx lasts; it bears an
+// id by which the exchange knows it.
+func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+	if err := c.await(ctx); err != nil {
+		return mess.Message{}, err
+	}
+	if m.ID == "" {
+		m.ID = "m-" + rand.Text()
+	}
+	m.Version = cmp.Or(m.Version, mess.Current)
+	text, err := m.JSON()
+	if err != nil {
+		return mess.Message{}, err
+	}
+	about := executorOf(m)
+	c.introduce(ctx, about)
+	era := c.inbox.now()
+	out := broker.Message{Topic: c.root.Executor(c.cfg.Executor, topic.Out), Payload: text}
+	answer, err := c.ask(ctx, m.ID, out)
+	if err == nil && about != nil {
+		c.standAs(ctx, about)
+		if about.Capabilities != nil {
+			c.inbox.registered(era)
+		}
+	}
+	return answer, err
+}
+
+// Attach uploads a file, as raw bytes. The exchange says when it has it.
+func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	ctx, cancel := context.WithTimeout(ctx, attachTime)
+	defer cancel()
+	if err := c.await(ctx); err != nil {
+		return mess.Media{}, err
+	}
+	most := c.maxFile()
+	all, err := io.ReadAll(io.LimitReader(data, most+1))
+	if err != nil {
+		return mess.Media{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if int64(len(all)) > most {
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, most)
+	}
+	if !topic.ValidName(ref) {
+		return mess.Media{}, mess.Errorf(mess.NotFound, "there is no thread %q", ref)
+	}
+	sum, size, file := sha256.Sum256(all), int64(len(all)), messeaf.SafeName(name)
+	m := mess.Media{File: file, MIME: mime, Size: &size, SHA256: hex.EncodeToString(sum[:])}
+	if size == 0 {
+		return mess.Media{}, mess.Errorf(mess.Invalid, "%s: is empty; over MQTT there are no empty attachments", name)
+	}
+	for {
+		answer, err := c.ask(ctx, "t/"+ref+"/att/"+file, broker.Message{Topic: c.root.Attachment(ref, file), Payload: all})
+		if err != nil {
+			return mess.Media{}, err
+		}
+		if has(answer, m.SHA256) {
+			return m, nil
+		}
+		// Another file of this name was on its way before this one.
+		if !wait.For(ctx, time.Second) {
+			return mess.Media{}, context.Cause(ctx)
+		}
+	}
+}
+
+// has reports whether an answer is for the file with a digest.
+func has(answer mess.Message, sum string) bool {
+	for _, item := range answer.Items {
+		if a, ok := item.(*mess.Ack); ok {
+			v, _ := a.Extra.Get("attachment")
+			o, _ := v.(mess.Object)
+			got, _ := o.Get("sha256")
+			if got == sum {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// await waits until it is known which exchange it is.
+func (c *Client) await(ctx context.Context) error {
+	select {
+	case <-c.made:
+		return nil
+	case <-ctx.Done():
+		return mess.Errorf(mess.Unavailable, "no exchange has been found at the broker %s yet", c.cfg.Host())
+	}
+}
+
+// ask publishes a message until it is answered. key is what the answer names.
+func (c *Client) ask(ctx context.Context, key string, m broker.Message) (mess.Message, error) {
+	wait := c.expect(key)
+	defer c.unexpect(key, wait)
+	for {
+		sctx, err := c.link.Session(ctx)
+		if err != nil {
+			return mess.Message{}, c.unreachable(err)
+		}
+		answer, ok := c.say(ctx, sctx, m, wait)
+		switch {
+		case ok:
+			return answer, refusalIn(answer)
+		case ctx.Err() != nil:
+			return mess.Message{}, c.unreachable(errNoAnswer)
+		}
+	}
+}
+
+// say publishes a message once, and waits for its answer until the session ends,
+// or until it is time to say it again.
+func (c *Client) say(ctx, session context.Context, m broker.Message, wait <-chan mess.Message) (answer mess.Message, ok bool) {
+	pctx, cancel := context.WithCancel(session)
+	defer cancel()
+	again := time.NewTimer(swallowed)
+	defer again.Stop()
+	sent := make(chan error, 1)
+	var g errgroup.Group
+	g.Go(func() error { sent <- c.link.Publish(pctx, m); return nil })
+	defer func() { cancel(); _ = g.Wait() }() // it returns nil
+	for {
+		select {
+		case answer := <-wait:
+			return answer, true
+		case err := <-sent:
+			if err != nil && pctx.Err() == nil {
+				c.log.Debug("not published yet", "topic", m.Topic, "err", err)
+			}
+			again.Reset(sayAgain)
+		case <-session.Done():
+			return answer, false
+		case <-again.C:
+			return answer, false
+		case <-ctx.Done():
+			return answer, false
+		}
+	}
+}
+
+var errNoAnswer = errors.New("no answer in time")
+
+func (c *Client) unreachable(err error) error {
+	if errors.Is(err, broker.ErrRefused) {
+		return mess.Errorf(mess.Unauthorized, "the broker at %s: %v", c.cfg.Host(), err)
+	}
+	return mess.Errorf(mess.Unavailable, "the exchange at the broker %s: %v", c.cfg.Host(), err)
+}
+
+// expect makes room for the answer to something. Two who say the same wait for
+// the same answer, one after the other.
+func (c *Client) expect(key string) chan mess.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := make(chan mess.Message, 1)
+	c.waits[key] = w
+	return w
+}
+
+func (c *Client) unexpect(key string, w chan mess.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waits[key] == w {
+		delete(c.waits, key)
+	}
+}
+
+// answered gives an answer to whoever waits for it, and reports whether it was
+// one.
+func (c *Client) answered(m mess.Message) bool {
+	if m.From != exchangeActor || len(m.Re) != 1 {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.waits[m.Re[0]]
+	if w == nil {
+		return onlyAcks(m) // to something that was sent twice
+	}
+	select {
+	case w <- m:
+	default:
+	}
+	return true
+}
+
+// exchangeActor is what the exchange is called as an actor (MESSE-AF 2.1, "Actor
+// Types").
+const exchangeActor = "exchange"
+
+func onlyAcks(m mess.Message) bool {
+	for _, item := range m.Items {
+		if item.Kind() != mess.KindAck {
+			return false
+		}
+	}
+	return len(m.Items) > 0
+}
+
+// refusalIn is the exchange's "no" in an answer; nil if it is none.
+func refusalIn(m mess.Message) error {
+	if len(m.Items) != 1 {
+		return nil
+	}
+	a, ok := m.Items[0].(*mess.Ack)
+	if !ok {
+		return nil
+	}
+	why, _ := a.Extra.Get("why")
+	word, ok := why.(string)
+	if !ok {
+		return nil
+	}
+	text, _ := a.Extra.Get("error")
+	holder, _ := a.Extra.Get("executor_id")
+	r := &mess.Error{Code: mess.ErrorCode(word), Ref: a.Ref, Status: a.Status}
+	r.Text, _ = text.(string)
+	r.Holder, _ = holder.(string)
+	legal, _ := a.Extra.Get("legal")
+	list, _ := legal.([]any)
+	for _, l := range list {
+		if s, ok := l.(string); ok {
+			r.Allowed = append(r.Allowed, mess.Code(s))
+		}
+	}
+	return r
+}

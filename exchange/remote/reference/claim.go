@@ -1,0 +1,201 @@
+package reference
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/mess"
+)
+
+// claim takes a thread that waits, and goes on only if it is this executor's at
+// two looks afterwards: somebody else may have claimed it in the same moment,
+// and was told yes as well.
+func (s *statusUpdate) claim(ctx context.Context) (mess.Ack, error) {
+	t, _, err := s.read(ctx, s.ref)
+	if err != nil {
+		return mess.Ack{}, err
+	}
+	if place, _ := said(t, s.cfg.Executor, withID(s.id)); place < 0 { // else it has arrived before
+		if t.Status != mess.Pending || begunBy(t, "") != "" {
+			return mess.Ack{}, s.refuse(mess.AlreadyClaimed, t, "it is not waiting for a claim")
+		}
+		if err := s.put(ctx, s.status.Code, s.named()); err != nil {
+			return mess.Ack{}, err
+		}
+	}
+	place := 0
+	t, err = s.settle(ctx, func(t httpclient.Thread) error {
+		place, _ = said(t, s.cfg.Executor, withID(s.id))
+		switch {
+		case place < 0 || t.Executor != s.cfg.Executor || begunBy(t, s.cfg.Executor) != "":
+			return s.refuse(mess.AlreadyClaimed, t, "%s has it", t.Executor)
+		case t.Status != mess.Claimed || cancelledAfter(t, s.cfg.Executor, place):
+			return s.refuse(mess.StaleToken, t, "it is %s", t.Status)
+		}
+		return nil
+	})
+	if errors.Is(err, mess.StaleToken) && t.Status == mess.Claimed {
+		return mess.Ack{}, s.over(ctx, t, cancelledBefore())
+	}
+	if err != nil {
+		return mess.Ack{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds[s.ref] = &hold{epoch: uint64(place + 1), read: place}
+	return mess.Ack{Status: t.Status, Epoch: uint64(place + 1)}, nil
+}
+
+// settle reads the thread twice, each time after a wait that nobody foresees,
+// and checks that it is as it must be.
+func (s *statusUpdate) settle(ctx context.Context, check func(httpclient.Thread) error) (t httpclient.Thread, err error) {
+	for range 2 {
+		if !wait.For(ctx, s.cfg.Settle/4+rand.N(3*s.cfg.Settle/4)) {
+			return t, mess.Errorf(mess.Unavailable, "%v", ctx.Err())
+		}
+		if t, _, err = s.read(ctx, s.ref); err != nil {
+			return t, err
+		}
+		if err := check(t); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// start is the start gate. The thread must be this executor's, and nobody else
+// may have begun it; that is written into the thread, and read back. Of two who
+// write before they read, one at least sees the other.
+func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
+	t, now, err := s.read(ctx, s.ref)
+	if err != nil {
+		return mess.Ack{}, err
+	}
+	if cancelledAfter(t, s.cfg.Executor, int(h.epoch)) {
+		return mess.Ack{}, s.over(ctx, t, cancelledBefore())
+	}
+	if err := s.mayBegin(ctx, t, now, h); err != nil {
+		return mess.Ack{}, err
+	}
+	if place, _ := said(t, s.cfg.Executor, s.begins); place < 0 {
+		if err := s.put(ctx, mess.InProgress, s.named()); err != nil {
+			return mess.Ack{}, err
+		}
+		h.begun = false
+	}
+	ack := mess.Ack{Status: mess.InProgress, Epoch: h.epoch}
+	if h.begun { // it was seen twice before, and once more now
+		return ack, nil
+	}
+	_, err = s.settle(ctx, func(t httpclient.Thread) error {
+		if cancelledAfter(t, s.cfg.Executor, int(h.epoch)) {
+			return s.refuse(mess.StaleToken, t, "it was cancelled")
+		}
+		if place, _ := said(t, s.cfg.Executor, s.begins); place < 0 {
+			return s.refuse(mess.AlreadyClaimed, t, "the server has lost what was said")
+		}
+		return s.ours(t, h)
+	})
+	if err != nil && !httpclient.Unavailable(err) {
+		return mess.Ack{}, s.giveUp(ctx, err)
+	}
+	if err != nil {
+		return mess.Ack{}, err
+	}
+	s.change(s.ref, func(h *hold) { h.begun = true })
+	return ack, nil
+}
+
+// begins reports whether a status is the one with which this plan begins.
+func (s *statusUpdate) begins(other *mess.Status) bool {
+	return codeOf(string(other.Code)) == mess.InProgress && other.ActionHash == s.status.ActionHash && other.Instance == s.status.Instance
+}
+
+// ours checks that the thread is this executor's still, and that nobody else
+// has begun it.
+func (s *statusUpdate) ours(t httpclient.Thread, h hold) error {
+	me := s.cfg.Executor
+	switch other := begunBy(t, me); {
+	case t.Status == mess.Pending || t.Status.Terminal():
+		return s.refuse(mess.StaleToken, t, "it is %s", t.Status)
+	case other != "":
+		return s.refuse(mess.AlreadyClaimed, t, "%s has begun it as well", other)
+	case t.Executor != me:
+		return s.refuse(mess.AlreadyClaimed, t, "%s has it", t.Executor)
+	}
+	if place, claim := said(t, me, inCode(mess.Claimed)); claim != nil && claim.Instance != "" && uint64(place+1) > h.epoch {
+		return s.refuse(mess.Conflict, t, "another process with this executor's key has claimed it")
+	}
+	return nil
+}
+
+// mayBegin adds to ours what the exchange's clock says (T4): no start before
+// not_before, none after needed_by.
+func (s *statusUpdate) mayBegin(ctx context.Context, t httpclient.Thread, now time.Time, h hold) error {
+	if err := s.ours(t, h); err != nil {
+		return err
+	}
+	r, ok := asked(t)
+	from, until := window(t, r)
+	switch {
+	case !ok:
+		return s.refuse(mess.StaleToken, t, "there is no request in it any more")
+	case from.IsZero() && until.IsZero():
+		return nil
+	case now.IsZero():
+		return s.over(ctx, t, notAtThisTime("it may not begin at any time, and the server does not tell which it is"))
+	case now.Before(from):
+		return s.over(ctx, t, notAtThisTime("it may not begin before "+from.UTC().Format(time.RFC3339)))
+	case !until.IsZero() && now.After(until):
+		return s.over(ctx, t, &mess.Status{Code: mess.Expired, ExpiredAt: mess.TimeOf(until.UTC()), Stage: string(t.Status)})
+	}
+	return nil
+}
+
+func cancelledBefore() *mess.Status {
+	return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was cancelled before anything was done", Effect: mess.EffectNone}}
+}
+
+func notAtThisTime(why string) *mess.Status {
+	return &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_ready", Detail: why, Effect: mess.EffectNone}}
+}
+
+// over ends a thread before anything was done, since the server does not.
+func (s *statusUpdate) over(ctx context.Context, t httpclient.Thread, status *mess.Status) error {
+	status.Executor = s.cfg.Executor
+	if err := s.write(ctx, t, status); err != nil {
+		return err
+	}
+	s.drop(s.ref)
+	return s.refuse(mess.StaleToken, t, "it is %s", status.Code)
+}
+
+// giveUp takes back that this executor has begun, since it is not the only one
+// that says so, or the server has lost it. If nobody else goes on either, the
+// thread ends: of two who take it back before they look, one at least sees that.
+func (s *statusUpdate) giveUp(ctx context.Context, why error) error {
+	back := &mess.Status{Code: mess.Delegated, Executor: s.cfg.Executor, Reason: &mess.Reason{
+		Type: "not_started", Detail: "somebody else began it in the same moment; this executor has not acted", Effect: mess.EffectNone,
+	}}
+	if err := s.put(ctx, "", []mess.Item{back}); err != nil {
+		return err
+	}
+	t, _, err := s.read(ctx, s.ref)
+	if err != nil {
+		return err
+	}
+	if begunBy(t, "") == "" && !t.Status.Terminal() && t.Status != mess.Pending {
+		status := &mess.Status{Code: mess.Failed, Executor: s.cfg.Executor, Recoverable: new(true), Reason: &mess.Reason{
+			Type: "not_started", Detail: "several executors began it in the same moment, and none of them has acted", Effect: mess.EffectNone,
+		}}
+		if err := s.write(ctx, t, status); err != nil {
+			return err
+		}
+	}
+	s.drop(s.ref)
+	return why
+}

@@ -1,0 +1,355 @@
+package reference_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote/reference"
+	"github.com/messkit/messkit/mess"
+)
+
+// follow has an executor hear what there is until the function is called.
+func (b *board) follow() (*mail, func()) {
+	m := &mail{}
+	ctx, cancel := context.WithCancel(b.t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := b.Receive(ctx, m.handle); err != nil {
+			b.t.Error(err)
+		}
+	})
+	return m, func() { cancel(); wg.Wait() }
+}
+
+// A whole task: the offer, a question and its answer, the start, a picture and
+// the last word, each in the server's spelling.
+func TestATaskInTheField(t *testing.T) {
+	want := map[string][3]string{"express": {"needs_input", "in_progress", "completed"}, "php": {"needs-input", "in-progress", "completed"}}
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", reference.Config{})
+			b.register()
+			ref := p.ask(map[string]any{"intent": "look into the fridge", "requires": []string{"look"}, "confirm_before": true, "response_hint": []string{"image"}, "priority": "elevated"})
+			m, stop := b.follow()
+			defer stop()
+			time.Sleep(5 * time.Second)
+			if len(m.all()) != 1 || m.offers()[0] != ref || m.all()[0].From != "agent" {
+				t.Fatalf("offers: %+v", m.all())
+			}
+			r := m.all()[0].Items[0].(*mess.Request)
+			if r.Intent != "look into the fridge" || r.Requires != nil || r.ConfirmBefore != nil || r.Priority != mess.Elevated || r.ResponseHint[0].Type != "image" {
+				t.Errorf("the request: %+v", r)
+			}
+			epoch, err := b.claim(ref)
+			if err != nil || epoch == 0 {
+				t.Fatalf("claim: %d, %v", epoch, err)
+			}
+			if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "shelf", Question: "Which?"}}}); err != nil {
+				t.Fatal(err)
+			}
+			if s := p.thread(ref).Status; s != want[name][0] {
+				t.Errorf("asks: %s", s)
+			}
+			p.say("agent", ref, map[string]any{"answer": map[string]any{"re": "last", "value": "the upper one"}})
+			time.Sleep(5 * time.Second)
+			if k := m.kinds(); len(k) != 2 || k[1] != mess.KindAnswer || m.all()[1].Epoch != epoch {
+				t.Fatalf("heard: %v", k)
+			}
+			if err := b.start(ref, epoch); err != nil {
+				t.Fatal(err)
+			}
+			if s := p.thread(ref); s.Status != want[name][1] || s.Executor != "pi" {
+				t.Errorf("works: %+v", s)
+			}
+			if err := b.start(ref, epoch); err != nil { // the same holder may ask again
+				t.Error(err)
+			}
+			media, err := b.Attach(t.Context(), ref, "fridge.jpg", "image/jpeg", strings.NewReader("not a real picture"))
+			if err != nil || !strings.HasPrefix(media.URI, "data:image/jpeg;base64,") || media.File != "" {
+				t.Fatalf("%+v, %v", media, err)
+			}
+			done := []mess.Item{
+				&mess.Status{Code: mess.Completed, Evidence: mess.Photographed},
+				&mess.Response{Content: []mess.Entry{mess.TextEntry("milk"), {Type: "image", Value: media.URI}}},
+			}
+			for range 2 { // the same report again changes nothing
+				if _, err := b.sends(ref, epoch, done...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			end := p.thread(ref)
+			if said := end.said("pi"); end.Status != want[name][2] || strings.Join(said, " ") != "claimed needs_input in_progress completed" {
+				t.Errorf("%s: %v", end.Status, said)
+			}
+			last := end.items(len(end.Messages) - 1)
+			if c := last[1]["response"].(map[string]any)["content"].([]any); c[0] != "milk" || c[1].(map[string]any)["image"] != media.URI {
+				t.Errorf("the response: %v", last)
+			}
+		})
+	})
+}
+
+// Two boards claim in the same moment, and the server tells both that they have
+// it. One at most begins, and none is left thinking that it has.
+func TestClaimsThatAreNotExclusive(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		both, begun := 0, 0
+		for range 150 {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlace(t, name)
+				p.SetLag(lag(300 * time.Millisecond)) // shorter than the looks at a claim take
+				a, b := p.board("a", "run-a", reference.Config{}), p.board("b", "run-b", reference.Config{})
+				ref := p.ask(map[string]any{"intent": "open the valve"})
+				var mu sync.Mutex
+				acts, claims := 0, 0
+				p.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
+					body, _ := io.ReadAll(r.Body)
+					r.Body = io.NopCloser(bytes.NewReader(body))
+					mu.Lock()
+					defer mu.Unlock()
+					if bytes.Contains(body, []byte(`"status":"claimed"`)) {
+						claims++ // which this server never refuses
+					}
+					return false
+				})
+				var wg sync.WaitGroup
+				for _, one := range []*board{a, b} {
+					wg.Go(func() {
+						time.Sleep(rand.N(200 * time.Millisecond))
+						epoch, err := one.claim(ref)
+						if err == nil {
+							err = one.start(ref, epoch)
+						}
+						if err != nil && !errors.Is(err, mess.AlreadyClaimed) && !errors.Is(err, mess.StaleToken) {
+							t.Errorf("%v", err)
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						if err == nil {
+							acts++
+						}
+					})
+				}
+				wg.Wait()
+				if acts > 1 {
+					t.Errorf("%d have begun: %+v", acts, p.thread(ref))
+				}
+				if claims == 2 {
+					both++
+				}
+				begun += acts
+			})
+		}
+		t.Logf("in %d of 150 races the server said yes to both; %d were begun", both, begun)
+		if both < 30 || begun < 100 {
+			t.Errorf("the races are none: %d times both were told yes, %d were begun", both, begun)
+		}
+	})
+}
+
+// What cannot be known: an update that the server carries with it for longer
+// than all looks at a claim take. Where messages are only ever added, the late one
+// sees that somebody has begun. Where the whole thread is written back as it was
+// read, it sees nothing, and two begin; no client can help that.
+func TestAnUpdateThatIsCarriedForLong(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			a, b := p.board("a", "run-a", reference.Config{}), p.board("b", "run-b", reference.Config{})
+			ref := p.ask(map[string]any{"intent": "open the valve"})
+			var once atomic.Bool
+			p.SetLag(func() time.Duration {
+				if once.CompareAndSwap(false, true) {
+					return 10 * time.Second
+				}
+				return 0
+			})
+			result := make(chan error, 1)
+			go func() {
+				epoch, err := b.claim(ref)
+				if err == nil {
+					err = b.start(ref, epoch)
+				}
+				result <- err
+			}()
+			time.Sleep(time.Second)
+			epoch, err := a.claim(ref)
+			if err == nil {
+				err = a.start(ref, epoch)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = <-result
+			if name == "express" && !errors.Is(err, mess.AlreadyClaimed) {
+				t.Errorf("the late one: %v", err)
+			}
+			if name == "php" && err != nil {
+				t.Errorf("the server has become better than docs/reference/http.md says: %v", err)
+			}
+			if name == "express" { // and the first one ends it as it is
+				if _, err := a.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil || p.thread(ref).Status != "completed" {
+					t.Errorf("%v: %+v", err, p.thread(ref))
+				}
+			}
+		})
+	})
+}
+
+// Each fault of a server or of the way to it: nothing begins on a guess, and the
+// executor goes on when it is over.
+func TestFaultsInTheField(t *testing.T) {
+	answer := func(code int, kind, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", kind)
+			w.Header().Set("Location", "http://elsewhere.example/")
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	faults := map[string]func(http.ResponseWriter){
+		"HTML 404":       answer(404, "text/html", "<!DOCTYPE html><pre>Cannot GET</pre>"),
+		"HTML 400":       answer(400, "text/html", "<pre>SyntaxError at JSON.parse</pre>"),
+		"500":            answer(500, "text/html", ""),
+		"502":            answer(502, "text/html", "<html>Bad Gateway</html>"),
+		"a login page":   answer(200, "text/html", "<html>Welcome to the hotel</html>"),
+		"a redirect":     answer(302, "text/html", ""),
+		"half":           answer(200, "application/json", `{"threads":[{"ref":"2026-`),
+		"null":           answer(200, "application/json", `null`),
+		"a list":         answer(200, "application/json", `[]`),
+		"other types":    answer(200, "application/json", `{"threads":7,"thread":[]}`),
+		"another thread": answer(200, "application/json", `{"thread":{"ref":"2020-01-01-0000","status":"claimed","executor_id":"pi","messages":[]}}`),
+		"huge":           func(w http.ResponseWriter) { _, _ = w.Write([]byte(strings.Repeat(" ", 17<<20))) },
+	}
+	for what, fault := range faults {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlace(t, "express")
+				b := p.board("pi", "run1", reference.Config{})
+				b.register()
+				ref := p.ask(map[string]any{"intent": "look"})
+				broken := func(w http.ResponseWriter, r *http.Request) bool { fault(w); return true }
+				m, stop := b.follow()
+				defer stop()
+				p.SetFault(broken)
+				time.Sleep(time.Minute)
+				if _, err := b.claim(ref); err == nil {
+					t.Error("it has claimed on a guess")
+				}
+				p.SetFault(nil)
+				time.Sleep(2 * time.Minute)
+				if o := m.offers(); len(o) == 0 || o[0] != ref {
+					t.Fatalf("not offered afterwards: %v", o)
+				}
+				epoch, err := b.claim(ref)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.SetFault(broken)
+				if err := b.start(ref, epoch); err == nil {
+					t.Error("it has begun on a guess")
+				}
+				p.SetFault(nil)
+				if err := b.start(ref, epoch); err != nil {
+					t.Fatal(err)
+				}
+				p.SetFault(broken)
+				done := &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}
+				if _, err := b.sends(ref, epoch, done); err == nil {
+					t.Error("the report is called taken")
+				}
+				p.SetFault(nil)
+				if _, err := b.sends(ref, epoch, done); err != nil || p.thread(ref).Status != "completed" {
+					t.Errorf("%v: %s", err, p.thread(ref).Status)
+				}
+			})
+		})
+	}
+}
+
+// The answer is lost, and the message was taken: the same message again is the
+// same.
+func TestAnswersThatAreLost(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", reference.Config{})
+			ref := p.ask(map[string]any{"intent": "look"})
+			lose := false
+			p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method != "PATCH" || !lose {
+					return false
+				}
+				lose = false
+				p.Answer(&deaf{w.Header()}, r)
+				w.WriteHeader(502)
+				return true
+			})
+			twice := func(items ...mess.Item) mess.Ack {
+				lose = true
+				m := mess.Message{ID: "run1-" + string(items[0].(*mess.Status).Code), Re: mess.Refs{ref}, Items: items}
+				if _, err := b.Send(t.Context(), m); !errors.Is(err, mess.Unavailable) {
+					t.Errorf("%v", err)
+				}
+				answer, err := b.Send(t.Context(), m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return *answer.Items[0].(*mess.Ack)
+			}
+			twice(&mess.Status{Code: mess.Claimed, Instance: "run1"})
+			twice(&mess.Status{Code: mess.InProgress, Instance: "run1", ActionHash: "h"})
+			twice(&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack})
+			if said := p.thread(ref).said("pi"); strings.Join(said, " ") != "claimed in_progress completed" {
+				t.Errorf("said: %v", said)
+			}
+		})
+	})
+}
+
+// What the server let in and ours would not is read all the same: half a character
+// becomes the sign for what cannot be read.
+func TestHalfACharacterInTheField(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", reference.Config{})
+			ref := p.ask(map[string]any{"intent": "look @"})
+			p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+				rec := httptest.NewRecorder()
+				p.Answer(rec, r)
+				for k, v := range rec.Header() {
+					w.Header()[k] = v
+				}
+				w.WriteHeader(rec.Code)
+				_, _ = w.Write(bytes.ReplaceAll(rec.Body.Bytes(), []byte("look @"), []byte(`look \ud83d`)))
+				return true
+			})
+			m, stop := b.follow()
+			defer stop()
+			time.Sleep(10 * time.Second)
+			if o := m.offers(); len(o) != 1 || o[0] != ref || m.all()[0].Items[0].(*mess.Request).Intent != "look \ufffd" {
+				t.Errorf("%+v", m.all())
+			}
+		})
+	})
+}
+
+// deaf is a writer whose client has gone.
+type deaf struct{ head http.Header }
+
+func (d *deaf) Header() http.Header         { return d.head }
+func (d *deaf) Write(p []byte) (int, error) { return len(p), nil }
+func (d *deaf) WriteHeader(int)             {}

@@ -1,0 +1,333 @@
+package reference_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote/reference"
+	"github.com/messkit/messkit/mess"
+)
+
+// asking is a request as a server got it.
+type asking struct {
+	at     time.Time
+	method string
+	path   string // below the exchange
+	body   string
+	status string // of the thread, that it sets
+}
+
+// noted keeps what a server is asked, and lets it answer.
+type noted struct {
+	mu   sync.Mutex
+	list []asking
+}
+
+// note hands on each request before it is answered.
+func (p *place) note(before func(asking)) *noted {
+	n := &noted{}
+	p.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body) // it is in memory
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		var v struct{ Status string }
+		_ = json.Unmarshal(body, &v) // what is none sets none
+		a := asking{time.Now(), r.Method, strings.TrimPrefix(r.URL.Path, base), string(body), v.Status}
+		n.mu.Lock()
+		n.list = append(n.list, a)
+		n.mu.Unlock()
+		if before != nil {
+			before(a)
+		}
+		return false
+	})
+	return n
+}
+
+func (n *noted) all() []asking {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.list)
+}
+
+// statuses are those that were tried, in their order.
+func (n *noted) statuses() (words []string) {
+	for _, a := range n.all() {
+		if a.status != "" {
+			words = append(words, a.status)
+		}
+	}
+	return words
+}
+
+// After the claim the thread is read twice, each time after a wait that nobody
+// foresees; one who came in between the two looks is seen at the second.
+func TestAClaimIsLookedAtTwice(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		waits := map[time.Duration]bool{}
+		for range 10 {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlace(t, name)
+				b := p.board("pi", "run1", reference.Config{Settle: 400 * time.Millisecond})
+				ref := p.ask(map[string]any{"intent": "look"})
+				n := p.note(nil)
+				if _, err := b.claim(ref); err != nil {
+					t.Fatal(err)
+				}
+				all := n.all()
+				at := slices.IndexFunc(all, func(a asking) bool { return a.status == "claimed" })
+				if at < 0 || len(all) != at+3 {
+					t.Fatalf("after the claim: %+v", all)
+				}
+				for i := at + 1; i < len(all); i++ {
+					wait := all[i].at.Sub(all[i-1].at)
+					if waits[wait] = true; all[i].method != "GET" || all[i].path != "/requests/"+ref || wait < 100*time.Millisecond || wait > 400*time.Millisecond {
+						t.Errorf("look %d after %v: %+v", i-at, wait, all[i])
+					}
+				}
+			})
+		}
+		if len(waits) < 10 {
+			t.Errorf("the waits can be foreseen: %v", waits)
+		}
+		for _, look := range []int{1, 2} { // before which somebody else comes
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlace(t, name)
+				p.join("other")
+				b := p.board("pi", "run1", reference.Config{})
+				ref := p.ask(map[string]any{"intent": "look"})
+				claimed, looks := false, 0
+				p.note(func(a asking) {
+					if claimed = claimed || a.status == "claimed"; !claimed || a.method != "GET" {
+						return
+					}
+					if looks++; looks == look {
+						p.set("other", ref, "pending")
+						p.set("other", ref, "claimed")
+					}
+				})
+				epoch, err := b.claim(ref)
+				if !errors.Is(err, mess.AlreadyClaimed) || looks != look {
+					t.Errorf("somebody came before look %d: %v, after %d looks", look, err, looks)
+				}
+				if err := b.start(ref, epoch); err == nil || has(p.thread(ref).said("pi"), "in_progress") {
+					t.Errorf("it has begun: %v", err)
+				}
+			})
+		}
+	})
+}
+
+// A status is said as the spec spells it; at a 400 with the field's hyphen, or by
+// what comes nearest, and what was taken is said first the next time.
+func TestHowStatusesAreSpelled(t *testing.T) {
+	want := map[string][]string{
+		"express": {"claimed", "needs_input", "needs_input", "in_progress", "failed"},
+		"php": {
+			"claimed", "needs_input", "needs-input", "needs-input", "in_progress", "in-progress", "failed", "cancelled",
+			"claimed", "needs-input", "needs-input", "in-progress", "cancelled",
+		},
+	}
+	want["express"] = append(want["express"], want["express"]...)
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", reference.Config{})
+			n := p.note(nil)
+			for range 2 {
+				ref := p.ask(map[string]any{"intent": "look"})
+				epoch, err := b.claim(ref)
+				for range 2 {
+					if err == nil {
+						_, err = b.sends(ref, epoch, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "shelf", Question: "Which?"}}})
+					}
+				}
+				if err == nil {
+					err = b.start(ref, epoch)
+				}
+				if err == nil {
+					_, err = b.sends(ref, epoch, &mess.Status{Code: mess.Failed, Reason: &mess.Reason{Detail: "it is dark"}})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if said := p.thread(ref).said("pi"); !slices.Equal(said[:3], []string{"claimed", "needs_input", "needs_input"}) {
+					t.Errorf("the messages have the spec's words: %v", said)
+				}
+			}
+			if got := n.statuses(); !slices.Equal(got, want[name]) {
+				t.Errorf("tried %q\nwant %q", got, want[name])
+			}
+		})
+	})
+}
+
+// No other refusal than a 400 is a matter of spelling.
+func TestOtherRefusalsAreNoMatterOfSpelling(t *testing.T) {
+	for _, code := range []int{401, 403, 404, 409, 413, 429, 500, 503} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, "php")
+			b := p.board("pi", "run1", reference.Config{})
+			ref := p.ask(map[string]any{"intent": "look"})
+			epoch, err := b.claim(ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tries := 0
+			p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+				if r.Method != http.MethodPatch {
+					return false
+				}
+				tries++
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(code)
+				_, _ = io.WriteString(w, `{"error":"no"}`)
+				return true
+			})
+			if err := b.start(ref, epoch); err == nil || tries != 1 {
+				t.Errorf("%d: %d tries, %v", code, tries, err)
+			}
+		})
+	}
+}
+
+// Looks for news come at intervals that differ, so that boards do not go in step;
+// a server that is away is asked less and less often, and as before when it is back.
+func TestJitterAndBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, "express")
+		b := p.board("pi", "run1", reference.Config{Poll: 2 * time.Second})
+		gaps := func(d time.Duration, away bool) (list []time.Duration) {
+			var mu sync.Mutex
+			var last time.Time
+			p.SetFault(func(w http.ResponseWriter, _ *http.Request) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				if !last.IsZero() {
+					list = append(list, time.Since(last))
+				}
+				if last = time.Now(); away {
+					w.WriteHeader(503)
+				}
+				return away
+			})
+			time.Sleep(d)
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(list)
+		}
+		_, stop := b.follow()
+		defer stop()
+		time.Sleep(time.Second)
+		differ := map[time.Duration]bool{}
+		regular := func(when string, list []time.Duration) {
+			t.Helper()
+			for _, gap := range list {
+				if differ[gap] = true; gap < time.Second || gap > 3*time.Second {
+					t.Errorf("%s: a gap of %v", when, gap)
+				}
+			}
+		}
+		regular("there", gaps(5*time.Minute, false))
+		if len(differ) < 50 {
+			t.Errorf("they go in step: %v", differ)
+		}
+		away := gaps(10*time.Minute, true)
+		if longest := slices.Max(away); len(away) < 10 || away[0] > 6*time.Second || longest < 15*time.Second || longest > time.Minute {
+			t.Errorf("away: %v", away)
+		}
+		gaps(2*time.Minute, false) // it is found again
+		regular("back", gaps(5*time.Minute, false))
+	})
+}
+
+// The sign of life is a change of nothing in the own profile, which moves
+// last_seen and nothing else.
+func TestTheHeartbeatInTheField(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", reference.Config{})
+			b.register()
+			seen := func() (last, rest string) {
+				var v struct{ Executors []map[string]any }
+				p.call("agent", "GET", "/executors", nil, &v)
+				for _, e := range v.Executors {
+					if e["id"] == "pi" {
+						last, _ = e["last_seen"].(string)
+						delete(e, "last_seen")
+						text, err := json.Marshal(e)
+						if err != nil {
+							t.Fatal(err)
+						}
+						rest = string(text)
+					}
+				}
+				return last, rest
+			}
+			before, profile := seen()
+			time.Sleep(time.Minute)
+			n := p.note(nil)
+			if _, err := b.sends("", 0, &mess.Config{Executor: &mess.Executor{ID: "pi", Holding: []mess.HeldThread{}}}); err != nil {
+				t.Fatal(err)
+			}
+			if all := n.all(); len(all) != 1 || all[0].method != "PATCH" || all[0].path != "/executors/pi" || all[0].body != "{}" {
+				t.Errorf("sent: %+v", all)
+			}
+			if after, is := seen(); after <= before || is != profile || !strings.Contains(is, "look") {
+				t.Errorf("seen %s, then %s; %s, then %s", before, after, profile, is)
+			}
+		})
+	})
+}
+
+// As many pictures as may go into a report do get through the server's limit, and
+// stand in its content as they were.
+func TestAsManyPicturesAsTheServerTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, "express")
+		b := p.board("pi", "run1", reference.Config{})
+		ref := p.ask(map[string]any{"intent": "look"})
+		epoch, err := b.claim(ref)
+		if err == nil {
+			err = b.start(ref, epoch)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var content []mess.Entry
+		for _, size := range []int{4 << 20, 3 << 20} {
+			media, err := b.Attach(t.Context(), ref, "a.jpg", "image/jpeg", strings.NewReader(strings.Repeat("x", size)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			content = append(content, mess.Entry{Type: "image", Value: media.URI})
+		}
+		if _, err := b.Attach(t.Context(), ref, "b.jpg", "image/jpeg", strings.NewReader("x")); !errors.Is(err, mess.TooLarge) {
+			t.Errorf("one byte more: %v", err)
+		}
+		n := p.note(nil)
+		if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.Photographed}, &mess.Response{Content: content}); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range n.all() {
+			if len(a.body) > 10<<20 {
+				t.Errorf("a body of %d bytes", len(a.body))
+			}
+		}
+		end := p.thread(ref)
+		items := end.items(len(end.Messages) - 1)
+		got, _ := items[1]["response"].(map[string]any)["content"].([]any)
+		if end.Status != "completed" || len(got) != 2 || got[0].(map[string]any)["image"] != content[0].Value || got[1].(map[string]any)["image"] != content[1].Value {
+			t.Errorf("%s: %d pictures", end.Status, len(got))
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package reference
+
+import (
+	"slices"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/mess"
+)
+
+// What the messages of a thread tell. An entry's place is where it stands among
+// the messages; -1 is nowhere.
+
+// said finds the last status of somebody that is one of those.
+func said(t httpclient.Thread, by string, is func(*mess.Status) bool) (place int, s *mess.Status) {
+	for i, m := range slices.Backward(t.Messages) {
+		if m.From != by {
+			continue
+		}
+		for _, item := range m.Items {
+			if s, ok := item.(*mess.Status); ok && is(s) {
+				return i, s
+			}
+		}
+	}
+	return -1, nil
+}
+
+func inCode(codes ...mess.Code) func(*mess.Status) bool {
+	return func(s *mess.Status) bool { return slices.Contains(codes, codeOf(string(s.Code))) }
+}
+
+func withID(id string) func(*mess.Status) bool {
+	return func(s *mess.Status) bool { return s.ID == id && id != "" }
+}
+
+func ends(s *mess.Status) bool { return codeOf(string(s.Code)).Terminal() }
+
+// begunBy is who, but for one, says in the thread that he has begun or ended it,
+// and has not taken that back; "" if nobody does.
+func begunBy(t httpclient.Thread, but string) string {
+	begun := map[string]bool{}
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			s, ok := item.(*mess.Status)
+			if !ok || m.From == but {
+				continue
+			}
+			switch code := codeOf(string(s.Code)); {
+			case code == mess.Delegated:
+				delete(begun, m.From)
+			case code == mess.Declined: // nothing was begun
+			case code == mess.InProgress || code == mess.Retrying || code.Terminal():
+				begun[m.From] = true
+			}
+		}
+	}
+	for who := range begun {
+		return who
+	}
+	return ""
+}
+
+// cancelledAfter reports whether somebody else has taken the request back since
+// a place. Whoever it was: not to act harms nobody.
+func cancelledAfter(t httpclient.Thread, me string, place int) bool {
+	if t.Status == mess.Cancelled {
+		return true
+	}
+	for _, m := range t.Messages[min(max(0, place), len(t.Messages)):] {
+		if m.From != me && slices.ContainsFunc(m.Items, func(i mess.Item) bool { return i.Kind() == mess.KindCancel }) {
+			return true
+		}
+	}
+	return false
+}
+
+// asked is what a thread asks for.
+func asked(t httpclient.Thread) (mess.Request, bool) {
+	for _, m := range t.Messages {
+		for _, item := range m.Items {
+			if r, ok := item.(*mess.Request); ok && m.From == t.Requestor {
+				is := *r
+				if is.Priority == "" {
+					is.Priority = t.Priority
+				}
+				return is, true
+			}
+		}
+	}
+	return mess.Request{}, false
+}
+
+// window is when a thread may begin, by the clock of the server.
+func window(t httpclient.Thread, r mess.Request) (from, until time.Time) {
+	until, _ = r.NeededBy.Time()
+	if c := r.Constraints; c != nil && c.Timing != nil {
+		from, _ = c.Timing.NotBefore.Time()
+		if until.IsZero() {
+			until, _ = c.Timing.Expires.Time(t.Created)
+		}
+	}
+	return from, until
+}

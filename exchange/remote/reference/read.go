@@ -1,0 +1,170 @@
+package reference
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/mess"
+)
+
+const (
+	fieldAnswer = 16 << 20         // bytes; no thread or list that a board works with is larger
+	fieldTime   = 90 * time.Second // for a whole answer, however it drips
+)
+
+// tagged is what an address has said, and the tag by which the server knows it.
+type tagged struct {
+	tag  string
+	body []byte
+	at   time.Time // the server's clock; zero if it does not tell the time
+}
+
+// look reads an address below the exchange; what has not changed is not sent
+// again.
+func (f *Client) look(ctx context.Context, query url.Values, path ...string) (tagged, error) {
+	u, err := f.c.Address(ctx, query, path...)
+	if err != nil {
+		return tagged{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fieldTime)
+	defer cancel()
+	f.mu.Lock()
+	was := f.known[u]
+	f.mu.Unlock()
+	r := httpclient.Request{Method: http.MethodGet, URL: u}
+	if was.tag != "" {
+		r.Head = http.Header{"If-None-Match": {was.tag}}
+	}
+	res, err := f.c.Call(ctx, r)
+	if err != nil {
+		return tagged{}, err
+	}
+	defer res.Body.Close()
+	at, _ := http.ParseTime(res.Header.Get("Date"))
+	if res.StatusCode == http.StatusNotModified {
+		was.at = at
+		return was, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, fieldAnswer+1))
+	if err != nil {
+		return tagged{}, err
+	}
+	if len(body) > fieldAnswer {
+		return tagged{}, mess.Errorf(mess.Unavailable, "the server's answer is larger than %d bytes", fieldAnswer)
+	}
+	is := tagged{res.Header.Get("ETag"), body, at}
+	if is.tag != "" {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if len(f.known) >= maxKnown {
+			clear(f.known) // they are read anew
+		}
+		f.known[u] = is
+	}
+	return is, nil
+}
+
+// maxKnown is how many answers are remembered.
+const maxKnown = 64
+
+// errStrange is an answer that is no thread.
+var errStrange = errors.New("the answer is not what an exchange says; is this the right address?")
+
+// read reads a thread, and the server's clock.
+func (f *Client) read(ctx context.Context, ref string) (httpclient.Thread, time.Time, error) {
+	got, err := f.look(ctx, nil, "requests", ref)
+	if err != nil {
+		return httpclient.Thread{}, got.at, err
+	}
+	var v struct{ Thread *looseThread }
+	if json.Unmarshal(got.body, &v) != nil || v.Thread == nil || v.Thread.thread().Ref != ref {
+		return httpclient.Thread{}, got.at, mess.Errorf(mess.Unavailable, "%s: %v", ref, errStrange)
+	}
+	return v.Thread.thread(), got.at, nil
+}
+
+// waiting lists the threads in a status, as the server selects them; those that
+// are in another one come along on some.
+func (f *Client) list(ctx context.Context, word string) ([]httpclient.Thread, error) {
+	got, err := f.look(ctx, url.Values{"status": {word}}, "requests")
+	if err != nil {
+		return nil, err
+	}
+	var v struct{ Threads []looseThread }
+	if json.Unmarshal(got.body, &v) != nil || v.Threads == nil {
+		return nil, mess.Errorf(mess.Unavailable, "%v", errStrange)
+	}
+	list := make([]httpclient.Thread, len(v.Threads))
+	for i, t := range v.Threads {
+		list[i] = t.thread()
+	}
+	return list, nil
+}
+
+// looseThread is a thread of servers that store what they are sent: times may
+// be numbers, a status anything, items a list, one of them, or text.
+type looseThread struct {
+	Ref       any `json:"ref"`
+	Status    any `json:"status"`
+	Intent    any `json:"intent"`
+	Requestor any `json:"requestor_id"`
+	Executor  any `json:"executor_id"`
+	Priority  any `json:"priority"`
+	Created   any `json:"created_at"`
+	Updated   any `json:"updated_at"`
+	Messages  []struct {
+		From any             `json:"from"`
+		MESS json.RawMessage `json:"mess"`
+	} `json:"messages"`
+}
+
+func (l looseThread) thread() httpclient.Thread {
+	t := httpclient.Thread{
+		Ref: text(l.Ref), Intent: text(l.Intent), Requestor: text(l.Requestor), Executor: text(l.Executor),
+		Priority: mess.Priority(text(l.Priority)), Created: moment(l.Created), Updated: moment(l.Updated),
+	}
+	t.Status = codeOf(text(l.Status))
+	for _, m := range l.Messages {
+		var one mess.Message
+		if one.UnmarshalJSON(m.MESS) != nil {
+			one = mess.Message{} // it says nothing that we know, and has its place
+		}
+		one.From, one.Re, one.Epoch, one.Ref = text(m.From), nil, 0, ""
+		t.Messages = append(t.Messages, one)
+	}
+	return t
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// codeOf reads a status in either spelling. One that nobody knows stays, and is
+// none of ours.
+func codeOf(word string) mess.Code {
+	if c, err := mess.ParseCode(word); err == nil {
+		return c
+	}
+	return mess.Code(word)
+}
+
+// moment reads a time in any form that servers use; zero if it is none.
+func moment(v any) time.Time {
+	switch v := v.(type) {
+	case string:
+		at, _ := mess.Time(v).Time()
+		return at
+	case float64:
+		if v > 0 && v < 1e12 {
+			return time.Unix(int64(v), 0)
+		}
+	}
+	return time.Time{}
+}

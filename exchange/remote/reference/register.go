@@ -1,0 +1,156 @@
+package reference
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/mess"
+)
+
+// register takes a registration, or a heartbeat: a change of nothing.
+func (f *Client) register(ctx context.Context, e mess.Executor) (mess.Ack, error) {
+	profile := map[string]any{}
+	if e.Name != "" {
+		profile["display_name"] = e.Name
+	}
+	if e.Capabilities != nil {
+		profile["capabilities"] = e.Capabilities
+	}
+	body, err := json.Marshal(profile)
+	if err != nil {
+		return mess.Ack{}, err
+	}
+	u, err := f.c.Address(ctx, nil, "executors", f.cfg.Executor)
+	if err != nil {
+		return mess.Ack{}, err
+	}
+	if err := f.c.Fetch(ctx, httpclient.Request{Method: http.MethodPatch, URL: u, MIME: "application/json", Body: body}, &struct{}{}); err != nil {
+		return mess.Ack{}, err
+	}
+	ack := mess.Ack{Re: mess.Refs{e.ID}}
+	known := map[string]bool{}
+	for _, h := range e.Holding {
+		known[h.Ref] = true
+		stands, err := f.stands(ctx, h)
+		if err != nil {
+			return mess.Ack{}, err
+		}
+		ack.Threads = append(ack.Threads, stands)
+	}
+	if e.Instance == "" || e.Capabilities == nil { // a heartbeat
+		return ack, nil
+	}
+	others, err := f.leftovers(ctx, e, known)
+	ack.Threads = append(ack.Threads, others...)
+	return ack, err
+}
+
+// stands tells how the server sees a thread that this executor holds.
+func (f *Client) stands(ctx context.Context, h mess.HeldThread) (mess.HeldThread, error) {
+	is := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
+	t, _, err := f.read(ctx, h.Ref)
+	if errors.Is(err, mess.NotFound) || errors.Is(err, mess.Invalid) {
+		return is, nil
+	}
+	if err != nil {
+		return is, err
+	}
+	s := statusUpdate{Client: f, ref: h.Ref}
+	is.Status = t.Status
+	if *is.Yours = s.decides(t); !*is.Yours {
+		return is, nil
+	}
+	if cancelledAfter(t, f.cfg.Executor, int(h.Epoch)) {
+		is.Stop = new(true)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.holds[h.Ref] == nil { // of an earlier run
+		f.holds[h.Ref] = &hold{epoch: h.Epoch, read: len(t.Messages)}
+	}
+	return is, nil
+}
+
+// atWork are the statuses that a thread has while somebody holds it, in both
+// spellings.
+var atWork = []string{"claimed", "in_progress", "in-progress", "needs_input", "needs-input", "needs_confirmation", "needs-confirmation", "waiting", "held", "retrying"}
+
+// leftovers sees to what the server says an earlier run holds, and this one does
+// not know of: what was not begun waits again, and of the rest it is told.
+func (f *Client) leftovers(ctx context.Context, e mess.Executor, known map[string]bool) ([]mess.HeldThread, error) {
+	found := map[string]bool{}
+	for _, word := range atWork {
+		list, err := f.list(ctx, word)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range list {
+			if _, held := f.hold(t.Ref); t.Executor == f.cfg.Executor && !known[t.Ref] && !held && mess.ValidRef(t.Ref) {
+				found[t.Ref] = true
+			}
+		}
+	}
+	var threads []mess.HeldThread
+	for _, ref := range slices.Sorted(maps.Keys(found)) {
+		t, _, err := f.read(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		place, claim := said(t, f.cfg.Executor, inCode(mess.Claimed))
+		begun, _ := said(t, f.cfg.Executor, inCode(mess.InProgress))
+		if t.Executor != f.cfg.Executor || t.Status.Terminal() || t.Status == mess.Pending || claim == nil {
+			continue // somebody has moved it meanwhile, or this executor never said that it has claimed it
+		}
+		if begun > place || t.Status == mess.InProgress {
+			threads = append(threads, mess.HeldThread{Ref: ref, Epoch: uint64(place + 1), Status: mess.InProgress, Yours: new(true)})
+			continue
+		}
+		back := &mess.Status{Code: mess.Delegated, Executor: f.cfg.Executor, Reason: &mess.Reason{
+			Type: mess.Shutdown, Detail: "this executor was started anew before it began", Effect: mess.EffectNone,
+		}}
+		s := statusUpdate{Client: f, ref: ref, status: back, items: []mess.Item{back}}
+		if err := s.put(ctx, mess.Pending, s.items); err != nil {
+			return nil, err
+		}
+		f.log.Info("offered again: an earlier run had claimed it", "ref", ref)
+	}
+	return threads, nil
+}
+
+// fieldInline is how much of pictures goes into one report, in bytes of the
+// files: in base64 they are a third larger, and the words need room as well.
+const fieldInline = 7 << 20
+
+// Attach makes a data URI of a file. The server stores no files: it goes out in
+// the report.
+func (f *Client) Attach(_ context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	var b bytes.Buffer
+	n, err := io.Copy(&b, io.LimitReader(data, fieldInline+1))
+	if err != nil {
+		return mess.Media{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if strings.ContainsAny(mime, ";, \r\n") || mime == "" {
+		return mess.Media{}, mess.Errorf(mess.Invalid, "%s: %.60q cannot be the type of an inline file", name, mime)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.holds[ref]
+	if h == nil {
+		return mess.Media{}, mess.Errorf(mess.StaleToken, "%s is not held here any more", ref)
+	}
+	if h.inline+int(n) > fieldInline {
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: with it the report would be larger than the server takes (%d bytes of files)", name, fieldInline)
+	}
+	h.inline += int(n)
+	return mess.Media{URI: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(b.Bytes()), Name: name, MIME: mime, Size: &n}, nil
+}

@@ -1,0 +1,466 @@
+package reference_test
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/messkit/messkit/exchange/remote"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
+	"github.com/messkit/messkit/exchange/remote/reference"
+	"github.com/messkit/messkit/mess"
+)
+
+// lag is a time that nobody foresees.
+func lag(limit time.Duration) func() time.Duration {
+	return func() time.Duration { return rand.N(limit) }
+}
+
+// The server lets anybody say anything; whose yes counts is decided here.
+func TestWhoseYesCounts(t *testing.T) {
+	yes := func(more map[string]any) any {
+		r := map[string]any{"confirm": true}
+		for k, v := range more {
+			r[k] = v
+		}
+		return map[string]any{"reply": r}
+	}
+	for what, c := range map[string]struct {
+		by     string // "operator": not the requester alone
+		early  bool   // it comes before the question
+		from   string
+		item   any
+		counts bool
+	}{
+		"the requester's":                     {"", false, "agent", yes(nil), true},
+		"before the question":                 {"", true, "agent", yes(nil), false},
+		"a stranger's":                        {"", false, "stranger", yes(nil), false},
+		"with last":                           {"", false, "agent", yes(map[string]any{"re": "last"}), false},
+		"of text":                             {"", false, "agent", yes(map[string]any{"confirm": "true"}), false},
+		"as an answer":                        {"", false, "agent", map[string]any{"answer": map[string]any{"value": true}}, true},
+		"as an answer with last":              {"", false, "agent", map[string]any{"answer": map[string]any{"value": true, "re": "last"}}, false},
+		"the requester's where a person must": {"operator", false, "agent", yes(nil), false},
+		"a person's where a person must":      {"operator", false, "anna", yes(nil), true},
+		"a person's":                          {"", false, "anna", yes(nil), true},
+		"a stranger's where a person must":    {"operator", false, "stranger", yes(nil), false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlace(t, "php")
+				p.join("anna")
+				p.join("stranger")
+				b := p.board("pi", "run1", reference.Config{Operators: []string{"anna"}})
+				b.register()
+				ref := p.ask(map[string]any{"intent": "open the door"})
+				m, stop := b.follow()
+				defer stop()
+				epoch, err := b.claim(ref)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.early {
+					p.say(c.from, ref, c.item)
+				}
+				if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.NeedsConfirmation, Action: "open", ConfirmBy: c.by}); err != nil {
+					t.Fatal(err)
+				}
+				if !c.early {
+					p.say(c.from, ref, c.item)
+				}
+				time.Sleep(10 * time.Second)
+				heard := 0
+				for _, one := range m.all() {
+					switch i := one.Items[0].(type) {
+					case *mess.Reply:
+						if i.Confirm != nil {
+							heard++
+						}
+					case *mess.Answer:
+						heard++
+					}
+				}
+				if (heard == 1) != c.counts || heard > 1 {
+					t.Errorf("heard %d times: %v", heard, m.kinds())
+				}
+			})
+		})
+	}
+}
+
+// What a claim was, what somebody else has begun, what was cancelled or is too
+// late, nobody here begins; and the thread says how it ended.
+func TestWhatIsNotBegun(t *testing.T) {
+	for what, c := range map[string]struct {
+		between func(p *place, ref string)
+		why     mess.ErrorCode
+		status  string // of the thread afterwards
+	}{
+		"cancelled in words":      {func(p *place, ref string) { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.StaleToken, "cancelled"},
+		"cancelled by its status": {func(p *place, ref string) { p.set("agent", ref, "cancelled") }, mess.StaleToken, "cancelled"},
+		"set back":                {func(p *place, ref string) { p.set("agent", ref, "pending") }, mess.StaleToken, "pending"},
+		"completed by another":    {func(p *place, ref string) { p.set("other", ref, "completed") }, mess.StaleToken, "completed"},
+		"claimed by another": {func(p *place, ref string) {
+			p.set("other", ref, "pending")
+			p.set("other", ref, "claimed")
+		}, mess.AlreadyClaimed, "claimed"},
+		"begun by another": {func(p *place, ref string) {
+			p.say("other", ref, map[string]any{"status": map[string]any{"code": "in-progress", "executor": "other"}})
+		}, mess.AlreadyClaimed, "claimed"},
+		"claimed by another process": {func(p *place, ref string) {
+			p.say("pi", ref, map[string]any{"status": map[string]any{"code": "claimed", "executor": "pi", "instance": "run2"}})
+		}, mess.Conflict, "claimed"},
+		"too late": {func(*place, string) { time.Sleep(2 * time.Hour) }, mess.StaleToken, "expired"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachPlace(t, func(t *testing.T, name string) {
+				synctest.Test(t, func(t *testing.T) {
+					p := newPlace(t, name)
+					p.Keep("needed_by")
+					p.join("other")
+					b := p.board("pi", "run1", reference.Config{})
+					b.register()
+					ref := p.ask(map[string]any{"intent": "look", "needed_by": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
+					epoch, err := b.claim(ref)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.between(p, ref)
+					if err := b.start(ref, epoch); !errors.Is(err, c.why) {
+						t.Errorf("the start: %v, want %s", err, c.why)
+					}
+					if got := p.thread(ref); got.Status != c.status || has(got.said("pi"), "in_progress") {
+						t.Errorf("the thread: %s %v, want %s", got.Status, got.said("pi"), c.status)
+					}
+				})
+			})
+		})
+	}
+}
+
+// set changes a status and says nothing, as some clients do.
+func (p *place) set(as, ref, status string) {
+	p.Helper()
+	p.call(as, "PATCH", "/requests/"+ref, map[string]any{"status": status}, nil)
+}
+
+// What was said to a thread that is being worked on ends the work, or does not.
+func TestWhatEndsTheWork(t *testing.T) {
+	for what, c := range map[string]struct {
+		during func(p *place, ref string)
+		hears  mess.Kind // "": nothing
+	}{
+		"cancelled in words":      {func(p *place, ref string) { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
+		"by somebody else":        {func(p *place, ref string) { p.say("other", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
+		"cancelled by its status": {func(p *place, ref string) { p.set("agent", ref, "cancelled") }, mess.KindCancel},
+		"ended by its status":     {func(p *place, ref string) { p.set("agent", ref, "completed") }, mess.KindStatus},
+		"a late claim":            {func(p *place, ref string) { p.set("other", ref, "claimed") }, ""},
+		"nonsense": {func(p *place, ref string) {
+			p.call("other", "PATCH", "/requests/"+ref, map[string]any{"mess": "hello"}, nil)
+		}, ""},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachPlace(t, func(t *testing.T, name string) {
+				synctest.Test(t, func(t *testing.T) {
+					p := newPlace(t, name)
+					p.join("other")
+					b := p.board("pi", "run1", reference.Config{})
+					ref := p.ask(map[string]any{"intent": "clean"})
+					epoch, err := b.claim(ref)
+					if err == nil {
+						err = b.start(ref, epoch)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					m, stop := b.follow()
+					defer stop()
+					c.during(p, ref)
+					time.Sleep(20 * time.Second)
+					switch k := m.kinds(); {
+					case c.hears == "" && len(k) > 0, c.hears != "" && (len(k) == 0 || k[len(k)-1] != c.hears):
+						t.Errorf("hears %v, want %q", k, c.hears)
+					}
+					if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil {
+						t.Fatal(err)
+					}
+					end := p.thread(ref)
+					if !has(end.said("pi"), "completed") || c.hears == "" && end.Status != "completed" || c.hears == mess.KindCancel && strings.Contains(what, "status") && end.Status != "cancelled" {
+						t.Errorf("the end: %s %v", end.Status, end.said("pi"))
+					}
+				})
+			})
+		})
+	}
+}
+
+// An executor that died and comes back lets go of what it had claimed, and is
+// told of what it had begun.
+func TestComingBack(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", reference.Config{})
+			b.register()
+			claimed, begun, known := p.ask(map[string]any{"intent": "a"}), p.ask(map[string]any{"intent": "b"}), p.ask(map[string]any{"intent": "c"})
+			epochs := map[string]uint64{}
+			for _, ref := range []string{claimed, begun, known} {
+				epoch, err := b.claim(ref)
+				if err == nil && ref != claimed {
+					err = b.start(ref, epoch)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				epochs[ref] = epoch
+			}
+			again := p.board("pi", "run2", reference.Config{})
+			ack := again.register(mess.HeldThread{Ref: known, Epoch: epochs[known]})
+			if len(ack.Threads) != 2 || ack.Threads[0].Ref != known || !*ack.Threads[0].Yours || ack.Threads[1].Ref != begun || ack.Threads[1].Status != mess.InProgress {
+				t.Errorf("told: %+v", ack.Threads)
+			}
+			if s := p.thread(claimed).Status; s != "pending" {
+				t.Errorf("what was claimed is %s", s)
+			}
+			if err := b.start(claimed, epochs[claimed]); err == nil {
+				t.Error("the earlier process begins all the same")
+			}
+			m, stop := again.follow()
+			defer stop()
+			time.Sleep(10 * time.Second)
+			if o := m.offers(); len(o) != 1 || o[0] != claimed {
+				t.Errorf("offers: %v", o)
+			}
+		})
+	})
+}
+
+// While nothing happens, nothing is sent twice: the server says that it is the
+// same. The sign of life is a change of nothing.
+func TestLookingForNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, "express")
+		same, bodies := 0, ""
+		p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.Method == "PATCH" {
+				buf := make([]byte, 100)
+				n, _ := r.Body.Read(buf)
+				bodies += string(buf[:n])
+				r.Body = io.NopCloser(strings.NewReader(bodies))
+			}
+			if r.Header.Get("If-None-Match") != "" {
+				same++
+			}
+			return false
+		})
+		b := p.board("pi", "run1", reference.Config{Poll: 10 * time.Second})
+		if _, err := b.sends("", 0, &mess.Config{Executor: &mess.Executor{ID: "pi", Holding: []mess.HeldThread{}}}); err != nil || bodies != "{}" {
+			t.Errorf("a sign of life: %q, %v", bodies, err)
+		}
+		_, stop := b.follow()
+		time.Sleep(1000 * time.Second)
+		stop()
+		if n := p.Asked("GET", "list"); n < 60 || n > 210 || same < n-2 {
+			t.Errorf("asked %d times in 1000 s, %d with a tag", n, same)
+		}
+		p.SetFault(func(w http.ResponseWriter, r *http.Request) bool { same--; w.WriteHeader(503); return true })
+		same = 0
+		_, stop = b.follow()
+		time.Sleep(1000 * time.Second)
+		stop()
+		if n := -same; n > 60 || n < 20 {
+			t.Errorf("asked %d times in 1000 s a server that is away", n)
+		}
+	})
+}
+
+// Who declines, and does not hold the thread, writes nothing: on some servers it
+// would undo what others write.
+func TestDecliningIsSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, "php")
+		b := p.board("pi", "run1", reference.Config{})
+		ref := p.ask(map[string]any{"intent": "sing"})
+		m, stop := b.follow()
+		defer stop()
+		time.Sleep(5 * time.Second)
+		if _, err := b.sends(ref, 0, &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: "no"}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if n := p.Asked("PATCH", "update"); n != 0 || len(m.all()) != 1 {
+			t.Errorf("%d updates, %d offers", n, len(m.all()))
+		}
+	})
+}
+
+// Reports that are larger than the server takes are refused as such, so that
+// they go out in words.
+func TestAReportThatIsTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, "express")
+		b := p.board("pi", "run1", reference.Config{})
+		ref := p.ask(map[string]any{"intent": "look"})
+		epoch, err := b.claim(ref)
+		if err == nil {
+			err = b.start(ref, epoch)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Attach(t.Context(), ref, "a.jpg", "image/jpeg", strings.NewReader(strings.Repeat("x", 4<<20))); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.Attach(t.Context(), ref, "b.jpg", "image/jpeg", strings.NewReader(strings.Repeat("x", 4<<20))); !errors.Is(err, mess.TooLarge) {
+			t.Errorf("two of 4 MB: %v", err)
+		}
+		p.SetFault(func(w http.ResponseWriter, r *http.Request) bool { // a proxy that takes less
+			if r.Method == "PATCH" {
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(413)
+			}
+			return r.Method == "PATCH"
+		})
+		if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.Photographed}); !errors.Is(err, mess.TooLarge) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// What is at an address is found out once.
+func TestAutoDetectFindsAReferenceServer(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		p := newPlace(t, name)
+		p.join("pi")
+		for exchange, want := range map[string]string{"home": "", "my_home": "has a _"} {
+			c, err := httpclient.New(httpclient.Config{URL: "http://field.example", Exchange: exchange, Key: httpclient.Secret(p.keys["pi"]), Transport: straight{p.Server}}, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := remote.For(c, remote.Auto, reference.Config{Executor: "pi"})
+			_, err = x.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: "pi"}}}})
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", exchange, err)
+			}
+		}
+	})
+}
+
+// The clock of the server counts, not the board's.
+func TestClocksThatDiffer(t *testing.T) {
+	for _, c := range []struct {
+		ahead time.Duration // of the server
+		dated bool
+		left  time.Duration  // until needed_by, by the server
+		want  mess.ErrorCode // "": it begins
+	}{
+		{10 * 365 * 24 * time.Hour, true, time.Hour, ""},
+		{-24 * time.Hour, true, time.Hour, ""},
+		{24 * time.Hour, true, -time.Second, mess.StaleToken},
+		{0, false, time.Hour, mess.StaleToken}, // it does not tell the time
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, "php")
+			p.Keep("needed_by")
+			p.Now = func() time.Time { return time.Now().Add(c.ahead) }
+			b := p.board("pi", "run1", reference.Config{})
+			ref := p.ask(map[string]any{"intent": "look", "needed_by": p.Now().Add(c.left + 10*time.Second).UTC().Format(time.RFC3339)})
+			epoch, err := b.claim(ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !c.dated {
+				p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
+					p.Answer(&undated{w}, r)
+					return true
+				})
+			}
+			time.Sleep(10 * time.Second)
+			if err := b.start(ref, epoch); c.want == "" && err != nil || c.want != "" && !errors.Is(err, c.want) {
+				t.Errorf("%+v: %v", c, err)
+			}
+			if is := p.thread(ref).Status; (is == "in-progress") != (c.want == "") || is == "claimed" {
+				t.Errorf("%+v: it is %s", c, is)
+			}
+		})
+	}
+}
+
+// dripping gives a byte now and then, for ever.
+type dripping struct{ r *http.Request }
+
+func (d dripping) Read(p []byte) (int, error) {
+	select {
+	case <-d.r.Context().Done():
+		return 0, d.r.Context().Err()
+	case <-time.After(20 * time.Second):
+		p[0] = ' '
+		return 1, nil
+	}
+}
+
+func (dripping) Close() error { return nil }
+
+// drips is a way on which every answer to a list drips.
+type drips struct {
+	straight
+	asked int
+}
+
+func (d *drips) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/requests") {
+		return d.straight.RoundTrip(r)
+	}
+	d.asked++
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: dripping{r}}, nil
+}
+
+// An answer that never ends holds nothing up for long.
+func TestAnswersThatDrip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t, "express")
+		p.join("pi")
+		way := &drips{straight: straight{p.Server}}
+		c, err := httpclient.New(httpclient.Config{URL: "http://field.example", Exchange: "home", Key: httpclient.Secret(p.keys["pi"]), Transport: way}, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &board{reference.New(c, reference.Config{Executor: "pi"}), t, "run1", 0}
+		_, stop := b.follow()
+		time.Sleep(10 * time.Minute)
+		stop()
+		if way.asked < 4 {
+			t.Errorf("asked %d times in ten minutes", way.asked)
+		}
+	})
+}
+
+// A cancel that comes while the claim is looked at ends the thread.
+func TestCancelledWhileItIsClaimed(t *testing.T) {
+	eachPlace(t, func(t *testing.T, name string) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t, name)
+			b := p.board("pi", "run1", reference.Config{})
+			ref := p.ask(map[string]any{"intent": "look"})
+			time.AfterFunc(50*time.Millisecond, func() { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) })
+			if _, err := b.claim(ref); !errors.Is(err, mess.StaleToken) {
+				t.Errorf("%v", err)
+			}
+			if is := p.thread(ref).Status; is != "cancelled" {
+				t.Errorf("it is %s", is)
+			}
+		})
+	})
+}
+
+// undated writes answers without their time.
+type undated struct{ http.ResponseWriter }
+
+func (u *undated) WriteHeader(code int) {
+	u.Header().Del("Date")
+	u.ResponseWriter.WriteHeader(code)
+}

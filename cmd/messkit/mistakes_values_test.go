@@ -16,7 +16,7 @@ var cannotBe = map[string]map[string]string{
 	"exchange.tls":                             {"yes please": "write self", "{cert: /nope, key: /nope}": "no such file or directory; write PEM files"},
 	"exchange.data":                            {`""`: "write the folder", "/dev/null": "is not a folder; write another", "/proc/nope": "cannot be written"},
 	"exchange.archive_after":                   {"1ms": "write 1s or more, or 0"},
-	"exchange.enrol":                           {"short": "can be guessed; write 8 or more"},
+	"exchange.enrol":                           {"short": "are easy to guess; write 8 or more"},
 	"exchange.mqtt.listen":                     {"1883": "write host:port", "0.0.0.0:1883": "write tls: self"},
 	"exchange.mqtt.url":                        {"http://x": "write it like mqtt://", "mqtt://me:word@x": "write user: and a file", "mqtt://x/y": "more than a host"},
 	"exchange.mqtt":                            {"{url: 'mqtts://x', ca: /nope}": "no such file", "{url: 'mqtts://x', cert: /nope, key: /nope}": "no such file"},

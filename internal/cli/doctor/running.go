@@ -106,7 +106,7 @@ func someOf(names []string) string {
 // compare reports differences between the running configuration and this one.
 func compare(c *config.Config, a selftest.Response, same, others []string) output.CheckResult {
 	f := output.CheckResult{What: "devices", OK: true}
-	its := "what is built in"
+	its := "the built-in one"
 	if a.Config != "" {
 		its = a.Config
 	}
@@ -121,13 +121,13 @@ func compare(c *config.Config, a selftest.Response, same, others []string) outpu
 	f.Note = true
 	f.Says = fmt.Sprintf("messkit runs since %s with another configuration (%s)", since, its)
 	if len(others) > 0 {
-		f.Says += fmt.Sprintf("; what %s differ in this one, or are absent", someOf(others))
+		f.Says += fmt.Sprintf("; its %s differ in this one, or are absent", someOf(others))
 	}
 	if len(same) > 0 {
 		f.Says += fmt.Sprintf("; it has used %s for this", someOf(same))
 	}
 	if len(same) < len(c.Opened.Devices) {
-		f.Says += "; the rest of this one was used here, and is messkit's when it is started again with it"
+		f.Says += "; this check used the other devices itself; the running messkit has them after a restart with this configuration"
 	}
 	return f
 }

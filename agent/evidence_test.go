@@ -200,14 +200,14 @@ func TestEvidence(t *testing.T) {
 		}{reader: reader{on: true}}, cam: &struct {
 			part
 			shooter
-		}{shooter: shooter{age: time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "the picture is old: it was taken 1m0s before"},
+		}{shooter: shooter{age: time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "the image is too old: the camera captured it 1m0s before"},
 		{name: "seen, a picture without a time", plan: shown(turn), dev: &struct {
 			part
 			switcher
 		}{}, cam: &struct {
 			part
 			shooter
-		}{shooter: shooter{age: -1}}, code: mess.Completed, evidence: mess.Acknowledged, says: "does not say when"},
+		}{shooter: shooter{age: -1}}, code: mess.Completed, evidence: mess.Acknowledged, says: "gives no capture time"},
 		{name: "seen, the camera fails", plan: shown(turn), dev: &struct {
 			part
 			switcher
@@ -366,7 +366,7 @@ func TestEvidence(t *testing.T) {
 		}{}, cam: &struct {
 			part
 			shooter
-		}{shooter: shooter{age: time.Second}}, code: mess.Completed, evidence: mess.ReadBack, says: "the picture is old"},
+		}{shooter: shooter{age: time.Second}}, code: mess.Completed, evidence: mess.ReadBack, says: "the image is too old"},
 		{name: "observe, fails", plan: ask(capabilities.Observe), dev: &struct {
 			part
 			observer

@@ -120,7 +120,7 @@ func TestWhatCannotBeSwitchedOffIsTold(t *testing.T) {
 		h.after(11 * time.Second)
 		over := time.Now().Add(-time.Second)
 		h.after(time.Minute)
-		const why = "it may be on though its time is over, and cannot be switched off; it is tried again, look at it: the wire is cut"
+		const why = "it may still be on after its time, because messkit cannot switch it off; messkit tries again, check the device: the wire is cut"
 		if f := h.failed("porch-lamp"); f.Why != why || !f.At.Equal(over) {
 			t.Errorf("%+v, and its time was over at %v", f, over)
 		}

@@ -143,7 +143,7 @@ func (r *Cameras) closeSession(name string, e *captureSession) {
 func (r *Cameras) captureVisible(ctx context.Context, name string, lim picture.Limits, take CaptureFunc) (Image, error) {
 	last, err := r.captureRepeatedly(ctx, name, lim, take)
 	if err == nil && last.isPlaceholder {
-		return Image{}, fmt.Errorf("%s: the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?", name)
+		return Image{}, fmt.Errorf("%s: the camera is missing: its server sends a placeholder; check its plug and its network", name)
 	}
 	return last, err
 }
@@ -163,7 +163,7 @@ func (r *Cameras) captureRepeatedly(ctx context.Context, name string, lim pictur
 		}
 		same, known := r.repeatsLast(name, s.Data)
 		if s.maybeSynthetic && same {
-			s.NothingVisible = cmp.Or(s.NothingVisible, "it is the same as the last one to the last bit; does the camera hang, or does its server send a page?")
+			s.NothingVisible = cmp.Or(s.NothingVisible, "it is identical to the last image; check whether the camera hangs or its server sends a page")
 		}
 		if last = s; s.NothingVisible == "" && !s.isPlaceholder && (!s.maybeSynthetic || known) {
 			return s, nil
@@ -223,9 +223,9 @@ func (r *Cameras) isPlaceholder(ctx context.Context, name string, s Image) bool 
 func Fresh(p drivers.Photo, since time.Time) error {
 	switch {
 	case p.CapturedAt.IsZero():
-		return errors.New("it does not say when the picture was taken")
+		return errors.New("the driver gives no capture time")
 	case p.CapturedAt.Before(since):
-		return fmt.Errorf("the picture is old: it was taken %v before it was asked for", since.Sub(p.CapturedAt).Round(time.Millisecond))
+		return fmt.Errorf("the image is too old: the camera captured it %v before the request", since.Sub(p.CapturedAt).Round(time.Millisecond))
 	}
 	return nil
 }
@@ -234,11 +234,11 @@ func Fresh(p drivers.Photo, since time.Time) error {
 func nothingVisible(l picture.Look) string {
 	switch {
 	case l.Black:
-		return "it is black; is the lens covered, or is there no light?"
+		return "it is black; check the lens cover and the light"
 	case l.Flat:
-		return "it is all of one brightness; is the lens covered, or does the camera send a placeholder?"
+		return "it has one brightness everywhere; check the lens cover, and whether the camera sends a placeholder"
 	case l.Page:
-		return "it shows words or signs on a plain ground; has the camera's server lost the camera, and sends a page?"
+		return "it shows text on a plain background; check whether the camera's server has lost the camera and sends a page"
 	}
 	return ""
 }

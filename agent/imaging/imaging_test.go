@@ -74,7 +74,7 @@ func TestAPictureOnWhichNothingCanBeSeenIsTakenAgain(t *testing.T) {
 		{"it is warming up", [][]byte{black, bright}, 2, ""},
 		{"a placeholder comes first", [][]byte{flat, black, bright}, 3, ""},
 		{"a covered lens", [][]byte{black}, 3, "it is black"},
-		{"a placeholder for ever", [][]byte{flat}, 3, "all of one brightness"},
+		{"a placeholder for ever", [][]byte{flat}, 3, "one brightness everywhere"},
 		{"good too late", [][]byte{flat, flat, black, bright}, 3, "it is black"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAPlaceholderThatIsKnownIsTakenAgain(t *testing.T) {
 				r := imaging.NewCameras(picture.Fit, time.Now)
 				r.SetPlaceholders("cam", []picture.Sketch{known})
 				s, err := r.Capture(t.Context(), c.camera, picture.Limits{}, d.take)
-				if (err != nil) != c.gone || c.gone && !strings.Contains(err.Error(), "cam: the camera is gone: all that comes is the placeholder") || d.taken.Load() != c.takes || s.NothingVisible != "" {
+				if (err != nil) != c.gone || c.gone && !strings.Contains(err.Error(), "cam: the camera is missing: its server sends a placeholder") || d.taken.Load() != c.takes || s.NothingVisible != "" {
 					t.Errorf("taken %d times, unseen %q, %v; want %d times, gone: %t", d.taken.Load(), s.NothingVisible, err, c.takes, c.gone)
 				}
 			})
@@ -180,7 +180,7 @@ func TestADarkPictureIsBetterThanNone(t *testing.T) {
 func TestAnOldPictureIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := imaging.NewCameras(nil, time.Now)
-		for at, want := range map[time.Time]string{time.Now().Add(-2 * time.Second): "taken 2s before", {}: "does not say when"} {
+		for at, want := range map[time.Time]string{time.Now().Add(-2 * time.Second): "captured it 2s before", {}: "gives no capture time"} {
 			_, err := r.Capture(t.Context(), "cam", picture.Limits{}, func(context.Context) (drivers.Photo, error) {
 				return drivers.Photo{Data: []byte("x"), CapturedAt: at}, nil
 			})

@@ -45,7 +45,7 @@ func TestPages(t *testing.T) {
 		if unseen == "" {
 			t.Errorf("%s counts as a picture", p.Name)
 		}
-		if strings.Contains(unseen, "words or signs on a plain ground") {
+		if strings.Contains(unseen, "text on a plain background") {
 			plain++
 		}
 	}

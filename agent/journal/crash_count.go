@@ -77,7 +77,7 @@ func parseCrashCounts(data []byte) ([]crashCount, error) {
 	}
 	for _, one := range list {
 		if one.Ref == "" || one.Died < 0 {
-			return nil, errors.New("a thread without a name, or less than none")
+			return nil, errors.New("an entry has no ref, or a negative count")
 		}
 	}
 	return list, nil

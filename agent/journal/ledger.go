@@ -188,5 +188,5 @@ func (dir ReadOnlyLedger) Ledger() (Ledger, error) {
 
 // AppendLedger always returns an error: the journal belongs to another program.
 func (ReadOnlyLedger) AppendLedger(context.Context, ...LedgerEntry) error {
-	return errors.New("journal: it is only read here")
+	return errors.New("journal: this program may only read it")
 }

@@ -103,7 +103,7 @@ func (c *checker) line(e wal.Entry, b *Ledger) (RecordInfo, error) {
 func (c *checker) follows(r record) error {
 	if first := !c.begun; first != (r.Kind == kindBegun) {
 		c.begun = true
-		return &ruleError{RuleFirst, fmt.Sprintf("a record of kind %s stands where it cannot: the first is begun, and no other", r.Kind)}
+		return &ruleError{RuleFirst, fmt.Sprintf("a record of kind %s is at the wrong position: only the first record is begun", r.Kind)}
 	}
 	if c.epoch == nil {
 		c.begun, c.epoch = true, map[string]uint64{}
@@ -115,7 +115,7 @@ func (c *checker) follows(r record) error {
 		return nil
 	case kindFound, kindSent:
 		if !known {
-			return &ruleError{RuleOrder, fmt.Sprintf("%s of %s, and nothing before says that it had begun", r.Kind, ref)}
+			return &ruleError{RuleOrder, fmt.Sprintf("%s of %s has no earlier record of that thread", r.Kind, ref)}
 		}
 		if r.Kind == kindSent {
 			delete(c.epoch, ref)

@@ -99,7 +99,7 @@ func parse(data []byte) (record, *mess.Message, error) {
 	case kindRun, kindAct, kindDue, kindBook:
 		if r.Kind == kindRun && r.Boot == "" || r.Kind == kindAct && (r.Act == nil || r.Act.Device == "") ||
 			r.Kind == kindDue && r.Device == "" || r.Kind == kindBook && r.Book == nil {
-			return record{}, nil, &ruleError{RuleNote, fmt.Sprintf("a record of kind %s does not say what it is about", r.Kind)}
+			return record{}, nil, &ruleError{RuleNote, fmt.Sprintf("a record of kind %s lacks its content", r.Kind)}
 		}
 		return r, nil, nil
 	case kindAsked, kindIntent, kindFound, kindDone, kindSent, kindLate:

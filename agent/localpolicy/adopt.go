@@ -17,26 +17,26 @@ import (
 
 // AdoptLedger begins the ledger of a journal, once. It copies what older versions have kept in this
 // folder, and sets their files aside when the disk has the ledger. If it cannot read them, or
-// the journal has gone, the ledger has a gap.
+// the journal is missing, the ledger has a gap.
 func (f Folder) AdoptLedger(ctx context.Context, j *journal.Journal, now time.Time, log *slog.Logger) {
 	if begun, _ := j.HasLedger(); !begun {
 		b, err := f.oldLedger()
 		if err == nil && j.IsNew() && durable.Used(filepath.Dir(f.dir)) && !durable.There(f.oldActs()) {
-			err = errors.New("the journal has gone")
+			err = errors.New("the journal is missing")
 		}
 		if err != nil {
 			b.Gap = now.UTC()
-			log.Error("some acts, or times at which devices go off, are lost; look at what may be on", "err", err)
+			log.Error("some acts or pending switch-offs are missing; check which devices may be on", "err", err)
 		}
 		if err := j.CreateLedger(ctx, b); err != nil {
-			log.Error("the disk does not take the acts of an older version; they count until the program ends", "err", err)
+			log.Error("cannot write the acts of an older version; they count until the program ends", "err", err)
 		}
 	}
 	if _, whole := j.HasLedger(); !whole {
 		return
 	}
 	if err := errors.Join(durable.SetAside(f.oldActs()), durable.SetAside(f.oldPendingOffs())); err != nil {
-		log.Warn("the disk does not rename the files of an older version; they count no more", "err", err)
+		log.Warn("cannot rename the files of an older version; messkit no longer reads them", "err", err)
 	}
 }
 

@@ -109,7 +109,7 @@ func TestAdoptOnce(t *testing.T) {
 	}
 }
 
-// If something is unreadable, or the journal has gone, acts may be missing.
+// If something is unreadable, or the journal is missing, acts may be missing.
 func TestAdoptWhatIsLost(t *testing.T) {
 	for name, damage := range map[string]func(data string) error{
 		"acts": func(data string) error {

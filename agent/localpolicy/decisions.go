@@ -53,7 +53,7 @@ func parse(data []byte) (decisions, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(header))
 	check, body, whole := bytes.Cut(rest, []byte("\n"))
 	if !ok || !whole || sum(body) != string(check) {
-		return decisions{}, errors.New("it is damaged, or was changed by hand")
+		return decisions{}, errors.New("its checksum is wrong: it has damage, or a person has edited it")
 	}
 	var d decisions
 	if err := decodeStrict(body, &d); err != nil {

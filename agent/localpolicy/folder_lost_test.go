@@ -22,7 +22,7 @@ func TestDecisionsThatHaveGone(t *testing.T) {
 			f := localpolicy.In(data)
 			r := begin(t, f)
 			must(t, f.LockOut("lamp", "wet paint", noon), os.RemoveAll(filepath.Join(data, what)))
-			if l := r.Decisions(); !strings.Contains(l.Unknown, "decisions: it has gone") {
+			if l := r.Decisions(); !strings.Contains(l.Unknown, "decisions: the file is missing") {
 				t.Errorf("%+v", l)
 			}
 			if what == "." {
@@ -49,7 +49,7 @@ func TestDecisionsThatHaveGone(t *testing.T) {
 func TestAJournalThatHasGone(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
 	must(t, begin(t, f).DisarmForLoss("the journal"))
-	if l := f.Decisions(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "the journal has gone, and with it what was begun" {
+	if l := f.Decisions(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "the journal is missing, so the begun acts are unknown" {
 		t.Errorf("%+v", l)
 	}
 }

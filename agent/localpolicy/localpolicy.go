@@ -45,7 +45,7 @@ func (f Folder) Decisions() policy.LocalDecisions {
 }
 
 // errFileLost reports that the file existed.
-var errFileLost = errors.New("it has gone, and with it what was locked and disarmed")
+var errFileLost = errors.New("the file is missing, so the lockouts and disarmed classes are unknown")
 
 // read reads the file; before the first decision it returns none.
 func (f Folder) read() (decisions, error) {

@@ -72,7 +72,7 @@ func TestAnEndWithoutOrderDisarms(t *testing.T) {
 		t.Errorf("after an end in order: %+v", l)
 	}
 	again := begin(t, f)
-	if l := again.Decisions(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "messkit, started 2026-11-21T12:00:00Z, did not end in order" {
+	if l := again.Decisions(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "messkit, started 2026-11-21T12:00:00Z, did not shut down gracefully" {
 		t.Errorf("%+v", l)
 	}
 	must(t, again.End())
@@ -92,7 +92,7 @@ func TestAnEndWithDevicesThatAreNotSafe(t *testing.T) {
 	r := begin(t, f)
 	must(t, r.End("heater", "pump"), r.End("heater", "pump"))
 	next := begin(t, f)
-	const want = "messkit, started 2026-11-21T12:00:00Z, did not end in order: not taken to a safe state: heater, pump"
+	const want = "messkit, started 2026-11-21T12:00:00Z, did not shut down gracefully; devices without a confirmed safe state: heater, pump"
 	if l := next.Decisions(); l.Disarmed[capabilities.RiskMotion] != want {
 		t.Errorf("%+v, want %q", l, want)
 	}
@@ -118,7 +118,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	if err := r.Begin(); err == nil {
 		t.Fatal("a run that is written nowhere has begun")
 	}
-	if l := r.Decisions(); !strings.Contains(l.Blocked, "it cannot be written down that messkit runs") {
+	if l := r.Decisions(); !strings.Contains(l.Blocked, "messkit cannot record that it runs") {
 		t.Errorf("%+v", l)
 	}
 	must(t, os.Remove(folder))

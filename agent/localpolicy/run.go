@@ -55,7 +55,7 @@ func (r *Run) begin() error {
 	unclean := ""
 	since, err := durable.Read(r.folder.marker(), maxFile)
 	if err == nil {
-		unclean = fmt.Sprintf("messkit, started %s, did not end in order", startTime(since)) + unsafeDevices(since)
+		unclean = fmt.Sprintf("messkit, started %s, did not shut down gracefully", startTime(since)) + unsafeDevices(since)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -83,7 +83,7 @@ func startTime(marker []byte) string {
 	first, _, _ := strings.Cut(string(marker), "\n")
 	t, err := time.Parse(time.RFC3339, strings.TrimSpace(first))
 	if err != nil {
-		return "at a time that cannot be read"
+		return "at an unknown time"
 	}
 	return t.Format(time.RFC3339)
 }
@@ -94,7 +94,7 @@ func unsafeDevices(marker []byte) string {
 	if names = strings.TrimSpace(names); names == "" || strings.ContainsFunc(names, unicode.IsControl) {
 		return ""
 	}
-	return ": not taken to a safe state: " + names
+	return "; devices without a confirmed safe state: " + names
 }
 
 // Decisions returns the current decisions as Folder.Decisions does, together with those that the disk
@@ -104,7 +104,7 @@ func (r *Run) Decisions() policy.LocalDecisions {
 	defer r.mu.Unlock()
 	if r.beginCalled {
 		if err := r.begin(); err != nil {
-			return policy.LocalDecisions{Blocked: fmt.Sprintf("it cannot be written down that messkit runs: %v", err)}
+			return policy.LocalDecisions{Blocked: fmt.Sprintf("messkit cannot record that it runs: %v", err)}
 		}
 	}
 	l := r.folder.Decisions()
@@ -127,12 +127,12 @@ func (r *Run) DisarmForUnknown(ref string, class capabilities.Risk) error {
 	case !slices.Contains(r.classes, class):
 		return nil
 	}
-	return r.disarm("nobody knows what came of "+ref, classes)
+	return r.disarm("messkit does not know the outcome of "+ref, classes)
 }
 
 // DisarmForLoss disarms all risky classes after a loss of the program's records.
 func (r *Run) DisarmForLoss(what string) error {
-	return r.disarm(what+" has gone, and with it what was begun", r.classes)
+	return r.disarm(what+" is missing, so the begun acts are unknown", r.classes)
 }
 
 // disarm disarms classes. After an error the decision stays in memory until the end of the run.

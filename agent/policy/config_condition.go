@@ -68,7 +68,7 @@ func (n Condition) SupportedBy(d drivers.Device) error {
 	_, sensor := d.(drivers.Sensor)
 	switch {
 	case n.usesSwitchState() && !reader:
-		return fmt.Errorf("%s cannot tell whether it is on", n.Device)
+		return fmt.Errorf("%s cannot report whether it is on", n.Device)
 	case !n.usesSwitchState() && !sensor:
 		return fmt.Errorf("%s measures nothing", n.Device)
 	}
@@ -128,7 +128,7 @@ func (n Condition) compareReadings(list []drivers.Reading, now time.Time) (strin
 	case !found:
 		return "", fmt.Errorf("it measures no %s now", strings.Join(names, ", "))
 	case !met:
-		return "it says " + opposite[n.Is], nil
+		return "it reports " + opposite[n.Is], nil
 	}
 	return "", nil
 }
@@ -144,14 +144,14 @@ func (n Condition) validateReading(r drivers.Reading, now time.Time) error {
 	age := now.Sub(r.At)
 	switch {
 	case r.Estimated:
-		return fmt.Errorf("its %s is reckoned, and was not measured", r.Quantity)
+		return fmt.Errorf("its %s is an estimate; the condition needs a measured value", r.Quantity)
 	case math.IsNaN(r.Value) || n.Quantity == "" && r.Value != 0 && r.Value != 1:
-		return fmt.Errorf("its %s reads %v, which is neither yes nor no", r.Quantity, r.Value)
+		return fmt.Errorf("its %s reads %v, and the condition needs 0 or 1", r.Quantity, r.Value)
 	case r.At.IsZero(): // counts as read now: the sensor keeps no time
 	case age > limit:
-		return fmt.Errorf("its %s is %v old, and may be %v (max_age)", r.Quantity, age.Round(time.Second), limit)
+		return fmt.Errorf("its %s is %v old, but max_age is %v", r.Quantity, age.Round(time.Second), limit)
 	case age < -limit:
-		return fmt.Errorf("its %s is from the future, by %v", r.Quantity, (-age).Round(time.Second))
+		return fmt.Errorf("the time of its %s is %v in the future", r.Quantity, (-age).Round(time.Second))
 	}
 	return nil
 }

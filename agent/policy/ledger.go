@@ -33,7 +33,7 @@ func (g *Policy) UseLedger(b Ledger, names []string) {
 	g.mu.Unlock()
 	kept, err := b.Ledger()
 	if err != nil {
-		g.log.Error("the acts and the times at which devices go off cannot be read; look at what may be on", "err", err)
+		g.log.Error("cannot read the ledger of acts and pending switch-offs; check which devices may be on", "err", err)
 		return
 	}
 	g.addActs(kept)
@@ -103,7 +103,7 @@ func (g *Policy) addPendingOffs(kept journal.Ledger, names []string) {
 			continue
 		}
 		if !slices.Contains(names, name) {
-			g.log.Error("it was to be switched off, and is not in the configuration any more; look whether it is on", "device", name, "until", d.At.Format(time.RFC3339))
+			g.log.Error("the configuration no longer has a device with a pending switch-off; check whether it is on", "device", name, "until", d.At.Format(time.RFC3339))
 			g.setPendingOff(name, nil)
 			continue
 		}
@@ -171,7 +171,7 @@ func (p *Pass) recordIfNeeded(ctx context.Context) error {
 
 // ledgerRejection returns the rejection of an act whose record could not be written.
 func (p *Pass) ledgerRejection(err error) error {
-	return &Rejection{Device: p.dev.name, Rule: "max_acts", Text: fmt.Sprintf("it could not be written down that it acts (%v); look at the disk", err)}
+	return &Rejection{Device: p.dev.name, Rule: "max_acts", Text: fmt.Sprintf("the journal cannot record the act (%v); check the disk", err)}
 }
 
 // planPendingOff records in memory when the device goes off that the pass is about to switch on. It

@@ -80,7 +80,7 @@ func TestWhatIsBegunAndNotDone(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		kept.fail(full)
-		refusal(t, pass.Switch(t.Context(), l, true), "max_acts", "could not be written down", "the disk is full")
+		refusal(t, pass.Switch(t.Context(), l, true), "max_acts", "the journal cannot record the act", "the disk is full")
 		pass.End()
 		kept.fail(nil)
 		after(time.Hour)
@@ -96,7 +96,7 @@ func TestActsThatAreLost(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.Devices = map[string]policy.Limits{"lamp": limited}
 		g := remembering(&book{kept: journal.Ledger{Gap: time.Now().Add(-20 * time.Minute)}}, cfg)
-		refusal(t, does(t, g, "lamp", ""), "max_acts", "5/h", "and with it how often that was", "ask again in 40m0s")
+		refusal(t, does(t, g, "lamp", ""), "max_acts", "5/h", "so the count is unknown", "ask again in 40m0s")
 		after(40 * time.Minute)
 		if err := does(t, g, "lamp", ""); err != nil {
 			t.Error(err)

@@ -84,7 +84,7 @@ func (g *Policy) takeTurn(ctx context.Context, d *device, p capabilities.Plan, t
 		if neverWaits(p) {
 			return busyRejection(d, g.holder(d))
 		}
-		tell(fmt.Sprintf("%s does one thing at a time, and now: %s", d.name, g.holder(d)))
+		tell(fmt.Sprintf("%s does one task at a time, and now: %s", d.name, g.holder(d)))
 		select {
 		case d.turn <- struct{}{}:
 		case <-ctx.Done():
@@ -114,7 +114,7 @@ func (g *Policy) awaitMinInterval(ctx context.Context, d *device, p capabilities
 		g.mu.Unlock()
 		switch {
 		case ended:
-			return &Rejection{Device: d.name, Rule: "ended", Text: "it was stopped, cancelled or switched off while this waited, so this is not begun; ask again if it is still wanted"}
+			return &Rejection{Device: d.name, Rule: "ended", Text: "another request stopped, cancelled or switched off the device while this one waited; ask again if you still want it"}
 		case rest == 0:
 			return nil
 		}

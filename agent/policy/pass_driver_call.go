@@ -23,7 +23,7 @@ type TimeoutError struct {
 func (e *TimeoutError) Error() string {
 	s := fmt.Sprintf("%s: no answer to %q within %v", e.Device, e.Call, e.Limit)
 	if e.Quarantined {
-		s += ", and it does not stop; it is left alone until it comes back"
+		s += "; the driver ignores the cancel too, so the device stays in quarantine until the call returns"
 	}
 	return s
 }
@@ -129,7 +129,7 @@ func (g *Policy) returned(c *call) {
 	c.returned = true
 	g.dropLastStates(c)
 	if c.dev.hungCalls[c] {
-		g.log.Warn("driver is back", "device", c.dev.name, "call", c.name)
+		g.log.Warn("driver call has returned", "device", c.dev.name, "call", c.name)
 	}
 	delete(c.dev.hungCalls, c)
 	g.returnedLate(c)

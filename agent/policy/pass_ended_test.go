@@ -27,7 +27,7 @@ func TestNothingSetsOutBehindAStop(t *testing.T) {
 		stop := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.Stop, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent})
 		stop.End()
 		first.End()
-		refusal(t, <-results["on"], "ended", "was stopped, cancelled or switched off while this waited", "ask again")
+		refusal(t, <-results["on"], "ended", "another request stopped, cancelled or switched off the device while this one waited", "ask again")
 		if err := <-results["off"]; err != nil {
 			t.Errorf("off: %v", err)
 		}
@@ -41,7 +41,7 @@ func TestAPrintDoesNotWait(t *testing.T) {
 		print := capabilities.Plan{Device: "lamp", Command: capabilities.Print, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "print the vase"}
 		first := enter(t, g, print)
 		_, err := g.Admit(t.Context(), policy.Order{Plan: print}, nil)
-		refusal(t, err, "busy", "one thing at a time, and now: print the vase")
+		refusal(t, err, "busy", "one task at a time, and now: print the vase")
 		first.End()
 		enter(t, g, print).End()
 	})
@@ -68,7 +68,7 @@ func TestOffOvertakesWhatRests(t *testing.T) {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
 		for range 2 {
-			refusal(t, <-results, "ended", "switched off while this waited")
+			refusal(t, <-results, "ended", "switched off the device while this one waited")
 		}
 		after(time.Minute)
 		turn(t, g, l, true, 0)

@@ -29,7 +29,7 @@ func (g *Policy) motionHasEnd(d *device, p capabilities.Plan) error {
 	if !isMotion(p) || p.For > 0 {
 		return nil
 	}
-	return &Rejection{Device: d.name, Rule: "lease", Text: "it moves for a time only, and none was said; say for how long"}
+	return &Rejection{Device: d.name, Rule: "lease", Text: "a motion needs a duration; say for how long"}
 }
 
 // MotionOf returns the motion of a plan.
@@ -44,7 +44,7 @@ func MotionOf(p capabilities.Plan) drivers.Motion {
 
 // ErrStopUnacknowledged reports that the device has not acknowledged the end of a motion. The policy and the
 // watchdog repeat the stop.
-var ErrStopUnacknowledged = errors.New("it was told to stop, and has not said that it has")
+var ErrStopUnacknowledged = errors.New("the device has not acknowledged the stop")
 
 // Move moves the device as planned until its time is over. Before each renewal of the lease it
 // checks all rules and sensors, and asks the exchange again when the permission is old. At the
@@ -98,7 +98,7 @@ func (p *Pass) runMotion(ctx context.Context, m drivers.Mover, motion drivers.Mo
 
 // leaseExpired returns the error for a late renewal: the device has stopped and does not continue.
 func (p *Pass) leaseExpired(d time.Duration) error {
-	return &Rejection{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("its lease of %v was not renewed for %v, so it has stopped; ask again", leaseTime, d.Round(time.Millisecond))}
+	return &Rejection{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("messkit did not renew its lease of %v for %v, so it has stopped; ask again", leaseTime, d.Round(time.Millisecond))}
 }
 
 // mayContinue repeats before a renewal the checks that precede an act.
@@ -113,7 +113,7 @@ func (p *Pass) mayContinue(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case said || p.g.since(p.permissionAsked) > FreshFor:
-			return &Rejection{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange does not say any more that it may: %v", err)}
+			return &Rejection{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange no longer permits the motion: %v", err)}
 		}
 	}
 	looked := p.g.moment()

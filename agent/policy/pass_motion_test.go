@@ -105,13 +105,13 @@ func TestAMotionEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "stopped", moved: "0s to 1.05s", err: "it had been told to move",
+			name: "stopped", moved: "0s to 1.05s", err: "the driver already had the command to move",
 			story: func(_ context.Context, _ context.CancelCauseFunc, g *policy.Policy, _ *policy.Pass) {
 				time.AfterFunc(1050*time.Millisecond, func() { g.Stop("fire") })
 			},
 		},
 		{
-			name: "locked meanwhile", moved: "0s to 1.1s", err: "locked: a person at the place has locked it (look)",
+			name: "locked meanwhile", moved: "0s to 1.1s", err: "locked: a local operator has locked it out (look)",
 			story: func(_ context.Context, _ context.CancelCauseFunc, g *policy.Policy, _ *policy.Pass) {
 				at := time.Now().Add(1050 * time.Millisecond)
 				policy.WithLocalDecisions(func() policy.LocalDecisions {
@@ -123,20 +123,20 @@ func TestAMotionEnds(t *testing.T) {
 			},
 		},
 		{
-			name: "the exchange is silent", moved: "0s to 2.1s", err: "permission: the exchange does not say any more",
+			name: "the exchange is silent", moved: "0s to 2.1s", err: "permission: the exchange no longer permits the motion",
 			story: func(_ context.Context, _ context.CancelCauseFunc, _ *policy.Policy, p *policy.Pass) {
 				p.RequirePermission(time.Now(), func(ctx context.Context) (time.Time, error) { <-ctx.Done(); return time.Time{}, ctx.Err() })
 			},
 		},
 		{
-			name: "the claim is over", moved: "0s to 1.1s", err: "permission: the exchange does not say any more that it may: stale",
+			name: "the claim is over", moved: "0s to 1.1s", err: "permission: the exchange no longer permits the motion: stale",
 			story: func(_ context.Context, _ context.CancelCauseFunc, _ *policy.Policy, p *policy.Pass) {
 				p.RequirePermission(time.Now(), func(context.Context) (time.Time, error) { return time.Time{}, errors.New("stale") })
 			},
 		},
-		{name: "the guard is gone", guard: &readDevice{no: errors.New("the guard is not there")}, moved: "", err: "guard: the guard is not there"},
-		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: its lease of 400ms was not renewed for 1s"},
-		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not said that it has: rover: no answer"},
+		{name: "the guard is gone", guard: &readDevice{no: errors.New("the watchdog is not running")}, moved: "", err: "guard: the watchdog is not running"},
+		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: messkit did not renew its lease of 400ms for 1s"},
+		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not acknowledged the stop: rover: no answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {

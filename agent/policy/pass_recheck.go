@@ -34,7 +34,7 @@ func act[T any](ctx context.Context, p *Pass, name string, limit time.Duration, 
 		}
 	}
 	return v, &Rejection{Device: p.dev.name, Rule: "fresh", Text: fmt.Sprintf(
-		"what it depends on could not be looked at and done within %v, %d times; try again when this machine has less to do", FreshFor, maxRechecks)}
+		"checking the conditions and acting took longer than %v, %d times; try again when this machine is less busy", FreshFor, maxRechecks)}
 }
 
 // matchesPlan rejects an act other than the plan's, because the rules have checked only the plan.
@@ -42,7 +42,7 @@ func (p *Pass) matchesPlan(verb string, c capabilities.Command, args bool) error
 	if p.order.Command == c && args {
 		return nil
 	}
-	return &Rejection{Device: p.dev.name, Rule: "plan", Text: fmt.Sprintf("the plan is to %s (%s %v), and not to %s", p.order.Summary, p.order.Command, p.order.Args, verb)}
+	return &Rejection{Device: p.dev.name, Rule: "plan", Text: fmt.Sprintf("the plan is to %s (%s %v), not to %s", p.order.Summary, p.order.Command, p.order.Args, verb)}
 }
 
 // areasOf returns the areas of a cleaning plan; none means all.
@@ -97,7 +97,7 @@ func (p *Pass) interrupted(ctx context.Context, name string, err error) error {
 	if !ok || !errors.Is(err, stop) {
 		return err
 	}
-	return fmt.Errorf("%s: it had been told to %s", p.dev.name, name)
+	return fmt.Errorf("%s: the driver already had the command to %s", p.dev.name, name)
 }
 
 // ensurePermission asks for a new permission if the last one is too old.
@@ -112,7 +112,7 @@ func (p *Pass) ensurePermission(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return &Rejection{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the exchange's yes was older than %v, and it does not say it again: %v", FreshFor, err)}
+	return &Rejection{Device: p.dev.name, Rule: "permission", Text: fmt.Sprintf("the permission of the exchange was older than %v, and the exchange does not renew it: %v", FreshFor, err)}
 }
 
 // finalCheck makes the last check before the act. The call already holds the driver's lock, so

@@ -87,8 +87,8 @@ func TestAYesIsForOnePlan(t *testing.T) {
 	for _, c := range []struct {
 		name, confirmed, want string
 	}{
-		{"none", "", "it needs the yes of the operator first"},
-		{"to another plan", other.Digest(), "was given to another plan"},
+		{"none", "", "it needs a confirmation of the operator first"},
+		{"to another plan", other.Digest(), "is for another plan"},
 		{"to this one", move.Digest(), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

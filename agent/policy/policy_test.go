@@ -312,7 +312,7 @@ func TestQuietHours(t *testing.T) {
 		}
 		later.NotBefore = time.Now().UTC().Add(time.Hour)
 		_, err = g.Check(later)
-		refusal(t, err, "quiet_hours", "is in that; ask for another time")
+		refusal(t, err, "quiet_hours", "is within them; ask for another time")
 	})
 }
 
@@ -365,7 +365,7 @@ func TestASlowDriverIsToldAsSlow(t *testing.T) {
 func TestErrorsSayWhatToDo(t *testing.T) {
 	for err, want := range map[error]string{
 		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second}:                    `lamp: no answer to "switch on" within 1s`,
-		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second, Quarantined: true}: `lamp: no answer to "switch on" within 1s, and it does not stop; it is left alone until it comes back`,
+		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second, Quarantined: true}: `lamp: no answer to "switch on" within 1s; the driver ignores the cancel too, so the device stays in quarantine until the call returns`,
 		&policy.Rejection{Device: "lamp", Rule: "locked", Text: "no"}:                                  "lamp: locked: no",
 		&policy.Rejection{Rule: "stop", Text: "no"}:                                                    "stop: no",
 	} {

@@ -31,7 +31,7 @@ func firstRejection(rules []rule, d *device, p capabilities.Plan) error {
 
 func (g *Policy) notQuarantined(d *device, _ capabilities.Plan) error {
 	for c := range d.hungCalls {
-		return &Rejection{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not come back from %q; check the device", c.name)}
+		return &Rejection{Device: d.name, Rule: "quarantine", Text: fmt.Sprintf("its driver has not returned from %q; check the device", c.name)}
 	}
 	return nil
 }
@@ -44,12 +44,12 @@ func (g *Policy) withinMaxOn(d *device, p capabilities.Plan) error {
 	now := g.now()
 	if was := now.Sub(d.onSince(now)); was > 0 && was+p.For > limit && p.For <= limit && !isPulse(p) {
 		return &Rejection{Device: d.name, Rule: "max_on", Retry: limit - was, Text: fmt.Sprintf(
-			"it may be on for %v at most without a break, has been for %v, and %v more were asked for; ask for less, or when it is off", limit, was.Round(time.Millisecond), p.For)}
+			"it may be on for %v at most without a break, has been on for %v, and the plan adds %v; ask for less, or when it is off", limit, was.Round(time.Millisecond), p.For)}
 	}
 	if p.For <= limit {
 		return nil
 	}
-	return &Rejection{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it may be on for %v at most, and %v were asked for; ask for less", limit, p.For)}
+	return &Rejection{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it may be on for %v at most, and the plan asks for %v; ask for less", limit, p.For)}
 }
 
 // onSince returns the start of the device's current period on; now if it is off. The caller
@@ -70,19 +70,19 @@ func (g *Policy) outsideQuietHours(d *device, p capabilities.Plan) error {
 	}
 	now, err := g.wallClock()
 	if err != nil {
-		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and nobody knows how late it is: %v; set the clock", d.limits.QuietHours, err)}
+		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it has quiet hours from %v, and the time of day is unknown: %v; set the clock", d.limits.QuietHours, err)}
 	}
 	if later := p.NotBefore.In(now.Location()); later.After(now) {
 		if d.limits.QuietHours.left(later) == 0 {
 			return nil
 		}
-		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it rests from %v, and %s is in that; ask for another time", d.limits.QuietHours, later.Format("15:04"))}
+		return &Rejection{Device: d.name, Rule: "quiet_hours", Text: fmt.Sprintf("it has quiet hours from %v, and %s is within them; ask for another time", d.limits.QuietHours, later.Format("15:04"))}
 	}
 	left := d.limits.QuietHours.left(now)
 	if left == 0 {
 		return nil
 	}
-	return &Rejection{Device: d.name, Rule: "quiet_hours", Retry: left, Text: fmt.Sprintf("it rests from %v, and it is %s; ask again in %v", d.limits.QuietHours, now.Format("15:04"), left.Round(time.Minute))}
+	return &Rejection{Device: d.name, Rule: "quiet_hours", Retry: left, Text: fmt.Sprintf("it has quiet hours from %v, and it is %s; ask again in %v", d.limits.QuietHours, now.Format("15:04"), left.Round(time.Minute))}
 }
 
 // minIntervalElapsed rejects a plan that comes before the minimum interval ends, for a device that rejects
@@ -143,7 +143,7 @@ func (g *Policy) notOnAtPulse(d *device, p capabilities.Plan) error {
 	case !d.pending.timed:
 		no.Text = "it is on, and a pulse would end with switching it off; turn it off first"
 	case d.pending.retryDelay > 0, left < -20*offTolerance:
-		no.Text = "its time is over, and it is not known to be off; it is told again until it is; look at the device"
+		no.Text = "its time is over, but the device has not confirmed that it is off; messkit repeats the command; check the device"
 	case left > maxPulseWait:
 		no.Retry = left
 		no.Text = fmt.Sprintf("it is on for %v more, and a pulse begins when it is off; ask again then", left.Round(time.Second))
@@ -161,7 +161,7 @@ func (g *Policy) notBusy(d *device, p capabilities.Plan) error {
 }
 
 func busyRejection(d *device, holder string) error {
-	return &Rejection{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one thing at a time, and now: %s; ask again when that is done", holder)}
+	return &Rejection{Device: d.name, Rule: "busy", Text: fmt.Sprintf("it does one task at a time, and now: %s; ask again after that task", holder)}
 }
 
 // neverWaits reports whether a plan never waits for its device: a print would begin on top of the
@@ -172,7 +172,7 @@ func (g *Policy) notDryRun(d *device, p capabilities.Plan) error {
 	if !d.limits.DryRun || !p.Actuates() {
 		return nil
 	}
-	return &Rejection{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("nothing acts while it is on; otherwise it would now: %s", p.Summary)}
+	return &Rejection{Device: d.name, Rule: "dry_run", Text: fmt.Sprintf("no device acts in a dry run; the plan was: %s", p.Summary)}
 }
 
 // TurnsOn reports whether a plan may leave its device on. All colors do, all levels except 0,
@@ -244,9 +244,9 @@ func (g *Policy) confirmed(d *device, o Order) error {
 	if who == ConfirmNever || o.Confirmed == o.Digest() {
 		return nil
 	}
-	text := fmt.Sprintf("it needs the yes of the %s first", who)
+	text := fmt.Sprintf("it needs a confirmation of the %s first", who)
 	if o.Confirmed != "" {
-		text = fmt.Sprintf("the yes of the %s was given to another plan; ask again", who)
+		text = fmt.Sprintf("the confirmation of the %s is for another plan; ask again", who)
 	}
 	return &Rejection{Device: d.name, Rule: "confirm", Text: text}
 }
@@ -264,5 +264,5 @@ func (g *Policy) riskNotUnderstated(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || !known || says >= slices.Index(risksByMildness, least) {
 		return nil
 	}
-	return &Rejection{Device: d.name, Rule: "risk", Text: fmt.Sprintf("it is of class %s, and the plan says %s; make a plan anew", least, p.Risk)}
+	return &Rejection{Device: d.name, Rule: "risk", Text: fmt.Sprintf("its class is %s, but the plan has class %s; make a new plan", least, p.Risk)}
 }

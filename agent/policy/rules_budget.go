@@ -47,12 +47,12 @@ type budget struct {
 func (g *Policy) budgets(d *device, by string) []budget {
 	who := fmt.Sprintf("%q", by)
 	if by == "" {
-		who = "a requester that is not known"
+		who = "an unknown requester"
 	}
 	all := []budget{
 		{budgetOwner{ofDevice, d.name}, d.limits.MaxActs, "it"},
 		{budgetOwner{ofRequester, by}, g.cfg.MaxActs.Requester, who},
-		{budgetOwner{ofAll, ""}, g.cfg.MaxActs.All, "everything here together"},
+		{budgetOwner{ofAll, ""}, g.cfg.MaxActs.All, "all devices together"},
 	}
 	return slices.DeleteFunc(all, func(b budget) bool { return b.rate.N == 0 })
 }
@@ -88,7 +88,7 @@ func (g *Policy) withinBudgets(d *device, o Order) error {
 		if !g.ledgerGap.IsZero() && now.Sub(g.ledgerGap) < b.rate.Per {
 			retry := b.rate.Per - now.Sub(g.ledgerGap)
 			return &Rejection{Device: d.name, Rule: "max_acts", Retry: retry, Text: fmt.Sprintf(
-				"%s may act %v at most, and a part of the journal is lost, and with it how often that was; ask again in %v", b.ownerText, b.rate, retry.Round(time.Second))}
+				"%s may act %v at most, but a part of the journal is missing, so the count is unknown; ask again in %v", b.ownerText, b.rate, retry.Round(time.Second))}
 		}
 		times := g.budgetUse[b.budgetOwner]
 		if len(times) < b.rate.N || now.Sub(times[0]) >= b.rate.Per {
@@ -96,7 +96,7 @@ func (g *Policy) withinBudgets(d *device, o Order) error {
 		}
 		retry := b.rate.Per - now.Sub(times[0])
 		return &Rejection{Device: d.name, Rule: "max_acts", Retry: retry, Text: fmt.Sprintf(
-			"%s may act %v at most, and has; ask again in %v", b.ownerText, b.rate, retry.Round(time.Second))}
+			"%s may act %v at most, and has used that up; ask again in %v", b.ownerText, b.rate, retry.Round(time.Second))}
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func TestMaxActs(t *testing.T) {
 		refusal(t, does(t, g, "fan", "ann"), "max_acts", `"ann" may act 3/h at most`, "in 59m0s")
 		ok("fan", "bob")
 		ok("fan", "")
-		refusal(t, does(t, g, "fan", "eve"), "max_acts", "everything here together may act 5/h at most")
+		refusal(t, does(t, g, "fan", "eve"), "max_acts", "all devices together may act 5/h at most")
 		pass := enter(t, g, switchPlan(false, 0)) // the policy always allows switching off
 		if err := pass.Switch(t.Context(), &lamp{start: time.Now()}, false); err != nil {
 			t.Error(err)

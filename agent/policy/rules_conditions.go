@@ -32,13 +32,13 @@ func (g *Policy) checkConditions(ctx context.Context, d *device, p capabilities.
 func (g *Policy) conditionHolds(ctx context.Context, d *device, n Condition) error {
 	got, err := g.evaluateCondition(ctx, n)
 	no := func(format string, args ...any) error {
-		return &Rejection{Device: d.name, Rule: "requires", Text: fmt.Sprintf("%s, and ", n) + fmt.Sprintf(format, args...)}
+		return &Rejection{Device: d.name, Rule: "requires", Text: fmt.Sprintf("%s, but ", n) + fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return no("nobody knows: %v; look at %s", err, n.Device)
+		return no("its state is unknown: %v; check %s", err, n.Device)
 	case got != "":
 		return no("%s", got)
 	}
@@ -55,7 +55,7 @@ func (g *Policy) evaluateCondition(ctx context.Context, n Condition) (string, er
 	if n.usesSwitchState() {
 		s, ok := driver.(drivers.SwitchReader)
 		if !ok {
-			return "", errors.New("it cannot tell whether it is on")
+			return "", errors.New("it cannot report whether it is on")
 		}
 		on, err := readOther(ctx, g, dev, s.On)
 		if err != nil {

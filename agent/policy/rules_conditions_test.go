@@ -65,27 +65,27 @@ func TestRequires(t *testing.T) {
 		want string         // text of the rejection; "" for none
 	}{
 		{"closed", need("closed"), &sensor{read: measures("contact", 1)}, ""},
-		{"open instead", need("closed"), &sensor{read: measures("contact", 0)}, "door must be closed, and it says open"},
+		{"open instead", need("closed"), &sensor{read: measures("contact", 0)}, "door must be closed, but it reports open"},
 		{"open", need("open"), &sensor{read: measures("contact", 0)}, ""},
 		{"nobody", need("nobody"), &sensor{read: measures("motion", 0)}, ""},
-		{"somebody instead", need("nobody"), &sensor{read: measures("presence", 1)}, "door must see nobody, and it says somebody"},
+		{"somebody instead", need("nobody"), &sensor{read: measures("presence", 1)}, "door must see nobody, but it reports somebody"},
 		{"somebody", need("somebody"), &sensor{read: measures("occupancy", 1)}, ""},
-		{"nobody instead", need("somebody"), &sensor{read: measures("occupancy", 0)}, "it says nobody"},
+		{"nobody instead", need("somebody"), &sensor{read: measures("occupancy", 0)}, "it reports nobody"},
 		{"off", need("off"), newRelay(false), ""},
-		{"on instead", need("off"), newRelay(true), "door must be off, and it is on"},
+		{"on instead", need("off"), newRelay(true), "door must be off, but it is on"},
 		{"within", between, &sensor{read: measures("temperature", 30)}, ""},
-		{"too warm", between, &sensor{read: measures("temperature", 30.5)}, "temperature of door must be 5 to 30, and it is 30.5"},
-		{"half a truth", need("closed"), &sensor{read: measures("contact", 0.5)}, "neither yes nor no"},
-		{"another quantity", need("closed"), &sensor{read: measures("humidity", 1)}, "nobody knows: it measures no contact now"},
-		{"no answer", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { return nil, errors.New("no answer") }}, "nobody knows: no answer; look at door"},
-		{"nothing", need("nobody"), &sensor{read: func() ([]drivers.Reading, error) { return nil, nil }}, "nobody knows"},
-		{"a sensor that dies", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { panic("boom") }}, "nobody knows"},
+		{"too warm", between, &sensor{read: measures("temperature", 30.5)}, "temperature of door must be 5 to 30, but it is 30.5"},
+		{"half a truth", need("closed"), &sensor{read: measures("contact", 0.5)}, "the condition needs 0 or 1"},
+		{"another quantity", need("closed"), &sensor{read: measures("humidity", 1)}, "its state is unknown: it measures no contact now"},
+		{"no answer", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { return nil, errors.New("no answer") }}, "its state is unknown: no answer; check door"},
+		{"nothing", need("nobody"), &sensor{read: func() ([]drivers.Reading, error) { return nil, nil }}, "its state is unknown"},
+		{"a sensor that dies", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { panic("boom") }}, "its state is unknown"},
 		{"no sensor", need("closed"), thing{}, "it measures nothing"},
-		{"no reader", need("on"), plug{lamp: &lamp{}}, "it cannot tell whether it is on"},
+		{"no reader", need("on"), plug{lamp: &lamp{}}, "it cannot report whether it is on"},
 		{"not there", need("closed"), nil, "it is not started"},
-		{"old", need("closed"), &sensor{read: aged(61 * time.Second)}, "is 1m1s old, and may be 1m0s (max_age)"},
+		{"old", need("closed"), &sensor{read: aged(61 * time.Second)}, "is 1m1s old, but max_age is 1m0s"},
 		{"old enough", policy.Condition{Device: "door", Is: "closed", MaxAge: time.Hour}, &sensor{read: aged(59 * time.Minute)}, ""},
-		{"from tomorrow", need("closed"), &sensor{read: aged(-24 * time.Hour)}, "from the future"},
+		{"from tomorrow", need("closed"), &sensor{read: aged(-24 * time.Hour)}, "in the future"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := c.need.Validate(); err != nil {
@@ -133,7 +133,7 @@ func TestRequiresIsAskedBeforeEachAct(t *testing.T) {
 			t.Fatal(err)
 		}
 		door.read = measures("contact", 0)
-		refusal(t, pass.Switch(t.Context(), l, true), "requires", "it says open")
+		refusal(t, pass.Switch(t.Context(), l, true), "requires", "it reports open")
 		if l.history() != "on 0s" {
 			t.Errorf("the lamp: %s", l.history())
 		}
@@ -228,7 +228,7 @@ func TestInterlockWithADriverThatHangs(t *testing.T) {
 		if err := turns(t, g, "down", down.lamp, true); err == nil {
 			t.Fatal("a driver that hangs has come back")
 		}
-		refusal(t, turns(t, g, "up", newRelay(false), true), "interlock", "down", `quarantine: its driver has not come back from "switch on"`)
+		refusal(t, turns(t, g, "up", newRelay(false), true), "interlock", "down", `quarantine: its driver has not returned from "switch on"`)
 		close(down.lamp.block)
 		synctest.Wait()
 		if err := turns(t, g, "up", newRelay(false), true); err != nil {
@@ -269,7 +269,7 @@ func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		refusal(t, turns(t, g, "up", newRelay(false), true), "interlock", "it cannot tell, and was not switched since the start")
+		refusal(t, turns(t, g, "up", newRelay(false), true), "interlock", "it cannot report its state, and messkit has not switched it since the start")
 		for _, step := range []struct {
 			down bool
 			want string
@@ -293,7 +293,7 @@ func TestNeedsThatCannotBe(t *testing.T) {
 		"quantity: there is is: as well": {Device: "d", Is: "on", Min: new(1.0)},
 		"min: neither min nor max":       {Device: "d", Quantity: "power"},
 		"max_age: -1s is negative":       {Device: "d", Is: "on", MaxAge: -time.Second},
-		"d cannot tell whether it is on": {Device: "d", Is: "on"},
+		"d cannot report whether it is on": {Device: "d", Is: "on"},
 		"d measures nothing":             {Device: "d", Is: "open"},
 	} {
 		err := errors.Join(n.Validate(), n.SupportedBy(thing{}))

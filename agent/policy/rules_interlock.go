@@ -99,7 +99,7 @@ func (g *Policy) isDeviceOn(ctx context.Context, d *device) (on bool, err error)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if d.level == levelUnknown {
-		return false, fmt.Errorf("it cannot tell, and was not switched since the start")
+		return false, fmt.Errorf("it cannot report its state, and messkit has not switched it since the start")
 	}
 	return d.level == levelOn, nil
 }

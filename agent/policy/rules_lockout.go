@@ -36,15 +36,15 @@ func (g *Policy) notLockedOut(d *device, p capabilities.Plan) error {
 	why, locked := g.decisions.LockedOut[d.name]
 	switch {
 	case d.limits.Locked:
-		return no("its owner has locked it in the configuration")
+		return no("the configuration locks it out (locked: true)")
 	case g.decisions.Blocked != "":
-		return no(fmt.Sprintf("nothing acts now: %s; look at the disk", g.decisions.Blocked))
+		return no(fmt.Sprintf("no device acts now: %s; check the disk", g.decisions.Blocked))
 	case g.decisions.Unknown != "":
-		return no(fmt.Sprintf("nobody knows what is locked (%s); a person at the place looks, and then says: messkit arm --reset", g.decisions.Unknown))
+		return no(fmt.Sprintf("the lockouts are unknown (%s); check the devices, and then run on the host: messkit arm --reset", g.decisions.Unknown))
 	case locked && why != "":
-		return no(fmt.Sprintf("a person at the place has locked it (%s) until: messkit unlock %s", why, d.name))
+		return no(fmt.Sprintf("a local operator has locked it out (%s); to release it, run on the host: messkit unlock %s", why, d.name))
 	case locked:
-		return no(fmt.Sprintf("a person at the place has locked it until: messkit unlock %s", d.name))
+		return no(fmt.Sprintf("a local operator has locked it out; to release it, run on the host: messkit unlock %s", d.name))
 	}
 	return nil
 }
@@ -55,16 +55,16 @@ func (g *Policy) notDisarmed(d *device, p capabilities.Plan) error {
 		return nil
 	}
 	no := func(what, why, how string) error {
-		return &Rejection{Device: d.name, Rule: "disarmed", Text: fmt.Sprintf("%s (%s) until a person at the place has looked and says: messkit arm %s", what, why, how)}
+		return &Rejection{Device: d.name, Rule: "disarmed", Text: fmt.Sprintf("%s (%s); check the devices, and then run on the host: messkit arm %s", what, why, how)}
 	}
 	if why, is := g.decisions.DisarmedDevices[d.name]; is {
-		return no("it does not act", why, d.name)
+		return no("it is disarmed", why, d.name)
 	}
 	class, why := g.disarmedClass(p.Risk)
 	if class == "" || g.decisions.ArmedDevices[d.name] {
 		return nil
 	}
-	return no(fmt.Sprintf("nothing of risk %s acts", class), why, string(class))
+	return no(fmt.Sprintf("risk class %s is disarmed", class), why, string(class))
 }
 
 // disarmedClass returns the disarmed class that blocks a risk, and its reason; "" if none does. An

@@ -54,7 +54,7 @@ func TestAPulseWaitsForWhatIsStillOn(t *testing.T) {
 		}
 		l.fails(2)
 		_, err = g.Admit(t.Context(), policy.Order{Plan: pulsePlan(time.Second)}, nil)
-		refusal(t, err, "pulse", "its time is over, and it is not known to be off")
+		refusal(t, err, "pulse", "its time is over, but the device has not confirmed that it is off")
 		after(time.Minute)
 		pulse(t, g, l, time.Second)
 	})

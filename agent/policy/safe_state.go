@@ -210,7 +210,7 @@ func (g *Policy) switchOffFirst(ctx context.Context, d *device) {
 }
 
 // keptByConfig explains a device that a stop leaves unchanged, because the configuration says so.
-const keptByConfig = "left as it is, for it has safe: keep; what it does goes on"
+const keptByConfig = "unchanged, because it has safe: keep; its activity continues"
 
 // checkSafe reads whether a halted device is safe, if it can report that.
 func (g *Policy) checkSafe(ctx context.Context, d *device, driver drivers.Device, err error) SafeResult {
@@ -227,9 +227,9 @@ func (g *Policy) checkSafe(ctx context.Context, d *device, driver drivers.Device
 	c := &call{dev: d, name: "read whether it is safe", limit: d.limits.StopWithin, lock: make(chan struct{}, 1)}
 	switch safe, err := run(ctx, g, c, r.Safe); {
 	case err != nil:
-		return SafeResult{State: StateSafe, Evidence: mess.Acknowledged, Err: "it could not be read back: " + err.Error()}
+		return SafeResult{State: StateSafe, Evidence: mess.Acknowledged, Err: "messkit could not read its state back: " + err.Error()}
 	case !safe:
-		return SafeResult{State: StateUnsafe, Err: "it was halted, but reads back as not safe; switch it off by hand"}
+		return SafeResult{State: StateUnsafe, Err: "messkit halted it, but it reports that it is not safe; switch it off by hand"}
 	}
 	return SafeResult{State: StateSafe, Evidence: mess.ReadBack}
 }

@@ -40,7 +40,7 @@ func (g *Policy) ResetStop() {
 		return
 	}
 	g.stopReason = ""
-	g.log.Warn("stop cleared")
+	g.log.Warn("stop reset")
 	g.notifyChanged()
 }
 
@@ -77,7 +77,7 @@ func (g *Policy) StopCount() uint64 {
 }
 
 func (g *Policy) stopRejection() *Rejection {
-	return &Rejection{Rule: "stop", Text: fmt.Sprintf("everything here is stopped (%s) until a person at the place clears it", g.stopReason)}
+	return &Rejection{Rule: "stop", Text: fmt.Sprintf("a stop is active (%s); to reset it, run on the host: messkit clear", g.stopReason)}
 }
 
 // notStopped is the one rule that also applies to reading.

@@ -146,7 +146,7 @@ func TestAStopSaysWhatItLeaves(t *testing.T) {
 	inShop(t, map[string]drivers.Device{"kiln": kept{honest{&machine{}}}}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("smoke")
 		synctest.Wait()
-		expect(t, "the kiln", report(g), "kiln safe  0s left as it is, for it has safe: keep; what it does goes on")
+		expect(t, "the kiln", report(g), "kiln safe  0s unchanged, because it has safe: keep; its activity continues")
 	})
 }
 
@@ -179,7 +179,7 @@ func TestAStopTakesEveryDeviceToSafety(t *testing.T) {
 		g.Stop("the cat is in the way")
 		synctest.Wait()
 		// A hanging device delays no other, and the report shows it as pending.
-		expect(t, "at once", report(g), "dumb safe acknowledged 0s\nhung pending  0s\nlamp safe read_back 0s\nwrong unsafe  0s it was halted, but reads back as not safe; switch it off by hand")
+		expect(t, "at once", report(g), "dumb safe acknowledged 0s\nhung pending  0s\nlamp safe read_back 0s\nwrong unsafe  0s messkit halted it, but it reports that it is not safe; switch it off by hand")
 		expect(t, "the lamp", lamp.history(), "halted 1s")
 		_, err := g.Check(planFor("lamp"))
 		refusal(t, err, "stop", "the cat is in the way")

@@ -155,12 +155,12 @@ func (g *Policy) switchOff(ctx context.Context, d *device, o *pendingOff) {
 	if o.isStop && (err == nil || errors.Is(err, drivers.ErrNotStarted)) && d.pending == o { // it stands still, or a stop handles it
 		d.pending = nil
 		d.mayBeActive = d.mayBeActive && err != nil
-		g.log.Info("not told again any more", "device", d.name, "err", err)
+		g.log.Info("no further command to stop", "device", d.name, "err", err)
 		return
 	}
 	if err == nil && g.confirmOff(d, o) {
 		d.lastAct = g.now()
-		g.log.Info("switched off, its time is over", "device", d.name)
+		g.log.Info("switched off after its time", "device", d.name)
 		return
 	}
 	if d.pending != o || ctx.Err() != nil {
@@ -169,14 +169,14 @@ func (g *Policy) switchOff(ctx context.Context, d *device, o *pendingOff) {
 	o.retryDelay = min(lastRetry, max(firstRetry, 2*o.retryDelay))
 	o.at = g.now().Add(o.retryDelay)
 	if o.isStop {
-		g.log.Error("told its safe state again, and not known to be in it", "device", d.name, "err", err)
+		g.log.Error("repeated the command for the safe state; the device has not confirmed it", "device", d.name, "err", err)
 		return
 	}
 	if o.lastErr == nil {
 		o.failingSince = g.now()
 	}
 	o.lastErr = err
-	g.log.Error("cannot switch off, though its time is over", "device", d.name, "err", err)
+	g.log.Error("cannot switch off after its time", "device", d.name, "err", err)
 }
 
 // Overdue returns since when a device is on past its time, and the error of the last try to
@@ -188,5 +188,5 @@ func (g *Policy) Overdue(name string) (since time.Time, why error) {
 	if d == nil || !d.isOn() || d.pending.lastErr == nil {
 		return time.Time{}, nil
 	}
-	return d.pending.failingSince, fmt.Errorf("it may be on though its time is over, and cannot be switched off; it is tried again, look at it: %w", d.pending.lastErr)
+	return d.pending.failingSince, fmt.Errorf("it may still be on after its time, because messkit cannot switch it off; messkit tries again, check the device: %w", d.pending.lastErr)
 }

@@ -141,7 +141,7 @@ func (g *Policy) writeUnwritten() (ok bool) {
 	notes := g.unwrittenEntries()
 	g.mu.Unlock()
 	if err := g.writeEntries(context.Background(), notes); err != nil {
-		g.log.Error("what was switched off, or is to stay on, is not written down; a restart would switch it off", "err", err)
+		g.log.Error("cannot record which switch-offs are no longer pending; a restart would repeat them", "err", err)
 		return false
 	}
 	return true

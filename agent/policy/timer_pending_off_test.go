@@ -146,7 +146,7 @@ func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		g.UseLedger(&book{err: errors.New("the disk is full")}, nil)
 		pass := enter(t, g, switchPlan(true, time.Minute))
-		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk is full")
+		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "the journal cannot record when to switch it off", "the disk is full")
 		pass.End()
 		turn(t, g, l, true, 0)
 		if want := "on 0s"; l.history() != want {
@@ -181,7 +181,7 @@ func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
 		g.UseLedger(disk, nil)
 		disk.hung.Lock()
 		pass := enter(t, g, switchPlan(true, time.Minute))
-		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "could not be written down", "the disk does not answer within 5s", "look at the disk")
+		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "the journal cannot record when to switch it off", "the disk does not answer within 5s", "check the disk")
 		pass.End()
 		if hung := g.Quarantined(); len(hung) != 0 {
 			t.Errorf("quarantined: %v", hung)

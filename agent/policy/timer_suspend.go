@@ -36,7 +36,7 @@ func (g *Policy) applySuspend() {
 	if d == 0 {
 		return
 	}
-	g.log.Warn("the machine was suspended; what is on for a time goes off the earlier", "for", d.Round(time.Millisecond))
+	g.log.Warn("the machine slept; devices that are on for a time go off earlier", "for", d.Round(time.Millisecond))
 	for _, dev := range g.devices {
 		if o := dev.pending; o != nil && !o.at.IsZero() {
 			o.at, o.onSince = o.at.Add(-d), o.onSince.Add(-d)

@@ -47,7 +47,7 @@ func watchdogRejection(d *device, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Rejection{Device: d.name, Rule: "guard", Retry: time.Second, Text: fmt.Sprintf("%v, and would have to switch it off if this program died; ask again in a second", err)}
+	return &Rejection{Device: d.name, Rule: "guard", Retry: time.Second, Text: fmt.Sprintf("%v, and only the watchdog could switch the device off if messkit died; ask again in a second", err)}
 }
 
 // switchOn sets the pending switch-off and then runs do, which switches the device on.
@@ -61,7 +61,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 	switch a, timed := s.(drivers.AutoOff); {
 	case !due.IsZero() && left <= 0:
 		undo()
-		return &Rejection{Device: p.dev.name, Rule: "max_on", Text: "its time was over before it could be switched on; ask again"}
+		return &Rejection{Device: p.dev.name, Rule: "max_on", Text: "its time was over before messkit could switch it on; ask again"}
 	case p.renew != nil && p.g.since(p.permissionAsked) > FreshFor:
 		undo()
 		return errOutdated
@@ -77,7 +77,7 @@ func (p *Pass) switchOn(ctx context.Context, s drivers.Switch, do func(context.C
 		}
 		if err == nil && p.order.Command != capabilities.SetSwitch && p.order.Command != capabilities.Toggle {
 			if err = do(ctx); err != nil {
-				err = fmt.Errorf("it was switched on, and then: %v", err) // not wrapped: the device is already on
+				err = fmt.Errorf("messkit switched it on, and then: %v", err) // not wrapped: the device is already on
 			}
 		}
 		return err
@@ -125,7 +125,7 @@ func (p *Pass) scheduleOff(ctx context.Context, s drivers.Switch) (due time.Time
 		_ = g.writePendingOff(ctx, d, o) // its own timer switches it off, and Run retries the write
 	} else if err := g.writePendingOff(ctx, d, o); err != nil && !due.IsZero() {
 		undo()
-		return due, nil, &Rejection{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("it could not be written down when it is to be switched off (%v); look at the disk", err)}
+		return due, nil, &Rejection{Device: d.name, Rule: "max_on", Text: fmt.Sprintf("the journal cannot record when to switch it off (%v); check the disk", err)}
 	}
 	return due, undo, nil
 }

@@ -133,7 +133,7 @@ func TestGuardHears(t *testing.T) {
 			name:  "its answer comes when the time is over",
 			guard: &readDevice{slow: 2 * time.Second},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
-				turnOn(t, g, l, time.Second, "lamp: max_on: its time was over before it could be switched on")
+				turnOn(t, g, l, time.Second, "lamp: max_on: its time was over before messkit could switch it on")
 			},
 			heard: "on 1s, off", lamps: "off 2s",
 		},
@@ -168,8 +168,8 @@ func turnOn(t *testing.T, g *policy.Policy, s drivers.Switch, d time.Duration, w
 // switching it on.
 func TestNoGuardNothingOn(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		policy.WithWatchdog(&readDevice{absent: errors.New("the guard is not there")})(g)
-		const want = "lamp: guard: the guard is not there, and would have to switch it off if this program died; ask again in a second"
+		policy.WithWatchdog(&readDevice{absent: errors.New("the watchdog is not running")})(g)
+		const want = "lamp: guard: the watchdog is not running, and only the watchdog could switch the device off if messkit died; ask again in a second"
 		for name, ask := range map[string]func() error{
 			"Check": func() error { _, err := g.Check(switchPlan(true, 0)); return err },
 			"Enter": func() error { _, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil); return err },

@@ -70,9 +70,9 @@ type Result struct {
 
 var (
 	// ErrNotRunning reports that no messkit runs with a folder, or that it does not answer.
-	ErrNotRunning = errors.New("nobody answers for it")
+	ErrNotRunning = errors.New("no running messkit answers")
 	// ErrRejected reports that it only answers its own user and root.
-	ErrRejected = errors.New("it answers its own user and root alone")
+	ErrRejected = errors.New("it answers only its own user and root")
 )
 
 const (
@@ -117,7 +117,7 @@ func Serve(ctx context.Context, folder string, use func(context.Context, Query) 
 		}
 		g.Go(func() error {
 			if err := answer(ctx, conn, use); err != nil {
-				log.Debug("a question about the devices was not answered", "err", err)
+				log.Debug("cannot answer a query about the devices", "err", err)
 			}
 			return nil
 		})

@@ -27,7 +27,7 @@ const (
 const maxFile = 1 << 20
 
 // ErrNotStopped reports that there is no stop to reset.
-var ErrNotStopped = errors.New("nothing is stopped here")
+var ErrNotStopped = errors.New("no stop is active here")
 
 // unreadable is the order that represents an unreadable latch.
 const unreadable = "unreadable"
@@ -56,13 +56,13 @@ func read(dir string) ([]Order, error) {
 		err = errors.New("holds no order")
 	}
 	if err != nil {
-		return []Order{{ID: unreadable, Reason: fmt.Sprintf("the latch %s cannot be read, which counts as a stop: %v", filepath.Join(dir, latchFile), err)}}, err
+		return []Order{{ID: unreadable, Reason: fmt.Sprintf("the latch %s is unreadable, which counts as a stop: %v", filepath.Join(dir, latchFile), err)}}, err
 	}
 	return r.Orders, nil
 }
 
 // errFolderLost reports that the folder existed and its content is unknown.
-var errFolderLost = errors.New("its folder has gone")
+var errFolderLost = errors.New("its folder is missing")
 
 // isFolderLost reports whether a folder that every start creates does not exist any more.
 func isFolderLost(dir string) bool {

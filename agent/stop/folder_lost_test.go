@@ -22,7 +22,7 @@ func TestAFolderThatHasGone(t *testing.T) {
 	if err := os.Rename(dir, dir+"-old"); err != nil {
 		t.Fatal(err)
 	}
-	g.until(t, "its folder has gone")
+	g.until(t, "its folder is missing")
 	for !durable.There(filepath.Join(dir, "latched.json")) { // until the order is on the disk
 		<-time.After(time.Millisecond)
 	}
@@ -51,7 +51,7 @@ func TestAFolderThatGoesAtTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs(t, s)
-	g.until(t, "its folder has gone")
+	g.until(t, "its folder is missing")
 }
 
 // The folder disappeared before the start.
@@ -68,7 +68,7 @@ func TestAFolderThatHadGone(t *testing.T) {
 		t.Errorf("%v, want a stop", got)
 	}
 	run(t, stop.Config{Dir: dir}, g)
-	g.until(t, "its folder has gone")
+	g.until(t, "its folder is missing")
 	for !durable.There(filepath.Join(dir, "latched.json")) {
 		<-time.After(time.Millisecond)
 	}

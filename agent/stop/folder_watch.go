@@ -59,7 +59,7 @@ func (w *watcher) follow() {
 	w.leave()
 	w.tick.Reset(readIntervalWithoutEvents)
 	if !w.often {
-		w.log.Warn("the folder of the stop is looked at often, since the kernel does not tell of changes", "err", err)
+		w.log.Warn("the kernel reports no changes of the folder of the stop; reading it every 50 ms", "err", err)
 	}
 	w.often = true
 }

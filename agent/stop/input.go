@@ -56,7 +56,7 @@ func (s *Latch) watchInput(ctx context.Context) {
 	for {
 		err := s.cfg.Input.Watch(ctx, func(stops bool) {
 			if stops {
-				s.setInput("the stop button is pressed, or its wire is broken")
+				s.setInput("someone pressed the stop button, or its wire has broken")
 			} else {
 				s.setInput("")
 			}
@@ -64,7 +64,7 @@ func (s *Latch) watchInput(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.setInput(fmt.Sprintf("the stop button cannot be read: %v", err))
+		s.setInput(fmt.Sprintf("cannot read the stop button: %v", err))
 		t := time.NewTimer(inputRetry)
 		select {
 		case <-ctx.Done():

@@ -182,7 +182,7 @@ func (s *Latch) saved(o Order, err error) {
 		return
 	}
 	if !s.warned {
-		s.log.Error("stopped, but it cannot be written down, so it would not survive a restart", "err", err)
+		s.log.Error("stopped, but cannot write the stop to the disk; a restart would end it", "err", err)
 	}
 	s.warned = true
 }
@@ -213,7 +213,7 @@ func (s *Latch) readFolder() {
 		s.clear(last)
 	}
 	if len(found) == 0 && len(s.orders) > 0 && len(s.unsaved) == 0 {
-		s.log.Warn("the latch has gone without a clear; it is written anew")
+		s.log.Warn("the latch file is missing without a reset; writing it again")
 		s.queue(s.orders...)
 	}
 }
@@ -222,7 +222,7 @@ func (s *Latch) readFolder() {
 func (s *Latch) clear(c record) {
 	s.cleared = c.Clear
 	s.orders, s.unsaved = without(s.orders, c.Orders), without(s.unsaved, c.Orders)
-	s.log.Warn("cleared", "by", c.By)
+	s.log.Warn("stop reset", "by", c.By)
 	switch {
 	case len(s.orders) > 0: // later orders
 	case s.inputActive != "":

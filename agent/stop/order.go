@@ -65,7 +65,7 @@ type record struct {
 func parse(data []byte) (record, error) {
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil {
-		return record{}, fmt.Errorf("is not what a stop looks like: %w", err)
+		return record{}, fmt.Errorf("it is not the JSON of a stop: %w", err)
 	}
 	if len(r.Orders) == 0 && r.Clear == "" {
 		return record{}, errors.New("holds no order")

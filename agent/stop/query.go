@@ -25,7 +25,7 @@ type State struct {
 }
 
 // ErrNotRunning reports that no running program answers for a folder.
-var ErrNotRunning = errors.New("nobody answers for it")
+var ErrNotRunning = errors.New("no running messkit answers")
 
 // Query reads the stop state of the program that runs with a folder.
 func Query(dir string) (State, error) { return ask(dir, query{Do: doShow}) }
@@ -74,7 +74,7 @@ func ask(dir string, q query) (h State, err error) {
 func (s *Latch) answer(ctx context.Context) error {
 	l, err := atplace.Listen(socket, filepath.Dir(s.cfg.Dir))
 	if err != nil {
-		s.log.Warn("what is stopped cannot be asked for while the folder of the stop cannot be written", "err", err)
+		s.log.Warn("other programs cannot query the stop, because its socket does not open", "err", err)
 		return nil
 	}
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
@@ -84,7 +84,7 @@ func (s *Latch) answer(ctx context.Context) error {
 			return nil // ctx has ended, or the socket has failed
 		}
 		if err := s.reply(conn); err != nil {
-			s.log.Debug("a question about the stop was not answered", "err", err)
+			s.log.Debug("cannot answer a query about the stop", "err", err)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func parseQuery(data []byte) (query, error) {
 		return query{}, err
 	}
 	if q.Do != doShow && q.Do != doStop && q.Do != doClear || q.Do == doStop && q.Order.ID == "" {
-		return query{}, fmt.Errorf("%q cannot be asked so", q.Do)
+		return query{}, fmt.Errorf("%q is no valid query", q.Do)
 	}
 	return q, nil
 }

@@ -17,7 +17,7 @@ func (s *Latch) report(ctx context.Context) {
 		orders, _, changed := s.Watch()
 		if r := s.reportOf(orders); len(orders) > 0 && !reflect.DeepEqual(r, last) {
 			if err := writeReport(s.cfg.Dir, r); err != nil {
-				s.log.Error("the report of the stop cannot be written", "err", err)
+				s.log.Error("cannot write the report of the stop", "err", err)
 			}
 			last = r
 		}

@@ -42,7 +42,7 @@ func TestOddLatchesAreLatched(t *testing.T) {
 				t.Error("a pipe was read")
 			}
 			s, _ := run(t, stop.Config{Dir: dir}, g)
-			if why, _ := g.Watch(); !strings.Contains(why, "cannot be read") {
+			if why, _ := g.Watch(); !strings.Contains(why, "is unreadable") {
 				t.Errorf("stopped for %q", why)
 			}
 			s.Stop(stop.Order{ID: "a", Reason: "smoke"})

@@ -153,7 +153,7 @@ func TestWhatCannotBeReadIsLatched(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, end := run(t, stop.Config{Dir: dir}, g)
-		if why, _ := g.Watch(); !strings.Contains(why, "cannot be read") {
+		if why, _ := g.Watch(); !strings.Contains(why, "is unreadable") {
 			t.Errorf("%s: stopped for %q", name, why)
 		}
 		if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
@@ -304,7 +304,7 @@ func TestALine(t *testing.T) {
 	}
 	g.until(t, "")
 	b.broken <- errors.New("no such chip")
-	g.until(t, "cannot be read: no such chip")
+	g.until(t, "cannot read the stop button: no such chip")
 }
 
 func TestALineThatIsNotThere(t *testing.T) {

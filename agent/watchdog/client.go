@@ -34,7 +34,7 @@ const (
 )
 
 // ErrNotRunning reports that no watchdog runs now; the client is starting a new one.
-var ErrNotRunning = errors.New("the guard is not there")
+var ErrNotRunning = errors.New("the watchdog is not running")
 
 // Client is the agent's side of the watchdog. It starts a watchdog, replaces one that has
 // ended, and reports to each which devices may be on. It is safe for concurrent use.
@@ -88,7 +88,7 @@ func (c *Client) Run(ctx context.Context) error {
 		if time.Since(began) > lastStart {
 			wait = firstStart
 		}
-		c.log.Error("the guard is gone, and nothing is switched on until there is a new one", "err", err)
+		c.log.Error("the watchdog has ended; messkit switches on no device until a new one runs", "err", err)
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -133,7 +133,7 @@ func (c *Client) sendReports(ctx context.Context, l *connection) error {
 		err := l.request(c.message(first))
 		first = false
 		if no, ok := errors.AsType[*RejectionError](err); ok {
-			c.log.Warn("the guard refuses", "err", no)
+			c.log.Warn("the watchdog rejects a message", "err", no)
 			c.markUnsent() // the next beat repeats it
 		} else if err != nil {
 			return err
@@ -203,7 +203,7 @@ func (c *Client) markReady(l *connection) {
 	}
 	if c.connection == nil {
 		c.connection = l
-		c.log.Info("the guard is there")
+		c.log.Info("the watchdog runs")
 		select {
 		case <-c.ready:
 		default:
@@ -317,7 +317,7 @@ func (l *connection) receive() error {
 	return lines(l, func(line []byte) error {
 		a, err := parseAnswer(line)
 		if err != nil {
-			return fmt.Errorf("guard: %w", err)
+			return fmt.Errorf("watchdog: %w", err)
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -248,7 +248,7 @@ func TestClientIsRefused(t *testing.T) {
 		w.mu.Unlock()
 		wait(2 * time.Minute) // the watchdog is switching it off
 		no, ok := errors.AsType[*watchdog.RejectionError](c.WillBeOn("hall", time.Hour))
-		if !ok || !strings.Contains(no.Error(), "hall: is being switched off") {
+		if !ok || !strings.Contains(no.Error(), "hall: the watchdog is switching it off now") {
 			t.Errorf("%v", no)
 		}
 		w.mu.Lock()
@@ -275,7 +275,7 @@ func TestAFrozenGuardThatReadsNothing(t *testing.T) {
 		began := time.Now()
 		for range 3 { // the watchdog still reads the first of them
 			if err := c.WillBeOn("hall", time.Minute); !errors.Is(err, watchdog.ErrNotRunning) {
-				t.Errorf("On = %v, want that the guard is not there", err)
+				t.Errorf("On = %v, want that the watchdog is not running", err)
 			}
 		}
 		if took := time.Since(began); took > 4*time.Second {

@@ -80,7 +80,7 @@ func parseAnswer(line []byte) (Answer, error) {
 func parse[T any](line []byte) (T, error) {
 	var v, none T
 	if len(line) > maxMessage {
-		return none, fmt.Errorf("a line of %d bytes; %d are the most", len(line), maxMessage)
+		return none, fmt.Errorf("a line has %d bytes; the limit is %d", len(line), maxMessage)
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
@@ -88,7 +88,7 @@ func parse[T any](line []byte) (T, error) {
 		return none, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return none, errors.New("there is more on the line than one word")
+		return none, errors.New("the line has more than one message")
 	}
 	return v, nil
 }

@@ -134,7 +134,7 @@ func (g *Watchdog) Run(in io.Reader, out io.Writer) error {
 // apply applies a message of the agent. It returns a reason if it rejects the message, else "".
 func (g *Watchdog) apply(w Message) (no string) {
 	if g.isFrozen(time.Now()) {
-		g.log.Warn("the agent is back")
+		g.log.Warn("the agent sends messages again")
 		g.markUnsafe()
 	}
 	g.lastMessage = time.Now()
@@ -162,11 +162,11 @@ func (g *Watchdog) applyOn(o OnMessage) (no string) {
 	t := g.devices[o.Device]
 	switch {
 	case t == nil:
-		return o.Device + ": is not watched"
+		return o.Device + ": the watchdog does not cover it"
 	case o.Epoch < t.epoch:
-		return o.Device + ": its epoch has passed"
+		return o.Device + ": a newer message has replaced this one"
 	case t.busy:
-		return o.Device + ": is being switched off just now"
+		return o.Device + ": the watchdog is switching it off now"
 	}
 	before := t.due
 	t.epoch, t.on, t.due, t.next, t.wait = o.Epoch, true, time.Time{}, time.Time{}, 0
@@ -255,19 +255,19 @@ func (g *Watchdog) recordResult(o orderResult) {
 	t.busy = false
 	why := "its time is over"
 	if o.safe {
-		why = "its agent is gone or frozen"
+		why = "the agent has ended or is frozen"
 	}
 	switch {
 	case o.err != nil:
 		t.wait = min(maxRetry, max(repeatInterval, 2*t.wait))
 		t.next = now.Add(t.wait)
-		g.log.Error("cannot make it safe, though "+why, "device", t.Name, "err", o.err)
+		g.log.Error("cannot make the device safe; "+why, "device", t.Name, "err", o.err)
 		if t.safe = o.gone && !t.on && now.Sub(g.gone) > unreachableTimeout; t.safe {
-			g.log.Error("left as it is: nobody has said that it was on", "device", t.Name)
+			g.log.Error("left the device unchanged: the agent never reported it as on", "device", t.Name)
 		}
 		return
 	case o.changed:
-		g.log.Warn("made safe, "+why, "device", t.Name)
+		g.log.Warn("made the device safe; "+why, "device", t.Name)
 	}
 	t.wait = 0
 	switch {

@@ -248,7 +248,7 @@ func TestGuard(t *testing.T) {
 			want: "porch off 2s, porch off 1m0.1s", after: "porch off 2s, porch off 1m0.1s",
 		},
 		{
-			name: "the agent is back after a while, and switches on anew",
+			name: "the agent sends messages again after a while, and switches on anew",
 			story: func(a *agent, w *world) {
 				wait(time.Minute)
 				a.lives(time.Second)

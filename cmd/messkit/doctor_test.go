@@ -98,7 +98,7 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 	}{
 		"well":  {config.Device{Dev: &lens{data: sign}}, output.CheckResult{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
 		"black": {config.Device{Dev: &lens{data: black}}, output.CheckResult{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and nothing can be seen on them: it is black; is the lens covered, or is there no light?"}},
-		"gone":  {config.Device{Dev: &lens{data: sign}, Placeholders: []picture.Sketch{sketch}}, output.CheckResult{Says: "the camera is gone: all that comes is the placeholder for that; is it plugged in, and in reach?"}},
+		"gone":  {config.Device{Dev: &lens{data: sign}, Placeholders: []picture.Sketch{sketch}}, output.CheckResult{Says: "the camera is missing: its server sends a placeholder; check its plug and its network"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -276,7 +276,7 @@ func TestFrozenWithTheLampOn(t *testing.T) {
 		t.Errorf("process %d has switched it off", by)
 	}
 	l.signal(syscall.SIGCONT)
-	eventually(t, "messkit knows that its time is over", func() bool { return strings.Contains(l.said(), "switched off, its time is over") })
+	eventually(t, "messkit knows that its time is over", func() bool { return strings.Contains(l.said(), "switched off after its time") })
 	l.turnOn()
 	l.wire.turns(t, true)
 	l.wire.turns(t, false)
@@ -302,7 +302,7 @@ func TestGuardIsKilled(t *testing.T) {
 	}
 	l.ends(first)
 	second := l.guard()
-	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.said(), "the guard is there") == 2 })
+	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.said(), "the watchdog runs") == 2 })
 	if list := l.wire.notes(t); !list[len(list)-1].on {
 		t.Errorf("the lamp went off when the guard was killed: %v", list)
 	}

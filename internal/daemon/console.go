@@ -83,7 +83,7 @@ func (p *localExecutor) State() any {
 			})
 		}
 		if call, is := hung[d.Name]; is {
-			one.Quarantine, one.Trouble = true, fmt.Sprintf("its driver has not come back from %q; check the device", call)
+			one.Quarantine, one.Trouble = true, fmt.Sprintf("its driver has not returned from %q; check the device", call)
 		}
 		if why, is := local.LockedOut[d.Name]; is {
 			if one.Locked = why; why == "" {

@@ -92,7 +92,7 @@ func story(h *house, a *assistant, d *devices, own bool) {
 	a.press("stop", "payload_press")
 	a.sees(shown+"standing", `"state":"stopped"`)
 	a.press("switch-porch-light", "payload_on")
-	a.sees(shown+"task", "until a person at the place clears it")
+	a.sees(shown+"task", "to reset it, run on the host: messkit clear")
 	if got := d.lamp.did(); got != "on" {
 		h.Errorf("after the stop: %s", got)
 	}

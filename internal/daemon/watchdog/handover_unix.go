@@ -51,7 +51,7 @@ func TakeOver(name string, g *watchdog.Watchdog, log *slog.Logger) *Handover {
 	s.others.Go(func() error {
 		list, err := s.take()
 		if err != nil {
-			log.Warn("the guard of the next run would not find this one", "err", err)
+			log.Warn("the watchdog of the next run will not find this one", "err", err)
 		}
 		g.Adopt(list)
 		return nil
@@ -109,7 +109,7 @@ func lock(f *os.File) (waited bool, err error) {
 		}
 		<-time.After(wait)
 	}
-	return waited, fmt.Errorf("%s: another guard has it, and does not end", f.Name())
+	return waited, fmt.Errorf("%s: another watchdog holds it and does not end", f.Name())
 }
 
 // WriteRemaining writes down what is left, for whoever is waiting for it.

@@ -22,7 +22,7 @@ func ExecuteBy(kinds *drivers.Registry) watchdog.Execute {
 			return false, err
 		}
 		if k.Obey == nil {
-			return false, fmt.Errorf("driver %s has devices that obey orders, and does not itself", kind)
+			return false, fmt.Errorf("driver %s cannot carry out orders of the watchdog, but has devices that need it", kind)
 		}
 		return k.Obey(order)
 	}

@@ -12,7 +12,7 @@ import (
 // Start says that there is none here, so that nothing that needs one is
 // switched on.
 func Start(string) (watchdog.Process, error) {
-	return nil, errors.New("a guard cannot be started on " + runtime.GOOS + "; run messkit on Linux for devices that need one")
+	return nil, errors.New("no watchdog runs on " + runtime.GOOS + "; run messkit on Linux for devices that need one")
 }
 
 // Detach does nothing: this system has no watchdog.

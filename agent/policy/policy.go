@@ -1,8 +1,3 @@
-// Package policy implements the safety policy between the agent and every driver call. It alone
-// enforces limits, quiet hours, the longest time on, one task at a time, deadlines,
-// confirmations and the stop; drivers enforce none of these.
-//
-// It knows plans and devices, but not threads.
 package policy
 
 import (
@@ -120,7 +115,7 @@ func (g *Policy) limitsOf(name string) *Limits {
 // Rejection is a rejection by the safety policy, with the rule and its value.
 type Rejection struct {
 	Device string
-	Rule   string        // its name in docs/reference/gate.md: min_interval, locked, range, ...
+	Rule   string        // its name in docs/reference/safety-policy.md: min_interval, locked, range, ...
 	Text   string        // the rule's value, the requested value, and a remedy
 	Retry  time.Duration // when another try may succeed; 0 if unknown
 }

@@ -287,14 +287,14 @@ func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
 
 func TestNeedsThatCannotBe(t *testing.T) {
 	for want, n := range map[string]policy.Condition{
-		"device: is missing":             {Is: "on"},
-		"is: is missing":                 {Device: "d"},
-		`is: unknown value "ajar"`:       {Device: "d", Is: "ajar"},
-		"quantity: there is is: as well": {Device: "d", Is: "on", Min: new(1.0)},
-		"min: neither min nor max":       {Device: "d", Quantity: "power"},
-		"max_age: -1s is negative":       {Device: "d", Is: "on", MaxAge: -time.Second},
+		"device: is missing":               {Is: "on"},
+		"is: is missing":                   {Device: "d"},
+		`is: unknown value "ajar"`:         {Device: "d", Is: "ajar"},
+		"quantity: there is is: as well":   {Device: "d", Is: "on", Min: new(1.0)},
+		"min: neither min nor max":         {Device: "d", Quantity: "power"},
+		"max_age: -1s is negative":         {Device: "d", Is: "on", MaxAge: -time.Second},
 		"d cannot report whether it is on": {Device: "d", Is: "on"},
-		"d measures nothing":             {Device: "d", Is: "open"},
+		"d measures nothing":               {Device: "d", Is: "open"},
 	} {
 		err := errors.Join(n.Validate(), n.SupportedBy(thing{}))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// docs/reference/gate.md documents every rule by which the policy rejects something.
+// docs/reference/safety-policy.md documents every rule by which the policy rejects something.
 func TestEveryRuleIsTold(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/reference/gate.md")
+	doc, err := os.ReadFile("../../docs/reference/safety-policy.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestEveryRuleIsTold(t *testing.T) {
 		}
 		for _, m := range rule.FindAllStringSubmatch(string(text), -1) {
 			if found++; !regexp.MustCompile("(?m)^\\| \\[?`" + m[1] + "`").Match(doc) {
-				t.Errorf("%s: the rule %s is not in docs/reference/gate.md", file, m[1])
+				t.Errorf("%s: the rule %s is not in docs/reference/safety-policy.md", file, m[1])
 			}
 		}
 	}

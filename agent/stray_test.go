@@ -82,3 +82,44 @@ func TestARefusedReportIsNoUnusedStart(t *testing.T) {
 		}
 	})
 }
+
+// A message that the claim is over ends the work on a thread that an earlier run had begun; the
+// exchange still lists the claim as this executor's. The agent then reads the device and reports,
+// without another act and without a restart.
+func TestABegunThreadWithoutATaskIsReported(t *testing.T) {
+	for name, c := range map[string]struct {
+		on   bool // the lamp was switched on before the work ended
+		code mess.Code
+	}{
+		"done":     {true, mess.Completed},
+		"not done": {false, mess.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHouse(t, func(h *house) {
+				ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
+				h.line.set(func(l *line) {
+					l.before = func(m mess.Message) error {
+						for _, i := range m.Items {
+							if s, ok := i.(*mess.Status); ok && s.Code == mess.InProgress {
+								h.line.deliver(mess.Message{ID: "stale", From: "exchange", Re: mess.Refs{ref}, Epoch: 1, Items: []mess.Item{&mess.Status{Code: mess.Pending}}})
+								h.lamp.set(func(l *lamp) { l.on = c.on })
+								return mess.Errorf(mess.Unavailable, "the line is cut")
+							}
+						}
+						return nil
+					}
+				})
+				h.startAgent()
+				h.after(3 * time.Minute)
+				s := h.is(ref, c.code)
+				if c.code == mess.Failed && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) {
+					t.Errorf("it ended for %+v", s.Reason)
+				}
+				if did := h.lamp.did(); did != "" {
+					t.Errorf("the lamp did %q", did)
+				}
+				h.stopAgent()
+			})
+		})
+	}
+}

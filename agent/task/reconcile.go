@@ -2,6 +2,8 @@ package task
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -13,9 +15,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stray is a thread that the exchange lists as begun by this executor and that the agent does
-// not know: the program died between start permission and intent, or the permission did not
-// arrive.
+// stray is a thread that the exchange lists as begun by this executor and on which no task works.
+// Either the agent does not know it: the program died between start permission and intent, or the
+// permission did not arrive. Or the journal has it without a report: its task was dropped, for
+// example by a message that its claim was over.
 type stray struct {
 	epoch uint64
 	since time.Time // time of the first acknowledgment that listed it
@@ -23,16 +26,16 @@ type stray struct {
 }
 
 // GiveBackStrays gives back the threads that two acknowledgments list as begun by this executor,
-// and that neither the tasks nor the journal contain. One acknowledgment is not enough, because
-// the exchange may have written it before the last report arrived. asked is the time of the
-// request for this one.
+// and that neither the tasks nor the journal contain. It reports on those that the journal has
+// without a report. One acknowledgment is not enough, because the exchange may have written it
+// before the last report arrived. asked is the time of the request for this one.
 func (ts *Tasks) GiveBackStrays(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
 	list := ts.twice(asked, threads)
 	if len(list) == 0 {
 		return
 	}
 	back.Go(func() error {
-		ts.giveBack(ctx, slices.DeleteFunc(list, func(h mess.HeldThread) bool { return !ts.orphan(ctx, h) }))
+		ts.giveBack(ctx, slices.DeleteFunc(list, func(h mess.HeldThread) bool { return ts.endAbandoned(ctx, h) || !ts.orphan(ctx, h) }))
 		return nil
 	})
 }
@@ -47,8 +50,8 @@ func (ts *Tasks) twice(asked time.Time, threads []mess.HeldThread) (list []mess.
 		if h.Yours == nil || !*h.Yours || ts.byRef[h.Ref] != nil || ts.offers.refs[h.Ref] != nil || ts.untold[h.Ref] == h.Epoch && h.Epoch != 0 {
 			continue
 		}
-		if _, known := ts.Journal.Task(h.Ref); known {
-			continue
+		if task, known := ts.Journal.Task(h.Ref); known && !(task.Open() && task.Epoch == h.Epoch) {
+			continue // the outbox has its report, or its requester owes an answer
 		}
 		s, listed := known[h.Ref]
 		switch {
@@ -61,6 +64,56 @@ func (ts *Tasks) twice(asked time.Time, threads []mess.HeldThread) (list []mess.
 		ts.astray[h.Ref] = s
 	}
 	return list
+}
+
+// endAbandoned reports on a thread that the journal has without a report and on which no task
+// works. It does not begin the plan again: it reads the devices, and reports an unknown effect if
+// they do not show that the plan was done. It returns false if the journal does not have the
+// thread.
+func (ts *Tasks) endAbandoned(ctx context.Context, h mess.HeldThread) bool {
+	task, known := ts.Journal.Task(h.Ref)
+	if !known || !task.Open() {
+		return known
+	}
+	var m memo
+	err := json.Unmarshal(task.Intent.Plan, &m)
+	t := newTask(ts, task.Ref, m.By, m.Request)
+	t.confirmed, t.plan, t.resumed, t.boot = task.Intent.Digest, &m.Plan, true, task.Intent.Boot
+	t.holds(task.Epoch)
+	if !ts.adopt(t) {
+		return true // a task works on it now
+	}
+	defer ts.abandon(t)
+	ts.Log.Error("a begun thread had no task; its result is read from its devices", "ref", t.ref, "err", err)
+	s := failed("interrupted", abandonedDetail, mess.EffectUnknown, m.Plan)
+	if t.past = m.Past; t.past != nil {
+		s = t.watchedNoMore(ctx, errors.New(abandonedDetail))
+	} else if err == nil {
+		s = ts.afterLoss(ctx, abandonedDetail, m.Plan)
+	}
+	t.report(ctx, s, nil)
+	ts.WakeOutbox()
+	return true
+}
+
+const abandonedDetail = "the executor stopped its work on it after it had begun"
+
+// adopt makes a thread known, unless a task already works on it or waits for it.
+func (ts *Tasks) adopt(t *task) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.byRef[t.ref] != nil || ts.offers.refs[t.ref] != nil {
+		return false
+	}
+	ts.byRef[t.ref] = t
+	return true
+}
+
+// abandon removes a thread that adopt has added.
+func (ts *Tasks) abandon(t *task) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.forget(t)
 }
 
 // orphan handles a claim that only the exchange knows. A claim without a start ends with its

@@ -168,7 +168,12 @@ func (ts *Tasks) afterCrash(ctx context.Context, times int, plan capabilities.Pl
 		}
 		return failed("interrupted", fmt.Sprintf("the program died %d times in its midst; it is quarantined: left alone, and its device not looked at", times)+under, effect, plan)
 	}
-	const detail = "the program died after it had begun"
+	return ts.afterLoss(ctx, "the program died after it had begun", plan)
+}
+
+// afterLoss returns the status of a begun thread whose task has gone, from a reading of its
+// devices. detail says what has happened.
+func (ts *Tasks) afterLoss(ctx context.Context, detail string, plan capabilities.Plan) *mess.Status {
 	if !plan.Actuates() {
 		return failed("interrupted", detail, mess.EffectNone, plan)
 	}

@@ -58,6 +58,9 @@ var mutants = []mutant{
 	{"what waits for an answer holds a place", []edit{{
 		"agent/task/dialogue.go", "said, err := hearIdle(ctx, t, answerTo(q.Field))", "said, err := hear(ctx, t, answerTo(q.Field))",
 	}}, "./agent TestOpenQuestions"},
+	{"a begun thread without a task waits for a restart", []edit{{
+		"agent/task/reconcile.go", "known && !(task.Open() && task.Epoch == h.Epoch) {", "known && (true || task.Open()) {",
+	}}, "./agent TestABegunThreadWithoutATaskIsReported"},
 	{"unknown outcome told as completed", []edit{{
 		"agent/task/recovery.go", "if is == action.FoundDone {", "if is != action.FoundNotDone || true {",
 	}}, "./agent TestCrash"},

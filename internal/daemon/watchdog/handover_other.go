@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/agent/watchdog"
 )
 
-// Handover is of no use without a guard.
+// Handover does nothing: this system has no watchdog.
 type Handover struct{}
 
 // TakeOver does nothing: this system has no watchdog.

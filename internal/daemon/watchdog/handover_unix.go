@@ -20,23 +20,23 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Handover is how a guard whose agent is gone, and which only waits until
-// something's time is over, leaves that to the guard of the next run: that one
-// finds it by the lock on a file, sends it SIGUSR1, and reads in the file what
-// is left. Without the file there is none, and the old guard waits.
+// Handover passes the devices of a watchdog whose agent has ended to the watchdog of the next run.
+// That one finds the old process by the lock on a file, sends it SIGUSR1, and reads the remaining
+// devices from the file. Without the file there is no handover, and the old watchdog waits until
+// the time of its devices is over.
 type Handover struct {
 	name   string
 	log    *slog.Logger
-	held   chan *os.File // our lock
+	held   chan *os.File // the file with the lock of this process
 	others errgroup.Group
 }
 
-// willSize is how much of the file is reserved, so that a full disk keeps
-// nothing from being left: the orders of some fifty devices.
+// willSize is the reserved size of the file, so that a handover works on a full disk. It holds the
+// orders of some fifty devices.
 const willSize = 16 << 10 // bytes
 
-// TakeOver makes g the successor of the guard that has the file, and leaves the
-// file to the next one.
+// TakeOver makes g the successor of the watchdog that holds the file name. It gives the file to
+// the next watchdog that asks for it.
 func TakeOver(name string, g *watchdog.Watchdog, log *slog.Logger) *Handover {
 	s := &Handover{name: name, log: log, held: make(chan *os.File, 1)}
 	called := make(chan os.Signal, 1)
@@ -59,7 +59,7 @@ func TakeOver(name string, g *watchdog.Watchdog, log *slog.Logger) *Handover {
 	return s
 }
 
-// take waits for the lock, and returns what the guard has left that had it.
+// take waits for the lock and returns the remaining devices of the watchdog that held it.
 func (s *Handover) take() ([]watchdog.RemainingDevice, error) {
 	if err := os.MkdirAll(filepath.Dir(s.name), 0o700); err != nil {
 		return nil, err
@@ -81,16 +81,16 @@ func (s *Handover) take() ([]watchdog.RemainingDevice, error) {
 	}
 	s.held <- f
 	if !waited || len(bytes.TrimSpace(will)) == 0 {
-		return nil, nil // of a guard that was not there any more: nobody knows when that was
+		return nil, nil // the watchdog that wrote it has ended, at an unknown time
 	}
 	return watchdog.ParseRemaining(will)
 }
 
-// lockTime is how long a guard that has the file may take to leave it. One whose
-// agent is there does not leave it at all.
+// lockTime is how long the old watchdog may take to release the file. A watchdog whose agent runs
+// does not release it.
 const lockTime = 5 * time.Second
 
-// lock locks a file, and tells whether another process had it.
+// lock locks a file and reports whether another process held it.
 func lock(f *os.File) (waited bool, err error) {
 	wait := 5 * time.Millisecond
 	for end := time.Now().Add(lockTime); time.Now().Before(end); wait = min(2*wait, time.Second) {
@@ -105,14 +105,14 @@ func lock(f *os.File) (waited bool, err error) {
 		}
 		if l.Type != syscall.F_UNLCK && l.Pid > 0 {
 			waited = true
-			_ = syscall.Kill(int(l.Pid), syscall.SIGUSR1) // it may have ended meanwhile
+			_ = syscall.Kill(int(l.Pid), syscall.SIGUSR1) // the process may have ended since
 		}
 		<-time.After(wait)
 	}
 	return waited, fmt.Errorf("%s: another watchdog holds it and does not end", f.Name())
 }
 
-// WriteRemaining writes down what is left, for whoever is waiting for it.
+// WriteRemaining writes the remaining devices for the watchdog that waits for them.
 func (s *Handover) WriteRemaining(rest []watchdog.RemainingDevice) error {
 	if len(rest) == 0 {
 		return nil
@@ -121,6 +121,6 @@ func (s *Handover) WriteRemaining(rest []watchdog.RemainingDevice) error {
 	if err != nil {
 		return err
 	}
-	_, err = (<-s.held).WriteAt(will, 0) // it is there: nobody else could have asked for it
+	_, err = (<-s.held).WriteAt(will, 0) // only the holder of the file gets a request for it
 	return err
 }

@@ -2,5 +2,5 @@
 
 package watchdog
 
-// admit does nothing: only Linux has lines to borrow.
+// admit does nothing: only Linux has GPIO descriptors to duplicate.
 func admit(int) {}

@@ -1,5 +1,5 @@
-// Package watchdog starts the watchdog process, and runs in it: it switches off what the
-// executor no longer can.
+// Package watchdog starts the watchdog process and runs in it. That process switches off devices
+// that the executor cannot switch off any more.
 package watchdog
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// ExecuteBy carries out orders by the kinds of drivers that there are.
+// ExecuteBy returns a function that carries out orders by the drivers of a registry.
 func ExecuteBy(kinds *drivers.Registry) watchdog.Execute {
 	return func(kind string, order []byte) (bool, error) {
 		k, err := kinds.Lookup(kind)
@@ -28,8 +28,8 @@ func ExecuteBy(kinds *drivers.Registry) watchdog.Execute {
 	}
 }
 
-// Log are what a guard logs. They are dropped where nobody takes them: a
-// terminal or a pipe that stands still must not keep a guard from its work.
+// Log writes the log lines of the watchdog. It drops lines that its writer does not take in time:
+// a blocked terminal or pipe must not delay the watchdog.
 type Log struct {
 	lines  chan []byte
 	writer errgroup.Group
@@ -40,14 +40,14 @@ func NewLog(w io.Writer) *Log {
 	n := &Log{lines: make(chan []byte, 64)}
 	n.writer.Go(func() error {
 		for line := range n.lines {
-			_, _ = w.Write(line) // there is nobody to tell
+			_, _ = w.Write(line) // the log itself has failed
 		}
 		return nil
 	})
 	return n
 }
 
-// Write passes a line on, or drops it where the writer does not keep up.
+// Write queues a line, or drops it if the writer is too slow.
 func (n *Log) Write(line []byte) (int, error) {
 	select {
 	case n.lines <- append([]byte(nil), line...):
@@ -56,10 +56,10 @@ func (n *Log) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// logTimeout is how long the end may wait for the log to be taken.
+// logTimeout limits the wait of End for the writer.
 const logTimeout = time.Second
 
-// End waits for a second at most until the writer has taken the log.
+// End waits for the writer to take the remaining lines, at most for logTimeout.
 func (n *Log) End() {
 	close(n.lines)
 	ctx, cancel := context.WithTimeout(context.Background(), logTimeout)

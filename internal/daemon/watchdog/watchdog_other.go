@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/agent/watchdog"
 )
 
-// Start says that there is none here, so that nothing that needs one is
-// switched on.
+// Start returns an error: this system has no watchdog, so messkit switches on no device that
+// needs one.
 func Start(string) (watchdog.Process, error) {
 	return nil, errors.New("no watchdog runs on " + runtime.GOOS + "; run messkit on Linux for devices that need one")
 }

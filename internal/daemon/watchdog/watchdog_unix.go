@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/agent/watchdog"
 )
 
-// process is a guard that was started.
+// process is a running watchdog process.
 type process struct {
 	*os.File // its answers
 	words    *os.File
@@ -23,8 +23,8 @@ type process struct {
 	reaper   errgroup.Group
 }
 
-// Start starts a guard: this binary, in a session of its own, so that what
-// ends this program does not end it. will is the file of its succession.
+// Start starts a watchdog: this binary, in a session of its own, so that signals to this program
+// do not end it. will is the file of its Handover.
 func Start(will string) (watchdog.Process, error) {
 	answers, theirAnswers, err := os.Pipe()
 	if err != nil {
@@ -51,11 +51,11 @@ func Start(will string) (watchdog.Process, error) {
 	p.process = c.Process
 	admit(p.process.Pid)
 	p.reaper.Go(c.Wait)
-	return p, nil // its ends are its own now, closed or not
+	return p, nil // p owns the ends of the pipes now
 }
 
-// Executable is this binary, also after another has taken its name: a guard has to
-// understand what this program says.
+// Executable returns the path of this binary, even if another file has taken its name. The
+// watchdog must understand the messages of this version.
 func Executable() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
@@ -65,22 +65,22 @@ func Executable() (string, error) {
 
 func (p *process) Write(word []byte) (int, error) { return p.words.Write(word) }
 
-// Close leaves it: it sees that nobody speaks any more.
+// Close closes the pipes. The watchdog then knows that its agent has ended.
 func (p *process) Close() error { return errors.Join(p.words.Close(), p.File.Close()) }
 
-// Kill ends it.
+// Kill ends the process at once.
 func (p *process) Kill() error {
 	err := p.process.Kill()
 	if errors.Is(err, os.ErrProcessDone) {
 		err = nil
 	}
-	ended := p.reaper.Wait() // how it has ended, which is not how it should
+	ended := p.reaper.Wait() // the exit status, which is an error after Kill
 	return errors.Join(err, ended, p.Close())
 }
 
-// Detach makes this process outlive what ends its parent: a signal to the
-// whole group, and a log that nobody reads any more.
+// Detach makes this process outlive its parent: it ignores signals to the process group, and
+// writes to a closed log.
 func Detach() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	_ = os.WriteFile("/proc/self/comm", []byte("messkit-guard"), 0) // for who lists processes; elsewhere there is no such file
+	_ = os.WriteFile("/proc/self/comm", []byte("messkit-guard"), 0) // the name in a list of processes; only Linux has this file
 }

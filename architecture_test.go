@@ -1,0 +1,59 @@
+package messkit_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestArchitecturePage checks that docs/explanation/architecture.md is about this tree: every
+// folder and file that it names exists, and every row of its first table names a function
+// of its package.
+func TestArchitecturePage(t *testing.T) {
+	text, err := os.ReadFile("docs/explanation/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	rows := regexp.MustCompile("(?m)^\\| \\d+ \\|.*\\| `([a-z/]+)` \\| `(\\w+)` \\|$").FindAllStringSubmatch(page, -1)
+	if numbered := strings.Count(page, "\n| 1"); len(rows) < 12 || numbered == 0 {
+		t.Fatalf("the page has %d rows with a package and a function; want at least 12", len(rows))
+	}
+	for _, row := range rows {
+		if !slices.Contains(functions(t, row[1]), row[2]) {
+			t.Errorf("package %s has no function %s", row[1], row[2])
+		}
+	}
+	for _, m := range regexp.MustCompile("[`\"]((?:cmd|internal|agent|exchange|capabilities|drivers|mess|docs|scripts|systemd)(?:/[\\w.*-]+)*)").FindAllStringSubmatch(page, -1) {
+		if found, err := filepath.Glob(m[1]); err != nil || len(found) == 0 {
+			t.Errorf("the page names %s, which does not exist", m[1])
+		}
+	}
+}
+
+// functions lists the names of the functions and methods of a package.
+func functions(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(folder + "/*.go")
+	if err != nil || len(files) == 0 {
+		t.Errorf("%s has no Go files", folder)
+	}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range tree.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	return names
+}

@@ -52,21 +52,27 @@ type Config struct {
 type Publisher struct {
 	cfg          Config
 	publications *publications
-	changed      chan struct{} // a thread or an executor has changed
+	changed      chan struct{} // stale is not empty
+	presence     chan struct{} // an executor has come or left
 	started      chan struct{} // Home Assistant has started
 
 	mu         sync.Mutex
 	activities map[string]*activity // by executor
+	owners     map[string]string    // by ref: the executor whose activity has the open thread
+	stale      map[string]bool      // executors whose activity is not published
 }
 
 // New makes a publisher. It reads what an earlier run has published.
 func New(ctx context.Context, cfg Config) (*Publisher, error) {
 	shown, err := readPublications(ctx, cfg.Exchange, cfg.Channel, cfg.Log)
-	return &Publisher{cfg: cfg, publications: shown, changed: make(chan struct{}, 1), started: make(chan struct{}, 1), activities: map[string]*activity{}}, err
+	return &Publisher{
+		cfg: cfg, publications: shown, changed: make(chan struct{}, 1), presence: make(chan struct{}, 1), started: make(chan struct{}, 1),
+		activities: map[string]*activity{}, owners: map[string]string{}, stale: map[string]bool{},
+	}, err
 }
 
 // PresenceChanged reports that an executor has come or left. It does not block.
-func (h *Publisher) PresenceChanged() { wait.Notify(h.changed) }
+func (h *Publisher) PresenceChanged() { wait.Notify(h.presence) }
 
 // birthSpread spreads the messages after a start of Home Assistant, when other programs publish
 // as well.
@@ -84,15 +90,22 @@ func (h *Publisher) Run(ctx context.Context, to Broker) {
 	p := &retainedTopics{to: to, payloads: map[string]string{}}
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
+	publish := h.publishAll
 	for ctx.Err() == nil {
 		news := h.cfg.Exchange.ExecutorsChanged()
-		if err := h.publishAll(ctx, p); err != nil && ctx.Err() == nil {
+		err := publish(ctx, p)
+		if err != nil && ctx.Err() == nil {
 			h.cfg.Log.Debug("what Home Assistant reads waits", "err", err)
 		}
+		publish = h.publishAll
 		select {
 		case <-ctx.Done():
-		case <-news:
 		case <-h.changed:
+			if err == nil {
+				publish = h.publishStale
+			}
+		case <-news:
+		case <-h.presence:
 		case <-t.C: // an executor that falls silent closes no channel
 		case <-h.started:
 			wait.For(ctx, rand.N(birthSpread))
@@ -124,6 +137,7 @@ func (p *retainedTopics) put(ctx context.Context, name string, payload []byte) e
 
 // publishAll publishes every executor.
 func (h *Publisher) publishAll(ctx context.Context, p *retainedTopics) error {
+	h.takeStale()
 	for _, info := range h.cfg.Exchange.Executors() {
 		if h.cfg.Presence.HasLeft(info.ID) {
 			if err := h.withdrawExecutor(ctx, p, info.ID); err != nil {
@@ -141,6 +155,29 @@ func (h *Publisher) publishAll(ctx context.Context, p *retainedTopics) error {
 		}
 	}
 	return nil
+}
+
+// publishStale publishes the executors whose activity has changed.
+func (h *Publisher) publishStale(ctx context.Context, p *retainedTopics) error {
+	for _, id := range h.takeStale() {
+		info, ok := h.cfg.Exchange.Executor(id)
+		if !ok || h.cfg.Presence.HasLeft(id) {
+			continue // publishAll withdraws it
+		}
+		if err := h.publishExecutor(ctx, p, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeStale empties stale and returns it in order.
+func (h *Publisher) takeStale() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ids := slices.Sorted(maps.Keys(h.stale))
+	clear(h.stale)
+	return ids
 }
 
 // withdrawExecutor removes the messages of an executor that has left for good.
@@ -295,9 +332,11 @@ func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
 	defer wait.Notify(h.changed)
 	id := executorOf(e)
 	h.mu.Lock()
-	for other, d := range h.activities { // another executor may have had it before
-		if i := d.index(e.Ref); i >= 0 && (other != id || e.Status.Terminal()) {
-			d.open = slices.Delete(d.open, i, i+1)
+	if other := h.owners[e.Ref]; other != "" && (other != id || e.Status.Terminal()) { // another executor may have had it before
+		delete(h.owners, e.Ref)
+		h.stale[other] = true
+		if d := h.activities[other]; d != nil {
+			d.open = slices.DeleteFunc(d.open, func(w *openTask) bool { return w.envelope.Ref == e.Ref })
 			h.prune(other)
 		}
 	}
@@ -306,6 +345,9 @@ func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
 			h.activities[id] = &activity{}
 		}
 		h.activities[id].apply(e, m)
+		if h.stale[id] = true; !e.Status.Terminal() {
+			h.owners[e.Ref] = id
+		}
 		h.prune(id)
 	}
 	h.mu.Unlock()

@@ -63,7 +63,7 @@ func TestWhoMayComeIn(t *testing.T) {
 	w.want(200, `"serverInfo"`, "POST", initialize, auth...)
 	w.want(401, "a key is missing", "POST", initialize)
 	w.want(401, "not known here", "POST", initialize, "Authorization", "Bearer mess_home_00000000000000000000000000000000")
-	w.want(403, "evil.example is not known", "POST", initialize, with("Host", "evil.example")...)
+	w.want(403, "evil.example is unknown", "POST", initialize, with("Host", "evil.example")...)
 	w.want(200, `"serverInfo"`, "POST", initialize, with("Host", "home.example")...)
 	w.want(403, "https://evil.example may not", "POST", initialize, with("Origin", "https://evil.example")...)
 	w.want(403, "null may not", "POST", initialize, with("Origin", "null")...)

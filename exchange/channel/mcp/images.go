@@ -212,7 +212,7 @@ func (b blob) withoutMetadata(ctx context.Context) (blob, error) {
 	case err == nil:
 		return blob{p.MIME, p.Data}, nil
 	case strings.HasPrefix(b.servedType(), "image/"):
-		return blob{}, mess.Errorf(mess.Invalid, "the picture cannot be read, so its metadata cannot be removed: %v; fetch it over HTTP", err)
+		return blob{}, mess.Errorf(mess.Invalid, "the image is invalid, so its metadata would remain: %v; fetch it over HTTP", err)
 	}
 	return b, nil
 }

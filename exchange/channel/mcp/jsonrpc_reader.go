@@ -94,7 +94,7 @@ func lineProblem(line []byte) (code int, text string) {
 		return parseError, "the line is not JSON; write one JSON-RPC message in each line"
 	}
 	if line[0] == '[' {
-		return invalidRequest, "batches are not taken; write one JSON-RPC message in each line"
+		return invalidRequest, "this server takes no batches; write one JSON-RPC message in each line"
 	}
 	if _, err := jsonrpc.DecodeMessage(line); err != nil {
 		return invalidRequest, "the line is no JSON-RPC message: " + err.Error()

@@ -116,13 +116,13 @@ func outcomeText(t Thread) string {
 	unknown := s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
 	switch {
 	case unknown:
-		return "it has ended, and nobody knows what was done: have somebody look before it is asked for again"
+		return "it has ended and its effect is unknown: have a person check before anyone requests it again"
 	case t.Status == mess.Completed && s != nil && s.Evidence != "":
-		return "the executor says it is done; how it knows: " + strings.ReplaceAll(string(s.Evidence), "_", " ")
+		return "the executor reports success; evidence: " + strings.ReplaceAll(string(s.Evidence), "_", " ")
 	case t.Status == mess.Completed:
-		return "the executor says it is done"
+		return "the executor reports success"
 	}
-	return "it has ended without being done as asked; the messages say why"
+	return "it has ended without the requested result; the messages give the reason"
 }
 
 // lastStatus returns the last status of a thread, or nil.

@@ -89,7 +89,7 @@ func (s *Server) applyEvent(ctx context.Context, e Event) {
 	for _, part := range []string{"", "/" + envelopePart, "/" + latestPart} {
 		uri := threadURI(e.Thread.Ref) + part
 		if err := s.mcp.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-			s.log.Debug("a client was not told", "ref", e.Thread.Ref, "err", err)
+			s.log.Debug("notifying a client failed", "ref", e.Thread.Ref, "err", err)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (s *Server) applyEvent(ctx context.Context, e Event) {
 func (s *Server) listRecent(ctx context.Context) {
 	threads, err := s.x.List(ctx, maxListed)
 	if err != nil {
-		s.log.Debug("threads cannot be listed", "err", err)
+		s.log.Debug("listing threads failed", "err", err)
 		return
 	}
 	for _, t := range slices.Backward(threads) {

@@ -66,7 +66,7 @@ func TestResources(t *testing.T) {
 		t.Errorf("%v", have)
 	}
 	help, err := g.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "mess://help"})
-	if err != nil || !strings.Contains(help.Contents[0].Text, "Only the executor says") {
+	if err != nil || !strings.Contains(help.Contents[0].Text, "Only the executor reports success") {
 		t.Errorf("%v", err)
 	}
 	ref := g.ask("photo")

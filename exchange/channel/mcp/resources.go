@@ -27,9 +27,9 @@ func (s *Server) addResources() {
 		URI: helpURI, Name: "help", Title: "How to ask for things in the physical world", MIMEType: "text/markdown",
 	}, s.readHelp)
 	for _, t := range []sdk.ResourceTemplate{
-		{URITemplate: "thread://{ref}", Name: "thread", Title: "A request and all that was said about it", MIMEType: yamlType},
-		{URITemplate: "thread://{ref}/envelope", Name: "envelope", Title: "How a request stands, and what has happened to it", MIMEType: yamlType},
-		{URITemplate: "thread://{ref}/latest", Name: "latest", Title: "What was said last about a request", MIMEType: yamlType},
+		{URITemplate: "thread://{ref}", Name: "thread", Title: "A request with all of its messages", MIMEType: yamlType},
+		{URITemplate: "thread://{ref}/envelope", Name: "envelope", Title: "The status and history of a request", MIMEType: yamlType},
+		{URITemplate: "thread://{ref}/latest", Name: "latest", Title: "The last message of a request", MIMEType: yamlType},
 	} {
 		s.mcp.AddResourceTemplate(&t, s.readThread)
 	}

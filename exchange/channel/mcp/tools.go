@@ -124,7 +124,7 @@ func (c *call) request(ctx context.Context, raw json.RawMessage) (*sdk.CallToolR
 	}
 	ack := firstAck(answer)
 	if ack.Ref == "" {
-		return nil, errors.New("the exchange did not acknowledge the request; mess_status shows what it knows")
+		return nil, errors.New("the exchange did not acknowledge the request; call mess_status to see its requests")
 	}
 	v := object()
 	v.Add("ref", strictyaml.Str(ack.Ref))
@@ -163,11 +163,11 @@ func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 	v := object()
 	v.Add("ref", strictyaml.Str(item.Re[0]))
 	addText(v, "status", string(ack.Status))
-	next := "it is being stopped, and some of it may have been done: mess_wait tells what"
+	next := "the executor stops it and may have done a part of it: call mess_wait for the result"
 	if ack.Status == mess.Cancelled {
-		next = "it had not begun, and nothing was done"
+		next = "it had not begun and has no effect"
 		if t, err := c.x.Thread(ctx, item.Re[0]); err != nil || mayHaveBegun(t) {
-			next = "it is cancelled, and somebody may have begun: mess_wait tells"
+			next = "the exchange has cancelled it, but an executor may have begun: call mess_wait for the result"
 		}
 	}
 	v.Add("next", strictyaml.Str(next))

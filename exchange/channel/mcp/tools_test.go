@@ -28,7 +28,7 @@ func TestToolsAreFewAndSayWhenToUseThem(t *testing.T) {
 			t.Errorf("%s: %s", tool.Name, tool.Description)
 		}
 	}
-	if i := g.InitializeResult(); i == nil || !strings.Contains(i.Instructions, "only a status of the executor is") {
+	if i := g.InitializeResult(); i == nil || !strings.Contains(i.Instructions, "only a status of the executor reports success") {
 		t.Errorf("instructions: %+v", i)
 	}
 }
@@ -38,7 +38,7 @@ func TestAPhotoComesBack(t *testing.T) {
 	for _, g := range map[string]*actorServer{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
 		ref := g.ask("photo")
 		plain := g.ends(ref, mess.Completed)
-		if plain.v["next"] != "the executor says it is done; how it knows: photographed" || !strings.Contains(plain.text, "content://"+ref+"/att-") {
+		if plain.v["next"] != "the executor reports success; evidence: photographed" || !strings.Contains(plain.text, "content://"+ref+"/att-") {
 			t.Errorf("%s", plain.text)
 		}
 		link, shown := parts(t, plain)
@@ -139,7 +139,7 @@ func TestQuestionsAndConfirmations(t *testing.T) {
 	}
 	g.fails("mess_answer", map[string]any{"ref": ref, "accept": false, "reason": "no"}, "no such suggestion is open")
 	g.ok("mess_cancel", map[string]any{"ref": ref})
-	if next := g.ends(g.ask("unknown"), mess.Failed).field("next"); !strings.Contains(next, "nobody knows what was done") {
+	if next := g.ends(g.ask("unknown"), mess.Failed).field("next"); !strings.Contains(next, "its effect is unknown") {
 		t.Errorf("%s", next)
 	}
 }

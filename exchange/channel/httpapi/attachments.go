@@ -143,7 +143,7 @@ type fittedImage struct {
 func (f *fittedImage) Read(p []byte) (int, error) {
 	if f.data == nil {
 		if f.c.cfg.FitImage == nil {
-			return 0, mess.Errorf(mess.Invalid, "fit: this exchange does not make pictures smaller; leave it out")
+			return 0, mess.Errorf(mess.Invalid, "fit: this exchange does not shrink images; leave it out")
 		}
 		all, err := io.ReadAll(f.from)
 		if err != nil {
@@ -167,7 +167,7 @@ func (c *requestBody) uploadType() (string, error) {
 	}
 	kind, _, err := mime.ParseMediaType(header)
 	if err != nil || !strings.Contains(kind, "/") {
-		return "", &httpError{http.StatusUnsupportedMediaType, "the content type cannot be read; send the file's, such as image/jpeg"}
+		return "", &httpError{http.StatusUnsupportedMediaType, "the content type is invalid; send the file's, such as image/jpeg"}
 	}
 	if kind == "application/x-www-form-urlencoded" {
 		return "", nil

@@ -67,7 +67,7 @@ func (c *caller) checkOwnPage() error {
 			return nil
 		}
 	}
-	return &httpError{http.StatusForbidden, "only a page of this exchange may use that a browser is signed in here; send a key instead"}
+	return &httpError{http.StatusForbidden, "only a page of this exchange may use the session of a browser; send a key instead"}
 }
 
 func (c *caller) isCallerOperator() bool {
@@ -85,7 +85,7 @@ func (c *transport) checkHost() error {
 	if isAddressOrLocalhost(host) || slices.ContainsFunc(c.cfg.Hosts, named) || !loopback(c.localAddr()) {
 		return nil
 	}
-	return &httpError{http.StatusForbidden, "the name " + host + " is not known here; use the address, or configure the name"}
+	return &httpError{http.StatusForbidden, "the name " + host + " is unknown here; use the address, or configure the name"}
 }
 
 // hostOf returns the host in a Host header, in lower case. ok is false if the port is no
@@ -143,12 +143,12 @@ func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed fu
 		return all, failed, nil
 	}
 	if code == "" {
-		return g, failed, mess.Errorf(mess.Forbidden, "registering from elsewhere needs an enrolment code, as enrol, and so does another user of this machine; messkit keys enrol at the exchange shows one")
+		return g, failed, mess.Errorf(mess.Forbidden, "registering from another machine or as another user needs an enrollment code, as enrol; run messkit keys enrol at the exchange for one")
 	}
 	c.guessing.Lock() // concurrent attempts would exceed the limit
 	defer c.guessing.Unlock()
 	if c.guesses.Tokens() < 1 {
-		return g, failed, c.tooMany(guessEvery, "too many wrong enrolment codes")
+		return g, failed, c.tooMany(guessEvery, "too many wrong enrollment codes")
 	}
 	if c.cfg.EnrollmentCode != "" && subtle.ConstantTimeCompare([]byte(code), []byte(c.cfg.EnrollmentCode)) == 1 {
 		if len(c.cfg.EnrollmentCapabilities) > 0 {
@@ -161,9 +161,9 @@ func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed fu
 	}
 	c.guesses.Allow()
 	if here {
-		return g, failed, mess.Errorf(mess.Forbidden, "enrol: this is not an enrolment code of the exchange, or it has been used or is over; on its own machine none is needed: leave it out, if this is the exchange that was meant")
+		return g, failed, mess.Errorf(mess.Forbidden, "enrol: this enrollment code of the exchange is wrong, used or expired; a local process needs none, so leave it out if you mean this exchange")
 	}
-	return g, failed, mess.Errorf(mess.Forbidden, "this is not an enrolment code of the exchange, or it has been used or is over; messkit keys enrol there shows a new one")
+	return g, failed, mess.Errorf(mess.Forbidden, "this enrollment code of the exchange is wrong, used or expired; run messkit keys enrol there for a new one")
 }
 
 // isProxied reports whether the headers of a request name a proxy.

@@ -104,7 +104,7 @@ func (c *call) recoverPanic() {
 		panic(p) // the server ends the connection
 	}
 	c.log().Error("request crashed", "method", c.r.Method, "path", c.r.URL.Path, "err", p, "stack", string(debug.Stack()))
-	c.writeJSON(http.StatusInternalServerError, errorBody{Error: "a mistake in the exchange; its log says more"})
+	c.writeJSON(http.StatusInternalServerError, errorBody{Error: "internal error of the exchange; see its log"})
 }
 
 // log returns the log of the server with the id of the request.

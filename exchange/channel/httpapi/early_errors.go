@@ -114,7 +114,7 @@ func errorFor(p []byte) ([]byte, bool) {
 	if err != nil || code < 400 {
 		return nil, false
 	}
-	body, err := json.Marshal(errorBody{Error: fmt.Sprintf("the request cannot be read (%.200s); nothing was done", text)})
+	body, err := json.Marshal(errorBody{Error: fmt.Sprintf("the request is invalid (%.200s) and has no effect", text)})
 	if err != nil {
 		return nil, false
 	}

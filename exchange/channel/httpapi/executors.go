@@ -81,7 +81,7 @@ func (c *call) updateProfile(id string) error {
 	says := slices.ContainsFunc(body, func(f mess.Field) bool { return f.Key != "executor_id" && f.Key != "id" })
 	switch asks := len(e.Capabilities) == 0 && !c.x.IsRegistered(id); {
 	case asks && says:
-		return mess.Errorf(mess.NotYet, "%s is not registered as an executor, so nothing would be kept; send its capabilities along", id)
+		return mess.Errorf(mess.NotYet, "%s is no registered executor; send its capabilities as well", id)
 	case !asks: // a heartbeat of a requester registers no executor
 		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 			return err

@@ -44,7 +44,7 @@ func (c *call) export(ref string) error {
 	left := c.cfg.MaxBody // the limit of the importing exchange
 	for _, a := range t.Attachments() {
 		if left -= a.Size; left < 0 {
-			return mess.Errorf(mess.TooLarge, "%s: its attachments are too large to be sent together; fetch each by itself", t.Ref)
+			return mess.Errorf(mess.TooLarge, "%s: its attachments together exceed the limit; fetch each by itself", t.Ref)
 		}
 		f, err := c.exportAttachment(t, a.Name)
 		if err != nil {
@@ -146,7 +146,7 @@ func findEnvelope(files []transferFile) (messeaf.Envelope, error) {
 		}
 		return t.Envelope, nil
 	}
-	return messeaf.Envelope{}, mess.Errorf(mess.Invalid, "files: none is called 000-REF%s", messeaf.Ext)
+	return messeaf.Envelope{}, mess.Errorf(mess.Invalid, "files: the list lacks 000-REF%s", messeaf.Ext)
 }
 
 // decode checks the name of a file and returns its content. A single text gets the name of the

@@ -46,7 +46,7 @@ func TestImport(t *testing.T) {
 		"a way out":       {`{"content":"ref: ../../etc/passwd\nstatus: pending\n"}`, "", nil, "cannot be the ref"},
 		"a file's way":    {`{"files":[` + file("000-2026-01-20-001.messe-af.yaml", moved, "") + `,` + file("../att-1-x", "", "") + `]}`, "", nil, "not the name of a file"},
 		"another thread":  {`{"files":[` + file("000-2026-01-20-001.messe-af.yaml", moved, "") + `,` + file("001-2026-01-20-002.messe-af.yaml", moved, "") + `]}`, "", nil, "not the name of a file"},
-		"no envelope":     {`{"files":[` + file("001-2026-01-20-001.messe-af.yaml", moved, "") + `]}`, "", nil, "none is called 000-REF"},
+		"no envelope":     {`{"files":[` + file("001-2026-01-20-001.messe-af.yaml", moved, "") + `]}`, "", nil, "lacks 000-REF"},
 		"no base64":       {`{"files":[` + file("000-2026-01-20-001.messe-af.yaml", moved, "") + `,` + file("att-002-image-a.png", "%", `,"encoding":"base64"`) + `]}`, "", nil, "not base64"},
 		"an odd encoding": {`{"files":[` + file("000-2026-01-20-001.messe-af.yaml", moved, `,"encoding":"rot13"`) + `]}`, "", nil, "encoding"},
 		"one twice":       {`{"files":[` + file("000-2026-01-20-001.messe-af.yaml", moved, "") + `,` + file("000-2026-01-20-001.messe-af.yaml", "x", "") + `]}`, "", nil, "is here twice"},

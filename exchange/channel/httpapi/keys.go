@@ -15,7 +15,7 @@ const shownOnce = "Keep this key; it is shown only once."
 // requireOperator rejects a caller that is no operator.
 func (c *caller) requireOperator() error {
 	if !c.who.Has(exchange.Operator) {
-		return mess.Errorf(mess.Forbidden, "keys are for operators alone")
+		return mess.Errorf(mess.Forbidden, "only an operator may manage keys")
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (c *call) newEnrollmentCode() error {
 	if err != nil {
 		return err
 	}
-	c.log().Info("enrolment code made", "actor", actor, "by", c.who.ID, "until", ends, "roles", keys.Names(g.Roles), "capabilities", g.Capabilities)
+	c.log().Info("enrollment code made", "actor", actor, "by", c.who.ID, "until", ends, "roles", keys.Names(g.Roles), "capabilities", g.Capabilities)
 	v := map[string]any{"enrol": code, "until": formatTime(ends), "roles": keys.Names(g.Roles)}
 	if g.Capabilities != nil {
 		v["capabilities"] = g.Capabilities

@@ -55,7 +55,7 @@ func (c *caller) requireTerminal() error {
 	if p := c.proof(); p == exchange.AtTerminal {
 		return nil
 	}
-	return mess.Errorf(mess.Forbidden, "operator: a key with this role is made at a terminal of the exchange's own machine alone; run the command there, and type the answer that it asks for")
+	return mess.Errorf(mess.Forbidden, "operator: only a person at a terminal of the exchange's own machine makes a key with this role; run the command there, and type the answer that it asks for")
 }
 
 // isOperator reports whether an actor has the role operator.

@@ -191,7 +191,7 @@ func TestASignOfLifeMakesNoExecutor(t *testing.T) {
 	}
 	for _, body := range []string{`{"display_name":"A"}`, `{"notifications":[{"type":"webhook","url":"https://a.example/"}]}`, `{"capabilities":[]}`} {
 		r := h.do("PATCH", root+"/executors/asks", asks, body)
-		if h.clear(body, r, 409); !strings.Contains(r.body, "not registered as an executor") {
+		if h.clear(body, r, 409); !strings.Contains(r.body, "is no registered executor") {
 			t.Error(r.body)
 		}
 	}

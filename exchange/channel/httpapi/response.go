@@ -79,10 +79,10 @@ func (c *call) writeError(err error) {
 func (c *transport) writeJSON(code int, v any) {
 	p := newJSONWriter()
 	if err := p.Encode(v); err != nil {
-		c.log().Error("answer cannot be encoded", "path", c.r.URL.Path, "err", err)
+		c.log().Error("encoding a response failed", "path", c.r.URL.Path, "err", err)
 		code = http.StatusInternalServerError
 		p.Reset()
-		p.WriteString(`{"error":"a mistake in the exchange; its log says more"}`)
+		p.WriteString(`{"error":"internal error of the exchange; see its log"}`)
 	}
 	c.writeBody(code, jsonType, p.Bytes())
 }
@@ -155,11 +155,11 @@ func (c *requestBody) readBody() (data []byte, yaml bool, err error) {
 		t, _, err := mime.ParseMediaType(header)
 		switch {
 		case err != nil:
-			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type cannot be read; send application/json or application/yaml"}
+			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type is invalid; send application/json or application/yaml"}
 		case t == "application/yaml" || t == "application/x-yaml" || t == "text/yaml" || t == "text/x-yaml":
 			yaml = true
 		case t != "application/json" && t != "text/json" && t != formType:
-			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type " + t + " is not understood; send application/json or application/yaml"}
+			return nil, false, &httpError{http.StatusUnsupportedMediaType, "the content type " + t + " is unknown; send application/json or application/yaml"}
 		}
 	}
 	if err := c.checkEncoding(); err != nil {
@@ -181,7 +181,7 @@ func (c *requestBody) checkEncoding() error {
 	if packed == "" || strings.EqualFold(packed, "identity") {
 		return nil
 	}
-	return &httpError{http.StatusUnsupportedMediaType, "the content encoding " + packed + " is not understood; send the body as it is"}
+	return &httpError{http.StatusUnsupportedMediaType, "the content encoding " + packed + " is unknown; send the body uncompressed"}
 }
 
 // bodyError returns the error for a body that the server cannot read.

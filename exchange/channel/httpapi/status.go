@@ -32,7 +32,7 @@ func (c *call) status() error {
 		return errNoPath
 	}
 	if !c.who.Has(exchange.Operator) {
-		return mess.Errorf(mess.Forbidden, "only an operator may ask how the program stands")
+		return mess.Errorf(mess.Forbidden, "only an operator may read the status of the program")
 	}
 	c.writeJSON(http.StatusOK, c.cfg.Status())
 	return nil

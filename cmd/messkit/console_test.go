@@ -386,7 +386,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 	p.Offline(true)
 	p.Fill("#text-"+ref, "They were dry.")
 	p.Click("#mine button[type=submit]", "Done")
-	p.Text("Waits to be sent")
+	p.Text("Not sent yet")
 	h.usable(p, "me-offline")
 	h.fits(p, "me-offline", 360, 740)
 	p.Reload()

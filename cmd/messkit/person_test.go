@@ -157,7 +157,7 @@ func TestAPersonHandsOver(t *testing.T) {
 	if ben.Eval(`fetch("/api/v1/exchanges/home/requests/`+ref+`").then((r) => r.status)`, &code); code == http.StatusOK {
 		t.Error("it is offered to somebody whose hours are others")
 	}
-	ben.Click("summary", "What you do, and when")
+	ben.Click("summary", "Your tasks and hours")
 	ben.Click("#profile label", "certain hours")
 	ben.Click("#profile button", "Save")
 	ben.Text("Saved.")
@@ -259,7 +259,7 @@ func TestAPersonsNotices(t *testing.T) {
 	p.Fill("#hook", phone.URL+"/topic<b>")
 	p.Click("#notice button", "Add this address")
 	p.Until(`document.querySelector("#notices li").textContent.includes("a topic of ntfy") && document.querySelector("#notices li").textContent.includes("/topic<b>")`)
-	p.Click("#notice-try", "Send a test notice")
+	p.Click("#notice-try", "Send a test notification")
 	p.Until(`document.getElementById("notices-told").textContent.includes("arrived")`)
 	h.usable(p, "me-notices")
 	h.fits(p, "me-notices", 360, 740)

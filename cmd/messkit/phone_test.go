@@ -217,7 +217,7 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 	}
 
 	signIn(observer)
-	p.Text("Waits for somebody else")
+	p.Text("Waiting for others")
 	p.Text("operator must answer.")
 	buttons("Stop everything")
 	p.Click("#others a", "turn on the light")

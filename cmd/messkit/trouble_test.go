@@ -313,7 +313,7 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	p.Reload()
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	p.Until(`document.querySelector("#needs a")?.textContent === "vacuum the kitchen" && document.querySelector("#needs .answers")`)
-	p.Text("More wait than are shown here")
+	p.Text("This list is not complete")
 	p.Until(`[...document.querySelectorAll("#open a")].length === 200 && [...document.querySelectorAll("#open a")].every((a) => a.textContent.length < 220)`)
 	h.usable(p, "many")
 	h.fits(p, "many", 360, 640)

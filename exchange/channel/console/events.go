@@ -177,7 +177,7 @@ func removeCounters(v any) {
 	}
 }
 
-var errGone = errors.New("the browser is gone")
+var errGone = errors.New("the browser has disconnected")
 
 // stream writes events, one at a time. It is safe for concurrent use.
 type stream struct {

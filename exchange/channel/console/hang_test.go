@@ -154,5 +154,5 @@ func TestTheStopWhereEverythingHangs(t *testing.T) {
 		p.Eval(`document.body.innerText`, &text)
 		t.Fatalf("the executor here was not stopped; the page:\n%s", text)
 	}
-	p.Text("The executor here is stopped")
+	p.Text("The executor here has stopped")
 }

@@ -27,7 +27,7 @@ const (
 func (c *Console) newInvite(actor, name string) (token string, ends time.Time, err error) {
 	if actor == "" {
 		if actor = idOf(name); actor == "" {
-			return "", ends, mess.Errorf(mess.Invalid, "name: of %.60q no id can be made; write one with letters a to z or digits, or give the id as well", name)
+			return "", ends, mess.Errorf(mess.Invalid, "name: %.60q gives no id; write one with letters a to z or digits, or give the id as well", name)
 		}
 	}
 	if !mess.ValidID(actor) || actor == exchange.Self {

@@ -43,7 +43,7 @@ func (g *request) notifications() error {
 		return g.removeAddress(in.URL)
 	case "try":
 		if g.cfg.Notifier == nil {
-			return mess.Errorf(mess.NotYet, "nothing sends notices here")
+			return mess.Errorf(mess.NotYet, "this exchange sends no notifications")
 		}
 		tried, err := g.cfg.Notifier.SendTest(g.r.Context(), g.who.ID)
 		if err != nil {
@@ -51,7 +51,7 @@ func (g *request) notifications() error {
 		}
 		return g.showNotifications(tried)
 	}
-	return mess.Errorf(mess.Invalid, "do: %.20q is not known; write add, remove or try", in.Do)
+	return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write add, remove or try", in.Do)
 }
 
 // profile returns the caller's own registration.
@@ -59,7 +59,7 @@ func (g *request) profile() (exchange.ExecutorInfo, error) {
 	if e, ok := g.x.Executor(g.who.ID); ok {
 		return e, nil
 	}
-	return exchange.ExecutorInfo{}, mess.Errorf(mess.NotYet, "%q is not registered as an executor", g.who.ID)
+	return exchange.ExecutorInfo{}, mess.Errorf(mess.NotYet, "%q is no registered executor", g.who.ID)
 }
 
 func addressesIn(e exchange.ExecutorInfo) []any {
@@ -106,11 +106,11 @@ func (g *request) addAddress(kind, address string) error {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || len(address) > maxAddress:
 		return mess.Errorf(mess.Invalid, "url: %.100q is no address of a receiver; write it like https://ntfy.sh/my-topic", address)
 	case kind != "ntfy" && kind != "webhook":
-		return mess.Errorf(mess.Invalid, "type: %.20q is not known; write ntfy or webhook", kind)
+		return mess.Errorf(mess.Invalid, "type: %.20q is unknown; write ntfy or webhook", kind)
 	case slices.ContainsFunc(list, func(one any) bool { return addressURL(one) == address }):
-		return mess.Errorf(mess.Conflict, "this address is registered already")
+		return mess.Errorf(mess.Conflict, "the list has this address already")
 	case len(list) >= maxAddresses:
-		return mess.Errorf(mess.Conflict, "%d addresses are registered already; remove one first", len(list))
+		return mess.Errorf(mess.Conflict, "the list has %d addresses already; remove one first", len(list))
 	}
 	return g.saveAddresses(append(slices.Clone(list), mess.Object{{Key: "type", Value: kind}, {Key: "url", Value: address}}))
 }
@@ -123,7 +123,7 @@ func (g *request) removeAddress(address string) error {
 	list := addressesIn(e)
 	rest := slices.DeleteFunc(slices.Clone(list), func(one any) bool { return addressURL(one) == address })
 	if address == "" || len(rest) == len(list) {
-		return mess.Errorf(mess.NotFound, "url: this address is not registered")
+		return mess.Errorf(mess.NotFound, "url: the list has no such address")
 	}
 	return g.saveAddresses(rest)
 }

@@ -137,12 +137,12 @@ func (g *request) readBody(v any) error {
 		return mess.Errorf(mess.Invalid, "%s: is of the wrong kind (%s)", cmp.Or(t.Field, "the body"), t.Value)
 	}
 	if err != nil {
-		return mess.Errorf(mess.Invalid, "the body cannot be read as JSON: %v", err)
+		return mess.Errorf(mess.Invalid, "the body is not JSON: %v", err)
 	}
 	return nil
 }
 
-var errNoLocalExecutor = mess.Errorf(mess.NotYet, "no executor runs in this program; each has to be looked after at its own place")
+var errNoLocalExecutor = mess.Errorf(mess.NotYet, "no executor runs in this program; use messkit on the host of each executor")
 
 // maxIntent is the limit of an intent to plan, in bytes.
 const maxIntent = 4 << 10
@@ -166,7 +166,7 @@ func (g *request) plan() error {
 	case len(in.Answers) > maxAnswers:
 		return mess.Errorf(mess.Invalid, "answers: %d are too many; send %d at most", len(in.Answers), maxAnswers)
 	case strings.TrimSpace(in.Intent) == "" || len(in.Intent) > maxIntent:
-		return mess.Errorf(mess.Invalid, "intent: say what is wanted, in %d bytes at most", maxIntent)
+		return mess.Errorf(mess.Invalid, "intent: is empty or too long; write 1 to %d bytes", maxIntent)
 	}
 	writeJSON(g.w, http.StatusOK, g.cfg.LocalExecutor.Plan(in.Intent, in.Requires, in.Answers))
 	return nil
@@ -200,7 +200,7 @@ func (g *request) stop() error {
 	case <-time.After(exchangeTime):
 		t.err = errors.New("the exchange does not answer")
 	}
-	text := "Stopped. Every executor has been told."
+	text := "Stopped. The exchange has sent the order to every executor."
 	if n := t.stop.Ending; n > 0 {
 		text += fmt.Sprintf(" %d of the requests that waited are still ending; none of them can begin.", n)
 	}
@@ -208,12 +208,12 @@ func (g *request) stop() error {
 		if g.cfg.LocalExecutor != nil { // before the log call, which may hang as well
 			g.cfg.LocalExecutor.Stop(g.who.ID, why)
 		}
-		g.log.Error("a stop was not taken by the exchange", "actor", g.who.ID, "err", t.err)
+		g.log.Error("the exchange did not take a stop", "actor", g.who.ID, "err", t.err)
 		text = "The exchange could not pass the stop on (" + t.err.Error() + ")."
 		if g.cfg.LocalExecutor == nil {
-			return mess.Errorf(mess.Unavailable, "%s Stop each executor at its place: messkit stop", text)
+			return mess.Errorf(mess.Unavailable, "%s Stop each executor on its host: messkit stop", text)
 		}
-		text += " The executor here is stopped; stop others at their places: messkit stop."
+		text += " The executor here has stopped; stop others on their hosts: messkit stop."
 	}
 	if form {
 		writeText(g.w, text)
@@ -326,7 +326,7 @@ func (g *request) arm() error {
 	case "unlock":
 		err = g.permitActing(in.Code, func() error { return g.cfg.LocalExecutor.Unlock(in.What) })
 	default:
-		return mess.Errorf(mess.Invalid, "do: %.20q is not known; write arm, disarm, lock or unlock", in.Do)
+		return mess.Errorf(mess.Invalid, "do: %.20q is unknown; write arm, disarm, lock or unlock", in.Do)
 	}
 	if err != nil {
 		return err
@@ -369,7 +369,7 @@ func (g *request) createLink() error {
 	}
 	key := cmp.Or(in.Key, g.SessionKey(g.r))
 	if who, err := g.keys.Authenticate(key); err != nil || who.ID != g.who.ID {
-		return mess.Errorf(mess.Forbidden, "a link is made for whoever is signed in; send your own key, as key")
+		return mess.Errorf(mess.Forbidden, "a link works only for its maker; send your own key, as key")
 	}
 	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link {
 		return link{by: g.who.ID, sealed: seal(secret, key), person: g.isByPerson()}

@@ -12,7 +12,7 @@ import (
 func writeJSON(w http.ResponseWriter, code int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		code, data = http.StatusInternalServerError, []byte(`{"error":"a mistake in the exchange; its log says more"}`)
+		code, data = http.StatusInternalServerError, []byte(`{"error":"internal error of the exchange; see its log"}`)
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -71,7 +71,7 @@ func (c *Console) readSessions(ctx context.Context) error {
 	for name, doc := range docs {
 		var s session
 		if err := json.Unmarshal(doc, &s); err != nil {
-			c.log.Warn("a browser has to sign in again: what is kept of it cannot be read", "err", err)
+			c.log.Warn("a browser has to sign in again: its stored session is invalid", "err", err)
 			continue
 		}
 		c.sessions[name] = s

@@ -48,8 +48,8 @@ type result struct {
 }
 
 var (
-	errTooMany = errors.New("too many wait for this receiver")
-	errGone    = errors.New("it is not registered any more")
+	errTooMany = errors.New("too many notifications wait for this receiver")
+	errGone    = errors.New("the executor has no such address any more")
 )
 
 // maxMessages is the limit of a thread's messages in a notification, in bytes. Above it the

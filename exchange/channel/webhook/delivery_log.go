@@ -87,11 +87,11 @@ func (h *Dispatcher) load() error {
 	var was storedState
 	if err := json.Unmarshal(data, &was); err != nil {
 		aside := h.file + ".unreadable"
-		h.log.Error("webhooks: what was to be sent cannot be read, and is set aside", "err", err)
+		h.log.Error("webhooks: the stored queue is unreadable; the exchange renames the file", "err", err)
 		if err := os.Rename(h.file, aside); err != nil {
 			return err
 		}
-		h.logLost(fmt.Sprintf("what was to be sent could not be read; it is in %s", filepath.Base(aside)))
+		h.logLost(fmt.Sprintf("the stored queue was unreadable; it is in %s", filepath.Base(aside)))
 		return nil
 	}
 	h.recent = was.Log[max(0, len(was.Log)-maxLog):]
@@ -102,7 +102,7 @@ func (h *Dispatcher) load() error {
 		}
 	}
 	if !was.Ended {
-		h.logLost("the exchange was not ended in order: what happened in its last moments may not have been told")
+		h.logLost("the exchange did not shut down gracefully: notifications of its last moments may be missing")
 	}
 	return nil
 }
@@ -196,6 +196,6 @@ func (h *Dispatcher) save(ended bool) {
 		err = durable.Replace(h.file, data)
 	}
 	if err != nil {
-		h.log.Warn("webhooks: what is to be sent is not written down; it is lost if the program ends", "err", err)
+		h.log.Warn("webhooks: storing the queue failed; a restart loses its notifications", "err", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 const newsEvent = "news"
 
 // newsTitle is the title of such a notification.
-const newsTitle = "messkit: news of the place"
+const newsTitle = "messkit: news from the exchange"
 
 // Broadcast sends a text that belongs to no thread, such as an incident. It goes to people,
 // observers and operators who want notifications of that priority.

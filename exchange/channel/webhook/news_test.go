@@ -21,7 +21,7 @@ func TestNews(t *testing.T) {
 		h.hooks.Broadcast(mess.Background, "nothing that matters")
 		h.settle(time.Second)
 		told := h.all("ntfy.example")
-		if len(told) != 1 || string(told[0].body) != "[new] lan\nhub-3 is down" || told[0].head.Get("Title") != "messkit: news of the place" {
+		if len(told) != 1 || string(told[0].body) != "[new] lan\nhub-3 is down" || told[0].head.Get("Title") != "messkit: news from the exchange" {
 			t.Errorf("ntfy: %+v", told)
 		}
 		hook := h.all("own.example")

@@ -17,7 +17,7 @@ const testEvent = "test"
 const testEvery = 5 * time.Second
 
 const (
-	testIntent = "This is a test: what is offered to you is told here."
+	testIntent = "This is a test: notifications for you arrive here."
 	testTitle  = "messkit: a test"
 )
 
@@ -34,7 +34,7 @@ func (h *Dispatcher) SendTest(ctx context.Context, executor string) ([]Entry, er
 		return nil, mess.Errorf(mess.NotYet, "there is no address; add one first")
 	}
 	if !h.mayTry(executor) {
-		return nil, mess.Errorf(mess.NotYet, "a test was sent a moment ago; wait %v", testEvery)
+		return nil, mess.Errorf(mess.NotYet, "the last test was a moment ago; wait %v", testEvery)
 	}
 	list := make([]Entry, 0, len(addresses))
 	for _, a := range addresses {

@@ -102,7 +102,7 @@ func (h *Dispatcher) follow(ctx context.Context) error {
 	all, began := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, false
 	inbox.Events(ctx, h.x, all, inbox.OnlyNew, h.log, func(e exchange.Event) error {
 		if e.Kind == exchange.EventReset && began {
-			h.logLost("the exchange was too busy to note what it had to tell")
+			h.logLost("the exchange was too busy: some notifications are missing")
 		}
 		began = true
 		if e.Kind == exchange.EventMessage {

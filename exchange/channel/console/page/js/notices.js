@@ -17,7 +17,7 @@ export async function ready() {
   $('notice-try').onclick = async (e) => {
     e.target.textContent = 'Sending it …'
     await change({ do: 'try' }, e.target)
-    e.target.textContent = 'Send a test notice'
+    e.target.textContent = 'Send a test notification'
   }
   show(await page.notices())
 }
@@ -53,7 +53,7 @@ function address(n) {
 
 /** told is what became of one notice. */
 function told(e, now) {
-  const what = now || e.event_type === 'test' ? 'The test notice' : 'The last notice'
+  const what = now || e.event_type === 'test' ? 'The test notification' : 'The last notification'
   const when = now ? '.' : [' (', ago(e.at), ').']
   if (e.state === 'delivered') return el('p', {}, el('span', { className: 'chip good' }, 'arrived'), ` ${what} was taken by ${e.to}`, when)
   if (e.state === 'waiting') return el('p', {}, el('span', { className: 'chip warn' }, 'on its way'), ` ${what} to ${e.to}${e.error ? ` has not arrived yet: ${e.error}` : ''}`, when)

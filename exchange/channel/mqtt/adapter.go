@@ -107,7 +107,7 @@ func (d *Adapter) restore(docs map[string][]byte) {
 			continue
 		}
 		if err := json.Unmarshal(docs[name], value); err != nil {
-			d.log.Warn("what the MQTT door has kept cannot be read; it begins anew", "name", name, "err", err)
+			d.log.Warn("MQTT: a stored document is unreadable; the adapter starts without it", "name", name, "err", err)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (d *Adapter) newEpoch(ctx context.Context) (statusMessages, error) {
 		err = d.x.SaveChannelState(ctx, channel, epochDocument, doc)
 	}
 	if err != nil {
-		d.log.Warn("the epoch of the MQTT door cannot be kept; a will of an earlier run may count as new", "err", err)
+		d.log.Warn("MQTT: storing the epoch failed; clients may take an old will for a new one", "err", err)
 	}
 	status := func(state string) outgoing {
 		o := mess.Object{

@@ -21,7 +21,7 @@ func TestARetainedCommand(t *testing.T) {
 	me.publishes(root+"a/me/out", fmt.Sprintf(photo, "shutter"), 1, true)
 	me.says(root+"a/me/out", fmt.Sprintf(photo, "real"))
 	me.has(`"re":"real"`)
-	if n := h.threads(); n != 1 || h.door.Counts().Retained != 1 || !h.log.has("a retained command is discarded") {
+	if n := h.threads(); n != 1 || h.door.Counts().Retained != 1 || !h.log.has("discards a retained command") {
 		t.Errorf("%d threads, %+v", n, h.door.Counts())
 	}
 	boss := h.connect(as{id: "operator:x", user: "operator", key: h.operator()})
@@ -262,7 +262,7 @@ func TestATakenSession(t *testing.T) {
 	if err := <-first.lost; err == nil {
 		t.Error("no reason")
 	}
-	h.eventually("it is said", func() bool { return h.log.has("a session is taken over") })
+	h.eventually("it is said", func() bool { return h.log.has("takes over a session") })
 }
 
 // A key that is revoked ends what goes on under it.

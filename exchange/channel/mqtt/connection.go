@@ -93,7 +93,7 @@ func deliver(ctx context.Context, log *slog.Logger, to publisher, topic string, 
 	defer mistake.Caught(log, "topic", topic)
 	text, err := m.JSON()
 	if err != nil {
-		log.Error("a message cannot be written", "topic", topic, "err", err)
+		log.Error("encoding a message failed", "topic", topic, "err", err)
 		return nil // another attempt would fail the same way
 	}
 	return to.publish(ctx, outgoing{topic: topic, payload: text})

@@ -255,7 +255,7 @@ func (e *Embedded) acknowledged(ctx context.Context, acks map[packetKey]chan boo
 		case <-ctx.Done():
 			return false
 		case <-t.C:
-			e.log.Warn("a client does not acknowledge what it gets; its connection is closed", "client", r.client)
+			e.log.Warn("an MQTT client acknowledges no messages; the broker closes its connection", "client", r.client)
 			if cl, ok := e.server.Clients.Get(r.client); ok {
 				port.Cut(cl)
 			}

@@ -60,7 +60,7 @@ func (h *brokerHook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet)
 	case user == "" && key == "":
 		c.anonymous = true
 		if !isLocalUser(cl) || e.hasKey(actorOf(cl.ID)) {
-			e.logRefused(cl, "no key; without one only the exchange's own user on this machine may come in")
+			e.logRefused(cl, "no key; only a local process of the exchange's user connects without one")
 			return false
 		}
 	default:
@@ -94,7 +94,7 @@ func isLocalUser(cl *broker.Client) bool {
 
 func (e *Embedded) logRefused(cl *broker.Client, why string) {
 	if n := e.adapter.counters.refused.Add(1); isLogged(n) {
-		e.log.Warn("a client is not let in", "client", printable(cl.ID), "remote", cl.Net.Remote, "err", why, "count", n)
+		e.log.Warn("the broker rejects an MQTT client", "client", printable(cl.ID), "remote", cl.Net.Remote, "err", why, "count", n)
 	}
 }
 
@@ -116,7 +116,7 @@ func (e *Embedded) addClient(id string, c *client, key string) {
 	e.mu.Unlock()
 	if was != nil {
 		if !was.conn.Closed() {
-			e.log.Warn("a session is taken over; another client uses the same id, or the old connection is dead", "client", printable(id), "remote", c.conn.Net.Remote, "was", was.conn.Net.Remote)
+			e.log.Warn("an MQTT client takes over a session; another client uses the same id, or the old connection is dead", "client", printable(id), "remote", c.conn.Net.Remote, "was", was.conn.Net.Remote)
 		}
 		was.unwatch()
 	}
@@ -159,7 +159,7 @@ func (h *brokerHook) OnACLCheck(cl *broker.Client, name string, write bool) bool
 	}
 	if !ok && write {
 		if n := h.e.adapter.counters.refused.Add(1); isLogged(n) {
-			h.e.log.Warn("a client may not write there", "client", printable(cl.ID), "topic", printable(name), "count", n)
+			h.e.log.Warn("an MQTT client may not publish to this topic", "client", printable(cl.ID), "topic", printable(name), "count", n)
 		}
 	}
 	return ok
@@ -344,7 +344,7 @@ func (e *Embedded) receiveFromRequester(t topic.Topic, in inbound) {
 		e.queues.runAfter(sender, take)
 	} else if !e.queues.put(sender, false, take) {
 		if n := e.adapter.counters.dropped.Add(1); isLogged(n) {
-			e.log.Warn("too much at once with QoS 0; messages are dropped", "count", n)
+			e.log.Warn("too many messages with QoS 0; the exchange drops some", "count", n)
 		}
 	}
 }

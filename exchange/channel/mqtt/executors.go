@@ -100,7 +100,7 @@ func (e *executors) applyStatus(id string, payload []byte) {
 	}
 	if err != nil {
 		if n := e.counters.unreadable.Add(1); isLogged(n) {
-			e.log.Warn("a status cannot be read", "executor", id, "err", err, "count", n)
+			e.log.Warn("the status of an executor is invalid", "executor", id, "err", err, "count", n)
 		}
 		return
 	}
@@ -127,7 +127,7 @@ func (e *executors) applyStatus(id string, payload []byte) {
 	case state == "lost" || state == "disconnected":
 		if epoch < was.epoch {
 			e.counters.stale.Add(1)
-			e.log.Info("the will of an earlier session is ignored", "executor", id, "epoch", epoch, "now", was.epoch)
+			e.log.Info("the exchange ignores the will of an earlier session", "executor", id, "epoch", epoch, "now", was.epoch)
 			return
 		}
 		e.presences[id] = presence{epoch: epoch, lostSince: e.now()}
@@ -151,7 +151,7 @@ func (e *executors) storeLeft(id string, is bool) {
 	}
 	e.connection.start(func(ctx context.Context, _ publisher) {
 		if err := e.x.SaveChannelState(context.WithoutCancel(ctx), channel, leftDocument+id, doc); err != nil {
-			e.log.Debug("that an executor has gone is not kept", "executor", id, "err", err)
+			e.log.Debug("storing that an executor has left failed", "executor", id, "err", err)
 		}
 	})
 	e.changed()

@@ -98,7 +98,7 @@ func (o *External) handle(m broker.Message) {
 	})
 	if !taken {
 		if n := o.adapter.counters.dropped.Add(1); isLogged(n) {
-			o.log.Warn("too much at once with QoS 0; messages are dropped", "count", n)
+			o.log.Warn("too many messages with QoS 0; the exchange drops some", "count", n)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (d *Adapter) discard(ctx context.Context, in inbound) {
 		return
 	}
 	if n := d.counters.retained.Add(1); isLogged(n) {
-		d.log.Warn("a retained command is discarded; commands are published without the flag retain", "topic", in.topic, "count", n)
+		d.log.Warn("the exchange discards a retained command; publish commands without the flag retain", "topic", in.topic, "count", n)
 	}
 	d.connection.send(ctx, outgoing{topic: in.topic, retain: true})
 }
@@ -189,7 +189,7 @@ func setRequestIDs(m *mess.Message, again bool) error {
 		case m.ID != "":
 			r.ID = fmt.Sprintf("%s-%d", m.ID, n)
 		case again:
-			return errors.New("id: is missing; what is sent with QoS 1 may arrive twice, and is known again by its id")
+			return errors.New("id: is missing; add one, because a message with QoS 1 may arrive twice")
 		}
 	}
 	return nil
@@ -222,7 +222,7 @@ func (d *Adapter) reply(ctx context.Context, to, re string, m mess.Message) {
 	}
 	text, err := m.JSON()
 	if err != nil {
-		d.log.Error("an answer cannot be written", "err", err)
+		d.log.Error("encoding an answer failed", "err", err)
 		return
 	}
 	d.connection.send(ctx, outgoing{topic: to, payload: text})
@@ -239,7 +239,7 @@ func (d *Adapter) attach(ctx context.Context, t topic.Topic, in inbound) {
 	}
 	if holder == "" {
 		d.counters.refused.Add(1)
-		d.log.Debug("an attachment for a thread that nobody holds", "ref", t.ID, "err", err)
+		d.log.Debug("an attachment belongs to a thread without a holder", "ref", t.ID, "err", err)
 		return
 	}
 	var answer mess.Message

@@ -167,7 +167,7 @@ func (s *threadStates) clearExpired(ctx context.Context, to publisher) {
 	s.mu.Unlock()
 	for _, ref := range over {
 		if err := to.publish(ctx, outgoing{topic: s.root.State(ref), retain: true}); err != nil {
-			s.log.Debug("a state is not cleared yet", "ref", ref, "err", err)
+			s.log.Debug("clearing a state failed", "ref", ref, "err", err)
 			return
 		}
 		s.mu.Lock()

@@ -16,7 +16,7 @@ func (d *Adapter) applyLatch(ctx context.Context, in inbound) {
 	on, by, err := readLatch(in.payload)
 	if err != nil {
 		d.counters.unreadable.Add(1)
-		d.log.Error("the stop latch cannot be read, and counts as a stop", "err", err)
+		d.log.Error("the stop latch is invalid and counts as a stop", "err", err)
 		on = true
 	}
 	d.mu.Lock()
@@ -35,7 +35,7 @@ func (d *Adapter) applyLatch(ctx context.Context, in inbound) {
 			why = fmt.Sprintf("the stop latch at the broker, by %.64s", by)
 		}
 		if _, err := d.x.Stop(ctx, who, mess.Stop{Reason: why}); err != nil {
-			d.log.Error("the stop latch is not passed on to all", "err", err)
+			d.log.Error("passing on the stop latch failed", "err", err)
 			return
 		}
 	}
@@ -44,7 +44,7 @@ func (d *Adapter) applyLatch(ctx context.Context, in inbound) {
 	doc, _ := json.Marshal(d.lastLatch) // cannot fail: text
 	d.mu.Unlock()
 	if err := d.x.SaveChannelState(ctx, channel, latchDocument, doc); err != nil {
-		d.log.Warn("the stop latch is not kept; after a restart it stops everybody again", "err", err)
+		d.log.Warn("storing the stop latch failed; after a restart it stops everything again", "err", err)
 	}
 }
 

@@ -95,7 +95,7 @@ func (h *Publisher) Run(ctx context.Context, to Broker) {
 		news := h.cfg.Exchange.ExecutorsChanged()
 		err := publish(ctx, p)
 		if err != nil && ctx.Err() == nil {
-			h.cfg.Log.Debug("what Home Assistant reads waits", "err", err)
+			h.cfg.Log.Debug("publishing for Home Assistant failed", "err", err)
 		}
 		publish = h.publishAll
 		select {
@@ -415,7 +415,7 @@ func (h *Publisher) publishImages(executor string, e exchange.Envelope, m mess.M
 func (h *Publisher) publishImage(ctx context.Context, to Broker, ref, file, name string) {
 	r, _, err := h.cfg.Exchange.Attachment(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref, file)
 	if err != nil {
-		h.cfg.Log.Debug("a picture is not shown", "ref", ref, "err", err)
+		h.cfg.Log.Debug("publishing an image failed", "ref", ref, "err", err)
 		return
 	}
 	data, err := io.ReadAll(r)
@@ -424,7 +424,7 @@ func (h *Publisher) publishImage(ctx context.Context, to Broker, ref, file, name
 		err = to.Publish(ctx, name, data, false)
 	}
 	if err != nil {
-		h.cfg.Log.Debug("a picture is not shown", "ref", ref, "err", err)
+		h.cfg.Log.Debug("publishing an image failed", "ref", ref, "err", err)
 	}
 }
 

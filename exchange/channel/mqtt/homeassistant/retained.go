@@ -47,7 +47,7 @@ func readPublications(ctx context.Context, x *exchange.Exchange, channel string,
 		}
 		var e publication
 		if err := json.Unmarshal(doc, &e); err != nil {
-			log.Warn("what the MQTT door has kept cannot be read; it begins anew", "name", name, "err", err)
+			log.Warn("MQTT: a stored document is unreadable; the adapter starts without it", "name", name, "err", err)
 			continue
 		}
 		r.bySlug[slug] = e
@@ -140,7 +140,7 @@ func NewWithdrawal(ctx context.Context, x *exchange.Exchange, channel string, lo
 func (w *Withdrawal) Run(ctx context.Context, to Broker) {
 	for _, slug := range w.exhibits.slugs() {
 		if err := w.exhibits.withdraw(ctx, to, slug); err != nil {
-			w.log.Debug("what Home Assistant was shown is not taken away yet", "executor", slug, "err", err)
+			w.log.Debug("removing the messages for Home Assistant failed", "executor", slug, "err", err)
 			return
 		}
 	}

@@ -46,8 +46,7 @@ func (h *here) Lock(device, why string) error { h.did = append(h.did, "lock "+de
 
 func (h *here) Unlock(device string) error { h.did = append(h.did, "unlock "+device); return nil }
 
-// house is a console, with the part of the HTTP door that it needs: who has come
-// with a cookie, and from where.
+// house is a console with a fake HTTP API, which knows the session and the address of a client.
 type house struct {
 	*testing.T
 	x     *exchange.Exchange
@@ -106,7 +105,7 @@ func (h *house) browser() *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// called is the address of the house under another name.
+// called returns the address of the server under another name.
 func (h *house) called(name string) string { return strings.Replace(h.s.URL, "127.0.0.1", name, 1) }
 
 func (h *house) call(b *http.Client, method, path, body string, heads ...string) (int, string, http.Header) {
@@ -216,7 +215,7 @@ func (h *house) linkOf(text string) string {
 	return token
 }
 
-// A link is good once, and an invitation makes a person of whoever takes it.
+// A link works once, and an invitation registers its user as a person.
 func TestLinks(t *testing.T) {
 	h := open(t)
 	b, _ := h.signed("ana", operator)
@@ -250,8 +249,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// What lets something act needs an operator at the place; what stops, anybody who
-// may see the page, anywhere.
+// Arming needs an operator on the host. Everybody who sees the page may stop, anywhere.
 func TestWhoMayDoWhat(t *testing.T) {
 	h := open(t)
 	op, _ := h.signed("op", operator)
@@ -328,7 +326,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// The stream tells of what changes, without being asked again.
+// The stream reports changes without another request.
 func TestEvents(t *testing.T) {
 	h := open(t)
 	b, _ := h.signed("op", operator)
@@ -387,7 +385,7 @@ func FuzzDots(f *testing.F) {
 	})
 }
 
-// Whoever tries what is wrong is told to wait, and keeps nobody else out.
+// Failed sign-ins get 429 and do not keep out others.
 func TestWrongSignIns(t *testing.T) {
 	h := open(t)
 	key, err := h.k.Issue("ben", exchange.Requester)

@@ -72,8 +72,8 @@ type stops struct {
 
 func (s *stops) Stop(by, why string) { s.taken <- by + ": " + why }
 
-// The stop works where the page was loaded before, all that it asks hangs, its
-// stream is dead, and another window hangs as well.
+// The stop works on a loaded page while every other request hangs, its stream is dead, and
+// another window hangs as well.
 func TestTheStopWhereEverythingHangs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser")

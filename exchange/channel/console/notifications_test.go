@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A person sees and changes her own addresses; what else is registered there, and
-// secrets, are neither shown nor lost.
+// A person sees and changes her own addresses. Other fields and secrets stay, and are not
+// shown.
 func TestNotices(t *testing.T) {
 	h := open(t)
 	ana, _ := h.signed("ana", exchange.Requester|exchange.ExecutorRole)

@@ -176,9 +176,8 @@ func (g *request) plan() error {
 // directly.
 const exchangeTime = 300 * time.Millisecond
 
-// stop stops everything: {why}, or the form of the page. Every actor who sees the page may
-// stop, whatever else the key allows. If the exchange hangs, stop still stops the local
-// executor.
+// stop stops everything: {why}, or the form of the page. Every actor that sees the page may
+// stop, with any role. If the exchange hangs, stop still stops the local executor.
 func (g *request) stop() error {
 	by := g.who
 	by.Roles |= exchange.Requester

@@ -139,7 +139,7 @@ func TestUploadsThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// doUnsized sends a body whose size is not told beforehand.
+// doUnsized sends a body without a Content-Length.
 func (h *house) doUnsized(method, path, key, body string) reply {
 	h.Helper()
 	req, err := http.NewRequestWithContext(h.Context(), method, h.url+path, io.MultiReader(strings.NewReader(body)))

@@ -100,7 +100,7 @@ func TestBadPaths(t *testing.T) {
 	}
 }
 
-// A key that is wrong is 401 with one text, whatever its shape.
+// Every wrong key gets 401 with the same text.
 func TestKeysInEveryShape(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	wrong := h.do("GET", root+"/requests", "mess_home_x", "").body
@@ -202,8 +202,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-// What is said to be JSON, or said to be nothing, is read as that; YAML is said to be
-// YAML.
+// The content type decides between JSON and YAML. Without one the body is JSON.
 func TestYAMLIsSaidToBe(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for _, path := range []string{"/requests", "/mess"} {
@@ -242,7 +241,7 @@ func manyKeys(n int) string {
 	return b.String()
 }
 
-// What cannot be read of a query is not left out.
+// An invalid query is an error, and never ignored.
 func TestBadQueries(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
@@ -299,7 +298,7 @@ func TestWhatIsNotTakenForText(t *testing.T) {
 	if r := h.do("GET", root+"/requests", h.op, ""); strings.Count(r.body, `"ref"`) != 1 {
 		t.Errorf("what was refused has left something: %s", r.body)
 	}
-	// Both halves are a character, a name is a list of one, and what was written as U+FFFD stays so.
+	// Both halves are a character, a name is a list of one, and a written U+FFFD stays.
 	for _, body := range []string{`{"intent":"look \ud83d\ude00","requires":"x"}`, `{"intent":"look \ufffd \\ud800"}`} {
 		if r := h.do("POST", root+"/requests", h.op, body); r.code != 201 {
 			t.Errorf("%s: %d %s", body, r.code, r.body)
@@ -307,7 +306,7 @@ func TestWhatIsNotTakenForText(t *testing.T) {
 	}
 }
 
-// What is packed is not taken for text, or for a picture.
+// A compressed body is neither text nor an image.
 func TestPackedBodies(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
@@ -322,7 +321,7 @@ func TestPackedBodies(t *testing.T) {
 	}
 }
 
-// One that sends all of what is too large, and reads then, hears that it is.
+// A client that sends all of a too large body before it reads gets the error.
 func TestTooLargeIsHeard(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	large := strings.Repeat("x", 11<<20)

@@ -54,8 +54,7 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleReaders has 10,000 streams open to which nothing is told, and
-// then something for all of them.
+// BenchmarkIdleReaders has 10,000 streams without events, and then an event for all of them.
 func BenchmarkIdleReaders(b *testing.B) {
 	const readers = 10_000
 	s := serveApart(b, "memory")
@@ -85,8 +84,8 @@ func BenchmarkIdleReaders(b *testing.B) {
 	}
 }
 
-// tell has something happen until each of the streams has told of it: one that
-// says hello may begin to listen a moment later.
+// tell makes events until each stream has reported one. A stream may begin to listen a moment
+// after its hello.
 func (s *site) tell(wires []*wire) error {
 	w, err := dial(s.Addr, anAnswer)
 	if err != nil {
@@ -111,8 +110,7 @@ func (s *site) tell(wires []*wire) error {
 	}
 }
 
-// work is a request that is measured, after what makes it possible and is not.
-// Both are given the ref of the thread.
+// work is a measured request, after an unmeasured preparation. Both get the ref of the thread.
 type work struct {
 	name        string
 	ready, step func(*site, *wire, *string) error
@@ -251,7 +249,7 @@ func TestServedApart(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark has ended
 }
 
-// rss is what the server's process has in memory, in KiB.
+// rss returns the memory of the server's process, in KiB.
 func (s *site) rss(b *testing.B) (kib int64) {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.pid), "status"))
@@ -265,8 +263,8 @@ func (s *site) rss(b *testing.B) (kib int64) {
 	return kib
 }
 
-// cpu is what the server's process has worked, on all cores: that hardly depends
-// on what else the machine does.
+// cpu returns the CPU time of the server's process on all cores. Other processes hardly change
+// it.
 func (s *site) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.pid), "stat"))
@@ -366,8 +364,7 @@ type wire struct {
 	body []byte
 }
 
-// room is what a line reads at once: an answer, or, of the many that are idle, a
-// few lines.
+// Sizes of the read buffers: for one response, or for a few lines of an idle stream.
 const (
 	anAnswer = 4 << 10
 	fewLines = 512

@@ -161,7 +161,7 @@ func TestAConnectionChangesItsKind(t *testing.T) {
 		if code := v.asks(t, root+"/events?after=now&wait=1s", "wrong"); code != 401 {
 			t.Fatal(code)
 		}
-		counts(1, 0) // who is unknown does not wait
+		counts(1, 0) // a client without a key does not wait
 		if code := v.asks(t, root+"/events?after=now&wait=1s", key); code != 200 {
 			t.Fatal(code)
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What is translated is a whole answer in JSON with the same code; everything
-// else is left alone.
+// A translated error is a complete response in JSON with the same status. All other bytes stay
+// unchanged.
 func FuzzRefusalFor(f *testing.F) {
 	for _, seed := range []string{
 		"HTTP/1.1 400 Bad Request" + serverMark + "400 Bad Request", "HTTP/1.1 431 x" + serverMark, "HTTP/1.1 200 OK" + serverMark, "HTTP/1.1 400 \r\nX: y" + serverMark,

@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// What no handler ever sees is refused in JSON as well.
+// Errors before any handler are JSON as well.
 func TestWhatIsNoRequest(t *testing.T) {
 	h := made(t, httpapi.Config{})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

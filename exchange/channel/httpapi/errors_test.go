@@ -135,7 +135,7 @@ func (full) Append(context.Context, exchange.Step) (thread.Rev, error) {
 	return "", errors.New("/var/secret/path: no space left on device")
 }
 
-// What is ours to mend is 503, and the client may try again.
+// A failure of the exchange is 503, and the client may try again.
 func TestAFullDisk(t *testing.T) {
 	h := madeOver(t, httpapi.Config{}, exchange.DefaultConfig(), full{memory.New()}).serve()
 	r := h.do("POST", root+"/requests", h.op, `{"intent":"look"}`)

@@ -39,7 +39,7 @@ type eventData struct {
 	Message *mess.Message      `json:"message,omitempty"`
 }
 
-// subscription is what a client follows.
+// subscription is the position and the kind of events of one client.
 type subscription struct {
 	*Server
 	id       string // of the request, for the log
@@ -177,8 +177,8 @@ func (c *call) poll(f *subscription) error {
 	return nil
 }
 
-// fromNow is an event id that never exists: whoever resumes after it gets the current position
-// first. So a client without a position loses no event between two polls.
+// fromNow is an event id that never exists. A client that resumes after it gets the current
+// position first. So a client without a position loses no event between two polls.
 const fromNow = "now"
 
 // pollCollector collects the response to a poll.

@@ -97,7 +97,7 @@ func TestEvents(t *testing.T) {
 	h.want(r, 200, fmt.Sprintf(`{"events":[],"last":%q}`, last))
 }
 
-// A client that was away for too long is told so, with nothing in it.
+// A client that was away for too long gets a reset without data.
 func TestAResetIsSaidPlainly(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
@@ -107,13 +107,13 @@ func TestAResetIsSaidPlainly(t *testing.T) {
 		if id, name, data := next(t, s); name != "reset" || data != "{}" || id != "" {
 			t.Errorf("%q: %s %s %s", as, id, name, data)
 		}
-		if id, _, data := next(t, s); !strings.Contains(data, ref) || id == "" { // what is open follows
+		if id, _, data := next(t, s); !strings.Contains(data, ref) || id == "" { // the open threads follow
 			t.Errorf("%q: %s", as, data)
 		}
 	}
 }
 
-// What the executor gets is a message alone, on one line.
+// An executor gets a message alone, on one line.
 func TestDeliveriesAreMessages(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
@@ -196,8 +196,8 @@ func TestPolling(t *testing.T) {
 	}
 }
 
-// An executor that polls for the first time gets all that is open in one piece:
-// there is no place to go on in the middle of it.
+// The first poll of an executor returns all open threads in one response, because no position
+// lies between them.
 func TestPollingForWhatIsOpen(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
@@ -213,24 +213,24 @@ func TestPollingForWhatIsOpen(t *testing.T) {
 	}
 }
 
-// connKey is a client that only listens: it keeps what was written.
-type connKey struct {
+// listener is a client that only listens and keeps the written bytes.
+type listener struct {
 	mu   sync.Mutex
 	head http.Header
 	text strings.Builder
 }
 
-func (l *connKey) Header() http.Header { return l.head }
-func (l *connKey) WriteHeader(int)     {}
-func (l *connKey) Flush()              {}
+func (l *listener) Header() http.Header { return l.head }
+func (l *listener) WriteHeader(int)     {}
+func (l *listener) Flush()              {}
 
-func (l *connKey) Write(p []byte) (int, error) {
+func (l *listener) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *connKey) read() string {
+func (l *listener) read() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -243,7 +243,7 @@ func TestTheStreamBeats(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		req := httptest.NewRequestWithContext(ctx, "GET", root+"/events", nil)
 		req.Header.Set("Authorization", "Bearer "+h.op)
-		l := &connKey{head: http.Header{}}
+		l := &listener{head: http.Header{}}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -54,8 +54,8 @@ var values = []struct {
 	{strings.Repeat("[", 40) + strings.Repeat("]", 40), excess},
 }
 
-// uploadBody is what a request has: VALUE stands for the value of the field.
-type uploadBody struct {
+// bodyCase is the body of a request: VALUE stands for the value of the field.
+type bodyCase struct {
 	method, path string
 	by           string // whose key
 	fields       []field
@@ -68,7 +68,7 @@ type field struct {
 }
 
 // bodies are those of the contract's matrix and of our additions to it.
-func bodies() []uploadBody {
+func bodies() []bodyCase {
 	request := func(name string, kinds int) field {
 		return field{name: name, kinds: kinds, in: `{"intent":"look",` + nest(name) + `}`}
 	}
@@ -90,7 +90,7 @@ func bodies() []uploadBody {
 		request("constraints.timing", mapping), request("constraints.timing.not_before", text), request("constraints.timing.expires", text), request("constraints.timing.urgency", text),
 		request("constraints.environment", text|list), request("constraints.depends_on", text|list),
 		request("compensation", mapping), request("compensation.shells", number), request("compensation.note", text),
-		// What MESS knows elsewhere restricts nothing here.
+		// fields that MESS knows elsewhere restrict nothing here
 		request("not_before", 0), request("expires", 0), request("depends_on", 0), request("timing", 0), request("confirm_by", 0), request("confirm", 0),
 		request("constraints.not_before", 0), request("constraints.expires", 0), request("constraints.confirm_before", 0), request("constraints.timing.depends_on", 0),
 	}
@@ -98,7 +98,7 @@ func bodies() []uploadBody {
 		return field{name: name, kinds: kinds, in: `{"intent":"look","context":[{"image":{"` + name + `":VALUE,"uri":"https://example.com/a.png"}}]}`}
 	}
 	rules = append(rules, media("mime", text), media("name", text), media("size", number), media("sha256", text), media("file", text))
-	return []uploadBody{
+	return []bodyCase{
 		{"POST", "/requests", "op", rules},
 		{"PATCH", "/requests/REF", "phone", []field{
 			{name: "status", kinds: text},
@@ -156,7 +156,7 @@ var profileFields = map[string]int{
 	"preferences.quiet_hours": mapping, "preferences.quiet_hours.enabled": truth, "preferences.quiet_hours.start": text, "preferences.quiet_hours.end": text, "x_own": anything,
 }
 
-// nest is the field at a path, with what it stands in.
+// nest returns the field at a path, within its parents.
 func nest(path string) string {
 	key, rest, deeper := strings.Cut(path, ".")
 	if !deeper {
@@ -192,9 +192,8 @@ func message(name string, kinds int) field {
 	return field{name: name, kinds: kinds, in: `{"MESS":[{"query":{"type":"executors"}}],` + nest(name) + `}`}
 }
 
-// Every field of every body, with values of every kind: one of the wrong kind is
-// refused by the field's name, in JSON, and changes nothing; no value is a mistake of
-// ours.
+// Every field of every body gets values of every kind. A value of the wrong kind is a JSON
+// error with the name of the field and changes nothing. No value is an internal error.
 func TestEveryField(t *testing.T) {
 	h := made(t, httpapi.Config{Rate: unlimited, Import: func(string, map[string][]byte) error { return nil }})
 	keys := map[string]string{"op": h.op, "phone": h.serve().register("phone", `"x"`)}
@@ -244,7 +243,7 @@ func TestEveryField(t *testing.T) {
 	}
 }
 
-// seen is what can be seen from outside, but for when somebody was heard of.
+// seen returns everything that a client can see, except times of heartbeats.
 func (h *house) seen(at *strings.Replacer) string {
 	h.Helper()
 	var all strings.Builder
@@ -282,8 +281,8 @@ func (h *house) threads(phone string) *strings.Replacer {
 	return strings.NewReplacer("REF", ref, "MINE", mine)
 }
 
-// undo makes room for the next value: what was taken once is another thing then.
-func (h *house) undo(b uploadBody, at *strings.Replacer, phone string) *strings.Replacer {
+// undo makes room for the next value, because the exchange has stored the last one.
+func (h *house) undo(b bodyCase, at *strings.Replacer, phone string) *strings.Replacer {
 	h.Helper()
 	switch b.path {
 	case "/requests/REF", "/requests/MINE":

@@ -12,11 +12,10 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// unlimited is what a fuzzer needs, to come further than 429.
+// unlimited is a rate limit that a fuzzer does not reach.
 var unlimited = httpapi.Rate{Requests: 1e6, Burst: 1e6, Connections: 64}
 
-// FuzzBodies: whatever is sent, in whatever form, the answer is JSON and never a
-// mistake of ours.
+// FuzzBodies sends any bytes in any form. The response is JSON and never an internal error.
 func FuzzBodies(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"status":"claimed","mess":[{"status":{"re":"x"}}]}`, `{"intent":"a","constraints":{"depends_on":["x"]}}`, `[1`, "a: b",

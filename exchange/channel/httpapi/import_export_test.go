@@ -13,8 +13,7 @@ import (
 
 const moved = "ref: 2026-01-20-001\nrequestor: agent\nstatus: pending\nintent: look\n---\nfrom: agent\nMESS:\n- request: {intent: look}\n"
 
-// Every form of an import comes out as the same files, and every wrong one is
-// told.
+// All forms of an import give the same files, and every wrong form is an error.
 func TestImport(t *testing.T) {
 	type got struct {
 		ref   string
@@ -79,7 +78,7 @@ func TestImport(t *testing.T) {
 	silent.clear("without files", silent.do("POST", root+"/import", silent.op, `{"content":`+string(text)+`}`), 400)
 }
 
-// What was exported can be read, and has all that was said, with its pictures.
+// An export is valid and has all messages and images of the thread.
 func TestExport(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)

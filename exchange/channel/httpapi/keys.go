@@ -135,7 +135,7 @@ func (c *call) revokeKey(actor string) error {
 }
 
 // newEnrollmentCode makes an enrollment code: {actor, within, roles, capabilities}, all
-// optional. The response says what it grants.
+// optional. The response lists the granted rights.
 func (c *call) newEnrollmentCode() error {
 	body, err := c.readOperatorOrder("actor", "within", "roles", "capabilities")
 	if err != nil {

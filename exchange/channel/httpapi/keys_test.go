@@ -69,8 +69,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	}
 }
 
-// What goes on under a key that is revoked ends, streams and polls alike, and the
-// key of somebody else goes on.
+// Revoking a key ends its streams and polls. Those of other keys go on.
 func TestRevocationEndsStreams(t *testing.T) {
 	inProgram(t, func(t *testing.T, h *running) {
 		key := func(id string) string {
@@ -164,7 +163,7 @@ func TestEnrollingFromElsewhere(t *testing.T) {
 	h.want(register("garage", `,"enrol":"`+named+`"`), 201, "")
 }
 
-// Who guesses with many at once has no more guesses.
+// Concurrent guesses have no more attempts than consecutive ones.
 func TestGuessesAtOnce(t *testing.T) {
 	h := open(t, httpapi.Config{EnrollmentCode: "standing-code"})
 	codes := make(chan int, 64)

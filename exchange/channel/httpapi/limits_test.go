@@ -94,7 +94,7 @@ func TestRateOfOneKey(t *testing.T) {
 	})
 }
 
-// The operator on this machine is not kept out by what others do.
+// Other clients cannot exhaust the limit of the local operator.
 func TestTheOperatorHereHasNoLimit(t *testing.T) {
 	h := open(t, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
 	for range 20 {
@@ -155,7 +155,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	})
 }
 
-// Whoever sends slowly is not waited for.
+// The server does not wait for a slow client.
 func TestSlowClients(t *testing.T) {
 	head := "POST " + root + "/requests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\nAuthorization: Bearer "
 	for name, c := range map[string]struct {
@@ -202,9 +202,9 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// What says that it is too large is refused at once, before a byte of it is taken
-// and without waiting for it, and so is what nobody reads. The rest of it is not
-// taken for another request.
+// A body with a too large Content-Length gets its error at once, before the server reads a
+// byte, and so does a body for a path without one. The server never takes the rest for another
+// request.
 func TestTooLargeIsNotRead(t *testing.T) {
 	for _, c := range []struct {
 		path   string

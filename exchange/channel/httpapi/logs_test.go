@@ -29,9 +29,8 @@ func (w *written) String() string {
 	return w.b.String()
 }
 
-// The log has a request under the id that its answer bears, and no secret: no key
-// that was given, sent or wrong, no enrolment code, and nothing of what stands
-// behind a path's ?.
+// The log has a request under the id of its response. It contains no secret: no key, no
+// enrollment code and no query.
 func TestTheLog(t *testing.T) {
 	h := made(t, httpapi.Config{})
 	log := &written{}

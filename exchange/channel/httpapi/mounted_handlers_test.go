@@ -31,8 +31,8 @@ func (v *visit) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request
 	w.WriteHeader(http.StatusTeapot)
 }
 
-// A guest gets who comes and what they send, and not their key; whoever has none
-// does not come so far.
+// A mounted handler gets the actor and the body, and not the key. A client without a key does
+// not reach it.
 func TestAGuest(t *testing.T) {
 	v := &visit{}
 	h := open(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}, MaxBody: 1000, Rate: httpapi.Rate{Requests: 0.1, Burst: 3, Connections: 64}})
@@ -60,7 +60,7 @@ func TestAGuest(t *testing.T) {
 	}
 }
 
-// What a guest refuses in plain text is refused in JSON.
+// A plain-text error of a mounted handler becomes JSON.
 func TestAGuestsErrors(t *testing.T) {
 	v := &visit{says: "malformed \xffpayload\n"}
 	h := open(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}})

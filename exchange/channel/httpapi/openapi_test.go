@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// asked is one request, and what it is an example of.
+// asked is one request and the operation that it exemplifies.
 type asked struct {
 	op, path  string // the operation's id; a path below the exchange, or one with a / at its beginning
 	key, body string
@@ -97,7 +97,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	}
 }
 
-// ask does what a says, and holds the answer against the description.
+// ask sends a request and compares the response with the description.
 func (d *described) ask(a asked) reply {
 	d.Helper()
 	o, ok := d.ops[a.op]
@@ -130,7 +130,7 @@ func (d *described) ask(a asked) reply {
 	return r
 }
 
-// wrong is what is wrong with an answer.
+// wrong returns the differences between a response and its description.
 func (d *described) wrong(answer any, r reply) []string {
 	content, _ := d.api.at(answer, "content").(map[string]any)
 	if content == nil {
@@ -299,7 +299,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 	}
 }
 
-// everywhere asks for what many operations have in common.
+// everywhere checks what many operations have in common.
 func (d *described) everywhere(ref, agent, big string) {
 	slow := describe(d.TB, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
 	spent := slow.register("agent", "")
@@ -346,7 +346,7 @@ func (d *described) everywhere(ref, agent, big string) {
 	}
 }
 
-// notHere is what a program that tells nothing of itself says.
+// notHere checks the optional paths of a server without their functions.
 func (d *described) notHere() {
 	silent := describe(d.TB, httpapi.Config{})
 	silent.ask(asked{"status", "status", silent.op, "", 404, nil})
@@ -356,8 +356,7 @@ func (d *described) notHere() {
 	}
 }
 
-// gone asks for what can only be done with an executor that has not been heard of for
-// a while.
+// gone checks operations that need an executor without recent heartbeats.
 func (d *described) gone() {
 	cfg := exchange.DefaultConfig()
 	cfg.Unreachable, cfg.QuietLease = time.Second, time.Second

@@ -94,7 +94,7 @@ func TestWhoTakesARequestBack(t *testing.T) {
 	})
 }
 
-// Who asks and does it himself takes his request back all the same.
+// A requester that holds the claim itself can still cancel.
 func TestTheRequesterHoldsTheClaim(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
@@ -105,7 +105,7 @@ func TestTheRequesterHoldsTheClaim(t *testing.T) {
 	}
 }
 
-// MESS 1.1 section 1.2, and no yes to whatever comes last (1.0 section 1.3).
+// MESS 1.1 section 1.2. The name last confirms nothing (1.0 section 1.3).
 func TestConfirmations(t *testing.T) {
 	h, one, keys := patches(t, `{"intent":"open","requires":["x"],"confirm_before":true}`, []step{
 		{"one who does not know of confirmations", "phone", `{"status":"claimed"}`, 404, `"why":"unknown"`},
@@ -127,7 +127,7 @@ func TestConfirmations(t *testing.T) {
 	say(one, "phone", `{"status":"completed"}`, 200, `"completed"`)
 }
 
-// What one may not see is answered as what is not there.
+// An invisible thread gets the same response as a missing one.
 func TestPatchesOfOthersThreads(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent, other := h.register("agent", ""), h.register("other", "")
@@ -145,7 +145,7 @@ func TestPatchesOfOthersThreads(t *testing.T) {
 	}
 }
 
-// What a PATCH does not know is told, and alone it says nothing.
+// A PATCH reports unknown fields, and is an error without known ones.
 func TestFieldsThatAPatchDoesNotKnow(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)

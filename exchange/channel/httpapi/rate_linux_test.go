@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// BenchmarkClaims has claims come at a fixed rate, over 16 connections, whether
-// earlier ones were answered or not. Each is timed from when it was due: one that has
-// to wait for a connection, since the server is slow, counts as slow as it was for
-// whoever sent it.
+// BenchmarkClaims sends claims at a fixed rate over 16 connections, whether the server has
+// answered the earlier ones or not. The time of each begins when it is due. So a claim that
+// waits for a connection of a slow server counts as slow.
 func BenchmarkClaims(b *testing.B) {
 	for _, store := range []string{"memory", "disk"} {
 		for _, rate := range []int{2000, 5000} {

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// What clients of the servers in the field send, as it was recorded there, and
-// what ours answers: the same shapes, in JSON, and never a 500.
+// Recorded requests of clients of the MESS reference servers get responses of the same shape in
+// JSON, and never a 500.
 func TestAsRecorded(t *testing.T) {
 	text, err := os.ReadFile("../../../internal/test/referenceserver/testdata/recorded.json")
 	if err != nil {

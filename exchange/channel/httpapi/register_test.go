@@ -23,7 +23,7 @@ func TestEnrolmentCode(t *testing.T) {
 	for range 5 {
 		h.want(h.do("POST", root+"/register", "", `{"executor_id":"d","enrol":"abc-124"}`, away...), 403, "")
 	}
-	// Who guesses on is not even told that it is right.
+	// After too many guesses even the valid code is rejected.
 	for _, code := range []string{"abc-125", "abc-123"} {
 		r := h.do("POST", root+"/register", "", `{"executor_id":"d","enrol":"`+code+`"}`, away...)
 		if r.code != 429 || r.head.Get("Retry-After") == "" {
@@ -33,8 +33,8 @@ func TestEnrolmentCode(t *testing.T) {
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"e"}`), 201, "")
 }
 
-// On this machine none is needed, and one that is not good is told all the same: it
-// was meant for another exchange, or is an old one. Nobody is registered by it.
+// A local process needs no code, and a wrong one is an error all the same: it was for another
+// exchange, or is an old one. It registers nobody.
 func TestAWrongEnrolmentCodeHere(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilities":["x"],"enrol":"K7QM4-T9XE2"}`)
@@ -93,7 +93,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 	} {
 		h.want(h.do("POST", root+"/register", "", body), 400, "")
 	}
-	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a"}`), 201, "") // what failed has left no key
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a"}`), 201, "") // a failed registration leaves no key
 }
 
 // The exchange's id is not read out of the key: it may have a _ in it.
@@ -168,8 +168,8 @@ func TestRoles(t *testing.T) {
 	h.want(h.do("PATCH", root+"/requests/"+ref, h.op, `{"status":"cancelled"}`), 200, "")
 }
 
-// What means nothing here is kept and told, so that a slip is seen; what clients
-// in the field send is no slip.
+// The response lists unknown fields, which the exchange stores. Fields of existing clients are
+// not in the list.
 func TestASlipInAProfileIsTold(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilites":["x"],"colour":"red","hooks":{},"notifications":[],"preferences":{"min_priority":"normal"}}`)
@@ -181,8 +181,8 @@ func TestASlipInAProfileIsTold(t *testing.T) {
 	h.want(h.do("PATCH", root+"/executors/a", key, `{"display_name":"A"}`), 200, `{"executor_id":"a","updated":true}`)
 }
 
-// A sign of life of one who only asks makes it no executor, which would be offered
-// whatever needs no capability; and what it says of itself is not dropped in silence.
+// A heartbeat of a requester does not make it an executor, which would get every offer without
+// requirements. Its other fields are an error.
 func TestASignOfLifeMakesNoExecutor(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	asks := h.register("asks", "")
@@ -202,7 +202,7 @@ func TestASignOfLifeMakesNoExecutor(t *testing.T) {
 	h.want(h.do("PATCH", root+"/executors/asks", asks, `{"capabilities":[]}`), 200, `{"executor_id":"asks","updated":true}`)
 }
 
-// Who may only ask, or only look, cannot make itself an executor by any entrance.
+// No path lets an actor without the role executor register as one.
 func TestOnlyAnExecutorRegistersAsOne(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for _, role := range []string{"requester", "observer"} {

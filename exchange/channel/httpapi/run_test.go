@@ -48,7 +48,7 @@ type running struct {
 	*house
 	cable  *cable
 	cancel func()
-	done   chan error // what Run has returned
+	done   chan error // the result of Run
 }
 
 func inProgram(t *testing.T, story func(*testing.T, *running)) {
@@ -123,7 +123,7 @@ func (h *running) begin() net.Conn {
 	return conn
 }
 
-// What has begun when the program ends is finished.
+// A request under way when the program ends is finished.
 func TestWhatHasBegunIsFinished(t *testing.T) {
 	inProgram(t, func(t *testing.T, h *running) {
 		conn := h.begin()

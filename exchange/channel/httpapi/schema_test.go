@@ -141,7 +141,7 @@ func kindOf(v any) string {
 	return "object"
 }
 
-// The checker finds what it is for.
+// The checker finds each kind of difference.
 func TestSchemas(t *testing.T) {
 	a := &openAPI{map[string]any{"x": map[string]any{"type": "string"}}}
 	for _, c := range []struct {

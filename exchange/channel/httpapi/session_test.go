@@ -83,8 +83,8 @@ func total(list []httpapi.DeniedRequest) (n int) {
 	return n
 }
 
-// What is alike is one refusal, with how often and when: who tries keys all day
-// does not push out what others were refused.
+// Rejected requests with the same caller and reason are one entry with a count. So one caller
+// does not displace the entries of others.
 func TestRefusalsThatAreAlike(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent := h.register("agent", "")
@@ -108,7 +108,7 @@ func TestRefusalsThatAreAlike(t *testing.T) {
 	}
 }
 
-// However many callers there are, what is kept is bounded.
+// The log of rejected requests is bounded for any number of callers.
 func TestRefusalsAreBounded(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for n := range 300 {

@@ -78,8 +78,8 @@ func TestAStreamHasItsHeadAndItsEnd(t *testing.T) {
 	})
 }
 
-// Who hangs up, or talks without end where nobody listens, is noticed at once and
-// not with the next beat; so is a key that ends.
+// The server notices a disconnect, a client that sends without end, and the end of a key at
+// once, and not at the next heartbeat.
 func TestAStreamEndsAtOnce(t *testing.T) {
 	for name, end := range map[string]func(r *running, conn net.Conn){
 		"it hangs up": func(_ *running, conn net.Conn) { _ = conn.Close() },
@@ -134,8 +134,7 @@ func TestAStreamOverAnOldProtocol(t *testing.T) {
 	})
 }
 
-// A stream to which nothing is told takes one goroutine of the server, and ends with its
-// client.
+// A stream without events takes one goroutine of the server, and ends with its client.
 func TestAnIdleStreamHasOneGoroutine(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	const streams = 50
@@ -161,7 +160,7 @@ func TestAnIdleStreamHasOneGoroutine(t *testing.T) {
 	h.door.NoStreams()
 }
 
-// becomes waits for what is true soon.
+// becomes waits for a condition.
 func becomes(t *testing.T, is func() bool) {
 	t.Helper()
 	for range 1000 {

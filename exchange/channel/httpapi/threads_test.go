@@ -136,7 +136,7 @@ func TestLists(t *testing.T) {
 	h.want(h.do("GET", root+"/requests?since=yesterday", agent, ""), 400, "")
 }
 
-// A slip in a request is kept, and told.
+// A response lists the unknown fields of a request, which the exchange stores.
 func TestUnknownFieldsAreTold(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/requests", h.op, `{"intent":"look","requres":["x"],"attachments":[],"constraints":{"whre":"x","timing":{"not_befor":"2030-01-01T00:00:00Z"}}}`), 201,

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// What says when is enforced by the exchange's clock, and told as 409.
+// The exchange enforces time limits by its own clock, with 409.
 func TestTimesAreEnforced(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
@@ -77,7 +77,7 @@ func TestUpdatedMovesOnEveryMessage(t *testing.T) {
 		{agent, `{"mess":[{"reply":{"answers":{"door":"left"}}}]}`, "in_progress"},
 		{phone, `{"mess":[{"response":{"content":["closed"]}},{"status":{"code":"completed"}}]}`, "completed"},
 	} {
-		for !time.Now().Truncate(time.Millisecond).After(was.Updated) { // it is told in milliseconds
+		for !time.Now().Truncate(time.Millisecond).After(was.Updated) { // the response has milliseconds
 			time.Sleep(time.Millisecond)
 		}
 		h.want(h.do("PATCH", one, s.by, s.body), 200, "")
@@ -89,8 +89,8 @@ func TestUpdatedMovesOnEveryMessage(t *testing.T) {
 	}
 }
 
-// A claim that comes too late is told who has it, in the fields that clients read;
-// every answer says that it is not to be kept, a refusal too.
+// A late claim gets the holder in the fields that clients read. Every response and every error
+// forbids caching.
 func TestARefusedClaim(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, tablet, agent := h.register("phone", `"x"`), h.register("tablet", `"x"`), h.register("agent", "")

@@ -26,7 +26,7 @@ func TestHostsThatOnlyBeginRight(t *testing.T) {
 	}
 }
 
-// A page of somebody else does not register, whatever it leaves out.
+// A foreign page cannot register, without any of the headers.
 func TestPagesOfOthersDoNotRegister(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	host := strings.TrimPrefix(h.url, "http://")
@@ -49,7 +49,7 @@ func TestPagesOfOthersDoNotRegister(t *testing.T) {
 	}
 }
 
-// Where a length and chunks are given at once, what is behind the body is no request
+// After a request with both Content-Length and chunks, the bytes after the body are no request
 // (RFC 9112 section 6.1).
 func TestALengthAndChunksEndTheConnection(t *testing.T) {
 	h := open(t, httpapi.Config{})

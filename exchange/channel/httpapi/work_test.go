@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/exchange/store/memory"
 )
 
-// BenchmarkHandler measures what one request costs the exchange without a
-// network: that does not depend on what else the machine does.
+// BenchmarkHandler measures the cost of one request without a network, which other processes do
+// not change.
 func BenchmarkHandler(b *testing.B) {
 	b.Run("store=memory", func(b *testing.B) { handle(b, memory.New()) })
 	b.Run("store=disk", func(b *testing.B) {

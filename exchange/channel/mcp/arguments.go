@@ -11,7 +11,7 @@ import (
 )
 
 // arguments are the arguments of a tool call. Each read removes an argument, and finish reports
-// those that are left.
+// the others.
 type arguments struct {
 	left     mess.Object
 	problems mess.Problems

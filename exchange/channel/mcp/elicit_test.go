@@ -34,7 +34,7 @@ func TestAConfirmationIsShownOnThePageAlone(t *testing.T) {
 				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}, nil
 			},
 		})
-		g := &actorServer{house: h}
+		g := &mcpClient{house: h}
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
 		s := mcp.New(pageProvider{mcp.LocalExchange(h.x, model)}, "1", slog.New(slog.DiscardHandler))

@@ -32,7 +32,7 @@ var (
 	kitchen = exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}
 )
 
-// house is a real exchange with an executor that does what it is told.
+// house is a real exchange with an obedient executor.
 type house struct {
 	testing.TB
 	x       *exchange.Exchange
@@ -79,10 +79,10 @@ func (h *house) says(text string) {
 	}
 }
 
-// about is what the executor says to a thread.
+// about sends a message of the executor to a thread.
 func (h *house) about(ref, items string) { h.says("re: " + ref + "\nMESS: " + items) }
 
-// hear does what a request says.
+// hear carries out a request.
 func (h *house) hear(ctx context.Context, m mess.Message) {
 	if len(m.Items) == 0 || len(m.Re) == 0 {
 		return
@@ -91,7 +91,7 @@ func (h *house) hear(ctx context.Context, m mess.Message) {
 	switch i := m.Items[0].(type) {
 	case *mess.Request:
 		if h.offered[ref] {
-			return // what stood open when it came, and the news of it
+			return // the thread was open already, and its event follows
 		}
 		h.offered[ref] = true
 		h.about(ref, `[{status: {code: claimed}}]`)
@@ -160,8 +160,8 @@ func picture(w, ht int) []byte {
 	return b.Bytes()
 }
 
-// actorServer is a client of MCP, and what it was told.
-type actorServer struct {
+// mcpClient is an MCP client with the notifications that it has got.
+type mcpClient struct {
 	*house
 	*sdk.ClientSession
 	mu      sync.Mutex
@@ -174,8 +174,8 @@ type actorServer struct {
 	toServer io.Closer
 }
 
-func (h *house) client() (*actorServer, *sdk.Client) {
-	g := &actorServer{house: h}
+func (h *house) client() (*mcpClient, *sdk.Client) {
+	g := &mcpClient{house: h}
 	g.told = sync.NewCond(&g.mu)
 	note := func(do func()) {
 		g.mu.Lock()
@@ -194,8 +194,8 @@ func (h *house) client() (*actorServer, *sdk.Client) {
 	})
 }
 
-// until waits for what the server tells.
-func (g *actorServer) until(ready func() bool) {
+// until waits for notifications of the server.
+func (g *mcpClient) until(ready func() bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for !ready() {
@@ -204,12 +204,12 @@ func (g *actorServer) until(ready func() bool) {
 }
 
 // overStdio is a client at the other end of two pipes.
-func (h *house) overStdio(who exchange.Actor) *actorServer {
+func (h *house) overStdio(who exchange.Actor) *mcpClient {
 	h.Helper()
 	return h.over(mcp.LocalExchange(h.x, who))
 }
 
-func (h *house) over(x mcp.Exchange) *actorServer {
+func (h *house) over(x mcp.Exchange) *mcpClient {
 	h.Helper()
 	g, c := h.client()
 	in, toServer := io.Pipe()
@@ -288,7 +288,7 @@ func (w *web) transport(key string) *sdk.StreamableClientTransport {
 	return &sdk.StreamableClientTransport{Endpoint: w.url + "/mcp", HTTPClient: &http.Client{Transport: bearer{key, w.line}}, MaxRetries: -1}
 }
 
-func (w *web) connect(key string) *actorServer {
+func (w *web) connect(key string) *mcpClient {
 	w.Helper()
 	g, c := w.client()
 	var err error
@@ -306,7 +306,7 @@ type outcome struct {
 	v    map[string]any
 }
 
-func (g *actorServer) call(name string, arguments any) outcome {
+func (g *mcpClient) call(name string, arguments any) outcome {
 	g.Helper()
 	res, err := g.CallTool(g.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
 	if err != nil {
@@ -323,14 +323,14 @@ func (g *actorServer) call(name string, arguments any) outcome {
 	if err != nil || o.v == nil {
 		g.Fatalf("%s: %v, %s", name, err, all)
 	}
-	if dataNotice.Match(all) {
+	if dataPattern.Match(all) {
 		g.Errorf("%s: a data URI reached the result: %.500s", name, all)
 	}
 	return o
 }
 
 // ok calls a tool that must not fail.
-func (g *actorServer) ok(name string, arguments any) outcome {
+func (g *mcpClient) ok(name string, arguments any) outcome {
 	g.Helper()
 	o := g.call(name, arguments)
 	if o.IsError {
@@ -340,7 +340,7 @@ func (g *actorServer) ok(name string, arguments any) outcome {
 }
 
 // fails calls a tool that must fail, with words that say why.
-func (g *actorServer) fails(name string, arguments any, words ...string) {
+func (g *mcpClient) fails(name string, arguments any, words ...string) {
 	g.Helper()
 	o := g.call(name, arguments)
 	for _, w := range words {
@@ -356,13 +356,13 @@ func (o outcome) field(name string) string {
 }
 
 // ask makes a request and returns its ref.
-func (g *actorServer) ask(intent string) string {
+func (g *mcpClient) ask(intent string) string {
 	g.Helper()
 	return g.ok("mess_request", map[string]any{"intent": intent}).field("ref")
 }
 
 // ends waits for the end of a request.
-func (g *actorServer) ends(ref string, status mess.Code) outcome {
+func (g *mcpClient) ends(ref string, status mess.Code) outcome {
 	g.Helper()
 	o := g.ok("mess_wait", map[string]any{"ref": ref})
 	if o.field("status") != string(status) {
@@ -377,4 +377,4 @@ var kitchenless = exchange.Actor{ID: "stranger", Roles: exchange.Requester}
 // anyHTTP is an HTTP door with nothing special.
 var anyHTTP = httpapi.Config{}
 
-func (w *web) withKey(who exchange.Actor) *actorServer { return w.connect(w.key(who)) }
+func (w *web) withKey(who exchange.Actor) *mcpClient { return w.connect(w.key(who)) }

@@ -12,8 +12,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// FuzzData: no data URI is left in any text, and what is linked can be found
-// again under its name.
+// FuzzData: no text keeps a data URI, and each link leads to its data.
 func FuzzData(f *testing.F) {
 	for _, s := range []string{
 		"", "hello", "data:image/png;base64,AAAA", "data:,", "data:,x,y", "DATA:text/plain;charset=utf-8,a%20b", "dadata:,ta:,x", "x data:image/jpeg;base64,/9j/4A== y",
@@ -53,7 +52,7 @@ func FuzzData(f *testing.F) {
 	})
 }
 
-// What is data is decoded as RFC 2397 says.
+// parseData decodes data as RFC 2397 says.
 func TestParseData(t *testing.T) {
 	for _, c := range []struct {
 		uri, mime, data string
@@ -74,8 +73,7 @@ func TestParseData(t *testing.T) {
 	}
 }
 
-// FuzzArguments: whatever is sent, an error means that there is nothing, and what
-// is left over is told.
+// FuzzArguments: an error comes without arguments, and finish reports the rest.
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `null`, ``, `[]`, `{"ref":"a"}`, `{"ref":null,"confirm":true}`, `{"confirm":"yes"}`, `{"a":1,"a":2}`, `{"message":"MESS: []"}`, `{"message":[{"request":{"intent":"x"}}]}`,
@@ -111,7 +109,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzThreadURI: what is a thread's URI names a thread and a part that there is.
+// FuzzThreadURI: every accepted URI names a valid thread and an existing part.
 func FuzzThreadURI(f *testing.F) {
 	for _, s := range []string{"thread://2026-11-21-001", "thread://a/envelope", "thread://a/latest", "thread://a/", "thread://../x", "thread://a/b/c", "content://a/b", ""} {
 		f.Add(s)

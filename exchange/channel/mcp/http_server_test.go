@@ -54,8 +54,7 @@ func (w *web) want(code int, words, method, body string, headers ...string) http
 	return h
 }
 
-// Who may come in is decided before anything else is looked at: DNS rebinding,
-// pages from elsewhere, keys.
+// The server checks DNS rebinding, foreign pages and keys before anything else.
 func TestWhoMayComeIn(t *testing.T) {
 	w := inHouse(t).overHTTP(httpapi.Config{Hosts: []string{"home.example"}, Origins: []string{"https://console.example"}}, mcp.DefaultConfig())
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
@@ -116,7 +115,7 @@ func TestSessionsAreFew(t *testing.T) {
 	w.want(200, "", "POST", initialize, auth...)
 }
 
-// What is no protocol is refused, and the door goes on.
+// An invalid protocol message is an error, and the server goes on.
 func TestNoProtocol(t *testing.T) {
 	w := inHouse(t).overHTTP(httpapi.Config{MaxBody: 1 << 20}, mcp.DefaultConfig())
 	auth := []string{"Authorization", "Bearer " + w.key(model)}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzLines holds what a client may write: what comes through is messages, and each
-// other line that is not empty is answered.
+// FuzzLines writes any lines: the reader passes on messages only, and answers each other line
+// that is not empty.
 func FuzzLines(f *testing.F) {
 	f.Add("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\nhello\n\n[]\n42\nnull\n{\"jsonrpc\":\"2.0\"}")
 	f.Add("\xff\n{")

@@ -100,8 +100,7 @@ func withComments(jpg []byte) []byte {
 	return append(append(bytes.Clone(jpg[:2]), head...), jpg[2:]...)
 }
 
-// A picture that is read as a resource has no metadata, whatever its sender says
-// that it is.
+// An image resource has no metadata, with any media type of its sender.
 func TestResourcesHaveNoMetadata(t *testing.T) {
 	h := alone(t)
 	g := h.overStdio(model)

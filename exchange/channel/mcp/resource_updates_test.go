@@ -14,10 +14,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Who follows a thread hears of it, and of new ones, over both transports.
+// A client that follows a thread gets its changes, and new threads, over both transports.
 func TestNews(t *testing.T) {
 	h := inHouse(t)
-	for name, g := range map[string]*actorServer{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
+	for name, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
 		ref := g.ask("ask")
 		g.until(func() bool { return g.listed > 0 })
 		g.until(func() bool { return listed(g, "thread://"+ref) })
@@ -43,7 +43,7 @@ func TestNews(t *testing.T) {
 }
 
 // listed reports whether the list of resources has a URI. The caller holds g.mu.
-func listed(g *actorServer, uri string) bool {
+func listed(g *mcpClient, uri string) bool {
 	g.mu.Unlock()
 	defer g.mu.Lock()
 	list, err := g.ListResources(context.Background(), nil)
@@ -89,7 +89,7 @@ func TestResources(t *testing.T) {
 // request alone.
 func TestWait(t *testing.T) {
 	h := inHouse(t)
-	for name, g := range map[string]*actorServer{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
+	for name, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
 		ref := g.ask("hang")
 		over := g.ok("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 1})
 		if over.v["timed_out"] != true || over.field("ref") != ref || over.field("status") != "claimed" {
@@ -157,7 +157,7 @@ func TestItEndsWithItsInput(t *testing.T) {
 // is kept waiting.
 func TestNothingIsWaitedForAtTheEnd(t *testing.T) {
 	h := inHouse(t)
-	waits := func(g *actorServer) {
+	waits := func(g *mcpClient) {
 		p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.ask("hang"), "timeout_seconds": 600}}
 		p.SetProgressToken("x")
 		go func() { _, _ = g.CallTool(context.Background(), p) }()

@@ -15,8 +15,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mcp"
 )
 
-// What was asked is answered, though the input has ended before the first answer was
-// out.
+// Every request gets its response, even if the input ends before the first one.
 func TestAllIsAnsweredAtTheEnd(t *testing.T) {
 	h := inHouse(t)
 	in := &strings.Builder{}

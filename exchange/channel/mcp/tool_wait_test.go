@@ -40,7 +40,7 @@ func TestAWaitShowsThatItLives(t *testing.T) {
 	})
 }
 
-// flaky is an exchange that cannot be reached for one call, when it is told so.
+// flaky is an exchange that fails one call on demand.
 type flaky struct {
 	mcp.Exchange
 	fail atomic.Bool

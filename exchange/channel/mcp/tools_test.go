@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// dataNotice finds what must not be in a result, by another rule than the door's.
-var dataNotice = regexp.MustCompile(`(?i)data:[a-z]*/?[a-z]*[;,]`)
+// dataPattern finds data in a result by another rule than the server's.
+var dataPattern = regexp.MustCompile(`(?i)data:[a-z]*/?[a-z]*[;,]`)
 
 func TestToolsAreFewAndSayWhenToUseThem(t *testing.T) {
 	g := inHouse(t).overStdio(model)
@@ -35,7 +35,7 @@ func TestToolsAreFewAndSayWhenToUseThem(t *testing.T) {
 
 func TestAPhotoComesBack(t *testing.T) {
 	h := inHouse(t)
-	for _, g := range map[string]*actorServer{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
+	for _, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
 		ref := g.ask("photo")
 		plain := g.ends(ref, mess.Completed)
 		if plain.v["next"] != "the executor reports success; evidence: photographed" || !strings.Contains(plain.text, "content://"+ref+"/att-") {
@@ -93,7 +93,7 @@ func TestInlineDataBecomeResources(t *testing.T) {
 		}
 	}
 	whole, err := g.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "thread://" + ref})
-	if err != nil || dataNotice.MatchString(whole.Contents[0].Text) || !strings.Contains(whole.Contents[0].Text, "content://"+ref+"/request/att-000-image-") {
+	if err != nil || dataPattern.MatchString(whole.Contents[0].Text) || !strings.Contains(whole.Contents[0].Text, "content://"+ref+"/request/att-000-image-") {
 		t.Errorf("%v %s", err, whole.Contents[0].Text)
 	}
 }
@@ -179,7 +179,7 @@ func TestAnyMessage(t *testing.T) {
 	}
 }
 
-// Every bad input is a result that says what is wrong, and the session goes on.
+// Every bad input gives a result with the error, and the session goes on.
 func TestBadInput(t *testing.T) {
 	g := inHouse(t).overStdio(model)
 	for _, c := range []struct {

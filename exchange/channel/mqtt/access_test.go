@@ -27,7 +27,7 @@ var forbidden = struct{ write, read []string }{
 	},
 }
 
-// secret is what the others say to each other.
+// secret is a text between the other clients.
 const secret = "the safe is behind the picture"
 
 // tryForbidden has the second executor try everything, while a task of others goes
@@ -91,7 +91,7 @@ func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
 	if me.count("forged") > 0 {
 		t.Errorf("forged words have arrived: %v", me.all())
 	}
-	for _, r := range pi.all()[before:] { // the answers to what it has said; and to files, which at a broker elsewhere count as its own
+	for _, r := range pi.all()[before:] { // the answers to its own messages and files, which count as its own at an external broker
 		if !strings.Contains(r.text, `"re":"beat"`) && !strings.Contains(r.text, `"re":"p"`) && !strings.Contains(r.text, `/att/forged.jpg"`) {
 			t.Errorf("the executor has heard %v", r)
 		}

@@ -16,7 +16,7 @@ import (
 //
 // Such a file cannot check who owns a thread. So only observers and operators read states, and
 // every user may write attachments. The exchange counts attachments for the holder of the
-// claim, and uses only those that a message of the holder names by digest.
+// claim. It uses only those that a message of the holder names by digest.
 func ACL(exchangeID, user string, holders []keys.Principal, home bool) (string, error) {
 	for _, id := range []string{exchangeID, user} {
 		if err := topic.CheckID(id); err != nil {

@@ -13,8 +13,8 @@ import (
 
 const photo = `{"id":"%s","MESS":[{"request":{"intent":"look into the fridge","requires":["take-photo"]}}]}`
 
-// Rule 1: what is retained is no command. It is thrown away, counted and told, and
-// the broker forgets it.
+// Rule 1: a retained message is no command. The exchange discards, counts and logs it, and the
+// broker forgets it.
 func TestARetainedCommand(t *testing.T) {
 	h := embedded(t)
 	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
@@ -53,7 +53,7 @@ func TestARetainedCommandElsewhere(t *testing.T) {
 	}
 }
 
-// A hold goes where nothing is before it, from whoever may stop.
+// No message delays a drain, from any actor that may stop.
 func TestAHoldIsNotBehindTheInbox(t *testing.T) {
 	h := embedded(t)
 	key := h.key("pi", exchange.ExecutorRole)
@@ -81,7 +81,7 @@ func TestDuplicates(t *testing.T) {
 	if n := h.threads(); n != 1 {
 		t.Errorf("%d threads", n)
 	}
-	// What may come twice and cannot be known again is not begun at all.
+	// A request that may arrive twice and has no id does not begin.
 	me.says(root+"a/me/out", `[{"request":{"intent":"look into the fridge"}}]`)
 	me.has("id: is missing")
 	me.publishes(root+"a/me/out", `[{"request":{"intent":"look into the fridge"}}]`, 0, false)
@@ -112,7 +112,7 @@ func TestWhatIsNoMessage(t *testing.T) {
 		me.says(root+"a/me/out", text)
 		h.eventually(text, func() bool { return me.count(`"why":"invalid"`) == i+1 })
 	}
-	// What has an id is refused by that id, at whatever its reading stopped.
+	// an error names the id of the message, wherever the parser stopped
 	me.has(`"re":"x"`)
 	for id, text := range map[string]string{
 		"no-re":     `{"id":"no-re","MESS":[{"reply":{"confirm":true}}]}`,
@@ -144,8 +144,7 @@ func TestAHugePayload(t *testing.T) {
 	me.has(`"re":"fine"`)
 }
 
-// What is said while a requester is away arrives when it is back: all, in order,
-// once.
+// A requester that was away gets its messages when it is back: all, in order, once.
 func TestARequesterWhoWasAway(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
@@ -231,7 +230,7 @@ func TestABrokerThatRestarts(t *testing.T) {
 	}
 	post(exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, `{re: `+ref+`, epoch: `+epoch+`, MESS: [{status: {code: needs_input, questions: [{field: shelf, question: which one}]}}]}`)
 	post(exchange.Actor{ID: "me", Roles: exchange.Requester}, `{re: `+ref+`, MESS: [{reply: {answers: {shelf: upper}}}]}`)
-	// They are back before the exchange: what it says goes to nobody until then.
+	// They are back before the exchange, so its first messages have no reader.
 	m.way <- struct{}{}
 	m.start()
 	pi, me = join()

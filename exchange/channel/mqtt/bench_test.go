@@ -66,7 +66,7 @@ func amount(t *testing.T, name string) int {
 	return n
 }
 
-// durable puts the house's exchange on a disk, as it is in earnest.
+// durable gives the exchange a store on disk, as in production.
 func (h *house) durable() {
 	h.Helper()
 	store, err := files.DefaultConfig().Open(h.TempDir())
@@ -85,8 +85,8 @@ func (h *house) durable() {
 	})
 }
 
-// TestBenchLatency measures the time from a request's publish to the level of a
-// relay, and to the response, with all that is synced on the way.
+// TestBenchLatency measures the time from the publish of a request to the relay, and to the
+// response, with all syncs on the way.
 func TestBenchLatency(t *testing.T) {
 	n := amount(t, "MESSKIT_BENCH_MQTT")
 	for _, name := range []string{"embedded", "mosquitto"} {

@@ -33,8 +33,7 @@ func page(t *testing.T, port string) []string {
 	return list
 }
 
-// What the page tells people to type does what the page says, at Debian's
-// mosquitto.
+// The commands of the page have the documented effect with Debian's mosquitto.
 func TestThePage(t *testing.T) {
 	if _, err := exec.LookPath("mosquitto_pub"); err != nil {
 		t.Skip("mosquitto_pub is missing; apt-get install mosquitto mosquitto-clients")
@@ -109,7 +108,7 @@ func run(t *testing.T, command string) string {
 	return string(out)
 }
 
-// output is what a program in the background has said.
+// output is the output of a background program.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -44,7 +44,7 @@ type house struct {
 	own   *mqtt.Embedded // its broker; nil: another one
 }
 
-// log keeps what is logged.
+// log keeps the log.
 type log struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -158,7 +158,7 @@ func (h *house) key(id string, roles exchange.Role) string {
 	return key
 }
 
-// sees is an observer, who may read the statuses of all.
+// sees returns an observer, which may read all statuses.
 func (h *house) sees(id string) as {
 	h.Helper()
 	return as{id: id, user: id, key: h.key(id, exchange.Observer)}
@@ -353,7 +353,7 @@ type mosquitto struct {
 	*house
 	file string
 	cmd  *exec.Cmd
-	way  chan struct{} // of the exchange to the broker: whoever fills it keeps it off
+	way  chan struct{} // from the exchange to the broker: a full channel keeps the exchange off
 }
 
 // overMosquitto is a house at a broker elsewhere.

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// asks has an executor ask something of whoever has requested a thread.
+// asks makes an executor ask the requester of a thread.
 func (p *peer) asks(ref, epoch, questions string) {
 	p.h.Helper()
 	id := fmt.Sprintf("q%d", len(p.all()))
@@ -18,8 +18,8 @@ func (p *peer) asks(ref, epoch, questions string) {
 	}
 }
 
-// What an executor asks of Home Assistant is answered there: with an option, or in
-// words. What the executor calls its question is not carried out.
+// Home Assistant answers a question of an executor with an option or in words. It does not run
+// a template in the question.
 func TestHomeAssistantAnswers(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// assistant acts as Home Assistant: it knows nothing but what it reads.
+// assistant acts as Home Assistant: it knows only the messages that it reads.
 type assistant struct {
 	*peer
 	id string // of the discovery topic
@@ -62,7 +62,7 @@ func (a *assistant) config(what string, ok func(object) bool) object {
 	return all
 }
 
-// latest is what stands at a topic.
+// latest returns the retained message of a topic.
 func (a *assistant) latest(topic string) string {
 	got := a.got
 	for _, r := range slices.Backward(got) {
@@ -85,7 +85,7 @@ func (a *assistant) shows(topic, want string) bool {
 	return text == want || strings.Contains(text, want) && strings.HasPrefix(text, "{")
 }
 
-// task is what the executor is at.
+// task returns the state of the task sensor.
 func (a *assistant) task() (o object) {
 	a.h.Helper()
 	a.mu.Lock()

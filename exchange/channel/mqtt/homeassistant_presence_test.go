@@ -12,9 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Who comes and goes: what is lost is unavailable, what has lost a device shows it
-// no more, what has gone for good is cleared, and Home Assistant's birth brings
-// everything again.
+// A lost executor is unavailable, a lost device disappears, and an executor that has left is
+// cleared. After Home Assistant's birth message everything is published again.
 func TestHomeAssistantSeesWhoIsThere(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()
@@ -105,7 +104,7 @@ func (s hung) Append(ctx context.Context, step exchange.Step) (thread.Rev, error
 	return s.Store.Append(ctx, step)
 }
 
-// A stop does not wait behind the taps before it, whatever the store does.
+// A stop does not wait for the commands before it, even if the store hangs.
 func TestAStopWaitsForNoTap(t *testing.T) {
 	for name, outside := range map[string]bool{"embedded": false, "elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
@@ -136,8 +135,8 @@ func TestAStopWaitsForNoTap(t *testing.T) {
 	}
 }
 
-// Where Home Assistant is shown nothing any more, nothing is left of what it was
-// shown: at a broker that keeps what is retained.
+// Without Home Assistant in the configuration, nothing of an earlier run stays at a broker that
+// keeps retained messages.
 func TestHomeAssistantIsSwitchedOff(t *testing.T) {
 	m := made(t, func(c *exchange.Config) { c.States = true }).withHome().elsewhere("allow_anonymous true\n")
 	m.enter(broker.Address{})
@@ -172,7 +171,7 @@ func TestHomeAssistantIsSwitchedOff(t *testing.T) {
 	m.eventually("it is shown again", func() bool { return strings.Contains(strings.Join(lies(a), " "), "h/pi/cover") })
 }
 
-// latestOn is what stands at a topic.
+// latestOn returns the retained message of a topic.
 func (p *peer) latestOn(topic string) (text string) {
 	for _, r := range p.all() {
 		if r.topic == topic {
@@ -182,8 +181,7 @@ func (p *peer) latestOn(topic string) (text string) {
 	return text
 }
 
-// Who speaks over another channel and takes nothing new is shown so, with what it
-// still has.
+// An executor on another channel that is drained appears so, with its running tasks.
 func TestHomeAssistantSeesWhoIsHeld(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()

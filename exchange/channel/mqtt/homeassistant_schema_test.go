@@ -7,13 +7,12 @@ import (
 	"testing"
 )
 
-// What a device payload may have: the keys, whether they must be there, and what
-// they hold. From the schemas of Home Assistant's integration, in the folder
-// homeassistant/components/mqtt of its repository (home-assistant/core): schemas.py
-// and discovery.py for the device, abbreviations.py for p, dev, o and cmps, and
-// {platform}.py for each platform.
+// The keys of a discovery payload, whether they are mandatory, and their values. They come from
+// the schemas of Home Assistant's integration, in the folder homeassistant/components/mqtt of
+// its repository (home-assistant/core). schemas.py and discovery.py describe the device,
+// abbreviations.py p, dev, o and cmps, and {platform}.py each platform.
 
-// kind is what a key holds.
+// kind checks the value of a key.
 type kind func(any) bool
 
 var (
@@ -62,7 +61,7 @@ func isAvailability(v any) bool {
 	})
 }
 
-// shape is what an object may have; what must be there has a mark before its name.
+// shape lists the keys of an object; a mandatory key has a mark before its name.
 type shape map[string]kind
 
 const must = "!"

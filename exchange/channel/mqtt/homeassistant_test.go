@@ -14,7 +14,7 @@ import (
 
 const shown = root + "h/kitchen-pi/"
 
-// story is what somebody does at Home Assistant.
+// story is a scenario with a user of Home Assistant.
 func story(h *house, a *assistant, d *devices, own bool) {
 	h.Helper()
 	a.hears(root+"x/status", root+"e/kitchen-pi/status", shown+"asks", shown+"works", shown+"image-fridge-camera", shown+"task", shown+"standing")
@@ -32,7 +32,7 @@ func story(h *house, a *assistant, d *devices, own bool) {
 		h.Error("there is nothing to answer, and nothing to cancel")
 	}
 
-	// What is harmless is done, and shown when the device says so.
+	// a harmless command runs, and its state appears when the device reports it
 	a.press("switch-porch-light", "payload_on")
 	a.sees(shown+"switch-porch-light", "ON")
 	d.lamp.set(false) // by hand
@@ -41,7 +41,7 @@ func story(h *house, a *assistant, d *devices, own bool) {
 	h.eventually("the bell has rung", func() bool { return d.bell.did() == "on" })
 	a.sees(shown+"switch-bell", "None")
 
-	// What needs a yes asks, and nothing is shown that is not so.
+	// a command that needs a confirmation asks, and no false state appears
 	a.press("switch-heater", "payload_on")
 	a.sees(shown+"task", `"state":"needs_confirmation"`)
 	h.eventually("it can be answered", func() bool { return a.available("yes") })
@@ -56,7 +56,7 @@ func story(h *house, a *assistant, d *devices, own bool) {
 		h.Errorf("the heater was switched: %s", got)
 	}
 
-	// What needs another's word is shown, and Home Assistant cannot give it.
+	// Home Assistant shows a confirmation of another actor and cannot give it
 	a.press("switch-garage", "payload_on")
 	a.sees(shown+"task", `"confirm_by":"operator"`)
 	if a.available("yes") {
@@ -77,8 +77,8 @@ func story(h *house, a *assistant, d *devices, own bool) {
 		h.Errorf("%+v", r)
 	}
 
-	// A retained tap is none. A broker elsewhere does not say of what is published
-	// now that it is to stay.
+	// A retained command has no effect. An external broker does not mark a new message as
+	// retained.
 	tap := `{"MESS":[{"request":{"intent":"turn off the heater","requires":[{"switch-off":{"executor":"kitchen-pi","devices":["heater"]}}]}}]}`
 	a.publishes(root+"a/homeassistant/out", tap, 0, own)
 	if own {
@@ -98,7 +98,7 @@ func story(h *house, a *assistant, d *devices, own bool) {
 	}
 }
 
-// drives is what somebody does with the vacuum.
+// drives is a scenario with the vacuum.
 func drives(h *house, a *assistant, d *devices) {
 	h.Helper()
 	state := func(s string) { h.Helper(); a.sees(shown+"vacuum-robot", `{"state":`+s+`}`) }
@@ -127,8 +127,8 @@ func drives(h *house, a *assistant, d *devices) {
 	}
 }
 
-// opens is what somebody does with what opens and locks: nothing of it without the
-// word of an operator, but a blind.
+// opens is a scenario with covers and locks: all but the blind need the confirmation of an
+// operator.
 func opens(h *house, a *assistant, d *devices) {
 	h.Helper()
 	c := a.config("doors", func(c object) bool { return c["cover-garage-door"] != nil })["cmps"].(object)

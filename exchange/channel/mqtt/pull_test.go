@@ -87,8 +87,8 @@ func (c *cable) length() int {
 	return 1500 + c.chance.IntN(12_000)
 }
 
-// carry carries both directions until so many bytes have gone through, and then
-// tears the connection: no side is told in order.
+// carry copies both directions until a number of bytes has passed, and then breaks the
+// connection without a goodbye.
 func (c *cable) carry(near net.Conn) {
 	far, err := net.Dial("tcp", c.to)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *cable) carry(near net.Conn) {
 	wg.Wait()
 }
 
-// bells is how many devices ring, each for whoever asks for it.
+// bells is the number of devices that ring, each for its own requester.
 const bells = 8
 
 // The network is pulled at any moment while tasks run. Every request that was
@@ -259,7 +259,7 @@ func pull(t *testing.T, way string, seed uint64, pulls int) {
 	}
 }
 
-// effectOf is what a thread that has ended says of the world.
+// effectOf returns the effect of an ended thread.
 func effectOf(th exchange.Thread) mess.Effect {
 	effect := mess.EffectUnknown
 	for _, m := range th.Messages {
@@ -274,7 +274,7 @@ func effectOf(th exchange.Thread) mess.Effect {
 	return effect
 }
 
-// ringers runs a board of bells: what rings twice has rung twice.
+// ringers runs an executor with bells. A bell counts each ring.
 func (h *house) ringers(id string, x agent.Exchange) map[string]*plug {
 	h.Helper()
 	rings := map[string]*plug{}

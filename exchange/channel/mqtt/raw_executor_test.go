@@ -7,8 +7,8 @@ import (
 	"github.com/eclipse/paho.mqtt.golang/packets"
 )
 
-// rawExecutor connects an executor that costs this process no more than a socket:
-// what is measured is the other side.
+// rawExecutor connects an executor that costs this process only a socket, because the test
+// measures the other side.
 func rawExecutor(h *house, id string) error {
 	conn, err := net.Dial("tcp", h.addr)
 	if err != nil {

@@ -45,9 +45,8 @@ func (c *cutter) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet
 	return pk, nil
 }
 
-// A reader is cut off after it was seen to be there, and before it is given what is
-// for it: it gets that when it is back, whether its session has outlived the
-// connection or not.
+// A reader is cut off after the adapter has seen it and before it gets its message. It gets the
+// message when it is back, whether its session has outlived the connection or not.
 func TestAReaderThatGoesJustThen(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		t.Run(fmt.Sprintf("keep %v", keep), func(t *testing.T) {

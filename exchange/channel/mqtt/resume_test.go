@@ -63,7 +63,7 @@ func TestAResultAfterTheClockWasSetBack(t *testing.T) {
 	says("status: {re: " + third + ", code: claimed, message: soon}")
 	me.has("soon")
 
-	h.close() // which keeps how far it has told
+	h.close() // which stores the positions
 	back.Store(int64(2 * time.Hour))
 	says("re: " + third + "\nMESS: [{status: {code: in_progress}}]")
 	says("re: " + third + "\nMESS: [{status: {code: completed, message: three}}]")
@@ -72,7 +72,7 @@ func TestAResultAfterTheClockWasSetBack(t *testing.T) {
 	me = h.connect(as{id: "me", user: "me", key: key}).hears(root + "a/me/in")
 	me.has("two")
 	me.has("three")
-	if me.count("one") > 0 || me.count("two") != 1 { // what was told last may come again
+	if me.count("one") > 0 || me.count("two") != 1 { // the last message may come again
 		t.Errorf("told again: %v", me.all())
 	}
 }

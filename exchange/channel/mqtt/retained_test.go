@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// Clients subscribe with wildcards while others set and clear retained messages, on
-// topics that are new and on such that are not: nobody reads half of anything, and
-// whoever comes afterwards gets what is retained.
+// Clients subscribe with wildcards while others set and clear retained messages, on new and on
+// known topics. Nobody reads half a message, and later clients get the retained ones.
 func TestSubscriptionsWhileMessagesAreRetained(t *testing.T) {
 	h := embedded(t)
 	var group sync.WaitGroup

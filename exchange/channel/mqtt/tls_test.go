@@ -145,7 +145,7 @@ func TestTLSToABrokerElsewhere(t *testing.T) {
 	d := h.board("kitchen-pi", pi)
 	story(h, h.assists("pw"), d, false)
 
-	// What may not come in does not, and the log says why without a password.
+	// a rejected client stays out, and the log gives the reason without a password
 	stranger := newAuthority(t)
 	stranger.sign("pi", client)
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestTLSToABrokerElsewhere(t *testing.T) {
 			var wg sync.WaitGroup
 			defer wg.Wait()
 			defer cancel()
-			wg.Go(func() { // it is told when it is not let in, and then has not long to try again
+			wg.Go(func() { // it gets the error, and then has little time to try again
 				for ctx.Err() == nil && !text.has("the broker cannot be reached") {
 					time.Sleep(10 * time.Millisecond)
 				}

@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/internal/broker"
 )
 
-// Each of the eleven topics carries what is documented of it in one task with a
-// picture, and a stop: and what is retained is what may be, nothing that is a
-// command among it. A broker elsewhere is asked, which knows no rules.
+// Each of the eleven topics carries its documented messages in one task with an image, and a
+// stop. Only documented messages are retained, and no command among them. The external broker
+// has no access rules.
 func TestTheElevenTopics(t *testing.T) {
 	m := overMosquitto(t, "allow_anonymous true\n")
 	watch := m.connect(as{id: "watch"}).hears(root + "#")
@@ -36,7 +36,7 @@ func TestTheElevenTopics(t *testing.T) {
 		{"x/status", true, []string{`"state":"ready"`, `"epoch":`, `"v":`, `"max_attachment":`}},
 		{"e/pi/status", true, []string{`"state":"`, `"epoch":`, `"since":`, `"card":`, `"queue":0`}},
 		{"e/pi/card", true, []string{`{"config":{"executor":{"id":"pi"`, `"take-photo"`, `"hash":`}},
-		{"e/pi/in", false, []string{`{"request":`, `"re":"` + ref + `"`, `"expires_in":"`}}, // what is left, by the exchange's clock
+		{"e/pi/in", false, []string{`{"request":`, `"re":"` + ref + `"`, `"expires_in":"`}}, // the rest of the time, by the exchange's clock
 		{"e/pi/in", false, []string{`{"ack":`, `"re":"`}},
 		{"e/pi/now", false, []string{`{"stop":`, "by anna"}},
 		{"e/pi/out", false, []string{`{"status":{`, `"code":"claimed"`, `"id":"`}},

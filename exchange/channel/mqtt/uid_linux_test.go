@@ -53,8 +53,7 @@ func TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker(t *testing.T) {
 	}
 }
 
-// Without a key one reads what is for everybody and what is one's own: no status and no
-// card of an executor.
+// A client without a key reads public topics and its own: no status and no card of an executor.
 func TestWithoutAKeyNothingOfExecutorsIsRead(t *testing.T) {
 	h := embedded(t)
 	pi := h.connect(as{id: "pi"})

@@ -14,7 +14,7 @@ func Through(h *Dispatcher, way http.RoundTripper) { h.client.Transport = way }
 // Check tells why no connection may be made to an address.
 func (c Config) Check(ip netip.Addr) error { return c.check(ip) }
 
-// Wants reports whether an executor wants to be told.
+// Wants reports whether an executor wants a notification.
 func Wants(profile mess.Object, p mess.Priority, now time.Time) bool {
 	return wantsNow(profile, p, now)
 }

@@ -49,7 +49,7 @@ type received struct {
 	body []byte
 }
 
-// keyring has a key for everybody but those that were taken away.
+// keyring has a key for every actor except the revoked ones.
 type keyring map[string]bool
 
 func (k keyring) Shared(actor string) (exchange.Actor, []byte, bool) {
@@ -151,7 +151,7 @@ func (h *house) join(id, capability, host, more string) {
 
 func (h *house) settle(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
-// What an executor gets is what servers in the field send, signed.
+// An executor gets the signed notification of the MESS reference servers.
 func TestNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
@@ -216,7 +216,7 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-// What receivers do, and what comes of a notice.
+// Each answer of a receiver leads to the right state.
 func TestReceivers(t *testing.T) {
 	always := func(n int) func(context.Context, int) (*http.Response, error) {
 		return func(context.Context, int) (*http.Response, error) { return code(n) }
@@ -273,7 +273,7 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
-// Who wants to be told, of what, and when.
+// Preferences decide who gets which notification, and when.
 func TestPreferences(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 11, 21, hour, 30, 0, 0, time.Local) }
 	quiet := `"quiet_hours":{"enabled":true,"start":"22:00","end":"07:00"}`
@@ -310,7 +310,7 @@ func TestPreferences(t *testing.T) {
 	}
 }
 
-// Addresses that a notice may go to, by what is allowed.
+// The configuration decides which addresses a notification may go to.
 func TestAddresses(t *testing.T) {
 	house := webhook.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("fd00::/64")}}
 	for addr, may := range map[string][2]bool{ // by default, and in that house
@@ -328,8 +328,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// By whatever name an address is called: what counts is where the connection
-// goes, and there is none.
+// The address of the connection counts, under any name. No name leads to this machine.
 func TestNoWayToThisMachine(t *testing.T) {
 	hits := 0
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
@@ -380,8 +379,8 @@ func TestNoWayToThisMachine(t *testing.T) {
 	}
 }
 
-// What is due when the program ends is sent by the next one; after an end
-// without order it is said that something may be missing.
+// The next run sends pending notifications. After a crash the log says that some may be
+// missing.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
@@ -430,7 +429,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// Much waits for one receiver: the oldest gives way, and that is told.
+// A full queue drops its oldest notification, and logs it.
 func TestAFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
@@ -465,8 +464,8 @@ func TestNoWebhooks(t *testing.T) {
 	})
 }
 
-// People are told of what is offered to them, once, and not of what robots are
-// asked first; ntfy gets text.
+// A person gets a notification of each offer, once, and not of offers to robots. ntfy gets
+// text.
 func TestPeopleAreToldOfWhatIsTheirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
@@ -493,8 +492,8 @@ func TestPeopleAreToldOfWhatIsTheirs(t *testing.T) {
 	})
 }
 
-// Who wants to know whether notices arrive is told at once, of each address; not
-// as often as somebody else's server could be bothered by it.
+// A test reports the result of each address at once, and has a rate limit because an address
+// may belong to somebody else.
 func TestATestNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)

@@ -58,7 +58,7 @@ type entity struct {
 	config   mess.Object
 }
 
-// executorView is what Home Assistant shows of one executor.
+// executorView is the state of one executor for Home Assistant.
 type executorView struct {
 	exchange string
 	root     topic.Root

@@ -28,7 +28,7 @@ type Broker interface {
 	Publish(ctx context.Context, topic string, payload []byte, retain bool) error
 }
 
-// Presence is what the MQTT adapter knows about executors that use MQTT.
+// Presence is the part of the MQTT adapter that knows executors on MQTT.
 type Presence interface {
 	// ReportsStatus reports whether an executor publishes its own status.
 	ReportsStatus(info exchange.ExecutorInfo) bool
@@ -117,7 +117,7 @@ func (h *Publisher) Run(ctx context.Context, to Broker) {
 // lookEvery is the time between two looks for executors that have fallen silent.
 const lookEvery = 5 * time.Second
 
-// retainedTopics is what the broker retains for Home Assistant.
+// retainedTopics is the retained messages at the broker.
 type retainedTopics struct {
 	to       Broker
 	payloads map[string]string // by topic

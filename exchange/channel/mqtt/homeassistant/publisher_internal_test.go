@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Whoever writes the name of an executor that there is not is not remembered when
-// his request has ended; one that there is keeps how its last task has ended.
+// The publisher forgets an executor that is not registered when its request has ended. A
+// registered executor keeps its last result.
 func TestNamesThatNobodyBears(t *testing.T) {
 	h := unconnected()
 	heard := func(i int, to string, status mess.Code) {

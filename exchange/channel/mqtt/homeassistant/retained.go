@@ -13,15 +13,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// publication is what the broker retains about one executor. The store keeps it, so that a
-// later run can remove it.
+// publication is the retained messages about one executor. The store keeps it, so that a later
+// run can remove them.
 type publication struct {
 	Topics   []string          `json:"topics"`
 	Entities map[string]string `json:"entities"` // the platforms of the entities that Home Assistant knows, by key
 }
 
-// publications is what the broker retains, by the slug of an executor. It is safe for
-// concurrent use.
+// publications is the retained messages, by the slug of an executor. It is safe for concurrent
+// use.
 type publications struct {
 	x       *exchange.Exchange
 	channel string

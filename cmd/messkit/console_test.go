@@ -242,7 +242,7 @@ func TestTheConsole(t *testing.T) {
 			p.Click("#stopped button", "Release the stop")
 			p.Until(`document.getElementById("stopped").textContent === ""`)
 
-			p.Click("nav a", "Things")
+			p.Click("nav a", "Devices")
 			h.messkit("arm", "--data", filepath.Join(h.home, "data")) // the stop came in the midst of something
 			p.Until(`document.getElementById("arming").textContent.includes("Everything may act")`)
 			p.Until(`document.querySelector("#devices .picture")?.naturalWidth > 300`)
@@ -478,7 +478,7 @@ func TestTheKeyboardAlone(t *testing.T) {
 			t.Errorf("it is not seen that %q has the focus", at)
 		}
 	}
-	for _, want := range []string{"Skip to the content", "Stop everything", "Tasks", "Things", "People", "Log", "intent"} {
+	for _, want := range []string{"Skip to the content", "Stop everything", "Tasks", "Devices", "People", "Log", "intent"} {
 		if !reached[want] {
 			t.Errorf("Tab does not reach %q: %v", want, reached)
 		}
@@ -507,7 +507,7 @@ func TestAHoldOnThePage(t *testing.T) {
 	}
 	h := startHouse(t)
 	p := h.operator(360, 740)
-	p.Click("nav a", "Things")
+	p.Click("nav a", "Devices")
 	p.Until(`document.getElementById("hold-who").options.length > 1`)
 	p.Fill("#hold-why", "the floor is wet <b>")
 	p.Click("#hold button", "Put on hold")
@@ -581,7 +581,7 @@ func TestForgottenOnThePage(t *testing.T) {
 	p.Click("#stopped button", "Forget it")
 	p.Click("#stopped button", "It is gone for good: forget it")
 	p.Until(`document.getElementById("stopped").textContent === ""`)
-	p.Click("#nav a", "Things")
+	p.Click("#nav a", "Devices")
 	p.Until(`document.getElementById("executors").childElementCount === 1`)
 	if list := h.api(http.MethodGet, "/executors", ""); strings.Contains(list, "old-pi") {
 		t.Errorf("on the list still: %s", list)

@@ -54,7 +54,7 @@ func TestNoFieldIsRun(t *testing.T) {
 	}
 	p := h.operator(1280, 800)
 	p.Until(`document.getElementById("stopped").textContent.includes("onerror") && document.getElementById("onhold").textContent.includes("onerror")`)
-	p.Click("nav a", "Things")
+	p.Click("nav a", "Devices")
 	p.Until(`document.getElementById("executors").textContent.includes("onerror") && document.getElementById("hold-who").textContent.includes("onerror") && document.getElementById("capabilities").textContent.includes("onerror")`)
 	clean(p, "messkit", "things")
 	says("", `{"config": {"executor": {"id": "mallory", "stopped": {"orders": [], "why": ""}, "held": {"orders": [], "why": ""}}}}`)

@@ -55,7 +55,7 @@ func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
 	inWindow(p, "#tasks-title", "Tasks")
 	p.Click("#needs button", "No")
 	p.Until(`document.querySelector("#lately a")`)
-	p.Click("nav a", "Things")
+	p.Click("nav a", "Devices")
 	p.Until(`document.querySelector("#devices li")`)
 	scrolled()
 	p.Click("nav a", "Log")
@@ -112,7 +112,7 @@ func TestADeviceThatFailsIsSeen(t *testing.T) {
 	}
 	h := startHouseOf(t, []string{"--config", config})
 	p := h.operator(360, 640)
-	p.Click("nav a", "Things")
+	p.Click("nav a", "Devices")
 	p.Until(`/^porch light\s+off/.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`) // it was read at the start
 	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("not read yet")).length === 1`)
 	h.becomes(h.asks(`{"intent": "turn on the fan"}`), "failed")
@@ -134,7 +134,7 @@ func TestAnExchangeAloneNamesItsExecutors(t *testing.T) {
 	}
 	h := startHouseBy(t, "exchange", nil)
 	p := h.operator(1280, 800)
-	p.Click("nav a", "Things")
+	p.Click("nav a", "Devices")
 	p.Until(`document.getElementById("devices").textContent.includes("no executor has registered")`)
 	key := strings.TrimSpace(h.messkit("keys", "issue", "kitchen-pi", "executor"))
 	door := newDoor(h.url+"/api/v1/exchanges/home", key, key)
@@ -223,7 +223,7 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 	p.Click("#others a", "turn on the light")
 	p.Until(`document.getElementById("detail-title")`)
 	buttons("Stop everything")
-	for _, name := range []string{"Things", "People", "Log"} {
+	for _, name := range []string{"Devices", "People", "Log"} {
 		p.Click("nav a", name)
 		buttons("Stop everything")
 	}
@@ -249,7 +249,7 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 	p.Click("#others a", "vacuum the living room")
 	p.Click("#detail button", "Take it back")
 	p.Until(`document.querySelector("#detail .chip").textContent === "cancelled"`)
-	p.Click("nav a", "Things")
+	p.Click("nav a", "Devices")
 	buttons("Stop everything, Put on hold")
 	signOut()
 

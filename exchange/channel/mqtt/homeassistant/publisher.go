@@ -5,7 +5,6 @@ package homeassistant
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -17,7 +16,6 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
-	"github.com/messkit/messkit/mess/messeaf"
 	"github.com/messkit/messkit/mess/topic"
 )
 
@@ -236,81 +234,6 @@ func (h *Publisher) publishExecutor(ctx context.Context, p *retainedTopics, info
 	return h.publishStates(ctx, p, a)
 }
 
-// publishStates publishes the state of each entity. An unknown state is published as unknown.
-func (h *Publisher) publishStates(ctx context.Context, p *retainedTopics, a executorView) error {
-	put := func(name string, payload string) error { return p.put(ctx, a.topic(name), []byte(payload)) }
-	for _, e := range a.entities() {
-		if text, is := a.stateText(e); is {
-			if err := put(e.key, text); err != nil {
-				return err
-			}
-		}
-	}
-	input := a.activity.openQuestion()
-	for _, one := range []struct{ name, payload string }{
-		{"task", jsonText(a.activity.taskState())},
-		{"standing", jsonText(stopState(a.info))},
-		{"asks", availability(a.activity.openConfirmation() != nil)},
-		{"works", availability(a.activity.ownTask(a.at) != nil)},
-		{"answer", jsonText(a.questionState())},
-		{"writes", availability(input != nil)},
-		{"chooses", availability(input != nil && len(optionsOf(input)) > 0)},
-	} {
-		if err := put(one.name, one.payload); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func availability(is bool) string {
-	if is {
-		return "online"
-	}
-	return "offline"
-}
-
-// States of the stop.
-const (
-	running  = "running"
-	stopping = "stopping" // ordered, and not confirmed
-	stopped  = "stopped"
-)
-
-// stopState returns the stop state of an executor, as the executor itself has reported it.
-func stopState(info exchange.ExecutorInfo) mess.Object {
-	switch {
-	case len(info.UnconfirmedStops) > 0:
-		return object("state", stopping, "why", info.UnconfirmedStops[0].Reason, "by", info.UnconfirmedStops[0].By)
-	case info.Stopped != nil && info.Stopped.Reason != "":
-		return object("state", stopped, "why", info.Stopped.Reason)
-	}
-	return object("state", running)
-}
-
-// StatusBy is the field of a status that the exchange publishes for an executor on another
-// channel.
-const StatusBy = "by"
-
-// statusPayload returns such a status.
-func (h *Publisher) statusPayload(info exchange.ExecutorInfo) []byte {
-	state := "ready"
-	disarmed, _ := info.Extra.Get("disarmed")
-	switch {
-	case !info.Live:
-		state = "lost"
-	case info.Stopped != nil && info.Stopped.Reason != "":
-		state = "stopped"
-	case disarmed != nil && disarmed != "":
-		state = "disarmed"
-	case info.DrainReason != "":
-		state = "held"
-	case info.Claims > 0:
-		state = "busy"
-	}
-	return []byte(jsonText(object("state", state, StatusBy, exchange.Self, "queue", info.Claims)))
-}
-
 // Thread takes the status of a thread at the begin of a session.
 func (h *Publisher) Thread(ctx context.Context, e exchange.Envelope) {
 	if e.Status != mess.NeedsConfirmation && e.Status != mess.NeedsInput {
@@ -390,41 +313,6 @@ func (d *activity) apply(e exchange.Envelope, m mess.Message) {
 		d.open[i] = &w
 	} else {
 		d.open = append(d.open, &w)
-	}
-}
-
-// publishImages publishes the images that Home Assistant itself has requested, without retain.
-func (h *Publisher) publishImages(executor string, e exchange.Envelope, m mess.Message) {
-	capability, device := deviceOf(e)
-	if capability != "take-photo" || executor == "" {
-		return
-	}
-	for _, item := range m.Items {
-		for _, entry := range messeaf.Content(item) {
-			media, ok := entry.Media()
-			if !ok || entry.Type != "image" || media.File == "" {
-				continue
-			}
-			name := h.cfg.Root.Home(slugOf(executor), keyOf("image", device))
-			h.cfg.Start(func(ctx context.Context, to Broker) { h.publishImage(ctx, to, e.Ref, media.File, name) })
-		}
-	}
-}
-
-// publishImage publishes one image.
-func (h *Publisher) publishImage(ctx context.Context, to Broker, ref, file, name string) {
-	r, _, err := h.cfg.Exchange.Attachment(ctx, exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, ref, file)
-	if err != nil {
-		h.cfg.Log.Debug("publishing an image failed", "ref", ref, "err", err)
-		return
-	}
-	data, err := io.ReadAll(r)
-	_ = r.Close() // it was open for reading only
-	if err == nil {
-		err = to.Publish(ctx, name, data, false)
-	}
-	if err != nil {
-		h.cfg.Log.Debug("publishing an image failed", "ref", ref, "err", err)
 	}
 }
 

@@ -71,7 +71,7 @@ var layers = map[string]layer{
 	"agent/journal":            {below: []string{"internal/durable", "internal/wal", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/channel/httpapi": {below: []string{"exchange", "exchange/keys", "internal/mistake", "internal/peer", "internal/resources", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"exchange/channel/console": {
-		below: []string{"exchange", "exchange/keys", "mess"},
+		below: []string{"exchange", "exchange/keys", "internal/peer", "mess"},
 		from:  []string{"golang.org/x/sync", "golang.org/x/time", "rsc.io/qr"},
 	},
 	"exchange/channel/agentmail/format": {pure: true, below: []string{"internal/cleantext", "internal/strictyaml", "mess", "mess/messeaf"}},

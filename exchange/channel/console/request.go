@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/peer"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -97,7 +97,7 @@ func (g *request) writeIdentity() error {
 // an address that only this machine has, and no proxy has forwarded it.
 func isLocal(r *http.Request) bool {
 	a, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && a.Addr().Unmap().IsLoopback() && isLocalHost(r.Host) && !isProxied(r)
+	return err == nil && a.Addr().Unmap().IsLoopback() && isLocalHost(r.Host) && !peer.IsProxied(r.Header)
 }
 
 // isLocalHost reports whether a Host header names this machine by a name that no other machine
@@ -108,16 +108,6 @@ func isLocalHost(host string) bool {
 	}
 	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil && a.Unmap().IsLoopback() || strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
-}
-
-// isProxied reports whether the headers of a request name a proxy.
-func isProxied(r *http.Request) bool {
-	for name := range r.Header {
-		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // readBody reads a body in JSON. An empty body changes nothing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/keys"
+	"github.com/messkit/messkit/internal/peer"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -167,14 +168,7 @@ func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed fu
 }
 
 // isProxied reports whether the headers of a request name a proxy.
-func (c *transport) isProxied() bool {
-	for name := range c.r.Header {
-		if strings.HasPrefix(name, "X-Forwarded") || slices.Contains([]string{"Forwarded", "X-Real-Ip", "Via"}, name) {
-			return true
-		}
-	}
-	return false
-}
+func (c *transport) isProxied() bool { return peer.IsProxied(c.r.Header) }
 
 // isForeignPage reports whether a browser sends the request for another page: its headers say
 // so, or the origin is not this server.

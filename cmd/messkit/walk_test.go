@@ -53,7 +53,7 @@ var unrun = map[string]string{
 var elsewhereWalked = map[string][]string{
 	"agentmail": nil,                                    // TestTheMailPage
 	"mesh":      nil,                                    // TestTheGuideToMeshes
-	"mqtt":      nil,                                    // exchange/channel/mqtt: TestThePage
+	"mqtt":      nil,                                    // exchange/channel/mqtt: TestCommandsOfDocumentation
 	"http":      {"With curl alone", "Webhooks", "TLS"}, // TestTheGuideWithCurl, TestTheGuideOnTLS
 }
 

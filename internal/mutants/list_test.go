@@ -269,7 +269,7 @@ var mutants = []mutant{
 	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},
 	{"one message ends the MQTT door", []edit{{
 		"exchange/channel/mqtt/inbound.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
-	}}, "./exchange/channel/mqtt TestAMessageThatCrashesIsDropped"},
+	}}, "./exchange/channel/mqtt TestPanicDropsOneMessage"},
 	{"confirmation not bound to its plan", []edit{{
 		"exchange/transition/start.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, "case true || c == nil:",
 	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},
@@ -327,22 +327,22 @@ var mutants = []mutant{
 	}, "./internal/peer TestTheOtherEndIsRead"},
 	{"another user of the machine registers", []edit{{
 		"exchange/channel/httpapi/proof.go", "return !c.isForeignPage() && !c.isProxied() && peer.Same(c.localAddr(), c.r.RemoteAddr)", "return !c.isForeignPage() && !c.isProxied() && (loopback(c.r.RemoteAddr) || peer.Same(c.localAddr(), c.r.RemoteAddr))",
-	}}, "./exchange/channel/httpapi TestAnotherUserOfThisMachineIsAStranger"},
+	}}, "./exchange/channel/httpapi TestOtherLocalUserNeedsCode"},
 	{"another user of the machine at the broker", []edit{{
 		"exchange/channel/mqtt/embedded_hooks.go", "return cl.Net.Conn != nil && peer.Same(", "return cl.Net.Conn != nil || peer.Same(",
-	}}, "./exchange/channel/mqtt TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker"},
+	}}, "./exchange/channel/mqtt TestOtherLocalUserNeedsKey"},
 	{"an executor registers more than its code grants", []edit{{
 		"exchange/registration.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
-	}}, "./exchange/channel/httpapi TestACodeStatesWhatItGrants"},
+	}}, "./exchange/channel/httpapi TestCodeListsItsRights"},
 	{"a stranger's question is read", []edit{{
 		"agent/selftest/selftest.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
 	}}, "./agent/selftest TestAStrangerIsNotRead"},
 	{"what is behind chunks is a request", []edit{{
 		"exchange/channel/httpapi/call.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
-	}}, "./exchange/channel/httpapi TestALengthAndChunksEndTheConnection"},
+	}}, "./exchange/channel/httpapi TestLengthAndChunksEndConnection"},
 	{"a page of somebody else registers", []edit{{
 		"exchange/channel/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",
-	}}, "./exchange/channel/httpapi TestPagesOfOthersDoNotRegister"},
+	}}, "./exchange/channel/httpapi TestForeignPageCannotRegister"},
 	{"lease ignored", []edit{{
 		"exchange/scheduler.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
 	}}, "./exchange TestALeaseThatEndsBeforeTheStart"},
@@ -406,7 +406,7 @@ var mutants = []mutant{
 	}}, "./exchange TestRoutingAsMESSEAFWritesIt"},
 	{"an upload is not made smaller", []edit{{
 		"exchange/channel/httpapi/attachments.go", "if f.size != \"\" {", "if false {",
-	}}, "./exchange/channel/httpapi TestPicturesFitOnRequest"},
+	}}, "./exchange/channel/httpapi TestImageFitsOnRequest"},
 	{"offers come by age alone", []edit{{
 		"exchange/queue.go", "q.rank-p.rank,", "0,",
 	}}, "./exchange TestOffersComeInOrder"},
@@ -415,10 +415,10 @@ var mutants = []mutant{
 	}}, "./exchange TestReceivedIsPending"},
 	{"large data stay in a message until its folder is written", []edit{{
 		"exchange/thread/files.go", "if !ok || len(data) <= most {", "if true {",
-	}}, "./exchange/channel/httpapi TestPicturesHaveOneForm"},
+	}}, "./exchange/channel/httpapi TestUploadedImageHasOneForm"},
 	{"an executor's card shows its webhooks", []edit{{
 		"exchange/channel/httpapi/executors.go", "return !slices.Contains(cardFields, f.Key) })", "return false })",
-	}}, "./exchange/channel/httpapi TestOneExecutor"},
+	}}, "./exchange/channel/httpapi TestExecutorHasCard"},
 	{"acknowledged before it is synced", []edit{{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
 	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},
@@ -566,7 +566,7 @@ var mutants = []mutant{
 	}}, "./exchange/channel/mcp TestResourcesHaveNoMetadata"},
 	{"a refused revision is not remembered", []edit{{
 		"exchange/channel/httpapi/mounted_handlers.go", "c.addDenied(w.status, why)", "_ = why",
-	}}, "./exchange/channel/mcp TestARefusedRevisionIsSeen"},
+	}}, "./exchange/channel/mcp TestRejectedRevisionIsExplained"},
 	{"a plan is of the simulated home while another one runs", []edit{{
 		"internal/cli/requests/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
 	}}, "./cmd/messkit TestScripts/arm"},
@@ -581,7 +581,7 @@ var mutants = []mutant{
 	}}, "./drivers/mqttdevice TestAnnounced"},
 	{"hidden characters reach a model", []edit{{
 		"exchange/channel/mcp/tools.go", "	cleanAll(v)\n", "",
-	}}, "./exchange/channel/mcp TestNothingHiddenReachesAModel"},
+	}}, "./exchange/channel/mcp TestInvisibleTextIsRemoved"},
 	{"tags are not removed", []edit{{
 		"internal/cleantext/cleantext.go", "unicode.Is(unicode.Cf, r) && !unicode.Is", "unicode.Is(unicode.Cf, r) && r < 0xe0000 && !unicode.Is",
 	}}, "./internal/cleantext TestEveryHiddenCharacterIsTakenOut"},
@@ -590,7 +590,7 @@ var mutants = []mutant{
 	}}, "./cmd/messkit TestScripts/hidden"},
 	{"a wait returns at once while a question is open", []edit{{
 		"exchange/channel/mcp/seen_questions.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
-	}}, "./exchange/channel/mcp TestAWaitDoesNotRepeatAnOpenQuestion"},
+	}}, "./exchange/channel/mcp TestWaitDoesNotRepeatSeenQuestion"},
 
 	// What is said.
 	{"receipt without a hash of the report", []edit{{
@@ -652,8 +652,8 @@ var mutants = []mutant{
 	}}, "./capabilities/interpret TestNumberAfterNameBelongsToName"},
 	{"what waits for events takes the places of requests", []edit{{
 		"exchange/channel/httpapi/connections.go", "to = &c.all.waiting", "_ = c.all.waiting",
-	}}, "./exchange/channel/httpapi TestWhatWaitsKeepsNoRequestOut"},
+	}}, "./exchange/channel/httpapi TestWaitingConnectionsHaveOwnLimit"},
 	{"one address takes all connections", []edit{{
 		"exchange/channel/httpapi/connections.go", "case p.byNetwork[from] >= p.each:", "case false:",
-	}}, "./exchange/channel/httpapi TestSlowClientsKeepNobodyOut"},
+	}}, "./exchange/channel/httpapi TestSlowClientsAreLimitedPerAddress"},
 }

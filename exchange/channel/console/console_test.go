@@ -186,7 +186,7 @@ func TestSessions(t *testing.T) {
 	h.is(http.StatusUnauthorized, b, http.MethodGet, "/console/who", "")
 }
 
-func TestSigningInFails(t *testing.T) {
+func TestInvalidSignInIsRejected(t *testing.T) {
 	h := open(t)
 	_, key := h.signed("ana", operator)
 	b := h.browser()
@@ -250,7 +250,7 @@ func TestLinks(t *testing.T) {
 }
 
 // Arming needs an operator on the host. Everybody who sees the page may stop, anywhere.
-func TestWhoMayDoWhat(t *testing.T) {
+func TestRolesOfCalls(t *testing.T) {
 	h := open(t)
 	op, _ := h.signed("op", operator)
 	ask, _ := h.signed("ask", exchange.Requester)
@@ -291,7 +291,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 }
 
 // A form stops where no script runs, and tells so in plain text.
-func TestTheStopIsAForm(t *testing.T) {
+func TestStopByForm(t *testing.T) {
 	h := open(t)
 	b, _ := h.signed("ask", exchange.Requester)
 	code, text, head := h.call(b, http.MethodPost, "/console/stop", "why=cat", "Content-Type", "application/x-www-form-urlencoded")
@@ -370,7 +370,7 @@ func TestEvents(t *testing.T) {
 	until(`"stopping":1`)
 }
 
-func FuzzDots(f *testing.F) {
+func FuzzQRCode(f *testing.F) {
 	f.Add("https://192.168.1.7:8420/me#AAAAAAAAAAAAAAAAAAAAAAAAAA")
 	f.Fuzz(func(t *testing.T, text string) {
 		rows, err := console.QRCode(text)
@@ -386,7 +386,7 @@ func FuzzDots(f *testing.F) {
 }
 
 // Failed sign-ins get 429 and do not keep out others.
-func TestWrongSignIns(t *testing.T) {
+func TestFailedSignInsAreLimited(t *testing.T) {
 	h := open(t)
 	key, err := h.k.Issue("ben", exchange.Requester)
 	if err != nil {
@@ -411,7 +411,7 @@ func TestWrongSignIns(t *testing.T) {
 
 // Sign-ins of one actor do not use up the links there are: then nobody could be
 // invited.
-func TestLinksOfOne(t *testing.T) {
+func TestLinksOfActorAreLimited(t *testing.T) {
 	h := open(t)
 	ben, _ := h.signed("ben", exchange.Requester)
 	op, _ := h.signed("boss", operator)
@@ -431,7 +431,7 @@ func TestLinksOfOne(t *testing.T) {
 }
 
 // A cookie that was set over TLS does not go over a network in plain text.
-func TestTheCookieIsSecureWhereTheDoorIs(t *testing.T) {
+func TestCookieIsSecureOverTLS(t *testing.T) {
 	h := open(t)
 	key, err := h.k.Issue("ana", exchange.Operator)
 	if err != nil {

@@ -74,7 +74,7 @@ func (s *stops) Stop(by, why string) { s.taken <- by + ": " + why }
 
 // The stop works on a loaded page while every other request hangs, its stream is dead, and
 // another window hangs as well.
-func TestTheStopWhereEverythingHangs(t *testing.T) {
+func TestStopWorksWhileEverythingHangs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser")
 	}

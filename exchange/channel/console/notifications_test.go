@@ -11,7 +11,7 @@ import (
 
 // A person sees and changes her own addresses. Other fields and secrets stay, and are not
 // shown.
-func TestNotices(t *testing.T) {
+func TestNotificationAddresses(t *testing.T) {
 	h := open(t)
 	ana, _ := h.signed("ana", exchange.Requester|exchange.ExecutorRole)
 	agent, _ := h.signed("agent", exchange.Requester)

@@ -83,7 +83,7 @@ func newest(h *house, one, key string) string {
 	return v.Thread.Attachments[len(v.Thread.Attachments)-1].Name
 }
 
-func TestPartsOfAnAttachment(t *testing.T) {
+func TestAttachmentRanges(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	one := root + "/requests/" + h.create(phone, `{"intent":"look","requires":["x"]}`)
@@ -118,7 +118,7 @@ func TestPartsOfAnAttachment(t *testing.T) {
 }
 
 // Whichever limit is the lower one, the answer is 413.
-func TestUploadsThatAreTooLarge(t *testing.T) {
+func TestTooLargeUploadIsRejected(t *testing.T) {
 	for _, c := range []struct{ body, attachment int64 }{{1 << 10, 1 << 20}, {1 << 20, 1 << 10}, {1 << 10, 1 << 10}} {
 		ec := exchange.DefaultConfig()
 		ec.MaxAttachment = c.attachment
@@ -159,7 +159,7 @@ func (h *house) doUnsized(method, path, key, body string) reply {
 	return reply{res.StatusCode, strings.TrimSpace(string(data)), res.Header}
 }
 
-func TestUploadsThatAreTooMuchOrTooLate(t *testing.T) {
+func TestUploadLimitsOfThread(t *testing.T) {
 	ec := exchange.DefaultConfig()
 	ec.MaxAttachment, ec.MaxThreadAttachments = 20_000, 30_000
 	h := madeOver(t, httpapi.Config{}, ec, memory.New()).serve()
@@ -177,7 +177,7 @@ func TestUploadsThatAreTooMuchOrTooLate(t *testing.T) {
 }
 
 // A part of a file is none, and so is nothing.
-func TestFilesComeWhole(t *testing.T) {
+func TestPartialUploadIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	path := root + "/requests/" + ref + "/attachments/a.png"

@@ -58,7 +58,7 @@ func (h *house) clear(what string, r reply, codes ...int) {
 	}
 }
 
-func TestBadPaths(t *testing.T) {
+func TestInvalidPathIs404(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	auth := "Authorization: Bearer " + h.op + "\r\n"
@@ -101,7 +101,7 @@ func TestBadPaths(t *testing.T) {
 }
 
 // Every wrong key gets 401 with the same text.
-func TestKeysInEveryShape(t *testing.T) {
+func TestWrongKeyIs401(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	wrong := h.do("GET", root+"/requests", "mess_home_x", "").body
 	none := h.do("GET", root+"/requests", "", "").body
@@ -137,7 +137,7 @@ func TestKeysInEveryShape(t *testing.T) {
 	}
 }
 
-func TestBadBodies(t *testing.T) {
+func TestInvalidBodyIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
@@ -203,7 +203,7 @@ func TestBadBodies(t *testing.T) {
 }
 
 // The content type decides between JSON and YAML. Without one the body is JSON.
-func TestYAMLIsSaidToBe(t *testing.T) {
+func TestContentTypeDecidesFormat(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for _, path := range []string{"/requests", "/mess"} {
 		body, js := "intent: look\nid: 5\n", `{"intent":"look"}`
@@ -242,7 +242,7 @@ func manyKeys(n int) string {
 }
 
 // An invalid query is an error, and never ignored.
-func TestBadQueries(t *testing.T) {
+func TestInvalidQueryIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	auth := "Authorization: Bearer " + h.op + "\r\n"
@@ -255,7 +255,7 @@ func TestBadQueries(t *testing.T) {
 
 // A stream of another kind than was asked for would look like one on which nothing
 // happens.
-func TestHowToFollow(t *testing.T) {
+func TestUnknownStreamIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for _, query := range []string{"as=bogus", "as=", "as=Executor", "as=executor&as=bogus", "as=%00"} {
 		for _, more := range []string{"", "&wait=0s"} {
@@ -270,7 +270,7 @@ func TestHowToFollow(t *testing.T) {
 
 // A number is no capability, and half a character is no text: neither is taken for
 // something else.
-func TestWhatIsNotTakenForText(t *testing.T) {
+func TestNumbersInQuotesAreText(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
@@ -307,7 +307,7 @@ func TestWhatIsNotTakenForText(t *testing.T) {
 }
 
 // A compressed body is neither text nor an image.
-func TestPackedBodies(t *testing.T) {
+func TestCompressedBodyIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	auth := "Authorization: Bearer " + h.op + "\r\n"
@@ -322,7 +322,7 @@ func TestPackedBodies(t *testing.T) {
 }
 
 // A client that sends all of a too large body before it reads gets the error.
-func TestTooLargeIsHeard(t *testing.T) {
+func TestClientGetsErrorOfTooLargeBody(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	large := strings.Repeat("x", 11<<20)
 	for what, head := range map[string]string{

@@ -182,7 +182,7 @@ const apart = "MESSKIT_BENCH_STORE"
 // serveApart starts the process; it ends with the benchmark.
 func serveApart(b *testing.B, store string) *site {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestServedApart$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestBenchmarkServerIsOwnProcess$")
 	cmd.Env = append(os.Environ(), apart+"="+store)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -210,8 +210,8 @@ func serveApart(b *testing.B, store string) *site {
 	return s
 }
 
-// TestServedApart is no test but the process that serveApart starts.
-func TestServedApart(t *testing.T) {
+// TestBenchmarkServerIsOwnProcess is no test but the process that serveApart starts.
+func TestBenchmarkServerIsOwnProcess(t *testing.T) {
 	where := os.Getenv(apart)
 	if where == "" {
 		t.Skip("is run by the benchmarks")

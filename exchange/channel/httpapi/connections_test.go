@@ -76,7 +76,7 @@ func use(t *testing.T, h *running, what string) resources.Use {
 }
 
 // Polls and streams take no place of a request, and requests take none of theirs.
-func TestWhatWaitsKeepsNoRequestOut(t *testing.T) {
+func TestWaitingConnectionsHaveOwnLimit(t *testing.T) {
 	inProgramWith(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *running) {
 		key, err := h.keys.Issue("agent", exchange.Requester)
 		if err != nil {
@@ -133,7 +133,7 @@ func TestWhatWaitsKeepsNoRequestOut(t *testing.T) {
 
 // A connection stays in the pool of those that wait until it asks for something
 // else. Its place is free when it closes.
-func TestAConnectionChangesItsKind(t *testing.T) {
+func TestConnectionMovesBetweenPools(t *testing.T) {
 	inProgramWith(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *running) {
 		key, err := h.keys.Issue("agent", exchange.Requester)
 		if err != nil {
@@ -189,7 +189,7 @@ func TestAConnectionChangesItsKind(t *testing.T) {
 
 // Slow clients use up the places of their own address alone. Requests of other
 // addresses and event streams go on.
-func TestSlowClientsKeepNobodyOut(t *testing.T) {
+func TestSlowClientsAreLimitedPerAddress(t *testing.T) {
 	inProgramWith(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *running) {
 		key, err := h.keys.Issue("agent", exchange.Requester)
 		if err != nil {
@@ -230,7 +230,7 @@ func (v visitor) asksOnce(t *testing.T, path, key string) int {
 	return v.asks(t, path, key)
 }
 
-func TestLimitsOfAMachine(t *testing.T) {
+func TestLimitsComeFromMemoryAndFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		of         resources.Limits
 		rate, want httpapi.Rate

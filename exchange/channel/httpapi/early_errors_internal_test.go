@@ -11,7 +11,7 @@ import (
 
 // A translated error is a complete response in JSON with the same status. All other bytes stay
 // unchanged.
-func FuzzRefusalFor(f *testing.F) {
+func FuzzErrorFor(f *testing.F) {
 	for _, seed := range []string{
 		"HTTP/1.1 400 Bad Request" + serverMark + "400 Bad Request", "HTTP/1.1 431 x" + serverMark, "HTTP/1.1 200 OK" + serverMark, "HTTP/1.1 400 \r\nX: y" + serverMark,
 		"HTTP/1.1 4", "HTTP/1.1 999 \x00" + serverMark + "\xff\"<", "HTTP/1.0 400 Bad Request\r\n\r\n", "",

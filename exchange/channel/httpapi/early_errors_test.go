@@ -17,7 +17,7 @@ import (
 )
 
 // Errors before any handler are JSON as well.
-func TestWhatIsNoRequest(t *testing.T) {
+func TestInvalidRequestGetsJSONError(t *testing.T) {
 	h := made(t, httpapi.Config{})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 
 // A file that reads like an answer of the server's own is a file, and the next
 // request on the connection is answered as ever.
-func TestWhatReadsLikeARefusal(t *testing.T) {
+func TestFileLikeAnErrorStaysUnchanged(t *testing.T) {
 	text := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request: nothing of ours"
 	file := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(1+len(text)))

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 )
 
-func TestRefusals(t *testing.T) {
+func TestErrorsHaveStatusAndReason(t *testing.T) {
 	h := open(t, httpapi.Config{MaxBody: 4 << 10})
 	phone, other, agent := h.register("phone", `"x"`), h.register("tablet", `"x"`), h.register("agent", "")
 	ref := h.create(agent, `{"intent":"look","requires":["x"]}`)
@@ -86,7 +86,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // A page that gives this machine a name of its own is not served.
-func TestNamesOfTheDoor(t *testing.T) {
+func TestUnknownHostIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{Hosts: []string{"kitchen.example"}})
 	for host, code := range map[string]int{
 		"127.0.0.1": 200, "127.0.0.1:80": 200, "[::1]:80": 200, "localhost": 200, "LocalHost.:8420": 200, "Kitchen.Example:80": 200, "192.0.2.1": 200,
@@ -99,7 +99,7 @@ func TestNamesOfTheDoor(t *testing.T) {
 }
 
 // The refusals of a claim and its fence, by their codes and words.
-func TestRefusalsOfClaims(t *testing.T) {
+func TestLateClaimNamesHolder(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	first := h.create(agent, `{"id":"a","intent":"look","requires":["x"]}`)
@@ -136,7 +136,7 @@ func (full) Append(context.Context, exchange.Step) (thread.Rev, error) {
 }
 
 // A failure of the exchange is 503, and the client may try again.
-func TestAFullDisk(t *testing.T) {
+func TestFullDiskIs503(t *testing.T) {
 	h := madeOver(t, httpapi.Config{}, exchange.DefaultConfig(), full{memory.New()}).serve()
 	r := h.do("POST", root+"/requests", h.op, `{"intent":"look"}`)
 	if r.code != 503 || r.field("why") != "unavailable" || strings.Contains(r.body, "secret") {

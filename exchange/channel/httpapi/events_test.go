@@ -98,7 +98,7 @@ func TestEvents(t *testing.T) {
 }
 
 // A client that was away for too long gets a reset without data.
-func TestAResetIsSaidPlainly(t *testing.T) {
+func TestResetHasNoData(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(phone, `{"intent":"look","requires":["x"]}`)
@@ -114,7 +114,7 @@ func TestAResetIsSaidPlainly(t *testing.T) {
 }
 
 // An executor gets a message alone, on one line.
-func TestDeliveriesAreMessages(t *testing.T) {
+func TestExecutorStreamHasMessages(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	ref := h.create(agent, `{"intent":"line one\nline two","requires":["x"]}`)
@@ -157,7 +157,7 @@ func (h *house) poll(key, query string) pollCollector {
 }
 
 // Nothing is lost between polls, not even before the first event.
-func TestPolling(t *testing.T) {
+func TestPollReturnsEvents(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	first := h.poll(agent, "wait=0s")
@@ -198,7 +198,7 @@ func TestPolling(t *testing.T) {
 
 // The first poll of an executor returns all open threads in one response, because no position
 // lies between them.
-func TestPollingForWhatIsOpen(t *testing.T) {
+func TestFirstPollReturnsAllOpenThreads(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	for range 110 {
@@ -237,7 +237,7 @@ func (l *listener) read() string {
 }
 
 // A stream shows that it lives, at once and every 15 s.
-func TestTheStreamBeats(t *testing.T) {
+func TestStreamHasHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := made(t, httpapi.Config{})
 		ctx, cancel := context.WithCancel(t.Context())

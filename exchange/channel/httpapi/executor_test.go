@@ -9,7 +9,7 @@ import (
 )
 
 // One executor can be asked for: its card and its presence, and none of its secrets.
-func TestOneExecutor(t *testing.T) {
+func TestExecutorHasCard(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"porch-pi","display_name":"Porch","capabilities":[{"switch-on":{"risk":"low"}}],"versions":["1.1.0"],
 		"areas":["porch"],"instance":"one","notifications":[{"type":"webhook","url":"http://127.0.0.1:9/x","secret":"at least as long as this"}]}`), 201, "")

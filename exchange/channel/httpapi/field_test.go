@@ -12,7 +12,7 @@ import (
 
 // The way of one request as clients in the field go it, with the shapes that
 // their servers give.
-func TestAsInTheField(t *testing.T) {
+func TestReferenceClients(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.want(h.do("GET", "/health", "", ""), 200, `{"status":"ok","service":"mess-exchange","version":"1.2.3","exchange_id":"home"}`)
 

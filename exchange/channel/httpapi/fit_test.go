@@ -34,7 +34,7 @@ func noise(t *testing.T) string {
 
 // Pictures that others upload are made smaller on request; without it they stay as they
 // are.
-func TestPicturesFitOnRequest(t *testing.T) {
+func TestImageFitsOnRequest(t *testing.T) {
 	const most = 40 << 10
 	made := 0
 	h := open(t, httpapi.Config{FitImage: func(ctx context.Context, data []byte, size string) ([]byte, string, error) {

@@ -18,7 +18,7 @@ import (
 )
 
 // A thread has one form: at once, from the log after a start, and from its folder.
-func TestPicturesHaveOneForm(t *testing.T) {
+func TestUploadedImageHasOneForm(t *testing.T) {
 	dir := t.TempDir()
 	serve := func() (*house, func()) {
 		store, err := files.Open(dir)

@@ -70,7 +70,7 @@ func TestKeysOverHTTP(t *testing.T) {
 }
 
 // Revoking a key ends its streams and polls. Those of other keys go on.
-func TestRevocationEndsStreams(t *testing.T) {
+func TestRevokedKeyEndsStreams(t *testing.T) {
 	inProgram(t, func(t *testing.T, h *running) {
 		key := func(id string) string {
 			k, err := h.keys.Issue(id, exchange.ExecutorRole)
@@ -136,7 +136,7 @@ func (h *house) elsewhere() {
 	h.Skip("this machine has no address but loopback, so nobody comes from elsewhere")
 }
 
-func TestEnrollingFromElsewhere(t *testing.T) {
+func TestRemoteRegistrationNeedsCode(t *testing.T) {
 	h := made(t, httpapi.Config{})
 	h.elsewhere()
 	register := func(id, more string) reply {
@@ -164,7 +164,7 @@ func TestEnrollingFromElsewhere(t *testing.T) {
 }
 
 // Concurrent guesses have no more attempts than consecutive ones.
-func TestGuessesAtOnce(t *testing.T) {
+func TestConcurrentGuessesAreLimited(t *testing.T) {
 	h := open(t, httpapi.Config{EnrollmentCode: "standing-code"})
 	codes := make(chan int, 64)
 	for i := range cap(codes) {
@@ -185,7 +185,7 @@ func TestGuessesAtOnce(t *testing.T) {
 }
 
 // Of many who come with one code at once, one is let in.
-func TestACodeIsGoodForOne(t *testing.T) {
+func TestCodeWorksOnce(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	code, _, err := h.keys.NewCode("", time.Minute)
 	if err != nil {

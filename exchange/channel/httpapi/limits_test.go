@@ -95,7 +95,7 @@ func TestRateOfOneKey(t *testing.T) {
 }
 
 // Other clients cannot exhaust the limit of the local operator.
-func TestTheOperatorHereHasNoLimit(t *testing.T) {
+func TestLocalOperatorHasNoRateLimit(t *testing.T) {
 	h := open(t, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
 	for range 20 {
 		h.want(h.do("GET", root+"/requests", h.op, ""), 200, "")
@@ -156,7 +156,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 }
 
 // The server does not wait for a slow client.
-func TestSlowClients(t *testing.T) {
+func TestSlowBodyTimesOut(t *testing.T) {
 	head := "POST " + root + "/requests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\nAuthorization: Bearer "
 	for name, c := range map[string]struct {
 		first string // then one byte at a time
@@ -205,7 +205,7 @@ func TestSlowClients(t *testing.T) {
 // A body with a too large Content-Length gets its error at once, before the server reads a
 // byte, and so does a body for a path without one. The server never takes the rest for another
 // request.
-func TestTooLargeIsNotRead(t *testing.T) {
+func TestTooLargeBodyIsNotRead(t *testing.T) {
 	for _, c := range []struct {
 		path   string
 		length int
@@ -250,12 +250,12 @@ func TestTooLargeIsNotRead(t *testing.T) {
 }
 
 // Before it is known who sends it, little is taken.
-func TestALargeRegistration(t *testing.T) {
+func TestTooLargeRegistrationIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"pi","x":"`+strings.Repeat("x", 70<<10)+`"}`), 413, "")
 }
 
-func TestPagesElsewhere(t *testing.T) {
+func TestCORS(t *testing.T) {
 	closed, some, all := open(t, httpapi.Config{}), open(t, httpapi.Config{Origins: []string{"https://a.example"}}), open(t, httpapi.Config{Origins: []string{"*"}})
 	for _, c := range []struct {
 		h            *house

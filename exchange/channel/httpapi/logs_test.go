@@ -31,7 +31,7 @@ func (w *written) String() string {
 
 // The log has a request under the id of its response. It contains no secret: no key, no
 // enrollment code and no query.
-func TestTheLog(t *testing.T) {
+func TestLogHasRequestIDAndNoSecret(t *testing.T) {
 	h := made(t, httpapi.Config{})
 	log := &written{}
 	h.door = httpapi.New(h.x, h.keys, httpapi.Config{EnrollmentCode: "standing-code"}, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))

@@ -33,7 +33,7 @@ func (v *visit) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request
 
 // A mounted handler gets the actor and the body, and not the key. A client without a key does
 // not reach it.
-func TestAGuest(t *testing.T) {
+func TestMountedHandlerGetsActorWithoutKey(t *testing.T) {
 	v := &visit{}
 	h := open(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}, MaxBody: 1000, Rate: httpapi.Rate{Requests: 0.1, Burst: 3, Connections: 64}})
 	key := h.register("phone", `"take-photo"`)
@@ -61,7 +61,7 @@ func TestAGuest(t *testing.T) {
 }
 
 // A plain-text error of a mounted handler becomes JSON.
-func TestAGuestsErrors(t *testing.T) {
+func TestMountedHandlerErrorsAreJSON(t *testing.T) {
 	v := &visit{says: "malformed \xffpayload\n"}
 	h := open(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}})
 	for _, says := range []string{v.says, strings.Repeat("x", 5000)} {

@@ -167,7 +167,7 @@ func describe(t testing.TB, cfg httpapi.Config) *described {
 
 // Every described answer of every operation is one that the door gives, in the
 // shape that is described, and there are no others.
-func TestTheDescriptionHolds(t *testing.T) {
+func TestOpenAPIMatchesServer(t *testing.T) {
 	deliveries := []map[string]any{{"id": "x", "executor": "phone", "event_type": "thread_created", "ref": "r", "to": "https://example.com", "made": "2026-11-21T00:00:00Z", "at": "2026-11-21T00:00:00Z", "tries": 1, "state": "delivered", "code": 200}}
 	there := func(ref string, _ map[string][]byte) error {
 		if ref == "2026-01-01-002" {

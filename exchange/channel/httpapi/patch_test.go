@@ -34,7 +34,7 @@ func patches(t *testing.T, request string, steps []step) (h *house, one string, 
 
 const looking = `{"id":"garage","intent":"look","requires":["x"]}`
 
-func TestPatchesAsInTheField(t *testing.T) {
+func TestPatchOfReferenceClients(t *testing.T) {
 	h, one, keys := patches(t, looking, []step{
 		{"re: last is the thread of the path", "phone", `{"status":"claimed","mess":[{"status":{"re":"last","code":"claimed"}}]}`, 200, `"claimed"`},
 		{"again", "phone", `{"status":"claimed"}`, 200, `"claimed"`},
@@ -60,7 +60,7 @@ func TestPatchesAsInTheField(t *testing.T) {
 	}
 }
 
-func TestPatchesThatAreRefused(t *testing.T) {
+func TestInvalidPatchIsRejected(t *testing.T) {
 	patches(t, looking, []step{
 		{"another thread", "phone", `{"mess":[{"status":{"re":"2026-01-01-001","code":"claimed"}}]}`, 400, `leave re out`},
 		{"a request inside", "agent", `{"mess":[{"request":{"intent":"more"}}]}`, 400, `request: does not belong`},
@@ -75,7 +75,7 @@ func TestPatchesThatAreRefused(t *testing.T) {
 	})
 }
 
-func TestWhoTakesARequestBack(t *testing.T) {
+func TestCancelByRequesterAndHolder(t *testing.T) {
 	patches(t, looking, []step{
 		{"somebody", "other", `{"status":"cancelled"}`, 404, `"why":"unknown"`},
 		{"the requester", "agent", `{"status":"cancelled","message":"never mind"}`, 200, `"cancelled"`},
@@ -95,7 +95,7 @@ func TestWhoTakesARequestBack(t *testing.T) {
 }
 
 // A requester that holds the claim itself can still cancel.
-func TestTheRequesterHoldsTheClaim(t *testing.T) {
+func TestRequesterWithClaimCancels(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	one := root + "/requests/" + h.create(phone, looking)
@@ -128,7 +128,7 @@ func TestConfirmations(t *testing.T) {
 }
 
 // An invisible thread gets the same response as a missing one.
-func TestPatchesOfOthersThreads(t *testing.T) {
+func TestPatchOfInvisibleThreadIs404(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent, other := h.register("agent", ""), h.register("other", "")
 	ref := h.create(agent, looking)
@@ -146,7 +146,7 @@ func TestPatchesOfOthersThreads(t *testing.T) {
 }
 
 // A PATCH reports unknown fields, and is an error without known ones.
-func TestFieldsThatAPatchDoesNotKnow(t *testing.T) {
+func TestUnknownPatchFieldsAreListed(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)

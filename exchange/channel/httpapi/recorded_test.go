@@ -12,7 +12,7 @@ import (
 
 // Recorded requests of clients of the MESS reference servers get responses of the same shape in
 // JSON, and never a 500.
-func TestAsRecorded(t *testing.T) {
+func TestRecordedRequests(t *testing.T) {
 	text, err := os.ReadFile("../../../internal/test/referenceserver/testdata/recorded.json")
 	if err != nil {
 		t.Fatal(err)

@@ -121,7 +121,7 @@ func (s *referenceSuite) completesARequest(key string) (ref string) {
 }
 
 // refusesOtherPaths sends the paths of the suite as its client sends them: without
-// their dots. TestBadPaths has many raw paths.
+// their dots. TestInvalidPathIs404 has many raw paths.
 func (s *referenceSuite) refusesOtherPaths(key, ref string) {
 	for _, path := range []string{
 		"/api/v1/etc/passwd",

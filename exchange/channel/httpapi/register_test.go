@@ -15,7 +15,7 @@ import (
 // away are the headers of one who is not on this machine.
 var away = []string{"Origin", "https://elsewhere.example"}
 
-func TestEnrolmentCode(t *testing.T) {
+func TestEnrollmentCode(t *testing.T) {
 	h := open(t, httpapi.Config{EnrollmentCode: "abc-123"})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":"abc-123"}`, away...), 201, "")
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b"}`), 201, "") // here, none is needed
@@ -35,7 +35,7 @@ func TestEnrolmentCode(t *testing.T) {
 
 // A local process needs no code, and a wrong one is an error all the same: it was for another
 // exchange, or is an old one. It registers nobody.
-func TestAWrongEnrolmentCodeHere(t *testing.T) {
+func TestWrongCodeOfLocalProcessIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilities":["x"],"enrol":"K7QM4-T9XE2"}`)
 	if h.want(r, 403, ""); !strings.Contains(r.body, "on its own machine none is needed: leave it out") {
@@ -53,7 +53,7 @@ func TestAWrongEnrolmentCodeHere(t *testing.T) {
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b"}`), 201, "")
 }
 
-func TestWithoutAnEnrolmentCode(t *testing.T) {
+func TestRegistrationWithoutCode(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for _, header := range []string{"Forwarded", "X-Forwarded-Host", "X-Real-IP", "Via"} {
 		h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":""}`, header, "192.0.2.1"), 403, "")
@@ -63,7 +63,7 @@ func TestWithoutAnEnrolmentCode(t *testing.T) {
 }
 
 // Nobody gets the name of somebody else.
-func TestNamesThatAreTaken(t *testing.T) {
+func TestTakenNameIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	own := exchange.Actor{ID: "own-pi", Roles: exchange.ExecutorRole} // in this process, without a key
 	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: "own-pi", Capabilities: []mess.Capability{{ID: "x"}}}}}}
@@ -97,7 +97,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 }
 
 // The exchange's id is not read out of the key: it may have a _ in it.
-func TestAnExchangeWithAnUnderscore(t *testing.T) {
+func TestExchangeIDWithUnderscore(t *testing.T) {
 	ec := exchange.DefaultConfig()
 	ec.ID = "my_summer_home"
 	h := madeOver(t, httpapi.Config{}, ec, memory.New()).serve()
@@ -170,7 +170,7 @@ func TestRoles(t *testing.T) {
 
 // The response lists unknown fields, which the exchange stores. Fields of existing clients are
 // not in the list.
-func TestASlipInAProfileIsTold(t *testing.T) {
+func TestUnknownProfileFieldsAreListed(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilites":["x"],"colour":"red","hooks":{},"notifications":[],"preferences":{"min_priority":"normal"}}`)
 	if r.code != 201 || !strings.Contains(r.body, `"unknown":["capabilites","colour"]`) {
@@ -183,7 +183,7 @@ func TestASlipInAProfileIsTold(t *testing.T) {
 
 // A heartbeat of a requester does not make it an executor, which would get every offer without
 // requirements. Its other fields are an error.
-func TestASignOfLifeMakesNoExecutor(t *testing.T) {
+func TestHeartbeatRegistersNoExecutor(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	asks := h.register("asks", "")
 	for _, body := range []string{`{}`, ``, `{"executor_id":"asks"}`} {

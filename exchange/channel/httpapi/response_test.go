@@ -26,7 +26,7 @@ func TestMessagesInBothFormats(t *testing.T) {
 	h.want(h.do("POST", root+"/requests", agent, `{"id":"c","intent":"look away"}`), 409, "")
 }
 
-func TestWhatTheClientHasIsNotSentAgain(t *testing.T) {
+func TestKnownETagIs304(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	path := root + "/requests/" + h.create(agent, `{"intent":"look `+strings.Repeat("x", 2000)+`"}`)
@@ -55,7 +55,7 @@ func TestWhatTheClientHasIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestWhoAsksForGzip(t *testing.T) {
+func TestGzipOnRequest(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	path := root + "/requests/" + h.create(h.op, `{"intent":"`+strings.Repeat("x", 2000)+`"}`)
 	for header, want := range map[string]string{

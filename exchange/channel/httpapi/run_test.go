@@ -78,7 +78,7 @@ func inProgramWith(t *testing.T, cfg httpapi.Config, story func(*testing.T, *run
 }
 
 // A program that ends does not wait for streams and polls.
-func TestTheDoorClosesOnStreams(t *testing.T) {
+func TestRunEndsStreams(t *testing.T) {
 	inProgram(t, func(t *testing.T, h *running) {
 		s := h.stream(root+"/events?after=now", h.op)
 		if _, name, _ := next(t, s); name != "reset" {
@@ -124,7 +124,7 @@ func (h *running) begin() net.Conn {
 }
 
 // A request under way when the program ends is finished.
-func TestWhatHasBegunIsFinished(t *testing.T) {
+func TestRunFinishesRequests(t *testing.T) {
 	inProgram(t, func(t *testing.T, h *running) {
 		conn := h.begin()
 		defer conn.Close()
@@ -144,7 +144,7 @@ func TestWhatHasBegunIsFinished(t *testing.T) {
 }
 
 // But the program ends, even if a client does not finish.
-func TestAClientThatNeverFinishes(t *testing.T) {
+func TestRunDoesNotWaitForUnfinishedRequest(t *testing.T) {
 	inProgram(t, func(t *testing.T, h *running) {
 		conn := h.begin()
 		defer conn.Close()
@@ -160,7 +160,7 @@ func TestAClientThatNeverFinishes(t *testing.T) {
 }
 
 // While the program runs, a client that is slow loses its place in time.
-func TestAClientThatIsSlow(t *testing.T) {
+func TestSlowReaderTimesOut(t *testing.T) {
 	inProgram(t, func(t *testing.T, h *running) {
 		conn := h.begin()
 		defer conn.Close()
@@ -172,7 +172,7 @@ func TestAClientThatIsSlow(t *testing.T) {
 	})
 }
 
-func TestAPortThatIsGone(t *testing.T) {
+func TestRunFailsWithoutPort(t *testing.T) {
 	h := made(t, httpapi.Config{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

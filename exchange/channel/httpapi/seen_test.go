@@ -8,7 +8,7 @@ import (
 )
 
 // Every authenticated call moves last_seen, not heartbeats alone.
-func TestAPollMovesLastSeen(t *testing.T) {
+func TestPollUpdatesLastSeen(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"take-photo"`)
 	seen := func() string {

@@ -18,7 +18,7 @@ import (
 
 // A browser that is signed in acts for its own pages alone: not for those of
 // others, nor for those of another port of the same host.
-func TestOnlyOwnPagesUseASession(t *testing.T) {
+func TestForeignPageCannotUseSession(t *testing.T) {
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func total(list []httpapi.DeniedRequest) (n int) {
 
 // Rejected requests with the same caller and reason are one entry with a count. So one caller
 // does not displace the entries of others.
-func TestRefusalsThatAreAlike(t *testing.T) {
+func TestEqualDenialsAreOneEntry(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	h.do("POST", root+"/keys", agent, `{"actor":"x"}`)
@@ -109,7 +109,7 @@ func TestRefusalsThatAreAlike(t *testing.T) {
 }
 
 // The log of rejected requests is bounded for any number of callers.
-func TestRefusalsAreBounded(t *testing.T) {
+func TestDeniedLogIsBounded(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for n := range 300 {
 		r := httptest.NewRequest("GET", "http://127.0.0.1:8420"+root+"/requests", nil)

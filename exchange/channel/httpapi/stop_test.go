@@ -9,7 +9,7 @@ import (
 
 // A stop is taken whatever is said beside it, and however long; but for whom it is has
 // to be right.
-func TestAStopIsTaken(t *testing.T) {
+func TestStopIsAccepted(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.register("phone", `"x"`)
 	stops := 0

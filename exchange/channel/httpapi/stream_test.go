@@ -47,7 +47,7 @@ func (r *running) opens(key, proto, more string) (net.Conn, *bufio.Reader, *http
 
 // A stream on a connection that was taken over has the head of every answer, and
 // ends in order when the door closes.
-func TestAStreamHasItsHeadAndItsEnd(t *testing.T) {
+func TestStreamHasHeadersAndLastChunk(t *testing.T) {
 	inProgramWith(t, httpapi.Config{Origins: []string{"https://console.example"}}, func(t *testing.T, r *running) {
 		key := r.key("phone")
 		conn, _, res := r.opens(key, "HTTP/1.1", "Origin: https://console.example\r\n")
@@ -80,7 +80,7 @@ func TestAStreamHasItsHeadAndItsEnd(t *testing.T) {
 
 // The server notices a disconnect, a client that sends without end, and the end of a key at
 // once, and not at the next heartbeat.
-func TestAStreamEndsAtOnce(t *testing.T) {
+func TestStreamEndsOnDisconnect(t *testing.T) {
 	for name, end := range map[string]func(r *running, conn net.Conn){
 		"it hangs up": func(_ *running, conn net.Conn) { _ = conn.Close() },
 		"it talks":    func(_ *running, conn net.Conn) { _, _ = conn.Write(make([]byte, 64<<10)) },
@@ -105,7 +105,7 @@ func TestAStreamEndsAtOnce(t *testing.T) {
 }
 
 // One who does not read is dropped, and the exchange has waited for nobody.
-func TestAStreamThatIsNotRead(t *testing.T) {
+func TestUnreadStreamEnds(t *testing.T) {
 	inProgram(t, func(t *testing.T, r *running) {
 		key := r.key("phone")
 		conn, _, _ := r.opens(key, "HTTP/1.1", "")
@@ -119,7 +119,7 @@ func TestAStreamThatIsNotRead(t *testing.T) {
 }
 
 // HTTP/1.0 has no chunks: such a stream goes the way of other answers.
-func TestAStreamOverAnOldProtocol(t *testing.T) {
+func TestStreamOverHTTP10(t *testing.T) {
 	inProgram(t, func(t *testing.T, r *running) {
 		key := r.key("phone")
 		conn, _, res := r.opens(key, "HTTP/1.0", "")
@@ -135,7 +135,7 @@ func TestAStreamOverAnOldProtocol(t *testing.T) {
 }
 
 // A stream without events takes one goroutine of the server, and ends with its client.
-func TestAnIdleStreamHasOneGoroutine(t *testing.T) {
+func TestIdleStreamHasOneGoroutine(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	const streams = 50
 	before := runtime.NumGoroutine()

@@ -13,7 +13,7 @@ import (
 )
 
 // Nothing of a request is dropped, known or not.
-func TestARequestIsKeptWhole(t *testing.T) {
+func TestRequestKeepsAllFields(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	const request = `{"id":"r-1","intent":"Look <here> & there","precision":"exact","requires":["take-photo",{"vacuum-floor":{"areas":["kitchen"]}}],
@@ -50,7 +50,7 @@ func TestARequestIsKeptWhole(t *testing.T) {
 }
 
 // A message of a thread leads to the thread, its slash escaped.
-func TestTheRefOfAMessage(t *testing.T) {
+func TestThreadByRefOfMessage(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(phone, `{"id":"own","intent":"look","requires":["x"]}`)
@@ -137,7 +137,7 @@ func TestLists(t *testing.T) {
 }
 
 // A response lists the unknown fields of a request, which the exchange stores.
-func TestUnknownFieldsAreTold(t *testing.T) {
+func TestUnknownRequestFieldsAreListed(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/requests", h.op, `{"intent":"look","requres":["x"],"attachments":[],"constraints":{"whre":"x","timing":{"not_befor":"2030-01-01T00:00:00Z"}}}`), 201,
 		`{"queue_position":1,"ref":"DAY-001","status":"pending","unknown":["requres","constraints.whre","constraints.timing.not_befor"]}`)
@@ -145,7 +145,7 @@ func TestUnknownFieldsAreTold(t *testing.T) {
 }
 
 // Whose claim comes a moment after the cancel hears that it was taken back.
-func TestAClaimAfterTheCancel(t *testing.T) {
+func TestClaimAfterCancelIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, other := h.register("phone", `"x"`), h.register("other", `"y"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)

@@ -10,7 +10,7 @@ import (
 )
 
 // The exchange enforces time limits by its own clock, with 409.
-func TestTimesAreEnforced(t *testing.T) {
+func TestTimeLimitsAreEnforced(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
@@ -91,7 +91,7 @@ func TestUpdatedMovesOnEveryMessage(t *testing.T) {
 
 // A late claim gets the holder in the fields that clients read. Every response and every error
 // forbids caching.
-func TestARefusedClaim(t *testing.T) {
+func TestRejectedClaimNamesHolder(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, tablet, agent := h.register("phone", `"x"`), h.register("tablet", `"x"`), h.register("agent", "")
 	one := root + "/requests/" + h.create(agent, `{"intent":"look","requires":["x"]}`)

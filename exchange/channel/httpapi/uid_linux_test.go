@@ -24,7 +24,7 @@ func (h *house) otherUser(method, path, key, body string) string {
 
 // Another user of this machine is a stranger: it needs a code or a key, and gets what
 // the code states, which is no request of somebody else.
-func TestAnotherUserOfThisMachineIsAStranger(t *testing.T) {
+func TestOtherLocalUserNeedsCode(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	asker := h.register("asker", "")
 	h.want(h.do("POST", root+"/requests", asker, `{"intent":"what is on my desk?","requires":["take-photo"]}`), 201, "")
@@ -66,7 +66,7 @@ func TestAnotherUserOfThisMachineIsAStranger(t *testing.T) {
 
 // An executor registers what its code states, then and later, and is offered nothing
 // else.
-func TestACodeStatesWhatItGrants(t *testing.T) {
+func TestCodeListsItsRights(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	r := h.do("POST", root+"/codes", h.op, `{"actor":"garage","capabilities":["open-door"]}`)
 	if h.want(r, 201, ""); !strings.Contains(r.body, `"capabilities":["open-door"]`) || !strings.Contains(r.body, `"roles":["executor","requester"]`) {

@@ -14,7 +14,7 @@ import (
 )
 
 // A name with more behind the port is another name, however a parser cuts it.
-func TestHostsThatOnlyBeginRight(t *testing.T) {
+func TestHostWithInvalidPortIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for host, want := range map[string]int{
 		"localhost:8420": 200, "127.0.0.1:8420": 200, "localhost": 200, "LOCALHOST.": 200, "[::1]:8420": 200, "127.0.0.1:": 200,
@@ -27,7 +27,7 @@ func TestHostsThatOnlyBeginRight(t *testing.T) {
 }
 
 // A foreign page cannot register, without any of the headers.
-func TestPagesOfOthersDoNotRegister(t *testing.T) {
+func TestForeignPageCannotRegister(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	host := strings.TrimPrefix(h.url, "http://")
 	for i, heads := range [][]string{
@@ -51,7 +51,7 @@ func TestPagesOfOthersDoNotRegister(t *testing.T) {
 
 // After a request with both Content-Length and chunks, the bytes after the body are no request
 // (RFC 9112 section 6.1).
-func TestALengthAndChunksEndTheConnection(t *testing.T) {
+func TestLengthAndChunksEndConnection(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	host := strings.TrimPrefix(h.url, "http://")
 	c, err := net.Dial("tcp", host)

@@ -21,7 +21,7 @@ func (pageProvider) Page(ref string) string { return "http://127.0.0.1:8420/#tas
 
 // A client is asked to show the page, where a person confirms. That it accepts is no
 // confirmation, and no form is ever sent.
-func TestAConfirmationIsShownOnThePageAlone(t *testing.T) {
+func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 	for name, can := range map[string]*sdk.ElicitationCapabilities{
 		"url": {URL: &sdk.URLElicitationCapabilities{}, Form: &sdk.FormElicitationCapabilities{}}, "form": {Form: &sdk.FormElicitationCapabilities{}}, "none": nil,
 	} {
@@ -85,7 +85,7 @@ func (s setting) ConfirmBy(context.Context) exchange.ConfirmBy { return s.by }
 
 // A model reads where its exchange has a confirmation done; it reads of a code only where
 // there are codes.
-func TestAModelReadsHowItIsConfirmed(t *testing.T) {
+func TestHintNamesConfirmationSetting(t *testing.T) {
 	for by, want := range map[exchange.ConfirmBy]string{
 		exchange.ConfirmTerminal: "at a terminal of the exchange's machine and on its page",
 		exchange.ConfirmPage:     "waits for them on the exchange's page",

@@ -20,7 +20,7 @@ const kept = "👩\u200d🍳 می\u200cخواهم ❤\ufe0f"
 // quoted is a text with all of them, in YAML.
 func quoted(s string) string { return strconv.QuoteToASCII(s + hidden) }
 
-func TestNothingHiddenReachesAModel(t *testing.T) {
+func TestInvisibleTextIsRemoved(t *testing.T) {
 	h := alone(t)
 	g := h.overStdio(model)
 	clean := func(where string, v any) {

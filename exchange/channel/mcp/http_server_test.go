@@ -55,7 +55,7 @@ func (w *web) want(code int, words, method, body string, headers ...string) http
 }
 
 // The server checks DNS rebinding, foreign pages and keys before anything else.
-func TestWhoMayComeIn(t *testing.T) {
+func TestUnauthenticatedRequestIsRejected(t *testing.T) {
 	w := inHouse(t).overHTTP(httpapi.Config{Hosts: []string{"home.example"}, Origins: []string{"https://console.example"}}, mcp.DefaultConfig())
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
 	with := func(more ...string) []string { return append(auth[:2:2], more...) }
@@ -102,7 +102,7 @@ func TestSessionsBelongToTheirKeys(t *testing.T) {
 	w.want(401, "not known here", "POST", initialize, "Authorization", mine)
 }
 
-func TestSessionsAreFew(t *testing.T) {
+func TestSessionLimitOfKey(t *testing.T) {
 	w := inHouse(t).overHTTP(anyHTTP, mcp.Config{Enabled: true, Sessions: 2, Idle: time.Minute})
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
 	id := w.want(200, "", "POST", initialize, auth...).Get("Mcp-Session-Id")
@@ -116,7 +116,7 @@ func TestSessionsAreFew(t *testing.T) {
 }
 
 // An invalid protocol message is an error, and the server goes on.
-func TestNoProtocol(t *testing.T) {
+func TestInvalidProtocolMessageIsRejected(t *testing.T) {
 	w := inHouse(t).overHTTP(httpapi.Config{MaxBody: 1 << 20}, mcp.DefaultConfig())
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
 	for _, c := range []struct {
@@ -149,7 +149,7 @@ func TestNoProtocol(t *testing.T) {
 }
 
 // A revoked key ends the stream and the wait that go on under it.
-func TestARevokedKeyEndsWhatGoesOn(t *testing.T) {
+func TestRevokedKeyEndsCalls(t *testing.T) {
 	w := inHouse(t).overHTTP(anyHTTP, mcp.DefaultConfig())
 	g := w.withKey(model)
 	p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.ask("hang")}}

@@ -47,7 +47,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-func TestALineThatIsTooLong(t *testing.T) {
+func TestTooLongLineIsRejected(t *testing.T) {
 	var out bytes.Buffer
 	text := `"` + strings.Repeat("x", maxLine) + "\"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
 	got, err := io.ReadAll(newMessageReader(io.NopCloser(strings.NewReader(text)), &out))

@@ -15,7 +15,7 @@ import (
 )
 
 // A client that follows a thread gets its changes, and new threads, over both transports.
-func TestNews(t *testing.T) {
+func TestResourceUpdatesArrive(t *testing.T) {
 	h := inHouse(t)
 	for name, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
 		ref := g.ask("ask")
@@ -138,7 +138,7 @@ func TestProgress(t *testing.T) {
 }
 
 // The server ends with its input.
-func TestItEndsWithItsInput(t *testing.T) {
+func TestServeEndsWithInput(t *testing.T) {
 	h := inHouse(t)
 	g := h.overStdio(model)
 	if err := g.Close(); err != nil {
@@ -155,7 +155,7 @@ func TestItEndsWithItsInput(t *testing.T) {
 
 // Neither a client that goes in the midst of a wait, nor the end of the program,
 // is kept waiting.
-func TestNothingIsWaitedForAtTheEnd(t *testing.T) {
+func TestEndOfInputEndsWaits(t *testing.T) {
 	h := inHouse(t)
 	waits := func(g *mcpClient) {
 		p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.ask("hang"), "timeout_seconds": 600}}

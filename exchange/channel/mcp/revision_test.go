@@ -11,7 +11,7 @@ import (
 
 // A client of a revision that is not served over HTTP is refused as MCP says, and
 // the people who run the place can see it. The page names what is served.
-func TestARefusedRevisionIsSeen(t *testing.T) {
+func TestRejectedRevisionIsExplained(t *testing.T) {
 	w := inHouse(t).overHTTP(anyHTTP, mcp.DefaultConfig())
 	key := w.key(model)
 	post := func(revision string) (int, string) {

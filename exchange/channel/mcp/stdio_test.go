@@ -16,7 +16,7 @@ import (
 )
 
 // Every request gets its response, even if the input ends before the first one.
-func TestAllIsAnsweredAtTheEnd(t *testing.T) {
+func TestAllRequestsAreAnsweredAtEnd(t *testing.T) {
 	h := inHouse(t)
 	in := &strings.Builder{}
 	in.WriteString(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")

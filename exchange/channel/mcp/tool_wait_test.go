@@ -14,7 +14,7 @@ import (
 )
 
 // A wait says that it lives, and ends before clients give up.
-func TestAWaitShowsThatItLives(t *testing.T) {
+func TestWaitHasHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := inHouse(t)
 		g := h.overStdio(model)
@@ -56,7 +56,7 @@ func (f *flaky) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
 }
 
 // An exchange that is away for a moment does not end a wait.
-func TestAWaitOutlastsAnOutage(t *testing.T) {
+func TestWaitOutlastsOutage(t *testing.T) {
 	h := inHouse(t)
 	x := &flaky{Exchange: mcp.LocalExchange(h.x, model), gone: make(chan struct{})}
 	g := h.over(x)
@@ -80,7 +80,7 @@ func TestAWaitOutlastsAnOutage(t *testing.T) {
 
 // A question is shown once to a session; after that a wait lasts until something
 // changes or the time is over, so a model cannot call in a loop.
-func TestAWaitDoesNotRepeatAnOpenQuestion(t *testing.T) {
+func TestWaitDoesNotRepeatSeenQuestion(t *testing.T) {
 	for _, c := range []struct {
 		intent string
 		status mess.Code
@@ -119,7 +119,7 @@ func TestAWaitDoesNotRepeatAnOpenQuestion(t *testing.T) {
 }
 
 // After half an answer the other half is a question that is new.
-func TestAWaitShowsTheQuestionsThatAreLeft(t *testing.T) {
+func TestWaitShowsRemainingQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := inHouse(t)
 		g := h.overStdio(model)

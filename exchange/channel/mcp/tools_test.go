@@ -17,7 +17,7 @@ import (
 // dataPattern finds data in a result by another rule than the server's.
 var dataPattern = regexp.MustCompile(`(?i)data:[a-z]*/?[a-z]*[;,]`)
 
-func TestToolsAreFewAndSayWhenToUseThem(t *testing.T) {
+func TestToolsDescribeTheirUse(t *testing.T) {
 	g := inHouse(t).overStdio(model)
 	list, err := g.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) > 8 || len(list.Tools) != len(mcp.Tools()) {
@@ -33,7 +33,7 @@ func TestToolsAreFewAndSayWhenToUseThem(t *testing.T) {
 	}
 }
 
-func TestAPhotoComesBack(t *testing.T) {
+func TestResultHasImage(t *testing.T) {
 	h := inHouse(t)
 	for _, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
 		ref := g.ask("photo")
@@ -144,7 +144,7 @@ func TestQuestionsAndConfirmations(t *testing.T) {
 	}
 }
 
-func TestAnyMessage(t *testing.T) {
+func TestMessTakesAnyMessage(t *testing.T) {
 	g := inHouse(t).overStdio(model)
 	for _, m := range []any{
 		"MESS:\n- request: {intent: hang}\n",
@@ -180,7 +180,7 @@ func TestAnyMessage(t *testing.T) {
 }
 
 // Every bad input gives a result with the error, and the session goes on.
-func TestBadInput(t *testing.T) {
+func TestInvalidInputIsAResult(t *testing.T) {
 	g := inHouse(t).overStdio(model)
 	for _, c := range []struct {
 		tool, arguments, want string

@@ -107,7 +107,7 @@ func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
 	}
 }
 
-func TestASecondExecutorsKeyEmbedded(t *testing.T) {
+func TestAccessRulesOfEmbeddedBroker(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
 	me := h.connect(as{id: "me", user: "me", key: h.key("me", exchange.Requester)}).hears(root + "a/me/in")
@@ -125,7 +125,7 @@ func TestASecondExecutorsKeyEmbedded(t *testing.T) {
 }
 
 // One without a key is nobody who has one, and nobody in this process.
-func TestNobodysKey(t *testing.T) {
+func TestClientWithoutKeyIsItsTopicsActor(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
 	me := h.connect(as{id: "me", user: "me", key: h.key("me", exchange.Requester)}).hears(root + "a/me/in")
@@ -142,7 +142,7 @@ func TestNobodysKey(t *testing.T) {
 }
 
 // The printed rules hold in mosquitto as well.
-func TestASecondExecutorsKeyMosquitto(t *testing.T) {
+func TestAccessRulesOfMosquitto(t *testing.T) {
 	h := made(t)
 	text, err := mqtt.ACL("home", "messkit-home", h.keys.List(), false)
 	if err != nil {

@@ -15,7 +15,7 @@ const photo = `{"id":"%s","MESS":[{"request":{"intent":"look into the fridge","r
 
 // Rule 1: a retained message is no command. The exchange discards, counts and logs it, and the
 // broker forgets it.
-func TestARetainedCommand(t *testing.T) {
+func TestRetainedCommandIsDiscarded(t *testing.T) {
 	h := embedded(t)
 	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
 	me.publishes(root+"a/me/out", fmt.Sprintf(photo, "shutter"), 1, true)
@@ -35,7 +35,7 @@ func TestARetainedCommand(t *testing.T) {
 }
 
 // At a broker elsewhere it is found when the connection comes back.
-func TestARetainedCommandElsewhere(t *testing.T) {
+func TestRetainedCommandAtExternalBrokerIsDiscarded(t *testing.T) {
 	m := overMosquitto(t, "allow_anonymous true\n")
 	me := m.connect(as{id: "me"}).hears(root + "a/me/in")
 	me.publishes(root+"a/me/out", fmt.Sprintf(photo, "shutter"), 1, true)
@@ -54,7 +54,7 @@ func TestARetainedCommandElsewhere(t *testing.T) {
 }
 
 // No message delays a drain, from any actor that may stop.
-func TestAHoldIsNotBehindTheInbox(t *testing.T) {
+func TestDrainIsNotDelayedByInbox(t *testing.T) {
 	h := embedded(t)
 	key := h.key("pi", exchange.ExecutorRole)
 	now := h.connect(as{id: "pi:now", user: "pi", key: key}).hears(root + "e/pi/now")
@@ -71,7 +71,7 @@ func TestAHoldIsNotBehindTheInbox(t *testing.T) {
 }
 
 // Rule 2: the same message twice is one message, with one answer.
-func TestDuplicates(t *testing.T) {
+func TestDuplicateRequestHasOneThread(t *testing.T) {
 	h := embedded(t)
 	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
 	for range 3 {
@@ -89,7 +89,7 @@ func TestDuplicates(t *testing.T) {
 }
 
 // Rule 3: a will of an earlier session says nothing about this one.
-func TestAnOldWill(t *testing.T) {
+func TestWillOfEarlierSessionIsIgnored(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
 	pi.says(root+"e/pi/status", `{"state":"lost","epoch":4}`)
@@ -105,7 +105,7 @@ func TestAnOldWill(t *testing.T) {
 }
 
 // A payload that is no message is answered, and harms nobody.
-func TestWhatIsNoMessage(t *testing.T) {
+func TestInvalidMessageIsRejected(t *testing.T) {
 	h := embedded(t)
 	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
 	for i, text := range []string{"{", "hello", "\x00\xff", "[]", `{"id":"x","MESS":[{"request":{"intent":7}}]}`, strings.Repeat("[", 10_000), "a: &a [*a]"} {
@@ -131,7 +131,7 @@ func TestWhatIsNoMessage(t *testing.T) {
 }
 
 // Ten megabytes where a message belongs.
-func TestAHugePayload(t *testing.T) {
+func TestTooLargePayloadIsRejected(t *testing.T) {
 	h := embedded(t)
 	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
 	me.says(root+"a/me/out", strings.Repeat("x", 10<<20+1))
@@ -145,7 +145,7 @@ func TestAHugePayload(t *testing.T) {
 }
 
 // A requester that was away gets its messages when it is back: all, in order, once.
-func TestARequesterWhoWasAway(t *testing.T) {
+func TestRequesterGetsMessagesAfterReturn(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
 	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
@@ -199,7 +199,7 @@ func (h *house) claim(pi *peer, ref string) string {
 }
 
 // A broker elsewhere dies in the middle of a task, and comes back knowing nothing.
-func TestABrokerThatRestarts(t *testing.T) {
+func TestBrokerRestartLosesNothing(t *testing.T) {
 	m := overMosquitto(t, "allow_anonymous true\n")
 	m.enter(broker.Address{})
 	join := func() (pi, me *peer) {
@@ -244,7 +244,7 @@ func TestABrokerThatRestarts(t *testing.T) {
 
 // One who uses the id of another one's session takes it over only with the same
 // key, and that is said.
-func TestATakenSession(t *testing.T) {
+func TestTakenOverSessionIsLogged(t *testing.T) {
 	h := embedded(t)
 	key := h.key("pi", exchange.ExecutorRole)
 	first := h.connect(as{id: "pi", user: "pi", key: key, keep: true})
@@ -265,7 +265,7 @@ func TestATakenSession(t *testing.T) {
 }
 
 // A key that is revoked ends what goes on under it.
-func TestARevokedKey(t *testing.T) {
+func TestRevokedKeyEndsConnection(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
 	if was, err := h.keys.Revoke("pi"); !was || err != nil {
@@ -280,7 +280,7 @@ func TestARevokedKey(t *testing.T) {
 
 // The latch stops everybody, at once and for those who come later, and is obeyed
 // once.
-func TestTheLatch(t *testing.T) {
+func TestStopLatchStopsOnce(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
 	boss := h.connect(as{id: "operator", user: "operator", key: h.operator()})
@@ -298,7 +298,7 @@ func TestTheLatch(t *testing.T) {
 }
 
 // Every state of a thread is at the broker, and cleared in the end.
-func TestStates(t *testing.T) {
+func TestStatesAreRetainedAndCleared(t *testing.T) {
 	h := embedded(t)
 	key := h.key("me", exchange.Requester)
 	me := h.connect(as{id: "me", user: "me", key: key}).hears(root+"a/me/in", root+"t/+/state")

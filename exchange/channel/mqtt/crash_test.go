@@ -22,7 +22,7 @@ func (s crashes) Append(ctx context.Context, step exchange.Step) (thread.Rev, er
 
 // One message that the program cannot bear is dropped and logged, and the next of the
 // same requester is taken.
-func TestAMessageThatCrashesIsDropped(t *testing.T) {
+func TestPanicDropsOneMessage(t *testing.T) {
 	for name, outside := range map[string]bool{"embedded": false, "elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
 			h := madeOver(t, crashes{memory.New()})

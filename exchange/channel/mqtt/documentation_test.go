@@ -34,7 +34,7 @@ func page(t *testing.T, port string) []string {
 }
 
 // The commands of the page have the documented effect with Debian's mosquitto.
-func TestThePage(t *testing.T) {
+func TestCommandsOfDocumentation(t *testing.T) {
 	if _, err := exec.LookPath("mosquitto_pub"); err != nil {
 		t.Skip("mosquitto_pub is missing; apt-get install mosquitto mosquitto-clients")
 	}

@@ -20,7 +20,7 @@ func (p *peer) asks(ref, epoch, questions string) {
 
 // Home Assistant answers a question of an executor with an option or in words. It does not run
 // a template in the question.
-func TestHomeAssistantAnswers(t *testing.T) {
+func TestHomeAssistantAnswersQuestions(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()
 	a := h.assists("")

@@ -14,7 +14,7 @@ import (
 
 // A lost executor is unavailable, a lost device disappears, and an executor that has left is
 // cleared. After Home Assistant's birth message everything is published again.
-func TestHomeAssistantSeesWhoIsThere(t *testing.T) {
+func TestHomeAssistantShowsPresence(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()
 	a := h.assists("")
@@ -105,7 +105,7 @@ func (s hung) Append(ctx context.Context, step exchange.Step) (thread.Rev, error
 }
 
 // A stop does not wait for the commands before it, even if the store hangs.
-func TestAStopWaitsForNoTap(t *testing.T) {
+func TestStopIsNotDelayedByCommands(t *testing.T) {
 	for name, outside := range map[string]bool{"embedded": false, "elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
 			store := hung{memory.New(), make(chan struct{})}
@@ -137,7 +137,7 @@ func TestAStopWaitsForNoTap(t *testing.T) {
 
 // Without Home Assistant in the configuration, nothing of an earlier run stays at a broker that
 // keeps retained messages.
-func TestHomeAssistantIsSwitchedOff(t *testing.T) {
+func TestDisabledHomeAssistantIsCleared(t *testing.T) {
 	m := made(t, func(c *exchange.Config) { c.States = true }).withHome().elsewhere("allow_anonymous true\n")
 	m.enter(broker.Address{})
 	m.says(exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, "config: {executor: {id: pi, capabilities: [take-photo, open, close]}}")
@@ -182,7 +182,7 @@ func (p *peer) latestOn(topic string) (text string) {
 }
 
 // An executor on another channel that is drained appears so, with its running tasks.
-func TestHomeAssistantSeesWhoIsHeld(t *testing.T) {
+func TestHomeAssistantShowsDrainedExecutor(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()
 	h.says(exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, "config: {executor: {id: pi, capabilities: [take-photo]}}")

@@ -200,7 +200,7 @@ func TestHomeAssistant(t *testing.T) {
 }
 
 // An executor at a broker elsewhere, and Home Assistant there.
-func TestHomeAssistantElsewhere(t *testing.T) {
+func TestHomeAssistantAtExternalBroker(t *testing.T) {
 	m := made(t, func(c *exchange.Config) { c.States = true }).withHome().elsewhere("allow_anonymous true\n")
 	m.enter(broker.Address{})
 	c, err := mqttclient.New(mqttclient.Config{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "kitchen-pi"}, quiet)

@@ -36,7 +36,7 @@ func bounded(t *testing.T, now func() time.Time) *Adapter {
 
 // Ids that are not registered do not keep an executor that is from being heard, however many
 // they are.
-func TestStrangersKeepNobodyOut(t *testing.T) {
+func TestUnregisteredExecutorsAreBounded(t *testing.T) {
 	now := time.Now()
 	d := bounded(t, func() time.Time { return now })
 	executor := exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}
@@ -63,7 +63,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 }
 
 // The broker has the state of each thread, however many there are.
-func TestStatesOfManyThreads(t *testing.T) {
+func TestEveryThreadHasState(t *testing.T) {
 	d := bounded(t, time.Now)
 	b := &taker{states: map[string]bool{}}
 	const threads = 25_000

@@ -47,7 +47,7 @@ func (c *cutter) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet
 
 // A reader is cut off after the adapter has seen it and before it gets its message. It gets the
 // message when it is back, whether its session has outlived the connection or not.
-func TestAReaderThatGoesJustThen(t *testing.T) {
+func TestReaderLeavesBeforeDelivery(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		t.Run(fmt.Sprintf("keep %v", keep), func(t *testing.T) {
 			h := embedded(t)

@@ -15,7 +15,7 @@ import (
 
 // A requester hears the results that came while the door was shut when it opens again, also if
 // the clock was set back meanwhile. It does not hear older results again.
-func TestAResultAfterTheClockWasSetBack(t *testing.T) {
+func TestResultAfterClockSetBackArrives(t *testing.T) {
 	var back atomic.Int64
 	h := &house{T: t, dir: t.TempDir(), log: &log{}}
 	var err error

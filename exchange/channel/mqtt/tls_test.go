@@ -113,7 +113,7 @@ func guarded(t *testing.T, acl string, users ...string) (config, password string
 // The exchange and an executor reach a mosquitto over TLS, with certificates of
 // their own, users and passwords, under the printed rules; and Home Assistant
 // works with them there.
-func TestTLSToABrokerElsewhere(t *testing.T) {
+func TestTLSToExternalBroker(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	acl, err := mqtt.ACL("home", "messkit-home", h.keys.List(), true)
 	if err != nil {

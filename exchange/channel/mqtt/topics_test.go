@@ -11,7 +11,7 @@ import (
 // Each of the eleven topics carries its documented messages in one task with an image, and a
 // stop. Only documented messages are retained, and no command among them. The external broker
 // has no access rules.
-func TestTheElevenTopics(t *testing.T) {
+func TestEachTopicHasItsMessages(t *testing.T) {
 	m := overMosquitto(t, "allow_anonymous true\n")
 	watch := m.connect(as{id: "watch"}).hears(root + "#")
 	m.enter(broker.Address{})

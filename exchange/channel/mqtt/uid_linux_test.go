@@ -27,7 +27,7 @@ const accepted = "\x20\x02\x00\x00"
 
 // Without a key only the exchange's own user uses the embedded broker: another user
 // of this machine would act in anybody's name.
-func TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker(t *testing.T) {
+func TestOtherLocalUserNeedsKey(t *testing.T) {
 	h := embedded(t)
 	c, err := net.Dial("tcp", h.addr)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestAnotherUserOfThisMachineNeedsAKeyAtTheBroker(t *testing.T) {
 }
 
 // A client without a key reads public topics and its own: no status and no card of an executor.
-func TestWithoutAKeyNothingOfExecutorsIsRead(t *testing.T) {
+func TestClientWithoutKeyReadsNoExecutor(t *testing.T) {
 	h := embedded(t)
 	pi := h.connect(as{id: "pi"})
 	pi.subscribes(root + "e/pi/in")

@@ -11,7 +11,7 @@ import (
 
 // News that is about no thread reaches people at their addresses, by the priority that
 // they want, and nobody who may not see everything.
-func TestNews(t *testing.T) {
+func TestBroadcast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
 		defer h.stop()

@@ -152,7 +152,7 @@ func (h *house) join(id, capability, host, more string) {
 func (h *house) settle(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
 // An executor gets the signed notification of the MESS reference servers.
-func TestNotices(t *testing.T) {
+func TestSignedNotification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
 		defer h.stop()
@@ -217,7 +217,7 @@ func TestNotices(t *testing.T) {
 }
 
 // Each answer of a receiver leads to the right state.
-func TestReceivers(t *testing.T) {
+func TestAnswerOfReceiverDecidesState(t *testing.T) {
 	always := func(n int) func(context.Context, int) (*http.Response, error) {
 		return func(context.Context, int) (*http.Response, error) { return code(n) }
 	}
@@ -274,7 +274,7 @@ func TestReceivers(t *testing.T) {
 }
 
 // Preferences decide who gets which notification, and when.
-func TestPreferences(t *testing.T) {
+func TestPreferencesFilterNotifications(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 11, 21, hour, 30, 0, 0, time.Local) }
 	quiet := `"quiet_hours":{"enabled":true,"start":"22:00","end":"07:00"}`
 	for _, c := range []struct {
@@ -311,7 +311,7 @@ func TestPreferences(t *testing.T) {
 }
 
 // The configuration decides which addresses a notification may go to.
-func TestAddresses(t *testing.T) {
+func TestAllowedAddresses(t *testing.T) {
 	house := webhook.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("fd00::/64")}}
 	for addr, may := range map[string][2]bool{ // by default, and in that house
 		"93.184.216.34": {true, true}, "2606:2800:220:1::1": {true, true}, "192.168.1.5": {false, true}, "fd00::5": {false, true}, "::ffff:192.168.1.5": {false, true},
@@ -329,7 +329,7 @@ func TestAddresses(t *testing.T) {
 }
 
 // The address of the connection counts, under any name. No name leads to this machine.
-func TestNoWayToThisMachine(t *testing.T) {
+func TestNoConnectionToThisMachine(t *testing.T) {
 	hits := 0
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
 	defer s.Close()
@@ -381,7 +381,7 @@ func TestNoWayToThisMachine(t *testing.T) {
 
 // The next run sends pending notifications. After a crash the log says that some may be
 // missing.
-func TestRestart(t *testing.T) {
+func TestRestartSendsPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
 		h.receiver["pi.example"] = func(context.Context, int) (*http.Response, error) { return code(503) }
@@ -430,7 +430,7 @@ func TestRestart(t *testing.T) {
 }
 
 // A full queue drops its oldest notification, and logs it.
-func TestAFullQueue(t *testing.T) {
+func TestFullQueueDropsOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
 		defer h.stop()
@@ -466,7 +466,7 @@ func TestNoWebhooks(t *testing.T) {
 
 // A person gets a notification of each offer, once, and not of offers to robots. ntfy gets
 // text.
-func TestPeopleAreToldOfWhatIsTheirs(t *testing.T) {
+func TestPeopleGetTheirOffersOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
 		defer h.stop()
@@ -494,7 +494,7 @@ func TestPeopleAreToldOfWhatIsTheirs(t *testing.T) {
 
 // A test reports the result of each address at once, and has a rate limit because an address
 // may belong to somebody else.
-func TestATestNotice(t *testing.T) {
+func TestTestNotificationReportsResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
 		defer h.stop()

@@ -11,7 +11,7 @@ import (
 
 // The publisher forgets an executor that is not registered when its request has ended. A
 // registered executor keeps its last result.
-func TestNamesThatNobodyBears(t *testing.T) {
+func TestUnregisteredExecutorIsForgotten(t *testing.T) {
 	h := unconnected()
 	heard := func(i int, to string, status mess.Code) {
 		h.Message(exchange.Envelope{

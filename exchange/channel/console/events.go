@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,8 +45,9 @@ type state struct {
 	Here      any        `json:"here,omitempty"`   // for operators
 }
 
-func (g *request) state() state {
-	s := state{Executors: []executor{}}
+// executors returns the registered executors as the caller may see them.
+func (g *request) executors() []executor {
+	list := []executor{}
 	for _, e := range g.x.Executors() {
 		one := executor{
 			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
@@ -63,8 +65,13 @@ func (g *request) state() state {
 		if g.who.Has(exchange.Operator) {
 			one.Failing = e.FailingDevices()
 		}
-		s.Executors = append(s.Executors, one)
+		list = append(list, one)
 	}
+	return list
+}
+
+// programState returns the status of the program and of the local executor, for operators.
+func (g *request) programState() (s state) {
 	if g.who.Has(exchange.Operator) {
 		if g.cfg.Status != nil {
 			s.Status = g.cfg.Status()
@@ -91,6 +98,7 @@ type thread struct {
 
 const (
 	pollEvery   = 500 * time.Millisecond // between two looks for a change of the state
+	readEvery   = 2 * time.Second        // after it an executor may have fallen silent
 	resendAfter = 15 * time.Second       // the stream sends the state again after this time, as a heartbeat
 )
 
@@ -119,20 +127,36 @@ func (g *request) streamEvents() error {
 	return nil
 }
 
-// sendStates sends the state, and sends it again when it has changed.
+// sendStates sends the state, and sends it again when it has changed. It reads the executors
+// anew only when one has changed, or may have fallen silent.
 func (g *request) sendStates(ctx context.Context, s *stream) error {
 	look := time.NewTicker(pollEvery)
 	defer look.Stop()
-	var told []byte
-	last := time.Now()
+	var (
+		executors       []executor
+		plainList, told []byte
+		changed         <-chan struct{}
+		read, sent      time.Time
+	)
 	for {
-		now, err := json.Marshal(g.state())
+		if changed == nil || isClosed(changed) || time.Since(read) >= readEvery {
+			changed, read = g.x.ExecutorsChanged(), time.Now()
+			executors = g.executors()
+			data, err := json.Marshal(executors)
+			if err != nil {
+				return err
+			}
+			plainList = withoutCounters(data)
+		}
+		now := g.programState()
+		data, err := json.Marshal(now)
 		if err != nil {
 			return err
 		}
-		if plain := withoutCounters(now); !bytes.Equal(plain, told) || time.Since(last) > resendAfter {
-			told, last = plain, time.Now()
-			if err := s.send("", "state", json.RawMessage(now)); err != nil {
+		if plain := slices.Concat(plainList, withoutCounters(data)); !bytes.Equal(plain, told) || time.Since(sent) > resendAfter {
+			told, sent = plain, time.Now()
+			now.Executors = executors
+			if err := s.send("", "state", now); err != nil {
 				return err
 			}
 		}
@@ -141,6 +165,15 @@ func (g *request) sendStates(ctx context.Context, s *stream) error {
 			return nil
 		case <-look.C:
 		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// build makes the catalogue of what was read, and notes what is wrong with it.
+// build makes the catalog of the files, and notes their mistakes.
 func (b *builder) build() *Catalog {
 	b.words.Compile()
 	c := &Catalog{Capabilities: b.list, ClassWords: b.classes, Quantities: b.quantities, Words: b.words, Frames: b.lexicon, Grammar: &grammar.Automaton{}, Events: &grammar.Automaton{}, Objects: &grammar.Automaton{}, Waiting: b.watching, Context: b.context, Courtesy: b.letter, Measures: &lexicon.Trie[string]{}, WordsOf: map[string]map[string]bool{}, Vocabulary: map[string]bool{}}
@@ -56,8 +56,7 @@ func (b *builder) build() *Catalog {
 	return c
 }
 
-// phrases indexes what classes and quantities are called, and all words that
-// sentences use.
+// phrases indexes the words for classes and quantities, and all words of the sentences.
 func (c *Catalog) phrases() {
 	c.ClassPhrases, c.QuantityPhrases = &lexicon.Trie[lexicon.SlotValue]{}, &lexicon.Trie[lexicon.SlotValue]{}
 	for _, class := range slices.Sorted(maps.Keys(c.ClassWords)) {
@@ -131,7 +130,7 @@ func (b *builder) sentences(cat *Catalog, e grammar.Expander, c *grammar.Capabil
 	}
 }
 
-// sentence puts one into the automaton.
+// sentence adds one sentence to the automaton.
 func (b *builder) sentence(cat *Catalog, e grammar.Expander, s *grammar.Pattern) {
 	t, err := grammar.ParseTemplate(s.Text)
 	if err != nil {
@@ -172,8 +171,8 @@ func (c *Catalog) put(form []grammar.Term, s *grammar.Pattern) {
 	}
 }
 
-// waits puts what a capability waits for into an automaton of its own: such words are
-// no sentence, and order nothing.
+// waits adds the events of a capability to an automaton of their own: such words are no
+// sentence, and order nothing.
 func (b *builder) waits(e grammar.Expander, g *grammar.Automaton, c *grammar.Capability, list []grammar.Variant) {
 	if len(list) > 0 && !c.Command.Watches() {
 		b.wrong("capability %s: events and objects do not go with command %s; use watch or await", c.ID, c.Command)
@@ -204,8 +203,8 @@ func (b *builder) waits(e grammar.Expander, g *grammar.Automaton, c *grammar.Cap
 	}
 }
 
-// checkForm refuses a sentence that a bare name would match: a name alone
-// never acts, and never tells what is wanted.
+// checkForm refuses a sentence that a bare name matches: a name alone never acts, and never
+// says what the requester wants.
 func checkForm(form []grammar.Term) error {
 	said := false
 	for _, t := range form {
@@ -220,7 +219,7 @@ func checkForm(form []grammar.Term) error {
 	return nil
 }
 
-// check tells what of an entry cannot be.
+// check notes the mistakes of an entry.
 func (b *builder) check(c *grammar.Capability) {
 	one := func(key, value string, of ...string) {
 		if !slices.Contains(of, value) {
@@ -259,13 +258,13 @@ func (b *builder) check(c *grammar.Capability) {
 	}
 }
 
-// undriven are commands of the catalogue that no driver has a verb for yet: a
-// request for one is refused, and says so.
+// undriven are commands of the catalog that no driver supports yet: the interpreter refuses
+// a request for one and says so.
 var undriven = []string{
 	"wait", "repeat",
 }
 
-// showing indexes the ends of a text that ask for a picture.
+// showing indexes the ends of a text that ask for an image.
 func (b *builder) showing(c *Catalog, e grammar.Expander) {
 	c.ImageEndings = &lexicon.PhraseSet{}
 	for _, text := range b.words.Lists.Show {

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// Catalog is what can be asked for, with the words for it. It is immutable and safe for
+// Catalog is the list of capabilities with the words for them. It is immutable and safe for
 // concurrent use.
 type Catalog struct {
 	Capabilities []*grammar.Capability
@@ -27,8 +27,8 @@ type Catalog struct {
 	Waiting      lexicon.WaitLexicon
 	Context      lexicon.ContextLexicon
 	Courtesy     lexicon.CourtesyLexicon
-	Events       *grammar.Automaton    // what is waited for, behind "when"
-	Objects      *grammar.Automaton    // what is watched, behind "watch"
+	Events       *grammar.Automaton    // events behind "when"
+	Objects      *grammar.Automaton    // objects behind "watch"
 	Measures     *lexicon.Trie[string] // units of measures, by their words
 
 	// Made from the above, for all homes.
@@ -37,22 +37,22 @@ type Catalog struct {
 	Vocabulary       map[string]bool               // folded words of all sentences
 	WordsOf          map[string]map[string]bool    // the same, by capability
 	OrderWords       map[string]bool               // the same, of those that act
-	FrameWords       map[string]bool               // folded words that a frame may have, but for names of a home
-	TimeWords        map[string]bool               // folded words of times and of what asks for a picture
+	FrameWords       map[string]bool               // folded words of frames, without the names of a home
+	TimeWords        map[string]bool               // folded words of times and of orders for an image
 	IDWords          map[string][]lexicon.Spelling // words of each capability's id
 	DescriptionWords map[string][]string           // words of each capability's id, and of its description
-	skipped          []Skipped                     // sentences of others that were left out
-	ImageEndings     *lexicon.PhraseSet            // ends of a text that ask for a picture after the act
+	skipped          []Skipped                     // sentences of Home Assistant without a meaning here
+	ImageEndings     *lexicon.PhraseSet            // ends of a text that ask for an image after the act
 }
 
-// quantity is something that sensors measure.
+// quantity is a quantity that sensors measure.
 type quantity struct {
 	Words   []string `yaml:"words"`
 	Classes []string `yaml:"classes"`
 	Unit    string   `yaml:"unit"` // "" for a truth value
 }
 
-// file is one file of a catalogue; files add up.
+// file is one file of a catalog. Later files add to earlier ones.
 type file struct {
 	lexicon.WordLists
 	frameLists
@@ -85,8 +85,7 @@ var builtIn = sync.OnceValue(func() *Catalog {
 	return c
 })
 
-// English is the tree of files that Default is made of, to be given to Load
-// with more.
+// English returns the tree of files of Default, for Load with more trees.
 func English() fs.FS { return english }
 
 // Load makes a catalog from all *.yaml files at the top of the trees, and in the folders
@@ -105,7 +104,7 @@ func (b *builder) load(trees ...fs.FS) (*Catalog, error) {
 		b.read(tree)
 	}
 	if b.unread {
-		return nil, b.err() // of what could not be read nobody knows what others lack
+		return nil, b.err() // an unreadable file may define what the other files need
 	}
 	b.mergeHass()
 	c := b.build()
@@ -119,13 +118,13 @@ func (b *builder) load(trees ...fs.FS) (*Catalog, error) {
 // Skipped is a sentence of Home Assistant's files that has no meaning here.
 type Skipped struct {
 	Sentence string // with its file, line and intent
-	Why      string // what is in the way; many sentences share one
+	Why      string // the reason, which many sentences share
 }
 
-// Skipped are the sentences of Home Assistant's files that have no meaning here.
+// Skipped returns the sentences of Home Assistant's files that have no meaning here.
 func (c *Catalog) Skipped() []Skipped { return slices.Clone(c.skipped) }
 
-// Definitions lists the capabilities in the catalogue's order.
+// Definitions lists the capabilities in the order of the catalog.
 func (c *Catalog) Definitions() []capabilities.Definition {
 	list := make([]capabilities.Definition, len(c.Capabilities))
 	for i, one := range c.Capabilities {
@@ -170,7 +169,7 @@ func (c *Catalog) HasClass(name string) bool {
 	return known
 }
 
-// builder gathers files, and what is wrong with them.
+// builder collects files and their mistakes.
 type builder struct {
 	words      *lexicon.Lexicon // alone is kept
 	lexicon    FrameLexicon
@@ -179,7 +178,7 @@ type builder struct {
 	quantities map[string]quantity
 	list       []*grammar.Capability
 	problems   []error             // of reading
-	mistakes   strictyaml.Problems // of what was read
+	mistakes   strictyaml.Problems // of the content
 	sources    []source
 	unread     bool // a file is no YAML
 	watching   lexicon.WaitLexicon
@@ -196,10 +195,10 @@ type builder struct {
 	others      hassFiles
 	skipped     []Skipped
 
-	first   bool               // the tree that is read is the first
+	first   bool               // the builder reads the first tree
 	own     map[string]bool    // files of the other trees
-	leave   map[string]LeftOut // of these, those that are not to be read
-	lenient bool               // what a sentence lacks is no mistake
+	leave   map[string]LeftOut // of these, those that the builder skips
+	lenient bool               // an undefined rule or list is no mistake
 }
 
 // layouts are where files may lie: at the top, and as Home Assistant keeps them for
@@ -218,29 +217,29 @@ func (b *builder) read(tree fs.FS) {
 
 func (b *builder) readAll(tree fs.FS, names []string) {
 	for _, name := range names {
-		if _, leave := b.leave[told(tree, name)]; leave {
+		if _, leave := b.leave[displayPath(tree, name)]; leave {
 			continue
 		}
-		b.own[told(tree, name)] = !b.first
+		b.own[displayPath(tree, name)] = !b.first
 		data, err := fs.ReadFile(tree, name)
 		if err != nil {
-			b.mistakes = append(b.mistakes, strictyaml.Problem{File: told(tree, name), Text: err.Error()})
+			b.mistakes = append(b.mistakes, strictyaml.Problem{File: displayPath(tree, name), Text: err.Error()})
 			continue
 		}
 		docs, err := strictyaml.Parse(data, strictyaml.Config)
 		if err == nil && len(docs) == 1 && isHass(docs[0]) {
-			b.hass(name, told(tree, name), docs[0])
+			b.hass(name, displayPath(tree, name), docs[0])
 			continue
 		}
 		var f file
 		if err != nil || len(docs) > 1 {
-			b.problems = append(b.problems, strictyaml.Decode(told(tree, name), data, &f)) // which tells all of it
+			b.problems = append(b.problems, strictyaml.Decode(displayPath(tree, name), data, &f)) // which tells all of it
 			b.unread = true
 			continue
 		}
 		for _, root := range docs { // one, or none
-			b.sources = append(b.sources, source{told(tree, name), root})
-			if err := strictyaml.DecodeValue(told(tree, name), root, &f); err != nil {
+			b.sources = append(b.sources, source{displayPath(tree, name), root})
+			if err := strictyaml.DecodeValue(displayPath(tree, name), root, &f); err != nil {
 				b.problems = append(b.problems, err)
 			}
 		}
@@ -288,7 +287,8 @@ func (c *Catalog) CapabilitiesWith(word string) int {
 	return max(n, 1)
 }
 
-// ConvertTo is a number in the unit of a quantity; false if it is of something else.
+// ConvertTo returns a number in the unit of a quantity. It is false for a number of another
+// quantity.
 func (c *Catalog) ConvertTo(quantity string, m *lexicon.SlotValue) (float64, bool) {
 	n, unit := m.Amount, c.Quantities[quantity].Unit
 	switch {

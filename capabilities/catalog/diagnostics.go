@@ -11,30 +11,30 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// named is a tree whose mistakes are told with its own path.
+// named is a tree with a path of its own in messages.
 type named struct {
 	fs.FS
 	path string
 }
 
-// Named is a tree that is called path where its mistakes are told.
+// Named returns a tree that has the path in messages.
 func Named(tree fs.FS, path string) fs.FS { return named{tree, path} }
 
-// told is what a file of a tree is called where its mistakes are told.
-func told(tree fs.FS, name string) string {
+// displayPath returns the path of a file for messages.
+func displayPath(tree fs.FS, name string) string {
 	if n, ok := tree.(named); ok {
 		return path.Join(n.path, name)
 	}
 	return path.Join("capabilities", name)
 }
 
-// source is a file that was read.
+// source is a file that the builder has read.
 type source struct {
 	file string
 	root *strictyaml.Value
 }
 
-// wrong notes a mistake, with the line of what it is about.
+// wrong notes a mistake, with the line of its subject.
 func (b *builder) wrong(format string, args ...any) {
 	p := strictyaml.Problem{Text: fmt.Errorf(format, args...).Error()}
 	if rest, ok := strings.CutPrefix(format, "%s:%d: "); ok { // it says where
@@ -55,8 +55,8 @@ func (b *builder) wrong(format string, args ...any) {
 	b.mistakes = append(b.mistakes, p)
 }
 
-// place is where the words of a mistake stand: in the entry that it is of, else
-// anywhere, in the file that was read last.
+// place returns where the words of a mistake stand: in the entry of its subject, otherwise
+// anywhere in the last file.
 func (b *builder) place(format string, args []any) (file string, line int) {
 	what, _, _ := strings.Cut(format, " ")
 	for i := len(b.sources) - 1; i >= 0; i-- {
@@ -95,7 +95,7 @@ func (b *builder) place(format string, args []any) (file string, line int) {
 	return "", 0
 }
 
-// keysOf are the words of a format before its gaps: "effect %s" is about the effect.
+// keysOf returns the words of a format before its verbs: "effect %s" is about the effect.
 func keysOf(format string) []string {
 	var keys []string
 	words := strings.Fields(format)
@@ -110,7 +110,7 @@ func keysOf(format string) []string {
 	return keys
 }
 
-// entryOf is the last entry of a list of capabilities with the id.
+// entryOf returns the last entry with the ID in a list of capabilities.
 func entryOf(list *strictyaml.Value, id string) (found *strictyaml.Value) {
 	if list == nil {
 		return nil
@@ -123,7 +123,7 @@ func entryOf(list *strictyaml.Value, id string) (found *strictyaml.Value) {
 	return found
 }
 
-// frameOf is the nth frame of all, from 1, if it stands in source i.
+// frameOf returns the nth frame of all, from 1, if it stands in source i.
 func (b *builder) frameOf(i, n int) *strictyaml.Value {
 	for k, s := range b.sources[:i+1] {
 		list := s.root.Get("frames")
@@ -140,7 +140,7 @@ func (b *builder) frameOf(i, n int) *strictyaml.Value {
 	return nil
 }
 
-// lineOf is where a text stands below v, as a value or a key; 0 if nowhere.
+// lineOf returns the line of a text below v, as a value or a key, or 0 if there is none.
 func lineOf(v *strictyaml.Value, says func(string) bool) int {
 	if v.Text != "" && says(v.Text) {
 		return v.Line
@@ -161,7 +161,7 @@ func lineOf(v *strictyaml.Value, says func(string) bool) int {
 	return 0
 }
 
-// err is all that is wrong, file by file.
+// err returns all mistakes, file by file.
 func (b *builder) err() error {
 	all := b.mistakes
 	for _, err := range b.problems {

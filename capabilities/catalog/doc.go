@@ -1,3 +1,3 @@
-// Package catalog loads and checks what can be asked for, with the words for it: the files
+// Package catalog loads and checks the capabilities and their words: the files
 // of the program, those of the user, and the sentences of Home Assistant.
 package catalog

@@ -35,8 +35,8 @@ func (l *FrameLexicon) amounts(w *lexicon.Lexicon) {
 	l.Degrees, l.Kelvins = w.Set(l.Lists.Degrees), w.Set(l.Lists.Kelvins)
 }
 
-// DifferenceFrame returns the frame that frame f would be with a difference in place of a
-// level, nil if there is none.
+// DifferenceFrame returns frame f with a difference in the place of a level, or nil if
+// there is none.
 func (l *FrameLexicon) DifferenceFrame(f *Frame, s Feature) *Frame {
 	s = s&^l.Bits[LevelFeature] | l.Bits[DifferenceFeature]
 	if i := slices.IndexFunc(l.Lists.Frames, func(o *Frame) bool { return o.Change != 0 && o.Of.Command == f.Of.Command && o.Fits(s) }); i >= 0 {
@@ -45,7 +45,7 @@ func (l *FrameLexicon) DifferenceFrame(f *Frame, s Feature) *Frame {
 	return nil
 }
 
-// Grammatical reports whether the forms of verbs stand where they are no statement:
+// Grammatical reports whether the forms of the verbs fit an order and no statement:
 // "turned" behind a wish, "turning" behind a beginning.
 func (l *FrameLexicon) Grammatical(s Feature) bool {
 	wish := l.Bits["want"] | l.Bits["should"] | l.Bits["make"] | l.Bits["could"]
@@ -55,8 +55,8 @@ func (l *FrameLexicon) Grammatical(s Feature) bool {
 	return !s.Has(l.Bits[Gerund]) || s.Has(l.Bits["start"]|l.Bits["stop"]|l.Bits["could"]|l.Bits["go"])
 }
 
-// Feature is what a word says in a sentence whose words may stand in any order. The
-// features of a sentence are the bits of a number.
+// Feature is the meaning of a word in a sentence whose words have any order. The features
+// of a sentence are the bits of a number.
 type Feature uint64
 
 // Has reports whether s has one of the features of o.
@@ -78,14 +78,14 @@ type Frame struct {
 	Capability string   `yaml:"capability"`
 	All        []string `yaml:"all"`     // each of them is there
 	Any        []string `yaml:"any"`     // one of them at least
-	May        []string `yaml:"may"`     // what may stand beside
-	Class      string   `yaml:"class"`   // of the devices that are meant where none is named
+	May        []string `yaml:"may"`     // optional features
+	Class      string   `yaml:"class"`   // of the devices without a name in the text
 	Name       []string `yaml:"name"`    // ... if one of these is there
 	Only       []string `yaml:"only"`    // classes of devices that it is for
 	Change     float64  `yaml:"change"`  // percent more, or below 0 less
 	Level      float64  `yaml:"level"`   // percent that it says
-	Missing    string   `yaml:"missing"` // the parameter that must still be asked for
-	Doubt      string   `yaml:"doubt"`   // why it is asked first
+	Missing    string   `yaml:"missing"` // the parameter that the interpreter must ask for
+	Doubt      string   `yaml:"doubt"`   // why it needs a confirmation
 
 	Of                                  *grammar.Capability
 	Pattern                             *grammar.Pattern
@@ -109,19 +109,19 @@ type frameLists struct {
 	Whites  map[string]float64  `yaml:"whites"`  // by name, in kelvin
 	Degrees []string            `yaml:"degrees"` // the unit of angles
 	Kelvins []string            `yaml:"kelvins"` // the unit of whites
-	Sides   []string            `yaml:"sides"`   // where something may be turned to, whether or not that has a name here
+	Sides   []string            `yaml:"sides"`   // names of positions, of any home
 	From    []string            `yaml:"from"`    // before the colour that was
 	By      []string            `yaml:"by"`      // before a difference
 	Offered []string            `yaml:"offered"` // colours to choose from
-	Things  []string            `yaml:"things"`  // what a camera may be asked to look for
+	Things  []string            `yaml:"things"`  // objects that a camera may look for
 	Nouns   []string            `yaml:"nouns"`   // signals that a word of glue may stand before
 	Orders  []string            `yaml:"orders"`  // words that an order begins with, beside the verbs
 	Places  map[string][]string `yaml:"places"`  // other names of rooms
-	Kept    map[string][]string `yaml:"kept"`    // things by the place where they are looked for
+	Kept    map[string][]string `yaml:"kept"`    // objects by the place where people keep them
 	Frames  []*Frame            `yaml:"frames"`
 }
 
-// FrameLexicon holds what the words of frames say, compiled from FrameLists.
+// FrameLexicon holds the words of frames, compiled from frameLists.
 type FrameLexicon struct {
 	Lists frameLists
 
@@ -134,9 +134,9 @@ type FrameLexicon struct {
 	Degrees, Kelvins *lexicon.PhraseSet
 	Shades, Percent  *lexicon.PhraseSet
 	From, By         *lexicon.PhraseSet
-	Repeatable       Feature           // what may be said twice
-	ActFeatures      Feature           // what is done with a thing: on, off, open, lock
-	NounFeatures     Feature           // what other words may be joined to
+	Repeatable       Feature           // features that a text may repeat
+	ActFeatures      Feature           // features of an act: on, off, open, lock
+	NounFeatures     Feature           // features that other words can join
 	ColorNames       map[string]string // by colour
 	Things           *lexicon.Trie[lexicon.SlotValue]
 	OrderWords       map[string]bool    // folded words that an order begins with
@@ -146,7 +146,7 @@ type FrameLexicon struct {
 	LooseWords       map[string]bool    // those that join others and say nothing where they end
 }
 
-// FunctionWord is the feature of words that join others and say nothing themselves.
+// FunctionWord is the feature of words that join others and have no meaning of their own.
 const FunctionWord = "glue"
 
 func (l *FrameLexicon) merge(later frameLists) {
@@ -155,7 +155,7 @@ func (l *FrameLexicon) merge(later frameLists) {
 	l.Lists.Frames = frames
 }
 
-// compile makes the phrases, and notes what is wrong.
+// compile makes the phrases, and notes mistakes.
 func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, wrong func(string, ...any)) {
 	l.Bits, l.ColorNames = map[string]Feature{}, map[string]string{}
 	for _, name := range slices.Concat([]string{Participle, Gerund, ColorFeature, PriorColorFeature, LevelFeature, DifferenceFeature, NumberFeature, FunctionWord}, slices.Sorted(maps.Keys(l.Lists.Verbs)), slices.Sorted(maps.Keys(l.Lists.Signals))) {
@@ -218,7 +218,7 @@ func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, wrong func(string
 	}
 }
 
-// sorts notes what single words are good for.
+// sorts notes the uses of single words.
 func (l *FrameLexicon) sorts(w *lexicon.Lexicon, c *Catalog) {
 	l.ActWords, l.NamingWords, l.LooseWords = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	into := func(set map[string]bool, names ...string) {
@@ -265,8 +265,8 @@ func (l *FrameLexicon) verb(w *lexicon.Lexicon, text string, s Feature) {
 	}
 }
 
-// inflected are the forms of an English verb, with the signal that each adds.
-// Those of verbs that are not regular stand in the lists as they are.
+// inflected returns the forms of a regular English verb with the feature that each adds.
+// The lists have the forms of irregular verbs.
 func inflected(verb string) map[string]string {
 	forms := map[string]string{verb: FunctionWord}
 	if len(verb) < 3 || strings.HasSuffix(verb, "ing") {

@@ -10,43 +10,44 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// hassFiles is what was read of Home Assistant's files.
+// hassFiles holds the content of Home Assistant's files.
 type hassFiles struct {
 	shared hassScope
 	found  []hassSentence
 	skips  []hassSentence // words that say nothing
 }
 
-// hassScope is what sentences may use: of all files, or beside the sentences.
+// hassScope holds the rules and lists that sentences may use: those of all files, or those
+// beside the sentences.
 type hassScope struct {
 	rules map[string]string
 	lists map[string]hassList
 }
 
-// with is the scope with more in it.
+// with returns the scope with more in it.
 func (s hassScope) with(more hassScope) hassScope {
 	return hassScope{lexicon.Merged(s.rules, more.rules), lexicon.Merged(s.lists, more.lists)}
 }
 
-// hassSentence is a sentence as a file has it, with the domains of devices that it
-// is for, and not for.
+// hassSentence is a sentence of a file, with the domains of devices that it includes and
+// excludes.
 type hassSentence struct {
 	file, intent, text string
 	line               int
 	domains, not       []string
 	all                bool      // it is for all devices of the place
-	unknown            string    // what of its context has no meaning here
+	unknown            string    // a key of its context without a meaning here
 	scope              hassScope // that stands beside it, and counts there alone
 }
 
-// hassForms are what a sentence stands for with one capability and its parameters.
+// hassForms are the meanings of a sentence with one capability and its parameters.
 type hassForms struct {
 	sentence *grammar.Pattern
 	forms    [][]grammar.Term
 }
 
-// isHass reports whether a file is one of Home Assistant's: it has intents or
-// sentences, or what the files of a language share.
+// isHass reports whether a file is one of Home Assistant's: it has intents or sentences, or
+// the shared content of a language.
 func isHass(v *strictyaml.Value) bool {
 	for _, key := range []string{"intents", "expansion_rules", "lists", "skip_words", "sentences", "data"} {
 		if v.Get(key) != nil {
@@ -57,11 +58,10 @@ func isHass(v *strictyaml.Value) bool {
 }
 
 // hass reads a file of Home Assistant's intents project: intents with their data or
-// sentences, or in a folder of the intent's name the sentences alone. Its sentences
-// are added to the capabilities that the intents stand for (hass in the files).
-// Those with slots or intents that nobody here knows are left out, and noted: to take
-// the sentence and drop the slot would be to drop a word. at is where the file lies in
-// its tree, name what it is called where its mistakes are told.
+// sentences, or in a folder with the name of the intent only the sentences. It adds the
+// sentences to the capabilities of the intents (hass in the files). It skips and notes a
+// sentence with an unknown slot or intent, because the interpreter must not drop a word. at
+// is the path of the file in its tree, and name its path in messages.
 func (b *builder) hass(at, name string, root *strictyaml.Value) {
 	if !b.hassLanguage(name, root.Get("language")) {
 		return
@@ -91,7 +91,7 @@ func (b *builder) hass(at, name string, root *strictyaml.Value) {
 	b.hassSentences(s, root)
 }
 
-// hassLanguage tells of a file in another language than that of the words here.
+// hassLanguage notes a file in another language than the words of the catalog.
 func (b *builder) hassLanguage(name string, v *strictyaml.Value) bool {
 	if v == nil || v.Kind == strictyaml.Null {
 		return true
@@ -104,7 +104,7 @@ func (b *builder) hassLanguage(name string, v *strictyaml.Value) bool {
 	return true
 }
 
-// hassScopeOf takes up rules and lists, of a file or beside sentences.
+// hassScopeOf reads the rules and lists of a file, or those beside sentences.
 func (b *builder) hassScopeOf(file string, v *strictyaml.Value) hassScope {
 	s := hassScope{map[string]string{}, map[string]hassList{}}
 	if rules := v.Get("expansion_rules"); rules != nil && rules.Kind != strictyaml.Map {
@@ -128,7 +128,7 @@ func (b *builder) hassScopeOf(file string, v *strictyaml.Value) hassScope {
 	return s
 }
 
-// hassSkip takes up words that say nothing. One that says something here is none of
+// hassSkip reads words without a meaning. A word with a meaning in the catalog is none of
 // those, whatever a file says.
 func (b *builder) hassSkip(name string, list *strictyaml.Value) {
 	if list.Kind != strictyaml.List {
@@ -151,7 +151,7 @@ func pairs(v *strictyaml.Value) []strictyaml.Pair {
 	return slices.DeleteFunc(slices.Clone(v.Pairs), func(p strictyaml.Pair) bool { return p.Value == nil })
 }
 
-// hassSentences takes up the texts below an intent, whatever the layout.
+// hassSentences reads the sentences below an intent, whatever the layout.
 func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 	switch {
 	case v == nil:
@@ -181,8 +181,8 @@ func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 	}
 }
 
-// hassContext takes up for which devices sentences are. What else a context may say has
-// no meaning here.
+// hassContext reads for which devices the sentences are. Other keys of a context have no
+// meaning here.
 func (b *builder) hassContext(s *hassSentence, v *strictyaml.Value) {
 	for _, key := range []string{"requires_context", "excludes_context", "slots"} {
 		one := v.Get(key)
@@ -212,7 +212,7 @@ func (b *builder) hassContext(s *hassSentence, v *strictyaml.Value) {
 	}
 }
 
-// hassTexts are a text or a list of them.
+// hassTexts reads a text or a list of texts.
 func (b *builder) hassTexts(s hassSentence, v *strictyaml.Value) (list []string) {
 	all := []*strictyaml.Value{v}
 	if v.Kind == strictyaml.List {
@@ -228,7 +228,7 @@ func (b *builder) hassTexts(s hassSentence, v *strictyaml.Value) (list []string)
 	return list
 }
 
-// balanced reports whether all brackets of a template are closed, in order.
+// balanced reports whether all brackets of a template have their closing bracket, in order.
 func balanced(text string) bool {
 	var open []byte
 	for i := range len(text) {
@@ -245,8 +245,8 @@ func balanced(text string) bool {
 	return len(open) == 0
 }
 
-// domainsOf are the classes of devices of domains, by the capability that an intent
-// stands for with them. Domains that nobody here knows have none.
+// domainsOf returns the classes of devices of domains, by the capability of an intent with
+// them. An unknown domain has none.
 func (b *builder) domainsOf(intent string, domains []string) map[string][]string {
 	of := map[string][]string{}
 	for _, domain := range domains {
@@ -258,8 +258,8 @@ func (b *builder) domainsOf(intent string, domains []string) map[string][]string
 	return of
 }
 
-// hassMeant is the capability that an intent stands for with a domain or a slot; "" if
-// there is none.
+// hassMeant returns the capability of an intent with a domain or a slot, or "" if there is
+// none.
 func (b *builder) hassMeant(intent, with string) string {
 	if id, ok := b.hassIntents[intent+" "+with]; ok {
 		return id

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// hassList is what may stand in a gap of Home Assistant's sentences: a range of
-// numbers, some texts with what they mean, or anything at all.
+// hassList is the content of a slot in Home Assistant's sentences: a range of numbers, some
+// texts with their meanings, or anything at all.
 type hassList struct {
 	ranged   bool
 	from, to float64
@@ -22,8 +22,8 @@ type hassValue struct {
 	out any // string or float64
 }
 
-// hassBase is a list that Home Assistant's sentences may use without a file of theirs
-// that has it.
+// hassBase is a list that Home Assistant's sentences may use without a file of theirs that
+// has it.
 type hassBase struct {
 	Range  []float64      `yaml:"range"`  // from, to
 	Values map[string]any `yaml:"values"` // by text

@@ -13,11 +13,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// unmeant is the kind of a gap for which there is no word here. A form with one is
-// left out.
+// unmeant is the kind of a slot without a word here. The builder skips a form with one.
 const unmeant = "?"
 
-// mergeHass adds the sentences to their capabilities, when all files are read.
+// mergeHass adds the sentences to their capabilities after the builder has read all files.
 func (b *builder) mergeHass() {
 	b.mergeSkips()
 	if len(b.others.found) == 0 {
@@ -54,7 +53,7 @@ type hassReader struct {
 	missing string // the first rule or list that is not there, where that is no mistake
 }
 
-// read adds the forms that have a meaning here. Where there are none it says why.
+// read adds the forms that have a meaning here. If there are none, it says why.
 func (h *hassReader) read() (why string) {
 	parts := hassParts(h.words, h.s.text)
 	if !h.defined(parts, map[string]bool{}) {
@@ -111,7 +110,7 @@ func (h *hassReader) lacks(of map[string][]string) string {
 	return "they are a bare name, forbid, or do not say all that the deed needs"
 }
 
-// add puts a form to the capability.
+// add adds a form to the capability.
 func (h *hassReader) add(id string, v hassForm, s grammar.Pattern) bool {
 	id, s.Quantity, _ = strings.Cut(id, "/")
 	i := slices.IndexFunc(h.list, func(c *grammar.Capability) bool { return c.ID == id })
@@ -131,8 +130,8 @@ func (h *hassReader) add(id string, v hassForm, s grammar.Pattern) bool {
 	return true
 }
 
-// fits reports whether a form has a meaning here: its gaps do, it has all parameters of
-// the capability and no others, it says more than a name, and it forbids nothing.
+// fits reports whether a form has a meaning here: its slots have one, it has exactly the
+// parameters of the capability, it says more than a name, and it forbids nothing.
 func (h *hassReader) fits(v hassForm, c *grammar.Capability) bool {
 	if checkForm(v.terms) != nil {
 		return false
@@ -173,7 +172,7 @@ func (h *hassReader) fits(v hassForm, c *grammar.Capability) bool {
 	return len(h.words.Bare(said)) > 0 || slices.ContainsFunc(v.terms, func(t grammar.Term) bool { return t.Kind == "percentage" })
 }
 
-// hassForm is a plain sentence with what its lists stand for.
+// hassForm is a plain sentence with the values of its lists.
 type hassForm struct {
 	terms   []grammar.Term
 	args    mess.Object
@@ -193,7 +192,7 @@ func (v hassForm) of(classes []string) []string {
 	return slices.DeleteFunc(slices.Clone(v.classes), func(class string) bool { return !slices.Contains(classes, class) })
 }
 
-// valued writes the lists of a form out.
+// valued expands the lists of a form.
 func (h *hassReader) valued(form []grammar.Term) []hassForm {
 	list := []hassForm{{}}
 	for _, t := range form {
@@ -217,7 +216,7 @@ func (h *hassReader) valued(form []grammar.Term) []hassForm {
 	return list
 }
 
-// gap is what stands for a term here: of a gap with texts, each of them.
+// gap returns the forms of a term: for a slot with texts, one for each text.
 func (h *hassReader) gap(t grammar.Term) []hassForm {
 	as := func(kind, name string) []hassForm {
 		return []hassForm{{terms: []grammar.Term{{Kind: kind, Name: name}}, slots: []string{t.Name}}}
@@ -270,7 +269,7 @@ func (h *hassReader) gap(t grammar.Term) []hassForm {
 	return forms
 }
 
-// hassValue is what a list means as a parameter: a number, or the name of a colour.
+// hassValue returns the meaning of a list as a parameter: a number, or the name of a color.
 func (h *hassReader) hassValue(name string, out any) (any, bool) {
 	if text, is := out.(string); is {
 		hex, ok := h.lexicon.Lists.Colours[strings.ToLower(text)]
@@ -279,7 +278,7 @@ func (h *hassReader) hassValue(name string, out any) (any, bool) {
 	return out, name != "colour"
 }
 
-// classNamed are the classes that words name, nil if there are none.
+// classNamed returns the classes that words name, or nil if there are none.
 func (h *hassReader) classNamed(words []grammar.Term) (list []string) {
 	for class, names := range h.classes {
 		for _, name := range append([]string{lexicon.SpaceHyphens(class)}, names...) {
@@ -293,7 +292,7 @@ func (h *hassReader) classNamed(words []grammar.Term) (list []string) {
 	return list
 }
 
-// defined tells of rules and lists that a sentence uses and that are nowhere.
+// defined reports whether the files define all rules and lists of a sentence.
 func (h *hassReader) defined(parts []grammar.Part, seen map[string]bool) bool {
 	ok := true
 	for _, p := range parts {
@@ -320,7 +319,7 @@ func (h *hassReader) defined(parts []grammar.Part, seen map[string]bool) bool {
 	return ok
 }
 
-// lacking notes what a sentence uses and is nowhere.
+// lacking notes an undefined rule or list of a sentence.
 func (h *hassReader) lacking(format, name string) {
 	if h.lenient {
 		h.missing = cmp.Or(h.missing, fmt.Sprintf(format, name))
@@ -329,7 +328,7 @@ func (h *hassReader) lacking(format, name string) {
 	h.wrong("%s:%d: %s: sentence %q: "+format, h.s.file, h.s.line, h.s.intent, h.s.text, name)
 }
 
-// mergeSkips adds words that say nothing to the fillers.
+// mergeSkips adds words without a meaning to the fillers.
 func (b *builder) mergeSkips() {
 	said := map[string]bool{}
 	for _, list := range [][]string{b.words.Lists.Negations, b.words.Lists.Conditionals, b.words.Lists.Times, b.words.Lists.All, b.words.Lists.Joining, b.words.Lists.Stop} {
@@ -369,6 +368,5 @@ func (b *builder) mergeSkips() {
 	b.words.Lists.Fillers = own
 }
 
-// wishing are the signals of words that Home Assistant skips and that say here that
-// something is wished.
+// wishing are the features of words that Home Assistant skips and that express a wish here.
 var wishing = []string{"want", "could", "should"}

@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// hassil reads the sentences of Home Assistant, whose spaces count: "light[s]" is
-// one word or the other, and "{brightness}[ ]%" has a space or none. What touches is
-// put together where it is words, and is parted where it is a gap.
+// hassil reads the sentences of Home Assistant, whose spaces count: "light[s]" is one word
+// or the other, and "{brightness}[ ]%" has a space or none. It joins words without a space
+// between them, and separates slots.
 type hassil struct {
 	words *lexicon.Lexicon
 	in    string
@@ -20,16 +20,17 @@ type hassil struct {
 // atom is a part of a sentence with the spaces beside it.
 type atom struct {
 	grammar.Part
-	texts []string // it is one of these texts, with their spaces; nil for what has gaps
+	texts []string // alternatives with their spaces; nil for a part with slots
 }
 
-// hassParts are the parts of a sentence, whose brackets are closed.
+// hassParts returns the parts of a sentence with balanced brackets.
 func hassParts(w *lexicon.Lexicon, text string) []grammar.Part {
 	h := hassil{words: w, in: "(" + lexicon.Lower(text) + ")"} // it may be alternatives
 	return h.parts(h.atoms())
 }
 
-// atoms reads up to the end or what closes it, and puts together what touches.
+// atoms reads up to the end or the closing bracket, and joins the parts without a space
+// between them.
 func (h *hassil) atoms() []atom {
 	var list []atom
 	for h.at < len(h.in) && strings.IndexByte("|;)]", h.in[h.at]) < 0 {
@@ -47,7 +48,7 @@ func (h *hassil) atoms() []atom {
 // maxTouching bounds the words that touching brackets make.
 const maxTouching = 64
 
-// touches reports whether a text of a ends in a letter where one of b begins with one.
+// touches reports whether a text of a ends in a letter and one of b begins with one.
 func touches(a, b []string) bool {
 	ends := slices.ContainsFunc(a, func(s string) bool { return s != "" && !strings.HasSuffix(s, " ") })
 	return ends && slices.ContainsFunc(b, func(s string) bool { return s != "" && !strings.HasPrefix(s, " ") })
@@ -88,8 +89,8 @@ func (h *hassil) atom() atom {
 	return atom{texts: []string{text}}
 }
 
-// group reads a bracket. One that has only words is texts; empty ones make it one that
-// may be left out.
+// group reads a bracket. A bracket with only words becomes texts. An empty text makes it
+// optional.
 func (h *hassil) group(open byte) atom {
 	one := atom{Part: grammar.Part{Kind: grammar.GroupPart}}
 	maybe, plain := open == '[', true
@@ -132,7 +133,7 @@ func (h *hassil) group(open byte) atom {
 	return one
 }
 
-// parts are what the atoms are, with their words as requests have them.
+// parts returns the parts of the atoms, with the words as requests have them.
 func (h *hassil) parts(atoms []atom) (list []grammar.Part) {
 	for _, a := range atoms {
 		switch {
@@ -157,7 +158,7 @@ func (h *hassil) parts(atoms []atom) (list []grammar.Part) {
 	return list
 }
 
-// said are the words of a text. The 's behind a name is one of its own.
+// said returns the words of a text. The 's behind a name is a word of its own.
 func (h *hassil) said(text string) (list []grammar.Part) {
 	if rest, ok := strings.CutPrefix(text, lexicon.Possessive); ok { // behind a gap
 		list, text = append(list, grammar.Part{Kind: grammar.WordPart, Text: lexicon.Possessive}), rest

@@ -13,16 +13,16 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// LeftOut is a file of words that cannot be used.
+// LeftOut is a file of words that has a mistake.
 type LeftOut struct {
 	File   string   // or the folder, where nothing of it can be used
 	Why    error    // its first mistake, with its line
 	More   int      // how many more mistakes it has
 	Asking []string // the capabilities that it defines; each now needs a confirmation
-	All    bool     // nothing is known of what it defines; Asking has all that act
+	All    bool     // the content is unknown, and Asking has all capabilities that act
 }
 
-// String says it in one line.
+// String returns the file and its mistake in one line.
 func (l LeftOut) String() string {
 	text := fmt.Sprintf("%s: left out: %v", l.File, l.Why)
 	if l.More > 0 {
@@ -37,9 +37,9 @@ func (l LeftOut) String() string {
 	return text
 }
 
-// WithoutWords makes a catalogue of the built-in files alone, for a folder of which nothing
-// can be read, and says why. It may have made any capability stricter: each plan that acts
-// needs a confirmation.
+// WithoutWords makes a catalog of the built-in files alone, for an unreadable folder, and
+// says why. The folder may have made any capability stricter, so each plan that acts needs
+// a confirmation.
 func WithoutWords(folder string, why error) (*Catalog, []LeftOut) {
 	c, err := newBuilder().load(English())
 	if err != nil {
@@ -48,13 +48,12 @@ func WithoutWords(folder string, why error) (*Catalog, []LeftOut) {
 	return c, []LeftOut{{File: folder, Why: why, All: true, Asking: c.strict(func(string) bool { return true })}}
 }
 
-// maxTries bounds how often LoadWords builds the catalogue anew.
+// maxTries bounds how often LoadWords builds the catalog again.
 const maxTries = 8
 
-// LoadWords makes a catalogue of the built-in files and the files of tree. It leaves out
-// each file of tree that has a mistake, so that the catalogue is there in any case. A
-// capability that such a file defines may have been made stricter there: each plan of it
-// needs a confirmation.
+// LoadWords makes a catalog of the built-in files and the files of tree. It leaves out each
+// file of tree with a mistake, so that there always is a catalog. Such a file may have made
+// a capability stricter, so each plan of a capability that it defines needs a confirmation.
 func LoadWords(tree fs.FS) (*Catalog, []LeftOut) {
 	leave := map[string]LeftOut{}
 	for range maxTries {
@@ -75,7 +74,7 @@ func LoadWords(tree fs.FS) (*Catalog, []LeftOut) {
 	return withoutFolder(tree)
 }
 
-// withoutFolder is the catalogue of the built-in files alone.
+// withoutFolder returns the catalog of the built-in files alone.
 func withoutFolder(tree fs.FS) (*Catalog, []LeftOut) {
 	b := newBuilder()
 	b.lenient = true
@@ -84,7 +83,7 @@ func withoutFolder(tree fs.FS) (*Catalog, []LeftOut) {
 	if wrong != nil {
 		panic(wrong) // the files are part of the program
 	}
-	all := LeftOut{File: told(tree, "."), Why: errors.New(firstOf(err))}
+	all := LeftOut{File: displayPath(tree, "."), Why: errors.New(firstOf(err))}
 	for _, file := range slices.Sorted(maps.Keys(b.own)) {
 		if b.own[file] {
 			all.Asking = append(all.Asking, c.asking(tree, file)...)
@@ -95,8 +94,8 @@ func withoutFolder(tree fs.FS) (*Catalog, []LeftOut) {
 	return c, []LeftOut{all}
 }
 
-// blame notes the files of one's own in which mistakes are. It reports whether there are
-// any that were not known before.
+// blame notes the files of the tree that have mistakes. It reports whether there are new
+// ones.
 func (b *builder) blame(err error) (found bool) {
 	problems, _ := errors.AsType[strictyaml.Problems](err)
 	before := maps.Clone(b.leave)
@@ -121,14 +120,14 @@ func (b *builder) blame(err error) (found bool) {
 	return found
 }
 
-// firstOf is the first line of an error.
+// firstOf returns the first line of an error.
 func firstOf(err error) string {
 	text, _, _ := strings.Cut(fmt.Sprint(err), "\n")
 	return text
 }
 
-// asking makes the capabilities that a left out file defines ones that need a confirmation,
-// and lists them. Of a file that cannot be read it takes them all.
+// asking adds a confirmation to the capabilities that a left out file defines, and lists
+// them. If the file is unreadable, it takes all capabilities.
 func (c *Catalog) asking(tree fs.FS, file string) (list []string) {
 	name := file
 	if n, ok := tree.(named); ok {
@@ -138,7 +137,7 @@ func (c *Catalog) asking(tree fs.FS, file string) (list []string) {
 	return c.strict(func(id string) bool { return err != nil || defines(string(data), id) })
 }
 
-// strict makes capabilities that act ones that need a confirmation, and lists them.
+// strict adds a confirmation to capabilities that act, and lists them.
 func (c *Catalog) strict(which func(id string) bool) (list []string) {
 	for _, one := range c.Capabilities {
 		if one.Effect != capabilities.Query && which(one.ID) {
@@ -149,7 +148,7 @@ func (c *Catalog) strict(which func(id string) bool) (list []string) {
 	return list
 }
 
-// defines reports whether a file that may be no YAML has an entry with the id.
+// defines reports whether a file, which may be no YAML, has an entry with the ID.
 func defines(text, id string) bool {
 	for line := range strings.Lines(text) {
 		for {

@@ -4,14 +4,12 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// MatchYesNo reads an answer to "shall I?" in English: see the method of
-// Catalogue.
+// MatchYesNo reads an answer to "shall I?" in English: see the method of Catalog.
 func MatchYesNo(text string) (yes, no, stop bool) { return Default().MatchYesNo(text) }
 
-// MatchYesNo reads an answer to "shall I?". Only a text that is a plain yes and
-// nothing else is yes; a text that begins with no is no, and one that says stop
-// anywhere is stop, for both are safe. At most one of yes and no is true, and
-// stop goes with no.
+// MatchYesNo reads an answer to "shall I?". Only a plain yes and nothing else is yes. A
+// text that begins with no is no, and a text with a stop anywhere is stop, because both are
+// safe. At most one of yes and no is true, and stop goes with no.
 func (c *Catalog) MatchYesNo(text string) (yes, no, stop bool) {
 	w := c.Words
 	if len(text) > lexicon.MaxText {

@@ -6,8 +6,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// ofPlaces are things of one class in several places, named behind them: "kitchen and
-// hall lights". In each place there must be one.
+// ofPlaces returns devices of one class in several places, whose class stands behind the
+// places: "kitchen and hall lights". Each place must have one.
 func (x *Utterance) ofPlaces(i int, first lexicon.SlotValue) []lexicon.SlotValue {
 	areas := []string{first.Value}
 	end := first.End
@@ -33,8 +33,9 @@ func (x *Utterance) ofPlaces(i int, first lexicon.SlotValue) []lexicon.SlotValue
 	return found
 }
 
-// withPlaces are the things of a class named at word i that are in the places behind them:
-// "the lights in the kitchen and the hall". What cleans is in no place that it is told of.
+// withPlaces returns the devices of a class at word i that are in the places behind it:
+// "the lights in the kitchen and the hall". The place in an order for a cleaner says where
+// to clean, and not where the cleaner is.
 func (x *Utterance) withPlaces(m lexicon.SlotValue, i int) []lexicon.SlotValue {
 	n := x.Words().Placing.Longest(x.Tokens, m.End)
 	if n == 0 || m.Specificity != lexicon.ByClass || i == m.End {
@@ -63,8 +64,8 @@ func (x *Utterance) withPlaces(m lexicon.SlotValue, i int) []lexicon.SlotValue {
 	return found
 }
 
-// listed is where the next of a list begins, behind "and" or a comma at word i; -1 if there
-// is none.
+// listed returns where the next name of a list begins, behind "and" or a comma at word i,
+// or -1 if there is none.
 func (x *Utterance) listed(i int) int {
 	n := x.Words().Joining.Longest(x.Tokens, i)
 	if i >= len(x.Tokens) || n == 0 && !x.Tokens[i].Pause {
@@ -73,8 +74,8 @@ func (x *Utterance) listed(i int) int {
 	return x.SkipArticles(i + n)
 }
 
-// inEach is a match of a class narrowed to places. It is none where one of them has no
-// such thing.
+// inEach returns a match of a class narrowed to places. There is none if one of the places
+// has no such device.
 func (x *Utterance) inEach(m lexicon.SlotValue, areas []string) (lexicon.SlotValue, bool) {
 	last := x.Tokens[m.End-1]
 	several := m.All || last.Text != last.Folded
@@ -96,8 +97,8 @@ func (x *Utterance) inEach(m lexicon.SlotValue, areas []string) (lexicon.SlotVal
 	return m, true
 }
 
-// counted adds the devices of which so many are named at word i: "three lights", "all three
-// lights". from is where that begins.
+// counted adds the devices with a count at word i: "three lights", "all three lights". from
+// is where the count begins.
 func (x *Utterance) counted(i, from int, list *[]lexicon.SlotValue) {
 	x.Words().EachCount(x.Tokens, i, func(end, n int) {
 		for _, m := range x.someDevice(x.SkipArticles(end)) {
@@ -107,7 +108,7 @@ func (x *Utterance) counted(i, from int, list *[]lexicon.SlotValue) {
 	})
 }
 
-// itsOwn is a class with itself behind it: "the lamp's light".
+// itsOwn returns a class with itself behind it: "the lamp's light".
 func (x *Utterance) itsOwn(m lexicon.SlotValue) (list []lexicon.SlotValue) {
 	if m.Specificity != lexicon.ByClass || lexicon.TextAt(x.Tokens, m.End) != lexicon.Possessive {
 		return nil

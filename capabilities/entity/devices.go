@@ -6,8 +6,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// deviceMatches are the devices that the words from i on may mean, with or
-// without "all".
+// deviceMatches returns the devices that the words from i on may mean, with or without
+// "all".
 func (x *Utterance) deviceMatches(i int) []lexicon.SlotValue {
 	list := x.someDevice(i)
 	if n := x.Words().All.Longest(x.Tokens, i); n > 0 {
@@ -32,7 +32,7 @@ func (x *Utterance) deviceMatches(i int) []lexicon.SlotValue {
 	return list
 }
 
-// someDevice are the devices named at i: by name, by class, by place and class.
+// someDevice returns the devices at word i: by name, by class, by place and class.
 func (x *Utterance) someDevice(i int) []lexicon.SlotValue {
 	list := x.nameValues(x.Home.Names.devices, i)
 	for _, m := range list {
@@ -53,7 +53,7 @@ func (x *Utterance) someDevice(i int) []lexicon.SlotValue {
 	return list
 }
 
-// withClass is a name with the class of the thing behind it: "the wemo plug".
+// withClass returns a name with the class of the device behind it: "the wemo plug".
 func (x *Utterance) withClass(m lexicon.SlotValue) []lexicon.SlotValue {
 	var list []lexicon.SlotValue
 	x.Home.Catalog.ClassPhrases.Each(x.Tokens, m.End, func(end int, c lexicon.SlotValue) {
@@ -86,8 +86,7 @@ func (x *Utterance) everything() []int {
 	return x.Home.Index.Every
 }
 
-// classMatches are the devices of the class named at i, in the area if it is
-// not "".
+// classMatches returns the devices of the class at word i, in the area if it is not "".
 func (x *Utterance) classMatches(i int, area string) []lexicon.SlotValue {
 	list := merge(nil, x.Home.Catalog.ClassPhrases, x.Tokens, i, x.Words())
 	for k := range list {

@@ -54,7 +54,7 @@ func NewHomeWithoutNames(c *catalog.Catalog, home capabilities.Home) *Home {
 	return r
 }
 
-// HasPlace reports whether a place of the home is called so.
+// HasPlace reports whether a place of the home has the name.
 func (r *Home) HasPlace(name string) bool { return r.Index.rooms[lexicon.FoldKey(name)] }
 
 // KnowsWord reports whether a word is in a name of this home, or in anything that a

@@ -59,7 +59,7 @@ func newIndex(r *Home) *Index {
 	return x
 }
 
-// sort parts the devices into kinds.
+// sort divides the devices into kinds.
 func (x *Index) sort(r *Home) {
 	known := map[string]int32{}
 	var key []byte

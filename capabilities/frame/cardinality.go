@@ -12,8 +12,8 @@ func (f *Parser) compares(i int) (is bool) {
 	return is
 }
 
-// counts reports whether the number from word i to end counts things or times, or stands
-// for a thing: "three lights", "three times", "the one in the hall". It is no level then.
+// counts reports whether the number from word i to end counts devices or times, or stands
+// for a device: "three lights", "three times", "the one in the hall". It is no level then.
 func (f *Parser) counts(i, end int) bool {
 	x := f.Text
 	toward := i > 0 && x.Words().Toward.Longest(x.Tokens, i-1) == 1
@@ -27,7 +27,7 @@ func (f *Parser) one(i, end int) bool {
 }
 
 // ofPlace reports whether the number from word i to end is a small one behind the name of a
-// place, which may be one of several: "bedroom two".
+// place, which may belong to the name: "bedroom two".
 func (f *Parser) ofPlace(i, end int) bool {
 	if i == 0 || end != i+1 || f.Text.Tokens[i].Text[0] <= '9' {
 		return false

@@ -44,14 +44,14 @@ type Parser struct {
 // steps.
 const maxFraming = 3000
 
-// Readings returns the ways to read the text, those of the fewest pieces first.
+// Readings returns the ways to read the text, first those with the fewest pieces.
 func (f *Parser) Readings() []Reading {
 	f.from(0, Reading{})
 	order.By(f.found, func(a, b Reading) int { return a.Pieces - b.Pieces })
 	return f.found
 }
 
-// from reads on at word i.
+// from continues at word i.
 func (f *Parser) from(i int, so Reading) {
 	tokens := f.Text.Tokens
 	if f.steps++; f.steps > maxFraming {
@@ -72,8 +72,8 @@ func (f *Parser) from(i int, so Reading) {
 	f.skip(i, lost)
 }
 
-// skip passes over a word that says nothing here, where that is allowed. One that
-// is known says something elsewhere, and so counts for more.
+// skip skips a word without a meaning, if the parser allows it. A word with a meaning
+// elsewhere costs more.
 func (f *Parser) skip(i int, so Reading) {
 	t, l := f.Text.Tokens[i], &f.Text.Home.Catalog.Frames
 	if l.Colors.Longest(f.Text.Tokens, i) > 0 || l.Levels.Longest(f.Text.Tokens, i) > 0 { // "red and blue", "half the lights"
@@ -107,24 +107,23 @@ func (f *Parser) skip(i int, so Reading) {
 	f.from(i+1, so)
 }
 
-// skipped is how many pieces a word that is passed over counts for: more than a
-// text has.
+// skipped is the number of pieces that a skipped word counts for: more than a text has.
 const skipped = 100
 
-// speaks reports whether a word that says what is to be done begins at i.
+// speaks reports whether an order word begins at i.
 func (f *Parser) speaks(i int) bool {
 	says := false
 	f.Text.Home.Catalog.Frames.Signals.Each(f.Text.Tokens, i, func(end int, s catalog.Feature) { says = says || end > i && s != 0 })
 	return says
 }
 
-// NameEnd is where the longest name at word i ends, i if there is none.
+// NameEnd returns where the longest name at word i ends, or i if there is none.
 func (f *Parser) NameEnd(i int) int {
 	return max(f.Text.LongestSlot("area", i), f.Text.LongestSlot("device", i), f.Text.LongestSlot("spot", i))
 }
 
-// Acting reports whether the words say what is to be done with a thing: not "turn" or
-// "make" alone, and not by the "on" of "the light on the porch".
+// Acting reports whether the words say what to do with a device: not "turn" or "make"
+// alone, and not by the "on" of "the light on the porch".
 func (f *Parser) Acting(from, to int) (is bool) {
 	l := &f.Text.Home.Catalog.Frames
 	verb := false // before this word
@@ -139,7 +138,7 @@ func (f *Parser) Acting(from, to int) (is bool) {
 	return is
 }
 
-// Setting reports whether the words have a colour or a level.
+// Setting reports whether the words have a color or a level.
 func (f *Parser) Setting(from, to int) bool {
 	l, tokens := &f.Text.Home.Catalog.Frames, f.Text.Tokens
 	for i := from; i < to; i++ {
@@ -152,7 +151,7 @@ func (f *Parser) Setting(from, to int) bool {
 	return false
 }
 
-// signal reads a word or phrase that says something.
+// signal reads a word or phrase with a feature.
 func (f *Parser) signal(i int, so Reading) {
 	l := &f.Text.Home.Catalog.Frames
 	l.Signals.Each(f.Text.Tokens, i, func(end int, s catalog.Feature) {
@@ -199,7 +198,7 @@ func (f *Parser) Place(i int) bool {
 	return i < len(x.Tokens) && (len(x.SlotValues("area", i)) > 0 || len(x.SlotValues("device", i)) > 0 || len(x.SlotValues("spot", i)) > 0)
 }
 
-// noun reports whether something that a word may be joined to begins at word i.
+// noun reports whether a noun begins at word i that another word can join.
 func (f *Parser) noun(i int) bool {
 	l, tokens := &f.Text.Home.Catalog.Frames, f.Text.Tokens
 	if f.Place(i) || l.Colors.Longest(tokens, i) > 0 || l.Levels.Longest(tokens, i) > 0 {
@@ -211,7 +210,7 @@ func (f *Parser) noun(i int) bool {
 	return is
 }
 
-// value reads a colour, a level, or a number that may be one.
+// value reads a color, a level, or a number that may be one.
 func (f *Parser) value(i int, so Reading) {
 	l, tokens := &f.Text.Home.Catalog.Frames, f.Text.Tokens
 	from := f.at(i, l.From)
@@ -279,7 +278,7 @@ func (f *Parser) value(i int, so Reading) {
 	})
 }
 
-// at is behind the word of the set at i if there is one, else i.
+// at returns the index behind the word of the set at i, or i if there is none.
 func (f *Parser) at(i int, s *lexicon.PhraseSet) int {
 	if n := s.Longest(f.Text.Tokens, i); i+n < len(f.Text.Tokens) {
 		return i + n

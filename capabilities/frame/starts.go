@@ -26,8 +26,8 @@ func SwitchesOneThing(x *entity.Utterance, i int) bool {
 	return IsOnOrOff(x, x.Tokens[i]) && i+1 < len(x.Tokens) && timeexpr.IsDated(x, i+1)
 }
 
-// SwitchesAnother reports whether "on" or "off" stands at word i with another thing behind
-// it, and the other of the two in words from on: "lights off in the hall, on in the
+// SwitchesAnother reports whether "on" or "off" stands at word i with another device behind
+// it, and the other of the two in the words from on: "lights off in the hall, on in the
 // bedroom".
 func SwitchesAnother(x *entity.Utterance, from, before, i int) bool {
 	if i+1 >= len(x.Tokens) || !IsOnOrOff(x, x.Tokens[i]) {
@@ -41,7 +41,7 @@ func SwitchesAnother(x *entity.Utterance, from, before, i int) bool {
 	return other && f.Place(at)
 }
 
-// switching reports whether a word is "on" or "off".
+// IsOnOrOff reports whether a word is "on" or "off".
 func IsOnOrOff(x *entity.Utterance, t lexicon.Token) (is bool) {
 	l := &x.Home.Catalog.Frames
 	l.Signals.Each([]lexicon.Token{t}, 0, func(end int, s catalog.Feature) { is = is || end == 1 && s.Has(l.Bits["on"]|l.Bits["off"]) })

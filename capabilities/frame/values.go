@@ -5,7 +5,7 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 )
 
-// HasOpposites reports whether word i says two things of which only one can be: "on and
+// HasOpposites reports whether word i names two states that exclude each other: "on and
 // off", "up or down".
 func HasOpposites(x *entity.Utterance, i int) bool {
 	l := &x.Home.Catalog.Frames
@@ -42,8 +42,8 @@ func HasValue(x *entity.Utterance, i int) bool {
 	return false
 }
 
-// HasNumber reports whether the words before word i are a number, which may count what
-// stands behind it.
+// HasNumber reports whether the words before word i are a number, which may count the next
+// words.
 func HasNumber(x *entity.Utterance, i int) bool {
 	for from := max(0, i-3); from < i; from++ {
 		if x.Words().CardinalEnd(x.Tokens, from) == i && (i == len(x.Tokens) || !x.Tokens[i].Pause) {

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Automaton matches all sentences: a tree by word and by slot. A node has few ways out, so
+// Automaton matches all sentences: a tree by word and by slot. A node has few edges, so
 // these are lists.
 type Automaton struct {
 	words []edge // sorted
@@ -23,7 +23,7 @@ type edge struct {
 	next *Automaton
 }
 
-// after is the node behind a word, nil if there is none.
+// after returns the node behind a word, or nil if there is none.
 func (g *Automaton) after(word string) *Automaton {
 	if i, ok := slices.BinarySearchFunc(g.words, word, byWord); ok {
 		return g.words[i].next
@@ -49,7 +49,7 @@ type slotEdge struct {
 	next       *Automaton
 }
 
-// Pattern is a template as the automaton knows it.
+// Pattern is a template as the automaton has it.
 type Pattern struct {
 	Capability *Capability
 	Text       string
@@ -96,15 +96,15 @@ func (g *Automaton) step(t Term) *Automaton {
 	return next
 }
 
-// sharing makes one node of all that lead to the same, which most ends of sentences
-// do: a fourth of the memory is left.
+// sharing makes one node of all equal nodes. Most ends of sentences are equal, so a fourth
+// of the memory is left.
 type sharing struct {
 	nodes map[string]*Automaton
 	ids   map[*Automaton]uint32
 	ends  map[*Pattern]uint32
 }
 
-// share is the node that stands for g from now on.
+// share returns the node that replaces g.
 func (s *sharing) share(g *Automaton) *Automaton {
 	var key []byte
 	put := func(n uint32) { key = binary.LittleEndian.AppendUint32(key, n) }
@@ -136,21 +136,22 @@ func (s *sharing) share(g *Automaton) *Automaton {
 	return g
 }
 
-// Minimize returns an automaton in which equal nodes are one. Nothing may be added to it.
+// Minimize returns an automaton without equal nodes. The caller must not add sentences to
+// it.
 func (g *Automaton) Minimize() *Automaton {
 	s := sharing{nodes: map[string]*Automaton{}, ids: map[*Automaton]uint32{}, ends: map[*Pattern]uint32{}}
 	return s.share(g)
 }
 
-// BoundSlot is what a slot took.
+// BoundSlot is a slot with its value.
 type BoundSlot struct {
 	Kind, Name string
 	From       int
 	Match      *lexicon.SlotValue
 }
 
-// maxSteps bounds the work on one request. The sentences of the catalogue need
-// fewer than 500.
+// maxSteps bounds the work on one request. The sentences of the catalog need fewer than
+// 500.
 const maxSteps = 20000
 
 // Walker follows the words of a request through the automaton.
@@ -164,7 +165,7 @@ type Walker struct {
 	far    int // the most words that any sentence took
 }
 
-// Walk continues at node g and word i. It passes over fillers anywhere.
+// Walk continues at node g and word i. It skips fillers anywhere.
 func (w *Walker) Walk(g *Automaton, i int) {
 	if w.steps++; w.steps > maxSteps {
 		return

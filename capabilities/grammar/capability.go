@@ -55,8 +55,8 @@ type Capability struct {
 	Objects      []Variant                    `yaml:"objects"` // what is watched
 }
 
-// Variant is a list of sentences that fix a quantity, parameters or classes by how they
-// ask, or leave a doubt.
+// Variant is a list of sentences that fix a quantity, parameters or classes by their words,
+// or have a doubt.
 type Variant struct {
 	Quantity  string         `yaml:"quantity"`
 	Args      map[string]any `yaml:"args"`
@@ -72,7 +72,7 @@ func (c *Capability) Suits(class string) bool {
 	return !slices.Contains(c.NotClasses, class) && (len(c.Classes) == 0 || slices.Contains(c.Classes, class))
 }
 
-// CommandFor returns the command that device d would carry out, "" if it cannot.
+// CommandFor returns the command that device d would carry out, or "" if it cannot.
 func (c *Capability) CommandFor(d *capabilities.Device) capabilities.Command {
 	for _, one := range []capabilities.Command{c.Command, c.Instead} {
 		if one != "" && slices.Contains(d.Commands, one) {

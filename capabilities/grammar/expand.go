@@ -16,7 +16,7 @@ type Term struct {
 // are some hundred kilobytes of automaton, and no sentence needs as many.
 const MaxForms = 4000
 
-// Expander writes a template out into all its plain sentences.
+// Expander expands a template to all its plain sentences.
 type Expander struct {
 	Rules map[string]Template
 	Fold  func(string) string
@@ -91,7 +91,7 @@ func (e Expander) part(p Part, depth int) ([][]Term, error) {
 	return forms, nil
 }
 
-// orders are all orders of the parts.
+// orders returns all orders of the parts.
 func (e Expander) orders(alts [][]Part, depth int) ([][]Term, error) {
 	if len(alts) == 1 {
 		return e.sequence(alts[0], depth+1)

@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// Template is a sentence with gaps, in the syntax of hassil that Home Assistant
-// uses: (a|b) one of, (a;b) both in any order, [a] or nothing, {slot} a gap, {slot:name} a gap under
-// another name, <rule> a phrase defined elsewhere.
+// Template is a sentence with slots, in the syntax of hassil that Home Assistant uses:
+// (a|b) one of, (a;b) both in any order, [a] optional, {slot} a slot, {slot:name} a slot
+// under another name, <rule> a phrase from a rule.
 type Template struct {
 	Parts []Part
 }

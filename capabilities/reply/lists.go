@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// parts is an answer that is read part by part.
+// parts is the state of an answer while the matcher reads its parts.
 type parts struct {
 	Matcher
 	picked, denied []string
@@ -18,9 +18,9 @@ type parts struct {
 	leaving        bool // what comes is left out: "all but the hall and the kitchen"
 }
 
-// parts reads an answer part by part: what it names is picked, and what stands behind
-// "not" is not: "not the kitchen one, the other one". What only says which is not meant
-// picks nothing, and neither does what takes back its own words: "hall, no, kitchen".
+// parts reads an answer part by part: it picks the options that a part names, and excludes
+// those behind "not": "not the kitchen one, the other one". It picks nothing if the answer
+// only excludes options or withdraws its own words: "hall, no, kitchen".
 func (p Matcher) parts(text string, tokens []lexicon.Token) []string {
 	w, l := p.Catalog.Words, parts{Matcher: p}
 	joined := false
@@ -45,8 +45,7 @@ func (p Matcher) parts(text string, tokens []lexicon.Token) []string {
 	return p.less(l.picked, l.denied, l.others)
 }
 
-// take reads a part behind not, which may be empty. It is not ok if nobody knows what
-// is meant then.
+// take reads a part behind not, which may be empty. ok is false if its meaning is unclear.
 func (l *parts) take(not, part []lexicon.Token, joined bool) (ok bool) {
 	w, which := l.Catalog.Words, l.part(part)
 	leaves := len(not) > 0 && w.LeavingOut.Longest(not, 0) == len(not)
@@ -80,8 +79,8 @@ func (l *parts) take(not, part []lexicon.Token, joined bool) (ok bool) {
 	return len(which) > 0
 }
 
-// enumerates reports whether a part may be one of a list: it has no words of somebody who
-// begins anew, as "I mean the hall" and "it is the hall" do.
+// enumerates reports whether a part may be one of a list: it has no words that begin anew,
+// like "I mean the hall" and "it is the hall".
 func enumerates(w *lexicon.Lexicon, part []lexicon.Token) bool {
 	for i := range part {
 		if (w.Fillers.Longest(part, i) > 0 || w.Picking.Longest(part, i) > 0) && w.Listing.Longest(part, i) == 0 {
@@ -91,15 +90,15 @@ func enumerates(w *lexicon.Lexicon, part []lexicon.Token) bool {
 	return true
 }
 
-// broken reports whether a text breaks off within: "kitchen... hall" may take back the
-// first.
+// broken reports whether a text stops in the middle: "kitchen... hall" may withdraw the
+// kitchen.
 func broken(text string) bool {
 	text = strings.TrimRight(text, " \t\r\n.!…")
 	return strings.ContainsAny(text, ".!;:…–—") || strings.Contains(text, " -") || strings.Contains(text, "- ")
 }
 
-// less are the options that were picked, without those that were ruled out. "The other
-// one" is the one that is left then.
+// less returns the picked options without the excluded ones. "The other one" is the
+// remaining one.
 func (p Matcher) less(picked, denied []string, others bool) []string {
 	every := slices.Equal(picked, p.every())
 	if every && len(denied) > 0 {

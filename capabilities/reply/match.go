@@ -12,10 +12,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// AmountField is the field of a question whether an amount is how much, or by how much.
+// AmountField is the field of a question whether an amount is a value or a difference.
 const AmountField = "amount"
 
-// ForField is the field of a question for how long.
+// ForField is the field of a question about a duration.
 const ForField = "for"
 
 // Matcher reads the answers to one question.
@@ -38,7 +38,7 @@ func NewMatcher(r *entity.Home, q capabilities.Question, req mess.Request) Match
 	return p
 }
 
-// TakesNone reports whether an answer says that none of the options is meant.
+// TakesNone reports whether an answer rejects all options.
 func (p Matcher) TakesNone(text string) bool {
 	w := p.Catalog.Words
 	if len(text) > lexicon.MaxText || w.IsQuestion(text, w.Tokens(text)) {
@@ -48,7 +48,7 @@ func (p Matcher) TakesNone(text string) bool {
 	return w.Whole(w.NoneOf, tokens) || w.Whole(w.No, tokens)
 }
 
-// Pick returns the options that an answer means, none if it fits none. The answer is a
+// Pick returns the options that an answer means, or none if it fits none. The answer is a
 // text, a number, a truth value, or a list of texts.
 func (p Matcher) Pick(raw any) []string {
 	switch v := raw.(type) {
@@ -79,8 +79,8 @@ func (p Matcher) Pick(raw any) []string {
 	return picked
 }
 
-// text finds the options that a text means: an option word for word, a yes or no, or
-// what says which of them.
+// text returns the options that a text means: an exact option, a yes or no, or a
+// description of the option.
 func (p Matcher) text(text string) []string {
 	w, options := p.Catalog.Words, p.question.Options
 	if len(text) > lexicon.MaxText {
@@ -147,12 +147,12 @@ func (p Matcher) yesNo(text string) []string {
 	return nil
 }
 
-// Single are the options without those that take all, or none.
+// Single returns the options without those that take all or none.
 func (p Matcher) Single() []string {
 	return slices.DeleteFunc(slices.Clone(p.question.Options), func(o string) bool { return o == "both" || o == "all" || o == capabilities.NoneOfThese })
 }
 
-// every is the option that takes all, if there is one, else all options.
+// every returns the option that takes all, if there is one, otherwise all options.
 func (p Matcher) every() []string {
 	for _, o := range []string{"both", "all"} {
 		if slices.Contains(p.question.Options, o) {
@@ -162,7 +162,7 @@ func (p Matcher) every() []string {
 	return p.Single()
 }
 
-// part finds the options that one part of an answer means.
+// part returns the options that one part of an answer means.
 func (p Matcher) part(tokens []lexicon.Token) []string {
 	w := p.Catalog.Words
 	if len(tokens) == 0 {
@@ -184,7 +184,7 @@ func (p Matcher) part(tokens []lexicon.Token) []string {
 	return nil
 }
 
-// common reports whether the words say something that holds for all options: "lights".
+// common reports whether the words hold for all options: "lights".
 func (p Matcher) common(tokens []lexicon.Token) bool {
 	for _, o := range p.Single() {
 		if !p.knownAll(o, tokens) {
@@ -194,9 +194,9 @@ func (p Matcher) common(tokens []lexicon.Token) bool {
 	return true
 }
 
-// byNumber are the options that "2", "the second one", "the last" or "the first two"
-// pick. Of the options count are single ones. What may be a count or a time picks
-// nothing: "only two", "that one", "a second", and "2" of "2 percent or 20 percent".
+// byNumber returns the options that "2", "the second one", "the last" or "the first two"
+// pick. Of the options, count are single ones. A possible count or time picks nothing:
+// "only two", "that one", "a second", and "2" of "2 percent or 20 percent".
 func byNumber(w *lexicon.Lexicon, options []string, count int, tokens []lexicon.Token) []string {
 	n, to := 0, 0
 	counted, numbered := false, false
@@ -230,8 +230,8 @@ func byNumber(w *lexicon.Lexicon, options []string, count int, tokens []lexicon.
 	return slices.Clone(options[n-1 : to])
 }
 
-// quantified reports whether a number among the words may be how many, or when: it is
-// spelled out, or stands beside "the", "only", "at".
+// quantified reports whether a number among the words may be an amount or a time: it is a
+// number word, or stands beside "the", "only", "at".
 func quantified(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
 	for i, t := range tokens {
 		if _, err := strconv.Atoi(t.Text); err != nil && w.NumberOf(t) > 0 || w.Amounting.Longest(tokens, i) > 0 {
@@ -246,7 +246,7 @@ func numeric(w *lexicon.Lexicon, options []string) bool {
 	return slices.ContainsFunc(options, func(o string) bool { return strings.ContainsAny(o, "0123456789") })
 }
 
-// unpicking are the words without those that only help to pick: "that one" is "that".
+// unpicking returns the words without those that only help to pick: "that one" is "that".
 func unpicking(w *lexicon.Lexicon, tokens []lexicon.Token) []lexicon.Token {
 	return slices.DeleteFunc(w.Bare(tokens), func(t lexicon.Token) bool {
 		one := []lexicon.Token{t}
@@ -254,8 +254,8 @@ func unpicking(w *lexicon.Lexicon, tokens []lexicon.Token) []lexicon.Token {
 	})
 }
 
-// byWords is the one option that has all words of the answer, with what is
-// known of the thing it names; "" if none or several have.
+// byWords returns the one option that has all words of the answer, with the known facts of
+// its device. It is "" if none or several have them.
 func (p Matcher) byWords(tokens []lexicon.Token) string {
 	found := ""
 	for _, o := range p.question.Options {
@@ -274,8 +274,8 @@ func (p Matcher) byWords(tokens []lexicon.Token) string {
 	return found
 }
 
-// knownAll reports whether every word is known of the option, helps to pick, or was in
-// the request, and one at least is known of it.
+// knownAll reports whether every word belongs to the option, helps to pick, or was in the
+// request, and at least one belongs to the option.
 func (p Matcher) knownAll(option string, tokens []lexicon.Token) bool {
 	w, known := p.Catalog.Words, map[string]bool{}
 	for _, t := range w.Tokens(option + " " + about(p.Home, option)) {
@@ -307,8 +307,8 @@ func (p Matcher) knownAll(option string, tokens []lexicon.Token) bool {
 	return some
 }
 
-// about are more words for what an option names: the area and aliases of a
-// device, the note and room of a spot.
+// about returns more words for an option: the area and aliases of a device, the note and
+// room of a spot.
 func about(r *entity.Home, option string) string {
 	var more []string
 	lists := [][]int{r.Index.Spots[option]}

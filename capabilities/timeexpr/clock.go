@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// PlainClock reports whether the words are a time of day without "at" before them:
+// PlainClock reports whether the words are a clock time without "at" before them:
 // "tomorrow", "7 pm" or "half past seven", but not "seven".
 func PlainClock(x *entity.Utterance, i, end int) bool {
 	w := x.Words()
@@ -31,7 +31,7 @@ func PlainClock(x *entity.Utterance, i, end int) bool {
 	return false
 }
 
-// Day is the day that a time of the clock is on.
+// Day is the day of a clock time.
 type Day struct {
 	Tomorrow bool
 	Named    bool // it was said: "today", "on Monday"
@@ -63,8 +63,8 @@ func ReadDay(w *lexicon.Lexicon, tokens []lexicon.Token, i int, d *Day) int {
 	return 0
 }
 
-// At is an hour of that day, the next one to come where no day was said. It may not be
-// there, or be there twice, where the clocks are changed.
+// At returns an hour of that day, or of the next possible day if the text names none. On a
+// day on which the clocks change, the hour may not exist, or exist twice.
 func (d Day) At(now time.Time, hour, minute int) time.Time {
 	ahead := 0
 	switch {

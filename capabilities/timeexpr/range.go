@@ -5,8 +5,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// DelayingFrom reports whether the word before a span says from when, as "from" does and
-// "between" does not.
+// DelayingFrom reports whether the word before a range says when it begins, as "from" does
+// and "between" does not.
 func DelayingFrom(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
 	return w.At.Longest(tokens, 0) == len(tokens)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/capabilities/entity"
 )
 
-// twilight is its elevation at dawn and dusk, in degrees: civil twilight, until which
-// things outside are seen without a lamp.
+// twilight is the elevation of the sun at dawn and dusk, in degrees: civil twilight, the
+// limit at which people see things outside without a lamp.
 const twilight = -6
 
 // SunTime returns the next sunrise, sunset, dawn or dusk after a time. why says what is

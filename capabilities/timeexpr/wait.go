@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// WithoutLimit takes the length of time out of the text that a wait is to last: "for ten
-// minutes", "in the next hour".
+// WithoutLimit takes the duration of a wait out of the text: "for ten minutes", "in the
+// next hour".
 func WithoutLimit(x *entity.Utterance) (rest []lexicon.Token, lasts time.Duration) {
 	w := &x.Home.Catalog.Waiting
 	for i := range x.Tokens {

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// IsForeign reports whether a condition or a time begins at word i that no executor can
-// keep.
+// IsForeign reports whether a condition or a time begins at word i that no executor
+// supports.
 func IsForeign(x *entity.Utterance, i int) bool {
 	return !x.IsName(i) && (x.Words().Conditionals.Longest(x.Tokens, i) > 0 || IsDated(x, i))
 }
@@ -18,7 +18,7 @@ func IsDated(x *entity.Utterance, i int) bool {
 	return x.BeginsTime(i) || x.BeginsTime(i+1) && x.Words().Clock.Longest(x.Tokens, i) > 0 || x.Lasting(i).End > 0
 }
 
-// DelayEnd returns the end of "after ten minutes" at word i, i if it is not there.
+// DelayEnd returns the end of "after ten minutes" at word i, or i if there is none.
 func DelayEnd(x *entity.Utterance, i int) int {
 	n := x.Words().Delaying.Longest(x.Tokens, i)
 	if n == 0 {
@@ -30,11 +30,11 @@ func DelayEnd(x *entity.Utterance, i int) int {
 	return i
 }
 
-// MaxAhead is how far ahead a plan may begin: what is later is for
+// MaxAhead is how far ahead a plan may begin. A later begin belongs into
 // constraints.timing.not_before, which the exchange keeps over restarts.
 const MaxAhead = 24 * time.Hour
 
-// Timing is what the words say of time, and the words.
+// Timing is the times of a text, and their words.
 type Timing struct {
 	Begin time.Time     // zero: at once
 	Lasts time.Duration // 0: until told otherwise
@@ -63,7 +63,7 @@ func SeparatesList(x *entity.Utterance, i, end int) bool {
 	return x.Words().Joining.Longest(x.Tokens, end) > 0 || x.Words().Joining.Longest(x.Tokens, i-1) > 0 || x.Tokens[end].Pause || x.Tokens[i].Pause
 }
 
-// HasPauseBetweenNames reports whether a pause stands between what is named before word i:
+// HasPauseBetweenNames reports whether a pause stands between the names before word i:
 // "turn off the stove, the fan at 9 pm".
 func HasPauseBetweenNames(x *entity.Utterance, i int) bool {
 	p := i - 1
@@ -81,7 +81,7 @@ func HasPauseBetweenNames(x *entity.Utterance, i int) bool {
 	return p > 0 && names(0, p) && names(p, i)
 }
 
-// AtOnceWord returns a word of the text that says at once, "" if there is none.
+// AtOnceWord returns a word of the text that says at once, or "" if there is none.
 func AtOnceWord(x *entity.Utterance, tokens []lexicon.Token) string {
 	for i := range tokens {
 		if n := x.Home.Catalog.Context.AtOnce.Longest(tokens, i); n > 0 {
@@ -91,7 +91,7 @@ func AtOnceWord(x *entity.Utterance, tokens []lexicon.Token) string {
 	return ""
 }
 
-// Recurs reports whether word i says that something is repeated: "every morning", "daily",
+// Recurs reports whether word i says that something repeats: "every morning", "daily",
 // "every two hours", "twice a day", "mondays".
 func Recurs(x *entity.Utterance, i int) bool {
 	w := x.Words()
@@ -130,8 +130,8 @@ func weekday(x *entity.Utterance, t lexicon.Token) bool {
 	return is
 }
 
-// OffsetAt reads how long before or after a time of day at word i. It returns where that
-// time begins, i if there is no such thing, and the difference.
+// OffsetAt reads the difference to a clock time at word i. It returns where that time
+// begins, or i if there is none, and the difference.
 func OffsetAt(x *entity.Utterance, i int) (int, time.Duration) {
 	w := x.Words()
 	end, d := x.DurationAt(i)
@@ -153,8 +153,8 @@ func PlainMoment(x *entity.Utterance, i, end int) bool {
 	return behind > i || PlainClock(x, i, end)
 }
 
-// ApproximateDuration reads a length of time at word i that is not meant to the second:
-// "about five minutes", "five minutes or so". end is i if there is none.
+// ApproximateDuration reads an approximate duration at word i: "about five minutes", "five
+// minutes or so". end is i if there is none.
 func ApproximateDuration(x *entity.Utterance, i int) (end int, d time.Duration) {
 	if end, d = x.DurationAt(i + x.Words().Roughly.Longest(x.Tokens, i)); end > 0 {
 		end += x.Words().Exactly.Longest(x.Tokens, end)
@@ -162,6 +162,6 @@ func ApproximateDuration(x *entity.Utterance, i int) (end int, d time.Duration) 
 	return end, d
 }
 
-// NearlyADay is from how long on until a time of the clock somebody may have meant the
-// time that is over.
+// NearlyADay is the duration until a clock time from which on the requester may mean the
+// time that has passed.
 const NearlyADay = 18 * time.Hour

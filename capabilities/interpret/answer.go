@@ -13,11 +13,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Answer resolves a request again with the answer to a question about it. reply
-// holds answers by field; text is the answer in words, where reply has none for
-// the question's field, and else what is said beside it. An answer that fits
-// nothing, or is limited by what is said beside it, repeats the question; one
-// that says stop withdraws the request.
+// Answer resolves a request again with the answer to a question about it. answers has the
+// answers by field. text is the answer in words if answers has none for the field of the
+// question, and otherwise a remark. An answer that fits no option, or that has a limit in
+// its remark, repeats the question. An answer that says stop withdraws the request.
 func (r *Interpreter) Answer(q capabilities.Question, answers mess.Object, text string, req mess.Request) capabilities.Outcome {
 	var raw any = text
 	if v, ok := answers.Get(q.Field); ok {
@@ -40,7 +39,7 @@ func (r *Interpreter) Answer(q capabilities.Question, answers mess.Object, text 
 		again := q
 		return capabilities.Outcome{Question: &again}
 	}
-	switch { // it is a no to all that was asked, and no reason to read the request in another way
+	switch { // the answer rejects all options, so no other reading of the request counts
 	case picked[0] == capabilities.NoneOfThese:
 		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer picks none of the options; say it in other words"}}
 	case slices.Equal(q.Options, capabilities.YesOrNo) && picked[0] == "no":
@@ -73,8 +72,8 @@ func (r *Interpreter) limits(line string) bool {
 	return false
 }
 
-// HasLimit reports whether what is said beside a yes is more than a fact: see the
-// context of a request.
+// HasLimit reports whether a remark beside a yes limits the plan: see the context of a
+// request.
 func HasLimit(text string) bool { return nowhere().limitsAny(text) }
 
 // nowhere is an interpreter for a home without devices.

@@ -58,7 +58,7 @@ func (r *Interpreter) withoutQuotedMail(text string) (plain string, left []strin
 		return text, nil
 	}
 	var kept []string
-	body := false // a line of the letter itself was seen
+	body := false // a line of the letter itself stands before
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
@@ -102,7 +102,7 @@ func clausesOf(text string) (list []clause) {
 		from = end
 	}
 	for i, c := range text {
-		_, width := utf8.DecodeRuneInString(text[i:]) // of what is no letter one
+		_, width := utf8.DecodeRuneInString(text[i:]) // one byte for an invalid rune
 		end := i + width
 		next, _ := utf8.DecodeRuneInString(text[end:])
 		if c == '\n' || strings.ContainsRune(",;.!?:", c) && (end == len(text) || unicode.IsSpace(next) || strings.ContainsRune("!?.", next)) {

@@ -46,7 +46,7 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	case !ok && len(t.Said) == 1 && x.BareName() != "": // "hall light at 20"
 		x.Cut(all)
 		return x.parseFrames()
-	case !ok && len(x.Readings) > 0: // without the time it is a sentence, and cannot be done
+	case !ok && len(x.Readings) > 0: // without the time it is a sentence that no device can do
 		return x.Cannot(), true
 	case !ok:
 		return out, false
@@ -165,9 +165,9 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 	case len(able) > 0:
 	case len(x.Readings) > 0:
 		x.SetTokens(all)
-		return capabilities.Outcome{}, false // what a sentence says cannot be done is told better
+		return capabilities.Outcome{}, false // the refusal of a sentence says more
 	case x.Message.Precision == mess.Loose:
-		return capabilities.Outcome{}, false // something may be looked at
+		return capabilities.Outcome{}, false // a query is possible
 	default:
 		x.Readings = list
 		return x.Cannot(), true

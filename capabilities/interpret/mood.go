@@ -2,9 +2,14 @@ package interpret
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/capabilities/catalog"
+	"github.com/messkit/messkit/capabilities/frame"
 	"github.com/messkit/messkit/capabilities/lexicon"
+	"github.com/messkit/messkit/mess"
 )
 
 // withoutNegation removes the "not" from a question that expects a yes: "isn't the fan on?"
@@ -81,4 +86,127 @@ func (x *request) isBareStop() bool {
 		i += n
 	}
 	return stops
+}
+
+// splitRemarks splits a text that matches no sentence into an order and remarks, which
+// describe a state or give a reason. The interpreter reads remarks like the context of a
+// request, and "it" refers to the subject of the last remark. ok is false if the text has
+// no remark, or if the interpreter understands it as it is.
+func (r *Interpreter) splitRemarks(req mess.Request) (more mess.Request, remarks []string, ok bool) {
+	text := strings.ReplaceAll(strings.ReplaceAll(req.Intent, "\n\n", ". "), "\n", " ")
+	parts := r.splitReasons(clausesOf(text), text)
+	if len(parts) < 2 || len(parts) > maxClauses || strings.ContainsRune(text, '?') {
+		return req, nil, false
+	}
+	from, to := 0, len(parts)
+	for ; from < to && r.isRemark(parts[from].text); from++ {
+	}
+	for ; to > from && r.isRemark(parts[to-1].text); to-- {
+	}
+	if from == to || from == 0 && to == len(parts) {
+		return req, nil, false
+	}
+	bare := req
+	bare.Context = nil
+	if out := r.resolveText(bare, nil); out.Refusal == nil && len(out.Explain.Leftover) == 0 && (out.Question == nil || !strings.HasPrefix(out.Question.Field, "meaning")) {
+		return req, nil, false
+	}
+	w := r.Catalog.Words
+	order := w.Tokens(text[parts[from].from:parts[to-1].end])
+	order = order[r.Catalog.Courtesy.Hence.Longest(order, 0):]
+	x := r.withTokens(order)
+	if !frame.OpensOrder(&x.Utterance, 0) {
+		return req, nil, false
+	}
+	for _, p := range slices.Concat(parts[:from], parts[to:]) {
+		said := w.Tokens(p.text)
+		if reports, _ := r.Catalog.Courtesy.Reporting.Find(said); reports >= 0 {
+			return req, nil, false
+		}
+		said = said[r.Catalog.Courtesy.Reasons.Longest(said, 0):]
+		if put := x.withName(r.ThingOf(said)); put != nil && p.from < parts[from].from {
+			y := r.withTokens(said)
+			y.Message = bare
+			order = put
+			if _, told := y.parseReportedState(); told { // the remark names the device and its state
+				continue
+			}
+		}
+		remarks = append(remarks, lexicon.Join(said))
+	}
+	more = req
+	more.Intent = withPauses(order)
+	return more, remarks, true
+}
+
+// remarkType is the type of a remark among the entries of a context.
+const remarkType = "remark"
+
+// maxClauses is the largest number of clauses of a text with remarks.
+const maxClauses = 12
+
+// splitReasons splits clauses again before words that begin a reason: "turn on the light
+// because it is dark".
+func (r *Interpreter) splitReasons(parts []clause, text string) (list []clause) {
+	for _, p := range parts {
+		at := -1
+		for _, word := range r.Catalog.Courtesy.Lists.Causes {
+			if i := strings.Index(text[p.from:p.end], " "+word+" "); i > 0 && strings.ContainsFunc(text[p.from:p.from+i], lexicon.IsWord) {
+				at = p.from + i
+			}
+		}
+		if at < 0 {
+			list = append(list, p)
+			continue
+		}
+		list = append(list, clause{strings.TrimSpace(text[p.from:at]), p.from, at, 0}, clause{strings.TrimSpace(text[at:p.end]), at, p.end, p.stop})
+	}
+	return list
+}
+
+// isRemark reports whether a part of a text reports something and orders nothing: it begins
+// with its subject and says what the subject is or does.
+func (r *Interpreter) isRemark(text string) bool {
+	w := r.Catalog.Words
+	tokens := w.Tokens(text)
+	tokens = tokens[r.Catalog.Courtesy.Reasons.Longest(tokens, 0):]
+	x := r.withTokens(tokens)
+	if len(tokens) < 2 || frame.OpensOrder(&x.Utterance, 0) || w.Conditionals.Longest(tokens, 0) > 0 || w.Negations.Longest(tokens, 0)+w.TakingBack.Longest(tokens, 0) > 0 { // "I mean the hall light"
+		return false
+	}
+	if from, _ := w.Negations.Find(tokens); from < 0 && x.hasWish() {
+		return false
+	}
+	return x.verbAt() > 0 || r.Catalog.Courtesy.Tellers.Longest(tokens, 0) > 0
+}
+
+// hasWish reports whether a word expresses a wish or a desired state.
+func (x *request) hasWish() (is bool) {
+	l := &x.r.Catalog.Frames
+	for i := range x.Tokens {
+		l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) { is = is || end > i && s.Has(l.Bits["want"]|l.Bits["should"]) })
+	}
+	return is
+}
+
+// verbAt returns the index of the first form of "to be" behind a short subject, or 0 if
+// there is none.
+func (x *request) verbAt() int {
+	for i := 1; i < min(len(x.Tokens), longestSubject+1); i++ {
+		if x.r.Catalog.Context.Being.Longest(x.Tokens, i) > 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// withName returns an order with a name in the place of "it", or nil if the order has no
+// "it" or names something itself.
+func (x *request) withName(name string) []lexicon.Token {
+	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
+	verb := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.r.Catalog.Frames.OrderWords[t.Folded] })
+	if at < 0 || name == "" || x.r.ThingOf(x.Tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
+		return nil
+	}
+	return slices.Concat(x.Tokens[:at], x.Words().Tokens(name), x.Tokens[at+1:])
 }

@@ -90,8 +90,8 @@ func (x *request) firstOf(list []pass) (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, false
 }
 
-// try runs a way to read the request. If that has no outcome, only its explanation stays:
-// an explanation names the capability that a text is about, whatever the outcome.
+// try runs a way to read the request. If that has no outcome, only its explanation stays,
+// because it names the capability of the text with any outcome.
 func (x *request) try(run func(*request) (capabilities.Outcome, bool)) (capabilities.Outcome, bool) {
 	before := *x
 	out, ok := run(x)

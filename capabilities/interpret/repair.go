@@ -264,7 +264,7 @@ func (x *request) parseCorrected(tokens []lexicon.Token, wrong []int) (capabilit
 	x.UnknownWords, x.Corrections = was, is
 	out, ok := x.parseRest()
 	if !ok {
-		if out, ok = x.Score(); ok && !x.isAct(x.Explain.Capability) { // what only looks is told with what is nearest
+		if out, ok = x.Score(); ok && !x.isAct(x.Explain.Capability) { // the refusal of a query names the nearest words
 			return capabilities.Outcome{}, false
 		}
 	}

@@ -106,8 +106,8 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	var steps []capabilities.Plan
-	var pause, said time.Duration // waits, and how much of them was said as such
-	about, class := "", ""        // the device that "it" is, and what all that were told something are
+	var pause, said time.Duration // waits, and those that the text names
+	about, class := "", ""        // the device of "it", and the class of all devices of the order before
 	from := 0
 	for n, end := range append(cuts, len(x.Tokens)) {
 		tokens := x.Tokens[from:end]

@@ -23,7 +23,7 @@ func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 	}
 	able = mostSpecific(able)
 	best := able[0]
-	if best.Capability.Effect == capabilities.Query && len(best.Devices) > 1 { // where one answers, nobody is asked which
+	if best.Capability.Effect == capabilities.Query && len(best.Devices) > 1 { // a reading with one device needs no question
 		for _, rd := range able[1:] {
 			if rd.How == best.How && rd.Capability.Effect == capabilities.Query && len(rd.Devices) == 1 {
 				best = rd

@@ -1,4 +1,5 @@
-// Package resolve takes the readings of a request to one plan, a question or a refusal: it
-// finds the devices that can do it, fills the parameters, asks which of several is meant, and
-// says why nothing can be done. It reads one order; package interpret cuts a text into orders.
+// Package resolve makes one plan, question or refusal of the readings of a request. It finds
+// the devices, fills the parameters, asks which of several devices the requester means, and
+// says why no device can do the request. It reads one order. Package interpret divides a text
+// into orders.
 package resolve

@@ -143,7 +143,7 @@ func (x *Request) framedReading(f *catalog.Frame, so frame.Reading) (Hypothesis,
 	for _, b := range so.Places {
 		if b.Kind == "area" && f.Of.Command == capabilities.Clean { // a room that is no spot
 			if slices.ContainsFunc(x.SlotValues("spot", b.From), func(m lexicon.SlotValue) bool { return m.End >= b.Match.End }) {
-				return rd, false // it is read as one
+				return rd, false // the slot "spot" reads it
 			}
 			rd.unreachableArea = b.Match.Value
 			continue
@@ -176,7 +176,7 @@ func (x *Request) readPlaceAlone(rd *Hypothesis, f *catalog.Frame, so frame.Read
 	})
 	rd.Slots = append(rd.Slots, grammar.BoundSlot{Kind: "device", Name: "device", From: 0, Match: &m})
 	rd.How = lexicon.ByPlace
-	if len(m.Devices) == 1 { // else it is asked which
+	if len(m.Devices) == 1 { // otherwise the interpreter asks which one
 		rd.Doubt = "the text names a place and no device"
 	}
 	return len(m.Devices) > 0

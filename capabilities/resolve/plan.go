@@ -120,7 +120,7 @@ func (r *Resolver) slotText(name string, rd *Hypothesis, d int, areas []string) 
 	if said := argText(rd.Args, name); said != "" || rd.asks != name {
 		return said
 	}
-	return "some" // it is asked for
+	return "some" // the interpreter asks for it
 }
 
 // argText returns a parameter in words. A number has no sign, because the words around it

@@ -103,7 +103,7 @@ func (x *Request) guesses() []scored {
 		}
 	}
 	order.By(list, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), x.Resolver.reach(b.Capability)-x.Resolver.reach(a.Capability)) // what is for more things is meant more often
+		return cmp.Or(cmp.Compare(b.score, a.score), x.Resolver.reach(b.Capability)-x.Resolver.reach(a.Capability)) // requesters more often mean a capability of more devices
 	})
 	return list
 }

@@ -28,19 +28,19 @@ func (rd *Hypothesis) Partly() bool {
 type Hypothesis struct {
 	*grammar.Pattern
 	Slots           []grammar.BoundSlot
-	Args            mess.Object         // that the words give, beside the capability's own
-	asks            string              // the parameter that must be asked for
-	number          float64             // that may be its value
-	other           *grammar.Pattern    // of the reading in which it is a difference
-	Doubt           string              // why a yes is needed
-	lost            []string            // words that were passed over
-	pieces          int                 // that it was cut into
-	areaUnspecified bool                // it was said that it is for one place, and not which
-	unreachableArea string              // a place that was named and is out of reach
+	Args            mess.Object         // from the words, in addition to those of the capability
+	asks            string              // the parameter that the interpreter must ask for
+	number          float64             // its possible value
+	other           *grammar.Pattern    // the reading in which it is a difference
+	Doubt           string              // why it needs a confirmation
+	lost            []string            // skipped words
+	pieces          int                 // number of pieces
+	areaUnspecified bool                // the text means one place without its name
+	unreachableArea string              // a named place out of reach
 	sole            bool                // it is one of a group
 	How             lexicon.Specificity // the most exact word for a device
-	Devices         []int               // that can do it
-	Names           []grammar.BoundSlot // of several things or places that were named one by one
+	Devices         []int               // that can do the act
+	Names           []grammar.BoundSlot // of several devices or places
 	All             bool
 }
 

@@ -645,10 +645,10 @@ var mutants = []mutant{
 		"capabilities/catalog/own_words.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",
 	}}, "./capabilities/interpret TestLoadWordsLeavesOutFiles"},
 	{"litter is passed over without a question", []edit{{
-		"capabilities/interpret/litter.go", `return x.AskConfirmation(*out.Plan, fmt.Sprintf("this home knows only rooms, and not where %q is: ", lexicon.Join(said))), true`, "return out, true",
+		"capabilities/interpret/unknown_names.go", `return x.AskConfirmation(*out.Plan, fmt.Sprintf("this home knows only rooms, and not where %q is: ", lexicon.Join(said))), true`, "return out, true",
 	}}, "./capabilities/interpret TestExamplesOfSpecifications"},
 	{"number of a name is an amount", []edit{{
-		"capabilities/interpret/numbered_names.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",
+		"capabilities/interpret/unknown_names.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",
 	}}, "./capabilities/interpret TestNumberAfterNameBelongsToName"},
 	{"what waits for events takes the places of requests", []edit{{
 		"exchange/channel/httpapi/connections.go", "to = &c.all.waiting", "_ = c.all.waiting",

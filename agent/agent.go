@@ -36,8 +36,8 @@ type Agent struct {
 	log      *slog.Logger
 }
 
-// surroundings implements task.Host.
-type surroundings struct {
+// taskHost implements task.Host.
+type taskHost struct {
 	*drain
 	*journalHealth
 }
@@ -57,7 +57,7 @@ func New(cfg Config, x Exchange, r Resolver, devices []device.Device, g *policy.
 	a.drain = &drain{log: log, changed: make(chan struct{}), wake: func() { a.tasks.Wake() }}
 	a.tasks = task.New(&task.Deps{
 		Config: cfg, Session: a.session, Resolver: r, Devices: a.devices, Activity: a.activity, Gate: g, Journal: j, Now: now, Log: log,
-		Host: surroundings{a.drain, a.health},
+		Host: taskHost{a.drain, a.health},
 	})
 	return a
 }

@@ -22,12 +22,12 @@ type drain struct {
 	changed chan struct{} // closed at a change of why or orders
 }
 
-// maxHolds limits the remembered orders; a duplicate arrives soon after the first.
-const maxHolds = 16
+// maxOrders limits the remembered orders; a duplicate arrives soon after the first.
+const maxOrders = 16
 
-// heed applies a drain or a resume. It does not block. from is the sender if the order does not
+// apply applies a drain or a resume. It does not block. from is the sender if the order does not
 // name one.
-func (d *drain) heed(hold, resume *mess.DrainOrder, from string) {
+func (d *drain) apply(hold, resume *mess.DrainOrder, from string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range []*mess.DrainOrder{hold, resume} {
@@ -43,7 +43,7 @@ func (d *drain) heed(hold, resume *mess.DrainOrder, from string) {
 		}
 		if o.ID != "" {
 			d.orders = append(slices.Clone(d.orders), o.ID)
-			d.orders = d.orders[max(0, len(d.orders)-maxHolds):]
+			d.orders = d.orders[max(0, len(d.orders)-maxOrders):]
 		}
 		d.why = why
 		close(d.changed)
@@ -57,8 +57,8 @@ func (d *drain) heed(hold, resume *mess.DrainOrder, from string) {
 	}
 }
 
-// now returns the drain state for the exchange, and a channel that closes when it changes.
-func (d *drain) now() (*mess.DrainState, <-chan struct{}) {
+// state returns the drain state for the exchange, and a channel that closes when it changes.
+func (d *drain) state() (*mess.DrainState, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return &mess.DrainState{Orders: d.orders, Reason: d.why}, d.changed
@@ -66,14 +66,14 @@ func (d *drain) now() (*mess.DrainState, <-chan struct{}) {
 
 // IsDrained implements task.Host.
 func (d *drain) IsDrained() bool {
-	is, _ := d.now()
+	is, _ := d.state()
 	return is.Reason != ""
 }
 
 // WaitUndrained implements task.Host.
 func (d *drain) WaitUndrained(ctx context.Context) error {
 	for {
-		is, changed := d.now()
+		is, changed := d.state()
 		if is.Reason == "" {
 			return nil
 		}

@@ -13,13 +13,13 @@ import (
 
 // heartbeat reports the claims of this executor at intervals, and also at a change of a stop or
 // a drain, and applies the answer. told is the state that the registration has reported.
-func (a *Agent) heartbeat(ctx context.Context, told standing) error {
+func (a *Agent) heartbeat(ctx context.Context, told restrictions) error {
 	var back errgroup.Group
 	for {
-		if !a.untilBeat(ctx, told) {
+		if !a.waitForBeat(ctx, told) {
 			return back.Wait()
 		}
-		stands, _ := a.position()
+		stands, _ := a.restrictions()
 		told = stands // after a failure the next heartbeat repeats it
 		asked := a.now()
 		ack, err := a.session.Send(ctx, mess.Message{Items: []mess.Item{
@@ -32,19 +32,19 @@ func (a *Agent) heartbeat(ctx context.Context, told standing) error {
 		}
 		a.tasks.Agree(ack.Threads)
 		a.tasks.GiveBackStrays(ctx, &back, asked, ack.Threads)
-		a.heed(ack.Stops)
-		a.drain.heed(ack.Drain, ack.Resume, "")
+		a.applyStops(ack.Stops)
+		a.drain.apply(ack.Drain, ack.Resume, "")
 		a.states.Apply(ack)
 	}
 }
 
-// untilBeat waits until the next heartbeat, or until there is an unreported change; it returns
+// waitForBeat waits until the next heartbeat, or until there is an unreported change; it returns
 // false after ctx has ended.
-func (a *Agent) untilBeat(ctx context.Context, told standing) bool {
+func (a *Agent) waitForBeat(ctx context.Context, told restrictions) bool {
 	t := time.NewTimer(a.session.HeartbeatInterval())
 	defer t.Stop()
 	for {
-		stands, changed := a.position()
+		stands, changed := a.restrictions()
 		if !reflect.DeepEqual(stands, told) {
 			return ctx.Err() == nil
 		}

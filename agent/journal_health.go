@@ -24,15 +24,15 @@ type journalHealth struct {
 
 	mu       sync.Mutex
 	disarmed error // why nothing may act, nil if it may
-	known    bool  // the exchange knows that acts are enabled
+	reported bool  // the exchange knows that acts are enabled
 }
 
 // JournalFailed implements task.Host.
 func (h *journalHealth) JournalFailed() { wait.Notify(h.broken) }
 
-// look mends the journal if needed and records its state. It reports whether acts are enabled
+// check mends the journal if needed and records its state. It reports whether acts are enabled
 // again.
-func (h *journalHealth) look(ctx context.Context) (armed bool) {
+func (h *journalHealth) check(ctx context.Context) (armed bool) {
 	broken := h.journal.Check(ctx)
 	err := h.journal.Repair(ctx)
 	if err == nil || h.journal.Err() == nil { // untidied records only take space
@@ -56,37 +56,37 @@ func (h *journalHealth) look(ctx context.Context) (armed bool) {
 	return err == nil && was != nil
 }
 
-// trouble returns why nothing may act; nil if it may.
-func (h *journalHealth) trouble() error {
+// failure returns why nothing may act; nil if it may.
+func (h *journalHealth) failure() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.disarmed
 }
 
-// isKnown reports whether the exchange knows whether this executor may act.
-func (h *journalHealth) isKnown() bool {
+// isReported reports whether the exchange knows whether this executor may act.
+func (h *journalHealth) isReported() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.known == (h.disarmed == nil)
+	return h.reported == (h.disarmed == nil)
 }
 
-// knows records the view of the exchange.
-func (h *journalHealth) knows(acts bool) {
+// setReported records the view of the exchange.
+func (h *journalHealth) setReported(acts bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.known = acts
+	h.reported = acts
 }
 
-// tend watches the journal until ctx ends. While the journal cannot take records, or lacks
-// space, this executor is disarmed and offers only reading. tend keeps trying to mend the
+// watchJournal watches the journal until ctx ends. While the journal cannot take records, or lacks
+// space, this executor is disarmed and offers only reading. watchJournal keeps trying to mend the
 // journal, and offers everything again after that.
-func (a *Agent) tend(ctx context.Context) error {
+func (a *Agent) watchJournal(ctx context.Context) error {
 	pause := session.NewBackoff(a.cfg.Jitter, nil)
 	for {
-		if !a.tell(ctx) && ctx.Err() == nil {
+		if !a.reportArmed(ctx) && ctx.Err() == nil {
 			a.log.Debug("the exchange does not know yet what is offered")
 		}
-		if a.health.trouble() != nil {
+		if a.health.failure() != nil {
 			if !pause.Sleep(ctx) {
 				return nil
 			}
@@ -103,37 +103,37 @@ func (a *Agent) tend(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if a.health.look(ctx) {
+		if a.health.check(ctx) {
 			a.tasks.WakeOutbox()
 		}
 	}
 }
 
-// tell registers again if the exchange has an outdated view of whether this executor may act.
-// It reports success.
-func (a *Agent) tell(ctx context.Context) bool {
-	if a.health.isKnown() {
+// reportArmed registers again if the exchange has an outdated view of whether this executor may
+// act. It reports success.
+func (a *Agent) reportArmed(ctx context.Context) bool {
+	if a.health.isReported() {
 		return true
 	}
 	m, acts := a.registration()
 	if _, err := a.session.Send(ctx, m); err != nil {
 		return false
 	}
-	a.health.knows(acts)
+	a.health.setReported(acts)
 	return true
 }
 
 // registration returns the registration with the current capabilities; acts reports whether
 // they include acts.
 func (a *Agent) registration() (m mess.Message, acts bool) {
-	offers, why := a.resolver.Offers(), a.health.trouble()
+	offers, why := a.resolver.Offers(), a.health.failure()
 	about := mess.Object{{Key: "disarmed", Value: ""}}
 	if why != nil {
-		offers = slices.DeleteFunc(slices.Clone(offers), changes)
-		about[0].Value = shortly(why)
+		offers = slices.DeleteFunc(slices.Clone(offers), actuates)
+		about[0].Value = briefReason(why)
 	}
 	about = about.Set(mess.FailingField, a.devices.Failing())
-	stands, _ := a.position()
+	stands, _ := a.restrictions()
 	if a.cfg.Signer != nil {
 		about = about.Set(receipt.KeyField, a.cfg.Signer.Public())
 	}
@@ -143,16 +143,16 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 	}}}}, why == nil
 }
 
-// changes reports whether a capability has a physical effect; without a declaration it counts
+// actuates reports whether a capability has a physical effect; without a declaration it counts
 // as having one.
-func changes(c mess.Capability) bool {
+func actuates(c mess.Capability) bool {
 	meta, _ := c.Meta.(mess.Object)
 	effect, _ := meta.Get("effect")
 	return effect != string(capabilities.Query)
 }
 
-// shortly explains why nothing may act, without file names of the disk.
-func shortly(err error) string {
+// briefReason explains why nothing may act, without file names of the disk.
+func briefReason(err error) string {
 	if journal.NoSpace(err) {
 		return "no space"
 	}

@@ -23,28 +23,28 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		a.log.Error("the name of this process is not written down; if it dies at a start, nobody gives that thread back", "err", err)
 	}
 	a.devices.StartAll(ctx)
-	a.health.look(ctx)
+	a.health.check(ctx)
 	ack, err := a.register(ctx)
 	if err != nil {
-		return ended(ctx, err)
+		return nilAtEnd(ctx, err)
 	}
-	told, _ := a.position()
+	told, _ := a.restrictions()
 	failing := a.devices.Failing()
-	a.heed(ack.Stops)
-	a.drain.heed(ack.Drain, ack.Resume, "")
+	a.applyStops(ack.Stops)
+	a.drain.apply(ack.Drain, ack.Resume, "")
 	a.tasks.Agree(ack.Threads)
 	unbegun := a.tasks.Recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
 	g.Go(func() error { return a.heartbeat(gctx, told) })
 	g.Go(func() error { return a.tasks.Run(gctx, unbegun) })
-	g.Go(func() error { return a.tend(gctx) })
+	g.Go(func() error { return a.watchJournal(gctx) })
 	g.Go(func() error { return a.states.Run(gctx) })
 	g.Go(func() error { return a.devices.ReportFailing(gctx, a.session, failing) })
 	err = g.Wait()
 	a.tasks.DeliverLast(context.WithoutCancel(ctx))
-	a.health.look(context.WithoutCancel(ctx)) // the disk may accept the unwritten records now
-	return ended(ctx, err)
+	a.health.check(context.WithoutCancel(ctx)) // the disk may accept the unwritten records now
+	return nilAtEnd(ctx, err)
 }
 
 // runTimers switches devices off when their time is over, even without the exchange, until the
@@ -59,8 +59,8 @@ func (a *Agent) runTimers(ctx context.Context) (stop func()) {
 	}
 }
 
-// ended returns err, or nil if the end of ctx caused it.
-func ended(ctx context.Context, err error) error {
+// nilAtEnd returns err, or nil if the end of ctx caused it.
+func nilAtEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	ack, err := a.session.Say(ctx, m)
 	if err == nil {
 		a.session.Heard(true)
-		a.health.knows(acts)
+		a.health.setReported(acts)
 		a.states.Apply(ack)
 		a.log.Info("registered", "executor", a.cfg.ID)
 	}
@@ -106,10 +106,10 @@ func (a *Agent) receive(ctx context.Context) error {
 		asked := a.now()
 		ack, err := a.register(ctx)
 		if err != nil {
-			return ended(ctx, err)
+			return nilAtEnd(ctx, err)
 		}
-		a.heed(ack.Stops)
-		a.drain.heed(ack.Drain, ack.Resume, "")
+		a.applyStops(ack.Stops)
+		a.drain.apply(ack.Drain, ack.Resume, "")
 		a.tasks.Agree(ack.Threads)
 		a.tasks.GiveBackStrays(ctx, &back, asked, ack.Threads)
 	}

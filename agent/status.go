@@ -42,7 +42,7 @@ type Seen struct {
 
 // Status returns the current state of the agent. It calls no driver.
 func (a *Agent) Status() Status {
-	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.health.trouble(), Working: a.tasks.Working()}
+	s := Status{Stopped: a.gate.Stopped(), Disarmed: a.health.failure(), Working: a.tasks.Working()}
 	at := map[string]string{}
 	for _, t := range a.journal.Tasks() {
 		if t.Report != nil {
@@ -57,17 +57,17 @@ func (a *Agent) Status() Status {
 		if paused {
 			doing = "paused"
 		}
-		s.Devices = append(s.Devices, DeviceStatus{d.Name, d.Label, d.IsRunning(a.gate), at[d.Name], d.LastFailure(a.gate), doing, device.IsReadable(d.Driver), inBrief(a.gate.LastStates(d.Name))})
+		s.Devices = append(s.Devices, DeviceStatus{d.Name, d.Label, d.IsRunning(a.gate), at[d.Name], d.LastFailure(a.gate), doing, device.IsReadable(d.Driver), describeStates(a.gate.LastStates(d.Name))})
 	}
 	return s
 }
 
-// inBrief converts the states of a device to words. It drops a contact that says the same as an
-// opening.
-func inBrief(list []policy.LastState) []Seen {
+// describeStates converts the states of a device to words. It drops a contact that says the same as
+// an opening.
+func describeStates(list []policy.LastState) []Seen {
 	var told []Seen
 	for _, s := range list {
-		one := Seen{seenAs(s.Reading), s.At, s.Commanded}
+		one := Seen{stateText(s.Reading), s.At, s.Commanded}
 		if s.Estimated {
 			one.Text += " (estimated)"
 		}
@@ -78,7 +78,7 @@ func inBrief(list []policy.LastState) []Seen {
 	return told
 }
 
-func seenAs(r drivers.Reading) string {
+func stateText(r drivers.Reading) string {
 	switch {
 	case r.Quantity == "":
 		return ""

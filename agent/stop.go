@@ -9,29 +9,29 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heedAll applies the stops and drains in a message from the exchange.
-func (a *Agent) heedAll(m mess.Message) {
+// applyOrders applies the stops and drains in a message from the exchange.
+func (a *Agent) applyOrders(m mess.Message) {
 	for _, item := range m.Items {
 		c, ok := item.(*mess.Config)
 		if !ok {
 			continue
 		}
 		if c.Stop != nil {
-			a.heed([]mess.Stop{*c.Stop})
+			a.applyStops([]mess.Stop{*c.Stop})
 		}
-		a.drain.heed(c.Drain, c.Resume, m.From)
+		a.drain.apply(c.Drain, c.Resume, m.From)
 	}
 }
 
-// heed applies stops from the exchange. It does not block.
-func (a *Agent) heed(stops []mess.Stop) {
+// applyStops applies stops from the exchange. It does not block.
+func (a *Agent) applyStops(stops []mess.Stop) {
 	for _, s := range stops {
 		a.cfg.Stop.Stop(stop.Order{ID: s.ID, Reason: s.Reason, By: s.By})
 	}
 }
 
-// stands returns the stop state of this executor, and channels that close when it changes.
-func (a *Agent) stands() (s *mess.StopState, changed [2]<-chan struct{}) {
+// stopState returns the stop state of this executor, and channels that close when it changes.
+func (a *Agent) stopState() (s *mess.StopState, changed [2]<-chan struct{}) {
 	var why string
 	s = &mess.StopState{}
 	why, changed[0] = a.gate.Watch()
@@ -48,18 +48,18 @@ func (a *Agent) stands() (s *mess.StopState, changed [2]<-chan struct{}) {
 	return s, changed
 }
 
-// standing is the stop and drain state for the exchange.
-type standing struct {
+// restrictions is the stop and drain state for the exchange.
+type restrictions struct {
 	stopped *mess.StopState
 	held    *mess.DrainState
 }
 
-// position returns the stop and drain state, and channels that close when it changes.
-func (a *Agent) position() (s standing, changed [3]<-chan struct{}) {
+// restrictions returns the stop and drain state, and channels that close when it changes.
+func (a *Agent) restrictions() (s restrictions, changed [3]<-chan struct{}) {
 	var c [2]<-chan struct{}
-	s.stopped, c = a.stands()
+	s.stopped, c = a.stopState()
 	changed[0], changed[1] = c[0], c[1]
-	s.held, changed[2] = a.drain.now()
+	s.held, changed[2] = a.drain.state()
 	return s, changed
 }
 

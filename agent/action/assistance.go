@@ -21,11 +21,11 @@ var ErrAnsweredCancel = errors.New("the answer was to cancel it")
 
 // withAssistance runs a task and asks the requester when the task waits for a person.
 func withAssistance[T any](ctx context.Context, run Run, do func(progress func(drivers.Progress)) (T, error)) (T, error) {
-	a := &assistant{run: run, news: make(chan struct{}, 1)}
+	a := &assistant{run: run, changed: make(chan struct{}, 1)}
 	within, end := context.WithCancel(ctx)
 	var g errgroup.Group
 	g.Go(func() error { a.serve(within); return nil })
-	out, err := do(a.hear)
+	out, err := do(a.progress)
 	end()
 	_ = g.Wait() // it returns nil
 	if err != nil && a.cancelled {
@@ -36,29 +36,29 @@ func withAssistance[T any](ctx context.Context, run Run, do func(progress func(d
 
 // assistant asks a person for help during a task.
 type assistant struct {
-	run       Run
-	cancelled bool   // the answer was to cancel; set before run ends
-	before    string // result of the last answer, for the next question
+	run         Run
+	cancelled   bool   // the answer was to cancel; set before run ends
+	lastOutcome string // result of the last answer, for the next question
 
-	mu   sync.Mutex
-	help *drivers.HelpError // the device waits for this
-	news chan struct{}
+	mu      sync.Mutex
+	help    *drivers.HelpError // the device waits for this
+	changed chan struct{}
 }
 
-// hear accepts a driver's progress and does not block.
-func (a *assistant) hear(p drivers.Progress) {
+// progress accepts a driver's progress and does not block.
+func (a *assistant) progress(p drivers.Progress) {
 	a.mu.Lock()
 	if (a.help == nil) != (p.Help == nil) {
-		wait.Notify(a.news)
+		wait.Notify(a.changed)
 	}
 	a.help = p.Help
 	a.mu.Unlock()
 	a.run.Progress(p)
 }
 
-func (a *assistant) waits() *drivers.HelpError { a.mu.Lock(); defer a.mu.Unlock(); return a.help }
+func (a *assistant) currentHelp() *drivers.HelpError { a.mu.Lock(); defer a.mu.Unlock(); return a.help }
 
-// serve asks once for each wait of the device. If the device continues by itself, run drops the
+// serve asks once for each wait of the device. If the device continues by itself, serve drops the
 // question.
 func (a *assistant) serve(ctx context.Context) {
 	var answer <-chan string
@@ -67,51 +67,51 @@ func (a *assistant) serve(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-a.news:
+		case <-a.changed:
 		case said := <-answer:
 			asked, answer = false, nil
-			a.heed(ctx, said)
+			a.applyAnswer(ctx, said)
 		}
-		switch h := a.waits(); {
+		switch h := a.currentHelp(); {
 		case h == nil && asked:
 			asked, answer = false, nil
 			a.run.WithdrawQuestion()
 		case h != nil && !asked && !a.cancelled && ctx.Err() == nil:
-			q := forHelp(a.run.Device, h, "help")
-			q.Question = wording.Sentences(a.before, q.Question)
+			q := helpQuestion(a.run.Device, h, "help")
+			q.Question = wording.Sentences(a.lastOutcome, q.Question)
 			asked, answer = true, a.run.Ask(q)
 		}
 	}
 }
 
-// heed applies an answer. Any other answer changes nothing.
-func (a *assistant) heed(ctx context.Context, said string) {
-	switch heed(said) {
-	case yes:
-		if err := a.goOn(ctx); err != nil {
-			a.before = "It does not go on: " + err.Error() + "."
+// applyAnswer applies an answer. Any other answer changes nothing.
+func (a *assistant) applyAnswer(ctx context.Context, said string) {
+	switch parseHelpAnswer(said) {
+	case answerContinue:
+		if err := a.resume(ctx); err != nil {
+			a.lastOutcome = "It does not go on: " + err.Error() + "."
 			return
 		}
-		a.before = ""
+		a.lastOutcome = ""
 		a.mu.Lock()
 		a.help = nil // the next reading of the device shows it, too
 		a.mu.Unlock()
-	case no:
+	case answerCancel:
 		d, ok := a.run.Device.Driver.(drivers.Stopper)
 		if !ok {
-			a.before = "It cannot be stopped from here."
+			a.lastOutcome = "It cannot be stopped from here."
 			return
 		}
 		a.cancelled = true
-		after, cancel := aftermath(ctx)
+		after, cancel := readbackContext(ctx)
 		defer cancel()
 		if _, err := a.run.Pass.StopActivity(after, d); err != nil {
-			a.cancelled, a.before = false, "It does not stop: "+err.Error()+"."
+			a.cancelled, a.lastOutcome = false, "It does not stop: "+err.Error()+"."
 		}
 	}
 }
 
-func (a *assistant) goOn(ctx context.Context) error {
+func (a *assistant) resume(ctx context.Context) error {
 	d, ok := a.run.Device.Driver.(drivers.Pauser)
 	if !ok {
 		return errors.New("press the button at the device")
@@ -119,10 +119,10 @@ func (a *assistant) goOn(ctx context.Context) error {
 	return a.run.Pass.ResumeActivity(ctx, d, a.run.Plan)
 }
 
-// forHelp returns the question whether a waiting device shall continue.
-func forHelp(d *device.Handle, h *drivers.HelpError, field string) mess.Question {
+// helpQuestion returns the question whether a waiting device shall continue.
+func helpQuestion(d *device.Handle, h *drivers.HelpError, field string) mess.Question {
 	todo := strings.TrimSuffix(h.Help, ", then ask again")
 	return mess.Question{
-		Field: field, Question: fmt.Sprintf("The %s: %s; %s. Shall it go on?", d.Label, h.Problem, todo), Options: []string{yes, no},
+		Field: field, Question: fmt.Sprintf("The %s: %s; %s. Shall it go on?", d.Label, h.Problem, todo), Options: []string{answerContinue, answerCancel},
 	}
 }

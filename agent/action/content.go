@@ -15,9 +15,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// measured returns a sentence such as "The fridge thermometer: temperature 4.5 °C, humidity 60
-// %."
-func (run Run) measured(readings []drivers.Reading) string {
+// measurementsText returns a sentence such as "The fridge thermometer: temperature 4.5 °C, humidity
+// 60 %."
+func (run Run) measurementsText(readings []drivers.Reading) string {
 	if len(readings) == 0 {
 		return fmt.Sprintf("The %s measures nothing now.", run.Device.Label)
 	}
@@ -65,11 +65,11 @@ func (run Run) measurements(readings []drivers.Reading) mess.Object {
 	return o
 }
 
-// facts converts the facts of a device to data.
-func facts(list []drivers.Fact) mess.Object {
+// factsOf converts the facts of a device to data.
+func factsOf(list []drivers.Fact) mess.Object {
 	var o mess.Object
 	for _, f := range list {
-		value := plain(f.Value)
+		value := plainValue(f.Value)
 		if f.Unit != "" {
 			value = mess.Object{{Key: "value", Value: value}, {Key: "unit", Value: f.Unit}}
 		}
@@ -78,20 +78,20 @@ func facts(list []drivers.Fact) mess.Object {
 	return o
 }
 
-// plain converts a fact's value to a value of package mess.
-func plain(v any) any {
+// plainValue converts a fact's value to a value of package mess.
+func plainValue(v any) any {
 	switch v := v.(type) {
 	case []drivers.Fact:
-		return facts(v)
+		return factsOf(v)
 	case float64:
 		return mess.Number(wording.Number(v))
 	}
 	return v
 }
 
-// wished lists the contents that a response_hint may request besides text and images (MESS 1.0
-// section 3.2).
-var wished = []string{"text", "image", "confirmation", "structured", "location"}
+// knownContents lists the contents that a response_hint may request besides text and images (MESS
+// 1.0 section 3.2).
+var knownContents = []string{"text", "image", "confirmation", "structured", "location"}
 
 // Locations returns the locations of a plan's devices without duplicates.
 func Locations(plan capabilities.Plan, r Result) []mess.Entry {
@@ -132,12 +132,12 @@ func MissingContent(plan capabilities.Plan, content []mess.Entry, notes string) 
 	var why []string
 	for _, want := range plan.Want {
 		switch {
-		case !slices.Contains(wished, want):
+		case !slices.Contains(knownContents, want):
 			why = append(why, fmt.Sprintf("no %s: nothing here gives that", want))
 		case want == "location" && !has("location"):
 			why = append(why, fmt.Sprintf("no location: the configuration does not say where %s is (area)", plan.Device))
 		case want == "confirmation" && !has("confirmation"):
-			why = append(why, "no confirmation: "+unanswered(plan))
+			why = append(why, "no confirmation: "+noYesOrNoReason(plan))
 		case want == "image" && !has("image") && !strings.Contains(notes, "picture"):
 			why = append(why, "no image: nothing here takes one of that")
 		}
@@ -145,8 +145,8 @@ func MissingContent(plan capabilities.Plan, content []mess.Entry, notes string) 
 	return strings.Join(why, "; ")
 }
 
-// unanswered explains why the answer is neither yes nor no.
-func unanswered(plan capabilities.Plan) string {
+// noYesOrNoReason explains why the answer is neither yes nor no.
+func noYesOrNoReason(plan capabilities.Plan) string {
 	for _, step := range plan.Each() {
 		switch asked, _ := step.AsksFor(); asked {
 		case "":
@@ -159,9 +159,9 @@ func unanswered(plan capabilities.Plan) string {
 	return fmt.Sprintf("%s does not say whether it is so", plan.Device)
 }
 
-// answers sets yes or no if the plan asks a yes-or-no question; is names the state that makes
+// setYes sets yes or no if the plan asks a yes-or-no question; is names the state that makes
 // it a yes.
-func (run Run) answers(r *Result, is string, so bool) {
+func (run Run) setYes(r *Result, is string, so bool) {
 	asked, _ := run.Plan.AsksFor()
 	if asked == "working" && is == "on" { // "is the fan running?"
 		asked = is
@@ -177,24 +177,24 @@ func (run Run) answers(r *Result, is string, so bool) {
 // opposites holds pairs of states of which exactly one is true: a device is on or off.
 var opposites = map[string]string{"on": "off", "closed": "open", "locked": "unlocked"}
 
-// truthful names the states that a measurement other than zero means, by quantity.
-var truthful = map[string]string{
+// quantityStates names the states that a measurement other than zero means, by quantity.
+var quantityStates = map[string]string{
 	"contact": "closed", "lock": "locked", "motion": "motion", "presence": "motion", "occupancy": "motion",
 }
 
-// measuredYes answers a question from measurements. Of several measurements of one quantity,
-// the first counts.
-func (run Run) measuredYes(r *Result, readings []drivers.Reading) {
+// yesFromMeasurements answers a question from measurements. Of several measurements of one
+// quantity, the first counts.
+func (run Run) yesFromMeasurements(r *Result, readings []drivers.Reading) {
 	for _, m := range slices.Backward(readings) {
-		if is, ok := truthful[m.Quantity]; ok && m.Unit == "" {
-			run.answers(r, is, math.Abs(m.Value) >= 1)
+		if is, ok := quantityStates[m.Quantity]; ok && m.Unit == "" {
+			run.setYes(r, is, math.Abs(m.Value) >= 1)
 		}
 	}
 }
 
-// observedYes answers a question from a device's observations: a named thing is there, and only
+// yesFromFacts answers a question from a device's observations: a named thing is there, and only
 // an explicit statement means that it is not.
-func (run Run) observedYes(ctx context.Context, r *Result, facts []drivers.Fact) {
+func (run Run) yesFromFacts(ctx context.Context, r *Result, facts []drivers.Fact) {
 	asked, _ := run.Plan.AsksFor()
 	if dev, ok := run.Device.Driver.(drivers.DockReader); ok && asked == "docked" {
 		if in, err := run.Pass.Docked(ctx, dev); err == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// secure opens, closes, locks or unlocks, and reads the device back if possible. If it was
+// moveOrLock opens, closes, locks or unlocks, and reads the device back if possible. If it was
 // interrupted and the device reports its position, the act is partly complete.
-func (run Run) secure(ctx context.Context) Result {
+func (run Run) moveOrLock(ctx context.Context) Result {
 	var err error
 	var state string
 	switch d := run.Device.Driver; run.Plan.Command {
@@ -24,7 +24,7 @@ func (run Run) secure(ctx context.Context) Result {
 	case capabilities.Shut:
 		err, state = run.Pass.Shut(ctx, d.(drivers.Opener)), "closed"
 	case capabilities.OpenTo:
-		percent, ok := percentOf(run.Plan.Args, "opening")
+		percent, ok := numberArg(run.Plan.Args, "opening")
 		if !ok {
 			return Result{Err: fmt.Errorf("%s: the plan does not say how far", run.Device.Name), Effect: mess.EffectNone}
 		}
@@ -45,28 +45,28 @@ func (run Run) secure(ctx context.Context) Result {
 	since := run.Now()
 	run.Acted(r)
 	broken := context.Cause(ctx)
-	ctx, cancel := aftermath(ctx)
+	ctx, cancel := readbackContext(ctx)
 	defer cancel()
-	if run.readSecured(ctx, broken, &r); r.Err != nil {
+	if run.readPosition(ctx, broken, &r); r.Err != nil {
 		r.MayMove = MayAct(r.Err)
-		run.comeToRest(ctx, &r)
+		run.checkStandstill(ctx, &r)
 	}
-	run.reckoned(ctx, &r)
+	run.noteEstimate(ctx, &r)
 	if r.Err == nil {
-		run.lookAgain(ctx, since, &r)
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
 
-// readSecured corrects the result by a readback. broken is the cause of an interruption, nil if
+// readPosition corrects the result by a readback. broken is the cause of an interruption, nil if
 // there was none.
-func (run Run) readSecured(ctx context.Context, broken error, r *Result) {
-	read := probeOf(run.Device.Driver, run.Plan)
+func (run Run) readPosition(ctx context.Context, broken error, r *Result) {
+	read := readbackOf(run.Device.Driver, run.Plan)
 	if read == nil {
 		return
 	}
 	so, now := false, ""
-	_, err := settled(ctx, r, func(so bool) bool { return so }, func() (bool, error) {
+	_, err := readUntil(ctx, r, func(so bool) bool { return so }, func() (bool, error) {
 		is, how, err := read(ctx, run.Pass)
 		if err == nil {
 			so, now = is, how
@@ -82,7 +82,7 @@ func (run Run) readSecured(ctx context.Context, broken error, r *Result) {
 		if rests {
 			stands, _ = run.Pass.AtRest(ctx, rest)
 		} else {
-			stands = stays(ctx, run.Plan.Command, now, func() (string, error) {
+			stands = hasStopped(ctx, run.Plan.Command, now, func() (string, error) {
 				_, again, err := read(ctx, run.Pass)
 				return again, err
 			})
@@ -96,12 +96,12 @@ func (run Run) readSecured(ctx context.Context, broken error, r *Result) {
 			return
 		}
 	}
-	r.readsBack(run.Device.Name, so, now, err)
+	r.applyReadback(run.Device.Name, so, now, err)
 }
 
-// reckoned notes the estimated position of a device without a measured one. An estimate is no
+// noteEstimate notes the estimated position of a device without a measured one. An estimate is no
 // evidence.
-func (run Run) reckoned(ctx context.Context, r *Result) {
+func (run Run) noteEstimate(ctx context.Context, r *Result) {
 	e, ok := run.Device.Driver.(drivers.OpeningEstimator)
 	if !ok {
 		return
@@ -115,17 +115,17 @@ func (run Run) reckoned(ctx context.Context, r *Result) {
 	r.Note("it stands at about %s %% open, reckoned from the time that its motor ran, and not measured", wording.Rounded(is))
 }
 
-// between is the pause between two readings of a device that may still move.
-const between = 2 * time.Second
+// positionInterval is the pause between two readings of a device that may still move.
+const positionInterval = 2 * time.Second
 
-// stays reports whether an interrupted device that does not report motion has stopped on its
+// hasStopped reports whether an interrupted device that does not report motion has stopped on its
 // way. It must report the same position twice, and no end position, where it may not have
 // started. A lock has no position in between, and a late command may still turn it.
-func stays(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
+func hasStopped(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
 	if c != capabilities.Open && c != capabilities.Shut && c != capabilities.OpenTo || now == wording.Opening(0) || now == wording.Opening(100) {
 		return false
 	}
-	if !wait.For(ctx, between) {
+	if !wait.For(ctx, positionInterval) {
 		return false
 	}
 	again, err := look()

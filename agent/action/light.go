@@ -13,7 +13,7 @@ import (
 
 // dim sets the brightness of a light and reads it back if possible.
 func (run Run) dim(ctx context.Context) Result {
-	percent, err := run.level(ctx)
+	percent, err := run.targetLevel(ctx)
 	if err != nil {
 		return Result{Err: err, Effect: mess.EffectNone}
 	}
@@ -23,7 +23,7 @@ func (run Run) dim(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s is at %s %%.", run.Device.Label, wording.Number(percent)),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "level", Value: mess.Number(wording.Number(percent))}},
 	}
-	return run.lit(ctx, r, percent > 0, func(ctx context.Context) (string, bool, error) {
+	return run.finishLight(ctx, r, percent > 0, func(ctx context.Context) (string, bool, error) {
 		reader, ok := run.Device.Driver.(drivers.LevelReader)
 		if !ok {
 			return "", false, nil
@@ -36,13 +36,13 @@ func (run Run) dim(ctx context.Context) Result {
 	})
 }
 
-// level returns the planned brightness in percent: a fixed level, or a change from the current
-// one. A light that is on stays on.
-func (run Run) level(ctx context.Context) (float64, error) {
-	if level, ok := percentOf(run.Plan.Args, "level"); ok {
+// targetLevel returns the planned brightness in percent: a fixed level, or a change from the
+// current one. A light that is on stays on.
+func (run Run) targetLevel(ctx context.Context) (float64, error) {
+	if level, ok := numberArg(run.Plan.Args, "level"); ok {
 		return level, nil
 	}
-	change, ok := percentOf(run.Plan.Args, "change")
+	change, ok := numberArg(run.Plan.Args, "change")
 	reader, reads := run.Device.Driver.(drivers.LevelReader)
 	switch {
 	case !ok:
@@ -60,8 +60,8 @@ func (run Run) level(ctx context.Context) (float64, error) {
 	return min(100, max(1, is+change)), nil
 }
 
-// percentOf returns a number from the arguments of a plan, from Go or from the journal.
-func percentOf(args mess.Object, key string) (float64, bool) {
+// numberArg returns a number from the arguments of a plan, from Go or from the journal.
+func numberArg(args mess.Object, key string) (float64, bool) {
 	switch value, _ := args.Get(key); n := value.(type) {
 	case float64:
 		return n, true
@@ -86,7 +86,7 @@ func (run Run) tint(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s has the colour %s.", run.Device.Label, c),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "colour", Value: c.String()}},
 	}
-	return run.lit(ctx, r, true, func(ctx context.Context) (string, bool, error) {
+	return run.finishLight(ctx, r, true, func(ctx context.Context) (string, bool, error) {
 		reader, ok := run.Device.Driver.(drivers.ColourReader)
 		if !ok {
 			return "", false, nil
@@ -99,39 +99,39 @@ func (run Run) tint(ctx context.Context) Result {
 	})
 }
 
-// lit reads back a light after a command; on is its commanded state. read returns the shown
+// finishLight reads back a light after a command; on is its commanded state. read returns the shown
 // value if it differs from the commanded one, else "", and whether the light can report it.
-func (run Run) lit(ctx context.Context, r Result, on bool, read func(context.Context) (instead string, can bool, err error)) Result {
+func (run Run) finishLight(ctx context.Context, r Result, on bool, read func(context.Context) (instead string, can bool, err error)) Result {
 	if r.Effect == mess.EffectNone {
 		return r
 	}
 	since := run.Now()
 	run.Acted(r)
-	if run.retreat(ctx, on, &r) {
+	if run.returnToSafeLevel(ctx, on, &r) {
 		return r
 	}
-	after, cancel := aftermath(ctx)
+	after, cancel := readbackContext(ctx)
 	defer cancel()
 	can := false
-	instead, err := settled(after, &r, func(instead string) bool { return instead == "" }, func() (instead string, err error) {
+	instead, err := readUntil(after, &r, func(instead string) bool { return instead == "" }, func() (instead string, err error) {
 		instead, can, err = read(after)
 		return instead, err
 	})
 	if can {
-		r.readsBack(run.Device.Name, instead == "", instead, err)
+		r.applyReadback(run.Device.Name, instead == "", instead, err)
 	}
 	if r.Err == nil {
-		run.lookAgain(after, since, &r)
+		run.captureAfter(after, since, &r)
 	}
-	if !run.retreat(ctx, on, &r) && r.Err == nil {
-		run.noteOff(&r)
+	if !run.returnToSafeLevel(ctx, on, &r) && r.Err == nil {
+		run.noteSwitchOff(&r)
 	}
 	return r
 }
 
 // warm sets the color temperature of a light and reads it back if possible.
 func (run Run) warm(ctx context.Context) Result {
-	kelvin, err := run.kelvin(ctx)
+	kelvin, err := run.targetKelvin(ctx)
 	if err != nil {
 		return Result{Err: err, Effect: mess.EffectNone}
 	}
@@ -141,29 +141,30 @@ func (run Run) warm(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s is at %s K.", run.Device.Label, wording.Number(kelvin)),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "kelvin", Value: mess.Number(wording.Number(kelvin))}},
 	}
-	return run.lit(ctx, r, true, func(ctx context.Context) (string, bool, error) {
+	return run.finishLight(ctx, r, true, func(ctx context.Context) (string, bool, error) {
 		reader, ok := run.Device.Driver.(drivers.WarmthReader)
 		if !ok {
 			return "", false, nil
 		}
 		is, err := run.Pass.Warmth(ctx, reader)
-		if err == nil && !near(is, kelvin) {
+		if err == nil && !sameWarmth(is, kelvin) {
 			return wording.Number(math.Round(is)) + " K", true, nil
 		}
 		return "", true, err
 	})
 }
 
-// near reports whether two color temperatures look the same: devices count in mireds and round.
-func near(a, b float64) bool { return math.Abs(1e6/a-1e6/b) <= 5 }
+// sameWarmth reports whether two color temperatures look the same: devices count in mireds and
+// round.
+func sameWarmth(a, b float64) bool { return math.Abs(1e6/a-1e6/b) <= 5 }
 
-// kelvin returns the planned color temperature: a fixed one, or a change from the current one
+// targetKelvin returns the planned color temperature: a fixed one, or a change from the current one
 // within the range of the light.
-func (run Run) kelvin(ctx context.Context) (float64, error) {
-	if kelvin, ok := percentOf(run.Plan.Args, "kelvin"); ok {
+func (run Run) targetKelvin(ctx context.Context) (float64, error) {
+	if kelvin, ok := numberArg(run.Plan.Args, "kelvin"); ok {
 		return kelvin, nil
 	}
-	change, ok := percentOf(run.Plan.Args, "change")
+	change, ok := numberArg(run.Plan.Args, "change")
 	reader, reads := run.Device.Driver.(drivers.WarmthReader)
 	switch {
 	case !ok:

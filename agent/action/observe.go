@@ -15,9 +15,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// earlier sends the images of an earlier thread again. They are no evidence of the current
-// state; their time and their ref show their origin.
-func (run Run) earlier(context.Context) Result {
+// sendEarlierImages sends the images of an earlier thread again. They are no evidence of the
+// current state; their time and their ref show their origin.
+func (run Run) sendEarlierImages(context.Context) Result {
 	thread, _ := run.Plan.Args.Get("thread")
 	pictures, _ := run.Plan.Args.Get("pictures")
 	list, _ := pictures.([]any)
@@ -50,7 +50,7 @@ func (run Run) photo(ctx context.Context) Result {
 		Evidence: mess.Photographed, Images: []Image{{p, run.Device.Name}},
 		Text: fmt.Sprintf("A picture from the %s, taken at %s.", run.Device.Label, p.CapturedAt.Format("15:04:05")),
 	}
-	if r.dark(p) {
+	if r.noteDark(p) {
 		r.Evidence = mess.Acknowledged // the camera sent an image on which nothing is visible
 	}
 	return r
@@ -63,24 +63,24 @@ func (run Run) shoot(ctx context.Context) (imaging.Image, error) {
 	})
 }
 
-// wanted reports whether the requester wants an image.
-func (run Run) wanted() bool { return slices.Contains(run.Plan.Want, capabilities.Image) }
+// wantsImage reports whether the requester wants an image.
+func (run Run) wantsImage() bool { return slices.Contains(run.Plan.Want, capabilities.Image) }
 
-// lookAgain captures an image after an act that ended at since: with the device's own camera,
+// captureAfter captures an image after an act that ended at since: with the device's own camera,
 // or on request with the camera that sees it. Without an image it leaves the result unchanged.
-func (run Run) lookAgain(ctx context.Context, since time.Time, r *Result) {
+func (run Run) captureAfter(ctx context.Context, since time.Time, r *Result) {
 	_, eye := run.Device.Driver.(drivers.Photographer)
 	var p imaging.Image
 	var by string // the camera's display name, if it is another device
 	var err error
 	name := run.Device.SeenBy
 	switch {
-	case name != "" && run.wanted():
+	case name != "" && run.wantsImage():
 		p, by, err = run.Capture(ctx, name)
 	case eye:
 		name = run.Device.Name
 		p, err = run.shoot(ctx)
-	case run.wanted() && len(r.Images) == 0:
+	case run.wantsImage() && len(r.Images) == 0:
 		r.Note("there is no picture: no camera sees the %s (seen_by)", run.Device.Label)
 		return
 	default:
@@ -90,17 +90,18 @@ func (run Run) lookAgain(ctx context.Context, since time.Time, r *Result) {
 		err = imaging.Fresh(p.Photo, since)
 	}
 	if err != nil {
-		r.Note("there is no picture: %v", unseen(err))
+		r.Note("there is no picture: %v", noImageReason(err))
 		return
 	}
-	r.pictured(mess.Photographed, Image{p, name})
+	r.addImage(mess.Photographed, Image{p, name})
 	if by != "" {
 		r.Text = wording.Sentences(r.Text, fmt.Sprintf("The picture is from the %s.", by))
 	}
 }
 
-// unseen explains why there is no image. For a halted device, "not started" would be confusing.
-func unseen(err error) error {
+// noImageReason explains why there is no image. For a halted device, "not started" would be
+// confusing.
+func noImageReason(err error) error {
 	if errors.Is(err, drivers.ErrHalted) || errors.Is(err, drivers.ErrNotStarted) {
 		return errors.New("it was halted, and shows nothing until it is started again")
 	}
@@ -118,8 +119,8 @@ func (run Run) observe(ctx context.Context) Result {
 	if err != nil {
 		return Result{Err: err, Effect: mess.EffectNone}
 	}
-	r := Result{Evidence: mess.ReadBack, Text: seen.Text, Facts: facts(seen.Facts)}
-	run.observedYes(ctx, &r, seen.Facts)
+	r := Result{Evidence: mess.ReadBack, Text: seen.Text, Facts: factsOf(seen.Facts)}
+	run.yesFromFacts(ctx, &r, seen.Facts)
 	if age := run.Now().Sub(seen.At); !seen.At.IsZero() && age >= wording.Stale {
 		r.Note("this is what it knew %v ago", age.Round(time.Second))
 	}
@@ -129,19 +130,19 @@ func (run Run) observe(ctx context.Context) Result {
 			r.Note("there is no picture: %v", err)
 			return r
 		}
-		r.pictured(mess.Photographed, Image{p, run.Device.Name})
-	} else if run.wanted() {
-		run.lookAgain(ctx, since, &r)
+		r.addImage(mess.Photographed, Image{p, run.Device.Name})
+	} else if run.wantsImage() {
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
 
-// readAndLook reads a device and adds an image on request.
-func (run Run) readAndLook(ctx context.Context) Result {
+// readState reads a device and adds an image on request.
+func (run Run) readState(ctx context.Context) Result {
 	since := run.Now()
 	r := run.read(ctx)
-	if r.Err == nil && run.wanted() {
-		run.lookAgain(ctx, since, &r)
+	if r.Err == nil && run.wantsImage() {
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
@@ -156,8 +157,8 @@ func (run Run) read(ctx context.Context) Result {
 		if err != nil {
 			return Result{Err: err, Effect: mess.EffectNone}
 		}
-		r.Text, r.Facts = run.state(on), r.Facts.Set("on", on)
-		run.answers(&r, "on", on)
+		r.Text, r.Facts = run.switchText(on), r.Facts.Set("on", on)
+		run.setYes(&r, "on", on)
 		r.Facts = append(r.Facts, wording.Aged(run.Now(), run.Now(), run.ClockMark)...)
 	}
 	sensor, ok := run.Device.Driver.(drivers.Sensor)
@@ -192,8 +193,8 @@ func (run Run) measure(ctx context.Context, s drivers.Sensor, quantity string, r
 	if slices.ContainsFunc(readings, func(m drivers.Reading) bool { return m.Estimated }) {
 		r.Evidence = mess.Acknowledged
 	}
-	run.measuredYes(&r, readings)
-	r.Text = wording.Sentences(r.Text, run.measured(readings))
+	run.yesFromMeasurements(&r, readings)
+	r.Text = wording.Sentences(r.Text, run.measurementsText(readings))
 	r.Facts = append(r.Facts, run.measurements(readings)...)
 	return r
 }

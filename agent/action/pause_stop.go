@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// steer pauses, resumes or stops a device, and reads back whether it stands still.
-func (run Run) steer(ctx context.Context) Result {
+// pauseResumeStop pauses, resumes or stops a device, and reads back whether it stands still.
+func (run Run) pauseResumeStop(ctx context.Context) Result {
 	var err error
 	var left, text string
 	d := run.Device.Driver
@@ -32,32 +32,32 @@ func (run Run) steer(ctx context.Context) Result {
 	r.Facts = mess.Object{{Key: "device", Value: run.Device.Name}}
 	since := run.Now()
 	run.Acted(r)
-	ctx, cancel := aftermath(ctx)
+	ctx, cancel := readbackContext(ctx)
 	defer cancel()
-	run.readRest(ctx, run.Plan.Command != capabilities.Resume, &r)
+	run.readStandstill(ctx, run.Plan.Command != capabilities.Resume, &r)
 	if run.Plan.Command == capabilities.Stop {
-		run.reckoned(ctx, &r)
+		run.noteEstimate(ctx, &r)
 	}
-	if r.Err == nil && run.wanted() {
-		run.lookAgain(ctx, since, &r)
+	if r.Err == nil && run.wantsImage() {
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
 
-// readRest corrects the result by whether the device stands still.
-func (run Run) readRest(ctx context.Context, want bool, r *Result) {
+// readStandstill corrects the result by whether the device stands still.
+func (run Run) readStandstill(ctx context.Context, want bool, r *Result) {
 	reader, ok := run.Device.Driver.(drivers.RestReader)
 	_, places := run.Device.Driver.(drivers.OpeningReader)
 	if !ok || places && r.Err == nil {
-		run.readStood(ctx, r)
+		run.addPosition(ctx, r)
 		return
 	}
 	switch still, err := run.Pass.AtRest(ctx, reader); {
 	case err != nil:
-		r.unread(err)
+		r.noteUnread(err)
 	case still != want && r.Err == nil:
 		r.Err, r.Effect = fmt.Errorf("%s was told, but reads back as %s", run.Device.Name, map[bool]string{true: "standing still", false: "moving"}[still]), mess.EffectUnknown
-	case still && r.Err != nil && hot(run.Device.Driver, run.Plan):
+	case still && r.Err != nil && staysHot(run.Device.Driver, run.Plan):
 		r.Err = fmt.Errorf("%w; it stands still", r.Err)
 	case still == want && want:
 		r.Err, r.Effect, r.Evidence = nil, "", mess.ReadBack
@@ -68,16 +68,16 @@ func (run Run) readRest(ctx context.Context, want bool, r *Result) {
 	}
 }
 
-// readStood adds the position of a stopped device, if it reports one: a moving device reports
+// addPosition adds the position of a stopped device, if it reports one: a moving device reports
 // none.
-func (run Run) readStood(ctx context.Context, r *Result) {
+func (run Run) addPosition(ctx context.Context, r *Result) {
 	reader, ok := run.Device.Driver.(drivers.OpeningReader)
 	if !ok || r.Err != nil || run.Plan.Command != capabilities.Stop {
 		return
 	}
 	is, err := run.Pass.Opening(ctx, reader)
 	if err != nil {
-		r.unread(err)
+		r.noteUnread(err)
 		return
 	}
 	r.Evidence = mess.ReadBack
@@ -85,9 +85,9 @@ func (run Run) readStood(ctx context.Context, r *Result) {
 	r.Facts = r.Facts.Set("opening", mess.Number(wording.Number(is)))
 }
 
-// hot reports whether standing still is not the goal of a plan: a paused print also stands
+// staysHot reports whether standing still is not the goal of a plan: a paused print also stands
 // still, with its heaters on.
-func hot(d drivers.Device, p capabilities.Plan) bool {
+func staysHot(d drivers.Device, p capabilities.Plan) bool {
 	_, prints := d.(drivers.Printer)
 	return prints && p.Command == capabilities.Stop
 }

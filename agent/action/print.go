@@ -28,7 +28,7 @@ func (run Run) print(ctx context.Context) Result {
 	if run.Began.IsZero() {
 		one, err := run.Pass.Print(ctx, p, file)
 		if err != nil && effectOf(err) != mess.EffectNone && errors.Is(context.Cause(ctx), runtime.ErrCancelled) { // it may have begun
-			w := &printMonitor{run: run, p: p, one: drivers.Print{File: file}}
+			w := &printMonitor{run: run, p: p, job: drivers.Print{File: file}}
 			return w.stop(ctx, runtime.ErrCancelled)
 		}
 		if err != nil {
@@ -51,7 +51,7 @@ func (run Run) print(ctx context.Context) Result {
 // cancelled print must be found too.
 func (run Run) find(ctx context.Context, p drivers.Printer, file string) (drivers.Print, error) {
 	for began := run.Now(); ; {
-		look, cancel := aftermath(ctx)
+		look, cancel := readbackContext(ctx)
 		one, err := run.Pass.Find(look, p, file, run.Began)
 		cancel()
 		none := errors.Is(err, drivers.ErrNoPrint) && run.Now().Sub(run.Began).Abs() > printBegins
@@ -78,35 +78,35 @@ const (
 
 // printMonitor is a print that the agent follows.
 type printMonitor struct {
-	run    Run
-	p      drivers.Printer
-	one    drivers.Print
-	state  drivers.PrintState
-	heard  time.Time     // time of the printer's last answer
-	asked  bool          // the agent has asked a person for help
-	answer <-chan string // the answer to that
+	run        Run
+	p          drivers.Printer
+	job        drivers.Print
+	state      drivers.PrintState
+	lastAnswer time.Time     // time of the printer's last answer
+	asked      bool          // the agent has asked a person for help
+	answer     <-chan string // the answer to that
 }
 
 // follow reads a print until it is over, reports progress, and asks for help when the printer
 // waits for a person.
 func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print) Result {
-	w := &printMonitor{run: run, p: p, one: one, heard: run.Now()}
+	w := &printMonitor{run: run, p: p, job: one, lastAnswer: run.Now()}
 	for {
 		s, err := run.Pass.Printing(ctx, p, one)
 		switch {
 		case ctx.Err() != nil:
-			return w.brokenOff(ctx)
-		case err != nil && run.Now().Sub(w.heard) > printSilent:
-			return w.end(ctx, fmt.Errorf("it has not answered for %v, and may still print: %w", printSilent, err), mess.EffectUnknown)
+			return w.interrupted(ctx)
+		case err != nil && run.Now().Sub(w.lastAnswer) > printSilent:
+			return w.finish(ctx, fmt.Errorf("it has not answered for %v, and may still print: %w", printSilent, err), mess.EffectUnknown)
 		case err == nil:
 			if s.Over && s.Err != nil { // it no longer reports its progress
 				s.Progress, s.Layer, s.Layers = w.state.Progress, w.state.Layer, w.state.Layers
 			}
-			w.state, w.heard = s, run.Now()
+			w.state, w.lastAnswer = s, run.Now()
 			if s.Over {
-				return w.end(ctx, s.Err, mess.EffectPartial)
+				return w.finish(ctx, s.Err, mess.EffectPartial)
 			}
-			w.help()
+			w.askForHelp()
 			run.Progress(s.Progress)
 		default: // keep the activity of the last answer
 			run.Progress(drivers.Progress{Percent: w.state.Percent, Doing: "out of reach, and asked again; last heard of: " + cmp.Or(w.state.Doing, "starting")})
@@ -116,12 +116,12 @@ func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 		case <-ctx.Done():
 		case <-t.C:
 		case said := <-w.answer:
-			switch heed(said) {
-			case no:
+			switch parseHelpAnswer(said) {
+			case answerCancel:
 				t.Stop()
 				return w.stop(ctx, ErrAnsweredCancel)
-			case yes:
-				if err := w.goOn(ctx); err != nil {
+			case answerContinue:
+				if err := w.resume(ctx); err != nil {
 					run.Progress(drivers.Progress{Percent: w.state.Percent, Doing: "it does not go on: " + err.Error(), Left: w.state.Left})
 				}
 			default:
@@ -134,40 +134,40 @@ func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 
 // Answers to a printer that waits for a person.
 const (
-	yes = "go on"
-	no  = "cancel"
+	answerContinue = "go on"
+	answerCancel   = "cancel"
 )
 
-// heed returns which of the two an answer means; "" for any other answer, such as a plain no:
-// nothing heats, moves or ends by it.
-func heed(said string) string {
+// parseHelpAnswer returns which of the two an answer means; "" for any other answer, such as a
+// plain no: nothing heats, moves or ends by it.
+func parseHelpAnswer(said string) string {
 	said = strings.ToLower(strings.TrimSpace(said))
-	if said == yes || said == no {
+	if said == answerContinue || said == answerCancel {
 		return said
 	}
 	switch agrees, _, ends := catalog.MatchYesNo(said); {
 	case ends:
-		return no
+		return answerCancel
 	case agrees && !interpret.HasLimit(said):
-		return yes
+		return answerContinue
 	}
 	return ""
 }
 
-// help asks the requester once for each wait of the printer. If the print continues by itself,
-// help drops the question.
-func (w *printMonitor) help() {
+// askForHelp asks the requester once for each wait of the printer. If the print continues by
+// itself, askForHelp drops the question.
+func (w *printMonitor) askForHelp() {
 	switch h := w.state.Help; {
 	case h == nil && w.asked:
 		w.asked, w.answer = false, nil
 		w.run.WithdrawQuestion()
 	case h != nil && !w.asked:
 		w.asked = true
-		w.answer = w.run.Ask(forHelp(w.run.Device, h, "printer"))
+		w.answer = w.run.Ask(helpQuestion(w.run.Device, h, "printer"))
 	}
 }
 
-func (w *printMonitor) goOn(ctx context.Context) error {
+func (w *printMonitor) resume(ctx context.Context) error {
 	w.asked = false
 	d, ok := w.run.Device.Driver.(drivers.Pauser)
 	if !ok {
@@ -176,9 +176,9 @@ func (w *printMonitor) goOn(ctx context.Context) error {
 	return w.run.Pass.ResumeActivity(ctx, d, w.run.Plan)
 }
 
-// brokenOff ends following after a cancelled context. The end of the program does not end the
+// interrupted ends following after a cancelled context. The end of the program does not end the
 // print; a cancel does, and a stop makes the driver end it.
-func (w *printMonitor) brokenOff(ctx context.Context) Result {
+func (w *printMonitor) interrupted(ctx context.Context) Result {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, runtime.ErrCancelled):
@@ -186,29 +186,29 @@ func (w *printMonitor) brokenOff(ctx context.Context) Result {
 	case runtime.StopOf(ctx) != nil:
 		return w.halted(ctx, cause)
 	case errors.Is(cause, runtime.ErrLost):
-		return w.ended(errors.New("the claim is over; the printer goes on"), mess.EffectPartial)
+		return w.endFacts(errors.New("the claim is over; the printer goes on"), mess.EffectPartial)
 	}
-	r := w.ended(errors.New("the program ends; the printer goes on"), mess.EffectPartial)
+	r := w.endFacts(errors.New("the program ends; the printer goes on"), mess.EffectPartial)
 	r.Continues = true
 	return r
 }
 
 // halted waits for the end of a print that the driver ends because of a stop.
 func (w *printMonitor) halted(ctx context.Context, why error) Result {
-	after, cancel := aftermath(ctx)
+	after, cancel := readbackContext(ctx)
 	defer cancel()
 	if d, ok := w.run.Device.Driver.(drivers.RestReader); ok {
 		for still := false; !still && after.Err() == nil; {
 			if still, _ = w.run.Pass.AtRest(after, d); !still { // the result below reports it
-				wait.For(after, untilNext)
+				wait.For(after, readbackInterval)
 			}
 		}
 	}
-	last, done := aftermath(ctx)
+	last, done := readbackContext(ctx)
 	defer done()
-	r := w.ended(why, mess.EffectUnknown)
-	if w.run.comeToRest(last, &r); r.StandsStill {
-		half := w.ended(why, mess.EffectPartial)
+	r := w.endFacts(why, mess.EffectUnknown)
+	if w.run.checkStandstill(last, &r); r.StandsStill {
+		half := w.endFacts(why, mess.EffectPartial)
 		r.Text, r.Done, r.Remaining = half.Text, half.Done, half.Remaining
 		r.Note("what was printed of it until then lies on the bed")
 	}
@@ -219,46 +219,46 @@ func (w *printMonitor) halted(ctx context.Context, why error) Result {
 func (w *printMonitor) stop(ctx context.Context, why error) Result {
 	d, ok := w.run.Device.Driver.(drivers.Stopper)
 	if !ok {
-		return w.end(ctx, fmt.Errorf("%w; it cannot be stopped from here", why), mess.EffectUnknown)
+		return w.finish(ctx, fmt.Errorf("%w; it cannot be stopped from here", why), mess.EffectUnknown)
 	}
-	after, cancel := aftermath(ctx)
+	after, cancel := readbackContext(ctx)
 	defer cancel()
 	left, err := w.run.Pass.StopActivity(after, d)
 	if err != nil {
-		return w.end(ctx, fmt.Errorf("the printer was told to stop: %w", err), mess.EffectUnknown)
+		return w.finish(ctx, fmt.Errorf("the printer was told to stop: %w", err), mess.EffectUnknown)
 	}
-	r := w.end(ctx, why, mess.EffectPartial)
+	r := w.finish(ctx, why, mess.EffectPartial)
 	if left != "" {
 		r.Note("%s", left)
 	}
 	return r
 }
 
-// end returns the result of the print, with an image if a camera sees the printer.
-func (w *printMonitor) end(ctx context.Context, err error, effect mess.Effect) Result {
-	r := w.ended(err, effect)
+// finish returns the result of the print, with an image if a camera sees the printer.
+func (w *printMonitor) finish(ctx context.Context, err error, effect mess.Effect) Result {
+	r := w.endFacts(err, effect)
 	since := w.run.Now()
 	w.run.Acted(r)
-	if w.run.Device.SeenBy != "" || w.run.wanted() {
-		after, cancel := aftermath(ctx)
+	if w.run.Device.SeenBy != "" || w.run.wantsImage() {
+		after, cancel := readbackContext(ctx)
 		defer cancel()
 		run := w.run
 		run.Plan.Want = append(slices.Clone(run.Plan.Want), capabilities.Image)
-		run.lookAgain(after, since, &r)
+		run.captureAfter(after, since, &r)
 	}
 	return r
 }
 
-// ended returns the known facts about a print that has ended.
-func (w *printMonitor) ended(err error, effect mess.Effect) Result {
-	s, file := w.state, cmp.Or(w.one.Label, w.one.File)
+// endFacts returns the known facts about a print that has ended.
+func (w *printMonitor) endFacts(err error, effect mess.Effect) Result {
+	s, file := w.state, cmp.Or(w.job.Label, w.job.File)
 	r := Result{Err: err, Evidence: mess.ReadBack, Yes: new(err == nil)}
 	r.Facts = mess.Object{{Key: "device", Value: w.run.Device.Name}, {Key: "file", Value: file}}
 	if s.Layers > 0 {
 		r.Facts = r.Facts.Set("layer", mess.Number(wording.Number(float64(s.Layer)))).Set("layers", mess.Number(wording.Number(float64(s.Layers))))
 	}
 	if err == nil {
-		r.Text = fmt.Sprintf("The %s has printed %s%s.", w.run.Device.Label, file, inLayers(s))
+		r.Text = fmt.Sprintf("The %s has printed %s%s.", w.run.Device.Label, file, layersText(s))
 		return r
 	}
 	r.Effect = effect
@@ -270,7 +270,7 @@ func (w *printMonitor) ended(err error, effect mess.Effect) Result {
 	return r
 }
 
-func inLayers(s drivers.PrintState) string {
+func layersText(s drivers.PrintState) string {
 	if s.Layers == 0 {
 		return ""
 	}

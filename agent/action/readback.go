@@ -29,7 +29,7 @@ type Sight struct {
 func ReadSight(ctx context.Context, set *device.Set, plan capabilities.Plan) Sight {
 	d := set.Get(plan.Device)
 	acts := set.Gate.ActCount(plan.Device)
-	read := probeOf(d.Driver, plan)
+	read := readbackOf(d.Driver, plan)
 	if read == nil {
 		return Sight{}
 	}
@@ -69,7 +69,7 @@ func Verify(ctx context.Context, s *device.Set, plan capabilities.Plan) (is Find
 	so, now, err := ReadBack(ctx, s, plan)
 	switch {
 	case errors.Is(err, ErrNoReadback):
-		return FoundUnknown, howItIs(ctx, s, plan.Device)
+		return FoundUnknown, currentState(ctx, s, plan.Device)
 	case err != nil:
 		return FoundUnknown, fmt.Sprintf("%s: %v", plan.Device, err)
 	case so:
@@ -81,8 +81,8 @@ func Verify(ctx context.Context, s *device.Set, plan capabilities.Plan) (is Find
 // ErrNoReadback reports an act that leaves no readable state.
 var ErrNoReadback = errors.New("it does not tell whether it was done")
 
-// howItIs describes the current state of a device, without a conclusion about the plan.
-func howItIs(ctx context.Context, s *device.Set, name string) string {
+// currentState describes the current state of a device, without a conclusion about the plan.
+func currentState(ctx context.Context, s *device.Set, name string) string {
 	now := ""
 	if d := s.Get(name); d != nil {
 		now = s.State(ctx, d)
@@ -104,7 +104,7 @@ func ReadBack(ctx context.Context, s *device.Set, plan capabilities.Plan) (so bo
 	if d == nil {
 		return false, "", ErrNoReadback
 	}
-	read := probeOf(d.Driver, plan)
+	read := readbackOf(d.Driver, plan)
 	if read == nil {
 		return false, "", ErrNoReadback
 	}
@@ -123,72 +123,72 @@ func ReadBack(ctx context.Context, s *device.Set, plan capabilities.Plan) (so bo
 // another command.
 const levelWithin = 0.5
 
-// probing reads back a state with a pass for reading.
-type probing func(ctx context.Context, p *policy.Pass) (so bool, now string, err error)
+// readback reads back a state with a pass for reading.
+type readback func(ctx context.Context, p *policy.Pass) (so bool, now string, err error)
 
-// probeOf returns the function that reads back the effect of a plan; nil if the device cannot
+// readbackOf returns the function that reads back the effect of a plan; nil if the device cannot
 // report it, or if the act leaves no state.
-func probeOf(d drivers.Device, plan capabilities.Plan) probing {
+func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 	switch plan.Command {
 	case capabilities.SetSwitch:
 		want, _ := plan.Args.Get("on")
-		return probeWith(d, (*policy.Pass).On, func(on bool) (bool, string) { return on == want, wording.OnOff(on) })
+		return readbackWith(d, (*policy.Pass).On, func(on bool) (bool, string) { return on == want, wording.OnOff(on) })
 	case capabilities.Dim:
-		want, absolute := percentOf(plan.Args, "level")
+		want, absolute := numberArg(plan.Args, "level")
 		if !absolute {
 			return nil // the start of the change is unknown
 		}
-		return probeWith(d, (*policy.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, wording.Rounded(is) + " %" })
+		return readbackWith(d, (*policy.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, wording.Rounded(is) + " %" })
 	case capabilities.Tint:
 		value, _ := plan.Args.Get("colour")
 		text, _ := value.(string)
 		want, wrong := drivers.ParseColour(text)
-		return probeWith(d, (*policy.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
+		return readbackWith(d, (*policy.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
 	case capabilities.Pause, capabilities.Stop:
-		if hot(d, plan) {
+		if staysHot(d, plan) {
 			return nil
 		}
-		return probeWith(d, (*policy.Pass).AtRest, func(still bool) (bool, string) {
+		return readbackWith(d, (*policy.Pass).AtRest, func(still bool) (bool, string) {
 			return still, map[bool]string{true: "standing still", false: "moving"}[still]
 		})
 	case capabilities.Open, capabilities.Shut:
 		open := plan.Command == capabilities.Open
-		return probeWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
+		return readbackWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
 			return open && is > 99 || !open && is < 1, wording.Opening(is)
 		})
 	case capabilities.OpenTo:
-		want, _ := percentOf(plan.Args, "opening")
-		return probeWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
+		want, _ := numberArg(plan.Args, "opening")
+		return readbackWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
 			return math.Abs(is-want) <= drivers.OpeningWithin, wording.Opening(is)
 		})
 	case capabilities.Warm:
-		want, absolute := percentOf(plan.Args, "kelvin")
+		want, absolute := numberArg(plan.Args, "kelvin")
 		if !absolute {
 			return nil
 		}
-		return probeWith(d, (*policy.Pass).Warmth, func(is float64) (bool, string) { return near(is, want), wording.Number(math.Round(is)) + " K" })
+		return readbackWith(d, (*policy.Pass).Warmth, func(is float64) (bool, string) { return sameWarmth(is, want), wording.Number(math.Round(is)) + " K" })
 	case capabilities.TurnTo:
-		want, _ := percentOf(plan.Args, "angle")
-		return probeWith(d, (*policy.Pass).Angle, func(is float64) (bool, string) {
+		want, _ := numberArg(plan.Args, "angle")
+		return readbackWith(d, (*policy.Pass).Angle, func(is float64) (bool, string) {
 			return math.Abs(is-want) <= angleWithin, wording.Rounded(is) + " degrees"
 		})
 	case capabilities.SetTemperature:
-		want, _ := percentOf(plan.Args, "temperature")
-		return probeWith(d, (*policy.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), wording.Rounded(is) + " °C" })
+		want, _ := numberArg(plan.Args, "temperature")
+		return readbackWith(d, (*policy.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), wording.Rounded(is) + " °C" })
 	case capabilities.Lock, capabilities.Unlock:
-		return probeWith(d, (*policy.Pass).Locked, func(is bool) (bool, string) {
+		return readbackWith(d, (*policy.Pass).Locked, func(is bool) (bool, string) {
 			return is == (plan.Command == capabilities.Lock), map[bool]string{true: "locked", false: "unlocked"}[is]
 		})
 	case capabilities.Dock:
-		return probeWith(d, (*policy.Pass).Docked, func(in bool) (bool, string) {
+		return readbackWith(d, (*policy.Pass).Docked, func(in bool) (bool, string) {
 			return in, map[bool]string{true: "in its dock", false: "away from its dock"}[in]
 		})
 	}
 	return nil
 }
 
-// probeWith reads one state, if the device can report it.
-func probeWith[R, V any](d drivers.Device, read func(*policy.Pass, context.Context, R) (V, error), judge func(V) (bool, string)) probing {
+// readbackWith reads one state, if the device can report it.
+func readbackWith[R, V any](d drivers.Device, read func(*policy.Pass, context.Context, R) (V, error), judge func(V) (bool, string)) readback {
 	r, ok := d.(R)
 	if !ok {
 		return nil
@@ -227,20 +227,20 @@ func MayAct(err error) bool {
 	return timed && late.Quarantined || errors.Is(err, drivers.ErrMayAct)
 }
 
-// looksBack is how often the agent reads a device after an acknowledged command before it
-// reports a different state; untilNext is the pause between. Many devices answer first and
+// maxReadbacks is how often the agent reads a device after an acknowledged command before it
+// reports a different state; readbackInterval is the pause between. Many devices answer first and
 // switch later.
 const (
-	looksBack = 4
-	untilNext = 600 * time.Millisecond
+	maxReadbacks     = 4
+	readbackInterval = 600 * time.Millisecond
 )
 
-// settled reads a device after a command until so accepts its state, or until the last attempt.
+// readUntil reads a device after a command until so accepts its state, or until the last attempt.
 // Without an acknowledgement it reads once.
-func settled[T any](ctx context.Context, r *Result, so func(T) bool, look func() (T, error)) (T, error) {
+func readUntil[T any](ctx context.Context, r *Result, so func(T) bool, look func() (T, error)) (T, error) {
 	v, err := look()
-	for n := 1; n < looksBack && r.Err == nil && err == nil && !so(v); n++ {
-		if !wait.For(ctx, untilNext) {
+	for n := 1; n < maxReadbacks && r.Err == nil && err == nil && !so(v); n++ {
+		if !wait.For(ctx, readbackInterval) {
 			return v, nil
 		}
 		again, err := look()
@@ -252,15 +252,15 @@ func settled[T any](ctx context.Context, r *Result, so func(T) bool, look func()
 	return v, err
 }
 
-// readsBack corrects the result of an act by a readback. so says whether the state is as
+// applyReadback corrects the result of an act by a readback. so says whether the state is as
 // commanded, now describes the state, and err says why it is unknown. Without an
 // acknowledgement, another state proves nothing: the device may receive the command late and
 // act then. Only a command that never reached it has no effect (effectOf).
-func (r *Result) readsBack(name string, so bool, now string, err error) {
+func (r *Result) applyReadback(name string, so bool, now string, err error) {
 	r.Sight = Sight{Known: err == nil, So: so, Now: now}
 	switch {
 	case err != nil:
-		r.unread(err)
+		r.noteUnread(err)
 	case so:
 		if r.Err != nil {
 			r.Note("the driver reported: %v", r.Err)
@@ -273,9 +273,9 @@ func (r *Result) readsBack(name string, so bool, now string, err error) {
 	}
 }
 
-// unread notes that the state of a device is unknown, and why. For a halted device this says
+// noteUnread notes that the state of a device is unknown, and why. For a halted device this says
 // nothing about the act.
-func (r *Result) unread(err error) {
+func (r *Result) noteUnread(err error) {
 	if errors.Is(err, drivers.ErrNotStarted) {
 		r.Note("it was not read back: it has been halted")
 		return

@@ -40,19 +40,19 @@ func (r *Result) Note(format string, args ...any) {
 	r.Notes += fmt.Sprintf(format, args...)
 }
 
-// pictured adds an image with its evidence. An image on which nothing is visible is no
+// addImage adds an image with its evidence. An image on which nothing is visible is no
 // evidence.
-func (r *Result) pictured(e mess.Evidence, s Image) {
+func (r *Result) addImage(e mess.Evidence, s Image) {
 	r.Images = append(r.Images, s)
-	if r.dark(s.Image) {
+	if r.noteDark(s.Image) {
 		return
 	}
 	r.EvidenceWithoutImages = cmp.Or(r.EvidenceWithoutImages, r.Evidence)
 	r.Evidence = e
 }
 
-// dark notes that nothing is visible on an image. It reports whether that is so.
-func (r *Result) dark(s imaging.Image) bool {
+// noteDark notes that nothing is visible on an image. It reports whether that is so.
+func (r *Result) noteDark(s imaging.Image) bool {
 	if s.NothingVisible != "" {
 		r.Note("nothing can be seen on the picture: %s", s.NothingVisible)
 	}
@@ -65,19 +65,19 @@ type Image struct {
 	Name string // file name without extension
 }
 
-// maxTold limits the failed steps whose reasons the answer contains. "messkit status" shows the
+// maxErrors limits the failed steps whose reasons the answer contains. "messkit status" shows the
 // failures of all devices.
-const maxTold = 3
+const maxErrors = 3
 
 // stepErrors holds the errors of failed steps.
 type stepErrors []error
 
 func (e stepErrors) Error() string {
-	told := make([]string, 0, maxTold+1)
-	for _, err := range e[:min(len(e), maxTold)] {
+	told := make([]string, 0, maxErrors+1)
+	for _, err := range e[:min(len(e), maxErrors)] {
 		told = append(told, err.Error())
 	}
-	if more := len(e) - maxTold; more > 0 {
+	if more := len(e) - maxErrors; more > 0 {
 		told = append(told, fmt.Sprintf("%d more have failed; messkit status tells why", more))
 	}
 	return strings.Join(told, "; ")
@@ -93,14 +93,14 @@ func (r *Result) Add(step capabilities.Plan, one Result) {
 	} else {
 		r.Remaining = append(r.Remaining, step.Summary)
 		r.Err = r.with(fmt.Errorf("%s: %w", step.Summary, one.Err))
-		r.Effect = worse(r.Effect, one)
+		r.Effect = combineEffects(r.Effect, one)
 	}
 	if one.Err == nil {
-		if first || weaker(one.Evidence, r.Evidence) {
+		if first || isWeaker(one.Evidence, r.Evidence) {
 			r.Evidence = one.Evidence
 		}
 		unseen := cmp.Or(one.EvidenceWithoutImages, one.Evidence)
-		if first || weaker(unseen, r.EvidenceWithoutImages) {
+		if first || isWeaker(unseen, r.EvidenceWithoutImages) {
 			r.EvidenceWithoutImages = unseen
 		}
 		r.Text = wording.Sentences(r.Text, one.Text)
@@ -113,7 +113,7 @@ func (r *Result) Add(step capabilities.Plan, one Result) {
 	}
 	r.Images = append(r.Images, one.Images...)
 	r.Unanswered = r.Unanswered || one.Unanswered
-	if failed, _ := r.Err.(stepErrors); one.Notes != "" && (one.Err == nil || len(failed) <= maxTold) {
+	if failed, _ := r.Err.(stepErrors); one.Notes != "" && (one.Err == nil || len(failed) <= maxErrors) {
 		r.Note("%s", one.Notes)
 	}
 }
@@ -124,9 +124,9 @@ func (r *Result) with(err error) error {
 	return append(failed, err)
 }
 
-// worse returns the effect of several steps after one has failed. An earlier unknown or partial
-// effect remains, for any later result.
-func worse(before mess.Effect, one Result) mess.Effect {
+// combineEffects returns the effect of several steps after one has failed. An earlier unknown or
+// partial effect remains, for any later result.
+func combineEffects(before mess.Effect, one Result) mess.Effect {
 	effect := cmp.Or(one.Effect, mess.EffectUnknown)
 	if effect == mess.EffectNone && len(one.Done) > 0 {
 		effect = mess.EffectPartial
@@ -139,10 +139,10 @@ func worse(before mess.Effect, one Result) mess.Effect {
 	return effect
 }
 
-// levels orders the evidence levels, weakest first.
-var levels = map[mess.Evidence]int{mess.EvidenceUnknown: 0, "": 0, mess.Dispatched: 1, mess.Acknowledged: 2, mess.ReadBack: 3, mess.Photographed: 4}
+// evidenceLevels orders the evidence levels, weakest first.
+var evidenceLevels = map[mess.Evidence]int{mess.EvidenceUnknown: 0, "": 0, mess.Dispatched: 1, mess.Acknowledged: 2, mess.ReadBack: 3, mess.Photographed: 4}
 
-func weaker(a, b mess.Evidence) bool { return b == "" || levels[a] < levels[b] }
+func isWeaker(a, b mess.Evidence) bool { return b == "" || evidenceLevels[a] < evidenceLevels[b] }
 
 // addYes combines the answer of one step with the result. The combined answer exists if each
 // step has one; it is yes if all are yes, or if one is and that is enough.

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// spot cleans the spot at the device's position.
-func (run Run) spot(ctx context.Context) Result {
+// cleanSpot cleans the spot at the device's position.
+func (run Run) cleanSpot(ctx context.Context) Result {
 	_, err := withAssistance(ctx, run, func(progress func(drivers.Progress)) (struct{}, error) {
 		return struct{}{}, run.Pass.Spot(ctx, run.Device.Driver.(drivers.Spotter), progress)
 	})
@@ -27,20 +27,20 @@ func (run Run) spot(ctx context.Context) Result {
 	}
 	since := run.Now()
 	run.Acted(r)
-	ctx, cancel := aftermath(ctx)
+	ctx, cancel := readbackContext(ctx)
 	defer cancel()
 	if err != nil {
-		run.comeToRest(ctx, &r)
+		run.checkStandstill(ctx, &r)
 		return r
 	}
-	if run.wanted() {
-		run.lookAgain(ctx, since, &r)
+	if run.wantsImage() {
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
 
 func (run Run) clean(ctx context.Context) Result {
-	areas := names(run.Plan.Args)
+	areas := areaNames(run.Plan.Args)
 	out, err := withAssistance(ctx, run, func(progress func(drivers.Progress)) (drivers.Outcome, error) {
 		return run.Pass.Clean(ctx, run.Device.Driver.(drivers.Cleaner), areas, progress)
 	})
@@ -48,32 +48,32 @@ func (run Run) clean(ctx context.Context) Result {
 	if r.Effect == mess.EffectNone && len(r.Done) == 0 {
 		return r
 	}
-	r.Text = cleaned(run.Device.Label, out)
+	r.Text = cleanedText(run.Device.Label, out)
 	since := run.Now()
 	run.Acted(r)
-	ctx, cancel := aftermath(ctx)
+	ctx, cancel := readbackContext(ctx)
 	defer cancel()
-	run.comeToRest(ctx, &r)
+	run.checkStandstill(ctx, &r)
 	if m, ok := run.Device.Driver.(drivers.Mapper); ok {
 		p, err := run.Pass.Map(ctx, m)
 		if err == nil {
 			err = imaging.Fresh(p, since)
 		}
 		if err != nil {
-			r.Note("there is no map: %v", unseen(err))
+			r.Note("there is no map: %v", noImageReason(err))
 		} else {
-			r.pictured(mess.ReadBack, Image{run.Cameras.ImageOf(p), run.Device.Name + "-map"})
+			r.addImage(mess.ReadBack, Image{run.Cameras.ImageOf(p), run.Device.Name + "-map"})
 		}
 	}
-	if r.Err == nil && run.wanted() {
-		run.lookAgain(ctx, since, &r)
+	if r.Err == nil && run.wantsImage() {
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
 
-// comeToRest reads whether a device stands still after an interrupted act. If it does, the act
+// checkStandstill reads whether a device stands still after an interrupted act. If it does, the act
 // is partly complete and nothing more will happen, for any cause.
-func (run Run) comeToRest(ctx context.Context, r *Result) {
+func (run Run) checkStandstill(ctx context.Context, r *Result) {
 	reader, ok := run.Device.Driver.(drivers.RestReader)
 	_, opens := run.Device.Driver.(drivers.Opener)
 	switch {
@@ -108,16 +108,16 @@ func (run Run) dock(ctx context.Context) Result {
 	}
 	since := run.Now()
 	run.Acted(r)
-	ctx, cancel := aftermath(ctx)
+	ctx, cancel := readbackContext(ctx)
 	defer cancel()
 	if err != nil {
-		run.comeToRest(ctx, &r)
+		run.checkStandstill(ctx, &r)
 		return r
 	}
 	if reader, ok := run.Device.Driver.(drivers.DockReader); ok {
-		switch in, err := settled(ctx, &r, func(in bool) bool { return in }, func() (bool, error) { return run.Pass.Docked(ctx, reader) }); {
+		switch in, err := readUntil(ctx, &r, func(in bool) bool { return in }, func() (bool, error) { return run.Pass.Docked(ctx, reader) }); {
 		case err != nil:
-			r.unread(err)
+			r.noteUnread(err)
 		case !in:
 			r.Err, r.Effect = fmt.Errorf("%s was sent to its dock, but is not there", run.Device.Name), mess.EffectUnknown
 			return r
@@ -125,8 +125,8 @@ func (run Run) dock(ctx context.Context) Result {
 			r.Evidence = mess.ReadBack
 		}
 	}
-	if run.wanted() {
-		run.lookAgain(ctx, since, &r)
+	if run.wantsImage() {
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
@@ -150,16 +150,16 @@ func (run Run) move(ctx context.Context) Result {
 	}
 	since := run.Now()
 	run.Acted(r)
-	if run.wanted() {
-		ctx, cancel := aftermath(ctx)
+	if run.wantsImage() {
+		ctx, cancel := readbackContext(ctx)
 		defer cancel()
-		run.lookAgain(ctx, since, &r)
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
 
-// cleaned returns a sentence such as "The vacuum has cleaned near sink and stove; left: hall."
-func cleaned(label string, out drivers.Outcome) string {
+// cleanedText returns a sentence such as "The vacuum has cleaned near sink and stove; left: hall."
+func cleanedText(label string, out drivers.Outcome) string {
 	if len(out.Done)+len(out.Remaining) == 0 { // the plan names no areas
 		return fmt.Sprintf("The %s has finished cleaning.", label)
 	}
@@ -170,8 +170,8 @@ func cleaned(label string, out drivers.Outcome) string {
 	return s + "."
 }
 
-// names returns the areas of a plan. In a plan from the journal they are a list of any values.
-func names(args mess.Object) []string {
+// areaNames returns the areas of a plan. In a plan from the journal they are a list of any values.
+func areaNames(args mess.Object) []string {
 	value, _ := args.Get("areas")
 	switch areas := value.(type) {
 	case []string:

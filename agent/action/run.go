@@ -47,31 +47,31 @@ type handler func(Run, context.Context) Result
 var handlers = map[capabilities.Command]handler{
 	capabilities.TakePhoto:      Run.photo,
 	capabilities.Observe:        Run.observe,
-	capabilities.SetSwitch:      Run.turn,
+	capabilities.SetSwitch:      Run.setSwitch,
 	capabilities.Toggle:         Run.toggle,
 	capabilities.Dim:            Run.dim,
 	capabilities.Tint:           Run.tint,
 	capabilities.Warm:           Run.warm,
-	capabilities.TurnTo:         Run.turnToAngle,
-	capabilities.SetTemperature: Run.heatTo,
+	capabilities.TurnTo:         Run.setAngle,
+	capabilities.SetTemperature: Run.setTemperature,
 	capabilities.Press:          Run.press,
-	capabilities.ReadState:      Run.readAndLook,
+	capabilities.ReadState:      Run.readState,
 	capabilities.Clean:          Run.clean,
 	capabilities.Dock:           Run.dock,
 	capabilities.Move:           Run.move,
-	capabilities.CleanSpot:      Run.spot,
-	capabilities.Open:           Run.secure,
-	capabilities.Shut:           Run.secure,
-	capabilities.OpenTo:         Run.secure,
-	capabilities.Lock:           Run.secure,
-	capabilities.Unlock:         Run.secure,
-	capabilities.Pause:          Run.steer,
-	capabilities.Resume:         Run.steer,
-	capabilities.Stop:           Run.steer,
+	capabilities.CleanSpot:      Run.cleanSpot,
+	capabilities.Open:           Run.moveOrLock,
+	capabilities.Shut:           Run.moveOrLock,
+	capabilities.OpenTo:         Run.moveOrLock,
+	capabilities.Lock:           Run.moveOrLock,
+	capabilities.Unlock:         Run.moveOrLock,
+	capabilities.Pause:          Run.pauseResumeStop,
+	capabilities.Resume:         Run.pauseResumeStop,
+	capabilities.Stop:           Run.pauseResumeStop,
 	capabilities.Print:          Run.print,
-	capabilities.Watch:          Run.watch,
-	capabilities.Await:          Run.watch,
-	capabilities.Earlier:        Run.earlier,
+	capabilities.Watch:          Run.waitForCondition,
+	capabilities.Await:          Run.waitForCondition,
+	capabilities.Earlier:        Run.sendEarlierImages,
 }
 
 // Do carries out the command of the plan. The driver supports it, as device.Able reports.
@@ -82,10 +82,10 @@ func (run Run) Do(ctx context.Context) Result {
 	return Result{Err: fmt.Errorf("%s: nobody knows how to do %q", run.Device.Name, run.Plan.Command), Effect: mess.EffectNone}
 }
 
-// lookTime limits the readback after an interrupted task.
-const lookTime = 10 * time.Second
+// readbackTime limits the readback after an interrupted task.
+const readbackTime = 10 * time.Second
 
-// aftermath returns a context for the readback, even if ctx has ended.
-func aftermath(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+// readbackContext returns a context for the readback, even if ctx has ended.
+func readbackContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), readbackTime)
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// retreatTime limits the way back to the safe level with its readback: an earlier command must
+// safeLevelTime limits the way back to the safe level with its readback: an earlier command must
 // return first.
-const retreatTime = 30 * time.Second
+const safeLevelTime = 30 * time.Second
 
-// retreat takes a switched device to its safe level if the requester cancelled the act midway,
-// or if the program ends, and describes the state. It reports whether that is the result. After
-// a stop it only describes the result of the stop.
-func (run Run) retreat(ctx context.Context, on bool, r *Result) bool {
+// returnToSafeLevel takes a switched device to its safe level if the requester cancelled the act
+// midway, or if the program ends, and describes the state. It reports whether that is the result.
+// After a stop it only describes the result of the stop.
+func (run Run) returnToSafeLevel(ctx context.Context, on bool, r *Result) bool {
 	safe, known := safeLevel(run.Device.Driver)
 	cause := context.Cause(ctx)
 	whole := r.Err == nil && safe == on // its level is already safe
@@ -36,11 +36,11 @@ func (run Run) retreat(ctx context.Context, on bool, r *Result) bool {
 	case !runtime.ProgramEnds(ctx) && (r.Err == nil || !errors.Is(cause, runtime.ErrCancelled)):
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retreatTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), safeLevelTime)
 	defer cancel()
 	s := run.Device.Driver.(drivers.Switch)
 	err := run.Pass.ReturnToSafeLevel(ctx, s, safe)
-	run.retreated(ctx, on, safe, err, r)
+	run.readSafeLevel(ctx, on, safe, err, r)
 	if r.Effect == mess.EffectUnknown {
 		run.Pass.EnforceSafeLevel(s, safe)
 	}
@@ -58,8 +58,8 @@ func safeLevel(d drivers.Device) (on, known bool) {
 	return level == "on", level == "on" || level == "off"
 }
 
-// AtProgramEnd describes how the end of the program changes the device of a completed step, "" if it
-// does not.
+// AtProgramEnd describes how the end of the program changes the device of a completed step, "" if
+// it does not.
 func AtProgramEnd(s *device.Set, step capabilities.Plan) string {
 	d := s.Get(step.Device)
 	if d == nil {
@@ -72,14 +72,14 @@ func AtProgramEnd(s *device.Set, step capabilities.Plan) string {
 	return fmt.Sprintf("the %s is switched off as the program ends", d.Label)
 }
 
-// retreated corrects the result by a readback after the command to the safe level, which ended
+// readSafeLevel corrects the result by a readback after the command to the safe level, which ended
 // with err.
-func (run Run) retreated(ctx context.Context, on, safe bool, err error, r *Result) {
+func (run Run) readSafeLevel(ctx context.Context, on, safe bool, err error, r *Result) {
 	told := Result{Err: err}
 	reader, reads := run.Device.Driver.(drivers.SwitchReader)
 	is, unread := safe, error(nil)
 	if reads {
-		is, unread = settled(ctx, &told, func(is bool) bool { return is == safe }, func() (bool, error) { return run.Pass.On(ctx, reader) })
+		is, unread = readUntil(ctx, &told, func(is bool) bool { return is == safe }, func() (bool, error) { return run.Pass.On(ctx, reader) })
 	}
 	r.Sight = Sight{Known: reads && unread == nil, So: is == on, Now: wording.OnOff(is)}
 	to := "switched " + wording.OnOff(safe)

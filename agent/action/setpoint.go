@@ -13,29 +13,29 @@ import (
 // atTarget reports whether a thermostat has the requested target, within its precision.
 func atTarget(is, want float64) bool { return math.Abs(is-want) <= drivers.TargetWithin }
 
-// heatTo sets the target temperature of a thermostat and reads it back if possible. A
+// setTemperature sets the target temperature of a thermostat and reads it back if possible. A
 // thermostat that is off stays off, and the result notes that it does not heat.
-func (run Run) heatTo(ctx context.Context) Result {
-	want, ok := percentOf(run.Plan.Args, "temperature")
+func (run Run) setTemperature(ctx context.Context) Result {
+	want, ok := numberArg(run.Plan.Args, "temperature")
 	if !ok {
 		return Result{Err: fmt.Errorf("%s: the plan does not say to what temperature", run.Device.Name), Effect: mess.EffectNone}
 	}
 	err := run.Pass.SetTarget(ctx, run.Device.Driver.(drivers.Thermostat), want)
 	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true)}
-	r.keeps(run, want)
+	r.setTarget(run, want)
 	if r.Effect == mess.EffectNone {
 		return r
 	}
 	since := run.Now()
 	run.Acted(r)
-	ctx, cancel := aftermath(ctx)
+	ctx, cancel := readbackContext(ctx)
 	defer cancel()
 	if reader, reads := run.Device.Driver.(drivers.TargetReader); reads {
-		is, err := settled(ctx, &r, func(is float64) bool { return atTarget(is, want) }, func() (float64, error) { return run.Pass.Target(ctx, reader) })
+		is, err := readUntil(ctx, &r, func(is float64) bool { return atTarget(is, want) }, func() (float64, error) { return run.Pass.Target(ctx, reader) })
 		so := err == nil && atTarget(is, want)
-		r.readsBack(run.Device.Name, so, fmt.Sprintf("set to %s °C", wording.Rounded(is)), err)
+		r.applyReadback(run.Device.Name, so, fmt.Sprintf("set to %s °C", wording.Rounded(is)), err)
 		if so {
-			r.keeps(run, is)
+			r.setTarget(run, is)
 		}
 	}
 	if r.Err != nil {
@@ -46,12 +46,12 @@ func (run Run) heatTo(ctx context.Context) Result {
 			r.Note("it is off, and keeps that temperature only when it is turned on")
 		}
 	}
-	run.lookAgain(ctx, since, &r)
+	run.captureAfter(ctx, since, &r)
 	return r
 }
 
-// keeps records the target of a thermostat in the result.
-func (r *Result) keeps(run Run, celsius float64) {
+// setTarget records the target of a thermostat in the result.
+func (r *Result) setTarget(run Run, celsius float64) {
 	r.Text = fmt.Sprintf("The %s is set to %s °C.", run.Device.Label, wording.Rounded(celsius))
 	r.Facts = mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "temperature", Value: mess.Number(wording.Number(celsius))}}
 }
@@ -59,9 +59,9 @@ func (r *Result) keeps(run Run, celsius float64) {
 // angleWithin is the tolerated difference from the commanded angle, in degrees.
 const angleWithin = 2
 
-// turnToAngle turns a servo and reads back its angle if possible.
-func (run Run) turnToAngle(ctx context.Context) Result {
-	degrees, ok := percentOf(run.Plan.Args, "angle")
+// setAngle turns a servo and reads back its angle if possible.
+func (run Run) setAngle(ctx context.Context) Result {
+	degrees, ok := numberArg(run.Plan.Args, "angle")
 	if !ok {
 		return Result{Err: fmt.Errorf("%s: the plan does not say to what angle", run.Device.Name), Effect: mess.EffectNone}
 	}
@@ -76,21 +76,21 @@ func (run Run) turnToAngle(ctx context.Context) Result {
 	}
 	since := run.Now()
 	run.Acted(r)
-	ctx, cancel := aftermath(ctx)
+	ctx, cancel := readbackContext(ctx)
 	defer cancel()
 	reader, reads := run.Device.Driver.(drivers.AngleReader)
 	if !reads {
 		if r.Err == nil {
 			r.Note("it does not tell where it stands; it was given the time that it needs")
-			run.lookAgain(ctx, since, &r)
+			run.captureAfter(ctx, since, &r)
 		}
 		return r
 	}
 	there := func(is float64) bool { return math.Abs(is-degrees) <= angleWithin }
-	is, err := settled(ctx, &r, there, func() (float64, error) { return run.Pass.Angle(ctx, reader) })
-	r.readsBack(run.Device.Name, there(is), wording.Rounded(is)+" degrees", err)
+	is, err := readUntil(ctx, &r, there, func() (float64, error) { return run.Pass.Angle(ctx, reader) })
+	r.applyReadback(run.Device.Name, there(is), wording.Rounded(is)+" degrees", err)
 	if r.Err == nil {
-		run.lookAgain(ctx, since, &r)
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// turn switches a device and reads it back if possible.
-func (run Run) turn(ctx context.Context) Result {
+// setSwitch switches a device and reads it back if possible.
+func (run Run) setSwitch(ctx context.Context) Result {
 	want, _ := run.Plan.Args.Get("on")
 	on, ok := want.(bool)
 	if !ok {
 		return Result{Err: fmt.Errorf("%s: the plan does not say whether on or off", run.Device.Name), Effect: mess.EffectNone}
 	}
-	return run.turnTo(ctx, on)
+	return run.switchTo(ctx, on)
 }
 
 // toggle switches to the opposite of the reported state; without a reported state it does
@@ -28,35 +28,35 @@ func (run Run) toggle(ctx context.Context) Result {
 	if err != nil {
 		return Result{Err: fmt.Errorf("%s does not say whether it is on: %w", run.Device.Name, err), Effect: mess.EffectNone}
 	}
-	return run.turnTo(ctx, !is)
+	return run.switchTo(ctx, !is)
 }
 
-func (run Run) turnTo(ctx context.Context, on bool) Result {
+func (run Run) switchTo(ctx context.Context, on bool) Result {
 	err := run.Pass.Switch(ctx, run.Device.Driver.(drivers.Switch), on)
-	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Text: run.state(on), Yes: new(true)}
+	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Text: run.switchText(on), Yes: new(true)}
 	r.Facts = mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "on", Value: on}}
 	if r.Effect == mess.EffectNone {
 		return r
 	}
 	since := run.Now()
 	run.Acted(r)
-	if run.retreat(ctx, on, &r) {
+	if run.returnToSafeLevel(ctx, on, &r) {
 		return r
 	}
-	after, cancel := aftermath(ctx)
+	after, cancel := readbackContext(ctx)
 	defer cancel()
-	run.readBack(after, on, &r)
+	run.readSwitch(after, on, &r)
 	if r.Err == nil {
-		run.lookAgain(after, since, &r)
+		run.captureAfter(after, since, &r)
 	}
-	if !run.retreat(ctx, on, &r) && r.Err == nil {
-		run.noteOff(&r)
+	if !run.returnToSafeLevel(ctx, on, &r) && r.Err == nil {
+		run.noteSwitchOff(&r)
 	}
 	return r
 }
 
-// noteOff notes when the device goes off again, and what switches it off.
-func (run Run) noteOff(r *Result) {
+// noteSwitchOff notes when the device goes off again, and what switches it off.
+func (run Run) noteSwitchOff(r *Result) {
 	ends := run.Pass.SwitchOff()
 	if ends.In == 0 {
 		return
@@ -84,18 +84,18 @@ func WhoEnds(e policy.SwitchOff) string {
 	return "this agent; if the agent is killed or stands still, nobody does until it runs again"
 }
 
-// readBack corrects the result by a reading of the device.
-func (run Run) readBack(ctx context.Context, want bool, r *Result) {
+// readSwitch corrects the result by a reading of the device.
+func (run Run) readSwitch(ctx context.Context, want bool, r *Result) {
 	reader, ok := run.Device.Driver.(drivers.SwitchReader)
 	if !ok {
 		return
 	}
-	is, err := settled(ctx, r, func(is bool) bool { return is == want }, func() (bool, error) { return run.Pass.On(ctx, reader) })
-	r.readsBack(run.Device.Name, is == want, wording.OnOff(is), err)
+	is, err := readUntil(ctx, r, func(is bool) bool { return is == want }, func() (bool, error) { return run.Pass.On(ctx, reader) })
+	r.applyReadback(run.Device.Name, is == want, wording.OnOff(is), err)
 }
 
-// state returns a sentence such as "The porch light is on."
-func (run Run) state(on bool) string {
+// switchText returns a sentence such as "The porch light is on."
+func (run Run) switchText(on bool) string {
 	return fmt.Sprintf("The %s is %s.", run.Device.Label, wording.OnOff(on))
 }
 
@@ -126,23 +126,23 @@ func (run Run) press(ctx context.Context) Result {
 	}
 	since := run.Now()
 	run.Acted(r)
-	ctx, cancel := aftermath(ctx)
+	ctx, cancel := readbackContext(ctx)
 	defer cancel()
 	if reads {
-		run.readPressed(ctx, reader, before, &r)
+		run.readTrigger(ctx, reader, before, &r)
 	}
 	if r.Err == nil {
-		run.lookAgain(ctx, since, &r)
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
 
-// readPressed corrects the result by the reported time of the last trigger.
-func (run Run) readPressed(ctx context.Context, reader drivers.PressReader, before drivers.Pressed, r *Result) {
-	is, err := settled(ctx, r, func(is drivers.Pressed) bool { return is.At.After(before.At) }, func() (drivers.Pressed, error) { return run.Pass.Pressed(ctx, reader) })
+// readTrigger corrects the result by the reported time of the last trigger.
+func (run Run) readTrigger(ctx context.Context, reader drivers.PressReader, before drivers.Pressed, r *Result) {
+	is, err := readUntil(ctx, r, func(is drivers.Pressed) bool { return is.At.After(before.At) }, func() (drivers.Pressed, error) { return run.Pass.Pressed(ctx, reader) })
 	switch newer := is.At.After(before.At); {
 	case err != nil:
-		r.unread(err)
+		r.noteUnread(err)
 	case newer && r.Err != nil:
 		r.Note("it says that it was set off at %s, and not how far it went", is.At.UTC().Format(time.RFC3339))
 	case newer:

@@ -18,11 +18,11 @@ import (
 // ErrNotHappened ends a wait condition that did not become true in its default time.
 var ErrNotHappened = errors.New("it has not happened")
 
-// watchGap is the shortest interval of two readings, for any number of change events;
-// watchSilent limits the time without an answer.
+// minReadInterval is the shortest interval of two readings, for any number of change events;
+// maxSilence limits the time without an answer.
 const (
-	watchGap    = 250 * time.Millisecond
-	watchSilent = 10 * time.Minute
+	minReadInterval = 250 * time.Millisecond
+	maxSilence      = 10 * time.Minute
 )
 
 // conditionWait is a running wait for a condition.
@@ -33,59 +33,59 @@ type conditionWait struct {
 	quantity string
 	began    time.Time
 	end      time.Time
-	again    bool // an earlier run has begun it
+	resumed  bool // an earlier run has begun it
 
-	first *drivers.Reading // the first reading
-	now   drivers.Reading
-	heard time.Time // time of the last answer
-	told  string    // the last progress report
-	at    time.Time // its time
+	first        *drivers.Reading // the first reading
+	now          drivers.Reading
+	lastAnswer   time.Time // time of the last answer
+	lastReport   string    // the last progress report
+	lastReportAt time.Time // its time
 
-	ran  bool      // the device was seen working
-	most float64   // its highest power in W
-	low  time.Time // since when its power has been low; zero while it works
+	wasWorking bool      // the device was seen working
+	maxPower   float64   // its highest power in W
+	lowSince   time.Time // since when its power has been low; zero while it works
 }
 
-// watch waits until a condition is true and only reads. If it is true at the beginning, watch
-// reports that at once.
-func (run Run) watch(ctx context.Context) Result {
+// waitForCondition waits until a condition is true and only reads. It reports a condition that is
+// true at the beginning at once.
+func (run Run) waitForCondition(ctx context.Context) Result {
 	w := run.newConditionWait()
 	for {
 		changed := w.changes(ctx)
-		so, err := w.look(ctx)
+		so, err := w.isFulfilled(ctx)
 		now := run.Now()
 		switch {
 		case ctx.Err() != nil:
-			return w.brokenOff(ctx)
+			return w.interrupted(ctx)
 		case so:
-			return w.happened(ctx)
-		case err != nil && (w.heard.IsZero() || now.Sub(w.heard) > watchSilent):
+			return w.fulfilled(ctx)
+		case err != nil && (w.lastAnswer.IsZero() || now.Sub(w.lastAnswer) > maxSilence):
 			return Result{Err: fmt.Errorf("%s cannot be watched: %w", run.Device.Label, err), Effect: mess.EffectNone}
 		case !now.Before(w.end):
-			return w.over()
+			return w.timedOut()
 		}
 		w.progress(now)
 		if !w.pause(ctx, now, changed) {
-			return w.brokenOff(ctx)
+			return w.interrupted(ctx)
 		}
 	}
 }
 
 func (run Run) newConditionWait() *conditionWait {
-	w := &conditionWait{run: run, began: run.Began, again: !run.Began.IsZero()}
+	w := &conditionWait{run: run, began: run.Began, resumed: !run.Began.IsZero()}
 	text := func(key string) string { value, _ := run.Plan.Args.Get(key); s, _ := value.(string); return s }
 	w.until, w.quantity = text("until"), text("quantity")
 	value, _ := run.Plan.Args.Get("value")
-	w.value = asNumber(value)
-	if !w.again {
+	w.value = numberValue(value)
+	if !w.resumed {
 		w.began = run.Now()
 	}
 	w.end = w.began.Add(run.Plan.For)
 	return w
 }
 
-// asNumber returns a parameter of a plan, which may come from JSON in the journal.
-func asNumber(v any) float64 {
+// numberValue returns a parameter of a plan, which may come from JSON in the journal.
+func numberValue(v any) float64 {
 	switch v := v.(type) {
 	case float64:
 		return v
@@ -114,7 +114,7 @@ func (w *conditionWait) changes(ctx context.Context) <-chan struct{} {
 
 // pause waits until the next reading; it returns false after ctx has ended.
 func (w *conditionWait) pause(ctx context.Context, now time.Time, changed <-chan struct{}) bool {
-	gap := time.NewTimer(watchGap)
+	gap := time.NewTimer(minReadInterval)
 	defer gap.Stop()
 	select {
 	case <-gap.C:
@@ -122,10 +122,10 @@ func (w *conditionWait) pause(ctx context.Context, now time.Time, changed <-chan
 		return false
 	}
 	next := min(w.run.Every, w.end.Sub(now))
-	if !w.low.IsZero() {
-		next = min(next, w.low.Add(w.run.Done.For).Sub(now))
+	if !w.lowSince.IsZero() {
+		next = min(next, w.lowSince.Add(w.run.Done.For).Sub(now))
 	}
-	t := time.NewTimer(next - watchGap)
+	t := time.NewTimer(next - minReadInterval)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -136,16 +136,16 @@ func (w *conditionWait) pause(ctx context.Context, now time.Time, changed <-chan
 	return true
 }
 
-// look reports whether the condition is true.
-func (w *conditionWait) look(ctx context.Context) (bool, error) {
+// isFulfilled reports whether the condition is true.
+func (w *conditionWait) isFulfilled(ctx context.Context) (bool, error) {
 	if w.until == "done" {
-		return w.done(ctx)
+		return w.isDone(ctx)
 	}
 	r, err := w.read(ctx)
 	if err != nil {
 		return false, err
 	}
-	w.heard, w.now = w.run.Now(), r
+	w.lastAnswer, w.now = w.run.Now(), r
 	first := w.first == nil
 	if first {
 		w.first = &r
@@ -185,8 +185,8 @@ func (w *conditionWait) read(ctx context.Context) (drivers.Reading, error) {
 		if err != nil {
 			return drivers.Reading{}, err
 		}
-		if i := slices.IndexFunc(list, func(r drivers.Reading) bool { return !r.Estimated && measuresIt(r.Quantity, w.quantity) }); i >= 0 {
-			return common(list[i]), nil
+		if i := slices.IndexFunc(list, func(r drivers.Reading) bool { return !r.Estimated && servesQuantity(r.Quantity, w.quantity) }); i >= 0 {
+			return planUnit(list[i]), nil
 		}
 	}
 	switch r := run.Device.Driver.(type) {
@@ -204,14 +204,14 @@ func (w *conditionWait) read(ctx context.Context) (drivers.Reading, error) {
 	return drivers.Reading{}, fmt.Errorf("it measures no %s now", w.quantity)
 }
 
-// measuresIt reports whether a measured quantity serves the condition: a presence sensor also
+// servesQuantity reports whether a measured quantity serves the condition: a presence sensor also
 // detects motion.
-func measuresIt(is, want string) bool {
+func servesQuantity(is, want string) bool {
 	return is == want || want == "motion" && (is == "presence" || is == "occupancy")
 }
 
-// common converts a reading to the unit of plans.
-func common(r drivers.Reading) drivers.Reading {
+// planUnit converts a reading to the unit of plans.
+func planUnit(r drivers.Reading) drivers.Reading {
 	switch r.Unit {
 	case "°F":
 		r.Value, r.Unit = math.Round((r.Value-32)/1.8*100)/100, "°C"
@@ -221,12 +221,12 @@ func common(r drivers.Reading) drivers.Reading {
 	return r
 }
 
-// done reports whether a device has finished its activity: the device reports it, or its power
+// isDone reports whether a device has finished its activity: the device reports it, or its power
 // has been low for some time.
-func (w *conditionWait) done(ctx context.Context) (bool, error) {
+func (w *conditionWait) isDone(ctx context.Context) (bool, error) {
 	run := w.run
 	note := func(works bool) {
-		w.heard, w.ran = run.Now(), w.ran || works
+		w.lastAnswer, w.wasWorking = run.Now(), w.wasWorking || works
 		w.now = drivers.Reading{Quantity: "at work", At: run.Now()}
 		if works {
 			w.now.Value = 1
@@ -251,32 +251,32 @@ func (w *conditionWait) done(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("nobody can tell when it is done: %w", err)
 	}
-	w.heard, w.now = run.Now(), r
+	w.lastAnswer, w.now = run.Now(), r
 	if r.Value >= run.Done.Below {
-		w.ran, w.most, w.low = true, max(w.most, r.Value), time.Time{}
+		w.wasWorking, w.maxPower, w.lowSince = true, max(w.maxPower, r.Value), time.Time{}
 		return false, nil
 	}
-	if w.low.IsZero() {
-		w.low = run.Now()
+	if w.lowSince.IsZero() {
+		w.lowSince = run.Now()
 	}
-	return run.Now().Sub(w.low) >= run.Done.For, nil
+	return run.Now().Sub(w.lowSince) >= run.Done.For, nil
 }
 
 // progress reports the state after a change or after a long pause.
 func (w *conditionWait) progress(now time.Time) {
-	is := w.state()
-	if is == w.told && now.Sub(w.at) < max(time.Minute, w.run.Plan.For/20) {
+	is := w.stateText()
+	if is == w.lastReport && now.Sub(w.lastReportAt) < max(time.Minute, w.run.Plan.For/20) {
 		return
 	}
-	w.told, w.at = is, now
+	w.lastReport, w.lastReportAt = is, now
 	gone := float64(now.Sub(w.began)) / float64(w.run.Plan.For) * 100
 	w.run.Progress(drivers.Progress{Percent: min(99, gone), Doing: "watching; now: " + is})
 }
 
-// state describes the last reading: "closed", "temperature 21.5 °C".
-func (w *conditionWait) state() string {
+// stateText describes the last reading: "closed", "temperature 21.5 °C".
+func (w *conditionWait) stateText() string {
 	switch {
-	case w.heard.IsZero():
+	case w.lastAnswer.IsZero():
 		return "not known"
 	case w.until == "done" && w.now.Quantity == "at work":
 		return map[bool]string{true: "at work", false: "not at work"}[w.now.Value != 0]
@@ -286,71 +286,71 @@ func (w *conditionWait) state() string {
 	return wording.Reading(w.now)
 }
 
-// happened returns the result of a fulfilled condition, with an image on request or from a
+// fulfilled returns the result of a fulfilled condition, with an image on request or from a
 // camera that sees the device.
-func (w *conditionWait) happened(ctx context.Context) Result {
+func (w *conditionWait) fulfilled(ctx context.Context) Result {
 	run := w.run
-	r := w.known(true)
-	already := w.first != nil && w.now == *w.first || w.until == "done" && !w.ran
+	r := w.facts(true)
+	already := w.first != nil && w.now == *w.first || w.until == "done" && !w.wasWorking
 	switch {
-	case w.until == "done" && w.ran:
-		r.Text = fmt.Sprintf("The %s is done: it is %s.", run.Device.Label, w.ends())
+	case w.until == "done" && w.wasWorking:
+		r.Text = fmt.Sprintf("The %s is done: it is %s.", run.Device.Label, w.endText())
 	case w.until == "done":
-		r.Text = fmt.Sprintf("The %s is not at work: it is %s, and was not seen to work since the watch began.", run.Device.Label, w.ends())
-	case already && !w.again:
-		r.Text = fmt.Sprintf("The %s: %s. It was so already when the watch began.", run.Device.Label, w.state())
+		r.Text = fmt.Sprintf("The %s is not at work: it is %s, and was not seen to work since the watch began.", run.Device.Label, w.endText())
+	case already && !w.resumed:
+		r.Text = fmt.Sprintf("The %s: %s. It was so already when the watch began.", run.Device.Label, w.stateText())
 	default:
-		r.Text = fmt.Sprintf("The %s: %s, seen at %s, %v after the watch began.", run.Device.Label, w.state(), run.Now().Format("15:04:05"), run.Now().Sub(w.began).Round(time.Second))
+		r.Text = fmt.Sprintf("The %s: %s, seen at %s, %v after the watch began.", run.Device.Label, w.stateText(), run.Now().Format("15:04:05"), run.Now().Sub(w.began).Round(time.Second))
 	}
-	r.Facts = r.Facts.Set("already", already && !w.again)
+	r.Facts = r.Facts.Set("already", already && !w.resumed)
 	since := run.Now()
-	if run.Device.SeenBy != "" || run.wanted() {
+	if run.Device.SeenBy != "" || run.wantsImage() {
 		run.Plan.Want = append(slices.Clone(run.Plan.Want), capabilities.Image)
-		run.lookAgain(ctx, since, &r)
+		run.captureAfter(ctx, since, &r)
 	}
 	return r
 }
 
-// ends explains how the agent recognizes the end of an activity.
-func (w *conditionWait) ends() string {
+// endText explains how the agent recognizes the end of an activity.
+func (w *conditionWait) endText() string {
 	if w.quantity != "power" {
 		return "not at work"
 	}
-	s := fmt.Sprintf("at %s for %v", wording.Amount(w.now), w.run.Now().Sub(w.low).Round(time.Second))
-	if w.most > 0 {
-		s += fmt.Sprintf(", and took up to %s W", wording.Rounded(w.most))
+	s := fmt.Sprintf("at %s for %v", wording.Amount(w.now), w.run.Now().Sub(w.lowSince).Round(time.Second))
+	if w.maxPower > 0 {
+		s += fmt.Sprintf(", and took up to %s W", wording.Rounded(w.maxPower))
 	}
 	return s
 }
 
-// over returns the result of a condition that did not become true. With a requested duration
+// timedOut returns the result of a condition that did not become true. With a requested duration
 // that is a completed watch; without one it failed.
-func (w *conditionWait) over() Result {
-	r := w.known(false)
+func (w *conditionWait) timedOut() Result {
+	r := w.facts(false)
 	lasted := w.run.Plan.For
-	r.Text = fmt.Sprintf("The %s was watched for %v, and it did not happen; now: %s.", w.run.Device.Label, lasted, w.state())
+	r.Text = fmt.Sprintf("The %s was watched for %v, and it did not happen; now: %s.", w.run.Device.Label, lasted, w.stateText())
 	if asked, _ := w.run.Plan.Args.Get("limit"); asked != "asked" {
-		r.Err = fmt.Errorf("%w: the %s was watched for %v; now: %s; ask again, and say for how long", ErrNotHappened, w.run.Device.Label, lasted, w.state())
+		r.Err = fmt.Errorf("%w: the %s was watched for %v; now: %s; ask again, and say for how long", ErrNotHappened, w.run.Device.Label, lasted, w.stateText())
 	}
 	return r
 }
 
-// known returns the known facts at the end of a wait.
-func (w *conditionWait) known(so bool) Result {
+// facts returns the known facts at the end of a wait.
+func (w *conditionWait) facts(so bool) Result {
 	run := w.run
 	r := Result{Evidence: mess.ReadBack, Effect: mess.EffectNone, Yes: &so}
 	r.Facts = mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "happened", Value: so}, {Key: "watched", Value: string(mess.DurationOf(run.Now().Sub(w.began)))}}
-	if !w.heard.IsZero() {
+	if !w.lastAnswer.IsZero() {
 		r.Facts = append(r.Facts, run.measurements([]drivers.Reading{w.now})...)
 	}
-	if w.again {
+	if w.resumed {
 		r.Note("the program was started anew while this was watched; what came and went meanwhile was not seen")
 	}
 	return r
 }
 
-// brokenOff returns the result of a cancelled wait. After the end of the program, the next run
+// interrupted returns the result of a cancelled wait. After the end of the program, the next run
 // continues it.
-func (w *conditionWait) brokenOff(ctx context.Context) Result {
+func (w *conditionWait) interrupted(ctx context.Context) Result {
 	return Result{Err: fmt.Errorf("the watch was ended: %w", context.Cause(ctx)), Effect: mess.EffectNone, Continues: runtime.ProgramEnds(ctx)}
 }

@@ -14,20 +14,20 @@ type Activity struct {
 	most    int                 // limit of wait conditions at the same time
 	changed func(device string) // called after a change of a device's activity; set before the first use
 
-	mu       sync.Mutex
-	acting   map[string]capabilities.Command // the running command of each device
-	paused   map[string]bool                 // devices in a pause
-	took     map[string]time.Duration        // by device and command
-	watching int                             // number of running wait conditions
+	mu        sync.Mutex
+	commands  map[string]capabilities.Command // the running command of each device
+	paused    map[string]bool                 // devices in a pause
+	durations map[string]time.Duration        // by device and command
+	watching  int                             // number of running wait conditions
 }
 
 // NewActivity returns an activity with a limit of wait conditions at the same time.
 func NewActivity(most int) *Activity {
-	return &Activity{most: most, changed: func(string) {}, acting: map[string]capabilities.Command{}, paused: map[string]bool{}, took: map[string]time.Duration{}}
+	return &Activity{most: most, changed: func(string) {}, commands: map[string]capabilities.Command{}, paused: map[string]bool{}, durations: map[string]time.Duration{}}
 }
 
-// doings names the states of moving devices by their command.
-var doings = map[capabilities.Command]string{
+// activityNames names the states of moving devices by their command.
+var activityNames = map[capabilities.Command]string{
 	capabilities.Clean: "cleaning", capabilities.CleanSpot: "cleaning", capabilities.Dock: "returning",
 	capabilities.Open: "opening", capabilities.Shut: "closing", capabilities.OpenTo: "opening", capabilities.Lock: "locking", capabilities.Unlock: "unlocking",
 }
@@ -36,26 +36,26 @@ var doings = map[capabilities.Command]string{
 func (a *Activity) Of(device string) (is string, paused bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return doings[a.acting[device]], a.paused[device]
+	return activityNames[a.commands[device]], a.paused[device]
 }
 
 // Begin records the command of a device until the caller calls done with the result. A pause
 // keeps the paused activity.
 func (a *Activity) Begin(p capabilities.Plan) (done func(error)) {
-	_, lasts := doings[p.Command]
+	_, lasts := activityNames[p.Command]
 	a.set(p, func() {
 		if lasts {
-			a.acting[p.Device] = p.Command
+			a.commands[p.Device] = p.Command
 			delete(a.paused, p.Device)
 		}
 	})
 	return func(err error) {
 		a.set(p, func() {
 			switch {
-			case lasts && a.acting[p.Device] == p.Command:
-				delete(a.acting, p.Device)
+			case lasts && a.commands[p.Device] == p.Command:
+				delete(a.commands, p.Device)
 				delete(a.paused, p.Device)
-			case p.Command == capabilities.Pause && err == nil && a.acting[p.Device] != "":
+			case p.Command == capabilities.Pause && err == nil && a.commands[p.Device] != "":
 				a.paused[p.Device] = true
 			case p.Command == capabilities.Resume && err == nil:
 				delete(a.paused, p.Device)
@@ -115,7 +115,7 @@ func (a *Activity) Estimate(p capabilities.Plan) time.Duration {
 	if p.Command.Watches() {
 		return p.For
 	}
-	if took, ok := a.took[p.Device+" "+string(p.Command)]; ok {
+	if took, ok := a.durations[p.Device+" "+string(p.Command)]; ok {
 		return max(time.Second, took.Round(time.Second))
 	}
 	if d, ok := estimates[p.Command]; ok {
@@ -128,5 +128,5 @@ func (a *Activity) Estimate(p capabilities.Plan) time.Duration {
 func (a *Activity) Learn(p capabilities.Plan, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.took[p.Device+" "+string(p.Command)] = took
+	a.durations[p.Device+" "+string(p.Command)] = took
 }

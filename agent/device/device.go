@@ -39,7 +39,7 @@ type Handle struct {
 	mu      sync.Mutex // guards what follows; nobody holds it while the driver works
 	started uint64     // the policy's Rounds at its start, plus one; a later stop has halted it
 	failed  error      // error of its last start
-	wrong   Failure
+	failure Failure
 }
 
 func newHandle(d Device) *Handle { return &Handle{Device: d, opening: semaphore.NewWeighted(1)} }
@@ -50,9 +50,9 @@ type Failure struct {
 	Why string    `json:"why"`
 }
 
-// faults lists the kinds of a result (from the task) that concern the device, and not a cancel or
-// a policy rule.
-var faults = map[string]bool{"device": true, "timeout": true, "needs_person": true, "not_started": true}
+// deviceFaults lists the kinds of a result (from the task) that concern the device, and not a
+// cancel or a policy rule.
+var deviceFaults = map[string]bool{"device": true, "timeout": true, "needs_person": true, "not_started": true}
 
 // Used records the result of a use of the device.
 func (d *Handle) Used(at time.Time, kind string, err error) {
@@ -60,9 +60,9 @@ func (d *Handle) Used(at time.Time, kind string, err error) {
 	defer d.mu.Unlock()
 	switch {
 	case err == nil:
-		d.wrong = Failure{}
-	case faults[kind]:
-		d.wrong = Failure{at, err.Error()}
+		d.failure = Failure{}
+	case deviceFaults[kind]:
+		d.failure = Failure{at, err.Error()}
 	}
 }
 
@@ -73,7 +73,7 @@ func (d *Handle) LastFailure(g *policy.Policy) Failure {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.wrong
+	return d.failure
 }
 
 // Open starts a device that is not started. One that fails is tried again when

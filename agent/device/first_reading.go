@@ -10,18 +10,18 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// firstReads holds the delays before each attempt to read the devices after the start. A device
-// behind a broker may report its state some seconds later.
-var firstReads = []time.Duration{0, 10 * time.Second, time.Minute}
+// firstReadDelays holds the delays before each attempt to read the devices after the start. A
+// device behind a broker may report its state some seconds later.
+var firstReadDelays = []time.Duration{0, 10 * time.Second, time.Minute}
 
-// readsAtOnce limits simultaneous readings.
-const readsAtOnce = 8
+// maxFirstReadings limits simultaneous readings.
+const maxFirstReadings = 8
 
 // ReadFirst reads every readable device without a known state. It returns after its last
 // attempt, or when ctx ends. It never acts, and a device that does not answer does not count as
 // failing.
 func (s *Set) ReadFirst(ctx context.Context) {
-	for _, wait := range firstReads {
+	for _, wait := range firstReadDelays {
 		select {
 		case <-ctx.Done():
 			return
@@ -35,7 +35,7 @@ func (s *Set) ReadFirst(ctx context.Context) {
 func (s *Set) readAll(ctx context.Context) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	polls := poll.New(readsAtOnce)
+	polls := poll.New(maxFirstReadings)
 	var left atomic.Int64
 	left.Store(1) // until all jobs exist
 	read := func() {
@@ -48,7 +48,7 @@ func (s *Set) readAll(ctx context.Context) {
 			left.Add(1)
 			host, atOnce := hostOf(d)
 			polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: time.Hour, Do: func(ctx context.Context) {
-				s.readOnce(ctx, d)
+				s.readDevice(ctx, d)
 				if ctx.Err() == nil { // else the job runs again
 					read()
 				}
@@ -59,8 +59,8 @@ func (s *Set) readAll(ctx context.Context) {
 	_ = polls.Run(ctx) // it returns nil
 }
 
-// readOnce calls all reading methods of a device. The safety policy stores the results.
-func (s *Set) readOnce(ctx context.Context, d *Handle) {
+// readDevice calls all reading methods of a device. The safety policy stores the results.
+func (s *Set) readDevice(ctx context.Context, d *Handle) {
 	s.State(ctx, d)
 	if m, ok := d.Driver.(drivers.Sensor); ok {
 		Glance(ctx, s, d, func(ctx context.Context, p *policy.Pass) ([]drivers.Reading, error) { return p.Read(ctx, m) })

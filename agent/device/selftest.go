@@ -31,7 +31,7 @@ type SelfTest struct {
 	cameras *imaging.Cameras
 }
 
-// NewSelfTest returns Trials for devices under a safety policy.
+// NewSelfTest returns a self test for devices under a safety policy.
 func NewSelfTest(g *policy.Policy, devices []Device, now func() time.Time) *SelfTest {
 	t := &SelfTest{g, imaging.NewCameras(picture.Fit, now)}
 	for _, d := range devices {
@@ -61,8 +61,8 @@ func (t *SelfTest) Use(ctx context.Context, d Device) (says string, err error) {
 		return "", fmt.Errorf("%w (%s); messkit clear at the place lets it start", ErrStopped, why)
 	case d.opened == nil && inspects: // the owner of an output line also sets it
 		return i.Inspect(ctx)
-	case !looksOnly(d.Driver):
-		return t.unstarted(ctx, d)
+	case !isReadOnly(d.Driver):
+		return t.useHalted(ctx, d)
 	case d.opened != nil:
 		if err := d.opened.Open(ctx, t.gate); err != nil {
 			return "", err
@@ -76,8 +76,8 @@ func (t *SelfTest) Use(ctx context.Context, d Device) (says string, err error) {
 	return t.use(ctx, d)
 }
 
-// looksOnly reports whether neither start nor end of a device changes its state.
-func looksOnly(d drivers.Device) bool {
+// isReadOnly reports whether neither start nor end of a device changes its state.
+func isReadOnly(d drivers.Device) bool {
 	if l, ok := d.(drivers.Levels); ok {
 		initial, safe := l.Levels()
 		return initial == "keep" && safe == "keep"
@@ -101,11 +101,11 @@ func (t *SelfTest) use(ctx context.Context, d Device) (string, error) {
 	waits := ""
 	pass, err := t.gate.Admit(ctx, policy.Order{Plan: look}, func(why string) { waits = why })
 	if err != nil {
-		return "", errors.Join(err, saysWhy(waits))
+		return "", errors.Join(err, waitReason(waits))
 	}
 	defer pass.End()
 	var said []string
-	for _, one := range t.looks(d, pass) {
+	for _, one := range t.readings(d, pass) {
 		says, err := one(ctx)
 		if errors.Is(err, drivers.ErrNoReading) && len(said) > 0 {
 			continue // it has reported its state, and has no meter
@@ -118,34 +118,34 @@ func (t *SelfTest) use(ctx context.Context, d Device) (string, error) {
 		}
 		said = append(said, says)
 	}
-	if len(said) == 0 && looksOnly(d.Driver) {
+	if len(said) == 0 && isReadOnly(d.Driver) {
 		return "starts", nil
 	}
 	return strings.Join(said, ", "), nil
 }
 
-func saysWhy(waits string) error {
+func waitReason(waits string) error {
 	if waits == "" {
 		return nil
 	}
 	return errors.New(waits)
 }
 
-// looks returns all reading functions of a device.
-func (t *SelfTest) looks(d Device, p *policy.Pass) (all []func(context.Context) (string, error)) {
+// readings returns all reading functions of a device.
+func (t *SelfTest) readings(d Device, p *policy.Pass) (all []func(context.Context) (string, error)) {
 	add := func(look func(context.Context) (string, error)) { all = append(all, look) }
 	if v, ok := d.Driver.(drivers.Photographer); ok {
 		add(func(ctx context.Context) (string, error) { return t.photo(ctx, d.Name, p, v) })
 	}
 	if v, ok := d.Driver.(drivers.SwitchReader); ok {
-		add(func(ctx context.Context) (string, error) { return itIs(wording.OnOff)(p.On(ctx, v)) })
+		add(func(ctx context.Context) (string, error) { return stateText(wording.OnOff)(p.On(ctx, v)) })
 	}
 	if v, ok := d.Driver.(drivers.LockReader); ok {
 		locked := func(is bool) string { return map[bool]string{true: "locked", false: "unlocked"}[is] }
-		add(func(ctx context.Context) (string, error) { return itIs(locked)(p.Locked(ctx, v)) })
+		add(func(ctx context.Context) (string, error) { return stateText(locked)(p.Locked(ctx, v)) })
 	}
 	if v, ok := d.Driver.(drivers.OpeningReader); ok {
-		add(func(ctx context.Context) (string, error) { return itIs(wording.Opening)(p.Opening(ctx, v)) })
+		add(func(ctx context.Context) (string, error) { return stateText(wording.Opening)(p.Opening(ctx, v)) })
 	} else if v, ok := d.Driver.(drivers.RestReader); ok {
 		add(func(ctx context.Context) (string, error) {
 			still, err := p.AtRest(ctx, v)
@@ -154,10 +154,10 @@ func (t *SelfTest) looks(d Device, p *policy.Pass) (all []func(context.Context) 
 	}
 	if v, ok := d.Driver.(drivers.TargetReader); ok {
 		target := func(celsius float64) string { return "set to " + wording.Number(celsius) + " °C" }
-		add(func(ctx context.Context) (string, error) { return itIs(target)(p.Target(ctx, v)) })
+		add(func(ctx context.Context) (string, error) { return stateText(target)(p.Target(ctx, v)) })
 	}
 	if v, ok := d.Driver.(drivers.Sensor); ok {
-		add(func(ctx context.Context) (string, error) { return measures(p.Read(ctx, v)) })
+		add(func(ctx context.Context) (string, error) { return measurementsText(p.Read(ctx, v)) })
 	}
 	if v, ok := d.Driver.(drivers.Observer); ok {
 		add(func(ctx context.Context) (string, error) {
@@ -168,12 +168,12 @@ func (t *SelfTest) looks(d Device, p *policy.Pass) (all []func(context.Context) 
 	return all
 }
 
-// itIs describes the reported state of a device.
-func itIs[T any](word func(T) string) func(T, error) (string, error) {
+// stateText describes the reported state of a device.
+func stateText[T any](word func(T) string) func(T, error) (string, error) {
 	return func(v T, err error) (string, error) { return "is " + word(v), err }
 }
 
-func measures(list []drivers.Reading, err error) (string, error) {
+func measurementsText(list []drivers.Reading, err error) (string, error) {
 	words := make([]string, len(list))
 	for i, r := range list {
 		words[i] = strings.TrimSpace(fmt.Sprintf("%s %v %s", r.Quantity, r.Value, r.Unit))
@@ -202,9 +202,9 @@ func (t *SelfTest) photo(ctx context.Context, name string, p *policy.Pass, c dri
 	return says, nil
 }
 
-// unstarted reads the state of a halted device; "" if it reports none.
-func (t *SelfTest) unstarted(ctx context.Context, d Device) (says string, err error) {
-	says, err = atRest(ctx, d.Driver)
+// useHalted reads the state of a halted device; "" if it reports none.
+func (t *SelfTest) useHalted(ctx context.Context, d Device) (says string, err error) {
+	says, err = haltedState(ctx, d.Driver)
 	if d.opened == nil || err != nil {
 		return says, err
 	}
@@ -215,8 +215,8 @@ func (t *SelfTest) unstarted(ctx context.Context, d Device) (says string, err er
 	return says + "; it is started when it is next needed", nil
 }
 
-// atRest returns the state that a halted device reports.
-func atRest(ctx context.Context, d drivers.Device) (string, error) {
+// haltedState returns the state that a halted device reports.
+func haltedState(ctx context.Context, d drivers.Device) (string, error) {
 	if r, ok := d.(drivers.RestReader); ok {
 		still, err := r.AtRest(ctx)
 		return map[bool]string{true: "answers, and stands still", false: "answers, and moves"}[still], err

@@ -42,15 +42,15 @@ func Halt(ctx context.Context, g *policy.Policy, devices []Device, log *slog.Log
 	})
 }
 
-// startsAtOnce limits simultaneous starts. The goroutines of more would take more memory than
+// maxStarts limits simultaneous starts. The goroutines of more would take more memory than
 // the devices.
-const startsAtOnce = 1024
+const maxStarts = 1024
 
 // startAll starts all devices that are not started. Devices of this machine go first, because
 // devices in the network may be slow.
 func startAll(ctx context.Context, gt *policy.Policy, devices iter.Seq[*Handle], log *slog.Logger) {
 	var g errgroup.Group
-	g.SetLimit(startsAtOnce)
+	g.SetLimit(maxStarts)
 	far := func(d *Handle) int {
 		if _, wired := d.Driver.(drivers.Guarded); wired {
 			return 0

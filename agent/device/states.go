@@ -20,25 +20,25 @@ import (
 )
 
 const (
-	statesAgain = time.Minute            // interval for repeating unchanged states: the exchange may have lost them
-	statesGap   = 500 * time.Millisecond // shortest interval of two reports
-	statesOld   = 2 * time.Minute        // age from which a state is unknown, if longer than three heartbeats
-	readers     = 16                     // simultaneous readings
-	hostReads   = 2                      // simultaneous readings per host
+	repeatInterval     = time.Minute            // interval for repeating unchanged states: the exchange may have lost them
+	minInterval        = 500 * time.Millisecond // shortest interval of two reports
+	maxAge             = 2 * time.Minute        // age from which a state is unknown, if longer than three heartbeats
+	maxReadings        = 16                     // simultaneous readings
+	maxReadingsPerHost = 2                      // simultaneous readings per host
 )
 
-// board holds the last reported state of each device.
-type board struct {
+// stateTable holds the last reported state of each device.
+type stateTable struct {
 	polls *poll.Scheduler
 
 	mu   sync.Mutex
-	seen map[string]*stateSeen // by device; the keys never change
-	left int                   // number of devices without a reading
+	seen map[string]*deviceState // by device; the keys never change
+	left int                     // number of devices without a reading
 }
 
-// stateSeen is the state of one device.
-type stateSeen struct {
-	task  *poll.Task
+// deviceState is the state of one device.
+type deviceState struct {
+	poll  *poll.Task
 	state string
 	at    time.Time // zero: never
 }
@@ -55,8 +55,8 @@ type StateReports struct {
 	changed  chan struct{} // signals devices whose states may have changed
 
 	mu     sync.Mutex
-	wanted bool   // the exchange wants the states of the devices
-	board  *board // nil before that
+	wanted bool        // the exchange wants the states of the devices
+	table  *stateTable // nil before that
 }
 
 // NewStateReports returns the reports for devices. They read a device again after each change of
@@ -79,9 +79,9 @@ func (r *StateReports) Run(ctx context.Context) error {
 		case <-r.changed:
 		}
 	}
-	b := r.newBoard()
+	b := r.newTable()
 	r.mu.Lock()
-	r.board = b
+	r.table = b
 	r.mu.Unlock()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.polls.Run(ctx) })
@@ -89,18 +89,18 @@ func (r *StateReports) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-func (r *StateReports) newBoard() *board {
-	b := &board{polls: poll.New(readers), seen: map[string]*stateSeen{}}
+func (r *StateReports) newTable() *stateTable {
+	b := &stateTable{polls: poll.New(maxReadings), seen: map[string]*deviceState{}}
 	for d := range r.devices.All() {
 		if hasState(d.Driver) {
-			b.seen[d.Name] = &stateSeen{state: mess.StateUnknown}
+			b.seen[d.Name] = &deviceState{state: mess.StateUnknown}
 		}
 	}
 	b.left = len(b.seen)
 	for name, s := range b.seen {
 		d := r.devices.Get(name)
 		host, atOnce := hostOf(d)
-		s.task = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) {
+		s.poll = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) {
 			state := cmp.Or(r.doing(ctx, d), r.devices.State(ctx, d), mess.StateUnknown)
 			if ctx.Err() == nil && b.set(name, state, r.now()) {
 				wait.Notify(r.changed)
@@ -117,13 +117,13 @@ func hostOf(d *Handle) (host string, atOnce int) {
 		return d.Name, 1
 	}
 	if h, ok := c.(interface{ Hub() bool }); ok && h.Hub() {
-		return c.Name(), readers / 2
+		return c.Name(), maxReadings / 2
 	}
-	return c.Name(), hostReads
+	return c.Name(), maxReadingsPerHost
 }
 
 // set stores the state of a device and reports whether there is a change to report.
-func (b *board) set(name, state string, at time.Time) bool {
+func (b *stateTable) set(name, state string, at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.seen[name]
@@ -136,25 +136,25 @@ func (b *board) set(name, state string, at time.Time) bool {
 	return changed || fresh && b.left == 0
 }
 
-// soon reads a device at once, because its state may have changed.
-func (b *board) soon(name string) {
+// readSoon reads a device at once, because its state may have changed.
+func (b *stateTable) readSoon(name string) {
 	if b == nil {
 		return
 	}
 	if s := b.seen[name]; s != nil {
-		b.polls.Soon(s.task)
+		b.polls.Soon(s.poll)
 	}
 }
 
-// current returns the board, nil before the exchange wants the states.
-func (r *StateReports) current() *board {
+// current returns the table, nil before the exchange wants the states.
+func (r *StateReports) current() *stateTable {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.board
+	return r.table
 }
 
 // ReadSoon reads a device at once, because its state may have changed.
-func (r *StateReports) ReadSoon(name string) { r.current().soon(name) }
+func (r *StateReports) ReadSoon(name string) { r.current().readSoon(name) }
 
 // ReadAllSoon reads all devices as soon as possible.
 func (r *StateReports) ReadAllSoon() {
@@ -163,19 +163,19 @@ func (r *StateReports) ReadAllSoon() {
 		return
 	}
 	for name := range b.seen {
-		b.soon(name)
+		b.readSoon(name)
 	}
 }
 
 // tell sends the states after changes, and at intervals.
-func (r *StateReports) tell(ctx context.Context, b *board) {
+func (r *StateReports) tell(ctx context.Context, b *stateTable) {
 	var told []mess.DeviceState
 	var at time.Time
 	began := r.now()
-	for pauses(ctx, r.every, r.changed) {
-		states, whole := b.states(r.now(), max(statesOld, 3*r.every))
+	for waitOrSignal(ctx, r.every, r.changed) {
+		states, whole := b.states(r.now(), max(maxAge, 3*r.every))
 		now := r.now()
-		if !whole && now.Sub(began) < r.every || slices.EqualFunc(states, told, sameState) && now.Sub(at) < statesAgain {
+		if !whole && now.Sub(began) < r.every || slices.EqualFunc(states, told, sameState) && now.Sub(at) < repeatInterval {
 			continue
 		}
 		_, err := r.session.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: r.session.Config.ID, States: states}}}})
@@ -184,14 +184,14 @@ func (r *StateReports) tell(ctx context.Context, b *board) {
 			continue
 		}
 		told, at = states, now
-		if !pauses(ctx, statesGap, nil) {
+		if !waitOrSignal(ctx, minInterval, nil) {
 			return
 		}
 	}
 }
 
-// pauses waits for a time, or for a signal; it returns false after ctx has ended.
-func pauses(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
+// waitOrSignal waits for a time, or for a signal; it returns false after ctx has ended.
+func waitOrSignal(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -204,7 +204,7 @@ func pauses(ctx context.Context, d time.Duration, rung <-chan struct{}) bool {
 
 // states lists the states of the devices. A state that the device does not report is unknown,
 // even after a known command. whole reports whether every device has a reading.
-func (b *board) states(now time.Time, old time.Duration) (list []mess.DeviceState, whole bool) {
+func (b *stateTable) states(now time.Time, old time.Duration) (list []mess.DeviceState, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	list = make([]mess.DeviceState, 0, len(b.seen))

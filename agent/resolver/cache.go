@@ -85,8 +85,8 @@ func (r *Resolver) current() *interpret.Interpreter {
 	}).At(now, unset)
 }
 
-// Offers implements runtime.Resolver. The capabilities do not depend on reported places. An agent calls
-// Offers at its start and with its heartbeats. Offers also builds the resolver, so that no
+// Offers implements runtime.Resolver. The capabilities do not depend on reported places. An agent
+// calls Offers at its start and with its heartbeats. Offers also builds the resolver, so that no
 // request waits for that.
 func (r *Resolver) Offers() []mess.Capability {
 	for _, p := range r.spots {

@@ -151,8 +151,8 @@ func (r *Resolver) spotRevisions() []int {
 	return list
 }
 
-// refreshSpots asks all devices on whose places an outcome may depend, and waits for the answers. It
-// asks all devices if no device matches the request. It waits for a device that was slow last
+// refreshSpots asks all devices on whose places an outcome may depend, and waits for the answers.
+// It asks all devices if no device matches the request. It waits for a device that was slow last
 // time only if the request names that device alone.
 func (r *Resolver) refreshSpots(out capabilities.Outcome) bool {
 	meant := devicesOf(out.Plan)

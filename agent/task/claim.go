@@ -20,7 +20,7 @@ func (t *task) declineFor(ctx context.Context, why mess.Reason) error {
 	if reason == "" {
 		return nil
 	}
-	s := &mess.Status{Code: mess.Declined, Instance: t.boot, Reason: &why}
+	s := &mess.Status{Code: mess.Declined, Instance: t.instance, Reason: &why}
 	_, err := t.Session.Say(ctx, t.signed(t.message(s)))
 	if err != nil {
 		return err
@@ -33,11 +33,11 @@ var errDeclined = errors.New("declined")
 
 // claim claims the thread, unless another executor has it.
 func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
-	s := &mess.Status{Code: mess.Claimed, Instance: t.boot}
+	s := &mess.Status{Code: mess.Claimed, Instance: t.instance}
 	if p != nil {
 		s.Estimate = mess.DurationOf(t.Activity.Estimate(*p))
 	}
-	t.tried = true
+	t.claimSent = true
 	ack, err := t.Session.Say(ctx, t.message(s))
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (t *task) claim(ctx context.Context, p *capabilities.Plan) error {
 		return runtime.ErrLost
 	}
 	t.all.mu.Lock()
-	t.holds(ack.Epoch)
+	t.setClaim(ack.Epoch)
 	t.Session.KeepLease(ack.Lease)
 	t.all.mu.Unlock()
 	t.Log.Info("claimed", "ref", t.ref, "intent", t.req.Intent)

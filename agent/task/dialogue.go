@@ -21,14 +21,14 @@ import (
 // maxQuestions limits the questions to a requester about one request.
 const maxQuestions = 8
 
-// ask asks questions until there is a plan. It does not repeat the open question of an earlier
+// clarify asks questions until there is a plan. It does not repeat the open question of an earlier
 // run.
-func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities.Plan, error) {
+func (t *task) clarify(ctx context.Context, out capabilities.Outcome) (*capabilities.Plan, error) {
 	var last capabilities.Question
 	again := 0
 	for range maxQuestions {
 		if out.Question == nil {
-			return out.Plan, t.settled(ctx, out)
+			return out.Plan, t.checkClarified(ctx, out)
 		}
 		q := *out.Question
 		if q.Field == last.Field && slices.Equal(q.Options, last.Options) {
@@ -40,50 +40,50 @@ func (t *task) ask(ctx context.Context, out capabilities.Outcome) (*capabilities
 			return nil, notDone("not_understood", fmt.Sprintf("no answer to %q fits, so nothing was done; make a new request that says all", q.Text))
 		}
 		if t.question == nil {
-			if err := t.asks(ctx, q); err != nil {
+			if err := t.askQuestion(ctx, q); err != nil {
 				return nil, err
 			}
 		}
 		t.question = nil
-		said, err := hearIdle(ctx, t, answerTo(q.Field))
+		said, err := awaitWhileIdle(ctx, t, answerTo(q.Field))
 		if err != nil {
 			return nil, err
 		}
-		t.answered(ctx)
-		if err := t.try(ctx, func() error { out, err = t.take(q, said); return err }); err != nil {
+		t.clearQuestion(ctx)
+		if err := t.interpret(ctx, func() error { out, err = t.applyAnswer(q, said); return err }); err != nil {
 			return nil, err
 		}
 	}
 	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
 }
 
-// take applies an answer to a question. It returns an error if the next question is useless.
-func (t *task) take(q capabilities.Question, s said) (capabilities.Outcome, error) {
+// applyAnswer applies an answer to a question. It returns an error if the next question is useless.
+func (t *task) applyAnswer(q capabilities.Question, s reply) (capabilities.Outcome, error) {
 	out := t.Resolver.Answer(q, s.answers, s.text, t.req)
 	if out.Question != nil {
-		if no := t.barred(*out.Question); no != nil {
+		if no := t.unanswerable(*out.Question); no != nil {
 			return out, notDone(no.Rule, no.Error())
 		}
 	}
 	return out, nil
 }
 
-// barred returns why a question of this thread is useless, nil if it is not.
-func (t *task) barred(q capabilities.Question) *policy.Rejection {
+// unanswerable returns why a question of this thread is useless, nil if it is not.
+func (t *task) unanswerable(q capabilities.Question) *policy.Rejection {
 	return Unanswerable(t.Resolver, t.Gate.Check, q, t.req)
 }
 
-// asks sends a question and records it, so that the next run waits for the answer.
-func (t *task) asks(ctx context.Context, q capabilities.Question) error {
-	err := t.tell(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{
+// askQuestion sends a question and records it, so that the next run waits for the answer.
+func (t *task) askQuestion(ctx context.Context, q capabilities.Question) error {
+	err := t.sendStatus(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{
 		{Field: q.Field, Question: q.Text, Options: q.Options},
 	}})
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(waiting{Question: q, Request: t.req, By: t.by})
+	data, err := json.Marshal(questionRecord{Question: q, Request: t.req, By: t.by})
 	if err == nil {
-		err = t.Journal.RecordQuestion(ctx, journal.Question{Ref: t.ref, Epoch: t.claimed(), Boot: t.boot, Memo: data})
+		err = t.Journal.RecordQuestion(ctx, journal.Question{Ref: t.ref, Epoch: t.claimed(), Boot: t.instance, Memo: data})
 	}
 	if err != nil { // after a crash the next run asks again
 		t.Host.JournalFailed()
@@ -92,15 +92,15 @@ func (t *task) asks(ctx context.Context, q capabilities.Question) error {
 	return nil
 }
 
-// waiting is the journal's record of a question.
-type waiting struct {
+// questionRecord is the journal's record of a question.
+type questionRecord struct {
 	Question capabilities.Question `json:"question"`
 	Request  mess.Request          `json:"request"`
 	By       string                `json:"by,omitempty"` // the requester
 }
 
-// answered records that the thread no longer waits for an answer.
-func (t *task) answered(ctx context.Context) {
+// clearQuestion records that the thread no longer waits for an answer.
+func (t *task) clearQuestion(ctx context.Context) {
 	if task, known := t.Journal.Task(t.ref); !known || task.Question == nil || task.Intent != nil || task.Report != nil {
 		return
 	}
@@ -110,9 +110,9 @@ func (t *task) answered(ctx context.Context) {
 	}
 }
 
-// settled checks the outcome after questions as prepare checks the first outcome.
-func (t *task) settled(ctx context.Context, out capabilities.Outcome) error {
-	reason, err := t.refused(ctx, out)
+// checkClarified checks the outcome after questions as prepare checks the first outcome.
+func (t *task) checkClarified(ctx context.Context, out capabilities.Outcome) error {
+	reason, err := t.rejection(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (t *task) settled(ctx context.Context, out capabilities.Outcome) error {
 
 // notDone returns the end of a thread without an effect.
 func notDone(kind, detail string) error {
-	return &ending{&mess.Status{
+	return &terminalError{&mess.Status{
 		Code: mess.Failed, Reason: &mess.Reason{Type: kind, Detail: detail, Effect: mess.EffectNone}, Recoverable: new(true),
 	}}
 }
@@ -150,16 +150,16 @@ func (t *task) confirm(ctx context.Context) error {
 	}
 	within := t.Config.ConfirmWithin
 	s.Extra = mess.Object{{Key: "confirm_within", Value: string(mess.DurationOf(within))}}
-	if err := t.tell(ctx, s); err != nil {
+	if err := t.sendStatus(ctx, s); err != nil {
 		return err
 	}
 	asked := t.Now()
 	waits, done := context.WithTimeoutCause(ctx, within, errUnanswered)
 	defer done()
 	t.all.mu.Lock()
-	t.until = asked.Add(within)
+	t.questionEnds = asked.Add(within)
 	t.all.mu.Unlock()
-	said, err := hearIdle(waits, t, yesOrNo(s.ActionHash))
+	said, err := awaitWhileIdle(waits, t, confirmationOf(s.ActionHash))
 	switch {
 	case errors.Is(err, errUnanswered), t.Now().Sub(asked) > within: // an answer after a suspend is late, too
 		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so nothing was done; ask again if it is still wanted", within))
@@ -168,7 +168,7 @@ func (t *task) confirm(ctx context.Context) error {
 	case said.but != "":
 		return notDone("not_confirmed", fmt.Sprintf("the answer was yes, but it said %q; make a new request that says all", said.but))
 	case !said.yes:
-		return &ending{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
+		return &terminalError{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
 			Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone,
 		}}}
 	}
@@ -195,15 +195,15 @@ func (t *task) consequences() string {
 
 var errUnanswered = errors.New("there was no answer in time")
 
-// tell sends a status to the thread.
-func (t *task) tell(ctx context.Context, s *mess.Status) error {
+// sendStatus sends a status to the thread.
+func (t *task) sendStatus(ctx context.Context, s *mess.Status) error {
 	_, err := t.Session.Say(ctx, t.message(s))
 	return err
 }
 
-// hear waits for messages to the thread until take accepts one. The error says why the thread
+// await waits for messages to the thread until take accepts one. The error says why the thread
 // has ended before.
-func hear[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (T, error) {
+func await[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (T, error) {
 	var none T
 	for {
 		select {
@@ -222,31 +222,31 @@ func hear[T any](ctx context.Context, t *task, take func(mess.Item) (T, bool)) (
 	}
 }
 
-// said is an answer to a question.
-type said struct {
+// reply is an answer to a question.
+type reply struct {
 	answers mess.Object // by field
 	text    string      // the answer's plain text
 }
 
 // answerTo returns a function that accepts answers to the question with a field name.
-func answerTo(field string) func(mess.Item) (said, bool) {
-	return func(item mess.Item) (said, bool) {
+func answerTo(field string) func(mess.Item) (reply, bool) {
+	return func(item mess.Item) (reply, bool) {
 		switch i := item.(type) {
 		case *mess.Reply:
 			if i.Answers == nil {
-				return said{}, false
+				return reply{}, false
 			}
 			text, _ := i.Answers.Get(field)
-			return said{i.Answers, words(text, i.Context)}, true
+			return reply{i.Answers, plainText(text, i.Context)}, true
 		case *mess.Answer:
-			return said{mess.Object{{Key: field, Value: i.Value}}, words(i.Value, nil)}, true
+			return reply{mess.Object{{Key: field, Value: i.Value}}, plainText(i.Value, nil)}, true
 		}
-		return said{}, false
+		return reply{}, false
 	}
 }
 
-// words returns the plain text of an answer: the text next to its value, else the value.
-func words(value any, context []mess.Entry) string {
+// plainText returns the plain text of an answer: the text next to its value, else the value.
+func plainText(value any, context []mess.Entry) string {
 	var lines []string
 	for _, e := range context {
 		if more, ok := e.Text(); ok {
@@ -259,47 +259,47 @@ func words(value any, context []mess.Entry) string {
 	return strings.Join(lines, "\n")
 }
 
-// verdict is the answer to a confirmation request.
-type verdict struct {
+// confirmation is the answer to a confirmation request.
+type confirmation struct {
 	yes bool
 	but string // a condition in the answer; with one it is no confirmation
 }
 
-// yesOrNo returns a function that accepts or rejects the plan with a digest.
-func yesOrNo(digest string) func(mess.Item) (verdict, bool) {
-	return func(item mess.Item) (verdict, bool) {
+// confirmationOf returns a function that accepts or rejects the plan with a digest.
+func confirmationOf(digest string) func(mess.Item) (confirmation, bool) {
+	return func(item mess.Item) (confirmation, bool) {
 		switch i := item.(type) {
 		case *mess.Reply:
 			if i.Confirm == nil || i.ActionHash != "" && i.ActionHash != digest {
-				return verdict{}, false
+				return confirmation{}, false
 			}
-			if more := words(nil, i.Context); *i.Confirm && interpret.HasLimit(more) {
-				return verdict{but: more}, true
+			if more := plainText(nil, i.Context); *i.Confirm && interpret.HasLimit(more) {
+				return confirmation{but: more}, true
 			}
-			return verdict{yes: *i.Confirm}, true
+			return confirmation{yes: *i.Confirm}, true
 		case *mess.Answer:
 			yes, ok := i.Value.(bool)
-			return verdict{yes: yes}, ok
+			return confirmation{yes: yes}, ok
 		}
-		return verdict{}, false
+		return confirmation{}, false
 	}
 }
 
-// lastingRules lists the policy rules that block a device for every command until a person or the time
-// lifts them. A busy device may be free before the answer.
+// lastingRules lists the policy rules that block a device for every command until a person or the
+// time lifts them. A busy device may be free before the answer.
 var lastingRules = []string{"stop", "locked", "disarmed", "quiet_hours"}
 
-// mostTried limits the answers that Barred tries before it allows the question. The first
+// maxAnswersTried limits the answers that Barred tries before it allows the question. The first
 // answer that may succeed ends the search.
-const mostTried = 64
+const maxAnswersTried = 64
 
-// Unanswerable returns the rejection that makes a question useless: no offered answer can lead to an
-// act now, and the policy rejects at least one of them. It returns nil if one answer may
-// succeed, or if the question offers none. check is the check of the safety policy; Barred
-// changes nothing.
+// Unanswerable returns the rejection that makes a question useless: no offered answer can lead to
+// an act now, and the policy rejects at least one of them. It returns nil if one answer may
+// succeed, or if the question offers none. check is the check of the safety policy; Barred changes
+// nothing.
 func Unanswerable(r runtime.Resolver, check func(capabilities.Plan) (policy.Decision, error), q capabilities.Question, req mess.Request) *policy.Rejection {
-	b := answerSearch{r: r, check: check, req: req, left: mostTried}
-	if b.open(q) {
+	b := answerSearch{r: r, check: check, req: req, left: maxAnswersTried}
+	if b.anyMaySucceed(q) {
 		return nil
 	}
 	return b.why
@@ -314,19 +314,19 @@ type answerSearch struct {
 	why   *policy.Rejection // the first rejection
 }
 
-// open reports whether an answer may succeed, or whether that is unknown.
-func (b *answerSearch) open(q capabilities.Question) bool {
-	return len(q.Options) == 0 || slices.ContainsFunc(q.Options, func(option string) bool { return b.could(q, option) })
+// anyMaySucceed reports whether an answer may succeed, or whether that is unknown.
+func (b *answerSearch) anyMaySucceed(q capabilities.Question) bool {
+	return len(q.Options) == 0 || slices.ContainsFunc(q.Options, func(option string) bool { return b.maySucceed(q, option) })
 }
 
-func (b *answerSearch) could(q capabilities.Question, option string) bool {
+func (b *answerSearch) maySucceed(q capabilities.Question, option string) bool {
 	if b.left--; b.left < 0 {
 		return true
 	}
 	out := b.r.Answer(q, mess.Object{{Key: q.Field, Value: option}}, option, b.req)
 	switch {
 	case out.Question != nil:
-		return out.Question.Field == q.Field || b.open(*out.Question)
+		return out.Question.Field == q.Field || b.anyMaySucceed(*out.Question)
 	case out.Plan == nil:
 		return false
 	}

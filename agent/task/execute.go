@@ -24,16 +24,16 @@ import (
 // intent, acts, and reads the device back.
 func (t *task) perform(ctx context.Context) error {
 	plan := *t.plan
-	if err := t.await(ctx, plan); err != nil {
+	if err := t.waitUntilStart(ctx, plan); err != nil {
 		return err
 	}
-	if !t.before.IsZero() {
-		return t.goOn(ctx, plan)
+	if !t.reattachFrom.IsZero() {
+		return t.reattach(ctx, plan)
 	}
 	if len(plan.Steps) > 0 {
 		return t.performSteps(ctx, plan)
 	}
-	pass, err := t.Gate.Admit(ctx, t.order(plan, plan), func(why string) { t.waiting(ctx, why) })
+	pass, err := t.Gate.Admit(ctx, t.policyOrder(plan, plan), func(why string) { t.reportWaiting(ctx, why) })
 	if no, ok := errors.AsType[*policy.Rejection](err); ok {
 		return notDone(no.Rule, no.Error())
 	}
@@ -48,29 +48,29 @@ func (t *task) perform(ctx context.Context) error {
 	pass.RequirePermission(asked, func(ctx context.Context) (time.Time, error) { return t.permission(ctx, plan) })
 	t.Log.Info("started", "ref", t.ref, "device", plan.Device, "capability", plan.Capability)
 	t.began = t.Now()
-	r := t.act(ctx, pass, plan, func(r action.Result) { t.acted(ctx, plan, r) })
+	r := t.act(ctx, pass, plan, func(r action.Result) { t.storeResult(ctx, plan, r) })
 	if r.Continues {
 		return nil // the thread stays open, and the next run follows it
 	}
 	t.ended = t.Now()
 	t.Activity.Learn(plan, t.Now().Sub(t.began))
-	t.finish(ctx, pass.End, plan, r)
+	t.reportResult(ctx, pass.End, plan, r)
 	return nil
 }
 
-// order converts one step of this thread's plan to an order for the safety policy; a plan
+// policyOrder converts one step of this thread's plan to an order for the safety policy; a plan
 // without steps is its own step. A confirmation of the plan covers each of its steps.
-func (t *task) order(plan, step capabilities.Plan) policy.Order {
+func (t *task) policyOrder(plan, step capabilities.Plan) policy.Order {
 	confirmed := t.confirmed
 	if len(plan.Steps) > 0 && confirmed == plan.Digest() {
 		confirmed = step.Digest()
 	}
-	return policy.Order{Plan: step, By: t.by, Confirmed: confirmed, Began: t.first}
+	return policy.Order{Plan: step, By: t.by, Confirmed: confirmed, Began: t.firstCommand}
 }
 
-// waiting reports that the device is busy. The report only informs the requester, so waiting
-// does not retry it.
-func (t *task) waiting(ctx context.Context, why string) {
+// reportWaiting reports that the device is busy. The report only informs the requester, so
+// reportWaiting does not retry it.
+func (t *task) reportWaiting(ctx context.Context, why string) {
 	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{Type: "resource", Resource: t.plan.Device, Note: why}}
 	if _, err := t.Session.Send(ctx, t.message(s)); err != nil {
 		t.Log.Debug("waiting not told", "ref", t.ref, "err", err)
@@ -80,7 +80,7 @@ func (t *task) waiting(ctx context.Context, why string) {
 // start gets the start permission (T4) and writes the intent (T5), in one sync with the notes
 // of the safety policy that begin adds. If it returns no error, the caller may act at once;
 // asked is the time of the request for the permission.
-func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noting) error) (asked time.Time, err error) {
+func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noteWriter) error) (asked time.Time, err error) {
 	written := false
 	if ctx.Err() != nil {
 		return asked, context.Cause(ctx) // the exchange has not received the request
@@ -89,27 +89,27 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 		asked, err = t.permission(ctx, plan)
 		switch {
 		case errors.Is(err, mess.Unconfirmed):
-			return asked, t.unstarted(ctx, written, "not_confirmed", err)
-		case errors.Is(err, errTooLate):
-			return asked, t.unstarted(ctx, written, "too_late", err)
+			return asked, t.endUnstarted(ctx, written, "not_confirmed", err)
+		case errors.Is(err, errPermissionLate):
+			return asked, t.endUnstarted(ctx, written, "too_late", err)
 		case err != nil && ctx.Err() == nil && !written:
 			return asked, err // the exchange rejects the start and knows the thread's status
 		case err != nil:
-			return asked, t.unstarted(ctx, written, "not_started", err)
+			return asked, t.endUnstarted(ctx, written, "not_started", err)
 		}
 		if !written {
 			// A plan that only reads may continue without a journal.
-			if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {
+			if err := t.writeIntent(ctx, plan, begin); err != nil && plan.Actuates() {
 				kind := "journal"
 				if no, ok := errors.AsType[*policy.Rejection](err); ok {
 					kind = no.Rule
 				}
-				return asked, t.unstarted(ctx, false, kind, err)
+				return asked, t.endUnstarted(ctx, false, kind, err)
 			}
 			written = true
 		}
 		if ctx.Err() != nil {
-			return asked, t.unstarted(ctx, written, "not_started", context.Cause(ctx))
+			return asked, t.endUnstarted(ctx, written, "not_started", context.Cause(ctx))
 		}
 		if t.Now().Sub(asked) <= policy.FreshFor {
 			return asked, nil
@@ -125,12 +125,12 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 	for {
 		asked := t.Now()
 		_, err := t.Session.Send(ctx, t.message(&mess.Status{
-			Code: mess.InProgress, Instance: t.boot, ActionHash: plan.Digest(),
+			Code: mess.InProgress, Instance: t.instance, ActionHash: plan.Digest(),
 			Estimate: mess.DurationOf(t.Activity.Estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectTwice(plan))}},
 			Completed: wording.AnyList(t.steps.done), Remaining: wording.AnyList(t.steps.left),
 		}))
 		if unheard && errors.Is(err, mess.NotYet) {
-			err = fmt.Errorf("%w: %w", errTooLate, err)
+			err = fmt.Errorf("%w: %w", errPermissionLate, err)
 		}
 		if !session.IsUnavailable(err) || !pause.Sleep(ctx) {
 			return asked, err
@@ -148,24 +148,24 @@ func effectTwice(plan capabilities.Plan) capabilities.Effect {
 	return plan.Effect
 }
 
-// errTooLate reports that the exchange rejects a start which it may have allowed earlier, in an
-// answer that did not arrive. The exchange then waits for a report.
-var errTooLate = errors.New("the permission came too late")
+// errPermissionLate reports that the exchange rejects a start which it may have allowed earlier, in
+// an answer that did not arrive. The exchange then waits for a report.
+var errPermissionLate = errors.New("the permission came too late")
 
-// noting writes notes of the safety policy.
-type noting = func(context.Context, ...journal.LedgerEntry) error
+// noteWriter writes notes of the safety policy.
+type noteWriter = func(context.Context, ...journal.LedgerEntry) error
 
-// unnoted begins a plan whose steps have notes of their own.
-func unnoted(ctx context.Context, write noting) error { return write(ctx) }
+// withoutNotes begins a plan whose steps have notes of their own.
+func withoutNotes(ctx context.Context, write noteWriter) error { return write(ctx) }
 
-// intend writes the intent.
-func (t *task) intend(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noting) error) error {
-	memo, err := json.Marshal(memo{Plan: plan, Request: t.req, By: t.by, At: t.Now().Round(0), Past: t.past})
+// writeIntent writes the intent.
+func (t *task) writeIntent(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noteWriter) error) error {
+	memo, err := json.Marshal(intentRecord{Plan: plan, Request: t.req, By: t.by, At: t.Now().Round(0), Past: t.completed})
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, notes ...journal.LedgerEntry) error {
-		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.boot, Plan: memo}
+		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.instance, Plan: memo}
 		err := t.Journal.Intent(ctx, i, notes...)
 		if err != nil {
 			t.Host.JournalFailed()
@@ -174,9 +174,9 @@ func (t *task) intend(ctx context.Context, plan capabilities.Plan, begin func(co
 	})
 }
 
-// unstarted ends a thread before its first act: the exchange may believe that it has begun, but
+// endUnstarted ends a thread before its first act: the exchange may believe that it has begun, but
 // nothing happened.
-func (t *task) unstarted(ctx context.Context, written bool, kind string, err error) error {
+func (t *task) endUnstarted(ctx context.Context, written bool, kind string, err error) error {
 	code := mess.Failed
 	switch why := context.Cause(ctx); {
 	case errors.Is(why, runtime.ErrCancelled):
@@ -188,7 +188,7 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 	case why != nil && !errors.Is(why, runtime.ErrLost):
 		kind, err = "interrupted", errors.New("the program was ended before anything was done")
 	}
-	return &ending{&mess.Status{
+	return &terminalError{&mess.Status{
 		Code: code, Reason: &mess.Reason{Type: kind, Detail: err.Error(), Effect: mess.EffectNone}, Recoverable: recoverable(code, true),
 	}}
 }
@@ -197,11 +197,11 @@ func (t *task) unstarted(ctx context.Context, written bool, kind string, err err
 func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Plan, acted func(action.Result)) action.Result {
 	p := newProgress()
 	run := action.Run{
-		Pass: pass, Device: t.Devices.Get(plan.Device), Plan: plan, Progress: p.set, Now: t.Now, ClockMark: t.Session.ClockMark(), Acted: acted, Began: t.before,
+		Pass: pass, Device: t.Devices.Get(plan.Device), Plan: plan, Progress: p.set, Now: t.Now, ClockMark: t.Session.ClockMark(), Acted: acted, Began: t.reattachFrom,
 		Every: t.Config.Watch.Every, Done: t.Devices.Get(plan.Device).Done.Filled(),
-		Limits: t.limits(), Cameras: t.Devices.Cameras,
+		Limits: t.imageLimits(), Cameras: t.Devices.Cameras,
 		Capture: func(ctx context.Context, name string) (imaging.Image, string, error) {
-			return t.Devices.Capture(ctx, name, t.limits())
+			return t.Devices.Capture(ctx, name, t.imageLimits())
 		},
 	}
 	told, done := context.WithCancel(ctx)
@@ -215,7 +215,7 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 		told, end := context.WithCancel(told)
 		hush = end
 		g.Go(func() error {
-			said, err := t.askMidway(told, p, q)
+			said, err := t.askDuringTask(told, p, q)
 			if err != nil {
 				t.Log.Debug("a question midway has no answer", "ref", t.ref, "err", err)
 				return nil
@@ -225,7 +225,7 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 		})
 		return answer
 	}
-	g.Go(func() error { t.tellProgress(told, p); return nil })
+	g.Go(func() error { t.reportProgress(told, p); return nil })
 	idle := t.Activity.Begin(plan)
 	if plan.Command.Watches() {
 		defer t.Activity.BeginWait()()
@@ -242,20 +242,20 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 		r.Note("the program died after it had begun, and has begun it again: the command may have been sent twice")
 	}
 	if plan.Actuates() && (pass.Unanswered() || action.MayAct(r.Err)) {
-		t.mayActLate(plan, &r)
+		t.expectLateAct(plan, &r)
 	}
 	done()
 	_ = g.Wait() // it returns nil, and no report follows the end
-	kind, _ := t.blame(context.Cause(ctx), r)
+	kind, _ := t.failureReason(context.Cause(ctx), r)
 	t.Devices.Get(plan.Device).Used(t.Now(), kind, r.Err)
 	t.Devices.FailuresChanged()
 	return r
 }
 
-// acted records the device's answer (T7) before the readback, so that a crash in between leaves
-// no doubt about an act that must not repeat.
-func (t *task) acted(ctx context.Context, plan capabilities.Plan, r action.Result) {
+// storeResult records the device's answer (T7) before the readback, so that a crash in between
+// leaves no doubt about an act that must not repeat.
+func (t *task) storeResult(ctx context.Context, plan capabilities.Plan, r action.Result) {
 	if !plan.Repeatable() && r.Err == nil {
-		t.keep(ctx, t.message(t.judge(ctx, plan, r), t.response(plan, r, nil, []string{"it was not looked at again"})))
+		t.store(ctx, t.message(t.terminalStatus(ctx, plan, r), t.response(plan, r, nil, []string{"it was not looked at again"})))
 	}
 }

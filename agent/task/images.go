@@ -14,11 +14,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// attach uploads images and returns the content entries for them. It describes missing images
+// uploadImages uploads images and returns the content entries for them. It describes missing images
 // in words.
-func (t *task) attach(ctx context.Context, shots []action.Image) (content []mess.Entry, trouble []string) {
+func (t *task) uploadImages(ctx context.Context, shots []action.Image) (content []mess.Entry, trouble []string) {
 	for _, s := range shots {
-		e, err := t.attachOne(ctx, s)
+		e, err := t.uploadImage(ctx, s)
 		if err != nil {
 			t.Log.Warn("picture not delivered", "ref", t.ref, "err", err)
 			trouble = append(trouble, fmt.Sprintf("the picture %s could not be delivered: %v", s.Name, err))
@@ -29,8 +29,8 @@ func (t *task) attach(ctx context.Context, shots []action.Image) (content []mess
 	return content, trouble
 }
 
-func (t *task) attachOne(ctx context.Context, s action.Image) (mess.Entry, error) {
-	p, err := t.Devices.Cameras.Fit(ctx, s.Image, t.limits())
+func (t *task) uploadImage(ctx context.Context, s action.Image) (mess.Entry, error) {
+	p, err := t.Devices.Cameras.Fit(ctx, s.Image, t.imageLimits())
 	if err != nil {
 		return mess.Entry{}, err
 	}
@@ -58,9 +58,9 @@ func (t *task) attachOne(ctx context.Context, s action.Image) (mess.Entry, error
 	}
 }
 
-// limits returns the limits for images of this request: the hint's max_bytes, and max_px along
+// imageLimits returns the limits for images of this request: the hint's max_bytes, and max_px along
 // the longer edge. It ignores values that are not positive numbers.
-func (t *task) limits() picture.Limits {
+func (t *task) imageLimits() picture.Limits {
 	lim := picture.Limits{MaxBytes: picture.Ceiling}
 	for _, h := range t.req.ResponseHint {
 		if spec, ok := h.Spec.(mess.Object); ok && h.Type == "image" {

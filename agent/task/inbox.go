@@ -17,29 +17,29 @@ func (ts *Tasks) Deliver(m mess.Message) {
 		t := ts.byRef[ref]
 		switch i := item.(type) {
 		case *mess.Request:
-			ts.offer(ref, m.From, i)
+			ts.queueOffer(ref, m.From, i)
 		case *mess.Status:
 			if t != nil {
-				t.told(m, i)
-			} else if ts.taken(i) {
+				t.applyStatus(m, i)
+			} else if ts.isTaken(i) {
 				ts.offers.drop(ref)
 			}
 		case *mess.Cancel:
 			if t != nil {
-				t.end(runtime.ErrCancelled)
+				t.cancelWork(runtime.ErrCancelled)
 			}
 			ts.offers.drop(ref)
 		case *mess.Reply, *mess.Answer:
 			if t != nil {
-				ts.put(t, m)
+				ts.passMessage(t, m)
 			}
 		}
 	}
 }
 
-// put passes a message to its thread. A thread without a claim has asked nothing. The caller
-// holds Tasks.mu.
-func (ts *Tasks) put(t *task, m mess.Message) {
+// passMessage passes a message to its thread. A thread without a claim has asked nothing. The
+// caller holds Tasks.mu.
+func (ts *Tasks) passMessage(t *task, m mess.Message) {
 	if t.inbox == nil {
 		ts.Log.Debug("said before the claim; nothing was asked", "ref", t.ref, "message", m.Ref)
 		return
@@ -51,75 +51,75 @@ func (ts *Tasks) put(t *task, m mess.Message) {
 	}
 }
 
-// offer queues the offer of a thread. A duplicate has no effect, unless the agent is giving the
-// thread up. The caller holds Tasks.mu.
-func (ts *Tasks) offer(ref, by string, req *mess.Request) {
+// queueOffer queues the offer of a thread. A duplicate has no effect, unless the agent is giving
+// the thread up. The caller holds Tasks.mu.
+func (ts *Tasks) queueOffer(ref, by string, req *mess.Request) {
 	if t := ts.byRef[ref]; t != nil {
-		t.offered = req
+		t.newOffer = req
 		return
 	}
 	o := newOffer(ref, by, *req)
 	if _, known := ts.Journal.Task(ref); known {
-		ts.later[ref] = o
+		ts.deferredOffers[ref] = o
 		return
 	}
-	ts.await(o)
+	ts.addOffer(o)
 }
 
-// await queues an offer. The caller holds Tasks.mu.
-func (ts *Tasks) await(o *offer) {
+// addOffer queues an offer. The caller holds Tasks.mu.
+func (ts *Tasks) addOffer(o *offer) {
 	ts.offers.add(o)
 	ts.Wake()
 }
 
-// resumeOffer queues an offer that had to wait for the report on an earlier run.
-func (ts *Tasks) resumeOffer(ref string) {
+// addDeferredOffer queues an offer that had to wait for the report on an earlier run.
+func (ts *Tasks) addDeferredOffer(ref string) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	o := ts.later[ref]
-	delete(ts.later, ref)
+	o := ts.deferredOffers[ref]
+	delete(ts.deferredOffers, ref)
 	if o != nil && ts.byRef[ref] == nil {
-		ts.await(o)
+		ts.addOffer(o)
 	}
 }
 
-// enqueue queues a thread that an earlier run has claimed, before all offers. The caller holds
+// addClaimed queues a thread that an earlier run has claimed, before all offers. The caller holds
 // mu.
-func (ts *Tasks) enqueue(t *task) {
+func (ts *Tasks) addClaimed(t *task) {
 	ts.byRef[t.ref] = t
 	ts.claimed = append(ts.claimed, t)
 	ts.Wake()
 }
 
-// taken reports whether a status withdraws an offer: another executor has the thread, or no
+// isTaken reports whether a status withdraws an offer: another executor has the thread, or no
 // executor may take it.
-func (ts *Tasks) taken(s *mess.Status) bool {
+func (ts *Tasks) isTaken(s *mess.Status) bool {
 	return s.Code.Terminal() || s.Executor != "" && s.Executor != ts.Config.ID
 }
 
-// told applies the exchange's report on the status of the thread. The caller holds Tasks.mu.
-func (t *task) told(m mess.Message, s *mess.Status) {
+// applyStatus applies the exchange's report on the status of the thread. The caller holds Tasks.mu.
+func (t *task) applyStatus(m mess.Message, s *mess.Status) {
 	switch {
 	case t.epoch == 0:
-		if t.all.taken(s) {
-			t.end(runtime.ErrLost)
+		if t.all.isTaken(s) {
+			t.cancelWork(runtime.ErrLost)
 		}
 	case m.Epoch == 0:
 	case m.Epoch > t.epoch:
-		t.end(runtime.ErrLost)
+		t.cancelWork(runtime.ErrLost)
 	case m.Epoch == t.epoch && (s.Code == mess.Pending || s.Code.Terminal()):
-		t.end(runtime.ErrLost)
+		t.cancelWork(runtime.ErrLost)
 	}
 }
 
-// end cancels the work on the thread. The caller holds Tasks.mu.
-func (t *task) end(why error) {
-	if t.cancel == nil && !t.before.IsZero() { // an activity that continues on its own must end as well
-		t.early = why
+// cancelWork cancels the work on the thread. The caller holds Tasks.mu.
+func (t *task) cancelWork(why error) {
+	if t.cancel == nil && !t.reattachFrom.IsZero() { // an activity that continues on its own must end as well
+		t.earlyCancel = why
 		return
 	}
 	if t.cancel == nil {
-		t.over, t.dropped = true, true
+		t.withdrawn, t.abandoned = true, true
 		return
 	}
 	t.cancel(why)

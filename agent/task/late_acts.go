@@ -19,15 +19,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// late is an unanswered command: it may still arrive after the end of its thread.
-type late struct {
+// lateCommand is an unanswered command: it may still arrive after the end of its thread.
+type lateCommand struct {
 	Plan capabilities.Plan `json:"plan"` // one step
 	action.Sight
 	Seen string `json:"seen,omitempty"` // a late act that the exchange does not know yet
 }
 
-// mayActLate records an unanswered command of a step.
-func (t *task) mayActLate(plan capabilities.Plan, r *action.Result) {
+// expectLateAct records an unanswered command of a step.
+func (t *task) expectLateAct(plan capabilities.Plan, r *action.Result) {
 	if on, known := r.Facts.Get("on"); known && plan.Command == capabilities.Toggle { // a toggle has a known target here
 		plan.Command, plan.Args = capabilities.SetSwitch, mess.Object{{Key: "on", Value: on}}
 	}
@@ -37,21 +37,21 @@ func (t *task) mayActLate(plan capabilities.Plan, r *action.Result) {
 	}
 	t.all.mu.Lock()
 	defer t.all.mu.Unlock()
-	t.lates = append(t.lates, late{Plan: plan, Sight: r.Sight})
+	t.lateCommands = append(t.lateCommands, lateCommand{Plan: plan, Sight: r.Sight})
 }
 
-// sentBefore records that an earlier run may have sent the commands of the plan, and that they
-// may arrive after the end of the thread.
-func (t *task) sentBefore(ctx context.Context) {
-	var lates []late
+// expectEarlierCommands records that an earlier run may have sent the commands of the plan, and
+// that they may arrive after the end of the thread.
+func (t *task) expectEarlierCommands(ctx context.Context) {
+	var lates []lateCommand
 	for _, step := range t.plan.Each() {
 		if step.Actuates() && t.Devices.Get(step.Device) != nil {
-			lates = append(lates, late{Plan: step, Sight: action.ReadSight(ctx, t.Devices, step)})
+			lates = append(lates, lateCommand{Plan: step, Sight: action.ReadSight(ctx, t.Devices, step)})
 		}
 	}
 	t.all.mu.Lock()
 	defer t.all.mu.Unlock()
-	t.lates = append(t.lates, lates...)
+	t.lateCommands = append(t.lateCommands, lates...)
 }
 
 // howToCheck explains to a requester how to find out the result of unanswered commands.
@@ -59,17 +59,17 @@ func (t *task) howToCheck() string {
 	t.all.mu.Lock()
 	defer t.all.mu.Unlock()
 	var ask []string
-	for _, l := range t.lates {
+	for _, l := range t.lateCommands {
 		d := t.Devices.Get(l.Plan.Device)
-		if how := checking(d); !slices.Contains(ask, how) {
+		if how := howToCheckDevice(d); !slices.Contains(ask, how) {
 			ask = append(ask, how)
 		}
 	}
 	return fmt.Sprintf("look before retrying: in %v %s; a late act that is seen until then is added here", drivers.LateTime, strings.Join(ask, ", and "))
 }
 
-// checking explains how to check one device.
-func checking(d *device.Handle) string {
+// howToCheckDevice explains how to check one device.
+func howToCheckDevice(d *device.Handle) string {
 	state := ""
 	switch d.Driver.(type) {
 	case drivers.SwitchReader:
@@ -87,44 +87,44 @@ func checking(d *device.Handle) string {
 	return fmt.Sprintf("ask \"is the %s %s?\"", d.Label, state)
 }
 
-// lookLate is the interval of the readings for a late act.
-const lookLate = time.Second
+// lateInterval is the interval of the readings for a late act.
+const lateInterval = time.Second
 
-// watchLate watches the devices of unanswered commands as long as these may arrive, and adds
+// watchLateActs watches the devices of unanswered commands as long as these may arrive, and adds
 // late acts to the thread.
-func (ts *Tasks) watchLate(ctx context.Context, t *task) {
+func (ts *Tasks) watchLateActs(ctx context.Context, t *task) {
 	ts.mu.Lock()
-	lates := slices.Clone(t.lates)
+	lates := slices.Clone(t.lateCommands)
 	ts.mu.Unlock()
 	if len(lates) == 0 || ctx.Err() != nil {
 		return
 	}
-	end, cancel := context.WithTimeout(ctx, drivers.LateTime-ts.Now().Sub(t.watched).Abs())
+	end, cancel := context.WithTimeout(ctx, drivers.LateTime-ts.Now().Sub(t.watchedSince).Abs())
 	defer cancel()
 	var g errgroup.Group
 	for i, l := range lates {
 		g.Go(func() error {
 			if l.Seen == "" {
-				l.Seen = ts.seeLate(end, t, i, l)
-				t.sees(ctx, i, l)
+				l.Seen = ts.awaitLateAct(end, t, i, l)
+				t.storeSight(ctx, i, l)
 			}
-			if l.Seen != "" && ts.addSeen(ctx, t, l.Plan, l.Seen) {
+			if l.Seen != "" && ts.reportLateAct(ctx, t, l.Plan, l.Seen) {
 				l.Seen = ""
-				t.sees(ctx, i, l)
+				t.storeSight(ctx, i, l)
 			}
 			return nil
 		})
 	}
 	_ = g.Wait() // each goroutine reports its own
 	if ctx.Err() == nil {
-		t.noteLates(ctx, nil)
+		t.writeWatchRecord(ctx, nil)
 	}
 }
 
-// seeLate watches a device until it acts without a command of this program. It returns a
+// awaitLateAct watches a device until it acts without a command of this program. It returns a
 // description, or "" if nothing happened.
-func (ts *Tasks) seeLate(ctx context.Context, t *task, i int, l late) string {
-	for wait.For(ctx, lookLate) {
+func (ts *Tasks) awaitLateAct(ctx context.Context, t *task, i int, l lateCommand) string {
+	for wait.For(ctx, lateInterval) {
 		is, was := action.ReadSight(ctx, ts.Devices, l.Plan), l.Sight
 		if !is.Known {
 			continue
@@ -135,28 +135,29 @@ func (ts *Tasks) seeLate(ctx context.Context, t *task, i int, l late) string {
 				before = ""
 			}
 			return fmt.Sprintf("%s reads back as %s %v after the end%s: the command that it had not answered may have arrived, or a person has acted",
-				l.Plan.Device, is.Now, ts.Now().Sub(t.watched).Round(100*time.Millisecond), before)
+				l.Plan.Device, is.Now, ts.Now().Sub(t.watchedSince).Round(100*time.Millisecond), before)
 		}
 		if is.So != was.So || is.Known != was.Known {
-			t.sees(ctx, i, l)
+			t.storeSight(ctx, i, l)
 		}
 	}
 	return ""
 }
 
-// sees records the last reading of a watched device, also for the next run.
-func (t *task) sees(ctx context.Context, i int, l late) {
+// storeSight records the last reading of a watched device, also for the next run.
+func (t *task) storeSight(ctx context.Context, i int, l lateCommand) {
 	t.all.mu.Lock()
-	t.lates[i] = l
+	t.lateCommands[i] = l
 	t.all.mu.Unlock()
-	t.keepLates(ctx)
+	t.storeLateCommands(ctx)
 }
 
-// addSeen adds a late act to an ended thread, after the report of its end. It reports success.
-func (ts *Tasks) addSeen(ctx context.Context, t *task, plan capabilities.Plan, seen string) bool {
+// reportLateAct adds a late act to an ended thread, after the report of its end. It reports
+// success.
+func (ts *Tasks) reportLateAct(ctx context.Context, t *task, plan capabilities.Plan, seen string) bool {
 	ts.Log.Warn("acted after its thread had ended", "ref", t.ref, "device", plan.Device, "seen", seen)
 	for task, known := ts.Journal.Task(t.ref); known && task.Report != nil; task, known = ts.Journal.Task(t.ref) {
-		if !wait.For(ctx, lookLate) {
+		if !wait.For(ctx, lateInterval) {
 			ts.Log.Warn("the next run reports a late act: the program ends", "ref", t.ref)
 			return false
 		}
@@ -178,20 +179,21 @@ func (ts *Tasks) addSeen(ctx context.Context, t *task, plan capabilities.Plan, s
 	return true
 }
 
-// watchMemo is the record of a watch for late acts in the journal, with which the next run
+// watchRecord is the record of a watch for late acts in the journal, with which the next run
 // continues it.
-type watchMemo struct {
+type watchRecord struct {
 	By    string            `json:"by,omitempty"` // the requester
 	Code  mess.Code         `json:"code"`         // terminal status of the thread
 	Plan  capabilities.Plan `json:"plan"`
 	From  time.Time         `json:"from"`
-	Lates []late            `json:"lates"`
+	Lates []lateCommand     `json:"lates"`
 }
 
-// keepLates records in the journal which devices the agent watches after the end of the thread.
-func (t *task) keepLates(ctx context.Context) {
+// storeLateCommands records in the journal which devices the agent watches after the end of the
+// thread.
+func (t *task) storeLateCommands(ctx context.Context) {
 	t.all.mu.Lock()
-	m := watchMemo{By: t.by, Code: t.code, From: t.watched.Round(0), Lates: t.lates}
+	m := watchRecord{By: t.by, Code: t.code, From: t.watchedSince.Round(0), Lates: t.lateCommands}
 	if t.plan != nil {
 		m.Plan = *t.plan
 	}
@@ -204,11 +206,11 @@ func (t *task) keepLates(ctx context.Context) {
 		t.Log.Error("the journal cannot keep a watch for a late act", "ref", t.ref, "err", err)
 		return
 	}
-	t.noteLates(ctx, data)
+	t.writeWatchRecord(ctx, data)
 }
 
-// noteLates writes a watch to the journal; nil ends it.
-func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
+// writeWatchRecord writes a watch to the journal; nil ends it.
+func (t *task) writeWatchRecord(ctx context.Context, memo json.RawMessage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Config.EndTime)
 	defer cancel()
 	t.all.mu.Lock()
@@ -220,13 +222,13 @@ func (t *task) noteLates(ctx context.Context, memo json.RawMessage) {
 	}
 }
 
-// watchOn continues a watch of an earlier run as long as its commands may arrive. It reports a
+// resumeWatch continues a watch of an earlier run as long as its commands may arrive. It reports a
 // late act that the earlier run has seen and not reported.
-func (ts *Tasks) watchOn(ctx context.Context, kept journal.LateWatch) {
-	var m watchMemo
+func (ts *Tasks) resumeWatch(ctx context.Context, kept journal.LateWatch) {
+	var m watchRecord
 	err := json.Unmarshal(kept.Memo, &m)
 	t := newTask(ts, kept.Ref, m.By, mess.Request{})
-	t.epoch, t.code, t.plan, t.watched = kept.Epoch, m.Code, &m.Plan, m.From
+	t.epoch, t.code, t.plan, t.watchedSince = kept.Epoch, m.Code, &m.Plan, m.From
 	over := ts.Now().Sub(m.From).Abs() >= drivers.LateTime // also after an unknown change of the clock
 	for _, l := range m.Lates {
 		if l.Seen == "" && (over || ts.Devices.Get(l.Plan.Device) == nil) {
@@ -236,15 +238,15 @@ func (ts *Tasks) watchOn(ctx context.Context, kept journal.LateWatch) {
 		if l.Seen == "" && ts.setAtStart(l.Plan.Device) { // the reading from before no longer counts
 			l.Sight = action.ReadSight(ctx, ts.Devices, l.Plan)
 		}
-		t.lates = append(t.lates, l)
+		t.lateCommands = append(t.lateCommands, l)
 	}
-	if len(t.lates) == 0 {
+	if len(t.lateCommands) == 0 {
 		ts.Log.Info("watches no longer for a late act", "ref", t.ref, "err", err)
-		t.noteLates(ctx, nil)
+		t.writeWatchRecord(ctx, nil)
 		return
 	}
 	ts.Log.Info("goes on watching for a late act after a restart", "ref", t.ref)
-	ts.lately = append(ts.lately, t)
+	ts.endedEarlier = append(ts.endedEarlier, t)
 }
 
 // setAtStart reports whether the start of this program has set the level of a device.

@@ -20,9 +20,9 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	if r != nil {
 		items = append(items, r)
 	}
-	t.remember(s)
-	t.doubt(s)
-	t.keep(ctx, t.message(items...))
+	t.markUnknownIfResumed(s)
+	t.notifyUnknown(s)
+	t.store(ctx, t.message(items...))
 	if s.Code == mess.Failed {
 		t.Log.Warn("failed", "ref", t.ref, "err", s.Reason.Detail)
 		return
@@ -30,17 +30,17 @@ func (t *task) report(ctx context.Context, s *mess.Status, r *mess.Response) {
 	t.Log.Info("ended", "ref", t.ref, "status", s.Code)
 }
 
-// remember prevents this run from reporting the effect of an earlier one that has begun the
-// same thread: that effect is unknown.
-func (t *task) remember(s *mess.Status) {
+// markUnknownIfResumed prevents this run from reporting the effect of an earlier one that has begun
+// the same thread: that effect is unknown.
+func (t *task) markUnknownIfResumed(s *mess.Status) {
 	if t.resumed && t.plan.Actuates() && s.Reason != nil && s.Reason.Effect == mess.EffectNone {
 		s.Reason.Effect, s.Evidence, s.Suggestion = mess.EffectUnknown, evidenceOf(mess.EffectUnknown, ""), "look before retrying"
 		s.Reason.Detail += "; the program had begun it before, and died"
 	}
 }
 
-// doubt reports an end with an unknown effect to Config.Unknown.
-func (t *task) doubt(s *mess.Status) {
+// notifyUnknown reports an end with an unknown effect to Config.Unknown.
+func (t *task) notifyUnknown(s *mess.Status) {
 	if t.Config.Unknown == nil || s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
 		return
 	}
@@ -51,20 +51,20 @@ func (t *task) doubt(s *mess.Status) {
 	t.Config.Unknown(t.ref, plan)
 }
 
-// keep writes a report to the journal, which serves as the outbox. If the disk fails, the
+// store writes a report to the journal, which serves as the outbox. If the disk fails, the
 // journal keeps it in memory until the program ends.
-func (t *task) keep(ctx context.Context, m mess.Message) {
+func (t *task) store(ctx context.Context, m mess.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Config.EndTime)
 	defer cancel()
 	t.all.mu.Lock()
-	t.watched = t.Now()
+	t.watchedSince = t.Now()
 	for _, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok {
 			t.code = s.Code
 		}
 	}
 	t.all.mu.Unlock()
-	t.keepLates(ctx) // before the report: the journal drops the thread after sending it
+	t.storeLateCommands(ctx) // before the report: the journal drops the thread after sending it
 	m = t.signed(m)
 	if err := t.Journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
 		t.Host.JournalFailed()
@@ -72,11 +72,11 @@ func (t *task) keep(ctx context.Context, m mess.Message) {
 	}
 }
 
-// deliverMail sends the reports in the outbox until ctx ends.
-func (ts *Tasks) deliverMail(ctx context.Context) error {
+// deliverReports sends the reports in the outbox until ctx ends.
+func (ts *Tasks) deliverReports(ctx context.Context) error {
 	pause := ts.Session.Backoff()
 	for {
-		sent, left := ts.sendMail(ctx)
+		sent, left := ts.sendReports(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -93,7 +93,7 @@ func (ts *Tasks) deliverMail(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ts.mail:
+		case <-ts.reports:
 		}
 	}
 }
@@ -101,20 +101,20 @@ func (ts *Tasks) deliverMail(ctx context.Context) error {
 // DeliverLast sends the reports in the outbox at the end of the program. The next run sends the
 // remaining ones.
 func (ts *Tasks) DeliverLast(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lastMailTime)
+	ctx, cancel := context.WithTimeout(ctx, lastReportsTime)
 	defer cancel()
-	if _, left := ts.sendMail(ctx); left {
+	if _, left := ts.sendReports(ctx); left {
 		ts.Log.Warn("reports are left for the next start")
 	}
 }
 
-const lastMailTime = 5 * time.Second
+const lastReportsTime = 5 * time.Second
 
-// sendMail sends the complete reports, oldest first. It returns how many the exchange has
+// sendReports sends the complete reports, oldest first. It returns how many the exchange has
 // answered, and whether any is left because the exchange does not answer.
-func (ts *Tasks) sendMail(ctx context.Context) (sent int, left bool) {
+func (ts *Tasks) sendReports(ctx context.Context) (sent int, left bool) {
 	for _, task := range ts.Journal.Tasks() {
-		if task.Report == nil || ts.busyWith(task.Ref) {
+		if task.Report == nil || ts.isInWork(task.Ref) {
 			continue
 		}
 		// A thread that was in work a moment ago has a newer report than the list.
@@ -128,15 +128,15 @@ func (ts *Tasks) sendMail(ctx context.Context) (sent int, left bool) {
 			return sent, true
 		}
 		sent++
-		if err != nil && ts.saidInWords(ctx, task, err) {
+		if err != nil && ts.retryWithoutFiles(ctx, task, err) {
 			continue // it is in the outbox again
 		}
-		if err != nil && ts.saidPlainly(ctx, task, err) {
+		if err != nil && ts.retryAsUnknown(ctx, task, err) {
 			continue
 		}
 		if err != nil {
 			ts.mu.Lock()
-			ts.untold[task.Ref] = task.Epoch
+			ts.rejectedReports[task.Ref] = task.Epoch
 			ts.mu.Unlock()
 			ts.Log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
 		}
@@ -144,22 +144,22 @@ func (ts *Tasks) sendMail(ctx context.Context) (sent int, left bool) {
 			ts.Host.JournalFailed()
 			ts.Log.Error("journal cannot be written; the next start may send a report again", "ref", task.Ref, "err", err)
 		}
-		ts.resumeOffer(task.Ref)
+		ts.addDeferredOffer(task.Ref)
 	}
 	return sent, false
 }
 
-// busyWith reports whether the agent still works on a thread: its report may not be final.
-func (ts *Tasks) busyWith(ref string) bool {
+// isInWork reports whether the agent still works on a thread: its report may not be final.
+func (ts *Tasks) isInWork(ref string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t := ts.byRef[ref]
 	return t != nil && t.epoch != 0
 }
 
-// saidInWords replaces a report whose content the exchange has rejected by one without
+// retryWithoutFiles replaces a report whose content the exchange has rejected by one without
 // attachments: the result matters more than its images.
-func (ts *Tasks) saidInWords(ctx context.Context, task journal.Task, refusal error) bool {
+func (ts *Tasks) retryWithoutFiles(ctx context.Context, task journal.Task, refusal error) bool {
 	fitting := slices.ContainsFunc([]mess.ErrorCode{mess.MissingReference, mess.NotFound, mess.TooLarge, mess.Invalid}, func(w mess.ErrorCode) bool { return errors.Is(refusal, w) })
 	m, had := withoutFiles(*task.Report, refusal)
 	if !fitting || !had {
@@ -177,16 +177,16 @@ func (ts *Tasks) saidInWords(ctx context.Context, task journal.Task, refusal err
 	return true
 }
 
-// saidPlainly replaces a rejected report by the simplest one, for a thread that the exchange
+// retryAsUnknown replaces a rejected report by the simplest one, for a thread that the exchange
 // lists as begun here without a known result. Without any report, the thread would look like an
 // unused start permission.
-func (ts *Tasks) saidPlainly(ctx context.Context, task journal.Task, refusal error) bool {
+func (ts *Tasks) retryAsUnknown(ctx context.Context, task journal.Task, refusal error) bool {
 	r, ok := errors.AsType[*mess.Error](refusal)
-	if !ok || r.Holder != ts.Config.ID || r.Status.Terminal() || isPlain(*task.Report) {
+	if !ok || r.Holder != ts.Config.ID || r.Status.Terminal() || isUnreported(*task.Report) {
 		return false
 	}
-	t := ts.orphaned(mess.HeldThread{Ref: task.Ref, Epoch: task.Epoch})
-	s := failed(unreported, "the exchange has refused the report: "+r.Text, mess.EffectUnknown, capabilities.Plan{})
+	t := ts.taskOf(mess.HeldThread{Ref: task.Ref, Epoch: task.Epoch})
+	s := failed(unreportedType, "the exchange has refused the report: "+r.Text, mess.EffectUnknown, capabilities.Plan{})
 	if err := ts.Journal.Done(ctx, task.Ref, task.Epoch, t.signed(t.message(s))); err != nil {
 		ts.Log.Error("journal cannot be written", "err", err)
 		return false
@@ -196,13 +196,13 @@ func (ts *Tasks) saidPlainly(ctx context.Context, task journal.Task, refusal err
 	return true
 }
 
-// unreported is the reason type of such a report.
-const unreported = "unreported"
+// unreportedType is the reason type of such a report.
+const unreportedType = "unreported"
 
-func isPlain(m mess.Message) bool {
+func isUnreported(m mess.Message) bool {
 	return slices.ContainsFunc(m.Items, func(i mess.Item) bool {
 		s, ok := i.(*mess.Status)
-		return ok && s.Reason != nil && s.Reason.Type == unreported
+		return ok && s.Reason != nil && s.Reason.Type == unreportedType
 	})
 }
 

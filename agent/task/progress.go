@@ -49,13 +49,15 @@ const (
 	progressPart  = 30
 )
 
-// gist returns the part of progress that is worth a report: the activity and each whole
+// progressText returns the part of progress that is worth a report: the activity and each whole
 // percent. A paused device that the agent reads every two seconds has no news.
-func gist(p drivers.Progress) string { return fmt.Sprintf("%.0f %s", math.Floor(p.Percent), p.Doing) }
+func progressText(p drivers.Progress) string {
+	return fmt.Sprintf("%.0f %s", math.Floor(p.Percent), p.Doing)
+}
 
-// tellProgress reports progress until ctx ends, once for each change. It does not repeat a
+// reportProgress reports progress until ctx ends, once for each change. It does not repeat a
 // failed report; the next one is newer.
-func (t *task) tellProgress(ctx context.Context, p *progress) {
+func (t *task) reportProgress(ctx context.Context, p *progress) {
 	began := t.Now()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -73,7 +75,7 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 		pause.Reset(max(progressEvery, t.Now().Sub(began)/progressPart))
 		now := p.get()
 		p.telling.Lock()
-		say := gist(now)
+		say := progressText(now)
 		if p.muted || p.told == say {
 			p.telling.Unlock()
 			continue
@@ -89,22 +91,22 @@ func (t *task) tellProgress(ctx context.Context, p *progress) {
 		p.telling.Unlock()
 		if errors.Is(err, mess.StaleToken) {
 			t.all.mu.Lock()
-			t.end(runtime.ErrLost)
+			t.cancelWork(runtime.ErrLost)
 			t.all.mu.Unlock()
 		}
 	}
 }
 
-// askMidway asks the requester during a task and waits for the answer until ctx ends.
-func (t *task) askMidway(ctx context.Context, p *progress, q mess.Question) (answer string, err error) {
+// askDuringTask asks the requester during a task and waits for the answer until ctx ends.
+func (t *task) askDuringTask(ctx context.Context, p *progress, q mess.Question) (answer string, err error) {
 	p.telling.Lock()
 	p.muted = true
-	err = t.tell(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{q}})
+	err = t.sendStatus(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{q}})
 	p.telling.Unlock()
 	if err != nil {
 		return "", err
 	}
-	said, err := hear(ctx, t, answerTo(q.Field))
+	said, err := await(ctx, t, answerTo(q.Field))
 	p.unmute()
 	if err != nil {
 		return "", err

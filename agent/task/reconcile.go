@@ -15,14 +15,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stray is a thread that the exchange lists as begun by this executor and on which no task works.
-// Either the agent does not know it: the program died between start permission and intent, or the
-// permission did not arrive. Or the journal has it without a report: its task was dropped, for
-// example by a message that its claim was over.
-type stray struct {
-	epoch uint64
-	since time.Time // time of the first acknowledgment that listed it
-	told  bool      // the agent has given it back, or leaves it alone
+// unknownClaim is a thread that the exchange lists as begun by this executor and on which no task
+// works. Either the agent does not know it: the program died between start permission and intent,
+// or the permission did not arrive. Or the journal has it without a report: its task was dropped,
+// for example by a message that its claim was over.
+type unknownClaim struct {
+	epoch   uint64
+	since   time.Time // time of the first acknowledgment that listed it
+	handled bool      // the agent has given it back, or leaves it alone
 }
 
 // GiveBackStrays gives back the threads that two acknowledgments list as begun by this executor,
@@ -30,24 +30,24 @@ type stray struct {
 // without a report. One acknowledgment is not enough, because the exchange may have written it
 // before the last report arrived. asked is the time of the request for this one.
 func (ts *Tasks) GiveBackStrays(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
-	list := ts.twice(asked, threads)
+	list := ts.listedTwice(asked, threads)
 	if len(list) == 0 {
 		return
 	}
 	back.Go(func() error {
-		ts.giveBack(ctx, slices.DeleteFunc(list, func(h mess.HeldThread) bool { return ts.endAbandoned(ctx, h) || !ts.orphan(ctx, h) }))
+		ts.returnUnstarted(ctx, slices.DeleteFunc(list, func(h mess.HeldThread) bool { return ts.endAbandoned(ctx, h) || !ts.reconcileClaim(ctx, h) }))
 		return nil
 	})
 }
 
-// twice lists the strays that an earlier acknowledgment also listed.
-func (ts *Tasks) twice(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
+// listedTwice lists the strays that an earlier acknowledgment also listed.
+func (ts *Tasks) listedTwice(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	known := ts.astray
-	ts.astray = map[string]stray{}
+	known := ts.unknownClaims
+	ts.unknownClaims = map[string]unknownClaim{}
 	for _, h := range threads {
-		if h.Yours == nil || !*h.Yours || ts.byRef[h.Ref] != nil || ts.offers.refs[h.Ref] != nil || ts.untold[h.Ref] == h.Epoch && h.Epoch != 0 {
+		if h.Yours == nil || !*h.Yours || ts.byRef[h.Ref] != nil || ts.offers.refs[h.Ref] != nil || ts.rejectedReports[h.Ref] == h.Epoch && h.Epoch != 0 {
 			continue
 		}
 		if task, known := ts.Journal.Task(h.Ref); known && !(task.Open() && task.Epoch == h.Epoch) {
@@ -56,12 +56,12 @@ func (ts *Tasks) twice(asked time.Time, threads []mess.HeldThread) (list []mess.
 		s, listed := known[h.Ref]
 		switch {
 		case !listed || s.epoch != h.Epoch:
-			s = stray{epoch: h.Epoch, since: ts.Now()}
-		case !s.told && asked.After(s.since):
-			s.told = true
+			s = unknownClaim{epoch: h.Epoch, since: ts.Now()}
+		case !s.handled && asked.After(s.since):
+			s.handled = true
 			list = append(list, h)
 		}
-		ts.astray[h.Ref] = s
+		ts.unknownClaims[h.Ref] = s
 	}
 	return list
 }
@@ -75,19 +75,19 @@ func (ts *Tasks) endAbandoned(ctx context.Context, h mess.HeldThread) bool {
 	if !known || !task.Open() {
 		return known
 	}
-	var m memo
+	var m intentRecord
 	err := json.Unmarshal(task.Intent.Plan, &m)
 	t := newTask(ts, task.Ref, m.By, m.Request)
-	t.confirmed, t.plan, t.resumed, t.boot = task.Intent.Digest, &m.Plan, true, task.Intent.Boot
-	t.holds(task.Epoch)
+	t.confirmed, t.plan, t.resumed, t.instance = task.Intent.Digest, &m.Plan, true, task.Intent.Boot
+	t.setClaim(task.Epoch)
 	if !ts.adopt(t) {
 		return true // a task works on it now
 	}
 	defer ts.abandon(t)
 	ts.Log.Error("a begun thread had no task; its result is read from its devices", "ref", t.ref, "err", err)
 	s := failed("interrupted", abandonedDetail, mess.EffectUnknown, m.Plan)
-	if t.past = m.Past; t.past != nil {
-		s = t.watchedNoMore(ctx, errors.New(abandonedDetail))
+	if t.completed = m.Past; t.completed != nil {
+		s = t.waitEnded(ctx, errors.New(abandonedDetail))
 	} else if err == nil {
 		s = ts.afterLoss(ctx, abandonedDetail, m.Plan)
 	}
@@ -116,11 +116,12 @@ func (ts *Tasks) abandon(t *task) {
 	ts.forget(t)
 }
 
-// orphan handles a claim that only the exchange knows. A claim without a start ends with its
-// lease, and the exchange offers it again. A claim with a start from before a loss of the
-// journal has an unknown result. orphan leaves alone the claim of a process that did not write
-// this journal, because that process may be working on it. It reports whether nothing happened.
-func (ts *Tasks) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
+// reconcileClaim handles a claim that only the exchange knows. A claim without a start ends with
+// its lease, and the exchange offers it again. A claim with a start from before a loss of the
+// journal has an unknown result. reconcileClaim leaves alone the claim of a process that did not
+// write this journal, because that process may be working on it. It reports whether nothing
+// happened.
+func (ts *Tasks) reconcileClaim(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	switch h.Status {
 	case mess.Claimed, mess.NeedsInput, mess.NeedsConfirmation, mess.Waiting:
 		return false
@@ -129,7 +130,7 @@ func (ts *Tasks) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	case h.Instance == ts.Session.Instance: // this process knows its own acts, even after a loss of the journal
 		return true
 	case ts.Journal.IsNew():
-		ts.orphaned(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
+		ts.taskOf(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
 		ts.WakeOutbox()
 		return false
 	case h.Instance != "" && !ts.Journal.RunBy(h.Instance):
@@ -139,16 +140,16 @@ func (ts *Tasks) orphan(ctx context.Context, h mess.HeldThread) (unbegun bool) {
 	return true
 }
 
-func (ts *Tasks) orphaned(h mess.HeldThread) *task {
+func (ts *Tasks) taskOf(h mess.HeldThread) *task {
 	t := newTask(ts, h.Ref, "", mess.Request{})
 	t.epoch = h.Epoch
 	return t
 }
 
-// giveBack returns threads with a start permission and no intent, so that the exchange offers
-// them again with a new permission and confirmation. It waits until the old permission is too
-// old for any holder: with a copied card that is another process.
-func (ts *Tasks) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
+// returnUnstarted returns threads with a start permission and no intent, so that the exchange
+// offers them again with a new permission and confirmation. It waits until the old permission is
+// too old for any holder: with a copied card that is another process.
+func (ts *Tasks) returnUnstarted(ctx context.Context, unbegun []mess.HeldThread) {
 	if len(unbegun) == 0 {
 		return
 	}
@@ -156,7 +157,7 @@ func (ts *Tasks) giveBack(ctx context.Context, unbegun []mess.HeldThread) {
 		return // the next run does it
 	}
 	for _, h := range unbegun {
-		t := ts.orphaned(h)
+		t := ts.taskOf(h)
 		const detail = "the program was started anew before anything was done"
 		if h.Stop == nil || !*h.Stop {
 			back := &mess.Status{Code: mess.Delegated, Reason: &mess.Reason{Type: "interrupted", Detail: detail, Effect: mess.EffectNone}}

@@ -19,14 +19,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// memo is the part of an intent for a later run: enough to read the device back, or to repeat
-// an idempotent plan.
-type memo struct {
+// intentRecord is the part of an intent for a later run: enough to read the device back, or to
+// repeat an idempotent plan.
+type intentRecord struct {
 	Plan    capabilities.Plan `json:"plan"`
 	Request mess.Request      `json:"request"`
 	By      string            `json:"by,omitempty"`   // the requester
 	At      time.Time         `json:"at,omitzero"`    // time of the record
-	Past    *past             `json:"past,omitempty"` // results of the earlier steps, if the last step is a wait condition
+	Past    *completedSteps   `json:"past,omitempty"` // results of the earlier steps, if the last step is a wait condition
 }
 
 // maxCrashes is how often the program may die during a thread before it quarantines the thread.
@@ -37,61 +37,61 @@ const maxCrashes = 2
 // executor's claims. It returns the claims that have a start permission and no intent.
 func (ts *Tasks) Recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
 	known := map[string]bool{}
-	watches := ts.watchesLeft() // settle adds watches of its own
+	watches := ts.watchesOfEndedThreads() // settle adds watches of its own
 	for _, task := range ts.Journal.Tasks() {
 		known[task.Ref] = true
 		if task.Question != nil {
-			ts.waitOn(ctx, task, isOurs(held, task))
+			ts.resumeQuestion(ctx, task, mayContinue(held, task))
 		}
 		if task.Open() {
-			ts.settle(ctx, ts.found(ctx, task), held)
+			ts.finishUnfinished(ctx, ts.noteFound(ctx, task), held)
 		}
 	}
 	for _, late := range watches {
-		ts.watchOn(ctx, late)
+		ts.resumeWatch(ctx, late)
 	}
 	for _, h := range held {
-		if h.Yours != nil && *h.Yours && !known[h.Ref] && ts.orphan(ctx, h) {
+		if h.Yours != nil && *h.Yours && !known[h.Ref] && ts.reconcileClaim(ctx, h) {
 			unbegun = append(unbegun, h)
 			ts.mu.Lock()
-			ts.astray[h.Ref] = stray{epoch: h.Epoch, since: ts.Now(), told: true}
+			ts.unknownClaims[h.Ref] = unknownClaim{epoch: h.Epoch, since: ts.Now(), handled: true}
 			ts.mu.Unlock()
 		}
 	}
 	return unbegun
 }
 
-// watchesLeft lists the watches for late acts of an earlier run. An open thread gets a new
-// watch at its end.
-func (ts *Tasks) watchesLeft() []journal.LateWatch {
+// watchesOfEndedThreads lists the watches for late acts of an earlier run. An open thread gets a
+// new watch at its end.
+func (ts *Tasks) watchesOfEndedThreads() []journal.LateWatch {
 	return slices.DeleteFunc(ts.Journal.LateWatches(), func(l journal.LateWatch) bool {
 		task, known := ts.Journal.Task(l.Ref)
 		return known && task.Open()
 	})
 }
 
-// waitOn continues to wait for the answer to a question of an earlier run, unless the claim has
-// ended.
-func (ts *Tasks) waitOn(ctx context.Context, task journal.Task, ours bool) {
-	var w waiting
+// resumeQuestion continues to wait for the answer to a question of an earlier run, unless the claim
+// has ended.
+func (ts *Tasks) resumeQuestion(ctx context.Context, task journal.Task, ours bool) {
+	var w questionRecord
 	err := json.Unmarshal(task.Question.Memo, &w)
 	t := newTask(ts, task.Ref, w.By, w.Request)
 	if err != nil || !ours {
 		ts.Log.Info("a question is not waited for any more", "ref", task.Ref, "err", err)
-		t.answered(ctx)
+		t.clearQuestion(ctx)
 		return
 	}
-	t.holds(task.Epoch)
-	t.boot, t.question, t.tried = task.Question.Boot, &w.Question, true
+	t.setClaim(task.Epoch)
+	t.instance, t.question, t.claimSent = task.Question.Boot, &w.Question, true
 	ts.Log.Info("goes on waiting for an answer after a restart", "ref", t.ref)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.enqueue(t)
+	ts.addClaimed(t)
 }
 
-// found records that an earlier run has left a thread unfinished, before any other work on it.
+// noteFound records that an earlier run has left a thread unfinished, before any other work on it.
 // If this run dies too, the next one knows the cause.
-func (ts *Tasks) found(ctx context.Context, task journal.Task) journal.Task {
+func (ts *Tasks) noteFound(ctx context.Context, task journal.Task) journal.Task {
 	if err := ts.Journal.RecordFound(ctx, task.Ref, ts.Session.Instance); err != nil {
 		ts.Host.JournalFailed()
 		ts.Log.Error("journal cannot be written", "ref", task.Ref, "err", err)
@@ -104,7 +104,7 @@ func (ts *Tasks) found(ctx context.Context, task journal.Task) journal.Task {
 // but the last, and each finding of the thread.
 func crashes(t journal.Task) int { return max(t.Begun, t.Found) }
 
-func isOurs(held []mess.HeldThread, task journal.Task) bool {
+func mayContinue(held []mess.HeldThread, task journal.Task) bool {
 	for _, h := range held {
 		if h.Ref == task.Ref && h.Epoch == task.Epoch && h.Yours != nil {
 			return *h.Yours && (h.Stop == nil || !*h.Stop)
@@ -113,56 +113,56 @@ func isOurs(held []mess.HeldThread, task journal.Task) bool {
 	return false
 }
 
-// settle ends an unfinished thread, or continues it if that is safe.
-func (ts *Tasks) settle(ctx context.Context, task journal.Task, held []mess.HeldThread) {
-	var m memo
+// finishUnfinished ends an unfinished thread, or continues it if that is safe.
+func (ts *Tasks) finishUnfinished(ctx context.Context, task journal.Task, held []mess.HeldThread) {
+	var m intentRecord
 	if err := json.Unmarshal(task.Intent.Plan, &m); err != nil {
 		ts.Log.Error("an intent in the journal cannot be read", "ref", task.Ref, "err", err)
 	}
 	t := newTask(ts, task.Ref, m.By, m.Request)
 	t.confirmed = task.Intent.Digest // the intent follows the confirmation
-	t.holds(task.Epoch)
-	t.plan, t.resumed, t.first, t.boot = &m.Plan, true, m.At, task.Intent.Boot
-	if ours := holds(held, task); ours && t.follows(m, crashes(task)) {
+	t.setClaim(task.Epoch)
+	t.plan, t.resumed, t.firstCommand, t.instance = &m.Plan, true, m.At, task.Intent.Boot
+	if ours := holdsClaim(held, task); ours && t.canReattach(m, crashes(task)) {
 		ts.Log.Info("follows after a restart what goes on by itself", "ref", t.ref)
-		t.before, t.past = m.At, m.Past
+		t.reattachFrom, t.completed = m.At, m.Past
 		ts.mu.Lock()
 		defer ts.mu.Unlock()
-		ts.enqueue(t)
+		ts.addClaimed(t)
 		return
 	}
 	harmless := m.Plan.Repeatable()
-	if harmless && isOurs(held, task) && crashes(task) < maxCrashes && ts.Devices.Get(m.Plan.Device) != nil {
+	if harmless && mayContinue(held, task) && crashes(task) < maxCrashes && ts.Devices.Get(m.Plan.Device) != nil {
 		ts.Log.Info("goes on after a restart", "ref", t.ref)
 		ts.mu.Lock()
 		defer ts.mu.Unlock()
-		ts.enqueue(t)
+		ts.addClaimed(t)
 		return
 	}
-	if t.past = m.Past; t.past != nil {
-		t.report(ctx, t.watchedNoMore(ctx, errors.New("the program died while it watched")), nil)
+	if t.completed = m.Past; t.completed != nil {
+		t.report(ctx, t.waitEnded(ctx, errors.New("the program died while it watched")), nil)
 		return
 	}
 	s := ts.afterCrash(ctx, crashes(task), m.Plan)
 	if s.Reason != nil && s.Reason.Effect == mess.EffectUnknown && crashes(task) < maxCrashes {
-		t.sentBefore(ctx)
+		t.expectEarlierCommands(ctx)
 		ts.mu.Lock()
-		ts.lately = append(ts.lately, t)
+		ts.endedEarlier = append(ts.endedEarlier, t)
 		ts.mu.Unlock()
 	}
 	t.report(ctx, s, nil)
 }
 
-// mayBeUnderWay is part of a report after a crash: the network may still hold a command of the
+// lateCommandText is part of a report after a crash: the network may still hold a command of the
 // program that died.
-const mayBeUnderWay = "a command that was sent before may still act"
+const lateCommandText = "a command that was sent before may still act"
 
 // afterCrash returns the status of a thread during which the program has died a number of
 // times.
 func (ts *Tasks) afterCrash(ctx context.Context, times int, plan capabilities.Plan) *mess.Status {
 	if times >= maxCrashes {
 		ts.Log.Error("quarantined: the program has died of it more than once", "device", plan.Device, "times", times)
-		effect, under := mess.EffectUnknown, "; "+mayBeUnderWay
+		effect, under := mess.EffectUnknown, "; "+lateCommandText
 		if !plan.Actuates() {
 			effect, under = mess.EffectNone, ""
 		}
@@ -183,17 +183,17 @@ func (ts *Tasks) afterLoss(ctx context.Context, detail string, plan capabilities
 	}
 	// Another state does not prove that nothing happened: the start has set every output to its
 	// initial state.
-	s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectUnknown, plan)
-	if do := ts.stray(ctx, plan); do != "" {
+	s := failed("interrupted", detail+"; "+how+"; "+lateCommandText, mess.EffectUnknown, plan)
+	if do := ts.describeUncontrolled(ctx, plan); do != "" {
 		s.Suggestion = do + "; then " + s.Suggestion
 	}
 	return s
 }
 
-// lookFirst reads the devices of an idempotent plan that an earlier run may have carried out.
+// readBackFirst reads the devices of an idempotent plan that an earlier run may have carried out.
 // It returns an error that ends the thread if nothing is left to do, or if a device does not
 // answer: the command may still be on its way to it.
-func (t *task) lookFirst(ctx context.Context) error {
+func (t *task) readBackFirst(ctx context.Context) error {
 	const detail = "the program died after it had begun"
 	done, how := true, []string(nil)
 	for _, step := range t.plan.Each() {
@@ -205,8 +205,8 @@ func (t *task) lookFirst(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if err != nil && !errors.Is(err, action.ErrNoReadback) {
-			t.sentBefore(ctx)
-			return &ending{failed("interrupted", fmt.Sprintf("%s; %s does not say how it is, so it is not begun again: %v; %s", detail, step.Device, err, mayBeUnderWay), mess.EffectUnknown, *t.plan)}
+			t.expectEarlierCommands(ctx)
+			return &terminalError{failed("interrupted", fmt.Sprintf("%s; %s does not say how it is, so it is not begun again: %v; %s", detail, step.Device, err, lateCommandText), mess.EffectUnknown, *t.plan)}
 		}
 		done = done && err == nil && so
 		how = append(how, fmt.Sprintf("%s reads back as %s", step.Device, now))
@@ -214,12 +214,12 @@ func (t *task) lookFirst(ctx context.Context) error {
 	if !done {
 		return nil
 	}
-	return &ending{&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + strings.Join(how, ", ")}}
+	return &terminalError{&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack, Message: detail + ", and " + strings.Join(how, ", ")}}
 }
 
-// stray describes which devices of a plan continue on their own after the program died, and
-// what to do; "" if none does.
-func (ts *Tasks) stray(ctx context.Context, plan capabilities.Plan) string {
+// describeUncontrolled describes which devices of a plan continue on their own after the program
+// died, and what to do; "" if none does.
+func (ts *Tasks) describeUncontrolled(ctx context.Context, plan capabilities.Plan) string {
 	var do []string
 	for _, step := range plan.Each() {
 		d := ts.Devices.Get(step.Device)

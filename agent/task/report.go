@@ -18,10 +18,10 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// finish reports the result of a plan. It stores the result without images first, because
+// reportResult reports the result of a plan. It stores the result without images first, because
 // uploading them may take as long as the exchange is away.
-func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan, r action.Result) {
-	s := t.judge(ctx, plan, r)
+func (t *task) reportResult(ctx context.Context, leave func(), plan capabilities.Plan, r action.Result) {
+	s := t.terminalStatus(ctx, plan, r)
 	if len(r.Images) == 0 {
 		t.report(ctx, s, t.response(plan, r, nil, nil))
 		return
@@ -29,14 +29,14 @@ func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan,
 	leave() // the device is free
 	unseen := r
 	unseen.Evidence = cmp.Or(r.EvidenceWithoutImages, mess.EvidenceUnknown) // an image that did not arrive is no evidence
-	blind := t.judge(ctx, plan, unseen)
-	t.keep(ctx, t.message(blind, t.response(plan, r, nil, []string{"the pictures could not be delivered"})))
+	blind := t.terminalStatus(ctx, plan, unseen)
+	t.store(ctx, t.message(blind, t.response(plan, r, nil, []string{"the pictures could not be delivered"})))
 	actx, cancel := ctx, context.CancelFunc(func() {})
 	if ctx.Err() != nil {
 		actx, cancel = context.WithTimeout(context.WithoutCancel(ctx), t.Config.EndTime)
 	}
 	defer cancel()
-	images, trouble := t.attach(actx, r.Images)
+	images, trouble := t.uploadImages(actx, r.Images)
 	if len(images) == 0 {
 		s = blind
 	}
@@ -47,20 +47,20 @@ func (t *task) finish(ctx context.Context, leave func(), plan capabilities.Plan,
 	t.report(ctx, s, t.response(plan, r, images, trouble))
 }
 
-// judge returns the terminal status of a plan. If a command may still arrive, it explains how
-// to check that.
-func (t *task) judge(ctx context.Context, plan capabilities.Plan, r action.Result) *mess.Status {
+// terminalStatus returns the terminal status of a plan. If a command may still arrive, it explains
+// how to check that.
+func (t *task) terminalStatus(ctx context.Context, plan capabilities.Plan, r action.Result) *mess.Status {
 	s := t.statusOf(ctx, plan, r)
 	if r.Unanswered && s.Code != mess.Completed {
 		s.Suggestion = t.howToCheck()
 	}
-	return helped(r, s)
+	return withAdvice(r, s)
 }
 
 // statusOf returns the terminal status of a plan from its result.
 func (t *task) statusOf(ctx context.Context, plan capabilities.Plan, r action.Result) *mess.Status {
 	cause := context.Cause(ctx)
-	kind, detail := t.blame(cause, r)
+	kind, detail := t.failureReason(cause, r)
 	effect := r.Effect
 	switch {
 	case !plan.Actuates():
@@ -91,8 +91,8 @@ func (t *task) statusOf(ctx context.Context, plan capabilities.Plan, r action.Re
 	return s
 }
 
-// helped adds advice for a person.
-func helped(r action.Result, s *mess.Status) *mess.Status {
+// withAdvice adds advice for a person.
+func withAdvice(r action.Result, s *mess.Status) *mess.Status {
 	if help, ok := errors.AsType[*drivers.HelpError](r.Err); ok && (s.Code == mess.Partial || s.Code == mess.Failed) {
 		s.Suggestion = help.Help
 	}
@@ -111,14 +111,14 @@ func evidenceOf(e mess.Effect, known mess.Evidence) mess.Evidence {
 	return mess.EvidenceUnknown
 }
 
-// blame returns why a plan was not completed, as a kind and a detail.
-func (t *task) blame(cause error, r action.Result) (kind, detail string) {
+// failureReason returns why a plan was not completed, as a kind and a detail.
+func (t *task) failureReason(cause error, r action.Result) (kind, detail string) {
 	detail = "it came back before it was done"
 	if r.Err != nil {
 		detail = r.Err.Error()
 	}
-	midway := beside(r.Err, cause) // the error's text in addition to the name of the stop
-	rest := tally(r)
+	midway := withoutCause(r.Err, cause) // the error's text in addition to the name of the stop
+	rest := partialResult(r)
 	if r.Unanswered && !strings.Contains(detail+rest, "may still") {
 		rest += "; it may still act"
 	}
@@ -165,8 +165,8 @@ func (t *task) blame(cause error, r action.Result) (kind, detail string) {
 	return "device", detail
 }
 
-// beside returns the text of an error without that of its cause.
-func beside(err, cause error) string {
+// withoutCause returns the text of an error without that of its cause.
+func withoutCause(err, cause error) string {
 	if !errors.Is(err, cause) {
 		cause = context.Canceled
 	}
@@ -180,9 +180,9 @@ func beside(err, cause error) string {
 	return more
 }
 
-// tally describes the completed and the remaining parts of a task that can end partly. A begun
-// part is not among the remaining ones.
-func tally(r action.Result) string {
+// partialResult describes the completed and the remaining parts of a task that can end partly. A
+// begun part is not among the remaining ones.
+func partialResult(r action.Result) string {
 	s := ""
 	switch {
 	case r.StandsStill:
@@ -231,7 +231,7 @@ func (t *task) response(plan capabilities.Plan, r action.Result, images []mess.E
 	}
 	content = append(append(content, images...), r.Earlier...)
 	if r.Err == nil {
-		content = append(content, t.extras(plan, r)...)
+		content = append(content, t.structuredContent(plan, r)...)
 		if why := action.MissingContent(plan, content, r.Notes); why != "" {
 			trouble = append(trouble, why)
 		}
@@ -246,20 +246,20 @@ func (t *task) response(plan capabilities.Plan, r action.Result, images []mess.E
 		return nil
 	}
 	return &mess.Response{
-		Executor: t.Config.ID, CompletedAt: mess.TimeOf(t.Now()), Content: content, Notes: strings.Join(trouble, "; "), Extra: t.marks(),
+		Executor: t.Config.ID, CompletedAt: mess.TimeOf(t.Now()), Content: content, Notes: strings.Join(trouble, "; "), Extra: t.clockMarks(),
 	}
 }
 
-// marks returns the marks for the times of a response.
-func (t *task) marks() mess.Object {
+// clockMarks returns the marks for the times of a response.
+func (t *task) clockMarks() mess.Object {
 	if c := t.Session.ClockMark(); c != "" {
 		return mess.Object{{Key: "clock", Value: c}}
 	}
 	return nil
 }
 
-// extras returns the contents for programs.
-func (t *task) extras(plan capabilities.Plan, r action.Result) []mess.Entry {
+// structuredContent returns the contents for programs.
+func (t *task) structuredContent(plan capabilities.Plan, r action.Result) []mess.Entry {
 	var content []mess.Entry
 	if r.Yes != nil && slices.Contains(plan.Want, "confirmation") {
 		content = append(content, mess.ObjectEntry("confirmation", mess.Confirmation{Confirmed: *r.Yes, Details: r.Text}))

@@ -19,10 +19,10 @@ import (
 // never begin it again, so this only limits a program that dies during the check.
 const maxFollows = 30
 
-// follows reports whether an earlier run has begun an activity that continues on its own and is
+// canReattach reports whether an earlier run has begun an activity that continues on its own and is
 // still identifiable: a print. A later run also continues a wait condition for its remaining
 // time, even after steps that the journal records as done.
-func (t *task) follows(m memo, times int) bool {
+func (t *task) canReattach(m intentRecord, times int) bool {
 	plan := lastStep(m.Plan)
 	d := t.Devices.Get(plan.Device)
 	if d == nil || m.At.IsZero() || times >= maxFollows || m.Past == nil && len(m.Plan.Steps) > 0 {
@@ -38,9 +38,9 @@ func (t *task) follows(m memo, times int) bool {
 	return prints
 }
 
-// holds reports whether this executor still holds the claim of a task. A task with a pending
+// holdsClaim reports whether this executor still holds the claim of a task. A task with a pending
 // cancel counts.
-func holds(held []mess.HeldThread, task journal.Task) bool {
+func holdsClaim(held []mess.HeldThread, task journal.Task) bool {
 	for _, h := range held {
 		if h.Ref == task.Ref && h.Epoch == task.Epoch && h.Yours != nil {
 			return *h.Yours
@@ -49,43 +49,43 @@ func holds(held []mess.HeldThread, task journal.Task) bool {
 	return false
 }
 
-// goOn follows an activity of an earlier run. It only needs a pass for reading, because it
+// reattach follows an activity of an earlier run. It only needs a pass for reading, because it
 // begins nothing.
-func (t *task) goOn(ctx context.Context, plan capabilities.Plan) error {
+func (t *task) reattach(ctx context.Context, plan capabilities.Plan) error {
 	step := lastStep(plan)
-	t.lookBack(ctx, plan)
+	t.noteChangedSteps(ctx, plan)
 	if err := t.Devices.Get(step.Device).Open(context.WithoutCancel(ctx), t.Gate); err != nil {
 		t.Log.Warn("device not started", "device", step.Device, "err", err)
 	}
 	look := step
 	look.Command, look.Effect = capabilities.Observe, capabilities.Query
 	pass, err := t.Gate.Admit(ctx, policy.Order{Plan: look}, nil)
-	if no, ok := errors.AsType[*policy.Rejection](err); ok && t.past != nil {
-		return &ending{t.watchedNoMore(ctx, no)}
+	if no, ok := errors.AsType[*policy.Rejection](err); ok && t.completed != nil {
+		return &terminalError{t.waitEnded(ctx, no)}
 	} else if ok {
-		return &ending{failed(no.Rule, "the program was ended after it had begun; now: "+no.Error(), mess.EffectUnknown, plan)}
+		return &terminalError{failed(no.Rule, "the program was ended after it had begun; now: "+no.Error(), mess.EffectUnknown, plan)}
 	}
 	if err != nil {
 		return nil // the program ends; the next run follows
 	}
 	defer pass.End()
-	t.began = t.before
-	r := t.act(ctx, pass, step, func(r action.Result) { t.acted(ctx, step, r) })
+	t.began = t.reattachFrom
+	r := t.act(ctx, pass, step, func(r action.Result) { t.storeResult(ctx, step, r) })
 	if r.Continues {
 		return nil
 	}
 	t.ended = t.Now()
-	if t.past != nil {
-		r = t.withPast(plan, r)
+	if t.completed != nil {
+		r = t.withCompletedSteps(plan, r)
 	}
-	t.finish(ctx, pass.End, plan, r)
+	t.reportResult(ctx, pass.End, plan, r)
 	return nil
 }
 
-// past holds the results of the earlier steps of a plan whose last step is a wait condition.
-// The journal has it before the wait begins, so that the next run repeats none of them and
-// reports all of them.
-type past struct {
+// completedSteps holds the results of the earlier steps of a plan whose last step is a wait
+// condition. The journal has it before the wait begins, so that the next run repeats none of them
+// and reports all of them.
+type completedSteps struct {
 	Done     []string      `json:"done"` // in words
 	Text     string        `json:"text,omitempty"`
 	Notes    string        `json:"notes,omitempty"`
@@ -93,30 +93,30 @@ type past struct {
 	Facts    mess.Object   `json:"facts,omitempty"`
 }
 
-// watchNext records the results of the earlier steps before the last step begins to wait.
+// storeCompletedSteps records the results of the earlier steps before the last step begins to wait.
 // Otherwise the next run would only know that the plan had begun.
-func (t *task) watchNext(ctx context.Context, plan capabilities.Plan, all action.Result) {
-	t.past = &past{Done: all.Done, Text: all.Text, Notes: all.Notes, Evidence: all.EvidenceWithoutImages, Facts: all.Facts}
-	if err := t.intend(ctx, plan, unnoted); err != nil {
-		t.past = nil
+func (t *task) storeCompletedSteps(ctx context.Context, plan capabilities.Plan, all action.Result) {
+	t.completed = &completedSteps{Done: all.Done, Text: all.Text, Notes: all.Notes, Evidence: all.EvidenceWithoutImages, Facts: all.Facts}
+	if err := t.writeIntent(ctx, plan, withoutNotes); err != nil {
+		t.completed = nil
 		t.Log.Warn("the steps before a watch are not written down; what was done is not known after a crash", "ref", t.ref, "err", err)
 	}
 }
 
-// lookBack notes which results of an earlier run are no longer true: the start of the program
-// has set every output to its initial state.
-func (t *task) lookBack(ctx context.Context, plan capabilities.Plan) {
-	if t.past == nil {
+// noteChangedSteps notes which results of an earlier run are no longer true: the start of the
+// program has set every output to its initial state.
+func (t *task) noteChangedSteps(ctx context.Context, plan capabilities.Plan) {
+	if t.completed == nil {
 		return
 	}
-	r := action.Result{Notes: t.past.Notes}
+	r := action.Result{Notes: t.completed.Notes}
 	for _, step := range plan.Steps[:len(plan.Steps)-1] {
 		if is, how := action.Verify(context.WithoutCancel(ctx), t.Devices, step); is == action.FoundNotDone {
 			r.Note("%s was done, and then the program was started anew: %s", step.Summary, how)
 		}
 	}
-	if r.Notes != t.past.Notes {
-		t.past.Text, t.past.Notes = "Before the program was started anew: "+t.past.Text, r.Notes
+	if r.Notes != t.completed.Notes {
+		t.completed.Text, t.completed.Notes = "Before the program was started anew: "+t.completed.Text, r.Notes
 	}
 }
 
@@ -127,9 +127,9 @@ func lastStep(plan capabilities.Plan) capabilities.Plan {
 	return each[len(each)-1]
 }
 
-// withPast adds the results of an earlier run to the result r of the last step.
-func (t *task) withPast(plan capabilities.Plan, r action.Result) action.Result {
-	p := t.past
+// withCompletedSteps adds the results of an earlier run to the result r of the last step.
+func (t *task) withCompletedSteps(plan capabilities.Plan, r action.Result) action.Result {
+	p := t.completed
 	all := action.Result{Done: p.Done, Text: p.Text, Notes: p.Notes, Evidence: p.Evidence, EvidenceWithoutImages: p.Evidence, Facts: p.Facts}
 	if all.Add(lastStep(plan), r); all.Err == nil {
 		all.Done, all.Remaining = nil, nil // it is complete
@@ -137,11 +137,11 @@ func (t *task) withPast(plan capabilities.Plan, r action.Result) action.Result {
 	return all
 }
 
-// watchedNoMore returns the end of a plan whose wait condition cannot continue: it reports the
+// waitEnded returns the end of a plan whose wait condition cannot continue: it reports the
 // completed steps and that nothing waits any more.
-func (t *task) watchedNoMore(ctx context.Context, why error) *mess.Status {
-	r := t.withPast(*t.plan, action.Result{Err: fmt.Errorf("nothing is watched any more: %w", why), Effect: mess.EffectNone})
-	s := t.judge(ctx, *t.plan, r)
+func (t *task) waitEnded(ctx context.Context, why error) *mess.Status {
+	r := t.withCompletedSteps(*t.plan, action.Result{Err: fmt.Errorf("nothing is watched any more: %w", why), Effect: mess.EffectNone})
+	s := t.terminalStatus(ctx, *t.plan, r)
 	if s.Reason != nil && !errors.Is(context.Cause(ctx), runtime.ErrCancelled) {
 		s.Reason.Type = "interrupted"
 	}

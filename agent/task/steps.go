@@ -17,26 +17,26 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// atOnce limits the steps of one plan that run concurrently, each on its own device. An
+// maxConcurrent limits the steps of one plan that run concurrently, each on its own device. An
 // unreachable lamp takes seconds to fail, so forty lamps in sequence would take long.
-const atOnce = 8
+const maxConcurrent = 8
 
-// short lists the commands that may run concurrently on different devices. Cleaning, moving,
-// printing and capturing images run one after the other.
-var short = []capabilities.Command{
+// concurrentCommands lists the commands that may run concurrently on different devices. Cleaning,
+// moving, printing and capturing images run one after the other.
+var concurrentCommands = []capabilities.Command{
 	capabilities.SetSwitch, capabilities.Dim, capabilities.Tint, capabilities.Warm, capabilities.SetTemperature,
 	capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Lock, capabilities.ReadState,
 }
 
-// apart reports whether the steps of a plan are independent: one order for several devices,
-// none of which depends on another.
-func (t *task) apart(plan capabilities.Plan) bool {
+// hasIndependentSteps reports whether the steps of a plan are independent: one order for several
+// devices, none of which depends on another.
+func (t *task) hasIndependentSteps(plan capabilities.Plan) bool {
 	if plan.Capability == capabilities.Several || slices.Contains(plan.Want, capabilities.Image) {
 		return false
 	}
 	seen := map[string]bool{}
 	for _, step := range plan.Steps {
-		if step.After > 0 || seen[step.Device] || !slices.Contains(short, step.Command) || len(t.Gate.DependsOn(step.Device)) > 0 {
+		if step.After > 0 || seen[step.Device] || !slices.Contains(concurrentCommands, step.Command) || len(t.Gate.DependsOn(step.Device)) > 0 {
 			return false
 		}
 		seen[step.Device] = true
@@ -44,15 +44,15 @@ func (t *task) apart(plan capabilities.Plan) bool {
 	return true
 }
 
-// abreast carries out independent steps concurrently and returns their results in the order of
-// the plan.
-func (t *task) abreast(ctx context.Context, asked time.Time, plan capabilities.Plan) []action.Result {
+// performConcurrently carries out independent steps concurrently and returns their results in the
+// order of the plan.
+func (t *task) performConcurrently(ctx context.Context, asked time.Time, plan capabilities.Plan) []action.Result {
 	results := make([]action.Result, len(plan.Steps))
 	var g errgroup.Group
-	g.SetLimit(atOnce)
+	g.SetLimit(maxConcurrent)
 	for i, step := range plan.Steps {
 		g.Go(func() error {
-			results[i] = t.step(ctx, asked, plan, step)
+			results[i] = t.performStep(ctx, asked, plan, step)
 			return nil
 		})
 	}
@@ -60,8 +60,8 @@ func (t *task) abreast(ctx context.Context, asked time.Time, plan capabilities.P
 	return results
 }
 
-// strongest combines the verdicts on the steps of a plan.
-func strongest(a, b policy.Decision) policy.Decision {
+// combineVerdicts combines the verdicts on the steps of a plan.
+func combineVerdicts(a, b policy.Decision) policy.Decision {
 	if b.Confirm == policy.ConfirmOperator || b.Confirm == policy.ConfirmRequester && a.Confirm != policy.ConfirmOperator {
 		a.Confirm = b.Confirm
 	}
@@ -71,15 +71,15 @@ func strongest(a, b policy.Decision) policy.Decision {
 	return a
 }
 
-// judgeAll checks whether every step of a plan could begin now.
-func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (policy.Decision, error) {
+// checkSteps checks whether every step of a plan could begin now.
+func (t *task) checkSteps(ctx context.Context, plan capabilities.Plan) (policy.Decision, error) {
 	var all policy.Decision
 	for _, step := range plan.Each() {
-		v, err := t.all.check(ctx, t.order(plan, step))
+		v, err := t.all.checkPlan(ctx, t.policyOrder(plan, step))
 		if err != nil {
 			return v, err
 		}
-		all = strongest(all, v)
+		all = combineVerdicts(all, v)
 	}
 	return all, nil
 }
@@ -88,16 +88,16 @@ func (t *task) judgeAll(ctx context.Context, plan capabilities.Plan) (policy.Dec
 // intent for all steps, and each step passes the safety policy separately.
 func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	t.steps = steps{left: summaries(plan.Steps)}
-	asked, err := t.start(ctx, plan, unnoted)
+	asked, err := t.start(ctx, plan, withoutNotes)
 	if err != nil {
 		return err
 	}
 	t.began = t.Now()
 	var all action.Result
 	var did []capabilities.Plan
-	apart, results := t.apart(plan), []action.Result(nil)
+	apart, results := t.hasIndependentSteps(plan), []action.Result(nil)
 	if apart {
-		results = t.abreast(ctx, asked, plan)
+		results = t.performConcurrently(ctx, asked, plan)
 	}
 	for i, step := range plan.Steps {
 		var r action.Result
@@ -106,11 +106,11 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		} else {
 			wait.For(ctx, step.After) // the step reports the end of ctx
 			if i > 0 && step.Command.Watches() {
-				t.watchNext(ctx, plan, all)
+				t.storeCompletedSteps(ctx, plan, all)
 			}
-			r = t.step(ctx, asked, plan, step)
+			r = t.performStep(ctx, asked, plan, step)
 		}
-		if r.Continues && t.past != nil {
+		if r.Continues && t.completed != nil {
 			return nil // the thread stays open, and the next run continues to wait
 		}
 		all.Add(step, r)
@@ -118,7 +118,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 			did = append(did, step)
 		}
 		if !apart {
-			t.tellSteps(ctx, all.Done, plan.Steps[i+1:])
+			t.reportSteps(ctx, all.Done, plan.Steps[i+1:])
 		}
 		if r.Err != nil && !apart && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
 			for _, rest := range plan.Steps[i+1:] { // later steps may depend on it
@@ -136,7 +136,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 	if all.Err == nil {
 		all.Done, all.Remaining = nil, nil // it is complete
 	}
-	t.finish(ctx, func() {}, plan, all)
+	t.reportResult(ctx, func() {}, plan, all)
 	return nil
 }
 
@@ -153,9 +153,9 @@ func summaries(plans []capabilities.Plan) (list []string) {
 	return list
 }
 
-// tellSteps reports the completed and the remaining steps before another step. It delays a step
+// reportSteps reports the completed and the remaining steps before another step. It delays a step
 // only briefly and does not repeat a failed report.
-func (t *task) tellSteps(ctx context.Context, done []string, left []capabilities.Plan) {
+func (t *task) reportSteps(ctx context.Context, done []string, left []capabilities.Plan) {
 	t.steps.done, t.steps.left = done, summaries(left)
 	now := t.Now()
 	if len(left) == 0 || left[0].After == 0 && now.Sub(t.began) < progressEvery {
@@ -173,13 +173,13 @@ func (t *task) tellSteps(ctx context.Context, done []string, left []capabilities
 	}
 }
 
-// step carries out one step.
-func (t *task) step(ctx context.Context, asked time.Time, plan, step capabilities.Plan) action.Result {
+// performStep carries out one step.
+func (t *task) performStep(ctx context.Context, asked time.Time, plan, step capabilities.Plan) action.Result {
 	none := func(err error) action.Result { return action.Result{Err: err, Effect: mess.EffectNone} }
 	if ctx.Err() != nil {
 		return none(context.Cause(ctx))
 	}
-	order := t.order(plan, step)
+	order := t.policyOrder(plan, step)
 	if _, err := t.Gate.Evaluate(ctx, order); err != nil {
 		return none(err)
 	}
@@ -193,8 +193,8 @@ func (t *task) step(ctx context.Context, asked time.Time, plan, step capabilitie
 	return t.act(ctx, pass, step, func(action.Result) {})
 }
 
-// await waits until the start time of a plan.
-func (t *task) await(ctx context.Context, plan capabilities.Plan) error {
+// waitUntilStart waits until the start time of a plan.
+func (t *task) waitUntilStart(ctx context.Context, plan capabilities.Plan) error {
 	left := plan.NotBefore.Sub(t.Now())
 	if plan.NotBefore.IsZero() || left <= 0 {
 		return nil
@@ -202,7 +202,7 @@ func (t *task) await(ctx context.Context, plan capabilities.Plan) error {
 	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{
 		Type: "schedule", ETA: mess.DurationOf(left), AvailableAt: wording.UTC(plan.NotBefore), Note: "it begins then",
 	}}
-	if err := t.tell(ctx, s); err != nil {
+	if err := t.sendStatus(ctx, s); err != nil {
 		return err
 	}
 	timer := time.NewTimer(left)

@@ -22,85 +22,85 @@ type task struct {
 	*Deps
 	all *Tasks
 
-	ref  string
-	by   string // the requester
-	req  mess.Request
-	boot string // the run of the program that made the claim: this one, or an earlier one
+	ref      string
+	by       string // the requester
+	req      mess.Request
+	instance string // the run of the program that made the claim: this one, or an earlier one
 
-	verdict   policy.Decision // the check of the plan
-	plan      *capabilities.Plan
-	confirmed string                 // digest of the confirmed plan
-	resumed   bool                   // an earlier run has begun it
-	first     time.Time              // time of the first possible command of an earlier run; zero: none
-	question  *capabilities.Question // an open question of an earlier run
-	tried     bool                   // the agent has sent a claim
-	ended     time.Time              // when the result was known; zero before
-	past      *past                  // results of the earlier steps, if only a wait condition is left; else nil
-	before    time.Time              // when an earlier run began an activity that continues on its own; zero: none
-	steps     steps                  // progress of a plan with steps
-	began     time.Time              // first act or reading; zero before, and after a restart
+	verdict      policy.Decision // the check of the plan
+	plan         *capabilities.Plan
+	confirmed    string                 // digest of the confirmed plan
+	resumed      bool                   // an earlier run has begun it
+	firstCommand time.Time              // time of the first possible command of an earlier run; zero: none
+	question     *capabilities.Question // an open question of an earlier run
+	claimSent    bool                   // the agent has sent a claim
+	ended        time.Time              // when the result was known; zero before
+	completed    *completedSteps        // results of the earlier steps, if only a wait condition is left; else nil
+	reattachFrom time.Time              // when an earlier run began an activity that continues on its own; zero: none
+	steps        steps                  // progress of a plan with steps
+	began        time.Time              // first act or reading; zero before, and after a restart
 
 	// Guarded by Tasks.mu.
-	epoch   uint64                  // of the claim; 0 before it
-	inbox   chan mess.Message       // messages to the thread; nil before the claim
-	cancel  context.CancelCauseFunc // nil before work begins
-	over    bool                    // withdrawn before work began
-	early   error                   // cause of a cancel before following began; nil: none
-	offered *mess.Request           // a new offer during the work
-	dropped bool                    // given up without a report
-	lates   []late                  // commands that may arrive after the end
-	watched time.Time               // when the watch of their devices began
-	code    mess.Code               // terminal status
-	placed  bool                    // it has a place among the threads in work
-	idle    bool                    // it waits for an answer and has not begun
-	until   time.Time               // when a question times out; zero: never
+	epoch        uint64                  // of the claim; 0 before it
+	inbox        chan mess.Message       // messages to the thread; nil before the claim
+	cancel       context.CancelCauseFunc // nil before work begins
+	withdrawn    bool                    // withdrawn before work began
+	earlyCancel  error                   // cause of a cancel before following began; nil: none
+	newOffer     *mess.Request           // a new offer during the work
+	abandoned    bool                    // given up without a report
+	lateCommands []lateCommand           // commands that may arrive after the end
+	watchedSince time.Time               // when the watch of their devices began
+	code         mess.Code               // terminal status
+	hasPlace     bool                    // it has a place among the threads in work
+	idle         bool                    // it waits for an answer and has not begun
+	questionEnds time.Time               // when a question times out; zero: never
 }
 
 // maxInbox limits the waiting messages of a thread that does not read them.
 const maxInbox = 32
 
 func newTask(ts *Tasks, ref, by string, req mess.Request) *task {
-	return &task{Deps: ts.Deps, all: ts, ref: ref, by: by, req: req, boot: ts.Session.Instance}
+	return &task{Deps: ts.Deps, all: ts, ref: ref, by: by, req: req, instance: ts.Session.Instance}
 }
 
-// holds records the claim of the thread. The inbox receives messages from then on. The caller
+// setClaim records the claim of the thread. The inbox receives messages from then on. The caller
 // holds Tasks.mu, unless no other goroutine knows the thread yet.
-func (t *task) holds(epoch uint64) {
+func (t *task) setClaim(epoch uint64) {
 	t.epoch, t.inbox = epoch, make(chan mess.Message, maxInbox)
 }
 
-// ending is the final status of a thread, as an error.
-type ending struct{ status *mess.Status }
+// terminalError is the final status of a thread, as an error.
+type terminalError struct{ status *mess.Status }
 
-func (e *ending) Error() string { return string(e.status.Code) }
+func (e *terminalError) Error() string { return string(e.status.Code) }
 
 // run works on a thread. The outbox has its final report when run returns.
 func (t *task) run(ctx context.Context) {
-	defer t.saved(ctx)
+	defer t.recoverPanic(ctx)
 	err := t.prepare(ctx)
 	if err == nil {
 		err = t.perform(ctx)
 	}
 	if no := runtime.StopOf(ctx); no != nil {
-		err = t.stoppedEarly(ctx, no, err)
+		err = t.endStopped(ctx, no, err)
 	}
-	switch e, told := errors.AsType[*ending](err); {
+	switch e, told := errors.AsType[*terminalError](err); {
 	case told:
 		t.report(ctx, e.status, nil)
 	case err != nil && !errors.Is(err, errDeclined):
-		held := t.tried && !t.resumed && runtime.ProgramEnds(ctx) && !t.handBack(ctx, "the program was ended before anything was done")
-		if t.drop(err); !held { // else the next run waits for the answer
-			t.answered(context.WithoutCancel(ctx))
+		held := t.claimSent && !t.resumed && runtime.ProgramEnds(ctx) && !t.returnClaim(ctx, "the program was ended before anything was done")
+		if t.abandon(err); !held { // else the next run waits for the answer
+			t.clearQuestion(context.WithoutCancel(ctx))
 		}
 	}
 }
 
-// handBack returns a claim without a begun act, so that the exchange asks other executors at
+// returnClaim returns a claim without a begun act, so that the exchange asks other executors at
 // once.
-func (t *task) handBack(ctx context.Context, why string) (done bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
+func (t *task) returnClaim(ctx context.Context, why string) (done bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastReportsTime)
 	defer cancel()
-	_, err := t.Session.Say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.boot, Reason: &mess.Reason{
+	_, err := t.Session.Say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.instance, Reason: &mess.Reason{
 		Type: mess.Shutdown, Detail: why, Effect: mess.EffectNone,
 	}})))
 	if err != nil { // its lease will end, or the exchange has newer information
@@ -109,17 +109,17 @@ func (t *task) handBack(ctx context.Context, why string) (done bool) {
 	return err == nil
 }
 
-// drop gives a thread up without a report: the exchange knows its status.
-func (t *task) drop(why error) {
+// abandon gives a thread up without a report: the exchange knows its status.
+func (t *task) abandon(why error) {
 	t.Log.Info("dropped", "ref", t.ref, "err", why)
 	t.all.mu.Lock()
 	defer t.all.mu.Unlock()
-	t.dropped = true
+	t.abandoned = true
 }
 
-// saved handles a panic in the work on a thread: it keeps the program alive and ends a thread
-// that the journal would otherwise show as begun.
-func (t *task) saved(ctx context.Context) {
+// recoverPanic handles a panic in the work on a thread: it keeps the program alive and ends a
+// thread that the journal would otherwise show as begun.
+func (t *task) recoverPanic(ctx context.Context) {
 	p := recover()
 	if p != nil {
 		t.Log.Error("mistake in the program", "ref", t.ref, "err", p, "stack", string(debug.Stack()))
@@ -143,14 +143,14 @@ func (t *task) saved(ctx context.Context) {
 // the claim, so that other executors get requests that this one cannot carry out.
 func (t *task) prepare(ctx context.Context) error {
 	switch {
-	case !t.before.IsZero():
+	case !t.reattachFrom.IsZero():
 		return nil
 	case t.resumed:
 		return t.resume(ctx)
 	case t.question != nil:
-		t.waits()
-		defer t.waitsNoMore()
-		return t.agree(ctx, capabilities.Outcome{Question: t.question})
+		t.takeQuestionPlace()
+		defer t.freeQuestionPlace()
+		return t.confirmPlan(ctx, capabilities.Outcome{Question: t.question})
 	}
 	if no := t.Gate.StopRejection(); no != nil { // a stop applies to every request
 		return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
@@ -161,9 +161,9 @@ func (t *task) prepare(ctx context.Context) error {
 	}
 	var out capabilities.Outcome
 	var reason mess.Reason
-	err := t.try(ctx, func() (err error) {
+	err := t.interpret(ctx, func() (err error) {
 		out = t.Resolver.Resolve(t.req)
-		reason, err = t.refused(ctx, out)
+		reason, err = t.rejection(ctx, out)
 		return err
 	})
 	if reason.Detail != "" || err != nil {
@@ -172,21 +172,21 @@ func (t *task) prepare(ctx context.Context) error {
 	if err := t.Host.WaitUndrained(ctx); err != nil { // a drain may have begun since
 		return err
 	}
-	if t.asksFirst(out) {
-		if why := t.mayWait(); why.Detail != "" {
+	if t.mustAskFirst(out) {
+		if why := t.reserveQuestionPlace(); why.Detail != "" {
 			return t.declineFor(ctx, why)
 		}
-		defer t.waitsNoMore()
+		defer t.freeQuestionPlace()
 	}
 	if err := t.claim(ctx, out.Plan); err != nil {
 		return err
 	}
-	return t.agree(ctx, out)
+	return t.confirmPlan(ctx, out)
 }
 
-// agree returns a plan that the requester and any other required person have confirmed.
-func (t *task) agree(ctx context.Context, out capabilities.Outcome) error {
-	plan, err := t.ask(ctx, out)
+// confirmPlan returns a plan that the requester and any other required person have confirmed.
+func (t *task) confirmPlan(ctx context.Context, out capabilities.Outcome) error {
+	plan, err := t.clarify(ctx, out)
 	if err != nil {
 		return err
 	}
@@ -194,9 +194,9 @@ func (t *task) agree(ctx context.Context, out capabilities.Outcome) error {
 	return t.confirm(ctx)
 }
 
-// try interprets the messages of the thread. If the program dies during that, the next run
+// interpret interprets the messages of the thread. If the program dies during that, the next run
 // knows the cause.
-func (t *task) try(ctx context.Context, look func() error) error {
+func (t *task) interpret(ctx context.Context, look func() error) error {
 	done, err := t.Journal.TrackInterpretation(ctx, t.ref)
 	if err != nil {
 		return err
@@ -207,13 +207,13 @@ func (t *task) try(ctx context.Context, look func() error) error {
 
 // resume prepares a thread of an earlier run that may be repeated.
 func (t *task) resume(ctx context.Context) error {
-	v, err := t.judgeAll(ctx, *t.plan)
+	v, err := t.checkSteps(ctx, *t.plan)
 	t.verdict = v
 	if ctx.Err() != nil {
 		return err
 	}
 	if err == nil && t.plan.Actuates() {
-		return t.lookFirst(ctx)
+		return t.readBackFirst(ctx)
 	}
 	if err == nil {
 		return nil
@@ -222,25 +222,25 @@ func (t *task) resume(ctx context.Context) error {
 	if s.Reason != nil {
 		s.Reason.Detail += "; it is not begun again: " + err.Error()
 	}
-	return &ending{s}
+	return &terminalError{s}
 }
 
-// refused returns why this executor cannot carry out an outcome; without a detail it can. The
+// rejection returns why this executor cannot carry out an outcome; without a detail it can. The
 // type of the reason is the policy rule that rejects the plan.
-func (t *task) refused(ctx context.Context, out capabilities.Outcome) (why mess.Reason, _ error) {
+func (t *task) rejection(ctx context.Context, out capabilities.Outcome) (why mess.Reason, _ error) {
 	switch {
 	case out.Refusal != nil:
-		why.Detail = refusalText(*out.Refusal)
+		why.Detail = rejectionText(*out.Refusal)
 		return why, nil
 	case out.Question != nil:
-		if no := t.barred(*out.Question); no != nil {
+		if no := t.unanswerable(*out.Question); no != nil {
 			why = mess.Reason{Type: no.Rule, Detail: no.Error()}
 		}
 		return why, nil
 	case out.Plan == nil:
 		return why, nil
 	}
-	v, err := t.judgeAll(ctx, *out.Plan)
+	v, err := t.checkSteps(ctx, *out.Plan)
 	if ctx.Err() != nil {
 		return why, context.Cause(ctx)
 	}
@@ -254,15 +254,15 @@ func (t *task) refused(ctx context.Context, out capabilities.Outcome) (why mess.
 	return why, nil
 }
 
-func refusalText(r capabilities.Refusal) string {
+func rejectionText(r capabilities.Refusal) string {
 	if len(r.Nearest) == 0 || slices.ContainsFunc(r.Nearest, func(n string) bool { return strings.Contains(r.Reason, n) }) {
 		return r.Reason
 	}
 	return r.Reason + "; nearest: " + strings.Join(r.Nearest, ", ")
 }
 
-// check reports whether a plan could begin now.
-func (ts *Tasks) check(ctx context.Context, p policy.Order) (policy.Decision, error) {
+// checkPlan reports whether a plan could begin now.
+func (ts *Tasks) checkPlan(ctx context.Context, p policy.Order) (policy.Decision, error) {
 	d := ts.Devices.Get(p.Device)
 	if d == nil {
 		return policy.Decision{}, fmt.Errorf("there is no device %q here", p.Device)
@@ -272,7 +272,7 @@ func (ts *Tasks) check(ctx context.Context, p policy.Order) (policy.Decision, er
 	}
 	if p.Actuates() {
 		if err := ts.Journal.EnsureRoom(ctx); err != nil {
-			return policy.Decision{}, ts.unready(d.Name, err)
+			return policy.Decision{}, ts.notReadyText(d.Name, err)
 		}
 	}
 	if p.Command.Watches() {
@@ -294,8 +294,8 @@ func (ts *Tasks) check(ctx context.Context, p policy.Order) (policy.Decision, er
 	return v, d.Open(ctx, ts.Gate)
 }
 
-// unready explains to a requester why nothing may act.
-func (ts *Tasks) unready(device string, err error) error {
+// notReadyText explains to a requester why nothing may act.
+func (ts *Tasks) notReadyText(device string, err error) error {
 	ts.Host.JournalFailed()
 	if journal.NoSpace(err) {
 		return fmt.Errorf("no space: %s does not act now, as what it does could not be written down; make room on the disk of %s", device, ts.Config.ID)
@@ -303,24 +303,24 @@ func (ts *Tasks) unready(device string, err error) error {
 	return fmt.Errorf("%s does not act now: what it does could not be written down; look at the disk of %s", device, ts.Config.ID)
 }
 
-// stoppedEarly ends a thread that a stop caught before its begin. The thread must not begin by
+// endStopped ends a thread that a stop caught before its begin. The thread must not begin by
 // itself after the reset.
-func (t *task) stoppedEarly(ctx context.Context, no *policy.Rejection, err error) error {
-	_, ends := errors.AsType[*ending](err)
+func (t *task) endStopped(ctx context.Context, no *policy.Rejection, err error) error {
+	_, ends := errors.AsType[*terminalError](err)
 	switch {
 	case err == nil || ends || errors.Is(err, errDeclined):
 		return err
-	case t.past != nil:
-		return &ending{t.watchedNoMore(ctx, no)}
+	case t.completed != nil:
+		return &terminalError{t.waitEnded(ctx, no)}
 	case t.resumed:
-		return &ending{failed("interrupted", fmt.Sprintf("the program died after it had begun; now: %v", no), mess.EffectUnknown, t.planned())}
+		return &terminalError{failed("interrupted", fmt.Sprintf("the program died after it had begun; now: %v", no), mess.EffectUnknown, t.planned())}
 	case t.claimed() != 0:
 		return notDone(no.Rule, no.Error())
-	case t.tried: // the claim may have arrived
-		t.handBack(ctx, no.Error())
+	case t.claimSent: // the claim may have arrived
+		t.returnClaim(ctx, no.Error())
 		return runtime.ErrLost
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMailTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastReportsTime)
 	defer cancel()
 	return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
 }

@@ -20,26 +20,26 @@ import (
 // interpretation to the report. Its methods are safe for concurrent use.
 type Tasks struct {
 	*Deps
-	work chan struct{} // signals a new offer or an ended task
-	mail chan struct{} // signals a new report in the outbox
+	work    chan struct{} // signals a new offer or an ended task
+	reports chan struct{} // signals a new report in the outbox
 
-	mu      sync.Mutex
-	byRef   map[string]*task // by thread
-	offers  offers           // new offers
-	claimed []*task          // claims of an earlier run that wait for work
-	shares  shares
-	lately  []*task           // threads that ended at the start and whose commands may still arrive
-	later   map[string]*offer // offers that wait for the report on an earlier run
-	seen    recent            // ids of received messages
-	astray  map[string]stray  // threads that the exchange lists and this agent does not know
-	untold  map[string]uint64 // threads whose report the exchange rejected permanently, with the epochs of their claims
+	mu              sync.Mutex
+	byRef           map[string]*task // by thread
+	offers          offers           // new offers
+	claimed         []*task          // claims of an earlier run that wait for work
+	places          places
+	endedEarlier    []*task                 // threads that ended at the start and whose commands may still arrive
+	deferredOffers  map[string]*offer       // offers that wait for the report on an earlier run
+	seen            recent                  // ids of received messages
+	unknownClaims   map[string]unknownClaim // threads that the exchange lists and this agent does not know
+	rejectedReports map[string]uint64       // threads whose report the exchange rejected permanently, with the epochs of their claims
 }
 
-// New returns the empty table of an executor.
+// New returns the tasks of an executor, without a thread.
 func New(d *Deps) *Tasks {
 	return &Tasks{
-		Deps: d, work: make(chan struct{}, 1), mail: make(chan struct{}, 1),
-		byRef: map[string]*task{}, shares: shares{working: map[string]int{}}, later: map[string]*offer{}, astray: map[string]stray{}, untold: map[string]uint64{},
+		Deps: d, work: make(chan struct{}, 1), reports: make(chan struct{}, 1),
+		byRef: map[string]*task{}, places: places{working: map[string]int{}}, deferredOffers: map[string]*offer{}, unknownClaims: map[string]unknownClaim{}, rejectedReports: map[string]uint64{},
 	}
 }
 
@@ -47,17 +47,17 @@ func New(d *Deps) *Tasks {
 func (ts *Tasks) Wake() { wait.Notify(ts.work) }
 
 // WakeOutbox has the reports in the outbox sent.
-func (ts *Tasks) WakeOutbox() { wait.Notify(ts.mail) }
+func (ts *Tasks) WakeOutbox() { wait.Notify(ts.reports) }
 
 // Run works on the offers, delivers the reports in the outbox and watches for late acts, until
 // ctx ends. unbegun are the claims that Recover has returned.
 func (ts *Tasks) Run(ctx context.Context, unbegun []mess.HeldThread) error {
 	var g errgroup.Group
 	g.Go(func() error { return ts.dispatch(ctx) })
-	g.Go(func() error { return ts.deliverMail(ctx) })
-	g.Go(func() error { ts.giveBack(ctx, unbegun); return nil })
-	for _, t := range ts.lately {
-		g.Go(func() error { ts.watchLate(ctx, t); return nil })
+	g.Go(func() error { return ts.deliverReports(ctx) })
+	g.Go(func() error { ts.returnUnstarted(ctx, unbegun); return nil })
+	for _, t := range ts.endedEarlier {
+		g.Go(func() error { ts.watchLateActs(ctx, t); return nil })
 	}
 	return g.Wait()
 }
@@ -70,7 +70,7 @@ func (ts *Tasks) dispatch(ctx context.Context) error {
 		for t := ts.next(); t != nil; t = ts.next() {
 			g.Go(func() error {
 				ts.workOn(ctx, t)
-				ts.watchLate(ctx, t)
+				ts.watchLateActs(ctx, t)
 				return nil
 			})
 		}
@@ -92,8 +92,8 @@ func (ts *Tasks) next() *task {
 	for len(ts.claimed) > 0 {
 		t := ts.claimed[0]
 		ts.claimed = ts.claimed[1:]
-		if !t.over {
-			ts.enters(t)
+		if !t.withdrawn {
+			ts.takePlace(t)
 			return t
 		}
 		ts.forget(t)
@@ -102,7 +102,7 @@ func (ts *Tasks) next() *task {
 		return nil
 	}
 	for {
-		o := ts.offers.next(func(by string) bool { return ts.shares.mayWork(by, ts.Config.MaxThreads) })
+		o := ts.offers.next(func(by string) bool { return ts.places.mayBegin(by, ts.Config.MaxThreads) })
 		if o == nil {
 			return nil
 		}
@@ -112,7 +112,7 @@ func (ts *Tasks) next() *task {
 			continue
 		}
 		ts.byRef[t.ref] = t
-		ts.enters(t)
+		ts.takePlace(t)
 		return t
 	}
 }
@@ -127,7 +127,7 @@ func (ts *Tasks) workOn(ctx context.Context, t *task) {
 	t.run(ctx)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.leaves(t)
+	ts.freePlace(t)
 	ts.forget(t)
 	ts.WakeOutbox()
 }
@@ -137,14 +137,14 @@ func (ts *Tasks) workOn(ctx context.Context, t *task) {
 func (ts *Tasks) begins(t *task, cancel context.CancelCauseFunc) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if t.over {
-		ts.leaves(t)
+	if t.withdrawn {
+		ts.freePlace(t)
 		ts.forget(t)
 		return false
 	}
 	t.cancel = cancel
-	if t.early != nil {
-		cancel(t.early)
+	if t.earlyCancel != nil {
+		cancel(t.earlyCancel)
 	}
 	return true
 }
@@ -152,8 +152,8 @@ func (ts *Tasks) begins(t *task, cancel context.CancelCauseFunc) bool {
 // forget removes a thread, unless a new offer of it has arrived. The caller holds Tasks.mu.
 func (ts *Tasks) forget(t *task) {
 	delete(ts.byRef, t.ref)
-	if t.offered != nil && t.dropped {
-		ts.await(newOffer(t.ref, t.by, *t.offered))
+	if t.newOffer != nil && t.abandoned {
+		ts.addOffer(newOffer(t.ref, t.by, *t.newOffer))
 	}
 }
 
@@ -188,9 +188,9 @@ func (ts *Tasks) Agree(threads []mess.HeldThread) {
 		switch {
 		case t == nil || t.epoch == 0 || h.Epoch != t.epoch:
 		case h.Yours != nil && !*h.Yours:
-			t.end(runtime.ErrLost)
+			t.cancelWork(runtime.ErrLost)
 		case h.Stop != nil && *h.Stop:
-			t.end(runtime.ErrCancelled)
+			t.cancelWork(runtime.ErrCancelled)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (ts *Tasks) Working() int {
 
 // DevicesOf returns the devices of an unfinished task, each with its thread.
 func DevicesOf(t journal.Task) map[string]string {
-	var m memo
+	var m intentRecord
 	if json.Unmarshal(t.Intent.Plan, &m) != nil {
 		return nil // written by another version
 	}

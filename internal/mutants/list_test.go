@@ -10,8 +10,8 @@ var mutants = []mutant{
 		"agent/task/execute.go", "err := t.Journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes",
 	}}, "./agent TestCrash"},
 	{"journal after acting", []edit{
-		{"agent/task/execute.go", "if err := t.intend(ctx, plan, begin); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
-		{"agent/task/execute.go", "r := t.act(ctx, pass, plan, func(r action.Result) { t.acted(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, func(r action.Result) { t.acted(ctx, plan, r) })\n\t_ = t.intend(ctx, plan, unnoted)\n"},
+		{"agent/task/execute.go", "if err := t.writeIntent(ctx, plan, begin); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
+		{"agent/task/execute.go", "r := t.act(ctx, pass, plan, func(r action.Result) { t.storeResult(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, func(r action.Result) { t.storeResult(ctx, plan, r) })\n\t_ = t.writeIntent(ctx, plan, withoutNotes)\n"},
 	}, "./agent TestCrash|TestDyingEverywhere"},
 	{"a home forgets that a device has moved", []edit{{
 		"agent/resolver/cache.go", "if p.driver.Area() != c.areas[i] {", "if p.driver.Area() != c.areas[i] && i < 0 {",
@@ -38,7 +38,7 @@ var mutants = []mutant{
 		"agent/task/recovery.go", "harmless := m.Plan.Repeatable()", "harmless := true",
 	}}, "./agent TestCrash"},
 	{"a command is repeated unseen after a crash", []edit{{
-		"agent/task/task.go", "return t.lookFirst(ctx)", "return nil",
+		"agent/task/task.go", "return t.readBackFirst(ctx)", "return nil",
 	}}, "./agent TestCrash"},
 	{"what acts for a time is repeated after a crash", []edit{{
 		"capabilities/plan.go", "if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {", "if step.Actuates() && step.Effect != Idempotent {",
@@ -50,13 +50,13 @@ var mutants = []mutant{
 		"agent/policy/timer_watchdog.go", "if d.pending != nil && left > 0 {", "if left = max(1, left); d.pending != nil {",
 	}}, "./agent TestTheAnswerSays"},
 	{"one requester takes every place", []edit{{
-		"agent/task/shares.go", "(s.working[by] < free || s.working[by] == 0)", "true",
+		"agent/task/places.go", "(s.working[by] < free || s.working[by] == 0)", "true",
 	}}, "./agent TestAFairShare"},
 	{"the open questions of one requester take every place", []edit{{
-		"agent/task/shares.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
+		"agent/task/places.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
 	}}, "./agent TestOpenQuestions"},
 	{"what waits for an answer holds a place", []edit{{
-		"agent/task/dialogue.go", "said, err := hearIdle(ctx, t, answerTo(q.Field))", "said, err := hear(ctx, t, answerTo(q.Field))",
+		"agent/task/dialogue.go", "said, err := awaitWhileIdle(ctx, t, answerTo(q.Field))", "said, err := await(ctx, t, answerTo(q.Field))",
 	}}, "./agent TestOpenQuestions"},
 	{"a begun thread without a task waits for a restart", []edit{{
 		"agent/task/reconcile.go", "known && !(task.Open() && task.Epoch == h.Epoch) {", "known && (true || task.Open()) {",
@@ -65,7 +65,7 @@ var mutants = []mutant{
 		"agent/task/recovery.go", "if is == action.FoundDone {", "if is != action.FoundNotDone || true {",
 	}}, "./agent TestCrash"},
 	{"unknown outcome told as nothing done", []edit{{
-		"agent/task/recovery.go", `s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectUnknown, plan)`, `s := failed("interrupted", detail+"; "+how+"; "+mayBeUnderWay, mess.EffectNone, plan)`,
+		"agent/task/recovery.go", `s := failed("interrupted", detail+"; "+how+"; "+lateCommandText, mess.EffectUnknown, plan)`, `s := failed("interrupted", detail+"; "+how+"; "+lateCommandText, mess.EffectNone, plan)`,
 	}}, "./agent TestCrash"},
 	{"poison is taken again and again", []edit{{
 		"agent/task/recovery.go", "const maxCrashes = 2", "const maxCrashes = 1 << 20",
@@ -85,13 +85,13 @@ var mutants = []mutant{
 	}}, "./agent TestAJournalThatCannotBeWritten|TestDisarmedIsWithdrawn"},
 
 	{"a restart ends the watch for a late act", []edit{{
-		"agent/task/recovery.go", "\t\tts.watchOn(ctx, late)\n", "\t\t_ = late\n",
+		"agent/task/recovery.go", "\t\tts.resumeWatch(ctx, late)\n", "\t\t_ = late\n",
 	}}, "./agent TestALateActAfterKills"},
 	{"the watch for a late act is not written before the report", []edit{{
-		"agent/task/outbox.go", "\tt.keepLates(ctx) ", "\t",
+		"agent/task/outbox.go", "\tt.storeLateCommands(ctx) ", "\t",
 	}}, "./agent TestALateActAfterKills"},
 	{"a command of a dead process is forgotten", []edit{{
-		"agent/task/recovery.go", "		t.sentBefore(ctx)\n		ts.mu.Lock()\n", "		ts.mu.Lock()\n",
+		"agent/task/recovery.go", "		t.expectEarlierCommands(ctx)\n		ts.mu.Lock()\n", "		ts.mu.Lock()\n",
 	}}, "./agent TestACommandOfAProcessThatHasDied"},
 
 	// The gate at the device.
@@ -203,7 +203,7 @@ var mutants = []mutant{
 		"agent/task/reconcile.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
 	{"a begun thread that nobody knows is kept", []edit{{
-		"agent/task/reconcile.go", "case !s.told && asked.After(s.since):", "case false:",
+		"agent/task/reconcile.go", "case !s.handled && asked.After(s.since):", "case false:",
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
 	{"who is away is forgotten over who declined", []edit{{
 		"exchange/world.go", "if left := w.silentHolders(e); len(left) > 0 {", "if left := w.silentHolders(e); len(left) > 0 && false {",
@@ -262,7 +262,7 @@ var mutants = []mutant{
 		"exchange/open_threads.go", "\to.due.Drop(e.Ref)\n", "",
 	}}, "./exchange TestNothingIsKeptOfThreadsThatHaveEnded"},
 	{"a refused report is given up", []edit{{
-		"agent/task/outbox.go", "if err != nil && ts.saidPlainly(ctx, task, err) {", "if err != nil && false && ts.saidPlainly(ctx, task, err) {",
+		"agent/task/outbox.go", "if err != nil && ts.retryAsUnknown(ctx, task, err) {", "if err != nil && false && ts.retryAsUnknown(ctx, task, err) {",
 	}}, "./agent TestARefusedReportIsNoUnusedStart"},
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/open_threads.go", "\to.loading[ref] = c\n", "",
@@ -571,7 +571,7 @@ var mutants = []mutant{
 		"internal/cli/requests/plan.go", "case err == nil && runs.Plan != nil:", "case err != nil && runs.Plan != nil:",
 	}}, "./cmd/messkit TestScripts/arm"},
 	{"the devices are not read at the start", []edit{{
-		"agent/device/first_reading.go", "s.readOnce(ctx, d)", "_ = d",
+		"agent/device/first_reading.go", "s.readDevice(ctx, d)", "_ = d",
 	}}, "./agent TestDevicesAreReadAtTheStart"},
 	{"a sensor that sleeps is called broken", []edit{{
 		"agent/device/selftest.go", "if errors.Is(err, drivers.ErrSilent) {", "if false {",
@@ -633,7 +633,7 @@ var mutants = []mutant{
 		"agent/task/execute.go", "(pass.Unanswered() || action.MayAct(r.Err))", "false",
 	}}, "./agent TestAnUnanswered"},
 	{"an act after the end is not reported", []edit{{
-		"agent/task/tasks.go", "ts.watchLate(ctx, t)\n\t\t\t\treturn", "_ = ts.watchLate\n\t\t\t\treturn",
+		"agent/task/tasks.go", "ts.watchLateActs(ctx, t)\n\t\t\t\treturn", "_ = ts.watchLateActs\n\t\t\t\treturn",
 	}}, "./agent TestAnUnanswered"},
 	{"an act of another request counts as a late one", []edit{{
 		"agent/task/late_acts.go", "is.Acts == was.Acts && ", "",
